@@ -1,0 +1,74 @@
+// Picks the next hop and remembers what it has offered: windows, backoff, rates, timeouts. Owned by
+// the coordinator (for stage 0) and by every stage server (for the stage above it).
+// Invariants: a peer is offered at most kOffersPerReceiverMax legs at once; every offer ends by
+// exactly one of refused(), passed(), abandoned() or the removal of its slot.
+// Threading: single strand.
+#pragma once
+
+#include "router/policy.hpp"
+#include "router/rate_meter.hpp"
+#include "swarm/protocol/message.hpp"
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace router {
+
+using swarm::protocol::LegId;
+
+class HopRouter {
+ public:
+    struct Options {
+        std::size_t offers_per_peer = 8;
+        Duration backoff_first = std::chrono::milliseconds(20);
+        Duration backoff_max = std::chrono::seconds(2);
+        /// After so many timeouts in a row a peer is picked only by the probe below.
+        int timeouts_until_closed = 3;
+        Duration probe_closed_after = std::chrono::seconds(5);
+    };
+
+    HopRouter(std::unique_ptr<Policy> policy, Options options);
+    ~HopRouter();
+
+    /// The peers that may be picked from now on (members of the next stage, not suspect, not
+    /// draining). Offers at a slot that is no longer listed are forgotten.
+    void set_candidates(const std::vector<SlotId>& slots, TimePoint now);
+    /// A candidate without a link is not picked. Links start down.
+    void set_linked(SlotId slot, bool linked, TimePoint now);
+
+    /// Picks and charges; the caller sends at once. Nothing: try again at next_deadline() or after
+    /// the next call below.
+    std::optional<SlotId> pick(const LegId& leg, const Request& request, TimePoint now);
+
+    void accepted(SlotId slot, const LegId& leg);
+    /// Busy backs the peer off (exponentially); every other reason only ends the offer.
+    void refused(
+        SlotId slot, const LegId& leg, swarm::protocol::RefusedReason reason, TimePoint now
+    );
+    void passed(SlotId slot, const LegId& leg, TimePoint now);
+    /// The sender gave up waiting: the elapsed time counts against the peer.
+    void timed_out(SlotId slot, const LegId& leg, TimePoint now);
+    /// The offer ended for a reason that says nothing about the peer (recall, new step).
+    void abandoned(SlotId slot, const LegId& leg, TimePoint now);
+    void abandon_all(TimePoint now);
+
+    /// When a backoff or a probe pause ends; kNever when nothing waits for time.
+    [[nodiscard]] TimePoint next_deadline() const;
+    /// Ends the backoffs that are over.
+    void wake(TimePoint now);
+
+    [[nodiscard]] std::size_t offers_at(SlotId slot) const;
+    [[nodiscard]] std::vector<swarm::protocol::ObservedRate> observed_rates(TimePoint now) const;
+
+ private:
+    struct Candidate;
+
+    std::unique_ptr<Policy> policy_;
+    Options options_;
+    std::map<SlotId, Candidate> candidates_;
+};
+
+}  // namespace router

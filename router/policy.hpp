@@ -1,0 +1,60 @@
+// One rule that picks the next peer for a piece of work. A policy is one file and one test;
+// registered in policy.cpp.
+// Invariant: only candidates that were added, not removed and not closed are picked; what a policy
+// knows of a peer's speed was observed by the sender, never claimed by the peer (I10).
+// Threading: single strand. Cost of pick(): <= 200 ns at 1,000 candidates.
+#pragma once
+
+#include "swarm/base/ids.hpp"
+#include "swarm/base/rng.hpp"
+#include "swarm/base/units.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace router {
+
+using swarm::Duration;
+using swarm::SlotId;
+using swarm::TimePoint;
+
+/// The piece of work to be placed.
+struct Request {
+    double work_units = 0;
+    double bytes = 0;
+    /// Time that the step still needs, as the caller estimates it: a probe of a slow peer is only
+    /// sent while its expected time fits into it. Zero: unknown, probe freely.
+    Duration step_needs{};
+};
+
+class Policy {
+ public:
+    Policy() = default;
+    Policy(const Policy&) = delete;
+    Policy& operator=(const Policy&) = delete;
+    virtual ~Policy() = default;
+
+    virtual void add(SlotId slot, TimePoint now) = 0;
+    virtual void remove(SlotId slot) = 0;
+    /// A closed candidate stays known but is not picked (window full, backoff, no link).
+    virtual void set_open(SlotId slot, bool open, TimePoint now) = 0;
+
+    /// Charges the picked peer. Nothing when no candidate is open.
+    virtual std::optional<SlotId> pick(const Request& request, TimePoint now) = 0;
+    /// The picked peer did not take the work: takes the charge back.
+    virtual void undo(SlotId slot, const Request& request, TimePoint now) = 0;
+    /// The work is done at the peer's side, or given up.
+    virtual void finished(SlotId slot, const Request& request, TimePoint now) = 0;
+    /// The rate meter's newest figure for the peer.
+    virtual void rate_changed(SlotId slot, double units_per_s, TimePoint now) = 0;
+};
+
+/// iwrr, expected_finish, uniform; null for an unknown name.
+std::unique_ptr<Policy> make_policy(std::string_view name, std::uint64_t seed);
+/// "expected_finish, iwrr, uniform": for error texts and --help.
+std::string policy_names();
+
+}  // namespace router

@@ -1,0 +1,39 @@
+// Sums of gradients in int64 fixed point: round(g x 2^40), so that neither order nor place of
+// summation shows in the result. The counters of the step's microbatches are its last elements.
+// Invariant: |sum| < 2^62 (|g| < 2^11, at most 2^11 microbatches; limits.hpp).
+// Cost: 8 bytes per element; add() is one pass.
+#pragma once
+
+#include "swarm/base/ids.hpp"
+#include "swarm/base/result.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace stages {
+
+/// NotFinite (Reject) when an element is not finite or |g| >= 2^11.
+swarm::Result<> check_gradient(std::span<const float> gradient);
+
+/// The exact inverse scale: sum x 2^-40 in double, rounded once to float.
+float to_value(std::int64_t sum);
+
+class Accumulator {
+ public:
+    Accumulator(std::uint64_t elements, std::uint32_t microbatches)
+        : elements_(elements), sums_(elements + microbatches) {}
+
+    /// `gradient` has passed check_gradient() and has `elements` elements.
+    void add(swarm::MicrobatchId id, std::span<const float> gradient);
+    void clear();
+
+    /// Tensors first, then one counter per microbatch.
+    [[nodiscard]] std::span<const std::int64_t> sums() const { return sums_; }
+
+ private:
+    std::uint64_t elements_;
+    std::vector<std::int64_t> sums_;
+};
+
+}  // namespace stages

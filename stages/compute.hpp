@@ -1,0 +1,94 @@
+// The seam to the model: forward, backward and inference of one stage, on floats in host memory.
+// Weights, optimizer, accumulator and reduction are not in here: they are the same for every model
+// (stages/stage_state, stages/accumulator).
+// Threading: one thread (the device's), the one that first called.
+// Shapes: activations and their gradients are (B, T, C) fp32, row-major.
+// Errors: Malformed or Mismatch (shape, token id), NotFinite, NotFound (no kept graph); all Reject.
+#pragma once
+
+#include "swarm/base/ids.hpp"
+#include "swarm/base/result.hpp"
+#include "swarm/protocol/message.hpp"
+#include "swarm/run/partition.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace stages {
+
+using swarm::Result;
+
+/// Floats with an owner: a vector, or a tensor of the library that made them.
+struct HostTensor {
+    std::vector<std::uint32_t> shape;
+    std::span<const float> values;
+    std::shared_ptr<const void> owner;
+};
+
+HostTensor make_host_tensor(std::vector<std::uint32_t> shape, std::vector<float> values);
+
+/// Names the kept graph of one forward.
+struct GraphKey {
+    swarm::MicrobatchId microbatch;
+    swarm::Attempt attempt;
+
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads the 0 inside a defaulted <=>
+    friend auto operator<=>(const GraphKey&, const GraphKey&) = default;
+};
+
+class StageCompute {
+ public:
+    struct TailOutput {
+        double loss = 0;          // mean over the microbatch's B x T targets
+        HostTensor gradient_below;  // by this stage's input; empty when it is the only stage
+    };
+
+    StageCompute() = default;
+    StageCompute(const StageCompute&) = delete;
+    StageCompute& operator=(const StageCompute&) = delete;
+    virtual ~StageCompute() = default;
+
+    /// Called before anything else and after every change. `weights`: all tensors of the layout in
+    /// order, flat; valid and unchanged until the next call.
+    virtual void use_weights(std::span<const float> weights) = 0;
+
+    /// `tokens`: B x (T + 1). `input`: null for the stage with the embedding. With `keep` the graph
+    /// stays until backward() or drop().
+    virtual Result<HostTensor> forward(
+        GraphKey key, const HostTensor* input, std::span<const std::uint32_t> tokens, bool keep
+    ) = 0;
+
+    /// The last stage: forward, loss and backward in one. `gradient` (flat, as the weights) is
+    /// overwritten by the gradient of loss / microbatches. Keeps no graph.
+    virtual Result<TailOutput> forward_tail(
+        const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+    ) = 0;
+
+    /// `by_output`: gradient by this stage's output. Uses up the kept graph. The returned tensor
+    /// (gradient by the input) is empty for the stage with the embedding.
+    virtual Result<HostTensor> backward(
+        GraphKey key, const HostTensor& by_output, std::span<float> gradient
+    ) = 0;
+
+    virtual void drop(GraphKey key) = 0;
+    virtual void drop_all() = 0;
+
+    /// Like forward() without gradients; `tokens` are 1 x T, T <= context. The last stage returns
+    /// logits of the last position, (1, 1, V).
+    virtual Result<HostTensor> infer(
+        const HostTensor* input, std::span<const std::uint32_t> tokens
+    ) = 0;
+
+    /// Device kind, ISA level, threads, library version: bits are equal within one class.
+    [[nodiscard]] virtual std::string compute_class() const = 0;
+};
+
+using MakeCompute = std::unique_ptr<StageCompute> (*)(
+    const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout
+);
+
+}  // namespace stages

@@ -1,0 +1,78 @@
+// What a stage owns between steps: version, weights and AdamW moments, and their form as hashed
+// chunks. All of it is a function of (seed, committed results, scalars), bit for bit.
+// Manifest: the SHA-256 of each 1 MiB chunk of the byte stream "for each tensor in global order:
+// weights, first moments, second moments, each fp32 little-endian". State hash = SHA-256 of the
+// manifest.
+// AdamW is our own loop, compiled with -ffp-contract=off: only IEEE-exact operations in fixed
+// order, so the result does not depend on compiler or ISA level.
+// Source: AdamW (Loshchilov, Hutter 2019); weight decay on tensors with two dimensions only.
+// Cost: 12 bytes per parameter; hashing at SHA-256 speed.
+#pragma once
+
+#include "swarm/base/digest.hpp"
+#include "swarm/base/ids.hpp"
+#include "swarm/base/result.hpp"
+#include "swarm/node/payload.hpp"
+#include "swarm/protocol/message.hpp"
+#include "swarm/run/config.hpp"
+#include "swarm/run/partition.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace stages {
+
+/// Initial values of one tensor: a function of (seed, tensor name, element index) in integers and
+/// a table, no libm. Norm gains are 1; matrices are near-normal with a standard deviation of 0.02.
+void fill_initial(
+    std::uint64_t seed, const swarm::run::TensorSpec& tensor, std::span<float> values
+);
+
+class StageState {
+ public:
+    explicit StageState(const swarm::run::StageLayout& layout);
+
+    static StageState from_seed(const swarm::run::RunConfig&, const swarm::run::StageLayout&);
+    /// `chunks` in order, as chunk() gave them. Mismatch when their size is not the layout's.
+    static swarm::Result<StageState> from_chunks(
+        const swarm::run::StageLayout& layout,
+        swarm::ParameterVersion version,
+        std::span<const swarm::node::Payload> chunks
+    );
+
+    [[nodiscard]] swarm::ParameterVersion version() const { return version_; }
+
+    void set_version(swarm::ParameterVersion version) { version_ = version; }
+
+    [[nodiscard]] std::span<const float> weights() const { return weights_; }
+
+    [[nodiscard]] std::uint64_t bytes() const { return 12 * weights_.size(); }
+
+    [[nodiscard]] std::uint32_t chunk_count() const;
+    /// A copy of the chunk's bytes.
+    [[nodiscard]] swarm::node::Payload chunk(std::uint32_t index) const;
+    [[nodiscard]] std::vector<swarm::Digest> manifest() const;
+    [[nodiscard]] swarm::Digest hash() const;
+
+    /// `gradient`: flat, as the weights. The version's step grows by one.
+    void apply(
+        const swarm::run::OptimizerConfig& optimizer,
+        const swarm::protocol::StepScalars& scalars,
+        std::span<const float> gradient
+    );
+
+ private:
+    [[nodiscard]] std::vector<std::byte> stream(std::uint64_t begin, std::uint64_t end) const;
+
+    std::shared_ptr<const swarm::run::StageLayout> layout_;
+    swarm::ParameterVersion version_;
+    std::vector<float> weights_;
+    std::vector<float> first_moments_;
+    std::vector<float> second_moments_;
+};
+
+swarm::Digest manifest_hash(std::span<const swarm::Digest> manifest);
+
+}  // namespace stages

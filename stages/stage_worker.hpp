@@ -1,0 +1,137 @@
+// The device side of a stage: weights, optimizer, accumulator, result and kept graphs, behind calls
+// that a stage server's jobs (and --single) make. It keeps no protocol state: which microbatch may
+// be added, and when, is the role's decision (stages/stage_server).
+// Invariants: the accumulator changes only in accumulate() and clear_accumulator(); a result sits
+// in a buffer of its own and touches the weights only in apply() (R2, R3).
+// Threading: one thread, the device's. Payloads in and out are coded by the run's codec.
+// Shapes: activations (B, T, C) fp32; the flat vector of a stage is its tensors in global order,
+// followed by one counter per microbatch of the step ("extended" below, P + M elements): a
+// gradient adds exactly 1.0 to its own counter, so the reduced counters show who was counted.
+// Memory: 4 P weights + 8 P Adam + 8 (P + M) sums + 8 (P + M) own slice + 4 (P + M) result.
+// Errors: of StageCompute and the codec; NotFinite also for |g| >= 2^11.
+#pragma once
+
+#include "stages/accumulator.hpp"
+#include "stages/compute.hpp"
+#include "stages/stage_state.hpp"
+#include "swarm/node/payload.hpp"
+#include "swarm/run/config.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace compression {
+class Codec;
+}
+
+namespace stages {
+
+using swarm::node::Payload;
+
+class StageWorker {
+ public:
+    struct Leg {
+        std::uint64_t step = 0;
+        GraphKey key;
+        std::vector<std::uint32_t> tokens;  // forward legs only
+        Payload input;                      // empty for the forward of the first stage
+    };
+
+    struct TailOutcome {
+        double loss = 0;
+        Payload gradient_below;  // empty when the stage is the only one
+    };
+
+    struct ResultSummary {
+        std::vector<double> sums_of_squares;  // one per tensor of the layout
+        swarm::Digest hash;                   // SHA-256 of the fp32 result, counters included
+        std::uint32_t counted_once = 0;
+        std::uint32_t counted_wrong = 0;
+    };
+
+    StageWorker(
+        const swarm::run::RunConfig& config,
+        swarm::run::StageLayout layout,
+        std::unique_ptr<StageCompute> compute
+    );
+    ~StageWorker();
+
+    [[nodiscard]] const swarm::run::StageLayout& layout() const { return layout_; }
+
+    [[nodiscard]] const StageState& state() const { return state_; }
+
+    /// Version 0: a function of the seed. Returns the state hash.
+    swarm::Digest start_from_seed();
+    /// Takes over a downloaded or resumed state (see StageState::from_chunks).
+    swarm::Digest start_from(StageState state);
+
+    // One microbatch. With `keep` the graph stays for backward().
+    Result<Payload> forward(const Leg& leg, bool keep);
+    /// Forward, loss and backward of the last stage; its gradient is then pending under leg.key.
+    Result<TailOutcome> forward_tail(const Leg& leg);
+    /// Returns the gradient for the stage below (empty for the first stage); the gradient of the
+    /// weights is then pending under leg.key.
+    Result<Payload> backward(const Leg& leg);
+
+    // A pending gradient is added once, or discarded.
+    void accumulate(GraphKey key);
+    void discard_pending(GraphKey key);
+    void drop_graph(GraphKey key);
+    /// Graphs and pending gradients go; the accumulator stays.
+    void drop_all_graphs();
+    void clear_accumulator();
+
+    // The reduction of one epoch over n members, of which this one owns slice `own`.
+    /// Starts a new result from the accumulator, dropping the last one.
+    void begin_result(std::uint32_t own, std::uint32_t members);
+    /// int64 sums of slice `slice` for its owner.
+    [[nodiscard]] Payload scatter_part(std::uint32_t slice) const;
+    /// Adds another member's int64 sums to the own slice. Mismatch when the size is not the slice's.
+    Result<> add_part(const Payload& part);
+    /// Own slice complete: fp32 values for everybody, kept in the result too.
+    Payload finish_own_slice();
+    /// For an observer, which owns no slice.
+    void begin_observed_result(std::uint32_t members);
+    /// Another member's values. Mismatch when the size is not the slice's, NotFinite.
+    Result<> store_gathered(std::uint32_t slice, const Payload& values);
+    /// All slices are there.
+    [[nodiscard]] ResultSummary summarise_result() const;
+    /// The result becomes one optimizer step; the accumulator is emptied. Returns the state hash.
+    swarm::Digest apply(const swarm::protocol::StepScalars& scalars, std::uint64_t step);
+
+    /// Logits of the last position at the last stage, else the activation. Not coded.
+    Result<Payload> infer(const Payload& input, std::span<const std::uint32_t> tokens);
+
+    [[nodiscard]] std::string compute_class() const { return compute_->compute_class(); }
+
+ private:
+    [[nodiscard]] std::uint64_t extended_elements() const;
+    Result<Payload> encode(const HostTensor& tensor, std::uint64_t seed, bool gradient) const;
+    Result<HostTensor> decode(const Payload& payload) const;
+
+    swarm::run::RunConfig config_;
+    swarm::run::StageLayout layout_;
+    std::unique_ptr<StageCompute> compute_;
+    const compression::Codec* codec_;
+    StageState state_;
+    Accumulator accumulator_;
+    std::map<GraphKey, std::vector<float>> pending_;
+    std::vector<std::int64_t> own_slice_;
+    std::vector<float> result_;
+    std::uint32_t own_ = 0;
+    std::uint32_t members_ = 1;
+};
+
+/// Elements [begin, end) of slice `slice` of n: as equal as possible, the first ones larger.
+struct SliceRange {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+};
+
+SliceRange slice_range(std::uint64_t elements, std::uint32_t slice, std::uint32_t members);
+
+}  // namespace stages

@@ -1,0 +1,24 @@
+# Everything from outside, in one place. Versions: Debian 12. LibTorch: FindSwarmTorch.
+find_package(Boost 1.81 REQUIRED)
+find_package(Threads REQUIRED)
+find_package(OpenSSL 3 REQUIRED)
+find_package(Protobuf 3.21 REQUIRED)
+find_package(tomlplusplus 3.3 REQUIRED)
+
+# msgpack's Debian package clashes with Boost 1.81, so swarm.sh extracts its headers into the cache.
+find_path(SWARM_MSGPACK_INCLUDE msgpack.hpp HINTS "$ENV{SWARM_DEPS}/msgpack/usr/include" REQUIRED
+  DOC "Folder with msgpack.hpp; ./swarm.sh build puts it there")
+add_library(swarm_msgpack INTERFACE)
+target_include_directories(swarm_msgpack SYSTEM INTERFACE "${SWARM_MSGPACK_INCLUDE}")
+target_compile_definitions(swarm_msgpack INTERFACE MSGPACK_NO_BOOST)
+
+if(SWARM_WITH_NET)
+  find_package(CLI11 2.1 REQUIRED)
+  find_package(Boost 1.81 REQUIRED COMPONENTS json)
+endif()
+if(SWARM_WITH_TORCH)
+  find_package(SwarmTorch 2.11 REQUIRED OPTIONAL_COMPONENTS cuda)
+endif()
+if(SWARM_WITH_TESTS)
+  find_package(GTest REQUIRED)
+endif()

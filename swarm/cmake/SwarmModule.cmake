@@ -1,0 +1,38 @@
+# swarm_add_module(SOURCES ... HEADERS ... [DEPENDS <targets>] [EXTERNAL <targets>])
+# Called from the module's own folder: swarm/base -> target swarm_base. One folder = one static
+# library = one namespace. Adds a link test: the whole archive must link with its declared
+# dependencies alone, so a call into a layer above, or beside, fails the build.
+
+add_library(swarm_warnings INTERFACE)
+target_compile_options(swarm_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  # With sanitizers gcc 12 takes the inactive members of a moved variant for uninitialised ones.
+  target_compile_options(swarm_warnings INTERFACE -Wno-maybe-uninitialized)
+endif()
+
+# A header that does not compile alone fails the build of <target>_verify_interface_header_sets.
+set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
+
+file(WRITE "${PROJECT_BINARY_DIR}/link_test_main.cpp" "int main() { return 0; }\n")
+
+function(swarm_add_module)
+  cmake_parse_arguments(arg "" "" "SOURCES;HEADERS;DEPENDS;EXTERNAL" ${ARGN})
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  string(REPLACE "/" "_" target "${folder}")
+
+  add_library(${target} STATIC ${arg_SOURCES})
+  target_sources(${target} PUBLIC
+    FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${arg_HEADERS})
+  target_link_libraries(${target}
+    PRIVATE $<BUILD_INTERFACE:swarm_warnings>
+    PUBLIC ${arg_DEPENDS} ${arg_EXTERNAL})
+
+  if(SWARM_WITH_TESTS)
+    add_executable(${target}_link_test "${PROJECT_BINARY_DIR}/link_test_main.cpp")
+    target_link_libraries(${target}_link_test
+      PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,${target}>)
+    add_test(NAME link.${target} COMMAND ${target}_link_test)
+    set_tests_properties(link.${target} PROPERTIES LABELS link)
+  endif()
+endfunction()

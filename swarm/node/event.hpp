@@ -1,0 +1,101 @@
+// Everything that can happen to a role. The rules of order and number are in role.hpp.
+#pragma once
+
+#include "swarm/base/ids.hpp"
+#include "swarm/base/result.hpp"
+#include "swarm/base/units.hpp"
+#include "swarm/node/payload.hpp"
+#include "swarm/protocol/frame.hpp"
+#include "swarm/protocol/message.hpp"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace swarm::node {
+
+using protocol::Lane;
+
+/// A link to the peer carries messages of this lane from now on.
+struct LinkUp {
+    PeerId peer;
+    Lane lane = Lane::Control;
+    Incarnation incarnation;  // of the other side
+};
+
+/// The link is gone, whoever ended it; what was on its way may be lost.
+struct LinkDown {
+    PeerId peer;
+    Lane lane = Lane::Control;
+};
+
+/// The answer to a Dial that brought no link.
+struct DialFailed {
+    PeerId peer;
+    Lane lane = Lane::Control;
+    Error error;
+};
+
+struct Received {
+    PeerId peer;
+    Lane lane = Lane::Control;
+    protocol::Message message;
+    Payload payload;
+};
+
+/// The job of this Compute has run; the role holds the object with its outcome.
+struct Computed {
+    JobId job;
+    Duration took{};
+};
+
+/// What this Append or WriteFile wrote survives a power cut.
+struct Stored {
+    StoreId store;
+};
+
+/// All records ever appended by this peer, oldest first.
+struct Loaded {
+    std::vector<std::string> records;
+};
+
+/// next_deadline() has passed.
+struct Woke {};
+
+/// Finish what is held, then leave (first SIGINT or SIGTERM).
+struct DrainRequest {};
+
+/// Continue this prompt.
+struct GenerateRequest {
+    std::uint64_t request = 0;
+    std::vector<std::uint32_t> prompt;
+    std::uint32_t tokens = 0;  // how many to add
+    double temperature = 0;    // 0: the most likely token
+    std::uint64_t seed = 0;
+};
+
+/// The run may end: servers may go (see protocol::Finished).
+struct ReleaseRequest {};
+
+/// A request of the process itself, not of a peer.
+struct Asked {
+    std::variant<DrainRequest, GenerateRequest, ReleaseRequest> request;
+};
+
+/// The process is about to end; the actions of this turn are the role's last.
+struct Stop {};
+
+using Event = std::variant<
+    LinkUp,
+    LinkDown,
+    DialFailed,
+    Received,
+    Computed,
+    Stored,
+    Loaded,
+    Woke,
+    Asked,
+    Stop>;
+
+}  // namespace swarm::node

@@ -1,0 +1,110 @@
+// What a role tells the people who run its peer. No role ever reads one; the program prints it,
+// counts it into --json, or draws the status line from it.
+#pragma once
+
+#include "swarm/base/digest.hpp"
+#include "swarm/base/ids.hpp"
+#include "swarm/base/units.hpp"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace swarm::node {
+
+/// One line for the log on stderr.
+struct LogLine {
+    enum class Level : std::uint8_t { Debug, Info, Warning, Error };
+
+    Level level = Level::Info;
+    std::string text;
+};
+
+/// The coordinator has committed a step.
+struct StepCommitted {
+    std::uint64_t step = 0;  // the committed one, from 0
+    double loss = 0;         // mean over the microbatches in id order
+    double gradient_norm = 0;
+    Duration took{};
+    std::uint32_t expected = 0;  // microbatches of the step
+    std::uint32_t counted = 0;   // smallest count of "exactly once" over the stages' results
+    std::uint32_t replayed = 0;  // attempts beyond the first
+    std::uint32_t fenced = 0;    // slots fenced since the last commit
+};
+
+/// Whom the microbatches of a committed step went through: one per (slot, stage).
+struct ShareCounted {
+    std::uint64_t step = 0;
+    PeerId peer;
+    StageIndex stage;
+    std::uint32_t microbatches = 0;
+};
+
+enum class PeerChange : std::uint8_t { Admitted, Suspect, Fenced, Left, Observing, StageEmpty };
+
+/// Membership as the coordinator sees it.
+struct PeerChanged {
+    PeerId peer;
+    StageIndex stage;
+    PeerChange change = PeerChange::Admitted;
+    std::string reason;
+    std::vector<std::uint32_t> peers_per_stage;
+};
+
+/// SHA-256 over the states of all stages, once the last step is applied everywhere.
+struct RunFinished {
+    ParameterVersion version;
+    Digest weights_sha256;
+};
+
+/// A checkpoint of this version is on disk.
+struct CheckpointWritten {
+    ParameterVersion version;
+    std::string where;
+};
+
+/// The run cannot go on: the program ends with `exit_code` and this line.
+struct RunFailed {
+    int exit_code = 1;
+    std::string text;
+};
+
+/// A server of a stage: what it is doing now.
+struct ServerStatus {
+    std::string text;
+    StageIndex stage;
+    ParameterVersion version;
+};
+
+/// The server may end: its drain is over or the run is finished.
+struct ServerDone {
+    std::string reason;
+};
+
+struct TokenGenerated {
+    std::uint64_t request = 0;
+    std::uint32_t token = 0;
+    Duration took{};
+    bool last = false;
+};
+
+struct GenerationFailed {
+    std::uint64_t request = 0;
+    std::string reason;
+};
+
+using Report = std::variant<
+    LogLine,
+    StepCommitted,
+    ShareCounted,
+    PeerChanged,
+    RunFinished,
+    CheckpointWritten,
+    RunFailed,
+    ServerStatus,
+    ServerDone,
+    TokenGenerated,
+    GenerationFailed>;
+
+}  // namespace swarm::node

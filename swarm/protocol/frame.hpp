@@ -1,0 +1,54 @@
+// The byte form of a message: 32-byte little-endian header, Protobuf control part, and at most one
+// tensor (msgpack envelope, raw bytes). Byte grammar with worked hex: PROTOCOL.md.
+//   magic u32 "swrm" | version u16 | kind u16 | control bytes u32 | envelope bytes u32
+//   | tensor bytes u64 | reserved u64 = 0
+// decode_* are the one validator, in release builds too: sizes are checked before anything is
+// allocated, fields before a role sees them.
+// Errors: Malformed, TooLarge, Mismatch (other protocol version); all Reject.
+#pragma once
+
+#include "swarm/base/result.hpp"
+#include "swarm/protocol/message.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace swarm::protocol {
+
+inline constexpr std::uint16_t kProtocolVersion = 1;
+inline constexpr std::size_t kHeaderBytes = 32;
+
+enum class Lane : std::uint8_t { Control, Bulk };
+
+using HeaderBytes = std::array<std::byte, kHeaderBytes>;
+
+struct FrameHeader {
+    std::uint16_t kind = 0;  // position in Body; kHelloKind for a Hello
+    std::uint32_t control_bytes = 0;
+    std::uint32_t envelope_bytes = 0;
+    std::uint64_t tensor_bytes = 0;
+};
+
+inline constexpr std::uint16_t kHelloKind = 0xffff;
+
+HeaderBytes encode_header(const FrameHeader& header);
+/// Refuses unknown kinds and every size above its limit; a tensor only where the kind allows one
+/// and only on the bulk lane.
+Result<FrameHeader> decode_header(const HeaderBytes& bytes, Lane lane);
+
+std::vector<std::byte> encode_control(const Message& message);
+/// `kind` from the header must match the message inside.
+Result<Message> decode_control(std::uint16_t kind, std::span<const std::byte> bytes);
+
+std::vector<std::byte> encode_hello(const Hello& hello);
+Result<Hello> decode_hello(std::span<const std::byte> bytes);
+
+/// The lane on which a message of this kind travels.
+Lane lane_of(const Body& body);
+/// Whether a message of this kind may carry a tensor.
+bool carries_tensor(std::uint16_t kind);
+
+}  // namespace swarm::protocol

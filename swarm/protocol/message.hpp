@@ -1,0 +1,341 @@
+// What peers say to each other: one struct per message of the step protocol, and one variant.
+// Who sends what, when, and how a receiver reacts: PROTOCOL.md, held against messages.proto by a
+// test. Bytes: codec.hpp, which is also the one validator. A tensor travels beside the message, as
+// node::Payload; token ids travel inside it.
+#pragma once
+
+#include "swarm/base/digest.hpp"
+#include "swarm/base/ids.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace swarm::protocol {
+
+/// What a peer is in the roster. An observer replays every commit but holds no ids; a draining
+/// member gets no new launches; a suspect one is picked by nobody until it is heard again.
+enum class Standing : std::uint8_t { Member, Suspect, Draining, Observer };
+
+struct SlotInfo {
+    SlotId slot;
+    PeerId peer;
+    Incarnation incarnation;
+    StageIndex stage;
+    Epoch admitted;
+    Standing standing = Standing::Member;
+    std::string address;  // host:port it listens on
+
+    friend bool operator==(const SlotInfo&, const SlotInfo&) = default;
+};
+
+/// First frame of every link, both ways; below the roles (swarm/net).
+struct Hello {
+    std::uint32_t protocol_version = 0;
+    std::uint32_t lane = 0;
+    Incarnation incarnation;
+    std::vector<std::byte> proof;  // HMAC-SHA-256(swarm key, TLS exporter), empty for open runs
+};
+
+/// Peer -> coordinator. Without a stage: "what shall I do?"; answered by Assign. With a stage, a
+/// version and its state hash: "admit me"; answered by a Roster that lists the slot, then a Recall.
+struct Join {
+    bool client = false;  // wants the roster only: a generator, no stage server
+    std::optional<StageIndex> stage;
+    ParameterVersion version;
+    Digest state_hash;
+    std::string address;        // where others dial it; empty: nowhere
+    std::string compute_class;  // device kind, ISA level, threads, LibTorch version
+};
+
+/// Coordinator -> peer. `run_file` is the run's TOML: model, data shape, seed. When `from_seed` the
+/// state is a function of the seed; else fetch `snapshot` from a donor once a Commit names it.
+struct Assign {
+    StageIndex stage;
+    std::string run_file;
+    ParameterVersion version;
+    bool from_seed = true;
+};
+
+/// Coordinator -> all. Replaces the last one; what is not listed is not there.
+struct Roster {
+    std::uint64_t number = 0;
+    std::vector<SlotInfo> slots;
+};
+
+struct Leave {
+    std::string reason;
+};
+
+struct ObservedRate {
+    SlotId slot;
+    double units_per_s = 0;
+};
+
+/// Peer -> coordinator, every 2 s.
+struct Heartbeat {
+    ParameterVersion version;
+    std::uint64_t roster = 0;
+    std::vector<ObservedRate> rates;  // what this peer saw of others, never of itself
+};
+
+/// Coordinator -> peer, the reply. A newer Roster or a missed Commit follows as messages.
+struct HeartbeatReply {
+    ParameterVersion version;
+    Epoch epoch;
+};
+
+/// One leg of an attempt down the pipeline. Payload: the activation (B, T, C), none to stage 0.
+struct Forward {
+    ParameterVersion version;
+    MicrobatchId microbatch;
+    Attempt attempt;
+    StageMask mask;
+    std::vector<SlotId> path;           // hops so far, stage 0 first
+    std::vector<std::uint32_t> tokens;  // B x (T + 1): inputs and targets
+};
+
+/// Payload: the gradient of the loss by this stage's output (B, T, C).
+struct Backward {
+    ParameterVersion version;
+    MicrobatchId microbatch;
+    Attempt attempt;
+    StageMask mask;
+    std::vector<SlotId> path;  // of the whole forward, stage 0 first
+};
+
+enum class Leg : std::uint8_t { Forward, Backward };
+
+/// Names one leg of one attempt.
+struct LegId {
+    ParameterVersion version;
+    MicrobatchId microbatch;
+    Attempt attempt;
+    Leg leg = Leg::Forward;
+
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads the 0 inside a defaulted <=>
+    friend auto operator<=>(const LegId&, const LegId&) = default;
+};
+
+struct Accepted {
+    LegId leg;
+};
+
+enum class RefusedReason : std::uint8_t {
+    Busy,         // work queue full: back off
+    Behind,       // my version is older and its Commit did not come in time
+    Stale,        // the attempt or version is older than what I accept
+    NotAdmitted,  // my slot is in no Roster I know
+    NoGraph,      // a backward whose forward I do not hold
+    Invalid,      // wrong shape, dtype or token id, or not finite
+};
+
+/// Final: that offer will never be processed.
+struct Refused {
+    LegId leg;
+    RefusedReason reason = RefusedReason::Busy;
+};
+
+/// What came out of the leg was accepted one hop further, or nothing had to be passed on.
+struct Passed {
+    LegId leg;
+};
+
+/// Tail -> coordinator, once per attempt: which slots its forward took.
+struct Path {
+    ParameterVersion version;
+    MicrobatchId microbatch;
+    Attempt attempt;
+    std::vector<SlotId> path;
+    double loss = 0;  // mean over the microbatch's tokens
+};
+
+struct FailedItem {
+    MicrobatchId microbatch;
+    Attempt attempt;
+    bool passed = false;
+};
+
+enum class FailReason : std::uint8_t { Lost, Refused, NotFinite };
+
+/// Any hop -> coordinator: attempts of this step that depend on a peer that is gone or refused.
+struct Fail {
+    ParameterVersion version;
+    SlotId about;
+    FailReason reason = FailReason::Lost;
+    std::vector<FailedItem> items;
+};
+
+/// Coordinator -> members: which of these do you hold? And accept no older attempt of them.
+struct Recall {
+    ParameterVersion version;
+    Epoch epoch;
+    std::vector<MicrobatchId> ids;
+    bool void_all = false;  // forget everything of this step: a new, empty slot
+};
+
+struct Held {
+    ParameterVersion version;
+    Epoch epoch;
+    std::vector<MicrobatchId> ids;
+};
+
+/// Coordinator -> members and observers: contribute when, and only when, you hold exactly these.
+struct Reduce {
+    ParameterVersion version;
+    Epoch epoch;
+    std::vector<MicrobatchId> ids;
+    std::vector<SlotId> group;      // the stage's members, in slot order; slice i belongs to [i]
+    std::vector<SlotId> observers;  // get the gathered slices
+};
+
+/// Member -> member. Scatter: int64 sums of slice `slice` for its owner. Gather: fp32 values.
+struct Part {
+    ParameterVersion version;
+    Epoch epoch;
+    std::uint32_t slice = 0;
+    bool gathered = false;
+};
+
+/// Member -> coordinator: I hold the complete result of this epoch.
+struct Reduced {
+    ParameterVersion version;
+    Epoch epoch;
+    std::vector<double> sums_of_squares;  // one per tensor, in the stage's global order
+    Digest result_hash;
+    std::uint32_t counted_once = 0;    // microbatches whose counter in the result is exactly 1
+    std::uint32_t counted_wrong = 0;   // counters that are neither 0 nor 1
+};
+
+struct Mismatch {
+    ParameterVersion version;
+    Epoch epoch;
+    std::vector<MicrobatchId> ids;
+};
+
+struct Stuck {
+    ParameterVersion version;
+    Epoch epoch;
+    std::vector<SlotId> waits_for;
+};
+
+/// The scalars of one optimizer step, decided once and applied everywhere bit for bit.
+struct StepScalars {
+    double clip_factor = 1;
+    double learning_rate = 0;
+    double bias_correction1 = 1;  // 1 - beta1^t
+    double bias_correction2 = 1;  // 1 - beta2^t
+
+    friend bool operator==(const StepScalars&, const StepScalars&) = default;
+};
+
+/// "Freeze your state of the version this commit makes and serve it." For a joiner or a checkpoint.
+struct SnapshotOrder {
+    SlotId donor;
+    PeerId receiver;
+};
+
+/// Coordinator -> all: version (gen, t) becomes (gen, t + 1) by the result of exactly this epoch.
+struct Commit {
+    ParameterVersion version;
+    Epoch epoch;
+    StepScalars scalars;
+    std::vector<Digest> result_hashes;  // one per stage
+    std::vector<SnapshotOrder> snapshots;
+};
+
+/// Peer -> coordinator: `version` is the one it has now.
+struct Applied {
+    ParameterVersion version;
+    Digest state_hash;
+};
+
+/// Joiner -> donor. `chunk` without a value: the manifest.
+struct Fetch {
+    ParameterVersion version;
+    StageIndex stage;
+    std::optional<std::uint32_t> chunk;
+};
+
+/// Payload: the chunk's bytes, or the manifest (32 bytes per chunk).
+struct Chunk {
+    ParameterVersion version;
+    StageIndex stage;
+    std::optional<std::uint32_t> chunk;
+};
+
+struct ChunkRefused {
+    ParameterVersion version;
+    StageIndex stage;
+    std::optional<std::uint32_t> chunk;
+    bool busy = false;  // ask again later; else: ask another donor
+};
+
+/// A forward without training, hop by hop; payload as for Forward. Answered along the same way.
+struct Infer {
+    std::uint64_t request = 0;
+    std::vector<std::uint32_t> tokens;  // B = 1
+    std::uint32_t top = 1;              // candidates wanted for the token after the last
+};
+
+struct TokenScore {
+    std::uint32_t token = 0;
+    double log_probability = 0;
+};
+
+struct Inferred {
+    std::uint64_t request = 0;
+    bool refused = false;
+    std::vector<TokenScore> top;  // best first
+};
+
+/// Nothing but the acknowledgement that every numbered message carries.
+struct Acknowledge {};
+
+/// Coordinator -> all: the last step is committed; servers may go.
+struct Finished {
+    ParameterVersion version;
+};
+
+using Body = std::variant<
+    Acknowledge,
+    Join,
+    Assign,
+    Roster,
+    Leave,
+    Heartbeat,
+    HeartbeatReply,
+    Forward,
+    Backward,
+    Accepted,
+    Refused,
+    Passed,
+    Path,
+    Fail,
+    Recall,
+    Held,
+    Reduce,
+    Part,
+    Reduced,
+    Mismatch,
+    Stuck,
+    Commit,
+    Applied,
+    Fetch,
+    Chunk,
+    ChunkRefused,
+    Infer,
+    Inferred,
+    Finished>;
+
+/// `number` 0: not numbered (everything between peers). Else the place in the control stream with
+/// the coordinator, repeated after a reconnect until `acknowledged` covers it (run/control_stream).
+struct Message {
+    std::uint64_t number = 0;
+    std::uint64_t acknowledged = 0;
+    Body body;
+};
+
+}  // namespace swarm::protocol

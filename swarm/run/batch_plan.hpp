@@ -1,0 +1,35 @@
+// Which sequences of the corpus make up a microbatch: a pure function of (seed, step, microbatch),
+// so a replay, a resumed run and --single read the same tokens without any state.
+#pragma once
+
+#include "swarm/base/ids.hpp"
+#include "swarm/run/config.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace swarm::run {
+
+/// The training text as token ids (bytes for now). Shared, immutable.
+using Corpus = std::vector<std::uint8_t>;
+
+class BatchPlan {
+ public:
+    /// `corpus` outlives the plan and has more than config.model.context + 1 tokens (checked by
+    /// the caller; the oracle model may have an empty one: its tokens are the ids themselves).
+    BatchPlan(const RunConfig& config, std::span<const std::uint8_t> corpus);
+
+    /// B x (T + 1) ids: row b holds the inputs and, shifted by one, the targets.
+    [[nodiscard]] std::vector<std::uint32_t> tokens(std::uint64_t step, MicrobatchId id) const;
+
+ private:
+    std::uint64_t seed_;
+    std::uint32_t batch_;
+    std::uint32_t row_;
+    std::uint32_t vocabulary_;
+    std::span<const std::uint8_t> corpus_;
+};
+
+}  // namespace swarm::run

@@ -1,0 +1,57 @@
+// Which layers and tensors a stage has. Tensors are named by global layer index
+// ("layers.17.attn.wo"), so changing the split is selecting other names.
+// Global order: embedding, layers by index, head; within a layer by name.
+// Cost: O(layers).
+#pragma once
+
+#include "swarm/base/ids.hpp"
+#include "swarm/run/config.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace swarm::run {
+
+struct TensorSpec {
+    std::string name;
+    std::vector<std::uint32_t> shape;  // row-major
+
+    [[nodiscard]] std::uint64_t elements() const {
+        std::uint64_t count = 1;
+        for (const std::uint32_t dimension : shape) {
+            count *= dimension;
+        }
+        return count;
+    }
+
+    friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
+};
+
+/// Layers [first_layer, first_layer + layers); the first stage also has the embedding, the last
+/// the head.
+struct StageLayout {
+    StageIndex stage;
+    std::uint32_t first_layer = 0;
+    std::uint32_t layers = 0;
+    bool has_embedding = false;
+    bool has_head = false;
+    std::vector<TensorSpec> tensors;  // in global order
+
+    [[nodiscard]] std::uint64_t elements() const {
+        std::uint64_t count = 0;
+        for (const TensorSpec& tensor : tensors) {
+            count += tensor.elements();
+        }
+        return count;
+    }
+};
+
+/// config must have passed check_run(). Equal parameters per stage, as near as whole layers allow
+/// (exact minimum of the largest stage, by dynamic programming), or config.layers_per_stage.
+std::vector<StageLayout> partition(const RunConfig& config);
+
+/// All tensors of one layer of the model, in order of name.
+std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t layer);
+
+}  // namespace swarm::run
