@@ -1,6 +1,6 @@
 // What peers say to each other: one struct per message of the step protocol, and one variant.
 // Who sends what, when, and how a receiver reacts: PROTOCOL.md, held against messages.proto by a
-// test. Bytes: codec.hpp, which is also the one validator. A tensor travels beside the message, as
+// test. Bytes: frame.hpp, which is also the one validator. A tensor travels beside the message, as
 // node::Payload; token ids travel inside it.
 #pragma once
 
@@ -37,6 +37,8 @@ struct Hello {
     std::uint32_t lane = 0;
     Incarnation incarnation;
     std::vector<std::byte> proof;  // HMAC-SHA-256(swarm key, TLS exporter), empty for open runs
+
+    friend bool operator==(const Hello&, const Hello&) = default;
 };
 
 /// Peer -> coordinator. Without a stage: "what shall I do?"; answered by Assign. With a stage, a
@@ -48,6 +50,8 @@ struct Join {
     Digest state_hash;
     std::string address;        // where others dial it; empty: nowhere
     std::string compute_class;  // device kind, ISA level, threads, LibTorch version
+
+    friend bool operator==(const Join&, const Join&) = default;
 };
 
 /// Coordinator -> peer. `run_file` is the run's TOML: model, data shape, seed. When `from_seed` the
@@ -57,21 +61,29 @@ struct Assign {
     std::string run_file;
     ParameterVersion version;
     bool from_seed = true;
+
+    friend bool operator==(const Assign&, const Assign&) = default;
 };
 
 /// Coordinator -> all. Replaces the last one; what is not listed is not there.
 struct Roster {
     std::uint64_t number = 0;
     std::vector<SlotInfo> slots;
+
+    friend bool operator==(const Roster&, const Roster&) = default;
 };
 
 struct Leave {
     std::string reason;
+
+    friend bool operator==(const Leave&, const Leave&) = default;
 };
 
 struct ObservedRate {
     SlotId slot;
     double units_per_s = 0;
+
+    friend bool operator==(const ObservedRate&, const ObservedRate&) = default;
 };
 
 /// Peer -> coordinator, every 2 s.
@@ -79,12 +91,16 @@ struct Heartbeat {
     ParameterVersion version;
     std::uint64_t roster = 0;
     std::vector<ObservedRate> rates;  // what this peer saw of others, never of itself
+
+    friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
 
 /// Coordinator -> peer, the reply. A newer Roster or a missed Commit follows as messages.
 struct HeartbeatReply {
     ParameterVersion version;
     Epoch epoch;
+
+    friend bool operator==(const HeartbeatReply&, const HeartbeatReply&) = default;
 };
 
 /// One leg of an attempt down the pipeline. Payload: the activation (B, T, C), none to stage 0.
@@ -95,6 +111,8 @@ struct Forward {
     StageMask mask;
     std::vector<SlotId> path;           // hops so far, stage 0 first
     std::vector<std::uint32_t> tokens;  // B x (T + 1): inputs and targets
+
+    friend bool operator==(const Forward&, const Forward&) = default;
 };
 
 /// Payload: the gradient of the loss by this stage's output (B, T, C).
@@ -104,6 +122,8 @@ struct Backward {
     Attempt attempt;
     StageMask mask;
     std::vector<SlotId> path;  // of the whole forward, stage 0 first
+
+    friend bool operator==(const Backward&, const Backward&) = default;
 };
 
 enum class Leg : std::uint8_t { Forward, Backward };
@@ -121,6 +141,8 @@ struct LegId {
 
 struct Accepted {
     LegId leg;
+
+    friend bool operator==(const Accepted&, const Accepted&) = default;
 };
 
 enum class RefusedReason : std::uint8_t {
@@ -136,11 +158,15 @@ enum class RefusedReason : std::uint8_t {
 struct Refused {
     LegId leg;
     RefusedReason reason = RefusedReason::Busy;
+
+    friend bool operator==(const Refused&, const Refused&) = default;
 };
 
 /// What came out of the leg was accepted one hop further, or nothing had to be passed on.
 struct Passed {
     LegId leg;
+
+    friend bool operator==(const Passed&, const Passed&) = default;
 };
 
 /// Tail -> coordinator, once per attempt: which slots its forward took.
@@ -150,12 +176,16 @@ struct Path {
     Attempt attempt;
     std::vector<SlotId> path;
     double loss = 0;  // mean over the microbatch's tokens
+
+    friend bool operator==(const Path&, const Path&) = default;
 };
 
 struct FailedItem {
     MicrobatchId microbatch;
     Attempt attempt;
     bool passed = false;
+
+    friend bool operator==(const FailedItem&, const FailedItem&) = default;
 };
 
 enum class FailReason : std::uint8_t { Lost, Refused, NotFinite };
@@ -166,6 +196,8 @@ struct Fail {
     SlotId about;
     FailReason reason = FailReason::Lost;
     std::vector<FailedItem> items;
+
+    friend bool operator==(const Fail&, const Fail&) = default;
 };
 
 /// Coordinator -> members: which of these do you hold? And accept no older attempt of them.
@@ -174,12 +206,16 @@ struct Recall {
     Epoch epoch;
     std::vector<MicrobatchId> ids;
     bool void_all = false;  // forget everything of this step: a new, empty slot
+
+    friend bool operator==(const Recall&, const Recall&) = default;
 };
 
 struct Held {
     ParameterVersion version;
     Epoch epoch;
     std::vector<MicrobatchId> ids;
+
+    friend bool operator==(const Held&, const Held&) = default;
 };
 
 /// Coordinator -> members and observers: contribute when, and only when, you hold exactly these.
@@ -189,6 +225,8 @@ struct Reduce {
     std::vector<MicrobatchId> ids;
     std::vector<SlotId> group;      // the stage's members, in slot order; slice i belongs to [i]
     std::vector<SlotId> observers;  // get the gathered slices
+
+    friend bool operator==(const Reduce&, const Reduce&) = default;
 };
 
 /// Member -> member. Scatter: int64 sums of slice `slice` for its owner. Gather: fp32 values.
@@ -197,6 +235,8 @@ struct Part {
     Epoch epoch;
     std::uint32_t slice = 0;
     bool gathered = false;
+
+    friend bool operator==(const Part&, const Part&) = default;
 };
 
 /// Member -> coordinator: I hold the complete result of this epoch.
@@ -205,20 +245,26 @@ struct Reduced {
     Epoch epoch;
     std::vector<double> sums_of_squares;  // one per tensor, in the stage's global order
     Digest result_hash;
-    std::uint32_t counted_once = 0;    // microbatches whose counter in the result is exactly 1
-    std::uint32_t counted_wrong = 0;   // counters that are neither 0 nor 1
+    std::uint32_t counted_once = 0;   // microbatches whose counter in the result is exactly 1
+    std::uint32_t counted_wrong = 0;  // counters that are neither 0 nor 1
+
+    friend bool operator==(const Reduced&, const Reduced&) = default;
 };
 
 struct Mismatch {
     ParameterVersion version;
     Epoch epoch;
     std::vector<MicrobatchId> ids;
+
+    friend bool operator==(const Mismatch&, const Mismatch&) = default;
 };
 
 struct Stuck {
     ParameterVersion version;
     Epoch epoch;
     std::vector<SlotId> waits_for;
+
+    friend bool operator==(const Stuck&, const Stuck&) = default;
 };
 
 /// The scalars of one optimizer step, decided once and applied everywhere bit for bit.
@@ -235,6 +281,8 @@ struct StepScalars {
 struct SnapshotOrder {
     SlotId donor;
     PeerId receiver;
+
+    friend bool operator==(const SnapshotOrder&, const SnapshotOrder&) = default;
 };
 
 /// Coordinator -> all: version (gen, t) becomes (gen, t + 1) by the result of exactly this epoch.
@@ -244,12 +292,16 @@ struct Commit {
     StepScalars scalars;
     std::vector<Digest> result_hashes;  // one per stage
     std::vector<SnapshotOrder> snapshots;
+
+    friend bool operator==(const Commit&, const Commit&) = default;
 };
 
 /// Peer -> coordinator: `version` is the one it has now.
 struct Applied {
     ParameterVersion version;
     Digest state_hash;
+
+    friend bool operator==(const Applied&, const Applied&) = default;
 };
 
 /// Joiner -> donor. `chunk` without a value: the manifest.
@@ -257,6 +309,8 @@ struct Fetch {
     ParameterVersion version;
     StageIndex stage;
     std::optional<std::uint32_t> chunk;
+
+    friend bool operator==(const Fetch&, const Fetch&) = default;
 };
 
 /// Payload: the chunk's bytes, or the manifest (32 bytes per chunk).
@@ -264,6 +318,8 @@ struct Chunk {
     ParameterVersion version;
     StageIndex stage;
     std::optional<std::uint32_t> chunk;
+
+    friend bool operator==(const Chunk&, const Chunk&) = default;
 };
 
 struct ChunkRefused {
@@ -271,6 +327,8 @@ struct ChunkRefused {
     StageIndex stage;
     std::optional<std::uint32_t> chunk;
     bool busy = false;  // ask again later; else: ask another donor
+
+    friend bool operator==(const ChunkRefused&, const ChunkRefused&) = default;
 };
 
 /// A forward without training, hop by hop; payload as for Forward. Answered along the same way.
@@ -278,25 +336,35 @@ struct Infer {
     std::uint64_t request = 0;
     std::vector<std::uint32_t> tokens;  // B = 1
     std::uint32_t top = 1;              // candidates wanted for the token after the last
+
+    friend bool operator==(const Infer&, const Infer&) = default;
 };
 
 struct TokenScore {
     std::uint32_t token = 0;
     double log_probability = 0;
+
+    friend bool operator==(const TokenScore&, const TokenScore&) = default;
 };
 
 struct Inferred {
     std::uint64_t request = 0;
     bool refused = false;
     std::vector<TokenScore> top;  // best first
+
+    friend bool operator==(const Inferred&, const Inferred&) = default;
 };
 
 /// Nothing but the acknowledgement that every numbered message carries.
-struct Acknowledge {};
+struct Acknowledge {
+    friend bool operator==(const Acknowledge&, const Acknowledge&) = default;
+};
 
 /// Coordinator -> all: the last step is committed; servers may go.
 struct Finished {
     ParameterVersion version;
+
+    friend bool operator==(const Finished&, const Finished&) = default;
 };
 
 using Body = std::variant<
@@ -336,6 +404,8 @@ struct Message {
     std::uint64_t number = 0;
     std::uint64_t acknowledged = 0;
     Body body;
+
+    friend bool operator==(const Message&, const Message&) = default;
 };
 
 }  // namespace swarm::protocol
