@@ -1,7 +1,7 @@
 // Which layers and tensors a stage has. Tensors are named by global layer index
 // ("layers.17.attn.wo"), so changing the split is selecting other names.
 // Global order: embedding, layers by index, head; within a layer by name.
-// Cost: O(layers).
+// Cost: O(layers) to list tensors; the balanced split O(stages x layers^2), a few ms at most.
 #pragma once
 
 #include "swarm/base/ids.hpp"

@@ -1,0 +1,203 @@
+#include "swarm/run/commit_log.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+
+namespace swarm::run {
+namespace {
+
+Error malformed(std::string_view line) {
+    const std::string start(line.substr(0, 60));
+    return {
+        ErrorCode::Malformed,
+        Reaction::Fatal,
+        "unreadable record in the commit log: \"" + start +
+            "\"; restore the run directory from a copy, or start the run anew"};
+}
+
+std::string text_of(double value) {
+    std::array<char, 32> buffer{};
+    const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+    return {buffer.data(), end};
+}
+
+std::string text_of(ParameterVersion version) {
+    return ' ' + std::to_string(version.gen) + ' ' + std::to_string(version.step);
+}
+
+struct LineOf {
+    std::string operator()(const CincRecord& record) const {
+        return "cinc " + std::to_string(record.cinc);
+    }
+
+    std::string operator()(const CommitRecord& record) const {
+        std::string line = "commit" + text_of(record.version);
+        line += ' ' + std::to_string(record.epoch.value);
+        const auto& scalars = record.scalars;
+        for (const double value :
+             {scalars.clip_factor,
+              scalars.learning_rate,
+              scalars.bias_correction1,
+              scalars.bias_correction2,
+              record.loss,
+              record.gradient_norm}) {
+            line += ' ' + text_of(value);
+        }
+        for (const Digest& hash : record.result_hashes) {
+            line += ' ' + to_hex(hash);
+        }
+        return line;
+    }
+
+    std::string operator()(const StateRecord& record) const {
+        return "state" + text_of(record.version) + ' ' + std::to_string(record.stage.value) + ' ' +
+               to_hex(record.hash);
+    }
+
+    std::string operator()(const CheckpointRecord& record) const {
+        return "checkpoint" + text_of(record.version) + ' ' + record.name;
+    }
+
+    std::string operator()(const RollbackRecord& record) const {
+        return "rollback" + text_of(record.version);
+    }
+};
+
+/// Takes the words of a line one by one; failed() once one was missing or not what was asked for.
+class Words {
+ public:
+    explicit Words(std::string_view line) : rest_(line) {}
+
+    std::string_view word() {
+        const std::size_t end = std::min(rest_.find(' '), rest_.size());
+        const std::string_view taken = rest_.substr(0, end);
+        rest_.remove_prefix(std::min(end + 1, rest_.size()));
+        failed_ = failed_ || taken.empty();
+        return taken;
+    }
+
+    template <class Number>
+    Number number() {
+        const std::string_view text = word();
+        Number value{};
+        const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        failed_ = failed_ || error != std::errc() || stop != text.data() + text.size();
+        return value;
+    }
+
+    ParameterVersion version() {
+        const auto gen = number<std::uint32_t>();
+        return {gen, number<std::uint64_t>()};
+    }
+
+    Digest digest() {
+        const std::string_view text = word();
+        Digest digest;
+        failed_ = failed_ || text.size() != 2 * digest.bytes.size();
+        for (std::size_t i = 0; !failed_ && i < digest.bytes.size(); ++i) {
+            unsigned value = 0;
+            const char* const begin = text.data() + 2 * i;
+            const auto [stop, error] = std::from_chars(begin, begin + 2, value, 16);
+            failed_ = error != std::errc() || stop != begin + 2;
+            digest.bytes[i] = static_cast<std::byte>(value);
+        }
+        return digest;
+    }
+
+    [[nodiscard]] bool at_end() const { return rest_.empty(); }
+
+    [[nodiscard]] bool failed() const { return failed_; }
+
+ private:
+    std::string_view rest_;
+    bool failed_ = false;
+};
+
+CommitRecord read_commit(Words& words) {
+    CommitRecord record;
+    record.version = words.version();
+    record.epoch.value = words.number<std::uint64_t>();
+    for (double* const value :
+         {&record.scalars.clip_factor,
+          &record.scalars.learning_rate,
+          &record.scalars.bias_correction1,
+          &record.scalars.bias_correction2,
+          &record.loss,
+          &record.gradient_norm}) {
+        *value = words.number<double>();
+    }
+    while (!words.failed() && !words.at_end()) {
+        record.result_hashes.push_back(words.digest());
+    }
+    return record;
+}
+
+StateRecord read_state(Words& words) {
+    StateRecord record;
+    record.version = words.version();
+    record.stage.value = words.number<std::uint32_t>();
+    record.hash = words.digest();
+    return record;
+}
+
+}  // namespace
+
+std::string to_line(const LogRecord& record) {
+    return std::visit(LineOf{}, record);
+}
+
+Result<LogRecord> parse_record(std::string_view line) {
+    Words words(line);
+    const std::string_view kind = words.word();
+    std::optional<LogRecord> record;
+    if (kind == "cinc") {
+        record = CincRecord{words.number<std::uint32_t>()};
+    } else if (kind == "commit") {
+        record = read_commit(words);
+    } else if (kind == "state") {
+        record = read_state(words);
+    } else if (kind == "checkpoint") {
+        const ParameterVersion version = words.version();
+        record = CheckpointRecord{version, std::string(words.word())};
+    } else if (kind == "rollback") {
+        record = RollbackRecord{words.version()};
+    }
+    if (!record || words.failed() || !words.at_end()) {
+        return malformed(line);
+    }
+    return *record;
+}
+
+void RunHistory::apply(const LogRecord& record) {
+    if (const auto* start = std::get_if<CincRecord>(&record)) {
+        cinc = start->cinc;
+    } else if (const auto* commit = std::get_if<CommitRecord>(&record)) {
+        version = {commit->version.gen, commit->version.step + 1};
+        last_commit = *commit;
+        losses.emplace_back(commit->version.step, commit->loss);
+    } else if (const auto* state = std::get_if<StateRecord>(&record)) {
+        states[{state->version, state->stage}] = state->hash;
+    } else if (const auto* written = std::get_if<CheckpointRecord>(&record)) {
+        checkpoint = *written;
+    } else if (const auto* rollback = std::get_if<RollbackRecord>(&record)) {
+        version = rollback->version;
+        last_commit.reset();
+        std::erase_if(losses, [&](const auto& entry) { return entry.first >= version.step; });
+    }
+}
+
+Result<RunHistory> replay_log(const std::vector<std::string>& lines) {
+    RunHistory history;
+    for (const std::string& line : lines) {
+        const Result<LogRecord> record = parse_record(line);
+        if (!record) {
+            return record.error();
+        }
+        history.apply(*record);
+    }
+    return history;
+}
+
+}  // namespace swarm::run

@@ -1,0 +1,76 @@
+// The coordinator's write-ahead log: what a run has decided, as records of one line of text each.
+// Invariant: replaying the records of any prefix of the log gives a state the run really was in.
+// The ledger is not in here: it is soft state, the truth lies in the peers' id sets.
+//   cinc <n> | commit <gen> <step> <epoch> <clip> <lr> <bc1> <bc2> <loss> <norm> <hash>...
+//   state <gen> <step> <stage> <hash> | checkpoint <gen> <step> <name> | rollback <gen> <step>
+// Framing, CRC and torn tails are the file store's business (swarm/net/file_store).
+// Errors: Malformed (Fatal: the log is ours, and a coordinator must not rewrite what it cannot
+// read). Source: step protocol, section 4.
+#pragma once
+
+#include "swarm/base/digest.hpp"
+#include "swarm/base/ids.hpp"
+#include "swarm/base/result.hpp"
+#include "swarm/protocol/message.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace swarm::run {
+
+struct CincRecord {
+    std::uint32_t cinc = 0;
+};
+
+/// Version (gen, step) became (gen, step + 1).
+struct CommitRecord {
+    ParameterVersion version;
+    Epoch epoch;
+    protocol::StepScalars scalars;
+    double loss = 0;
+    double gradient_norm = 0;
+    std::vector<Digest> result_hashes;
+};
+
+struct StateRecord {
+    ParameterVersion version;
+    StageIndex stage;
+    Digest hash;
+};
+
+struct CheckpointRecord {
+    ParameterVersion version;
+    std::string name;  // without spaces
+};
+
+struct RollbackRecord {
+    ParameterVersion version;  // gen is the new one
+};
+
+using LogRecord =
+    std::variant<CincRecord, CommitRecord, StateRecord, CheckpointRecord, RollbackRecord>;
+
+std::string to_line(const LogRecord& record);
+Result<LogRecord> parse_record(std::string_view line);
+
+/// The fold of a log.
+struct RunHistory {
+    std::uint32_t cinc = 0;
+    ParameterVersion version;  // the current one
+    std::optional<CommitRecord> last_commit;
+    std::optional<CheckpointRecord> checkpoint;  // the newest
+    std::map<std::pair<ParameterVersion, StageIndex>, Digest> states;
+    std::vector<std::pair<std::uint64_t, double>> losses;  // (step, loss), rolled back ones removed
+
+    void apply(const LogRecord& record);
+};
+
+Result<RunHistory> replay_log(const std::vector<std::string>& lines);
+
+}  // namespace swarm::run

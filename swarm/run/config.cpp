@@ -1,0 +1,234 @@
+#include "swarm/run/config.hpp"
+
+#include "compression/codec.hpp"
+#include "router/policy.hpp"
+#include "swarm/protocol/limits.hpp"
+#include "swarm/run/config_fields.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace swarm::run {
+
+namespace {
+
+// TOML's integers are int64; the file must be able to say every seed.
+constexpr std::uint64_t kSeedMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kStepsMax = 1'000'000'000;
+// One stage may hold them all: 9 tensors per layer and 3 more stay below kTensorsMax.
+constexpr std::uint32_t kLayersMax = 448;
+// Keep every product of dimensions far below 2^64 and tensors of one layer below 2^32 elements.
+constexpr std::uint32_t kWidthMax = 1U << 15;
+constexpr std::uint32_t kFfnWidthMax = 1U << 17;
+constexpr std::uint32_t kVocabularyMax = 1U << 17;
+// Tokens are bytes, so each byte needs an id.
+constexpr std::uint32_t kVocabularyMin = 256;
+constexpr std::size_t kNameMax = 64;
+
+/// Keeps the first fault.
+class Checker {
+ public:
+    void require(bool holds, const char* key, const std::string& what) {
+        if (!holds && !fault_) {
+            fault_ = Fault{key, what};
+        }
+    }
+
+    void within(std::uint64_t value, std::uint64_t low, std::uint64_t high, const char* key) {
+        require(
+            low <= value && value <= high,
+            key,
+            "is " + std::to_string(value) + ", must be " + std::to_string(low) + " to " +
+                std::to_string(high)
+        );
+    }
+
+    /// Refuses NaN too, for which each comparison is false.
+    void within_reals(double value, double low, double high, const char* key, const char* what) {
+        require(low <= value && value <= high, key, what);
+    }
+
+    [[nodiscard]] const std::optional<Fault>& fault() const { return fault_; }
+
+ private:
+    std::optional<Fault> fault_;
+};
+
+bool is_plain_name(const std::string& name) {
+    const auto plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '-' || c == '_' || c == '.';
+    };
+    return !name.empty() && name.size() <= kNameMax && name.front() != '.' &&
+           std::all_of(name.begin(), name.end(), plain);
+}
+
+void check_layers_per_stage(const RunConfig& config, Checker& check) {
+    const auto& split = config.layers_per_stage;
+    if (split.empty()) {
+        return;
+    }
+    check.require(
+        split.size() == config.stages,
+        "run.layers_per_stage",
+        "has " + std::to_string(split.size()) + " entries, must have one per stage (" +
+            std::to_string(config.stages) + ")"
+    );
+    const bool none_empty =
+        std::all_of(split.begin(), split.end(), [](std::uint32_t layers) { return layers > 0; });
+    check.require(none_empty, "run.layers_per_stage", "must give each stage at least 1 layer");
+    const std::uint64_t sum = std::accumulate(split.begin(), split.end(), std::uint64_t{0});
+    check.require(
+        sum == config.model.layers,
+        "run.layers_per_stage",
+        "adds up to " + std::to_string(sum) + ", must add up to model.layers (" +
+            std::to_string(config.model.layers) + ")"
+    );
+}
+
+void check_schedule(const RunConfig& config, Checker& check) {
+    check.require(
+        is_plain_name(config.name),
+        "run.name",
+        "must be 1 to 64 of a-z A-Z 0-9 - _ . and not begin with a dot: it names files"
+    );
+    check.within(config.seed, 0, kSeedMax, "run.seed");
+    check.within(config.steps, 1, kStepsMax, "run.steps");
+    check.within(config.stages, 1, protocol::kStagesMax, "run.stages");
+    check.require(
+        config.stages <= config.model.layers,
+        "run.stages",
+        "is " + std::to_string(config.stages) + ", must be at most model.layers (" +
+            std::to_string(config.model.layers) + "): each stage needs a layer"
+    );
+    check.within(config.microbatches, 1, protocol::kMicrobatchesMax, "run.microbatches");
+    check.within(config.batch, 1, protocol::kTokensMax, "run.batch");
+    check.within(config.in_flight, 0, protocol::kMicrobatchesMax, "run.in_flight");
+    check.within(config.min_peers, 0, protocol::kRosterMax, "run.min_peers");
+    check.require(
+        router::make_policy(config.policy, 0) != nullptr,
+        "run.policy",
+        "must be one of " + router::policy_names()
+    );
+    check.require(
+        compression::find_codec(config.codec) != nullptr,
+        "run.codec",
+        "must be one of " + compression::codec_names()
+    );
+}
+
+void check_heads(const ModelConfig& model, Checker& check) {
+    check.within(model.heads, 1, model.width, "model.heads");
+    if (check.fault()) {
+        return;  // the rules below divide
+    }
+    check.require(
+        model.width % model.heads == 0 && model.width / model.heads % 2 == 0,
+        "model.heads",
+        "must divide model.width into heads of even width: rotary positions turn pairs"
+    );
+    check.within(model.kv_heads, 1, model.heads, "model.kv_heads");
+    check.require(
+        model.kv_heads != 0 && model.heads % model.kv_heads == 0,
+        "model.kv_heads",
+        "must divide model.heads"
+    );
+}
+
+void check_model(const RunConfig& config, Checker& check) {
+    const ModelConfig& model = config.model;
+    check.within(model.layers, 1, kLayersMax, "model.layers");
+    check.within(model.context, 1, protocol::kTokensMax, "model.context");
+    check.require(
+        std::uint64_t{config.batch} * (std::uint64_t{model.context} + 1) <= protocol::kTokensMax,
+        "run.batch",
+        "x (model.context + 1) must be at most " + std::to_string(protocol::kTokensMax) +
+            " tokens: one microbatch travels in one frame"
+    );
+    check.within(model.width, 1, kWidthMax, "model.width");
+    check.within(model.vocabulary, kVocabularyMin, kVocabularyMax, "model.vocabulary");
+    if (model.kind == ModelKind::Oracle) {
+        return;
+    }
+    check.require(
+        std::uint64_t{config.batch} * model.context * model.width * sizeof(float) <=
+            protocol::kTensorBytesMax,
+        "model.width",
+        "makes activations of more than " + std::to_string(protocol::kTensorBytesMax) +
+            " bytes; lower run.batch, model.context or model.width"
+    );
+    check.within(model.ffn_width, 1, kFfnWidthMax, "model.ffn_width");
+    check_heads(model, check);
+    check.within_reals(
+        model.rope_base, 1.0, 1e12, "model.rope_base", "must be a number from 1 to 1e12"
+    );
+    check.within_reals(
+        model.norm_epsilon, 1e-12, 1.0, "model.norm_epsilon", "must be a number from 1e-12 to 1"
+    );
+}
+
+void check_optimizer(const OptimizerConfig& optimizer, Checker& check) {
+    constexpr double kBelowOne = 1.0 - std::numeric_limits<double>::epsilon();
+    constexpr const char* kFraction = "must be at least 0 and below 1";
+    constexpr const char* kRate = "must be a number from 0 to 100";
+    check.within_reals(optimizer.learning_rate, 0, 100, "optimizer.learning_rate", kRate);
+    check.within_reals(
+        optimizer.final_learning_rate, 0, 100, "optimizer.final_learning_rate", kRate
+    );
+    check.within_reals(optimizer.beta1, 0, kBelowOne, "optimizer.beta1", kFraction);
+    check.within_reals(optimizer.beta2, 0, kBelowOne, "optimizer.beta2", kFraction);
+    check.within_reals(optimizer.weight_decay, 0, kBelowOne, "optimizer.weight_decay", kFraction);
+    check.within_reals(
+        optimizer.epsilon, 1e-30, 1.0, "optimizer.epsilon", "must be a number from 1e-30 to 1"
+    );
+    check.within_reals(
+        optimizer.clip_norm,
+        1e-12,
+        1e12,
+        "optimizer.clip_norm",
+        "must be a number from 1e-12 to 1e12"
+    );
+}
+
+}  // namespace
+
+std::optional<Fault> first_fault(const RunConfig& config) {
+    Checker check;
+    check_model(config, check);
+    check_schedule(config, check);
+    check_layers_per_stage(config, check);
+    check_optimizer(config.optimizer, check);
+    return check.fault();
+}
+
+Result<> check_run(const RunConfig& config) {
+    if (const auto fault = first_fault(config)) {
+        return Error{ErrorCode::Usage, Reaction::Reject, fault->key + " " + fault->what};
+    }
+    return {};
+}
+
+Result<ModelConfig> named_model(std::string_view name) {
+    if (name == "demo") {
+        return ModelConfig{};
+    }
+    if (name == "oracle") {
+        ModelConfig oracle;
+        oracle.kind = ModelKind::Oracle;
+        oracle.width = 1;
+        oracle.heads = 1;
+        oracle.kv_heads = 1;
+        oracle.ffn_width = 1;
+        oracle.context = 8;
+        return oracle;
+    }
+    return Error{
+        ErrorCode::Usage,
+        Reaction::Reject,
+        "no model is named \"" + std::string(name) + "\"; the names are demo, oracle"};
+}
+
+}  // namespace swarm::run

@@ -1,0 +1,83 @@
+#include "swarm/run/sessions.hpp"
+
+#include <utility>
+
+namespace swarm::run {
+
+using node::Lane;
+
+bool Sessions::link_up(const node::LinkUp& up, node::Turn turn) {
+    Session& session = sessions_[up.peer];
+    const bool is_new = session.incarnation != up.incarnation;
+    if (is_new) {
+        session = Session{};
+        session.incarnation = up.incarnation;
+    }
+    if (up.lane == Lane::Bulk) {
+        session.bulk_up = true;
+        return is_new;
+    }
+    session.control_up = true;
+    for (protocol::Message& message : session.stream.unacknowledged()) {
+        turn.out.add(node::Send{up.peer, std::move(message)});
+    }
+    return is_new;
+}
+
+void Sessions::link_down(const node::LinkDown& down) {
+    const auto found = sessions_.find(down.peer);
+    if (found != sessions_.end()) {
+        (down.lane == Lane::Bulk ? found->second.bulk_up : found->second.control_up) = false;
+    }
+}
+
+void Sessions::send(PeerId peer, protocol::Body body, node::Turn turn) {
+    const auto found = sessions_.find(peer);
+    if (found == sessions_.end()) {
+        return;
+    }
+    Session& session = found->second;
+    protocol::Message message = session.stream.number(std::move(body));
+    if (session.stream.overflowed()) {
+        // It reads nothing any more. Without a link it is fenced in 2 s; a new one starts afresh.
+        turn.out.add(node::Close{peer, Lane::Control});
+    } else if (session.control_up) {
+        turn.out.add(node::Send{peer, std::move(message)});
+    }
+}
+
+void Sessions::post(PeerId peer, protocol::Body body, node::Payload payload, node::Turn turn) {
+    const auto found = sessions_.find(peer);
+    if (found != sessions_.end()) {
+        protocol::Message message = found->second.stream.unnumbered(std::move(body));
+        turn.out.add(node::Send{peer, std::move(message), std::move(payload)});
+    }
+}
+
+bool Sessions::receive(const node::Received& received, node::Turn turn) {
+    const auto found = sessions_.find(received.peer);
+    if (found == sessions_.end()) {
+        return false;
+    }
+    ControlStream& stream = found->second.stream;
+    const ControlStream::Verdict verdict = stream.receive(received.message);
+    if (verdict == ControlStream::Verdict::Broken) {
+        turn.out.add(node::Close{received.peer, Lane::Control});
+    }
+    if (stream.owes_acknowledgement()) {
+        turn.out.add(node::Send{received.peer, stream.unnumbered(protocol::Acknowledge{})});
+    }
+    return verdict == ControlStream::Verdict::Deliver;
+}
+
+const Sessions::Session* Sessions::find(PeerId peer) const {
+    const auto found = sessions_.find(peer);
+    return found == sessions_.end() ? nullptr : &found->second;
+}
+
+bool Sessions::is_linked(PeerId peer) const {
+    const Session* const session = find(peer);
+    return session && session->control_up;
+}
+
+}  // namespace swarm::run

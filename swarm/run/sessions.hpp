@@ -1,0 +1,44 @@
+// The coordinator's end of every peer's connection: which incarnation speaks, over which lanes, and
+// its control stream. Roles above it name a peer and a message, never a link.
+// Invariants: the control stream of an incarnation survives reconnects; a new incarnation starts a
+// new one. Threading: single strand. Memory: one stream per peer, removed with forget().
+#pragma once
+
+#include "swarm/node/role.hpp"
+#include "swarm/run/control_stream.hpp"
+
+#include <map>
+#include <optional>
+
+namespace swarm::run {
+
+class Sessions {
+ public:
+    struct Session {
+        Incarnation incarnation;
+        bool control_up = false;
+        bool bulk_up = false;
+        ControlStream stream;
+    };
+
+    /// True when the link belongs to another incarnation than before (or to a new peer).
+    bool link_up(const node::LinkUp& up, node::Turn turn);
+    void link_down(const node::LinkDown& down);
+    void forget(PeerId peer) { sessions_.erase(peer); }
+
+    /// In order, repeated until acknowledged. Nothing for a peer that never connected.
+    void send(PeerId peer, protocol::Body body, node::Turn turn);
+    /// Once, if there is a link; payloads only here.
+    void post(PeerId peer, protocol::Body body, node::Payload payload, node::Turn turn);
+
+    /// False: seen before, or the stream is broken (the link is then closed).
+    bool receive(const node::Received& received, node::Turn turn);
+
+    [[nodiscard]] const Session* find(PeerId peer) const;
+    [[nodiscard]] bool is_linked(PeerId peer) const;
+
+ private:
+    std::map<PeerId, Session> sessions_;
+};
+
+}  // namespace swarm::run

@@ -1,0 +1,55 @@
+#include "swarm/run/step_scalars.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace swarm::run {
+
+namespace {
+
+double learning_rate_at(const RunConfig& config, std::uint64_t step) {
+    const OptimizerConfig& optimizer = config.optimizer;
+    const std::uint64_t warmup = optimizer.warmup_steps;
+    if (step < warmup) {
+        return optimizer.learning_rate * static_cast<double>(step + 1) /
+               static_cast<double>(warmup);
+    }
+    const std::uint64_t last = config.steps - 1;
+    const double progress =
+        step >= last ? 1.0
+                     : static_cast<double>(step - warmup) / static_cast<double>(last - warmup);
+    const double cosine = 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+    return optimizer.final_learning_rate +
+           (optimizer.learning_rate - optimizer.final_learning_rate) * cosine;
+}
+
+double bias_correction(double beta, std::uint64_t step) {
+    return 1.0 - std::pow(beta, static_cast<double>(step + 1));
+}
+
+}  // namespace
+
+double gradient_norm(std::span<const double> sums_of_squares) {
+    double total = 0;
+    for (const double sum : sums_of_squares) {
+        total += sum;
+    }
+    return std::sqrt(total);
+}
+
+// cos and pow differ between C libraries in the last bit. That does no harm: one machine computes
+// them, and everybody applies the doubles that COMMIT carries.
+protocol::StepScalars step_scalars(
+    const RunConfig& config, std::uint64_t step, std::span<const double> sums_of_squares
+) {
+    const double norm = gradient_norm(sums_of_squares);
+    const double clip_norm = config.optimizer.clip_norm;
+    return {
+        .clip_factor = norm > clip_norm ? clip_norm / norm : 1.0,
+        .learning_rate = learning_rate_at(config, step),
+        .bias_correction1 = bias_correction(config.optimizer.beta1, step),
+        .bias_correction2 = bias_correction(config.optimizer.beta2, step)};
+}
+
+}  // namespace swarm::run

@@ -1,0 +1,100 @@
+#include "swarm/run/batch_plan.hpp"
+
+#include "swarm/base/rng.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+namespace swarm::run {
+namespace {
+
+RunConfig small_config() {
+    RunConfig config;
+    config.batch = 3;
+    config.model.context = 4;
+    return config;
+}
+
+/// 0, 1, 2, ...: a row shows where it was cut out.
+Corpus counting_corpus(std::size_t size) {
+    Corpus corpus(size);
+    std::iota(corpus.begin(), corpus.end(), std::uint8_t{0});
+    return corpus;
+}
+
+TEST(BatchPlan, GivesRowsOfConsecutiveTokensWithTheTargetBehindTheLastInput) {
+    const Corpus corpus = counting_corpus(200);
+    const auto tokens = BatchPlan(small_config(), corpus).tokens(7, {2});
+    ASSERT_EQ(tokens.size(), 3U * 5U);
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        if (i % 5 != 0) {
+            EXPECT_EQ(tokens[i], tokens[i - 1] + 1) << i;
+        }
+    }
+}
+
+TEST(BatchPlan, IsAFunctionOfSeedStepAndMicrobatch) {
+    const Corpus corpus = counting_corpus(200);
+    const RunConfig config = small_config();
+    RunConfig reseeded = config;
+    reseeded.seed = config.seed + 1;
+    const auto tokens = BatchPlan(config, corpus).tokens(1, {1});
+    EXPECT_EQ(BatchPlan(config, corpus).tokens(1, {1}), tokens);
+    EXPECT_NE(BatchPlan(config, corpus).tokens(2, {1}), tokens);
+    EXPECT_NE(BatchPlan(config, corpus).tokens(1, {2}), tokens);
+    EXPECT_NE(BatchPlan(reseeded, corpus).tokens(1, {1}), tokens);
+}
+
+TEST(BatchPlan, ReachesEveryOffsetOfTheCorpus) {
+    const Corpus corpus = counting_corpus(9);
+    const BatchPlan plan(small_config(), corpus);
+    std::set<std::uint32_t> first_tokens;
+    for (std::uint64_t step = 0; step < 100; ++step) {
+        first_tokens.insert(plan.tokens(step, {0}).front());
+    }
+    EXPECT_EQ(first_tokens, (std::set<std::uint32_t>{0, 1, 2, 3, 4}));
+}
+
+TEST(BatchPlan, ACorpusOfOneRowIsThatRow) {
+    const Corpus corpus = counting_corpus(5);
+    RunConfig config = small_config();
+    config.batch = 1;
+    EXPECT_EQ(
+        BatchPlan(config, corpus).tokens(3, {0}), (std::vector<std::uint32_t>{0, 1, 2, 3, 4})
+    );
+}
+
+TEST(BatchPlan, NeighbouringStepsAndSeedsShareNoSequence) {
+    Corpus marked(1U << 20);
+    RunConfig config = small_config();
+    config.model.context = 7;
+    config.batch = 1;
+    for (std::size_t i = 0; i < marked.size(); ++i) {
+        marked[i] = static_cast<std::uint8_t>(mix_bits(i) & 0xff);
+    }
+    std::set<std::vector<std::uint32_t>> rows;
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        config.seed = seed;
+        const BatchPlan plan(config, marked);
+        for (std::uint64_t step = 0; step < 8; ++step) {
+            for (std::uint32_t id = 0; id < 8; ++id) {
+                rows.insert(plan.tokens(step, {id}));
+            }
+        }
+    }
+    // 512 draws of 2^20 offsets: a clash or two is chance, a pattern would lose whole rows of 8.
+    EXPECT_GE(rows.size(), 509U);
+}
+
+TEST(BatchPlan, WithoutACorpusTheTokensCountUpFromTheMicrobatch) {
+    RunConfig config = small_config();
+    config.batch = 1;
+    const BatchPlan plan(config, {});
+    EXPECT_EQ(plan.tokens(0, {254}), (std::vector<std::uint32_t>{254, 255, 0, 1, 2}));
+    EXPECT_EQ(plan.tokens(9, {254}), plan.tokens(0, {254}));
+}
+
+}  // namespace
+}  // namespace swarm::run

@@ -1,0 +1,233 @@
+#include "swarm/run/config.hpp"
+
+#include "swarm/protocol/limits.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace swarm::run {
+namespace {
+
+/// The error text of a run file that must be refused; empty when it was taken.
+std::string refusal(std::string_view toml) {
+    const auto run = parse_run(toml, "run.toml");
+    if (!run.has_error()) {
+        return "";
+    }
+    EXPECT_EQ(run.error().code, ErrorCode::Usage);
+    EXPECT_EQ(run.error().reaction, Reaction::Reject);
+    EXPECT_EQ(run.error().detail.find('\n'), std::string::npos) << run.error().detail;
+    return run.error().detail;
+}
+
+void expect_refusal(std::string_view toml, std::string_view beginning) {
+    const std::string text = refusal(toml);
+    EXPECT_TRUE(text.starts_with(beginning)) << "refusal of\n" << toml << "\nwas: " << text;
+}
+
+TEST(ParseRun, AnEmptyFileIsTheDemoRun) {
+    const auto run = parse_run("", "run.toml");
+    ASSERT_TRUE(run.has_value());
+    EXPECT_EQ(to_toml(*run), to_toml(RunConfig{}));
+}
+
+TEST(ParseRun, ReadsEveryTable) {
+    const auto run = parse_run(
+        "[run]\nname = 'tiny'\nseed = 7\nlayers_per_stage = [1, 3]\nstages = 2\n"
+        "[model]\nlayers = 4\nrope_base = 500000\n"
+        "[optimizer]\nbeta1 = 0.5\nwarmup_steps = 3\n",
+        "run.toml"
+    );
+    ASSERT_TRUE(run.has_value()) << run.error().detail;
+    EXPECT_EQ(run->name, "tiny");
+    EXPECT_EQ(run->seed, 7U);
+    EXPECT_EQ(run->layers_per_stage, (std::vector<std::uint32_t>{1, 3}));
+    EXPECT_EQ(run->model.layers, 4U);
+    EXPECT_EQ(run->model.rope_base, 500000.0);
+    EXPECT_EQ(run->optimizer.beta1, 0.5);
+    EXPECT_EQ(run->optimizer.warmup_steps, 3U);
+}
+
+TEST(ParseRun, TakesTheNameOfAModelForItsTable) {
+    const auto run = parse_run("model = 'oracle'\n[run]\nmicrobatches = 4\n", "run.toml");
+    ASSERT_TRUE(run.has_value()) << run.error().detail;
+    EXPECT_EQ(run->model.kind, ModelKind::Oracle);
+    EXPECT_EQ(run->model.layers, 6U);
+    EXPECT_EQ(run->microbatches, 4U);
+}
+
+TEST(ParseRun, RefusesAnUnknownModelName) {
+    expect_refusal("model = 'demo2'\n", "run.toml:1: model: no model is named \"demo2\"");
+}
+
+TEST(ParseRun, RefusesAnUnknownKeyWithItsLineAndTheKnownOnes) {
+    const std::string text = refusal("[run]\nseed = 1\nstep = 2\n");
+    EXPECT_TRUE(text.starts_with("run.toml:3: run.step is unknown; [run] has ")) << text;
+    EXPECT_NE(text.find("steps"), std::string::npos) << text;
+}
+
+TEST(ParseRun, RefusesAnUnknownTable) {
+    expect_refusal("[run]\n[optimiser]\n", "run.toml:2: optimiser is unknown");
+    expect_refusal("steps = 3\n", "run.toml:1: steps is unknown");
+    expect_refusal("run = 3\n", "run.toml:1: run must be a table");
+}
+
+TEST(ParseRun, RefusesAValueOfAnotherTypeWithItsLine) {
+    expect_refusal("[run]\n\nsteps = 'many'\n", "run.toml:3: run.steps must be a whole number");
+    expect_refusal("[run]\nsteps = 2.5\n", "run.toml:2: run.steps must be a whole number");
+    expect_refusal("[run]\nstages = -1\n", "run.toml:2: run.stages must be a whole number");
+    expect_refusal("[run]\nbatch = 4294967296\n", "run.toml:2: run.batch must be a whole number");
+    expect_refusal("[run]\nname = 3\n", "run.toml:2: run.name must be a string");
+    expect_refusal(
+        "[run]\nlayers_per_stage = [1, 'x']\n", "run.toml:2: run.layers_per_stage must be a list"
+    );
+    expect_refusal("[run]\nlayers_per_stage = 3\n", "run.toml:2: run.layers_per_stage must be");
+    expect_refusal("[model]\nkind = 'gpt'\n", "run.toml:2: model.kind must be \"llama\"");
+    expect_refusal("[optimizer]\nbeta1 = true\n", "run.toml:2: optimizer.beta1 must be a number");
+}
+
+TEST(ParseRun, RefusesAValueOutOfBoundsWithItsLine) {
+    expect_refusal("[run]\nstages = 65\n[model]\nlayers = 70", "run.toml:2: run.stages is 65");
+    expect_refusal("[run]\nstages = 7\n", "run.toml:2: run.stages is 7, must be at most");
+    expect_refusal("[run]\nmicrobatches = 2049\n", "run.toml:2: run.microbatches is 2049");
+    expect_refusal("[optimizer]\nbeta2 = 1.0\n", "run.toml:2: optimizer.beta2 must be");
+    expect_refusal("[optimizer]\nlearning_rate = nan\n", "run.toml:2: optimizer.learning_rate");
+}
+
+TEST(ParseRun, ADefaultAtFaultIsNamedWithoutALine) {
+    expect_refusal("[model]\nlayers = 2\n", "run.toml: run.stages is 3, must be at most");
+}
+
+TEST(ParseRun, RefusesTextThatIsNotToml) {
+    expect_refusal("[run\n", "run.toml:1: ");
+    expect_refusal("[run]\nseed = 1\nseed = 2\n", "run.toml:3: ");
+    expect_refusal("\xff\xfe", "run.toml:1: ");
+}
+
+TEST(ParseRun, RefusesAFileThatNoAssignCouldCarry) {
+    const std::string comment(protocol::kRunFileBytesMax + 1, '#');
+    expect_refusal(comment, "run.toml: has 49153 bytes");
+    EXPECT_EQ(refusal(std::string(protocol::kRunFileBytesMax, '#')), "");
+}
+
+TEST(ToToml, ParsesBackToAnEqualRun) {
+    RunConfig config;
+    config.name = "a-run_2.b";
+    config.seed = std::numeric_limits<std::int64_t>::max();
+    config.corpus = "a \"quoted\" \\ path\n\t\xC3\xA9.txt";
+    config.stages = 2;
+    config.layers_per_stage = {2, 4};
+    config.model.rope_base = 1e6 / 3.0;
+    config.model.norm_epsilon = 0.1 + 0.2 - 0.2;
+    config.optimizer.learning_rate = 1.0 / 3.0;
+    config.optimizer.epsilon = std::numeric_limits<double>::min() * 1e290;
+    config.optimizer.clip_norm = 100000000000.0;
+    const auto back = parse_run(to_toml(config), "run.toml");
+    ASSERT_TRUE(back.has_value()) << back.error().detail;
+    EXPECT_EQ(back->name, config.name);
+    EXPECT_EQ(back->seed, config.seed);
+    EXPECT_EQ(back->corpus, config.corpus);
+    EXPECT_EQ(back->layers_per_stage, config.layers_per_stage);
+    EXPECT_EQ(back->model.rope_base, config.model.rope_base);
+    EXPECT_EQ(back->model.norm_epsilon, config.model.norm_epsilon);
+    EXPECT_EQ(back->optimizer.learning_rate, config.optimizer.learning_rate);
+    EXPECT_EQ(back->optimizer.epsilon, config.optimizer.epsilon);
+    EXPECT_EQ(back->optimizer.clip_norm, config.optimizer.clip_norm);
+    EXPECT_EQ(to_toml(*back), to_toml(config));
+}
+
+TEST(ToToml, WritesTheOracleModel) {
+    RunConfig config;
+    config.model = *named_model("oracle");
+    const auto back = parse_run(to_toml(config), "run.toml");
+    ASSERT_TRUE(back.has_value()) << back.error().detail;
+    EXPECT_EQ(back->model.kind, ModelKind::Oracle);
+}
+
+TEST(NamedModel, TheDemoIsTheDefault) {
+    const auto demo = named_model("demo");
+    ASSERT_TRUE(demo.has_value());
+    EXPECT_EQ(demo->layers, 6U);
+    EXPECT_EQ(demo->width, 128U);
+    EXPECT_EQ(demo->ffn_width, 344U);
+    EXPECT_EQ(named_model("").error().code, ErrorCode::Usage);
+}
+
+struct BadRun {
+    const char* key;
+    void (*spoil)(RunConfig&);
+};
+
+TEST(CheckRun, NamesTheKeyOfEachBrokenRule) {
+    const BadRun bad_runs[] = {
+        {"run.name", [](RunConfig& run) { run.name = "../elsewhere"; }},
+        {"run.name", [](RunConfig& run) { run.name.clear(); }},
+        {"run.seed", [](RunConfig& run) { run.seed = ~0ULL; }},
+        {"run.steps", [](RunConfig& run) { run.steps = 0; }},
+        {"run.stages", [](RunConfig& run) { run.stages = 0; }},
+        {"run.microbatches", [](RunConfig& run) { run.microbatches = 0; }},
+        {"run.batch", [](RunConfig& run) { run.batch = 0; }},
+        {"run.batch", [](RunConfig& run) { run.batch = 64; }},
+        {"run.in_flight", [](RunConfig& run) { run.in_flight = 4096; }},
+        {"run.min_peers", [](RunConfig& run) { run.min_peers = 20000; }},
+        {"run.policy", [](RunConfig& run) { run.policy = "fastest"; }},
+        {"run.codec", [](RunConfig& run) { run.codec = "zip"; }},
+        {"run.layers_per_stage", [](RunConfig& run) { run.layers_per_stage = {6}; }},
+        {"run.layers_per_stage",
+         [](RunConfig& run) {
+             run.layers_per_stage = {0, 3, 3};
+         }},
+        {"run.layers_per_stage",
+         [](RunConfig& run) {
+             run.layers_per_stage = {2, 2, 3};
+         }},
+        {"model.layers", [](RunConfig& run) { run.model.layers = 0; }},
+        {"model.layers", [](RunConfig& run) { run.model.layers = 449; }},
+        {"model.context", [](RunConfig& run) { run.model.context = 0; }},
+        {"model.context", [](RunConfig& run) { run.model.context = ~0U; }},
+        {"model.width", [](RunConfig& run) { run.model.width = 1U << 16; }},
+        {"model.heads", [](RunConfig& run) { run.model.heads = 0; }},
+        {"model.heads", [](RunConfig& run) { run.model.heads = 3; }},
+        {"model.heads", [](RunConfig& run) { run.model.heads = 128; }},
+        {"model.kv_heads", [](RunConfig& run) { run.model.kv_heads = 0; }},
+        {"model.kv_heads", [](RunConfig& run) { run.model.kv_heads = 3; }},
+        {"model.ffn_width", [](RunConfig& run) { run.model.ffn_width = 0; }},
+        {"model.vocabulary", [](RunConfig& run) { run.model.vocabulary = 255; }},
+        {"model.rope_base", [](RunConfig& run) { run.model.rope_base = 0; }},
+        {"model.norm_epsilon", [](RunConfig& run) { run.model.norm_epsilon = 0; }},
+        {"optimizer.beta1", [](RunConfig& run) { run.optimizer.beta1 = -0.1; }},
+        {"optimizer.epsilon", [](RunConfig& run) { run.optimizer.epsilon = 0; }},
+        {"optimizer.weight_decay", [](RunConfig& run) { run.optimizer.weight_decay = 1; }},
+        {"optimizer.clip_norm", [](RunConfig& run) { run.optimizer.clip_norm = 0; }},
+    };
+    for (const BadRun& bad : bad_runs) {
+        RunConfig run;
+        bad.spoil(run);
+        const auto checked = check_run(run);
+        ASSERT_TRUE(checked.has_error()) << bad.key;
+        EXPECT_TRUE(checked.error().detail.starts_with(std::string(bad.key) + " "))
+            << bad.key << ": " << checked.error().detail;
+    }
+}
+
+TEST(CheckRun, TakesTheDemoAndTheOracle) {
+    RunConfig run;
+    EXPECT_TRUE(check_run(run).has_value());
+    run.model = *named_model("oracle");
+    EXPECT_TRUE(check_run(run).has_value());
+}
+
+TEST(CheckRun, TakesTheLargestModelThatFitsAFrame) {
+    RunConfig run;
+    run.batch = 1;
+    run.model.context = 2048;
+    run.model.width = 1U << 15;
+    run.model.heads = 256;
+    EXPECT_TRUE(check_run(run).has_value()) << check_run(run).error().detail;
+    run.batch = 2;
+    EXPECT_TRUE(check_run(run).has_error());
+}
+
+}  // namespace
+}  // namespace swarm::run
