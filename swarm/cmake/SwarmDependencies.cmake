@@ -1,5 +1,5 @@
 # Everything from outside, in one place. Versions: Debian 12. LibTorch: FindSwarmTorch.
-find_package(Boost 1.81 REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS json)
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3 REQUIRED)
 find_package(Protobuf 3.21 REQUIRED)
@@ -14,7 +14,6 @@ target_compile_definitions(swarm_msgpack INTERFACE MSGPACK_NO_BOOST)
 
 if(SWARM_WITH_NET)
   find_package(CLI11 2.1 REQUIRED)
-  find_package(Boost 1.81 REQUIRED COMPONENTS json)
 endif()
 if(SWARM_WITH_TORCH)
   find_package(SwarmTorch 2.11 REQUIRED OPTIONAL_COMPONENTS cuda)

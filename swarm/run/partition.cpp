@@ -143,4 +143,11 @@ std::vector<StageLayout> partition(const RunConfig& config) {
     return stages;
 }
 
+std::vector<std::uint32_t> activation_shape(const RunConfig& config) {
+    if (config.model.kind == ModelKind::Oracle) {
+        return {1, 1, 4};
+    }
+    return {config.batch, config.model.context, config.model.width};
+}
+
 }  // namespace swarm::run
