@@ -1,0 +1,30 @@
+// Codec "int8": groups of 64 values share one fp32 scale; each value is one signed byte.
+// Bytes: per group the scale (4, little-endian), then one byte per value; the last group may be
+// shorter. Size: n + 4 * ceil(n / 64), so 3.76 times smaller than fp32.
+// Scale: the smallest fp32 with 17 significant bits and |x| <= 127 * scale, at least 2^-126, at most
+// kInt8ScaleMax; 0 for a group of (nearly) zeros. 17 + 7 bits fit into fp32's 24, so byte * scale
+// is exact: decoding is one multiplication without rounding, and encoding again changes nothing.
+// Error: |x - decoded| <= kInt8ErrorFactor * scale (int8_error_bound); nearest rounding, no seed.
+// Errors: Malformed (size, scale, byte -128), NotFinite. Source: own.
+#pragma once
+
+#include "compression/codec.hpp"
+
+namespace compression {
+
+inline constexpr std::size_t kInt8Group = 64;
+
+/// Largest 17-bit scale whose 127-fold is finite: below it nothing decodes to infinity.
+inline constexpr float kInt8ScaleMax = 0x1.0204p+121F;
+
+/// Half a step, plus what fp32 loses in x * (1 / scale) near a tie.
+inline constexpr float kInt8ErrorFactor = 0.5F + 0x1p-15F;
+
+const Codec& int8_codec();
+
+/// The scale that encode() writes for a group whose largest magnitude is `largest`, finite.
+float int8_scale(float largest);
+/// Largest |x - decode(encode(x))| within a group whose largest magnitude is `largest`.
+float int8_error_bound(float largest);
+
+}  // namespace compression
