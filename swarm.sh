@@ -1,0 +1,249 @@
+#!/usr/bin/env bash
+# Builds, tests and shows swarm from a fresh clone on Debian 12 (x86-64). Safe to repeat: what is
+# there is kept. Downloads lie in ${XDG_CACHE_HOME:-~/.cache}/swarm, shared by all clones, and are
+# renamed into place only when complete and verified.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+usage() { cat <<'USAGE'
+usage: ./swarm.sh demo  [options]   build swarm, then train a small model with peers that die
+       ./swarm.sh build [options]   build/release/swarm and build/release/swarm-bench
+       ./swarm.sh test  [options]   build and run every test; last line: N passed, N failed
+
+options:
+  --gpu       with CUDA: LibTorch with all its NVIDIA wheels, in build/cuda
+  --core      (test) only what needs no LibTorch, in build/core
+  --debug     (build) unoptimised, with debug information, in build/debug
+  --long      (test) the long tests too
+  --offline   install and download nothing; name what is missing and stop
+  -h, --help  this text
+
+examples:
+  ./swarm.sh demo                      # first run: minutes, most of them compiling
+  ./swarm.sh build --gpu               # to lend a GPU: build/cuda/swarm serve --join HOST:PORT
+  ./swarm.sh test --core               # most tests, no LibTorch
+  SWARM_TORCH_ROOT=/opt/torch ./swarm.sh build      # a LibTorch 2.11 of your own
+
+Missing Debian packages are installed by apt-get, with sudo unless you are root.
+USAGE
+}
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/swarm
+export SWARM_DEPS=$cache
+jobs=$(nproc)
+build_packages=(g++ cmake ninja-build ccache mold git ca-certificates python3-venv
+    protobuf-compiler libprotobuf-dev libboost1.81-dev libboost-json1.81-dev libssl-dev
+    libtomlplusplus-dev libcli11-dev)
+test_packages=(libgtest-dev clang-14 libclang-rt-14-dev)
+msgpack_deb=(libmsgpack-cxx-dev 4.1.3-1
+    9adc2f26df4710f396239434f6cce90a718d75a3b38289957bb89b031748d8a1)
+austen_deb=(r-cran-janeaustenr 1.0.0-1
+    df6bddf211906d1ff404f8ff662c21b34e6660e7f54a311084e749050c019c95)
+austen_sha256=65b434d16a8755142bfa95ba19c5f9abd0d30cf3dffe3b6793e834f9f56dcc96
+torch_version=2.11.0
+torch_wheels=(
+    "torch==2.11.0 --hash=sha256:7aa2f9bbc6d4595ba72138026b2074be1233186150e9292865e04b7a63b8c67a"
+    "nvidia-cuda-runtime==13.0.96 --hash=sha256:7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548"
+    "nvidia-cuda-cupti==13.0.85 --hash=sha256:4eb01c08e859bf924d222250d2e8f8b8ff6d3db4721288cf35d14252a4d933c8")
+
+say() { printf '==> %s\n' "$*"; }
+stop() { printf 'swarm.sh: %s\n' "$*" >&2; exit 1; }
+may_fetch() { ((!offline)) || stop "missing, and --offline forbids to fetch: $1"; }
+
+# timed NAME COMMAND...: runs it and remembers the seconds for the closing line.
+phases=
+timed() {
+    local name=$1 begin=$EPOCHREALTIME
+    shift
+    "$@"
+    phases+="$(awk -v a="$begin" -v b="$EPOCHREALTIME" -v name="$name" \
+        'BEGIN { printf " %s %.1f s;", name, b - a }')"
+}
+
+as_root() {
+    ((EUID == 0)) || command -v sudo >/dev/null || stop "needs root and finds no sudo for: $*"
+    if ((EUID)); then sudo "$@"; else "$@"; fi
+}
+
+install_packages() {
+    command -v dpkg-query >/dev/null || stop "needs Debian 12 (apt-get); missing here: dpkg"
+    local missing=() package
+    for package in "$@"; do
+        dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
+            missing+=("$package")
+    done
+    ((${#missing[@]})) || return 0
+    may_fetch "the packages ${missing[*]}"
+    say "installing Debian packages: ${missing[*]}"
+    as_root apt-get update -qq
+    # --no-remove: never trade another Boost of yours for ours without asking.
+    as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends --no-remove "${missing[@]}" </dev/null ||
+        stop "apt-get could not install: ${missing[*]}"
+}
+
+# unpack_deb NAME VERSION SHA256 FOLDER
+unpack_deb() {
+    local name=$1 version=$2 sha256=$3 folder=$4
+    may_fetch "$name=$version"
+    say "downloading $name $version -> $cache"
+    local get="cd '$scratch' && apt-get -qq -o APT::Sandbox::User=root download $name=$version"
+    bash -c "$get" 2>/dev/null || { as_root apt-get update -qq && bash -c "$get"; } ||
+        stop "apt-get could not download $name=$version"
+    local deb=("$scratch/$name"_*.deb)
+    echo "$sha256  ${deb[0]}" | sha256sum --check --quiet || stop "$name: wrong SHA-256"
+    dpkg -x "${deb[0]}" "$scratch/$folder"
+}
+
+# Moves a finished download into place. Another clone may have been faster: then its copy stays.
+publish() {
+    mv -T "$scratch/$1" "$cache/$1" 2>/dev/null || [[ -e $cache/$1 ]] ||
+        stop "cannot write $cache/$1"
+}
+
+fetch_corpus() {
+    unpack_deb "${austen_deb[@]}" austen
+    mkdir -p "$scratch/corpus"
+    python3 - "$scratch/austen/usr/lib/R/site-library/janeaustenr/data/Rdata.rdb" \
+        >"$scratch/corpus/austen.txt" <<'PYTHON'
+import struct, sys, zlib
+# Six zlib streams, each after its raw length; in each one R's XDR form of a vector of strings:
+# 27 bytes of header and type, the count, then flags, length and bytes of each line.
+rdb = open(sys.argv[1], "rb").read()
+while rdb:
+    stream = zlib.decompressobj()
+    xdr, rdb = stream.decompress(rdb[4:]), stream.unused_data
+    (count,), at = struct.unpack_from(">I", xdr, 27), 31
+    for _ in range(count):
+        (size,) = struct.unpack_from(">I", xdr, at + 4)
+        sys.stdout.buffer.write(xdr[at + 8 : at + 8 + size] + b"\n")
+        at += 8 + size
+PYTHON
+    echo "$austen_sha256  $scratch/corpus/austen.txt" | sha256sum --check --quiet ||
+        stop "the demo corpus came out wrong"
+    publish corpus
+}
+
+# pip writes a wheel's RECORD last, so three of them mean three complete wheels.
+torch_is_complete() {
+    local wheel
+    for wheel in "torch-$torch_version" nvidia_cuda_runtime nvidia_cuda_cupti; do
+        compgen -G "$1/lib/python3*/site-packages/$wheel*.dist-info/RECORD" >/dev/null || return
+    done
+}
+
+download_torch() {
+    local name=$1 pip=("$scratch/$1/bin/pip" --disable-pip-version-check -q install)
+    [[ ! -e $cache/$name ]] ||
+        stop "$cache/$name is incomplete: wait for who fills it, or remove it and repeat"
+    may_fetch "LibTorch $torch_version"
+    say "downloading LibTorch $torch_version (0.5 GB, with --gpu 3 GB) -> $cache/$name"
+    python3 -m venv "$scratch/$name"
+    printf '%s\n' "${torch_wheels[@]}" >"$scratch/wheels"
+    "${pip[@]}" --no-deps --only-binary :all: --require-hashes -r "$scratch/wheels" ||
+        stop "pip could not install torch==$torch_version"
+    # The wheel itself names the exact versions of the rest.
+    ((!gpu)) || "${pip[@]}" --only-binary :all: "torch==$torch_version" ||
+        stop "pip could not install torch==$torch_version with CUDA"
+    publish "$name"
+}
+
+fetch_torch() {
+    [[ -z ${SWARM_TORCH_ROOT:-} ]] || return 0
+    local name=torch-$torch_version
+    ((gpu)) && name+=-cuda
+    torch_is_complete "$cache/$name" || download_torch "$name"
+    SWARM_TORCH_ROOT=$(compgen -G "$cache/$name/lib/python3*/site-packages/torch")
+}
+
+fetch_all() {
+    mkdir -p "$cache"
+    scratch=$(mktemp -d "$cache/.partial.XXXXXX")
+    trap 'rm -rf "$scratch"' EXIT
+    # Extracted, not installed: its package wants a Boost that conflicts with ours.
+    [[ -e $cache/msgpack ]] || { unpack_deb "${msgpack_deb[@]}" msgpack && publish msgpack; }
+    [[ -e $cache/corpus ]] || fetch_corpus
+    ((core)) || fetch_torch
+    rm -rf "$scratch"
+}
+
+# build PRESET [TARGET...]
+build() {
+    local preset=$1 options=()
+    shift
+    [[ -z ${SWARM_TORCH_ROOT:-} ]] || options+=("-DSWARM_TORCH_ROOT=$SWARM_TORCH_ROOT")
+    say "building $preset: ${*:-everything} (-j$jobs) in build/$preset"
+    cmake --preset "$preset" --log-level=WARNING "${options[@]}" >/dev/null ||
+        stop "cmake --preset $preset failed"
+    cmake --build "build/$preset" -j "$jobs" ${1:+--target "$@"} ||
+        stop "the build of preset $preset failed"
+}
+
+# run_tests PRESET [CTEST OPTION...]: goes on after a failure; the end of the script reports it.
+passed=0 failed=0 failed_stages=()
+run_tests() {
+    local preset=$1 log=build/$1/ctest.log total lost
+    shift
+    ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure --no-tests=error "$@" |
+        tee "$log" || failed_stages+=("$preset")
+    read -r lost total < <(awk '/tests? failed out of/ { print $4, $NF }' "$log") || true
+    failed=$((failed + ${lost:-0}))
+    passed=$((passed + ${total:-0} - ${lost:-0}))
+}
+
+print_slowest_units() {
+    say "slowest translation units of $1 (s)"
+    awk -F'\t' '$4 ~ /\.o$/ { took[$4] = ($2 - $1) / 1000 }
+        END { for (unit in took) printf "%8.1f  %s\n", took[unit], unit }' \
+        "build/$1/.ninja_log" | sort -rn | awk 'NR <= 10'
+}
+
+stage() { build "$1" && run_tests "$@"; } # PRESET [CTEST OPTION...]
+
+verb_build() { # [TARGET...]
+    timed packages install_packages "${build_packages[@]}"
+    timed download fetch_all
+    timed build build "$preset" "$@"
+}
+
+verb_test() {
+    local main=dev selection=(-LE long)
+    ((!core)) || main=core
+    ((!long)) || selection=()
+    timed packages install_packages "${build_packages[@]}" "${test_packages[@]}"
+    timed download fetch_all
+    timed "$main" stage "$main" "${selection[@]}"
+    timed asan stage asan -L unit
+    timed fuzz stage fuzz -L fuzz  # each target for a moment, from its corpus
+    print_slowest_units "$main"
+    say "times:$phases"
+    ((${#failed_stages[@]} == 0)) || say "failed in: ${failed_stages[*]}"
+    echo "$passed passed, $failed failed"
+    ((${#failed_stages[@]} == 0))
+}
+
+verb=${1:-help}
+shift || true
+gpu=0 core=0 debug=0 long=0 offline=0
+for option in "$@"; do
+    case $option in
+        --gpu | --core | --debug | --long | --offline) declare "${option#--}=1" ;;
+        -h | --help) verb=help ;;
+        *) stop "unknown option $option; see ./swarm.sh --help" ;;
+    esac
+done
+preset=release
+((!debug)) || preset=debug
+((!gpu)) || preset=cuda
+case $verb in
+    demo)
+        verb_build swarm
+        say "times:$phases starting build/$preset/swarm local --demo"
+        exec "build/$preset/swarm" local --demo ;;
+    build)
+        verb_build swarm swarm-bench
+        say "times:$phases built build/$preset/swarm and build/$preset/swarm-bench" ;;
+    test) verb_test ;;
+    help | -h | --help) usage ;;
+    *) stop "unknown verb $verb; see ./swarm.sh --help" ;;
+esac
