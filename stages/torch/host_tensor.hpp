@@ -1,0 +1,40 @@
+// Between host memory and LibTorch tensors, without a copy where the bits allow it.
+// Invariant: a tensor that takes part in arithmetic starts on a 64-byte boundary. The matrix
+// library picks its summation order by alignment (measured: 12 of 16 offsets change the last bits
+// of a one-row product), so an unaligned span is copied; equal values then give equal bits
+// wherever they lie.
+// Errors: Mismatch (shape), NotFinite.
+#pragma once
+
+#include "stages/compute.hpp"
+#include "swarm/base/result.hpp"
+
+#include <ATen/core/Tensor.h>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace stages::torch_backend {
+
+/// A view of `values` where they are aligned and the device is the CPU, else a copy. `owner` lives
+/// as long as the view does.
+at::Tensor to_tensor(
+    std::span<const float> values,
+    at::IntArrayRef shape,
+    std::shared_ptr<const void> owner,
+    at::Device device
+);
+
+/// An activation or a gradient of one, as it came in.
+Result<at::Tensor> read_activation(
+    const HostTensor& host, const std::array<std::int64_t, 3>& shape, at::Device device
+);
+
+/// Shares the tensor's memory when it is contiguous and on the CPU.
+Result<HostTensor> to_host(const at::Tensor& tensor);
+
+/// One pass over the exponents.
+bool all_finite(std::span<const float> values);
+
+}  // namespace stages::torch_backend

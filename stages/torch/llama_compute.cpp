@@ -1,0 +1,313 @@
+#include "stages/torch/llama_compute.hpp"
+
+#include "stages/torch/host_tensor.hpp"
+#include "swarm/base/check.hpp"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
+#include <algorithm>
+#include <c10/core/GradMode.h>
+#include <c10/util/Exception.h>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/headeronly/version.h>
+#include <utility>
+#include <vector>
+
+namespace stages::torch_backend {
+
+using at::Tensor;
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Reaction;
+using swarm::run::RunConfig;
+using swarm::run::StageLayout;
+
+namespace {
+
+void compute_on_one_thread() {
+    thread_local const bool once = [] {
+        at::set_num_threads(1);
+        return true;
+    }();
+    static_cast<void>(once);
+}
+
+Error mismatch(std::string detail) {
+    return {ErrorCode::Mismatch, Reaction::Reject, std::move(detail)};
+}
+
+/// The first line of LibTorch's message; the rest is a backtrace.
+Error library_error(const char* what, std::string message) {
+    constexpr std::size_t kDetailBytesMax = 200;
+    message.resize(std::min({message.find('\n'), message.size(), kDetailBytesMax}));
+    return {
+        ErrorCode::Unsupported,
+        Reaction::Fatal,
+        std::string("LibTorch failed in ") + what + ": " + message};
+}
+
+}  // namespace
+
+template <class Body>
+auto LlamaCompute::guarded(const char* what, Body body) -> decltype(body()) {
+    try {
+        compute_on_one_thread();
+        if (weights_error_) {
+            return *weights_error_;
+        }
+        SWARM_ASSERT(!model_.weights().empty());
+        return body();
+    } catch (const c10::Error& error) {
+        return library_error(what, error.what_without_backtrace());
+    } catch (const std::exception& error) {
+        return library_error(what, error.what());
+    }
+}
+
+LlamaCompute::LlamaCompute(
+    const RunConfig& config, const StageLayout& layout, at::Device device, std::string device_class
+)
+    : config_(config),
+      layout_(layout),
+      device_(device),
+      device_class_(std::move(device_class)),
+      model_(config.model, layout, device) {}
+
+void LlamaCompute::use_weights(std::span<const float> weights) {
+    SWARM_ASSERT(weights.size() == layout_.elements());
+    graphs_.clear();
+    weights_error_.reset();
+    try {
+        compute_on_one_thread();
+        std::vector<Tensor> leaves;
+        for (const swarm::run::TensorSpec& tensor : layout_.tensors) {
+            const std::vector<std::int64_t> shape(tensor.shape.begin(), tensor.shape.end());
+            const auto values = weights.first(tensor.elements());
+            leaves.push_back(to_tensor(values, shape, nullptr, device_).requires_grad_(true));
+            weights = weights.subspan(tensor.elements());
+        }
+        model_.set_weights(std::move(leaves));
+    } catch (const c10::Error& error) {
+        weights_error_ = library_error("use_weights", error.what_without_backtrace());
+    }
+}
+
+Result<Tensor> LlamaCompute::read_tokens(
+    std::span<const std::uint32_t> tokens, std::int64_t rows, std::int64_t columns
+) const {
+    if (tokens.size() != static_cast<std::size_t>(rows * columns)) {
+        return mismatch(
+            std::to_string(tokens.size()) + " tokens; this stage takes " + std::to_string(rows) +
+            " x " + std::to_string(columns)
+        );
+    }
+    const std::uint32_t vocabulary = config_.model.vocabulary;
+    const auto beyond = std::find_if(tokens.begin(), tokens.end(), [&](std::uint32_t id) {
+        return id >= vocabulary;
+    });
+    if (beyond != tokens.end()) {
+        return Error{
+            ErrorCode::Malformed,
+            Reaction::Reject,
+            "token id " + std::to_string(*beyond) + " is not below the vocabulary of " +
+                std::to_string(vocabulary)};
+    }
+    const Tensor ids = at::empty({rows, columns}, at::kLong);
+    std::copy(tokens.begin(), tokens.end(), ids.mutable_data_ptr<std::int64_t>());
+    return ids.to(device_);
+}
+
+Result<Tensor> LlamaCompute::training_input(
+    const HostTensor* input, std::span<const std::uint32_t> tokens
+) const {
+    const std::int64_t batch = config_.batch;
+    const std::int64_t context = config_.model.context;
+    if (layout_.has_embedding != (input == nullptr)) {
+        return mismatch(
+            layout_.has_embedding ? "the first stage takes tokens, not an activation"
+                                  : "this stage takes an activation and got none"
+        );
+    }
+    if (input != nullptr) {
+        auto activation = read_activation(*input, {batch, context, config_.model.width}, device_);
+        if (activation && at::GradMode::is_enabled()) {
+            activation->requires_grad_(true);
+        }
+        return activation;
+    }
+    const auto ids = read_tokens(tokens, batch, context + 1);
+    if (!ids) {
+        return ids.error();
+    }
+    return model_.embed(ids->narrow(1, 0, context));
+}
+
+Result<Tensor> LlamaCompute::inference_input(
+    const HostTensor* input, std::span<const std::uint32_t> tokens
+) const {
+    if (layout_.has_embedding != (input == nullptr)) {
+        return mismatch("the first stage, and no other, takes tokens");
+    }
+    const std::size_t length =
+        input == nullptr ? tokens.size() : (input->shape.size() == 3 ? input->shape[1] : 0);
+    if (length == 0 || length > config_.model.context) {
+        return mismatch(
+            "a sequence of " + std::to_string(length) + " tokens; this model takes 1 to " +
+            std::to_string(config_.model.context)
+        );
+    }
+    const auto columns = static_cast<std::int64_t>(length);
+    if (input != nullptr) {
+        return read_activation(*input, {1, columns, config_.model.width}, device_);
+    }
+    const auto ids = read_tokens(tokens, 1, columns);
+    if (!ids) {
+        return ids.error();
+    }
+    return model_.embed(*ids);
+}
+
+Result<HostTensor> LlamaCompute::differentiate(
+    const KeptGraph& graph, const Tensor& by_output, std::span<float> gradient
+) const {
+    SWARM_ASSERT(gradient.size() == layout_.elements());
+    std::vector<Tensor> leaves = model_.weights();
+    if (graph.input.defined()) {
+        leaves.push_back(graph.input);
+    }
+    const std::vector<Tensor> gradients = torch::autograd::grad(
+        {graph.output},
+        leaves,
+        {by_output},
+        /*retain_graph=*/false,
+        /*create_graph=*/false,
+        /*allow_unused=*/true
+    );
+    for (std::size_t i = 0; i < layout_.tensors.size(); ++i) {
+        const auto part = gradient.first(layout_.tensors[i].elements());
+        gradient = gradient.subspan(part.size());
+        if (!gradients[i].defined()) {
+            std::fill(part.begin(), part.end(), 0.0F);
+            continue;
+        }
+        const Tensor values = gradients[i].to(at::kCPU).contiguous();
+        std::memcpy(part.data(), values.const_data_ptr<float>(), part.size_bytes());
+    }
+    return graph.input.defined() ? to_host(gradients.back()) : HostTensor{};
+}
+
+Result<HostTensor> LlamaCompute::forward(
+    GraphKey key, const HostTensor* input, std::span<const std::uint32_t> tokens, bool keep
+) {
+    return guarded("forward", [&]() -> Result<HostTensor> {
+        if (layout_.has_head) {
+            return mismatch("the last stage computes forward and loss in one call");
+        }
+        const c10::AutoGradMode with_graph(keep);
+        const auto x = training_input(input, tokens);
+        if (!x) {
+            return x.error();
+        }
+        const Tensor output = model_.run_layers(*x);
+        if (keep) {
+            graphs_.insert_or_assign(key, KeptGraph{input == nullptr ? Tensor() : *x, output});
+        }
+        return to_host(output);
+    });
+}
+
+Result<StageCompute::TailOutput> LlamaCompute::forward_tail(
+    const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+) {
+    return guarded("forward_tail", [&]() -> Result<TailOutput> {
+        if (!layout_.has_head) {
+            return mismatch("only the last stage computes a loss");
+        }
+        const std::int64_t context = config_.model.context;
+        const auto ids = read_tokens(tokens, config_.batch, context + 1);
+        if (!ids) {
+            return ids.error();
+        }
+        const auto x = training_input(input, tokens);
+        if (!x) {
+            return x.error();
+        }
+        const Tensor loss = model_.loss(model_.run_layers(*x), ids->narrow(1, 1, context));
+        const double value = loss.item<double>();
+        if (!std::isfinite(value)) {
+            return Error{
+                ErrorCode::NotFinite,
+                Reaction::Reject,
+                "the loss is not finite; lower optimizer.learning_rate"};
+        }
+        const KeptGraph graph{input == nullptr ? Tensor() : *x, loss};
+        const Tensor share = at::full({}, 1.0 / config_.microbatches, loss.options());
+        auto below = differentiate(graph, share, gradient);
+        if (!below) {
+            return below.error();
+        }
+        return TailOutput{value, std::move(*below)};
+    });
+}
+
+Result<HostTensor> LlamaCompute::backward(
+    GraphKey key, const HostTensor& by_output, std::span<float> gradient
+) {
+    return guarded("backward", [&]() -> Result<HostTensor> {
+        const auto kept = graphs_.find(key);
+        if (kept == graphs_.end()) {
+            return Error{
+                ErrorCode::NotFound,
+                Reaction::Reject,
+                "no kept graph of microbatch " + std::to_string(key.microbatch.value) +
+                    "; its forward ran elsewhere or was dropped"};
+        }
+        // A gradient that is refused leaves the graph for the one that is not.
+        const auto by = read_activation(
+            by_output, {config_.batch, config_.model.context, config_.model.width}, device_
+        );
+        if (!by) {
+            return by.error();
+        }
+        const KeptGraph graph = std::move(kept->second);
+        graphs_.erase(kept);
+        return differentiate(graph, *by, gradient);
+    });
+}
+
+void LlamaCompute::drop(GraphKey key) {
+    graphs_.erase(key);
+}
+
+void LlamaCompute::drop_all() {
+    graphs_.clear();
+}
+
+Result<HostTensor> LlamaCompute::infer(
+    const HostTensor* input, std::span<const std::uint32_t> tokens
+) {
+    return guarded("infer", [&]() -> Result<HostTensor> {
+        const c10::NoGradGuard no_graph;
+        const auto x = inference_input(input, tokens);
+        if (!x) {
+            return x.error();
+        }
+        const Tensor output = model_.run_layers(*x);
+        if (!layout_.has_head) {
+            return to_host(output);
+        }
+        const Tensor last = output.select(1, output.size(1) - 1);  // (1, C)
+        return to_host(model_.logits(last).unsqueeze(0));
+    });
+}
+
+std::string LlamaCompute::compute_class() const {
+    return device_class_ + " LibTorch " TORCH_VERSION;
+}
+
+}  // namespace stages::torch_backend

@@ -1,0 +1,83 @@
+// StageCompute on LibTorch: checks what comes in, keeps the graphs between forward and backward,
+// and turns every exception of LibTorch into an Error.
+// Invariants: a backward sees the weights its forward saw (use_weights() drops all graphs), and
+// only its own graph: gradients are asked for by name and never summed up in the leaves, so kept
+// graphs do not mix and their order does not matter.
+// Threading: one thread with one intra-op thread; LibTorch's setting binds only the thread that
+// made it, so every entry makes it.
+// Shapes: training (B, T, C) with B = batch, T = context; inference (1, T, C), T <= context.
+// Errors: of stages/compute.hpp; Unsupported (Fatal) when LibTorch itself fails, as for memory.
+// Memory: 4 P for the leaves where the caller's weights are not aligned, and the kept graphs.
+#pragma once
+
+#include "stages/compute.hpp"
+#include "stages/torch/llama_model.hpp"
+#include "swarm/base/result.hpp"
+
+#include <ATen/core/Tensor.h>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace stages::torch_backend {
+
+class LlamaCompute final : public StageCompute {
+ public:
+    /// `layout` has passed check_layout(); `device_class` is the first part of compute_class().
+    LlamaCompute(
+        const swarm::run::RunConfig& config,
+        const swarm::run::StageLayout& layout,
+        at::Device device,
+        std::string device_class
+    );
+
+    void use_weights(std::span<const float> weights) override;
+    Result<HostTensor> forward(
+        GraphKey key, const HostTensor* input, std::span<const std::uint32_t> tokens, bool keep
+    ) override;
+    Result<TailOutput> forward_tail(
+        const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+    ) override;
+    Result<HostTensor> backward(
+        GraphKey key, const HostTensor& by_output, std::span<float> gradient
+    ) override;
+    void drop(GraphKey key) override;
+    void drop_all() override;
+    Result<HostTensor> infer(const HostTensor* input, std::span<const std::uint32_t> tokens)
+        override;
+    [[nodiscard]] std::string compute_class() const override;
+
+ private:
+    struct KeptGraph {
+        at::Tensor input;   // leaf, (B, T, C); undefined for the stage with the embedding
+        at::Tensor output;  // (B, T, C)
+    };
+
+    [[nodiscard]] Result<at::Tensor> read_tokens(
+        std::span<const std::uint32_t> tokens, std::int64_t rows, std::int64_t columns
+    ) const;
+    [[nodiscard]] Result<at::Tensor> training_input(
+        const HostTensor* input, std::span<const std::uint32_t> tokens
+    ) const;
+    [[nodiscard]] Result<at::Tensor> inference_input(
+        const HostTensor* input, std::span<const std::uint32_t> tokens
+    ) const;
+    /// Gradients of sum(output x by_output); that of the weights goes to `gradient`.
+    Result<HostTensor> differentiate(
+        const KeptGraph& graph, const at::Tensor& by_output, std::span<float> gradient
+    ) const;
+    /// Runs `body` with one thread and the weights in place; its exceptions become Errors.
+    template <class Body>
+    auto guarded(const char* what, Body body) -> decltype(body());
+
+    swarm::run::RunConfig config_;
+    swarm::run::StageLayout layout_;
+    at::Device device_;
+    std::string device_class_;
+    LlamaModel model_;
+    std::map<GraphKey, KeptGraph> graphs_;
+    std::optional<swarm::Error> weights_error_;  // of use_weights(), told by the next call
+};
+
+}  // namespace stages::torch_backend

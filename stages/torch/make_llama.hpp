@@ -1,0 +1,26 @@
+// Makes the Llama stage on LibTorch without showing LibTorch: the only header of this folder that
+// the rest of the program includes.
+// Devices: "cpu" (one thread), "cuda:N" (needs libswarm_cuda.so and a GPU), "auto" (cuda:0 where
+// that works, else cpu).
+// Threading: the stage belongs to the thread that calls it first; see stages/compute.hpp.
+// Errors: Usage (device name), Unsupported (no CUDA backend, no such GPU), Mismatch (the layout is
+// not this model's); all Reject.
+#pragma once
+
+#include "stages/compute.hpp"
+#include "swarm/base/result.hpp"
+#include "swarm/run/config.hpp"
+#include "swarm/run/partition.hpp"
+
+#include <memory>
+#include <string_view>
+
+namespace stages::torch_backend {
+
+Result<std::unique_ptr<StageCompute>> make_llama_compute(
+    const swarm::run::RunConfig& config,
+    const swarm::run::StageLayout& layout,
+    std::string_view device = "cpu"
+);
+
+}  // namespace stages::torch_backend

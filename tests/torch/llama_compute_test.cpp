@@ -1,0 +1,202 @@
+// What exactness rests on: splits, kept graphs, repeats and places in memory leave no trace in the
+// bits.
+#include "stages/torch/make_llama.hpp"
+#include "tests/torch/tiny_llama.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+using stages::HostTensor;
+using swarm::run::RunConfig;
+
+namespace {
+
+std::vector<float> values_of(const HostTensor& tensor) {
+    return {tensor.values.begin(), tensor.values.end()};
+}
+
+/// Gradient by an output of the first stage of two.
+HostTensor output_gradient(const RunConfig& config, std::uint64_t seed) {
+    const auto& model = config.model;
+    std::vector<float> values;
+    for (const std::uint32_t token :
+         random_tokens(config, seed, config.batch * model.context * model.width)) {
+        values.push_back(static_cast<float>(token) / 16 - 0.25F);
+    }
+    return host_tensor({config.batch, model.context, model.width}, values);
+}
+
+struct BackwardOutcome {
+    std::vector<float> gradient_below;
+    std::vector<float> gradient;
+
+    friend bool operator==(const BackwardOutcome&, const BackwardOutcome&) = default;
+};
+
+/// The middle stage of three: forward of microbatch m on an input of its own.
+class MiddleStage : public testing::Test {
+ protected:
+    void forward(std::uint32_t m, std::uint64_t attempt = 1) {
+        const HostTensor input = output_gradient(config_, 100 + 10 * m + attempt);
+        take(middle().forward(graph_key(m, attempt), &input, {}, true));
+    }
+
+    BackwardOutcome backward(std::uint32_t m, std::uint64_t attempt = 1) {
+        BackwardOutcome outcome{{}, std::vector<float>(chain_.elements(1))};
+        outcome.gradient_below = values_of(take(
+            middle().backward(graph_key(m, attempt), output_gradient(config_, m), outcome.gradient)
+        ));
+        return outcome;
+    }
+
+    BackwardOutcome alone(std::uint32_t m, std::uint64_t attempt = 1) {
+        forward(m, attempt);
+        return backward(m, attempt);
+    }
+
+    stages::StageCompute& middle() { return chain_.stage(1); }
+
+    RunConfig config_ = tiny_config(3);
+    std::vector<float> weights_ = random_weights(config_, 1);
+    Chain chain_{config_, weights_};
+};
+
+}  // namespace
+
+TEST(LlamaCompute, IsBitEqualHoweverTheModelIsSplit) {
+    const auto weights = random_weights(tiny_config(), 1);
+    const auto tokens = random_batch(tiny_config(), 2);
+    const auto whole = Chain(tiny_config(1), weights).train(tokens);
+    EXPECT_EQ(Chain(tiny_config(2), weights).train(tokens), whole);
+    EXPECT_EQ(Chain(tiny_config(3), weights).train(tokens), whole);
+}
+
+TEST(LlamaCompute, InfersTheSameLogitsHoweverTheModelIsSplit) {
+    const auto weights = random_weights(tiny_config(), 1);
+    const auto tokens = random_tokens(tiny_config(), 2, 4);
+    const auto whole = Chain(tiny_config(1), weights).infer(tokens);
+    EXPECT_EQ(whole.size(), tiny_config().model.vocabulary);
+    EXPECT_EQ(Chain(tiny_config(2), weights).infer(tokens), whole);
+    EXPECT_EQ(Chain(tiny_config(3), weights).infer(tokens), whole);
+}
+
+TEST(LlamaCompute, RepeatsItselfBitForBit) {
+    const auto weights = random_weights(tiny_config(), 1);
+    const auto tokens = random_batch(tiny_config(), 2);
+    Chain chain(tiny_config(2), weights);
+    const auto first = chain.train(tokens);
+    chain.train(random_batch(tiny_config(), 3));
+    chain.infer(random_tokens(tiny_config(), 4, 3));
+    EXPECT_EQ(chain.train(tokens), first);
+    EXPECT_NE(chain.train(random_batch(tiny_config(), 3)), first);
+}
+
+TEST(LlamaCompute, DoesNotCareWhereInMemoryTheWeightsLie) {
+    const RunConfig config = tiny_config(1);
+    const auto weights = random_weights(config, 1);
+    const auto prompt = random_tokens(config, 2, 1);
+    const auto tokens = random_batch(config, 3);
+    const auto expected = Chain(config, weights).infer(prompt);
+    const auto trained = Chain(config, weights).train(tokens);
+    for (std::size_t offset = 0; offset < 16; ++offset) {
+        std::vector<float> moved(offset);
+        moved.insert(moved.end(), weights.begin(), weights.end());
+        Chain chain(config, std::span<const float>(moved).subspan(offset));
+        EXPECT_EQ(chain.infer(prompt), expected) << "offset " << offset;
+        EXPECT_EQ(chain.train(tokens), trained) << "offset " << offset;
+    }
+}
+
+TEST(LlamaCompute, UsesTheWeightsItWasGivenLast) {
+    const RunConfig config = tiny_config(2);
+    const auto first = random_weights(config, 1);
+    const auto second = random_weights(config, 2);
+    const auto tokens = random_batch(config, 3);
+    Chain chain(config, first);
+    const auto by_first = chain.train(tokens);
+    chain.use_weights(second);
+    EXPECT_EQ(chain.train(tokens), Chain(config, second).train(tokens));
+    chain.use_weights(first);
+    EXPECT_EQ(chain.train(tokens), by_first);
+}
+
+TEST(LlamaCompute, NamesWhatItsBitsDependOn) {
+    const RunConfig config = tiny_config();
+    const auto compute =
+        take(stages::torch_backend::make_llama_compute(config, whole_layout(config), "cpu"));
+    const std::string name = compute->compute_class();
+    EXPECT_EQ(name.substr(0, 4), "cpu ") << name;
+    EXPECT_NE(name.find(" 1 thread LibTorch 2."), std::string::npos) << name;
+}
+
+TEST_F(MiddleStage, KeepsGraphsApart) {
+    const auto one = alone(1);
+    const auto two = alone(2);
+    const auto three = alone(3);
+    forward(1);
+    forward(2);
+    forward(3);
+    EXPECT_EQ(backward(2), two);
+    EXPECT_EQ(backward(3), three);
+    EXPECT_EQ(backward(1), one);
+    EXPECT_NE(one, two);
+}
+
+TEST_F(MiddleStage, TellsAttemptsOfOneMicrobatchApart) {
+    const auto first = alone(1, 1);
+    const auto second = alone(1, 2);
+    forward(1, 1);
+    forward(1, 2);
+    EXPECT_EQ(backward(1, 1), first);
+    EXPECT_EQ(backward(1, 2), second);
+    EXPECT_NE(first, second);
+}
+
+TEST_F(MiddleStage, ForwardWithoutGraphGivesTheSameBits) {
+    const HostTensor input = output_gradient(config_, 1);
+    const auto kept = values_of(take(middle().forward(graph_key(1), &input, {}, true)));
+    EXPECT_EQ(values_of(take(middle().forward(graph_key(2), &input, {}, false))), kept);
+    std::vector<float> gradient(chain_.elements(1));
+    const auto by_output = output_gradient(config_, 2);
+    EXPECT_TRUE(middle().backward(graph_key(1), by_output, gradient));
+    EXPECT_FALSE(middle().backward(graph_key(2), by_output, gradient));
+}
+
+TEST_F(MiddleStage, KeepsItsInputAndOutputAliveWithoutTheCaller) {
+    const auto expected = alone(1);
+    forward(1);  // its input is gone when the call returns
+    const HostTensor input = output_gradient(config_, 50);
+    const HostTensor output = take(middle().forward(graph_key(2), &input, {}, true));
+    const auto values = values_of(output);
+    EXPECT_EQ(backward(1), expected);
+    middle().drop_all();
+    EXPECT_EQ(values_of(output), values);
+}
+
+TEST_F(MiddleStage, ANewForwardReplacesTheGraphOfItsKey) {
+    const auto expected = alone(1);
+    const HostTensor other = output_gradient(config_, 50);
+    take(middle().forward(graph_key(1), &other, {}, true));
+    EXPECT_EQ(alone(1), expected);
+}
+
+TEST_F(MiddleStage, HasNoGraphAfterDropBackwardOrNewWeights) {
+    std::vector<float> gradient(chain_.elements(1));
+    const auto by_output = output_gradient(config_, 2);
+    const auto found = [&](std::uint32_t m) {
+        const auto result = middle().backward(graph_key(m), by_output, gradient);
+        return result.has_value() || result.error().code != swarm::ErrorCode::NotFound;
+    };
+    alone(1);
+    EXPECT_FALSE(found(1)) << "after backward";
+    forward(2);
+    middle().drop(graph_key(2));
+    EXPECT_FALSE(found(2)) << "after drop";
+    forward(3);
+    middle().drop_all();
+    EXPECT_FALSE(found(3)) << "after drop_all";
+    forward(4);
+    chain_.use_weights(weights_);
+    EXPECT_FALSE(found(4)) << "after use_weights";
+}

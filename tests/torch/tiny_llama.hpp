@@ -1,0 +1,71 @@
+// A Llama model small enough for exact comparisons, and a chain of its stages in one process.
+#pragma once
+
+#include "stages/compute.hpp"
+#include "swarm/run/config.hpp"
+#include "swarm/run/partition.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+/// 3 layers of width 16, 4 heads that share 2 key/value heads, B = 2, T = 6, V = 11.
+swarm::run::RunConfig tiny_config(std::uint32_t stages = 1);
+
+/// The layout of the unsplit model.
+swarm::run::StageLayout whole_layout(swarm::run::RunConfig config);
+
+/// Large enough that every tensor matters to the loss; norm gains near 1.
+std::vector<float> random_weights(const swarm::run::RunConfig& config, std::uint64_t seed);
+
+std::vector<std::uint32_t> random_tokens(
+    const swarm::run::RunConfig& config, std::uint64_t seed, std::size_t count
+);
+
+/// B x (T + 1) of them.
+std::vector<std::uint32_t> random_batch(const swarm::run::RunConfig& config, std::uint64_t seed);
+
+stages::HostTensor host_tensor(std::vector<std::uint32_t> shape, std::vector<float> values);
+
+stages::GraphKey graph_key(std::uint32_t microbatch, std::uint64_t attempt = 1);
+
+/// The value, or an exception that fails the test with the error's text.
+template <class T>
+T take(stages::Result<T> result) {
+    if (!result) {
+        throw std::runtime_error(result.error().detail);
+    }
+    return std::move(*result);
+}
+
+/// The stages of `config`, one after the other.
+class Chain {
+ public:
+    struct Outcome {
+        double loss = 0;
+        std::vector<float> gradient;  // of all stages, in global order
+
+        friend bool operator==(const Outcome&, const Outcome&) = default;
+    };
+
+    Chain(const swarm::run::RunConfig& config, std::span<const float> weights);
+
+    void use_weights(std::span<const float> weights);
+    /// Forward and backward of one microbatch.
+    Outcome train(std::span<const std::uint32_t> tokens);
+    /// Logits of the last position.
+    std::vector<float> infer(std::span<const std::uint32_t> tokens);
+
+    [[nodiscard]] stages::StageCompute& stage(std::size_t index) { return *stages_[index]; }
+
+    [[nodiscard]] std::uint64_t elements(std::size_t index) const {
+        return layouts_[index].elements();
+    }
+
+ private:
+    std::vector<swarm::run::StageLayout> layouts_;
+    std::vector<std::unique_ptr<stages::StageCompute>> stages_;
+};
