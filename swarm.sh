@@ -104,7 +104,7 @@ publish() {
 fetch_corpus() {
     unpack_deb "${austen_deb[@]}" austen
     mkdir -p "$scratch/corpus"
-    python3 - "$scratch/austen/usr/lib/R/site-library/janeaustenr/data/Rdata.rdb" \
+    /usr/bin/python3 - "$scratch/austen/usr/lib/R/site-library/janeaustenr/data/Rdata.rdb" \
         >"$scratch/corpus/austen.txt" <<'PYTHON'
 import struct, sys, zlib
 # Six zlib streams, each after its raw length; in each one R's XDR form of a vector of strings:
@@ -138,7 +138,7 @@ download_torch() {
         stop "$cache/$name is incomplete: wait for who fills it, or remove it and repeat"
     may_fetch "LibTorch $torch_version"
     say "downloading LibTorch $torch_version (0.5 GB, with --gpu 3 GB) -> $cache/$name"
-    python3 -m venv "$scratch/$name"
+    /usr/bin/python3 -m venv "$scratch/$name"
     printf '%s\n' "${torch_wheels[@]}" >"$scratch/wheels"
     "${pip[@]}" --no-deps --only-binary :all: --require-hashes -r "$scratch/wheels" ||
         stop "pip could not install torch==$torch_version"
