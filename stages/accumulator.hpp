@@ -18,6 +18,8 @@ swarm::Result<> check_gradient(std::span<const float> gradient);
 
 /// The exact inverse scale: sum x 2^-40 in double, rounded once to float.
 float to_value(std::int64_t sum);
+/// values[i] = to_value(sums[i]); as many values as sums.
+void to_values(std::span<const std::int64_t> sums, std::span<float> values);
 
 class Accumulator {
  public:

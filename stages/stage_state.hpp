@@ -4,7 +4,8 @@
 // weights, first moments, second moments, each fp32 little-endian". State hash = SHA-256 of the
 // manifest.
 // AdamW is our own loop, compiled with -ffp-contract=off: only IEEE-exact operations in fixed
-// order, so the result does not depend on compiler or ISA level.
+// order, so the result does not depend on compiler or ISA level. All of it in fp32; each scalar is
+// rounded from double once.
 // Source: AdamW (Loshchilov, Hutter 2019); weight decay on tensors with two dimensions only.
 // Cost: 12 bytes per parameter; hashing at SHA-256 speed.
 #pragma once
@@ -35,6 +36,14 @@ class StageState {
     explicit StageState(const swarm::run::StageLayout& layout);
 
     static StageState from_seed(const swarm::run::RunConfig&, const swarm::run::StageLayout&);
+    /// Flat vectors, all as long as the layout.
+    static StageState from_tensors(
+        const swarm::run::StageLayout& layout,
+        swarm::ParameterVersion version,
+        std::vector<float> weights,
+        std::vector<float> first_moments,
+        std::vector<float> second_moments
+    );
     /// `chunks` in order, as chunk() gave them. Mismatch when their size is not the layout's.
     static swarm::Result<StageState> from_chunks(
         const swarm::run::StageLayout& layout,
@@ -46,7 +55,13 @@ class StageState {
 
     void set_version(swarm::ParameterVersion version) { version_ = version; }
 
+    [[nodiscard]] const swarm::run::StageLayout& layout() const { return *layout_; }
+
     [[nodiscard]] std::span<const float> weights() const { return weights_; }
+
+    [[nodiscard]] std::span<const float> first_moments() const { return first_moments_; }
+
+    [[nodiscard]] std::span<const float> second_moments() const { return second_moments_; }
 
     [[nodiscard]] std::uint64_t bytes() const { return 12 * weights_.size(); }
 
@@ -56,7 +71,8 @@ class StageState {
     [[nodiscard]] std::vector<swarm::Digest> manifest() const;
     [[nodiscard]] swarm::Digest hash() const;
 
-    /// `gradient`: flat, as the weights. The version's step grows by one.
+    /// `gradient`: flat, as the weights. The version's step grows by one. A clip factor of 0 skips
+    /// the step: weights and moments stay as they are.
     void apply(
         const swarm::run::OptimizerConfig& optimizer,
         const swarm::protocol::StepScalars& scalars,
@@ -64,6 +80,9 @@ class StageState {
     );
 
  private:
+    /// Calls visit(bytes) for each contiguous piece of [begin, end) of the byte stream, in order.
+    template <class State, class Visitor>
+    static void visit_stream(State& state, std::uint64_t begin, std::uint64_t end, Visitor visit);
     [[nodiscard]] std::vector<std::byte> stream(std::uint64_t begin, std::uint64_t end) const;
 
     std::shared_ptr<const swarm::run::StageLayout> layout_;
@@ -74,5 +93,9 @@ class StageState {
 };
 
 swarm::Digest manifest_hash(std::span<const swarm::Digest> manifest);
+
+/// SHA-256 of all weights of the model in global order, fp32 little-endian: the same for every
+/// number of stages. `stages`: the flat weights of each stage, the first stage first.
+swarm::Digest weights_hash(std::span<const std::span<const float>> stages);
 
 }  // namespace stages

@@ -7,8 +7,9 @@
 // Shapes: activations (B, T, C) fp32; the flat vector of a stage is its tensors in global order,
 // followed by one counter per microbatch of the step ("extended" below, P + M elements): a
 // gradient adds exactly 1.0 to its own counter, so the reduced counters show who was counted.
-// Memory: 4 P weights + 8 P Adam + 8 (P + M) sums + 8 (P + M) own slice + 4 (P + M) result.
-// Errors: of StageCompute and the codec; NotFinite also for |g| >= 2^11.
+// Memory: 4 P weights + 8 P Adam + 8 (P + M) sums + 8 (P + M) own slice + 4 (P + M) result, and
+// 4 P for each pending gradient. Errors: of StageCompute and the codec; Mismatch for a payload of
+// another shape, size or codec; NotFinite also for |g| >= 2^11. All Reject.
 #pragma once
 
 #include "stages/accumulator.hpp"
@@ -110,8 +111,14 @@ class StageWorker {
 
  private:
     [[nodiscard]] std::uint64_t extended_elements() const;
-    Result<Payload> encode(const HostTensor& tensor, std::uint64_t seed, bool gradient) const;
+    [[nodiscard]] Result<> check_leg(const Leg& leg) const;
+    Result<Payload> encode(const HostTensor& tensor, const Leg& leg, bool gradient) const;
     Result<HostTensor> decode(const Payload& payload) const;
+    /// The input of a forward leg: none where the embedding is.
+    Result<std::optional<HostTensor>> decode_input(const Payload& payload) const;
+    std::vector<float> take_buffer();
+    void keep_pending(GraphKey key, std::vector<float> gradient);
+    [[nodiscard]] std::span<float> slice_of_result(std::uint32_t slice);
 
     swarm::run::RunConfig config_;
     swarm::run::StageLayout layout_;
@@ -120,8 +127,10 @@ class StageWorker {
     StageState state_;
     Accumulator accumulator_;
     std::map<GraphKey, std::vector<float>> pending_;
+    std::vector<std::vector<float>> spare_;  // buffers of P floats, used again
     std::vector<std::int64_t> own_slice_;
     std::vector<float> result_;
+    std::vector<bool> gathered_;  // by slice: its values are in the result
     std::uint32_t own_ = 0;
     std::uint32_t members_ = 1;
 };

@@ -1,0 +1,74 @@
+// A checkpoint: all weights and AdamW moments of one version, as a folder checkpoint-<gen>-<step>.
+//   manifest.json                 version, run file, name, size and SHA-256 of each other file
+//   layers.17.safetensors         weights, by name: "layers.17.attn.wo"
+//   layers.17.adam.safetensors    moments: "layers.17.attn.wo.exp_avg" and "….exp_avg_sq"
+// One pair of files per layer, and for "embed" and "head", so any number of stages can load it.
+// Invariant: the manifest is written last and covers every byte, its own too: a checkpoint that is
+// read without an Error is the one that was written.
+// Errors: NotFound, Malformed, Mismatch (another model), StorageFailed; all Reject but the last,
+// which is Fatal. Cost: 12 bytes per parameter in memory and on disk; reads and hashes all of it.
+#pragma once
+
+#include "stages/safetensors.hpp"
+#include "stages/stage_state.hpp"
+#include "swarm/node/payload.hpp"
+#include "swarm/run/config.hpp"
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace stages {
+
+/// `name` is relative, with '/': "checkpoint-0-20/manifest.json".
+struct NamedFile {
+    std::string name;
+    swarm::node::Payload content;
+};
+
+struct Checkpoint {
+    swarm::ParameterVersion version;
+    swarm::run::RunConfig config;
+    std::string run_file;                      // the TOML of config
+    swarm::Digest run_file_hash;               // SHA-256 of run_file
+    std::map<std::string, Safetensors> files;  // by name, without the folder
+};
+
+struct FoundCheckpoint {
+    Checkpoint checkpoint;
+    std::filesystem::path folder;
+    std::vector<std::string> notices;  // why newer ones were passed over, newest first
+};
+
+/// "checkpoint-0-20": version (0, 20).
+std::string checkpoint_name(swarm::ParameterVersion version);
+
+/// `stages`: the state of every stage of the model, in order, all of one version. To be written in
+/// the order given: the manifest is the last.
+std::vector<NamedFile> checkpoint_files(
+    const swarm::run::RunConfig& config, std::span<const StageState* const> stages
+);
+
+/// The state of a stage of any split of the same model.
+swarm::Result<StageState> restore_stage(
+    const Checkpoint& checkpoint, const swarm::run::StageLayout& layout
+);
+swarm::Result<std::vector<StageState>> restore_stages(
+    const Checkpoint& checkpoint, std::span<const swarm::run::StageLayout> layouts
+);
+
+// On disk, for --single and for reading. A coordinator writes checkpoint_files() by WriteFile.
+
+/// Each file by a temporary name, fsync and rename, in order. Returns the checkpoint's folder.
+swarm::Result<std::filesystem::path> write_checkpoint(
+    const std::filesystem::path& parent,
+    const swarm::run::RunConfig& config,
+    std::span<const StageState* const> stages
+);
+swarm::Result<Checkpoint> read_checkpoint(const std::filesystem::path& folder);
+/// The newest checkpoint below `parent` that is whole. NotFound says why each one is not.
+swarm::Result<FoundCheckpoint> find_latest(const std::filesystem::path& parent);
+
+}  // namespace stages

@@ -1,0 +1,31 @@
+// manifest.json of a checkpoint: {"sha256": <of the body as serialised>, "body": {…}}.
+// Private to checkpoint. Errors: Malformed (Reject).
+#pragma once
+
+#include "swarm/base/digest.hpp"
+#include "swarm/base/ids.hpp"
+#include "swarm/base/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stages {
+
+struct CheckpointManifest {
+    struct File {
+        std::string name;  // plain: no folder, no leading dot
+        std::uint64_t bytes = 0;
+        std::string sha256;
+    };
+
+    swarm::ParameterVersion version;
+    std::string run_file;
+    std::vector<File> files;
+};
+
+std::string to_json(const CheckpointManifest& manifest);
+swarm::Result<CheckpointManifest> parse_manifest(std::string_view text);
+
+}  // namespace stages

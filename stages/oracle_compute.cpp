@@ -1,0 +1,214 @@
+#include "stages/oracle_compute.hpp"
+
+#include "swarm/base/check.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace stages {
+
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Reaction;
+
+namespace {
+
+constexpr std::uint32_t kBase = 16;
+constexpr std::size_t kDigits = 3;
+constexpr std::uint32_t kIds = kBase * kBase * kBase;
+constexpr float kUp = 15.0F;
+constexpr float kDown = -15.0F;
+
+Error mismatch(std::string detail) {
+    return {ErrorCode::Mismatch, Reaction::Reject, std::move(detail)};
+}
+
+HostTensor write_id(std::uint32_t id, float direction) {
+    std::vector<float> values;
+    for (std::size_t i = 0; i < kDigits; ++i) {
+        values.push_back(static_cast<float>(id % kBase));
+        id /= kBase;
+    }
+    values.push_back(direction);
+    return make_host_tensor({1, 1, kDigits + 1}, std::move(values));
+}
+
+Result<std::uint32_t> read_id(const HostTensor& tensor, float direction) {
+    if (tensor.values.size() != kDigits + 1 || tensor.values.back() * direction <= 0) {
+        return mismatch("a tensor that is not the oracle's, or of the other leg");
+    }
+    std::uint32_t id = 0;
+    for (std::size_t i = kDigits; i-- > 0;) {
+        const float digit = std::round(tensor.values[i]);
+        if (!(digit >= 0 && digit < static_cast<float>(kBase))) {
+            return mismatch("an oracle tensor with a digit outside 0 to 15");
+        }
+        id = id * kBase + static_cast<std::uint32_t>(digit);
+    }
+    return id;
+}
+
+class OracleCompute final : public StageCompute {
+ public:
+    OracleCompute(const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout)
+        : microbatches_(config.microbatches),
+          vocabulary_(config.model.vocabulary),
+          layers_(layout.layers),
+          has_head_(layout.has_head) {
+        SWARM_ASSERT(config.model.kind == swarm::run::ModelKind::Oracle);
+        SWARM_ASSERT(layout.elements() == std::uint64_t{layers_} * microbatches_);
+    }
+
+    void use_weights(std::span<const float> weights) override { weights_ = weights; }
+
+    Result<HostTensor> forward(
+        GraphKey key, const HostTensor* input, std::span<const std::uint32_t> tokens, bool keep
+    ) override {
+        const auto id = identify(input, tokens);
+        if (id.has_error()) {
+            return id.error();
+        }
+        if (*id % vocabulary_ != key.microbatch.value % vocabulary_ ||
+            (input != nullptr && *id != key.microbatch.value)) {
+            return mismatch(
+                "microbatch " + std::to_string(key.microbatch.value) +
+                " came with the tensor of microbatch " + std::to_string(*id)
+            );
+        }
+        if (keep) {
+            kept_.insert(key);
+        }
+        return write_id(key.microbatch.value, kUp);
+    }
+
+    Result<TailOutput> forward_tail(
+        const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+    ) override {
+        const auto id = identify(input, tokens);
+        if (id.has_error()) {
+            return id.error();
+        }
+        if (input == nullptr && microbatches_ > vocabulary_) {
+            return Error{
+                ErrorCode::Unsupported,
+                Reaction::Reject,
+                "one oracle stage alone tells microbatches apart by their first token; "
+                "model.vocabulary must be at least run.microbatches"};
+        }
+        if (*id >= microbatches_) {
+            return mismatch("microbatch " + std::to_string(*id) + " does not exist");
+        }
+        count(*id, gradient);
+        TailOutput output;
+        output.loss = loss(*id);
+        if (input != nullptr) {
+            output.gradient_below = write_id(*id, kDown);
+        }
+        return output;
+    }
+
+    Result<HostTensor> backward(
+        GraphKey key, const HostTensor& by_output, std::span<float> gradient
+    ) override {
+        const auto kept = kept_.find(key);
+        if (kept == kept_.end()) {
+            return Error{
+                ErrorCode::NotFound,
+                Reaction::Reject,
+                "no graph of microbatch " + std::to_string(key.microbatch.value) +
+                    " is kept; its forward ran elsewhere or was dropped"};
+        }
+        const auto id = read_id(by_output, kDown);
+        if (id.has_error()) {
+            return id.error();
+        }
+        if (*id != key.microbatch.value) {
+            return mismatch("the gradient of microbatch " + std::to_string(*id) + ", not of ours");
+        }
+        kept_.erase(kept);
+        count(*id, gradient);
+        return write_id(*id, kDown);
+    }
+
+    void drop(GraphKey key) override { kept_.erase(key); }
+
+    void drop_all() override { kept_.clear(); }
+
+    /// The token after t is t + 1.
+    Result<HostTensor> infer(const HostTensor* input, std::span<const std::uint32_t> tokens)
+        override {
+        const std::uint32_t last = tokens.back();
+        if (input != nullptr) {
+            const auto id = read_id(*input, kUp);
+            if (id.has_error()) {
+                return id.error();
+            }
+            if (*id != last % kIds) {
+                return mismatch("an activation of another prompt");
+            }
+        }
+        if (!has_head_) {
+            return write_id(last % kIds, kUp);
+        }
+        std::vector<float> logits(vocabulary_);
+        logits[(last + 1) % vocabulary_] = 1.0F;
+        return make_host_tensor({1, 1, vocabulary_}, std::move(logits));
+    }
+
+    [[nodiscard]] std::string compute_class() const override { return "oracle"; }
+
+ private:
+    /// The microbatch that the activation belongs to, or else (modulo the vocabulary) the tokens.
+    Result<std::uint32_t> identify(const HostTensor* input, std::span<const std::uint32_t> tokens)
+        const {
+        if (tokens.empty()) {
+            return mismatch("no tokens");
+        }
+        if (input == nullptr) {
+            return tokens.front();
+        }
+        auto id = read_id(*input, kUp);
+        if (id.has_value() && *id % vocabulary_ != tokens.front()) {
+            return mismatch(
+                "the activation of microbatch " + std::to_string(*id) +
+                " came with other tokens, which begin with " + std::to_string(tokens.front())
+            );
+        }
+        return id;
+    }
+
+    void count(std::uint32_t id, std::span<float> gradient) const {
+        std::fill(gradient.begin(), gradient.end(), 0.0F);
+        for (std::uint32_t layer = 0; layer < layers_; ++layer) {
+            gradient[std::size_t{layer} * microbatches_ + id] = 1.0F;
+        }
+    }
+
+    [[nodiscard]] double loss(std::uint32_t id) const {
+        double sum = 0;
+        for (std::uint32_t layer = 0; layer < layers_; ++layer) {
+            sum += static_cast<double>(weights_[std::size_t{layer} * microbatches_ + id]);
+        }
+        return sum / static_cast<double>(layers_);
+    }
+
+    std::uint32_t microbatches_;
+    std::uint32_t vocabulary_;
+    std::uint32_t layers_;
+    bool has_head_;
+    std::span<const float> weights_;
+    std::set<GraphKey> kept_;
+};
+
+}  // namespace
+
+std::unique_ptr<StageCompute> make_oracle_compute(
+    const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout
+) {
+    return std::make_unique<OracleCompute>(config, layout);
+}
+
+}  // namespace stages

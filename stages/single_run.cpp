@@ -1,0 +1,118 @@
+#include "stages/single_run.hpp"
+
+#include "swarm/base/check.hpp"
+#include "swarm/run/step_scalars.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace stages {
+
+SingleRun::SingleRun(
+    swarm::run::RunConfig config, MakeCompute make_compute, swarm::run::Corpus corpus
+)
+    : config_(std::move(config)), corpus_(std::move(corpus)), plan_(config_, corpus_) {
+    for (const swarm::run::StageLayout& layout : swarm::run::partition(config_)) {
+        workers_.push_back(
+            std::make_unique<StageWorker>(config_, layout, make_compute(config_, layout))
+        );
+        workers_.back()->start_from_seed();
+    }
+}
+
+void SingleRun::resume(std::vector<StageState> states) {
+    SWARM_ASSERT(states.size() == workers_.size());
+    for (std::size_t s = 0; s < states.size(); ++s) {
+        SWARM_ASSERT(states[s].version() == states[0].version());
+    }
+    for (std::size_t s = 0; s < states.size(); ++s) {
+        workers_[s]->start_from(std::move(states[s]));
+    }
+}
+
+Result<StepRecord> SingleRun::step() {
+    const std::uint64_t step = version().step;
+    double loss_sum = 0;
+    for (std::uint32_t m = 0; m < config_.microbatches; ++m) {
+        const auto loss = run_microbatch(step, {m});
+        if (loss.has_error()) {
+            return loss.error();
+        }
+        loss_sum += *loss;
+    }
+    return commit(step, loss_sum / static_cast<double>(config_.microbatches));
+}
+
+Result<double> SingleRun::run_microbatch(std::uint64_t step, swarm::MicrobatchId id) {
+    StageWorker::Leg leg{step, {id, swarm::make_epoch(1, 1)}, plan_.tokens(step, id), {}};
+    const std::size_t tail = workers_.size() - 1;
+    for (std::size_t s = 0; s < tail; ++s) {
+        auto output = workers_[s]->forward(leg, true);
+        if (output.has_error()) {
+            return output.error();
+        }
+        leg.input = std::move(*output);
+    }
+    auto outcome = workers_[tail]->forward_tail(leg);
+    if (outcome.has_error()) {
+        return outcome.error();
+    }
+    workers_[tail]->accumulate(leg.key);
+    leg.input = std::move(outcome->gradient_below);
+    for (std::size_t s = tail; s-- > 0;) {
+        auto below = workers_[s]->backward(leg);
+        if (below.has_error()) {
+            return below.error();
+        }
+        workers_[s]->accumulate(leg.key);
+        leg.input = std::move(*below);
+    }
+    return outcome->loss;
+}
+
+Result<StepRecord> SingleRun::commit(std::uint64_t step, double loss) {
+    StepRecord record;
+    record.step = step;
+    record.loss = loss;
+    record.counted_once = config_.microbatches;
+    std::vector<double> sums_of_squares;  // of all tensors, in global order
+    for (const auto& worker : workers_) {
+        worker->begin_result(0, 1);
+        worker->finish_own_slice();
+        StageWorker::ResultSummary summary = worker->summarise_result();
+        sums_of_squares.insert(
+            sums_of_squares.end(), summary.sums_of_squares.begin(), summary.sums_of_squares.end()
+        );
+        record.counted_once = std::min(record.counted_once, summary.counted_once);
+        record.counted_wrong = std::max(record.counted_wrong, summary.counted_wrong);
+        record.result_hashes.push_back(summary.hash);
+    }
+    record.gradient_norm = swarm::run::gradient_norm(sums_of_squares);
+    const auto scalars = swarm::run::step_scalars(config_, step, sums_of_squares);
+    for (const auto& worker : workers_) {
+        worker->apply(scalars, step);
+    }
+    return record;
+}
+
+swarm::Digest SingleRun::weights_sha256() const {
+    std::vector<std::span<const float>> weights;
+    for (const auto& worker : workers_) {
+        weights.push_back(worker->state().weights());
+    }
+    return weights_hash(weights);
+}
+
+Result<Payload> SingleRun::infer(std::span<const std::uint32_t> tokens) {
+    Payload carried;
+    for (const auto& worker : workers_) {
+        auto output = worker->infer(carried, tokens);
+        if (output.has_error()) {
+            return output.error();
+        }
+        carried = std::move(*output);
+    }
+    return carried;
+}
+
+}  // namespace stages

@@ -1,0 +1,65 @@
+// `train --single`: the whole run in one process, with the same stage workers, codecs, data order
+// and scalars as the distributed run. What a run under any faults must equal, bit for bit.
+// Invariant: after step t the weights of each stage equal those of its replicas after COMMIT(t).
+// Threading: one thread. Memory: all stages'. Errors: of StageWorker; the failed step can not be
+// repeated, resume from a checkpoint instead.
+#pragma once
+
+#include "stages/stage_worker.hpp"
+#include "swarm/run/batch_plan.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace stages {
+
+struct StepRecord {
+    std::uint64_t step = 0;  // the one just made, from 0
+    double loss = 0;         // fp64 mean over the microbatches in order of id, before the update
+    double gradient_norm = 0;
+    std::uint32_t counted_once = 0;  // the least of any stage; config.microbatches when all is well
+    std::uint32_t counted_wrong = 0;           // the most of any stage; 0 when all is well
+    std::vector<swarm::Digest> result_hashes;  // by stage
+};
+
+class SingleRun {
+ public:
+    /// config has passed check_run(). Version 0; the oracle model takes an empty corpus.
+    SingleRun(swarm::run::RunConfig config, MakeCompute make_compute, swarm::run::Corpus corpus);
+
+    /// Goes on from states of the same model, in stage order, all of one version.
+    void resume(std::vector<StageState> states);
+
+    Result<StepRecord> step();
+
+    [[nodiscard]] const swarm::run::RunConfig& config() const { return config_; }
+
+    [[nodiscard]] swarm::ParameterVersion version() const { return workers_[0]->state().version(); }
+
+    [[nodiscard]] std::uint32_t stages() const {
+        return static_cast<std::uint32_t>(workers_.size());
+    }
+
+    [[nodiscard]] const StageState& state(std::uint32_t stage) const {
+        return workers_[stage]->state();
+    }
+
+    /// Of all weights in global order: comparable between runs with other numbers of stages.
+    [[nodiscard]] swarm::Digest weights_sha256() const;
+
+    /// The last stage's logits after the prompt, (1, 1, V).
+    Result<Payload> infer(std::span<const std::uint32_t> tokens);
+
+ private:
+    /// One microbatch through all stages and back; returns its loss.
+    Result<double> run_microbatch(std::uint64_t step, swarm::MicrobatchId id);
+    Result<StepRecord> commit(std::uint64_t step, double loss);
+
+    swarm::run::RunConfig config_;
+    swarm::run::Corpus corpus_;
+    swarm::run::BatchPlan plan_;
+    std::vector<std::unique_ptr<StageWorker>> workers_;  // by stage
+};
+
+}  // namespace stages

@@ -1,0 +1,361 @@
+#include "stages/stage_worker.hpp"
+
+#include "compression/codec.hpp"
+#include "stages/tensor_checks.hpp"
+#include "swarm/base/check.hpp"
+#include "swarm/base/rng.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace stages {
+
+using compression::CodecId;
+using compression::TensorRole;
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Reaction;
+using swarm::protocol::Dtype;
+using swarm::protocol::TensorEnvelope;
+
+namespace {
+
+Error mismatch(std::string detail) {
+    return {ErrorCode::Mismatch, Reaction::Reject, std::move(detail)};
+}
+
+std::string to_text(const std::vector<std::uint32_t>& shape) {
+    std::string text;
+    for (const std::uint32_t dimension : shape) {
+        text += (text.empty() ? "" : ", ") + std::to_string(dimension);
+    }
+    return "(" + text + ")";
+}
+
+/// The seed of stochastic rounding: never the attempt or the peer, so a replay sends the same.
+std::uint64_t rounding_seed(
+    std::uint64_t run_seed, const StageWorker::Leg& leg, swarm::StageIndex stage, bool gradient
+) {
+    std::uint64_t seed = swarm::mix_bits(run_seed + 1);
+    for (const std::uint64_t part :
+         {leg.step, std::uint64_t{leg.key.microbatch.value}, std::uint64_t{stage.value}}) {
+        seed = swarm::mix_bits(seed + part + 1);
+    }
+    return swarm::mix_bits(seed + (gradient ? 2 : 1));
+}
+
+/// Values of a Float32 payload whose size has been checked; copied only where they lie askew.
+HostTensor view_floats(const Payload& payload) {
+    const std::span<const std::byte> bytes = payload.bytes();
+    HostTensor tensor{payload.envelope().shape, {}, payload.owner()};
+    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) != 0) {
+        std::vector<float> copy(bytes.size() / sizeof(float));
+        std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(copy)).begin());
+        return make_host_tensor(std::move(tensor.shape), std::move(copy));
+    }
+    const auto* const values = reinterpret_cast<const float*>(bytes.data());
+    tensor.values = {values, bytes.size() / sizeof(float)};
+    return tensor;
+}
+
+/// The bytes as they are, with the tensor as their owner: nothing is copied.
+Payload alias(const HostTensor& tensor) {
+    TensorEnvelope envelope{Dtype::Float32, CodecId::None, tensor.shape};
+    return {std::move(envelope), std::as_bytes(tensor.values), tensor.owner};
+}
+
+Result<> check_tokens(const swarm::run::RunConfig& config, std::span<const std::uint32_t> tokens) {
+    const std::size_t want = std::size_t{config.batch} * (config.model.context + 1);
+    if (tokens.size() != want) {
+        return mismatch(
+            std::to_string(tokens.size()) + " tokens, the run needs " + std::to_string(want) +
+            " per microbatch; they belong to another run"
+        );
+    }
+    return check_token_ids(tokens, config.model.vocabulary);
+}
+
+}  // namespace
+
+HostTensor make_host_tensor(std::vector<std::uint32_t> shape, std::vector<float> values) {
+    auto owner = std::make_shared<const std::vector<float>>(std::move(values));
+    const std::span<const float> view(*owner);
+    return {std::move(shape), view, std::move(owner)};
+}
+
+StageWorker::StageWorker(
+    const swarm::run::RunConfig& config,
+    swarm::run::StageLayout layout,
+    std::unique_ptr<StageCompute> compute
+)
+    : config_(config),
+      layout_(std::move(layout)),
+      compute_(std::move(compute)),
+      codec_(compression::find_codec(config.codec)),
+      state_(layout_),
+      accumulator_(layout_.elements(), config.microbatches) {
+    SWARM_ASSERT(codec_ != nullptr && compute_ != nullptr);
+}
+
+StageWorker::~StageWorker() = default;
+
+swarm::Digest StageWorker::start_from_seed() {
+    return start_from(StageState::from_seed(config_, layout_));
+}
+
+swarm::Digest StageWorker::start_from(StageState state) {
+    SWARM_ASSERT(state.weights().size() == layout_.elements());
+    state_ = std::move(state);
+    drop_all_graphs();
+    accumulator_.clear();
+    compute_->use_weights(state_.weights());
+    return state_.hash();
+}
+
+Result<> StageWorker::check_leg(const Leg& leg) const {
+    if (leg.key.microbatch.value >= config_.microbatches) {
+        return mismatch(
+            "microbatch " + std::to_string(leg.key.microbatch.value) + " of " +
+            std::to_string(config_.microbatches) + " does not exist; it belongs to another run"
+        );
+    }
+    return {};
+}
+
+Result<Payload> StageWorker::encode(const HostTensor& tensor, const Leg& leg, bool gradient) const {
+    SWARM_ASSERT(tensor.shape == swarm::run::activation_shape(config_));
+    if (codec_->id() == CodecId::None) {
+        if (const auto finite = check_finite(tensor.values); finite.has_error()) {
+            return finite.error();
+        }
+        return alias(tensor);
+    }
+    std::vector<std::byte> bytes(codec_->encoded_bytes(tensor.values.size()));
+    const TensorRole role = gradient ? TensorRole::ActivationGradient : TensorRole::Activation;
+    const std::uint64_t seed = rounding_seed(config_.seed, leg, layout_.stage, gradient);
+    if (const auto coded = codec_->encode(tensor.values, role, seed, bytes); coded.has_error()) {
+        return coded.error();
+    }
+    return Payload({Dtype::Float32, codec_->id(), tensor.shape}, std::move(bytes));
+}
+
+Result<HostTensor> StageWorker::decode(const Payload& payload) const {
+    const TensorEnvelope want{Dtype::Float32, codec_->id(), swarm::run::activation_shape(config_)};
+    if (payload.envelope() != want) {
+        return mismatch(
+            "a tensor " + to_text(payload.envelope().shape) + " where one of fp32 " +
+            to_text(want.shape) + " coded by " + config_.codec +
+            " belongs; the sender runs another model"
+        );
+    }
+    const std::uint64_t elements = want.elements();
+    if (payload.bytes().size() != codec_->encoded_bytes(elements)) {
+        return mismatch(
+            "a tensor of " + std::to_string(payload.bytes().size()) + " bytes, its shape needs " +
+            std::to_string(codec_->encoded_bytes(elements))
+        );
+    }
+    if (want.codec == CodecId::None) {
+        HostTensor tensor = view_floats(payload);
+        if (const auto finite = check_finite(tensor.values); finite.has_error()) {
+            return finite.error();
+        }
+        return tensor;
+    }
+    std::vector<float> values(elements);
+    if (const auto decoded = codec_->decode(payload.bytes(), values); decoded.has_error()) {
+        return decoded.error();
+    }
+    return make_host_tensor(want.shape, std::move(values));
+}
+
+Result<std::optional<HostTensor>> StageWorker::decode_input(const Payload& payload) const {
+    if (layout_.has_embedding) {
+        if (!payload.empty()) {
+            return mismatch("an activation for the first stage, which takes tokens only");
+        }
+        return std::optional<HostTensor>();
+    }
+    auto input = decode(payload);
+    if (input.has_error()) {
+        return input.error();
+    }
+    return std::optional<HostTensor>(std::move(*input));
+}
+
+std::vector<float> StageWorker::take_buffer() {
+    if (spare_.empty()) {
+        return std::vector<float>(layout_.elements());
+    }
+    std::vector<float> buffer = std::move(spare_.back());
+    spare_.pop_back();
+    return buffer;
+}
+
+void StageWorker::keep_pending(GraphKey key, std::vector<float> gradient) {
+    discard_pending(key);
+    pending_.emplace(key, std::move(gradient));
+}
+
+Result<Payload> StageWorker::forward(const Leg& leg, bool keep) {
+    SWARM_ASSERT(!layout_.has_head);
+    for (const auto& checked : {check_leg(leg), check_tokens(config_, leg.tokens)}) {
+        if (checked.has_error()) {
+            return checked.error();
+        }
+    }
+    const auto input = decode_input(leg.input);
+    if (input.has_error()) {
+        return input.error();
+    }
+    const HostTensor* const given = *input ? &**input : nullptr;
+    const auto output = compute_->forward(leg.key, given, leg.tokens, keep);
+    if (output.has_error()) {
+        return output.error();
+    }
+    auto coded = encode(*output, leg, false);
+    if (coded.has_error() && keep) {
+        compute_->drop(leg.key);
+    }
+    return coded;
+}
+
+Result<StageWorker::TailOutcome> StageWorker::forward_tail(const Leg& leg) {
+    SWARM_ASSERT(layout_.has_head);
+    for (const auto& checked : {check_leg(leg), check_tokens(config_, leg.tokens)}) {
+        if (checked.has_error()) {
+            return checked.error();
+        }
+    }
+    const auto input = decode_input(leg.input);
+    if (input.has_error()) {
+        return input.error();
+    }
+    std::vector<float> gradient = take_buffer();
+    auto outcome = [&]() -> Result<TailOutcome> {
+        const HostTensor* const given = *input ? &**input : nullptr;
+        const auto output = compute_->forward_tail(given, leg.tokens, gradient);
+        if (output.has_error()) {
+            return output.error();
+        }
+        if (!std::isfinite(output->loss)) {
+            return Error{
+                ErrorCode::NotFinite,
+                Reaction::Reject,
+                "the loss is not finite; lower the learning rate"};
+        }
+        if (const auto checked = check_gradient(gradient); checked.has_error()) {
+            return checked.error();
+        }
+        if (layout_.has_embedding) {
+            return TailOutcome{output->loss, {}};
+        }
+        const auto coded = encode(output->gradient_below, leg, true);
+        if (coded.has_error()) {
+            return coded.error();
+        }
+        return TailOutcome{output->loss, *coded};
+    }();
+    if (outcome.has_error()) {
+        spare_.push_back(std::move(gradient));
+    } else {
+        keep_pending(leg.key, std::move(gradient));
+    }
+    return outcome;
+}
+
+Result<Payload> StageWorker::backward(const Leg& leg) {
+    SWARM_ASSERT(!layout_.has_head);
+    if (const auto checked = check_leg(leg); checked.has_error()) {
+        return checked.error();
+    }
+    const auto by_output = decode(leg.input);
+    if (by_output.has_error()) {
+        return by_output.error();
+    }
+    std::vector<float> gradient = take_buffer();
+    auto outcome = [&]() -> Result<Payload> {
+        const auto below = compute_->backward(leg.key, *by_output, gradient);
+        if (below.has_error()) {
+            return below.error();
+        }
+        if (const auto checked = check_gradient(gradient); checked.has_error()) {
+            return checked.error();
+        }
+        return layout_.has_embedding ? Result<Payload>(Payload()) : encode(*below, leg, true);
+    }();
+    if (outcome.has_error()) {
+        spare_.push_back(std::move(gradient));
+    } else {
+        keep_pending(leg.key, std::move(gradient));
+    }
+    return outcome;
+}
+
+void StageWorker::accumulate(GraphKey key) {
+    const auto pending = pending_.find(key);
+    SWARM_ASSERT(pending != pending_.end());
+    accumulator_.add(key.microbatch, pending->second);
+    discard_pending(key);
+}
+
+void StageWorker::discard_pending(GraphKey key) {
+    const auto pending = pending_.find(key);
+    if (pending != pending_.end()) {
+        spare_.push_back(std::move(pending->second));
+        pending_.erase(pending);
+    }
+}
+
+void StageWorker::drop_graph(GraphKey key) {
+    compute_->drop(key);
+}
+
+void StageWorker::drop_all_graphs() {
+    compute_->drop_all();
+    for (auto& [key, gradient] : pending_) {
+        spare_.push_back(std::move(gradient));
+    }
+    pending_.clear();
+}
+
+void StageWorker::clear_accumulator() {
+    accumulator_.clear();
+}
+
+Result<Payload> StageWorker::infer(const Payload& input, std::span<const std::uint32_t> tokens) {
+    if (tokens.empty() || tokens.size() > config_.model.context) {
+        return mismatch(
+            std::to_string(tokens.size()) + " tokens; a prompt has 1 to " +
+            std::to_string(config_.model.context)
+        );
+    }
+    if (const auto known = check_token_ids(tokens, config_.model.vocabulary); known.has_error()) {
+        return known.error();
+    }
+    std::optional<HostTensor> given;
+    if (!layout_.has_embedding) {
+        std::vector<std::uint32_t> shape = swarm::run::activation_shape(config_);
+        shape[0] = 1;
+        if (config_.model.kind == swarm::run::ModelKind::Llama) {
+            shape[1] = static_cast<std::uint32_t>(tokens.size());
+        }
+        const TensorEnvelope want{Dtype::Float32, CodecId::None, std::move(shape)};
+        if (input.envelope() != want || input.bytes().size() != want.elements() * sizeof(float)) {
+            return mismatch("an activation that does not fit the prompt; ask again");
+        }
+        given = view_floats(input);
+        if (const auto finite = check_finite(given->values); finite.has_error()) {
+            return finite.error();
+        }
+    }
+    const auto output = compute_->infer(given ? &*given : nullptr, tokens);
+    if (output.has_error()) {
+        return output.error();
+    }
+    return alias(*output);
+}
+
+}  // namespace stages

@@ -1,0 +1,155 @@
+// The half of StageWorker that turns accumulators into one optimizer step.
+#include "stages/reduction_math.hpp"
+#include "stages/stage_worker.hpp"
+#include "stages/tensor_checks.hpp"
+#include "swarm/base/check.hpp"
+#include "swarm/protocol/limits.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace stages {
+
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Reaction;
+using swarm::protocol::CodecId;
+using swarm::protocol::Dtype;
+using swarm::protocol::TensorEnvelope;
+
+namespace {
+
+TensorEnvelope slice_envelope(Dtype dtype, std::size_t elements) {
+    return {dtype, CodecId::None, {static_cast<std::uint32_t>(elements)}};
+}
+
+/// A copy that nobody changes any more: parts are sent while the worker goes on.
+template <class Value>
+Payload copy_of(Dtype dtype, std::span<const Value> values) {
+    auto owner = std::make_shared<const std::vector<Value>>(values.begin(), values.end());
+    const auto bytes = std::as_bytes(std::span<const Value>(*owner));
+    return {slice_envelope(dtype, values.size()), bytes, std::move(owner)};
+}
+
+Result<> check_slice(const Payload& part, Dtype dtype, std::size_t elements) {
+    if (part.envelope() == slice_envelope(dtype, elements) &&
+        part.bytes().size() == elements * swarm::protocol::bytes_of(dtype)) {
+        return {};
+    }
+    return Error{
+        ErrorCode::Mismatch,
+        Reaction::Reject,
+        "a part of " + std::to_string(part.envelope().elements()) + " elements and " +
+            std::to_string(part.bytes().size()) + " bytes, the slice has " +
+            std::to_string(elements) + " elements; the sender has another group or stage"};
+}
+
+}  // namespace
+
+SliceRange slice_range(std::uint64_t elements, std::uint32_t slice, std::uint32_t members) {
+    SWARM_ASSERT(slice < members);
+    const std::uint64_t share = elements / members;
+    const std::uint64_t larger = elements % members;  // so many slices have one element more
+    const std::uint64_t begin = slice * share + std::min<std::uint64_t>(slice, larger);
+    return {begin, begin + share + (slice < larger ? 1 : 0)};
+}
+
+std::uint64_t StageWorker::extended_elements() const {
+    return layout_.elements() + config_.microbatches;
+}
+
+std::span<float> StageWorker::slice_of_result(std::uint32_t slice) {
+    const SliceRange range = slice_range(extended_elements(), slice, members_);
+    return std::span(result_).subspan(range.begin, range.end - range.begin);
+}
+
+void StageWorker::begin_observed_result(std::uint32_t members) {
+    SWARM_ASSERT(members > 0);
+    members_ = members;
+    own_slice_.clear();
+    result_.resize(extended_elements());
+    gathered_.assign(members, false);
+}
+
+void StageWorker::begin_result(std::uint32_t own, std::uint32_t members) {
+    begin_observed_result(members);
+    own_ = own;
+    const SliceRange range = slice_range(extended_elements(), own, members);
+    const auto sums = accumulator_.sums().subspan(range.begin, range.end - range.begin);
+    own_slice_.assign(sums.begin(), sums.end());
+}
+
+Payload StageWorker::scatter_part(std::uint32_t slice) const {
+    const SliceRange range = slice_range(extended_elements(), slice, members_);
+    const auto sums = accumulator_.sums().subspan(range.begin, range.end - range.begin);
+    return copy_of<std::int64_t>(Dtype::Int64, sums);
+}
+
+Result<> StageWorker::add_part(const Payload& part) {
+    if (const auto fits = check_slice(part, Dtype::Int64, own_slice_.size()); fits.has_error()) {
+        return fits.error();
+    }
+    add_sums(part.bytes(), own_slice_);
+    return {};
+}
+
+Payload StageWorker::finish_own_slice() {
+    const std::span<float> own = slice_of_result(own_);
+    SWARM_ASSERT(own.size() == own_slice_.size());
+    to_values(own_slice_, own);
+    gathered_[own_] = true;
+    return copy_of<float>(Dtype::Float32, own);
+}
+
+Result<> StageWorker::store_gathered(std::uint32_t slice, const Payload& values) {
+    if (slice >= members_) {
+        return Error{
+            ErrorCode::Mismatch,
+            Reaction::Reject,
+            "slice " + std::to_string(slice) + " of " + std::to_string(members_) +
+                " does not exist; the sender has another group"};
+    }
+    const std::span<float> target = slice_of_result(slice);
+    if (const auto fits = check_slice(values, Dtype::Float32, target.size()); fits.has_error()) {
+        return fits.error();
+    }
+    const std::span<std::byte> bytes = std::as_writable_bytes(target);
+    std::copy(values.bytes().begin(), values.bytes().end(), bytes.begin());
+    if (const auto finite = check_finite(target); finite.has_error()) {
+        gathered_[slice] = false;
+        return finite.error();
+    }
+    gathered_[slice] = true;
+    return {};
+}
+
+StageWorker::ResultSummary StageWorker::summarise_result() const {
+    SWARM_ASSERT(std::find(gathered_.begin(), gathered_.end(), false) == gathered_.end());
+    ResultSummary summary;
+    const std::span<const float> result(result_);
+    std::size_t begin = 0;
+    for (const swarm::run::TensorSpec& tensor : layout_.tensors) {
+        summary.sums_of_squares.push_back(sum_of_squares(result.subspan(begin, tensor.elements())));
+        begin += tensor.elements();
+    }
+    for (const float counter : result.subspan(begin)) {
+        summary.counted_once += counter == 1.0F ? 1 : 0;
+        summary.counted_wrong += counter != 1.0F && counter != 0.0F ? 1 : 0;
+    }
+    summary.hash = swarm::sha256(std::as_bytes(result));
+    return summary;
+}
+
+swarm::Digest StageWorker::apply(const swarm::protocol::StepScalars& scalars, std::uint64_t step) {
+    SWARM_ASSERT(state_.version().step == step);
+    SWARM_ASSERT(std::find(gathered_.begin(), gathered_.end(), false) == gathered_.end());
+    const std::span<const float> gradient(result_);
+    state_.apply(config_.optimizer, scalars, gradient.first(layout_.elements()));
+    accumulator_.clear();
+    compute_->use_weights(state_.weights());
+    return state_.hash();
+}
+
+}  // namespace stages
