@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 usage() { cat <<'USAGE'
 usage: ./swarm.sh demo  [options]   build swarm, then train a small model with peers that die
-       ./swarm.sh build [options]   build/release/swarm and build/release/swarm-bench
+       ./swarm.sh build [options]   build/release/bin/swarm and swarm-bench
        ./swarm.sh test  [options]   build and run every test; last line: N passed, N failed
 
 options:
@@ -20,7 +20,7 @@ options:
 
 examples:
   ./swarm.sh demo                      # first run: minutes, most of them compiling
-  ./swarm.sh build --gpu               # to lend a GPU: build/cuda/swarm serve --join HOST:PORT
+  ./swarm.sh build --gpu               # to lend a GPU: build/cuda/bin/swarm serve --join HOST:PORT
   ./swarm.sh test --core               # most tests, no LibTorch
   SWARM_TORCH_ROOT=/opt/torch ./swarm.sh build      # a LibTorch 2.11 of your own
 
@@ -238,11 +238,11 @@ preset=release
 case $verb in
     demo)
         verb_build swarm
-        say "times:$phases starting build/$preset/swarm local --demo"
-        exec "build/$preset/swarm" local --demo ;;
+        say "times:$phases starting build/$preset/bin/swarm local --demo"
+        exec "build/$preset/bin/swarm" local --demo ;;
     build)
         verb_build swarm swarm-bench
-        say "times:$phases built build/$preset/swarm and build/$preset/swarm-bench" ;;
+        say "times:$phases built build/$preset/bin/swarm and swarm-bench" ;;
     test) verb_test ;;
     help | -h | --help) usage ;;
     *) stop "unknown verb $verb; see ./swarm.sh --help" ;;
