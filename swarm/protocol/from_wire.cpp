@@ -97,7 +97,8 @@ Assign read(const wire::Assign& in, Validator& check) {
         .stage = check.stage(in.stage()),
         .run_file = fits ? in.run_file() : std::string(),
         .version = version_of(in, check),
-        .from_seed = in.from_seed()};
+        .from_seed = in.from_seed(),
+        .from_coordinator = in.from_coordinator()};
 }
 
 Roster read(const wire::Roster& in, Validator& check) {
@@ -191,15 +192,15 @@ Recall read(const wire::Recall& in, Validator& check) {
         .void_all = in.void_all()};
 }
 
-/// Held and Mismatch: the id set of one member.
-template <class Body, class Wire>
-Body read_id_set(const Wire& in, Validator& check) {
-    return {
-        .version = version_of(in, check), .epoch = {in.epoch()}, .ids = ids_of(in.ids(), check)};
-}
-
 Held read(const wire::Held& in, Validator& check) {
-    return read_id_set<Held>(in, check);
+    const bool paired = in.losses().empty() || in.losses_size() == in.ids_size();
+    check.require(paired, "losses", "are neither absent nor one per id");
+    const auto loss = [&](double value) { return check.finite(value, "losses"); };
+    return {
+        .version = version_of(in, check),
+        .epoch = {in.epoch()},
+        .ids = ids_of(in.ids(), check),
+        .losses = check.list(in.losses(), kMicrobatchesMax, "losses", loss)};
 }
 
 Reduce read(const wire::Reduce& in, Validator& check) {
@@ -233,7 +234,8 @@ Reduced read(const wire::Reduced& in, Validator& check) {
 }
 
 Mismatch read(const wire::Mismatch& in, Validator& check) {
-    return read_id_set<Mismatch>(in, check);
+    return {
+        .version = version_of(in, check), .epoch = {in.epoch()}, .ids = ids_of(in.ids(), check)};
 }
 
 Stuck read(const wire::Stuck& in, Validator& check) {

@@ -61,6 +61,7 @@ struct Assign {
     std::string run_file;
     ParameterVersion version;
     bool from_seed = true;
+    bool from_coordinator = false;  // fetch `version` from the coordinator: a resumed checkpoint
 
     friend bool operator==(const Assign&, const Assign&) = default;
 };
@@ -214,6 +215,7 @@ struct Held {
     ParameterVersion version;
     Epoch epoch;
     std::vector<MicrobatchId> ids;
+    std::vector<double> losses;  // from the tail: one per id, so that a restarted ledger knows them
 
     friend bool operator==(const Held&, const Held&) = default;
 };

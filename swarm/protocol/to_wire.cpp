@@ -81,6 +81,7 @@ void put(const Assign& body, wire::Message* envelope) {
     out->set_run_file(body.run_file);
     put(body.version, out->mutable_version());
     out->set_from_seed(body.from_seed);
+    out->set_from_coordinator(body.from_coordinator);
 }
 
 void put(const Roster& body, wire::Message* envelope) {
@@ -180,6 +181,7 @@ void put(const Held& body, wire::Message* envelope) {
     put(body.version, out->mutable_version());
     out->set_epoch(body.epoch.value);
     put_ids(body.ids, out->mutable_ids());
+    out->mutable_losses()->Add(body.losses.begin(), body.losses.end());
 }
 
 void put(const Reduce& body, wire::Message* envelope) {

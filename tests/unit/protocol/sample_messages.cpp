@@ -1,0 +1,187 @@
+#include "tests/unit/protocol/sample_messages.hpp"
+
+#include <cstddef>
+#include <string>
+
+namespace swarm::protocol {
+
+namespace {
+
+constexpr ParameterVersion kVersion{.gen = 3, .step = 1ULL << 40};
+constexpr Epoch kEpoch = make_epoch(2, 5);
+constexpr StageIndex kStage{63};
+constexpr MicrobatchId kMicrobatch{2047};
+
+SlotId slot(std::uint32_t counter) {
+    return {make_epoch(2, counter).value};
+}
+
+LegId leg() {
+    return {
+        .version = kVersion, .microbatch = kMicrobatch, .attempt = kEpoch, .leg = Leg::Backward};
+}
+
+Roster roster() {
+    SlotInfo member{
+        .slot = slot(1),
+        .peer = sample_peer(11),
+        .incarnation = {0xfedc'ba98'7654'3210},
+        .stage = {1},
+        .admitted = kEpoch,
+        .standing = Standing::Draining,
+        .address = "192.0.2.7:4600"};
+    SlotInfo observer = member;
+    observer.slot = slot(2);
+    observer.standing = Standing::Observer;
+    return {.number = 9, .slots = {member, observer}};
+}
+
+Commit commit() {
+    return {
+        .version = kVersion,
+        .epoch = kEpoch,
+        .scalars =
+            {.clip_factor = 0.25,
+             .learning_rate = 3e-4,
+             .bias_correction1 = 0.1,
+             .bias_correction2 = 0.05},
+        .result_hashes = {sample_digest(1), sample_digest(2)},
+        .snapshots = {{.donor = slot(1), .receiver = sample_peer(12)}}};
+}
+
+std::vector<Body> membership_bodies() {
+    const Join join{
+        .client = true,
+        .stage = kStage,
+        .version = kVersion,
+        .state_hash = sample_digest(3),
+        .address = "peer.example:4601",
+        .compute_class = "cpu avx2 4 threads"};
+    const Assign assign{
+        .stage = kStage,
+        .run_file = "[model]\nlayers = 4\n",
+        .version = kVersion,
+        .from_seed = true,
+        .from_coordinator = true};
+    const Heartbeat heartbeat{
+        .version = kVersion, .roster = 9, .rates = {{.slot = slot(1), .units_per_s = 1536.5}}};
+    return {
+        Acknowledge{},
+        join,
+        assign,
+        roster(),
+        Leave{.reason = "asked to stop"},
+        heartbeat,
+        HeartbeatReply{.version = kVersion, .epoch = kEpoch}};
+}
+
+std::vector<Body> attempt_bodies() {
+    const Forward forward{
+        .version = kVersion,
+        .microbatch = kMicrobatch,
+        .attempt = kEpoch,
+        .mask = {5},
+        .path = {slot(1), slot(2)},
+        .tokens = {0, 127, 128, 50256, 0xffff'ffff}};
+    const Backward backward{
+        .version = kVersion,
+        .microbatch = kMicrobatch,
+        .attempt = kEpoch,
+        .mask = {~0ULL},
+        .path = {slot(1), slot(2)}};
+    const Path path{
+        .version = kVersion,
+        .microbatch = kMicrobatch,
+        .attempt = kEpoch,
+        .path = {slot(1), slot(2)},
+        .loss = 10.8};
+    const Fail fail{
+        .version = kVersion,
+        .about = slot(2),
+        .reason = FailReason::NotFinite,
+        .items = {{.microbatch = kMicrobatch, .attempt = kEpoch, .passed = true}}};
+    return {
+        forward,
+        backward,
+        Accepted{leg()},
+        Refused{.leg = leg(), .reason = RefusedReason::Invalid},
+        Passed{leg()},
+        path,
+        fail};
+}
+
+std::vector<Body> step_bodies() {
+    const std::vector<MicrobatchId> ids{{0}, {1}, {300}, {2047}};
+    const Reduce reduce{
+        .version = kVersion,
+        .epoch = kEpoch,
+        .ids = ids,
+        .group = {slot(1), slot(2)},
+        .observers = {slot(3)}};
+    const Reduced reduced{
+        .version = kVersion,
+        .epoch = kEpoch,
+        .sums_of_squares = {0.5, 0, 1e300},
+        .result_hash = sample_digest(4),
+        .counted_once = 2048,
+        .counted_wrong = 1};
+    return {
+        Recall{.version = kVersion, .epoch = kEpoch, .ids = ids, .void_all = true},
+        Held{.version = kVersion, .epoch = kEpoch, .ids = ids, .losses = {10.5, 0, -1, 1e-9}},
+        reduce,
+        Part{.version = kVersion, .epoch = kEpoch, .slice = 1, .gathered = true},
+        reduced,
+        Mismatch{.version = kVersion, .epoch = kEpoch, .ids = ids},
+        Stuck{.version = kVersion, .epoch = kEpoch, .waits_for = {slot(1), slot(2)}},
+        commit(),
+        Applied{.version = kVersion, .state_hash = sample_digest(5)}};
+}
+
+std::vector<Body> other_bodies() {
+    const Inferred inferred{
+        .request = 77,
+        .refused = true,
+        .top = {
+            {.token = 50256, .log_probability = -0.25}, {.token = 1, .log_probability = -1e-300}}};
+    return {
+        Fetch{.version = kVersion, .stage = kStage, .chunk = 0},
+        Chunk{.version = kVersion, .stage = kStage, .chunk = 65535},
+        ChunkRefused{.version = kVersion, .stage = kStage, .chunk = 7, .busy = true},
+        Infer{.request = 77, .tokens = {464, 3290}, .top = 64},
+        inferred,
+        Finished{.version = kVersion}};
+}
+
+}  // namespace
+
+std::vector<Message> sample_messages() {
+    std::vector<Message> messages;
+    for (auto* group : {&membership_bodies, &attempt_bodies, &step_bodies, &other_bodies}) {
+        for (Body& body : group()) {
+            messages.push_back({.number = 70'000, .acknowledged = 300, .body = std::move(body)});
+        }
+    }
+    return messages;
+}
+
+Hello sample_hello() {
+    return {
+        .protocol_version = 1,
+        .lane = 1,
+        .incarnation = {0x0123'4567'89ab'cdef},
+        .proof = std::vector<std::byte>(32, std::byte{0xa5})};
+}
+
+Digest sample_digest(unsigned char seed) {
+    Digest digest;
+    for (std::size_t i = 0; i < digest.bytes.size(); ++i) {
+        digest.bytes[i] = static_cast<std::byte>(seed + 7 * i);
+    }
+    return digest;
+}
+
+PeerId sample_peer(std::uint64_t seed) {
+    return {{seed, ~seed, seed << 56, 0x8000'0000'0000'0001}};
+}
+
+}  // namespace swarm::protocol
