@@ -1,0 +1,24 @@
+// Where a peer listens, as people write it: host:port, with a name, an IPv4 address, or an IPv6
+// address in brackets.
+// Errors: Usage (Reject).
+#pragma once
+
+#include "swarm/base/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace swarm::net {
+
+struct Address {
+    std::string host;
+    std::uint16_t port = 0;
+
+    friend bool operator==(const Address&, const Address&) = default;
+};
+
+Result<Address> parse_address(std::string_view text);
+std::string to_text(const Address& address);
+
+}  // namespace swarm::net

@@ -1,0 +1,69 @@
+#include "swarm/net/compute_pool.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace swarm::net {
+
+using Steady = std::chrono::steady_clock;
+
+ComputePool::ComputePool(Options options, Done done)
+    : options_(std::move(options)), done_(std::move(done)), thread_([this] { run_jobs(); }) {}
+
+ComputePool::~ComputePool() {
+    shutdown();
+    thread_.join();
+}
+
+void ComputePool::submit(JobId id, std::shared_ptr<node::Job> job) {
+    {
+        const std::lock_guard lock(mutex_);
+        waiting_.push_back({id, std::move(job)});
+    }
+    changed_.notify_one();
+}
+
+void ComputePool::shutdown() {
+    std::deque<Waiting> dropped;  // their destructors run outside the lock
+    {
+        const std::lock_guard lock(mutex_);
+        ending_ = true;
+        dropped.swap(waiting_);
+    }
+    changed_.notify_one();
+}
+
+void ComputePool::run_jobs() {
+    if (options_.on_thread_start) {
+        options_.on_thread_start();
+    }
+    for (;;) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+        if (ending_) {
+            return;
+        }
+        const Waiting next = std::move(waiting_.front());
+        waiting_.pop_front();
+        lock.unlock();
+        run(next);
+    }
+}
+
+void ComputePool::run(const Waiting& next) {
+    const auto start = Steady::now();
+    next.job->run();
+    const double services = next.job->work_units() / options_.units_per_service;
+    const Duration hold(
+        static_cast<Duration::rep>(static_cast<double>(options_.service.count()) * services)
+    );
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, start + hold, [this] { return ending_; });
+    if (ending_) {
+        return;
+    }
+    lock.unlock();
+    done_(next.id, std::chrono::duration_cast<Duration>(Steady::now() - start));
+}
+
+}  // namespace swarm::net

@@ -1,0 +1,59 @@
+// The peer's device: one thread that runs the jobs of its role, one at a time, in order.
+// Service time: with `service` set, a job with work is held until service x (its work units /
+// units_per_service) after its start, so that any machine can play a slower one. Bookkeeping jobs
+// (no work units) are never held.
+// Threading: submit() and shutdown() from one thread; done() is called on the device's thread.
+#pragma once
+
+#include "swarm/base/ids.hpp"
+#include "swarm/base/units.hpp"
+#include "swarm/node/job.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace swarm::net {
+
+class ComputePool {
+ public:
+    struct Options {
+        std::function<void()> on_thread_start = {};  // for the device library's settings
+        Duration service = Duration::zero();         // zero: jobs take what they take
+        double units_per_service = 1;                // work units of a forward
+    };
+
+    using Done = std::function<void(JobId, Duration took)>;
+
+    ComputePool(Options options, Done done);
+    ComputePool(const ComputePool&) = delete;
+    ComputePool& operator=(const ComputePool&) = delete;
+    /// Waits for the job that runs.
+    ~ComputePool();
+
+    void submit(JobId id, std::shared_ptr<node::Job> job);
+    /// Drops what waits and what is held; only a done() that has begun may still come.
+    void shutdown();
+
+ private:
+    struct Waiting {
+        JobId id;
+        std::shared_ptr<node::Job> job;
+    };
+
+    void run_jobs();
+    void run(const Waiting& next);
+
+    Options options_;
+    Done done_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Waiting> waiting_;
+    bool ending_ = false;
+    std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace swarm::net

@@ -1,0 +1,70 @@
+#include "swarm/net/event_loop.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+namespace swarm::net {
+
+namespace asio = boost::asio;
+
+struct EventLoop::Core {
+    void await_signal() {
+        signals.async_wait([this](const boost::system::error_code& error, int number) {
+            if (!error) {
+                on_signal(number);
+                await_signal();
+            }
+        });
+    }
+
+    asio::io_context io{1};
+    // Work may be on its way from another thread while nothing waits here.
+    asio::executor_work_guard<asio::io_context::executor_type> guard{io.get_executor()};
+    asio::signal_set signals{io};
+    std::function<void(int)> on_signal;
+};
+
+EventLoop::EventLoop() : core_(std::make_unique<Core>()) {}
+
+EventLoop::~EventLoop() = default;
+
+void EventLoop::run_until(const std::function<bool()>& done) {
+    while (!done()) {
+        core_->io.run_one();
+    }
+}
+
+bool EventLoop::run_until(const std::function<bool()>& done, Duration patience) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (!done()) {
+        if (core_->io.run_one_until(end) == 0) {
+            return done();
+        }
+    }
+    return true;
+}
+
+void EventLoop::post(std::function<void()> action) {
+    asio::post(core_->io, std::move(action));
+}
+
+void EventLoop::on_signal(std::function<void(int)> action) {
+    core_->on_signal = std::move(action);
+    core_->signals.cancel();
+    core_->signals.clear();
+    core_->signals.add(SIGINT);
+    core_->signals.add(SIGTERM);
+    core_->await_signal();
+}
+
+asio::io_context& EventLoop::io() {
+    return core_->io;
+}
+
+}  // namespace swarm::net

@@ -1,0 +1,302 @@
+#include "swarm/net/file_store.hpp"
+
+#include "swarm/base/check.hpp"
+
+#include <boost/crc.hpp>
+
+#include <cerrno>
+#include <fcntl.h>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace swarm::net {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMagic = "swrmlog1";
+constexpr std::string_view kLogName = "journal.log";
+constexpr std::string_view kLockName = "lock";
+constexpr std::size_t kRecordHeaderBytes = 8;
+
+Error storage_error(const fs::path& path, const std::string& what) {
+    return {ErrorCode::StorageFailed, Reaction::Fatal, path.string() + ": " + what};
+}
+
+Error system_error(const fs::path& path, const char* attempt) {
+    const std::string reason = std::generic_category().message(errno);
+    return storage_error(path, std::string("cannot ") + attempt + ": " + reason);
+}
+
+void append_number(std::string& bytes, std::uint32_t number) {
+    for (unsigned shift = 0; shift < 32; shift += 8) {
+        bytes += static_cast<char>((number >> shift) & 0xffU);
+    }
+}
+
+std::uint32_t number_at(std::string_view bytes) {
+    std::uint32_t number = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+        number |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+    }
+    return number;
+}
+
+/// The length is covered too, so a tail of zeros is no record.
+std::uint32_t checksum(std::string_view length, std::string_view record) {
+    boost::crc_32_type crc;
+    crc.process_bytes(length.data(), length.size());
+    crc.process_bytes(record.data(), record.size());
+    return crc.checksum();
+}
+
+void append_record(std::string& bytes, std::string_view record) {
+    std::string length;
+    append_number(length, static_cast<std::uint32_t>(record.size()));
+    bytes += length;
+    append_number(bytes, checksum(length, record));
+    bytes += record;
+}
+
+/// Takes the first record off `bytes`; none when it is not whole.
+std::optional<std::string_view> take_record(std::string_view& bytes) {
+    if (bytes.size() < kRecordHeaderBytes) {
+        return std::nullopt;
+    }
+    const std::uint32_t size = number_at(bytes);
+    if (bytes.size() - kRecordHeaderBytes < size) {
+        return std::nullopt;
+    }
+    const std::string_view record = bytes.substr(kRecordHeaderBytes, size);
+    if (number_at(bytes.substr(4)) != checksum(bytes.substr(0, 4), record)) {
+        return std::nullopt;
+    }
+    bytes.remove_prefix(kRecordHeaderBytes + size);
+    return record;
+}
+
+Result<std::string> read_all(int descriptor, const fs::path& path) {
+    struct stat status {};
+
+    if (::fstat(descriptor, &status) != 0) {
+        return system_error(path, "look at it");
+    }
+    std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+    std::size_t filled = 0;
+    while (filled < bytes.size()) {
+        const ssize_t count =
+            ::pread(descriptor, &bytes[filled], bytes.size() - filled, static_cast<off_t>(filled));
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) {
+            return system_error(path, "read it");
+        }
+        filled += static_cast<std::size_t>(count);
+    }
+    return bytes;
+}
+
+Result<> write_all(int descriptor, std::string_view bytes, const fs::path& path) {
+    while (!bytes.empty()) {
+        const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            return system_error(path, "write to it");
+        }
+        bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return {};
+}
+
+/// A new name is durable only once its folder is.
+Result<> sync_folder(const fs::path& folder) {
+    const FileDescriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!opened.is_open() || ::fsync(opened.get()) != 0) {
+        return system_error(folder, "sync the folder");
+    }
+    return {};
+}
+
+Result<FileDescriptor> take_lock(const fs::path& folder) {
+    const fs::path path = folder / kLockName;
+    FileDescriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!lock.is_open()) {
+        return system_error(path, "open it");
+    }
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Fatal,
+            folder.string() + " is in use by another process; stop it or choose another folder"};
+    }
+    return lock;
+}
+
+/// The length of what is whole. Only a tail can be torn, as each record is synced before it is
+/// acknowledged.
+Result<std::size_t> whole_size(const std::string& bytes, const fs::path& path) {
+    if (!bytes.starts_with(kMagic)) {
+        const bool torn = kMagic.starts_with(bytes);  // the crash came with the first write
+        return torn ? Result<std::size_t>(0) : storage_error(path, "is no log of this program");
+    }
+    std::string_view rest = std::string_view(bytes).substr(kMagic.size());
+    while (take_record(rest)) {
+    }
+    return bytes.size() - rest.size();
+}
+
+bool is_legal_name(const fs::path& name) {
+    for (const fs::path& part : name) {
+        if (part == ".." || part == "." || part.empty()) {
+            return false;
+        }
+    }
+    return !name.empty() && name.is_relative() && name != kLogName && name != kLockName;
+}
+
+/// The folders between a new file and the store's own, innermost first.
+Result<> sync_folders_of(const fs::path& file, const fs::path& folder) {
+    for (fs::path parent = file.parent_path();; parent = parent.parent_path()) {
+        if (const Result<> synced = sync_folder(parent); !synced || parent == folder) {
+            return synced;
+        }
+    }
+}
+
+Result<> write_draft(const fs::path& draft, std::span<const std::span<const std::byte>> parts) {
+    const FileDescriptor file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)
+    );
+    if (!file.is_open()) {
+        return system_error(draft, "create it");
+    }
+    for (const std::span<const std::byte> part : parts) {
+        const std::string_view text(reinterpret_cast<const char*>(part.data()), part.size());
+        if (const Result<> written = write_all(file.get(), text, draft); !written) {
+            return written.error();
+        }
+    }
+    return ::fsync(file.get()) == 0 ? Result<>() : system_error(draft, "sync it");
+}
+
+}  // namespace
+
+FileDescriptor::~FileDescriptor() {
+    if (value_ >= 0) {
+        ::close(value_);
+    }
+}
+
+Result<FileStore> FileStore::open(const fs::path& folder) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) {
+        return storage_error(folder, "cannot create the folder: " + error.message());
+    }
+    FileStore store;
+    store.folder_ = fs::canonical(folder, error);
+    if (error) {
+        return storage_error(folder, "cannot look at the folder: " + error.message());
+    }
+    Result<FileDescriptor> lock = take_lock(folder);
+    if (!lock) {
+        return lock.error();
+    }
+    store.lock_ = std::move(*lock);
+    const fs::path path = folder / kLogName;
+    store.log_ =
+        FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (!store.log_.is_open()) {
+        return system_error(path, "open it");
+    }
+    const Result<std::string> bytes = read_all(store.log_.get(), path);
+    if (!bytes) {
+        return bytes.error();
+    }
+    const Result<std::size_t> whole = whole_size(*bytes, path);
+    if (!whole) {
+        return whole.error();
+    }
+    store.torn_bytes_ = bytes->size() - *whole;
+    if (::ftruncate(store.log_.get(), static_cast<off_t>(*whole)) != 0) {
+        return system_error(path, "cut off its torn tail");
+    }
+    if (*whole == 0) {
+        if (const Result<> begun = write_all(store.log_.get(), kMagic, path); !begun) {
+            return begun.error();
+        }
+    }
+    store.dirty_ = true;
+    if (const Result<> synced = store.sync(); !synced) {
+        return synced.error();
+    }
+    if (const Result<> synced = sync_folder(folder); !synced) {
+        return synced.error();
+    }
+    return store;
+}
+
+Result<> FileStore::append(std::span<const std::string> records) {
+    std::string bytes;
+    for (const std::string& record : records) {
+        SWARM_ASSERT(record.size() <= std::numeric_limits<std::uint32_t>::max());
+        append_record(bytes, record);
+    }
+    dirty_ = true;
+    return write_all(log_.get(), bytes, folder_ / kLogName);
+}
+
+Result<> FileStore::sync() {
+    if (dirty_ && ::fdatasync(log_.get()) != 0) {
+        return system_error(folder_ / kLogName, "sync it");
+    }
+    dirty_ = false;
+    return {};
+}
+
+Result<std::vector<std::string>> FileStore::load() const {
+    const Result<std::string> bytes = read_all(log_.get(), folder_ / kLogName);
+    if (!bytes) {
+        return bytes.error();
+    }
+    std::vector<std::string> records;
+    std::string_view rest = std::string_view(*bytes).substr(kMagic.size());
+    while (const auto record = take_record(rest)) {
+        records.emplace_back(*record);
+    }
+    if (!rest.empty()) {
+        return storage_error(folder_ / kLogName, "was changed while in use");
+    }
+    return records;
+}
+
+Result<> FileStore::write_file(
+    const std::string& name, std::span<const std::span<const std::byte>> parts
+) {
+    if (!is_legal_name(name)) {
+        return storage_error(folder_, "refuses the file name '" + name + "'");
+    }
+    const fs::path path = folder_ / name;
+    const fs::path draft = path.string() + ".draft";
+    std::error_code error;
+    fs::create_directories(path.parent_path(), error);
+    if (error) {
+        return storage_error(path.parent_path(), "cannot create it: " + error.message());
+    }
+    if (const Result<> written = write_draft(draft, parts); !written) {
+        return written.error();
+    }
+    if (::rename(draft.c_str(), path.c_str()) != 0) {
+        return system_error(path, "rename the new file");
+    }
+    return sync_folders_of(path, folder_);
+}
+
+}  // namespace swarm::net

@@ -1,0 +1,340 @@
+#include "swarm/net/host.hpp"
+
+#include "swarm/net/address.hpp"
+#include "swarm/net/host_core.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace swarm::net {
+namespace {
+
+using boost::system::error_code;
+using Steady = std::chrono::steady_clock;
+
+/// How long a record that nobody waits for may stay in memory.
+constexpr auto kStoreSoon = std::chrono::seconds(1);
+
+}  // namespace
+
+HostCore::HostCore(
+    asio::io_context& io,
+    std::unique_ptr<node::Role> role,
+    FileStore store,
+    const Identity& identity,
+    HostOptions options
+)
+    : io_(io),
+      options_(std::move(options)),
+      terms_(std::make_shared<const Link::Terms>(Link::Terms{
+          TlsContext(identity),
+          identity.peer(),
+          options_.incarnation,
+          options_.swarm_key,
+          options_.stall_timeout})),
+      acceptor_(io),
+      timer_(io),
+      store_timer_(io),
+      store_(std::move(store)),
+      runner_(std::move(role), [this](node::Action&& action) {
+          if (!ended_) {
+              std::visit([&](auto& asked) { perform(asked); }, action);
+          }
+      }) {}
+
+Result<std::uint16_t> HostCore::listen() {
+    const std::string where =
+        to_text(Address{options_.listen_address, options_.listen_port}) + ": ";
+    error_code error;
+    const auto address = asio::ip::make_address(options_.listen_address, error);
+    if (error) {
+        return Error{
+            ErrorCode::Usage, Reaction::Fatal, where + "listen on an IPv4 or IPv6 address"};
+    }
+    const tcp::endpoint endpoint(address, options_.listen_port);
+    acceptor_.open(endpoint.protocol(), error);
+    const auto then = [&](auto step) {
+        if (!error) {
+            step();
+        }
+    };
+    then([&] { acceptor_.set_option(tcp::acceptor::reuse_address(true), error); });
+    then([&] { acceptor_.bind(endpoint, error); });
+    then([&] { acceptor_.listen(tcp::acceptor::max_listen_connections, error); });
+    if (error) {
+        const bool busy = error == asio::error::address_in_use;
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Fatal,
+            "cannot listen on " + where + error.message() +
+                (busy ? "; choose another port, or 0 for a free one" : "")};
+    }
+    return acceptor_.local_endpoint().port();
+}
+
+void HostCore::know_address(const PeerId& peer, std::string address) {
+    addresses_[peer] = std::move(address);
+}
+
+void HostCore::start() {
+    started_ = true;
+    if (store_.torn_bytes() > 0) {
+        log(node::LogLine::Level::Warning,
+            "cut " + std::to_string(store_.torn_bytes()) + " torn bytes off the log after a crash");
+    }
+    if (runner_.next_deadline() <= clock_now()) {  // C11: the first turn before any request
+        deliver(node::Woke{});
+    }
+    arm_timer();
+    for (node::Asked& asked : std::exchange(asked_early_, {})) {
+        deliver(std::move(asked));
+    }
+    if (acceptor_.is_open()) {
+        spawn(accept_links());
+    }
+}
+
+void HostCore::ask(node::Asked asked) {
+    if (started_) {
+        deliver(std::move(asked));
+    } else {
+        asked_early_.push_back(std::move(asked));
+    }
+}
+
+void HostCore::stop() {
+    if (ended_) {
+        return;
+    }
+    deliver(node::Stop{});
+    for (const auto& [key, link] : links_) {
+        drain(link);
+    }
+    end();
+    store_now();
+}
+
+void HostCore::kill() {
+    for (const auto& [key, link] : links_) {
+        link->close_now();
+    }
+    stores_ = {};
+    end();
+}
+
+void HostCore::perform(node::Dial& dial) {
+    spawn(this->dial(std::move(dial)));
+}
+
+void HostCore::perform(node::Close& close) {
+    end_link({close.peer, close.lane});
+}
+
+void HostCore::perform(node::Send& send) {
+    const LinkKey key{send.peer, protocol::lane_of(send.message.body)};
+    const auto found = links_.find(key);
+    if (found == links_.end()) {
+        return;
+    }
+    const std::shared_ptr<Link> link = found->second;
+    if (const Result<> queued = link->enqueue(send.message, std::move(send.payload)); !queued) {
+        abort_link(key, queued.error());
+    } else if (link->needs_writer()) {
+        spawn(write(link));
+    }
+}
+
+void HostCore::perform(node::Compute& compute) {
+    if (!compute_) {
+        const auto done = [this, weak = weak_from_this()](JobId job, Duration took) {
+            asio::post(io_, [weak, job, took] {
+                if (const auto core = weak.lock()) {
+                    core->deliver(node::Computed{job, took});
+                }
+            });
+        };
+        compute_ = std::make_unique<ComputePool>(options_.compute, done);
+    }
+    compute_->submit(compute.job, std::move(compute.work));
+}
+
+void HostCore::perform(node::Append& append) {
+    stores_.add(std::move(append));
+    store_soon();
+}
+
+void HostCore::perform(node::WriteFile& file) {
+    stores_.add(std::move(file));
+    store_soon();
+}
+
+void HostCore::perform(node::Load& load) {
+    stores_.add(load);
+    store_soon();
+}
+
+void HostCore::perform(node::Tell& tell) {
+    if (options_.on_tell) {
+        options_.on_tell(tell.report);
+    }
+}
+
+void HostCore::store_soon() {
+    if (stores_.urgent()) {
+        store_now();
+    } else if (!std::exchange(store_timer_armed_, true)) {
+        store_timer_.expires_after(kStoreSoon);
+        store_timer_.async_wait([weak = weak_from_this()](const error_code& cancelled) {
+            const auto core = weak.lock();
+            if (core && !cancelled) {
+                core->store_timer_armed_ = false;
+                core->store_now();
+            }
+        });
+    }
+}
+
+void HostCore::store_now() {
+    if (storing_ || stores_.empty()) {
+        return;
+    }
+    storing_ = true;
+    // The pool is joined before the store goes, so the plain pointer is good; the answer may come
+    // after the host has gone.
+    asio::post(disk_, [this, weak = weak_from_this(), batch = stores_.take()] {
+        auto answers = run_batch(store_, batch);
+        asio::post(io_, [weak, answers = std::move(answers)]() mutable {
+            if (const auto core = weak.lock()) {
+                core->on_stored(std::move(answers));
+            }
+        });
+    });
+}
+
+void HostCore::on_stored(Result<std::vector<node::Event>> answers) {
+    storing_ = false;
+    if (!answers) {
+        fail(answers.error());
+        return;
+    }
+    for (node::Event& answer : *answers) {
+        deliver(std::move(answer));
+    }
+    if (stores_.urgent() || ended_) {
+        store_now();
+    }
+}
+
+void HostCore::deliver(node::Event event) {
+    if (!ended_) {
+        runner_.deliver(std::move(event), clock_now());
+        arm_timer();
+    }
+}
+
+void HostCore::arm_timer() {
+    const TimePoint due = std::max(runner_.next_deadline(), clock_now());
+    if (ended_ || armed_for_ <= due) {
+        return;  // a timer that fires early only looks at the deadline again
+    }
+    armed_for_ = due;
+    timer_.expires_at(Steady::time_point(due.time_since_epoch()));
+    timer_.async_wait([weak = weak_from_this()](const error_code& cancelled) {
+        const auto core = weak.lock();
+        if (!core || cancelled) {
+            return;
+        }
+        core->armed_for_ = kNever;
+        if (core->runner_.next_deadline() <= clock_now()) {
+            core->deliver(node::Woke{});
+        } else {
+            core->arm_timer();
+        }
+    });
+}
+
+void HostCore::log(node::LogLine::Level level, std::string text) {
+    if (options_.on_tell) {
+        options_.on_tell(node::LogLine{level, std::move(text)});
+    }
+}
+
+void HostCore::end() {
+    ended_ = true;
+    links_.clear();
+    for (const std::shared_ptr<Link>& stranger : std::exchange(strangers_, {})) {
+        stranger->close_now();
+    }
+    timer_.cancel();
+    store_timer_.cancel();
+    error_code ignored;
+    acceptor_.close(ignored);
+    if (compute_) {
+        compute_->shutdown();
+    }
+}
+
+void HostCore::fail(const Error& error) {
+    failure_ = error;
+    kill();
+}
+
+Host::Host(
+    EventLoop& loop,
+    std::unique_ptr<node::Role> role,
+    FileStore store,
+    const Identity& identity,
+    HostOptions options
+)
+    : core_(std::make_shared<HostCore>(
+          loop.io(), std::move(role), std::move(store), identity, std::move(options)
+      )) {}
+
+Host::~Host() {
+    core_->kill();
+}
+
+Result<std::uint16_t> Host::listen() {
+    return core_->listen();
+}
+
+void Host::know_address(const PeerId& peer, std::string address) {
+    core_->know_address(peer, std::move(address));
+}
+
+void Host::start() {
+    core_->start();
+}
+
+void Host::ask(node::Asked asked) {
+    asio::post(core_->io(), [weak = std::weak_ptr(core_), asked = std::move(asked)]() mutable {
+        if (const auto core = weak.lock()) {
+            core->ask(std::move(asked));
+        }
+    });
+}
+
+void Host::stop() {
+    // Never within a turn: the Stop must come after it.
+    asio::post(core_->io(), [weak = std::weak_ptr(core_)] {
+        if (const auto core = weak.lock()) {
+            core->stop();
+        }
+    });
+}
+
+void Host::kill() {
+    core_->kill();
+}
+
+bool Host::finished() const {
+    return core_->finished();
+}
+
+const std::optional<Error>& Host::failure() const {
+    return core_->failure();
+}
+
+}  // namespace swarm::net

@@ -1,0 +1,113 @@
+// The inside of Host; see there.
+// Invariants: links_ holds exactly the links that the role believes up; every coroutine and every
+// job keeps the core alive until it has ended; after ended_ the role hears nothing any more.
+#pragma once
+
+#include "swarm/net/host.hpp"
+#include "swarm/net/link.hpp"
+#include "swarm/net/store_queue.hpp"
+#include "swarm/node/role_runner.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace swarm::net {
+
+class HostCore : public std::enable_shared_from_this<HostCore> {
+ public:
+    HostCore(
+        asio::io_context& io,
+        std::unique_ptr<node::Role> role,
+        FileStore store,
+        const Identity& identity,
+        HostOptions options
+    );
+    HostCore(const HostCore&) = delete;
+    HostCore& operator=(const HostCore&) = delete;
+    ~HostCore() = default;
+
+    Result<std::uint16_t> listen();
+    void know_address(const PeerId& peer, std::string address);
+    void start();
+    void ask(node::Asked asked);
+    void stop();
+    void kill();
+
+    [[nodiscard]] bool finished() const {
+        return ended_ && tasks_ == 0 && !storing_ && stores_.empty();
+    }
+
+    [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+
+    [[nodiscard]] asio::io_context& io() { return io_; }
+
+ private:
+    using LinkKey = std::pair<PeerId, Lane>;
+    using Links = std::map<LinkKey, std::shared_ptr<Link>>;
+
+    // Coroutines, in host_links.cpp.
+    asio::awaitable<void> accept_links();
+    asio::awaitable<void> serve_accepted(std::shared_ptr<Link> link);
+    asio::awaitable<void> dial(node::Dial dial);
+    asio::awaitable<Result<Link::Remote>> reach(std::shared_ptr<Link> link, node::Dial dial);
+    asio::awaitable<void> serve(std::shared_ptr<Link> link, Link::Remote remote);
+    asio::awaitable<void> write(std::shared_ptr<Link> link);
+
+    void admit_stranger(std::shared_ptr<Link> link);
+    void forget_stranger(const std::shared_ptr<Link>& link);
+    void bring_up(const Link::Remote& remote, std::shared_ptr<Link> link);
+    void end_link(const LinkKey& key);
+    void abort_link(const LinkKey& key, const Error& error);
+    void drain(const std::shared_ptr<Link>& link);
+    [[nodiscard]] bool is_up(const LinkKey& key, const std::shared_ptr<Link>& link) const;
+    void spawn(asio::awaitable<void> task);
+
+    // Actions.
+    void perform(node::Dial& dial);
+    void perform(node::Close& close);
+    void perform(node::Send& send);
+    void perform(node::Compute& compute);
+    void perform(node::Append& append);
+    void perform(node::WriteFile& file);
+    void perform(node::Load& load);
+    void perform(node::Tell& tell);
+
+    void store_now();
+    void store_soon();
+    void on_stored(Result<std::vector<node::Event>> answers);
+    void deliver(node::Event event);
+    void arm_timer();
+    void log(node::LogLine::Level level, std::string text);
+    void end();
+    void fail(const Error& error);
+
+    asio::io_context& io_;
+    HostOptions options_;
+    std::shared_ptr<const Link::Terms> terms_;
+    tcp::acceptor acceptor_;
+    asio::steady_timer timer_;
+    TimePoint armed_for_ = kNever;
+    asio::steady_timer store_timer_;
+    bool store_timer_armed_ = false;
+    std::map<PeerId, std::string> addresses_;
+    Links links_;
+    std::vector<std::shared_ptr<Link>> strangers_;  // oldest first
+    StoreQueue stores_;
+    std::vector<node::Asked> asked_early_;
+    bool storing_ = false;
+    bool started_ = false;
+    bool ended_ = false;
+    int tasks_ = 0;
+    std::optional<Error> failure_;
+    FileStore store_;
+    node::RoleRunner runner_;
+    // Last, so first to go: their threads use what is above.
+    std::unique_ptr<ComputePool> compute_;
+    asio::thread_pool disk_{1};
+};
+
+}  // namespace swarm::net

@@ -1,0 +1,62 @@
+// identify_peer() of host.hpp: a TLS handshake that ends before the Hello, on a loop of its own.
+#include "swarm/net/host.hpp"
+#include "swarm/net/link.hpp"
+#include "swarm/net/resolve.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <utility>
+
+namespace swarm::net {
+namespace {
+
+constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
+
+asio::awaitable<Result<PeerId>> identify(TlsStream& stream, std::string address, TimePoint due) {
+    const Result<Endpoints> endpoints = co_await resolve(address, due);
+    if (!endpoints) {
+        co_return endpoints.error();
+    }
+    boost::system::error_code error;
+    for (const tcp::endpoint& endpoint : *endpoints) {
+        stream.close();
+        std::tie(error) = co_await stream.socket().async_connect(endpoint, kAsTuple);
+        if (!error) {
+            break;
+        }
+    }
+    if (error) {
+        co_return Error{
+            ErrorCode::Unreachable,
+            Reaction::Retry,
+            "cannot connect to " + address + ": " + error.message()};
+    }
+    if (const Result<> done = co_await stream.handshake(); !done) {
+        co_return done.error();
+    }
+    co_return peer_of_session(stream.session());
+}
+
+}  // namespace
+
+Result<PeerId> identify_peer(const std::string& address, const Identity& self, Duration timeout) {
+    asio::io_context io(1);
+    const TlsContext tls(self);
+    TlsStream stream(tcp::socket(io), tls, Side::Client);
+    Result<PeerId> peer =
+        Error{ErrorCode::Unreachable, Reaction::Retry, "no answer from " + address + " in time"};
+    const auto keep = [&](const std::exception_ptr& bug, Result<PeerId> found) {
+        if (bug) {  // expected trouble comes as a Result
+            std::rethrow_exception(bug);
+        }
+        peer = std::move(found);
+    };
+    asio::co_spawn(io, identify(stream, address, clock_now() + timeout), keep);
+    io.run_for(timeout);
+    return peer;
+}
+
+}  // namespace swarm::net

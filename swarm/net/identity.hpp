@@ -1,0 +1,49 @@
+// Who a peer is: an Ed25519 key pair in a PEM file of mode 0600. The peer id is SHA-256 of the raw
+// public key, so nobody hands out names and nobody can take another's.
+// The certificate around the key is what TLS wants to see: self-signed, made anew at each start,
+// its dates mean nothing.
+// Text form of a peer id: 52 digits of base32 (RFC 4648, lower case, no padding).
+// Threading: immutable after construction. Errors: StorageFailed, Malformed, Usage; all Fatal.
+#pragma once
+
+#include "swarm/base/ids.hpp"
+#include "swarm/base/result.hpp"
+#include "swarm/net/openssl_ptr.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace swarm::net {
+
+class Identity {
+ public:
+    /// Makes the file when there is none; its folder must exist.
+    static Result<Identity> load_or_create(const std::filesystem::path& key_file);
+    /// Lives as long as the process.
+    static Identity make_ephemeral();
+
+    [[nodiscard]] const PeerId& peer() const { return peer_; }
+
+    [[nodiscard]] EVP_PKEY* key() const { return key_.get(); }
+
+    [[nodiscard]] X509* certificate() const { return certificate_.get(); }
+
+ private:
+    explicit Identity(KeyPtr key);
+
+    KeyPtr key_;
+    CertificatePtr certificate_;
+    PeerId peer_;
+};
+
+std::string to_text(const PeerId& peer);
+Result<PeerId> parse_peer_id(std::string_view text);
+
+/// Unauthorised when the certificate's key is not an Ed25519 key.
+Result<PeerId> peer_of_certificate(const X509& certificate);
+
+/// Random for each start of a process: from the operating system.
+Incarnation random_incarnation();
+
+}  // namespace swarm::net

@@ -1,0 +1,118 @@
+// One lane to one peer: a TLS connection that carries whole frames; owned by the host and its
+// coroutines.
+// Invariants: one reader and at most one writer at a time; frames leave in the order of enqueue();
+// a tensor's memory is taken after its header and envelope are validated, uninitialised, so what a
+// peer announces costs nothing until it arrives; nothing but a Hello is read from a stranger.
+// Deadlines: opening and closing by set_deadline(); a frame that has begun and a write must make
+// progress within stall_timeout; an idle link is the roles' business (heartbeats). A deadline only
+// closes the socket and the pending operation's own completion decides.
+// Threading: single strand. Errors: ConnectionLost (Retry); Malformed, TooLarge, Mismatch,
+// Unauthorised (Reject).
+#pragma once
+
+#include "swarm/base/ids.hpp"
+#include "swarm/base/result.hpp"
+#include "swarm/base/units.hpp"
+#include "swarm/net/tls_stream.hpp"
+#include "swarm/node/payload.hpp"
+#include "swarm/protocol/frame.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace swarm::net {
+
+using protocol::Lane;
+
+/// Monotonic, with an origin that means nothing.
+TimePoint clock_now();
+
+class Link : public std::enable_shared_from_this<Link> {
+ public:
+    /// What all links of a process have in common.
+    struct Terms {
+        TlsContext tls;
+        PeerId self;
+        Incarnation incarnation;
+        std::string swarm_key;  // empty: an open run
+        Duration stall_timeout;
+    };
+
+    struct Remote {
+        PeerId peer;
+        Lane lane = Lane::Control;
+        Incarnation incarnation;
+    };
+
+    struct Frame {
+        protocol::Message message;
+        node::Payload payload;
+    };
+
+    Link(tcp::socket socket, std::shared_ptr<const Terms> terms, Side side);
+
+    asio::awaitable<Result<>> connect(tcp::endpoint address);
+    /// TLS, then Hello: proves who we are and learns who they are. `lane` is what a client asks
+    /// for; a server takes what it hears.
+    asio::awaitable<Result<Remote>> introduce(Lane lane);
+
+    asio::awaitable<Result<Frame>> read_frame();
+    /// Writes until the queue is empty; then, if the link is closing, ends our direction.
+    asio::awaitable<void> write_queue();
+
+    /// TooLarge when the frame breaks a limit, ConnectionLost when the receiver is too slow to take
+    /// more (kOutboxBytesMax).
+    Result<> enqueue(const protocol::Message& message, node::Payload payload);
+    /// True once when a writer is needed: the caller must then run write_queue().
+    [[nodiscard]] bool needs_writer();
+
+    /// Another way to say that no frame will follow; needs a writer.
+    void close_when_written() { closing_ = true; }
+
+    void close_now();
+    void set_deadline(Duration from_now);
+    void clear_deadline();
+
+ private:
+    enum class Patience { UntilFirstByte, None };
+
+    struct Outgoing {
+        std::vector<std::byte> head;  // header, control part, envelope
+        node::Payload payload;
+
+        [[nodiscard]] std::uint64_t size() const { return head.size() + payload.bytes().size(); }
+    };
+
+    asio::awaitable<Result<PeerId>> handshake();
+    asio::awaitable<Result<>> say_hello(Lane lane);
+    asio::awaitable<Result<protocol::Hello>> hear_hello();
+    asio::awaitable<Result<node::Payload>> read_tensor(
+        protocol::TensorEnvelope envelope, std::uint64_t bytes
+    );
+    asio::awaitable<Result<>> read_exactly(std::span<std::byte> into, Patience patience);
+    asio::awaitable<Result<>> write_all(std::span<const std::byte> from);
+    asio::awaitable<Result<>> flush_all();
+    asio::awaitable<Result<>> write_next();
+    void watch();
+    [[nodiscard]] TimePoint due() const;
+
+    TlsStream stream_;
+    std::shared_ptr<const Terms> terms_;
+    Side side_;
+    Lane lane_ = Lane::Control;
+    asio::steady_timer timer_;
+    TimePoint armed_for_ = kNever;
+    TimePoint deadline_ = kNever;
+    TimePoint read_due_ = kNever;
+    TimePoint write_due_ = kNever;
+    std::deque<Outgoing> queue_;
+    std::uint64_t queued_bytes_ = 0;
+    bool writing_ = false;
+    bool closing_ = false;
+};
+
+}  // namespace swarm::net

@@ -1,0 +1,65 @@
+#include "swarm/net/store_queue.hpp"
+
+#include <span>
+#include <string>
+
+namespace swarm::net {
+namespace {
+
+class BatchRunner {
+ public:
+    explicit BatchRunner(FileStore& store) : store_(store) {}
+
+    Result<> run(const node::Append& append) {
+        if (append.durable) {
+            answers_.emplace_back(node::Stored{append.store});
+        }
+        return store_.append(std::span(&append.record, 1));
+    }
+
+    Result<> run(const node::WriteFile& file) {
+        if (const Result<> synced = store_.sync(); !synced) {
+            return synced.error();
+        }
+        std::vector<std::span<const std::byte>> parts;
+        parts.reserve(file.parts.size());
+        for (const node::Payload& part : file.parts) {
+            parts.push_back(part.bytes());
+        }
+        answers_.emplace_back(node::Stored{file.store});
+        return store_.write_file(file.name, parts);
+    }
+
+    Result<> run(const node::Load&) {
+        Result<std::vector<std::string>> records = store_.load();
+        if (!records) {
+            return records.error();
+        }
+        answers_.emplace_back(node::Loaded{std::move(*records)});
+        return {};
+    }
+
+    std::vector<node::Event> take_answers() { return std::move(answers_); }
+
+ private:
+    FileStore& store_;
+    std::vector<node::Event> answers_;
+};
+
+}  // namespace
+
+Result<std::vector<node::Event>> run_batch(FileStore& store, const StoreQueue::Batch& batch) {
+    BatchRunner runner(store);
+    for (const StoreQueue::Request& request : batch) {
+        const Result<> done = std::visit([&](const auto& it) { return runner.run(it); }, request);
+        if (!done) {
+            return done.error();
+        }
+    }
+    if (const Result<> synced = store.sync(); !synced) {
+        return synced.error();
+    }
+    return runner.take_answers();
+}
+
+}  // namespace swarm::net
