@@ -1,18 +1,23 @@
 // Picks the next hop and remembers what it has offered: windows, backoff, rates, timeouts. Owned by
 // the coordinator (for stage 0) and by every stage server (for the stage above it).
-// Invariants: a peer is offered at most kOffersPerReceiverMax legs at once; every offer ends by
-// exactly one of refused(), passed(), abandoned() or the removal of its slot.
-// Threading: single strand.
+// Invariants: a peer is offered at most offers_per_peer legs at once; every offer ends by exactly
+// one of refused(), passed(), abandoned() or the removal of its slot. After wake(now) the deadline
+// lies after now (C3). A timeout does not end an offer: the peer still holds it.
+// Threading: single strand. Cost: O(log peers + log offers at the peer) per call, and set_candidates
+// and observed_rates O(peers).
 #pragma once
 
 #include "router/policy.hpp"
 #include "router/rate_meter.hpp"
+#include "swarm/protocol/limits.hpp"
 #include "swarm/protocol/message.hpp"
 
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace router {
@@ -22,7 +27,7 @@ using swarm::protocol::LegId;
 class HopRouter {
  public:
     struct Options {
-        std::size_t offers_per_peer = 8;
+        std::size_t offers_per_peer = swarm::protocol::kOffersPerReceiverMax;
         Duration backoff_first = std::chrono::milliseconds(20);
         Duration backoff_max = std::chrono::seconds(2);
         /// After so many timeouts in a row a peer is picked only by the probe below.
@@ -43,13 +48,15 @@ class HopRouter {
     /// the next call below.
     std::optional<SlotId> pick(const LegId& leg, const Request& request, TimePoint now);
 
-    void accepted(SlotId slot, const LegId& leg);
+    /// With `now` the way to the peer is measured too: bytes over send -> ACCEPTED.
+    void accepted(SlotId slot, const LegId& leg, std::optional<TimePoint> now = {});
     /// Busy backs the peer off (exponentially); every other reason only ends the offer.
     void refused(
         SlotId slot, const LegId& leg, swarm::protocol::RefusedReason reason, TimePoint now
     );
     void passed(SlotId slot, const LegId& leg, TimePoint now);
-    /// The sender gave up waiting: the elapsed time counts against the peer.
+    /// The sender gave up waiting: the elapsed time counts against the peer, once per offer. The
+    /// offer stays until one of the calls around this one ends it.
     void timed_out(SlotId slot, const LegId& leg, TimePoint now);
     /// The offer ended for a reason that says nothing about the peer (recall, new step).
     void abandoned(SlotId slot, const LegId& leg, TimePoint now);
@@ -64,11 +71,43 @@ class HopRouter {
     [[nodiscard]] std::vector<swarm::protocol::ObservedRate> observed_rates(TimePoint now) const;
 
  private:
-    struct Candidate;
+    struct Offer {
+        Request request;
+        TimePoint sent;
+        bool overdue = false;
+        bool accepted = false;
+    };
+
+    struct Candidate {
+        SlotId slot;
+        std::map<LegId, Offer> offers;
+        std::size_t overdue = 0;  // of the offers
+        RateMeter rate;
+        RateMeter way;     // bytes instead of work units
+        int timeouts = 0;  // in a row
+        Duration backoff{};
+        std::optional<TimePoint> paused_until;
+        bool linked = false;
+        bool open = true;  // as the policy knows it
+    };
+
+    Candidate* find(SlotId slot);
+    void add(SlotId slot, TimePoint now);
+    void remove(SlotId slot);
+    /// Takes the offer out; nothing when it is not there.
+    std::optional<Offer> end(SlotId slot, const LegId& leg);
+    [[nodiscard]] bool is_pickable(const Candidate& candidate) const;
+    void refresh(Candidate& candidate, TimePoint now);
+    void pause(Candidate& candidate, TimePoint until);
+    void unpause(Candidate& candidate);
+    void end_probe(Candidate& candidate, TimePoint now);
+    void tell_rate(const Candidate& candidate, TimePoint now);
 
     std::unique_ptr<Policy> policy_;
     Options options_;
     std::map<SlotId, Candidate> candidates_;
+    std::set<SlotId> linked_;                        // also of slots that are no candidates
+    std::set<std::pair<TimePoint, SlotId>> pauses_;  // every candidate's paused_until
 };
 
 }  // namespace router

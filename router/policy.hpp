@@ -50,6 +50,9 @@ class Policy {
     virtual void finished(SlotId slot, const Request& request, TimePoint now) = 0;
     /// The rate meter's newest figure for the peer.
     virtual void rate_changed(SlotId slot, double units_per_s, TimePoint now) = 0;
+
+    /// The newest figure for the way to the peer; most policies do not look at it.
+    virtual void bandwidth_changed(SlotId /*slot*/, double /*bytes_per_s*/, TimePoint /*now*/) {}
 };
 
 /// iwrr, expected_finish, uniform; null for an unknown name.

@@ -1,11 +1,15 @@
 // How fast a peer works, as its sender sees it: work units (tokens x layers) per second.
 // Rule: EMA of the time between two consecutive PASSED of that peer while at least one more of
-// ours waited there, else of send -> PASSED. A timeout enters with its elapsed time. A peer's own
-// word is never used (I10). Source: step protocol section 3.
+// ours waited there, else of send -> PASSED. A timeout enters with its elapsed time, and never makes
+// a peer look faster. A peer's own word is never used (I10). Source: step protocol section 3.
+// Invariant: the smoothed figure is seconds per unit, so that one hiccup weighs what it cost. After
+// a timeout it is a guess: PASSED that are far faster then halve the gap on a logarithmic scale.
+// Threading: single strand. Cost: O(1), no allocation.
 #pragma once
 
 #include "swarm/base/units.hpp"
 
+#include <array>
 #include <cstddef>
 #include <optional>
 
@@ -23,17 +27,29 @@ class RateMeter {
 
     /// Nothing before the first observation.
     [[nodiscard]] std::optional<double> units_per_s() const { return units_per_s_; }
-    /// The highest smoothed rate of the last 30 s (the figure that stage capacity is made of).
+
+    /// The highest smoothed rate of the last 30 s (the figure that stage capacity is made of), to
+    /// the resolution of kBestSpan; 0 when nothing was seen in that time.
     [[nodiscard]] double best_recent(TimePoint now) const;
 
  private:
+    static constexpr Duration kBestSpan = std::chrono::seconds(5);
+    static constexpr std::size_t kBestSpans = 6;
+
+    /// The best of one span of time.
+    struct Best {
+        Duration::rep span = 0;
+        double units_per_s = 0;
+    };
+
     void observe(double work_units, Duration took, TimePoint now);
+    [[nodiscard]] double smoothed(double observed_s_per_unit);
 
     std::optional<double> units_per_s_;
     std::optional<TimePoint> last_passed_;
     bool waited_ = false;
-    double best_ = 0;
-    TimePoint best_at_{};
+    bool guessed_ = false;  // a timeout came, and no PASSED agreed with the figure since
+    std::array<Best, kBestSpans> best_{};  // at [span % kBestSpans]
 };
 
 }  // namespace router

@@ -52,6 +52,10 @@ TEST(Int8Codec, WritesTheBytesOfTheReadme) {
     );
 }
 
+TEST(Int8Codec, WritesTheSecondExampleOfTheReadme) {
+    EXPECT_EQ(encoded({-1}), bytes_of({0x80, 0x02, 0x01, 0x3c, 0x81}));
+}
+
 TEST(Int8Codec, StartsANewScaleEvery64Values) {
     std::vector<float> values(65, 127.0F);
     values[64] = 254.0F;

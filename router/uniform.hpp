@@ -1,0 +1,33 @@
+// Policy "uniform": any open candidate with equal probability. The baseline of experiments.
+// Invariant, threading: as policy.hpp. Cost: pick O(1), everything else O(peers) moves of 8 bytes.
+#pragma once
+
+#include "router/policy.hpp"
+
+#include <set>
+#include <vector>
+
+namespace router {
+
+class Uniform final : public Policy {
+ public:
+    explicit Uniform(std::uint64_t seed);
+
+    void add(SlotId slot, TimePoint now) override;
+    void remove(SlotId slot) override;
+    void set_open(SlotId slot, bool open, TimePoint now) override;
+    std::optional<SlotId> pick(const Request& request, TimePoint now) override;
+
+    void undo(SlotId /*slot*/, const Request& /*request*/, TimePoint /*now*/) override {}
+
+    void finished(SlotId /*slot*/, const Request& /*request*/, TimePoint /*now*/) override {}
+
+    void rate_changed(SlotId /*slot*/, double /*units_per_s*/, TimePoint /*now*/) override {}
+
+ private:
+    swarm::Rng rng_;
+    std::set<SlotId> known_;
+    std::vector<SlotId> open_;  // sorted
+};
+
+}  // namespace router
