@@ -1,0 +1,102 @@
+// A simulated accelerator: jobs run one at a time, in order, and take work units / speed.
+// A job's time is fixed when it starts: a later change of speed counts from the next job on.
+// Units: work units as in node::Job, seconds. Whole nanoseconds, without a fused multiply-add, so
+// that every compiler comes to the same time.
+#pragma once
+
+#include "swarm/base/rng.hpp"
+#include "swarm/base/units.hpp"
+#include "swarm/node/action.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <utility>
+
+namespace sim {
+
+using swarm::Duration;
+using swarm::TimePoint;
+
+struct DeviceOptions {
+    double units_per_s = 0;  // 0: work takes no time but the overhead
+    Duration overhead{};     // of every job
+    double jitter = 0;       // a job takes up to this fraction longer, drawn per job
+};
+
+class Device {
+ public:
+    Device(DeviceOptions options, swarm::Rng rng) : options_(options), rng_(rng) {}
+
+    void set_speed(double units_per_s) { options_.units_per_s = units_per_s; }
+
+    /// The next `jobs` jobs to start take `extra` longer.
+    void stall(Duration extra, std::uint32_t jobs) {
+        stall_ = extra;
+        stalled_jobs_ = jobs;
+    }
+
+    void add(swarm::node::Compute asked) { waiting_.push_back(std::move(asked)); }
+
+    [[nodiscard]] bool is_busy() const { return busy_; }
+
+    [[nodiscard]] bool can_start() const { return !busy_ && !waiting_.empty(); }
+
+    /// Of the running job.
+    [[nodiscard]] TimePoint done_at() const { return done_at_; }
+
+    void start_next(TimePoint now, Duration extra) {
+        busy_ = true;
+        started_at_ = now;
+        done_at_ = now + time_for(waiting_.front().work->work_units()) + extra + next_stall();
+    }
+
+    /// Ends the running job, which the caller runs; `took` counts the time it stood still.
+    std::pair<swarm::node::Compute, Duration> finish(TimePoint now) {
+        busy_ = false;
+        swarm::node::Compute done = std::move(waiting_.front());
+        waiting_.pop_front();
+        return {std::move(done), now - started_at_};
+    }
+
+    void stand_still(Duration duration) { done_at_ += duration; }
+
+    /// The process is gone, and its jobs with it.
+    void crash() {
+        waiting_.clear();
+        busy_ = false;
+    }
+
+ private:
+    [[nodiscard]] Duration time_for(double work_units) {
+        double work_ns = 0;
+        if (options_.units_per_s > 0) {
+            work_ns = work_units / options_.units_per_s * 1e9;
+        }
+        Duration time(std::llround(work_ns));
+        const auto spread = static_cast<std::uint64_t>(std::llround(work_ns * options_.jitter));
+        if (spread > 0) {
+            time += Duration(rng_.below(spread + 1));
+        }
+        return time + options_.overhead;
+    }
+
+    [[nodiscard]] Duration next_stall() {
+        if (stalled_jobs_ == 0) {
+            return {};
+        }
+        --stalled_jobs_;
+        return stall_;
+    }
+
+    DeviceOptions options_;
+    swarm::Rng rng_;
+    std::deque<swarm::node::Compute> waiting_;  // the front one runs while busy
+    bool busy_ = false;
+    TimePoint started_at_{};
+    TimePoint done_at_{};
+    Duration stall_{};
+    std::uint32_t stalled_jobs_ = 0;
+};
+
+}  // namespace sim

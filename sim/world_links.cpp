@@ -1,0 +1,158 @@
+// The links of the world: how they come up and end, at one side and at the other.
+#include "sim/world.hpp"
+#include "swarm/base/check.hpp"
+
+#include <utility>
+
+namespace sim {
+
+void World::perform(Process& actor, node::Dial& dial) {
+    const PeerIndex* remote = find_peer(dial.peer);
+    if (remote == nullptr || *remote == actor.index) {
+        // Not at once: a role that dials again without pause would never end its turn.
+        actor.dials_to_nobody.push_back({dial.peer, dial.lane});
+        const Item item{.kind = ItemKind::DialToNobody, .peer = actor.index, .value = actor.life};
+        return queue_.push(now_ + network_.latency_max(), item);
+    }
+    const LinkKey key{*remote, dial.lane};
+    SWARM_ASSERT(!actor.dialing.contains(key));
+    const std::uint64_t name =
+        name_bits(actor.self, name_bits(dial.peer, ++actor.dials)) + (key.lane == Lane::Bulk);
+    const LinkId id = network_.open(actor.index, *remote, dial.lane, name);
+    actor.dialing[key] = id;
+    Link& link = *network_.find(id);
+    link.incarnations[Side::Dialer] = actor.incarnation;
+    Item item{.kind = ItemKind::DialArrives, .peer = *remote};
+    item.index = id.index;
+    item.generation = id.generation;
+    queue_.push(network_.arrival_time(link, Side::Listener, now_), item);
+    item.kind = ItemKind::DialTimesOut;
+    item.peer = actor.index;
+    queue_.push(now_ + options_.dial_timeout, item);
+}
+
+void World::answer_dial(Process& target, PeerId remote, Lane lane) {
+    swarm::Error error{
+        swarm::ErrorCode::Unreachable,
+        swarm::Reaction::Retry,
+        "no link to the peer: it does not run or cannot be reached; dial again later"};
+    deliver(target, node::DialFailed{remote, lane, std::move(error)});
+}
+
+void World::perform(Process& actor, node::Close& close) {
+    if (const PeerIndex* remote = find_peer(close.peer)) {
+        end_link(actor, {*remote, close.lane});
+    }
+}
+
+void World::dial_arrives(Process& target, LinkId id) {
+    Link* link = network_.find(id);
+    if (link == nullptr || link->ends[Side::Listener] != End::Pending) {
+        return;
+    }
+    Item answer{.kind = ItemKind::DialAccepted, .peer = link->peers[Side::Dialer]};
+    answer.index = id.index;
+    answer.generation = id.generation;
+    const TimePoint answer_at = network_.arrival_time(*link, Side::Dialer, now_);
+    if (target.runner) {
+        link->incarnations[Side::Listener] = target.incarnation;
+        queue_.push(answer_at, answer);
+        bring_up(target, id, Side::Listener);
+    } else {
+        answer.kind = ItemKind::DialRefused;
+        queue_.push(answer_at, answer);
+        network_.close(id, Side::Listener);
+    }
+}
+
+void World::dial_accepted(Process& target, LinkId id) {
+    const Link* link = network_.find(id);
+    if (link == nullptr) {
+        return;
+    }
+    if (link->ends[Side::Dialer] == End::Pending) {
+        target.dialing.erase({link->peers[Side::Listener], link->lane});
+        bring_up(target, id, Side::Dialer);
+    } else {
+        hang_up(id, Side::Dialer);  // nobody waits for it any more: the listener must hear of it
+    }
+}
+
+void World::dial_failed(Process& target, LinkId id) {
+    const Link* link = network_.find(id);
+    if (link == nullptr || link->ends[Side::Dialer] != End::Pending) {
+        return;
+    }
+    const LinkKey key{link->peers[Side::Listener], link->lane};
+    target.dialing.erase(key);
+    network_.close(id, Side::Dialer);
+    answer_dial(target, processes_[key.remote]->self, key.lane);
+}
+
+void World::bring_up(Process& process, LinkId id, Side side) {
+    Link& link = *network_.find(id);
+    const LinkKey key{link.peers[other(side)], link.lane};
+    end_link(process, key);
+    link.ends[side] = End::Up;
+    process.links[key] = id;
+    deliver(
+        process,
+        node::LinkUp{processes_[key.remote]->self, key.lane, link.incarnations[other(side)]}
+    );
+}
+
+void World::end_link(Process& process, LinkKey key) {
+    const auto found = process.links.find(key);
+    if (found == process.links.end()) {
+        return;
+    }
+    const LinkId id = found->second;
+    process.links.erase(found);
+    hang_up(id, network_.find(id)->side_of(process.index));
+    deliver(process, node::LinkDown{processes_[key.remote]->self, key.lane});
+}
+
+// The end travels behind what was sent before, as a frame without bytes.
+void World::hang_up(LinkId id, Side from) {
+    Link& link = *network_.find(id);
+    Process& sender = *processes_[link.peers[from]];
+    if (link.ends[other(from)] != End::Closed) {
+        const FrameIndex frame = new_frame(id, other(from), 0);
+        frames_[frame].event = node::LinkDown{sender.self, link.lane};
+        transmit(sender, link, frame);
+    }
+    network_.close(id, from);
+}
+
+void World::reset_link(PeerId one, PeerId other, Lane lane) {
+    const auto& links = process_of(one).links;
+    const auto found = links.find({process_of(other).index, lane});
+    if (found != links.end()) {
+        reset(found->second);
+    }
+}
+
+void World::reset(LinkId id) {
+    const Link link = *network_.find(id);
+    for (const Side side : {Side::Dialer, Side::Listener}) {
+        Process& process = *processes_[link.peers[side]];
+        const LinkKey key{link.peers[sim::other(side)], link.lane};
+        Item item{.kind = ItemKind::LinkIsReset, .lane = key.lane, .peer = process.index};
+        item.index = key.remote;
+        item.value = process.life;
+        if (link.ends[side] == End::Up) {
+            process.links.erase(key);
+            queue_.push_urgent(now_, item);
+        } else if (link.ends[side] == End::Pending && process.dialing.erase(key) > 0) {
+            item.kind = ItemKind::DialIsReset;
+            queue_.push_urgent(now_, item);
+        }
+        if (link.ends[side] != End::Closed) {
+            network_.close(id, side);
+        }
+    }
+    drop_lost_frames(*processes_[link.peers[Side::Dialer]]);
+    drop_lost_frames(*processes_[link.peers[Side::Listener]]);
+}
+
+}  // namespace sim

@@ -1,0 +1,139 @@
+// Each kind of fault once, by itself.
+#include "tests/unit/sim/recorder.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sim::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Texts = std::vector<std::string>;
+
+constexpr PeerId kAnna = peer(1);
+constexpr PeerId kBert = peer(2);
+
+// Anna holds a link to Bert; whenever she is asked, she sends him one message.
+class Faults : public testing::Test {
+ protected:
+    Faults() {
+        Recorder::Orders orders{{"Woke", node::Dial{kBert, Lane::Control, ""}}};
+        for (std::uint64_t i = 0; i < 3; ++i) {
+            orders.emplace("Asked", message(kBert, i));
+        }
+        bert_ = add_recorder(world_, kBert, {});
+        anna_ = add_recorder(world_, kAnna, orders);
+        world_.run_for(1s);
+    }
+
+    void let_anna_send_three() {
+        world_.ask(kAnna, {swarm::node::DrainRequest{}});
+        world_.run_for(0s);
+    }
+
+    World world_{World::Options{}};
+    std::shared_ptr<Diary> anna_;
+    std::shared_ptr<Diary> bert_;
+};
+
+const Texts kAllReceived{
+    "Woke", "LinkUp 1", "Received 1 #0 0", "Received 1 #1 0", "Received 1 #2 0"};
+
+TEST_F(Faults, ABlockedDirectionHoldsFramesUntilItIsUnblocked) {
+    world_.block(kAnna, kBert);
+    let_anna_send_three();
+    world_.run_for(60s);
+    EXPECT_EQ(bert_->texts(), (Texts{"Woke", "LinkUp 1"}));
+    world_.unblock(kAnna, kBert);
+    world_.run_for(0s);
+    EXPECT_EQ(bert_->texts(), kAllReceived);
+}
+
+TEST_F(Faults, TheOtherDirectionIsNotBlocked) {
+    world_.block(kBert, kAnna);
+    let_anna_send_three();
+    world_.run_for(1s);
+    EXPECT_EQ(bert_->texts(), kAllReceived);
+}
+
+TEST_F(Faults, AFrozenPeerHearsEverythingInOrderWhenItThaws) {
+    world_.freeze(kBert);
+    let_anna_send_three();
+    world_.run_for(60s);
+    EXPECT_EQ(bert_->texts(), (Texts{"Woke", "LinkUp 1"}));
+    world_.thaw(kBert);
+    world_.run_for(0s);
+    EXPECT_EQ(bert_->texts(), kAllReceived);
+}
+
+TEST_F(Faults, FramesHeldStayAheadOfTheOnesOnTheirWay) {
+    world_.block(kAnna, kBert);
+    let_anna_send_three();
+    const auto some_are_held = [&] { return world_.pending() == 0; };
+    for (int i = 0; i < 1000 && !some_are_held(); ++i) {
+        world_.unblock(kAnna, kBert);
+        world_.block(kAnna, kBert);
+        world_.run_for(100us);
+    }
+    world_.unblock(kAnna, kBert);
+    world_.run_for(1s);
+    EXPECT_EQ(bert_->texts(), kAllReceived);
+}
+
+TEST_F(Faults, AStopOfAFrozenPeerWaitsForItsThaw) {
+    world_.freeze(kBert);
+    world_.stop(kBert);
+    world_.run_for(1s);
+    EXPECT_TRUE(world_.is_running(kBert));
+    world_.thaw(kBert);
+    world_.run_for(0s);
+    EXPECT_FALSE(world_.is_running(kBert));
+    EXPECT_EQ(bert_->count("Stop"), 1U);
+}
+
+TEST_F(Faults, AResetLosesWhatIsOnItsWay) {
+    let_anna_send_three();
+    world_.reset_link(kBert, kAnna, Lane::Control);
+    world_.run_for(1s);
+    EXPECT_EQ(bert_->texts(), (Texts{"Woke", "LinkUp 1", "LinkDown 1"}));
+    EXPECT_EQ(anna_->count("LinkDown 2"), 1U);
+}
+
+TEST_F(Faults, AResetOfALinkUnderWayAnswersTheDialOnce) {
+    World world(World::Options{});
+    const auto bert = add_recorder(world, kBert, {});
+    const auto anna = add_recorder(world, kAnna, {{"Woke", node::Dial{kBert, {}, ""}}});
+    ASSERT_TRUE(world.run_until([&] { return bert->count("LinkUp 1") > 0; }, 1s));
+    world.reset_link(kBert, kAnna, Lane::Control);
+    world.run_for(10s);
+    EXPECT_EQ(anna->texts(), (Texts{"Woke", "DialFailed 2"}));
+    EXPECT_EQ(bert->texts(), (Texts{"Woke", "LinkUp 1", "LinkDown 1"}));
+}
+
+TEST_F(Faults, FrameLossTakesTheLinkDownOnBothSides) {
+    world_.set_frame_loss(1, 1);
+    let_anna_send_three();
+    world_.run_for(1s);
+    EXPECT_EQ(bert_->texts(), (Texts{"Woke", "LinkUp 1", "LinkDown 1"}));
+    EXPECT_EQ(anna_->count("LinkDown 2"), 1U);
+}
+
+TEST_F(Faults, FrameLossIsOffByDefaultAndAtZero) {
+    world_.set_frame_loss(0, 100);
+    let_anna_send_three();
+    world_.run_for(1s);
+    EXPECT_EQ(bert_->texts(), kAllReceived);
+}
+
+TEST_F(Faults, ObserversSeeEventsAndMessages) {
+    std::size_t events = 0;
+    std::size_t messages = 0;
+    world_.on_event([&](PeerId, const node::Event&) { ++events; });
+    world_.on_send([&](PeerId, const node::Send&) { ++messages; });
+    let_anna_send_three();
+    world_.run_for(1s);
+    EXPECT_EQ(events, 4U);
+    EXPECT_EQ(messages, 3U);
+}
+
+}  // namespace
+}  // namespace sim::test
