@@ -1,0 +1,49 @@
+// A stranger with a blocking socket, who says what no good peer says. Lives on a thread of its own,
+// as the host it talks to runs on the test's.
+#pragma once
+
+#include "swarm/net/tls.hpp"
+#include "swarm/protocol/frame.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace swarm::test {
+
+class BadPeer {
+ public:
+    explicit BadPeer(std::uint16_t port);
+    BadPeer(const BadPeer&) = delete;
+    BadPeer& operator=(const BadPeer&) = delete;
+    ~BadPeer();
+
+    void say(std::string_view text) const;
+
+    /// False when the host refuses.
+    bool start_tls(int version = TLS1_3_VERSION);
+    /// After start_tls().
+    void say_under_tls(std::span<const std::byte> bytes);
+    void say_hello(const protocol::Hello& hello);
+    /// A hello as the host wants it, with the proof for this key.
+    protocol::Hello good_hello(protocol::Lane lane, std::string_view swarm_key = "");
+    /// Reads the host's own Hello: false when it hangs up instead.
+    bool hears_hello();
+
+    /// Reads until the host ends the connection; false when it does not within 10 s.
+    bool is_hung_up_on() const;
+
+ private:
+    int socket_;
+    net::Identity identity_ = net::Identity::make_ephemeral();
+    net::TlsContext context_{identity_};
+    net::SslPtr session_;
+};
+
+/// Header and control part of a message.
+std::vector<std::byte> frame_of(const protocol::FrameHeader& header, std::size_t control_bytes);
+
+}  // namespace swarm::test

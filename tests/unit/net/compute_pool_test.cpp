@@ -1,0 +1,119 @@
+#include "swarm/net/compute_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <vector>
+
+namespace swarm::net {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(10);
+
+class CountingJob final : public node::Job {
+ public:
+    explicit CountingJob(double units, std::function<void()> body = {})
+        : units_(units), body_(std::move(body)) {}
+
+    void run() override {
+        if (body_) {
+            body_();
+        }
+    }
+
+    [[nodiscard]] double work_units() const override { return units_; }
+
+ private:
+    double units_;
+    std::function<void()> body_;
+};
+
+/// What done() said, handed to the test's thread.
+class Answers {
+ public:
+    ComputePool::Done done() {
+        return [this](JobId job, Duration took) {
+            const std::lock_guard lock(mutex_);
+            jobs_.push_back(job.value);
+            took_.push_back(took);
+            changed_.notify_all();
+        };
+    }
+
+    bool wait_for(std::size_t count) {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, kPatience, [&] { return jobs_.size() >= count; });
+    }
+
+    std::vector<std::uint64_t> jobs_;
+    std::vector<Duration> took_;
+
+ private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+};
+
+std::shared_ptr<node::Job> job(double units, std::function<void()> body = {}) {
+    return std::make_shared<CountingJob>(units, std::move(body));
+}
+
+TEST(ComputePool, RunsJobsInOrderOnOneThread) {
+    Answers answers;
+    std::vector<std::thread::id> threads;
+    ComputePool pool({}, answers.done());
+    for (std::uint64_t id = 1; id <= 20; ++id) {
+        pool.submit({id}, job(1, [&] { threads.push_back(std::this_thread::get_id()); }));
+    }
+    ASSERT_TRUE(answers.wait_for(20));
+    for (std::uint64_t id = 1; id <= 20; ++id) {
+        EXPECT_EQ(answers.jobs_[id - 1], id);
+        EXPECT_EQ(threads[id - 1], threads[0]);
+    }
+    EXPECT_NE(threads[0], std::this_thread::get_id());
+}
+
+TEST(ComputePool, PreparesItsThreadBeforeTheFirstJob) {
+    Answers answers;
+    std::vector<int> order;
+    ComputePool::Options options;
+    options.on_thread_start = [&] { order.push_back(1); };
+    ComputePool pool(options, answers.done());
+    pool.submit({1}, job(1, [&] { order.push_back(2); }));
+    ASSERT_TRUE(answers.wait_for(1));
+    EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
+TEST(ComputePool, HoldsAJobByItsWorkUnits) {
+    Answers answers;
+    ComputePool::Options options;
+    options.service = std::chrono::milliseconds(20);
+    options.units_per_service = 8;
+    ComputePool pool(options, answers.done());
+    pool.submit({1}, job(8));
+    pool.submit({2}, job(16));
+    pool.submit({3}, job(0));
+    ASSERT_TRUE(answers.wait_for(3));
+    EXPECT_GE(answers.took_[0], std::chrono::milliseconds(20));
+    EXPECT_GE(answers.took_[1], std::chrono::milliseconds(40));
+    EXPECT_LT(answers.took_[2], std::chrono::milliseconds(20));
+}
+
+TEST(ComputePool, ShutdownInterruptsAHeldJobAndDropsTheRest) {
+    Answers answers;
+    ComputePool::Options options;
+    options.service = std::chrono::hours(1);
+    std::promise<void> started;
+    bool second_ran = false;
+    {
+        ComputePool pool(options, answers.done());
+        pool.submit({1}, job(1, [&] { started.set_value(); }));
+        pool.submit({2}, job(1, [&] { second_ran = true; }));
+        ASSERT_EQ(started.get_future().wait_for(kPatience), std::future_status::ready);
+    }
+    EXPECT_TRUE(answers.jobs_.empty());
+    EXPECT_FALSE(second_ran);
+}
+
+}  // namespace
+}  // namespace swarm::net
