@@ -1,5 +1,5 @@
-// One valid message of every kind, in the order of Body, for tests and fuzz seeds. No field has its
-// default value (but where a boolean or an optional has none other), so a codec that drops one shows.
+// One valid message of every kind, in the order of Body, for tests and fuzz seeds. Fields differ
+// from their defaults, so a codec that drops one shows.
 #pragma once
 
 #include "swarm/protocol/message.hpp"
