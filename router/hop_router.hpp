@@ -3,8 +3,8 @@
 // Invariants: a peer is offered at most offers_per_peer legs at once; every offer ends by exactly
 // one of refused(), passed(), abandoned() or the removal of its slot. After wake(now) the deadline
 // lies after now (C3). A timeout does not end an offer: the peer still holds it.
-// Threading: single strand. Cost: O(log peers + log offers at the peer) per call, and set_candidates
-// and observed_rates O(peers).
+// Threading: single strand. Cost: O(log peers + log offers at the peer) per call; set_candidates,
+// abandon_all and observed_rates O(peers).
 #pragma once
 
 #include "router/policy.hpp"

@@ -4,8 +4,8 @@
 // Invariant: an open peer never starts below the lowest priority in use: one that is new, or comes
 // back, does not get in one burst what it missed. A peer that was never measured is charged at the
 // mean rate of the measured ones.
-// Threading: single strand. Cost: pick, set_open O(log peers); the rest O(log peers).
-// Source: SWARM (arXiv 2301.11913) section 3.2 and Alg. 1; start rule as in start-time fair queuing.
+// Threading: single strand. Cost: O(log peers) per call.
+// Source: SWARM (arXiv 2301.11913) section 3.2, Alg. 1; start rule as in start-time fair queuing.
 #pragma once
 
 #include "router/mean_rate.hpp"

@@ -1,7 +1,7 @@
 // How fast a peer works, as its sender sees it: work units (tokens x layers) per second.
 // Rule: EMA of the time between two consecutive PASSED of that peer while at least one more of
-// ours waited there, else of send -> PASSED. A timeout enters with its elapsed time, and never makes
-// a peer look faster. A peer's own word is never used (I10). Source: step protocol section 3.
+// ours waited there, else of send -> PASSED. A timeout enters with its elapsed time, and never
+// makes a peer look faster. A peer's own word is never used (I10). Source: step protocol section 3.
 // Invariant: the smoothed figure is seconds per unit, so that one hiccup weighs what it cost. After
 // a timeout it is a guess: PASSED that are far faster then halve the gap on a logarithmic scale.
 // Threading: single strand. Cost: O(1), no allocation.
