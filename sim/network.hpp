@@ -56,6 +56,7 @@ struct Link {
     PerSide<TimePoint> last_arrival{};  // at that side
     swarm::Rng rng{0, 0};
     Lane lane = Lane::Control;
+    bool to_anybody = false;  // dialed by address, whoever lives there
     std::uint32_t generation = 0;
 
     [[nodiscard]] Side side_of(PeerIndex peer) const {

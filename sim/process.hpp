@@ -15,6 +15,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace sim {
@@ -37,7 +38,7 @@ enum class ItemKind : std::uint8_t {
     DialAccepted,  // link, at the dialer
     DialRefused,   // link
     DialTimesOut,  // link
-    DialIsReset,   // index: remote peer, lane
+    DialIsReset,   // index: remote peer, lane; generation: whether to anybody
     DialToNobody,
     LinkIsReset,  // index: remote peer, lane
     Wake,         // value: the time it was armed for
@@ -67,6 +68,9 @@ struct LinkKey {
     // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads the 0 inside a defaulted <=>
     friend auto operator<=>(const LinkKey&, const LinkKey&) = default;
 };
+
+/// With whether the dial was to anybody: such a one may run beside one to the peer by name.
+using DialKey = std::pair<LinkKey, bool>;
 
 /// A dial of a peer that is not in the world.
 struct LinkToNobody {
@@ -125,7 +129,7 @@ struct Process {
     std::deque<std::unique_ptr<node::Event>> requests{};
     std::deque<LinkToNobody> dials_to_nobody{};
     boost::container::flat_map<LinkKey, LinkId> links{};
-    boost::container::flat_map<LinkKey, LinkId> dialing{};
+    boost::container::flat_map<DialKey, LinkId> dialing{};
     std::vector<Item> held{};  // came while the peer was frozen or the way to it blocked, in order
 };
 

@@ -240,11 +240,11 @@ void World::carry_out(Process& target, const Item& item) {
         case ItemKind::LinkIsReset:
             return deliver(target, node::LinkDown{processes_[item.index]->self, item.lane});
         case ItemKind::DialIsReset:
-            return answer_dial(target, processes_[item.index]->self, item.lane);
+            return fail_dial(target, dialed_as(item.index, item.generation != 0), item.lane);
         case ItemKind::DialToNobody: {
             const LinkToNobody dialed = target.dials_to_nobody.front();
             target.dials_to_nobody.pop_front();
-            return answer_dial(target, dialed.peer, dialed.lane);
+            return fail_dial(target, dialed.peer, dialed.lane);
         }
         case ItemKind::JobIsDue:
             return job_is_due(target);

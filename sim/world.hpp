@@ -4,7 +4,8 @@
 // Model: a blocked direction holds frames until it is unblocked, as TCP retransmits. A frozen peer
 // keeps its links, hears nothing and computes nothing until it thaws. A crashed process loses all
 // but its disk; its kernel still ends its links. A reset loses what is on the way. No time passes
-// within an event. Addresses are not read: a Dial finds any peer of the world by its id.
+// within an event. A Dial finds any peer of the world by its id, whatever the address; a Dial of
+// PeerId{} finds peer(n) at the address "sim:<n>".
 // Calls come between events, never from inside a turn or an observer.
 // Threading: single strand. Cost: O(log pending events) per event.
 #pragma once
@@ -177,7 +178,13 @@ class World {
     void dial_arrives(Process& target, LinkId id);
     void dial_accepted(Process& target, LinkId id);
     void dial_failed(Process& target, LinkId id);
-    void answer_dial(Process& target, PeerId remote, Lane lane);
+    void fail_dial(Process& target, PeerId dialed, Lane lane);
+    [[nodiscard]] const PeerIndex* find_dialed(const node::Dial& dial) const;
+
+    [[nodiscard]] PeerId dialed_as(PeerIndex remote, bool anybody) const {
+        return anybody ? PeerId{} : processes_[remote]->self;
+    }
+
     void bring_up(Process& process, LinkId id, Side side);
     void end_link(Process& process, LinkKey key);
     void hang_up(LinkId id, Side from);

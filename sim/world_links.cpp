@@ -2,25 +2,31 @@
 #include "sim/world.hpp"
 #include "swarm/base/check.hpp"
 
+#include <charconv>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace sim {
 
 void World::perform(Process& actor, node::Dial& dial) {
-    const PeerIndex* remote = find_peer(dial.peer);
+    const PeerIndex* remote = find_dialed(dial);
     if (remote == nullptr || *remote == actor.index) {
         // Not at once: a role that dials again without pause would never end its turn.
         actor.dials_to_nobody.push_back({dial.peer, dial.lane});
         const Item item{.kind = ItemKind::DialToNobody, .peer = actor.index, .value = actor.life};
         return queue_.push(now_ + network_.latency_max(), item);
     }
-    const LinkKey key{*remote, dial.lane};
+    const bool anybody = dial.peer == PeerId{};
+    const DialKey key{{*remote, dial.lane}, anybody};
     SWARM_ASSERT(!actor.dialing.contains(key));
     const std::uint64_t name =
-        name_bits(actor.self, name_bits(dial.peer, ++actor.dials)) + (key.lane == Lane::Bulk);
+        name_bits(actor.self, name_bits(processes_[*remote]->self, ++actor.dials)) +
+        (dial.lane == Lane::Bulk ? 1 : 0);
     const LinkId id = network_.open(actor.index, *remote, dial.lane, name);
     actor.dialing[key] = id;
     Link& link = *network_.find(id);
+    link.to_anybody = anybody;
     link.incarnations[Side::Dialer] = actor.incarnation;
     Item item{.kind = ItemKind::DialArrives, .peer = *remote};
     item.index = id.index;
@@ -31,12 +37,23 @@ void World::perform(Process& actor, node::Dial& dial) {
     queue_.push(now_ + options_.dial_timeout, item);
 }
 
-void World::answer_dial(Process& target, PeerId remote, Lane lane) {
+const PeerIndex* World::find_dialed(const node::Dial& dial) const {
+    constexpr std::string_view kScheme = "sim:";
+    if (dial.peer != PeerId{} || !dial.address.starts_with(kScheme)) {
+        return find_peer(dial.peer);
+    }
+    std::uint64_t n = 0;
+    const char* const end = dial.address.data() + dial.address.size();
+    const auto parsed = std::from_chars(dial.address.data() + kScheme.size(), end, n);
+    return parsed.ec == std::errc{} && parsed.ptr == end ? find_peer(peer(n)) : nullptr;
+}
+
+void World::fail_dial(Process& target, PeerId dialed, Lane lane) {
     swarm::Error error{
         swarm::ErrorCode::Unreachable,
         swarm::Reaction::Retry,
         "no link to the peer: it does not run or cannot be reached; dial again later"};
-    deliver(target, node::DialFailed{remote, lane, std::move(error)});
+    deliver(target, node::DialFailed{dialed, lane, std::move(error)});
 }
 
 void World::perform(Process& actor, node::Close& close) {
@@ -71,7 +88,7 @@ void World::dial_accepted(Process& target, LinkId id) {
         return;
     }
     if (link->ends[Side::Dialer] == End::Pending) {
-        target.dialing.erase({link->peers[Side::Listener], link->lane});
+        target.dialing.erase({{link->peers[Side::Listener], link->lane}, link->to_anybody});
         bring_up(target, id, Side::Dialer);
     } else {
         hang_up(id, Side::Dialer);  // nobody waits for it any more: the listener must hear of it
@@ -83,10 +100,12 @@ void World::dial_failed(Process& target, LinkId id) {
     if (link == nullptr || link->ends[Side::Dialer] != End::Pending) {
         return;
     }
-    const LinkKey key{link->peers[Side::Listener], link->lane};
-    target.dialing.erase(key);
+    const PeerIndex remote = link->peers[Side::Listener];
+    const Lane lane = link->lane;
+    const bool anybody = link->to_anybody;
+    target.dialing.erase({{remote, lane}, anybody});
     network_.close(id, Side::Dialer);
-    answer_dial(target, processes_[key.remote]->self, key.lane);
+    fail_dial(target, dialed_as(remote, anybody), lane);
 }
 
 void World::bring_up(Process& process, LinkId id, Side side) {
@@ -143,8 +162,9 @@ void World::reset(LinkId id) {
         if (link.ends[side] == End::Up) {
             process.links.erase(key);
             queue_.push_urgent(now_, item);
-        } else if (link.ends[side] == End::Pending && process.dialing.erase(key) > 0) {
+        } else if (link.ends[side] == End::Pending && process.dialing.erase({key, link.to_anybody}) > 0) {
             item.kind = ItemKind::DialIsReset;
+            item.generation = link.to_anybody ? 1 : 0;
             queue_.push_urgent(now_, item);
         }
         if (link.ends[side] != End::Closed) {

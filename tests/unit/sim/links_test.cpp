@@ -32,6 +32,27 @@ TEST_F(WorldLinks, AnAddressOfTheWorldWorksToo) {
     EXPECT_EQ(anna->count("LinkUp 2"), 1U);
 }
 
+TEST_F(WorldLinks, ADialOfAnybodyFindsThePeerAtTheAddress) {
+    add_recorder(world_, kBert, {});
+    const auto anna = add_recorder(world_, kAnna, {{"Woke", node::Dial{PeerId{}, {}, "sim:2"}}});
+    world_.run_for(10s);
+    EXPECT_EQ(anna->texts(), (Texts{"Woke", "LinkUp 2"}));
+}
+
+TEST_F(WorldLinks, ADialOfAnybodyThatFailsSaysSoOnce) {
+    add_recorder(world_, kBert, {});
+    world_.crash(kBert);
+    const auto anna = add_recorder(
+        world_,
+        kAnna,
+        {{"Woke", node::Dial{PeerId{}, {}, "sim:2"}},
+         {"Woke", node::Dial{PeerId{}, Lane::Bulk, "not an address"}}}
+    );
+    world_.run_for(10s);
+    EXPECT_EQ(anna->count("DialFailed 0"), 1U);
+    EXPECT_EQ(anna->count("DialFailed 0 bulk"), 1U);
+}
+
 TEST_F(WorldLinks, TheLanesAreLinksOfTheirOwn) {
     const auto bert = add_recorder(world_, kBert, {});
     const auto anna = add_recorder(
