@@ -1,7 +1,7 @@
 // Codec "int8": groups of 64 values share one fp32 scale; each value is one signed byte.
 // Bytes: per group the scale (4, little-endian), then a byte per value; the last group is shorter
 // when 64 does not divide n. Size: n + 4 * ceil(n / 64), so 3.76 times smaller than fp32.
-// Scale: the smallest fp32 with 17 significant bits and |x| <= 127 * scale, at least 2^-126, at most
+// Scale: the smallest fp32 of 17 significant bits with |x| <= 127 * scale, at least 2^-126, at most
 // kInt8ScaleMax; 0 for a group of (nearly) zeros. 17 + 7 bits fit into fp32's 24, so byte * scale
 // is exact: decoding is one multiplication without rounding, and encoding again changes nothing.
 // Error: |x - decoded| <= kInt8ErrorFactor * scale (int8_error_bound); nearest rounding, no seed.
