@@ -180,21 +180,10 @@ Result<HostTensor> LlamaCompute::differentiate(
     if (graph.input.defined()) {
         leaves.push_back(graph.input);
     }
-    const std::vector<Tensor> gradients = torch::autograd::grad(
-        {graph.output},
-        leaves,
-        {by_output},
-        /*retain_graph=*/false,
-        /*create_graph=*/false,
-        /*allow_unused=*/true
-    );
+    const auto gradients = torch::autograd::grad({graph.output}, leaves, {by_output});
     for (std::size_t i = 0; i < layout_.tensors.size(); ++i) {
         const auto part = gradient.first(layout_.tensors[i].elements());
         gradient = gradient.subspan(part.size());
-        if (!gradients[i].defined()) {
-            std::fill(part.begin(), part.end(), 0.0F);
-            continue;
-        }
         const Tensor values = gradients[i].to(at::kCPU).contiguous();
         std::memcpy(part.data(), values.const_data_ptr<float>(), part.size_bytes());
     }

@@ -77,7 +77,8 @@ TEST(LlamaReference, LogitsAgreeInEveryWindowUpToTheContext) {
 
 TEST(LlamaReference, InferenceOnEveryPrefixGivesTheTrainingLoss) {
     const RunConfig config = tiny_config(2);
-    Chain chain(config, random_weights(config, kSeed));
+    const auto weights = random_weights(config, kSeed);
+    Chain chain(config, weights);
     const auto tokens = random_batch(config, kSeed);
     const std::size_t context = config.model.context;
     double loss = 0;

@@ -41,7 +41,7 @@ T take(stages::Result<T> result) {
     return std::move(*result);
 }
 
-/// The stages of `config`, one after the other.
+/// The stages of `config`, one after the other. The weights belong to the caller and outlive it.
 class Chain {
  public:
     struct Outcome {
