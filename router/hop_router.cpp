@@ -103,31 +103,26 @@ void HopRouter::passed(SlotId slot, const LegId& leg, TimePoint now) {
     candidate.backoff = options_.backoff_first;
     unpause(candidate);
     policy_->finished(slot, offer->request, now);
-    const std::size_t waiting = candidate.offers.size() - candidate.overdue;
+    const std::size_t waiting = candidate.offers.size();
     candidate.rate.passed(offer->request.work_units, offer->sent, now, waiting);
     tell_rate(candidate, now);
     refresh(candidate, now);
 }
 
 void HopRouter::timed_out(SlotId slot, const LegId& leg, TimePoint now) {
-    Candidate* const candidate = find(slot);
-    if (candidate == nullptr) {
+    const std::optional<Offer> offer = end(slot, leg);
+    if (!offer) {
         return;
     }
-    const auto found = candidate->offers.find(leg);
-    if (found == candidate->offers.end() || found->second.overdue) {
-        return;
+    Candidate& candidate = *find(slot);
+    policy_->finished(slot, offer->request, now);
+    ++candidate.timeouts;
+    candidate.rate.timed_out(offer->request.work_units, offer->sent, now);
+    tell_rate(candidate, now);
+    if (candidate.timeouts >= options_.timeouts_until_closed) {
+        pause(candidate, now + options_.probe_closed_after);
     }
-    Offer& offer = found->second;
-    offer.overdue = true;
-    ++candidate->overdue;
-    ++candidate->timeouts;
-    candidate->rate.timed_out(offer.request.work_units, offer.sent, now);
-    tell_rate(*candidate, now);
-    if (candidate->timeouts >= options_.timeouts_until_closed) {
-        pause(*candidate, now + options_.probe_closed_after);
-    }
-    refresh(*candidate, now);
+    refresh(candidate, now);
 }
 
 void HopRouter::abandoned(SlotId slot, const LegId& leg, TimePoint now) {
@@ -144,7 +139,6 @@ void HopRouter::abandon_all(TimePoint now) {
             policy_->finished(slot, offer.request, now);
         }
         candidate.offers.clear();
-        candidate.overdue = 0;
         end_probe(candidate, now);
         refresh(candidate, now);
     }
@@ -209,16 +203,15 @@ std::optional<HopRouter::Offer> HopRouter::end(SlotId slot, const LegId& leg) {
     }
     const Offer offer = found->second;
     candidate->offers.erase(found);
-    candidate->overdue -= offer.overdue ? 1 : 0;
     return offer;
 }
 
 // A peer that timed out too often gets one offer at a time, and the next only after a pause.
 bool HopRouter::is_pickable(const Candidate& candidate) const {
-    const std::size_t waiting = candidate.offers.size() - candidate.overdue;
     const bool only_probes = candidate.timeouts >= options_.timeouts_until_closed;
     return candidate.linked && !candidate.paused_until &&
-           candidate.offers.size() < options_.offers_per_peer && (!only_probes || waiting == 0);
+           candidate.offers.size() < options_.offers_per_peer &&
+           (!only_probes || candidate.offers.empty());
 }
 
 void HopRouter::refresh(Candidate& candidate, TimePoint now) {

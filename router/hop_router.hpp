@@ -1,8 +1,8 @@
 // Picks the next hop and remembers what it has offered: windows, backoff, rates, timeouts. Owned by
 // the coordinator (for stage 0) and by every stage server (for the stage above it).
 // Invariants: a peer is offered at most offers_per_peer legs at once; every offer ends by exactly
-// one of refused(), passed(), abandoned() or the removal of its slot. After wake(now) the deadline
-// lies after now (C3). A timeout does not end an offer: the peer still holds it.
+// one of refused(), passed(), timed_out(), abandoned() or the removal of its slot. After wake(now) the deadline
+// lies after now (C3).
 // Threading: single strand. Cost: O(log peers + log offers at the peer) per call; set_candidates,
 // abandon_all and observed_rates O(peers).
 #pragma once
@@ -55,8 +55,7 @@ class HopRouter {
         SlotId slot, const LegId& leg, swarm::protocol::RefusedReason reason, TimePoint now
     );
     void passed(SlotId slot, const LegId& leg, TimePoint now);
-    /// The sender gave up waiting: the elapsed time counts against the peer, once per offer. The
-    /// offer stays until one of the calls around this one ends it.
+    /// The sender gave up waiting: the elapsed time counts against the peer.
     void timed_out(SlotId slot, const LegId& leg, TimePoint now);
     /// The offer ended for a reason that says nothing about the peer (recall, new step).
     void abandoned(SlotId slot, const LegId& leg, TimePoint now);
@@ -74,14 +73,12 @@ class HopRouter {
     struct Offer {
         Request request;
         TimePoint sent;
-        bool overdue = false;
         bool accepted = false;
     };
 
     struct Candidate {
         SlotId slot;
         std::map<LegId, Offer> offers;
-        std::size_t overdue = 0;  // of the offers
         RateMeter rate;
         RateMeter way;     // bytes instead of work units
         int timeouts = 0;  // in a row

@@ -44,7 +44,6 @@ struct Bed {
             EXPECT_EQ(pick(now), kPeer);
             now += seconds(1);
             router.timed_out(kPeer, leg(picks), now);
-            router.abandoned(kPeer, leg(picks), now);
         }
         return now;
     }
@@ -170,12 +169,12 @@ TEST(HopRouter, OtherRefusalsOnlyEndTheOffer) {
     }
 }
 
-TEST(HopRouter, ATimeoutCountsItsTimeOnceAndDoesNotEndTheOffer) {
+TEST(HopRouter, ATimeoutEndsTheOfferAndCountsItsTimeOnce) {
     Bed bed({kPeer});
     bed.pick();
     bed.router.timed_out(kPeer, leg(1), kStart + seconds(10));
     bed.router.timed_out(kPeer, leg(1), kStart + seconds(20));
-    EXPECT_EQ(bed.router.offers_at(kPeer), 1U) << "the peer still holds it";
+    EXPECT_EQ(bed.router.offers_at(kPeer), 0U);
     const auto rates = bed.router.observed_rates(kStart + seconds(20));
     ASSERT_EQ(rates.size(), 1U);
     EXPECT_DOUBLE_EQ(rates[0].units_per_s, 1);
@@ -221,7 +220,6 @@ TEST(HopRouter, APassedBetweenTwoTimeoutsKeepsThePeerOpen) {
         ASSERT_EQ(bed.pick(now), kPeer);
         now += seconds(1);
         bed.router.timed_out(kPeer, leg(bed.picks), now);
-        bed.router.abandoned(kPeer, leg(bed.picks), now);
         bed.router.passed(kPeer, leg(bed.picks - 1), now);
     }
 }

@@ -101,7 +101,6 @@ void OneStage::recall_overdue(std::size_t peer) {
     std::deque<Work>& queue = peers_[peer].queue;
     while (!queue.empty() && queue.front().sent + kPatience <= now_) {
         router_.timed_out(slot_of(peer), queue.front().leg, now_);
-        router_.abandoned(slot_of(peer), queue.front().leg, now_);
         queue.pop_front();
         --in_flight_;
         ++to_launch_;
