@@ -1,8 +1,8 @@
 // Picks the next hop and remembers what it has offered: windows, backoff, rates, timeouts. Owned by
 // the coordinator (for stage 0) and by every stage server (for the stage above it).
 // Invariants: a peer is offered at most offers_per_peer legs at once; every offer ends by exactly
-// one of refused(), passed(), timed_out(), abandoned() or the removal of its slot. After wake(now) the deadline
-// lies after now (C3).
+// one of refused(), passed(), timed_out(), abandoned() or the removal of its slot.
+// After wake(now) the deadline lies after now (C3).
 // Threading: single strand. Cost: O(log peers + log offers at the peer) per call; set_candidates,
 // abandon_all and observed_rates O(peers).
 #pragma once
