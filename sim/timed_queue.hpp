@@ -1,5 +1,5 @@
 // What is still to happen, by time; equal times in the order of scheduling, so runs repeat exactly.
-// An urgent item comes before all others of its time: what was held back stays ahead of what follows.
+// An urgent item comes before all others of its time: what was held stays ahead of what follows.
 // A 4-ary heap of 16-byte entries, so that the four children of an entry are one cache line; items
 // sit apart. Limits: 2^24 items at once and 2^39 ever, about two days at 3 M items per second.
 // Cost: O(log size) per call.
