@@ -1,0 +1,28 @@
+// What a link costs over loopback, between two threads.
+// Rate: frames of 4 MiB over a Link against the same bytes through asio::ssl::stream with the same
+// TLS context, in turns; the ratio is the median of kLinkRounds ratios of neighbours.
+// Heartbeats: delay on the control lane while the bulk lane is full; both lanes share their threads
+// with the bulk lane, as in a host.
+// Units: bytes per second, milliseconds.
+#pragma once
+
+#include <cstddef>
+
+namespace swarm::bench {
+
+inline constexpr int kLinkRounds = 7;
+inline constexpr int kFramesPerRound = 24;
+inline constexpr std::size_t kFrameBytes = 4U << 20;
+inline constexpr int kHeartbeats = 400;
+
+struct LinkFigures {
+    double framed_bytes_per_s = 0;
+    double raw_bytes_per_s = 0;
+    double framed_to_raw = 0;
+    double heartbeat_p50_ms = 0;
+    double heartbeat_p99_ms = 0;
+};
+
+LinkFigures measure_link();
+
+}  // namespace swarm::bench
