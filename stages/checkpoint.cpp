@@ -41,7 +41,6 @@ swarm::node::Payload to_payload(std::vector<std::byte> bytes) {
     return {swarm::protocol::TensorEnvelope{}, std::move(bytes)};
 }
 
-/// Tensors of one unit, which may be spread over neighbouring stages' layouts (never is today).
 struct Unit {
     std::string name;
     std::vector<NamedTensor> weights;
@@ -101,22 +100,24 @@ std::string checkpoint_name(swarm::ParameterVersion version) {
     return "checkpoint-" + std::to_string(version.gen) + "-" + std::to_string(version.step);
 }
 
-std::vector<NamedFile> checkpoint_files(
+swarm::run::CheckpointFiles checkpoint_files(
     const swarm::run::RunConfig& config, std::span<const StageState* const> stages
 ) {
     SWARM_ASSERT(!stages.empty());
     CheckpointManifest manifest;
     manifest.version = stages.front()->version();
+    manifest.run_file = swarm::run::to_toml(config);
+    std::vector<std::span<const float>> weights;
     for (const StageState* const state : stages) {
         SWARM_ASSERT(state->version() == manifest.version);
+        weights.push_back(state->weights());
     }
-    manifest.run_file = swarm::run::to_toml(config);
-    const std::string folder = checkpoint_name(manifest.version) + "/";
-    std::vector<NamedFile> files;
+    swarm::run::CheckpointFiles made{checkpoint_name(manifest.version), {}, weights_hash(weights)};
+    const std::string folder = made.name + "/";
     const auto add = [&](const std::string& name, std::span<const NamedTensor> tensors) {
         std::vector<std::byte> bytes = write_safetensors(tensors);
         manifest.files.push_back({name, bytes.size(), swarm::to_hex(swarm::sha256(bytes))});
-        files.push_back({folder + name, to_payload(std::move(bytes))});
+        made.files.push_back({folder + name, to_payload(std::move(bytes))});
     };
     for (const Unit& unit : collect_units(stages)) {
         add(weights_file(unit.name), unit.weights);
@@ -124,9 +125,30 @@ std::vector<NamedFile> checkpoint_files(
     }
     const std::string text = to_json(manifest);
     const auto bytes = std::as_bytes(std::span(text));
-    files.push_back({folder + "manifest.json", to_payload(std::vector(bytes.begin(), bytes.end()))}
+    made.files.push_back(
+        {folder + "manifest.json", to_payload(std::vector(bytes.begin(), bytes.end()))}
     );
-    return files;
+    return made;
+}
+
+Result<swarm::run::CheckpointFiles> SafetensorsCheckpoint::make_files(
+    const swarm::run::RunState& state
+) const {
+    const std::vector<StageLayout> layouts = swarm::run::partition(config_);
+    SWARM_ASSERT(state.chunks.size() == layouts.size());
+    std::vector<StageState> stages;
+    for (std::size_t s = 0; s < layouts.size(); ++s) {
+        auto stage = StageState::from_chunks(layouts[s], state.version, state.chunks[s]);
+        if (stage.has_error()) {
+            return stage.error();
+        }
+        stages.push_back(std::move(*stage));
+    }
+    std::vector<const StageState*> pointers;
+    for (const StageState& stage : stages) {
+        pointers.push_back(&stage);
+    }
+    return checkpoint_files(config_, pointers);
 }
 
 Result<StageState> restore_stage(const Checkpoint& checkpoint, const StageLayout& layout) {

@@ -11,22 +11,17 @@
 
 #include "stages/safetensors.hpp"
 #include "stages/stage_state.hpp"
-#include "swarm/node/payload.hpp"
+#include "swarm/run/checkpoint_format.hpp"
 #include "swarm/run/config.hpp"
 
 #include <filesystem>
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stages {
-
-/// `name` is relative, with '/': "checkpoint-0-20/manifest.json".
-struct NamedFile {
-    std::string name;
-    swarm::node::Payload content;
-};
 
 struct Checkpoint {
     swarm::ParameterVersion version;
@@ -45,11 +40,24 @@ struct FoundCheckpoint {
 /// "checkpoint-0-20": version (0, 20).
 std::string checkpoint_name(swarm::ParameterVersion version);
 
-/// `stages`: the state of every stage of the model, in order, all of one version. To be written in
-/// the order given: the manifest is the last.
-std::vector<NamedFile> checkpoint_files(
+/// `stages`: the state of every stage of the model, in order, all of one version.
+swarm::run::CheckpointFiles checkpoint_files(
     const swarm::run::RunConfig& config, std::span<const StageState* const> stages
 );
+
+/// The coordinator's: from the chunks it has fetched.
+class SafetensorsCheckpoint final : public swarm::run::CheckpointFormat {
+ public:
+    /// config has passed check_run().
+    explicit SafetensorsCheckpoint(swarm::run::RunConfig config) : config_(std::move(config)) {}
+
+    [[nodiscard]] swarm::Result<swarm::run::CheckpointFiles> make_files(
+        const swarm::run::RunState& state
+    ) const override;
+
+ private:
+    swarm::run::RunConfig config_;
+};
 
 /// The state of a stage of any split of the same model.
 swarm::Result<StageState> restore_stage(
@@ -59,7 +67,7 @@ swarm::Result<std::vector<StageState>> restore_stages(
     const Checkpoint& checkpoint, std::span<const swarm::run::StageLayout> layouts
 );
 
-// On disk, for --single and for reading. A coordinator writes checkpoint_files() by WriteFile.
+// On disk, for --single and for reading. A coordinator writes by WriteFile.
 
 /// Each file by a temporary name, fsync and rename, in order. Returns the checkpoint's folder.
 swarm::Result<std::filesystem::path> write_checkpoint(

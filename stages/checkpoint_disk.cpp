@@ -198,15 +198,15 @@ Result<fs::path> write_checkpoint(
     const swarm::run::RunConfig& config,
     std::span<const StageState* const> stages
 ) {
-    const std::vector<NamedFile> files = checkpoint_files(config, stages);
-    const fs::path folder = parent / checkpoint_name(stages.front()->version());
+    const swarm::run::CheckpointFiles made = checkpoint_files(config, stages);
+    const fs::path folder = parent / made.name;
     std::error_code code;
     fs::create_directories(folder, code);
     if (code) {
         return storage_failed(folder, code.value());
     }
-    for (const NamedFile& file : files) {
-        const auto written = write_file(parent / file.name, file.content.bytes());
+    for (const swarm::run::CheckpointFile& file : made.files) {
+        const auto written = write_file(parent / file.name, file.bytes.bytes());
         if (written.has_error()) {
             return written.error();
         }

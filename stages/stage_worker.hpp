@@ -91,7 +91,7 @@ class StageWorker {
     void begin_result(std::uint32_t own, std::uint32_t members);
     /// int64 sums of slice `slice` for its owner.
     [[nodiscard]] Payload scatter_part(std::uint32_t slice) const;
-    /// Adds another member's int64 sums to the own slice. Mismatch when the size is not the slice's.
+    /// Adds another member's int64 sums to the own slice. Mismatch when the size is another.
     Result<> add_part(const Payload& part);
     /// Own slice complete: fp32 values for everybody, kept in the result too.
     Payload finish_own_slice();

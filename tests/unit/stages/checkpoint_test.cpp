@@ -1,0 +1,184 @@
+#include "stages/checkpoint.hpp"
+
+#include "stages/single_run.hpp"
+#include "tests/unit/stages/scratch_folder.hpp"
+#include "tests/unit/stages/small_models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace stages {
+namespace {
+
+namespace fs = std::filesystem;
+using swarm::ErrorCode;
+
+std::vector<const StageState*> states_of(const SingleRun& run) {
+    std::vector<const StageState*> states;
+    for (std::uint32_t s = 0; s < run.stages(); ++s) {
+        states.push_back(&run.state(s));
+    }
+    return states;
+}
+
+std::string read_text(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+}
+
+class CheckpointOnDisk : public testing::Test {
+ protected:
+    CheckpointOnDisk() : run_(test::small_run(2), test::make_noise_compute, {}) {}
+
+    /// Of the run after one step more.
+    fs::path write_next() {
+        EXPECT_TRUE(run_.step().has_value());
+        const auto written = write_checkpoint(scratch_.path(), run_.config(), states_of(run_));
+        EXPECT_TRUE(written.has_value());
+        return written ? *written : fs::path();
+    }
+
+    test::ScratchFolder scratch_;
+    SingleRun run_;
+};
+
+TEST_F(CheckpointOnDisk, GivesBackEveryStageBitForBit) {
+    const auto read = read_checkpoint(write_next());
+    ASSERT_TRUE(read.has_value()) << read.error().detail;
+    EXPECT_EQ(read->version, run_.version());
+    EXPECT_EQ(swarm::run::to_toml(read->config), swarm::run::to_toml(run_.config()));
+    const auto layouts = swarm::run::partition(run_.config());
+    for (std::uint32_t s = 0; s < run_.stages(); ++s) {
+        const auto state = restore_stage(*read, layouts[s]);
+        ASSERT_TRUE(state.has_value()) << state.error().detail;
+        EXPECT_EQ(state->hash(), run_.state(s).hash()) << s;
+    }
+}
+
+TEST_F(CheckpointOnDisk, HasTheWeightsOfALayerInAFileOfTheirOwn) {
+    const fs::path folder = write_next();
+    EXPECT_EQ(folder.filename(), "checkpoint-0-1");
+    const std::string text = read_text(folder / "layers.2.safetensors");
+    const auto file = Safetensors::parse(std::as_bytes(std::span(text)));
+    ASSERT_TRUE(file.has_value());
+    EXPECT_NE(file->find("layers.2.attn.wo"), nullptr);
+    EXPECT_EQ(file->find("layers.2.attn.wo.exp_avg"), nullptr);
+    EXPECT_TRUE(fs::exists(folder / "layers.2.adam.safetensors"));
+    EXPECT_TRUE(fs::exists(folder / "embed.safetensors"));
+    EXPECT_TRUE(fs::exists(folder / "head.safetensors"));
+}
+
+TEST_F(CheckpointOnDisk, IsRefusedWhereAnyFileIsMissingTruncatedOrFlipped) {
+    const fs::path folder = write_next();
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        const std::string whole = read_text(entry.path());
+        fs::remove(entry.path());
+        EXPECT_TRUE(read_checkpoint(folder).has_error()) << "without " << entry.path();
+        write_text(entry.path(), whole.substr(0, whole.size() / 2));
+        EXPECT_TRUE(read_checkpoint(folder).has_error()) << "half of " << entry.path();
+        std::string flipped = whole;
+        flipped[whole.size() * 3 / 4] ^= 16;
+        write_text(entry.path(), flipped);
+        EXPECT_TRUE(read_checkpoint(folder).has_error()) << "bit flipped in " << entry.path();
+        write_text(entry.path(), whole);
+    }
+    EXPECT_TRUE(read_checkpoint(folder).has_value());
+}
+
+TEST_F(CheckpointOnDisk, FallsBackToTheOneBeforeADamagedOneAndSaysSo) {
+    const fs::path old = write_next();
+    const fs::path damaged = write_next();
+    const fs::path unfinished = write_next();
+    fs::remove(unfinished / "manifest.json");
+    std::string text = read_text(damaged / "layers.1.adam.safetensors");
+    text.back() ^= 1;
+    write_text(damaged / "layers.1.adam.safetensors", text);
+    const auto found = find_latest(scratch_.path());
+    ASSERT_TRUE(found.has_value()) << found.error().detail;
+    EXPECT_EQ(found->folder, old);
+    ASSERT_EQ(found->notices.size(), 2U);
+    EXPECT_NE(found->notices[0].find("never finished"), std::string::npos);
+    EXPECT_NE(found->notices[1].find("layers.1.adam.safetensors"), std::string::npos);
+}
+
+TEST_F(CheckpointOnDisk, IsTheNewestByNumberNotByName) {
+    for (int step = 1; step <= 10; ++step) {
+        ASSERT_TRUE(run_.step().has_value());
+        if (step >= 9) {
+            ASSERT_TRUE(write_checkpoint(scratch_.path(), run_.config(), states_of(run_)));
+        }
+    }
+    fs::create_directories(scratch_.path() / "checkpoint-0-99x");
+    const auto found = find_latest(scratch_.path());
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(found->checkpoint.version.step, 10U);
+    EXPECT_TRUE(found->notices.empty());
+}
+
+TEST_F(CheckpointOnDisk, IsNotFoundWhereThereIsNone) {
+    EXPECT_EQ(find_latest(scratch_.path()).error().code, ErrorCode::NotFound);
+    EXPECT_EQ(find_latest(scratch_.path() / "nowhere").error().code, ErrorCode::NotFound);
+}
+
+TEST_F(CheckpointOnDisk, DoesNotFitAnotherModel) {
+    const auto read = read_checkpoint(write_next());
+    auto wider = test::small_run(2);
+    wider.model.ffn_width = 24;
+    auto deeper = test::small_run(2);
+    deeper.model.layers = 4;
+    for (const auto& config : {wider, deeper}) {
+        const auto states = restore_stages(*read, swarm::run::partition(config));
+        ASSERT_TRUE(states.has_error());
+        EXPECT_EQ(states.error().code, ErrorCode::Mismatch);
+    }
+}
+
+TEST_F(CheckpointOnDisk, CanNotBeWrittenBelowAFile) {
+    write_text(scratch_.path() / "file", "x");
+    const auto written = write_checkpoint(scratch_.path() / "file", run_.config(), states_of(run_));
+    ASSERT_TRUE(written.has_error());
+    EXPECT_EQ(written.error().code, ErrorCode::StorageFailed);
+    EXPECT_EQ(written.error().reaction, swarm::Reaction::Fatal);
+}
+
+TEST(SafetensorsCheckpoint, MakesOfFetchedChunksWhatStagesMakeThemselves) {
+    SingleRun run(test::small_run(3), test::make_noise_compute, {});
+    ASSERT_TRUE(run.step().has_value());
+    swarm::run::RunState fetched{run.version(), {}};
+    for (std::uint32_t s = 0; s < run.stages(); ++s) {
+        auto& chunks = fetched.chunks.emplace_back();
+        for (std::uint32_t i = 0; i < run.state(s).chunk_count(); ++i) {
+            chunks.push_back(run.state(s).chunk(i));
+        }
+    }
+    const SafetensorsCheckpoint format(run.config());
+    const auto made = format.make_files(fetched);
+    ASSERT_TRUE(made.has_value());
+    const auto expected = checkpoint_files(run.config(), states_of(run));
+    EXPECT_EQ(made->name, "checkpoint-0-1");
+    EXPECT_EQ(made->weights_sha256, run.weights_sha256());
+    ASSERT_EQ(made->files.size(), expected.files.size());
+    for (std::size_t i = 0; i < expected.files.size(); ++i) {
+        EXPECT_EQ(made->files[i].name, expected.files[i].name);
+        EXPECT_TRUE(
+            std::ranges::equal(made->files[i].bytes.bytes(), expected.files[i].bytes.bytes())
+        );
+    }
+    EXPECT_EQ(made->files.back().name, "checkpoint-0-1/manifest.json");
+}
+
+TEST(SafetensorsCheckpoint, RefusesChunksOfAnotherModel) {
+    const SafetensorsCheckpoint format(test::small_run(2));
+    const swarm::run::RunState fetched{{}, {{}, {}}};
+    EXPECT_EQ(format.make_files(fetched).error().code, ErrorCode::Mismatch);
+}
+
+}  // namespace
+}  // namespace stages

@@ -1,0 +1,374 @@
+#include "stages/stage_worker.hpp"
+
+#include "stages/oracle_compute.hpp"
+#include "swarm/base/rng.hpp"
+#include "swarm/run/step_scalars.hpp"
+#include "tests/unit/stages/small_models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+namespace stages {
+namespace {
+
+using swarm::ErrorCode;
+using swarm::protocol::CodecId;
+using swarm::protocol::Dtype;
+using swarm::protocol::TensorEnvelope;
+using Workers = std::vector<std::unique_ptr<StageWorker>>;
+
+/// Microbatch `id` of step 0 through a run's only stage, added there.
+void add_microbatch(StageWorker& worker, const swarm::run::RunConfig& config, std::uint32_t id) {
+    const auto leg = test::leg_of(config, id);
+    ASSERT_TRUE(worker.forward_tail(leg));
+    worker.accumulate(leg.key);
+}
+
+/// Scatter and gather over all workers, each in another order.
+void reduce(const Workers& workers) {
+    const auto members = static_cast<std::uint32_t>(workers.size());
+    for (std::uint32_t own = 0; own < members; ++own) {
+        workers[own]->begin_result(own, members);
+    }
+    for (std::uint32_t own = 0; own < members; ++own) {
+        for (std::uint32_t turn = 1; turn < members; ++turn) {
+            const auto& other = *workers[(own + turn) % members];
+            ASSERT_TRUE(workers[own]->add_part(other.scatter_part(own)));
+        }
+    }
+    for (std::uint32_t own = 0; own < members; ++own) {
+        const Payload values = workers[own]->finish_own_slice();
+        for (std::uint32_t other = 0; other < members; ++other) {
+            if (other != own) {
+                ASSERT_TRUE(workers[other]->store_gathered(own, values));
+            }
+        }
+    }
+}
+
+swarm::protocol::StepScalars scalars_of(
+    const swarm::run::RunConfig& config, const StageWorker::ResultSummary& summary
+) {
+    return swarm::run::step_scalars(config, 0, summary.sums_of_squares);
+}
+
+/// A payload of the run's activation shape with these values, uncoded.
+Payload activation(const swarm::run::RunConfig& config, std::vector<float> values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    return Payload(
+        TensorEnvelope{Dtype::Float32, CodecId::None, swarm::run::activation_shape(config)},
+        std::vector(bytes.begin(), bytes.end())
+    );
+}
+
+TEST(StageWorker, ReducesOverAnyMembersToTheSameBitsAsAlone) {
+    const auto config = test::small_run(1);
+    Workers alone;
+    alone.push_back(test::make_worker(config, test::make_noise_compute, 0));
+    for (std::uint32_t id = 0; id < config.microbatches; ++id) {
+        add_microbatch(*alone[0], config, id);
+    }
+    reduce(alone);
+    const auto expected = alone[0]->summarise_result();
+    const auto state = alone[0]->apply(scalars_of(config, expected), 0);
+
+    swarm::Rng rng(11, 0);
+    for (std::uint32_t members = 2; members <= 5; ++members) {
+        Workers workers;
+        for (std::uint32_t i = 0; i < members; ++i) {
+            workers.push_back(test::make_worker(config, test::make_noise_compute, 0));
+        }
+        for (std::uint32_t id = config.microbatches; id-- > 0;) {
+            add_microbatch(*workers[rng.below(members)], config, id);
+        }
+        reduce(workers);
+        for (const auto& worker : workers) {
+            const auto summary = worker->summarise_result();
+            EXPECT_EQ(summary.hash, expected.hash) << members;
+            EXPECT_EQ(summary.sums_of_squares, expected.sums_of_squares) << members;
+            EXPECT_EQ(worker->apply(scalars_of(config, summary), 0), state) << members;
+        }
+    }
+}
+
+TEST(StageWorker, LetsAnObserverFollowWithoutASliceOfItsOwn) {
+    const auto config = test::small_run(1);
+    Workers members;
+    members.push_back(test::make_worker(config, test::make_noise_compute, 0));
+    members.push_back(test::make_worker(config, test::make_noise_compute, 0));
+    add_microbatch(*members[0], config, 1);
+    add_microbatch(*members[1], config, 4);
+    reduce(members);
+    auto observer = test::make_worker(config, test::make_noise_compute, 0);
+    observer->begin_observed_result(2);
+    ASSERT_TRUE(observer->store_gathered(1, members[1]->finish_own_slice()));
+    ASSERT_TRUE(observer->store_gathered(0, members[0]->finish_own_slice()));
+    const auto summary = observer->summarise_result();
+    EXPECT_EQ(summary.hash, members[0]->summarise_result().hash);
+    const auto scalars = scalars_of(config, summary);
+    EXPECT_EQ(observer->apply(scalars, 0), members[0]->apply(scalars, 0));
+}
+
+TEST(StageWorker, ShowsAMissingAndADoubledMicrobatchInItsCounters) {
+    const auto config = test::oracle_run(1, 6);
+    Workers workers;
+    workers.push_back(test::make_worker(config, make_oracle_compute, 0));
+    workers.push_back(test::make_worker(config, make_oracle_compute, 0));
+    for (const std::uint32_t id : {0U, 1U, 2U, 3U}) {
+        add_microbatch(*workers[0], config, id);
+    }
+    add_microbatch(*workers[1], config, 3);  // again; and 5 nowhere
+    add_microbatch(*workers[1], config, 4);
+    reduce(workers);
+    const auto summary = workers[1]->summarise_result();
+    EXPECT_EQ(summary.counted_once, 4U);
+    EXPECT_EQ(summary.counted_wrong, 1U);
+}
+
+TEST(StageWorker, KeepsTheAccumulatorApartFromAResult) {
+    const auto config = test::oracle_run(1, 4);
+    Workers workers;
+    workers.push_back(test::make_worker(config, make_oracle_compute, 0));
+    add_microbatch(*workers[0], config, 0);
+    reduce(workers);
+    add_microbatch(*workers[0], config, 1);
+    EXPECT_EQ(workers[0]->summarise_result().counted_once, 1U);
+    reduce(workers);
+    EXPECT_EQ(workers[0]->summarise_result().counted_once, 2U);
+}
+
+TEST(StageWorker, EmptiesTheAccumulatorWithTheStep) {
+    const auto config = test::oracle_run(1, 4);
+    Workers workers;
+    workers.push_back(test::make_worker(config, make_oracle_compute, 0));
+    add_microbatch(*workers[0], config, 0);
+    reduce(workers);
+    workers[0]->apply(scalars_of(config, workers[0]->summarise_result()), 0);
+    reduce(workers);
+    EXPECT_EQ(workers[0]->summarise_result().counted_once, 0U);
+}
+
+TEST(StageWorker, AddsNothingOfADiscardedGradient) {
+    const auto config = test::oracle_run(1, 4);
+    Workers workers;
+    workers.push_back(test::make_worker(config, make_oracle_compute, 0));
+    const auto leg = test::leg_of(config, 2);
+    ASSERT_TRUE(workers[0]->forward_tail(leg));
+    workers[0]->discard_pending(leg.key);
+    add_microbatch(*workers[0], config, 0);
+    reduce(workers);
+    const auto summary = workers[0]->summarise_result();
+    EXPECT_EQ(summary.counted_once, 1U);
+    EXPECT_EQ(summary.sums_of_squares[0], 1.0);
+}
+
+TEST(StageWorker, RefusesPartsOfAnotherSize) {
+    const auto config = test::small_run(1);
+    auto worker = test::make_worker(config, test::make_noise_compute, 0);
+    auto two = test::make_worker(config, test::make_noise_compute, 0);
+    worker->begin_result(0, 3);
+    two->begin_result(0, 2);
+    const auto added = worker->add_part(two->scatter_part(0));
+    ASSERT_TRUE(added.has_error());
+    EXPECT_EQ(added.error().code, ErrorCode::Mismatch);
+    EXPECT_TRUE(worker->store_gathered(1, two->finish_own_slice()).has_error());
+    EXPECT_TRUE(worker->store_gathered(3, worker->finish_own_slice()).has_error());
+    EXPECT_TRUE(worker->add_part(Payload()).has_error());
+}
+
+TEST(StageWorker, RefusesGatheredValuesThatAreNotFinite) {
+    const auto config = test::oracle_run(1, 4);
+    auto worker = test::make_worker(config, make_oracle_compute, 0);
+    auto other = test::make_worker(config, make_oracle_compute, 0);
+    worker->begin_result(0, 2);
+    other->begin_result(1, 2);
+    const Payload good = other->finish_own_slice();
+    std::vector<std::byte> bytes(good.bytes().begin(), good.bytes().end());
+    const float infinity = std::numeric_limits<float>::infinity();
+    std::memcpy(bytes.data(), &infinity, sizeof(infinity));
+    const auto stored = worker->store_gathered(1, Payload(good.envelope(), bytes));
+    ASSERT_TRUE(stored.has_error());
+    EXPECT_EQ(stored.error().code, ErrorCode::NotFinite);
+}
+
+class RefusedActivation : public testing::Test {
+ protected:
+    RefusedActivation()
+        : config_(test::small_run(2)),
+          tail_(test::make_worker(config_, test::make_noise_compute, 1)),
+          values_(std::size_t{config_.batch} * config_.model.context * config_.model.width) {}
+
+    ErrorCode code_for(Payload input) {
+        auto leg = test::leg_of(config_, 0);
+        leg.input = std::move(input);
+        const auto outcome = tail_->forward_tail(leg);
+        EXPECT_TRUE(outcome.has_error());
+        return outcome.has_error() ? outcome.error().code : ErrorCode::Usage;
+    }
+
+    swarm::run::RunConfig config_;
+    std::unique_ptr<StageWorker> tail_;
+    std::vector<float> values_;
+};
+
+TEST_F(RefusedActivation, OfAnotherShapeSizeTypeOrCodec) {
+    const Payload good = activation(config_, values_);
+    const std::vector<std::byte> bytes(good.bytes().begin(), good.bytes().end());
+    const auto with = [&](auto change, std::size_t size) {
+        TensorEnvelope envelope = good.envelope();
+        change(envelope);
+        return Payload(
+            envelope,
+            std::vector(bytes.begin(), bytes.begin() + std::ssize(bytes) - static_cast<long>(size))
+        );
+    };
+    const auto same = [](TensorEnvelope&) {};
+    EXPECT_EQ(code_for(Payload()), ErrorCode::Mismatch);
+    EXPECT_EQ(code_for(with(same, 4)), ErrorCode::Mismatch);
+    EXPECT_EQ(code_for(with([](auto& e) { e.shape[0] = 1; }, 0)), ErrorCode::Mismatch);
+    EXPECT_EQ(code_for(with([](auto& e) { e.dtype = Dtype::Int64; }, 0)), ErrorCode::Mismatch);
+    EXPECT_EQ(code_for(with([](auto& e) { e.codec = CodecId::Int8; }, 0)), ErrorCode::Mismatch);
+}
+
+TEST_F(RefusedActivation, ThatIsNotFinite) {
+    values_[17] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_EQ(code_for(activation(config_, values_)), ErrorCode::NotFinite);
+}
+
+TEST_F(RefusedActivation, UnlessItIsWholeAndFinite) {
+    auto leg = test::leg_of(config_, 0);
+    leg.input = activation(config_, values_);
+    EXPECT_TRUE(tail_->forward_tail(leg).has_value());
+}
+
+TEST(StageWorker, RefusesTokensAndIdsThatAreNotTheRuns) {
+    const auto config = test::small_run(2);
+    auto worker = test::make_worker(config, test::make_noise_compute, 0);
+    auto leg = test::leg_of(config, 0);
+    leg.tokens.pop_back();
+    EXPECT_EQ(worker->forward(leg, false).error().code, ErrorCode::Mismatch);
+    leg = test::leg_of(config, 0);
+    leg.tokens[3] = config.model.vocabulary;
+    EXPECT_EQ(worker->forward(leg, false).error().code, ErrorCode::Mismatch);
+    leg = test::leg_of(config, 0);
+    leg.key.microbatch.value = config.microbatches;
+    EXPECT_EQ(worker->forward(leg, false).error().code, ErrorCode::Mismatch);
+}
+
+/// Gives one bad element in the gradient of the weights.
+class BrokenCompute final : public StageCompute {
+ public:
+    void use_weights(std::span<const float> /*weights*/) override {}
+
+    Result<HostTensor> forward(
+        GraphKey /*key*/,
+        const HostTensor* /*input*/,
+        std::span<const std::uint32_t> /*tokens*/,
+        bool /*keep*/
+    ) override {
+        return swarm::Error{ErrorCode::Unsupported, swarm::Reaction::Reject, "not needed"};
+    }
+
+    Result<TailOutput> forward_tail(
+        const HostTensor* /*input*/,
+        std::span<const std::uint32_t> tokens,
+        std::span<float> gradient
+    ) override {
+        std::fill(gradient.begin(), gradient.end(), 0.0F);
+        gradient[3] = tokens[0] == 1 ? std::numeric_limits<float>::infinity() : 1.0F;
+        return TailOutput{};
+    }
+
+    Result<HostTensor> backward(
+        GraphKey /*key*/, const HostTensor& /*by_output*/, std::span<float> /*gradient*/
+    ) override {
+        return swarm::Error{ErrorCode::NotFound, swarm::Reaction::Reject, "not needed"};
+    }
+
+    void drop(GraphKey /*key*/) override {}
+
+    void drop_all() override {}
+
+    Result<HostTensor> infer(
+        const HostTensor* /*input*/, std::span<const std::uint32_t> /*tokens*/
+    ) override {
+        return swarm::Error{ErrorCode::Unsupported, swarm::Reaction::Reject, "not needed"};
+    }
+
+    [[nodiscard]] std::string compute_class() const override { return "broken"; }
+};
+
+std::unique_ptr<StageCompute> make_broken_compute(
+    const swarm::run::RunConfig& /*config*/, const swarm::run::StageLayout& /*layout*/
+) {
+    return std::make_unique<BrokenCompute>();
+}
+
+TEST(StageWorker, LeavesNothingPendingOfAGradientThatIsNotFinite) {
+    const auto config = test::oracle_run(1, 4);
+    auto worker = test::make_worker(config, make_broken_compute, 0);
+    const auto bad = test::leg_of(config, 1);
+    const auto outcome = worker->forward_tail(bad);
+    ASSERT_TRUE(outcome.has_error());
+    EXPECT_EQ(outcome.error().code, ErrorCode::NotFinite);
+    EXPECT_DEATH(worker->accumulate(bad.key), "");
+}
+
+TEST(StageWorker, SendsTheSameCodedBytesForEveryAttempt) {
+    auto config = test::small_run(2);
+    config.codec = "int8";
+    auto first = test::make_worker(config, test::make_noise_compute, 0);
+    auto second = test::make_worker(config, test::make_noise_compute, 0);
+    auto leg = test::leg_of(config, 3);
+    const auto sent = first->forward(leg, true);
+    leg.key.attempt = swarm::make_epoch(2, 9);
+    const auto sent_again = second->forward(leg, true);
+    ASSERT_TRUE(sent.has_value() && sent_again.has_value());
+    EXPECT_EQ(sent->envelope().codec, CodecId::Int8);
+    EXPECT_TRUE(std::ranges::equal(sent->bytes(), sent_again->bytes()));
+}
+
+TEST(StageWorker, SendsUncodedActivationsWithoutACopy) {
+    const auto config = test::small_run(2);
+    auto worker = test::make_worker(config, test::make_noise_compute, 0);
+    const auto sent = worker->forward(test::leg_of(config, 0), false);
+    ASSERT_TRUE(sent.has_value());
+    const auto* const owner = static_cast<const std::vector<float>*>(sent->owner().get());
+    EXPECT_EQ(static_cast<const void*>(owner->data()), sent->bytes().data());
+}
+
+TEST(StageWorker, RefusesAnActivationForInferenceThatDoesNotFitThePrompt) {
+    const auto config = test::oracle_run(2, 4);
+    auto head = test::make_worker(config, make_oracle_compute, 0);
+    auto tail = test::make_worker(config, make_oracle_compute, 1);
+    const std::vector<std::uint32_t> prompt{5, 6, 7};
+    const auto carried = head->infer({}, prompt);
+    ASSERT_TRUE(carried.has_value());
+    EXPECT_TRUE(tail->infer(*carried, prompt).has_value());
+    EXPECT_TRUE(tail->infer({}, prompt).has_error());
+    EXPECT_TRUE(tail->infer(*carried, {}).has_error());
+    EXPECT_TRUE(tail->infer(*carried, std::vector<std::uint32_t>{5, 6}).has_error());
+}
+
+TEST(SliceRange, CoversAllElementsInOrderAsEvenlyAsPossible) {
+    for (const std::uint64_t elements : {0U, 1U, 7U, 100U, 101U}) {
+        for (std::uint32_t members = 1; members <= 9; ++members) {
+            std::uint64_t next = 0;
+            for (std::uint32_t slice = 0; slice < members; ++slice) {
+                const SliceRange range = slice_range(elements, slice, members);
+                ASSERT_EQ(range.begin, next);
+                EXPECT_GE(range.end - range.begin, elements / members);
+                EXPECT_LE(range.end - range.begin, (elements + members - 1) / members);
+                next = range.end;
+            }
+            EXPECT_EQ(next, elements);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace stages
