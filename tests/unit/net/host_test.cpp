@@ -2,6 +2,7 @@
 // attack the host must still serve a good peer.
 #include "swarm/net/host.hpp"
 
+#include "swarm/protocol/limits.hpp"
 #include "tests/unit/net/bad_peer.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
@@ -28,9 +29,10 @@ struct Seen {
     int links_down = 0;
     int received = 0;
     std::vector<node::DialFailed> failed;
+    int chunks = 1;  // of 32 MiB, sent to each new bulk link
 };
 
-/// Counts what it sees, and sends each bulk link of the others a lot.
+/// Counts what it sees, and sends a lot on each new bulk link.
 class Counter final : public node::Role {
  public:
     Counter(Seen& seen, std::vector<node::Action> first) : seen_(seen), first_(std::move(first)) {}
@@ -58,12 +60,14 @@ class Counter final : public node::Role {
     }
 
  private:
-    static void send_a_lot(const PeerId& peer, node::Outbox& out) {
+    void send_a_lot(const PeerId& peer, node::Outbox& out) const {
         constexpr std::uint32_t kBytes = 32U << 20;
         protocol::TensorEnvelope envelope;
         envelope.shape = {kBytes};
         const node::Payload payload(envelope, std::vector<std::byte>(kBytes));
-        out.add(node::Send{peer, {0, 0, protocol::Chunk{}}, payload});
+        for (int i = 0; i < seen_.chunks; ++i) {
+            out.add(node::Send{peer, {0, 0, protocol::Chunk{}}, payload});
+        }
     }
 
     Seen& seen_;
@@ -277,6 +281,36 @@ TEST_F(HostTest, EndsALinkWhosePeerStopsReading) {
     release.set_value();
     EXPECT_TRUE(outcome.get());
     expect_a_good_peer_is_served();
+}
+
+TEST_F(HostTest, EndsALinkToWhichMoreIsOwedThanTheLimit) {
+    start();
+    seen_.chunks = 1 + static_cast<int>(protocol::kOutboxBytesMax / (32U << 20));
+    EXPECT_TRUE(attack([&] {
+        BadPeer peer(port_);
+        if (!peer.start_tls()) {
+            return false;
+        }
+        peer.say_hello(peer.good_hello(node::Lane::Bulk));
+        return peer.is_hung_up_on();
+    }));
+    EXPECT_TRUE(loop_.run_until([&] { return seen_.links_down == 1; }, kPatience));
+    expect_a_good_peer_is_served();
+}
+
+TEST_F(HostTest, WritesARecordThatNobodyWaitsForWithinSeconds) {
+    std::vector<node::Action> appends;
+    appends.emplace_back(node::Append{{1}, "nobody waits", false});
+    const auto host = make_host("good", std::make_unique<Counter>(seen_, appends), options_);
+    const auto log = folder_.path() / "good" / "journal.log";
+    const auto empty = std::filesystem::file_size(log);
+    host->start();
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    const auto is_written = [&] { return std::filesystem::file_size(log) > empty; };
+    while (!is_written() && std::chrono::steady_clock::now() < end) {
+        (void)loop_.run_until(is_written, std::chrono::milliseconds(10));
+    }
+    EXPECT_TRUE(is_written());
 }
 
 TEST_F(HostTest, ServesAGoodPeerBesideTwoHundredHalfOpenConnections) {
