@@ -18,6 +18,7 @@ using swarm::Reaction;
 namespace {
 
 constexpr std::uintptr_t kAlignmentBytes = 64;
+constexpr std::uint32_t kExponent = 0x7F80'0000;  // all ones: infinity or not a number
 
 template <class Shape>
 std::string describe(const Shape& shape) {
@@ -31,7 +32,6 @@ std::string describe(const Shape& shape) {
 }  // namespace
 
 bool all_finite(std::span<const float> values) {
-    constexpr std::uint32_t kExponent = 0x7F80'0000;
     std::uint32_t bad = 0;
     for (const float value : values) {
         bad |= static_cast<std::uint32_t>(

@@ -29,6 +29,8 @@ using swarm::run::StageLayout;
 
 namespace {
 
+constexpr std::size_t kDetailBytesMax = 200;
+
 void compute_on_one_thread() {
     thread_local const bool once = [] {
         at::set_num_threads(1);
@@ -43,7 +45,6 @@ Error mismatch(std::string detail) {
 
 /// The first line of LibTorch's message; the rest is a backtrace.
 Error library_error(const char* what, std::string message) {
-    constexpr std::size_t kDetailBytesMax = 200;
     message.resize(std::min({message.find('\n'), message.size(), kDetailBytesMax}));
     return {
         ErrorCode::Unsupported,

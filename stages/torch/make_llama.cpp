@@ -19,6 +19,8 @@ using swarm::Reaction;
 
 namespace {
 
+constexpr std::string_view kCudaPrefix = "cuda:";
+
 /// The matrix library chooses its kernels by vendor as well as by instruction set.
 std::string cpu_class() {
     std::string level = at::get_cpu_capability();
@@ -36,11 +38,10 @@ std::string cpu_class() {
 
 /// N of "cuda:N".
 Result<int> cuda_index(std::string_view device) {
-    constexpr std::string_view kPrefix = "cuda:";
     int index = -1;
     const char* const end = device.data() + device.size();
-    if (device.substr(0, kPrefix.size()) == kPrefix) {
-        const auto parsed = std::from_chars(device.data() + kPrefix.size(), end, index);
+    if (device.substr(0, kCudaPrefix.size()) == kCudaPrefix) {
+        const auto parsed = std::from_chars(device.data() + kCudaPrefix.size(), end, index);
         if (parsed.ec == std::errc{} && parsed.ptr == end && index >= 0 && index < 64) {
             return index;
         }

@@ -12,6 +12,7 @@ using swarm::run::RunConfig;
 namespace {
 
 constexpr std::uint64_t kSeed = 5;
+constexpr double kStep = 1e-5;  // of the finite differences
 
 std::vector<double> in_double(const std::vector<float>& values) {
     return {values.begin(), values.end()};
@@ -36,7 +37,6 @@ TEST(LlamaReference, GradientIsTheSlopeOfTheLossOverTheMicrobatches) {
     const auto tokens = random_batch(config, kSeed);
     const auto gradient = Chain(config, weights).train(tokens).gradient;
     auto moved = in_double(weights);
-    constexpr double kStep = 1e-5;
     const auto loss_at = [&](std::size_t i, double value) {
         const double before = std::exchange(moved[i], value);
         const double loss = reference_loss(config, layout, moved, tokens);
