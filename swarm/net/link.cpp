@@ -74,6 +74,9 @@ Link::Link(tcp::socket socket, std::shared_ptr<const Terms> terms, Side side)
 
 asio::awaitable<Result<>> Link::connect(tcp::endpoint address) {
     constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
+    if (closed_) {  // the deadline has passed between two attempts
+        co_return Error{ErrorCode::Unreachable, Reaction::Retry, "cannot connect in time"};
+    }
     error_code ignored;
     stream_.socket().close(ignored);  // of the attempt before, if any
     const auto [error] = co_await stream_.socket().async_connect(address, kAsTuple);
@@ -344,9 +347,9 @@ asio::awaitable<Result<>> Link::flush_all() {
 }
 
 void Link::close_now() {
+    closed_ = true;
     stream_.close();
     timer_.cancel();
-    armed_for_ = kAtOnce;  // never armed again
 }
 
 void Link::set_deadline(Duration from_now) {
@@ -365,7 +368,7 @@ TimePoint Link::due() const {
 /// The timer may fire early, after a due time has moved; it then only looks again. So moving one
 /// with every piece of a tensor costs a look at the clock and no system call.
 void Link::watch() {
-    if (armed_for_ <= due()) {
+    if (closed_ || armed_for_ <= due()) {
         return;
     }
     armed_for_ = due();

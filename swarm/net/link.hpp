@@ -55,6 +55,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
     Link(tcp::socket socket, std::shared_ptr<const Terms> terms, Side side);
 
+    /// May be tried again with another address until close_now(), by the deadline too.
     asio::awaitable<Result<>> connect(tcp::endpoint address);
     /// TLS, then Hello: proves who we are and learns who they are. `lane` is what a client asks
     /// for; a server takes what it hears.
@@ -113,6 +114,7 @@ class Link : public std::enable_shared_from_this<Link> {
     std::uint64_t queued_bytes_ = 0;
     bool writing_ = false;
     bool closing_ = false;
+    bool closed_ = false;
 };
 
 }  // namespace swarm::net
