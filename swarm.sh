@@ -171,7 +171,8 @@ fetch_all() {
 build() {
     local preset=$1 options=()
     shift
-    [[ -z ${SWARM_TORCH_ROOT:-} ]] || options+=("-DSWARM_TORCH_ROOT=$SWARM_TORCH_ROOT")
+    [[ -z ${SWARM_TORCH_ROOT:-} || $preset =~ ^(core|asan|fuzz)$ ]] ||
+        options+=("-DSWARM_TORCH_ROOT=$SWARM_TORCH_ROOT")
     say "building $preset: ${*:-everything} (-j$jobs) in build/$preset"
     cmake --preset "$preset" --log-level=WARNING "${options[@]}" >/dev/null ||
         stop "cmake --preset $preset failed"

@@ -46,6 +46,17 @@ const std::map<std::string, Folders, std::less<>>& visible_to() {
         // The two hosts know roles as Role and nothing more, and not each other.
         {"sim", {"swarm/base", "swarm/protocol", "swarm/node"}},
         {"swarm/net", {"swarm/base", "swarm/protocol", "swarm/node"}},
+        // Worlds of whole runs, put together from the roles above.
+        {"sim/run",
+         {"swarm/base",
+          "swarm/protocol",
+          "swarm/node",
+          "compression",
+          "router",
+          "swarm/run",
+          "stages",
+          "stacking",
+          "sim"}},
     };
     return table;
 }
