@@ -24,6 +24,7 @@ class Sessions {
     /// True when the link belongs to another incarnation than before (or to a new peer).
     bool link_up(const node::LinkUp& up, node::Turn turn);
     void link_down(const node::LinkDown& down);
+
     void forget(PeerId peer) { sessions_.erase(peer); }
 
     /// In order, repeated until acknowledged. Nothing for a peer that never connected.

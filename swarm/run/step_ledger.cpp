@@ -138,10 +138,9 @@ std::vector<MicrobatchId> StepLedger::begin_recall(Epoch epoch) {
     return recalled_;
 }
 
-std::optional<SlotId> StepLedger::held(
-    SlotId slot, StageIndex stage, const std::vector<MicrobatchId>& ids
-) {
-    for (const MicrobatchId id : ids) {
+std::optional<SlotId> StepLedger::held(SlotId slot, StageIndex stage, const protocol::Held& held) {
+    for (std::size_t i = 0; i < held.ids.size(); ++i) {
+        const MicrobatchId id = held.ids[i];
         if (!std::binary_search(recalled_.begin(), recalled_.end(), id)) {
             continue;  // not asked for: says nothing
         }
@@ -150,6 +149,9 @@ std::optional<SlotId> StepLedger::held(
             return owner;
         }
         owner = slot;
+        if (stage.value + 1 == stages_ && i < held.losses.size()) {
+            rows_[id.value].loss = held.losses[i];
+        }
     }
     return std::nullopt;
 }
@@ -185,11 +187,16 @@ std::vector<MicrobatchId> StepLedger::ids_of(SlotId slot, StageIndex stage) cons
     return ids;
 }
 
+bool StepLedger::awaits_path(std::size_t index) const {
+    const Row& row = rows_[index];
+    return row.launched && !row.pathed && !need_.contains(id_at(index));
+}
+
 TimePoint StepLedger::oldest_launch() const {
     TimePoint oldest = kNever;
-    for (const Row& row : rows_) {
-        if (row.launched && !row.pathed) {
-            oldest = std::min(oldest, row.launched_at);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+        if (awaits_path(i)) {
+            oldest = std::min(oldest, rows_[i].launched_at);
         }
     }
     return oldest;
@@ -198,7 +205,7 @@ TimePoint StepLedger::oldest_launch() const {
 std::vector<MicrobatchId> StepLedger::launched_before(TimePoint limit) const {
     std::vector<MicrobatchId> ids;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-        if (rows_[i].launched && !rows_[i].pathed && rows_[i].launched_at <= limit) {
+        if (awaits_path(i) && rows_[i].launched_at <= limit) {
             ids.push_back(id_at(i));
         }
     }

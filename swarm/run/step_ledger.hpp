@@ -34,12 +34,11 @@ class StepLedger {
     void offered(MicrobatchId id, SlotId first_hop);
 
     [[nodiscard]] bool is_current(MicrobatchId id, Attempt attempt) const;
+
     [[nodiscard]] StageMask mask(MicrobatchId id) const { return rows_[id.value].mask; }
 
     /// PATH of the current attempt, all of whose masked slots are acceptable. Returns its wave time.
-    Duration pathed(
-        MicrobatchId id, const std::vector<SlotId>& path, double loss, TimePoint now
-    );
+    Duration pathed(MicrobatchId id, const std::vector<SlotId>& path, double loss, TimePoint now);
     /// PASSED of the last leg of the current attempt. False when it had left the flight before.
     bool left_flight(MicrobatchId id);
 
@@ -52,9 +51,7 @@ class StepLedger {
     /// RECALL(epoch) goes out: R = need; owners of R are forgotten until HELD names them.
     std::vector<MicrobatchId> begin_recall(Epoch epoch);
     /// Returns another slot of the stage that claims one of the same ids (only after a restart).
-    std::optional<SlotId> held(
-        SlotId slot, StageIndex stage, const std::vector<MicrobatchId>& ids
-    );
+    std::optional<SlotId> held(SlotId slot, StageIndex stage, const protocol::Held& held);
     /// All members answered: masks of R are what nobody holds.
     void end_recall();
 
@@ -62,14 +59,16 @@ class StepLedger {
 
     [[nodiscard]] bool all_pathed() const;
     [[nodiscard]] std::vector<MicrobatchId> ids_of(SlotId slot, StageIndex stage) const;
+
     [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
 
-    /// Launch time of the oldest attempt without PATH; kNever when none.
+    /// Launch time of the oldest attempt without PATH that is not in need; kNever when none.
     [[nodiscard]] TimePoint oldest_launch() const;
     /// Attempts without PATH launched at or before `limit`.
     [[nodiscard]] std::vector<MicrobatchId> launched_before(TimePoint limit) const;
 
     [[nodiscard]] double mean_loss() const;
+
     [[nodiscard]] std::uint32_t replayed() const { return replayed_; }
 
  private:
@@ -88,6 +87,7 @@ class StepLedger {
     };
 
     void leave_flight(Row& row);
+    [[nodiscard]] bool awaits_path(std::size_t index) const;
 
     std::uint32_t stages_;
     std::vector<Row> rows_;

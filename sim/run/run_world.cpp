@@ -1,0 +1,145 @@
+#include "sim/run/run_world.hpp"
+
+#include "stages/oracle_compute.hpp"
+#include "stages/single_run.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace sim {
+
+using swarm::run::RunConfig;
+
+RunConfig oracle_config(std::uint32_t stages, std::uint32_t microbatches, std::uint64_t steps) {
+    RunConfig config;
+    config.stages = stages;
+    config.microbatches = microbatches;
+    config.steps = steps;
+    config.batch = 1;
+    config.model = *swarm::run::named_model("oracle");
+    config.model.layers = stages;
+    config.model.context = 1;
+    return config;
+}
+
+Reference train_single(const RunConfig& config) {
+    stages::SingleRun run(config, &stages::make_oracle_compute, {});
+    Reference reference;
+    for (std::uint64_t step = 0; step < config.steps; ++step) {
+        reference.losses.push_back(run.step()->loss);
+    }
+    reference.weights_sha256 = run.weights_sha256();
+    return reference;
+}
+
+RunWorld::RunWorld(RunWorldOptions options)
+    : options_(std::move(options)),
+      world_([&] {
+          WorldOptions world = options_.world;
+          world.seed = options_.seed;
+          return world;
+      }()),
+      checker_(world_, coordinator()),
+      checkpoints_(std::make_shared<stages::SafetensorsCheckpoint>(options_.config)) {
+    world_.on_event([this](PeerId id, const node::Event& event) { checker_.on_event(id, event); });
+    world_.on_send([this](PeerId id, const node::Send& send) { checker_.on_send(id, send); });
+    world_.on_report([this](PeerId id, const node::Report& report) { hear(id, report); });
+    add_coordinator();
+    while (servers_ < options_.peers) {
+        add_server();
+    }
+}
+
+void RunWorld::add_coordinator() {
+    world_.add_peer(coordinator(), [this](swarm::Incarnation) {
+        swarm::run::Coordinator::Options options;
+        options.config = options_.config;
+        options.checkpoints = checkpoints_;
+        options.bugs = options_.bugs;
+        return std::make_unique<swarm::run::Coordinator>(std::move(options));
+    });
+}
+
+PeerId RunWorld::add_server() {
+    const PeerId id = peer(++servers_);
+    world_.add_peer(
+        id,
+        [this, id](swarm::Incarnation incarnation) {
+            stages::StageServer::Options options;
+            options.self = id;
+            options.incarnation = incarnation;
+            options.coordinator = coordinator();
+            options.own_address = "sim:" + std::to_string(id.words[0]);
+            options.bugs = options_.bugs;
+            options.make_compute = [](const RunConfig& config, const auto& layout) {
+                return swarm::Result<std::unique_ptr<stages::StageCompute>>(
+                    stages::make_oracle_compute(config, layout)
+                );
+            };
+            return std::make_unique<stages::StageServer>(std::move(options));
+        },
+        options_.peer
+    );
+    return id;
+}
+
+bool RunWorld::run(swarm::Duration limit) {
+    return world_.run_until([this] { return finished(); }, limit);
+}
+
+void RunWorld::hear(PeerId from, const node::Report& report) {
+    checker_.on_report(from, report);
+    if (const auto* step = std::get_if<node::StepCommitted>(&report)) {
+        steps_.push_back(*step);
+    } else if (const auto* finished = std::get_if<node::RunFinished>(&report)) {
+        weights_sha256_ = finished->weights_sha256;
+    } else if (const auto* failed = std::get_if<node::RunFailed>(&report)) {
+        failure_ = *failed;
+    } else if (const auto* change = std::get_if<node::PeerChanged>(&report)) {
+        fenced_ += change->change == node::PeerChange::Fenced ? 1 : 0;
+        log_.push_back(
+            "peer " + std::to_string(change->peer.words[0]) + " change " +
+            std::to_string(static_cast<int>(change->change)) + " " + change->reason
+        );
+    } else if (const auto* line = std::get_if<node::LogLine>(&report)) {
+        log_.push_back("peer " + std::to_string(from.words[0]) + ": " + line->text);
+    }
+}
+
+std::string RunWorld::verdict(const Reference& reference) const {
+    if (!violations().empty()) {
+        return violations().front();
+    }
+    if (failure_) {
+        return "the run failed: " + failure_->text;
+    }
+    if (!weights_sha256_) {
+        return "the run has not finished after step " + std::to_string(steps_.size());
+    }
+    for (const node::StepCommitted& step : steps_) {
+        const double expected = reference.losses.at(step.step);
+        if (std::memcmp(&expected, &step.loss, sizeof expected) != 0) {
+            return "the loss of step " + std::to_string(step.step) + " differs";
+        }
+    }
+    return *weights_sha256_ == reference.weights_sha256 ? "" : "the weights differ";
+}
+
+std::uint32_t RunWorld::replayed() const {
+    std::uint32_t sum = 0;
+    for (const node::StepCommitted& step : steps_) {
+        sum += step.replayed;
+    }
+    return sum;
+}
+
+const swarm::run::Coordinator* RunWorld::coordinator_role() const {
+    return dynamic_cast<const swarm::run::Coordinator*>(world_.role(coordinator()));
+}
+
+const stages::StageServer* RunWorld::server(PeerId id) const {
+    return dynamic_cast<const stages::StageServer*>(world_.role(id));
+}
+
+}  // namespace sim

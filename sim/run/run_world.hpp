@@ -1,0 +1,95 @@
+// A whole run on virtual time: the production coordinator and stage servers with the oracle model,
+// and the checker watching. Peers 1..n are servers, peer 1,000,000 is the coordinator.
+// Invariant: a function of (options, calls); what it commits is compared with train --single.
+#pragma once
+
+#include "sim/peer.hpp"
+#include "sim/run/checker.hpp"
+#include "sim/world.hpp"
+#include "stages/checkpoint.hpp"
+#include "stages/stage_server.hpp"
+#include "swarm/run/coordinator.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+struct RunWorldOptions {
+    swarm::run::RunConfig config;
+    std::uint32_t peers = 4;
+    std::uint64_t seed = 1;
+    WorldOptions world = {};
+    PeerOptions peer = {};
+    swarm::run::PlantedBugs bugs = {};
+};
+
+/// The oracle model with a tiny state: `stages` layers, ids as tokens.
+swarm::run::RunConfig oracle_config(
+    std::uint32_t stages, std::uint32_t microbatches, std::uint64_t steps
+);
+
+/// What one process makes of the same run.
+struct Reference {
+    std::vector<double> losses;
+    swarm::Digest weights_sha256;
+};
+
+Reference train_single(const swarm::run::RunConfig& config);
+
+class RunWorld {
+ public:
+    explicit RunWorld(RunWorldOptions options);
+
+    static PeerId coordinator() { return peer(1'000'000); }
+
+    [[nodiscard]] World& world() { return world_; }
+
+    /// Adds one more server that joins now. Returns its id.
+    PeerId add_server();
+
+    [[nodiscard]] bool finished() const { return weights_sha256_.has_value() || failure_; }
+
+    /// False when the run has not finished after `limit` of virtual time.
+    bool run(swarm::Duration limit);
+
+    [[nodiscard]] const std::vector<node::StepCommitted>& steps() const { return steps_; }
+
+    [[nodiscard]] const std::vector<std::string>& violations() const {
+        return checker_.violations();
+    }
+
+    /// Empty when the run equals the reference and nothing was violated; else what is wrong.
+    [[nodiscard]] std::string verdict(const Reference& reference) const;
+
+    [[nodiscard]] std::uint32_t replayed() const;
+
+    [[nodiscard]] std::uint32_t fenced() const { return fenced_; }
+
+    [[nodiscard]] const std::vector<std::string>& log() const { return log_; }
+
+    [[nodiscard]] const std::optional<node::RunFailed>& failure() const { return failure_; }
+
+    [[nodiscard]] const swarm::run::Coordinator* coordinator_role() const;
+    [[nodiscard]] const stages::StageServer* server(PeerId id) const;
+
+ private:
+    void add_coordinator();
+    void hear(PeerId from, const node::Report& report);
+
+    RunWorldOptions options_;
+    World world_;
+    Checker checker_;
+    std::shared_ptr<const stages::SafetensorsCheckpoint> checkpoints_;
+    std::uint32_t servers_ = 0;
+    std::vector<node::StepCommitted> steps_;
+    std::optional<swarm::Digest> weights_sha256_;
+    std::optional<node::RunFailed> failure_;
+    std::vector<std::string> log_;
+    std::uint32_t fenced_ = 0;
+};
+
+}  // namespace sim

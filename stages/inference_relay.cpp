@@ -1,0 +1,144 @@
+#include "stages/inference_relay.hpp"
+
+#include "swarm/protocol/limits.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace stages {
+namespace {
+
+/// The `count` likeliest tokens by log-softmax, ties in token order.
+std::vector<protocol::TokenScore> top_tokens(const node::Payload& logits, std::uint32_t count) {
+    std::vector<float> values(logits.bytes().size() / sizeof(float));
+    std::memcpy(values.data(), logits.bytes().data(), values.size() * sizeof(float));
+    std::vector<protocol::TokenScore> scores;
+    if (values.empty()) {
+        return scores;
+    }
+    const double highest = *std::max_element(values.begin(), values.end());
+    double sum = 0;
+    for (const float value : values) {
+        sum += std::exp(value - highest);
+    }
+    const double normaliser = highest + std::log(sum);
+    scores.reserve(values.size());
+    for (std::uint32_t token = 0; token < values.size(); ++token) {
+        scores.push_back({token, values[token] - normaliser});
+    }
+    const auto better = [](const protocol::TokenScore& a, const protocol::TokenScore& b) {
+        return a.log_probability != b.log_probability ? a.log_probability > b.log_probability
+                                                      : a.token < b.token;
+    };
+    const std::size_t kept = std::min<std::size_t>(std::max(count, 1U), scores.size());
+    const auto end = scores.begin() + static_cast<std::ptrdiff_t>(kept);
+    std::partial_sort(scores.begin(), end, scores.end(), better);
+    scores.resize(kept);
+    return scores;
+}
+
+}  // namespace
+
+void InferenceRelay::take(
+    PeerId from,
+    const protocol::Infer& infer,
+    node::Payload input,
+    std::optional<PeerId> next,
+    node::Turn turn
+) {
+    const bool can = context_.worker && context_.version && !infer.tokens.empty() &&
+                     infer.tokens.size() <= context_.config.model.context &&
+                     (context_.is_tail() || next) && open_.size() < protocol::kInferencesMax;
+    if (!can) {
+        ServerContext::send(from, protocol::Inferred{infer.request, true, {}}, {}, turn);
+        return;
+    }
+    const std::uint64_t own = next_request_++;
+    open_[own] = {from, infer.request, next, turn.now + kAnswerWithin};
+    using Outcome = std::optional<swarm::Result<node::Payload>>;
+    const double share = static_cast<double>(infer.tokens.size()) / context_.config.model.context;
+    context_.device.submit_for<Outcome>(
+        turn,
+        context_.forward_units() * share / context_.config.batch,
+        [worker = context_.worker, tokens = infer.tokens, input = std::move(input)](Outcome& outcome
+        ) { outcome.emplace(worker->infer(input, tokens)); },
+        [this, own, infer](Outcome& outcome, node::Turn later) {
+            if (!*outcome) {
+                refuse(own, later);
+            } else if (context_.is_tail()) {
+                answer(own, {0, false, top_tokens(**outcome, infer.top)}, later);
+            } else {
+                pass_up(own, infer, std::move(**outcome), later);
+            }
+        }
+    );
+}
+
+void InferenceRelay::pass_up(
+    std::uint64_t own, const protocol::Infer& infer, node::Payload output, node::Turn turn
+) {
+    const auto found = open_.find(own);
+    if (found != open_.end()) {
+        const protocol::Infer onward{own, infer.tokens, infer.top};
+        ServerContext::send(*found->second.next, onward, std::move(output), turn);
+    }
+}
+
+void InferenceRelay::on(PeerId from, const protocol::Inferred& inferred, node::Turn turn) {
+    const auto found = open_.find(inferred.request);
+    if (found != open_.end() && found->second.next == from) {
+        answer(inferred.request, inferred, turn);
+    }
+}
+
+void InferenceRelay::answer(std::uint64_t own, protocol::Inferred inferred, node::Turn turn) {
+    const auto found = open_.find(own);
+    if (found != open_.end()) {
+        inferred.request = found->second.request;
+        const PeerId to = found->second.from;
+        open_.erase(found);
+        ServerContext::send(to, std::move(inferred), {}, turn);
+    }
+}
+
+void InferenceRelay::refuse(std::uint64_t own, node::Turn turn) {
+    answer(own, {0, true, {}}, turn);
+}
+
+void InferenceRelay::peer_lost(PeerId peer, node::Turn turn) {
+    std::vector<std::uint64_t> lost;
+    for (const auto& [own, open] : open_) {
+        if (open.next == peer) {
+            lost.push_back(own);
+        }
+    }
+    for (const std::uint64_t own : lost) {
+        refuse(own, turn);
+    }
+}
+
+void InferenceRelay::wake(node::Turn turn) {
+    std::vector<std::uint64_t> late;
+    for (const auto& [own, open] : open_) {
+        if (open.due <= turn.now) {
+            late.push_back(own);
+        }
+    }
+    for (const std::uint64_t own : late) {
+        refuse(own, turn);
+    }
+}
+
+TimePoint InferenceRelay::next_deadline() const {
+    TimePoint due = swarm::kNever;
+    for (const auto& [own, open] : open_) {
+        due = std::min(due, open.due);
+    }
+    return due;
+}
+
+}  // namespace stages

@@ -1,0 +1,315 @@
+#include "stages/joining.hpp"
+
+#include "swarm/protocol/limits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace stages {
+
+using Level = node::LogLine::Level;
+
+void Joining::greet(node::Turn turn) {
+    ask_at_ = turn.now + kAskAgainAfter;
+    awaits_snapshot_ = false;
+    if (context_.slot || busy_ || fetcher_) {
+        return;
+    }
+    protocol::Join join;
+    join.address = address_;
+    if (context_.version) {
+        join.stage = context_.stage();
+        join.version = *context_.version;
+        join.state_hash = context_.state_hash;
+        join.compute_class = context_.worker->compute_class();
+    }
+    context_.tell_coordinator(std::move(join), turn);
+}
+
+void Joining::on(const protocol::Assign& assign, node::Turn turn) {
+    swarm::Result<swarm::run::RunConfig> config =
+        swarm::run::parse_run(assign.run_file, "run file of the coordinator");
+    if (!config) {
+        fatal_ = config.error().detail;
+        return;
+    }
+    if (assign.stage.value >= config->stages) {
+        fatal_ = "the coordinator assigned a stage that its run does not have";
+        return;
+    }
+    fetcher_.reset();
+    followed_.clear();
+    if (!context_.worker || context_.stage() != assign.stage || run_file_ != assign.run_file) {
+        build(assign, std::move(*config), turn);
+        if (fatal_) {
+            return;
+        }
+    }
+    context_.version.reset();
+    changed_ = true;
+    if (assign.from_seed) {
+        start_from_seed(turn);
+    } else if (assign.from_coordinator) {
+        start_download(assign.version, {context_.coordinator}, turn);
+    } else {
+        awaits_snapshot_ = true;
+        ask_at_ = turn.now + kSnapshotWithin;
+    }
+}
+
+void Joining::build(const protocol::Assign& assign, swarm::run::RunConfig config, node::Turn turn) {
+    run_file_ = assign.run_file;
+    context_.layout = swarm::run::partition(config)[assign.stage.value];
+    context_.config = std::move(config);
+    swarm::Result<std::unique_ptr<StageCompute>> compute =
+        make_compute_(context_.config, context_.layout);
+    if (!compute) {
+        fatal_ = compute.error().detail;
+        return;
+    }
+    context_.worker =
+        std::make_shared<StageWorker>(context_.config, context_.layout, std::move(*compute));
+    turn.out.log(
+        Level::Info,
+        "serving stage " + std::to_string(assign.stage.value) + ": layers " +
+            std::to_string(context_.layout.first_layer) + " to " +
+            std::to_string(context_.layout.first_layer + context_.layout.layers - 1)
+    );
+}
+
+void Joining::start_from_seed(node::Turn turn) {
+    busy_ = true;
+    context_.device.submit_for<swarm::Digest>(
+        turn,
+        0,
+        [worker = context_.worker](swarm::Digest& hash) { hash = worker->start_from_seed(); },
+        [this](swarm::Digest& hash, node::Turn later) {
+            have_state({0, 0}, hash, later);
+        }
+    );
+}
+
+void Joining::start_download(
+    ParameterVersion version, std::vector<PeerId> donors, node::Turn turn
+) {
+    const std::uint64_t bytes = 12 * context_.layout.elements();
+    const auto chunks =
+        static_cast<std::uint32_t>((bytes + protocol::kChunkBytes - 1) / protocol::kChunkBytes);
+    fetcher_.emplace(
+        swarm::run::StateFetcher::Plan{version, context_.stage(), chunks, std::nullopt},
+        std::move(donors)
+    );
+    fetcher_->advance(turn);
+}
+
+void Joining::on(
+    PeerId from, const protocol::Chunk& chunk, node::Payload payload, node::Turn turn
+) {
+    if (fetcher_) {
+        fetcher_->on(from, chunk, std::move(payload), turn);
+        finish_download(turn);
+    }
+}
+
+void Joining::on(PeerId from, const protocol::ChunkRefused& refused, node::Turn turn) {
+    if (fetcher_) {
+        fetcher_->on(from, refused, turn);
+        finish_download(turn);
+    }
+}
+
+void Joining::peer_lost(PeerId peer, node::Turn turn) {
+    if (fetcher_) {
+        fetcher_->donor_lost(peer);
+        finish_download(turn);
+    }
+}
+
+void Joining::finish_download(node::Turn turn) {
+    using Outcome = swarm::run::StateFetcher::Outcome;
+    if (fetcher_->outcome() == Outcome::Failed) {
+        turn.out.log(Level::Warning, "the download of the state failed: asking for another donor");
+        fetcher_.reset();
+        followed_.clear();
+        greet(turn);
+        return;
+    }
+    if (fetcher_->outcome() == Outcome::Open) {
+        return;
+    }
+    busy_ = true;
+    const ParameterVersion version = fetcher_->plan().version;
+    auto chunks = std::make_shared<std::vector<node::Payload>>(fetcher_->take_chunks());
+    fetcher_.reset();
+    using Started = std::optional<swarm::Digest>;
+    context_.device.submit_for<Started>(
+        turn,
+        0,
+        [worker = context_.worker, chunks, version](Started& hash) {
+            auto state = StageState::from_chunks(worker->layout(), version, *chunks);
+            if (state) {
+                hash = worker->start_from(std::move(*state));
+            }
+        },
+        [this, version](Started& hash, node::Turn later) {
+            busy_ = false;
+            if (hash) {
+                have_state(version, *hash, later);
+            } else {
+                greet(later);
+            }
+        }
+    );
+}
+
+void Joining::have_state(ParameterVersion version, swarm::Digest hash, node::Turn turn) {
+    busy_ = false;
+    changed_ = true;
+    context_.version = version;
+    context_.state_hash = hash;
+    std::erase_if(followed_, [&](const Followed& step) { return step.version < version; });
+    replay_followed(turn);
+    if (!busy_) {
+        greet(turn);
+    }
+}
+
+Joining::Followed& Joining::followed(ParameterVersion version, swarm::Epoch epoch) {
+    for (Followed& step : followed_) {
+        if (step.version == version) {
+            if (step.epoch < epoch) {  // the older epoch is dead
+                step = Followed{version, epoch, 0, {}, std::nullopt};
+            }
+            return step;
+        }
+    }
+    followed_.push_back({version, epoch, 0, {}, std::nullopt});
+    return followed_.back();
+}
+
+void Joining::follow(const protocol::Reduce& reduce) {
+    Followed& step = followed(reduce.version, reduce.epoch);
+    if (step.epoch == reduce.epoch) {
+        step.members = static_cast<std::uint32_t>(reduce.group.size());
+    }
+}
+
+void Joining::follow(
+    PeerId from, const protocol::Part& part, node::Payload values, node::Turn turn
+) {
+    const auto* const sender = context_.roster.find_peer(from);
+    if (!part.gathered || !sender || sender->stage != context_.stage()) {
+        return;
+    }
+    Followed& step = followed(part.version, part.epoch);
+    if (step.epoch == part.epoch && part.slice < protocol::kRosterMax) {
+        step.slices.try_emplace(part.slice, std::move(values));
+    }
+    replay_followed(turn);
+}
+
+void Joining::follow(const protocol::Commit& commit, node::Turn turn) {
+    for (const protocol::SnapshotOrder& order : commit.snapshots) {
+        const auto* const donor = context_.roster.find(order.donor);
+        if (order.receiver == context_.self && donor && context_.worker) {
+            followed_.clear();
+            awaits_snapshot_ = false;
+            ask_at_ = turn.now + kAskAgainAfter;
+            const ParameterVersion made{commit.version.gen, commit.version.step + 1};
+            start_download(made, {donor->peer}, turn);
+            return;
+        }
+    }
+    if (!fetcher_ && !busy_ && !context_.version) {
+        return;  // it waits for a snapshot that starts later than this
+    }
+    Followed& step = followed(commit.version, commit.epoch);
+    step.commit = commit;
+    replay_followed(turn);
+    if (followed_.size() > kFollowedMax) {
+        turn.out.log(Level::Warning, "too far behind the run: asking for a newer snapshot");
+        fetcher_.reset();
+        followed_.clear();
+        context_.version.reset();
+        changed_ = true;
+        greet(turn);
+    }
+}
+
+void Joining::replay_followed(node::Turn turn) {
+    if (busy_ || fetcher_ || !context_.version || context_.slot) {
+        return;
+    }
+    for (auto step = followed_.begin(); step != followed_.end(); ++step) {
+        const bool next = step->version == *context_.version && step->commit &&
+                          step->commit->epoch == step->epoch && step->complete();
+        if (next) {
+            std::iter_swap(followed_.begin(), step);
+            replay_front(turn);
+            return;
+        }
+    }
+}
+
+void Joining::replay_front(node::Turn turn) {
+    busy_ = true;
+    auto step = std::make_shared<Followed>(std::move(followed_.front()));
+    followed_.pop_front();
+    const ParameterVersion made{step->version.gen, step->version.step + 1};
+    using Replayed = std::optional<swarm::Digest>;
+    context_.device.submit_for<Replayed>(
+        turn,
+        0,
+        [worker = context_.worker, step, stage = context_.stage()](Replayed& hash) {
+            worker->begin_observed_result(step->members);
+            for (const auto& [slice, values] : step->slices) {
+                if (slice >= step->members || !worker->store_gathered(slice, values)) {
+                    return;
+                }
+            }
+            const auto& hashes = step->commit->result_hashes;
+            if (stage.value < hashes.size() &&
+                worker->summarise_result().hash == hashes[stage.value]) {
+                hash = worker->apply(step->commit->scalars, step->version.step);
+            }
+        },
+        [this, made](Replayed& hash, node::Turn later) {
+            busy_ = false;
+            if (hash) {
+                have_state(made, *hash, later);
+            } else {
+                context_.version.reset();
+                changed_ = true;
+                greet(later);
+            }
+        }
+    );
+}
+
+void Joining::wake(node::Turn turn) {
+    if (fetcher_ && fetcher_->next_deadline() <= turn.now) {
+        fetcher_->advance(turn);
+        finish_download(turn);
+    }
+    if (ask_at_ <= turn.now) {
+        greet(turn);  // also when the snapshot never came
+    }
+}
+
+TimePoint Joining::next_deadline() const {
+    const TimePoint ask = context_.slot ? swarm::kNever : ask_at_;
+    return fetcher_ ? std::min(ask, fetcher_->next_deadline()) : ask;
+}
+
+std::string Joining::status() const {
+    if (fetcher_) {
+        return "downloading the state: " + std::to_string(fetcher_->received()) + " of " +
+               std::to_string(fetcher_->plan().chunks) + " MiB";
+    }
+    if (!context_.worker) {
+        return "waiting for a stage";
+    }
+    return context_.version ? "following the run" : "waiting for a snapshot";
+}
+
+}  // namespace stages

@@ -1,0 +1,95 @@
+// How a peer comes to hold the state of its stage: assigned a stage, it builds version 0 from the
+// seed, or downloads a snapshot that a donor froze at a commit, follows every commit since as an
+// observer, and asks for a slot as soon as its version is the current one. The same path serves a
+// peer that was fenced and came back too late.
+// Invariants: a state is used only when its hash is the one its manifest says; commits are replayed
+// in order, each with the values of exactly its epoch.
+// Threading: single strand. Bounds: kFollowedMax commits kept while the download runs; beyond that
+// a newer snapshot is asked for. Memory: 4 bytes per parameter and commit kept.
+// Source: step protocol, section 7.
+#pragma once
+
+#include "stages/server_context.hpp"
+#include "swarm/run/state_fetcher.hpp"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stages {
+
+/// Builds the model side of a stage; an Error when this machine cannot.
+using ComputeFactory = std::function<swarm::Result<
+    std::unique_ptr<StageCompute>>(const swarm::run::RunConfig&, const swarm::run::StageLayout&)>;
+
+class Joining {
+ public:
+    Joining(ServerContext& context, ComputeFactory make_compute, std::string address)
+        : context_(context), make_compute_(std::move(make_compute)), address_(std::move(address)) {}
+
+    /// The coordinator hears us (again): says what we have.
+    void greet(node::Turn turn);
+    /// Returns false when the run cannot be served here; fatal() says why.
+    void on(const protocol::Assign& assign, node::Turn turn);
+    void on(PeerId from, const protocol::Chunk& chunk, node::Payload payload, node::Turn turn);
+    void on(PeerId from, const protocol::ChunkRefused& refused, node::Turn turn);
+    void peer_lost(PeerId peer, node::Turn turn);
+
+    // As an observer.
+    void follow(const protocol::Reduce& reduce);
+    void follow(PeerId from, const protocol::Part& part, node::Payload values, node::Turn turn);
+    /// A commit that this peer cannot apply from a result of its own.
+    void follow(const protocol::Commit& commit, node::Turn turn);
+
+    void wake(node::Turn turn);
+    [[nodiscard]] TimePoint next_deadline() const;
+
+    /// The state changed: a new stage, a download, a replayed commit.
+    bool take_changed() { return std::exchange(changed_, false); }
+
+    [[nodiscard]] const std::optional<std::string>& fatal() const { return fatal_; }
+
+    [[nodiscard]] std::string status() const;
+
+ private:
+    static constexpr std::size_t kFollowedMax = 16;
+    static constexpr swarm::Duration kAskAgainAfter = std::chrono::seconds(2);
+    static constexpr swarm::Duration kSnapshotWithin = std::chrono::seconds(60);
+
+    /// One commit as an observer sees it.
+    struct Followed {
+        ParameterVersion version;
+        swarm::Epoch epoch;
+        std::uint32_t members = 0;
+        std::map<std::uint32_t, node::Payload> slices;
+        std::optional<protocol::Commit> commit;
+
+        [[nodiscard]] bool complete() const { return members > 0 && slices.size() == members; }
+    };
+
+    void build(const protocol::Assign& assign, swarm::run::RunConfig config, node::Turn turn);
+    void start_from_seed(node::Turn turn);
+    void start_download(ParameterVersion version, std::vector<PeerId> donors, node::Turn turn);
+    void finish_download(node::Turn turn);
+    void replay_followed(node::Turn turn);
+    void replay_front(node::Turn turn);
+    void have_state(ParameterVersion version, swarm::Digest hash, node::Turn turn);
+    Followed& followed(ParameterVersion version, swarm::Epoch epoch);
+
+    ServerContext& context_;
+    ComputeFactory make_compute_;
+    std::string address_;
+    std::string run_file_;
+    std::optional<swarm::run::StateFetcher> fetcher_;
+    std::deque<Followed> followed_;
+    bool busy_ = false;             // the device builds or replays a state
+    bool awaits_snapshot_ = false;  // the next commit names a donor
+    bool changed_ = false;
+    TimePoint ask_at_ = swarm::kNever;
+    std::optional<std::string> fatal_;
+};
+
+}  // namespace stages

@@ -1,0 +1,172 @@
+#include "stages/peer_links.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace stages {
+namespace {
+
+constexpr swarm::Duration kPauseFirst = std::chrono::milliseconds(50);
+constexpr swarm::Duration kPauseMax = std::chrono::seconds(2);
+
+}  // namespace
+
+std::vector<SlotId> PeerLinks::follow_roster(node::Turn turn) {
+    std::map<PeerId, Neighbour> wanted;
+    const std::uint32_t stage = context_.stage().value;
+    for (const auto& [slot, info] : context_.roster.slots()) {
+        const bool near = info.stage.value + 1 >= stage && info.stage.value <= stage + 1;
+        if (near && info.peer != context_.self) {
+            Neighbour& neighbour = wanted[info.peer];
+            neighbour.slot = slot;
+            neighbour.incarnation = info.incarnation;
+            neighbour.address = info.address;
+        }
+    }
+    std::vector<SlotId> gone;
+    for (auto& [peer, old] : neighbours_) {
+        const auto kept = wanted.find(peer);
+        if (kept == wanted.end() || kept->second.slot != old.slot) {
+            gone.push_back(old.slot);
+        }
+        if (kept != wanted.end() && kept->second.incarnation == old.incarnation) {
+            kept->second.lanes = old.lanes;
+            kept->second.lost_at = old.lost_at;
+            kept->second.was_linked = old.was_linked;
+        } else if (kept == wanted.end()) {
+            for (const auto lane : {node::Lane::Control, node::Lane::Bulk}) {
+                if (wire(old, lane).up) {
+                    early_[{peer, lane}] = old.incarnation;
+                }
+            }
+        }
+    }
+    neighbours_ = std::move(wanted);
+    for (auto& [peer, neighbour] : neighbours_) {
+        for (const auto lane : {node::Lane::Control, node::Lane::Bulk}) {
+            const auto early = early_.find({peer, lane});
+            if (early != early_.end() && early->second == neighbour.incarnation) {
+                wire(neighbour, lane).up = true;
+                early_.erase(early);
+            }
+            Wire& line = wire(neighbour, lane);
+            if (!line.up && line.dial_at == swarm::kNever) {
+                line.dial_at = turn.now;
+            }
+        }
+        neighbour.was_linked = is_linked(peer);
+        dial_due(peer, neighbour, turn);
+    }
+    return gone;
+}
+
+void PeerLinks::dial_due(PeerId peer, Neighbour& neighbour, node::Turn turn) {
+    if (context_.self > peer) {
+        for (Wire& line : neighbour.lanes) {
+            line.dial_at = swarm::kNever;  // the other side dials
+        }
+        return;
+    }
+    for (const auto lane : {node::Lane::Control, node::Lane::Bulk}) {
+        Wire& line = wire(neighbour, lane);
+        if (line.up || line.dial_at > turn.now) {
+            continue;
+        }
+        line.dial_at = swarm::kNever;
+        if (dialing_.insert({peer, lane}).second) {
+            turn.out.add(node::Dial{peer, lane, neighbour.address});
+        }
+    }
+}
+
+bool PeerLinks::on(const node::LinkUp& up, node::Turn turn) {
+    dialing_.erase({up.peer, up.lane});
+    const auto found = neighbours_.find(up.peer);
+    if (found == neighbours_.end()) {
+        early_[{up.peer, up.lane}] = up.incarnation;
+        return false;
+    }
+    Neighbour& neighbour = found->second;
+    Wire& line = wire(neighbour, up.lane);
+    line.pause = kPauseFirst;
+    if (up.incarnation != neighbour.incarnation) {
+        early_[{up.peer, up.lane}] = up.incarnation;  // its new slot is not known yet
+        line.up = false;
+        if (neighbour.lost_at != swarm::kNever || neighbour.was_linked) {
+            neighbour.lost_at = swarm::kNever;
+            neighbour.was_linked = false;
+            lost_.push_back(up.peer);
+        }
+        return false;
+    }
+    line.up = true;
+    static_cast<void>(turn);
+    const bool both = is_linked(up.peer);
+    if (both) {
+        neighbour.lost_at = swarm::kNever;
+    }
+    return both && !std::exchange(neighbour.was_linked, both);
+}
+
+void PeerLinks::on(const node::LinkDown& down, node::Turn turn) {
+    early_.erase({down.peer, down.lane});
+    const auto found = neighbours_.find(down.peer);
+    if (found == neighbours_.end()) {
+        return;
+    }
+    Neighbour& neighbour = found->second;
+    Wire& line = wire(neighbour, down.lane);
+    if (!line.up) {
+        return;
+    }
+    line.up = false;
+    line.dial_at = turn.now + line.pause;
+    if (neighbour.was_linked) {
+        neighbour.was_linked = false;
+        neighbour.lost_at = turn.now;
+    }
+    dial_due(down.peer, neighbour, turn);
+}
+
+void PeerLinks::on(const node::DialFailed& failed, node::Turn turn) {
+    dialing_.erase({failed.peer, failed.lane});
+    const auto found = neighbours_.find(failed.peer);
+    if (found != neighbours_.end()) {
+        Wire& line = wire(found->second, failed.lane);
+        line.pause = std::min(2 * line.pause, kPauseMax);
+        line.dial_at = turn.now + line.pause;
+    }
+}
+
+void PeerLinks::wake(node::Turn turn) {
+    for (auto& [peer, neighbour] : neighbours_) {
+        if (neighbour.lost_at != swarm::kNever && neighbour.lost_at + kRestoreWithin <= turn.now) {
+            neighbour.lost_at = swarm::kNever;
+            lost_.push_back(peer);
+        }
+        dial_due(peer, neighbour, turn);
+    }
+}
+
+TimePoint PeerLinks::next_deadline() const {
+    TimePoint due = swarm::kNever;
+    for (const auto& [peer, neighbour] : neighbours_) {
+        if (neighbour.lost_at != swarm::kNever) {
+            due = std::min(due, neighbour.lost_at + kRestoreWithin);
+        }
+        for (const Wire& line : neighbour.lanes) {
+            if (!line.up) {
+                due = std::min(due, line.dial_at);
+            }
+        }
+    }
+    return due;
+}
+
+bool PeerLinks::is_linked(PeerId peer) const {
+    const auto found = neighbours_.find(peer);
+    return found != neighbours_.end() && found->second.lanes[0].up && found->second.lanes[1].up;
+}
+
+}  // namespace stages

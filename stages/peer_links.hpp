@@ -1,0 +1,71 @@
+// The links of a stage server to its neighbours: the members and observers of its own stage, of the
+// one below and of the one above. Dials what should be there, notices what is lost for good.
+// Rule: of two peers the one with the smaller id dials, so two never dial each other at once.
+// Invariant: at most one Dial per (peer, lane) under way; redial pauses double up to 2 s.
+// Threading: single strand.
+#pragma once
+
+#include "stages/server_context.hpp"
+
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stages {
+
+class PeerLinks {
+ public:
+    explicit PeerLinks(ServerContext& context) : context_(context) {}
+
+    /// The roster changed. Returns the slots that are gone from it.
+    std::vector<SlotId> follow_roster(node::Turn turn);
+
+    /// True when both lanes of a neighbour are up now, and were not before this event.
+    bool on(const node::LinkUp& up, node::Turn turn);
+    void on(const node::LinkDown& down, node::Turn turn);
+    void on(const node::DialFailed& failed, node::Turn turn);
+    void wake(node::Turn turn);
+    [[nodiscard]] TimePoint next_deadline() const;
+
+    [[nodiscard]] bool is_linked(PeerId peer) const;
+
+    /// Peers whose link was lost and did not come back with the same incarnation within 2 s, or
+    /// that came back as another one. Each is named once.
+    std::vector<PeerId> take_lost() { return std::exchange(lost_, {}); }
+
+ private:
+    static constexpr swarm::Duration kRestoreWithin = std::chrono::seconds(2);
+
+    struct Wire {
+        bool up = false;
+        TimePoint dial_at = swarm::kNever;
+        swarm::Duration pause = std::chrono::milliseconds(50);
+    };
+
+    struct Neighbour {
+        SlotId slot;
+        swarm::Incarnation incarnation;
+        std::string address;
+        std::array<Wire, 2> lanes;          // by node::Lane
+        TimePoint lost_at = swarm::kNever;  // when the first lane went down; kNever: all is well
+        bool was_linked = false;
+    };
+
+    void dial_due(PeerId peer, Neighbour& neighbour, node::Turn turn);
+
+    static Wire& wire(Neighbour& neighbour, node::Lane lane) {
+        return neighbour.lanes[static_cast<std::size_t>(lane)];
+    }
+
+    ServerContext& context_;
+    std::map<PeerId, Neighbour> neighbours_;
+    std::map<std::pair<PeerId, node::Lane>, swarm::Incarnation>
+        early_;  // links of peers not listed yet
+    std::set<std::pair<PeerId, node::Lane>> dialing_;  // also of peers that left the roster since
+    std::vector<PeerId> lost_;
+};
+
+}  // namespace stages

@@ -1,0 +1,94 @@
+// One epoch's butterfly over the replicas of a stage: slice i of the sums goes to member i, who adds
+// them up and sends the values to all. Starts only when the ids held are exactly those of the
+// REDUCE list (R1); a part counts only for the epoch it names, the result sits in a buffer of its
+// own (R2). Observers get the values and contribute nothing.
+// Invariant: what complete() names holds every microbatch's gradient exactly once.
+// Threading: single strand; sums are made on the device. Bounds: kEarlyPartsMax parts kept that
+// came before the list was complete. Errors: a part of the wrong size is dropped.
+// Source: step protocol, sections 2 and 5. Cost: 8 bytes per element up, 4 down, per member.
+#pragma once
+
+#include "stages/peer_links.hpp"
+#include "stages/server_context.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace stages {
+
+class Reduction {
+ public:
+    Reduction(ServerContext& context, PeerLinks& links) : context_(context), links_(links) {}
+
+    /// A new epoch's list. `held`: the ids in the accumulator now. Returns true when the own sums
+    /// are sealed by this call.
+    bool start(const protocol::Reduce& reduce, const std::set<MicrobatchId>& held, node::Turn turn);
+    /// An id was added. Returns true when the own sums are sealed by this call.
+    bool ids_changed(const std::set<MicrobatchId>& held, node::Turn turn);
+    /// A recall: whatever is under way is dropped.
+    void abort();
+    /// The step is over.
+    void new_step();
+
+    void on(PeerId from, const protocol::Part& part, node::Payload values, node::Turn turn);
+    /// The peer's links are back: repeats our parts, which may have been lost.
+    void resend(PeerId peer, node::Turn turn);
+
+    void wake(node::Turn turn);
+
+    [[nodiscard]] TimePoint next_deadline() const { return stuck_at_; }
+
+    /// True when this peer holds the complete result of that epoch.
+    [[nodiscard]] bool has_result(swarm::Epoch epoch) const { return complete_ && epoch_ == epoch; }
+
+    /// True while a list is under way (its parts are wanted).
+    [[nodiscard]] bool is_active() const { return active_; }
+
+ private:
+    static constexpr swarm::Duration kStuckAfter = std::chrono::seconds(3);
+
+    struct EarlyPart {
+        PeerId from;
+        protocol::Part part;
+        node::Payload values;
+    };
+
+    [[nodiscard]] bool matches(const std::set<MicrobatchId>& held) const;
+    void seal(node::Turn turn);
+    void send_scatter(std::uint32_t slice, node::Turn turn);
+    void take_scatter(PeerId from, node::Payload values, node::Turn turn);
+    void take_gathered(PeerId from, std::uint32_t slice, node::Payload values, node::Turn turn);
+    void finish_own_slice(node::Turn turn);
+    void send_gathered(PeerId to, node::Turn turn);
+    void slice_arrived(std::uint32_t slice, node::Turn turn);
+    void summarise(node::Turn turn);
+    [[nodiscard]] std::optional<std::uint32_t> member_index(PeerId peer) const;
+    [[nodiscard]] bool has_size(
+        const node::Payload& values, std::uint32_t slice, protocol::Dtype dtype
+    ) const;
+
+    /// False in a continuation of an epoch that was aborted or replaced meanwhile.
+    [[nodiscard]] bool is_current(std::uint64_t turn_of) const { return generation_ == turn_of; }
+
+    ServerContext& context_;
+    PeerLinks& links_;
+    std::uint64_t generation_ = 0;  // of start() and abort(), for continuations
+    bool active_ = false;
+    bool sealed_ = false;
+    bool complete_ = false;
+    swarm::Epoch epoch_;
+    std::set<MicrobatchId> ids_;
+    std::vector<SlotId> group_;
+    std::vector<SlotId> observers_;
+    std::vector<PeerId> peers_;  // of group_, in order
+    std::uint32_t own_ = 0;
+    std::set<PeerId> added_;           // whose part of the own slice is in
+    std::set<std::uint32_t> arrived_;  // slices whose values are in the result
+    std::optional<node::Payload> own_values_;
+    std::vector<EarlyPart> early_;
+    TimePoint stuck_at_ = swarm::kNever;
+};
+
+}  // namespace stages

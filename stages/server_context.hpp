@@ -1,0 +1,76 @@
+// What the sub-machines of a stage server share: who it is, what it hosts, whom it knows.
+// Owned by the stage server role; single strand. `worker` is touched by device work only.
+#pragma once
+
+#include "stages/device_queue.hpp"
+#include "stages/stage_worker.hpp"
+#include "swarm/run/control_stream.hpp"
+#include "swarm/run/planted_bugs.hpp"
+#include "swarm/run/roster.hpp"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace stages {
+
+using swarm::MicrobatchId;
+using swarm::ParameterVersion;
+using swarm::PeerId;
+using swarm::SlotId;
+using swarm::StageIndex;
+using swarm::TimePoint;
+namespace protocol = swarm::protocol;
+
+struct ServerContext {
+    PeerId self;
+    PeerId coordinator;
+    swarm::Incarnation incarnation;
+    swarm::run::PlantedBugs bugs;
+
+    swarm::run::RunConfig config;             // of the run, once assigned
+    swarm::run::StageLayout layout;           // of the stage, once assigned
+    std::shared_ptr<StageWorker> worker;      // null until assigned
+    std::optional<ParameterVersion> version;  // of the worker's state, once it has one
+    swarm::Digest state_hash;
+
+    swarm::run::Roster roster{1};
+    std::optional<SlotId> slot;  // of this incarnation as a member
+    swarm::run::ControlStream control;
+    bool control_up = false;
+    DeviceQueue device;
+
+    [[nodiscard]] StageIndex stage() const { return layout.stage; }
+
+    [[nodiscard]] bool is_tail() const { return layout.has_head; }
+
+    /// Tokens x layers of one forward leg here.
+    [[nodiscard]] double forward_units() const {
+        const double tokens = static_cast<double>(config.batch) * config.model.context;
+        return tokens * layout.layers;
+    }
+
+    /// In order, repeated after a reconnect until acknowledged.
+    void tell_coordinator(protocol::Body body, node::Turn turn) {
+        protocol::Message message = control.number(std::move(body));
+        if (control_up) {
+            turn.out.add(node::Send{coordinator, std::move(message)});
+        }
+    }
+
+    /// Once, if there is a link.
+    static void send(PeerId peer, protocol::Body body, node::Payload payload, node::Turn turn) {
+        turn.out.add(node::Send{peer, {0, 0, std::move(body)}, std::move(payload)});
+    }
+
+    /// An answer to whoever sent the leg.
+    void answer(PeerId peer, protocol::Body body, node::Turn turn) {
+        if (peer == coordinator) {
+            tell_coordinator(std::move(body), turn);
+        } else {
+            send(peer, std::move(body), {}, turn);
+        }
+    }
+};
+
+}  // namespace stages

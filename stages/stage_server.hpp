@@ -1,0 +1,121 @@
+// The role behind `swarm serve`: hosts one stage of a run, from the first contact with the
+// coordinator to the last goodbye. It routes each event to the sub-machine that owns it; what they
+// share is in server_context.
+//   wave: training legs · reduction: one epoch's butterfly · joining: how a state is come by
+//   snapshots: donor · inference_relay · peer_links
+// Invariants: frames of another version are held (newer, at most 2 s) or refused, never computed;
+// only COMMIT and RECALL of the current step free sums; a lost coordinator changes nothing: the
+// server computes, keeps its sums and reconnects for ever.
+// Threading: a role, single strand; device work by Compute. Source: step protocol, section 5.
+#pragma once
+
+#include "stages/inference_relay.hpp"
+#include "stages/joining.hpp"
+#include "stages/peer_links.hpp"
+#include "stages/reduction.hpp"
+#include "stages/server_context.hpp"
+#include "stages/snapshots.hpp"
+#include "stages/wave.hpp"
+
+#include <deque>
+#include <optional>
+#include <string>
+
+namespace stages {
+
+class StageServer final : public node::Role {
+ public:
+    struct Options {
+        PeerId self;
+        swarm::Incarnation incarnation;
+        PeerId coordinator{};             // all zero: whoever answers at the address
+        std::string coordinator_address;  // host:port
+        std::string own_address;          // where other peers dial this one
+        ComputeFactory make_compute;
+        /// How long the coordinator may be out of reach before the first contact; 0: for ever.
+        swarm::Duration first_contact_within{};
+        swarm::run::PlantedBugs bugs{};
+    };
+
+    explicit StageServer(Options options);
+
+    void on(const node::Event& event, TimePoint now, node::Outbox& out) override;
+    [[nodiscard]] TimePoint next_deadline() const override;
+
+    // For checkers and reports; no peer sees these.
+    [[nodiscard]] const ServerContext& context() const { return context_; }
+
+    [[nodiscard]] const Wave& wave() const { return wave_; }
+
+ private:
+    static constexpr swarm::Duration kHeartbeatEvery = std::chrono::seconds(2);
+    static constexpr swarm::Duration kHoldNewerFor = std::chrono::seconds(2);
+
+    struct Deferred {
+        node::Received received;
+        TimePoint until;
+    };
+
+    void handle(const node::LinkUp& up, node::Turn turn);
+    void handle(const node::LinkDown& down, node::Turn turn);
+    void handle(const node::DialFailed& failed, node::Turn turn);
+    void handle(const node::Received& received, node::Turn turn);
+    void handle(const node::Computed& computed, node::Turn turn);
+    void handle(const node::Woke&, node::Turn turn);
+    void handle(const node::Asked& asked, node::Turn turn);
+    void handle(const node::Stop&, node::Turn turn);
+
+    void handle(const node::Stored&, node::Turn) {}  // it stores nothing yet
+
+    void handle(const node::Loaded&, node::Turn) {}
+
+    void take_from_coordinator(const node::Received& received, node::Turn turn);
+    void take_from_peer(const node::Received& received, node::Turn turn);
+    template <class Leg>
+    void take_leg(
+        const Leg& leg, protocol::Leg direction, const node::Received& received, node::Turn turn
+    );
+    void defer(const node::Received& received, node::Turn turn);
+    void redeliver(node::Turn turn);
+    void refuse_overdue(node::Turn turn);
+
+    void on_roster(const protocol::Roster& roster, node::Turn turn);
+    void on_recall(const protocol::Recall& recall, node::Turn turn);
+    void on_reduce(const protocol::Reduce& reduce, node::Turn turn);
+    void on_commit(const protocol::Commit& commit, node::Turn turn);
+    void apply(const protocol::Commit& commit, node::Turn turn);
+    void freeze_if_ordered(const protocol::Commit& commit, node::Turn turn);
+    void after_state_change(node::Turn turn);
+    void peer_lost(PeerId peer, node::Turn turn);
+
+    void dial_coordinator(node::Turn turn);
+    void heartbeat(node::Turn turn);
+    void say_status(std::string text, node::Turn turn);
+    void end(std::string reason, node::Turn turn);
+
+    Options options_;
+    ServerContext context_;
+    PeerLinks links_;
+    Wave wave_;
+    Reduction reduction_;
+    Joining joining_;
+    Snapshots snapshots_;
+    InferenceRelay inference_;
+
+    std::deque<Deferred> deferred_;
+    swarm::Epoch highest_epoch_;
+    std::optional<protocol::Commit> applying_;  // on the device now
+    std::optional<swarm::Incarnation> coordinator_incarnation_;
+    std::array<bool, 2> coordinator_dialing_{};
+    std::array<bool, 2> coordinator_up_{};
+    TimePoint dial_at_ = swarm::kAtOnce;
+    TimePoint beat_at_ = swarm::kNever;
+    TimePoint give_up_at_ = swarm::kNever;
+    swarm::Duration dial_pause_ = std::chrono::milliseconds(100);
+    std::string status_;
+    bool draining_ = false;
+    bool ended_ = false;
+    bool started_ = false;
+};
+
+}  // namespace stages

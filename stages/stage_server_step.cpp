@@ -1,0 +1,137 @@
+// What a stage server does with the coordinator's decisions: ROSTER, RECALL, REDUCE, COMMIT.
+#include "stages/stage_server.hpp"
+
+#include <utility>
+
+namespace stages {
+
+using protocol::Standing;
+
+void StageServer::on_roster(const protocol::Roster& roster, node::Turn turn) {
+    if (!context_.roster.replace(roster)) {
+        return;
+    }
+    const auto* const own = context_.roster.find_peer(context_.self);
+    const bool member = own && own->incarnation == context_.incarnation &&
+                        own->standing != Standing::Observer && context_.worker &&
+                        own->stage == context_.stage();
+    const std::optional<SlotId> before = context_.slot;
+    context_.slot = member ? std::optional(own->slot) : std::nullopt;
+    if (before && !context_.slot && context_.version) {
+        // Fenced: the sums are void. With the current version it may return at once; a complete
+        // result stays, as its epoch may have been decided.
+        joining_.greet(turn);
+    }
+    if (!context_.worker) {
+        return;
+    }
+    for (const SlotId gone : links_.follow_roster(turn)) {
+        if (context_.version) {
+            wave_.slot_lost(gone, turn);
+        }
+    }
+    wave_.refresh(turn.now);
+    if (before != context_.slot) {
+        say_status(context_.slot ? "working" : joining_.status(), turn);
+    }
+}
+
+void StageServer::on_recall(const protocol::Recall& recall, node::Turn turn) {
+    if (!context_.slot || context_.version != recall.version) {
+        return;
+    }
+    if (recall.epoch < highest_epoch_) {
+        return;  // of a coordinator that is no more
+    }
+    highest_epoch_ = recall.epoch;
+    reduction_.abort();
+    context_.tell_coordinator(wave_.recall(recall, turn), turn);
+}
+
+void StageServer::on_reduce(const protocol::Reduce& reduce, node::Turn turn) {
+    if (!context_.slot) {
+        joining_.follow(reduce);
+        return;
+    }
+    if (context_.version != reduce.version || reduce.epoch < highest_epoch_) {
+        return;
+    }
+    highest_epoch_ = reduce.epoch;
+    if (reduction_.start(reduce, wave_.held(), turn)) {
+        wave_.seal();
+    }
+}
+
+void StageServer::on_commit(const protocol::Commit& commit, node::Turn turn) {
+    if (!context_.worker) {
+        return;
+    }
+    const bool mine = context_.version == commit.version;
+    const ParameterVersion made{commit.version.gen, commit.version.step + 1};
+    if (mine && !applying_ && reduction_.has_result(commit.epoch)) {
+        apply(commit, turn);
+    } else if (context_.version == made) {  // repeated: applied already
+        context_.tell_coordinator(protocol::Applied{made, context_.state_hash}, turn);
+        freeze_if_ordered(commit, turn);
+    } else if (!applying_) {
+        joining_.follow(commit, turn);
+    }
+}
+
+void StageServer::apply(const protocol::Commit& commit, node::Turn turn) {
+    applying_ = commit;
+    context_.device.submit_for<swarm::Digest>(
+        turn,
+        0,
+        [worker = context_.worker, commit](swarm::Digest& hash) {
+            worker->drop_all_graphs();
+            hash = worker->apply(commit.scalars, commit.version.step);
+        },
+        [this](swarm::Digest& hash, node::Turn later) {
+            const protocol::Commit done = *std::exchange(applying_, std::nullopt);
+            context_.version = ParameterVersion{done.version.gen, done.version.step + 1};
+            context_.state_hash = hash;
+            context_.tell_coordinator(protocol::Applied{*context_.version, hash}, later);
+            freeze_if_ordered(done, later);
+            after_state_change(later);
+            if (!context_.slot) {
+                joining_.greet(later);
+            }
+        }
+    );
+}
+
+void StageServer::freeze_if_ordered(const protocol::Commit& commit, node::Turn turn) {
+    for (const protocol::SnapshotOrder& order : commit.snapshots) {
+        if (context_.slot && order.donor == *context_.slot) {
+            snapshots_.freeze(*context_.version, turn);
+        }
+    }
+}
+
+void StageServer::after_state_change(node::Turn turn) {
+    highest_epoch_ = {};
+    reduction_.new_step();
+    if (context_.version) {
+        wave_.new_step(turn.now);
+    } else {
+        wave_.assigned();
+        snapshots_.forget_all();
+    }
+    for (const SlotId gone : links_.follow_roster(turn)) {
+        static_cast<void>(gone);  // nothing of the new step was sent there
+    }
+    wave_.refresh(turn.now);
+    say_status(context_.slot ? "working" : joining_.status(), turn);
+    redeliver(turn);
+}
+
+void StageServer::peer_lost(PeerId peer, node::Turn turn) {
+    const auto* const info = context_.roster.find_peer(peer);
+    if (info && context_.version) {
+        wave_.slot_lost(info->slot, turn);
+    }
+    inference_.peer_lost(peer, turn);
+}
+
+}  // namespace stages

@@ -1,0 +1,419 @@
+#include "stages/wave.hpp"
+
+#include "swarm/protocol/limits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace stages {
+
+using protocol::Leg;
+
+namespace {
+
+/// An offer that waited this long without PASSED when it is recalled counts against the peer.
+constexpr swarm::Duration kOverdue = std::chrono::seconds(3);
+
+}  // namespace
+
+Wave::Wave(ServerContext& context, PeerLinks& links)
+    : context_(context),
+      links_(links),
+      router_(std::make_unique<router::HopRouter>(
+          router::make_policy("expected_finish", 1), router::HopRouter::Options{}
+      )) {}
+
+void Wave::assigned() {
+    const std::uint64_t seed = swarm::mix_bits(context_.config.seed ^ context_.self.words[0]);
+    router_ = std::make_unique<router::HopRouter>(
+        router::make_policy(context_.config.policy, seed), router::HopRouter::Options{}
+    );
+    rows_.assign(context_.config.microbatches, Row{});
+}
+
+void Wave::new_step(TimePoint now) {
+    router_->abandon_all(now);
+    rows_.assign(context_.config.microbatches, Row{});
+    legs_.clear();
+    queue_.clear();
+    placing_.clear();
+    held_.clear();
+    sealed_ = false;
+}
+
+void Wave::refresh(TimePoint now) {
+    std::vector<SlotId> slots;
+    if (context_.worker && !context_.is_tail()) {
+        slots = context_.roster.pickable({context_.stage().value + 1});
+    }
+    router_->set_candidates(slots, now);
+    for (const SlotId slot : slots) {
+        const PeerId peer = context_.roster.find(slot)->peer;
+        router_->set_linked(slot, links_.is_linked(peer), now);
+    }
+}
+
+std::optional<RefusedReason> Wave::check(PeerId from, const protocol::Forward& forward) const {
+    if (forward.microbatch.value >= rows_.size()) {
+        return RefusedReason::Invalid;
+    }
+    const std::uint32_t stage = context_.stage().value;
+    const auto* const sender = context_.roster.find_peer(from);
+    const bool from_coordinator = stage == 0 && from == context_.coordinator;
+    const bool from_below = stage > 0 && sender && forward.path.size() == stage &&
+                            forward.path.back() == sender->slot && sender->stage.value + 1 == stage;
+    const bool sized = forward.tokens.size() == static_cast<std::size_t>(context_.config.batch) *
+                                                    (context_.config.model.context + 1);
+    if (!(from_coordinator || from_below) || !sized || forward.mask.empty()) {
+        return RefusedReason::Invalid;
+    }
+    const Row& row = rows_[forward.microbatch.value];
+    const bool below_floor = forward.attempt < row.floor && !context_.bugs.floors_off;
+    if (below_floor || forward.attempt <= row.seen) {
+        return RefusedReason::Stale;
+    }
+    return queue_.size() >= protocol::kWorkQueueMax ? std::optional(RefusedReason::Busy)
+                                                    : std::nullopt;
+}
+
+std::optional<RefusedReason> Wave::check(PeerId from, const protocol::Backward& backward) const {
+    const std::uint32_t stage = context_.stage().value;
+    const auto* const sender = context_.roster.find_peer(from);
+    const bool shaped = backward.microbatch.value < rows_.size() && sender &&
+                        backward.path.size() == context_.config.stages &&
+                        stage + 1 < context_.config.stages && context_.slot &&
+                        backward.path[stage] == *context_.slot &&
+                        backward.path[stage + 1] == sender->slot;
+    if (!shaped) {
+        return RefusedReason::Invalid;
+    }
+    const Row& row = rows_[backward.microbatch.value];
+    const bool below_floor = backward.attempt < row.floor && !context_.bugs.floors_off;
+    if (below_floor ||
+        (backward.mask.has(context_.stage()) && held_.contains(backward.microbatch))) {
+        return RefusedReason::Stale;
+    }
+    return row.graph == backward.attempt ? std::nullopt : std::optional(RefusedReason::NoGraph);
+}
+
+bool Wave::repeat_answers(PeerId from, const LegId& leg, node::Turn turn) {
+    const auto found = legs_.find({leg.microbatch, leg.leg});
+    if (found == legs_.end() || found->second.id != leg || found->second.from != from) {
+        return false;
+    }
+    context_.answer(from, protocol::Accepted{leg}, turn);
+    if (found->second.stage == Stage::Accepted || found->second.stage == Stage::Done) {
+        context_.answer(from, protocol::Passed{leg}, turn);
+    }
+    return true;
+}
+
+void Wave::take(
+    PeerId from, const protocol::Forward& forward, node::Payload input, node::Turn turn
+) {
+    const LegId leg{forward.version, forward.microbatch, forward.attempt, Leg::Forward};
+    if (repeat_answers(from, leg, turn)) {
+        return;
+    }
+    if (const auto reason = check(from, forward)) {
+        context_.answer(from, protocol::Refused{leg, *reason}, turn);
+        return;
+    }
+    rows_[forward.microbatch.value].seen = forward.attempt;
+    LegState state{leg, forward.mask, forward.path, from, forward.tokens, std::move(input)};
+    accept(std::move(state), turn);
+}
+
+void Wave::take(
+    PeerId from, const protocol::Backward& backward, node::Payload input, node::Turn turn
+) {
+    const LegId leg{backward.version, backward.microbatch, backward.attempt, Leg::Backward};
+    if (repeat_answers(from, leg, turn)) {
+        return;
+    }
+    if (const auto reason = check(from, backward)) {
+        context_.answer(from, protocol::Refused{leg, *reason}, turn);
+        return;
+    }
+    LegState state{leg, backward.mask, backward.path, from, {}, std::move(input)};
+    accept(std::move(state), turn);
+}
+
+void Wave::accept(LegState leg, node::Turn turn) {
+    const LegKey key{leg.id.microbatch, leg.id.leg};
+    leg.order = next_order_++;
+    queue_.insert({leg.id.leg == Leg::Backward ? 0 : 1, {leg.order, key}});
+    context_.answer(leg.from, protocol::Accepted{leg.id}, turn);
+    placing_.erase(key);
+    legs_[key] = std::move(leg);
+}
+
+LegId Wave::outgoing(const LegState& leg) const {
+    LegId id = leg.id;
+    id.leg = leg.id.leg == Leg::Forward && !context_.is_tail() ? Leg::Forward : Leg::Backward;
+    return id;
+}
+
+Wave::LegState* Wave::find_by_offer(const LegId& outgoing) {
+    const bool ours_is_forward = outgoing.leg == Leg::Forward || context_.is_tail();
+    const auto found =
+        legs_.find({outgoing.microbatch, ours_is_forward ? Leg::Forward : Leg::Backward});
+    const bool same = found != legs_.end() && found->second.id.attempt == outgoing.attempt &&
+                      found->second.id.version == outgoing.version;
+    return same ? &found->second : nullptr;
+}
+
+bool Wave::is_last_leg(const LegState& leg) const {
+    const bool final_leg = leg.id.leg == Leg::Backward || context_.is_tail();
+    return final_leg && !leg.mask.has_below(context_.stage());
+}
+
+router::Request Wave::request() const {
+    const auto& model = context_.config.model;
+    const double tokens = static_cast<double>(context_.config.batch) * model.context;
+    return {context_.forward_units(), tokens * model.width * 4, {}};
+}
+
+void Wave::place_forwards(node::Turn turn) {
+    const std::vector<LegKey> waiting(placing_.begin(), placing_.end());
+    for (const LegKey& key : waiting) {
+        LegState& leg = legs_.at(key);
+        const auto slot = router_->pick(outgoing(leg), request(), turn.now);
+        if (!slot) {
+            return;
+        }
+        placing_.erase(key);
+        offer(leg, *slot, turn);
+    }
+}
+
+void Wave::offer(LegState& leg, SlotId to, node::Turn turn) {
+    leg.stage = Stage::Offered;
+    leg.to = to;
+    leg.offered_at = turn.now;
+    leg.passed_there = false;
+    send_offer(leg, turn);
+}
+
+void Wave::send_offer(const LegState& leg, node::Turn turn) {
+    const auto* const info = context_.roster.find(leg.to);
+    if (!info) {
+        return;  // slot_lost() reports it
+    }
+    const LegId id = outgoing(leg);
+    std::vector<SlotId> path = leg.path;
+    if (leg.id.leg == Leg::Forward) {
+        path.push_back(*context_.slot);
+    }
+    if (id.leg == Leg::Forward) {
+        protocol::Forward forward{
+            id.version, id.microbatch, id.attempt, leg.mask, std::move(path), leg.tokens};
+        ServerContext::send(info->peer, std::move(forward), leg.output, turn);
+    } else {
+        protocol::Backward backward{
+            id.version, id.microbatch, id.attempt, leg.mask, std::move(path)};
+        ServerContext::send(info->peer, std::move(backward), leg.output, turn);
+    }
+}
+
+void Wave::on(PeerId from, const protocol::Accepted& accepted, node::Turn turn) {
+    LegState* const leg = find_by_offer(accepted.leg);
+    const auto* const sender = context_.roster.find_peer(from);
+    if (!leg || !sender || leg->to != sender->slot || leg->stage != Stage::Offered) {
+        return;
+    }
+    leg->stage = Stage::Accepted;
+    leg->output = {};
+    if (accepted.leg.leg == Leg::Forward) {
+        router_->accepted(sender->slot, accepted.leg, turn.now);
+    }
+    tell_passed(*leg, turn);
+}
+
+void Wave::on(PeerId from, const protocol::Refused& refused, node::Turn turn) {
+    LegState* const leg = find_by_offer(refused.leg);
+    const auto* const sender = context_.roster.find_peer(from);
+    if (!leg || !sender || leg->to != sender->slot || leg->stage != Stage::Offered) {
+        return;
+    }
+    if (refused.leg.leg == Leg::Forward) {
+        // Never processed: the same attempt may go to another replica, or to it again later.
+        router_->refused(sender->slot, refused.leg, refused.reason, turn.now);
+        leg->stage = Stage::Placing;
+        leg->to = {};
+        placing_.insert({leg->id.microbatch, leg->id.leg});
+    } else {
+        leg->stage = Stage::Done;
+        leg->output = {};
+        fail(
+            sender->slot,
+            protocol::FailReason::Refused,
+            {{leg->id.microbatch, leg->id.attempt, false}},
+            turn
+        );
+    }
+}
+
+void Wave::on(PeerId from, const protocol::Passed& passed, node::Turn turn) {
+    LegState* const leg = find_by_offer(passed.leg);
+    const auto* const sender = context_.roster.find_peer(from);
+    if (!leg || !sender || leg->to != sender->slot || leg->passed_there) {
+        return;
+    }
+    if (leg->stage == Stage::Offered) {  // its ACCEPTED was lost with a link
+        leg->output = {};
+        tell_passed(*leg, turn);
+    }
+    leg->stage = Stage::Done;
+    leg->passed_there = true;
+    if (passed.leg.leg == Leg::Forward) {
+        router_->passed(sender->slot, passed.leg, turn.now);
+    }
+}
+
+void Wave::tell_passed(const LegState& leg, node::Turn turn) {
+    context_.answer(leg.from, protocol::Passed{leg.id}, turn);
+}
+
+void Wave::finish_leg(LegState& leg, node::Turn turn) {
+    // Nothing has to be passed on: the last leg. It opens the coordinator's window.
+    leg.stage = Stage::Done;
+    leg.output = {};
+    tell_passed(leg, turn);
+    if (leg.from != context_.coordinator) {
+        context_.tell_coordinator(protocol::Passed{leg.id}, turn);
+    }
+}
+
+protocol::Held Wave::recall(const protocol::Recall& recall, node::Turn turn) {
+    sealed_ = false;
+    protocol::Held answer{recall.version, recall.epoch, {}, {}};
+    if (recall.void_all) {
+        held_.clear();
+        for (Row& row : rows_) {
+            row.floor = recall.epoch;
+        }
+        context_.device.submit(turn, 0, [worker = context_.worker] {
+            worker->drop_all_graphs();
+            worker->clear_accumulator();
+        });
+        router_->abandon_all(turn.now);
+        legs_.clear();
+        queue_.clear();
+        placing_.clear();
+        for (Row& row : rows_) {
+            row.graph = {};
+        }
+    }
+    for (const MicrobatchId id : recall.ids) {
+        if (id.value >= rows_.size()) {
+            continue;
+        }
+        Row& row = rows_[id.value];
+        row.floor = std::max(row.floor, recall.epoch);
+        for (const Leg direction : {Leg::Forward, Leg::Backward}) {
+            const auto leg = legs_.find({id, direction});
+            if (leg == legs_.end() || leg->second.id.attempt >= recall.epoch) {
+                continue;
+            }
+            LegState& state = leg->second;
+            const bool open = state.stage == Stage::Offered || state.stage == Stage::Accepted;
+            if (open && outgoing(state).leg == Leg::Forward) {
+                if (state.offered_at + kOverdue <= turn.now) {
+                    router_->timed_out(state.to, outgoing(state), turn.now);
+                } else {
+                    router_->abandoned(state.to, outgoing(state), turn.now);
+                }
+            }
+            queue_.erase({direction == Leg::Backward ? 0 : 1, {state.order, leg->first}});
+            placing_.erase(leg->first);
+            legs_.erase(leg);
+        }
+        if (row.graph != Attempt{} && row.graph < recall.epoch) {
+            drop_graph(id, row.graph, turn);
+        }
+        if (held_.contains(id)) {
+            answer.ids.push_back(id);
+            if (context_.is_tail()) {
+                answer.losses.push_back(row.loss);
+            }
+        }
+    }
+    return answer;
+}
+
+void Wave::drop_graph(MicrobatchId id, Attempt attempt, node::Turn turn) {
+    rows_[id.value].graph = {};
+    context_.device.submit(turn, 0, [worker = context_.worker, key = GraphKey{id, attempt}] {
+        worker->drop_graph(key);
+    });
+}
+
+void Wave::resend(PeerId peer, node::Turn turn) {
+    const auto* const info = context_.roster.find_peer(peer);
+    if (!info) {
+        return;
+    }
+    for (auto& [key, leg] : legs_) {
+        if (leg.from == peer) {
+            context_.answer(peer, protocol::Accepted{leg.id}, turn);
+            if (leg.stage == Stage::Accepted || leg.stage == Stage::Done) {
+                tell_passed(leg, turn);
+            }
+        }
+        if (leg.to == info->slot && leg.stage == Stage::Offered) {
+            send_offer(leg, turn);
+        }
+    }
+}
+
+void Wave::slot_lost(SlotId slot, node::Turn turn) {
+    std::vector<protocol::FailedItem> items;
+    for (auto& [key, leg] : legs_) {
+        if (leg.to != slot || leg.to == SlotId{}) {
+            continue;
+        }
+        items.push_back({leg.id.microbatch, leg.id.attempt, leg.passed_there});
+        const bool open = leg.stage == Stage::Offered || leg.stage == Stage::Accepted;
+        if (open && outgoing(leg).leg == Leg::Forward) {
+            router_->abandoned(slot, outgoing(leg), turn.now);
+        }
+        leg.output = {};
+        leg.stage = Stage::Done;
+        leg.to = {};
+    }
+    if (!items.empty()) {
+        fail(slot, protocol::FailReason::Lost, std::move(items), turn);
+    }
+}
+
+void Wave::fail(
+    SlotId about,
+    protocol::FailReason reason,
+    std::vector<protocol::FailedItem> items,
+    node::Turn turn
+) {
+    context_.tell_coordinator(
+        protocol::Fail{*context_.version, about, reason, std::move(items)}, turn
+    );
+}
+
+TimePoint Wave::next_deadline() const {
+    return router_->next_deadline();
+}
+
+std::vector<protocol::ObservedRate> Wave::observed_rates(TimePoint now) const {
+    return router_->observed_rates(now);
+}
+
+std::optional<PeerId> Wave::any_next_hop() const {
+    for (const SlotId slot : context_.roster.pickable({context_.stage().value + 1})) {
+        const PeerId peer = context_.roster.find(slot)->peer;
+        if (links_.is_linked(peer)) {
+            return peer;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace stages

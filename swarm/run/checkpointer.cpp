@@ -1,0 +1,124 @@
+#include "swarm/run/checkpointer.hpp"
+
+#include "swarm/protocol/limits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace swarm::run {
+namespace {
+
+/// 12 bytes per parameter: weight and two moments.
+std::uint32_t chunks_of(const StageLayout& layout) {
+    const std::uint64_t bytes = 12 * layout.elements();
+    return static_cast<std::uint32_t>((bytes + protocol::kChunkBytes - 1) / protocol::kChunkBytes);
+}
+
+}  // namespace
+
+std::vector<protocol::SnapshotOrder> Checkpointer::order(
+    const RunContext& context, ParameterVersion version
+) {
+    std::vector<protocol::SnapshotOrder> orders;
+    if (under_way()) {
+        return orders;
+    }
+    version_ = version;
+    for (std::uint32_t stage = 0; stage < context.config.stages; ++stage) {
+        const std::vector<SlotId> members = context.roster.members({stage});
+        if (members.empty()) {
+            donors_.clear();
+            return {};
+        }
+        // The last member: joiners get theirs from the first.
+        const protocol::SlotInfo& donor = *context.roster.find(members.back());
+        donors_.push_back(donor.peer);
+        orders.push_back({donor.slot, PeerId{}});
+    }
+    return orders;
+}
+
+void Checkpointer::begin(const RunContext& context, node::Turn turn) {
+    for (std::uint32_t stage = 0; stage < donors_.size(); ++stage) {
+        const StateFetcher::Plan plan{
+            version_, {stage}, chunks_of(context.layouts[stage]), std::nullopt};
+        fetchers_.emplace_back(plan, std::vector<PeerId>{donors_[stage]});
+        fetchers_.back().advance(turn);
+    }
+    donors_.clear();
+}
+
+void Checkpointer::on(
+    PeerId from, const protocol::Chunk& chunk, node::Payload payload, node::Turn turn
+) {
+    if (chunk.stage.value < fetchers_.size()) {
+        fetchers_[chunk.stage.value].on(from, chunk, std::move(payload), turn);
+    }
+    check();
+}
+
+void Checkpointer::on(PeerId from, const protocol::ChunkRefused& refused, node::Turn turn) {
+    if (refused.stage.value < fetchers_.size()) {
+        fetchers_[refused.stage.value].on(from, refused, turn);
+    }
+    check();
+}
+
+void Checkpointer::donor_lost(PeerId donor, node::Turn turn) {
+    for (StateFetcher& fetcher : fetchers_) {
+        fetcher.donor_lost(donor);
+        fetcher.advance(turn);
+    }
+    check();
+}
+
+void Checkpointer::wake(node::Turn turn) {
+    for (StateFetcher& fetcher : fetchers_) {
+        fetcher.advance(turn);
+    }
+    check();
+}
+
+TimePoint Checkpointer::next_deadline() const {
+    TimePoint due = kNever;
+    for (const StateFetcher& fetcher : fetchers_) {
+        due = std::min(due, fetcher.next_deadline());
+    }
+    return due;
+}
+
+void Checkpointer::check() {
+    for (const StateFetcher& fetcher : fetchers_) {
+        if (fetcher.outcome() == StateFetcher::Outcome::Failed) {
+            failed_ = true;
+        }
+    }
+    if (failed_) {
+        fetchers_.clear();
+    }
+}
+
+std::optional<CheckpointFiles> Checkpointer::take_files(node::Turn turn) {
+    const bool complete =
+        !fetchers_.empty() &&
+        std::all_of(fetchers_.begin(), fetchers_.end(), [](const StateFetcher& fetcher) {
+            return fetcher.outcome() == StateFetcher::Outcome::Complete;
+        });
+    if (!complete) {
+        return std::nullopt;
+    }
+    RunState state{version_, {}};
+    for (StateFetcher& fetcher : fetchers_) {
+        state.chunks.push_back(fetcher.take_chunks());
+    }
+    fetchers_.clear();
+    Result<CheckpointFiles> files = format_->make_files(state);
+    if (!files) {
+        turn.out.log(node::LogLine::Level::Error, "no checkpoint: " + files.error().detail);
+        failed_ = true;
+        return std::nullopt;
+    }
+    return std::move(*files);
+}
+
+}  // namespace swarm::run

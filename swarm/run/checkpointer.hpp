@@ -1,0 +1,54 @@
+// Pulls the state of every stage at one version and has it written to disk: files first, manifest
+// last, then the CHECKPOINT record. One checkpoint at a time.
+// Invariant: a checkpoint is announced only after its manifest and its record are durable (I7).
+// Memory: one copy of the run's whole state while it is being written.
+#pragma once
+
+#include "swarm/run/checkpoint_format.hpp"
+#include "swarm/run/run_context.hpp"
+#include "swarm/run/state_fetcher.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace swarm::run {
+
+class Checkpointer {
+ public:
+    explicit Checkpointer(std::shared_ptr<const CheckpointFormat> format)
+        : format_(std::move(format)) {}
+
+    /// Orders for the commit that makes `version`; empty when one is still under way.
+    std::vector<protocol::SnapshotOrder> order(const RunContext& context, ParameterVersion version);
+    /// The commit with those orders is out.
+    void begin(const RunContext& context, node::Turn turn);
+
+    void on(PeerId from, const protocol::Chunk& chunk, node::Payload payload, node::Turn turn);
+    void on(PeerId from, const protocol::ChunkRefused& refused, node::Turn turn);
+    void donor_lost(PeerId donor, node::Turn turn);
+    void wake(node::Turn turn);
+    [[nodiscard]] TimePoint next_deadline() const;
+
+    /// Once, when all stages are here: the files to be written.
+    std::optional<CheckpointFiles> take_files(node::Turn turn);
+
+    [[nodiscard]] bool under_way() const { return !fetchers_.empty() || !donors_.empty(); }
+
+    /// Set when a download failed for good; the next order() starts anew.
+    bool take_failure() { return std::exchange(failed_, false); }
+
+    [[nodiscard]] ParameterVersion version() const { return version_; }
+
+ private:
+    void check();
+
+    std::shared_ptr<const CheckpointFormat> format_;
+    ParameterVersion version_;
+    std::vector<PeerId> donors_;
+    std::vector<StateFetcher> fetchers_;  // by stage
+    bool failed_ = false;
+};
+
+}  // namespace swarm::run

@@ -1,0 +1,354 @@
+#include "swarm/run/coordinator.hpp"
+
+#include "swarm/base/check.hpp"
+#include "swarm/protocol/limits.hpp"
+
+#include <algorithm>
+#include <variant>
+
+namespace swarm::run {
+
+using node::Lane;
+using protocol::SlotInfo;
+using protocol::Standing;
+using Level = node::LogLine::Level;
+using Verdict = FailureDetector::Verdict;
+
+Coordinator::Coordinator(Options options)
+    : options_(std::move(options)),
+      run_file_(to_toml(options_.config)),
+      context_{
+          options_.config,
+          partition(options_.config),
+          options_.bugs,
+          0,
+          {},
+          Roster(options_.config.stages),
+          {},
+          FailureDetector{FailureDetector::Timing{}},
+          0,
+          {}},
+      launcher_(context_, options_.corpus, options_.config.seed),
+      step_(context_, launcher_, options_.timing),
+      checkpointer_(options_.checkpoints) {}
+
+void Coordinator::on(const node::Event& event, TimePoint now, node::Outbox& out) {
+    const node::Turn turn{now, out};
+    std::visit([&](const auto& occurred) { handle(occurred, turn); }, event);
+    if (phase_ == Phase::Open || phase_ == Phase::Finishing) {
+        step_.advance(turn);
+        if (step_.phase() == StepMachine::Phase::Deciding && !committing_) {
+            record_decision(turn);
+        }
+        write_checkpoint(turn);
+        finish(turn);
+    }
+}
+
+TimePoint Coordinator::next_deadline() const {
+    if (phase_ == Phase::Starting) {
+        return kAtOnce;
+    }
+    if (phase_ != Phase::Open && phase_ != Phase::Finishing) {
+        return kNever;
+    }
+    TimePoint due = std::min(context_.detector.next_deadline(), step_.next_deadline());
+    due = std::min(due, checkpointer_.next_deadline());
+    if (lost_since_ != kNever) {
+        const Duration patience =
+            can_roll_back() ? options_.resume_after : options_.stage_lost_after;
+        due = std::min(due, lost_since_ + patience);
+    }
+    return due;
+}
+
+void Coordinator::handle(const node::Woke&, node::Turn turn) {
+    if (phase_ == Phase::Starting) {
+        phase_ = Phase::Loading;
+        turn.out.add(node::Load{});
+        return;
+    }
+    judge(turn);
+    step_.wake(turn);
+    checkpointer_.wake(turn);
+    watch_lost_stage(turn);
+}
+
+void Coordinator::handle(const node::Loaded& loaded, node::Turn turn) {
+    Result<RunHistory> history = replay_log(loaded.records);
+    if (!history) {
+        fail(3, history.error().detail, turn);
+        return;
+    }
+    history_ = std::move(*history);
+    restarted_ = history_.cinc > 0;
+    context_.cinc = history_.cinc + 1;
+    context_.version = history_.version;
+    context_.roster = Roster(context_.config.stages, context_.cinc);
+    phase_ = Phase::Opening;
+    opening_ = append(CincRecord{context_.cinc}, true, turn);
+}
+
+void Coordinator::handle(const node::Stored& stored, node::Turn turn) {
+    if (opening_ == stored.store) {
+        opening_.reset();
+        open_for_peers(turn);
+    } else if (committing_ == stored.store) {
+        committing_.reset();
+        if (!options_.bugs.commit_before_fsync) {
+            conclude(turn);
+        }
+    } else if (checkpoint_stored_ == stored.store) {
+        checkpoint_stored_.reset();
+        const ParameterVersion version = checkpointer_.version();
+        turn.out.add(node::Tell{node::CheckpointWritten{version, checkpoint_files_->name}});
+        if (version.step == context_.config.steps) {
+            weights_sha256_ = checkpoint_files_->weights_sha256;
+        }
+        checkpoint_files_.reset();
+    }
+}
+
+void Coordinator::open_for_peers(node::Turn turn) {
+    step_began_ = turn.now;
+    if (context_.version.step < context_.config.steps) {
+        phase_ = Phase::Open;
+        lost_since_ = turn.now;
+        step_.open(restarted_, turn);
+        return;
+    }
+    phase_ = Phase::Finishing;  // nothing is left to train
+    step_.finish();
+    if (options_.resume && options_.resume->version.step == context_.version.step) {
+        const Result<CheckpointFiles> files = options_.checkpoints->make_files(*options_.resume);
+        if (files) {
+            weights_sha256_ = files->weights_sha256;
+        }
+    }
+}
+
+void Coordinator::handle(const node::LinkUp& up, node::Turn turn) {
+    if (context_.sessions.link_up(up, turn)) {
+        // A new incarnation proves that the old one is gone.
+        lose(up.peer, "it restarted", true, turn);
+        assigned_.erase(up.peer);
+    }
+    context_.detector.link_restored(up.peer, turn.now);
+    launcher_.refresh(turn.now);
+    const SlotInfo* const info = context_.roster.find_peer(up.peer);
+    if (info && up.lane == Lane::Bulk) {
+        launcher_.resend(info->slot, turn);
+    }
+}
+
+void Coordinator::handle(const node::LinkDown& down, node::Turn turn) {
+    context_.sessions.link_down(down);
+    if (down.lane == Lane::Control) {
+        context_.detector.link_lost(down.peer, turn.now);
+        std::erase(context_.clients, down.peer);
+        assigned_.erase(down.peer);  // one that is in the roster is counted there
+    }
+    checkpointer_.donor_lost(down.peer, turn);
+    launcher_.refresh(turn.now);
+}
+
+void Coordinator::handle(const node::Received& received, node::Turn turn) {
+    if (phase_ != Phase::Open && phase_ != Phase::Finishing && phase_ != Phase::Complete) {
+        turn.out.add(node::Close{received.peer, received.lane});  // it will come again
+        return;
+    }
+    if (!context_.sessions.receive(received, turn)) {
+        return;
+    }
+    context_.detector.heard(received.peer, turn.now);
+    const auto& body = received.message.body;
+    if (const auto* join = std::get_if<protocol::Join>(&body)) {
+        take(received.peer, *join, turn);
+    } else if (const auto* beat = std::get_if<protocol::Heartbeat>(&body)) {
+        take(received.peer, *beat, turn);
+    } else if (const auto* leave = std::get_if<protocol::Leave>(&body)) {
+        take(received.peer, *leave, turn);
+    } else if (const auto* applied = std::get_if<protocol::Applied>(&body)) {
+        take(received.peer, *applied, turn);
+    } else if (const auto* fetch = std::get_if<protocol::Fetch>(&body)) {
+        take(received.peer, *fetch, turn);
+    } else if (const auto* chunk = std::get_if<protocol::Chunk>(&body)) {
+        checkpointer_.on(received.peer, *chunk, received.payload, turn);
+    } else if (const auto* refused = std::get_if<protocol::ChunkRefused>(&body)) {
+        checkpointer_.on(received.peer, *refused, turn);
+    } else {
+        take_from_member(received, turn);
+    }
+}
+
+void Coordinator::take_from_member(const node::Received& received, node::Turn turn) {
+    const SlotInfo* const info = context_.roster.find_peer(received.peer);
+    if (!info || info->standing == Standing::Observer || phase_ != Phase::Open) {
+        return;  // a fenced slot: its reports count no more
+    }
+    const SlotId slot = info->slot;
+    const auto& body = received.message.body;
+    if (const auto* accepted = std::get_if<protocol::Accepted>(&body)) {
+        launcher_.on_accepted(slot, accepted->leg, turn.now);
+    } else if (const auto* refused = std::get_if<protocol::Refused>(&body)) {
+        step_.on(slot, *refused, turn);
+    } else if (const auto* passed = std::get_if<protocol::Passed>(&body)) {
+        step_.on(slot, *passed, turn);
+    } else if (const auto* path = std::get_if<protocol::Path>(&body)) {
+        step_.on(slot, *path, turn);
+    } else if (const auto* failed = std::get_if<protocol::Fail>(&body)) {
+        step_.on(slot, *failed, turn);
+    } else if (const auto* held = std::get_if<protocol::Held>(&body)) {
+        step_.on(slot, *held, turn);
+    } else if (const auto* reduced = std::get_if<protocol::Reduced>(&body)) {
+        step_.on(slot, *reduced, turn);
+    } else if (const auto* mismatch = std::get_if<protocol::Mismatch>(&body)) {
+        step_.on(slot, *mismatch, turn);
+    } else if (const auto* stuck = std::get_if<protocol::Stuck>(&body)) {
+        step_.on(slot, *stuck, turn);
+    }
+}
+
+void Coordinator::handle(const node::Asked& asked, node::Turn) {
+    released_ = released_ || std::holds_alternative<node::ReleaseRequest>(asked.request);
+}
+
+void Coordinator::judge(node::Turn turn) {
+    const TimePoint due = context_.detector.next_deadline();
+    if (due != kNever && due < turn.now - FailureDetector::Timing{}.stalled_when_late_by) {
+        step_.pardon(turn.now);  // this process itself was frozen
+    }
+    for (const auto& [peer, verdict] : context_.detector.judge(turn.now)) {
+        const SlotInfo* const info = context_.roster.find_peer(peer);
+        if (!info) {
+            continue;
+        }
+        if (verdict == Verdict::Dead) {
+            const bool linked = context_.sessions.is_linked(peer);
+            lose(peer, linked ? "silent for 6 s" : "its link was gone for 2 s", false, turn);
+        } else if (info->standing == Standing::Member) {
+            context_.roster.set_standing(info->slot, Standing::Suspect);
+            context_.tell(node::PeerChange::Suspect, *info, "silent for 4 s", turn);
+            launcher_.refresh(turn.now);
+        }
+    }
+}
+
+void Coordinator::lose(PeerId peer, const std::string& reason, bool is_gone, node::Turn turn) {
+    const SlotInfo* const info = context_.roster.find_peer(peer);
+    if (!info) {
+        return;
+    }
+    checkpointer_.donor_lost(peer, turn);
+    waiting_joins_.erase(peer);
+    applied_[info->stage].erase(peer);
+    if (info->standing == Standing::Observer) {
+        std::erase(needs_snapshot_, peer);
+        context_.roster.remove(info->slot);
+    } else if (!step_.fence(info->slot, reason, is_gone, turn)) {
+        context_.detector.watch(peer, turn.now);  // the last of its stage: waited for
+        if (!context_.sessions.is_linked(peer)) {
+            context_.detector.link_lost(peer, turn.now);
+        }
+    }
+    watch_lost_stage(turn);
+}
+
+void Coordinator::record_decision(node::Turn turn) {
+    committing_ = append(step_.decision(), true, turn);
+    if (options_.bugs.commit_before_fsync) {
+        conclude(turn);
+    }
+}
+
+void Coordinator::conclude(node::Turn turn) {
+    const CommitRecord record = step_.decision();
+    history_.apply(record);
+    context_.version = history_.version;
+    applied_.clear();
+    const std::vector<protocol::SnapshotOrder> orders = snapshot_orders();
+    const protocol::Commit commit{
+        record.version, record.epoch, record.scalars, record.result_hashes, orders};
+    for (const auto& [slot, info] : context_.roster.slots()) {
+        context_.sessions.send(info.peer, commit, turn);
+    }
+    checkpointer_.begin(context_, turn);
+    report_step(record, turn);
+    release_drained(turn);
+    if (context_.version.step == context_.config.steps) {
+        phase_ = Phase::Finishing;
+        step_.finish();
+    } else {
+        step_.open(false, turn);
+    }
+}
+
+std::vector<protocol::SnapshotOrder> Coordinator::snapshot_orders() {
+    std::vector<protocol::SnapshotOrder> orders;
+    for (const PeerId joiner : std::exchange(needs_snapshot_, {})) {
+        const SlotInfo* const info = context_.roster.find_peer(joiner);
+        const std::vector<SlotId> donors =
+            info ? context_.roster.members(info->stage) : std::vector<SlotId>{};
+        if (!donors.empty()) {
+            orders.push_back({donors[orders.size() % donors.size()], joiner});
+        }
+    }
+    const std::uint64_t step = context_.version.step;
+    const bool last = step == context_.config.steps;
+    const std::uint32_t every = context_.config.checkpoint_every;
+    if (last || (every > 0 && step % every == 0)) {
+        for (const protocol::SnapshotOrder& order :
+             checkpointer_.order(context_, context_.version)) {
+            orders.push_back(order);
+        }
+    }
+    return orders;
+}
+
+void Coordinator::report_step(const CommitRecord& record, node::Turn turn) {
+    const std::uint64_t step = record.version.step;
+    turn.out.add(node::Tell{node::StepCommitted{
+        step,
+        record.loss,
+        record.gradient_norm,
+        turn.now - step_began_,
+        context_.config.microbatches,
+        step_.counted(),
+        step_.ledger().replayed(),
+        step_.fenced()}});
+    step_began_ = turn.now;
+    for (const auto& [slot, ids] : step_.lists()) {
+        if (const SlotInfo* info = context_.roster.find(slot)) {
+            const auto count = static_cast<std::uint32_t>(ids.size());
+            turn.out.add(node::Tell{node::ShareCounted{step, info->peer, info->stage, count}});
+        }
+    }
+}
+
+void Coordinator::release_drained(node::Turn turn) {
+    std::vector<SlotInfo> drained;
+    for (const auto& [slot, info] : context_.roster.slots()) {
+        if (info.standing == Standing::Draining) {
+            drained.push_back(info);
+        }
+    }
+    for (const SlotInfo& info : drained) {
+        context_.roster.remove(info.slot);
+        context_.sessions.send(info.peer, protocol::Finished{context_.version}, turn);
+        context_.detector.forget(info.peer);
+        context_.tell(node::PeerChange::Left, info, "drained", turn);
+    }
+}
+
+StoreId Coordinator::append(const LogRecord& record, bool durable, node::Turn turn) {
+    const StoreId store{next_store_++};
+    turn.out.add(node::Append{store, to_line(record), durable});
+    return store;
+}
+
+void Coordinator::fail(int exit_code, std::string text, node::Turn turn) {
+    phase_ = Phase::Failed;
+    turn.out.add(node::Tell{node::RunFailed{exit_code, std::move(text)}});
+}
+
+}  // namespace swarm::run

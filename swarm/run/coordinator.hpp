@@ -1,0 +1,124 @@
+// The coordinator of a run: data order, step ledger, roster, commit log. One per run, the role
+// behind `swarm train`. It is control plane only: no activation passes through it.
+// Invariants: no peer learns of a commit before its record is durable (R3); every message to a
+// peer is ordered and repeated until acknowledged; a peer that is silent for 6 s, whose control
+// link is gone for 2 s, or that restarted, loses its slot, never its place in the run.
+// Threading: a role, single strand. Memory: ledger and roster; one copy of the state while a
+// checkpoint is written.
+// Source: step protocol, sections 4, 6 and 7.
+#pragma once
+
+#include "swarm/run/checkpointer.hpp"
+#include "swarm/run/commit_log.hpp"
+#include "swarm/run/launcher.hpp"
+#include "swarm/run/run_context.hpp"
+#include "swarm/run/step_machine.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace swarm::run {
+
+class Coordinator final : public node::Role {
+ public:
+    struct Options {
+        RunConfig config;
+        std::span<const std::uint8_t> corpus;  // outlives the role
+        std::shared_ptr<const CheckpointFormat> checkpoints;
+        /// A checkpoint read from disk: what the run falls back to when no peer has a newer state.
+        std::optional<RunState> resume = std::nullopt;
+        Duration resume_after = std::chrono::seconds(10);
+        Duration stage_lost_after = std::chrono::seconds(120);
+        StepMachine::Timing timing = {};
+        PlantedBugs bugs = {};
+    };
+
+    explicit Coordinator(Options options);
+
+    void on(const node::Event& event, TimePoint now, node::Outbox& out) override;
+    [[nodiscard]] TimePoint next_deadline() const override;
+
+    // For checkers and reports; no peer sees these.
+    [[nodiscard]] const RunContext& context() const { return context_; }
+
+    [[nodiscard]] const StepMachine& step() const { return step_; }
+
+    [[nodiscard]] bool complete() const { return phase_ == Phase::Complete; }
+
+ private:
+    enum class Phase { Starting, Loading, Opening, Open, Finishing, Complete, Failed };
+
+    void handle(const node::Woke&, node::Turn turn);
+    void handle(const node::Loaded& loaded, node::Turn turn);
+    void handle(const node::Stored& stored, node::Turn turn);
+    void handle(const node::LinkUp& up, node::Turn turn);
+    void handle(const node::LinkDown& down, node::Turn turn);
+    void handle(const node::Received& received, node::Turn turn);
+    void handle(const node::Asked& asked, node::Turn turn);
+
+    void handle(const node::DialFailed&, node::Turn) {}  // it dials nobody
+
+    void handle(const node::Computed&, node::Turn) {}  // it computes nothing
+
+    void handle(const node::Stop&, node::Turn) {}  // its log says all there is to say
+
+    void take(PeerId peer, const protocol::Join& join, node::Turn turn);
+    void take(PeerId peer, const protocol::Heartbeat& beat, node::Turn turn);
+    void take(PeerId peer, const protocol::Leave& leave, node::Turn turn);
+    void take(PeerId peer, const protocol::Applied& applied, node::Turn turn);
+    void take(PeerId peer, const protocol::Fetch& fetch, node::Turn turn);
+    void take_from_member(const node::Received& received, node::Turn turn);
+
+    void open_for_peers(node::Turn turn);
+    void judge(node::Turn turn);
+    void lose(PeerId peer, const std::string& reason, bool is_gone, node::Turn turn);
+    void assign(PeerId peer, const protocol::Join& join, node::Turn turn);
+    [[nodiscard]] StageIndex neediest_stage() const;
+    void consider_state(PeerId peer, const protocol::Join& join, node::Turn turn);
+    void watch_lost_stage(node::Turn turn);
+    [[nodiscard]] bool can_roll_back() const;
+    void roll_back(node::Turn turn);
+
+    void record_decision(node::Turn turn);
+    void conclude(node::Turn turn);
+    std::vector<protocol::SnapshotOrder> snapshot_orders();
+    void report_step(const CommitRecord& record, node::Turn turn);
+    void release_drained(node::Turn turn);
+    void finish(node::Turn turn);
+    void write_checkpoint(node::Turn turn);
+    void fail(int exit_code, std::string text, node::Turn turn);
+    StoreId append(const LogRecord& record, bool durable, node::Turn turn);
+
+    Options options_;
+    std::string run_file_;
+    RunContext context_;
+    Launcher launcher_;
+    StepMachine step_;
+    Checkpointer checkpointer_;
+    RunHistory history_;
+    Phase phase_ = Phase::Starting;
+    std::uint64_t next_store_ = 1;
+    std::optional<StoreId> opening_;
+    std::optional<StoreId> committing_;
+    std::optional<StoreId> checkpoint_stored_;
+    std::optional<CheckpointFiles> checkpoint_files_;
+    std::map<PeerId, StageIndex> assigned_;               // told to build a state, not yet back
+    std::map<PeerId, ParameterVersion> commit_repeated_;  // the version whose commit it was resent
+    std::map<PeerId, protocol::Join> waiting_joins_;      // their STATE record is not known yet
+    std::map<StageIndex, std::map<PeerId, Digest>> applied_;
+    std::vector<PeerId> needs_snapshot_;
+    std::optional<Digest> weights_sha256_;
+    TimePoint lost_since_ = kNever;
+    std::optional<ParameterVersion> rolled_back_to_;
+    TimePoint step_began_{};
+    bool released_ = false;
+    bool restarted_ = false;
+};
+
+}  // namespace swarm::run

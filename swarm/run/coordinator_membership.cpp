@@ -1,0 +1,338 @@
+// Who comes, who returns, who leaves: the coordinator's answers to JOIN, HEARTBEAT, LEAVE, APPLIED
+// and FETCH, and what it does when a stage has nobody left.
+#include "swarm/protocol/limits.hpp"
+#include "swarm/run/coordinator.hpp"
+
+#include <algorithm>
+
+namespace swarm::run {
+
+using protocol::SlotInfo;
+using protocol::Standing;
+using Level = node::LogLine::Level;
+
+void Coordinator::take(PeerId peer, const protocol::Join& join, node::Turn turn) {
+    if (join.client) {
+        if (std::find(context_.clients.begin(), context_.clients.end(), peer) ==
+            context_.clients.end()) {
+            context_.clients.push_back(peer);
+        }
+        context_.sessions.send(
+            peer, protocol::Assign{{0}, run_file_, context_.version, false}, turn
+        );
+        context_.sessions.send(peer, context_.roster.message(), turn);
+        return;
+    }
+    const SlotInfo* const info = context_.roster.find_peer(peer);
+    if (info && info->standing != Standing::Observer) {
+        return;  // it has its slot; the Roster is on its way
+    }
+    if (context_.roster.slots().size() >= protocol::kRosterMax) {
+        turn.out.add(node::Close{peer, node::Lane::Control});
+        return;
+    }
+    if (join.stage && join.stage->value < context_.config.stages && join.state_hash != Digest{}) {
+        consider_state(peer, join, turn);
+    } else {
+        assign(peer, join, turn);
+    }
+}
+
+void Coordinator::consider_state(PeerId peer, const protocol::Join& join, node::Turn turn) {
+    const StageIndex stage = *join.stage;
+    if (join.version != context_.version) {
+        const bool one_behind = join.version.gen == context_.version.gen &&
+                                join.version.step + 1 == context_.version.step;
+        const auto repeated = commit_repeated_.find(peer);
+        const bool repeat =
+            repeated == commit_repeated_.end() || repeated->second != context_.version;
+        if (one_behind && history_.last_commit && repeat) {
+            // It may hold the result of that epoch: then it catches up without a download.
+            commit_repeated_[peer] = context_.version;
+            const CommitRecord& last = *history_.last_commit;
+            context_.sessions.send(
+                peer,
+                protocol::Commit{last.version, last.epoch, last.scalars, last.result_hashes, {}},
+                turn
+            );
+        } else if (!context_.roster.find_peer(peer)) {
+            assign(peer, join, turn);
+        }
+        return;
+    }
+    const auto known = history_.states.find({context_.version, stage});
+    const bool first_version = context_.version.step == 0 && context_.version.gen == 0;
+    const bool from_checkpoint = rolled_back_to_ == context_.version;
+    if (known == history_.states.end() && (first_version || from_checkpoint || restarted_)) {
+        const StateRecord record{context_.version, stage, join.state_hash};
+        history_.apply(record);
+        append(record, false, turn);
+    } else if (known == history_.states.end()) {
+        waiting_joins_[peer] = join;  // until a member has said what the state must be
+        return;
+    } else if (known->second != join.state_hash) {
+        turn.out.log(Level::Warning, "a peer's state is not the run's: it fetches a new one");
+        assign(peer, join, turn);
+        return;
+    }
+    std::erase(needs_snapshot_, peer);
+    const Incarnation incarnation = context_.sessions.find(peer)->incarnation;
+    // After a restart of ours the members come back with sums that are still good.
+    const bool keeps_sums = restarted_ && step_.phase() == StepMachine::Phase::Waiting;
+    const SlotInfo info{{}, peer, incarnation, stage, {}, Standing::Member, join.address};
+    step_.admit(info, !keeps_sums);
+}
+
+void Coordinator::assign(PeerId peer, const protocol::Join& join, node::Turn turn) {
+    const SlotInfo* const known = context_.roster.find_peer(peer);
+    const StageIndex stage = known ? known->stage : neediest_stage();
+    const bool from_seed = context_.version.step == 0 && context_.version.gen == 0;
+    const bool from_checkpoint = rolled_back_to_ == context_.version;
+    assigned_[peer] = stage;
+    if (!from_seed && !from_checkpoint) {
+        if (!known) {
+            const Incarnation incarnation = context_.sessions.find(peer)->incarnation;
+            const SlotId slot = context_.roster.add(
+                {{}, peer, incarnation, stage, {}, Standing::Observer, join.address}
+            );
+            context_.detector.watch(peer, turn.now);
+            context_.tell(node::PeerChange::Observing, *context_.roster.find(slot), "", turn);
+        }
+        if (std::find(needs_snapshot_.begin(), needs_snapshot_.end(), peer) ==
+            needs_snapshot_.end()) {
+            needs_snapshot_.push_back(peer);
+        }
+    }
+    protocol::Assign assign{stage, run_file_, context_.version, from_seed};
+    assign.from_coordinator = from_checkpoint;
+    context_.sessions.send(peer, std::move(assign), turn);
+}
+
+StageIndex Coordinator::neediest_stage() const {
+    std::vector<std::uint32_t> peers(context_.config.stages, 0);
+    for (const auto& [slot, info] : context_.roster.slots()) {
+        ++peers[info.stage.value];
+    }
+    for (const auto& [peer, stage] : assigned_) {
+        if (!context_.roster.find_peer(peer)) {
+            ++peers[stage.value];
+        }
+    }
+    const auto least = std::min_element(peers.begin(), peers.end());
+    return {static_cast<std::uint32_t>(least - peers.begin())};
+}
+
+void Coordinator::take(PeerId peer, const protocol::Heartbeat& beat, node::Turn turn) {
+    const SlotInfo* const info = context_.roster.find_peer(peer);
+    if (info && info->standing == Standing::Suspect) {
+        context_.roster.set_standing(info->slot, Standing::Member);
+        launcher_.refresh(turn.now);
+    }
+    if (!info && beat.roster != context_.roster.number()) {
+        context_.sessions.send(peer, context_.roster.message(), turn);  // it was fenced
+    }
+    context_.sessions.post(
+        peer, protocol::HeartbeatReply{context_.version, step_.epoch()}, {}, turn
+    );
+}
+
+void Coordinator::take(PeerId peer, const protocol::Leave& leave, node::Turn turn) {
+    const SlotInfo* const found = context_.roster.find_peer(peer);
+    if (!found) {
+        context_.sessions.send(peer, protocol::Finished{context_.version}, turn);
+        return;
+    }
+    const SlotInfo info = *found;
+    if (info.standing == Standing::Observer || step_.may_leave(info.slot)) {
+        context_.roster.remove(info.slot);
+        context_.detector.forget(peer);
+        context_.sessions.send(peer, protocol::Finished{context_.version}, turn);
+        context_.tell(node::PeerChange::Left, info, leave.reason, turn);
+    } else {
+        context_.roster.set_standing(info.slot, Standing::Draining);
+    }
+    launcher_.refresh(turn.now);
+}
+
+void Coordinator::take(PeerId peer, const protocol::Applied& applied, node::Turn turn) {
+    const SlotInfo* const info = context_.roster.find_peer(peer);
+    if (!info || applied.version != context_.version) {
+        return;
+    }
+    const StageIndex stage = info->stage;
+    const auto [known, is_first] =
+        history_.states.try_emplace({applied.version, stage}, applied.state_hash);
+    if (is_first) {
+        append(StateRecord{applied.version, stage, applied.state_hash}, false, turn);
+        std::erase_if(history_.states, [&](const auto& entry) {
+            return entry.first.first < applied.version;
+        });
+        for (const auto& [joiner, join] : std::exchange(waiting_joins_, {})) {
+            take(joiner, join, turn);
+        }
+    }
+    auto& hashes = applied_[stage];
+    hashes[peer] = applied.state_hash;
+    std::map<Digest, std::size_t> votes;
+    for (const auto& [voter, hash] : hashes) {
+        ++votes[hash];
+    }
+    if (votes.size() < 2) {
+        return;
+    }
+    const bool tie = votes.size() == 2 && votes.begin()->second == votes.rbegin()->second;
+    if (tie && hashes.size() == context_.roster.members(stage).size()) {
+        fail(
+            1,
+            "the replicas of stage " + std::to_string(stage.value) +
+                " disagree on its state, half against half: stop the run and resume it from "
+                "the last checkpoint with one of them",
+            turn
+        );
+        return;
+    }
+    const std::size_t most =
+        std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
+            return a.second < b.second;
+        })->second;
+    if (votes[applied.state_hash] < most) {
+        lose(peer, "its state differs from its replicas'", true, turn);
+    }
+}
+
+void Coordinator::take(PeerId peer, const protocol::Fetch& fetch, node::Turn turn) {
+    const bool have = options_.resume && options_.resume->version.step == fetch.version.step &&
+                      fetch.stage.value < options_.resume->chunks.size();
+    const protocol::ChunkRefused refused{fetch.version, fetch.stage, fetch.chunk, false};
+    if (!have) {
+        context_.sessions.post(peer, refused, {}, turn);
+        return;
+    }
+    const std::vector<node::Payload>& chunks = options_.resume->chunks[fetch.stage.value];
+    const protocol::Chunk answer{fetch.version, fetch.stage, fetch.chunk};
+    if (!fetch.chunk) {
+        std::vector<std::byte> manifest;
+        for (const node::Payload& chunk : chunks) {
+            const Digest digest = sha256(chunk.bytes());
+            manifest.insert(manifest.end(), digest.bytes.begin(), digest.bytes.end());
+        }
+        const auto size = static_cast<std::uint32_t>(manifest.size());
+        node::Payload payload(
+            {protocol::Dtype::Bytes, protocol::CodecId::None, {size}}, std::move(manifest)
+        );
+        context_.sessions.post(peer, answer, std::move(payload), turn);
+    } else if (*fetch.chunk < chunks.size()) {
+        context_.sessions.post(peer, answer, chunks[*fetch.chunk], turn);
+    } else {
+        context_.sessions.post(peer, refused, {}, turn);
+    }
+}
+
+void Coordinator::watch_lost_stage(node::Turn turn) {
+    const std::vector<std::uint32_t> peers = context_.roster.peers_per_stage();
+    const bool lost = std::find(peers.begin(), peers.end(), 0) != peers.end();
+    if (!lost || phase_ != Phase::Open) {
+        lost_since_ = kNever;
+        return;
+    }
+    if (lost_since_ == kNever) {
+        lost_since_ = turn.now;
+        turn.out.log(Level::Warning, "a stage has no peer: the run is paused until one joins");
+    }
+    const bool started = context_.version.step > 0 || restarted_;
+    if (can_roll_back()) {
+        if (turn.now >= lost_since_ + options_.resume_after) {
+            roll_back(turn);
+        }
+    } else if (started && turn.now >= lost_since_ + options_.stage_lost_after) {
+        fail(
+            1,
+            "a stage had no peer for too long; start one with `swarm serve`, then go on "
+            "from the last checkpoint with `swarm train --resume`",
+            turn
+        );
+    } else if (turn.now >= lost_since_ + options_.stage_lost_after) {
+        fail(4, "not enough peers: start one per stage with `swarm serve --join`", turn);
+    }
+}
+
+bool Coordinator::can_roll_back() const {
+    return options_.resume && rolled_back_to_ != context_.version;
+}
+
+void Coordinator::roll_back(node::Turn turn) {
+    const ParameterVersion to{context_.version.gen + 1, options_.resume->version.step};
+    turn.out.log(
+        Level::Warning,
+        "no peer has the state of step " + std::to_string(context_.version.step) +
+            ": going back to the checkpoint of step " + std::to_string(to.step)
+    );
+    const RollbackRecord record{to};
+    append(record, true, turn);
+    history_.apply(record);
+    context_.version = to;
+    rolled_back_to_ = to;
+    lost_since_ = turn.now;
+    std::vector<SlotInfo> slots;
+    for (const auto& [slot, info] : context_.roster.slots()) {
+        slots.push_back(info);
+    }
+    for (const SlotInfo& info : slots) {
+        context_.roster.remove(info.slot);
+    }
+    needs_snapshot_.clear();
+    for (const SlotInfo& info : slots) {
+        protocol::Join join;
+        join.address = info.address;
+        assign(info.peer, join, turn);
+    }
+    step_.open(true, turn);
+}
+
+void Coordinator::write_checkpoint(node::Turn turn) {
+    if (checkpoint_files_ || checkpoint_stored_) {
+        return;
+    }
+    checkpoint_files_ = checkpointer_.take_files(turn);
+    if (!checkpoint_files_) {
+        return;
+    }
+    for (const CheckpointFile& file : checkpoint_files_->files) {
+        turn.out.add(node::WriteFile{StoreId{next_store_++}, file.name, {file.bytes}});
+    }
+    const CheckpointRecord record{checkpointer_.version(), checkpoint_files_->name};
+    history_.apply(record);
+    checkpoint_stored_ = append(record, true, turn);
+    checkpoint_files_->files.clear();  // the host has them now
+}
+
+void Coordinator::finish(node::Turn turn) {
+    if (phase_ != Phase::Finishing) {
+        return;
+    }
+    if (checkpointer_.take_failure()) {  // a donor died: ask the others, by the same commit
+        const auto orders = checkpointer_.order(context_, context_.version);
+        const CommitRecord& last = *history_.last_commit;
+        for (const auto& [slot, info] : context_.roster.slots()) {
+            context_.sessions.send(
+                info.peer,
+                protocol::Commit{
+                    last.version, last.epoch, last.scalars, last.result_hashes, orders},
+                turn
+            );
+        }
+        checkpointer_.begin(context_, turn);
+    }
+    if (weights_sha256_) {
+        turn.out.add(node::Tell{
+            node::RunFinished{context_.version, *std::exchange(weights_sha256_, {})}});
+    }
+    if (released_ && !checkpointer_.under_way() && !checkpoint_stored_) {
+        for (const auto& [slot, info] : context_.roster.slots()) {
+            context_.sessions.send(info.peer, protocol::Finished{context_.version}, turn);
+        }
+        phase_ = Phase::Complete;
+    }
+}
+
+}  // namespace swarm::run

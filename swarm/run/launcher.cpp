@@ -1,0 +1,112 @@
+#include "swarm/run/launcher.hpp"
+
+#include <utility>
+
+namespace swarm::run {
+namespace {
+
+router::Request request_for(const RunContext& context) {
+    const auto& model = context.config.model;
+    const double tokens = static_cast<double>(context.config.batch) * model.context;
+    const double legs = context.config.stages == 1 ? 3 : 1;  // the tail does it all at once
+    return {tokens * context.layouts.front().layers * legs, tokens * 4, Duration{}};
+}
+
+}  // namespace
+
+Launcher::Launcher(RunContext& context, std::span<const std::uint8_t> corpus, std::uint64_t seed)
+    : context_(context),
+      plan_(context.config, corpus),
+      router_(router::make_policy(context.config.policy, seed), {}) {}
+
+void Launcher::refresh(TimePoint now) {
+    const std::vector<SlotId> slots = context_.roster.pickable({0});
+    router_.set_candidates(slots, now);
+    for (const SlotId slot : slots) {
+        const Sessions::Session* const session =
+            context_.sessions.find(context_.roster.find(slot)->peer);
+        router_.set_linked(slot, session && session->control_up && session->bulk_up, now);
+    }
+}
+
+bool Launcher::launch(const StepLedger::Launch& launch, Attempt attempt, node::Turn turn) {
+    const protocol::LegId leg{context_.version, launch.microbatch, attempt, protocol::Leg::Forward};
+    const auto slot = router_.pick(leg, request_for(context_), turn.now);
+    if (!slot) {
+        return false;
+    }
+    const Offer offer{leg, *slot, launch.mask, false};
+    offers_[launch.microbatch] = offer;
+    send(offer, turn);
+    return true;
+}
+
+void Launcher::send(const Offer& offer, node::Turn turn) {
+    const protocol::SlotInfo* const info = context_.roster.find(offer.slot);
+    if (!info) {
+        return;
+    }
+    protocol::Forward forward{
+        offer.leg.version, offer.leg.microbatch, offer.leg.attempt, offer.mask, {}, {}};
+    forward.tokens = plan_.tokens(offer.leg.version.step, offer.leg.microbatch);
+    context_.sessions.post(info->peer, std::move(forward), {}, turn);
+}
+
+void Launcher::on_accepted(SlotId from, const protocol::LegId& leg, TimePoint now) {
+    const auto found = offers_.find(leg.microbatch);
+    if (found != offers_.end() && found->second.leg == leg && found->second.slot == from) {
+        found->second.accepted = true;
+        router_.accepted(from, leg, now);
+    }
+}
+
+bool Launcher::on_refused(SlotId from, const protocol::Refused& refused, node::Turn turn) {
+    const auto found = offers_.find(refused.leg.microbatch);
+    if (found == offers_.end() || found->second.leg != refused.leg || found->second.slot != from) {
+        return false;
+    }
+    router_.refused(from, refused.leg, refused.reason, turn.now);
+    offers_.erase(found);
+    return true;
+}
+
+void Launcher::on_passed(SlotId from, const protocol::LegId& leg, TimePoint now) {
+    const auto found = offers_.find(leg.microbatch);
+    if (found != offers_.end() && found->second.leg == leg && found->second.slot == from) {
+        router_.passed(from, leg, now);
+        offers_.erase(found);
+    }
+}
+
+void Launcher::give_up(MicrobatchId id, bool overdue, TimePoint now) {
+    const auto found = offers_.find(id);
+    if (found == offers_.end()) {
+        return;
+    }
+    if (overdue) {
+        router_.timed_out(found->second.slot, found->second.leg, now);
+    } else {
+        router_.abandoned(found->second.slot, found->second.leg, now);
+    }
+    offers_.erase(found);
+}
+
+void Launcher::new_step(TimePoint now) {
+    router_.abandon_all(now);
+    offers_.clear();
+}
+
+void Launcher::resend(SlotId slot, node::Turn turn) {
+    for (const auto& [id, offer] : offers_) {
+        if (offer.slot == slot && !offer.accepted) {
+            send(offer, turn);
+        }
+    }
+}
+
+SlotId Launcher::holder(MicrobatchId id) const {
+    const auto found = offers_.find(id);
+    return found == offers_.end() ? SlotId{} : found->second.slot;
+}
+
+}  // namespace swarm::run

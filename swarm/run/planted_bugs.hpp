@@ -1,0 +1,19 @@
+// Rules that a test can switch off one at a time, to show that the checks catch what they are for.
+// Nothing but tests sets these; no flag or file reaches them.
+#pragma once
+
+namespace swarm::run {
+
+struct PlantedBugs {
+    bool floors_off = false;             // a recall's promise is not kept
+    bool inexact_set = false;            // a member contributes although its set differs
+    bool result_in_accumulator = false;  // the reduced values overwrite the sums
+    bool commit_before_fsync = false;    // COMMIT leaves before its record is durable
+
+    [[nodiscard]] static const PlantedBugs& none() {
+        static constexpr PlantedBugs kNone{};
+        return kNone;
+    }
+};
+
+}  // namespace swarm::run

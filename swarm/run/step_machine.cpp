@@ -1,0 +1,235 @@
+#include "swarm/run/step_machine.hpp"
+
+#include "swarm/base/check.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace swarm::run {
+
+using protocol::SlotInfo;
+
+StepMachine::StepMachine(RunContext& context, Launcher& launcher, Timing timing)
+    : context_(context),
+      launcher_(launcher),
+      timing_(timing),
+      ledger_(context.config.stages, context.config.microbatches) {}
+
+void StepMachine::open(bool recall_all, node::Turn turn) {
+    ledger_ = StepLedger(context_.config.stages, context_.config.microbatches);
+    epoch_ = make_epoch(context_.cinc, 1);
+    admitted_.clear();
+    joiners_.clear();  // their state is of the version before; they ask again
+    awaited_.clear();
+    holders_.clear();
+    first_holder_at_.clear();
+    lists_.clear();
+    decision_.reset();
+    deadline_ = kNever;
+    opened_at_ = turn.now;
+    fenced_ = 0;
+    launcher_.new_step(turn.now);
+    if (recall_all) {
+        ledger_.need_all();
+    }
+    phase_ = first_step_ ? Phase::Waiting : Phase::Running;
+}
+
+void StepMachine::admit(SlotInfo joiner, bool empty) {
+    std::erase_if(joiners_, [&](const Joiner& other) { return other.info.peer == joiner.peer; });
+    joiners_.push_back({std::move(joiner), empty});
+}
+
+bool StepMachine::fence(SlotId slot, const std::string& reason, bool is_gone, node::Turn turn) {
+    const SlotInfo* const found = context_.roster.find(slot);
+    if (!found || found->standing == protocol::Standing::Observer) {
+        return false;
+    }
+    const SlotInfo info = *found;
+    if (!is_gone && context_.roster.members(info.stage).size() == 1) {
+        // Its parameters cannot be replaced, its sums can: wait for it (stage_lost).
+        if (info.standing != protocol::Standing::Suspect) {
+            context_.roster.set_standing(slot, protocol::Standing::Suspect);
+            context_.tell(node::PeerChange::StageEmpty, info, reason, turn);
+        }
+        return false;
+    }
+    context_.roster.remove(slot);
+    ++fenced_;
+    awaited_.erase(slot);
+    holders_.erase(slot);
+    ledger_.need_after_fence(slot);
+    context_.tell(node::PeerChange::Fenced, info, reason, turn);
+    if (phase_ == Phase::Reducing && !has_holders_everywhere()) {
+        abort_reduce("a member was fenced", turn);
+    }
+    launcher_.refresh(turn.now);
+    return true;
+}
+
+bool StepMachine::may_leave(SlotId slot) const {
+    const SlotInfo* const info = context_.roster.find(slot);
+    return !info || (phase_ != Phase::Reducing && phase_ != Phase::Deciding &&
+                     ledger_.in_flight() == 0 && ledger_.ids_of(slot, info->stage).empty());
+}
+
+bool StepMachine::is_acceptable(const protocol::Path& path) const {
+    if (path.path.size() != context_.config.stages) {
+        return false;
+    }
+    for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {
+        const SlotInfo* const info = context_.roster.find(path.path[stage]);
+        if (!info || info->stage.value != stage || info->standing == protocol::Standing::Observer) {
+            return false;
+        }
+        const auto admitted = admitted_.find(info->slot);
+        if (admitted != admitted_.end() && admitted->second > path.attempt) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void StepMachine::on(SlotId, const protocol::Path& path, node::Turn turn) {
+    const bool open = phase_ == Phase::Running || phase_ == Phase::Recalling;
+    if (!open || path.version != context_.version ||
+        !ledger_.is_current(path.microbatch, path.attempt)) {
+        return;
+    }
+    if (is_acceptable(path)) {
+        waves_.add(ledger_.pathed(path.microbatch, path.path, path.loss, turn.now));
+    } else {
+        ledger_.need(path.microbatch);
+    }
+}
+
+void StepMachine::on(SlotId, const protocol::Fail& fail, node::Turn turn) {
+    if (fail.version != context_.version || phase_ == Phase::Deciding) {
+        return;
+    }
+    const bool about_member = context_.roster.find(fail.about) != nullptr;
+    for (const protocol::FailedItem& item : fail.items) {
+        // A leg that was passed on depends on the peer only through its sums and its graph.
+        const bool in_doubt = !item.passed || !about_member;
+        if (in_doubt && ledger_.is_current(item.microbatch, item.attempt)) {
+            ledger_.need(item.microbatch);
+        }
+    }
+    if (phase_ == Phase::Reducing && ledger_.needs_recall()) {
+        abort_reduce("a backward was lost", turn);
+    }
+}
+
+void StepMachine::on(SlotId from, const protocol::Held& held, node::Turn turn) {
+    if (phase_ != Phase::Recalling || held.version != context_.version || held.epoch != epoch_ ||
+        !awaited_.contains(from)) {
+        return;
+    }
+    const SlotInfo* const info = context_.roster.find(from);
+    const auto twin = ledger_.held(from, info->stage, held);
+    awaited_.erase(from);
+    if (twin) {  // only after a restart: both were members of different coordinators
+        fence(from, "holds what another replica holds", true, turn);
+    }
+}
+
+void StepMachine::on(SlotId from, const protocol::Passed& passed, node::Turn turn) {
+    if (passed.leg.version != context_.version) {
+        return;
+    }
+    const SlotInfo* const info = context_.roster.find(from);
+    if (info->stage.value == 0) {
+        launcher_.on_passed(from, passed.leg, turn.now);
+    }
+    const MicrobatchId id = passed.leg.microbatch;
+    if (!ledger_.is_current(id, passed.leg.attempt)) {
+        return;
+    }
+    const StageMask mask = ledger_.mask(id);
+    const bool lowest = mask.has(info->stage) && !mask.has_below(info->stage);
+    const protocol::Leg last =
+        info->stage == context_.tail() ? protocol::Leg::Forward : protocol::Leg::Backward;
+    if (lowest && passed.leg.leg == last) {
+        ledger_.left_flight(id);
+        if (phase_ == Phase::Reducing) {  // progress: ids are still being added
+            deadline_ = std::max(deadline_, turn.now + timing_.reduce_min);
+        }
+    }
+}
+
+void StepMachine::on(SlotId from, const protocol::Refused& refused, node::Turn turn) {
+    if (launcher_.on_refused(from, refused, turn) &&
+        ledger_.is_current(refused.leg.microbatch, refused.leg.attempt)) {
+        // Never processed, so the same attempt may go to another replica.
+        const StepLedger::Launch again{
+            refused.leg.microbatch, ledger_.mask(refused.leg.microbatch), false};
+        if (launcher_.launch(again, refused.leg.attempt, turn)) {
+            ledger_.offered(refused.leg.microbatch, launcher_.holder(refused.leg.microbatch));
+        } else {
+            ledger_.need(refused.leg.microbatch);
+        }
+    }
+}
+
+void StepMachine::wake(node::Turn turn) {
+    launcher_.wake(turn.now);
+    if (phase_ == Phase::Running) {
+        for (const MicrobatchId id : ledger_.launched_before(turn.now - wave_limit())) {
+            launcher_.give_up(id, true, turn.now);
+            ledger_.need(id);
+        }
+    }
+    if (phase_ == Phase::Recalling && deadline_ <= turn.now) {
+        expire_recall(turn);
+    }
+    if (phase_ == Phase::Reducing) {
+        expire_grace(turn);
+        if (phase_ == Phase::Reducing && deadline_ <= turn.now) {
+            expire_reduce(turn);
+        }
+    }
+}
+
+TimePoint StepMachine::next_deadline() const {
+    TimePoint due = launcher_.next_deadline();
+    if (phase_ == Phase::Waiting && every_stage_has_member()) {
+        due = std::min(due, opened_at_ + timing_.restart_grace);
+    }
+    if (phase_ == Phase::Running) {
+        const TimePoint oldest = ledger_.oldest_launch();
+        due = std::min(due, oldest == kNever ? kNever : oldest + wave_limit());
+    }
+    if (phase_ == Phase::Recalling || phase_ == Phase::Reducing) {
+        due = std::min(due, deadline_);
+    }
+    if (phase_ == Phase::Reducing) {
+        const Duration grace = std::max(timing_.holder_grace_min, 4 * reduces_.p95());
+        for (const auto& [stage, at] : first_holder_at_) {
+            due = std::min(due, at + grace);
+        }
+    }
+    return due;
+}
+
+void StepMachine::pardon(TimePoint now) {
+    if (deadline_ != kNever) {
+        deadline_ = std::max(deadline_, now + timing_.recall_min);
+    }
+    for (auto& [stage, at] : first_holder_at_) {
+        at = now;
+    }
+}
+
+Duration StepMachine::wave_limit() const {
+    return std::max(timing_.wave_min, 4 * waves_.p95());
+}
+
+std::uint32_t StepMachine::counted() const {
+    std::uint32_t least = context_.config.microbatches;
+    for (const auto& [slot, reduced] : holders_) {
+        least = std::min(least, reduced.counted_once);
+    }
+    return least;
+}
+
+}  // namespace swarm::run

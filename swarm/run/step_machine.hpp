@@ -1,0 +1,137 @@
+// The open step at the coordinator: launch, recall, reduce, decide (step protocol, section 4).
+// Invariants: RECALL(e+1) leaves only when every member answered e or was fenced; REDUCE lists
+// cover each (stage, microbatch) once; a decision is made only when every stage's unfenced members
+// all hold the result of one epoch (R4). Fences fall on silence and lies, never on slowness, and
+// never on the last live member of a stage (it is waited for).
+// Threading: single strand. Errors: none; what a peer says wrongly is ignored or fenced.
+#pragma once
+
+#include "swarm/run/commit_log.hpp"
+#include "swarm/run/launcher.hpp"
+#include "swarm/run/recent_times.hpp"
+#include "swarm/run/run_context.hpp"
+#include "swarm/run/step_ledger.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace swarm::run {
+
+class StepMachine {
+ public:
+    struct Timing {
+        Duration wave_min = std::chrono::seconds(5);
+        Duration recall_min = std::chrono::seconds(3);
+        Duration reduce_min = std::chrono::seconds(10);
+        Duration holder_grace_min = std::chrono::seconds(4);
+        Duration restart_grace = std::chrono::seconds(3);
+    };
+
+    enum class Phase { Waiting, Running, Recalling, Reducing, Deciding, Done };
+
+    StepMachine(RunContext& context, Launcher& launcher, Timing timing);
+
+    /// Starts the step of context.version with the members of the roster. After a restart of the
+    /// coordinator (`recall_all`) their sums are asked for before anything is launched.
+    void open(bool recall_all, node::Turn turn);
+
+    /// No step follows: the run is complete.
+    void finish() { phase_ = Phase::Done; }
+
+    /// A peer whose state is proven to be the current version; it gets its slot with the next
+    /// recall. `empty`: forget what it holds of this step.
+    void admit(protocol::SlotInfo joiner, bool empty);
+    /// Ends the slot. False: it is the last of its stage and only silent, so it is waited for.
+    bool fence(SlotId slot, const std::string& reason, bool is_gone, node::Turn turn);
+    /// It may go when nothing depends on it.
+    [[nodiscard]] bool may_leave(SlotId slot) const;
+
+    void on(SlotId from, const protocol::Path& path, node::Turn turn);
+    void on(SlotId from, const protocol::Fail& fail, node::Turn turn);
+    void on(SlotId from, const protocol::Held& held, node::Turn turn);
+    void on(SlotId from, const protocol::Reduced& reduced, node::Turn turn);
+    void on(SlotId from, const protocol::Mismatch& mismatch, node::Turn turn);
+    void on(SlotId from, const protocol::Stuck& stuck, node::Turn turn);
+    void on(SlotId from, const protocol::Passed& passed, node::Turn turn);
+    void on(SlotId from, const protocol::Refused& refused, node::Turn turn);
+
+    void wake(node::Turn turn);
+    /// Takes every step that has become possible. Call once at the end of each turn.
+    void advance(node::Turn turn);
+    [[nodiscard]] TimePoint next_deadline() const;
+    /// After a stall of this process: nobody is judged by waits that it slept through.
+    void pardon(TimePoint now);
+
+    /// Set while phase() is Deciding.
+    [[nodiscard]] const CommitRecord& decision() const { return *decision_; }
+
+    [[nodiscard]] Phase phase() const { return phase_; }
+
+    [[nodiscard]] Epoch epoch() const { return epoch_; }
+
+    [[nodiscard]] const StepLedger& ledger() const { return ledger_; }
+
+    [[nodiscard]] TimePoint opened_at() const { return opened_at_; }
+
+    [[nodiscard]] std::uint32_t fenced() const { return fenced_; }
+
+    [[nodiscard]] std::uint32_t counted() const;
+
+    /// (slot, ids counted) of the lists that the decision used.
+    [[nodiscard]] const std::map<SlotId, std::vector<MicrobatchId>>& lists() const {
+        return lists_;
+    }
+
+ private:
+    struct Joiner {
+        protocol::SlotInfo info;
+        bool empty = true;
+    };
+
+    [[nodiscard]] bool every_stage_has_member() const;
+    [[nodiscard]] bool is_acceptable(const protocol::Path& path) const;
+    [[nodiscard]] bool has_holders_everywhere() const;
+    [[nodiscard]] std::optional<SlotId> find_minority(StageIndex stage) const;
+    [[nodiscard]] Duration wave_limit() const;
+
+    void start_when_complete(node::Turn turn);
+    void run(node::Turn turn);
+    void launch(node::Turn turn);
+    void begin_recall(node::Turn turn);
+    void admit_joiners(node::Turn turn);
+    void end_recall_when_answered(node::Turn turn);
+    void begin_reduce(node::Turn turn);
+    void decide_when_held();
+    void abort_reduce(const char* reason, node::Turn turn);
+    void expire_recall(node::Turn turn);
+    void expire_reduce(node::Turn turn);
+    void expire_grace(node::Turn turn);
+
+    RunContext& context_;
+    Launcher& launcher_;
+    Timing timing_;
+    Phase phase_ = Phase::Waiting;
+    StepLedger ledger_;
+    Epoch epoch_;
+    std::map<SlotId, Epoch> admitted_;  // this step; the others are there from its start
+    std::vector<Joiner> joiners_;
+    std::set<SlotId> awaited_;  // who owes HELD
+    std::map<SlotId, bool> void_slots_;
+    std::map<SlotId, std::vector<MicrobatchId>> lists_;
+    std::map<SlotId, protocol::Reduced> holders_;
+    std::map<StageIndex, TimePoint> first_holder_at_;
+    std::map<SlotId, std::uint32_t> stuck_votes_;
+    std::optional<CommitRecord> decision_;
+    TimePoint opened_at_{};
+    TimePoint deadline_ = kNever;  // of the recall or the reduce
+    bool paused_ = false;
+    bool first_step_ = true;
+    std::uint32_t fenced_ = 0;
+    RecentTimes waves_;
+    RecentTimes reduces_;
+};
+
+}  // namespace swarm::run

@@ -1,0 +1,341 @@
+// The phases of a step: what starts each one, and what ends it.
+#include "swarm/base/check.hpp"
+#include "swarm/run/step_machine.hpp"
+#include "swarm/run/step_scalars.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace swarm::run {
+
+using protocol::SlotInfo;
+using protocol::Standing;
+
+void StepMachine::advance(node::Turn turn) {
+    // Each round takes at most one step of the phase; the bound only guards against a bug.
+    for (int round = 0; round < 8; ++round) {
+        const Phase before = phase_;
+        switch (phase_) {
+            case Phase::Waiting:
+                start_when_complete(turn);
+                break;
+            case Phase::Running:
+                run(turn);
+                break;
+            case Phase::Recalling:
+                end_recall_when_answered(turn);
+                break;
+            case Phase::Reducing:
+                decide_when_held();
+                break;
+            case Phase::Deciding:
+            case Phase::Done:
+                break;
+        }
+        if (phase_ == before) {
+            break;
+        }
+    }
+    context_.send_roster_if_changed(turn);
+}
+
+bool StepMachine::every_stage_has_member() const {
+    std::vector<bool> filled(context_.config.stages, false);
+    for (const auto& [slot, info] : context_.roster.slots()) {
+        if (info.standing != Standing::Observer) {
+            filled[info.stage.value] = true;
+        }
+    }
+    for (const Joiner& joiner : joiners_) {
+        filled[joiner.info.stage.value] = true;
+    }
+    return std::find(filled.begin(), filled.end(), false) == filled.end();
+}
+
+void StepMachine::start_when_complete(node::Turn turn) {
+    const std::size_t present = context_.roster.slots().size() + joiners_.size();
+    const bool all_here = present >= std::max(context_.config.min_peers, context_.config.stages);
+    if (!every_stage_has_member()) {
+        opened_at_ = turn.now;  // the grace counts from the first moment the run could start
+        return;
+    }
+    const bool waited = turn.now >= opened_at_ + timing_.restart_grace;
+    if (all_here && (context_.config.min_peers > 0 || waited)) {
+        first_step_ = false;
+        opened_at_ = turn.now;
+        phase_ = Phase::Running;
+    } else if (waited) {
+        opened_at_ = turn.now;  // min_peers are not here yet: look again
+    }
+}
+
+void StepMachine::run(node::Turn turn) {
+    if (!every_stage_has_member()) {
+        paused_ = true;
+        return;
+    }
+    if (paused_) {
+        paused_ = false;
+        turn.out.log(node::LogLine::Level::Info, "every stage has a member again: going on");
+    }
+    if (ledger_.needs_recall() || !joiners_.empty()) {
+        begin_recall(turn);
+        return;
+    }
+    launch(turn);
+    if (ledger_.all_pathed() && !ledger_.needs_recall()) {
+        begin_reduce(turn);
+    }
+}
+
+void StepMachine::launch(node::Turn turn) {
+    const std::size_t members = context_.roster.all_members().size();
+    const std::size_t window = context_.config.in_flight > 0
+                                   ? context_.config.in_flight
+                                   : std::max<std::size_t>(2, 2 * members);
+    const std::size_t replays_max = std::max<std::size_t>(1, window / 4);
+    while (ledger_.in_flight() < window) {
+        const auto next = ledger_.next_launch(replays_max);
+        if (!next || !launcher_.launch(*next, epoch_, turn)) {
+            return;
+        }
+        ledger_.launched(next->microbatch, epoch_, turn.now);
+        ledger_.offered(next->microbatch, launcher_.holder(next->microbatch));
+    }
+}
+
+void StepMachine::begin_recall(node::Turn turn) {
+    epoch_.value += 1;
+    holders_.clear();
+    first_holder_at_.clear();
+    stuck_votes_.clear();
+    const std::vector<MicrobatchId> ids = ledger_.begin_recall(epoch_);
+    for (const MicrobatchId id : ids) {
+        launcher_.give_up(id, false, turn.now);
+    }
+    void_slots_.clear();
+    admit_joiners(turn);
+    context_.send_roster_if_changed(turn);
+    awaited_.clear();
+    for (const SlotId slot : context_.roster.all_members()) {
+        const bool empty = void_slots_.contains(slot);
+        context_.send(slot, protocol::Recall{context_.version, epoch_, ids, empty}, turn);
+        awaited_.insert(slot);
+    }
+    deadline_ = turn.now + std::max(timing_.recall_min, 2 * waves_.p95());
+    phase_ = Phase::Recalling;
+    launcher_.refresh(turn.now);
+}
+
+void StepMachine::admit_joiners(node::Turn turn) {
+    for (Joiner& joiner : std::exchange(joiners_, {})) {
+        const Sessions::Session* const session = context_.sessions.find(joiner.info.peer);
+        if (!session || session->incarnation != joiner.info.incarnation) {
+            continue;  // gone meanwhile
+        }
+        if (const SlotInfo* old = context_.roster.find_peer(joiner.info.peer)) {
+            if (old->standing != Standing::Observer) {
+                continue;  // it has a slot already
+            }
+            context_.roster.remove(old->slot);
+        }
+        joiner.info.admitted = epoch_;
+        joiner.info.standing = Standing::Member;
+        const SlotId slot = context_.roster.add(joiner.info);
+        admitted_[slot] = epoch_;
+        if (joiner.empty) {
+            void_slots_[slot] = true;
+        }
+        context_.detector.watch(joiner.info.peer, turn.now);
+        context_.tell(node::PeerChange::Admitted, *context_.roster.find(slot), "", turn);
+    }
+}
+
+void StepMachine::end_recall_when_answered(node::Turn turn) {
+    if (!awaited_.empty()) {
+        return;
+    }
+    ledger_.end_recall();
+    deadline_ = kNever;
+    phase_ = Phase::Running;
+    launcher_.refresh(turn.now);
+}
+
+void StepMachine::begin_reduce(node::Turn turn) {
+    holders_.clear();
+    first_holder_at_.clear();
+    stuck_votes_.clear();
+    lists_.clear();
+    for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {
+        const std::vector<SlotId> group = context_.roster.members({stage});
+        const std::vector<SlotId> observers = context_.roster.observers({stage});
+        for (const SlotId slot : group) {
+            lists_[slot] = ledger_.ids_of(slot, {stage});
+            const protocol::Reduce reduce{context_.version, epoch_, lists_[slot], group, observers};
+            context_.send(slot, reduce, turn);
+        }
+        for (const SlotId slot : observers) {
+            const protocol::Reduce reduce{context_.version, epoch_, {}, group, observers};
+            context_.send(slot, reduce, turn);
+        }
+    }
+    deadline_ = turn.now + std::max(timing_.reduce_min, 4 * waves_.p95());
+    phase_ = Phase::Reducing;
+}
+
+void StepMachine::on(SlotId from, const protocol::Reduced& reduced, node::Turn turn) {
+    if (phase_ != Phase::Reducing || reduced.version != context_.version ||
+        reduced.epoch != epoch_) {
+        return;
+    }
+    const SlotInfo* const info = context_.roster.find(from);
+    const bool finite =
+        std::all_of(reduced.sums_of_squares.begin(), reduced.sums_of_squares.end(), [](double sum) {
+            return std::isfinite(sum) && sum >= 0;
+        });
+    const bool complete =
+        reduced.counted_once == context_.config.microbatches && reduced.counted_wrong == 0 &&
+        finite &&
+        reduced.sums_of_squares.size() == context_.layouts[info->stage.value].tensors.size();
+    if (!complete) {
+        fence(from, "its result does not count every microbatch once", false, turn);
+        return;
+    }
+    const StageIndex stage = info->stage;
+    holders_[from] = reduced;
+    const auto [first, is_first] = first_holder_at_.try_emplace(stage, turn.now);
+    if (!is_first) {
+        reduces_.add(turn.now - first->second);
+    }
+    deadline_ = std::max(deadline_, turn.now + timing_.reduce_min);
+    if (const auto liar = find_minority(stage)) {
+        fence(*liar, "its result differs from its replicas'", false, turn);
+        if (phase_ == Phase::Reducing) {
+            abort_reduce("results of a stage differ", turn);
+        }
+    }
+}
+
+std::optional<SlotId> StepMachine::find_minority(StageIndex stage) const {
+    std::map<Digest, std::vector<SlotId>> by_hash;
+    for (const SlotId slot : context_.roster.members(stage)) {
+        const auto holder = holders_.find(slot);
+        if (holder != holders_.end()) {
+            by_hash[holder->second.result_hash].push_back(slot);
+        }
+    }
+    if (by_hash.size() < 2) {
+        return std::nullopt;
+    }
+    const auto smaller = [](const auto& a, const auto& b) {
+        return a.second.size() < b.second.size();
+    };
+    return std::min_element(by_hash.begin(), by_hash.end(), smaller)->second.front();
+}
+
+void StepMachine::on(SlotId from, const protocol::Mismatch& mismatch, node::Turn turn) {
+    if (phase_ == Phase::Reducing && mismatch.version == context_.version &&
+        mismatch.epoch == epoch_ && context_.roster.find(from)) {
+        abort_reduce("a member holds other microbatches than the ledger says", turn);
+    }
+}
+
+void StepMachine::on(SlotId, const protocol::Stuck& stuck, node::Turn) {
+    if (phase_ == Phase::Reducing && stuck.version == context_.version && stuck.epoch == epoch_) {
+        for (const SlotId slot : stuck.waits_for) {
+            ++stuck_votes_[slot];
+        }
+    }
+}
+
+bool StepMachine::has_holders_everywhere() const {
+    for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {
+        const std::vector<SlotId> members = context_.roster.members({stage});
+        const bool all = std::all_of(members.begin(), members.end(), [&](SlotId slot) {
+            return holders_.contains(slot);
+        });
+        if (members.empty() || !all) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void StepMachine::decide_when_held() {
+    if (!has_holders_everywhere()) {
+        return;
+    }
+    CommitRecord record{context_.version, epoch_, {}, ledger_.mean_loss(), 0, {}};
+    std::vector<double> sums;  // stages in order hold the tensors in global order
+    for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {
+        const SlotId slot = context_.roster.members({stage}).front();
+        const protocol::Reduced& reduced = holders_.at(slot);
+        const auto& found = reduced.sums_of_squares;
+        sums.insert(sums.end(), found.begin(), found.end());
+        record.result_hashes.push_back(reduced.result_hash);
+    }
+    record.scalars = step_scalars(context_.config, context_.version.step, sums);
+    record.gradient_norm = gradient_norm(sums);
+    decision_ = std::move(record);
+    deadline_ = kNever;
+    phase_ = Phase::Deciding;
+}
+
+void StepMachine::abort_reduce(const char* reason, node::Turn turn) {
+    turn.out.log(
+        node::LogLine::Level::Info,
+        "step " + std::to_string(context_.version.step) + ": reduce aborted, " + reason
+    );
+    ledger_.need_all();
+    holders_.clear();
+    first_holder_at_.clear();
+    deadline_ = kNever;
+    phase_ = Phase::Running;
+}
+
+void StepMachine::expire_recall(node::Turn turn) {
+    const std::set<SlotId> late = awaited_;
+    for (const SlotId slot : late) {
+        fence(slot, "did not answer a recall in time", false, turn);
+    }
+    deadline_ = turn.now + timing_.recall_min;  // what is left is waited for
+}
+
+void StepMachine::expire_grace(node::Turn turn) {
+    const Duration grace = std::max(timing_.holder_grace_min, 4 * reduces_.p95());
+    std::vector<SlotId> late;
+    for (auto& [stage, at] : first_holder_at_) {
+        if (at + grace > turn.now) {
+            continue;
+        }
+        at = turn.now;
+        for (const SlotId slot : context_.roster.members(stage)) {
+            // A live one heartbeats every 2 s: only who is suspect has "sent nothing since".
+            const bool silent = context_.roster.find(slot)->standing == protocol::Standing::Suspect;
+            if (silent && !holders_.contains(slot)) {
+                late.push_back(slot);
+            }
+        }
+    }
+    for (const SlotId slot : late) {
+        fence(slot, "did not finish the reduce that its replicas finished", false, turn);
+    }
+}
+
+void StepMachine::expire_reduce(node::Turn turn) {
+    std::optional<SlotId> blamed;
+    for (const auto& [slot, votes] : stuck_votes_) {
+        if (context_.roster.find(slot) && (!blamed || votes > stuck_votes_.at(*blamed))) {
+            blamed = slot;
+        }
+    }
+    if (blamed) {
+        fence(*blamed, "its replicas wait for it", false, turn);
+    }
+    if (phase_ == Phase::Reducing) {
+        abort_reduce("it took too long", turn);
+    }
+}
+
+}  // namespace swarm::run

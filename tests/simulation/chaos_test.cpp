@@ -1,0 +1,114 @@
+// Many seeds of crashes, freezes, delays, lost links and stalled jobs; then a calm end in which the
+// run must finish, equal to one process. SWARM_SEED=<n> replays one seed.
+#include "sim/run/run_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Totals {
+    std::uint64_t steps = 0;
+    std::uint64_t replays = 0;
+    std::uint64_t fenced = 0;
+};
+
+RunWorldOptions three_by_two(std::uint64_t seed, std::uint64_t steps) {
+    RunWorldOptions options;
+    options.config = oracle_config(3, 8, steps);
+    options.peers = 6;
+    options.seed = seed;
+    options.peer.device.units_per_s = 20;
+    return options;
+}
+
+/// A victim whose stage has another member that is up.
+std::optional<PeerId> pick_victim(RunWorld& run, std::uint32_t peers, swarm::Rng& rng) {
+    const PeerId candidate = peer(1 + rng.below(peers));
+    const auto* const boss = run.coordinator_role();
+    const auto* const info = boss ? boss->context().roster.find_peer(candidate) : nullptr;
+    if (!info || !run.world().is_running(candidate)) {
+        return std::nullopt;
+    }
+    for (const swarm::SlotId slot : boss->context().roster.pickable(info->stage)) {
+        const PeerId other = boss->context().roster.find(slot)->peer;
+        const auto* const server = run.server(other);
+        if (other != candidate && server && server->context().slot == slot &&
+            server->context().version == boss->context().version) {
+            return candidate;
+        }
+    }
+    return std::nullopt;
+}
+
+std::uint64_t chaos(std::uint64_t seed, const Reference& reference, Totals& totals) {
+    RunWorld run(three_by_two(seed, 6));
+    World& world = run.world();
+    swarm::Rng rng(seed, 77);
+    world.set_frame_loss(1, 100);
+    world.set_job_stalls(2, 100, 1s + std::chrono::milliseconds(rng.below(4000)));
+    // One fault at a time, so that every stage keeps a live member at the current version.
+    for (int fault = 0; fault < 3 && !run.finished(); ++fault) {
+        world.run_for(std::chrono::milliseconds(500 + rng.below(6000)));
+        const auto victim = pick_victim(run, 6, rng);
+        if (!victim) {
+            continue;
+        }
+        if (rng.chance(1, 2)) {
+            world.crash(*victim);
+            world.run_for(std::chrono::milliseconds(100 + rng.below(3000)));
+            world.restart(*victim);
+        } else {
+            world.freeze(*victim);
+            world.run_for(std::chrono::milliseconds(1000 + rng.below(7000)));
+            world.thaw(*victim);
+        }
+        world.run_for(8s);
+    }
+    world.set_frame_loss(0, 0);
+    world.set_job_stalls(0, 0, 0s);
+    run.run(300s);
+    std::string log;
+    for (const std::string& line : run.log()) {
+        log += line + '\n';
+    }
+    EXPECT_EQ(run.verdict(reference), "")
+        << "replay with: SWARM_SEED=" << seed
+        << " simulation_test --gtest_filter=Chaos.ManySeedsEqualOneProcess\n"
+        << log;
+    totals.steps += run.steps().size();
+    totals.replays += run.replayed();
+    totals.fenced += run.fenced();
+    return world.trace_hash();
+}
+
+TEST(Chaos, ManySeedsEqualOneProcess) {
+    const Reference reference = train_single(three_by_two(1, 6).config);
+    const char* const one = std::getenv("SWARM_SEED");
+    const std::uint64_t first = one ? std::strtoull(one, nullptr, 10) : 1;
+    const std::uint64_t last = one ? first : 500;
+    Totals totals;
+    for (std::uint64_t seed = first; seed <= last && !HasFailure(); ++seed) {
+        const std::uint64_t hash = chaos(seed, reference, totals);
+        if (seed % 20 == 0 || one) {
+            Totals again;
+            EXPECT_EQ(chaos(seed, reference, again), hash) << "seed " << seed << " differs";
+        }
+    }
+    RecordProperty("steps", std::to_string(totals.steps));
+    RecordProperty("replays", std::to_string(totals.replays));
+    RecordProperty("fenced", std::to_string(totals.fenced));
+    std::printf(
+        "%llu steps, %llu replays, %llu fences\n",
+        static_cast<unsigned long long>(totals.steps),
+        static_cast<unsigned long long>(totals.replays),
+        static_cast<unsigned long long>(totals.fenced)
+    );
+}
+
+}  // namespace
+}  // namespace sim

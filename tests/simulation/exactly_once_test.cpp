@@ -1,0 +1,96 @@
+// A run without faults, and with the simplest ones, equals one process bit for bit.
+#include "sim/run/run_world.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+RunWorldOptions small_run() {
+    RunWorldOptions options;
+    options.config = oracle_config(2, 3, 3);
+    options.peers = 4;
+    return options;
+}
+
+std::string log_of(const RunWorld& run) {
+    std::string text;
+    for (const std::string& line : run.log()) {
+        text += line + '\n';
+    }
+    return text;
+}
+
+TEST(ExactlyOnce, ACleanRunEqualsOneProcess) {
+    const RunWorldOptions options = small_run();
+    RunWorld run(options);
+    run.run(120s);
+    EXPECT_EQ(run.verdict(train_single(options.config)), "") << log_of(run);
+    EXPECT_EQ(run.replayed(), 0U);
+    EXPECT_EQ(run.fenced(), 0U);
+}
+
+TEST(ExactlyOnce, OneStageAndOnePeerAreARunToo) {
+    RunWorldOptions options;
+    options.config = oracle_config(1, 4, 3);
+    options.peers = 1;
+    RunWorld run(options);
+    run.run(120s);
+    EXPECT_EQ(run.verdict(train_single(options.config)), "") << log_of(run);
+}
+
+TEST(ExactlyOnce, ThreeStagesOfThreePeersEqualOneProcess) {
+    RunWorldOptions options;
+    options.config = oracle_config(3, 8, 5);
+    options.peers = 9;
+    RunWorld run(options);
+    run.run(120s);
+    EXPECT_EQ(run.verdict(train_single(options.config)), "") << log_of(run);
+}
+
+TEST(ExactlyOnce, AKilledPeerThatComesBackChangesNothing) {
+    RunWorldOptions options = small_run();
+    options.config.steps = 6;
+    RunWorld run(options);
+    run.world().run_until([&] { return run.steps().size() == 2; }, 60s);
+    run.world().crash(peer(1));
+    run.world().run_for(2s);
+    run.world().restart(peer(1));
+    run.run(120s);
+    EXPECT_EQ(run.verdict(train_single(options.config)), "") << log_of(run);
+}
+
+TEST(ExactlyOnce, AFrozenPeerIsFencedAndReturnsInANewSlot) {
+    RunWorldOptions options = small_run();
+    options.config.steps = 200;
+    RunWorld run(options);
+    run.world().run_until([&] { return run.steps().size() == 2; }, 60s);
+    run.world().freeze(peer(2));
+    run.world().run_for(8s);
+    run.world().thaw(peer(2));
+    run.run(300s);
+    EXPECT_EQ(run.verdict(train_single(options.config)), "") << log_of(run);
+    EXPECT_EQ(run.fenced(), 1U);
+    ASSERT_NE(run.server(peer(2)), nullptr);
+    EXPECT_TRUE(run.server(peer(2))->context().slot.has_value()) << log_of(run);
+}
+
+TEST(ExactlyOnce, AJoinerTakesTheDeadPeersStage) {
+    RunWorldOptions options = small_run();
+    options.config.steps = 100;
+    RunWorld run(options);
+    run.world().run_until([&] { return run.steps().size() == 2; }, 60s);
+    const swarm::StageIndex stage = run.server(peer(3))->context().stage();
+    run.world().crash(peer(3));
+    run.world().run_for(3s);
+    const PeerId joiner = run.add_server();
+    run.run(300s);
+    EXPECT_EQ(run.verdict(train_single(options.config)), "") << log_of(run);
+    EXPECT_EQ(run.server(joiner)->context().stage(), stage);
+    EXPECT_TRUE(run.server(joiner)->context().slot.has_value()) << log_of(run);
+}
+
+}  // namespace
+}  // namespace sim
