@@ -1,0 +1,257 @@
+#include "stacking/generator.hpp"
+
+#include "stacking/sampler.hpp"
+#include "swarm/protocol/limits.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace stacking {
+namespace {
+
+// Exit codes of the program: 3 a run it cannot read, 4 nobody there.
+constexpr int kExitBadRun = 3;
+constexpr int kExitUnreachable = 4;
+
+void fail(std::uint64_t request, std::string reason, node::Turn turn) {
+    turn.out.add(node::Tell{node::GenerationFailed{request, std::move(reason)}});
+}
+
+}  // namespace
+
+Generator::Generator(Options options)
+    : options_(std::move(options)), view_(options_.coordinator, options_.coordinator_address) {}
+
+void Generator::on(const node::Event& event, TimePoint now, node::Outbox& out) {
+    const node::Turn turn{now, out};
+    if (ended_ || std::holds_alternative<node::Stop>(event)) {
+        return;
+    }
+    std::visit([&](const auto& occurred) { handle(occurred, turn); }, event);
+    if (view_.was_reached()) {
+        give_up_at_ = swarm::kNever;
+    }
+    if (view_.fatal()) {
+        ended_ = true;
+        out.add(node::Tell{node::RunFailed{kExitBadRun, *view_.fatal()}});
+    }
+    if (ended_) {
+        return;
+    }
+    if (view_.take_roster_changed()) {
+        heads_.follow(view_.roster(), turn);
+    }
+    advance(turn);
+}
+
+TimePoint Generator::next_deadline() const {
+    if (ended_) {
+        return swarm::kNever;
+    }
+    TimePoint due = std::min({give_up_at_, view_.next_deadline(), heads_.next_deadline()});
+    for (const auto& [arrival, session] : sessions_) {
+        due = std::min({due, session.answer_due, session.token_since + options_.patience});
+    }
+    return due;
+}
+
+void Generator::handle(const node::LinkUp& up, node::Turn turn) {
+    if (!view_.on(up, turn)) {
+        heads_.on(up, turn);
+    }
+}
+
+void Generator::handle(const node::LinkDown& down, node::Turn turn) {
+    if (view_.on(down, turn)) {
+        return;
+    }
+    heads_.on(down, turn);
+    for (auto& [arrival, session] : sessions_) {
+        const auto waited = session.asked.find(session.latest);
+        if (waited != session.asked.end() && waited->second == down.peer) {
+            ask_again(session, "the link to a member broke");
+        }
+        std::erase_if(session.asked, [&](const auto& ask) { return ask.second == down.peer; });
+    }
+}
+
+void Generator::handle(const node::DialFailed& failed, node::Turn turn) {
+    if (!view_.on(failed, turn)) {
+        heads_.on(failed, turn);
+    }
+}
+
+void Generator::handle(const node::Received& received, node::Turn turn) {
+    if (view_.on(received, turn)) {
+        return;
+    }
+    if (const auto* inferred = std::get_if<protocol::Inferred>(&received.message.body)) {
+        take(received.peer, *inferred, turn);
+    }
+}
+
+void Generator::handle(const node::Woke&, node::Turn turn) {
+    if (!started_) {
+        started_ = true;
+        if (options_.first_contact_within > swarm::Duration{}) {
+            give_up_at_ = turn.now + options_.first_contact_within;
+        }
+    }
+    if (give_up_at_ <= turn.now) {
+        ended_ = true;
+        turn.out.add(node::Tell{node::RunFailed{
+            kExitUnreachable,
+            view_.status() + " in time; is `swarm train` running there, and is the port right?"}});
+        return;
+    }
+    view_.wake(turn);
+    heads_.wake(turn);
+    give_up_late(turn);
+}
+
+void Generator::handle(const node::Asked& asked, node::Turn turn) {
+    if (const auto* request = std::get_if<node::GenerateRequest>(&asked.request)) {
+        start(*request, turn);
+    }
+}
+
+void Generator::start(const node::GenerateRequest& request, node::Turn turn) {
+    if (request.prompt.empty()) {
+        fail(request.request, "the prompt is empty; give at least one token", turn);
+    } else if (request.tokens == 0) {
+        fail(request.request, "no tokens were asked for; ask for at least one", turn);
+    } else if (sessions_.size() >= kRequestsMax) {
+        fail(request.request, "too many requests at once; try again later", turn);
+    } else {
+        Session session;
+        session.request = request;
+        session.tokens = request.prompt;
+        session.left = request.tokens;
+        session.token_since = turn.now;
+        sessions_.emplace(++arrivals_, std::move(session));
+    }
+}
+
+bool Generator::is_usable(const protocol::Inferred& inferred) const {
+    const auto known = [this](const protocol::TokenScore& score) {
+        return score.token < view_.config()->model.vocabulary;
+    };
+    return !inferred.refused && !inferred.top.empty() &&
+           std::all_of(inferred.top.begin(), inferred.top.end(), known);
+}
+
+void Generator::take(PeerId from, const protocol::Inferred& inferred, node::Turn turn) {
+    const auto at = std::find_if(sessions_.begin(), sessions_.end(), [&](const auto& entry) {
+        const auto asked = entry.second.asked.find(inferred.request);
+        return asked != entry.second.asked.end() && asked->second == from;
+    });
+    if (at == sessions_.end()) {
+        return;  // of a token that another member has answered
+    }
+    Session& session = at->second;
+    if (is_usable(inferred)) {
+        heads_.succeeded(from);
+        const SamplerOptions options{session.request.temperature, session.request.seed};
+        add_token(at, sample_token(inferred.top, options, session.tokens.size()), turn);
+        return;
+    }
+    heads_.rest(from, turn.now);
+    session.asked.erase(inferred.request);
+    if (session.latest == inferred.request) {
+        ask_again(session, "a member refused");
+    }
+}
+
+void Generator::add_token(Sessions::iterator at, std::uint32_t token, node::Turn turn) {
+    Session& session = at->second;
+    --session.left;
+    const swarm::Duration took = turn.now - session.token_since;
+    const bool last = session.left == 0;
+    turn.out.add(node::Tell{node::TokenGenerated{session.request.request, token, took, last}});
+    if (last) {
+        sessions_.erase(at);
+        return;
+    }
+    session.tokens.push_back(token);
+    session.token_since = turn.now;
+    session.asked.clear();
+    ask_again(session, "");
+}
+
+void Generator::ask_again(Session& session, std::string trouble) {
+    session.latest = 0;
+    session.answer_due = swarm::kNever;
+    session.trouble = std::move(trouble);
+}
+
+void Generator::advance(node::Turn turn) {
+    if (view_.config() == nullptr) {
+        return;
+    }
+    const std::uint32_t vocabulary = view_.config()->model.vocabulary;
+    for (auto at = sessions_.begin(); at != sessions_.end();) {
+        Session& session = at->second;
+        const auto& tokens = session.tokens;
+        if (*std::max_element(tokens.begin(), tokens.end()) >= vocabulary) {
+            fail(
+                session.request.request,
+                "the prompt has a token that the run's vocabulary of " +
+                    std::to_string(vocabulary) + " does not know",
+                turn
+            );
+            at = sessions_.erase(at);
+            continue;
+        }
+        if (session.latest == 0) {
+            ask(session, turn);
+        }
+        ++at;
+    }
+}
+
+void Generator::ask(Session& session, node::Turn turn) {
+    const std::optional<PeerId> head = heads_.pick(turn.now);
+    if (!head) {
+        return;  // a link, a roster or the end of a rest brings us back
+    }
+    const std::size_t window =
+        std::min<std::size_t>(view_.config()->model.context, protocol::kTokensMax);
+    const std::size_t kept = std::min(window, session.tokens.size());
+    protocol::Infer infer;
+    infer.request = ++questions_;
+    infer.tokens.assign(
+        session.tokens.end() - static_cast<std::ptrdiff_t>(kept), session.tokens.end()
+    );
+    infer.top = session.request.temperature > 0 ? protocol::kTopTokensMax : 1;
+    session.latest = infer.request;
+    session.asked[infer.request] = *head;
+    session.answer_due = turn.now + kAnswerWithin;
+    turn.out.add(node::Send{*head, {0, 0, std::move(infer)}});
+}
+
+void Generator::give_up_late(node::Turn turn) {
+    for (auto at = sessions_.begin(); at != sessions_.end();) {
+        Session& session = at->second;
+        if (session.answer_due <= turn.now) {
+            heads_.rest(session.asked.at(session.latest), turn.now);
+            ask_again(session, "a member did not answer in 5 s");
+        }
+        if (session.token_since + options_.patience <= turn.now) {
+            const std::string why = session.trouble.empty() ? view_.status() : session.trouble;
+            const auto waited =
+                std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count();
+            fail(
+                session.request.request,
+                "no token in " + std::to_string(waited) + " s: " + why +
+                    "; are all stages of the run served?",
+                turn
+            );
+            at = sessions_.erase(at);
+        } else {
+            ++at;
+        }
+    }
+}
+
+}  // namespace stacking
