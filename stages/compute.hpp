@@ -13,6 +13,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,7 +44,7 @@ struct GraphKey {
 class StageCompute {
  public:
     struct TailOutput {
-        double loss = 0;          // mean over the microbatch's B x T targets
+        double loss = 0;            // mean over the microbatch's B x T targets
         HostTensor gradient_below;  // by this stage's input; empty when it is the only stage
     };
 
@@ -87,8 +88,8 @@ class StageCompute {
     [[nodiscard]] virtual std::string compute_class() const = 0;
 };
 
-using MakeCompute = std::unique_ptr<StageCompute> (*)(
+using MakeCompute = std::function<std::unique_ptr<StageCompute>(
     const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout
-);
+)>;
 
 }  // namespace stages

@@ -1,0 +1,183 @@
+// `swarm train`: the coordinator role on a host.
+#include "stages/checkpoint.hpp"
+#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/own_address.hpp"
+#include "swarm/cli/run_setup.hpp"
+#include "swarm/cli/train.hpp"
+#include "swarm/net/host.hpp"
+#include "swarm/run/coordinator.hpp"
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+constexpr auto kGoodbye = std::chrono::seconds(5);
+
+class Coordination {
+ public:
+    Coordination(
+        const TrainOptions& options,
+        RunDirectory directory,
+        const run::Corpus& corpus,
+        Console& console
+    )
+        : options_(options),
+          directory_(std::move(directory)),
+          corpus_(corpus),
+          console_(console),
+          reports_(console, options, directory_.config) {}
+
+    int run() {
+        if (const Result<> started = start(); !started) {
+            return end_with(console_, started.error());
+        }
+        loop_.on_signal([this](int number) { on_signal(number); });
+        loop_.run_until([this] {
+            return exit_code_ || coordinator_->complete() || host_->failure();
+        });
+        host_->stop();
+        if (!loop_.run_until([this] { return host_->finished(); }, kGoodbye)) {
+            console_.warn("some peers did not take the goodbye");
+        }
+        if (host_->failure()) {
+            console_.error(host_->failure()->detail);
+            exit_code_ = kRunFailed;
+        }
+        if (!reports_.finish() && exit_code_.value_or(kDone) == kDone) {
+            exit_code_ = kRunFailed;
+        }
+        return exit_code_.value_or(kDone);
+    }
+
+ private:
+    Result<> start() {
+        const Result<net::Address> listen = parse_listen_address(options_.listen);
+        Result<std::string> swarm_key = read_swarm_key(options_.swarm_key_file);
+        if (!listen || !swarm_key) {
+            return listen ? swarm_key.error() : listen.error();
+        }
+        Result<net::FileStore> store = net::FileStore::open(directory_.path);
+        if (!store) {
+            return store.error();
+        }
+        recall_losses(*store);
+        const Result<net::Identity> identity =
+            net::Identity::load_or_create(directory_.path / "key.pem");
+        if (!identity) {
+            return identity.error();
+        }
+        auto role = std::make_unique<run::Coordinator>(coordinator_options());
+        coordinator_ = role.get();
+        net::HostOptions host_options;
+        host_options.swarm_key = std::move(*swarm_key);
+        host_options.listen_address = listen->host;
+        host_options.listen_port = listen->port;
+        host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
+        host_.emplace(loop_, std::move(role), std::move(*store), *identity, host_options);
+        const Result<std::uint16_t> port = host_->listen();
+        if (!port) {
+            return port.error();
+        }
+        announce({advertised_host(listen->host, nullptr), *port});
+        host_->start();
+        return {};
+    }
+
+    run::Coordinator::Options coordinator_options() const {
+        run::Coordinator::Options options{
+            directory_.config,
+            corpus_,
+            std::make_shared<stages::SafetensorsCheckpoint>(directory_.config)};
+        options.resume = as_run_state(directory_.resumed);
+        return options;
+    }
+
+    /// What former processes of this run have committed.
+    void recall_losses(const net::FileStore& store) {
+        const Result<std::vector<std::string>> records = store.load();
+        if (!records) {
+            return;  // the role will meet the same trouble
+        }
+        if (const Result<run::RunHistory> history = run::replay_log(*records); history) {
+            for (const auto& [step, loss] : history->losses) {
+                reports_.gathered().add_past_loss(step, loss);
+            }
+        }
+    }
+
+    void announce(const net::Address& address) {
+        const std::string text = net::to_text(address);
+        const std::string key =
+            options_.swarm_key_file.empty() ? "" : " --swarm-key " + options_.swarm_key_file;
+        console_.info(
+            "waiting for peers; on each of them type\n  swarm serve --join " + text + key
+        );
+        reports_.add(Listening{text});
+    }
+
+    void on_tell(const node::Report& report) {
+        if (const auto* const line = std::get_if<node::LogLine>(&report)) {
+            console_.log(line->level, line->text);
+        } else if (const auto* const written = std::get_if<node::CheckpointWritten>(&report)) {
+            console_.info("wrote " + (directory_.path / written->where).string());
+        }
+        if (const std::optional<TrainReport> wanted = as_train_report(report)) {
+            reports_.add(*wanted);
+        }
+        if (const auto* const failed = std::get_if<node::RunFailed>(&report)) {
+            console_.error(failed->text);
+            exit_code_ = failed->exit_code;
+        } else if (std::holds_alternative<node::RunFinished>(report)) {
+            finished_ = true;
+            if (options_.hold) {
+                console_.info("trained; the peers stay until Ctrl-C");
+            } else {
+                release();
+            }
+        }
+    }
+
+    void on_signal(int number) {
+        if (std::exchange(signalled_, true) && !(finished_ && options_.hold && !released_)) {
+            std::_Exit(after_signal(number));
+        }
+        if (finished_ && options_.hold) {
+            release();
+        } else {
+            console_.info("stopping; go on with --resume");
+            exit_code_ = after_signal(number);
+        }
+    }
+
+    void release() {
+        released_ = true;
+        host_->ask({node::ReleaseRequest{}});
+    }
+
+    const TrainOptions& options_;
+    RunDirectory directory_;
+    const run::Corpus& corpus_;
+    Console& console_;
+    TrainReports reports_;
+    net::EventLoop loop_;
+    const run::Coordinator* coordinator_ = nullptr;  // the host's
+    std::optional<net::Host> host_;
+    std::optional<int> exit_code_;
+    bool finished_ = false;
+    bool released_ = false;
+    bool signalled_ = false;
+};
+
+}  // namespace
+
+int coordinate(
+    const TrainOptions& options, RunDirectory directory, const run::Corpus& corpus, Console& console
+) {
+    return Coordination(options, std::move(directory), corpus, console).run();
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,124 @@
+// `swarm generate`: a generator role on a host; the text goes to stdout as it comes.
+#include "stacking/generator.hpp"
+#include "swarm/cli/console.hpp"
+#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/run_setup.hpp"
+#include "swarm/cli/temporary_directory.hpp"
+#include "swarm/cli/train.hpp"
+#include "swarm/cli/verbs.hpp"
+#include "swarm/net/address.hpp"
+#include "swarm/net/host.hpp"
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+constexpr auto kGoodbye = std::chrono::seconds(2);
+constexpr std::uint32_t kBytes = 256;  // the vocabulary: a token is a byte
+
+class Generation {
+ public:
+    Generation(const GenerateOptions& options, Console& console)
+        : options_(options), console_(console) {}
+
+    int run() {
+        if (const Result<> started = start(); !started) {
+            return end_with(console_, started.error());
+        }
+        loop_.on_signal([this](int number) {
+            if (exit_code_) {
+                std::_Exit(after_signal(number));
+            }
+            exit_code_ = after_signal(number);
+        });
+        loop_.run_until([this] { return exit_code_ || host_->failure(); });
+        host_->stop();
+        static_cast<void>(loop_.run_until([this] { return host_->finished(); }, kGoodbye));
+        return host_->failure() ? end_with(console_, *host_->failure()) : *exit_code_;
+    }
+
+ private:
+    Result<> start() {
+        if (const Result<net::Address> address = net::parse_address(options_.join); !address) {
+            return address.error();
+        }
+        Result<std::string> swarm_key = read_swarm_key(options_.swarm_key_file);
+        if (!swarm_key) {
+            return swarm_key.error();
+        }
+        Result<net::FileStore> store = net::FileStore::open(scratch_.path());
+        if (!store) {
+            return store.error();
+        }
+        stacking::Generator::Options generator;
+        generator.coordinator_address = options_.join;
+        generator.first_contact_within = options_.wait;
+        generator.patience = options_.wait;
+        net::HostOptions host_options;
+        host_options.swarm_key = std::move(*swarm_key);
+        host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
+        host_.emplace(
+            loop_,
+            std::make_unique<stacking::Generator>(std::move(generator)),
+            std::move(*store),
+            net::Identity::make_ephemeral(),
+            std::move(host_options)
+        );
+        host_->start();
+        node::GenerateRequest request{1, {}, options_.tokens, options_.temperature, options_.seed};
+        for (const char letter : options_.prompt) {
+            request.prompt.push_back(static_cast<unsigned char>(letter));
+        }
+        host_->ask({std::move(request)});
+        return {};
+    }
+
+    void on_tell(const node::Report& report) {
+        if (const auto* const line = std::get_if<node::LogLine>(&report)) {
+            console_.log(line->level, line->text);
+        } else if (const auto* const token = std::get_if<node::TokenGenerated>(&report)) {
+            take(*token);
+        } else if (const auto* const failed = std::get_if<node::GenerationFailed>(&report)) {
+            console_.error(failed->reason);
+            exit_code_ = kRunFailed;
+        } else if (const auto* const ended = std::get_if<node::RunFailed>(&report)) {
+            console_.error(ended->text);
+            exit_code_ = ended->exit_code;
+        }
+    }
+
+    void take(const node::TokenGenerated& token) {
+        if (!std::exchange(begun_, true)) {
+            std::cout << options_.prompt;
+        }
+        if (token.token < kBytes) {
+            std::cout << static_cast<char>(token.token) << std::flush;
+        }
+        if (token.last) {
+            std::cout << std::endl;
+            exit_code_ = kDone;
+        }
+    }
+
+    const GenerateOptions& options_;
+    Console& console_;
+    TemporaryDirectory scratch_;
+    net::EventLoop loop_;
+    std::optional<net::Host> host_;
+    std::optional<int> exit_code_;
+    bool begun_ = false;
+};
+
+}  // namespace
+
+int generate(const GenerateOptions& options) {
+    Console console;
+    return Generation(options, console).run();
+}
+
+}  // namespace swarm::cli

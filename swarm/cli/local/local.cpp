@@ -1,0 +1,145 @@
+// `swarm local`: a whole swarm on one machine, its report, and the demo's judgement.
+#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/local/local_swarm.hpp"
+#include "swarm/cli/run_setup.hpp"
+#include "swarm/cli/temporary_directory.hpp"
+#include "swarm/cli/train.hpp"
+#include "swarm/cli/verbs.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <numeric>
+#include <system_error>
+
+namespace swarm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kDemoSteps = 60;
+constexpr std::size_t kDemoLastLosses = 10;
+constexpr double kDemoLossRatio = 0.6;
+
+/// What the demo shows is unequal peers; flags still win.
+void set_demo_defaults(LocalOptions& options) {
+    options.run.steps = options.run.steps.value_or(kDemoSteps);
+    if (options.service_ms.empty()) {
+        options.service_ms = {10, 20, 10, 40, 20, 10};
+    }
+    if (!options.prompt) {
+        options.prompt = "It is a truth universally acknowledged";
+    }
+}
+
+Result<run::RunConfig> local_config(const LocalOptions& options) {
+    Result<run::RunConfig> config = resolve_run(options.run_file, options.run);
+    if (!config) {
+        return config.error();
+    }
+    if (options.peers < config->stages) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--peers is " + std::to_string(options.peers) + ", must be at least --stages (" +
+                std::to_string(config->stages) + "): each stage needs a peer"};
+    }
+    if (config->min_peers == 0) {
+        config->min_peers = options.peers;
+    }
+    if (config->in_flight == 0) {
+        config->in_flight = std::max<std::uint32_t>(2, 2 * options.peers);
+    }
+    if (const Result<run::Corpus> corpus = load_corpus(*config); !corpus) {
+        return corpus.error();
+    }
+    return config;
+}
+
+bool check(Console& console, bool holds, const std::string& what) {
+    if (!holds) {
+        console.error("the demo did not show that " + what);
+    }
+    return holds;
+}
+
+bool judge_demo(LocalSwarm& swarm, Console& console) {
+    const RunReport& report = swarm.report();
+    std::vector<double> losses;
+    for (const auto& [step, loss] : report.losses()) {
+        losses.push_back(loss);
+    }
+    const std::size_t count = std::min(kDemoLastLosses, losses.size());
+    const double last =
+        std::accumulate(losses.end() - static_cast<std::ptrdiff_t>(count), losses.end(), 0.0) /
+        static_cast<double>(count);
+    const DemoScript& demo = swarm.demo();
+    const bool learned = last <= kDemoLossRatio * losses.front();
+    bool good = check(console, learned, "the loss falls to 60 %");
+    good &= check(console, report.counted_all(), "every microbatch is counted once");
+    good &= check(console, demo.frozen() && demo.killed(), "peers may freeze and die");
+    const bool worked = demo.newcomer() && report.microbatches_of(*demo.newcomer()) > 0;
+    return check(console, worked, "a newcomer does work") && good;
+}
+
+void print_summary(const RunReport& report) {
+    std::cout << report.summary() << "\n" << report.peer_table() << std::flush;
+    for (const Duration recovery : report.recoveries()) {
+        std::printf(
+            "next commit after a fault: %.1f s\n", std::chrono::duration<double>(recovery).count()
+        );
+    }
+    std::fflush(stdout);
+}
+
+int run_local(
+    const LocalOptions& options,
+    const run::RunConfig& config,
+    const fs::path& directory,
+    Console& console
+) {
+    LocalSwarm swarm(options, config, directory, console);
+    int exit_code = swarm.train();
+    if (exit_code == kDone) {
+        print_summary(swarm.report());
+    }
+    if (exit_code == kDone && options.demo && !judge_demo(swarm, console)) {
+        exit_code = kRunFailed;
+    }
+    if (exit_code == kDone && options.verify) {
+        exit_code = swarm.verify();
+    }
+    const bool written = options.json_file.empty() ||
+                         write_text(console, options.json_file, swarm.report().to_json());
+    return exit_code == kDone && !written ? kRunFailed : exit_code;
+}
+
+}  // namespace
+
+int local(const LocalOptions& given) {
+    Console console;
+    LocalOptions options = given;
+    if (options.demo) {
+        set_demo_defaults(options);
+    }
+    const Result<run::RunConfig> config = local_config(options);
+    if (!config) {
+        return end_with(console, config.error());
+    }
+    TemporaryDirectory scratch;
+    const fs::path directory =
+        options.directory.empty() ? scratch.path() : fs::path(options.directory);
+    std::error_code ignored;  // what is missing shows when the file is written
+    fs::create_directories(directory, ignored);
+    if (!write_text(console, (directory / kRunFileName).string(), run::to_toml(*config))) {
+        return kRunFailed;
+    }
+    const int exit_code = run_local(options, *config, directory, console);
+    if (exit_code != kDone && options.directory.empty()) {
+        scratch.keep();
+        console.info("the logs of all processes are in " + directory.string());
+    }
+    return exit_code;
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,43 @@
+#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/verbs.hpp"
+
+#include <csignal>
+#include <exception>
+#include <iostream>
+
+namespace {
+
+struct RunVerb {
+    int operator()(const swarm::cli::TrainOptions& options) const {
+        return swarm::cli::train(options);
+    }
+
+    int operator()(const swarm::cli::ServeOptions& options) const {
+        return swarm::cli::serve(options);
+    }
+
+    int operator()(const swarm::cli::GenerateOptions& options) const {
+        return swarm::cli::generate(options);
+    }
+
+    int operator()(const swarm::cli::LocalOptions& options) const {
+        return swarm::cli::local(options);
+    }
+
+    int operator()(const swarm::cli::Exit& exit) const {
+        (exit.code == swarm::cli::kDone ? std::cout : std::cerr) << exit.text;
+        return exit.code;
+    }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::signal(SIGPIPE, SIG_IGN);
+    try {
+        return std::visit(RunVerb{}, swarm::cli::parse_command_line(argc, argv));
+    } catch (const std::exception& failure) {  // out of memory, and the like
+        std::cerr << "swarm: " << failure.what() << '\n';
+        return swarm::cli::kRunFailed;
+    }
+}

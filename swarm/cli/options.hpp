@@ -1,0 +1,93 @@
+// The command line as data. CLI11 is seen by options.cpp alone.
+// Precedence: flag > TOML > default; so a flag that was not given is nullopt, never its default.
+// Errors: an Exit with code 2 and one line; --help and --version are an Exit with code 0.
+#pragma once
+
+#include "swarm/base/units.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace swarm::cli {
+
+/// Flags that override what the run file says.
+struct RunFlags {
+    std::optional<std::string> model;
+    std::optional<std::uint32_t> stages;
+    std::optional<std::uint64_t> steps;
+    std::optional<std::uint64_t> seed;
+    std::optional<std::uint32_t> microbatches;
+    std::optional<std::uint32_t> in_flight;
+    std::optional<std::string> policy;
+    std::optional<std::string> codec;
+    std::optional<std::string> corpus;
+    std::optional<std::uint32_t> checkpoint_every;
+    std::optional<std::uint32_t> min_peers;
+};
+
+struct TrainOptions {
+    std::string run_file;  // empty: defaults
+    RunFlags run;
+    std::string directory;  // empty: runs/<name>
+    bool resume = false;
+    bool single = false;
+    bool hold = false;  // keep the peers after the last step, until SIGINT
+    std::string listen = "0.0.0.0:7117";
+    std::string swarm_key_file;
+    std::string device = "auto";  // --single
+    std::string json_file;
+    int reports_fd = -1;  // for `swarm local`
+};
+
+struct ServeOptions {
+    std::string join;
+    Duration wait = std::chrono::seconds(60);
+    std::string listen = "0.0.0.0:0";
+    std::string device = "auto";
+    std::string key_file;  // empty: a new identity
+    std::string swarm_key_file;
+    std::uint32_t service_ms = 0;  // 0: as fast as it is
+};
+
+struct GenerateOptions {
+    std::string join;
+    std::string prompt;
+    std::uint32_t tokens = 200;
+    double temperature = 0;
+    std::uint64_t seed = 1;
+    Duration wait = std::chrono::seconds(60);
+    std::string swarm_key_file;
+};
+
+struct LocalOptions {
+    RunFlags run;
+    std::string run_file;
+    std::uint32_t peers = 6;
+    std::vector<std::uint32_t> service_ms;  // by peer, from the start again when too short
+    std::optional<Duration> kill_every;
+    std::optional<Duration> freeze_every;
+    bool verify = false;
+    bool demo = false;
+    std::string device = "auto";
+    std::optional<std::string> prompt;
+    std::uint32_t tokens = 200;
+    std::string directory;  // empty: a temporary one
+    std::string json_file;
+};
+
+struct Exit {
+    int code = 0;
+    std::string text;
+};
+
+using Command = std::variant<TrainOptions, ServeOptions, GenerateOptions, LocalOptions, Exit>;
+
+Command parse_command_line(int argc, const char* const* argv);
+
+/// "500ms", "3s", "2m"; without a unit: seconds. nullopt when it is none of them, or above a day.
+std::optional<Duration> parse_duration(const std::string& text);
+
+}  // namespace swarm::cli

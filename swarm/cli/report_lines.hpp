@@ -1,0 +1,36 @@
+// Reports as lines of JSON: what `swarm train --reports-fd` tells `swarm local`. Both are this
+// binary, so there is no version. Numbers that must arrive bit for bit travel as hexadecimal text:
+// a JSON parser may round.
+// Threading: stateless. Errors: a line that is not understood is nullopt.
+#pragma once
+
+#include "swarm/node/report.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace swarm::cli {
+
+/// The coordinator can be joined at host:port.
+struct Listening {
+    std::string address;
+};
+
+using TrainReport = std::variant<
+    Listening,
+    node::StepCommitted,
+    node::ShareCounted,
+    node::PeerChanged,
+    node::RunFinished,
+    node::RunFailed>;
+
+/// The reports of a coordinator that a starter wants; nullopt for all others.
+std::optional<TrainReport> as_train_report(const node::Report& report);
+
+/// One line, with its newline.
+std::string to_line(const TrainReport& report);
+std::optional<TrainReport> parse_report(std::string_view line);
+
+}  // namespace swarm::cli

@@ -1,0 +1,107 @@
+#include "swarm/cli/run_directory.hpp"
+
+#include "stages/checkpoint.hpp"
+#include "swarm/cli/run_setup.hpp"
+#include "swarm/run/partition.hpp"
+
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<> write_run_file(const RunDirectory& directory) {
+    const fs::path path = directory.path / kRunFileName;
+    const fs::path draft = path.string() + ".draft";
+    std::error_code error;
+    fs::create_directories(directory.path, error);
+    std::ofstream out(draft);
+    out << run::to_toml(directory.config);
+    out.close();
+    if (out) {
+        fs::rename(draft, path, error);
+    }
+    if (!out || error) {
+        return Error{
+            ErrorCode::StorageFailed,
+            Reaction::Fatal,
+            "cannot write " + path.string() + "; choose another folder with --dir"};
+    }
+    return {};
+}
+
+Result<> find_checkpoint(RunDirectory& directory) {
+    Result<stages::FoundCheckpoint> found = stages::find_latest(directory.path);
+    if (!found) {
+        if (found.error().code == ErrorCode::NotFound) {
+            directory.notices.push_back(found.error().detail);
+            return {};  // the commit log may know more
+        }
+        return found.error();
+    }
+    directory.notices = std::move(found->notices);
+    Result<std::vector<stages::StageState>> states =
+        stages::restore_stages(found->checkpoint, run::partition(directory.config));
+    if (!states) {
+        return states.error();
+    }
+    directory.resumed = std::move(*states);
+    return {};
+}
+
+}  // namespace
+
+Result<RunDirectory> open_run_directory(const TrainOptions& options) {
+    RunDirectory directory;
+    fs::path run_file = options.run_file;
+    if (options.resume && run_file.empty()) {
+        directory.path =
+            options.directory.empty() ? fs::path("runs") / "run" : fs::path(options.directory);
+        run_file = directory.path / kRunFileName;
+    }
+    Result<run::RunConfig> config = resolve_run(run_file, options.run);
+    if (!config) {
+        return config.error();
+    }
+    directory.config = std::move(*config);
+    directory.path = options.directory.empty() ? fs::path("runs") / directory.config.name
+                                               : fs::path(options.directory);
+    std::error_code ignored;
+    const bool begun = fs::exists(directory.path / kRunFileName, ignored);
+    if (begun != options.resume) {
+        const std::string where = directory.path.string();
+        return Error{
+            begun ? ErrorCode::Usage : ErrorCode::NotFound,
+            Reaction::Reject,
+            begun ? where + " holds a run already; go on with --resume, or choose another --dir"
+                  : "nothing to resume in " + where + "; name the folder with --dir"};
+    }
+    if (options.resume) {
+        if (const Result<> found = find_checkpoint(directory); !found) {
+            return found.error();
+        }
+    }
+    if (const Result<> written = write_run_file(directory); !written) {
+        return written.error();
+    }
+    return directory;
+}
+
+std::optional<run::RunState> as_run_state(const std::vector<stages::StageState>& stages) {
+    if (stages.empty()) {
+        return std::nullopt;
+    }
+    run::RunState state{stages.front().version(), {}};
+    for (const stages::StageState& stage : stages) {
+        std::vector<node::Payload>& chunks = state.chunks.emplace_back();
+        for (std::uint32_t i = 0; i < stage.chunk_count(); ++i) {
+            chunks.push_back(stage.chunk(i));
+        }
+    }
+    return state;
+}
+
+}  // namespace swarm::cli

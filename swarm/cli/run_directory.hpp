@@ -1,0 +1,33 @@
+// The directory of a run: run.toml (what was asked for), the commit log, the coordinator's key, and
+// the checkpoints. A run is begun in it once; after that only --resume goes on.
+// Errors: Usage, NotFound, Malformed, Mismatch (Reject): exit code 3; StorageFailed (Fatal).
+#pragma once
+
+#include "stages/stage_state.hpp"
+#include "swarm/base/result.hpp"
+#include "swarm/cli/options.hpp"
+#include "swarm/run/checkpoint_format.hpp"
+#include "swarm/run/config.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace swarm::cli {
+
+struct RunDirectory {
+    std::filesystem::path path;
+    run::RunConfig config;
+    std::vector<stages::StageState> resumed;  // by stage; empty: from the beginning
+    std::vector<std::string> notices;         // checkpoints that were passed over, and why
+};
+
+/// Makes the directory and writes run.toml; with --resume reads it and the newest checkpoint that
+/// is whole.
+Result<RunDirectory> open_run_directory(const TrainOptions& options);
+
+/// As the coordinator takes it; nullopt when there is no checkpoint.
+std::optional<run::RunState> as_run_state(const std::vector<stages::StageState>& stages);
+
+}  // namespace swarm::cli

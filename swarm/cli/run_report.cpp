@@ -1,0 +1,263 @@
+#include "swarm/cli/run_report.hpp"
+
+#include "swarm/net/identity.hpp"
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace swarm::cli {
+namespace {
+
+namespace json = boost::json;
+
+double seconds(Duration duration) {
+    return std::chrono::duration<double>(duration).count();
+}
+
+/// JSON has no NaN and no infinity.
+json::value number_or_null(double value) {
+    return std::isfinite(value) ? json::value(value) : json::value(nullptr);
+}
+
+json::value text_or_null(const std::optional<std::string>& text) {
+    return text ? json::value(*text) : json::value(nullptr);
+}
+
+json::value digest_or_null(const std::optional<Digest>& digest) {
+    return digest ? json::value(to_hex(*digest)) : json::value(nullptr);
+}
+
+std::string describe(std::uint64_t step, double loss, double single) {
+    const auto shortest = [](double value) { return json::serialize(number_or_null(value)); };
+    return "loss of step " + std::to_string(step) + ": " + shortest(loss) + ", alone " +
+           shortest(single);
+}
+
+std::optional<std::string> first_difference(const Losses& losses, const Losses& single) {
+    for (const auto& [step, loss] : losses) {
+        const auto found = single.find(step);
+        if (found == single.end()) {
+            return "step " + std::to_string(step) + " is not in the single run";
+        }
+        if (std::bit_cast<std::uint64_t>(loss) != std::bit_cast<std::uint64_t>(found->second)) {
+            return describe(step, loss, found->second);
+        }
+    }
+    for (const auto& [step, loss] : single) {
+        if (!losses.contains(step)) {
+            return "step " + std::to_string(step) + " was not committed";
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Verification compare_runs(
+    const Losses& losses,
+    const std::optional<Digest>& weights,
+    const Losses& single_losses,
+    const std::optional<Digest>& single_weights
+) {
+    Verification result{false, single_weights, first_difference(losses, single_losses)};
+    if (!result.first_difference && (!weights || !single_weights)) {
+        result.first_difference = "a run did not say the hash of its weights";
+    } else if (!result.first_difference && *weights != *single_weights) {
+        result.first_difference =
+            "weights: " + to_hex(*weights) + ", alone " + to_hex(*single_weights);
+    }
+    result.equal = !result.first_difference;
+    return result;
+}
+
+void RunReport::add(const TrainReport& report, TimePoint now) {
+    std::visit([&](const auto& one) { add_one(one, now); }, report);
+}
+
+void RunReport::add_past_loss(std::uint64_t step, double loss) {
+    losses_[step] = loss;
+}
+
+void RunReport::add_peer(PeerId peer, std::optional<std::uint32_t> service_ms) {
+    peers_[peer].service_ms = service_ms;
+}
+
+void RunReport::add_kill(PeerId peer, TimePoint now) {
+    ++kills_;
+    ++peers_[peer].kills;
+    open_faults_.push_back(now);
+}
+
+void RunReport::add_freeze(PeerId peer, TimePoint now) {
+    ++freezes_;
+    peers_.try_emplace(peer);
+    open_faults_.push_back(now);
+}
+
+void RunReport::add_one(const node::StepCommitted& step, TimePoint now) {
+    losses_[step.step] = step.loss;
+    steps_[step.step] = step;
+    for (const TimePoint fault : std::exchange(open_faults_, {})) {
+        recoveries_.push_back(now - fault);
+    }
+}
+
+void RunReport::add_one(const node::ShareCounted& share, TimePoint) {
+    PeerFacts& peer = peers_[share.peer];
+    peer.stage = share.stage;
+    peer.microbatches[share.stage] += share.microbatches;
+}
+
+void RunReport::add_one(const node::PeerChanged& changed, TimePoint) {
+    if (changed.change == node::PeerChange::Admitted) {
+        peers_[changed.peer].stage = changed.stage;
+        joins_ += steps_.empty() ? 0U : 1U;
+    }
+}
+
+void RunReport::add_one(const node::RunFinished& finished, TimePoint) {
+    weights_ = finished.weights_sha256;
+}
+
+std::uint64_t RunReport::microbatches_of(PeerId peer) const {
+    std::uint64_t sum = 0;
+    if (const auto found = peers_.find(peer); found != peers_.end()) {
+        for (const auto& [stage, count] : found->second.microbatches) {
+            sum += count;
+        }
+    }
+    return sum;
+}
+
+bool RunReport::counted_all() const {
+    return std::all_of(steps_.begin(), steps_.end(), [&](const auto& entry) {
+        return entry.second.expected == config_.microbatches &&
+               entry.second.counted == config_.microbatches;
+    });
+}
+
+double RunReport::tokens_per_s() const {
+    Duration took{};
+    for (const auto& [number, step] : steps_) {
+        took += step.took;
+    }
+    const double tokens = static_cast<double>(steps_.size()) * config_.microbatches *
+                          config_.batch * config_.model.context;
+    return tokens / seconds(took);
+}
+
+double RunReport::share_of(const PeerFacts& peer) const {
+    if (!peer.stage) {
+        return std::numeric_limits<double>::quiet_NaN();
+    }
+    const auto count_in_stage = [&](const PeerFacts& facts) {
+        const auto found = facts.microbatches.find(*peer.stage);
+        return found == facts.microbatches.end() ? 0.0 : static_cast<double>(found->second);
+    };
+    double all = 0;
+    for (const auto& [id, facts] : peers_) {
+        all += count_in_stage(facts);
+    }
+    return count_in_stage(peer) / all;
+}
+
+std::string RunReport::summary() const {
+    if (losses_.empty() || !weights_) {
+        return "no step was trained";
+    }
+    char text[160];
+    std::snprintf(
+        text,
+        sizeof text,
+        "%zu steps, loss %.4f to %.4f, %.0f tokens/s, weights sha256 ",
+        losses_.size(),
+        losses_.begin()->second,
+        losses_.rbegin()->second,
+        steps_.empty() ? 0.0 : tokens_per_s()
+    );
+    return text + to_hex(*weights_);
+}
+
+std::string RunReport::peer_table() const {
+    std::string table = "peer      stage  microbatches  share  service ms  kills\n";
+    for (const auto& [id, facts] : peers_) {
+        const double share = share_of(facts);
+        char text[128];
+        std::snprintf(
+            text,
+            sizeof text,
+            "%-8.8s  %5s  %12llu  %4.0f%%  %10s  %5llu\n",
+            net::to_text(id).c_str(),
+            facts.stage ? std::to_string(facts.stage->value).c_str() : "-",
+            static_cast<unsigned long long>(microbatches_of(id)),
+            std::isfinite(share) ? 100 * share : 0.0,
+            facts.service_ms ? std::to_string(*facts.service_ms).c_str() : "-",
+            static_cast<unsigned long long>(facts.kills)
+        );
+        table += text;
+    }
+    return table;
+}
+
+std::string RunReport::to_json() const {
+    json::array losses;
+    for (const auto& [step, loss] : losses_) {
+        losses.push_back(number_or_null(loss));
+    }
+    const std::uint64_t tokens =
+        std::uint64_t{config_.microbatches} * config_.batch * config_.model.context;
+    json::array steps;
+    for (const auto& [number, step] : steps_) {
+        steps.push_back(
+            {{"step", number},
+             {"loss", number_or_null(step.loss)},
+             {"seconds", seconds(step.took)},
+             {"tokens", tokens},
+             {"expected", step.expected},
+             {"counted", step.counted},
+             {"replayed", step.replayed},
+             {"fenced", step.fenced}}
+        );
+    }
+    json::array peers;
+    for (const auto& [id, facts] : peers_) {
+        json::object peer{{"id", net::to_text(id)}, {"stage", nullptr}, {"share", nullptr}};
+        peer["microbatches"] = microbatches_of(id);
+        if (facts.stage) {
+            peer["stage"] = facts.stage->value;
+            peer["share"] = number_or_null(share_of(facts));
+        }
+        peer["service_ms"] = facts.service_ms ? json::value(*facts.service_ms) : nullptr;
+        peer["kills"] = facts.kills;
+        peers.push_back(std::move(peer));
+    }
+    json::array recoveries;
+    for (const Duration recovery : recoveries_) {
+        recoveries.push_back(seconds(recovery));
+    }
+    json::object whole{{"losses", std::move(losses)}};
+    whole["weights_sha256"] = digest_or_null(weights_);
+    whole["steps"] = std::move(steps);
+    whole["peers"] = std::move(peers);
+    whole["kills"] = kills_;
+    whole["freezes"] = freezes_;
+    whole["joins"] = joins_;
+    whole["recovery_s"] = std::move(recoveries);
+    whole["tokens_per_s"] = number_or_null(tokens_per_s());
+    whole["wire_bytes_per_microbatch"] = nullptr;  // the links do not count yet
+    whole["verify"] = nullptr;
+    if (verification_) {
+        whole["verify"] = {
+            {"equal", verification_->equal},
+            {"single_sha256", digest_or_null(verification_->single_sha256)},
+            {"first_difference", text_or_null(verification_->first_difference)}};
+    }
+    return json::serialize(whole) + "\n";
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,102 @@
+// What happened in a run, gathered from its reports: the content of --json.
+// `joins` counts entries of a peer into a stage after the first commit; recovery_s is the time from
+// each fault to the next commit. What a run does not know is null.
+// A step that is repeated after a rollback replaces its former self.
+// Threading: one thread. Times are of the caller's clock, on one scale.
+#pragma once
+
+#include "swarm/cli/report_lines.hpp"
+#include "swarm/run/config.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace swarm::cli {
+
+struct Verification {
+    bool equal = false;
+    std::optional<Digest> single_sha256;
+    std::optional<std::string> first_difference;
+};
+
+using Losses = std::map<std::uint64_t, double>;  // by step
+
+/// Losses and weights must be the same, bit for bit.
+Verification compare_runs(
+    const Losses& losses,
+    const std::optional<Digest>& weights,
+    const Losses& single_losses,
+    const std::optional<Digest>& single_weights
+);
+
+class RunReport {
+ public:
+    explicit RunReport(run::RunConfig config) : config_(std::move(config)) {}
+
+    void add(const TrainReport& report, TimePoint now);
+    /// A step of an earlier process of the same run: nothing but its loss is known.
+    void add_past_loss(std::uint64_t step, double loss);
+    /// Lists the peer even when it never does a thing.
+    void add_peer(PeerId peer, std::optional<std::uint32_t> service_ms);
+    void add_kill(PeerId peer, TimePoint now);
+    void add_freeze(PeerId peer, TimePoint now);
+
+    void set_verification(Verification verification) { verification_ = std::move(verification); }
+
+    [[nodiscard]] const Losses& losses() const { return losses_; }
+
+    [[nodiscard]] const std::optional<Digest>& weights() const { return weights_; }
+
+    [[nodiscard]] std::uint64_t joins() const { return joins_; }
+
+    [[nodiscard]] const std::vector<Duration>& recoveries() const { return recoveries_; }
+
+    [[nodiscard]] std::uint64_t microbatches_of(PeerId peer) const;
+    /// Every microbatch of every step was counted once in every stage.
+    [[nodiscard]] bool counted_all() const;
+    [[nodiscard]] double tokens_per_s() const;
+
+    [[nodiscard]] std::string to_json() const;
+    /// One line: steps, first and last loss, speed, hash of the weights.
+    [[nodiscard]] std::string summary() const;
+    /// One line per peer: what it did, against its speed.
+    [[nodiscard]] std::string peer_table() const;
+
+ private:
+    struct PeerFacts {
+        std::optional<StageIndex> stage;  // the latest
+        std::map<StageIndex, std::uint64_t> microbatches;
+        std::optional<std::uint32_t> service_ms;
+        std::uint64_t kills = 0;
+    };
+
+    /// The peer's part of its stage's microbatches; NaN when the stage had none.
+    [[nodiscard]] double share_of(const PeerFacts& peer) const;
+
+    void add_one(const Listening&, TimePoint) {}
+
+    void add_one(const node::StepCommitted& step, TimePoint now);
+    void add_one(const node::ShareCounted& share, TimePoint now);
+    void add_one(const node::PeerChanged& changed, TimePoint now);
+    void add_one(const node::RunFinished& finished, TimePoint now);
+
+    void add_one(const node::RunFailed&, TimePoint) {}
+
+    run::RunConfig config_;
+    Losses losses_;
+    std::map<std::uint64_t, node::StepCommitted> steps_;
+    std::map<PeerId, PeerFacts> peers_;
+    std::optional<Digest> weights_;
+    std::optional<Verification> verification_;
+    std::vector<TimePoint> open_faults_;
+    std::vector<Duration> recoveries_;
+    std::uint64_t kills_ = 0;
+    std::uint64_t freezes_ = 0;
+    std::uint64_t joins_ = 0;
+};
+
+}  // namespace swarm::cli

@@ -1,0 +1,148 @@
+#include "swarm/cli/run_setup.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kRunFileBytesMax = 1U << 20;
+constexpr std::uint64_t kCorpusBytesMax = 16ULL << 30;
+constexpr std::uint64_t kSwarmKeyBytesMax = 4096;
+
+Error rejected(ErrorCode code, std::string detail) {
+    return {code, Reaction::Reject, std::move(detail)};
+}
+
+template <class Field>
+void override_with(const std::optional<Field>& flag, Field& field) {
+    if (flag) {
+        field = *flag;
+    }
+}
+
+std::string environment(const char* name) {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+fs::path default_corpus() {
+    if (const std::string deps = environment("SWARM_DEPS"); !deps.empty()) {
+        return fs::path(deps) / "corpus" / "austen.txt";
+    }
+    const std::string cache = environment("XDG_CACHE_HOME");
+    const fs::path base =
+        cache.empty() ? fs::path(environment("HOME")) / ".cache" : fs::path(cache);
+    return base / "swarm" / "corpus" / "austen.txt";
+}
+
+}  // namespace
+
+Result<std::string> read_file(const fs::path& path, std::uint64_t bytes_max) {
+    std::error_code error;
+    const std::uint64_t size = fs::file_size(path, error);
+    if (error) {
+        return rejected(
+            ErrorCode::NotFound, "cannot read " + path.string() + ": " + error.message()
+        );
+    }
+    if (size > bytes_max) {
+        return rejected(
+            ErrorCode::TooLarge,
+            path.string() + " is larger than " + std::to_string(bytes_max) + " bytes"
+        );
+    }
+    std::string text(size, '\0');
+    std::ifstream in(path, std::ios::binary);
+    if (!in.read(text.data(), static_cast<std::streamsize>(size))) {
+        return rejected(ErrorCode::NotFound, "cannot read " + path.string());
+    }
+    return text;
+}
+
+Result<run::RunConfig> resolve_run(const fs::path& run_file, const RunFlags& flags) {
+    run::RunConfig config;
+    if (!run_file.empty()) {
+        const Result<std::string> text = read_file(run_file, kRunFileBytesMax);
+        if (!text) {
+            return text.error();
+        }
+        Result<run::RunConfig> parsed = run::parse_run(*text, run_file.string());
+        if (!parsed) {
+            return parsed.error();
+        }
+        config = std::move(*parsed);
+    }
+    if (flags.model) {
+        const Result<run::ModelConfig> model = run::named_model(*flags.model);
+        if (!model) {
+            return model.error();
+        }
+        config.model = *model;
+    }
+    if (flags.stages && *flags.stages != config.stages) {
+        config.layers_per_stage.clear();  // it was meant for another number of stages
+    }
+    override_with(flags.stages, config.stages);
+    override_with(flags.steps, config.steps);
+    override_with(flags.seed, config.seed);
+    override_with(flags.microbatches, config.microbatches);
+    override_with(flags.in_flight, config.in_flight);
+    override_with(flags.policy, config.policy);
+    override_with(flags.codec, config.codec);
+    override_with(flags.corpus, config.corpus);
+    override_with(flags.checkpoint_every, config.checkpoint_every);
+    override_with(flags.min_peers, config.min_peers);
+    if (const Result<> checked = run::check_run(config); !checked) {
+        return checked.error();
+    }
+    return config;
+}
+
+Result<run::Corpus> load_corpus(const run::RunConfig& config) {
+    if (config.model.kind == run::ModelKind::Oracle) {
+        return run::Corpus{};
+    }
+    const fs::path path = config.corpus.empty() ? default_corpus() : fs::path(config.corpus);
+    const Result<std::string> text = read_file(path, kCorpusBytesMax);
+    if (!text) {
+        const bool own = !config.corpus.empty();
+        return rejected(
+            text.error().code,
+            "no text to train on: " + text.error().detail +
+                (own ? "; name another one with --corpus FILE"
+                     : "; `./swarm.sh build` puts it there, or name one with --corpus FILE")
+        );
+    }
+    const std::uint64_t needed = std::uint64_t{config.model.context} + 2;
+    if (text->size() < needed) {
+        return rejected(
+            ErrorCode::Malformed,
+            "the corpus " + path.string() + " has " + std::to_string(text->size()) +
+                " bytes; a context of " + std::to_string(config.model.context) + " needs " +
+                std::to_string(needed)
+        );
+    }
+    return run::Corpus(text->begin(), text->end());
+}
+
+Result<std::string> read_swarm_key(const std::string& file) {
+    if (file.empty()) {
+        return std::string();
+    }
+    Result<std::string> key = read_file(file, kSwarmKeyBytesMax);
+    if (!key) {
+        return key.error();
+    }
+    key->erase(key->find_last_not_of(" \t\r\n") + 1);
+    if (key->empty()) {
+        return rejected(ErrorCode::Usage, "the swarm key file " + file + " is empty");
+    }
+    return key;
+}
+
+}  // namespace swarm::cli

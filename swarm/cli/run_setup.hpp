@@ -1,0 +1,29 @@
+// From the command line to a run that can start: the configuration, its corpus, its directory.
+// Errors: Usage, NotFound, Malformed (Reject): one line each, exit code 3.
+#pragma once
+
+#include "swarm/base/result.hpp"
+#include "swarm/cli/options.hpp"
+#include "swarm/run/batch_plan.hpp"
+#include "swarm/run/config.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace swarm::cli {
+
+/// flag > TOML > default, then checked. An empty name: no file.
+Result<run::RunConfig> resolve_run(const std::filesystem::path& run_file, const RunFlags& flags);
+
+/// config.corpus, or the demo corpus below the cache; the oracle model needs none.
+Result<run::Corpus> load_corpus(const run::RunConfig& config);
+
+Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t bytes_max);
+
+/// The content of a key file without white space at its end; empty for an empty name.
+Result<std::string> read_swarm_key(const std::string& file);
+
+/// Where a run keeps what it was asked to do, for --resume.
+inline constexpr const char* kRunFileName = "run.toml";
+
+}  // namespace swarm::cli

@@ -1,0 +1,15 @@
+// The verbs of the program. Each runs to its end and returns the exit code; what went wrong is one
+// line on stderr.
+// Threading: the main thread; each makes what it needs and leaves nothing behind.
+#pragma once
+
+#include "swarm/cli/options.hpp"
+
+namespace swarm::cli {
+
+int train(const TrainOptions& options);
+int serve(const ServeOptions& options);
+int generate(const GenerateOptions& options);
+int local(const LocalOptions& options);
+
+}  // namespace swarm::cli
