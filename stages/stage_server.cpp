@@ -16,6 +16,12 @@ namespace {
 constexpr swarm::Duration kDialPauseFirst = std::chrono::milliseconds(100);
 constexpr swarm::Duration kDialPauseMax = std::chrono::seconds(1);
 
+bool is_decision(const protocol::Body& body) {
+    return std::holds_alternative<protocol::Recall>(body) ||
+           std::holds_alternative<protocol::Reduce>(body) ||
+           std::holds_alternative<protocol::Commit>(body);
+}
+
 }  // namespace
 
 StageServer::StageServer(Options options)
@@ -128,6 +134,7 @@ void StageServer::handle(const node::LinkUp& up, node::Turn turn) {
         } else {
             // Another coordinator process: it knows nothing of us, and its roster starts anew.
             context_.control.reset();
+            decisions_.clear();
             context_.roster = swarm::run::Roster(context_.config.stages);
             context_.slot.reset();
             joining_.greet(turn);
@@ -205,12 +212,12 @@ void StageServer::take_from_coordinator(const node::Received& received, node::Tu
         joining_.on(*assign, turn);
     } else if (const auto* roster = std::get_if<protocol::Roster>(&body)) {
         on_roster(*roster, turn);
-    } else if (const auto* recall = std::get_if<protocol::Recall>(&body)) {
-        on_recall(*recall, turn);
-    } else if (const auto* reduce = std::get_if<protocol::Reduce>(&body)) {
-        on_reduce(*reduce, turn);
-    } else if (const auto* commit = std::get_if<protocol::Commit>(&body)) {
-        on_commit(*commit, turn);
+    } else if (is_decision(body)) {
+        if (applying_) {
+            decisions_.push_back(received);  // about the version that is being made
+        } else {
+            take_decision(body, turn);
+        }
     } else if (const auto* fetch = std::get_if<protocol::Fetch>(&body)) {
         snapshots_.on(received.peer, *fetch, turn);
     } else if (const auto* chunk = std::get_if<protocol::Chunk>(&body)) {
@@ -219,6 +226,16 @@ void StageServer::take_from_coordinator(const node::Received& received, node::Tu
         joining_.on(received.peer, *refused, turn);
     } else if (std::holds_alternative<protocol::Finished>(body)) {
         end(draining_ ? "left the run" : "the run is finished", turn);
+    }
+}
+
+void StageServer::take_decision(const protocol::Body& body, node::Turn turn) {
+    if (const auto* recall = std::get_if<protocol::Recall>(&body)) {
+        on_recall(*recall, turn);
+    } else if (const auto* reduce = std::get_if<protocol::Reduce>(&body)) {
+        on_reduce(*reduce, turn);
+    } else if (const auto* commit = std::get_if<protocol::Commit>(&body)) {
+        on_commit(*commit, turn);
     }
 }
 
@@ -284,6 +301,11 @@ void StageServer::defer(const node::Received& received, node::Turn turn) {
 }
 
 void StageServer::redeliver(node::Turn turn) {
+    while (!decisions_.empty() && !applying_) {
+        const node::Received decision = std::move(decisions_.front());
+        decisions_.pop_front();
+        take_decision(decision.message.body, turn);
+    }
     for (const Deferred& deferred : std::exchange(deferred_, {})) {
         if (deferred.received.peer == context_.coordinator) {
             take_from_coordinator(deferred.received, turn);

@@ -71,6 +71,7 @@ class StageServer final : public node::Role {
 
     void take_from_coordinator(const node::Received& received, node::Turn turn);
     void take_from_peer(const node::Received& received, node::Turn turn);
+    void take_decision(const protocol::Body& body, node::Turn turn);
     template <class Leg>
     void take_leg(
         const Leg& leg, protocol::Leg direction, const node::Received& received, node::Turn turn
@@ -103,6 +104,7 @@ class StageServer final : public node::Role {
     InferenceRelay inference_;
 
     std::deque<Deferred> deferred_;
+    std::deque<node::Received> decisions_;  // came while a commit was being applied
     swarm::Epoch highest_epoch_;
     std::optional<protocol::Commit> applying_;  // on the device now
     std::optional<swarm::Incarnation> coordinator_incarnation_;

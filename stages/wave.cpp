@@ -28,11 +28,15 @@ void Wave::assigned() {
     router_ = std::make_unique<router::HopRouter>(
         router::make_policy(context_.config.policy, seed), router::HopRouter::Options{}
     );
-    rows_.assign(context_.config.microbatches, Row{});
+    forget_step();
 }
 
 void Wave::new_step(TimePoint now) {
     router_->abandon_all(now);
+    forget_step();
+}
+
+void Wave::forget_step() {
     rows_.assign(context_.config.microbatches, Row{});
     legs_.clear();
     queue_.clear();

@@ -102,6 +102,7 @@ class Wave {
 
     using LegKey = std::pair<MicrobatchId, protocol::Leg>;
 
+    void forget_step();
     std::optional<RefusedReason> check(PeerId from, const protocol::Forward& forward) const;
     std::optional<RefusedReason> check(PeerId from, const protocol::Backward& backward) const;
     /// True when the leg was taken before: its answers are repeated.

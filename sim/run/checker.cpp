@@ -93,18 +93,18 @@ void Checker::check_reduce(PeerId to, const protocol::Reduce& reduce) {
         return;
     }
     const auto key = std::tuple(reduce.version, reduce.epoch, info->stage);
-    auto& covered = covered_[key];
+    auto& [receivers, covered] = reduces_[key];
+    if (!receivers.insert(to).second) {
+        return;  // repeated on a new link
+    }
     for (const swarm::MicrobatchId id : reduce.ids) {
         if (!covered.insert(id).second) {
             violated("P1", "microbatch " + std::to_string(id.value) + " is in two lists");
         }
     }
-    if (++lists_[key] == reduce.group.size()) {
-        if (covered.size() != coordinator()->context().config.microbatches) {
-            violated("P1", "the lists of a stage do not cover the step");
-        }
-        covered_.erase(key);
-        lists_.erase(key);
+    const std::size_t expected = coordinator()->context().config.microbatches;
+    if (receivers.size() == reduce.group.size() && covered.size() != expected) {
+        violated("P1", "the lists of a stage do not cover the step");
     }
 }
 
@@ -113,10 +113,19 @@ void Checker::check_accepted(PeerId from, const protocol::Accepted& accepted) {
     if (!server) {
         return;
     }
+    const std::pair here{from, world_.incarnation(from)};
     const auto [visit, is_first] =
-        visits_.try_emplace({accepted.leg, server->context().stage()}, world_.incarnation(from));
-    if (!is_first && visit->second != world_.incarnation(from)) {
-        violated("P7", "an attempt was accepted by two slots of one stage");
+        visits_.try_emplace({accepted.leg, server->context().stage()}, here);
+    if (!is_first && visit->second != here) {
+        const auto& leg = accepted.leg;
+        violated(
+            "P7",
+            "step " + std::to_string(leg.version.step) + " microbatch " +
+                std::to_string(leg.microbatch.value) + " attempt " +
+                std::to_string(leg.attempt.value) +
+                (leg.leg == protocol::Leg::Forward ? " forward" : " backward") +
+                " was accepted by " + name_of(visit->second.first) + " and " + name_of(from)
+        );
     }
 }
 
@@ -126,6 +135,9 @@ void Checker::on_report(PeerId, const node::Report& report) {
         if (step->counted != step->expected) {
             violated("I2", "a commit does not count every microbatch once");
         }
+        std::erase_if(reduces_, [&](const auto& reduce) {
+            return std::get<0>(reduce.first).step < step->step;
+        });
         std::erase_if(visits_, [&](const auto& visit) {
             return visit.first.first.version.step < step->step;
         });

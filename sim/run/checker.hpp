@@ -49,10 +49,12 @@ class Checker {
     std::uint64_t told_steps_ = 0;
     std::pair<Version, swarm::Epoch> newest_epoch_;
     std::map<std::pair<Version, swarm::StageIndex>, swarm::Digest> histories_;
-    std::map<std::tuple<Version, swarm::Epoch, swarm::StageIndex>, std::set<swarm::MicrobatchId>>
-        covered_;
-    std::map<std::tuple<Version, swarm::Epoch, swarm::StageIndex>, std::size_t> lists_;
-    std::map<std::pair<swarm::protocol::LegId, swarm::StageIndex>, swarm::Incarnation> visits_;
+    using Lists = std::pair<std::set<PeerId>, std::set<swarm::MicrobatchId>>;  // sent to, covering
+    std::map<std::tuple<Version, swarm::Epoch, swarm::StageIndex>, Lists> reduces_;
+    std::map<
+        std::pair<swarm::protocol::LegId, swarm::StageIndex>,
+        std::pair<PeerId, swarm::Incarnation>>
+        visits_;
     std::vector<std::string> violations_;
 };
 

@@ -104,6 +104,7 @@ void Coordinator::handle(const node::Stored& stored, node::Turn turn) {
         turn.out.add(node::Tell{node::CheckpointWritten{version, checkpoint_files_->name}});
         if (version.step == context_.config.steps) {
             weights_sha256_ = checkpoint_files_->weights_sha256;
+            final_checkpoint_ = true;
         }
         checkpoint_files_.reset();
     }
@@ -123,6 +124,7 @@ void Coordinator::open_for_peers(node::Turn turn) {
         const Result<CheckpointFiles> files = options_.checkpoints->make_files(*options_.resume);
         if (files) {
             weights_sha256_ = files->weights_sha256;
+            final_checkpoint_ = true;
         }
     }
 }

@@ -91,6 +91,9 @@ class Coordinator final : public node::Role {
     void report_step(const CommitRecord& record, node::Turn turn);
     void release_drained(node::Turn turn);
     void finish(node::Turn turn);
+    void repeat_commit(
+        const std::vector<protocol::SnapshotOrder>& orders, node::Turn turn
+    );
     void write_checkpoint(node::Turn turn);
     void fail(int exit_code, std::string text, node::Turn turn);
     StoreId append(const LogRecord& record, bool durable, node::Turn turn);
@@ -117,6 +120,7 @@ class Coordinator final : public node::Role {
     TimePoint lost_since_ = kNever;
     std::optional<ParameterVersion> rolled_back_to_;
     TimePoint step_began_{};
+    bool final_checkpoint_ = false;
     bool released_ = false;
     bool restarted_ = false;
 };

@@ -80,7 +80,16 @@ void Coordinator::consider_state(PeerId peer, const protocol::Join& join, node::
     // After a restart of ours the members come back with sums that are still good.
     const bool keeps_sums = restarted_ && step_.phase() == StepMachine::Phase::Waiting;
     const SlotInfo info{{}, peer, incarnation, stage, {}, Standing::Member, join.address};
-    step_.admit(info, !keeps_sums);
+    if (phase_ == Phase::Finishing) {
+        // Nothing is left to train, but it may donate its state.
+        if (const SlotInfo* const observer = context_.roster.find_peer(peer)) {
+            context_.roster.remove(observer->slot);
+        }
+        context_.roster.add(info);
+        context_.send_roster_if_changed(turn);
+    } else {
+        step_.admit(info, !keeps_sums);
+    }
 }
 
 void Coordinator::assign(PeerId peer, const protocol::Join& join, node::Turn turn) {
@@ -306,14 +315,12 @@ void Coordinator::write_checkpoint(node::Turn turn) {
     checkpoint_files_->files.clear();  // the host has them now
 }
 
-void Coordinator::finish(node::Turn turn) {
-    if (phase_ != Phase::Finishing) {
-        return;
-    }
-    if (checkpointer_.take_failure()) {  // a donor died: ask the others, by the same commit
-        const auto orders = checkpointer_.order(context_, context_.version);
-        const CommitRecord& last = *history_.last_commit;
-        for (const auto& [slot, info] : context_.roster.slots()) {
+void Coordinator::repeat_commit(
+    const std::vector<protocol::SnapshotOrder>& orders, node::Turn turn
+) {
+    const CommitRecord& last = *history_.last_commit;
+    for (const auto& [slot, info] : context_.roster.slots()) {
+        if (!orders.empty()) {
             context_.sessions.send(
                 info.peer,
                 protocol::Commit{
@@ -321,6 +328,18 @@ void Coordinator::finish(node::Turn turn) {
                 turn
             );
         }
+    }
+}
+
+void Coordinator::finish(node::Turn turn) {
+    if (phase_ != Phase::Finishing) {
+        return;
+    }
+    const bool lacks_checkpoint =
+        !final_checkpoint_ && !checkpointer_.under_way() && !checkpoint_stored_;
+    if (checkpointer_.take_failure() || lacks_checkpoint) {
+        // A donor died, or this process is new: the last commit again, with new orders.
+        repeat_commit(checkpointer_.order(context_, context_.version), turn);
         checkpointer_.begin(context_, turn);
     }
     if (weights_sha256_) {

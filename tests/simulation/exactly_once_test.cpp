@@ -72,7 +72,7 @@ TEST(ExactlyOnce, AFrozenPeerIsFencedAndReturnsInANewSlot) {
     run.world().thaw(peer(2));
     run.run(300s);
     EXPECT_EQ(run.verdict(train_single(options.config)), "") << log_of(run);
-    EXPECT_EQ(run.fenced(), 1U);
+    EXPECT_EQ(run.fenced(), 1U) << log_of(run);
     ASSERT_NE(run.server(peer(2)), nullptr);
     EXPECT_TRUE(run.server(peer(2))->context().slot.has_value()) << log_of(run);
 }
