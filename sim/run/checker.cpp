@@ -28,6 +28,12 @@ void Checker::on_event(PeerId peer, const node::Event& event) {
     if (peer != coordinator_) {
         if (const auto* server = dynamic_cast<const stages::StageServer*>(world_.role(peer))) {
             check_server(peer, *server);
+            const auto* const received = std::get_if<node::Received>(&event);
+            const auto* const recall =
+                received ? std::get_if<protocol::Recall>(&received->message.body) : nullptr;
+            if (recall && server->context().slot && server->context().version == recall->version) {
+                note_promise(peer, *recall);
+            }
         }
         return;
     }
@@ -74,6 +80,12 @@ void Checker::on_send(PeerId from, const node::Send& send) {
         if (const auto* accepted = std::get_if<protocol::Accepted>(&body)) {
             check_accepted(from, *accepted);
         }
+        const auto* const reduced = std::get_if<protocol::Reduced>(&body);
+        const auto* const role = reduced ? coordinator() : nullptr;
+        if (role && (reduced->counted_wrong > 0 ||
+                     reduced->counted_once != role->context().config.microbatches)) {
+            violated("P2", "a result of " + name_of(from) + " does not count each id once");
+        }
         return;
     }
     if (const auto* reduce = std::get_if<protocol::Reduce>(&body)) {
@@ -108,12 +120,22 @@ void Checker::check_reduce(PeerId to, const protocol::Reduce& reduce) {
     }
 }
 
+void Checker::note_promise(PeerId peer, const protocol::Recall& recall) {
+    for (const swarm::MicrobatchId id : recall.ids) {
+        floors_[{world_.incarnation(peer), recall.version, id}] = recall.epoch;
+    }
+}
+
 void Checker::check_accepted(PeerId from, const protocol::Accepted& accepted) {
     const auto* const server = dynamic_cast<const stages::StageServer*>(world_.role(from));
     if (!server) {
         return;
     }
     const std::pair here{from, world_.incarnation(from)};
+    const auto floor = floors_.find({here.second, accepted.leg.version, accepted.leg.microbatch});
+    if (floor != floors_.end() && accepted.leg.attempt < floor->second) {
+        violated("P6", name_of(from) + " accepted an attempt that it had promised to refuse");
+    }
     const auto [visit, is_first] =
         visits_.try_emplace({accepted.leg, server->context().stage()}, here);
     if (!is_first && visit->second != here) {
@@ -137,6 +159,9 @@ void Checker::on_report(PeerId, const node::Report& report) {
         }
         std::erase_if(reduces_, [&](const auto& reduce) {
             return std::get<0>(reduce.first).step < step->step;
+        });
+        std::erase_if(floors_, [&](const auto& floor) {
+            return std::get<1>(floor.first).step < step->step;
         });
         std::erase_if(visits_, [&](const auto& visit) {
             return visit.first.first.version.step < step->step;

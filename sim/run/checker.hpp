@@ -3,7 +3,8 @@
 // once; I3 the coordinator offers work to members of stage 0 only; I6 = P4 one history per (stage,
 // version); I7 a commit that was told is never forgotten; P1 the lists of a REDUCE epoch cover each
 // (stage, microbatch) once; P3 no peer is ahead of the durable log; P6 epochs only grow within a
-// step; P7 an attempt is accepted by one slot per stage and direction.
+// step, and a peer keeps the promise of its HELD; P2 every complete result counts each id once; P7
+// an attempt is accepted by one slot per stage and direction.
 // The strongest check is the caller's: losses and weights equal those of one process.
 // Threading: single strand. Cost: O(log n) per event.
 #pragma once
@@ -41,6 +42,7 @@ class Checker {
     void check_server(PeerId peer, const stages::StageServer& server);
     void check_reduce(PeerId to, const swarm::protocol::Reduce& reduce);
     void check_accepted(PeerId from, const swarm::protocol::Accepted& accepted);
+    void note_promise(PeerId peer, const swarm::protocol::Recall& recall);
     [[nodiscard]] const swarm::run::Coordinator* coordinator() const;
 
     World& world_;
@@ -55,6 +57,7 @@ class Checker {
         std::pair<swarm::protocol::LegId, swarm::StageIndex>,
         std::pair<PeerId, swarm::Incarnation>>
         visits_;
+    std::map<std::tuple<swarm::Incarnation, Version, swarm::MicrobatchId>, swarm::Epoch> floors_;
     std::vector<std::string> violations_;
 };
 

@@ -17,12 +17,15 @@ struct Totals {
     std::uint64_t fenced = 0;
 };
 
-RunWorldOptions three_by_two(std::uint64_t seed, std::uint64_t steps) {
+RunWorldOptions three_by_two(
+    std::uint64_t seed, std::uint64_t steps, swarm::run::PlantedBugs bugs = {}
+) {
     RunWorldOptions options;
     options.config = oracle_config(3, 8, steps);
     options.peers = 6;
     options.seed = seed;
     options.peer.device.units_per_s = 20;
+    options.bugs = bugs;
     return options;
 }
 
@@ -45,8 +48,8 @@ std::optional<PeerId> pick_victim(RunWorld& run, std::uint32_t peers, swarm::Rng
     return std::nullopt;
 }
 
-std::uint64_t chaos(std::uint64_t seed, const Reference& reference, Totals& totals) {
-    RunWorld run(three_by_two(seed, 6));
+/// Faults first, then calm until the run has finished or 300 s have passed.
+void run_chaos(RunWorld& run, std::uint64_t seed) {
     World& world = run.world();
     swarm::Rng rng(seed, 77);
     world.set_frame_loss(1, 100);
@@ -72,6 +75,11 @@ std::uint64_t chaos(std::uint64_t seed, const Reference& reference, Totals& tota
     world.set_frame_loss(0, 0);
     world.set_job_stalls(0, 0, 0s);
     run.run(300s);
+}
+
+std::uint64_t chaos(std::uint64_t seed, const Reference& reference, Totals& totals) {
+    RunWorld run(three_by_two(seed, 6));
+    run_chaos(run, seed);
     std::string log;
     for (const std::string& line : run.log()) {
         log += line + '\n';
@@ -83,7 +91,7 @@ std::uint64_t chaos(std::uint64_t seed, const Reference& reference, Totals& tota
     totals.steps += run.steps().size();
     totals.replays += run.replayed();
     totals.fenced += run.fenced();
-    return world.trace_hash();
+    return run.world().trace_hash();
 }
 
 TEST(Chaos, ManySeedsEqualOneProcess) {
@@ -108,6 +116,36 @@ TEST(Chaos, ManySeedsEqualOneProcess) {
         static_cast<unsigned long long>(totals.replays),
         static_cast<unsigned long long>(totals.fenced)
     );
+}
+
+/// How many seeds it takes until the checker or the comparison with one process objects.
+std::uint64_t seeds_until_caught(swarm::run::PlantedBugs bugs) {
+    constexpr std::uint64_t kSeedsMax = 200;
+    const Reference reference = train_single(three_by_two(1, 6).config);
+    for (std::uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
+        RunWorld run(three_by_two(seed, 6, bugs));
+        run_chaos(run, seed);
+        if (!run.verdict(reference).empty()) {
+            return seed;
+        }
+    }
+    return kSeedsMax + 1;
+}
+
+TEST(PlantedBugs, APromiseNotKeptIsCaught) {
+    EXPECT_LE(seeds_until_caught({.floors_off = true}), 200U);
+}
+
+TEST(PlantedBugs, AnInexactSetIsCaught) {
+    EXPECT_LE(seeds_until_caught({.inexact_set = true}), 200U);
+}
+
+TEST(PlantedBugs, AResultWrittenIntoTheAccumulatorIsCaught) {
+    EXPECT_LE(seeds_until_caught({.result_in_accumulator = true}), 200U);
+}
+
+TEST(PlantedBugs, ACommitBeforeItsRecordIsDurableIsCaught) {
+    EXPECT_LE(seeds_until_caught({.commit_before_fsync = true}), 200U);
 }
 
 }  // namespace
