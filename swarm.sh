@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 usage() { cat <<'USAGE'
 usage: ./swarm.sh demo  [options]   build swarm, then train a small model with peers that die
-       ./swarm.sh build [options]   build/release/bin/swarm and swarm-bench
+       ./swarm.sh build [options]   build/release/swarm and build/release/swarm-bench
        ./swarm.sh test  [options]   build and run every test; last line: N passed, N failed
 
 options:
@@ -20,7 +20,7 @@ options:
 
 examples:
   ./swarm.sh demo                      # first run: minutes, most of them compiling
-  ./swarm.sh build --gpu               # to lend a GPU: build/cuda/bin/swarm serve --join HOST:PORT
+  ./swarm.sh build --gpu               # to lend a GPU: build/cuda/swarm serve --join HOST:PORT
   ./swarm.sh test --core               # most tests, no LibTorch
   SWARM_TORCH_ROOT=/opt/torch ./swarm.sh build      # a LibTorch 2.11 of your own
 
@@ -176,7 +176,7 @@ build() {
     say "building $preset: ${*:-everything} (-j$jobs) in build/$preset"
     cmake --preset "$preset" --log-level=WARNING "${options[@]}" >/dev/null ||
         stop "cmake --preset $preset failed"
-    cmake --build "build/$preset" -j "$jobs" ${1:+--target "$@"} ||
+    cmake --build "build/$preset/tree" -j "$jobs" ${1:+--target "$@"} ||
         stop "the build of preset $preset failed"
 }
 
@@ -185,7 +185,7 @@ passed=0 failed=0 failed_stages=()
 run_tests() {
     local preset=$1 log=build/$1/ctest.log total lost
     shift
-    ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure --no-tests=error "$@" |
+    ctest --test-dir "build/$preset/tree" -j "$jobs" --output-on-failure --no-tests=error "$@" |
         tee "$log" || failed_stages+=("$preset")
     read -r lost total < <(awk '/tests? failed out of/ { print $4, $NF }' "$log") || true
     failed=$((failed + ${lost:-0}))
@@ -196,7 +196,7 @@ print_slowest_units() {
     say "slowest translation units of $1 (s)"
     awk -F'\t' '$4 ~ /\.o$/ { took[$4] = ($2 - $1) / 1000 }
         END { for (unit in took) printf "%8.1f  %s\n", took[unit], unit }' \
-        "build/$1/.ninja_log" | sort -rn | awk 'NR <= 10'
+        "build/$1/tree/.ninja_log" | sort -rn | awk 'NR <= 10'
 }
 
 stage() { build "$1" && run_tests "$@"; } # PRESET [CTEST OPTION...]
@@ -239,11 +239,11 @@ preset=release
 case $verb in
     demo)
         verb_build swarm
-        say "times:$phases starting build/$preset/bin/swarm local --demo"
-        exec "build/$preset/bin/swarm" local --demo ;;
+        say "times:$phases starting build/$preset/swarm local --demo"
+        exec "build/$preset/swarm" local --demo ;;
     build)
         verb_build swarm swarm-bench
-        say "times:$phases built build/$preset/bin/swarm and swarm-bench" ;;
+        say "times:$phases built build/$preset/swarm and swarm-bench" ;;
     test) verb_test ;;
     help | -h | --help) usage ;;
     *) stop "unknown verb $verb; see ./swarm.sh --help" ;;

@@ -1,5 +1,5 @@
 // Writes the seeds of the fuzz targets: one frame of every kind, taken apart.
-//   write_corpus <folder>   fills <folder>/header, <folder>/message and <folder>/envelope
+//   write_corpus <folder>   fills <folder>/{header,message,envelope,server}
 #include "swarm/protocol/frame.hpp"
 #include "swarm/protocol/tensor_envelope.hpp"
 #include "tests/unit/protocol/sample_messages.hpp"
@@ -38,6 +38,22 @@ void write_frame(
     write(folder / "message" / name, input);
 }
 
+/// A piece of the stage server's input (server_fuzz.cpp).
+void append_piece(std::vector<std::byte>& story, std::uint8_t sender, const Message& message) {
+    const std::vector<std::byte> control = encode_control(message);
+    const std::size_t kind = message.body.index();
+    for (const std::size_t value :
+         {std::size_t{sender},
+          kind,
+          kind >> 8,
+          control.size(),
+          control.size() >> 8,
+          std::size_t{16}}) {
+        story.push_back(static_cast<std::byte>(value & 0xff));
+    }
+    story.insert(story.end(), control.begin(), control.end());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -46,11 +62,16 @@ int main(int argc, char** argv) {
         return 2;
     }
     const std::filesystem::path folder = argv[1];
+    std::vector<std::byte> story;
     for (const Message& message : sample_messages()) {
+        for (std::uint8_t sender = 0; sender < 3; ++sender) {
+            append_piece(story, sender, message);
+        }
         write_frame(
             folder, static_cast<std::uint16_t>(message.body.index()), encode_control(message)
         );
     }
+    write(folder / "server" / "every_message", story);
     write_frame(folder, kHelloKind, encode_hello(sample_hello()));
     const TensorEnvelope activation{.dtype = Dtype::Float32, .shape = {8, 1024, 768}};
     const TensorEnvelope slice{.dtype = Dtype::Int64, .codec = CodecId::Int8, .shape = {70'000}};
