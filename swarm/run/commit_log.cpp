@@ -73,8 +73,9 @@ class Words {
     std::string_view word() {
         const std::size_t end = std::min(rest_.find(' '), rest_.size());
         const std::string_view taken = rest_.substr(0, end);
+        const bool space_at_end = end + 1 == rest_.size();
         rest_.remove_prefix(std::min(end + 1, rest_.size()));
-        failed_ = failed_ || taken.empty();
+        failed_ = failed_ || taken.empty() || space_at_end;
         return taken;
     }
 
@@ -128,9 +129,9 @@ CommitRecord read_commit(Words& words) {
           &record.gradient_norm}) {
         *value = words.number<double>();
     }
-    while (!words.failed() && !words.at_end()) {
+    do {  // one per stage, and every run has a stage
         record.result_hashes.push_back(words.digest());
-    }
+    } while (!words.failed() && !words.at_end());
     return record;
 }
 

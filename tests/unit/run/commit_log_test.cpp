@@ -1,0 +1,183 @@
+#include "swarm/run/commit_log.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace swarm::run {
+namespace {
+
+Digest digest(unsigned char first) {
+    Digest value;
+    value.bytes[0] = std::byte{first};
+    value.bytes[31] = std::byte{0xfe};
+    return value;
+}
+
+CommitRecord commit(std::uint64_t step, double loss) {
+    CommitRecord record;
+    record.version = {2, step};
+    record.epoch = make_epoch(3, 9);
+    record.scalars = {0.1, 3e-3, 1.0 / 3, std::numeric_limits<double>::denorm_min()};
+    record.loss = loss;
+    record.gradient_norm = 1e300;
+    record.result_hashes = {digest(1), digest(2)};
+    return record;
+}
+
+std::vector<LogRecord> one_of_each() {
+    return {
+        CincRecord{7},
+        commit(5, 2.25),
+        StateRecord{{2, 6}, {1}, digest(9)},
+        CheckpointRecord{{2, 6}, "step-6"},
+        RollbackRecord{{3, 6}}};
+}
+
+/// Every field of a record decides its line, so equal lines are equal records.
+std::string reread(const std::string& line) {
+    const auto record = parse_record(line);
+    return record ? to_line(*record) : record.error().detail;
+}
+
+TEST(CommitLog, ReadsBackEveryRecord) {
+    for (const LogRecord& record : one_of_each()) {
+        const auto back = parse_record(to_line(record));
+        ASSERT_TRUE(back) << to_line(record);
+        EXPECT_EQ(back->index(), record.index());
+        EXPECT_EQ(to_line(*back), to_line(record));
+    }
+}
+
+TEST(CommitLog, ReadsBackACommitBitForBit) {
+    const CommitRecord written = commit(5, 0.1 + 0.2);
+    const auto record = parse_record(to_line(written));
+    ASSERT_TRUE(record);
+    const auto& back = std::get<CommitRecord>(*record);
+    EXPECT_EQ(back.version, written.version);
+    EXPECT_EQ(back.epoch, written.epoch);
+    EXPECT_EQ(back.scalars, written.scalars);
+    EXPECT_EQ(back.loss, written.loss);
+    EXPECT_EQ(back.gradient_norm, written.gradient_norm);
+    EXPECT_EQ(back.result_hashes, written.result_hashes);
+}
+
+TEST(CommitLog, ReadsBackALossThatIsNoNumber) {
+    const std::string line = to_line(commit(5, std::numeric_limits<double>::quiet_NaN()));
+    EXPECT_EQ(reread(line), line);
+}
+
+TEST(CommitLog, WritesLinesWithoutLineBreaks) {
+    for (const LogRecord& record : one_of_each()) {
+        EXPECT_EQ(to_line(record).find_first_of("\r\n"), std::string::npos);
+    }
+}
+
+TEST(CommitLog, NeverTakesATruncatedStateOrCommitForAWholeOne) {
+    const std::string state = to_line(one_of_each()[2]);
+    for (std::size_t size = 0; size < state.size(); ++size) {
+        EXPECT_FALSE(parse_record(state.substr(0, size))) << size;
+    }
+    CommitRecord single_stage = commit(5, 2.25);
+    single_stage.result_hashes.resize(1);
+    const std::string line = to_line(single_stage);
+    for (std::size_t size = 0; size < line.size(); ++size) {
+        EXPECT_FALSE(parse_record(line.substr(0, size))) << line.substr(0, size);
+    }
+}
+
+TEST(CommitLog, AcceptsNoSpaceTooMany) {
+    for (const LogRecord& record : one_of_each()) {
+        const std::string line = to_line(record);
+        EXPECT_FALSE(parse_record(line + ' ')) << line;
+        EXPECT_FALSE(parse_record(' ' + line)) << line;
+        std::string doubled = line;
+        doubled.insert(line.find(' '), 1, ' ');
+        EXPECT_FALSE(parse_record(doubled)) << line;
+    }
+}
+
+TEST(CommitLog, RefusesWhatItDoesNotKnow) {
+    for (const char* const line :
+         {"",
+          " ",
+          "cinc",
+          "cinc -1",
+          "cinc 4294967296",
+          "cinc 1 2",
+          "cinc 0x10",
+          "cinc one",
+          "Cinc 1",
+          "rollback 1",
+          "rollback 1 2 3",
+          "checkpoint 1 2",
+          "checkpoint 1 2 two words",
+          "state 1 2 3 short",
+          "commit 0 0 1 1 1 1 1 1"}) {
+        EXPECT_FALSE(parse_record(line)) << line;
+    }
+}
+
+TEST(CommitLog, RefusesAHashWithALetterThatIsNoDigit) {
+    std::string line = to_line(one_of_each()[2]);
+    line.back() = 'g';
+    EXPECT_FALSE(parse_record(line));
+}
+
+TEST(CommitLog, SaysInOneShortLineWhatItCouldNotRead) {
+    const auto record = parse_record(std::string(5000, 'x'));
+    ASSERT_FALSE(record);
+    EXPECT_EQ(record.error().code, ErrorCode::Malformed);
+    EXPECT_EQ(record.error().reaction, Reaction::Fatal);
+    EXPECT_LT(record.error().detail.size(), 250U);
+}
+
+TEST(RunHistory, IsTheStateAfterEveryPrefixOfTheLog) {
+    const std::vector<LogRecord> records{
+        CincRecord{1}, commit(0, 4), commit(1, 3), CheckpointRecord{{2, 2}, "two"}, commit(2, 2)};
+    std::vector<std::string> lines;
+    const std::vector<ParameterVersion> versions{{0, 0}, {0, 0}, {2, 1}, {2, 2}, {2, 2}, {2, 3}};
+    for (std::size_t kept = 0; kept <= records.size(); ++kept) {
+        const auto history = replay_log(lines);
+        ASSERT_TRUE(history);
+        EXPECT_EQ(history->version, versions[kept]);
+        EXPECT_EQ(history->cinc, kept > 0 ? 1U : 0U);
+        EXPECT_EQ(history->checkpoint.has_value(), kept > 3);
+        EXPECT_EQ(history->losses.size(), history->version.step);
+        if (kept < records.size()) {
+            lines.push_back(to_line(records[kept]));
+        }
+    }
+}
+
+TEST(RunHistory, ForgetsTheLossesOfStepsThatWereRolledBack) {
+    RunHistory history;
+    for (const LogRecord& record : std::vector<LogRecord>{
+             commit(0, 4), commit(1, 3), commit(2, 2), RollbackRecord{{3, 1}}, commit(1, 2.5)}) {
+        history.apply(record);
+    }
+    EXPECT_EQ(history.losses, (std::vector<std::pair<std::uint64_t, double>>{{0, 4}, {1, 2.5}}));
+}
+
+TEST(RunHistory, HasNoLastCommitAfterARollback) {
+    RunHistory history;
+    history.apply(commit(0, 4));
+    history.apply(RollbackRecord{{3, 0}});
+    EXPECT_FALSE(history.last_commit);
+    EXPECT_EQ(history.version, (ParameterVersion{3, 0}));
+}
+
+TEST(RunHistory, KnowsTheStateOfEachStageAndVersion) {
+    RunHistory history;
+    history.apply(StateRecord{{0, 1}, {0}, digest(1)});
+    history.apply(StateRecord{{0, 1}, {1}, digest(2)});
+    EXPECT_EQ((history.states.at({{0, 1}, {1}})), digest(2));
+    EXPECT_FALSE((history.states.contains({{0, 2}, {0}})));
+}
+
+TEST(RunHistory, IsAnErrorWhenAnyLineIs) {
+    EXPECT_FALSE(replay_log({"cinc 1", "garbage", "cinc 2"}));
+}
+
+}  // namespace
+}  // namespace swarm::run

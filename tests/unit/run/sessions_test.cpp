@@ -1,0 +1,149 @@
+#include "swarm/run/sessions.hpp"
+
+#include "swarm/protocol/limits.hpp"
+#include "tests/unit/run/script.hpp"
+
+#include <gtest/gtest.h>
+
+namespace swarm::run {
+namespace {
+
+using node::Lane;
+using test::Actions;
+using test::received;
+
+constexpr PeerId kPeer{{7}};
+constexpr TimePoint kStart{};
+
+class SessionsTest : public testing::Test {
+ protected:
+    std::vector<node::Send> link_up(Lane lane, std::uint64_t incarnation) {
+        Actions actions;
+        is_new_ = sessions_.link_up({kPeer, lane, {incarnation}}, actions.at(kStart));
+        return actions.all<node::Send>();
+    }
+
+    Actions send(const char* reason, PeerId peer = kPeer) {
+        Actions actions;
+        sessions_.send(peer, protocol::Leave{reason}, actions.at(kStart));
+        return actions;
+    }
+
+    bool receive(protocol::Message message) {
+        Actions actions;
+        const bool taken =
+            sessions_.receive(received(kPeer, std::move(message)), actions.at(kStart));
+        closed_ = !actions.all<node::Close>().empty();
+        acknowledged_ = !actions.all<node::Send>().empty();
+        return taken;
+    }
+
+    Sessions sessions_;
+    bool is_new_ = false;
+    bool closed_ = false;
+    bool acknowledged_ = false;
+};
+
+TEST_F(SessionsTest, SendsNothingToAPeerThatNeverConnected) {
+    EXPECT_TRUE(send("a").out.actions.empty());
+    EXPECT_EQ(sessions_.find(kPeer), nullptr);
+}
+
+TEST_F(SessionsTest, SendsNumberedMessagesOverTheControlLink) {
+    link_up(Lane::Control, 1);
+    const auto sends = send("a").all<node::Send>();
+    ASSERT_EQ(sends.size(), 1U);
+    EXPECT_EQ(sends[0].message.number, 1U);
+    EXPECT_TRUE(sessions_.is_linked(kPeer));
+}
+
+TEST_F(SessionsTest, KeepsMessagesUntilTheSameIncarnationIsBack) {
+    link_up(Lane::Control, 1);
+    sessions_.link_down({kPeer, Lane::Control});
+    EXPECT_FALSE(sessions_.is_linked(kPeer));
+    EXPECT_TRUE(send("a").out.actions.empty());
+    const auto repeated = link_up(Lane::Control, 1);
+    EXPECT_FALSE(is_new_);
+    ASSERT_EQ(repeated.size(), 1U);
+    EXPECT_EQ(repeated[0].message.body, protocol::Body(protocol::Leave{"a"}));
+}
+
+TEST_F(SessionsTest, RepeatsNothingThatWasAcknowledged) {
+    link_up(Lane::Control, 1);
+    send("a");
+    EXPECT_TRUE(receive({0, 1, protocol::Acknowledge{}}));
+    sessions_.link_down({kPeer, Lane::Control});
+    EXPECT_TRUE(link_up(Lane::Control, 1).empty());
+}
+
+TEST_F(SessionsTest, StartsAnewForAnotherIncarnation) {
+    link_up(Lane::Control, 1);
+    EXPECT_TRUE(is_new_);
+    send("a");
+    EXPECT_TRUE(link_up(Lane::Control, 2).empty());
+    EXPECT_TRUE(is_new_);
+    EXPECT_EQ(send("b").all<node::Send>().at(0).message.number, 1U);
+}
+
+TEST_F(SessionsTest, CountsTheTwoLanesOfAnIncarnationAsOne) {
+    link_up(Lane::Bulk, 1);
+    EXPECT_TRUE(is_new_);
+    EXPECT_FALSE(sessions_.is_linked(kPeer));
+    link_up(Lane::Control, 1);
+    EXPECT_FALSE(is_new_);
+    EXPECT_TRUE(sessions_.find(kPeer)->bulk_up);
+    sessions_.link_down({kPeer, Lane::Bulk});
+    EXPECT_FALSE(sessions_.find(kPeer)->bulk_up);
+    EXPECT_TRUE(sessions_.is_linked(kPeer));
+}
+
+TEST_F(SessionsTest, LetsEachMessageThroughOnce) {
+    link_up(Lane::Control, 1);
+    EXPECT_TRUE(receive({1, 0, protocol::Leave{"a"}}));
+    EXPECT_FALSE(receive({1, 0, protocol::Leave{"a"}}));
+    EXPECT_FALSE(closed_);
+}
+
+TEST_F(SessionsTest, ClosesALinkWhoseStreamHasAGap) {
+    link_up(Lane::Control, 1);
+    EXPECT_FALSE(receive({2, 0, protocol::Leave{"b"}}));
+    EXPECT_TRUE(closed_);
+}
+
+TEST_F(SessionsTest, AcknowledgesABusyStreamByItself) {
+    link_up(Lane::Control, 1);
+    for (std::uint64_t number = 1; number <= 63; ++number) {
+        receive({number, 0, protocol::Leave{"a"}});
+        EXPECT_FALSE(acknowledged_);
+    }
+    receive({64, 0, protocol::Leave{"a"}});
+    EXPECT_TRUE(acknowledged_);
+}
+
+TEST_F(SessionsTest, IgnoresPeersThatItDoesNotKnow) {
+    EXPECT_FALSE(receive({1, 0, protocol::Leave{"a"}}));
+    EXPECT_EQ(sessions_.find(kPeer), nullptr);
+}
+
+TEST_F(SessionsTest, ClosesTheLinkOfAPeerThatReadsNothingAnyMore) {
+    link_up(Lane::Control, 1);
+    for (std::size_t i = 0; i < protocol::kUnacknowledgedMax; ++i) {
+        send("a");
+    }
+    const Actions actions = send("a");
+    EXPECT_EQ(actions.all<node::Close>().size(), 1U);
+    EXPECT_TRUE(actions.all<node::Send>().empty());
+}
+
+TEST_F(SessionsTest, PostsOnceAndWithoutANumber) {
+    link_up(Lane::Control, 1);
+    Actions actions;
+    sessions_.post(kPeer, protocol::HeartbeatReply{}, {}, actions.at(kStart));
+    ASSERT_EQ(actions.all<node::Send>().size(), 1U);
+    EXPECT_EQ(actions.all<node::Send>()[0].message.number, 0U);
+    sessions_.link_down({kPeer, Lane::Control});
+    EXPECT_TRUE(link_up(Lane::Control, 1).empty());
+}
+
+}  // namespace
+}  // namespace swarm::run

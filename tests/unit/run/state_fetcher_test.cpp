@@ -1,0 +1,253 @@
+#include "swarm/run/state_fetcher.hpp"
+
+#include "swarm/protocol/limits.hpp"
+#include "tests/unit/run/script.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace swarm::run {
+namespace {
+
+using namespace std::chrono_literals;
+using Outcome = StateFetcher::Outcome;
+using test::Actions;
+
+constexpr PeerId kFirst{{1}};
+constexpr PeerId kSecond{{2}};
+constexpr TimePoint kStart{};
+constexpr ParameterVersion kVersion{0, 4};
+constexpr StageIndex kStage{1};
+constexpr std::uint32_t kChunks = 10;
+
+node::Payload payload_of(std::vector<std::byte> bytes) {
+    const protocol::TensorEnvelope envelope{
+        protocol::Dtype::Bytes, {}, {static_cast<std::uint32_t>(bytes.size())}};
+    return {envelope, std::move(bytes)};
+}
+
+node::Payload chunk_payload(std::uint32_t index) {
+    return payload_of(std::vector<std::byte>(100, static_cast<std::byte>(index)));
+}
+
+node::Payload manifest_payload() {
+    std::vector<std::byte> manifest;
+    for (std::uint32_t i = 0; i < kChunks; ++i) {
+        const Digest digest = sha256(chunk_payload(i).bytes());
+        manifest.insert(manifest.end(), digest.bytes.begin(), digest.bytes.end());
+    }
+    return payload_of(manifest);
+}
+
+class StateFetcherTest : public testing::Test {
+ protected:
+    struct Asked {
+        PeerId donor;
+        std::optional<std::uint32_t> chunk;
+    };
+
+    void note(const Actions& actions) {
+        for (const node::Send& send : actions.all<node::Send>()) {
+            asked_.push_back({send.peer, std::get<protocol::Fetch>(send.message.body).chunk});
+        }
+    }
+
+    void advance(TimePoint now = kStart) {
+        Actions actions;
+        fetcher_.advance(actions.at(now));
+        note(actions);
+    }
+
+    void deliver(PeerId from, std::optional<std::uint32_t> chunk, node::Payload payload) {
+        Actions actions;
+        const protocol::Chunk message{kVersion, kStage, chunk};
+        fetcher_.on(from, message, std::move(payload), actions.at(kStart));
+        note(actions);
+    }
+
+    void deliver(const Asked& asked) {
+        deliver(
+            asked.donor, asked.chunk, asked.chunk ? chunk_payload(*asked.chunk) : manifest_payload()
+        );
+    }
+
+    void refuse(const Asked& asked, bool busy, TimePoint now = kStart) {
+        Actions actions;
+        fetcher_.on(
+            asked.donor,
+            protocol::ChunkRefused{kVersion, kStage, asked.chunk, busy},
+            actions.at(now)
+        );
+        note(actions);
+    }
+
+    std::vector<Asked> take_asked() { return std::exchange(asked_, {}); }
+
+    /// The manifest is here; the first chunks are asked for.
+    std::vector<Asked> start() {
+        advance();
+        deliver(take_asked().at(0));
+        return take_asked();
+    }
+
+    /// Everything that is asked for is delivered.
+    void serve(std::vector<Asked> open) {
+        while (!open.empty()) {
+            for (const Asked& asked : open) {
+                deliver(asked);
+            }
+            open = take_asked();
+        }
+    }
+
+    void expect_complete() {
+        ASSERT_EQ(fetcher_.outcome(), Outcome::Complete);
+        const auto chunks = fetcher_.take_chunks();
+        ASSERT_EQ(chunks.size(), kChunks);
+        for (std::uint32_t i = 0; i < kChunks; ++i) {
+            EXPECT_EQ(chunks[i].bytes()[0], static_cast<std::byte>(i));
+        }
+    }
+
+    StateFetcher fetcher_{
+        {kVersion, kStage, kChunks, sha256(manifest_payload().bytes())}, {kFirst, kSecond}};
+    std::vector<Asked> asked_;
+};
+
+TEST_F(StateFetcherTest, AsksForTheManifestAlone) {
+    advance();
+    const auto asked = take_asked();
+    ASSERT_EQ(asked.size(), 1U);
+    EXPECT_FALSE(asked[0].chunk);
+    advance();
+    EXPECT_TRUE(take_asked().empty());
+}
+
+TEST_F(StateFetcherTest, AsksEveryDonorForDifferentChunksUpToTheBound) {
+    std::set<std::uint32_t> chunks;
+    std::map<PeerId, std::size_t> open;
+    for (const Asked& asked : start()) {
+        EXPECT_TRUE(chunks.insert(asked.chunk.value()).second);
+        ++open[asked.donor];
+    }
+    EXPECT_EQ(open[kFirst], protocol::kOpenFetchesMax);
+    EXPECT_EQ(open[kSecond], protocol::kOpenFetchesMax);
+}
+
+TEST_F(StateFetcherTest, EndsWithAllChunksInOrder) {
+    serve(start());
+    EXPECT_EQ(fetcher_.received(), kChunks);
+    EXPECT_EQ(fetcher_.state_hash(), sha256(manifest_payload().bytes()));
+    EXPECT_EQ(fetcher_.next_deadline(), kNever);
+    expect_complete();
+}
+
+TEST_F(StateFetcherTest, LeavesADonorWhoseChunkHasAnotherHash) {
+    const auto open = start();
+    deliver(open[0].donor, open[0].chunk, chunk_payload(99));
+    for (const Asked& asked : take_asked()) {
+        EXPECT_NE(asked.donor, open[0].donor);
+    }
+    EXPECT_EQ(fetcher_.received(), 0U);
+    EXPECT_EQ(fetcher_.outcome(), Outcome::Open);
+}
+
+TEST_F(StateFetcherTest, FetchesEverythingFromTheOtherDonorWhenOneIsLost) {
+    auto open = start();
+    fetcher_.donor_lost(kFirst);
+    std::erase_if(open, [](const Asked& asked) { return asked.donor == kFirst; });
+    serve(open);
+    expect_complete();
+}
+
+TEST_F(StateFetcherTest, AsksTheOtherDonorForTheManifestAfterAWrongOne) {
+    advance();
+    const Asked first = take_asked().at(0);
+    deliver(first.donor, std::nullopt, payload_of(std::vector<std::byte>(32 * kChunks)));
+    const auto asked = take_asked();
+    ASSERT_EQ(asked.size(), 1U);
+    EXPECT_NE(asked[0].donor, first.donor);
+    EXPECT_FALSE(asked[0].chunk);
+}
+
+TEST_F(StateFetcherTest, RefusesAManifestOfAnotherSize) {
+    advance();
+    const Asked first = take_asked().at(0);
+    deliver(first.donor, std::nullopt, payload_of(std::vector<std::byte>(31)));
+    fetcher_.donor_lost(take_asked().at(0).donor);
+    EXPECT_EQ(fetcher_.outcome(), Outcome::Failed);
+}
+
+TEST_F(StateFetcherTest, AsksABusyDonorAgainAfterAPause) {
+    fetcher_.donor_lost(kSecond);
+    advance();
+    const Asked asked = take_asked().at(0);
+    refuse(asked, true);
+    EXPECT_TRUE(take_asked().empty());
+    ASSERT_EQ(fetcher_.next_deadline(), kStart + 200ms);
+    advance(kStart + 200ms);
+    EXPECT_EQ(take_asked().size(), 1U);
+    EXPECT_GT(fetcher_.next_deadline(), kStart + 200ms);
+}
+
+TEST_F(StateFetcherTest, LeavesADonorThatIsBusyForEver) {
+    fetcher_.donor_lost(kSecond);
+    TimePoint now = kStart;
+    for (int i = 0; i < 200 && fetcher_.outcome() == Outcome::Open; ++i) {
+        advance(now);
+        for (const Asked& asked : take_asked()) {
+            refuse(asked, true, now);
+        }
+        now += 200ms;
+    }
+    EXPECT_EQ(fetcher_.outcome(), Outcome::Failed);
+}
+
+TEST_F(StateFetcherTest, LeavesADonorThatDoesNotHaveTheState) {
+    auto open = start();
+    const Asked refused = open[0];
+    refuse(refused, false);
+    for (const Asked& asked : take_asked()) {
+        EXPECT_NE(asked.donor, refused.donor);
+    }
+}
+
+TEST_F(StateFetcherTest, LeavesADonorThatIsLateAndGoesOnWithTheOther) {
+    advance();
+    const Asked late = take_asked().at(0);
+    ASSERT_EQ(fetcher_.next_deadline(), kStart + 10s);
+    advance(kStart + 10s - 1ns);
+    EXPECT_TRUE(take_asked().empty());
+    advance(kStart + 10s);
+    const auto asked = take_asked();
+    ASSERT_EQ(asked.size(), 1U);
+    EXPECT_NE(asked[0].donor, late.donor);
+}
+
+TEST_F(StateFetcherTest, FailsOnceNoDonorIsLeft) {
+    fetcher_.donor_lost(kFirst);
+    EXPECT_EQ(fetcher_.outcome(), Outcome::Open);
+    fetcher_.donor_lost(kSecond);
+    EXPECT_EQ(fetcher_.outcome(), Outcome::Failed);
+    EXPECT_EQ(fetcher_.next_deadline(), kNever);
+}
+
+TEST_F(StateFetcherTest, TakesNothingItDidNotAskFor) {
+    const auto open = start();
+    const PeerId other = open[0].donor == kFirst ? kSecond : kFirst;
+    deliver(other, open[0].chunk, chunk_payload(*open[0].chunk));
+    deliver(kFirst, kChunks + 5, chunk_payload(0));
+    deliver(PeerId{{77}}, 0U, chunk_payload(0));
+    EXPECT_EQ(fetcher_.received(), 0U);
+}
+
+TEST_F(StateFetcherTest, CountsAChunkOnceThoughItComesTwice) {
+    const auto open = start();
+    deliver(open[0]);
+    deliver(open[0]);
+    EXPECT_EQ(fetcher_.received(), 1U);
+}
+
+}  // namespace
+}  // namespace swarm::run
