@@ -40,8 +40,9 @@ void add_run_flags(CLI::App& app, RunFlags& run) {
     app.add_option("--model", run.model, "demo (small Llama) or oracle (a test of counting)")
         ->type_name("NAME");
     app.add_option("--stages", run.stages, "parts the model is cut into");
-    app.add_option("--steps", run.steps, "steps to train");
-    app.add_option("--seed", run.seed, "of weights and data order");
+    // CLI11 2.1 reads -1 as the largest unsigned number.
+    app.add_option("--steps", run.steps, "steps to train")->check(CLI::NonNegativeNumber);
+    app.add_option("--seed", run.seed, "of weights and data order")->check(CLI::NonNegativeNumber);
     app.add_option("--microbatches", run.microbatches, "microbatches per step");
     app.add_option("--in-flight", run.in_flight, "microbatches under way; 0: twice the peers");
     app.add_option("--policy", run.policy, "router policy: iwrr, expected_finish or uniform");
@@ -118,7 +119,9 @@ void add_generate(CLI::App& root, GenerateOptions& generate) {
     app.add_option("--temperature", generate.temperature, "0: always the likeliest")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
-    app.add_option("--seed", generate.seed, "of the sampling")->capture_default_str();
+    app.add_option("--seed", generate.seed, "of the sampling")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
     add_duration(app, "--wait", "how long to wait for an answer (60s)", [&](Duration wait) {
         generate.wait = wait;
     });
@@ -201,7 +204,7 @@ Command parse_command_line(int argc, const char* const* argv) {
         if (app.exit(error, out, err) == 0) {
             return Exit{kDone, out.str()};
         }
-        return Exit{kUsage, std::string(error.what()) + "; see `swarm --help`\n"};
+        return Exit{kUsage, "swarm: " + std::string(error.what()) + "; see `swarm --help`\n"};
     }
     if (app.got_subcommand("train")) {
         return train;

@@ -84,11 +84,18 @@ bool judge_demo(LocalSwarm& swarm, Console& console) {
 
 void print_summary(const RunReport& report) {
     std::cout << report.summary() << "\n" << report.peer_table() << std::flush;
-    for (const Duration recovery : report.recoveries()) {
-        std::printf(
-            "next commit after a fault: %.1f s\n", std::chrono::duration<double>(recovery).count()
-        );
+    std::vector<Duration> recoveries = report.recoveries();
+    if (recoveries.empty()) {
+        return;
     }
+    std::sort(recoveries.begin(), recoveries.end());
+    const auto seconds = [](Duration time) { return std::chrono::duration<double>(time).count(); };
+    std::printf(
+        "next commit after a fault: median %.1f s, worst %.1f s, of %zu\n",
+        seconds(recoveries[recoveries.size() / 2]),
+        seconds(recoveries.back()),
+        recoveries.size()
+    );
     std::fflush(stdout);
 }
 

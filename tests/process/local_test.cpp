@@ -1,0 +1,129 @@
+// Real processes on loopback, over TLS, against one process.
+#include "tests/process/local_run.hpp"
+
+#include <gtest/gtest.h>
+
+namespace swarm::test {
+namespace {
+
+using std::chrono::seconds;
+
+TEST(LocalRun, EqualsOneProcess) {
+    const LocalRun run =
+        run_local({"--stages", "2", "--peers", "4", "--steps", "20", "--verify"}, seconds(60));
+    expect_exact(run);
+    ASSERT_EQ(run.report.at("losses").as_array().size(), 20U);
+    EXPECT_EQ(run.report.at("peers").as_array().size(), 4U);
+    EXPECT_EQ(run.report.at("kills").to_number<int>(), 0);
+}
+
+TEST(LocalRun, EqualsOneProcessWithThreeStagesAndNinePeers) {
+    expect_exact(
+        run_local({"--stages", "3", "--peers", "9", "--steps", "20", "--verify"}, seconds(60))
+    );
+}
+
+TEST(LocalRun, EqualsOneProcessWithOnePeerPerStage) {
+    expect_exact(
+        run_local({"--stages", "3", "--peers", "3", "--steps", "20", "--verify"}, seconds(60))
+    );
+}
+
+TEST(LocalRun, EqualsOneProcessUnderEveryPolicy) {
+    for (const char* policy : {"iwrr", "expected_finish", "uniform"}) {
+        SCOPED_TRACE(policy);
+        expect_exact(run_local(
+            {"--stages", "2", "--peers", "4", "--steps", "10", "--policy", policy, "--verify"},
+            seconds(60)
+        ));
+    }
+}
+
+TEST(LocalRun, EqualsOneProcessWithTheSameCodec) {
+    expect_exact(run_local(
+        {"--stages", "3", "--peers", "3", "--steps", "10", "--codec", "int8", "--verify"},
+        seconds(60)
+    ));
+}
+
+TEST(LocalRun, EqualsOneProcessWhenPeersAreKilled) {
+    const LocalRun run = run_local(
+        {"--stages",
+         "2",
+         "--peers",
+         "4",
+         "--steps",
+         "30",
+         "--service-ms",
+         "20",
+         "--kill-every",
+         "3s",
+         "--verify"},
+        seconds(150)
+    );
+    expect_exact(run);
+    EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
+    EXPECT_GE(run.report.at("joins").to_number<int>(), 1);
+}
+
+TEST(LocalRun, EqualsOneProcessWhenPeersFreeze) {
+    const LocalRun run = run_local(
+        {"--stages",
+         "2",
+         "--peers",
+         "4",
+         "--steps",
+         "30",
+         "--service-ms",
+         "20",
+         "--freeze-every",
+         "4s",
+         "--verify"},
+        seconds(150)
+    );
+    expect_exact(run);
+    EXPECT_GE(run.report.at("freezes").to_number<int>(), 1);
+}
+
+TEST(LocalRun, FasterPeersGetMore) {
+    const LocalRun run = run_local(
+        {"--stages",
+         "1",
+         "--peers",
+         "2",
+         "--steps",
+         "2",
+         "--microbatches",
+         "40",
+         "--in-flight",
+         "8",
+         "--service-ms",
+         "10,40",
+         "--policy",
+         "iwrr"},
+        seconds(60)
+    );
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    for (const boost::json::value& peer : run.report.at("peers").as_array()) {
+        const double share = peer.at("share").as_double();
+        if (peer.at("service_ms").to_number<int>() == 10) {
+            EXPECT_GT(share, 0.6);
+        } else {
+            EXPECT_LT(share, 0.4);
+        }
+    }
+}
+
+TEST(LocalRun, ContinuesAPromptWithTheSamePeers) {
+    const LocalRun run = run_local(
+        {"--stages", "2", "--peers", "2", "--steps", "3", "--prompt", "abc", "--tokens", "5"},
+        seconds(60)
+    );
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const std::string first_line = run.out.substr(0, run.out.find('\n'));
+    EXPECT_EQ(first_line.rfind("abc", 0), 0U) << run.out;
+    EXPECT_EQ(first_line.size(), 8U) << run.out;
+}
+
+}  // namespace
+}  // namespace swarm::test

@@ -1,0 +1,148 @@
+#include "tests/process/program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sstream>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace swarm::test {
+namespace {
+
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+std::string read_all(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// After fork(): async-signal-safe calls only.
+[[noreturn]] void become(pid_t parent, const char* out, const char* err, char* const* arguments) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) {
+        ::_exit(127);
+    }
+    const int out_fd = ::open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    const int err_fd = ::open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::dup2(out_fd, STDOUT_FILENO);
+    ::dup2(err_fd, STDERR_FILENO);
+    ::execv(SWARM_PROGRAM, arguments);
+    ::_exit(127);
+}
+
+}  // namespace
+
+Program::Program(std::vector<std::string> arguments, const std::filesystem::path& folder) {
+    static int count = 0;
+    const std::string name = "program-" + std::to_string(++count);
+    out_ = folder / (name + ".out");
+    err_ = folder / (name + ".err");
+    arguments.insert(arguments.begin(), "swarm");
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) {
+        pointers.push_back(argument.data());
+    }
+    pointers.push_back(nullptr);
+    const std::string out = out_.string();
+    const std::string err = err_.string();
+    const pid_t parent = ::getpid();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+        become(parent, out.c_str(), err.c_str(), pointers.data());
+    }
+    pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+    EXPECT_GE(pidfd_, 0) << "this kernel has no pidfd_open";
+}
+
+Program::~Program() {
+    if (!ended_) {
+        signal(SIGKILL);
+        wait_for_end(std::chrono::seconds(10));
+    }
+    if (pidfd_ >= 0) {
+        ::close(pidfd_);
+    }
+}
+
+void Program::signal(int number) const {
+    if (!ended_) {
+        ::kill(pid_, number);
+    }
+}
+
+bool Program::wait_for_end(milliseconds patience) {
+    if (ended_) {
+        return true;
+    }
+    pollfd waited{pidfd_, POLLIN, 0};
+    if (::poll(&waited, 1, static_cast<int>(patience.count())) != 1) {
+        return false;
+    }
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    ended_ = true;
+    exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return true;
+}
+
+int Program::wait(std::chrono::seconds deadline) {
+    if (!wait_for_end(deadline)) {
+        ADD_FAILURE() << "still running after " << deadline.count() << " s\n" << err();
+        signal(SIGKILL);
+        wait_for_end(std::chrono::seconds(10));
+    }
+    return exit_code_;
+}
+
+bool Program::wait_for_text(const std::string& text, std::chrono::seconds deadline) {
+    const auto end = Steady::now() + deadline;
+    while (err().find(text) == std::string::npos) {
+        if (wait_for_end(milliseconds(20)) || Steady::now() > end) {
+            return err().find(text) != std::string::npos;
+        }
+    }
+    return true;
+}
+
+std::string Program::out() const {
+    return read_all(out_);
+}
+
+std::string Program::err() const {
+    return read_all(err_);
+}
+
+std::size_t count_lines(const std::string& text) {
+    std::istringstream in(text);
+    std::size_t count = 0;
+    for (std::string line; std::getline(in, line);) {
+        count += line.empty() ? 0U : 1U;
+    }
+    return count;
+}
+
+std::uint16_t free_port() {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    ::close(socket);
+    return ntohs(address.sin_port);
+}
+
+}  // namespace swarm::test

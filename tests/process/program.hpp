@@ -1,0 +1,49 @@
+// Runs the `swarm` program as a person would: arguments in; exit code, stdout and stderr out.
+// Invariants: no program outlives its object; every wait has a deadline; signals go to our own
+// children only, by pid.
+// Threading: one thread. Errors: a deadline that passes fails the test and kills the program.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace swarm::test {
+
+class Program {
+ public:
+    Program(std::vector<std::string> arguments, const std::filesystem::path& folder);
+    Program(const Program&) = delete;
+    Program& operator=(const Program&) = delete;
+    /// SIGKILL, if it still runs.
+    ~Program();
+
+    void signal(int number) const;
+    /// The exit code, or 128 + signal.
+    int wait(std::chrono::seconds deadline);
+    /// Until the text is on stderr; false at the deadline or when the program has ended before.
+    bool wait_for_text(const std::string& text, std::chrono::seconds deadline);
+
+    [[nodiscard]] std::string out() const;
+    [[nodiscard]] std::string err() const;
+
+ private:
+    bool wait_for_end(std::chrono::milliseconds patience);
+
+    std::filesystem::path out_;
+    std::filesystem::path err_;
+    pid_t pid_ = -1;
+    int pidfd_ = -1;
+    int exit_code_ = -1;
+    bool ended_ = false;
+};
+
+/// Lines of a text that are not empty.
+std::size_t count_lines(const std::string& text);
+
+/// A loopback port that was free a moment ago.
+std::uint16_t free_port();
+
+}  // namespace swarm::test

@@ -1,0 +1,159 @@
+// What each verb answers to people who make mistakes, and to signals.
+#include "tests/process/program.hpp"
+#include "tests/unit/net/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+
+namespace swarm::test {
+namespace {
+
+using std::chrono::seconds;
+
+class VerbsTest : public testing::Test {
+ protected:
+    /// Ends with this code and says why in one line.
+    void expect_refused(const std::vector<std::string>& arguments, int exit_code) {
+        Program program(arguments, folder.path());
+        EXPECT_EQ(program.wait(seconds(30)), exit_code) << program.err();
+        EXPECT_EQ(count_lines(program.err()), 1U) << program.err();
+        EXPECT_EQ(program.out(), "");
+    }
+
+    std::string write(const std::string& name, const std::string& text) {
+        const std::filesystem::path path = folder.path() / name;
+        std::ofstream(path) << text;
+        return path.string();
+    }
+
+    [[nodiscard]] std::string directory(const std::string& name) const {
+        return (folder.path() / name).string();
+    }
+
+    TemporaryFolder folder;
+};
+
+TEST_F(VerbsTest, WrongFlagsAreAUsageError) {
+    expect_refused({}, 2);
+    expect_refused({"dance"}, 2);
+    expect_refused({"local", "--peers", "none"}, 2);
+    expect_refused({"serve"}, 2);
+    expect_refused({"train", "--kill-every", "3s"}, 2);
+}
+
+TEST_F(VerbsTest, HelpGoesToStdout) {
+    Program program({"local", "--help"}, folder.path());
+    EXPECT_EQ(program.wait(seconds(30)), 0);
+    EXPECT_NE(program.out().find("swarm local --stages"), std::string::npos);
+    EXPECT_EQ(program.err(), "");
+}
+
+TEST_F(VerbsTest, ABadRunFileIsRejected) {
+    expect_refused({"train", directory("missing.toml")}, 3);
+    expect_refused({"train", write("torn.toml", "[run\n")}, 3);
+    expect_refused({"train", write("unknown.toml", "[run]\nstepz = 3\n")}, 3);
+    expect_refused({"local", "--model", "oracle", "--stages", "7"}, 3);
+    expect_refused({"local", "--model", "giant"}, 3);
+    expect_refused({"local", "--model", "oracle", "--stages", "3", "--peers", "2"}, 3);
+    expect_refused({"local", "--model", "demo", "--corpus", directory("missing.txt")}, 3);
+    expect_refused({"train", "--resume", "--dir", directory("missing")}, 3);
+}
+
+TEST_F(VerbsTest, ARunIsNotBegunTwice) {
+    const std::vector<std::string> arguments{
+        "train", "--single", "--model", "oracle", "--steps", "2", "--dir", directory("run")};
+    Program first(arguments, folder.path());
+    EXPECT_EQ(first.wait(seconds(30)), 0) << first.err();
+    expect_refused(arguments, 3);
+}
+
+TEST_F(VerbsTest, AnUnreachableCoordinatorEndsTheWait) {
+    const std::string nobody = "127.0.0.1:" + std::to_string(free_port());
+    Program serve({"serve", "--join", nobody, "--wait", "2s"}, folder.path());
+    EXPECT_EQ(serve.wait(seconds(30)), 4) << serve.err();
+    EXPECT_NE(serve.err().find(nobody), std::string::npos);
+    Program generate({"generate", "--join", nobody, "--wait", "2s", "abc"}, folder.path());
+    EXPECT_EQ(generate.wait(seconds(30)), 4) << generate.err();
+}
+
+TEST_F(VerbsTest, ABusyPortIsOneLine) {
+    const std::string address = "127.0.0.1:" + std::to_string(free_port());
+    Program first(
+        {"train", "--model", "oracle", "--listen", address, "--dir", directory("first")},
+        folder.path()
+    );
+    ASSERT_TRUE(first.wait_for_text("swarm serve --join " + address, seconds(30))) << first.err();
+    expect_refused(
+        {"train", "--model", "oracle", "--listen", address, "--dir", directory("second")}, 1
+    );
+}
+
+TEST_F(VerbsTest, AnUnservableDeviceIsRejected) {
+    expect_refused(
+        {"train",
+         "--single",
+         "--model",
+         "demo",
+         "--steps",
+         "1",
+         "--device",
+         "abacus",
+         "--corpus",
+         write("text.txt", std::string(1000, 'a')),
+         "--dir",
+         directory("run")},
+        3
+    );
+}
+
+TEST_F(VerbsTest, SignalsEndTheVerbsWithTheirOwnCodes) {
+    const std::string address = "127.0.0.1:" + std::to_string(free_port());
+    Program train(
+        {"train",
+         "--model",
+         "oracle",
+         "--stages",
+         "2",
+         "--listen",
+         address,
+         "--dir",
+         directory("run")},
+        folder.path()
+    );
+    ASSERT_TRUE(train.wait_for_text("swarm serve --join", seconds(30))) << train.err();
+    Program serve({"serve", "--join", address, "--listen", "127.0.0.1:0"}, folder.path());
+    ASSERT_TRUE(serve.wait_for_text("serving stage", seconds(30))) << serve.err();
+    serve.signal(SIGINT);
+    EXPECT_EQ(serve.wait(seconds(30)), 130) << serve.err();
+    train.signal(SIGTERM);
+    EXPECT_EQ(train.wait(seconds(30)), 143) << train.err();
+}
+
+TEST_F(VerbsTest, AWrongSwarmKeyIsNotLetIn) {
+    const std::string address = "127.0.0.1:" + std::to_string(free_port());
+    Program train(
+        {"train",
+         "--model",
+         "oracle",
+         "--swarm-key",
+         write("key", "right"),
+         "--listen",
+         address,
+         "--dir",
+         directory("run")},
+        folder.path()
+    );
+    ASSERT_TRUE(train.wait_for_text("swarm serve --join", seconds(30))) << train.err();
+    Program stranger(
+        {"serve", "--join", address, "--wait", "2s", "--swarm-key", write("other", "wrong")},
+        folder.path()
+    );
+    EXPECT_EQ(stranger.wait(seconds(30)), 4) << stranger.err();
+    Program friendly({"serve", "--join", address, "--swarm-key", directory("key")}, folder.path());
+    EXPECT_TRUE(friendly.wait_for_text("serving stage", seconds(30))) << friendly.err();
+}
+
+}  // namespace
+}  // namespace swarm::test

@@ -1,0 +1,115 @@
+#include "swarm/cli/options.hpp"
+
+#include "swarm/cli/exit_code.hpp"
+
+#include <gtest/gtest.h>
+
+namespace swarm::cli {
+namespace {
+
+Command parse(std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), "swarm");
+    return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+}
+
+int exit_code_of(std::vector<const char*> arguments) {
+    const Command command = parse(std::move(arguments));
+    const auto* const exit = std::get_if<Exit>(&command);
+    return exit == nullptr ? -1 : exit->code;
+}
+
+TEST(Options, HelpOfEachVerbIsNoErrorAndShowsAnExample) {
+    for (const char* verb : {"train", "serve", "generate", "local"}) {
+        const Command command = parse({verb, "--help"});
+        ASSERT_TRUE(std::holds_alternative<Exit>(command)) << verb;
+        EXPECT_EQ(std::get<Exit>(command).code, kDone);
+        const std::string example = std::string("\n  swarm ") + verb + " ";
+        EXPECT_NE(std::get<Exit>(command).text.find(example), std::string::npos) << verb;
+    }
+}
+
+TEST(Options, VersionIsNoError) {
+    const Command command = parse({"--version"});
+    ASSERT_TRUE(std::holds_alternative<Exit>(command));
+    EXPECT_EQ(std::get<Exit>(command).code, kDone);
+    EXPECT_EQ(std::get<Exit>(command).text.rfind("swarm ", 0), 0U);
+}
+
+TEST(Options, WhatIsNotUnderstoodIsAUsageErrorOfOneLine) {
+    const std::vector<std::vector<const char*>> bad = {
+        {},
+        {"dance"},
+        {"train", "--stepz", "3"},
+        {"train", "--steps", "many"},
+        {"train", "--steps", "-1"},
+        {"serve"},
+        {"serve", "--join", "a:1", "--wait", "soon"},
+        {"generate", "--join", "a:1"},
+        {"local", "--peers", "0"},
+        {"local", "--service-ms", "4,x"},
+        {"local", "--kill-every", "-3s"},
+    };
+    for (const auto& arguments : bad) {
+        const Command command = parse(arguments);
+        ASSERT_TRUE(std::holds_alternative<Exit>(command))
+            << (arguments.empty() ? "" : arguments.back());
+        const std::string& text = std::get<Exit>(command).text;
+        EXPECT_EQ(std::get<Exit>(command).code, kUsage) << text;
+        EXPECT_EQ(text.find('\n'), text.size() - 1) << text;
+    }
+}
+
+TEST(Options, AFlagThatIsNotGivenOverridesNothing) {
+    const Command command = parse({"train", "run.toml", "--steps", "7"});
+    const auto& train = std::get<TrainOptions>(command);
+    EXPECT_EQ(train.run_file, "run.toml");
+    EXPECT_EQ(train.run.steps, 7U);
+    EXPECT_FALSE(train.run.stages);
+    EXPECT_FALSE(train.run.model);
+    EXPECT_FALSE(train.single);
+}
+
+TEST(Options, LocalTakesFaultsAndSpeeds) {
+    const Command command = parse(
+        {"local",
+         "--peers",
+         "3",
+         "--service-ms",
+         "40,80,160",
+         "--kill-every",
+         "3s",
+         "--freeze-every",
+         "500ms",
+         "--verify"}
+    );
+    const auto& local = std::get<LocalOptions>(command);
+    EXPECT_EQ(local.peers, 3U);
+    EXPECT_EQ(local.service_ms, (std::vector<std::uint32_t>{40, 80, 160}));
+    EXPECT_EQ(local.kill_every, std::chrono::seconds(3));
+    EXPECT_EQ(local.freeze_every, std::chrono::milliseconds(500));
+    EXPECT_TRUE(local.verify);
+}
+
+TEST(Options, APromptMayLookLikeAFlag) {
+    const Command command = parse({"generate", "--join", "a:1", "--", "--emma"});
+    EXPECT_EQ(std::get<GenerateOptions>(command).prompt, "--emma");
+}
+
+TEST(Options, TimesHaveUnits) {
+    EXPECT_EQ(parse_duration("500ms"), std::chrono::milliseconds(500));
+    EXPECT_EQ(parse_duration("3s"), std::chrono::seconds(3));
+    EXPECT_EQ(parse_duration("1.5"), std::chrono::milliseconds(1500));
+    EXPECT_EQ(parse_duration("2m"), std::chrono::minutes(2));
+    for (const char* bad : {"", "s", "3h", "-1s", "nan", "inf", "1e9s", "3 s", "3ss"}) {
+        EXPECT_FALSE(parse_duration(bad)) << bad;
+    }
+}
+
+TEST(Options, UsageErrorsAreTold) {
+    EXPECT_EQ(exit_code_of({"local", "--help"}), kDone);
+    EXPECT_EQ(exit_code_of({"local", "--nonsense"}), kUsage);
+    EXPECT_EQ(exit_code_of({"local"}), -1);
+}
+
+}  // namespace
+}  // namespace swarm::cli

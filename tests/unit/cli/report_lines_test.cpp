@@ -1,0 +1,88 @@
+#include "swarm/cli/report_lines.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace swarm::cli {
+namespace {
+
+const PeerId kPeer{{0xffffffffffffffff, 0, 1, 0x0123456789abcdef}};
+
+template <class Report>
+Report there_and_back(const Report& report) {
+    const std::string line = to_line(report);
+    EXPECT_EQ(line.find('\n'), line.size() - 1) << line;
+    const std::optional<TrainReport> parsed = parse_report(line);
+    EXPECT_TRUE(parsed && std::holds_alternative<Report>(*parsed)) << line;
+    return std::get<Report>(*parsed);
+}
+
+TEST(ReportLines, CarryALossBitForBit) {
+    const double losses[] = {
+        0.1,
+        1.0 / 3,
+        5.5451774444795618,
+        std::numeric_limits<double>::denorm_min(),
+        -0.0,
+        std::numeric_limits<double>::infinity()};
+    for (const double loss : losses) {
+        node::StepCommitted step;
+        step.step = std::numeric_limits<std::uint64_t>::max();
+        step.loss = loss;
+        step.took = std::chrono::milliseconds(3);
+        step.counted = 8;
+        const node::StepCommitted read = there_and_back(step);
+        EXPECT_EQ(read.loss, loss);
+        EXPECT_EQ(std::signbit(read.loss), std::signbit(loss));
+        EXPECT_EQ(read.step, step.step);
+        EXPECT_EQ(read.took, step.took);
+        EXPECT_EQ(read.counted, 8U);
+    }
+}
+
+TEST(ReportLines, CarryPeersAndReasons) {
+    const node::PeerChanged read = there_and_back(node::PeerChanged{
+        kPeer, {2}, node::PeerChange::Fenced, "said \"no\"\n", {2, 1, 0}});
+    EXPECT_EQ(read.peer, kPeer);
+    EXPECT_EQ(read.stage, StageIndex{2});
+    EXPECT_EQ(read.change, node::PeerChange::Fenced);
+    EXPECT_EQ(read.reason, "said \"no\"\n");
+    EXPECT_EQ(read.peers_per_stage, (std::vector<std::uint32_t>{2, 1, 0}));
+}
+
+TEST(ReportLines, CarryTheOthers) {
+    EXPECT_EQ(there_and_back(Listening{"127.0.0.1:4711"}).address, "127.0.0.1:4711");
+    EXPECT_EQ(there_and_back(node::ShareCounted{3, kPeer, {1}, 5}).microbatches, 5U);
+    EXPECT_EQ(there_and_back(node::RunFailed{4, "nobody"}).exit_code, 4);
+    Digest digest;
+    digest.bytes[0] = std::byte{0xab};
+    digest.bytes[31] = std::byte{0x01};
+    const node::RunFinished finished = there_and_back(node::RunFinished{{1, 60}, digest});
+    EXPECT_EQ(finished.weights_sha256, digest);
+    EXPECT_EQ(finished.version, (ParameterVersion{1, 60}));
+}
+
+TEST(ReportLines, RefuseWhatIsNoReport) {
+    for (const char* line :
+         {"",
+          "{",
+          "[]",
+          "{}",
+          R"({"kind":"step"})",
+          R"({"kind":"dance"})",
+          R"({"kind":"listening","address":7})",
+          R"({"kind":"finished","gen":0,"step":1,"weights_sha256":"ab"})",
+          R"({"kind":"failed","exit_code":1e99,"text":""})"}) {
+        EXPECT_FALSE(parse_report(line)) << line;
+    }
+}
+
+TEST(ReportLines, LeaveOutWhatIsForThisProcessOnly) {
+    EXPECT_FALSE(as_train_report(node::LogLine{}));
+    EXPECT_TRUE(as_train_report(node::StepCommitted{}));
+}
+
+}  // namespace
+}  // namespace swarm::cli

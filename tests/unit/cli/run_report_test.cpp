@@ -1,0 +1,142 @@
+#include "swarm/cli/run_report.hpp"
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace swarm::cli {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::seconds;
+
+const PeerId kAnna{{1, 0, 0, 0}};
+const PeerId kBert{{2, 0, 0, 0}};
+
+TimePoint at(int second) {
+    return TimePoint(seconds(second));
+}
+
+run::RunConfig small_run() {
+    run::RunConfig config;
+    config.microbatches = 4;
+    config.batch = 2;
+    config.model.context = 10;
+    return config;
+}
+
+node::StepCommitted step(std::uint64_t number, double loss) {
+    return {number, loss, 1.0, seconds(2), 4, 4, 1, 0};
+}
+
+json::object parsed(const RunReport& report) {
+    return json::parse(report.to_json()).as_object();
+}
+
+TEST(RunReport, SaysNullForWhatItDoesNotKnow) {
+    const json::object report = parsed(RunReport(small_run()));
+    EXPECT_TRUE(report.at("weights_sha256").is_null());
+    EXPECT_TRUE(report.at("verify").is_null());
+    EXPECT_TRUE(report.at("tokens_per_s").is_null());
+    EXPECT_TRUE(report.at("wire_bytes_per_microbatch").is_null());
+    EXPECT_TRUE(report.at("losses").as_array().empty());
+    EXPECT_EQ(report.at("kills").to_number<int>(), 0);
+}
+
+TEST(RunReport, ListsStepsAndSpeed) {
+    RunReport report(small_run());
+    report.add(step(0, 3.5), at(1));
+    report.add(step(1, 2.5), at(2));
+    const json::object whole = parsed(report);
+    EXPECT_EQ(whole.at("losses").as_array().at(1).as_double(), 2.5);
+    const json::object& second = whole.at("steps").as_array().at(1).as_object();
+    EXPECT_EQ(second.at("step").to_number<int>(), 1);
+    EXPECT_EQ(second.at("tokens").to_number<int>(), 80);
+    EXPECT_EQ(second.at("seconds").as_double(), 2.0);
+    EXPECT_EQ(second.at("expected").to_number<int>(), 4);
+    EXPECT_EQ(second.at("counted").to_number<int>(), 4);
+    EXPECT_EQ(second.at("replayed").to_number<int>(), 1);
+    EXPECT_EQ(whole.at("tokens_per_s").as_double(), 40.0);
+    EXPECT_TRUE(report.counted_all());
+}
+
+TEST(RunReport, AStepThatCountsLessIsSeen) {
+    RunReport report(small_run());
+    node::StepCommitted lossy = step(0, 1);
+    lossy.counted = 3;
+    report.add(lossy, at(1));
+    EXPECT_FALSE(report.counted_all());
+}
+
+TEST(RunReport, SharesAreThoseOfTheStage) {
+    RunReport report(small_run());
+    report.add_peer(kAnna, 40);
+    report.add(node::ShareCounted{0, kAnna, {1}, 3}, at(1));
+    report.add(node::ShareCounted{0, kBert, {1}, 1}, at(1));
+    const json::array peers = parsed(report).at("peers").as_array();
+    ASSERT_EQ(peers.size(), 2U);
+    EXPECT_EQ(peers.at(0).at("share").as_double(), 0.75);
+    EXPECT_EQ(peers.at(0).at("service_ms").to_number<int>(), 40);
+    EXPECT_EQ(peers.at(0).at("stage").to_number<int>(), 1);
+    EXPECT_EQ(peers.at(1).at("microbatches").to_number<int>(), 1);
+    EXPECT_TRUE(peers.at(1).at("service_ms").is_null());
+}
+
+TEST(RunReport, MeasuresFromAFaultToTheNextCommit) {
+    RunReport report(small_run());
+    report.add(step(0, 3), at(1));
+    report.add_kill(kAnna, at(2));
+    report.add_freeze(kBert, at(4));
+    report.add(step(1, 2), at(7));
+    report.add(step(2, 1), at(9));
+    const json::object whole = parsed(report);
+    const json::array& recoveries = whole.at("recovery_s").as_array();
+    ASSERT_EQ(recoveries.size(), 2U);
+    EXPECT_EQ(recoveries.at(0).as_double(), 5.0);
+    EXPECT_EQ(recoveries.at(1).as_double(), 3.0);
+    EXPECT_EQ(whole.at("kills").to_number<int>(), 1);
+    EXPECT_EQ(whole.at("freezes").to_number<int>(), 1);
+    EXPECT_EQ(whole.at("peers").as_array().at(0).at("kills").to_number<int>(), 1);
+}
+
+TEST(RunReport, OnlyEntriesAfterTheFirstCommitAreJoins) {
+    RunReport report(small_run());
+    const node::PeerChanged admitted{kAnna, {0}, node::PeerChange::Admitted, "", {1}};
+    report.add(admitted, at(1));
+    report.add(step(0, 3), at(2));
+    EXPECT_EQ(report.joins(), 0U);
+    report.add(admitted, at(3));
+    EXPECT_EQ(report.joins(), 1U);
+}
+
+TEST(RunReport, ALossThatIsNoNumberIsNull) {
+    RunReport report(small_run());
+    report.add(step(0, std::nan("")), at(1));
+    EXPECT_TRUE(parsed(report).at("losses").as_array().at(0).is_null());
+}
+
+TEST(CompareRuns, EqualMeansEveryBit) {
+    const Losses losses{{0, 0.1}, {1, 0.2}};
+    Digest weights;
+    EXPECT_TRUE(compare_runs(losses, weights, losses, weights).equal);
+    Losses other = losses;
+    other[1] = std::nextafter(0.2, 1.0);
+    const Verification verification = compare_runs(losses, weights, other, weights);
+    EXPECT_FALSE(verification.equal);
+    EXPECT_NE(verification.first_difference->find("step 1"), std::string::npos);
+}
+
+TEST(CompareRuns, AMissingStepOrHashIsADifference) {
+    const Losses losses{{0, 0.1}, {1, 0.2}};
+    const Digest weights;
+    Digest other_weights;
+    other_weights.bytes[3] = std::byte{1};
+    EXPECT_FALSE(compare_runs(losses, weights, {{0, 0.1}}, weights).equal);
+    EXPECT_FALSE(compare_runs({{0, 0.1}}, weights, losses, weights).equal);
+    EXPECT_FALSE(compare_runs(losses, weights, losses, other_weights).equal);
+    EXPECT_FALSE(compare_runs(losses, std::nullopt, losses, std::nullopt).equal);
+}
+
+}  // namespace
+}  // namespace swarm::cli

@@ -1,0 +1,123 @@
+#include "swarm/cli/run_setup.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <unistd.h>
+
+namespace swarm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file of this test, gone after it.
+class TextFile {
+ public:
+    explicit TextFile(const std::string& text) { std::ofstream(path_) << text; }
+
+    TextFile(const TextFile&) = delete;
+    TextFile& operator=(const TextFile&) = delete;
+
+    ~TextFile() { fs::remove(path_); }
+
+    [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+    fs::path path_ = fs::path(testing::TempDir()) /
+                     ("run-setup-" + std::to_string(::getpid()) + "-" +
+                      testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST(ResolveRun, AFlagBeatsTheFileAndTheFileBeatsTheDefault) {
+    const TextFile file("[run]\nsteps = 5\nseed = 9\n");
+    RunFlags flags;
+    flags.steps = 7;
+    const auto config = resolve_run(file.path(), flags);
+    ASSERT_TRUE(config) << config.error().detail;
+    EXPECT_EQ(config->steps, 7U);
+    EXPECT_EQ(config->seed, 9U);
+    EXPECT_EQ(config->microbatches, run::RunConfig{}.microbatches);
+}
+
+TEST(ResolveRun, WithoutAFileTheDefaultsHold) {
+    const auto config = resolve_run("", {});
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->model.kind, run::ModelKind::Llama);
+}
+
+TEST(ResolveRun, RefusesAMissingFileByName) {
+    const auto config = resolve_run("/nowhere/run.toml", {});
+    ASSERT_FALSE(config);
+    EXPECT_EQ(config.error().reaction, Reaction::Reject);
+    EXPECT_NE(config.error().detail.find("/nowhere/run.toml"), std::string::npos);
+}
+
+TEST(ResolveRun, RefusesMoreStagesThanLayers) {
+    RunFlags flags;
+    flags.stages = 7;
+    const auto config = resolve_run("", flags);
+    ASSERT_FALSE(config);
+    EXPECT_EQ(config.error().reaction, Reaction::Reject);
+}
+
+TEST(ResolveRun, RefusesAnUnknownModelAndAnUnknownKey) {
+    RunFlags flags;
+    flags.model = "giant";
+    EXPECT_FALSE(resolve_run("", flags));
+    const TextFile file("[run]\nstepz = 5\n");
+    EXPECT_FALSE(resolve_run(file.path(), {}));
+}
+
+TEST(ResolveRun, AnotherNumberOfStagesDropsTheFilesSplit) {
+    const TextFile file("[run]\nstages = 2\nlayers_per_stage = [2, 4]\n");
+    RunFlags flags;
+    flags.stages = 3;
+    const auto config = resolve_run(file.path(), flags);
+    ASSERT_TRUE(config) << config.error().detail;
+    EXPECT_TRUE(config->layers_per_stage.empty());
+}
+
+TEST(LoadCorpus, TheOracleModelNeedsNone) {
+    run::RunConfig config;
+    config.model = *run::named_model("oracle");
+    config.corpus = "/nowhere";
+    const auto corpus = load_corpus(config);
+    ASSERT_TRUE(corpus);
+    EXPECT_TRUE(corpus->empty());
+}
+
+TEST(LoadCorpus, RefusesAMissingOrShortText) {
+    run::RunConfig config;
+    config.corpus = "/nowhere";
+    EXPECT_FALSE(load_corpus(config));
+    const TextFile file("short");
+    config.corpus = file.path();
+    const auto corpus = load_corpus(config);
+    ASSERT_FALSE(corpus);
+    EXPECT_EQ(corpus.error().reaction, Reaction::Reject);
+}
+
+TEST(LoadCorpus, ReadsEveryByte) {
+    const std::string text(1000, '\xff');
+    const TextFile file(text);
+    run::RunConfig config;
+    config.corpus = file.path();
+    const auto corpus = load_corpus(config);
+    ASSERT_TRUE(corpus);
+    EXPECT_EQ(*corpus, run::Corpus(1000, 0xff));
+}
+
+TEST(ReadSwarmKey, IgnoresTheLineEndAndRefusesNothing) {
+    const TextFile file("secret \n");
+    EXPECT_EQ(*read_swarm_key(file.path()), "secret");
+    EXPECT_EQ(*read_swarm_key(""), "");
+    EXPECT_FALSE(read_swarm_key("/nowhere"));
+}
+
+TEST(ReadSwarmKey, RefusesAnEmptyKey) {
+    const TextFile file(" \n");
+    EXPECT_FALSE(read_swarm_key(file.path()));
+}
+
+}  // namespace
+}  // namespace swarm::cli
