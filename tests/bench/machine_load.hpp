@@ -1,0 +1,38 @@
+// How much of the machine others used while something was measured.
+// Unit: share of all processors, 0 to 1. Errors: nullopt where /proc/stat cannot be read.
+// Source: proc(5), first line of /proc/stat, in clock ticks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace swarm::bench {
+
+/// Above this a figure says more about the neighbours than about us.
+inline constexpr double kForeignLoadMax = 0.15;
+
+struct CpuTicks {
+    std::uint64_t total = 0;
+    std::uint64_t busy = 0;  // stolen by other virtual machines included
+};
+
+/// "cpu  user nice system idle iowait irq softirq steal ..."
+std::optional<CpuTicks> parse_cpu_line(std::string_view line);
+
+/// `own_ticks`: what this process used between the two.
+double foreign_share(const CpuTicks& before, const CpuTicks& after, std::uint64_t own_ticks);
+
+/// Starts when it is made.
+class LoadMeter {
+ public:
+    LoadMeter();
+
+    [[nodiscard]] std::optional<double> foreign() const;
+
+ private:
+    std::optional<CpuTicks> before_;
+    std::uint64_t own_before_;
+};
+
+}  // namespace swarm::bench
