@@ -12,12 +12,14 @@
 namespace stages {
 namespace {
 
-/// The `count` likeliest tokens by log-softmax, ties in token order.
+/// The `count` likeliest tokens by log-softmax, ties in token order. None when a logit is not
+/// finite: such scores have no order, and the other side would refuse them.
 std::vector<protocol::TokenScore> top_tokens(const node::Payload& logits, std::uint32_t count) {
     std::vector<float> values(logits.bytes().size() / sizeof(float));
     std::memcpy(values.data(), logits.bytes().data(), values.size() * sizeof(float));
     std::vector<protocol::TokenScore> scores;
-    if (values.empty()) {
+    const auto is_finite = [](float value) { return std::isfinite(value); };
+    if (values.empty() || !std::all_of(values.begin(), values.end(), is_finite)) {
         return scores;
     }
     const double highest = *std::max_element(values.begin(), values.end());
@@ -70,7 +72,9 @@ void InferenceRelay::take(
             if (!*outcome) {
                 refuse(own, later);
             } else if (context_.is_tail()) {
-                answer(own, {0, false, top_tokens(**outcome, infer.top)}, later);
+                auto top = top_tokens(**outcome, infer.top);
+                const bool refused = top.empty();
+                answer(own, {0, refused, std::move(top)}, later);
             } else {
                 pass_up(own, infer, std::move(**outcome), later);
             }

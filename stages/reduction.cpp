@@ -126,9 +126,11 @@ bool Reduction::has_size(const node::Payload& values, std::uint32_t slice, proto
     const std::uint64_t elements = context_.layout.elements() + context_.config.microbatches;
     const SliceRange range =
         slice_range(elements, slice, static_cast<std::uint32_t>(group_.size()));
-    const auto& envelope = values.envelope();
-    return envelope.dtype == dtype && envelope.codec == protocol::CodecId::None &&
-           values.bytes().size() == (range.end - range.begin) * protocol::bytes_of(dtype);
+    const std::uint64_t wanted = range.end - range.begin;
+    const protocol::TensorEnvelope envelope{
+        dtype, protocol::CodecId::None, {static_cast<std::uint32_t>(wanted)}};
+    return values.envelope() == envelope &&
+           values.bytes().size() == wanted * protocol::bytes_of(dtype);
 }
 
 void Reduction::on(PeerId from, const protocol::Part& part, node::Payload values, node::Turn turn) {

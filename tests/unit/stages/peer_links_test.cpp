@@ -1,0 +1,215 @@
+#include "stages/peer_links.hpp"
+
+#include "tests/unit/stages/small_models.hpp"
+
+#include <gtest/gtest.h>
+
+namespace stages {
+namespace {
+
+using namespace std::chrono_literals;
+using node::Lane;
+
+constexpr PeerId kSelf{{50}};
+constexpr PeerId kPeer{{60}};   // we dial it: ours is the smaller id
+constexpr PeerId kLower{{40}};  // it dials us
+constexpr TimePoint kStart{};
+
+/// A server of the middle stage of three.
+class PeerLinksTest : public testing::Test {
+ protected:
+    PeerLinksTest() {
+        context_.self = kSelf;
+        context_.layout = swarm::run::partition(test::small_run(3))[1];
+    }
+
+    static protocol::SlotInfo info(
+        PeerId peer, std::uint32_t stage = 1, std::uint64_t slot = 1, std::uint64_t incarnation = 1
+    ) {
+        protocol::SlotInfo info;
+        info.slot = {slot};
+        info.peer = peer;
+        info.stage = {stage};
+        info.incarnation = {incarnation};
+        info.address = "there:1";
+        return info;
+    }
+
+    std::vector<SlotId> follow(std::vector<protocol::SlotInfo> slots, TimePoint now = kStart) {
+        context_.roster.replace({context_.roster.number() + 1, std::move(slots)});
+        out_ = {};
+        return links_.follow_roster({now, out_});
+    }
+
+    bool up(PeerId peer, Lane lane, std::uint64_t incarnation = 1, TimePoint now = kStart) {
+        return links_.on(node::LinkUp{peer, lane, {incarnation}}, {now, out_});
+    }
+
+    bool link(PeerId peer, std::uint64_t incarnation = 1, TimePoint now = kStart) {
+        up(peer, Lane::Control, incarnation, now);
+        return up(peer, Lane::Bulk, incarnation, now);
+    }
+
+    void down(PeerId peer, Lane lane, TimePoint now = kStart) {
+        out_ = {};
+        links_.on(node::LinkDown{peer, lane}, {now, out_});
+    }
+
+    void fail(PeerId peer, Lane lane, TimePoint now = kStart) {
+        const swarm::Error error{
+            swarm::ErrorCode::Unreachable, swarm::Reaction::Retry, "nobody there"};
+        links_.on(node::DialFailed{peer, lane, error}, {now, out_});
+    }
+
+    void wake(TimePoint now) {
+        out_ = {};
+        links_.wake({now, out_});
+    }
+
+    /// Dials of the last turn.
+    [[nodiscard]] std::vector<node::Dial> dials() const {
+        std::vector<node::Dial> found;
+        for (const node::Action& action : out_.actions) {
+            if (const auto* dial = std::get_if<node::Dial>(&action)) {
+                found.push_back(*dial);
+            }
+        }
+        return found;
+    }
+
+    ServerContext context_;
+    PeerLinks links_{context_};
+    node::Outbox out_;
+};
+
+TEST_F(PeerLinksTest, DialsBothLanesOfItsNeighbours) {
+    follow({info(kPeer)});
+    ASSERT_EQ(dials().size(), 2U);
+    EXPECT_EQ(dials()[0].peer, kPeer);
+    EXPECT_EQ(dials()[0].address, "there:1");
+    EXPECT_NE(dials()[0].lane, dials()[1].lane);
+}
+
+TEST_F(PeerLinksTest, LeavesTheDialToTheSmallerId) {
+    follow({info(kLower)});
+    EXPECT_TRUE(dials().empty());
+    EXPECT_EQ(links_.next_deadline(), swarm::kNever);
+}
+
+TEST_F(PeerLinksTest, HasNeighboursInItsOwnStageAndBeside) {
+    context_.layout = swarm::run::partition(test::small_run(3))[0];
+    follow({info(kPeer, 2), info(kSelf, 0, 2)});
+    EXPECT_TRUE(dials().empty());
+    follow({info(kPeer, 1), info(kSelf, 0, 2)});
+    EXPECT_EQ(dials().size(), 2U);
+}
+
+TEST_F(PeerLinksTest, IsLinkedOnceBothLanesAreUp) {
+    follow({info(kPeer)});
+    EXPECT_FALSE(up(kPeer, Lane::Bulk));
+    EXPECT_FALSE(links_.is_linked(kPeer));
+    EXPECT_TRUE(up(kPeer, Lane::Control));
+    EXPECT_TRUE(links_.is_linked(kPeer));
+}
+
+TEST_F(PeerLinksTest, KnowsALinkThatCameBeforeTheRoster) {
+    link(kLower);
+    EXPECT_FALSE(links_.is_linked(kLower));
+    follow({info(kLower)});
+    EXPECT_TRUE(links_.is_linked(kLower));
+}
+
+TEST_F(PeerLinksTest, RedialsWithPausesThatDouble) {
+    follow({info(kPeer)});
+    up(kPeer, Lane::Bulk);
+    TimePoint now = kStart;
+    for (const auto pause : {100ms, 200ms, 400ms, 800ms, 1600ms, 2000ms, 2000ms}) {
+        fail(kPeer, Lane::Control, now);
+        ASSERT_EQ(links_.next_deadline(), now + pause);
+        now += pause;
+        wake(now);
+        ASSERT_EQ(dials().size(), 1U);
+        EXPECT_EQ(dials()[0].lane, Lane::Control);
+    }
+}
+
+TEST_F(PeerLinksTest, LosesAPeerThatIsNotBackInTwoSeconds) {
+    follow({info(kLower)});
+    link(kLower);
+    down(kLower, Lane::Bulk, kStart + 1s);
+    EXPECT_FALSE(links_.is_linked(kLower));
+    ASSERT_EQ(links_.next_deadline(), kStart + 3s);
+    wake(kStart + 3s - 1ns);
+    EXPECT_TRUE(links_.take_lost().empty());
+    wake(kStart + 3s);
+    EXPECT_EQ(links_.take_lost(), (std::vector<PeerId>{kLower}));
+    EXPECT_TRUE(links_.take_lost().empty());
+    EXPECT_EQ(links_.next_deadline(), swarm::kNever);
+}
+
+TEST_F(PeerLinksTest, LosesNobodyWhoIsBackInTime) {
+    follow({info(kLower)});
+    link(kLower);
+    down(kLower, Lane::Bulk, kStart + 1s);
+    EXPECT_TRUE(up(kLower, Lane::Bulk, 1, kStart + 2s));
+    wake(kStart + 9s);
+    EXPECT_TRUE(links_.take_lost().empty());
+}
+
+TEST_F(PeerLinksTest, LosesAPeerAtOnceThatComesBackAsAnother) {
+    follow({info(kLower)});
+    link(kLower);
+    down(kLower, Lane::Control);
+    down(kLower, Lane::Bulk);
+    EXPECT_FALSE(link(kLower, 2));
+    EXPECT_EQ(links_.take_lost(), (std::vector<PeerId>{kLower}));
+    EXPECT_FALSE(links_.is_linked(kLower));
+}
+
+TEST_F(PeerLinksTest, TakesTheLinksOfANewIncarnationOnceItsSlotIsKnown) {
+    follow({info(kLower)});
+    link(kLower);
+    link(kLower, 2);
+    EXPECT_EQ(follow({info(kLower, 1, 2, 2)}), (std::vector<SlotId>{{1}}));
+    EXPECT_TRUE(links_.is_linked(kLower));
+}
+
+TEST_F(PeerLinksTest, KeepsTheLinksOfAPeerWithANewSlot) {
+    follow({info(kPeer)});
+    link(kPeer);
+    EXPECT_EQ(follow({info(kPeer, 1, 2)}), (std::vector<SlotId>{{1}}));
+    EXPECT_TRUE(links_.is_linked(kPeer));
+    EXPECT_TRUE(dials().empty());
+}
+
+TEST_F(PeerLinksTest, NamesTheSlotsThatAreGone) {
+    follow({info(kPeer), info(kLower, 0, 2)});
+    EXPECT_EQ(follow({info(kPeer)}), (std::vector<SlotId>{{2}}));
+    EXPECT_FALSE(links_.is_linked(kLower));
+}
+
+TEST_F(PeerLinksTest, NeverDialsALaneTwiceAtOnce) {
+    follow({info(kPeer)});
+    ASSERT_EQ(dials().size(), 2U);
+    follow({info(kPeer, 1, 2)});
+    EXPECT_TRUE(dials().empty());
+    follow({info(kPeer, 1, 3, 2)});  // restarted while the dial was under way
+    EXPECT_TRUE(dials().empty());
+    follow({});
+    follow({info(kPeer, 1, 4, 2)});
+    EXPECT_TRUE(dials().empty());
+    fail(kPeer, Lane::Control);
+    fail(kPeer, Lane::Bulk);
+    wake(kStart + 2s);
+    EXPECT_EQ(dials().size(), 2U);
+}
+
+TEST_F(PeerLinksTest, IgnoresEventsOfStrangers) {
+    down(kPeer, Lane::Control);
+    fail(kPeer, Lane::Control);
+    EXPECT_EQ(links_.next_deadline(), swarm::kNever);
+    EXPECT_FALSE(links_.is_linked(kPeer));
+}
+
+}  // namespace
+}  // namespace stages

@@ -1,0 +1,301 @@
+#include "stages/reduction.hpp"
+
+#include "tests/unit/stages/server_bed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+
+namespace stages {
+namespace {
+
+using namespace std::chrono_literals;
+using swarm::Epoch;
+using test::bodies;
+using test::kCoordinator;
+using test::kStart;
+using Ids = std::set<MicrobatchId>;
+
+constexpr Epoch kEpoch{5};
+
+/// A replica of a run's only stage.
+struct Member {
+    explicit Member(const swarm::run::RunConfig& config, PeerId self) : bed(self, config, 0) {}
+
+    void add(const swarm::run::RunConfig& config, std::uint32_t id) {
+        const auto leg = test::leg_of(config, id);
+        EXPECT_TRUE(bed.context.worker->forward_tail(leg));
+        bed.context.worker->accumulate(leg.key);
+        held.insert({id});
+    }
+
+    test::Bed bed;
+    PeerLinks links{bed.context};
+    Reduction reduction{bed.context, links};
+    Ids held;
+};
+
+class ReductionTest : public testing::Test {
+ protected:
+    /// Replicas with peers 100, 101, ... and slots 1, 2, ...; microbatches dealt out in turn.
+    void make_group(std::uint32_t members) {
+        std::vector<protocol::SlotInfo> slots;
+        for (std::uint32_t i = 0; i < members; ++i) {
+            protocol::SlotInfo info;
+            info.slot = {1ULL + i};
+            info.peer = peer(i);
+            slots.push_back(info);
+            members_.push_back(std::make_unique<Member>(config_, peer(i)));
+        }
+        for (const auto& member : members_) {
+            member->bed.context.roster.replace({1, slots});
+        }
+        for (std::uint32_t id = 0; id < config_.microbatches; ++id) {
+            members_[id % members]->add(config_, id);
+        }
+    }
+
+    static PeerId peer(std::uint32_t index) { return {{100ULL + index}}; }
+
+    Member& member(std::size_t index) { return *members_.at(index); }
+
+    [[nodiscard]] protocol::Reduce reduce_for(const Ids& ids, Epoch epoch = kEpoch) const {
+        protocol::Reduce reduce;
+        reduce.epoch = epoch;
+        reduce.ids.assign(ids.begin(), ids.end());
+        for (std::uint32_t i = 0; i < members_.size(); ++i) {
+            reduce.group.push_back({1ULL + i});
+        }
+        return reduce;
+    }
+
+    bool start(Member& at, Epoch epoch = kEpoch) {
+        return at.reduction.start(reduce_for(at.held, epoch), at.held, at.bed.at());
+    }
+
+    /// Delivers parts between members until none is left; what goes to the coordinator is kept.
+    void exchange() {
+        bool moved = true;
+        while (moved) {
+            moved = false;
+            for (const auto& from : members_) {
+                for (node::Send& send : from->bed.settle()) {
+                    moved = true;
+                    route(from->bed.context.self, send);
+                }
+            }
+        }
+    }
+
+    void route(PeerId from, const node::Send& send) {
+        if (send.peer == kCoordinator) {
+            told_.push_back(send);
+            return;
+        }
+        Member& to = member(send.peer.words[0] - 100);
+        const auto& part = std::get<protocol::Part>(send.message.body);
+        to.reduction.on(from, part, send.payload, to.bed.at());
+    }
+
+    [[nodiscard]] std::vector<protocol::Reduced> reduced() const {
+        return bodies<protocol::Reduced>(told_, kCoordinator);
+    }
+
+    swarm::run::RunConfig config_ = test::small_run(1);
+    std::vector<std::unique_ptr<Member>> members_;
+    std::vector<node::Send> told_;
+};
+
+TEST_F(ReductionTest, GivesAllMembersTheSameResultWithEveryMicrobatchOnce) {
+    make_group(3);
+    for (const auto& each : members_) {
+        EXPECT_TRUE(start(*each));
+    }
+    exchange();
+    const auto results = reduced();
+    ASSERT_EQ(results.size(), 3U);
+    for (const protocol::Reduced& result : results) {
+        EXPECT_EQ(result.epoch, kEpoch);
+        EXPECT_EQ(result.result_hash, results[0].result_hash);
+        EXPECT_EQ(result.counted_once, config_.microbatches);
+        EXPECT_EQ(result.counted_wrong, 0U);
+    }
+    EXPECT_TRUE(member(0).reduction.has_result(kEpoch));
+    EXPECT_FALSE(member(0).reduction.has_result({kEpoch.value + 1}));
+}
+
+TEST_F(ReductionTest, GivesTheSameBitsForAnyNumberOfMembers) {
+    std::optional<swarm::Digest> hash;
+    for (std::uint32_t members = 1; members <= 4; ++members) {
+        members_.clear();
+        told_.clear();
+        make_group(members);
+        for (const auto& each : members_) {
+            start(*each);
+        }
+        exchange();
+        ASSERT_EQ(reduced().size(), members);
+        hash = hash.value_or(reduced()[0].result_hash);
+        EXPECT_EQ(reduced()[0].result_hash, *hash);
+    }
+}
+
+TEST_F(ReductionTest, KeepsPartsThatComeBeforeItsOwnList) {
+    make_group(2);
+    start(member(0));
+    exchange();
+    EXPECT_TRUE(reduced().empty());
+    start(member(1));
+    exchange();
+    EXPECT_EQ(reduced().size(), 2U);
+}
+
+TEST_F(ReductionTest, WaitsForTheLastBackward) {
+    make_group(1);
+    Member& only = member(0);
+    Ids all = only.held;
+    only.held.erase(MicrobatchId{0});
+    EXPECT_FALSE(only.reduction.start(reduce_for(all), only.held, only.bed.at()));
+    exchange();
+    EXPECT_TRUE(reduced().empty());
+    EXPECT_TRUE(only.reduction.ids_changed(all, only.bed.at()));
+    exchange();
+    EXPECT_EQ(reduced().size(), 1U);
+}
+
+TEST_F(ReductionTest, TellsWhatItHoldsWhenTheListLacksOne) {
+    make_group(1);
+    Member& only = member(0);
+    EXPECT_FALSE(only.reduction.start(reduce_for({{0}}), only.held, only.bed.at()));
+    exchange();
+    const auto mismatches = bodies<protocol::Mismatch>(told_, kCoordinator);
+    ASSERT_EQ(mismatches.size(), 1U);
+    EXPECT_EQ(mismatches[0].ids, std::vector<MicrobatchId>(only.held.begin(), only.held.end()));
+    EXPECT_FALSE(only.reduction.is_active());
+}
+
+TEST_F(ReductionTest, TakesARepeatedListOnce) {
+    make_group(1);
+    EXPECT_TRUE(start(member(0)));
+    EXPECT_FALSE(start(member(0)));
+    exchange();
+    EXPECT_EQ(reduced().size(), 1U);
+}
+
+TEST_F(ReductionTest, TakesNoPartInAListWithoutItself) {
+    make_group(2);
+    auto reduce = reduce_for(member(0).held);
+    reduce.group.erase(reduce.group.begin());
+    EXPECT_FALSE(member(0).reduction.start(reduce, member(0).held, member(0).bed.at()));
+    EXPECT_FALSE(member(0).reduction.is_active());
+    EXPECT_TRUE(member(0).bed.settle().empty());
+}
+
+TEST_F(ReductionTest, SaysNothingOfAnEpochThatWasAborted) {
+    make_group(1);
+    start(member(0));
+    member(0).reduction.abort();
+    exchange();
+    EXPECT_TRUE(reduced().empty());
+    EXPECT_EQ(member(0).reduction.next_deadline(), swarm::kNever);
+}
+
+TEST_F(ReductionTest, ReachesTheSameResultInALaterEpochAfterAnAbort) {
+    make_group(2);
+    for (const auto& each : members_) {
+        start(*each);
+    }
+    member(0).bed.settle();  // its parts are lost
+    member(1).bed.settle();
+    for (const auto& each : members_) {
+        each->reduction.abort();
+        start(*each, {kEpoch.value + 1});
+    }
+    exchange();
+    ASSERT_EQ(reduced().size(), 2U);
+    EXPECT_EQ(reduced()[0].counted_once, config_.microbatches);
+    EXPECT_EQ(reduced()[0].result_hash, reduced()[1].result_hash);
+}
+
+TEST_F(ReductionTest, CountsAPartOnceThoughItComesTwice) {
+    make_group(2);
+    for (const auto& each : members_) {
+        start(*each);
+    }
+    for (int copy = 0; copy < 2; ++copy) {
+        member(0).reduction.resend(peer(1), member(0).bed.at());
+    }
+    exchange();
+    ASSERT_GE(reduced().size(), 2U);
+    EXPECT_EQ(reduced()[0].counted_once, config_.microbatches);
+    EXPECT_EQ(reduced()[0].counted_wrong, 0U);
+}
+
+TEST_F(ReductionTest, RepeatsItsPartsToAPeerThatIsBack) {
+    make_group(2);
+    for (const auto& each : members_) {
+        start(*each);
+    }
+    member(0).bed.settle();  // lost with the link
+    exchange();
+    EXPECT_TRUE(reduced().empty());
+    member(0).reduction.resend(peer(1), member(0).bed.at());
+    exchange();
+    EXPECT_EQ(reduced().size(), 2U);
+}
+
+TEST_F(ReductionTest, SaysForWhomItWaits) {
+    make_group(3);
+    start(member(0));
+    member(0).bed.settle();
+    ASSERT_EQ(member(0).reduction.next_deadline(), kStart + 3s);
+    member(0).reduction.wake(member(0).bed.at(kStart + 3s));
+    const auto stuck = bodies<protocol::Stuck>(member(0).bed.settle(kStart + 3s), kCoordinator);
+    ASSERT_EQ(stuck.size(), 1U);
+    EXPECT_EQ(stuck[0].waits_for, (std::vector<SlotId>{{2}, {3}}));
+    EXPECT_GT(member(0).reduction.next_deadline(), kStart + 3s);
+}
+
+TEST_F(ReductionTest, DropsAPartOfAnotherSizeOrShape) {
+    make_group(2);
+    start(member(0));
+    member(0).bed.settle();
+    const std::uint64_t elements = member(0).bed.context.layout.elements() + config_.microbatches;
+    const auto range = slice_range(elements, 0, 2);
+    const auto count = static_cast<std::uint32_t>(range.end - range.begin);
+    const std::vector<std::vector<std::uint32_t>> shapes{{count - 1}, {1, count}, {count, 1}};
+    for (const auto& shape : shapes) {
+        protocol::TensorEnvelope envelope;
+        envelope.dtype = protocol::Dtype::Int64;
+        envelope.shape = shape;
+        const std::size_t bytes = envelope.elements() * sizeof(std::int64_t);
+        member(0).reduction.on(
+            peer(1),
+            protocol::Part{{}, kEpoch, 0, false},
+            node::Payload(envelope, std::vector<std::byte>(bytes)),
+            member(0).bed.at()
+        );
+    }
+    EXPECT_TRUE(member(0).bed.settle().empty());
+    start(member(1));
+    member(0).reduction.resend(peer(1), member(0).bed.at());
+    exchange();
+    EXPECT_EQ(reduced().size(), 2U);
+}
+
+TEST_F(ReductionTest, TakesNoPartFromOutsideTheGroup) {
+    make_group(2);
+    start(member(0));
+    const auto sends = member(0).bed.settle();
+    start(member(1));
+    for (const node::Send& send : sends) {
+        const auto& part = std::get<protocol::Part>(send.message.body);
+        member(1).reduction.on({{999}}, part, send.payload, member(1).bed.at());
+    }
+    exchange();
+    EXPECT_TRUE(reduced().empty());
+}
+
+}  // namespace
+}  // namespace stages
