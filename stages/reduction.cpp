@@ -73,6 +73,7 @@ void Reduction::abort() {
 
 void Reduction::new_step() {
     abort();
+    epoch_ = {};  // a step's epochs start anew: a part may overtake its first REDUCE
     early_.clear();
 }
 
