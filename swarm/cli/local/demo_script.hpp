@@ -1,5 +1,5 @@
-// The three events of the demo, by steps: at a quarter of the run a peer is frozen for 8 s, half-way
-// another is killed for good, and 2 s later a newcomer takes its place.
+// The three events of the demo, by steps: at a quarter of the run a peer is frozen for 8 s, half
+// way another is killed for good, and 2 s later a newcomer takes its place.
 // An event waits for a commit at which Chaos allows it.
 // Threading: one thread.
 #pragma once
