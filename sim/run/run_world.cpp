@@ -42,8 +42,18 @@ RunWorld::RunWorld(RunWorldOptions options)
       }()),
       checker_(world_, coordinator()),
       checkpoints_(std::make_shared<stages::SafetensorsCheckpoint>(options_.config)) {
-    world_.on_event([this](PeerId id, const node::Event& event) { checker_.on_event(id, event); });
-    world_.on_send([this](PeerId id, const node::Send& send) { checker_.on_send(id, send); });
+    world_.on_event([this](PeerId id, const node::Event& event) {
+        checker_.on_event(id, event);
+        if (event_observer_) {
+            event_observer_(id, event);
+        }
+    });
+    world_.on_send([this](PeerId id, const node::Send& send) {
+        checker_.on_send(id, send);
+        if (send_observer_) {
+            send_observer_(id, send);
+        }
+    });
     world_.on_report([this](PeerId id, const node::Report& report) { hear(id, report); });
     add_coordinator();
     while (servers_ < options_.peers) {
@@ -56,6 +66,7 @@ void RunWorld::add_coordinator() {
         swarm::run::Coordinator::Options options;
         options.config = options_.config;
         options.checkpoints = checkpoints_;
+        options.resume = resume_;
         options.bugs = options_.bugs;
         return std::make_unique<swarm::run::Coordinator>(std::move(options));
     });

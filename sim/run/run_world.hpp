@@ -11,9 +11,11 @@
 #include "swarm/run/coordinator.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sim {
@@ -47,6 +49,18 @@ class RunWorld {
     static PeerId coordinator() { return peer(1'000'000); }
 
     [[nodiscard]] World& world() { return world_; }
+
+    // Called besides the checker, before the event or message takes effect.
+    void observe_events(std::function<void(PeerId, const node::Event&)> observer) {
+        event_observer_ = std::move(observer);
+    }
+
+    void observe_sends(std::function<void(PeerId, const node::Send&)> observer) {
+        send_observer_ = std::move(observer);
+    }
+
+    /// What the next start of the coordinator's process has for `train --resume`.
+    void resume_from(swarm::run::RunState state) { resume_ = std::move(state); }
 
     /// Adds one more server that joins now. Returns its id.
     PeerId add_server();
@@ -84,6 +98,9 @@ class RunWorld {
     World world_;
     Checker checker_;
     std::shared_ptr<const stages::SafetensorsCheckpoint> checkpoints_;
+    std::optional<swarm::run::RunState> resume_;
+    std::function<void(PeerId, const node::Event&)> event_observer_;
+    std::function<void(PeerId, const node::Send&)> send_observer_;
     std::uint32_t servers_ = 0;
     std::vector<node::StepCommitted> steps_;
     std::optional<swarm::Digest> weights_sha256_;
