@@ -55,9 +55,7 @@ TimePoint Coordinator::next_deadline() const {
     TimePoint due = std::min(context_.detector.next_deadline(), step_.next_deadline());
     due = std::min(due, checkpointer_.next_deadline());
     if (lost_since_ != kNever) {
-        const Duration patience =
-            can_roll_back() ? options_.resume_after : options_.stage_lost_after;
-        due = std::min(due, lost_since_ + patience);
+        due = std::min(due, lost_since_ + lost_stage_patience());
     }
     return due;
 }

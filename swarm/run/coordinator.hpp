@@ -81,6 +81,8 @@ class Coordinator final : public node::Role {
     void assign(PeerId peer, const protocol::Join& join, node::Turn turn);
     [[nodiscard]] StageIndex neediest_stage() const;
     void consider_state(PeerId peer, const protocol::Join& join, node::Turn turn);
+    [[nodiscard]] bool has_lost_stage() const;
+    [[nodiscard]] Duration lost_stage_patience() const;
     void watch_lost_stage(node::Turn turn);
     [[nodiscard]] bool can_roll_back() const;
     void roll_back(node::Turn turn);

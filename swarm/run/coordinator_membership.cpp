@@ -136,6 +136,7 @@ void Coordinator::take(PeerId peer, const protocol::Heartbeat& beat, node::Turn 
     if (info && info->standing == Standing::Suspect) {
         context_.roster.set_standing(info->slot, Standing::Member);
         launcher_.refresh(turn.now);
+        watch_lost_stage(turn);
     }
     if (!info && beat.roster != context_.roster.number()) {
         context_.sessions.send(peer, context_.roster.message(), turn);  // it was fenced
@@ -237,30 +238,47 @@ void Coordinator::take(PeerId peer, const protocol::Fetch& fetch, node::Turn tur
     }
 }
 
-void Coordinator::watch_lost_stage(node::Turn turn) {
+bool Coordinator::has_lost_stage() const {
+    std::vector<bool> answers(context_.config.stages, false);
+    for (const auto& [slot, info] : context_.roster.slots()) {
+        if (info.standing == Standing::Member || info.standing == Standing::Draining) {
+            answers[info.stage.value] = true;
+        }
+    }
+    return std::find(answers.begin(), answers.end(), false) != answers.end();
+}
+
+Duration Coordinator::lost_stage_patience() const {
+    // A silent last member may return with a state newer than any checkpoint: it gets longer.
     const std::vector<std::uint32_t> peers = context_.roster.peers_per_stage();
-    const bool lost = std::find(peers.begin(), peers.end(), 0) != peers.end();
-    if (!lost || phase_ != Phase::Open) {
+    const bool nobody = std::find(peers.begin(), peers.end(), 0) != peers.end();
+    return nobody && can_roll_back() ? options_.resume_after : options_.stage_lost_after;
+}
+
+void Coordinator::watch_lost_stage(node::Turn turn) {
+    if (phase_ != Phase::Open || !has_lost_stage()) {
         lost_since_ = kNever;
         return;
     }
     if (lost_since_ == kNever) {
         lost_since_ = turn.now;
-        turn.out.log(Level::Warning, "a stage has no peer: the run is paused until one joins");
+        turn.out.log(
+            Level::Warning, "a stage has no peer that answers: the run is paused until one does"
+        );
     }
-    const bool started = context_.version.step > 0 || restarted_;
+    if (turn.now < lost_since_ + lost_stage_patience()) {
+        return;
+    }
     if (can_roll_back()) {
-        if (turn.now >= lost_since_ + options_.resume_after) {
-            roll_back(turn);
-        }
-    } else if (started && turn.now >= lost_since_ + options_.stage_lost_after) {
+        roll_back(turn);
+    } else if (context_.version.step > 0 || restarted_) {
         fail(
             1,
             "a stage had no peer for too long; start one with `swarm serve`, then go on "
             "from the last checkpoint with `swarm train --resume`",
             turn
         );
-    } else if (turn.now >= lost_since_ + options_.stage_lost_after) {
+    } else {
         fail(4, "not enough peers: start one per stage with `swarm serve --join`", turn);
     }
 }

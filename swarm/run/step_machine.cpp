@@ -46,7 +46,11 @@ bool StepMachine::fence(SlotId slot, const std::string& reason, bool is_gone, no
         return false;
     }
     const SlotInfo info = *found;
-    if (!is_gone && context_.roster.members(info.stage).size() == 1) {
+    const bool replaceable =
+        std::any_of(joiners_.begin(), joiners_.end(), [&](const Joiner& joiner) {
+            return joiner.info.stage == info.stage;
+        });
+    if (!is_gone && !replaceable && context_.roster.members(info.stage).size() == 1) {
         // Its parameters cannot be replaced, its sums can: wait for it (stage_lost).
         if (info.standing != protocol::Standing::Suspect) {
             context_.roster.set_standing(slot, protocol::Standing::Suspect);

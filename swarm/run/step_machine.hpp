@@ -2,7 +2,7 @@
 // Invariants: RECALL(e+1) leaves only when every member answered e or was fenced; REDUCE lists
 // cover each (stage, microbatch) once; a decision is made only when every stage's unfenced members
 // all hold the result of one epoch (R4). Fences fall on silence and lies, never on slowness, and
-// never on the last live member of a stage (it is waited for).
+// never on the last live member of a stage (it is waited for) while nobody else has its state.
 // Threading: single strand. Errors: none; what a peer says wrongly is ignored or fenced.
 #pragma once
 
@@ -44,7 +44,8 @@ class StepMachine {
     /// A peer whose state is proven to be the current version; it gets its slot with the next
     /// recall. `empty`: forget what it holds of this step.
     void admit(protocol::SlotInfo joiner, bool empty);
-    /// Ends the slot. False: it is the last of its stage and only silent, so it is waited for.
+    /// Ends the slot. False: it is the last of its stage and only silent, so it is waited for,
+    /// unless a joiner has the same state: then only the sums are lost.
     bool fence(SlotId slot, const std::string& reason, bool is_gone, node::Turn turn);
     /// It may go when nothing depends on it.
     [[nodiscard]] bool may_leave(SlotId slot) const;
