@@ -20,6 +20,7 @@ void StepMachine::open(bool recall_all, node::Turn turn) {
     epoch_ = make_epoch(context_.cinc, 1);
     admitted_.clear();
     joiners_.clear();  // their state is of the version before; they ask again
+    unreachable_.clear();
     awaited_.clear();
     holders_.clear();
     first_holder_at_.clear();
@@ -36,6 +37,9 @@ void StepMachine::open(bool recall_all, node::Turn turn) {
 }
 
 void StepMachine::admit(SlotInfo joiner, bool empty) {
+    if (unreachable_.contains(joiner.peer) && !context_.roster.pickable(joiner.stage).empty()) {
+        return;  // its replicas would wait for it again
+    }
     std::erase_if(joiners_, [&](const Joiner& other) { return other.info.peer == joiner.peer; });
     joiners_.push_back({std::move(joiner), empty});
 }

@@ -119,7 +119,8 @@ class StepMachine {
     Epoch epoch_;
     std::map<SlotId, Epoch> admitted_;  // this step; the others are there from its start
     std::vector<Joiner> joiners_;
-    std::set<SlotId> awaited_;  // who owes HELD
+    std::set<PeerId> unreachable_;  // by their replicas, in this step
+    std::set<SlotId> awaited_;      // who owes HELD
     std::map<SlotId, bool> void_slots_;
     std::map<SlotId, std::vector<MicrobatchId>> lists_;
     std::map<SlotId, protocol::Reduced> holders_;

@@ -331,6 +331,7 @@ void StepMachine::expire_reduce(node::Turn turn) {
         }
     }
     if (blamed) {
+        unreachable_.insert(context_.roster.find(*blamed)->peer);
         fence(*blamed, "its replicas wait for it", false, turn);
     }
     if (phase_ == Phase::Reducing) {
