@@ -4,7 +4,7 @@
 // Invariants: each token is reported once, in order; each request ends with its last token or one
 // GenerationFailed; the tokens depend on (weights, prompt, temperature, seed) alone, never on who
 // answered or how often it was asked. The coordinator may go away: the last roster stays in use.
-// Threading: a role, single strand. Bounds: kRequestsMax requests; per token one question at a time,
+// Threading: a role, single strand. Bounds: kRequestsMax requests; one question a token at a time,
 // repeated after kAnswerWithin, and `patience` in all.
 #pragma once
 

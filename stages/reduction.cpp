@@ -29,6 +29,7 @@ bool Reduction::start(
     }
     added_.clear();
     arrived_.clear();
+    taken_.clear();
     own_values_.reset();
     const auto own = member_index(context_.self);
     if (!own) {
@@ -139,9 +140,7 @@ void Reduction::on(PeerId from, const protocol::Part& part, node::Payload values
     const bool later = part.epoch > epoch_ || (!active_ && !complete_ && part.epoch == epoch_);
     const bool early_scatter = mine && !sealed_;
     if (later || early_scatter) {
-        if (early_.size() < protocol::kEarlyPartsMax) {
-            early_.push_back({from, part, std::move(values)});
-        }
+        keep_early(from, part, std::move(values));
         return;
     }
     if (!mine || complete_ || !member_index(from)) {
@@ -151,6 +150,19 @@ void Reduction::on(PeerId from, const protocol::Part& part, node::Payload values
         take_gathered(from, part.slice, std::move(values), turn);
     } else if (part.slice == own_) {
         take_scatter(from, std::move(values), turn);
+    }
+}
+
+void Reduction::keep_early(PeerId from, const protocol::Part& part, node::Payload values) {
+    const auto* const sender = context_.roster.find_peer(from);
+    const std::uint64_t elements = context_.layout.elements() + context_.config.microbatches;
+    const bool plausible = sender && sender->stage == context_.stage() &&
+                           values.bytes().size() <= elements * sizeof(std::int64_t);
+    const bool repeated = std::any_of(early_.begin(), early_.end(), [&](const EarlyPart& early) {
+        return early.from == from && early.part == part;
+    });
+    if (plausible && !repeated && early_.size() < protocol::kEarlyPartsMax) {
+        early_.push_back({from, part, std::move(values)});
     }
 }
 
@@ -209,11 +221,12 @@ void Reduction::take_gathered(
     PeerId from, std::uint32_t slice, node::Payload values, node::Turn turn
 ) {
     const bool wanted = slice < peers_.size() && peers_[slice] == from && slice != own_ &&
-                        !arrived_.contains(slice) &&
+                        !taken_.contains(slice) &&
                         has_size(values, slice, protocol::Dtype::Float32);
     if (!wanted) {
         return;
     }
+    taken_.insert(slice);
     stuck_at_ = turn.now + kStuckAfter;
     context_.device.submit_for<bool>(
         turn,

@@ -1,4 +1,4 @@
-// One epoch's butterfly over the replicas of a stage: slice i of the sums goes to member i, who adds
+// One epoch's butterfly over a stage's replicas: slice i of the sums goes to member i, who adds
 // them up and sends the values to all. Starts only when the ids held are exactly those of the
 // REDUCE list (R1); a part counts only for the epoch it names, the result sits in a buffer of its
 // own (R2). Observers get the values and contribute nothing.
@@ -8,7 +8,6 @@
 // Source: step protocol, sections 2 and 5. Cost: 8 bytes per element up, 4 down, per member.
 #pragma once
 
-#include "stages/peer_links.hpp"
 #include "stages/server_context.hpp"
 
 #include <map>
@@ -20,7 +19,7 @@ namespace stages {
 
 class Reduction {
  public:
-    Reduction(ServerContext& context, PeerLinks& links) : context_(context), links_(links) {}
+    explicit Reduction(ServerContext& context) : context_(context) {}
 
     /// A new epoch's list. `held`: the ids in the accumulator now. Returns true when the own sums
     /// are sealed by this call.
@@ -58,6 +57,7 @@ class Reduction {
     [[nodiscard]] bool matches(const std::set<MicrobatchId>& held) const;
     void seal(node::Turn turn);
     void send_scatter(std::uint32_t slice, node::Turn turn);
+    void keep_early(PeerId from, const protocol::Part& part, node::Payload values);
     void take_scatter(PeerId from, node::Payload values, node::Turn turn);
     void take_gathered(PeerId from, std::uint32_t slice, node::Payload values, node::Turn turn);
     void finish_own_slice(node::Turn turn);
@@ -73,7 +73,6 @@ class Reduction {
     [[nodiscard]] bool is_current(std::uint64_t turn_of) const { return generation_ == turn_of; }
 
     ServerContext& context_;
-    PeerLinks& links_;
     std::uint64_t generation_ = 0;  // of start() and abort(), for continuations
     bool active_ = false;
     bool sealed_ = false;
@@ -85,6 +84,7 @@ class Reduction {
     std::vector<PeerId> peers_;  // of group_, in order
     std::uint32_t own_ = 0;
     std::set<PeerId> added_;           // whose part of the own slice is in
+    std::set<std::uint32_t> taken_;    // slices handed to the device
     std::set<std::uint32_t> arrived_;  // slices whose values are in the result
     std::optional<node::Payload> own_values_;
     std::vector<EarlyPart> early_;

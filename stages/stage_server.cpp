@@ -28,7 +28,7 @@ StageServer::StageServer(Options options)
     : options_(std::move(options)),
       links_(context_),
       wave_(context_, links_),
-      reduction_(context_, links_),
+      reduction_(context_),
       joining_(context_, options_.make_compute, options_.own_address),
       snapshots_(context_),
       inference_(context_) {

@@ -196,6 +196,7 @@ void Wave::offer(LegState& leg, SlotId to, node::Turn turn) {
     leg.to = to;
     leg.offered_at = turn.now;
     leg.passed_there = false;
+    leg.resent = false;
     send_offer(leg, turn);
 }
 
@@ -241,21 +242,24 @@ void Wave::on(PeerId from, const protocol::Refused& refused, node::Turn turn) {
         return;
     }
     if (refused.leg.leg == Leg::Forward) {
-        // Never processed: the same attempt may go to another replica, or to it again later.
         router_->refused(sender->slot, refused.leg, refused.reason, turn.now);
+    }
+    if (refused.leg.leg == Leg::Forward && !leg->resent) {
+        // Never processed: the same attempt may go to another replica, or to it again later.
         leg->stage = Stage::Placing;
         leg->to = {};
         placing_.insert({leg->id.microbatch, leg->id.leg});
-    } else {
-        leg->stage = Stage::Done;
-        leg->output = {};
-        fail(
-            sender->slot,
-            protocol::FailReason::Refused,
-            {{leg->id.microbatch, leg->id.attempt, false}},
-            turn
-        );
+        return;
     }
+    // A backward has one place to go; of a resent forward a second copy may yet be accepted there.
+    leg->stage = Stage::Done;
+    leg->output = {};
+    fail(
+        sender->slot,
+        protocol::FailReason::Refused,
+        {{leg->id.microbatch, leg->id.attempt, false}},
+        turn
+    );
 }
 
 void Wave::on(PeerId from, const protocol::Passed& passed, node::Turn turn) {
@@ -366,6 +370,7 @@ void Wave::resend(PeerId peer, node::Turn turn) {
             }
         }
         if (leg.to == info->slot && leg.stage == Stage::Offered) {
+            leg.resent = true;
             send_offer(leg, turn);
         }
     }

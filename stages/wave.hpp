@@ -90,6 +90,7 @@ class Wave {
         SlotId to{};  // whom the output was offered
         TimePoint offered_at{};
         bool passed_there = false;
+        bool resent = false;  // a copy may still be under way when a refusal comes
         std::uint64_t order = 0;
     };
 

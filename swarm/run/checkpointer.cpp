@@ -98,7 +98,9 @@ void Checkpointer::check() {
     }
 }
 
-std::optional<CheckpointFiles> Checkpointer::take_files(node::Turn turn) {
+std::optional<CheckpointFiles> Checkpointer::take_files(
+    const RunHistory& history, node::Turn turn
+) {
     const bool complete =
         !fetchers_.empty() &&
         std::all_of(fetchers_.begin(), fetchers_.end(), [](const StateFetcher& fetcher) {
@@ -108,10 +110,21 @@ std::optional<CheckpointFiles> Checkpointer::take_files(node::Turn turn) {
         return std::nullopt;
     }
     RunState state{version_, {}};
+    bool genuine = true;
     for (StateFetcher& fetcher : fetchers_) {
+        const auto known = history.states.find({version_, fetcher.plan().stage});
+        genuine =
+            genuine && (known == history.states.end() || known->second == fetcher.state_hash());
         state.chunks.push_back(fetcher.take_chunks());
     }
     fetchers_.clear();
+    if (!genuine) {
+        turn.out.log(
+            node::LogLine::Level::Error, "no checkpoint: a donor's state is not the run's"
+        );
+        failed_ = true;
+        return std::nullopt;
+    }
     Result<CheckpointFiles> files = format_->make_files(state);
     if (!files) {
         turn.out.log(node::LogLine::Level::Error, "no checkpoint: " + files.error().detail);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "swarm/run/checkpoint_format.hpp"
+#include "swarm/run/commit_log.hpp"
 #include "swarm/run/run_context.hpp"
 #include "swarm/run/state_fetcher.hpp"
 
@@ -32,7 +33,8 @@ class Checkpointer {
     [[nodiscard]] TimePoint next_deadline() const;
 
     /// Once, when all stages are here: the files to be written.
-    std::optional<CheckpointFiles> take_files(node::Turn turn);
+    /// A state that is not the one of its STATE record is dropped, and the checkpoint with it.
+    std::optional<CheckpointFiles> take_files(const RunHistory& history, node::Turn turn);
 
     [[nodiscard]] bool under_way() const { return !fetchers_.empty() || !donors_.empty(); }
 

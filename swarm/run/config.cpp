@@ -223,6 +223,7 @@ Result<ModelConfig> named_model(std::string_view name) {
         oracle.kv_heads = 1;
         oracle.ffn_width = 1;
         oracle.context = 8;
+        oracle.vocabulary = protocol::kMicrobatchesMax;  // its tokens are the microbatches' ids
         return oracle;
     }
     return Error{

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -80,6 +81,7 @@ class Coordinator final : public node::Role {
     void lose(PeerId peer, const std::string& reason, bool is_gone, node::Turn turn);
     void assign(PeerId peer, const protocol::Join& join, node::Turn turn);
     [[nodiscard]] StageIndex neediest_stage() const;
+    void compare_compute_class(const std::string& compute_class, node::Turn turn);
     void consider_state(PeerId peer, const protocol::Join& join, node::Turn turn);
     [[nodiscard]] bool has_lost_stage() const;
     [[nodiscard]] Duration lost_stage_patience() const;
@@ -118,6 +120,7 @@ class Coordinator final : public node::Role {
     std::map<PeerId, protocol::Join> waiting_joins_;      // their STATE record is not known yet
     std::map<StageIndex, std::map<PeerId, Digest>> applied_;
     std::vector<PeerId> needs_snapshot_;
+    std::set<std::string> compute_classes_;  // of everybody who was ever admitted
     std::optional<Digest> weights_sha256_;
     TimePoint lost_since_ = kNever;
     std::optional<ParameterVersion> rolled_back_to_;

@@ -11,6 +11,13 @@ using protocol::SlotInfo;
 using protocol::Standing;
 using Level = node::LogLine::Level;
 
+namespace {
+
+/// State hashes of so many versions back: what a checkpoint in the making is held against.
+constexpr std::uint64_t kStatesKept = 64;
+
+}  // namespace
+
 void Coordinator::take(PeerId peer, const protocol::Join& join, node::Turn turn) {
     if (join.client) {
         if (std::find(context_.clients.begin(), context_.clients.end(), peer) ==
@@ -76,6 +83,7 @@ void Coordinator::consider_state(PeerId peer, const protocol::Join& join, node::
         return;
     }
     std::erase(needs_snapshot_, peer);
+    compare_compute_class(join.compute_class, turn);
     const Incarnation incarnation = context_.sessions.find(peer)->incarnation;
     // After a restart of ours the members come back with sums that are still good.
     const bool keeps_sums = restarted_ && step_.phase() == StepMachine::Phase::Waiting;
@@ -89,6 +97,19 @@ void Coordinator::consider_state(PeerId peer, const protocol::Join& join, node::
         context_.send_roster_if_changed(turn);
     } else {
         step_.admit(info, !keeps_sums);
+    }
+}
+
+void Coordinator::compare_compute_class(const std::string& compute_class, node::Turn turn) {
+    if (compute_class.empty() || !compute_classes_.insert(compute_class).second) {
+        return;
+    }
+    if (compute_classes_.size() > 1) {
+        turn.out.log(
+            Level::Warning,
+            "a peer of another compute class joined (" + compute_class +
+                "): replicas stay equal, but the run no longer equals one process bit for bit"
+        );
     }
 }
 
@@ -120,7 +141,8 @@ void Coordinator::assign(PeerId peer, const protocol::Join& join, node::Turn tur
 StageIndex Coordinator::neediest_stage() const {
     std::vector<std::uint32_t> peers(context_.config.stages, 0);
     for (const auto& [slot, info] : context_.roster.slots()) {
-        ++peers[info.stage.value];
+        // One whose link is gone is most likely dead, though its two seconds are not over.
+        peers[info.stage.value] += context_.sessions.is_linked(info.peer) ? 1 : 0;
     }
     for (const auto& [peer, stage] : assigned_) {
         if (!context_.roster.find_peer(peer)) {
@@ -175,7 +197,7 @@ void Coordinator::take(PeerId peer, const protocol::Applied& applied, node::Turn
     if (is_first) {
         append(StateRecord{applied.version, stage, applied.state_hash}, false, turn);
         std::erase_if(history_.states, [&](const auto& entry) {
-            return entry.first.first < applied.version;
+            return entry.first.first.step + kStatesKept < applied.version.step;
         });
         for (const auto& [joiner, join] : std::exchange(waiting_joins_, {})) {
             take(joiner, join, turn);
@@ -320,7 +342,7 @@ void Coordinator::write_checkpoint(node::Turn turn) {
     if (checkpoint_files_ || checkpoint_stored_) {
         return;
     }
-    checkpoint_files_ = checkpointer_.take_files(turn);
+    checkpoint_files_ = checkpointer_.take_files(history_, turn);
     if (!checkpoint_files_) {
         return;
     }
@@ -365,8 +387,8 @@ void Coordinator::finish(node::Turn turn) {
             node::RunFinished{context_.version, *std::exchange(weights_sha256_, {})}});
     }
     if (released_ && !checkpointer_.under_way() && !checkpoint_stored_) {
-        for (const auto& [slot, info] : context_.roster.slots()) {
-            context_.sessions.send(info.peer, protocol::Finished{context_.version}, turn);
+        for (const PeerId peer : context_.sessions.peers()) {  // those that were fenced, too
+            context_.sessions.send(peer, protocol::Finished{context_.version}, turn);
         }
         phase_ = Phase::Complete;
     }

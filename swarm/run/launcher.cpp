@@ -35,7 +35,7 @@ bool Launcher::launch(const StepLedger::Launch& launch, Attempt attempt, node::T
     if (!slot) {
         return false;
     }
-    const Offer offer{leg, *slot, launch.mask, false};
+    const Offer offer{leg, *slot, launch.mask, false, false};
     offers_[launch.microbatch] = offer;
     send(offer, turn);
     return true;
@@ -60,14 +60,17 @@ void Launcher::on_accepted(SlotId from, const protocol::LegId& leg, TimePoint no
     }
 }
 
-bool Launcher::on_refused(SlotId from, const protocol::Refused& refused, node::Turn turn) {
+Launcher::Refusal Launcher::on_refused(
+    SlotId from, const protocol::Refused& refused, node::Turn turn
+) {
     const auto found = offers_.find(refused.leg.microbatch);
     if (found == offers_.end() || found->second.leg != refused.leg || found->second.slot != from) {
-        return false;
+        return Refusal::Unknown;
     }
     router_.refused(from, refused.leg, refused.reason, turn.now);
+    const Refusal refusal = found->second.resent ? Refusal::InDoubt : Refusal::Elsewhere;
     offers_.erase(found);
-    return true;
+    return refusal;
 }
 
 void Launcher::on_passed(SlotId from, const protocol::LegId& leg, TimePoint now) {
@@ -97,8 +100,9 @@ void Launcher::new_step(TimePoint now) {
 }
 
 void Launcher::resend(SlotId slot, node::Turn turn) {
-    for (const auto& [id, offer] : offers_) {
+    for (auto& [id, offer] : offers_) {
         if (offer.slot == slot && !offer.accepted) {
+            offer.resent = true;
             send(offer, turn);
         }
     }

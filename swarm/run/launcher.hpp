@@ -25,8 +25,12 @@ class Launcher {
     bool launch(const StepLedger::Launch& launch, Attempt attempt, node::Turn turn);
 
     void on_accepted(SlotId from, const protocol::LegId& leg, TimePoint now);
-    /// True when the offer ended and the attempt needs another peer.
-    bool on_refused(SlotId from, const protocol::Refused& refused, node::Turn turn);
+    enum class Refusal {
+        Unknown,    // no offer of ours
+        Elsewhere,  // never processed: the same attempt may go to another replica
+        InDoubt,    // it was resent: a second copy may yet be accepted
+    };
+    Refusal on_refused(SlotId from, const protocol::Refused& refused, node::Turn turn);
     void on_passed(SlotId from, const protocol::LegId& leg, TimePoint now);
 
     /// The attempt was given up; `overdue`: because nothing came, which counts against the peer.
@@ -48,6 +52,7 @@ class Launcher {
         SlotId slot;
         StageMask mask;
         bool accepted = false;
+        bool resent = false;
     };
 
     void send(const Offer& offer, node::Turn turn);

@@ -80,4 +80,13 @@ bool Sessions::is_linked(PeerId peer) const {
     return session && session->control_up;
 }
 
+std::vector<PeerId> Sessions::peers() const {
+    std::vector<PeerId> found;
+    found.reserve(sessions_.size());
+    for (const auto& [peer, session] : sessions_) {
+        found.push_back(peer);
+    }
+    return found;
+}
+
 }  // namespace swarm::run

@@ -8,7 +8,7 @@
 #include "swarm/run/control_stream.hpp"
 
 #include <map>
-#include <optional>
+#include <vector>
 
 namespace swarm::run {
 
@@ -37,6 +37,8 @@ class Sessions {
 
     [[nodiscard]] const Session* find(PeerId peer) const;
     [[nodiscard]] bool is_linked(PeerId peer) const;
+    /// Everybody who ever connected, with a slot or without.
+    [[nodiscard]] std::vector<PeerId> peers() const;
 
  private:
     std::map<PeerId, Session> sessions_;

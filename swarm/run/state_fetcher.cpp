@@ -159,7 +159,7 @@ TimePoint StateFetcher::next_deadline() const {
         due = std::min(due, request.asked_at + kAnswerWithin);
     }
     for (const auto& [peer, donor] : donors_) {
-        if (donor.not_before != kAtOnce && donor.open == 0) {
+        if (donor.not_before != kAtOnce) {
             due = std::min(due, donor.not_before);
         }
     }

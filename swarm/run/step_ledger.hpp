@@ -37,7 +37,7 @@ class StepLedger {
 
     [[nodiscard]] StageMask mask(MicrobatchId id) const { return rows_[id.value].mask; }
 
-    /// PATH of the current attempt, all of whose masked slots are acceptable. Returns its wave time.
+    /// PATH of the current attempt, all of whose slots are acceptable. Returns its wave time.
     Duration pathed(MicrobatchId id, const std::vector<SlotId>& path, double loss, TimePoint now);
     /// PASSED of the last leg of the current attempt. False when it had left the flight before.
     bool left_flight(MicrobatchId id);

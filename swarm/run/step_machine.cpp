@@ -29,6 +29,7 @@ void StepMachine::open(bool recall_all, node::Turn turn) {
     deadline_ = kNever;
     opened_at_ = turn.now;
     fenced_ = 0;
+    dropped_ = 0;
     launcher_.new_step(turn.now);
     if (recall_all) {
         ledger_.need_all();
@@ -115,6 +116,7 @@ void StepMachine::on(SlotId, const protocol::Fail& fail, node::Turn turn) {
     if (fail.version != context_.version || phase_ == Phase::Deciding) {
         return;
     }
+    dropped_ += fail.reason == protocol::FailReason::NotFinite ? 1 : 0;
     const bool about_member = context_.roster.find(fail.about) != nullptr;
     for (const protocol::FailedItem& item : fail.items) {
         // A leg that was passed on depends on the peer only through its sums and its graph.
@@ -166,16 +168,17 @@ void StepMachine::on(SlotId from, const protocol::Passed& passed, node::Turn tur
 }
 
 void StepMachine::on(SlotId from, const protocol::Refused& refused, node::Turn turn) {
-    if (launcher_.on_refused(from, refused, turn) &&
-        ledger_.is_current(refused.leg.microbatch, refused.leg.attempt)) {
-        // Never processed, so the same attempt may go to another replica.
-        const StepLedger::Launch again{
-            refused.leg.microbatch, ledger_.mask(refused.leg.microbatch), false};
-        if (launcher_.launch(again, refused.leg.attempt, turn)) {
-            ledger_.offered(refused.leg.microbatch, launcher_.holder(refused.leg.microbatch));
-        } else {
-            ledger_.need(refused.leg.microbatch);
-        }
+    const Launcher::Refusal refusal = launcher_.on_refused(from, refused, turn);
+    const MicrobatchId id = refused.leg.microbatch;
+    if (refusal == Launcher::Refusal::Unknown || !ledger_.is_current(id, refused.leg.attempt)) {
+        return;
+    }
+    const StepLedger::Launch again{id, ledger_.mask(id), false};
+    if (refusal == Launcher::Refusal::Elsewhere &&
+        launcher_.launch(again, refused.leg.attempt, turn)) {
+        ledger_.offered(id, launcher_.holder(id));
+    } else {
+        ledger_.need(id);
     }
 }
 

@@ -79,6 +79,9 @@ class StepMachine {
 
     [[nodiscard]] std::uint32_t fenced() const { return fenced_; }
 
+    /// Microbatches that a peer could not compute or dropped as not finite, this step.
+    [[nodiscard]] std::uint32_t dropped() const { return dropped_; }
+
     [[nodiscard]] std::uint32_t counted() const;
 
     /// (slot, ids counted) of the lists that the decision used.
@@ -132,6 +135,7 @@ class StepMachine {
     bool paused_ = false;
     bool first_step_ = true;
     std::uint32_t fenced_ = 0;
+    std::uint32_t dropped_ = 0;
     RecentTimes waves_;
     RecentTimes reduces_;
 };

@@ -5,7 +5,7 @@
 #include "stages/stage_server.hpp"
 #include "swarm/protocol/frame.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -75,7 +75,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const swarm::PeerId from =
             rest[0] % 3 == 0 ? kCoordinator : swarm::PeerId{{rest[0] % 3 == 1 ? 1U : 3U, 0, 0, 0}};
         const auto kind = static_cast<std::uint16_t>(rest[1] | (rest[2] << 8));
-        const std::size_t length = std::min<std::size_t>(rest[3] | (rest[4] << 8), rest.size() - 6);
+        const std::size_t claimed = rest[3] + (std::size_t{rest[4]} << 8U);
+        const std::size_t length = std::min<std::size_t>(claimed, rest.size() - 6);
         const std::size_t payload_bytes = rest[5];
         const auto message = protocol::decode_control(kind, std::as_bytes(rest.subspan(6, length)));
         rest = rest.subspan(6 + length);

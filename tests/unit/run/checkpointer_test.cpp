@@ -89,12 +89,13 @@ class CheckpointerTest : public testing::Test {
 
     std::optional<CheckpointFiles> take_files() {
         Actions actions;
-        return checkpointer_.take_files(actions.at(kStart));
+        return checkpointer_.take_files(history_, actions.at(kStart));
     }
 
     RunContext context_ = make_context();
     std::shared_ptr<OneFile> format_ = std::make_shared<OneFile>();
     Checkpointer checkpointer_{format_};
+    RunHistory history_;
 };
 
 TEST_F(CheckpointerTest, OrdersASnapshotOfTheLastMemberOfEachStage) {

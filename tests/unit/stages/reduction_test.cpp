@@ -31,8 +31,7 @@ struct Member {
     }
 
     test::Bed bed;
-    PeerLinks links{bed.context};
-    Reduction reduction{bed.context, links};
+    Reduction reduction{bed.context};
     Ids held;
 };
 
