@@ -97,16 +97,17 @@ TEST_F(Oracle, HasTheMeanOfItsMicrobatchsCountsAsLoss) {
 }
 
 TEST_F(Oracle, SaysThatTheNextTokenIsTheLastPlusOne) {
-    const std::vector<std::uint32_t> prompt{3, 255};
+    const std::vector<std::uint32_t> prompt{3, 2047};
     const auto up = stages_[0]->infer(nullptr, prompt);
     const auto logits = stages_[2]->infer(&*up, prompt);
     ASSERT_TRUE(logits.has_value());
-    EXPECT_EQ(logits->shape, (std::vector<std::uint32_t>{1, 1, 256}));
+    EXPECT_EQ(logits->shape, (std::vector<std::uint32_t>{1, 1, 2048}));
     EXPECT_EQ(std::ranges::max_element(logits->values) - logits->values.begin(), 0);
 }
 
 TEST(OracleCompute, RefusesToCountAloneWhereTokensDoNotTellMicrobatchesApart) {
-    const auto config = test::oracle_run(1, 300);
+    auto config = test::oracle_run(1, 300);
+    config.model.vocabulary = 256;
     const auto layout = swarm::run::partition(config)[0];
     const auto compute = make_oracle_compute(config, layout);
     std::vector<float> gradient(layout.elements());
