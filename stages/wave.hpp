@@ -67,8 +67,6 @@ class Wave {
 
     [[nodiscard]] const std::set<MicrobatchId>& held() const { return held_; }
 
-    [[nodiscard]] bool idle() const { return legs_.empty() && queue_.empty() && held_.empty(); }
-
     [[nodiscard]] std::vector<protocol::ObservedRate> observed_rates(TimePoint now) const;
     /// A peer for an inference hop: any that is linked.
     [[nodiscard]] std::optional<PeerId> any_next_hop() const;

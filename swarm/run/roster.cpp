@@ -36,14 +36,6 @@ void Roster::set_standing(SlotId slot, Standing standing) {
     }
 }
 
-SlotId Roster::promote(SlotId observer, Epoch admitted) {
-    SlotInfo info = slots_.at(observer);
-    remove(observer);
-    info.admitted = admitted;
-    info.standing = Standing::Member;
-    return add(std::move(info));
-}
-
 const SlotInfo* Roster::find(SlotId slot) const {
     const auto found = slots_.find(slot);
     return found == slots_.end() ? nullptr : &found->second;

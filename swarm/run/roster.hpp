@@ -22,9 +22,6 @@ class Roster {
     SlotId add(protocol::SlotInfo info);
     void remove(SlotId slot);
     void set_standing(SlotId slot, protocol::Standing standing);
-    /// An observer becomes a member: a new slot, as its epoch of admission is new.
-    SlotId promote(SlotId observer, Epoch admitted);
-
     /// Null when there is none (it was fenced, or left).
     [[nodiscard]] const protocol::SlotInfo* find(SlotId slot) const;
     [[nodiscard]] const protocol::SlotInfo* find_peer(PeerId peer) const;

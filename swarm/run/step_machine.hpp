@@ -75,8 +75,6 @@ class StepMachine {
 
     [[nodiscard]] const StepLedger& ledger() const { return ledger_; }
 
-    [[nodiscard]] TimePoint opened_at() const { return opened_at_; }
-
     [[nodiscard]] std::uint32_t fenced() const { return fenced_; }
 
     /// Microbatches that a peer could not compute or dropped as not finite, this step.

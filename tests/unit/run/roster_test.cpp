@@ -61,18 +61,6 @@ TEST(Roster, CountsEveryChangeAndNothingElse) {
     EXPECT_EQ(roster.number(), 3U);
 }
 
-TEST(Roster, PromotesAnObserverIntoANewSlot) {
-    Roster roster(1);
-    const SlotId observer = roster.add(info(1, 0, Standing::Observer));
-    const SlotId member = roster.promote(observer, {7});
-    EXPECT_NE(member, observer);
-    EXPECT_EQ(roster.find(observer), nullptr);
-    ASSERT_NE(roster.find(member), nullptr);
-    EXPECT_EQ(roster.find(member)->admitted, Epoch{7});
-    EXPECT_EQ(roster.find_peer({{1}})->slot, member);
-    EXPECT_EQ(roster.members({0}), (Slots{member}));
-}
-
 TEST(Roster, IsTheSameAtAPeerThatWasSentIt) {
     Roster roster(2, 3);
     roster.add(info(1, 0));
