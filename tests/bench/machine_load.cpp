@@ -18,7 +18,9 @@ std::optional<CpuTicks> read_ticks() {
 std::uint64_t own_ticks() {
     tms used{};
     ::times(&used);
-    return static_cast<std::uint64_t>(used.tms_utime + used.tms_stime);
+    return static_cast<std::uint64_t>(
+        used.tms_utime + used.tms_stime + used.tms_cutime + used.tms_cstime
+    );
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct CpuTicks {
 /// "cpu  user nice system idle iowait irq softirq steal ..."
 std::optional<CpuTicks> parse_cpu_line(std::string_view line);
 
-/// `own_ticks`: what this process used between the two.
+/// `own_ticks`: what this process and the children it waited for used between the two.
 double foreign_share(const CpuTicks& before, const CpuTicks& after, std::uint64_t own_ticks);
 
 /// Starts when it is made.

@@ -3,6 +3,7 @@
 #include "tests/bench/link.hpp"
 #include "tests/bench/machine_load.hpp"
 #include "tests/bench/pick.hpp"
+#include "tests/bench/pipeline.hpp"
 #include "tests/bench/world.hpp"
 
 #include <boost/json/object.hpp>
@@ -11,6 +12,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -23,13 +26,12 @@ namespace {
 namespace bench = swarm::bench;
 using Figures = std::vector<std::pair<std::string, double>>;  // by key of the JSON file
 
-constexpr int kRuns = 5;
 constexpr std::size_t kSimulatedPeers = 1000;
 
-/// The median of each figure over kRuns runs.
-Figures medians(const std::function<Figures()>& measure) {
+/// The median of each figure over so many runs.
+Figures medians(const std::function<Figures()>& measure, std::size_t count) {
     std::vector<Figures> runs;
-    for (int run = 0; run < kRuns; ++run) {
+    for (std::size_t run = 0; run < count; ++run) {
         runs.push_back(measure());
     }
     Figures result = runs.front();
@@ -38,8 +40,8 @@ Figures medians(const std::function<Figures()>& measure) {
         for (const Figures& one : runs) {
             values.push_back(one[figure].second);
         }
-        std::nth_element(values.begin(), values.begin() + kRuns / 2, values.end());
-        result[figure].second = values[kRuns / 2];
+        std::sort(values.begin(), values.end());
+        result[figure].second = values[count / 2];
     }
     return result;
 }
@@ -58,6 +60,17 @@ Figures link_figures() {
     return {{"ratio", figures.framed_to_raw}, {"heartbeat_p99_ms", figures.heartbeat_p99_ms}};
 }
 
+/// The program lies beside this one. Its processes are ours: their load is not foreign.
+Figures pipeline_figures() {
+    const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    const auto figures = bench::measure_pipeline(here / "swarm");
+    if (!figures) {
+        std::fprintf(stderr, "%s\n", figures.error().detail.c_str());
+        std::exit(1);
+    }
+    return {{"ratio", figures->ratio}, {"cpu_ratio", figures->cpu_ratio}};
+}
+
 bool write_json(const std::string& file, const boost::json::object& report) {
     if (file.empty()) {
         return true;
@@ -72,12 +85,14 @@ bool write_json(const std::string& file, const boost::json::object& report) {
 }
 
 /// One measurement, printed and put into the report.
-boost::json::object measure(const std::string& name, const std::function<Figures()>& run) {
+boost::json::object measure(
+    const std::string& name, const std::function<Figures()>& run, std::size_t count
+) {
     const bench::LoadMeter load;
-    const Figures figures = medians(run);
+    const Figures figures = medians(run, count);
     const double foreign = load.foreign().value_or(0);
     const bool skipped = foreign > bench::kForeignLoadMax;
-    boost::json::object report{{"name", name}, {"foreign_load", foreign}};
+    boost::json::object report{{"name", name}, {"runs", count}, {"foreign_load", foreign}};
     for (const auto& [key, value] : figures) {
         if (skipped) {
             report[key] = nullptr;
@@ -94,24 +109,30 @@ boost::json::object measure(const std::string& name, const std::function<Figures
 
 int main(int argc, char** argv) {
     CLI::App app{
-        "Measures one part of swarm: medians of 5 runs, withheld when others used more than 15 % "
+        "Measures one part of swarm: medians of --runs, withheld when others used more than 15 % "
         "of the machine meanwhile.\n"
         "  pick  slower of two router policies among 1,000 peers: ns_per_pick\n"
         "  sim   simulated world of 1,000 peers: events_per_s\n"
-        "  link  frames over loopback against plain TLS: ratio, heartbeat_p99_ms",
+        "  link  frames over loopback against plain TLS: ratio, heartbeat_p99_ms\n"
+        "  pipeline  two stages against two single processes, minutes a run: ratio, cpu_ratio",
         "swarm-bench"};
     const std::map<std::string, std::function<Figures()>> benches{
-        {"pick", pick_figures}, {"sim", sim_figures}, {"link", link_figures}};
+        {"pick", pick_figures},
+        {"sim", sim_figures},
+        {"link", link_figures},
+        {"pipeline", pipeline_figures}};
+    std::size_t runs = 5;
     std::string name;
     std::string json_file;
-    app.add_option("NAME", name, "pick, sim or link")
+    app.add_option("NAME", name, "pick, sim, link or pipeline")
         ->required()
-        ->check(CLI::IsMember({"pick", "sim", "link"}));
+        ->check(CLI::IsMember({"pick", "sim", "link", "pipeline"}));
     app.add_option("--json", json_file, "Write the figures to this file");
+    app.add_option("--runs", runs, "How many to take the median of")->check(CLI::Range(1, 99));
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
-    return write_json(json_file, measure(name, benches.at(name))) ? 0 : 1;
+    return write_json(json_file, measure(name, benches.at(name), runs)) ? 0 : 1;
 }

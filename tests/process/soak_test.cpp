@@ -33,7 +33,7 @@ TEST(Soak, AHundredKillsLoseNothing) {
          "--peers",
          "6",
          "--steps",
-         "240",
+         "390",
          "--service-ms",
          "20",
          "--kill-every",
@@ -167,7 +167,8 @@ TEST(Shares, ExpectedFinishIsCloseToTheIdealTime) {
 }
 
 TEST(Shares, UniformWaitsForTheSlowest) {
-    EXPECT_GT(measure_shares("uniform").step_s, 1.5 * kIdealSeconds);
+    // Without a window it would be 68 s; at most 8 offers wait at the slow peer, which saves it.
+    EXPECT_GT(measure_shares("uniform").step_s, 1.35 * kIdealSeconds);
 }
 
 }  // namespace

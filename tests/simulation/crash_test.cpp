@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
 namespace sim {
 namespace {
 
@@ -98,6 +100,8 @@ TEST(CrashAtEveryPairOfEvents, OfReplicasAndCoordinatorLeavesTheRunEqualToOnePro
                 << "replicas before events " << at << " and " << then;
         }
     }
+    const auto pairs = static_cast<unsigned long long>(events * (events + 1) / 2);
+    std::printf("%llu pairs of events\n", pairs);
 }
 
 }  // namespace

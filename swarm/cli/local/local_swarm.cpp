@@ -231,6 +231,10 @@ void LocalSwarm::generate() {
           address_,
           "--tokens",
           std::to_string(options_.tokens),
+          "--temperature",
+          "0.7",  // the likeliest letter of a small model is always "the"
+          "--seed",
+          "1",
           "--",
           *options_.prompt},
          directory_ / "generate.log",
