@@ -145,6 +145,10 @@ void Coordinator::open_for_peers(node::Turn turn) {
 }
 
 void Coordinator::handle(const node::LinkUp& up, node::Turn turn) {
+    if (!context_.sessions.find(up.peer) && context_.sessions.size() >= protocol::kRosterMax) {
+        turn.out.add(node::Close{up.peer, up.lane});  // an open run must bound who it remembers
+        return;
+    }
     if (context_.sessions.link_up(up, turn)) {
         // A new incarnation proves that the old one is gone.
         lose(up.peer, "it restarted", true, turn);

@@ -7,6 +7,7 @@
 #include "swarm/node/role.hpp"
 #include "swarm/run/control_stream.hpp"
 
+#include <cstddef>
 #include <map>
 #include <vector>
 
@@ -37,6 +38,9 @@ class Sessions {
 
     [[nodiscard]] const Session* find(PeerId peer) const;
     [[nodiscard]] bool is_linked(PeerId peer) const;
+
+    [[nodiscard]] std::size_t size() const { return sessions_.size(); }
+
     /// Everybody who ever connected, with a slot or without.
     [[nodiscard]] std::vector<PeerId> peers() const;
 

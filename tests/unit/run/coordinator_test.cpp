@@ -1,0 +1,75 @@
+// What the simulated runs do not show: the coordinator before it is open, and under a crowd.
+#include "swarm/run/coordinator.hpp"
+
+#include "swarm/protocol/limits.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace swarm::run {
+namespace {
+
+class CoordinatorTest : public testing::Test {
+ protected:
+    CoordinatorTest() {
+        Coordinator::Options options;
+        options.config.model = *named_model("oracle");
+        options.config.stages = 1;
+        coordinator_ = std::make_unique<Coordinator>(std::move(options));
+    }
+
+    node::Outbox tell(const node::Event& event) {
+        node::Outbox out;
+        coordinator_->on(event, now_ += std::chrono::milliseconds(1), out);
+        return out;
+    }
+
+    /// Its log is read; returns the store of its CINC record.
+    StoreId start() {
+        tell(node::Woke{});
+        const node::Outbox out = tell(node::Loaded{});
+        return std::get<node::Append>(out.actions.at(0)).store;
+    }
+
+    static bool closes(const node::Outbox& out) {
+        return std::any_of(out.actions.begin(), out.actions.end(), [](const node::Action& action) {
+            return std::holds_alternative<node::Close>(action);
+        });
+    }
+
+    static node::LinkUp link_of(std::uint64_t peer) {
+        return {{{peer, 0, 0, 0}}, node::Lane::Control, {7}};
+    }
+
+    TimePoint now_{};
+    std::unique_ptr<Coordinator> coordinator_;
+};
+
+TEST_F(CoordinatorTest, HearsNobodyBeforeItsIncarnationIsDurable) {
+    const StoreId cinc = start();
+    tell(link_of(1));
+    const node::Received join{{{1, 0, 0, 0}}, node::Lane::Control, {1, 0, protocol::Join{}}, {}};
+    EXPECT_TRUE(closes(tell(join)));
+    tell(node::Stored{cinc});
+    EXPECT_FALSE(closes(tell(join)));
+}
+
+TEST_F(CoordinatorTest, EndsWhenItsLogCannotBeRead) {
+    tell(node::Woke{});
+    const node::Outbox out = tell(node::Loaded{{"cinc one"}});
+    const auto& report = std::get<node::Tell>(out.actions.at(0)).report;
+    EXPECT_EQ(std::get<node::RunFailed>(report).exit_code, 3);
+}
+
+TEST_F(CoordinatorTest, RemembersABoundedCrowd) {
+    tell(node::Stored{start()});
+    for (std::uint64_t peer = 1; peer <= protocol::kRosterMax; ++peer) {
+        ASSERT_FALSE(closes(tell(link_of(peer)))) << peer;
+    }
+    EXPECT_TRUE(closes(tell(link_of(protocol::kRosterMax + 1))));
+    EXPECT_FALSE(closes(tell(link_of(1))));  // a peer it knows may come again
+}
+
+}  // namespace
+}  // namespace swarm::run
