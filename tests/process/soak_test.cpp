@@ -167,8 +167,7 @@ TEST(Shares, ExpectedFinishIsCloseToTheIdealTime) {
 }
 
 TEST(Shares, UniformWaitsForTheSlowest) {
-    // Without a window it would be 68 s; at most 8 offers wait at the slow peer, which saves it.
-    EXPECT_GT(measure_shares("uniform").step_s, 1.35 * kIdealSeconds);
+    EXPECT_GT(measure_shares("uniform").step_s, 1.5 * kIdealSeconds);
 }
 
 }  // namespace

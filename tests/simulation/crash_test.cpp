@@ -94,14 +94,23 @@ TEST(CrashAtEveryPairOfEvents, OfReplicasAndCoordinatorLeavesTheRunEqualToOnePro
     const std::uint64_t events = events_of(options);
     const std::vector<PeerId> replicas = victims(options);
     ASSERT_EQ(replicas.size(), 2U);
-    for (std::uint64_t at = 0; at < events; ++at) {
-        for (std::uint64_t then = at; then < events; ++then) {
-            ASSERT_EQ(crash_twice(options, reference, at, replicas[0], then, replicas[1]), "")
-                << "replicas before events " << at << " and " << then;
+    const PeerId boss = RunWorld::coordinator();
+    const std::vector<std::pair<PeerId, PeerId>> orders{
+        {replicas[0], replicas[1]},
+        {replicas[1], replicas[0]},
+        {replicas[0], boss},
+        {boss, replicas[1]}};
+    for (const auto& [first, second] : orders) {
+        for (std::uint64_t at = 0; at < events; ++at) {
+            for (std::uint64_t then = at; then < events; ++then) {
+                ASSERT_EQ(crash_twice(options, reference, at, first, then, second), "")
+                    << "peer " << first.words[0] << " before event " << at << ", peer "
+                    << second.words[0] << " before event " << then;
+            }
         }
     }
-    const auto pairs = static_cast<unsigned long long>(events * (events + 1) / 2);
-    std::printf("%llu pairs of events\n", pairs);
+    const auto pairs = static_cast<unsigned long long>(orders.size() * events * (events + 1) / 2);
+    std::printf("%llu pairs of crashes\n", pairs);
 }
 
 }  // namespace
