@@ -115,7 +115,7 @@ class World {
 
     [[nodiscard]] const Disk& disk(PeerId peer) const { return process_of(peer).disk; }
 
-    /// Bytes of frames as frame_size.hpp counts them, over all lives of the peer.
+    /// Bytes of frames as swarm/node/frame_size.hpp counts them, over all lives of the peer.
     [[nodiscard]] std::uint64_t bytes_sent(PeerId peer) const {
         return process_of(peer).bytes_sent;
     }

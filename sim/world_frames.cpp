@@ -1,6 +1,6 @@
 // How frames travel: out of the sender's access line, over the network, in through the receiver's.
-#include "sim/frame_size.hpp"
 #include "sim/world.hpp"
+#include "swarm/node/frame_size.hpp"
 
 #include <utility>
 
@@ -23,7 +23,7 @@ void World::perform(Process& actor, node::Send& send) {
         return reset(found->second);
     }
     Link& link = *network_.find(found->second);
-    const std::uint64_t bytes = frame_bytes(send.message, send.payload);
+    const std::uint64_t bytes = node::frame_bytes(send.message, send.payload);
     actor.bytes_sent += bytes;
     const FrameIndex index = new_frame(found->second, other(link.side_of(actor.index)), bytes);
     // Filled in place: moving a whole event costs more than all else here.

@@ -162,8 +162,7 @@ void World::reset(LinkId id) {
         if (link.ends[side] == End::Up) {
             process.links.erase(key);
             queue_.push_urgent(now_, item);
-        } else if (link.ends[side] == End::Pending &&
-                   process.dialing.erase({key, link.to_anybody}) > 0) {
+        } else if (link.ends[side] == End::Pending && process.dialing.erase({key, link.to_anybody}) > 0) {
             item.kind = ItemKind::DialIsReset;
             item.generation = link.to_anybody ? 1 : 0;
             queue_.push_urgent(now_, item);

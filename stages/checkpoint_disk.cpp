@@ -35,7 +35,7 @@ Error storage_failed(const fs::path& path, int code) {
 }
 
 Error unreadable(ErrorCode code, const fs::path& path, const std::string& what) {
-    return {code, Reaction::Reject, path.string() + " " + what + "; use an older checkpoint"};
+    return {code, Reaction::Reject, path.string() + " " + what};
 }
 
 class FileDescriptor {

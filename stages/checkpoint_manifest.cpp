@@ -25,10 +25,7 @@ namespace {
 constexpr std::uint64_t kFormat = 1;
 
 Error malformed(const std::string& what) {
-    return {
-        ErrorCode::Malformed,
-        Reaction::Reject,
-        "manifest.json " + what + "; use an older checkpoint"};
+    return {ErrorCode::Malformed, Reaction::Reject, "manifest.json " + what};
 }
 
 std::string text_hash(std::string_view text) {

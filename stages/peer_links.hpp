@@ -63,7 +63,7 @@ class PeerLinks {
     ServerContext& context_;
     std::map<PeerId, Neighbour> neighbours_;
     std::map<std::pair<PeerId, node::Lane>, swarm::Incarnation>
-        early_;  // links of peers not listed yet
+        early_;                                        // links of peers not listed yet
     std::set<std::pair<PeerId, node::Lane>> dialing_;  // also of peers that left the roster since
     std::vector<PeerId> lost_;
 };

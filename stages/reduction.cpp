@@ -269,7 +269,8 @@ void Reduction::summarise(node::Turn turn) {
                     std::move(summary.sums_of_squares),
                     summary.hash,
                     summary.counted_once,
-                    summary.counted_wrong},
+                    summary.counted_wrong,
+                    context_.wire_bytes},
                 later
             );
         }

@@ -4,6 +4,7 @@
 
 #include "stages/device_queue.hpp"
 #include "stages/stage_worker.hpp"
+#include "swarm/node/frame_size.hpp"
 #include "swarm/run/control_stream.hpp"
 #include "swarm/run/planted_bugs.hpp"
 #include "swarm/run/roster.hpp"
@@ -39,6 +40,7 @@ struct ServerContext {
     swarm::run::ControlStream control;
     bool control_up = false;
     DeviceQueue device;
+    std::uint64_t wire_bytes = 0;  // of this step's legs to other stage servers, framed; a report
 
     [[nodiscard]] StageIndex stage() const { return layout.stage; }
 
@@ -61,6 +63,13 @@ struct ServerContext {
     /// Once, if there is a link.
     static void send(PeerId peer, protocol::Body body, node::Payload payload, node::Turn turn) {
         turn.out.add(node::Send{peer, {0, 0, std::move(body)}, std::move(payload)});
+    }
+
+    /// As send(), counted in wire_bytes.
+    void send_leg(PeerId peer, protocol::Body body, node::Payload payload, node::Turn turn) {
+        protocol::Message message{0, 0, std::move(body)};
+        wire_bytes += node::frame_bytes(message, payload);
+        turn.out.add(node::Send{peer, std::move(message), std::move(payload)});
     }
 
     /// An answer to whoever sent the leg.

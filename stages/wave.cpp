@@ -43,6 +43,7 @@ void Wave::forget_step() {
     placing_.clear();
     held_.clear();
     sealed_ = false;
+    context_.wire_bytes = 0;
 }
 
 void Wave::refresh(TimePoint now) {
@@ -213,11 +214,11 @@ void Wave::send_offer(const LegState& leg, node::Turn turn) {
     if (id.leg == Leg::Forward) {
         protocol::Forward forward{
             id.version, id.microbatch, id.attempt, leg.mask, std::move(path), leg.tokens};
-        ServerContext::send(info->peer, std::move(forward), leg.output, turn);
+        context_.send_leg(info->peer, std::move(forward), leg.output, turn);
     } else {
         protocol::Backward backward{
             id.version, id.microbatch, id.attempt, leg.mask, std::move(path)};
-        ServerContext::send(info->peer, std::move(backward), leg.output, turn);
+        context_.send_leg(info->peer, std::move(backward), leg.output, turn);
     }
 }
 

@@ -44,7 +44,7 @@ class Coordination {
             console_.warn("some peers did not take the goodbye");
         }
         if (host_->failure()) {
-            console_.error(host_->failure()->detail);
+            console_.error(host_->failure()->detail + kGoOn);
             exit_code_ = kRunFailed;
         }
         if (!reports_.finish() && exit_code_.value_or(kDone) == kDone) {

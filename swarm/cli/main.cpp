@@ -34,6 +34,7 @@ struct RunVerb {
 
 int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // beyond `ulimit -f`, write() fails as on a full disk
     try {
         return std::visit(RunVerb{}, swarm::cli::parse_command_line(argc, argv));
     } catch (const std::exception& failure) {  // out of memory, and the like

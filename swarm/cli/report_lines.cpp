@@ -44,7 +44,8 @@ json::object to_object(const node::StepCommitted& step) {
         {"expected", step.expected},
         {"counted", step.counted},
         {"replayed", step.replayed},
-        {"fenced", step.fenced}};
+        {"fenced", step.fenced},
+        {"wire_bytes", step.wire_bytes ? json::value(*step.wire_bytes) : nullptr}};
 }
 
 json::object to_object(const node::ShareCounted& share) {
@@ -84,6 +85,12 @@ class Fields {
     explicit Fields(const json::object& object) : object_(object) {}
 
     [[nodiscard]] bool good() const { return good_; }
+
+    bool is_null(const char* key) {
+        const json::value* const value = object_.if_contains(key);
+        good_ = good_ && value != nullptr;
+        return value != nullptr && value->is_null();
+    }
 
     std::string text(const char* key) {
         const json::value* const value = object_.if_contains(key);
@@ -163,6 +170,9 @@ node::StepCommitted read_step(Fields& from) {
     step.counted = from.number<std::uint32_t>("counted");
     step.replayed = from.number<std::uint32_t>("replayed");
     step.fenced = from.number<std::uint32_t>("fenced");
+    if (!from.is_null("wire_bytes")) {
+        step.wire_bytes = from.number<std::uint64_t>("wire_bytes");
+    }
     return step;
 }
 

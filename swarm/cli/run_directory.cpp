@@ -4,6 +4,7 @@
 #include "swarm/cli/run_setup.hpp"
 #include "swarm/run/partition.hpp"
 
+#include <cerrno>
 #include <fstream>
 #include <system_error>
 #include <utility>
@@ -18,6 +19,7 @@ Result<> write_run_file(const RunDirectory& directory) {
     const fs::path draft = path.string() + ".draft";
     std::error_code error;
     fs::create_directories(directory.path, error);
+    errno = 0;
     std::ofstream out(draft);
     out << run::to_toml(directory.config);
     out.close();
@@ -25,10 +27,13 @@ Result<> write_run_file(const RunDirectory& directory) {
         fs::rename(draft, path, error);
     }
     if (!out || error) {
+        const std::string reason = out ? error.message() : std::generic_category().message(errno);
+        fs::remove(draft, error);
         return Error{
             ErrorCode::StorageFailed,
             Reaction::Fatal,
-            "cannot write " + path.string() + "; choose another folder with --dir"};
+            "cannot write " + path.string() + ": " + reason +
+                "; make room or choose another folder with --dir"};
     }
     return {};
 }
@@ -37,12 +42,22 @@ Result<> find_checkpoint(RunDirectory& directory) {
     Result<stages::FoundCheckpoint> found = stages::find_latest(directory.path);
     if (!found) {
         if (found.error().code == ErrorCode::NotFound) {
-            directory.notices.push_back(found.error().detail);
-            return {};  // the commit log may know more
+            directory.notices.push_back(
+                found.error().detail + ": going on with what peers still hold, else from the start"
+            );
+            return {};
         }
         return found.error();
     }
-    directory.notices = std::move(found->notices);
+    if (!found->notices.empty()) {
+        std::string passed_over;
+        for (const std::string& notice : found->notices) {
+            passed_over += notice + "; ";
+        }
+        directory.notices.push_back(
+            passed_over + "going on from " + found->folder.string() + ", the newest that is whole"
+        );
+    }
     Result<std::vector<stages::StageState>> states =
         stages::restore_stages(found->checkpoint, run::partition(directory.config));
     if (!states) {

@@ -141,6 +141,18 @@ bool RunReport::counted_all() const {
     });
 }
 
+double RunReport::wire_bytes_per_microbatch() const {
+    double bytes = 0;
+    double microbatches = 0;
+    for (const auto& [number, step] : steps_) {
+        if (step.wire_bytes) {
+            bytes += static_cast<double>(*step.wire_bytes);
+            microbatches += step.expected;
+        }
+    }
+    return bytes / microbatches;
+}
+
 double RunReport::tokens_per_s() const {
     Duration took{};
     for (const auto& [number, step] : steps_) {
@@ -249,7 +261,7 @@ std::string RunReport::to_json() const {
     whole["joins"] = joins_;
     whole["recovery_s"] = std::move(recoveries);
     whole["tokens_per_s"] = number_or_null(tokens_per_s());
-    whole["wire_bytes_per_microbatch"] = nullptr;  // the links do not count yet
+    whole["wire_bytes_per_microbatch"] = number_or_null(wire_bytes_per_microbatch());
     whole["verify"] = nullptr;
     if (verification_) {
         whole["verify"] = {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iostream>
 #include <string_view>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -60,11 +61,13 @@ int end_with(Console& console, const Error& error) {
 }
 
 bool write_text(Console& console, const std::string& file, const std::string& text) {
+    errno = 0;
     std::ofstream out(file, std::ios::binary);
     out << text;
     out.close();
     if (!out) {
-        console.error("cannot write " + file + "; name another file");
+        const std::string reason = std::generic_category().message(errno);
+        console.error("cannot write " + file + ": " + reason + "; name another file");
     }
     return static_cast<bool>(out);
 }

@@ -12,6 +12,10 @@
 
 namespace swarm::cli {
 
+/// After the line about a disk that failed. What was committed is in the log.
+inline constexpr const char* kGoOn =
+    "; then go on with --resume: nothing that was committed is lost";
+
 /// Sends each report to the screen, into --json and to the process that started this one.
 class TrainReports {
  public:

@@ -72,7 +72,7 @@ int train_single(
     }
     TrainReports reports(console, options, config);
     if (const Result<> trained = train_steps(run, directory.path, reports); !trained) {
-        console.error(trained.error().detail);
+        console.error(trained.error().detail + kGoOn);
         return kRunFailed;
     }
     reports.add(node::RunFinished{run.version(), run.weights_sha256()});

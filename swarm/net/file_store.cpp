@@ -29,8 +29,10 @@ Error storage_error(const fs::path& path, const std::string& what) {
 }
 
 Error system_error(const fs::path& path, const char* attempt) {
+    const bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
     const std::string reason = std::generic_category().message(errno);
-    return storage_error(path, std::string("cannot ") + attempt + ": " + reason);
+    const char* const advice = full ? "; make room there" : "";
+    return storage_error(path, std::string("cannot ") + attempt + ": " + reason + advice);
 }
 
 void append_number(std::string& bytes, std::uint32_t number) {
@@ -291,6 +293,7 @@ Result<> FileStore::write_file(
         return storage_error(path.parent_path(), "cannot create it: " + error.message());
     }
     if (const Result<> written = write_draft(draft, parts); !written) {
+        fs::remove(draft, error);  // on a full disk its space is missed
         return written.error();
     }
     if (::rename(draft.c_str(), path.c_str()) != 0) {

@@ -80,9 +80,7 @@ struct Outbox {
         actions.emplace_back(std::in_place_type<Asked>, std::move(asked));
     }
 
-    void log(LogLine::Level level, std::string text) {
-        add(Tell{LogLine{level, std::move(text)}});
-    }
+    void log(LogLine::Level level, std::string text) { add(Tell{LogLine{level, std::move(text)}}); }
 };
 
 }  // namespace swarm::node

@@ -86,16 +86,7 @@ struct Asked {
 /// The process is about to end; the actions of this turn are the role's last.
 struct Stop {};
 
-using Event = std::variant<
-    LinkUp,
-    LinkDown,
-    DialFailed,
-    Received,
-    Computed,
-    Stored,
-    Loaded,
-    Woke,
-    Asked,
-    Stop>;
+using Event = std::
+    variant<LinkUp, LinkDown, DialFailed, Received, Computed, Stored, Loaded, Woke, Asked, Stop>;
 
 }  // namespace swarm::node

@@ -7,6 +7,7 @@
 #include "swarm/base/units.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -31,6 +32,9 @@ struct StepCommitted {
     std::uint32_t counted = 0;   // smallest count of "exactly once" over the stages' results
     std::uint32_t replayed = 0;  // attempts beyond the first
     std::uint32_t fenced = 0;    // slots fenced since the last commit
+    /// Frames of activations and their gradients between stage servers, as those who are still
+    /// there say; nothing is known of a run in one process.
+    std::optional<std::uint64_t> wire_bytes{};
 };
 
 /// Whom the microbatches of a committed step went through: one per (slot, stage).

@@ -230,7 +230,8 @@ Reduced read(const wire::Reduced& in, Validator& check) {
         .sums_of_squares = check.list(in.sums_of_squares(), kTensorsMax, "sums_of_squares", sum),
         .result_hash = check.digest(in.result_hash(), "result_hash"),
         .counted_once = check.below(in.counted_once(), kMicrobatchesMax + 1, "counted_once"),
-        .counted_wrong = check.below(in.counted_wrong(), kMicrobatchesMax + 1, "counted_wrong")};
+        .counted_wrong = check.below(in.counted_wrong(), kMicrobatchesMax + 1, "counted_wrong"),
+        .wire_bytes = in.wire_bytes()};
 }
 
 Mismatch read(const wire::Mismatch& in, Validator& check) {

@@ -249,6 +249,7 @@ struct Reduced {
     Digest result_hash;
     std::uint32_t counted_once = 0;   // microbatches whose counter in the result is exactly 1
     std::uint32_t counted_wrong = 0;  // counters that are neither 0 nor 1
+    std::uint64_t wire_bytes = 0;     // its legs to other stage servers in this step, framed
 
     friend bool operator==(const Reduced&, const Reduced&) = default;
 };

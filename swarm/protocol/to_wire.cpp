@@ -209,6 +209,7 @@ void put(const Reduced& body, wire::Message* envelope) {
     out->set_result_hash(bytes_of(body.result_hash));
     out->set_counted_once(body.counted_once);
     out->set_counted_wrong(body.counted_wrong);
+    out->set_wire_bytes(body.wire_bytes);
 }
 
 void put(const Mismatch& body, wire::Message* envelope) {

@@ -336,7 +336,8 @@ void Coordinator::report_step(const CommitRecord& record, node::Turn turn) {
         context_.config.microbatches,
         step_.counted(),
         step_.ledger().replayed(),
-        step_.fenced()}});
+        step_.fenced(),
+        step_.wire_bytes()}});
     step_began_ = turn.now;
     for (const auto& [slot, ids] : step_.lists()) {
         if (const SlotInfo* info = context_.roster.find(slot)) {

@@ -235,6 +235,14 @@ Duration StepMachine::wave_limit() const {
     return std::max(timing_.wave_min, 4 * waves_.p95());
 }
 
+std::uint64_t StepMachine::wire_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const auto& [slot, reduced] : holders_) {
+        bytes += reduced.wire_bytes;  // a lie may wrap around; it ends in a report
+    }
+    return bytes;
+}
+
 std::uint32_t StepMachine::counted() const {
     std::uint32_t least = context_.config.microbatches;
     for (const auto& [slot, reduced] : holders_) {

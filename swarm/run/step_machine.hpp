@@ -81,6 +81,8 @@ class StepMachine {
     [[nodiscard]] std::uint32_t dropped() const { return dropped_; }
 
     [[nodiscard]] std::uint32_t counted() const;
+    /// As the holders report it: for people, nothing is decided by it.
+    [[nodiscard]] std::uint64_t wire_bytes() const;
 
     /// (slot, ids counted) of the lists that the decision used.
     [[nodiscard]] const std::map<SlotId, std::vector<MicrobatchId>>& lists() const {

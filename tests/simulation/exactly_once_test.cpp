@@ -1,5 +1,6 @@
 // A run without faults, and with the simplest ones, equals one process bit for bit.
 #include "sim/run/run_world.hpp"
+#include "swarm/node/frame_size.hpp"
 
 #include <gtest/gtest.h>
 
@@ -30,6 +31,26 @@ TEST(ExactlyOnce, ACleanRunEqualsOneProcess) {
     EXPECT_EQ(run.verdict(train_single(options.config)), "") << log_of(run);
     EXPECT_EQ(run.replayed(), 0U);
     EXPECT_EQ(run.fenced(), 0U);
+}
+
+TEST(ExactlyOnce, EachStepReportsTheBytesOfItsLegsBetweenServers) {
+    const RunWorldOptions options = small_run();
+    RunWorld run(options);
+    std::uint64_t sent = 0;
+    run.observe_sends([&](PeerId from, const node::Send& send) {
+        const bool is_leg = std::holds_alternative<swarm::protocol::Forward>(send.message.body) ||
+                            std::holds_alternative<swarm::protocol::Backward>(send.message.body);
+        if (is_leg && from != RunWorld::coordinator()) {
+            sent += node::frame_bytes(send.message, send.payload);
+        }
+    });
+    run.run(120s);
+    std::uint64_t reported = 0;
+    for (const node::StepCommitted& step : run.steps()) {
+        reported += step.wire_bytes.value_or(0);
+    }
+    EXPECT_EQ(reported, sent);
+    EXPECT_GT(sent, 0U);
 }
 
 TEST(ExactlyOnce, OneStageAndOnePeerAreARunToo) {

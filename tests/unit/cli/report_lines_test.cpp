@@ -39,6 +39,9 @@ TEST(ReportLines, CarryALossBitForBit) {
         EXPECT_EQ(read.step, step.step);
         EXPECT_EQ(read.took, step.took);
         EXPECT_EQ(read.counted, 8U);
+        EXPECT_FALSE(read.wire_bytes);
+        step.wire_bytes = 1ULL << 40;
+        EXPECT_EQ(there_and_back(step).wire_bytes, step.wire_bytes);
     }
 }
 

@@ -61,6 +61,18 @@ TEST(RunReport, ListsStepsAndSpeed) {
     EXPECT_TRUE(report.counted_all());
 }
 
+TEST(RunReport, DividesTheBytesByTheMicrobatchesOfTheStepsThatKnowThem) {
+    RunReport report(small_run());
+    node::StepCommitted first = step(0, 3.5);
+    first.wire_bytes = 1000;
+    node::StepCommitted second = step(1, 2.5);
+    second.wire_bytes = 3000;
+    report.add(first, at(1));
+    report.add(second, at(2));
+    report.add(step(2, 2.0), at(3));
+    EXPECT_EQ(parsed(report).at("wire_bytes_per_microbatch").as_double(), 500.0);
+}
+
 TEST(RunReport, AStepThatCountsLessIsSeen) {
     RunReport report(small_run());
     node::StepCommitted lossy = step(0, 1);

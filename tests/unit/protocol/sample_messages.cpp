@@ -124,7 +124,8 @@ std::vector<Body> step_bodies() {
         .sums_of_squares = {0.5, 0, 1e300},
         .result_hash = sample_digest(4),
         .counted_once = 2048,
-        .counted_wrong = 1};
+        .counted_wrong = 1,
+        .wire_bytes = 1ULL << 40};
     return {
         Recall{.version = kVersion, .epoch = kEpoch, .ids = ids, .void_all = true},
         Held{.version = kVersion, .epoch = kEpoch, .ids = ids, .losses = {10.5, 0, -1, 1e-9}},

@@ -1,13 +1,13 @@
-#include "sim/frame_size.hpp"
+#include "swarm/node/frame_size.hpp"
 
 #include "swarm/protocol/frame.hpp"
 
 #include <variant>
 
-namespace sim {
+namespace swarm::node {
 namespace {
 
-using namespace swarm::protocol;
+using namespace protocol;
 
 // Per element in Protobuf: varints of small ids, fixed64 doubles, digests with tag and length.
 constexpr std::uint64_t kFields = 24;  // the numbers of one small message
@@ -90,10 +90,10 @@ struct ListBytes {
 
 }  // namespace
 
-std::uint64_t frame_bytes(const Message& message, const swarm::node::Payload& payload) {
+std::uint64_t frame_bytes(const Message& message, const Payload& payload) {
     const std::uint64_t control = kFields + std::visit(ListBytes{}, message.body);
     const std::uint64_t tensor = payload.empty() ? 0 : kEnvelope + payload.bytes().size();
     return kHeaderBytes + control + tensor;
 }
 
-}  // namespace sim
+}  // namespace swarm::node

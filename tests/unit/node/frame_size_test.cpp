@@ -1,4 +1,4 @@
-#include "sim/frame_size.hpp"
+#include "swarm/node/frame_size.hpp"
 
 #include "swarm/base/rng.hpp"
 #include "swarm/protocol/frame.hpp"
@@ -7,10 +7,10 @@
 
 #include <utility>
 
-namespace sim {
+namespace swarm::node {
 namespace {
 
-using namespace swarm::protocol;
+using namespace protocol;
 
 std::uint64_t encoded_bytes(const Message& message) {
     return kHeaderBytes + encode_control(message).size();
@@ -18,7 +18,7 @@ std::uint64_t encoded_bytes(const Message& message) {
 
 TEST(FrameBytes, CountATensorInFull) {
     const Message message{0, 0, Backward{}};
-    const swarm::node::Payload payload({}, std::vector<std::byte>(100'000));
+    const Payload payload({}, std::vector<std::byte>(100'000));
     const std::uint64_t tensor = frame_bytes(message, payload) - frame_bytes(message, {});
     EXPECT_GE(tensor, 100'000U);
     EXPECT_LE(tensor, 100'200U);
@@ -55,4 +55,4 @@ TEST(FrameBytes, AreNearTheEncodedSizeOfRoster) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace swarm::node

@@ -8,10 +8,8 @@
 
 #include <cstdint>
 
-namespace sim {
+namespace swarm::node {
 
-std::uint64_t frame_bytes(
-    const swarm::protocol::Message& message, const swarm::node::Payload& payload
-);
+std::uint64_t frame_bytes(const protocol::Message& message, const Payload& payload);
 
-}  // namespace sim
+}  // namespace swarm::node
