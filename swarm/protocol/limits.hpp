@@ -54,8 +54,9 @@ inline constexpr std::size_t kUnacknowledgedMax = 8192;
 /// Bytes queued to one slow receiver on one lane before the link is closed.
 inline constexpr std::uint64_t kOutboxBytesMax = 2 * kTensorBytesMax;
 
-/// Offers of one sender that a receiver holds at once (accepted, not yet PASSED).
-inline constexpr std::size_t kOffersPerReceiverMax = 8;
+/// Offers of one sender that a receiver holds at once (accepted, not yet PASSED). Up to eight peers
+/// (12-16 in flight by default) the policy alone decides the shares, not this bound.
+inline constexpr std::size_t kOffersPerReceiverMax = 16;
 
 /// Microbatches that wait at one stage server; beyond: REFUSED(Busy).
 inline constexpr std::size_t kWorkQueueMax = 256;
