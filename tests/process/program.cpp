@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <sstream>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -82,6 +83,12 @@ void Program::signal(int number) const {
     }
 }
 
+void Program::limit_files(std::uint64_t bytes) const {
+    // The soft limit only: who is not root could not raise the hard one again.
+    const rlimit limit{bytes, RLIM_INFINITY};
+    EXPECT_EQ(::prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr), 0);
+}
+
 bool Program::wait_for_end(milliseconds patience) {
     if (ended_) {
         return true;
@@ -106,7 +113,7 @@ int Program::wait(std::chrono::seconds deadline) {
     return exit_code_;
 }
 
-bool Program::wait_for_text(const std::string& text, std::chrono::seconds deadline) {
+bool Program::wait_for_text(const std::string& text, milliseconds deadline) {
     const auto end = Steady::now() + deadline;
     while (err().find(text) == std::string::npos) {
         if (wait_for_end(milliseconds(20)) || Steady::now() > end) {

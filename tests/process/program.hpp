@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <sys/types.h>
@@ -21,10 +22,12 @@ class Program {
     ~Program();
 
     void signal(int number) const;
+    /// From now on its files cannot grow beyond this size: a disk that is full.
+    void limit_files(std::uint64_t bytes) const;
     /// The exit code, or 128 + signal.
     int wait(std::chrono::seconds deadline);
     /// Until the text is on stderr; false at the deadline or when the program has ended before.
-    bool wait_for_text(const std::string& text, std::chrono::seconds deadline);
+    bool wait_for_text(const std::string& text, std::chrono::milliseconds deadline);
 
     [[nodiscard]] std::string out() const;
     [[nodiscard]] std::string err() const;
