@@ -115,6 +115,20 @@ TEST_F(FileStoreTest, WritesWholeFilesAndLeavesNoDraft) {
     EXPECT_EQ(std::distance(fs::directory_iterator(path.parent_path()), {}), 1);
 }
 
+TEST_F(FileStoreTest, SaysThatTheDiskIsFullAndLeavesNoDraft) {
+    FileStore store = open();
+    const fs::path draft = folder_.path() / "disk" / "file.draft";
+    fs::create_symlink("/dev/full", draft);
+    const std::string text = "more than there is room for";
+    const std::vector parts{bytes_of(text)};
+    const Result<> written = store.write_file("file", parts);
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, ErrorCode::StorageFailed);
+    EXPECT_NE(written.error().detail.find("No space left on device; make room"), std::string::npos)
+        << written.error().detail;
+    EXPECT_FALSE(fs::exists(fs::symlink_status(draft)));
+}
+
 TEST_F(FileStoreTest, ReplacesAFile) {
     FileStore store = open();
     for (const std::string text : {"a long first text", "second"}) {
