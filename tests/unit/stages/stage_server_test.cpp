@@ -1,0 +1,299 @@
+#include "stages/stage_server.hpp"
+
+#include "tests/unit/stages/small_models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <limits>
+#include <utility>
+
+namespace stages {
+namespace {
+
+using namespace std::chrono_literals;
+using protocol::RefusedReason;
+using swarm::make_epoch;
+
+constexpr PeerId kSelf{{2}};
+constexpr PeerId kCoordinator{{9}};
+constexpr PeerId kBelow{{3}};
+constexpr PeerId kOtherBelow{{4}};
+constexpr PeerId kReplica{{5}};
+constexpr PeerId kStranger{{6}};
+constexpr SlotId kSelfSlot{12};
+constexpr ParameterVersion kNow{0, 0};
+
+/// The tail of a run of two stages, with two peers below and a replica; its device runs at once.
+class StageServerTest : public testing::Test {
+ protected:
+    StageServerTest() : config_(test::small_run(2)), server_(options()) {
+        for (const PeerId peer : {kCoordinator, kBelow, kOtherBelow, kReplica, kStranger}) {
+            deliver(node::LinkUp{peer, node::Lane::Control, {1}});
+            deliver(node::LinkUp{peer, node::Lane::Bulk, {1}});
+        }
+        from(kCoordinator, protocol::Assign{{1}, swarm::run::to_toml(config_), kNow});
+        protocol::Roster roster{1, {}};
+        roster.slots.push_back({{10}, kBelow, {1}, {0}, {}, protocol::Standing::Member, "a:1"});
+        roster.slots.push_back({{11}, kOtherBelow, {1}, {0}, {}, protocol::Standing::Member, "a:2"}
+        );
+        roster.slots.push_back({kSelfSlot, kSelf, {1}, {1}, {}, protocol::Standing::Member, "a:3"});
+        roster.slots.push_back({{13}, kReplica, {1}, {1}, {}, protocol::Standing::Member, "a:4"});
+        from(kCoordinator, roster);
+        take_sends();
+    }
+
+    static StageServer::Options options() {
+        StageServer::Options options;
+        options.self = kSelf;
+        options.incarnation = {1};
+        options.coordinator = kCoordinator;
+        options.make_compute = [](const auto& config, const auto& layout) {
+            return swarm::Result<std::unique_ptr<StageCompute>>(
+                test::make_noise_compute(config, layout)
+            );
+        };
+        return options;
+    }
+
+    void deliver(const node::Event& event) {
+        std::deque<node::Event> events{event};
+        while (!events.empty()) {
+            const node::Event next = std::move(events.front());
+            events.pop_front();
+            node::Outbox out;
+            server_.on(next, now_, out);
+            for (node::Action& action : out.actions) {
+                if (auto* compute = std::get_if<node::Compute>(&action)) {
+                    compute->work->run();
+                    events.push_back(node::Computed{compute->job, {}});
+                } else if (auto* send = std::get_if<node::Send>(&action)) {
+                    sends_.push_back(std::move(*send));
+                }
+            }
+        }
+    }
+
+    void from(PeerId peer, protocol::Body body, node::Payload payload = {}) {
+        const node::Lane lane = protocol::lane_of(body);
+        deliver(node::Received{peer, lane, {0, 0, std::move(body)}, std::move(payload)});
+    }
+
+    [[nodiscard]] protocol::Forward forward(SlotId by = {10}) const {
+        return {kNow, {0}, make_epoch(1, 1), swarm::StageMask::first(2), {by}, tokens()};
+    }
+
+    [[nodiscard]] std::vector<std::uint32_t> tokens() const {
+        return test::leg_of(config_, 0).tokens;
+    }
+
+    [[nodiscard]] node::Payload activation(float first = 0) const {
+        const std::vector<std::uint32_t> shape = swarm::run::activation_shape(config_);
+        std::vector<float> values(std::size_t{shape[0]} * shape[1] * shape[2]);
+        values.front() = first;
+        const auto bytes = std::as_bytes(std::span(values));
+        return {
+            {protocol::Dtype::Float32, protocol::CodecId::None, shape},
+            std::vector(bytes.begin(), bytes.end())};
+    }
+
+    std::vector<node::Send> take_sends() { return std::exchange(sends_, {}); }
+
+    /// Those for this peer since the last time, the others stay.
+    template <class Body>
+    std::vector<Body> sent(PeerId to) {
+        std::vector<Body> found;
+        for (const node::Send& send : sends_) {
+            if (const auto* body = std::get_if<Body>(&send.message.body); body && send.peer == to) {
+                found.push_back(*body);
+            }
+        }
+        return found;
+    }
+
+    void expect_refused(PeerId by, RefusedReason reason) {
+        const auto answers = sent<protocol::Refused>(by);
+        ASSERT_EQ(answers.size(), 1U);
+        EXPECT_EQ(answers.front().reason, reason);
+        EXPECT_TRUE(sent<protocol::Accepted>(by).empty());
+        expect_counts_nothing();
+    }
+
+    void expect_counts_nothing() {
+        EXPECT_TRUE(sent<protocol::Path>(kCoordinator).empty());
+        EXPECT_TRUE(held(make_epoch(1, 9)).empty());
+    }
+
+    std::vector<MicrobatchId> held(swarm::Epoch epoch) {
+        from(kCoordinator, protocol::Recall{kNow, epoch, {{0}}});
+        const auto answers = sent<protocol::Held>(kCoordinator);
+        EXPECT_FALSE(answers.empty());
+        return answers.empty() ? std::vector<MicrobatchId>{} : answers.back().ids;
+    }
+
+    /// The same microbatch, launched anew, is taken and counted.
+    void expect_takes_a_replay() {
+        take_sends();
+        protocol::Forward replay = forward();
+        replay.attempt = make_epoch(1, 9);
+        from(kBelow, replay, activation());
+        EXPECT_EQ(sent<protocol::Accepted>(kBelow).size(), 1U);
+        EXPECT_EQ(sent<protocol::Path>(kCoordinator).size(), 1U);
+        EXPECT_EQ(held(make_epoch(1, 10)).size(), 1U);
+    }
+
+    /// What cannot be computed is reported, not counted, and may be tried again.
+    void expect_dropped() {
+        EXPECT_EQ(sent<protocol::Accepted>(kBelow).size(), 1U);
+        const auto fails = sent<protocol::Fail>(kCoordinator);
+        ASSERT_EQ(fails.size(), 1U);
+        EXPECT_EQ(fails.front().about, SlotId{10});
+        EXPECT_EQ(fails.front().reason, protocol::FailReason::NotFinite);
+        expect_counts_nothing();
+        expect_takes_a_replay();
+    }
+
+    swarm::run::RunConfig config_;
+    StageServer server_;
+    TimePoint now_{};
+    std::vector<node::Send> sends_;
+};
+
+TEST_F(StageServerTest, TakesWhatThePeerBelowSendsAndCountsIt) {
+    from(kBelow, forward(), activation());
+    EXPECT_EQ(sent<protocol::Accepted>(kBelow).size(), 1U);
+    EXPECT_EQ(sent<protocol::Path>(kCoordinator).size(), 1U);
+    EXPECT_EQ(sent<protocol::Backward>(kBelow).size(), 1U);
+    EXPECT_EQ(held(make_epoch(1, 9)).size(), 1U);
+}
+
+TEST_F(StageServerTest, RefusesATensorOfAnotherRun) {
+    from(kStranger, forward(), activation());  // no member of ours
+    expect_refused(kStranger, RefusedReason::Invalid);
+    protocol::Forward wider = forward();
+    wider.microbatch = {config_.microbatches};
+    from(kBelow, wider, activation());
+    expect_refused(kBelow, RefusedReason::Invalid);
+    expect_takes_a_replay();
+}
+
+TEST_F(StageServerTest, RefusesATensorForAnotherStage) {
+    from(kReplica, forward({13}), activation());
+    expect_refused(kReplica, RefusedReason::Invalid);
+    const protocol::Backward backward{
+        kNow, {0}, make_epoch(1, 1), swarm::StageMask::first(2), {{10}, kSelfSlot}};
+    from(kBelow, backward, activation());
+    expect_refused(kBelow, RefusedReason::Invalid);
+    expect_takes_a_replay();
+}
+
+TEST_F(StageServerTest, RefusesAPathThatItsSenderIsNotOn) {
+    from(kBelow, forward({11}), activation());
+    expect_refused(kBelow, RefusedReason::Invalid);
+    expect_takes_a_replay();
+}
+
+TEST_F(StageServerTest, RefusesTheTokensOfAnotherBatch) {
+    protocol::Forward longer = forward();
+    longer.tokens.push_back(0);
+    from(kBelow, longer, activation());
+    expect_refused(kBelow, RefusedReason::Invalid);
+    expect_takes_a_replay();
+}
+
+TEST_F(StageServerTest, RefusesATensorOfTheNextStepWhenThatDoesNotCome) {
+    protocol::Forward early = forward();
+    early.version = {0, 1};
+    from(kBelow, early, activation());
+    EXPECT_TRUE(sent<protocol::Refused>(kBelow).empty());
+    now_ += 2s;
+    deliver(node::Woke{});
+    expect_refused(kBelow, RefusedReason::Behind);
+    expect_takes_a_replay();
+}
+
+TEST_F(StageServerTest, RefusesATensorOfAStepThatIsOver) {
+    from(kCoordinator, protocol::Reduce{kNow, make_epoch(1, 1), {}, {kSelfSlot}, {}});
+    protocol::Commit commit;
+    commit.epoch = make_epoch(1, 1);
+    commit.result_hashes.resize(2);
+    from(kCoordinator, commit);
+    ASSERT_EQ(server_.context().version, (ParameterVersion{0, 1}));
+    from(kBelow, forward(), activation());
+    const auto answers = sent<protocol::Refused>(kBelow);
+    ASSERT_EQ(answers.size(), 1U);
+    EXPECT_EQ(answers.front().reason, RefusedReason::Stale);
+    EXPECT_TRUE(sent<protocol::Path>(kCoordinator).empty());
+}
+
+TEST_F(StageServerTest, RefusesAnAttemptBelowTheFloor) {
+    EXPECT_TRUE(held(make_epoch(1, 2)).empty());
+    from(kBelow, forward(), activation());
+    expect_refused(kBelow, RefusedReason::Stale);
+    expect_takes_a_replay();
+}
+
+TEST_F(StageServerTest, AnswersADuplicateAndCountsItOnce) {
+    from(kBelow, forward(), activation());
+    from(kBelow, forward(), activation());
+    EXPECT_EQ(sent<protocol::Accepted>(kBelow).size(), 2U);
+    EXPECT_EQ(sent<protocol::Path>(kCoordinator).size(), 1U);
+    EXPECT_EQ(sent<protocol::Backward>(kBelow).size(), 1U);
+    EXPECT_EQ(held(make_epoch(1, 9)).size(), 1U);
+}
+
+TEST_F(StageServerTest, RefusesTheSameAttemptFromAnother) {
+    from(kBelow, forward(), activation());
+    from(kOtherBelow, forward({11}), activation());
+    EXPECT_TRUE(sent<protocol::Accepted>(kOtherBelow).empty());
+    const auto answers = sent<protocol::Refused>(kOtherBelow);
+    ASSERT_EQ(answers.size(), 1U);
+    EXPECT_EQ(answers.front().reason, RefusedReason::Stale);
+    EXPECT_EQ(sent<protocol::Path>(kCoordinator).size(), 1U);
+}
+
+TEST_F(StageServerTest, DropsWhatIsNotFinite) {
+    from(kBelow, forward(), activation(std::numeric_limits<float>::quiet_NaN()));
+    expect_dropped();
+}
+
+TEST_F(StageServerTest, DropsATensorOfAnotherShape) {
+    node::Payload flat = activation();
+    protocol::TensorEnvelope envelope = flat.envelope();
+    envelope.shape = {envelope.shape[0] * envelope.shape[1], 1, envelope.shape[2]};
+    const std::vector<std::byte> bytes(flat.bytes().begin(), flat.bytes().end());
+    from(kBelow, forward(), node::Payload(envelope, bytes));
+    expect_dropped();
+}
+
+TEST_F(StageServerTest, DropsATensorOfAnotherType) {
+    protocol::TensorEnvelope envelope = activation().envelope();
+    envelope.dtype = protocol::Dtype::Int64;
+    const std::vector<std::byte> bytes(2 * activation().bytes().size());
+    from(kBelow, forward(), node::Payload(envelope, bytes));
+    expect_dropped();
+}
+
+TEST_F(StageServerTest, DropsATokenOutsideTheVocabulary) {
+    protocol::Forward strange = forward();
+    strange.tokens[1] = config_.model.vocabulary;
+    from(kBelow, strange, activation());
+    expect_dropped();
+}
+
+TEST_F(StageServerTest, IgnoresLateAnswers) {
+    const protocol::LegId leg{kNow, {0}, make_epoch(1, 1), protocol::Leg::Backward};
+    from(kBelow, forward(), activation());
+    from(kBelow, protocol::Accepted{leg});
+    from(kBelow, protocol::Passed{leg});
+    take_sends();
+    from(kBelow, protocol::Accepted{leg});
+    from(kBelow, protocol::Passed{leg});
+    from(kBelow, protocol::Refused{leg, RefusedReason::Busy});
+    from(kOtherBelow, protocol::Refused{leg, RefusedReason::Busy});
+    EXPECT_TRUE(take_sends().empty());
+    EXPECT_EQ(held(make_epoch(1, 9)).size(), 1U);
+}
+
+}  // namespace
+}  // namespace stages
