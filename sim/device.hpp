@@ -48,18 +48,30 @@ class Device {
     void start_next(TimePoint now, Duration extra) {
         busy_ = true;
         started_at_ = now;
+        stood_still_ = {};
         done_at_ = now + time_for(waiting_.front().work->work_units()) + extra + next_stall();
     }
 
     /// Ends the running job, which the caller runs; `took` counts the time it stood still.
     std::pair<swarm::node::Compute, Duration> finish(TimePoint now) {
         busy_ = false;
+        worked_ += now - started_at_ - stood_still_;
         swarm::node::Compute done = std::move(waiting_.front());
+        units_done_ += done.work->work_units();
         waiting_.pop_front();
         return {std::move(done), now - started_at_};
     }
 
-    void stand_still(Duration duration) { done_at_ += duration; }
+    void stand_still(Duration duration) {
+        done_at_ += duration;
+        stood_still_ += duration;
+    }
+
+    /// Time spent on jobs that ended, without the time it stood still.
+    [[nodiscard]] Duration worked() const { return worked_; }
+
+    /// Work units of the jobs that ended.
+    [[nodiscard]] double units_done() const { return units_done_; }
 
     /// The process is gone, and its jobs with it.
     void crash() {
@@ -95,6 +107,9 @@ class Device {
     bool busy_ = false;
     TimePoint started_at_{};
     TimePoint done_at_{};
+    Duration stood_still_{};  // of the running job
+    Duration worked_{};
+    double units_done_ = 0;
     Duration stall_{};
     std::uint32_t stalled_jobs_ = 0;
 };

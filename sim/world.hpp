@@ -29,6 +29,8 @@ struct WorldOptions {
     NetworkOptions network = {};
     Duration sync_max = std::chrono::milliseconds(10);
     Duration dial_timeout = std::chrono::seconds(3);
+    /// What a frame weighs besides its own bytes: a toy model's tensors may stand for large ones.
+    std::function<std::uint64_t(const node::Send&)> extra_bytes = {};
 };
 
 /// In `numerator` of `denominator` cases; denominator 0: never.
@@ -122,6 +124,14 @@ class World {
 
     [[nodiscard]] std::uint64_t bytes_received(PeerId peer) const {
         return process_of(peer).bytes_received;
+    }
+
+    /// Time that the peer's device worked, over all lives; a job counts when it ends.
+    [[nodiscard]] Duration busy(PeerId peer) const { return process_of(peer).device.worked(); }
+
+    /// Work units of the jobs that ended.
+    [[nodiscard]] double work_done(PeerId peer) const {
+        return process_of(peer).device.units_done();
     }
 
     /// Observers, for checkers and tests; an event and a message are seen before they take effect.

@@ -23,7 +23,10 @@ void World::perform(Process& actor, node::Send& send) {
         return reset(found->second);
     }
     Link& link = *network_.find(found->second);
-    const std::uint64_t bytes = node::frame_bytes(send.message, send.payload);
+    std::uint64_t bytes = node::frame_bytes(send.message, send.payload);
+    if (options_.extra_bytes) {
+        bytes += options_.extra_bytes(send);
+    }
     actor.bytes_sent += bytes;
     const FrameIndex index = new_frame(found->second, other(link.side_of(actor.index)), bytes);
     // Filled in place: moving a whole event costs more than all else here.

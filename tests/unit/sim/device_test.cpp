@@ -50,6 +50,16 @@ TEST(Device, AChangeOfSpeedCountsFromTheNextJobOn) {
     EXPECT_EQ(device.done_at() - kStart, 1s);
 }
 
+TEST(Device, CountsTheWorkOfJobsThatEndedAndNotTheTimeItStoodStill) {
+    Device device = device_with_job({.units_per_s = 100}, 20);
+    device.start_next(kStart, {});
+    device.stand_still(1s);
+    EXPECT_EQ(device.worked(), 0ms);
+    device.finish(device.done_at());
+    EXPECT_EQ(device.worked(), 200ms);
+    EXPECT_EQ(device.units_done(), 20);
+}
+
 TEST(Device, StallsAsManyJobsAsTold) {
     Device device = device_with_job({.units_per_s = 100}, 1);
     device.add(test::job(2, 1));
