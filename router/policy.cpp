@@ -2,6 +2,7 @@
 
 #include "router/expected_finish.hpp"
 #include "router/iwrr.hpp"
+#include "router/shortest_queue.hpp"
 #include "router/uniform.hpp"
 
 #include <array>
@@ -15,12 +16,14 @@ struct Entry {
 };
 
 // To add a policy: one file, one line here; tests/unit/router/policy_test.cpp judges every entry.
-constexpr std::array<Entry, 3> kPolicies{{
+constexpr std::array<Entry, 4> kPolicies{{
     {"expected_finish",
      [](std::uint64_t seed) -> std::unique_ptr<Policy> {
          return std::make_unique<ExpectedFinish>(seed);
      }},
     {"iwrr", [](std::uint64_t) -> std::unique_ptr<Policy> { return std::make_unique<Iwrr>(); }},
+    {"shortest_queue",
+     [](std::uint64_t) -> std::unique_ptr<Policy> { return std::make_unique<ShortestQueue>(); }},
     {"uniform",
      [](std::uint64_t seed) -> std::unique_ptr<Policy> { return std::make_unique<Uniform>(seed); }},
 }};

@@ -55,9 +55,9 @@ class Policy {
     virtual void bandwidth_changed(SlotId /*slot*/, double /*bytes_per_s*/, TimePoint /*now*/) {}
 };
 
-/// iwrr, expected_finish, uniform; null for an unknown name.
+/// iwrr, expected_finish, shortest_queue, uniform; null for an unknown name.
 std::unique_ptr<Policy> make_policy(std::string_view name, std::uint64_t seed);
-/// "expected_finish, iwrr, uniform": for error texts and --help.
+/// "expected_finish, iwrr, shortest_queue, uniform": for error texts and --help.
 std::string policy_names();
 
 }  // namespace router

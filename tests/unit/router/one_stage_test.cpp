@@ -45,6 +45,14 @@ TEST(OneStage, UniformIsSlowedDownToItsSlowestPeer) {
     EXPECT_NEAR(stage.run(kMicrobatches), 68, 8);
 }
 
+TEST(OneStage, ShortestQueueKeepsAllBusyUntilTheSlowestEndsLast) {
+    OneStage stage("shortest_queue", kUnequal, kInFlight);
+    const double seconds = stage.run(kMicrobatches);
+    EXPECT_GE(seconds, kIdealSeconds);
+    // At the end the slowest still has its third of the window: 4 x 3 units at 160 ms.
+    EXPECT_LE(seconds, kIdealSeconds + 12 * 0.16);
+}
+
 class LearningPolicy : public testing::TestWithParam<const char*> {};
 
 TEST_P(LearningPolicy, NoticesAPeerThatBecameFourTimesFaster) {

@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
 );
 
 TEST(PolicyRegistry, NamesEveryPolicyForErrorTexts) {
-    EXPECT_EQ(policy_names(), "expected_finish, iwrr, uniform");
+    EXPECT_EQ(policy_names(), "expected_finish, iwrr, shortest_queue, uniform");
 }
 
 TEST(PolicyRegistry, KnowsNoPolicyNobodyRegistered) {
