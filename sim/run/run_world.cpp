@@ -101,6 +101,9 @@ bool RunWorld::run(swarm::Duration limit) {
 
 void RunWorld::hear(PeerId from, const node::Report& report) {
     checker_.on_report(from, report);
+    if (report_observer_) {
+        report_observer_(from, report);
+    }
     if (const auto* step = std::get_if<node::StepCommitted>(&report)) {
         steps_.push_back(*step);
     } else if (const auto* finished = std::get_if<node::RunFinished>(&report)) {

@@ -59,6 +59,11 @@ class RunWorld {
         send_observer_ = std::move(observer);
     }
 
+    /// Called before the world's own record of the report.
+    void observe_reports(std::function<void(PeerId, const node::Report&)> observer) {
+        report_observer_ = std::move(observer);
+    }
+
     /// What the next start of the coordinator's process has for `train --resume`.
     void resume_from(swarm::run::RunState state) { resume_ = std::move(state); }
 
@@ -101,6 +106,7 @@ class RunWorld {
     std::optional<swarm::run::RunState> resume_;
     std::function<void(PeerId, const node::Event&)> event_observer_;
     std::function<void(PeerId, const node::Send&)> send_observer_;
+    std::function<void(PeerId, const node::Report&)> report_observer_;
     std::uint32_t servers_ = 0;
     std::vector<node::StepCommitted> steps_;
     std::optional<swarm::Digest> weights_sha256_;

@@ -192,6 +192,7 @@ void Coordinator::take(PeerId peer, const protocol::Applied& applied, node::Turn
     if (!info || applied.version != context_.version) {
         return;
     }
+    step_.applied(info->slot);
     const StageIndex stage = info->stage;
     const auto [known, is_first] =
         history_.states.try_emplace({applied.version, stage}, applied.state_hash);

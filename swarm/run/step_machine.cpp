@@ -22,6 +22,8 @@ void StepMachine::open(bool recall_all, node::Turn turn) {
     joiners_.clear();  // their state is of the version before; they ask again
     unreachable_.clear();
     awaited_.clear();
+    const std::vector<SlotId> members = context_.roster.all_members();
+    applying_ = std::set<SlotId>(members.begin(), members.end());
     holders_.clear();
     first_holder_at_.clear();
     lists_.clear();

@@ -53,6 +53,10 @@ class StepMachine {
     void on(SlotId from, const protocol::Path& path, node::Turn turn);
     void on(SlotId from, const protocol::Fail& fail, node::Turn turn);
     void on(SlotId from, const protocol::Held& held, node::Turn turn);
+
+    /// It has the version of this step, and takes its decisions from now on.
+    void applied(SlotId from) { applying_.erase(from); }
+
     void on(SlotId from, const protocol::Reduced& reduced, node::Turn turn);
     void on(SlotId from, const protocol::Mismatch& mismatch, node::Turn turn);
     void on(SlotId from, const protocol::Stuck& stuck, node::Turn turn);
@@ -124,6 +128,7 @@ class StepMachine {
     std::vector<Joiner> joiners_;
     std::set<PeerId> unreachable_;  // by their replicas, in this step
     std::set<SlotId> awaited_;      // who owes HELD
+    std::set<SlotId> applying_;     // who owes APPLIED of the commit that began this step
     std::map<SlotId, bool> void_slots_;
     std::map<SlotId, std::vector<MicrobatchId>> lists_;
     std::map<SlotId, protocol::Reduced> holders_;

@@ -295,8 +295,13 @@ void StepMachine::abort_reduce(const char* reason, node::Turn turn) {
 }
 
 void StepMachine::expire_recall(node::Turn turn) {
-    const std::set<SlotId> late = awaited_;
-    for (const SlotId slot : late) {
+    // A member whose device still applies the last commit cannot answer: it is slow, not gone.
+    const bool may_apply = turn.now < opened_at_ + std::max(timing_.reduce_min, 4 * waves_.p95());
+    const std::set<SlotId> awaited = awaited_;
+    for (const SlotId slot : awaited) {
+        if (may_apply && applying_.contains(slot)) {
+            continue;
+        }
         fence(slot, "did not answer a recall in time", false, turn);
     }
     deadline_ = turn.now + timing_.recall_min;  // what is left is waited for
