@@ -156,13 +156,14 @@ void World::reset(LinkId id) {
     for (const Side side : {Side::Dialer, Side::Listener}) {
         Process& process = *processes_[link.peers[side]];
         const LinkKey key{link.peers[sim::other(side)], link.lane};
+        const DialKey dialed{key, link.to_anybody};
         Item item{.kind = ItemKind::LinkIsReset, .lane = key.lane, .peer = process.index};
         item.index = key.remote;
         item.value = process.life;
         if (link.ends[side] == End::Up) {
             process.links.erase(key);
             queue_.push_urgent(now_, item);
-        } else if (link.ends[side] == End::Pending && process.dialing.erase({key, link.to_anybody}) > 0) {
+        } else if (link.ends[side] == End::Pending && process.dialing.erase(dialed) > 0) {
             item.kind = ItemKind::DialIsReset;
             item.generation = link.to_anybody ? 1 : 0;
             queue_.push_urgent(now_, item);
