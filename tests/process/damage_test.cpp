@@ -131,6 +131,23 @@ TEST_F(DiskFullTest, ForTheReportIsOneLine) {
     expect_ended(program, {"/dev/full", "No space left on device", "name another"});
 }
 
+using TornLogTest = TrainBed;
+
+TEST_F(TornLogTest, IsCutOffWhereItIsTorn) {
+    Program first(train(kRun), folder.path());
+    start_peers(3, "5");
+    ASSERT_TRUE(first.wait_for_text("step 13/", seconds(60))) << first.err();
+    first.signal(SIGKILL);
+    first.wait(seconds(10));
+    const std::string torn = "\x40\x01half of a record";
+    std::ofstream(directory / "journal.log", std::ios::app | std::ios::binary) << torn;
+    Program second(train({"--resume"}), folder.path());
+    ASSERT_EQ(second.wait(seconds(90)), 0) << second.err();
+    expect_mentions(second.err(), {"cut " + std::to_string(torn.size()) + " torn bytes"});
+    EXPECT_EQ(second.err().find("step 13/"), std::string::npos) << "it began anew";
+    EXPECT_EQ(weights_of(second), single_weights("2", "30"));
+}
+
 class DamagedCheckpointTest : public TrainBed {
  protected:
     /// A run that was killed after its second checkpoint, with all its peers.

@@ -228,6 +228,45 @@ TEST_F(HostTest, EndsALinkThatAnnouncesMoreThanTheLimit) {
     expect_a_good_peer_is_served();
 }
 
+TEST_F(HostTest, EndsALinkWhoseFrameIsLargerThanItsKindAllows) {
+    start();
+    protocol::FrameHeader header;
+    header.kind = 1;
+    header.control_bytes = protocol::kControlBytesMax + 1;
+    EXPECT_TRUE(attack([&] {
+        BadPeer peer(port_);
+        if (!peer.start_tls()) {
+            return false;
+        }
+        peer.say_hello(peer.good_hello(node::Lane::Control));
+        peer.say_under_tls(test::frame_of(header, 0));
+        return peer.is_hung_up_on();
+    }));
+    EXPECT_TRUE(loop_.run_until([&] { return seen_.links_down == 1; }, kPatience));
+    EXPECT_EQ(seen_.received, 0);
+    expect_a_good_peer_is_served();
+}
+
+TEST_F(HostTest, EndsALinkThatSaysGarbage) {
+    start();
+    protocol::FrameHeader header;
+    header.kind = 1;
+    header.control_bytes = 100;
+    EXPECT_TRUE(attack([&] {
+        BadPeer peer(port_);
+        if (!peer.start_tls()) {
+            return false;
+        }
+        peer.say_hello(peer.good_hello(node::Lane::Control));
+        peer.say_under_tls(test::frame_of(header, 0));
+        peer.say_under_tls(std::vector<std::byte>(100, std::byte{0xa5}));
+        return peer.is_hung_up_on();
+    }));
+    EXPECT_TRUE(loop_.run_until([&] { return seen_.links_down == 1; }, kPatience));
+    EXPECT_EQ(seen_.received, 0);
+    expect_a_good_peer_is_served();
+}
+
 TEST_F(HostTest, EndsALinkWhoseFrameStopsInTheMiddle) {
     start();
     protocol::FrameHeader header;

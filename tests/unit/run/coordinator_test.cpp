@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
 namespace swarm::run {
 namespace {
@@ -60,6 +62,25 @@ TEST_F(CoordinatorTest, EndsWhenItsLogCannotBeRead) {
     const node::Outbox out = tell(node::Loaded{{"cinc one"}});
     const auto& report = std::get<node::Tell>(out.actions.at(0)).report;
     EXPECT_EQ(std::get<node::RunFailed>(report).exit_code, 3);
+}
+
+TEST_F(CoordinatorTest, EndsWhenAStageHasNoPeerInTime) {
+    tell(node::Stored{start()});
+    const TimePoint begin = now_;
+    std::optional<node::RunFailed> failed;
+    while (!failed && coordinator_->next_deadline() < begin + std::chrono::seconds(200)) {
+        now_ = std::max(now_, coordinator_->next_deadline());
+        for (const node::Action& action : tell(node::Woke{}).actions) {
+            const auto* const told = std::get_if<node::Tell>(&action);
+            if (told != nullptr && std::holds_alternative<node::RunFailed>(told->report)) {
+                failed = std::get<node::RunFailed>(told->report);
+            }
+        }
+    }
+    ASSERT_TRUE(failed);
+    EXPECT_EQ(failed->exit_code, 4);
+    EXPECT_NE(failed->text.find("swarm serve"), std::string::npos) << failed->text;
+    EXPECT_GE(now_ - begin, std::chrono::seconds(120));
 }
 
 TEST_F(CoordinatorTest, RemembersABoundedCrowd) {
