@@ -1,0 +1,43 @@
+#include "router/rebalancer.hpp"
+
+#include "router/no_rebalancing.hpp"
+#include "router/swarm_alg2.hpp"
+
+#include <array>
+
+namespace router {
+namespace {
+
+struct Entry {
+    std::string_view name;
+    std::unique_ptr<Rebalancer> (*make)();
+};
+
+// To add a rebalancer: one file, one line here; tests/unit/router/rebalancer_test.cpp judges
+// every entry.
+constexpr std::array<Entry, 2> kRebalancers{{
+    {"none", []() -> std::unique_ptr<Rebalancer> { return std::make_unique<NoRebalancing>(); }},
+    {"swarm-alg2", []() -> std::unique_ptr<Rebalancer> { return std::make_unique<SwarmAlg2>(); }},
+}};
+
+}  // namespace
+
+std::unique_ptr<Rebalancer> make_rebalancer(std::string_view name) {
+    for (const Entry& entry : kRebalancers) {
+        if (entry.name == name) {
+            return entry.make();
+        }
+    }
+    return nullptr;
+}
+
+std::string rebalancer_names() {
+    std::string names;
+    for (const Entry& entry : kRebalancers) {
+        names += names.empty() ? "" : ", ";
+        names += entry.name;
+    }
+    return names;
+}
+
+}  // namespace router

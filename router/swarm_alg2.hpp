@@ -1,0 +1,22 @@
+// Rebalancer "swarm-alg2": once per period one peer goes from the stage with the shortest queues to
+// the stage with the longest; of its stage it is the one with the shortest queue itself. A newcomer
+// goes where the queues are longest.
+// Invariant, threading: as rebalancer.hpp. Cost: O(peers).
+// Source: SWARM (arXiv 2301.11913) section 3.2 and appendix D, Algorithm 2.
+// Deviations: one process decides for all, where every peer follows the rule by itself. A stage
+// without peers comes before every queue. Where queues are equal (most often: empty), the stage
+// whose peers are faster together gives, as its queues would be the shortest in the long run; and
+// the stage with the fewest peers gets the newcomer.
+#pragma once
+
+#include "router/rebalancer.hpp"
+
+namespace router {
+
+class SwarmAlg2 final : public Rebalancer {
+ public:
+    std::optional<Move> rebalance(const StageLoads& loads, TimePoint now) override;
+    [[nodiscard]] StageIndex place(const StageLoads& loads) const override;
+};
+
+}  // namespace router
