@@ -8,3 +8,8 @@ find_program(SWARM_MOLD mold)
 if(SWARM_MOLD AND NOT CMAKE_EXE_LINKER_FLAGS MATCHES "-fuse-ld")
   add_link_options(-fuse-ld=mold)
 endif()
+
+# clang has coroutines, but says so only from version 17 on; until then libstdc++ and Asio hide them.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 17)
+  add_compile_definitions(__cpp_impl_coroutine=201902L)
+endif()

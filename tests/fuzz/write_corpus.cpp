@@ -1,13 +1,17 @@
 // Writes the seeds of the fuzz targets: one frame of every kind, taken apart.
-//   write_corpus <folder>   fills <folder>/{header,message,envelope,server}
+//   write_corpus <folder>   fills <folder>/{header,message,envelope,server,link}
 #include "swarm/protocol/frame.hpp"
 #include "swarm/protocol/tensor_envelope.hpp"
+#include "tests/fuzz/link_plan.hpp"
 #include "tests/unit/protocol/sample_messages.hpp"
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 using namespace swarm::protocol;
 
@@ -54,6 +58,69 @@ void append_piece(std::vector<std::byte>& story, std::uint8_t sender, const Mess
     story.insert(story.end(), control.begin(), control.end());
 }
 
+void write_link(
+    const std::filesystem::path& folder,
+    const std::string& name,
+    swarm::fuzz::LinkPlan plan,
+    std::span<const std::byte> bytes
+) {
+    std::vector<std::byte> input{static_cast<std::byte>(plan.bits())};
+    input.insert(input.end(), bytes.begin(), bytes.end());
+    write(folder / "link" / name, input);
+}
+
+/// What a peer says after its Hello, on either side; for link_fuzz.cpp.
+void write_link_frame(const std::filesystem::path& folder, const Message& message) {
+    using swarm::fuzz::LinkPlan;
+    const std::vector<std::byte> control = encode_control(message);
+    const auto kind = static_cast<std::uint16_t>(message.body.index());
+    const TensorEnvelope tensor{.dtype = Dtype::Float32, .shape = {1, 1, 4}};
+    const std::vector<std::byte> envelope =
+        carries_tensor(kind) ? encode_envelope(tensor) : std::vector<std::byte>();
+    const FrameHeader header{
+        .kind = kind,
+        .control_bytes = static_cast<std::uint32_t>(control.size()),
+        .envelope_bytes = static_cast<std::uint32_t>(envelope.size()),
+        .tensor_bytes = envelope.empty() ? 0U : 16U};
+    const HeaderBytes header_bytes = encode_header(header);
+    std::vector<std::byte> frame(header_bytes.begin(), header_bytes.end());
+    frame.insert(frame.end(), control.begin(), control.end());
+    frame.insert(frame.end(), envelope.begin(), envelope.end());
+    frame.resize(frame.size() + header.tensor_bytes);
+    for (const auto side : {swarm::net::Side::Server, swarm::net::Side::Client}) {
+        const LinkPlan plan(LinkPlan::Talk::UnderTls, side, lane_of(message.body), true);
+        const char* const name = side == swarm::net::Side::Server ? "server" : "client";
+        write_link(folder, name + std::to_string(kind), plan, frame);
+    }
+}
+
+/// Strangers who are not let in.
+void write_link_strangers(const std::filesystem::path& folder) {
+    using swarm::fuzz::LinkPlan;
+    const std::vector<std::byte> control = encode_hello(sample_hello());
+    const FrameHeader header{
+        .kind = kHelloKind, .control_bytes = static_cast<std::uint32_t>(control.size())};
+    const HeaderBytes header_bytes = encode_header(header);
+    std::vector<std::byte> hello(header_bytes.begin(), header_bytes.end());
+    hello.insert(hello.end(), control.begin(), control.end());
+    const std::string_view http = "GET / HTTP/1.1\r\n\r\n";
+    // A byte in the first flight, and one in the second.
+    const std::vector<std::byte> changes{
+        std::byte{60}, std::byte{0}, std::byte{1}, std::byte{44}, std::byte{1}, std::byte{128}};
+    for (const auto side : {swarm::net::Side::Server, swarm::net::Side::Client}) {
+        const std::string name = side == swarm::net::Side::Server ? "server_" : "client_";
+        const auto plan = [&](LinkPlan::Talk talk, bool good_hello) {
+            return LinkPlan(talk, side, Lane::Control, good_hello);
+        };
+        write_link(
+            folder, name + "http", plan(LinkPlan::Talk::Raw, false), std::as_bytes(std::span(http))
+        );
+        write_link(folder, name + "tampered", plan(LinkPlan::Talk::Tampered, true), changes);
+        write_link(folder, name + "no_proof", plan(LinkPlan::Talk::UnderTls, false), hello);
+        write_link(folder, name + "second_hello", plan(LinkPlan::Talk::UnderTls, true), hello);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -67,11 +134,13 @@ int main(int argc, char** argv) {
         for (std::uint8_t sender = 0; sender < 3; ++sender) {
             append_piece(story, sender, message);
         }
+        write_link_frame(folder, message);
         write_frame(
             folder, static_cast<std::uint16_t>(message.body.index()), encode_control(message)
         );
     }
     write(folder / "server" / "every_message", story);
+    write_link_strangers(folder);
     write_frame(folder, kHelloKind, encode_hello(sample_hello()));
     const TensorEnvelope activation{.dtype = Dtype::Float32, .shape = {8, 1024, 768}};
     const TensorEnvelope slice{.dtype = Dtype::Int64, .codec = CodecId::Int8, .shape = {70'000}};

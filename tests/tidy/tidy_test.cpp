@@ -129,6 +129,7 @@ TEST(Tidy, ForeignHeadersStayWhereTheyBelong) {
           "swarm/cli",
           "tests/unit/net",
           "tests/conformance",
+          "tests/fuzz",
           "tests/process",
           "tests/support",
           "tests/bench"}},
