@@ -133,7 +133,7 @@ TEST_F(OverloadTest, TheStepTimeIsBackTenSecondsAfterAStageWasThreeTimesSlower) 
     const double before_s = median(times.before);
     std::cout << "median step: " << before_s << " s before, " << median(times.during)
               << " s overloaded, " << median(times.after) << " s after\n";
-    EXPECT_GT(median(times.during), 2 * before_s) << "this was no overload";
+    EXPECT_GT(median(times.during), 1.5 * before_s) << "this was no overload";
     ASSERT_GE(times.after.size(), 10U);
     EXPECT_LE(median(times.after), kTolerance * before_s);
     EXPECT_EQ(weights_of(coordinator), single_weights("3", "110"));
