@@ -165,8 +165,8 @@ std::vector<swarm::protocol::ObservedRate> HopRouter::observed_rates(TimePoint n
     std::vector<swarm::protocol::ObservedRate> rates;
     for (const auto& [slot, candidate] : candidates_) {
         const double best = candidate.rate.best_recent(now);
-        if (best > 0) {
-            rates.push_back({slot, best});
+        if (best > 0 || !candidate.offers.empty()) {
+            rates.push_back({slot, best, static_cast<double>(candidate.offers.size())});
         }
     }
     return rates;

@@ -103,6 +103,9 @@ void Progress::show_one(const node::PeerChanged& changed) {
         case PeerChange::Left:
             console_.info(who + "left" + why);
             break;
+        case PeerChange::Moved:
+            console_.info(who + "changes its stage" + why);
+            break;
         case PeerChange::Fenced:
             console_.warn(who + "fenced" + why);
             break;

@@ -45,7 +45,15 @@ struct ShareCounted {
     std::uint32_t microbatches = 0;
 };
 
-enum class PeerChange : std::uint8_t { Admitted, Suspect, Fenced, Left, Observing, StageEmpty };
+enum class PeerChange : std::uint8_t {
+    Admitted,
+    Suspect,
+    Fenced,
+    Left,
+    Observing,
+    StageEmpty,
+    Moved,
+};
 
 /// Membership as the coordinator sees it.
 struct PeerChanged {

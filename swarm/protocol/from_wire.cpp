@@ -114,7 +114,8 @@ Heartbeat read(const wire::Heartbeat& in, Validator& check) {
     const auto rate = [&](const wire::ObservedRate& item) {
         return ObservedRate{
             .slot = {item.slot()},
-            .units_per_s = check.finite_and_not_negative(item.units_per_s(), "rates.units_per_s")};
+            .units_per_s = check.finite_and_not_negative(item.units_per_s(), "rates.units_per_s"),
+            .queued = check.finite_and_not_negative(item.queued(), "rates.queued")};
     };
     return {
         .version = version_of(in, check),

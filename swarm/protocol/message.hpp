@@ -82,7 +82,8 @@ struct Leave {
 
 struct ObservedRate {
     SlotId slot;
-    double units_per_s = 0;
+    double units_per_s = 0;  // 0: not known yet
+    double queued = 0;       // this peer's offers that wait there
 
     friend bool operator==(const ObservedRate&, const ObservedRate&) = default;
 };

@@ -104,6 +104,7 @@ void put(const Heartbeat& body, wire::Message* envelope) {
         wire::ObservedRate* item = out->add_rates();
         item->set_slot(rate.slot.value);
         item->set_units_per_s(rate.units_per_s);
+        item->set_queued(rate.queued);
     }
 }
 

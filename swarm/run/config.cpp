@@ -2,6 +2,7 @@
 
 #include "compression/codec.hpp"
 #include "router/policy.hpp"
+#include "router/rebalancer.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/config_fields.hpp"
 
@@ -113,6 +114,12 @@ void check_schedule(const RunConfig& config, Checker& check) {
         "run.policy",
         "must be one of " + router::policy_names()
     );
+    check.require(
+        router::make_rebalancer(config.rebalancer) != nullptr,
+        "run.rebalancer",
+        "must be one of " + router::rebalancer_names()
+    );
+    check.within(config.rebalance_every_s, 1, 86'400, "run.rebalance_every_s");
     check.require(
         compression::find_codec(config.codec) != nullptr,
         "run.codec",

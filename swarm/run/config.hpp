@@ -45,14 +45,16 @@ struct RunConfig {
     std::uint64_t seed = 1;
     std::uint64_t steps = 60;
     std::uint32_t stages = 3;
-    std::uint32_t microbatches = 8;    // per step
-    std::uint32_t batch = 4;           // sequences per microbatch (B)
-    std::uint32_t in_flight = 0;       // 0: twice the peers, at least 2
-    std::uint32_t min_peers = 0;       // wait for so many before the first step; 0: one per stage
+    std::uint32_t microbatches = 8;      // per step
+    std::uint32_t batch = 4;             // sequences per microbatch (B)
+    std::uint32_t in_flight = 0;         // 0: twice the peers, at least 2
+    std::uint32_t min_peers = 0;         // wait for so many before the first step; 0: one per stage
     std::uint32_t checkpoint_every = 0;  // steps; 0: at the end only
-    std::string corpus;                // path of the text; empty: the demo corpus
+    std::string corpus;                  // path of the text; empty: the demo corpus
     std::string policy = "expected_finish";
     std::string codec = "none";
+    std::string rebalancer = "none";  // moves a peer between stages, once per period
+    std::uint32_t rebalance_every_s = 300;
     std::vector<std::uint32_t> layers_per_stage;  // empty: equal parameters
     ModelConfig model;
     OptimizerConfig optimizer;

@@ -24,6 +24,8 @@ void visit_fields(Config& config, Visitor& visit) {
     visit("run", "corpus", config.corpus);
     visit("run", "policy", config.policy);
     visit("run", "codec", config.codec);
+    visit("run", "rebalancer", config.rebalancer);
+    visit("run", "rebalance_every_s", config.rebalance_every_s);
     visit("run", "layers_per_stage", config.layers_per_stage);
     auto& model = config.model;
     visit("model", "kind", model.kind);

@@ -37,7 +37,8 @@ Coordinator::Coordinator(Options options)
           {}},
       launcher_(context_, options_.corpus, options_.config.seed),
       step_(context_, launcher_, options_.timing),
-      checkpointer_(options_.checkpoints) {}
+      checkpointer_(options_.checkpoints),
+      placement_(context_.config) {}
 
 void Coordinator::on(const node::Event& event, TimePoint now, node::Outbox& out) {
     const node::Turn turn{now, out};
@@ -71,6 +72,9 @@ TimePoint Coordinator::next_deadline() const {
     }
     TimePoint due = std::min(context_.detector.next_deadline(), step_.next_deadline());
     due = std::min(due, checkpointer_.next_deadline());
+    if (phase_ == Phase::Open) {
+        due = std::min(due, placement_.next_deadline());
+    }
     if (lost_since_ != kNever) {
         due = std::min(due, lost_since_ + lost_stage_patience());
     }
@@ -87,6 +91,11 @@ void Coordinator::handle(const node::Woke&, node::Turn turn) {
     step_.wake(turn);
     checkpointer_.wake(turn);
     watch_lost_stage(turn);
+    if (phase_ == Phase::Open) {
+        if (const auto move = placement_.decide(context_.roster, turn.now)) {
+            begin_move(*move, turn);
+        }
+    }
 }
 
 void Coordinator::handle(const node::Loaded& loaded, node::Turn turn) {
@@ -262,6 +271,7 @@ void Coordinator::lose(PeerId peer, const std::string& reason, bool is_gone, nod
     }
     checkpointer_.donor_lost(peer, turn);
     waiting_joins_.erase(peer);
+    moving_.erase(peer);
     applied_[info->stage].erase(peer);
     if (info->standing == Standing::Observer) {
         std::erase(needs_snapshot_, peer);
@@ -355,6 +365,9 @@ void Coordinator::release_drained(node::Turn turn) {
         }
     }
     for (const SlotInfo& info : drained) {
+        if (release_mover(info, turn)) {
+            continue;
+        }
         context_.roster.remove(info.slot);
         context_.sessions.send(info.peer, protocol::Finished{context_.version}, turn);
         context_.detector.forget(info.peer);

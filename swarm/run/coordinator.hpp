@@ -11,6 +11,7 @@
 #include "swarm/run/checkpointer.hpp"
 #include "swarm/run/commit_log.hpp"
 #include "swarm/run/launcher.hpp"
+#include "swarm/run/placement.hpp"
 #include "swarm/run/run_context.hpp"
 #include "swarm/run/step_machine.hpp"
 
@@ -95,9 +96,11 @@ class Coordinator final : public node::Role {
     void report_step(const CommitRecord& record, node::Turn turn);
     void release_drained(node::Turn turn);
     void finish(node::Turn turn);
-    void repeat_commit(
-        const std::vector<protocol::SnapshotOrder>& orders, node::Turn turn
-    );
+    void begin_move(const router::Move& move, node::Turn turn);
+    /// True when the draining slot is a mover's.
+    bool release_mover(const protocol::SlotInfo& info, node::Turn turn);
+    [[nodiscard]] StageIndex stage_for(PeerId peer);
+    void repeat_commit(const std::vector<protocol::SnapshotOrder>& orders, node::Turn turn);
     void write_checkpoint(node::Turn turn);
     void fail(int exit_code, std::string text, node::Turn turn);
     StoreId append(const LogRecord& record, bool durable, node::Turn turn);
@@ -108,6 +111,7 @@ class Coordinator final : public node::Role {
     Launcher launcher_;
     StepMachine step_;
     Checkpointer checkpointer_;
+    Placement placement_;
     RunHistory history_;
     Phase phase_ = Phase::Starting;
     std::uint64_t next_store_ = 1;
@@ -115,6 +119,7 @@ class Coordinator final : public node::Role {
     std::optional<StoreId> committing_;
     std::optional<StoreId> checkpoint_stored_;
     std::optional<CheckpointFiles> checkpoint_files_;
+    std::map<PeerId, StageIndex> moving_;                 // at most one; where it goes
     std::map<PeerId, StageIndex> assigned_;               // told to build a state, not yet back
     std::map<PeerId, ParameterVersion> commit_repeated_;  // the version whose commit it was resent
     std::map<PeerId, protocol::Join> waiting_joins_;      // their STATE record is not known yet

@@ -34,6 +34,10 @@ void Coordinator::take(PeerId peer, const protocol::Join& join, node::Turn turn)
     if (info && info->standing != Standing::Observer) {
         return;  // it has its slot; the Roster is on its way
     }
+    if (moving_.contains(peer)) {
+        assign(peer, join, turn);  // its old stage's state is of no use where it goes
+        return;
+    }
     if (context_.roster.slots().size() >= protocol::kRosterMax) {
         turn.out.add(node::Close{peer, node::Lane::Control});
         return;
@@ -116,7 +120,7 @@ void Coordinator::compare_compute_class(const std::string& compute_class, node::
 void Coordinator::assign(PeerId peer, const protocol::Join& join, node::Turn turn) {
     assigned_.erase(peer);  // what it was told before must not count where it is needed now
     const SlotInfo* const known = context_.roster.find_peer(peer);
-    const StageIndex stage = known ? known->stage : neediest_stage();
+    const StageIndex stage = known ? known->stage : stage_for(peer);
     const bool from_seed = context_.version.step == 0 && context_.version.gen == 0;
     const bool from_checkpoint = rolled_back_to_ == context_.version;
     assigned_[peer] = stage;
@@ -160,6 +164,12 @@ void Coordinator::take(PeerId peer, const protocol::Heartbeat& beat, node::Turn 
         context_.roster.set_standing(info->slot, Standing::Member);
         launcher_.refresh(turn.now);
         watch_lost_stage(turn);
+    }
+    if (info && info->standing == Standing::Member) {
+        placement_.note(info->slot, beat.rates);
+        if (info->stage.value == 0) {  // whose sender is this role: it looks as often
+            placement_.note({}, launcher_.observed_rates(turn.now));
+        }
     }
     if (!info && beat.roster != context_.roster.number()) {
         context_.sessions.send(peer, context_.roster.message(), turn);  // it was fenced

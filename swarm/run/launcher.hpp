@@ -44,6 +44,10 @@ class Launcher {
 
     void wake(TimePoint now) { router_.wake(now); }
 
+    [[nodiscard]] std::vector<protocol::ObservedRate> observed_rates(TimePoint now) const {
+        return router_.observed_rates(now);
+    }
+
     [[nodiscard]] TimePoint next_deadline() const { return router_.next_deadline(); }
 
  private:

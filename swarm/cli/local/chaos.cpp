@@ -36,6 +36,7 @@ void Chaos::on(const node::PeerChanged& changed) {
             break;
         case node::PeerChange::Fenced:
         case node::PeerChange::Left:
+        case node::PeerChange::Moved:
         case node::PeerChange::Observing:
             peer.member_of.reset();
             break;

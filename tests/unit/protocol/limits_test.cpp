@@ -330,6 +330,9 @@ TEST(Limits, NumbersAreFinite) {
     check_double<Heartbeat>(
         [](Heartbeat& b) -> double& { return b.rates[0].units_per_s; }, "units_per_s", false
     );
+    check_double<Heartbeat>(
+        [](Heartbeat& b) -> double& { return b.rates[0].queued; }, "queued", false
+    );
     check_double<Reduced>(
         [](Reduced& b) -> double& { return b.sums_of_squares[1]; }, "sums_of_squares", false
     );

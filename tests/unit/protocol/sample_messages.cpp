@@ -64,7 +64,9 @@ std::vector<Body> membership_bodies() {
         .from_seed = true,
         .from_coordinator = true};
     const Heartbeat heartbeat{
-        .version = kVersion, .roster = 9, .rates = {{.slot = slot(1), .units_per_s = 1536.5}}};
+        .version = kVersion,
+        .roster = 9,
+        .rates = {{.slot = slot(1), .units_per_s = 1536.5, .queued = 2}}};
     return {
         Acknowledge{},
         join,

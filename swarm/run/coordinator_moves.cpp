@@ -1,0 +1,61 @@
+// A peer changes its stage: it drains, leaves its slot at a commit, and joins again at the other
+// stage, as an observer with a download. Nothing it has summed is lost: the commit took it.
+#include "swarm/run/coordinator.hpp"
+
+#include <algorithm>
+
+namespace swarm::run {
+
+using protocol::SlotInfo;
+using protocol::Standing;
+
+void Coordinator::begin_move(const router::Move& move, node::Turn turn) {
+    const SlotInfo* const info = context_.roster.find(move.slot);
+    if (!info || info->standing != Standing::Member || !moving_.empty()) {
+        return;  // the one before is still on its way: the next period decides anew
+    }
+    moving_[info->peer] = move.to;
+    context_.roster.set_standing(move.slot, Standing::Draining);
+    launcher_.refresh(turn.now);
+}
+
+bool Coordinator::release_mover(const SlotInfo& info, node::Turn turn) {
+    const auto moving = moving_.find(info.peer);
+    if (moving == moving_.end()) {
+        return false;
+    }
+    const std::vector<SlotId> members = context_.roster.members(info.stage);
+    const bool stays = std::none_of(members.begin(), members.end(), [&](SlotId slot) {
+        return slot != info.slot && context_.roster.find(slot)->standing == Standing::Member;
+    });
+    if (stays) {  // the others died meanwhile: it is the last that has the state
+        context_.roster.set_standing(info.slot, Standing::Member);
+        moving_.erase(moving);
+        return true;
+    }
+    context_.roster.remove(info.slot);
+    context_.detector.forget(info.peer);
+    context_.tell(
+        node::PeerChange::Moved,
+        info,
+        "moves to stage " + std::to_string(moving->second.value),
+        turn
+    );
+    return true;
+}
+
+StageIndex Coordinator::stage_for(PeerId peer) {
+    if (const auto moving = moving_.find(peer); moving != moving_.end()) {
+        const StageIndex stage = moving->second;
+        moving_.erase(moving);
+        return stage;
+    }
+    const StageIndex neediest = neediest_stage();
+    const std::vector<SlotId> members = context_.roster.members(neediest);
+    if (members.empty() || context_.version == ParameterVersion{}) {
+        return neediest;
+    }
+    return placement_.place(context_.roster).value_or(neediest);
+}
+
+}  // namespace swarm::run
