@@ -1,73 +1,28 @@
 #include "tests/conformance/probe.hpp"
 
+#include "tests/describe_event.hpp"
+
 #include <variant>
 
 namespace swarm::test {
 namespace {
 
-class Describer {
- public:
-    explicit Describer(const Names& names) : names_(names) {}
-
-    std::string operator()(const node::LinkUp& up) const { return "LinkUp " + where(up); }
-
-    std::string operator()(const node::LinkDown& down) const { return "LinkDown " + where(down); }
-
-    std::string operator()(const node::DialFailed& failed) const {
-        return "DialFailed " + where(failed);
+std::string kind_of(const protocol::Message& message) {
+    if (const auto* leave = std::get_if<protocol::Leave>(&message.body)) {
+        return "Leave(" + leave->reason + ")";
     }
-
-    std::string operator()(const node::Received& received) const {
-        return "Received " + where(received) + " " + kind(received.message.body) + " " +
-               std::to_string(received.payload.bytes().size());
-    }
-
-    std::string operator()(const node::Computed& computed) const {
-        return "Computed " + std::to_string(computed.job.value);
-    }
-
-    std::string operator()(const node::Stored& stored) const {
-        return "Stored " + std::to_string(stored.store.value);
-    }
-
-    std::string operator()(const node::Loaded& loaded) const {
-        std::string all = "Loaded";
-        for (const std::string& record : loaded.records) {
-            all += " [" + record + "]";
-        }
-        return all;
-    }
-
-    std::string operator()(const node::Woke&) const { return "Woke"; }
-
-    std::string operator()(const node::Asked& asked) const {
-        return "Asked " + std::to_string(asked.request.index());
-    }
-
-    std::string operator()(const node::Stop&) const { return "Stop"; }
-
- private:
-    template <class AboutLink>
-    [[nodiscard]] std::string where(const AboutLink& event) const {
-        const auto found = names_.find(event.peer);
-        const std::string name = found == names_.end() ? "stranger" : found->second;
-        return name + (event.lane == node::Lane::Control ? " control" : " bulk");
-    }
-
-    static std::string kind(const protocol::Body& body) {
-        if (const auto* leave = std::get_if<protocol::Leave>(&body)) {
-            return "Leave(" + leave->reason + ")";
-        }
-        return std::holds_alternative<protocol::Chunk>(body) ? "Chunk" : "other";
-    }
-
-    const Names& names_;
-};
+    return std::holds_alternative<protocol::Chunk>(message.body) ? "Chunk" : "other";
+}
 
 }  // namespace
 
 std::string describe(const node::Event& event, const Names& names) {
-    return std::visit(Describer(names), event);
+    const auto where = [&](const PeerId& peer, node::Lane lane) {
+        const auto found = names.find(peer);
+        const std::string name = found == names.end() ? "stranger" : found->second;
+        return name + (lane == node::Lane::Control ? " control" : " bulk");
+    };
+    return describe_event(event, where, kind_of);
 }
 
 void Probe::on(const node::Event& event, TimePoint now, node::Outbox& out) {

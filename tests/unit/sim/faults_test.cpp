@@ -18,7 +18,7 @@ class Faults : public testing::Test {
     Faults() {
         Recorder::Orders orders{{"Woke", node::Dial{kBert, Lane::Control, ""}}};
         for (std::uint64_t i = 0; i < 3; ++i) {
-            orders.emplace("Asked", message(kBert, i));
+            orders.emplace("Asked 0", message(kBert, i));
         }
         bert_ = add_recorder(world_, kBert, {});
         anna_ = add_recorder(world_, kAnna, orders);

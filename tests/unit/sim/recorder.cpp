@@ -1,56 +1,12 @@
 #include "tests/unit/sim/recorder.hpp"
 
+#include "tests/describe_event.hpp"
+
 #include <algorithm>
 #include <variant>
 
 namespace sim::test {
 namespace {
-
-std::string name(const PeerId& id, Lane lane) {
-    return std::to_string(id.words[0]) + (lane == Lane::Bulk ? " bulk" : "");
-}
-
-struct Describe {
-    std::string operator()(const node::LinkUp& up) const {
-        return "LinkUp " + name(up.peer, up.lane);
-    }
-
-    std::string operator()(const node::LinkDown& down) const {
-        return "LinkDown " + name(down.peer, down.lane);
-    }
-
-    std::string operator()(const node::DialFailed& failed) const {
-        return "DialFailed " + name(failed.peer, failed.lane);
-    }
-
-    std::string operator()(const node::Received& received) const {
-        return "Received " + name(received.peer, received.lane) + " #" +
-               std::to_string(received.message.number) + " " +
-               std::to_string(received.payload.bytes().size());
-    }
-
-    std::string operator()(const node::Computed& computed) const {
-        return "Computed " + std::to_string(computed.job.value);
-    }
-
-    std::string operator()(const node::Stored& stored) const {
-        return "Stored " + std::to_string(stored.store.value);
-    }
-
-    std::string operator()(const node::Loaded& loaded) const {
-        std::string all = "Loaded";
-        for (const std::string& record : loaded.records) {
-            all += " [" + record + "]";
-        }
-        return all;
-    }
-
-    std::string operator()(const node::Woke&) const { return "Woke"; }
-
-    std::string operator()(const node::Asked&) const { return "Asked"; }
-
-    std::string operator()(const node::Stop&) const { return "Stop"; }
-};
 
 class Work final : public node::Job {
  public:
@@ -86,7 +42,13 @@ TimePoint Diary::when(const std::string& text) const {
 }
 
 std::string describe(const node::Event& event) {
-    return std::visit(Describe{}, event);
+    const auto where = [](const PeerId& id, Lane lane) {
+        return std::to_string(id.words[0]) + (lane == Lane::Bulk ? " bulk" : "");
+    };
+    const auto number = [](const swarm::protocol::Message& message) {
+        return "#" + std::to_string(message.number);
+    };
+    return swarm::test::describe_event(event, where, number);
 }
 
 void Recorder::on(const node::Event& event, TimePoint now, node::Outbox& out) {

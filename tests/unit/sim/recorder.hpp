@@ -31,8 +31,8 @@ struct Diary {
 };
 
 /// "LinkUp 2", "LinkDown 2", "DialFailed 2", "Received 2 #0 4096" (number, payload bytes),
-/// "Computed 7", "Stored 3", "Loaded [a] [b]", "Woke", "Asked", "Stop"; bulk links say "bulk" after
-/// the peer.
+/// "Computed 7", "Stored 3", "Loaded [a] [b]", "Woke", "Asked 0", "Stop"; bulk links say "bulk"
+/// after the peer.
 std::string describe(const node::Event& event);
 
 /// Does what `orders` holds for an event, once per entry; wakes at once at its start.

@@ -50,12 +50,12 @@ TEST_F(WorldStorage, WhatWasStoredSurvivesARestart) {
 }
 
 TEST_F(WorldStorage, AfterACrashNoAnswerOfTheFormerLifeComes) {
-    const auto anna = add_recorder(world_, kAnna, {{"Asked", node::Append{{1}, "one"}}});
+    const auto anna = add_recorder(world_, kAnna, {{"Asked 0", node::Append{{1}, "one"}}});
     world_.ask(kAnna, {swarm::node::DrainRequest{}});
     world_.run_for(0s);
     world_.restart(kAnna);
     world_.run_for(1s);
-    EXPECT_EQ(anna->texts(), (Texts{"Woke", "Asked", "Woke"}));
+    EXPECT_EQ(anna->texts(), (Texts{"Woke", "Asked 0", "Woke"}));
 }
 
 TEST_F(WorldStorage, WhatTheLastTurnStoresAndSendsIsStoredAndSent) {
@@ -98,7 +98,7 @@ TEST_F(WorldStorage, RequestsComeInOrderAfterTheFirstTurn) {
     world_.ask(kAnna, {swarm::node::DrainRequest{}});
     world_.ask(kAnna, {swarm::node::ReleaseRequest{}});
     world_.run_for(1s);
-    EXPECT_EQ(anna->texts(), (Texts{"Woke", "Asked", "Asked"}));
+    EXPECT_EQ(anna->texts(), (Texts{"Woke", "Asked 0", "Asked 2"}));
 }
 
 }  // namespace
