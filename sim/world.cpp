@@ -25,7 +25,7 @@ bool needs_no_process(ItemKind kind) {
 
 }  // namespace
 
-World::World(Options options) : options_(options), network_(options.seed, options.network) {}
+World::World(const Options& options) : options_(options), network_(options.seed, options.network) {}
 
 void World::add_peer(PeerId peer, MakeRole make_role, const PeerOptions& options) {
     const auto index = static_cast<PeerIndex>(processes_.size());

@@ -48,7 +48,7 @@ class World {
     using Options = WorldOptions;
     using MakeRole = sim::MakeRole;
 
-    explicit World(Options options);
+    explicit World(const Options& options);
 
     /// Starts the peer's process, too.
     void add_peer(PeerId peer, MakeRole make_role, const PeerOptions& options = {});

@@ -145,6 +145,7 @@ Result<swarm::run::CheckpointFiles> SafetensorsCheckpoint::make_files(
         stages.push_back(std::move(*stage));
     }
     std::vector<const StageState*> pointers;
+    pointers.reserve(stages.size());
     for (const StageState& stage : stages) {
         pointers.push_back(&stage);
     }

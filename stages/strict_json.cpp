@@ -20,7 +20,7 @@ constexpr std::size_t kDepthMax = 16;
 /// Follows the parser's events with the keys of each open object. Names are Boost.JSON's.
 class DuplicateKeyHandler {
  public:
-    // NOLINTBEGIN(readability-identifier-naming)
+    // NOLINTBEGIN(readability-identifier-naming): Boost.JSON looks them up under these names
     static constexpr std::size_t max_array_size = ~std::size_t{0};
     static constexpr std::size_t max_object_size = ~std::size_t{0};
     static constexpr std::size_t max_string_size = ~std::size_t{0};

@@ -4,7 +4,7 @@
 #include "stages/single_run.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <utility>
 
 namespace sim {
@@ -133,7 +133,7 @@ std::string RunWorld::verdict(const Reference& reference) const {
     }
     for (const node::StepCommitted& step : steps_) {
         const double expected = reference.losses.at(step.step);
-        if (std::memcmp(&expected, &step.loss, sizeof expected) != 0) {
+        if (std::bit_cast<std::uint64_t>(expected) != std::bit_cast<std::uint64_t>(step.loss)) {
             return "the loss of step " + std::to_string(step.step) + " differs";
         }
     }
