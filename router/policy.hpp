@@ -53,6 +53,10 @@ class Policy {
 
     /// The newest figure for the way to the peer; most policies do not look at it.
     virtual void bandwidth_changed(SlotId /*slot*/, double /*bytes_per_s*/, TimePoint /*now*/) {}
+
+    /// While all candidates are busy, each is picked in proportion to this. For who reckons with
+    /// flows instead of picks (sim/fluid); most policies follow the rate.
+    [[nodiscard]] virtual double long_run_weight(double units_per_s) const { return units_per_s; }
 };
 
 /// iwrr, expected_finish, shortest_queue, uniform; null for an unknown name.

@@ -24,6 +24,8 @@ class Uniform final : public Policy {
 
     void rate_changed(SlotId /*slot*/, double /*units_per_s*/, TimePoint /*now*/) override {}
 
+    [[nodiscard]] double long_run_weight(double /*units_per_s*/) const override { return 1; }
+
  private:
     swarm::Rng rng_;
     std::set<SlotId> known_;
