@@ -1,0 +1,14 @@
+// The plots of one report, as HTML: utilisation, peers, step times, bytes, events.
+// Of more than kSeriesMax stages the lowest, the median and the highest at each time are shown.
+// Threading: stateless. Cost: O(samples x stages).
+#pragma once
+
+#include "sim/report/sim_report.hpp"
+
+#include <string>
+
+namespace sim {
+
+std::string plots_of(const SimReport& report);
+
+}  // namespace sim

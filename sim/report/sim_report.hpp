@@ -1,0 +1,90 @@
+// What a simulated run came to: the content of --json, of the terminal's summary and of --html.
+// Filled by the exact and the fluid runner; a figure that a fidelity does not have is absent
+// (null in JSON), never zero.
+// Units: seconds of virtual time, bytes, shares in [0, 1].
+// Threading: plain data.
+#pragma once
+
+#include "sim/scenario/scenario.hpp"
+#include "swarm/base/digest.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+/// State over time, taken kSamplesMax times at most, evenly.
+struct Sample {
+    double at_s = 0;
+    std::vector<std::uint32_t> peers_per_stage;
+    std::vector<double> utilisation_per_stage;  // since the sample before
+    std::uint64_t steps = 0;                    // so far
+    std::uint64_t bytes = 0;                    // so far
+};
+
+inline constexpr std::size_t kSamplesMax = 600;
+inline constexpr std::size_t kNotesMax = 5'000;
+
+/// One event worth a row: a fault, a move, a fence, a pause.
+struct Note {
+    double at_s = 0;
+    std::string kind;  // crash, join, leave, freeze, move, fenced, ...
+    std::string text;
+};
+
+/// Called now and then with the share done, in [0, 1]; false ends the run (`interrupted`).
+using Progress = std::function<bool(double)>;
+
+struct StepTimes {
+    double mean = 0;
+    double p50 = 0;
+    double p99 = 0;
+};
+
+struct SimReport {
+    std::string scenario;
+    std::string question;
+    Mode mode = Mode::Exact;
+    std::uint64_t seed = 1;
+    std::uint32_t peers = 0;
+    std::uint32_t stages = 0;
+    std::string policy;
+    std::string rebalancer;
+
+    std::uint64_t events = 0;
+    double events_per_s = 0;  // of the machine's time
+    double virtual_s = 0;
+    bool interrupted = false;  // Ctrl-C: the figures are of what ran so far
+    std::uint64_t steps = 0;
+    std::vector<double> step_seconds;  // exact mode, in order
+    std::optional<StepTimes> step_s;   // of step_seconds, or the fluid mode's rate
+    double utilisation = 0;            // busy time over the time peers were up
+    std::vector<double> utilisation_per_stage;
+    std::optional<double> throughput_of_optimal;  // of the same peers placed at best, at each time
+    std::uint64_t moves = 0;
+    std::optional<std::uint64_t> replayed;
+    std::optional<std::uint64_t> fenced;
+    std::optional<double> lost_work_share;  // work units computed and not counted, of all
+    std::uint64_t bytes = 0;
+    std::vector<std::string> violations;
+    std::uint64_t trace_hash = 0;
+
+    std::vector<Sample> samples;
+    std::vector<Note> notes;
+};
+
+/// One object, keys as in the README of sim/.
+std::string to_json(const SimReport& report);
+/// For the terminal, a dozen lines.
+std::string to_text(const SimReport& report);
+/// One self-contained page: inline SVG, no script from elsewhere, no network.
+std::string to_html(const SimReport& report);
+/// One row per report: `swarm sim compare`, `--seeds N`.
+std::string to_table(const std::vector<SimReport>& reports);
+
+StepTimes step_times(std::vector<double> seconds);
+
+}  // namespace sim
