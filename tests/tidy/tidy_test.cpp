@@ -46,6 +46,7 @@ const std::map<std::string, Folders, std::less<>>& visible_to() {
         // The two hosts know roles as Role and nothing more, and not each other.
         {"sim", {"swarm/base", "swarm/protocol", "swarm/node"}},
         {"swarm/net", {"swarm/base", "swarm/protocol", "swarm/node"}},
+        {"sim/scenario", {"swarm/base", "swarm/protocol", "swarm/node", "router", "sim"}},
         // Worlds of whole runs, put together from the roles above.
         {"sim/run",
          {"swarm/base",
@@ -56,7 +57,8 @@ const std::map<std::string, Folders, std::less<>>& visible_to() {
           "swarm/run",
           "stages",
           "stacking",
-          "sim"}},
+          "sim",
+          "sim/scenario"}},
     };
     return table;
 }
@@ -137,7 +139,7 @@ TEST(Tidy, ForeignHeadersStayWhereTheyBelong) {
         {std::regex("^google/protobuf"), {"swarm/protocol", "tests/unit/protocol", "tests/fuzz"}},
         {std::regex("^msgpack"), {"swarm/protocol", "tests/unit/protocol", "tests/fuzz"}},
         {std::regex("^CLI/"), {"swarm/cli", "tests/bench"}},
-        {std::regex("^toml"), {"swarm/run", "swarm/cli"}},
+        {std::regex("^toml"), {"swarm/run", "swarm/cli", "sim/scenario"}},
     };
     for (const SourceFile& file : source_files()) {
         for (const Include& include : includes_of(file)) {

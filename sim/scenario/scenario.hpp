@@ -1,0 +1,138 @@
+// What a researcher asks of the simulator: a fleet, a pipeline, a churn, faults, for how long.
+// One TOML file for both fidelities; sim/scenarios holds examples.
+// Invariant: a Scenario that came out of parse_scenario() is within the bounds below, and with a
+// seed it determines fleet, schedule and run.
+// Units: seconds, bytes, bytes per second, work units (tokens x layers; a backward counts twice).
+// Errors: Usage (Reject), one line: file, line, key, what is wrong, what is allowed.
+#pragma once
+
+#include "swarm/base/result.hpp"
+#include "swarm/base/units.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sim {
+
+using swarm::Duration;
+
+inline constexpr std::uint32_t kPeersMax = 16'384;         // swarm::protocol::kRosterMax
+inline constexpr std::size_t kHappeningsMax = 20'000'000;  // of one schedule
+inline constexpr Duration kDurationMax = std::chrono::hours(24 * 366);
+inline constexpr Duration kLatencyDefault = std::chrono::milliseconds(20);
+
+enum class Mode : std::uint8_t { Exact, Fluid };
+
+/// A number drawn anew for each peer or each occasion, with our own integer arithmetic
+/// (distribution.hpp). TOML: 5.0, { uniform = [1, 9] }, { exponential = 60 }, { choice = [1, 2] }.
+struct Draw {
+    enum class Kind : std::uint8_t { Constant, Uniform, Exponential, Choice };
+
+    Kind kind = Kind::Constant;
+    std::vector<double> values{0.0};  // constant: 1; uniform: low, high; exponential: mean
+};
+
+struct PeerGroup {
+    std::string name = "peers";
+    std::uint32_t count = 1;
+    std::string region;  // empty: the first
+    Draw units_per_s{Draw::Kind::Constant, {100.0}};
+    Draw up_bytes_per_s{};           // 0: unlimited
+    Draw down_bytes_per_s{};         // 0: unlimited
+    std::uint64_t memory_bytes = 0;  // 0: unlimited
+    Draw clock_offset_s{};           // of the peer's clock at the start
+    Draw clock_drift_ppm{};
+};
+
+/// One-way delays between regions; symmetric unless both directions are given.
+struct Regions {
+    std::vector<std::string> names{"everywhere"};
+    std::vector<std::vector<Duration>> latency{
+        std::vector<Duration>{kLatencyDefault}};  // [from][to]
+    double jitter = 0.0;                          // each frame: latency x (1 + jitter x unit)
+};
+
+struct Churn {
+    Duration mtbf{};           // of one peer that is up, Poisson; 0: never
+    double crash_share = 1.0;  // of the departures; the others leave in order
+    Duration absence_mean{};   // exponential, from a departure to the return; 0: never returns
+    double arrivals_per_hour = 0.0;  // of new peers like the first group's
+    bool spares_last = true;         // a departure that would empty a stage is skipped
+    std::string trace;               // CSV: seconds,peer,join|leave|crash; empty: none
+};
+
+/// One line of [[plan]]: at `at`, to `peer` (1..n), for `length`.
+struct Planned {
+    enum class Kind : std::uint8_t { Join, Leave, Crash, Freeze, SlowDown, Partition, CutLinks };
+
+    Kind kind{};
+    Duration at{};
+    std::uint32_t peer = 0;
+    std::uint32_t to = 0;  // Partition: what `peer` sends there is held
+    Duration length{};     // Freeze, SlowDown, Partition, CutLinks
+    double factor = 1.0;   // SlowDown: of the speed
+};
+
+/// Each kind on its own, as a rate over the whole fleet; none in the calm at the end.
+struct Faults {
+    struct Kind {
+        double per_hour = 0.0;
+        Draw length_s{};
+    };
+
+    Kind freeze;
+    Kind partition;  // one direction between two peers
+    Kind slow_down;
+    double slow_down_factor = 0.25;
+    Kind cut_links;           // swizzled: one link after the other, back in another order
+    double frame_loss = 0.0;  // each frame resets its link with this probability
+    double job_stall = 0.0;   // each job takes job_stall_s longer with this probability
+    double job_stall_s = 0.0;
+};
+
+struct Pipeline {
+    std::uint32_t stages = 4;
+    std::uint32_t microbatches = 8;  // per step
+    std::uint32_t in_flight = 0;     // 0: twice the peers
+    std::uint64_t steps = 0;         // 0: until `duration` is over
+    double work_units = 1.0;         // of one forward in one stage; the backward has twice as many
+    std::uint64_t activation_bytes = 0;  // per leg, besides the frame; 0: only the frame
+    std::uint64_t state_bytes = 0;  // weights and optimizer of one stage, for who moves or joins
+    std::string policy = "expected_finish";
+    std::string rebalancer = "none";
+    Duration rebalance_every = std::chrono::seconds(300);
+};
+
+struct Scenario {
+    std::string name;      // of the file
+    std::string question;  // the file's first comment line
+    Mode mode = Mode::Exact;
+    std::uint64_t seed = 1;
+    Duration duration = std::chrono::minutes(5);
+    Duration calm{};  // the end of it, without faults: a step must commit
+    Pipeline pipeline;
+    std::vector<PeerGroup> groups{PeerGroup{}};
+    Regions regions;
+    Churn churn;
+    Faults faults;
+    std::vector<Planned> plan;
+    std::string folder;  // where relative paths (the trace) start
+};
+
+/// `file` names the text in errors. `settings`: --set key=value pairs, which win over the file; a
+/// bare `peers` scales all groups to that total.
+swarm::Result<Scenario> parse_scenario(
+    std::string_view toml,
+    std::string_view file,
+    const std::vector<std::pair<std::string, std::string>>& settings = {}
+);
+swarm::Result<Scenario> load_scenario(
+    const std::string& path, const std::vector<std::pair<std::string, std::string>>& settings = {}
+);
+
+[[nodiscard]] std::uint32_t peers_of(const Scenario& scenario);
+
+}  // namespace sim

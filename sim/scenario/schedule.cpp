@@ -1,0 +1,230 @@
+#include "sim/scenario/schedule.hpp"
+
+#include "sim/scenario/distribution.hpp"
+#include "sim/scenario/happenings.hpp"
+#include "sim/scenario/plan.hpp"
+#include "sim/scenario/table_reader.hpp"
+#include "sim/scenario/trace.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace sim {
+
+namespace {
+
+using swarm::Error;
+using swarm::Result;
+using Kind = Happening::Kind;
+
+constexpr double kSpeedMin = 1e-3;
+
+/// Names a peer's streams: its group and its place in it, from 1.
+PeerId stream_name(std::string_view group, std::uint64_t place) {
+    std::uint64_t name = group.size();
+    for (const char c : group) {
+        name = swarm::mix_bits(name + static_cast<unsigned char>(c) + 1);
+    }
+    return PeerId{{place, name, 0, 0}};
+}
+
+/// A draw of 0 for a line that is not unlimited becomes the slowest line, not an unlimited one.
+std::uint64_t draw_rate(std::uint64_t seed, const PeerId& who, Draws purpose, const Draw& draw) {
+    const bool unlimited = draw.kind == Draw::Kind::Constant && draw.values[0] == 0.0;
+    swarm::Rng rng = stream_for(seed, who, purpose);
+    const double rate = sample(rng, draw);
+    return unlimited ? 0 : static_cast<std::uint64_t>(std::max(rate, 1.0));
+}
+
+double draw_number(std::uint64_t seed, const PeerId& who, Draws purpose, const Draw& draw) {
+    swarm::Rng rng = stream_for(seed, who, purpose);
+    return sample(rng, draw);
+}
+
+/// Builds one schedule; the parts of it in the order in which they need each other.
+class Builder {
+ public:
+    Builder(const Scenario& scenario, std::uint64_t seed)
+        : scenario_(scenario),
+          seed_(seed),
+          end_(TimePoint{} + scenario.duration - scenario.calm),
+          peers_(peers_of(scenario)) {}
+
+    Result<Schedule> build() {
+        add_groups();
+        if (auto error = read_trace_file()) {
+            return *error;
+        }
+        take_first_steps(trace_);
+        add_arrivals();
+        if (schedule_.fleet.size() > kPeersMax) {
+            return usage(
+                scenario_.name,
+                "churn.arrivals_per_hour brings more than " + std::to_string(kPeersMax) +
+                    " peers in all; lower it or the duration"
+            );
+        }
+        add_comings_and_goings();
+        const auto fleet = static_cast<std::uint32_t>(schedule_.fleet.size());
+        add_faults(scenario_.faults, seed_, fleet, end_, happenings_);
+        if (happenings_.full()) {
+            return usage(
+                scenario_.name,
+                "more than " + std::to_string(kHappeningsMax) +
+                    " things would happen; lower the rates or the duration"
+            );
+        }
+        const bool calm = scenario_.calm > Duration{};
+        schedule_.happenings = happenings_.settle(schedule_.fleet, end_, calm);
+        return std::move(schedule_);
+    }
+
+ private:
+    void add_peer(const PeerGroup& group, const PeerId& name, bool there_at_start) {
+        FleetPeer& peer = schedule_.fleet.emplace_back();
+        peer.number = static_cast<std::uint32_t>(schedule_.fleet.size());
+        const auto& regions = scenario_.regions.names;
+        const auto region = std::find(regions.begin(), regions.end(), group.region);
+        peer.region =
+            region == regions.end() ? 0 : static_cast<std::uint32_t>(region - regions.begin());
+        peer.units_per_s =
+            std::max(draw_number(seed_, name, Draws::Speed, group.units_per_s), kSpeedMin);
+        peer.up_bytes_per_s = draw_rate(seed_, name, Draws::Up, group.up_bytes_per_s);
+        peer.down_bytes_per_s = draw_rate(seed_, name, Draws::Down, group.down_bytes_per_s);
+        peer.memory_bytes = group.memory_bytes;
+        peer.clock_offset_s = draw_number(seed_, name, Draws::ClockOffset, group.clock_offset_s);
+        peer.clock_drift_ppm = draw_number(seed_, name, Draws::ClockDrift, group.clock_drift_ppm);
+        peer.there_at_start = there_at_start;
+        names_.push_back(name);
+        since_.emplace_back();
+    }
+
+    void add_groups() {
+        for (const PeerGroup& group : scenario_.groups) {
+            for (std::uint64_t place = 1; place <= group.count; ++place) {
+                add_peer(group, stream_name(group.name, place), true);
+            }
+        }
+    }
+
+    std::optional<Error> read_trace_file() {
+        const std::string& name = scenario_.churn.trace;
+        if (name.empty()) {
+            return std::nullopt;
+        }
+        const std::string path = (std::filesystem::path(scenario_.folder) / name).string();
+        std::ifstream in(path, std::ios::binary);
+        if (!in) {
+            return usage(path, "churn.trace is not a file that can be read");
+        }
+        auto trace = read_trace(in, path, peers_);
+        if (trace.has_error()) {
+            return trace.error();
+        }
+        trace_ = std::move(*trace);
+        return std::nullopt;
+    }
+
+    /// Who first joins, by the trace or the plan, was not there; its churn begins then.
+    void take_first_steps(std::vector<Happening> steps) {
+        for (const Planned& planned : scenario_.plan) {
+            const bool joins = planned.kind == Planned::Kind::Join;
+            if (joins || !lasts(planned.kind)) {
+                const Kind kind = joins ? Kind::Join : Kind::Leave;
+                steps.push_back({TimePoint(planned.at), planned.peer, kind});
+            }
+        }
+        std::stable_sort(steps.begin(), steps.end(), [](const Happening& a, const Happening& b) {
+            return a.at < b.at;
+        });
+        std::vector<bool> seen(peers_ + 1);
+        for (const Happening& step : steps) {
+            if (!seen[step.peer] && step.kind == Kind::Join) {
+                schedule_.fleet[step.peer - 1].there_at_start = false;
+                since_[step.peer - 1] = step.at;
+            }
+            seen[step.peer] = true;
+        }
+    }
+
+    void add_arrivals() {
+        const double per_hour = scenario_.churn.arrivals_per_hour;
+        if (!(per_hour > 0)) {
+            return;
+        }
+        constexpr double kHour = 3600.0;
+        swarm::Rng rng = stream_for(seed_, PeerId{}, Draws::Arrival);
+        TimePoint now{};
+        for (std::uint64_t place = 1; schedule_.fleet.size() <= kPeersMax; ++place) {
+            now += exponential(rng, to_duration(kHour / per_hour));
+            if (now >= end_) {
+                return;
+            }
+            // No group can have this name: they are not empty.
+            add_peer(scenario_.groups.front(), stream_name("", place), false);
+            since_.back() = now;
+            happenings_.add(Happening{now, schedule_.fleet.back().number, Kind::Join});
+        }
+    }
+
+    void add_comings_and_goings() {
+        for (const Happening& step : trace_) {
+            happenings_.add(step);
+        }
+        add_plan(scenario_.plan, seed_, peers_, happenings_);
+        for (std::size_t i = 0; i < schedule_.fleet.size(); ++i) {
+            const std::uint32_t number = schedule_.fleet[i].number;
+            add_churn(scenario_.churn, seed_, names_[i], number, since_[i], end_, happenings_);
+        }
+    }
+
+    const Scenario& scenario_;
+    std::uint64_t seed_;
+    TimePoint end_;
+    std::uint32_t peers_;  // without arrivals
+    Schedule schedule_;
+    std::vector<PeerId> names_;     // of the streams, by place in the fleet
+    std::vector<TimePoint> since_;  // there from the start, or from its first join on
+    std::vector<Happening> trace_;
+    Happenings happenings_;
+};
+
+}  // namespace
+
+const char* name_of(Kind kind) {
+    switch (kind) {
+        case Kind::Join:
+            return "join";
+        case Kind::Leave:
+            return "leave";
+        case Kind::Crash:
+            return "crash";
+        case Kind::Freeze:
+            return "freeze";
+        case Kind::Thaw:
+            return "thaw";
+        case Kind::SlowDown:
+            return "slow_down";
+        case Kind::SpeedBack:
+            return "speed_back";
+        case Kind::Block:
+            return "block";
+        case Kind::Unblock:
+            return "unblock";
+        case Kind::CutLink:
+            return "cut_link";
+        case Kind::MendLink:
+            return "mend_link";
+    }
+    return "";
+}
+
+Result<Schedule> make_schedule(const Scenario& scenario, std::uint64_t seed) {
+    return Builder(scenario, seed).build();
+}
+
+}  // namespace sim

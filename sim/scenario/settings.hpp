@@ -1,0 +1,31 @@
+// --set key=value: what a person changes in a scenario for one run, put into its document before
+// that is read, so that a setting meets the same checks as a line of the file.
+// A key is a dotted path; within [[peers]] and [[plan]] the step is an entry's name or its number
+// from 1 ("peers.laptops.count"). A value is TOML, or else a text ("32h" needs no quotes).
+// Private to sim/scenario. Errors: Usage, beginning with "--set key=value".
+#pragma once
+
+#include "sim/scenario/table_reader.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sim {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+/// The total to which a bare `peers` scales all groups.
+struct PeersSetting {
+    std::uint32_t total = 0;
+    std::string place;  // for errors
+};
+
+/// Faults go to the document.
+std::optional<PeersSetting> apply_settings(
+    toml::table& root, const Settings& settings, Document& document
+);
+
+}  // namespace sim
