@@ -1,0 +1,331 @@
+#include "sim/fluid/fluid_world.hpp"
+
+#include "sim/peer.hpp"
+#include "swarm/base/check.hpp"
+#include "swarm/run/failure_detector.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace sim {
+namespace {
+
+using swarm::protocol::Standing;
+using Kind = Happening::Kind;
+
+constexpr Duration kSilenceAllowed = swarm::run::FailureDetector::Timing{}.dead_after;
+
+std::string name_of(std::uint32_t number) {
+    return "peer " + std::to_string(number);
+}
+
+double mean_latency_s(const Regions& regions, const std::vector<FleetPeer>& fleet) {
+    if (regions.latency.empty() || fleet.empty()) {
+        return 0;
+    }
+    std::vector<double> share(regions.latency.size(), 0);
+    for (const FleetPeer& peer : fleet) {
+        share.at(peer.region) += 1.0 / static_cast<double>(fleet.size());
+    }
+    double mean_s = 0;
+    for (std::size_t from = 0; from < share.size(); ++from) {
+        for (std::size_t to = 0; to < share.size(); ++to) {
+            const std::chrono::duration<double> latency = regions.latency.at(from).at(to);
+            mean_s += share[from] * share[to] * latency.count();
+        }
+    }
+    return mean_s * (1 + regions.jitter / 2);
+}
+
+}  // namespace
+
+FluidWorld::FluidWorld(const Scenario& scenario, const Schedule& schedule, std::uint64_t seed)
+    : scenario_(scenario),
+      schedule_(schedule),
+      policy_(router::make_policy(scenario.pipeline.policy, seed)),
+      rebalancer_(router::make_rebalancer(scenario.pipeline.rebalancer)),
+      latency_s_(mean_latency_s(scenario.regions, schedule.fleet)),
+      roster_(scenario.pipeline.stages),
+      machines_(schedule.fleet.size()),
+      observers_(scenario.pipeline.stages),
+      best_(scenario.pipeline.stages),
+      queued_(scenario.pipeline.stages, 0),
+      queued_s_(scenario.pipeline.stages, 0) {
+    SWARM_ASSERT(policy_ && rebalancer_);  // run_fluid() has looked
+    stages_.assign(scenario.pipeline.stages, StageFlow(*policy_));
+    totals_.busy_s_per_stage.assign(scenario.pipeline.stages, 0);
+    totals_.up_s_per_stage.assign(scenario.pipeline.stages, 0);
+}
+
+void FluidWorld::start() {
+    router::StageLoads loads(stages_.size());
+    for (const FleetPeer& peer : schedule_.fleet) {
+        if (!peer.there_at_start) {
+            continue;
+        }
+        machine(peer.number).up = true;
+        ++up_;
+        count_for_best(peer.number);
+        const StageIndex stage = rebalancer_->place(loads);
+        take_slot(peer.number, stage);
+        admit(peer.number);
+        loads[stage.value].push_back({*machine(peer.number).slot});
+    }
+    refresh();
+}
+
+void FluidWorld::carry_out(const Happening& happening) {
+    ++events_;
+    trace_.add(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
+    trace_.add(static_cast<std::uint64_t>(happening.kind));
+    trace_.add(happening.peer);
+    switch (happening.kind) {
+        case Kind::Join:
+            join(happening.peer);
+            break;
+        case Kind::Leave:
+            depart(happening.peer, "leave");
+            break;
+        case Kind::Crash:
+            depart(happening.peer, "crash");
+            break;
+        case Kind::Freeze:
+            freeze(happening.peer);
+            break;
+        case Kind::Thaw:
+            thaw(happening.peer);
+            break;
+        case Kind::SlowDown:
+            change_speed(happening.peer, happening.factor);
+            break;
+        case Kind::SpeedBack:
+            change_speed(happening.peer, 1);
+            break;
+        case Kind::Block:
+        case Kind::Unblock:
+        case Kind::CutLink:
+        case Kind::MendLink:
+            break;  // faults of links are left out
+    }
+    refresh();
+}
+
+void FluidWorld::carry_out_own_event() {
+    const Pending pending = pending_.pop();
+    Machine& one = machine(pending.number);
+    if (pending.spell != one.spell) {
+        return;
+    }
+    ++events_;
+    trace_.add(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
+    trace_.add(pending.number);
+    if (pending.kind == Pending::Kind::Downloaded) {
+        totals_.bytes += static_cast<double>(scenario_.pipeline.state_bytes);
+        admit(pending.number);
+    } else if (one.frozen && now_ - one.frozen_at == kSilenceAllowed) {
+        silent_for_too_long(pending.number);
+    }
+    refresh();
+}
+
+void FluidWorld::rebalance() {
+    ++events_;
+    const auto move = rebalancer_->rebalance(mean_loads(), now_);
+    period_began_ = now_;
+    std::fill(queued_s_.begin(), queued_s_.end(), 0);
+    if (!move) {
+        return;
+    }
+    const auto number = static_cast<std::uint32_t>(roster_.find(move->slot)->peer.words[0]);
+    ++moves_;
+    trace_.add(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
+    trace_.add(number);
+    trace_.add(move->to.value);
+    note(
+        "move",
+        name_of(number) + " from stage " + std::to_string(move->from.value) + " to " +
+            std::to_string(move->to.value)
+    );
+    give_up_slot(number);
+    observe(number, move->to);
+    refresh();
+}
+
+void FluidWorld::join(std::uint32_t number) {
+    Machine& one = machine(number);
+    if (one.up) {
+        return;
+    }
+    one.up = true;
+    ++up_;
+    one.slowed_to = 1;
+    count_for_best(number);
+    note("join", name_of(number));
+    observe(number, rebalancer_->place(loads_for_placing()));
+}
+
+void FluidWorld::depart(std::uint32_t number, const char* how) {
+    Machine& one = machine(number);
+    if (!one.up) {
+        return;
+    }
+    if (scenario_.churn.spares_last && is_last_of_its_stage(number)) {
+        note("spared", name_of(number) + " is the last of its stage");
+        return;
+    }
+    note(how, name_of(number));
+    one.up = false;
+    one.frozen = false;
+    --up_;
+    if (one.slot) {
+        give_up_slot(number);
+    }
+    count_for_best(number);
+}
+
+void FluidWorld::freeze(std::uint32_t number) {
+    Machine& one = machine(number);
+    if (!one.up || one.frozen) {
+        return;
+    }
+    one.frozen = true;
+    one.frozen_at = now_;
+    pending_.push(now_ + kSilenceAllowed, {Pending::Kind::Silent, number, one.spell});
+    speed_changed(number);
+    note("freeze", name_of(number));
+}
+
+void FluidWorld::thaw(std::uint32_t number) {
+    Machine& one = machine(number);
+    if (!one.up || !one.frozen) {
+        return;
+    }
+    one.frozen = false;
+    speed_changed(number);
+    note("thaw", name_of(number));
+    if (!one.slot) {
+        observe(number, rebalancer_->place(loads_for_placing()));
+    }
+}
+
+void FluidWorld::change_speed(std::uint32_t number, double slowed_to) {
+    Machine& one = machine(number);
+    if (!one.up || one.slowed_to == slowed_to) {
+        return;
+    }
+    one.slowed_to = slowed_to;
+    speed_changed(number);
+    note(slowed_to < 1 ? "slow" : "speed back", name_of(number));
+}
+
+void FluidWorld::silent_for_too_long(std::uint32_t number) {
+    Machine& one = machine(number);
+    // The coordinator waits for the last of a stage: only it has the parameters.
+    if (!one.slot || is_last_of_its_stage(number)) {
+        return;
+    }
+    note("fenced", name_of(number));
+    give_up_slot(number);
+}
+
+bool FluidWorld::is_last_of_its_stage(std::uint32_t number) const {
+    const Machine& own = machines_[number - 1];
+    if (!own.is_member) {
+        return false;
+    }
+    const auto& members = stages_[own.stage.value].members();
+    return std::none_of(members.begin(), members.end(), [&](const StageFlow::Member& member) {
+        return member.number != number && !machines_[member.number - 1].frozen;
+    });
+}
+
+void FluidWorld::take_slot(std::uint32_t number, StageIndex stage) {
+    Machine& one = machine(number);
+    swarm::protocol::SlotInfo info;
+    info.peer = peer(number);
+    info.stage = stage;
+    info.standing = Standing::Observer;
+    one.slot = roster_.add(std::move(info));
+    one.stage = stage;
+    observers_[stage.value].push_back(*one.slot);
+}
+
+void FluidWorld::observe(std::uint32_t number, StageIndex stage) {
+    take_slot(number, stage);
+    const Duration takes = download_from_donor(number);
+    pending_.push(now_ + takes, {Pending::Kind::Downloaded, number, machine(number).spell});
+}
+
+void FluidWorld::admit(std::uint32_t number) {
+    Machine& one = machine(number);
+    roster_.set_standing(*one.slot, Standing::Member);
+    std::erase(observers_[one.stage.value], *one.slot);
+    one.is_member = true;
+    release_donor(one);
+    stages_[one.stage.value].add(
+        *one.slot,
+        number,
+        flow_of(peer_of(number), speed_of(one), scenario_.pipeline, one.stage.value)
+    );
+}
+
+void FluidWorld::give_up_slot(std::uint32_t number) {
+    Machine& one = machine(number);
+    if (one.is_member) {
+        stages_[one.stage.value].remove(*one.slot);
+    } else {
+        std::erase(observers_[one.stage.value], *one.slot);
+        release_donor(one);
+    }
+    roster_.remove(*one.slot);
+    one.slot.reset();
+    one.is_member = false;
+    ++one.spell;
+}
+
+// The line that is narrower: the downloader's, or its donor's, which all who download from it
+// share. Without a donor (nobody there works) the state is a checkpoint of the coordinator's.
+Duration FluidWorld::download_from_donor(std::uint32_t number) {
+    Machine& one = machine(number);
+    one.donor = choose_donor(one.stage);
+    constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+    const auto rate_of = [](std::uint64_t bytes_per_s) {
+        return bytes_per_s == 0 ? kUnlimited : static_cast<double>(bytes_per_s);
+    };
+    double bytes_per_s = rate_of(peer_of(number).down_bytes_per_s);
+    if (one.donor != 0) {
+        const std::uint32_t sharers = ++machine(one.donor).feeding;
+        bytes_per_s = std::min(bytes_per_s, rate_of(peer_of(one.donor).up_bytes_per_s) / sharers);
+    }
+    const double takes_s = static_cast<double>(scenario_.pipeline.state_bytes) / bytes_per_s;
+    return Duration(static_cast<Duration::rep>(takes_s * 1e9));
+}
+
+// Who feeds the fewest; of equals the lowest slot.
+std::uint32_t FluidWorld::choose_donor(StageIndex stage) const {
+    std::uint32_t donor = 0;
+    for (const StageFlow::Member& member : stages_[stage.value].members()) {
+        const Machine& candidate = machines_[member.number - 1];
+        if (!candidate.frozen && (donor == 0 || candidate.feeding < machines_[donor - 1].feeding)) {
+            donor = member.number;
+        }
+    }
+    return donor;
+}
+
+void FluidWorld::release_donor(Machine& downloader) {
+    if (downloader.donor != 0) {
+        --machine(downloader.donor).feeding;
+        downloader.donor = 0;
+    }
+}
+
+void FluidWorld::note(const char* kind, std::string text) {
+    if (notes_.size() < kNotesMax) {
+        const std::chrono::duration<double> at = now_.time_since_epoch();
+        notes_.push_back({at.count(), kind, std::move(text)});
+    }
+}
+
+}  // namespace sim

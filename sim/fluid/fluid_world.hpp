@@ -1,0 +1,170 @@
+// The state of a fluid run and what can happen to it: machines come, go, slow down, freeze and
+// download; the rebalancer's period ends. Between two events everything flows evenly, at a rate
+// that counts the empty pipeline and the commit at the end of each step.
+// Invariants: the roster lists who has a slot, and a stage's flow holds exactly its members; an
+// observer downloads. A frozen peer that is silent for longer than the failure detector allows
+// loses its slot, unless it is the last of its stage, and returns like a joiner.
+// Units: seconds, microbatches, bytes. Threading: none.
+// Cost of an event: O(stages + members of a stage); of a join or a period O(peers).
+#pragma once
+
+#include "router/rebalancer.hpp"
+#include "sim/fluid/best_placement.hpp"
+#include "sim/fluid/stage_flow.hpp"
+#include "sim/report/sim_report.hpp"
+#include "sim/timed_queue.hpp"
+#include "swarm/base/trace_hash.hpp"
+#include "swarm/run/roster.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+using swarm::StageIndex;
+
+/// Sums since the start.
+struct FluidTotals {
+    double microbatches = 0;
+    double best_microbatches = 0;  // with the same peers placed at best
+    double busy_s = 0;
+    double up_s = 0;  // of machines
+    double bytes = 0;
+    std::vector<double> busy_s_per_stage;
+    std::vector<double> up_s_per_stage;  // of those with a slot
+};
+
+class FluidWorld {
+ public:
+    /// Both outlive the world.
+    FluidWorld(const Scenario& scenario, const Schedule& schedule, std::uint64_t seed);
+
+    void start();
+
+    [[nodiscard]] TimePoint now() const { return now_; }
+
+    /// Of downloads that end and silences that are too long.
+    [[nodiscard]] TimePoint next_own_event() const { return pending_.next_time(); }
+
+    /// Lets everything flow until then; no event lies between.
+    void flow_until(TimePoint until);
+    void carry_out(const Happening& happening);
+    void carry_out_own_event();
+    void rebalance();
+
+    /// Microbatches per second, now: over whole steps, and between two ends of steps.
+    [[nodiscard]] double flow() const { return flow_; }
+
+    [[nodiscard]] double flow_within_step() const { return flow_within_step_; }
+
+    /// Microbatches that wait at the stage, now.
+    [[nodiscard]] double queued(std::uint32_t stage) const { return queued_[stage]; }
+
+    [[nodiscard]] const FluidTotals& totals() const { return totals_; }
+
+    [[nodiscard]] const swarm::run::Roster& roster() const { return roster_; }
+
+    [[nodiscard]] std::uint64_t moves() const { return moves_; }
+
+    [[nodiscard]] std::uint64_t events() const { return events_; }
+
+    [[nodiscard]] std::uint64_t trace_hash() const { return trace_.value(); }
+
+    [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }
+
+ private:
+    struct Machine {
+        bool up = false;
+        bool frozen = false;
+        double slowed_to = 1;
+        StageIndex stage;
+        std::optional<SlotId> slot;
+        bool is_member = false;     // else an observer, while it has a slot
+        std::uint64_t spell = 0;    // grows with each slot: what was planned for it no longer holds
+        std::uint32_t donor = 0;    // number; 0: none
+        std::uint32_t feeding = 0;  // downloads from it now
+        TimePoint frozen_at{};
+        std::optional<PeerKind> counted_as;  // by best_
+    };
+
+    struct Pending {
+        enum class Kind : std::uint8_t { Downloaded, Silent };
+
+        Kind kind{};
+        std::uint32_t number = 0;
+        std::uint64_t spell = 0;
+    };
+
+    [[nodiscard]] Machine& machine(std::uint32_t number) { return machines_[number - 1]; }
+
+    [[nodiscard]] const FleetPeer& peer_of(std::uint32_t number) const {
+        return schedule_.fleet[number - 1];
+    }
+
+    [[nodiscard]] static double speed_of(const Machine& one) {
+        return one.frozen ? 0 : one.slowed_to;
+    }
+
+    // What happens to machines
+    void join(std::uint32_t number);
+    void depart(std::uint32_t number, const char* how);
+    void freeze(std::uint32_t number);
+    void thaw(std::uint32_t number);
+    void change_speed(std::uint32_t number, double slowed_to);
+    void silent_for_too_long(std::uint32_t number);
+
+    // Slots
+    void take_slot(std::uint32_t number, StageIndex stage);
+    void observe(std::uint32_t number, StageIndex stage);
+    void admit(std::uint32_t number);
+    void give_up_slot(std::uint32_t number);
+    [[nodiscard]] bool is_last_of_its_stage(std::uint32_t number) const;
+    [[nodiscard]] Duration download_from_donor(std::uint32_t number);
+    [[nodiscard]] std::uint32_t choose_donor(StageIndex stage) const;
+    void release_donor(Machine& downloader);
+
+    // The flow
+    void speed_changed(std::uint32_t number);
+    void count_for_best(std::uint32_t number);
+    [[nodiscard]] double in_flight() const;
+    void refresh();
+    [[nodiscard]] double flow_with_steps(double narrowest) const;
+    [[nodiscard]] router::StageLoads loads_for_placing() const;
+    [[nodiscard]] router::StageLoads mean_loads() const;
+    void note(const char* kind, std::string text);
+
+    const Scenario& scenario_;
+    const Schedule& schedule_;
+    std::unique_ptr<router::Policy> policy_;
+    std::unique_ptr<router::Rebalancer> rebalancer_;
+    double latency_s_ = 0;  // of one hop, a mean over the fleet
+    TimePoint now_{};
+    swarm::run::Roster roster_;
+    std::vector<Machine> machines_;
+    std::vector<StageFlow> stages_;
+    std::vector<std::vector<SlotId>> observers_;  // per stage, in slot order
+    std::uint32_t up_ = 0;
+    BestPlacement best_;
+    TimedQueue<Pending> pending_;
+
+    double window_ = 0;            // microbatches in flight
+    double unhindered_s_ = 0;      // a microbatch's way down and up, without waiting
+    double narrow_compute_s_ = 0;  // device time per microbatch in the narrowest stage
+    double flow_within_step_ = 0;
+    double flow_ = 0;
+    double best_flow_ = 0;
+    std::vector<double> queued_;
+    std::vector<double> queued_s_;  // integral since the last period began
+    TimePoint period_began_{};
+
+    FluidTotals totals_;
+    std::uint64_t moves_ = 0;
+    std::uint64_t events_ = 0;
+    swarm::TraceHash trace_;
+    std::vector<Note> notes_;
+};
+
+}  // namespace sim

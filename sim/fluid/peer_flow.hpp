@@ -1,0 +1,27 @@
+// What one machine carries as a member of a stage, in microbatches: a forward is `work_units`, a
+// backward twice as many; a stage between two others takes in and sends out two tensors each, the
+// first and the last one each.
+// Invariant: device and access line work at the same time, so the slower of the two is the rate.
+// Units: seconds per microbatch, microbatches per second. Cost: O(1).
+#pragma once
+
+#include "sim/scenario/schedule.hpp"
+
+namespace sim {
+
+struct PeerFlow {
+    double compute_s = 0;    // of forward and backward; 0: it stands still
+    double carry_s = 0;      // its own part of a microbatch's way: taking in, then sending out
+    double per_s = 0;        // what it can take at most
+    double units_per_s = 0;  // per_s as whoever sends to it sees it
+};
+
+/// `speed`: of its usual one; 0 while it is frozen. Unlimited speed counts as a microbatch per ns.
+PeerFlow flow_of(
+    const FleetPeer& peer, double speed, const Pipeline& pipeline, std::uint32_t stage
+);
+
+/// Tensors that a member of the stage takes in, and sends out, per microbatch.
+std::uint32_t tensors_each_way(const Pipeline& pipeline, std::uint32_t stage);
+
+}  // namespace sim

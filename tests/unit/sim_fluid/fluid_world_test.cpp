@@ -1,0 +1,218 @@
+#include "sim/fluid/fluid_world.hpp"
+
+#include "tests/unit/sim_fluid/fluid_fixture.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sim {
+namespace {
+
+using test::at_s;
+using test::FluidFixture;
+using Kind = Happening::Kind;
+using Counts = std::vector<std::uint32_t>;
+
+/// Carries out the fixture's happenings and what follows from them, until then.
+void run_until(FluidWorld& world, const Schedule& schedule, std::size_t& next, double seconds) {
+    const auto happens = [&] {
+        return next < schedule.happenings.size() ? schedule.happenings[next].at : swarm::kNever;
+    };
+    for (;;) {
+        const TimePoint at = std::min(happens(), world.next_own_event());
+        if (at > at_s(seconds)) {
+            break;
+        }
+        world.flow_until(at);
+        if (world.next_own_event() <= at) {
+            world.carry_out_own_event();
+        } else {
+            world.carry_out(schedule.happenings[next++]);
+        }
+    }
+    world.flow_until(at_s(seconds));
+}
+
+class FluidWorldTest : public testing::Test {
+ protected:
+    FluidWorld& start() {
+        world_.emplace(fixture_.scenario, fixture_.schedule, 1);
+        world_->start();
+        return *world_;
+    }
+
+    FluidWorld& until(double seconds) {
+        run_until(*world_, fixture_.schedule, next_, seconds);
+        return *world_;
+    }
+
+    Counts peers() { return world_->roster().peers_per_stage(); }
+
+    FluidFixture fixture_;
+    std::optional<FluidWorld> world_;
+    std::size_t next_ = 0;
+};
+
+TEST_F(FluidWorldTest, FlowsAtTheRateOfTheNarrowestStage) {
+    fixture_.add_peer(3);
+    start();
+    EXPECT_EQ(peers(), (Counts{3, 2}));
+    EXPECT_DOUBLE_EQ(world_->flow_within_step(), 2);
+    EXPECT_DOUBLE_EQ(world_->flow(), 1'000 / (1'000 / 2.0 + 1 + 0.005));
+    EXPECT_NEAR(until(10).totals().microbatches, 10 * world_->flow(), 1e-9);
+}
+
+TEST_F(FluidWorldTest, OnePeerPerStageHasTheBubbleOf1F1B) {
+    fixture_ = FluidFixture(8, 8);
+    fixture_.scenario.pipeline.microbatches = 16;
+    start();
+    const double commit_s = 0.005;
+    EXPECT_DOUBLE_EQ(16 / world_->flow(), 16 + 8 - 1 + commit_s);
+}
+
+TEST_F(FluidWorldTest, AStepThatFitsIntoTheWindowTakesTheWayOfOne) {
+    fixture_ = FluidFixture(20);
+    fixture_.scenario.pipeline.microbatches = 10;
+    start();
+    EXPECT_DOUBLE_EQ(10 / world_->flow(), 2 + 0.005);
+}
+
+TEST_F(FluidWorldTest, WhatIsInFlightWaitsWhereThePipelineIsNarrowest) {
+    fixture_.add_peer(3);
+    start();
+    EXPECT_EQ(world_->queued(0), 0);
+    EXPECT_DOUBLE_EQ(world_->queued(1), 100 - 2 * 2);  // two seconds of work at two per second
+}
+
+TEST_F(FluidWorldTest, StagesOfEqualWidthShareWhatWaits) {
+    start();
+    EXPECT_DOUBLE_EQ(world_->queued(0), (100 - 2 * 2) / 2.0);
+    EXPECT_DOUBLE_EQ(world_->queued(1), (100 - 2 * 2) / 2.0);
+}
+
+TEST_F(FluidWorldTest, AWindowThatIsTooSmallLetsLessFlow) {
+    fixture_.scenario.pipeline.in_flight = 2;
+    start();
+    EXPECT_DOUBLE_EQ(world_->flow_within_step(), 1);  // two in flight, two seconds of work
+    EXPECT_EQ(world_->queued(0) + world_->queued(1), 0);
+}
+
+TEST_F(FluidWorldTest, LatencyTakesItsPartOfTheWindow) {
+    fixture_.scenario.pipeline.in_flight = 4;
+    fixture_.scenario.regions.latency = {{std::chrono::milliseconds(500)}};
+    start();
+    EXPECT_DOUBLE_EQ(
+        world_->flow_within_step(), 1
+    );  // four hops of half a second, two seconds of work
+}
+
+TEST_F(FluidWorldTest, ACrashedPeerIsMissedUntilItIsBackWithTheState) {
+    fixture_.scenario.pipeline.state_bytes = 1'000;
+    for (FleetPeer& peer : fixture_.schedule.fleet) {
+        peer.down_bytes_per_s = 100;
+        peer.up_bytes_per_s = 50;  // so the donor's line is the narrower one: 20 s
+    }
+    fixture_.happens(10, 1, Kind::Crash);
+    fixture_.happens(30, 1, Kind::Join);
+    start();
+    EXPECT_DOUBLE_EQ(until(9).flow_within_step(), 2);
+    EXPECT_DOUBLE_EQ(until(11).flow_within_step(), 1);
+    EXPECT_DOUBLE_EQ(until(49).flow_within_step(), 1);
+    EXPECT_EQ(world_->totals().bytes, 0);
+    EXPECT_DOUBLE_EQ(until(51).flow_within_step(), 2);
+    EXPECT_EQ(world_->totals().bytes, 1'000);
+}
+
+TEST_F(FluidWorldTest, TwoWhoDownloadFromOneDonorShareItsLine) {
+    fixture_ = FluidFixture(2);
+    fixture_.scenario.pipeline.state_bytes = 1'000;
+    fixture_.schedule.fleet[0].up_bytes_per_s = 100;
+    fixture_.schedule.fleet[1].up_bytes_per_s = 100;
+    for (std::uint32_t number = 3; number <= 6; ++number) {
+        fixture_.add_peer(3, false);
+        fixture_.happens(10, number, Kind::Join);
+    }
+    start();
+    until(21);
+    EXPECT_EQ(peers(), (Counts{2, 2}));
+    until(31);
+    EXPECT_EQ(peers(), (Counts{3, 3}));
+}
+
+TEST_F(FluidWorldTest, TheLastOfAStageIsSparedIfTheScenarioSaysSo) {
+    fixture_ = FluidFixture(2);
+    fixture_.happens(10, 1, Kind::Crash);
+    start();
+    EXPECT_DOUBLE_EQ(until(20).flow_within_step(), 1);
+    EXPECT_EQ(world_->notes().at(0).kind, "spared");
+}
+
+TEST_F(FluidWorldTest, WithoutAnybodyInAStageNothingFlows) {
+    fixture_ = FluidFixture(2);
+    fixture_.scenario.churn.spares_last = false;
+    fixture_.happens(10, 1, Kind::Crash);
+    fixture_.happens(20, 1, Kind::Join);
+    start();
+    EXPECT_EQ(until(15).flow_within_step(), 0);
+    EXPECT_DOUBLE_EQ(until(25).flow_within_step(), 1);  // from a checkpoint
+}
+
+TEST_F(FluidWorldTest, AShortFreezeCostsItsTimeAndALongOneTheSlot) {
+    fixture_.happens(10, 1, Kind::Freeze);
+    fixture_.happens(13, 1, Kind::Thaw);
+    fixture_.happens(20, 1, Kind::Freeze);
+    fixture_.happens(40, 1, Kind::Thaw);
+    start();
+    EXPECT_DOUBLE_EQ(until(12).flow_within_step(), 1);
+    EXPECT_EQ(peers(), (Counts{2, 2}));
+    EXPECT_DOUBLE_EQ(until(14).flow_within_step(), 2);
+    EXPECT_EQ((until(25), peers()), (Counts{2, 2}));
+    EXPECT_EQ((until(27), peers()), (Counts{1, 2}));
+    EXPECT_DOUBLE_EQ(until(41).flow_within_step(), 2);
+}
+
+TEST_F(FluidWorldTest, ASlowedPeerHasASmallerShare) {
+    fixture_.happens(10, 1, Kind::SlowDown, 0.5);
+    fixture_.happens(20, 1, Kind::SpeedBack);
+    start();
+    EXPECT_DOUBLE_EQ(until(15).flow_within_step(), 1.5);
+    EXPECT_DOUBLE_EQ(until(25).flow_within_step(), 2);
+}
+
+TEST_F(FluidWorldTest, ARebalancersMoveTakesThePeerOutUntilItHasTheState) {
+    fixture_ = FluidFixture(6);
+    fixture_.scenario.pipeline.rebalancer = "swarm-alg2";
+    fixture_.scenario.pipeline.state_bytes = 1'000;
+    for (FleetPeer& peer : fixture_.schedule.fleet) {
+        peer.down_bytes_per_s = 100;
+    }
+    fixture_.happens(10, 1, Kind::Leave);
+    fixture_.happens(10, 3, Kind::Leave);
+    start();
+    EXPECT_EQ((until(20), peers()), (Counts{1, 3}));
+    world_->rebalance();
+    EXPECT_EQ(world_->moves(), 1U);
+    EXPECT_EQ(peers(), (Counts{1, 2}));
+    EXPECT_EQ((until(31), peers()), (Counts{2, 2}));
+}
+
+TEST_F(FluidWorldTest, QueuesOfAPeriodAreMeansNotWhatIsThereAtItsEnd) {
+    fixture_ = FluidFixture(7);  // 4 and 3
+    fixture_.scenario.pipeline.rebalancer = "swarm-alg2";
+    fixture_.happens(90, 1, Kind::Leave);
+    fixture_.happens(90, 3, Kind::Leave);  // now 2 and 3, but most of the period 4 and 3
+    start();
+    until(100);
+    EXPECT_EQ(peers(), (Counts{2, 3}));
+    world_->rebalance();
+    EXPECT_EQ(peers(), (Counts{1, 3}));
+}
+
+TEST_F(FluidWorldTest, BytesAreTwoTensorsPerBoundary) {
+    fixture_.scenario.pipeline.activation_bytes = 10;
+    start();
+    until(100);
+    EXPECT_NEAR(world_->totals().bytes, world_->totals().microbatches * 2 * 10, 1e-6);
+}
+
+}  // namespace
+}  // namespace sim
