@@ -45,6 +45,23 @@ double draw_number(std::uint64_t seed, const PeerId& who, Draws purpose, const D
     return sample(rng, draw);
 }
 
+/// About how much would happen, so that what cannot be held is refused before it is drawn.
+double expected_happenings(const Scenario& scenario) {
+    constexpr double kHour = 3600.0;
+    const auto seconds = [](Duration duration) {
+        return std::chrono::duration<double>(duration).count();
+    };
+    const Faults& faults = scenario.faults;
+    const double hours = seconds(scenario.duration - scenario.calm) / kHour;
+    const double faults_per_hour = faults.freeze.per_hour + faults.partition.per_hour +
+                                   faults.slow_down.per_hour + faults.cut_links.per_hour;
+    const Churn& churn = scenario.churn;
+    const bool returns = churn.mtbf > Duration{} && churn.absence_mean > Duration{};
+    const double turns_per_hour =
+        returns ? peers_of(scenario) * kHour / seconds(churn.mtbf + churn.absence_mean) : 0.0;
+    return 2 * hours * (faults_per_hour + turns_per_hour);
+}
+
 /// Builds one schedule; the parts of it in the order in which they need each other.
 class Builder {
  public:
@@ -55,6 +72,9 @@ class Builder {
           peers_(peers_of(scenario)) {}
 
     Result<Schedule> build() {
+        if (expected_happenings(scenario_) > static_cast<double>(kHappeningsMax)) {
+            return too_much();
+        }
         add_groups();
         if (auto error = read_trace_file()) {
             return *error;
@@ -72,11 +92,7 @@ class Builder {
         const auto fleet = static_cast<std::uint32_t>(schedule_.fleet.size());
         add_faults(scenario_.faults, seed_, fleet, end_, happenings_);
         if (happenings_.full()) {
-            return usage(
-                scenario_.name,
-                "more than " + std::to_string(kHappeningsMax) +
-                    " things would happen; lower the rates or the duration"
-            );
+            return too_much();
         }
         const bool calm = scenario_.calm > Duration{};
         schedule_.happenings = happenings_.settle(schedule_.fleet, end_, calm);
@@ -84,6 +100,14 @@ class Builder {
     }
 
  private:
+    [[nodiscard]] Error too_much() const {
+        return usage(
+            scenario_.name,
+            "more than " + std::to_string(kHappeningsMax) +
+                " things would happen; lower the rates or the duration"
+        );
+    }
+
     void add_peer(const PeerGroup& group, const PeerId& name, bool there_at_start) {
         FleetPeer& peer = schedule_.fleet.emplace_back();
         peer.number = static_cast<std::uint32_t>(schedule_.fleet.size());

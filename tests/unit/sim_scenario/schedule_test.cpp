@@ -366,6 +366,21 @@ TEST(MakeSchedule, RefusesMoreThanItCanHold) {
     )) << crowd.error().detail;
 }
 
+TEST(MakeSchedule, RefusesTooMuchBeforeItIsDrawn) {
+    for (const char* storm :
+         {"[faults]\nfreeze = { per_hour = 1e9, length_s = 1 }\n",
+          "[churn]\nmtbf = '1us'\nabsence_mean = '1us'\n"}) {
+        const auto schedule = make_schedule(
+            parse(std::string("duration = '1h'\n[[peers]]\ncount = 1000\n") + storm), 1
+        );
+        ASSERT_TRUE(schedule.has_error());
+        EXPECT_EQ(
+            schedule.error().detail,
+            "s: more than 20000000 things would happen; lower the rates or the duration"
+        );
+    }
+}
+
 TEST(MakeSchedule, AThousandPeersForADayAndAHalf) {
     const Schedule schedule = schedule_of(
         "mode = 'fluid'\nduration = '32h'\n[[peers]]\ncount = 1000\n"
