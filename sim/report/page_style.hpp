@@ -46,6 +46,7 @@ svg:focus-visible, summary:focus-visible { outline: 2px solid var(--c0); outline
   vector-effect: non-scaling-stroke; }
 .mark { stroke-width: 1; stroke-dasharray: 2 3; opacity: 0.55;
   vector-effect: non-scaling-stroke; }
+.dense .mark { opacity: 0.2; }
 .mark.trouble { stroke: var(--trouble); } .mark.gain { stroke: var(--gain); }
 .mark.other { stroke: var(--other); }
 .event.trouble { fill: var(--trouble); } .event.gain { fill: var(--gain); }

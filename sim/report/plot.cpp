@@ -16,6 +16,7 @@ constexpr double kHeight = 200;
 constexpr std::size_t kTipsMax = 100;
 constexpr std::size_t kTableRowsMax = 24;
 constexpr std::size_t kMarkColumns = 250;
+constexpr std::size_t kMarksBold = 40;  // more would hide the curves
 
 std::string coordinate(double value) {
     char text[32];
@@ -106,7 +107,8 @@ std::string mark_lines(const Plot& plot, const Scale& scale) {
                    "\" y1=\"0\" y2=\"" + coordinate(kHeight) + "\"/>";
         }
     }
-    return out;
+    const bool dense = drawn.size() > kMarksBold;
+    return std::string("<g class=\"marks") + (dense ? " dense" : "") + "\">" + out + "</g>";
 }
 
 std::string grid(const std::vector<Tick>& y_ticks, const Scale& scale) {

@@ -123,14 +123,22 @@ std::vector<Series> step_series(const std::vector<double>& seconds) {
     return series;
 }
 
-/// From the counts between samples, where a fidelity has no single steps.
+/// From the counts of the samples, where a fidelity has no single steps: whole steps, and enough of
+/// them between two points that rounding to whole ones does not show.
 Series step_rate_series(const std::vector<Sample>& samples) {
+    constexpr std::uint64_t kPoints = 50;
     Series series{"seconds per step", {}};
-    for (std::size_t i = 1; i < samples.size(); ++i) {
-        const double time = samples[i].at_s - samples[i - 1].at_s;
-        const double steps =
-            static_cast<double>(samples[i].steps) - static_cast<double>(samples[i - 1].steps);
-        series.points.push_back({samples[i].at_s, steps > 0 ? time / steps : kNothing});
+    if (samples.empty()) {
+        return series;
+    }
+    const std::uint64_t stride = 1 + (samples.back().steps - samples.front().steps) / kPoints;
+    const Sample* from = &samples.front();
+    for (const Sample& to : samples) {
+        if (to.steps >= from->steps + stride) {
+            const auto steps = static_cast<double>(to.steps - from->steps);
+            series.points.push_back({to.at_s, (to.at_s - from->at_s) / steps});
+            from = &to;
+        }
     }
     return series;
 }
@@ -147,9 +155,7 @@ Plot step_plot(const SimReport& report) {
         plot.x_max = static_cast<double>(std::max<std::size_t>(1, report.step_seconds.size() - 1));
         plot.series = step_series(report.step_seconds);
     } else if (report.steps > 0) {
-        plot.caption =
-            "Time between two samples over the steps in it: this mode has no single "
-            "steps.";
+        plot.caption = "Time over the steps in it, a few at once: this mode has no single steps.";
         plot.x_max = report.virtual_s;
         plot.series = {step_rate_series(report.samples)};
     }

@@ -145,7 +145,7 @@ std::string to_text(const SimReport& report) {
             std::to_string(report.seed)
     );
     text += speed_line(report) + steps_line(report) + utilisation_line(report);
-    text += line("of the optimum", optional_share(report.throughput_of_optimal));
+    text += line("of optimum", optional_share(report.throughput_of_optimal));
     text += line(
         "lost work",
         optional_share(report.lost_work_share) + "; replayed " + optional_count(report.replayed) +

@@ -70,11 +70,21 @@ TEST(Plot, EventsAtOnePlaceAreOneLine) {
     EXPECT_TRUE(has(html, "class=\"mark trouble\" x1=\"500.0\""));
     EXPECT_TRUE(has(html, "class=\"mark gain\" x1=\"510.0\""));
     std::size_t count = 0;
-    for (std::size_t at = html.find("class=\"mark"); at != std::string::npos;
-         at = html.find("class=\"mark", at + 1)) {
+    for (std::size_t at = html.find("class=\"mark "); at != std::string::npos;
+         at = html.find("class=\"mark ", at + 1)) {
         ++count;
     }
     EXPECT_EQ(count, 2U);
+}
+
+TEST(Plot, ManyEventsStepBack) {
+    Plot plot = two_curves();
+    for (int i = 0; i < 100; ++i) {
+        plot.marks.push_back({1.0 * i, "crash", ""});
+    }
+    EXPECT_TRUE(has(to_figure(plot), "<g class=\"marks dense\">"));
+    plot.marks.resize(3);
+    EXPECT_TRUE(has(to_figure(plot), "<g class=\"marks\">"));
 }
 
 TEST(Plot, NamesAreEscaped) {

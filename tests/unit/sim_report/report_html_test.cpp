@@ -38,6 +38,17 @@ TEST(ReportHtml, HasAllPlotsWithACurveEach) {
     }
 }
 
+TEST(ReportHtml, DrawsRareStepsOfTheFluidModeWithoutGaps) {
+    SimReport report = fluid_example_report();
+    for (std::size_t i = 0; i < report.samples.size(); ++i) {
+        report.samples[i].steps = i / 10;  // most samples see none
+    }
+    const std::string html = to_html(report);
+    EXPECT_TRUE(has(html, "seconds per step: mean 10 min 00 s")) << html;
+    const std::regex whole("id=\"steps\">[^]*?class=\"curve s0\" d=\"M[^M\"]*\"");
+    EXPECT_TRUE(std::regex_search(html.substr(html.find("id=\"steps\">")), whole)) << "one line";
+}
+
 TEST(ReportHtml, SaysModeAndThatNothingWasViolated) {
     const std::string html = to_html(example_report());
     EXPECT_TRUE(has(html, "exact: the production roles"));
