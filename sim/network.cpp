@@ -1,6 +1,37 @@
 #include "sim/network.hpp"
 
+#include "swarm/base/check.hpp"
+
+#include <cmath>
+
 namespace sim {
+
+Network::Network(std::uint64_t seed, const NetworkOptions& options) : seed_(seed) {
+    SWARM_ASSERT(options.latency_min <= options.latency_max);
+    if (options.latency.empty()) {
+        ranges_ = {{options.latency_min, options.latency_max - options.latency_min}};
+    }
+    regions_ = std::max<std::size_t>(1, options.latency.size());
+    const Duration::rep ppm = std::llround(options.jitter * 1e6);
+    for (const std::vector<Duration>& row : options.latency) {
+        SWARM_ASSERT(row.size() == regions_);
+        for (const Duration least : row) {
+            // In two parts: nanoseconds x ppm overflows beyond two hours.
+            const Duration::rep whole = least.count() / 1'000'000;
+            const Duration::rep rest = least.count() % 1'000'000;
+            ranges_.push_back({least, Duration(whole * ppm + rest * ppm / 1'000'000)});
+        }
+    }
+    for (const LatencyRange& range : ranges_) {
+        SWARM_ASSERT(range.least >= Duration{});
+        latency_max_ = std::max(latency_max_, range.least + range.spread);
+    }
+}
+
+void Network::add_peer(RegionIndex region) {
+    SWARM_ASSERT(region < regions_);
+    regions_of_.push_back(region);
+}
 
 LinkId Network::open(PeerIndex dialer, PeerIndex listener, Lane lane, std::uint64_t name) {
     if (free_.empty()) {
@@ -15,6 +46,7 @@ LinkId Network::open(PeerIndex dialer, PeerIndex listener, Lane lane, std::uint6
     link.generation = generation;
     link.peers = {{dialer, listener}};
     link.ends = {{End::Pending, End::Pending}};
+    link.latency = {{range(listener, dialer), range(dialer, listener)}};
     link.rng = swarm::Rng(seed_, name);
     link.lane = lane;
     return {index, generation};

@@ -1,6 +1,7 @@
 // Simulated links: whom they join, on which lane, which ends are up, when a frame arrives.
 // Invariant: frames of one direction of one link arrive in the order sent, each with its latency.
 // Every link draws from its own stream of the seed, named by who dialed whom for the n-th time.
+// Latency is that of the two peers' regions, one way; integers only, so the same on every compiler.
 // A link is forgotten, and its place reused, once both ends are closed; ids of old links find
 // nothing. Cost: O(1) per call.
 #pragma once
@@ -49,10 +50,17 @@ struct PerSide {
 /// Pending: the dialer waits for its answer, or the dial has not reached the listener.
 enum class End : std::uint8_t { Closed, Pending, Up };
 
+/// Latency of a frame: `least` and up to `spread` more, drawn anew for each.
+struct LatencyRange {
+    Duration least{};
+    Duration spread{};
+};
+
 struct Link {
     PerSide<PeerIndex> peers{};
     PerSide<End> ends{};
     PerSide<swarm::Incarnation> incarnations{};
+    PerSide<LatencyRange> latency{};    // of what travels to that side
     PerSide<TimePoint> last_arrival{};  // at that side
     swarm::Rng rng{0, 0};
     Lane lane = Lane::Control;
@@ -66,14 +74,23 @@ struct Link {
     [[nodiscard]] PeerIndex remote_of(PeerIndex self) const { return peers[other(side_of(self))]; }
 };
 
+/// Index into NetworkOptions::latency.
+using RegionIndex = std::uint32_t;
+
 struct NetworkOptions {
-    Duration latency_min = std::chrono::milliseconds(5);
+    Duration latency_min = std::chrono::milliseconds(5);  // these two hold without regions
     Duration latency_max = std::chrono::milliseconds(60);
+    /// [from][to], square; a frame takes this, and up to `jitter` of it more.
+    std::vector<std::vector<Duration>> latency{};
+    double jitter = 0;
 };
 
 class Network {
  public:
-    Network(std::uint64_t seed, NetworkOptions options) : seed_(seed), options_(options) {}
+    Network(std::uint64_t seed, const NetworkOptions& options);
+
+    /// Peers are added in the order of their index. `region` is one of the matrix, or 0 without.
+    void add_peer(RegionIndex region);
 
     /// Both ends are pending. `name` must differ from dial to dial: it names the random stream.
     LinkId open(PeerIndex dialer, PeerIndex listener, Lane lane, std::uint64_t name);
@@ -89,23 +106,27 @@ class Network {
     /// Of a frame that leaves at `left_at` for this side.
     TimePoint arrival_time(Link& link, Side to, TimePoint left_at) {
         TimePoint& last = link.last_arrival[to];
-        last = std::max(last, left_at + draw_latency(link.rng));
+        const LatencyRange& range = link.latency[to];
+        const auto spread = static_cast<std::uint64_t>(range.spread.count());
+        last = std::max(last, left_at + range.least + Duration(link.rng.below(spread + 1)));
         return last;
     }
 
-    [[nodiscard]] Duration latency_max() const { return options_.latency_max; }
+    /// Between any two peers.
+    [[nodiscard]] Duration latency_max() const { return latency_max_; }
 
     [[nodiscard]] std::size_t open_links() const { return links_.size() - free_.size(); }
 
  private:
-    [[nodiscard]] Duration draw_latency(swarm::Rng& rng) const {
-        const auto spread =
-            static_cast<std::uint64_t>((options_.latency_max - options_.latency_min).count());
-        return options_.latency_min + Duration(rng.below(spread + 1));
+    [[nodiscard]] const LatencyRange& range(PeerIndex from, PeerIndex to) const {
+        return ranges_[regions_of_[from] * regions_ + regions_of_[to]];
     }
 
     std::uint64_t seed_;
-    NetworkOptions options_;
+    std::size_t regions_ = 1;
+    std::vector<LatencyRange> ranges_;     // from x regions_ + to
+    std::vector<RegionIndex> regions_of_;  // by peer
+    Duration latency_max_{};
     std::vector<Link> links_;
     std::vector<std::uint32_t> free_;
 };

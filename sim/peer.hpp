@@ -21,7 +21,7 @@ constexpr PeerId peer(std::uint64_t n) {
     return PeerId{{n, 0, 0, 0}};
 }
 
-enum class Purpose : std::uint64_t { Incarnation = 1, Disk, Device, Faults };
+enum class Purpose : std::uint64_t { Incarnation = 1, Disk, Device, Faults, Crashes };
 
 constexpr std::uint64_t name_bits(const PeerId& id, std::uint64_t salt) {
     std::uint64_t name = salt;

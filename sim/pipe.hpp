@@ -1,15 +1,22 @@
-// One direction of a peer's access line: frames share its rate, one after the other per lane.
-// Invariant: work-conserving; control goes first and interrupts a bulk frame, as packets of two
-// connections mix; the bulk frame then takes that much longer.
-// Units: bytes, bytes per second; 0: unlimited. Cost: O(1), drop_if O(frames queued).
+// One direction of a peer's access line: the links share its rate.
+// Invariants: work-conserving; control goes first and interrupts bulk, as packets of two
+// connections mix; the links that have bulk waiting get equal shares (processor sharing), and the
+// frames of one link go one after the other.
+// Service is counted per flow: each flow has been given `service_` since the line was last idle, so
+// the frame that ends at service F is through after (F - service_) x flows / rate. Integers: no
+// compiler rounds differently; when a flow comes or goes, less than 10^-9 bytes are lost.
+// Units: bytes (16 GB per frame at most), bytes per second; 0: unlimited. Inside, 10^-9 bytes: what
+// a rate of 1 byte/s carries in a nanosecond.
+// Cost: O(flows) per bulk frame, O(1) per control frame; drop_bulk_if O(frames queued).
+// Source: Kleinrock, Queueing Systems II (1976), section 4.4.
 #pragma once
 
 #include "swarm/base/units.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 namespace sim {
 
@@ -18,54 +25,48 @@ using swarm::TimePoint;
 
 class Pipe {
  public:
+    /// Names a link, in one of its lives.
+    using Flow = std::uint64_t;
+
     explicit Pipe(std::uint64_t bytes_per_s) : bytes_per_s_(bytes_per_s) {}
 
-    /// Frames that are being carried keep their time.
-    void set_rate(std::uint64_t bytes_per_s) { bytes_per_s_ = bytes_per_s; }
+    /// Counts at once for bulk; control frames that are being carried keep their time.
+    void set_rate(std::uint64_t bytes_per_s, TimePoint now) {
+        serve_until(now);
+        bytes_per_s_ = bytes_per_s;
+        rest_ = 0;
+    }
 
     /// Nothing waits in it and nothing ever will.
     [[nodiscard]] bool is_open(TimePoint now) const {
-        return bytes_per_s_ == 0 && bulk_.empty() && control_free_at_ <= now;
+        return bytes_per_s_ == 0 && active_ == 0 && control_free_at_ <= now;
     }
 
     /// When a control frame that comes now is through.
-    TimePoint pass_control(std::uint64_t bytes, TimePoint now) {
-        const Duration carrying = time_for(bytes);
-        control_free_at_ = std::max(control_free_at_, now) + carrying;
-        bulk_done_at_ += carrying;
-        return control_free_at_;
-    }
+    TimePoint pass_control(std::uint64_t bytes, TimePoint now);
 
-    void add_bulk(std::uint32_t frame, std::uint64_t bytes, TimePoint now) {
-        bulk_.push_back({frame, bytes});
-        if (bulk_.size() == 1) {
-            start_bulk(now);
-        }
-    }
+    void add_bulk(Flow flow, std::uint32_t frame, std::uint64_t bytes, TimePoint now);
 
-    /// When the first bulk frame will be through, as far as known now.
-    [[nodiscard]] TimePoint bulk_done_at() const {
-        return bulk_.empty() ? swarm::kNever : bulk_done_at_;
-    }
+    /// When the next bulk frame will be through, as far as known now.
+    [[nodiscard]] TimePoint bulk_done_at() const;
 
-    /// The first bulk frame is through.
-    std::uint32_t take_bulk(TimePoint now) {
-        const std::uint32_t frame = bulk_.front().frame;
-        bulk_.pop_front();
-        start_bulk(now);
-        return frame;
-    }
+    /// The frame that bulk_done_at() was about; now is that time, or later.
+    std::uint32_t take_bulk(TimePoint now);
 
-    /// Forgets the bulk frames for which `is_lost(frame)`.
+    /// Forgets the bulk frames for which `is_lost(frame)`; where it was the one being carried, the
+    /// next of its link begins anew.
     template <class IsLost>
     void drop_bulk_if(TimePoint now, IsLost is_lost) {
-        if (bulk_.empty()) {
-            return;
-        }
-        const std::uint32_t first = bulk_.front().frame;
-        std::erase_if(bulk_, [&](const Queued& queued) { return is_lost(queued.frame); });
-        if (!bulk_.empty() && bulk_.front().frame != first) {
-            start_bulk(now);
+        serve_until(now);
+        for (std::size_t i = active_; i > 0; --i) {
+            Waiting& flow = flows_[i - 1];
+            const std::uint32_t first = flow.frames.front().frame;
+            std::erase_if(flow.frames, [&](const Queued& queued) { return is_lost(queued.frame); });
+            if (flow.frames.empty()) {
+                forget(i - 1);
+            } else if (flow.frames.front().frame != first) {
+                begin(flow, service_);
+            }
         }
     }
 
@@ -77,27 +78,28 @@ class Pipe {
         std::uint64_t bytes;
     };
 
-    // In two parts: bytes x 10^9 overflows above 18 GB.
-    [[nodiscard]] Duration time_for(std::uint64_t bytes) const {
-        if (bytes_per_s_ == 0) {
-            return {};
-        }
-        constexpr std::uint64_t kNsPerS = 1'000'000'000;
-        const std::uint64_t whole_s = bytes / bytes_per_s_;
-        const std::uint64_t rest = bytes % bytes_per_s_;
-        return Duration(whole_s * kNsPerS + rest * kNsPerS / bytes_per_s_);
-    }
+    struct Waiting {
+        Flow name = 0;
+        std::uint64_t done_at_service = 0;  // of its first frame
+        std::uint64_t order = 0;            // breaks ties: who began first
+        std::deque<Queued> frames{};
+    };
 
-    void start_bulk(TimePoint now) {
-        if (!bulk_.empty()) {
-            bulk_done_at_ = std::max(control_free_at_, now) + time_for(bulk_.front().bytes);
-        }
-    }
+    [[nodiscard]] Duration time_for(std::uint64_t bytes) const;
+    [[nodiscard]] std::size_t next() const;
+    void serve_until(TimePoint now);
+    void begin(Waiting& flow, std::uint64_t at);
+    void forget(std::size_t index);
+    void rebase();
 
     std::uint64_t bytes_per_s_;
     TimePoint control_free_at_{};
-    TimePoint bulk_done_at_{};
-    std::deque<Queued> bulk_;
+    TimePoint served_until_{};    // bulk has got its service up to here
+    std::uint64_t service_ = 0;   // parts of a byte, per flow
+    std::uint64_t rest_ = 0;      // of the last division by the number of flows
+    std::uint64_t begun_ = 0;     // frames, ever
+    std::size_t active_ = 0;      // flows_[0, active_) have frames; the others keep their memory
+    std::vector<Waiting> flows_;  // in no order that matters
 };
 
 }  // namespace sim

@@ -2,6 +2,7 @@
 // the process, which comes and goes. Plain data: World keeps the rules.
 #pragma once
 
+#include "sim/clock.hpp"
 #include "sim/device.hpp"
 #include "sim/disk.hpp"
 #include "sim/network.hpp"
@@ -29,6 +30,9 @@ struct PeerOptions {
     std::uint64_t up_bytes_per_s = 0;  // 0: unlimited
     std::uint64_t down_bytes_per_s = 0;
     DeviceOptions device = {};
+    RegionIndex region = 0;      // of WorldOptions::network.latency
+    Duration clock_offset{};     // of the clock that its role sees, at the world's time 0
+    double clock_drift_ppm = 0;  // how much faster than the world's time it goes
 };
 
 enum class ItemKind : std::uint8_t {
@@ -47,6 +51,7 @@ enum class ItemKind : std::uint8_t {
     DiskIsDue,
     Request,
     StopArrives,
+    RestartIsDue,  // value: the life that ended
 };
 
 /// Something that is still to happen to a peer.
@@ -93,7 +98,9 @@ struct Process {
           incarnations(stream_of(seed, id, Purpose::Incarnation)),
           disk_rng(stream_of(seed, id, Purpose::Disk)),
           faults(stream_of(seed, id, Purpose::Faults)),
+          crashes(stream_of(seed, id, Purpose::Crashes)),
           device(options.device, stream_of(seed, id, Purpose::Device)),
+          clock(options.clock_offset, options.clock_drift_ppm),
           up(options.up_bytes_per_s),
           down(options.down_bytes_per_s) {}
 
@@ -104,9 +111,11 @@ struct Process {
     swarm::Rng incarnations;
     swarm::Rng disk_rng;
     swarm::Rng faults;
+    swarm::Rng crashes;
     Disk disk;
     bool disk_is_full = false;
     Device device;
+    Clock clock;
     Pipe up;
     Pipe down;
     std::vector<PeerIndex> blocked_from{};
@@ -120,7 +129,7 @@ struct Process {
     std::uint64_t life = 0;  // a later life does not hear of what an earlier one asked for
     bool in_turn = false;
     bool stopping = false;
-    bool disk_failed = false;
+    bool doomed = false;  // ends after this turn, the rest of which is lost
     bool frozen = false;
     TimePoint frozen_at{};
     TimePoint armed_for = swarm::kNever;

@@ -23,6 +23,11 @@ bool needs_no_process(ItemKind kind) {
            kind == ItemKind::Wake || kind == ItemKind::JobIsDue;
 }
 
+bool begins_a_turn(ItemKind kind) {
+    return kind == ItemKind::FrameIsHere || kind == ItemKind::JobIsDue ||
+           kind == ItemKind::DiskIsDue || kind == ItemKind::Wake || kind == ItemKind::FrameArrives;
+}
+
 }  // namespace
 
 World::World(const Options& options) : options_(options), network_(options.seed, options.network) {}
@@ -31,6 +36,7 @@ void World::add_peer(PeerId peer, MakeRole make_role, const PeerOptions& options
     const auto index = static_cast<PeerIndex>(processes_.size());
     const bool is_new = places_.emplace(peer, index).second;
     SWARM_ASSERT(is_new);
+    network_.add_peer(options.region);
     processes_.push_back(
         std::make_unique<Process>(peer, index, std::move(make_role), options, options_.seed)
     );
@@ -61,7 +67,11 @@ void World::stop_now(Process& process) {
 }
 
 void World::crash(PeerId peer) {
-    Process& process = process_of(peer);
+    crash(process_of(peer));
+}
+
+void World::crash(Process& process) {
+    ++faults_;
     process.up.drop_bulk_if(now_, [&](FrameIndex frame) {
         drop_frame(frame);
         return true;
@@ -69,12 +79,27 @@ void World::crash(PeerId peer) {
     end_process(process);
 }
 
+// A crash in the middle of a turn takes effect at its end (doomed). The process comes back by
+// itself when the rule says so.
+bool World::crashes_here(FaultPoint point, Process& process) {
+    if (!process.runner || !fault_points_.fires(point, process.index, process.crashes)) {
+        return false;
+    }
+    if (const Duration delay = fault_points_.delay(point); delay > Duration{}) {
+        queue_.push(
+            now_ + delay,
+            {.kind = ItemKind::RestartIsDue, .peer = process.index, .value = process.life}
+        );
+    }
+    return true;
+}
+
 void World::end_process(Process& process) {
     SWARM_ASSERT(!process.in_turn);
     process.runner.reset();
     process.role = nullptr;
     process.stopping = false;
-    process.disk_failed = false;
+    process.doomed = false;
     process.frozen = false;
     process.armed_for = swarm::kNever;
     process.disk_answers.clear();
@@ -109,7 +134,7 @@ void World::start(Process& process) {
     process.runner = std::make_unique<node::RoleRunner>(
         std::move(role),
         [this, &process](node::Action&& action) {
-            if (!process.disk_failed) {
+            if (!process.doomed) {
                 std::visit([&](auto& asked) { perform(process, asked); }, action);
             }
         }
@@ -120,6 +145,7 @@ void World::start(Process& process) {
 void World::freeze(PeerId peer) {
     Process& process = process_of(peer);
     if (process.runner && !process.frozen) {
+        ++faults_;
         process.frozen = true;
         process.frozen_at = now_;
     }
@@ -156,6 +182,7 @@ void World::ask(PeerId peer, node::Asked request) {
 }
 
 void World::block(PeerId from, PeerId to) {
+    ++faults_;
     process_of(to).blocked_from.push_back(process_of(from).index);
 }
 
@@ -168,12 +195,11 @@ void World::unblock(PeerId from, PeerId to) {
 }
 
 void World::set_frame_loss(std::uint64_t numerator, std::uint64_t denominator) {
-    frame_loss_ = {numerator, denominator};
+    set_fault(FaultPoint::FrameIsSent, FaultRule::by_probability(numerator, denominator));
 }
 
 void World::set_job_stalls(std::uint64_t numerator, std::uint64_t denominator, Duration extra) {
-    job_stalls_ = {numerator, denominator};
-    job_stall_ = extra;
+    set_fault(FaultPoint::JobStarts, FaultRule::by_probability(numerator, denominator, extra));
 }
 
 void World::set_speed(PeerId peer, double units_per_s) {
@@ -185,8 +211,11 @@ void World::stall_jobs(PeerId peer, Duration extra, std::uint32_t jobs) {
 }
 
 void World::set_rates(PeerId peer, std::uint64_t up_bytes_per_s, std::uint64_t down_bytes_per_s) {
-    process_of(peer).up.set_rate(up_bytes_per_s);
-    process_of(peer).down.set_rate(down_bytes_per_s);
+    Process& process = process_of(peer);
+    process.up.set_rate(up_bytes_per_s, now_);
+    process.down.set_rate(down_bytes_per_s, now_);
+    arm(process, process.up);
+    arm(process, process.down);
 }
 
 bool World::step() {
@@ -198,6 +227,9 @@ bool World::step() {
     Process& target = *processes_[item.peer];
     if (is_held(target, item)) {
         target.held.push_back(item);
+    } else if (begins_a_turn(item.kind) && crashes_here(FaultPoint::TurnBegins, target)) {
+        crash(target);
+        carry_out(target, item);
     } else {
         carry_out(target, item);
     }
@@ -228,6 +260,11 @@ void World::carry_out(Process& target, const Item& item) {
             return dial_failed(target, item.link());
         case ItemKind::PipeIsDue:
             return pipe_is_due(target, item);
+        case ItemKind::RestartIsDue:
+            if (item.value == target.life && !target.runner) {
+                start(target);
+            }
+            return;
         case ItemKind::Wake:
             return wake(target, TimePoint(Duration(item.value)));
         default:
@@ -285,7 +322,7 @@ void World::wake(Process& target, TimePoint armed_for) {
         return;
     }
     target.armed_for = swarm::kNever;
-    if (target.runner->next_deadline() <= now_) {
+    if (target.clock.world_time(target.runner->next_deadline()) <= now_) {
         deliver(target, node::Woke{});
     } else {
         arm(target);
@@ -293,7 +330,7 @@ void World::wake(Process& target, TimePoint armed_for) {
 }
 
 void World::arm(Process& process) {
-    const TimePoint due = std::max(process.runner->next_deadline(), now_);
+    const TimePoint due = std::max(process.clock.world_time(process.runner->next_deadline()), now_);
     if (due < process.armed_for) {
         process.armed_for = due;
         queue_.push(due, {.kind = ItemKind::Wake, .peer = process.index, .value = ticks(due)});
@@ -311,12 +348,13 @@ void World::deliver(Process& process, node::Event&& event) {
         event_observer_(process.self, event);
     }
     process.in_turn = true;
-    process.runner->deliver(std::move(event), now_);
+    process.runner->deliver(std::move(event), process.clock.local_time(now_));
     if (is_nested) {
         return;
     }
     process.in_turn = false;
-    if (process.disk_failed) {
+    if (process.doomed) {
+        ++faults_;
         end_process(process);
     } else {
         arm(process);

@@ -5,11 +5,13 @@
 // keeps its links, hears nothing and computes nothing until it thaws. A crashed process loses all
 // but its disk; its kernel still ends its links. A reset loses what is on the way. No time passes
 // within an event. A Dial finds any peer of the world by its id, whatever the address; a Dial of
-// PeerId{} finds peer(n) at the address "sim:<n>".
+// PeerId{} finds peer(n) at the address "sim:<n>". A role's `now` and deadlines are in the time of
+// its own clock; all else, what links and disks take included, is in the world's.
 // Calls come between events, never from inside a turn or an observer.
 // Threading: single strand. Cost: O(log pending events) per event.
 #pragma once
 
+#include "sim/fault_points.hpp"
 #include "sim/process.hpp"
 #include "sim/slab.hpp"
 #include "sim/timed_queue.hpp"
@@ -31,16 +33,6 @@ struct WorldOptions {
     Duration dial_timeout = std::chrono::seconds(3);
     /// What a frame weighs besides its own bytes: a toy model's tensors may stand for large ones.
     std::function<std::uint64_t(const node::Send&)> extra_bytes = {};
-};
-
-/// In `numerator` of `denominator` cases; denominator 0: never.
-struct Chance {
-    std::uint64_t numerator = 0;
-    std::uint64_t denominator = 0;
-
-    [[nodiscard]] bool happens(swarm::Rng& rng) const {
-        return denominator > 0 && rng.chance(numerator, denominator);
-    }
 };
 
 class World {
@@ -74,6 +66,20 @@ class World {
     void stall_jobs(PeerId peer, Duration extra, std::uint32_t jobs = 1);
     /// Each job takes `extra` longer in so many cases, drawn per peer.
     void set_job_stalls(std::uint64_t numerator, std::uint64_t denominator, Duration extra);
+
+    /// Replaces the point's rule. A rule for one peer only: of_peer().
+    void set_fault(FaultPoint point, const FaultRule& rule) { fault_points_.set(point, rule); }
+
+    /// The same rule for this peer only.
+    [[nodiscard]] FaultRule of_peer(PeerId peer, FaultRule rule) const {
+        rule.only = process_of(peer).index;
+        return rule;
+    }
+
+    [[nodiscard]] const FaultPoints& fault_points() const { return fault_points_; }
+
+    /// Crashes, freezes, blocked ways, lost links and stalled jobs so far.
+    [[nodiscard]] std::uint64_t faults() const { return faults_; }
 
     /// From now on a record above 1 MiB ends the peer's process.
     void fill_disk(PeerId peer) { process_of(peer).disk_is_full = true; }
@@ -162,6 +168,8 @@ class World {
     [[nodiscard]] bool is_held(const Process& target, const Item& item);
     void release_held(Process& target);
     void start(Process& process);
+    void crash(Process& process);
+    [[nodiscard]] bool crashes_here(FaultPoint point, Process& process);
     void end_process(Process& process);
     void stop_now(Process& process);
     void wake(Process& target, TimePoint armed_for);
@@ -221,9 +229,8 @@ class World {
     boost::unordered_flat_map<PeerId, PeerIndex, PeerHash> places_;  // looked up, never walked
     TimedQueue<Item> queue_;
     Slab<Frame> frames_;
-    Chance frame_loss_{};
-    Chance job_stalls_{};
-    Duration job_stall_{};
+    FaultPoints fault_points_;
+    std::uint64_t faults_ = 0;
     std::function<void(PeerId, const node::Event&)> event_observer_;
     std::function<void(PeerId, const node::Send&)> send_observer_;
     std::function<void(PeerId, const node::Report&)> report_observer_;

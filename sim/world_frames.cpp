@@ -5,6 +5,13 @@
 #include <utility>
 
 namespace sim {
+namespace {
+
+Pipe::Flow flow_of(LinkId link) {
+    return (std::uint64_t{link.index} << 32) | link.generation;
+}
+
+}  // namespace
 
 void World::perform(Process& actor, node::Send& send) {
     if (send_observer_) {
@@ -19,7 +26,7 @@ void World::perform(Process& actor, node::Send& send) {
     if (found == actor.links.end()) {
         return;
     }
-    if (frame_loss_.happens(actor.faults)) {
+    if (fault_points_.fires(FaultPoint::FrameIsSent, actor.index, actor.faults)) {
         return reset(found->second);
     }
     Link& link = *network_.find(found->second);
@@ -53,7 +60,7 @@ void World::transmit(Process& from, Link& link, FrameIndex index) {
     } else if (link.lane == Lane::Control) {
         leave(index, from.up.pass_control(frames_[index].bytes, now_));
     } else {
-        from.up.add_bulk(index, frames_[index].bytes, now_);
+        from.up.add_bulk(flow_of(frames_[index].link), index, frames_[index].bytes, now_);
         arm(from, from.up);
     }
 }
@@ -84,7 +91,7 @@ void World::frame_arrives(Process& target, FrameIndex index) {
             {.kind = ItemKind::FrameIsHere, .peer = target.index, .index = index}
         );
     } else {
-        target.down.add_bulk(index, frame.bytes, now_);
+        target.down.add_bulk(flow_of(frame.link), index, frame.bytes, now_);
         arm(target, target.down);
     }
 }

@@ -18,8 +18,12 @@ void World::perform(Process& actor, node::Compute& compute) {
 
 void World::start_job(Process& process) {
     if (process.device.can_start()) {
-        const bool stalls = job_stalls_.happens(process.faults);
-        process.device.start_next(now_, stalls ? job_stall_ : Duration{});
+        const bool stalls =
+            fault_points_.fires(FaultPoint::JobStarts, process.index, process.faults);
+        faults_ += stalls ? 1 : 0;
+        process.device.start_next(
+            now_, stalls ? fault_points_.delay(FaultPoint::JobStarts) : Duration{}
+        );
         queue_.push(
             process.device.done_at(),
             {.kind = ItemKind::JobIsDue, .peer = process.index, .value = process.life}
@@ -35,15 +39,17 @@ void World::job_is_due(Process& target) {
     auto [done, took] = target.device.finish(now_);
     done.work->run();
     start_job(target);
-    deliver(target, node::Computed{done.job, took});
+    const TimePoint began = target.clock.local_time(now_ - took);
+    deliver(target, node::Computed{done.job, target.clock.local_time(now_) - began});
 }
 
 void World::perform(Process& actor, node::Append& append) {
     if (actor.disk_is_full && append.record.size() > kFullDiskRecordMax) {
-        actor.disk_failed = true;  // ends the process after this turn; the rest of it is lost
+        actor.doomed = true;
         return;
     }
     const Disk::Ticket ticket = actor.disk.append(std::move(append.record));
+    actor.doomed = crashes_here(FaultPoint::RecordIsWritten, actor);
     if (append.durable) {
         answer_when_synced(actor, ticket, append.store);
     }
@@ -80,6 +86,9 @@ void World::disk_is_due(Process& target) {
     DiskAnswer answer = std::move(target.disk_answers.front());
     target.disk_answers.pop_front();
     target.disk.sync_through(answer.ticket);
+    if (crashes_here(FaultPoint::RecordIsSynced, target)) {
+        return crash(target);
+    }
     deliver(target, std::move(answer.event));
 }
 

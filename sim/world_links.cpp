@@ -71,10 +71,14 @@ void World::dial_arrives(Process& target, LinkId id) {
     answer.index = id.index;
     answer.generation = id.generation;
     const TimePoint answer_at = network_.arrival_time(*link, Side::Dialer, now_);
-    if (target.runner) {
+    const bool refused = fault_points_.fires(FaultPoint::DialArrives, target.index, target.crashes);
+    if (target.runner && !refused) {
         link->incarnations[Side::Listener] = target.incarnation;
         queue_.push(answer_at, answer);
         bring_up(target, id, Side::Listener);
+        if (crashes_here(FaultPoint::LinkComesUp, target)) {
+            crash(target);
+        }
     } else {
         answer.kind = ItemKind::DialRefused;
         queue_.push(answer_at, answer);
@@ -90,6 +94,9 @@ void World::dial_accepted(Process& target, LinkId id) {
     if (link->ends[Side::Dialer] == End::Pending) {
         target.dialing.erase({{link->peers[Side::Listener], link->lane}, link->to_anybody});
         bring_up(target, id, Side::Dialer);
+        if (crashes_here(FaultPoint::LinkComesUp, target)) {
+            crash(target);
+        }
     } else {
         hang_up(id, Side::Dialer);  // nobody waits for it any more: the listener must hear of it
     }
@@ -112,6 +119,9 @@ void World::bring_up(Process& process, LinkId id, Side side) {
     Link& link = *network_.find(id);
     const LinkKey key{link.peers[other(side)], link.lane};
     end_link(process, key);
+    if (!process.runner) {
+        return hang_up(id, side);  // it ended in the turn that heard of the old link's end
+    }
     link.ends[side] = End::Up;
     process.links[key] = id;
     deliver(
@@ -152,6 +162,7 @@ void World::reset_link(PeerId one, PeerId other, Lane lane) {
 }
 
 void World::reset(LinkId id) {
+    ++faults_;
     const Link link = *network_.find(id);
     for (const Side side : {Side::Dialer, Side::Listener}) {
         Process& process = *processes_[link.peers[side]];

@@ -45,8 +45,32 @@ TEST_F(WorldFrames, TheReceiversLineHoldsThemUpToo) {
         add_recorder(world_, sender, orders);
     }
     world_.run_for(10s);
-    EXPECT_NEAR(seconds(bert->when("Received 1 bulk #1 1000000")), 1.0, 0.001);
+    EXPECT_NEAR(seconds(bert->when("Received 1 bulk #1 1000000")), 2.0, 0.001);
     EXPECT_NEAR(seconds(bert->when("Received 3 bulk #1 1000000")), 2.0, 0.001);
+}
+
+TEST_F(WorldFrames, AShortTensorToOnePeerDoesNotWaitForALongOneToAnother) {
+    const auto bert = add_recorder(world_, kBert, {});
+    const auto cleo = add_recorder(world_, kCleo, {});
+    Recorder::Orders orders = dial_both_lanes(kBert);
+    orders.emplace("Woke", node::Dial{kCleo, Lane::Bulk, ""});
+    orders.emplace("LinkUp 2 bulk", tensor(kBert, 1, 4 * kMegabyte));
+    orders.emplace("LinkUp 3 bulk", tensor(kCleo, 1, kMegabyte));
+    add_recorder(world_, kAnna, orders, {.up_bytes_per_s = kMegabyte});
+    world_.run_for(10s);
+    EXPECT_NEAR(seconds(cleo->when("Received 1 bulk #1 1000000")), 2.0, 0.001);
+    EXPECT_NEAR(seconds(bert->when("Received 1 bulk #1 4000000")), 5.0, 0.001);
+}
+
+TEST_F(WorldFrames, ANewRateCountsAtOnce) {
+    const auto bert = add_recorder(world_, kBert, {});
+    Recorder::Orders orders = dial_both_lanes(kBert);
+    orders.emplace("LinkUp 2 bulk", tensor(kBert, 1, 2 * kMegabyte));
+    add_recorder(world_, kAnna, orders, {.up_bytes_per_s = kMegabyte});
+    world_.run_for(1s);
+    world_.set_rates(kAnna, 10 * kMegabyte, 0);
+    world_.run_for(10s);
+    EXPECT_NEAR(seconds(bert->when("Received 1 bulk #1 2000000")), 1.1, 0.001);
 }
 
 TEST_F(WorldFrames, ControlOvertakesQueuedBulk) {

@@ -1,0 +1,143 @@
+#include "sim/pipe.hpp"
+
+#include "swarm/base/check.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sim {
+namespace {
+
+constexpr std::uint64_t kPartsPerByte = 1'000'000'000;  // so that rate x nanoseconds is in parts
+constexpr std::uint64_t kBytesMax = 16'000'000'000;
+constexpr std::uint64_t kRebaseAt = std::uint64_t{1} << 60;  // with a frame of kBytesMax: < 2^64
+
+}  // namespace
+
+TimePoint Pipe::pass_control(std::uint64_t bytes, TimePoint now) {
+    serve_until(now);
+    control_free_at_ = std::max(control_free_at_, now) + time_for(bytes);
+    served_until_ = control_free_at_;  // bulk stands still until then
+    return control_free_at_;
+}
+
+void Pipe::add_bulk(Flow name, std::uint32_t frame, std::uint64_t bytes, TimePoint now) {
+    SWARM_ASSERT(bytes <= kBytesMax);
+    serve_until(now);
+    const auto end = flows_.begin() + static_cast<std::ptrdiff_t>(active_);
+    const auto found =
+        std::find_if(flows_.begin(), end, [&](const Waiting& flow) { return flow.name == name; });
+    if (found != end) {
+        found->frames.push_back({frame, bytes});
+        return;
+    }
+    if (active_ == flows_.size()) {
+        flows_.emplace_back();
+    }
+    Waiting& flow = flows_[active_++];
+    flow.name = name;
+    flow.frames.push_back({frame, bytes});
+    rest_ = 0;
+    begin(flow, service_);
+}
+
+TimePoint Pipe::bulk_done_at() const {
+    if (active_ == 0) {
+        return swarm::kNever;
+    }
+    const std::uint64_t done_at = flows_[next()].done_at_service;
+    if (bytes_per_s_ == 0 || done_at <= service_) {
+        return served_until_;
+    }
+    // (missing x flows - rest) / rate, rounded up, in two parts for the sake of overflow.
+    const std::uint64_t missing = done_at - service_;
+    const std::uint64_t whole_ns = missing / bytes_per_s_ * active_;
+    const std::uint64_t left = missing % bytes_per_s_ * active_;
+    const std::uint64_t left_ns =
+        left > rest_ ? (left - rest_ + bytes_per_s_ - 1) / bytes_per_s_ : 0;
+    const std::uint64_t early_ns = left < rest_ ? (rest_ - left) / bytes_per_s_ : 0;
+    return served_until_ + Duration(whole_ns + left_ns - early_ns);
+}
+
+std::uint32_t Pipe::take_bulk(TimePoint now) {
+    serve_until(now);
+    const std::size_t index = next();
+    Waiting& flow = flows_[index];
+    const std::uint64_t done_at = std::min(flow.done_at_service, service_);
+    const std::uint32_t frame = flow.frames.front().frame;
+    flow.frames.pop_front();
+    if (!flow.frames.empty()) {
+        begin(flow, done_at);  // what it got beyond the end counts for the next one
+        return frame;
+    }
+    const std::uint64_t beyond = service_ - done_at;
+    forget(index);
+    if (active_ > 0) {
+        service_ += beyond / active_;  // and what nobody needs there, for the others
+    }
+    return frame;
+}
+
+Duration Pipe::time_for(std::uint64_t bytes) const {
+    if (bytes_per_s_ == 0) {
+        return {};
+    }
+    // In two parts: bytes x 10^9 overflows above 18 GB.
+    const std::uint64_t whole_s = bytes / bytes_per_s_;
+    const std::uint64_t rest = bytes % bytes_per_s_;
+    return Duration(whole_s * kPartsPerByte + rest * kPartsPerByte / bytes_per_s_);
+}
+
+std::size_t Pipe::next() const {
+    std::size_t first = 0;
+    for (std::size_t i = 1; i < active_; ++i) {
+        const Waiting& one = flows_[i];
+        const Waiting& best = flows_[first];
+        if (std::pair(one.done_at_service, one.order) <
+            std::pair(best.done_at_service, best.order)) {
+            first = i;
+        }
+    }
+    return first;
+}
+
+void Pipe::serve_until(TimePoint now) {
+    if (now <= served_until_) {
+        return;
+    }
+    if (active_ > 0) {
+        const auto ns = static_cast<std::uint64_t>((now - served_until_).count());
+        const std::uint64_t left = ns % active_ * bytes_per_s_ + rest_;
+        service_ += ns / active_ * bytes_per_s_ + left / active_;
+        rest_ = left % active_;
+        if (service_ >= kRebaseAt) {
+            rebase();
+        }
+    }
+    served_until_ = now;
+}
+
+void Pipe::begin(Waiting& flow, std::uint64_t at) {
+    flow.done_at_service = at + flow.frames.front().bytes * kPartsPerByte;
+    flow.order = begun_++;
+}
+
+void Pipe::forget(std::size_t index) {
+    --active_;
+    flows_[index].frames.clear();
+    std::swap(flows_[index], flows_[active_]);
+    rest_ = 0;
+    if (active_ == 0) {
+        service_ = 0;
+    }
+}
+
+// Only differences matter.
+void Pipe::rebase() {
+    for (std::size_t i = 0; i < active_; ++i) {
+        flows_[i].done_at_service -= std::min(flows_[i].done_at_service, service_);
+    }
+    service_ = 0;
+}
+
+}  // namespace sim
