@@ -12,8 +12,8 @@ using Level = node::LogLine::Level;
 void Joining::greet(node::Turn turn) {
     ask_at_ = turn.now + kAskAgainAfter;
     awaits_snapshot_ = false;
-    if (context_.slot || busy_ || fetcher_) {
-        return;
+    if (context_.slot || busy_ || fetcher_ || context_.applying) {
+        return;  // while a commit is applied the version that it would name is out of date
     }
     protocol::Join join;
     join.address = address_;

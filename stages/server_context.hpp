@@ -34,6 +34,7 @@ struct ServerContext {
     std::shared_ptr<StageWorker> worker;      // null until assigned
     std::optional<ParameterVersion> version;  // of the worker's state, once it has one
     swarm::Digest state_hash;
+    bool applying = false;  // a commit is on the device: `version` is about to be the one before
 
     swarm::run::Roster roster{1};
     std::optional<SlotId> slot;  // of this incarnation as a member

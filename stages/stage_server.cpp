@@ -19,6 +19,7 @@ constexpr swarm::Duration kDialPauseMax = std::chrono::seconds(1);
 bool is_decision(const protocol::Body& body) {
     return std::holds_alternative<protocol::Recall>(body) ||
            std::holds_alternative<protocol::Reduce>(body) ||
+           std::holds_alternative<protocol::Assign>(body) ||
            std::holds_alternative<protocol::Commit>(body);
 }
 
@@ -208,8 +209,6 @@ void StageServer::take_from_coordinator(const node::Received& received, node::Tu
     const auto& body = received.message.body;
     if (const auto* forward = std::get_if<protocol::Forward>(&body)) {
         take_leg(*forward, protocol::Leg::Forward, received, turn);
-    } else if (const auto* assign = std::get_if<protocol::Assign>(&body)) {
-        joining_.on(*assign, turn);
     } else if (const auto* roster = std::get_if<protocol::Roster>(&body)) {
         on_roster(*roster, turn);
     } else if (is_decision(body)) {
@@ -230,7 +229,9 @@ void StageServer::take_from_coordinator(const node::Received& received, node::Tu
 }
 
 void StageServer::take_decision(const protocol::Body& body, node::Turn turn) {
-    if (const auto* recall = std::get_if<protocol::Recall>(&body)) {
+    if (const auto* assign = std::get_if<protocol::Assign>(&body)) {
+        joining_.on(*assign, turn);
+    } else if (const auto* recall = std::get_if<protocol::Recall>(&body)) {
         on_recall(*recall, turn);
     } else if (const auto* reduce = std::get_if<protocol::Reduce>(&body)) {
         on_reduce(*reduce, turn);

@@ -80,6 +80,7 @@ void StageServer::on_commit(const protocol::Commit& commit, node::Turn turn) {
 
 void StageServer::apply(const protocol::Commit& commit, node::Turn turn) {
     applying_ = commit;
+    context_.applying = true;
     context_.device.submit_for<swarm::Digest>(
         turn,
         0,
@@ -89,12 +90,14 @@ void StageServer::apply(const protocol::Commit& commit, node::Turn turn) {
         },
         [this](swarm::Digest& hash, node::Turn later) {
             const protocol::Commit done = *std::exchange(applying_, std::nullopt);
-            context_.version = ParameterVersion{done.version.gen, done.version.step + 1};
+            const ParameterVersion made{done.version.gen, done.version.step + 1};
+            context_.applying = false;
+            context_.version = made;
             context_.state_hash = hash;
-            context_.tell_coordinator(protocol::Applied{*context_.version, hash}, later);
+            context_.tell_coordinator(protocol::Applied{made, hash}, later);
             freeze_if_ordered(done, later);
             after_state_change(later);
-            if (!context_.slot) {
+            if (!context_.slot && context_.version == made) {
                 joining_.greet(later);
             }
         }

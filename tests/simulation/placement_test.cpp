@@ -1,12 +1,10 @@
 // Which stage the coordinator gives to whom.
-#include "sim/run/run_world.hpp"
+#include "tests/simulation/story.hpp"
 
 #include <gtest/gtest.h>
 
 namespace sim {
 namespace {
-
-using namespace std::chrono_literals;
 
 RunWorldOptions long_run() {
     RunWorldOptions options;
@@ -46,6 +44,28 @@ TEST(Placement, AJoinerReplacesAPeerWhoseDeathIsNotCertainYet) {
     const PeerId joiner = run.add_server();
     run.world().run_for(10s);
     EXPECT_EQ(run.server(joiner)->context().stage(), stage);
+}
+
+// Its JOIN would name the version before; sent elsewhere, it would throw away the newer state.
+TEST(Placement, APeerThatStillAppliesACommitKeepsItsStageWhenTheCoordinatorRestarts) {
+    Story story(story_options(2, 1, 8));
+    ASSERT_TRUE(story.reach_step(2));
+    const std::uint32_t stage = story.stage_of(peer(1));
+    ASSERT_TRUE(story.until_sent<protocol::Commit>([](PeerId, PeerId to, const auto&) {
+        return to == peer(1);
+    }));
+    story.world().stall_jobs(peer(1), 12s);
+    story.world().run_for(200ms);
+    story.world().crash(RunWorld::coordinator());
+    story.world().run_for(500ms);
+    story.world().restart(RunWorld::coordinator());
+    bool reassigned = false;
+    story.on_receive<protocol::Assign>([&](PeerId, PeerId to, const auto&) {
+        reassigned = reassigned || to == peer(1);
+    });
+    story.expect_equal_to_one_process();
+    EXPECT_FALSE(reassigned) << story.log();
+    EXPECT_EQ(story.stage_of(peer(1)), stage);
 }
 
 }  // namespace
