@@ -47,6 +47,8 @@ class StageServer final : public node::Role {
 
     [[nodiscard]] const Wave& wave() const { return wave_; }
 
+    [[nodiscard]] std::size_t held_for_version() const { return deferred_.size(); }
+
  private:
     static constexpr swarm::Duration kHeartbeatEvery = std::chrono::seconds(2);
     static constexpr swarm::Duration kHoldNewerFor = std::chrono::seconds(2);

@@ -74,11 +74,12 @@ std::optional<RefusedReason> Wave::check(PeerId from, const protocol::Forward& f
     }
     const Row& row = rows_[forward.microbatch.value];
     const bool below_floor = forward.attempt < row.floor && !context_.bugs.floors_off;
-    if (below_floor || forward.attempt <= row.seen) {
+    const bool seen = forward.attempt <= row.seen && !context_.bugs.dedup_off;
+    if (below_floor || seen) {
         return RefusedReason::Stale;
     }
-    return queue_.size() >= protocol::kWorkQueueMax ? std::optional(RefusedReason::Busy)
-                                                    : std::nullopt;
+    const bool full = queue_.size() >= protocol::kWorkQueueMax && !context_.bugs.queue_unbounded;
+    return full ? std::optional(RefusedReason::Busy) : std::nullopt;
 }
 
 std::optional<RefusedReason> Wave::check(PeerId from, const protocol::Backward& backward) const {
@@ -103,7 +104,8 @@ std::optional<RefusedReason> Wave::check(PeerId from, const protocol::Backward& 
 
 bool Wave::repeat_answers(PeerId from, const LegId& leg, node::Turn turn) {
     const auto found = legs_.find({leg.microbatch, leg.leg});
-    if (found == legs_.end() || found->second.id != leg || found->second.from != from) {
+    if (found == legs_.end() || found->second.id != leg || found->second.from != from ||
+        context_.bugs.dedup_off) {
         return false;
     }
     context_.answer(from, protocol::Accepted{leg}, turn);

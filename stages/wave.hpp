@@ -67,6 +67,9 @@ class Wave {
 
     [[nodiscard]] const std::set<MicrobatchId>& held() const { return held_; }
 
+    /// Legs that wait for the device.
+    [[nodiscard]] std::size_t queued() const { return queue_.size(); }
+
     [[nodiscard]] std::vector<protocol::ObservedRate> observed_rates(TimePoint now) const;
     /// A peer for an inference hop: any that is linked.
     [[nodiscard]] std::optional<PeerId> any_next_hop() const;

@@ -1,18 +1,15 @@
 #include "sim/run/checker.hpp"
 
+#include "sim/run/checker_names.hpp"
+#include "swarm/protocol/limits.hpp"
+
+#include <algorithm>
 #include <variant>
 
 namespace sim {
 
 namespace protocol = swarm::protocol;
-
-namespace {
-
-std::string name_of(PeerId peer) {
-    return "peer " + std::to_string(peer.words[0]);
-}
-
-}  // namespace
+using Phase = swarm::run::StepMachine::Phase;
 
 void Checker::violated(const char* rule, const std::string& what) {
     const auto at =
@@ -24,39 +21,71 @@ const swarm::run::Coordinator* Checker::coordinator() const {
     return dynamic_cast<const swarm::run::Coordinator*>(world_.role(coordinator_));
 }
 
+const stages::StageServer* Checker::server(PeerId peer) const {
+    return dynamic_cast<const stages::StageServer*>(world_.role(peer));
+}
+
 void Checker::on_event(PeerId peer, const node::Event& event) {
-    if (peer != coordinator_) {
-        if (const auto* server = dynamic_cast<const stages::StageServer*>(world_.role(peer))) {
-            check_server(peer, *server);
-            const auto* const received = std::get_if<node::Received>(&event);
-            const auto* const recall =
-                received ? std::get_if<protocol::Recall>(&received->message.body) : nullptr;
-            if (recall && server->context().slot && server->context().version == recall->version) {
-                note_promise(peer, *recall);
-            }
+    if (const auto* const received = std::get_if<node::Received>(&event)) {
+        note_received(peer, *received);
+    }
+    if (peer == coordinator_) {
+        if (const auto* const role = coordinator()) {
+            check_coordinator(*role, event);
         }
-        return;
+    } else if (const auto* const role = server(peer)) {
+        check_server(peer, *role);
+        check_bounds(peer, *role, event);
     }
-    const auto* const role = coordinator();
-    if (!role) {
-        return;
-    }
+}
+
+void Checker::check_coordinator(const swarm::run::Coordinator& role, const node::Event& event) {
+    const Phase phase = role.step().phase();
+    const Version version = role.context().version;
     if (std::holds_alternative<node::Stored>(event)) {
+        opened_ = world_.incarnation(coordinator_);
         // The step that was being decided, if this is its record; never more than one ahead.
-        const bool deciding = role->step().phase() == swarm::run::StepMachine::Phase::Deciding;
         durable_steps_ =
-            std::max(durable_steps_, role->context().version.step + (deciding ? 1 : 0));
+            std::max(durable_steps_, version.step + (phase == Phase::Deciding ? 1 : 0));
     }
-    if (role->context().version.step < told_steps_ && role->context().cinc > 0 &&
-        role->context().version.gen == 0) {
+    if (const auto* const up = std::get_if<node::LinkUp>(&event)) {
+        newest_[up->peer] = up->incarnation;
+    }
+    if (version.step < told_steps_ && role.context().cinc > 0 && version.gen == 0) {
         violated("I7", "the coordinator forgot a commit it had told");
     }
-    const std::pair now{role->context().version, role->step().epoch()};
+    const Step now{version, role.step().epoch()};
     if (now.first == newest_epoch_.first && now.second < newest_epoch_.second &&
         now.second.value != 0) {
         violated("P6", "the epoch went back");
     }
     newest_epoch_ = now;
+    if (phase == Phase::Deciding && decided_ != now) {
+        decided_ = now;
+        check_decision(role);
+    }
+    const bool waits = phase == Phase::Recalling || phase == Phase::Reducing;
+    if (waits && role.next_deadline() == swarm::kNever) {
+        violated("I9", "the coordinator waits for answers without a deadline");
+    }
+}
+
+// R4, and so P5: the first event after the decision finds what it was made on.
+void Checker::check_decision(const swarm::run::Coordinator& role) {
+    const swarm::run::Roster& roster = role.context().roster;
+    const std::set<Slot>& holders = holders_[decided_];
+    for (std::uint32_t stage = 0; stage < role.context().config.stages; ++stage) {
+        const std::vector<swarm::SlotId> members = roster.members({stage});
+        if (members.empty()) {
+            violated("P5", "a step was decided without a holder in stage " + std::to_string(stage));
+        }
+        for (const swarm::SlotId slot : members) {
+            const protocol::SlotInfo& info = *roster.find(slot);
+            if (!holders.contains({info.peer, info.incarnation})) {
+                violated("P5", "a step was decided without the result of " + name_of(info.peer));
+            }
+        }
+    }
 }
 
 void Checker::check_server(PeerId peer, const stages::StageServer& server) {
@@ -74,49 +103,43 @@ void Checker::check_server(PeerId peer, const stages::StageServer& server) {
     }
 }
 
-void Checker::on_send(PeerId from, const node::Send& send) {
-    const auto& body = send.message.body;
-    if (from != coordinator_) {
-        if (const auto* accepted = std::get_if<protocol::Accepted>(&body)) {
-            check_accepted(from, *accepted);
-        }
-        const auto* const reduced = std::get_if<protocol::Reduced>(&body);
-        const auto* const role = reduced ? coordinator() : nullptr;
-        if (role && (reduced->counted_wrong > 0 ||
-                     reduced->counted_once != role->context().config.microbatches)) {
-            violated("P2", "a result of " + name_of(from) + " does not count each id once");
-        }
-        return;
+void Checker::check_bounds(
+    PeerId peer, const stages::StageServer& server, const node::Event& event
+) {
+    if (server.wave().queued() > protocol::kWorkQueueMax ||
+        server.held_for_version() > protocol::kHeldForVersionMax) {
+        violated("I8", name_of(peer) + " has more legs queued than its bound");
     }
-    if (const auto* reduce = std::get_if<protocol::Reduce>(&body)) {
-        check_reduce(send.peer, *reduce);
-    }
-    if (std::holds_alternative<protocol::Forward>(body)) {
-        const auto* const info = coordinator()->context().roster.find_peer(send.peer);
-        if (!info || info->stage.value != 0 || info->standing == protocol::Standing::Observer) {
-            violated("I3", "work was offered to " + name_of(send.peer) + ", no member of stage 0");
-        }
+    // Now and then is enough: who waits without a deadline waits for ever.
+    const auto* const received = std::get_if<node::Received>(&event);
+    const bool look =
+        received && std::holds_alternative<protocol::HeartbeatReply>(received->message.body);
+    if (look && server.context().slot && server.next_deadline() == swarm::kNever) {
+        violated("I9", name_of(peer) + " waits without a deadline");
     }
 }
 
-void Checker::check_reduce(PeerId to, const protocol::Reduce& reduce) {
-    const auto* const info = coordinator()->context().roster.find_peer(to);
-    if (!info || info->standing == protocol::Standing::Observer) {
-        return;
-    }
-    const auto key = std::tuple(reduce.version, reduce.epoch, info->stage);
-    auto& [receivers, covered] = reduces_[key];
-    if (!receivers.insert(to).second) {
-        return;  // repeated on a new link
-    }
-    for (const swarm::MicrobatchId id : reduce.ids) {
-        if (!covered.insert(id).second) {
-            violated("P1", "microbatch " + std::to_string(id.value) + " is in two lists");
+void Checker::note_received(PeerId at, const node::Received& received) {
+    const auto& body = received.message.body;
+    if (const auto* const refused = std::get_if<protocol::Refused>(&body)) {
+        // Final: the attempt may be offered to another.
+        const auto first = offers_.lower_bound({refused->leg, swarm::StageIndex{0}});
+        for (auto offer = first; offer != offers_.end() && offer->first.first == refused->leg;) {
+            offer = offer->second.first == received.peer ? offers_.erase(offer) : std::next(offer);
         }
-    }
-    const std::size_t expected = coordinator()->context().config.microbatches;
-    if (receivers.size() == reduce.group.size() && covered.size() != expected) {
-        violated("P1", "the lists of a stage do not cover the step");
+    } else if (at == coordinator_) {
+        const auto* const reduced = std::get_if<protocol::Reduced>(&body);
+        const auto* const boss = reduced ? coordinator() : nullptr;
+        const auto* const info = boss ? boss->context().roster.find_peer(received.peer) : nullptr;
+        if (info) {
+            holders_[{reduced->version, reduced->epoch}].insert({info->peer, info->incarnation});
+        }
+        troubles_ += std::holds_alternative<protocol::Fail>(body) ? 1 : 0;
+    } else if (const auto* const recall = std::get_if<protocol::Recall>(&body)) {
+        const auto* const role = server(at);
+        if (role && role->context().slot && role->context().version == recall->version) {
+            note_promise(at, *recall);
+        }
     }
 }
 
@@ -126,47 +149,46 @@ void Checker::note_promise(PeerId peer, const protocol::Recall& recall) {
     }
 }
 
-void Checker::check_accepted(PeerId from, const protocol::Accepted& accepted) {
-    const auto* const server = dynamic_cast<const stages::StageServer*>(world_.role(from));
-    if (!server) {
-        return;
-    }
-    const std::pair here{from, world_.incarnation(from)};
-    const auto floor = floors_.find({here.second, accepted.leg.version, accepted.leg.microbatch});
-    if (floor != floors_.end() && accepted.leg.attempt < floor->second) {
-        violated("P6", name_of(from) + " accepted an attempt that it had promised to refuse");
-    }
-    const auto [visit, is_first] =
-        visits_.try_emplace({accepted.leg, server->context().stage()}, here);
-    if (!is_first && visit->second != here) {
-        const auto& leg = accepted.leg;
-        violated(
-            "P7",
-            "step " + std::to_string(leg.version.step) + " microbatch " +
-                std::to_string(leg.microbatch.value) + " attempt " +
-                std::to_string(leg.attempt.value) +
-                (leg.leg == protocol::Leg::Forward ? " forward" : " backward") +
-                " was accepted by " + name_of(visit->second.first) + " and " + name_of(from)
-        );
-    }
-}
-
 void Checker::on_report(PeerId, const node::Report& report) {
     if (const auto* step = std::get_if<node::StepCommitted>(&report)) {
         told_steps_ = std::max(told_steps_, step->step + 1);
         if (step->counted != step->expected) {
             violated("I2", "a commit does not count every microbatch once");
         }
-        std::erase_if(reduces_, [&](const auto& reduce) {
-            return std::get<0>(reduce.first).step < step->step;
-        });
-        std::erase_if(floors_, [&](const auto& floor) {
-            return std::get<1>(floor.first).step < step->step;
-        });
-        std::erase_if(visits_, [&](const auto& visit) {
-            return visit.first.first.version.step < step->step;
-        });
+        forget_steps_before(step->step);
+    } else if (const auto* change = std::get_if<node::PeerChanged>(&report)) {
+        ++troubles_;
+        const auto slot = slots_.find(change->peer);
+        if (change->change == node::PeerChange::Fenced && slot != slots_.end()) {
+            fenced_.insert(slot->second);
+        }
+        const auto* const role = coordinator();
+        if (change->change == node::PeerChange::Moved && role &&
+            role->context().roster.members(change->stage).empty()) {
+            violated("I4", name_of(change->peer) + " moved, and its stage has nobody left");
+        }
+    } else if (const auto* checkpoint = std::get_if<node::CheckpointWritten>(&report)) {
+        const Disk::Files& files = world_.disk(coordinator_).files();
+        const auto first = files.lower_bound(checkpoint->where);  // a folder of that name
+        if (first == files.end() || !first->first.starts_with(checkpoint->where)) {
+            violated("I7", "a checkpoint was told that is not on disk");
+        }
     }
+}
+
+void Checker::forget_steps_before(std::uint64_t step) {
+    const auto forget = [step](auto& map, auto step_of) {
+        std::erase_if(map, [&](const auto& entry) { return step_of(entry.first) < step; });
+    };
+    const auto of_tuple = [](const auto& key) { return std::get<Version>(key).step; };
+    const auto of_hop = [](const Hop& hop) { return hop.first.version.step; };
+    forget(reduces_, of_tuple);
+    forget(floors_, of_tuple);
+    forget(accepted_, of_tuple);
+    forget(visits_, of_hop);
+    forget(offers_, of_hop);
+    forget(holders_, [](const Step& key) { return key.first.step; });
+    forget(recalls_, [](const Version& version) { return version.step; });
 }
 
 }  // namespace sim

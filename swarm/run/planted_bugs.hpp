@@ -9,6 +9,9 @@ struct PlantedBugs {
     bool inexact_set = false;            // a member contributes although its set differs
     bool result_in_accumulator = false;  // the reduced values overwrite the sums
     bool commit_before_fsync = false;    // COMMIT leaves before its record is durable
+    bool dedup_off = false;              // a leg that comes twice is taken twice
+    bool fence_off = false;              // a fenced slot stays in the roster; its work is replayed
+    bool queue_unbounded = false;        // a full queue takes one more leg
 
     [[nodiscard]] static const PlantedBugs& none() {
         static constexpr PlantedBugs kNone{};

@@ -65,7 +65,9 @@ bool StepMachine::fence(SlotId slot, const std::string& reason, bool is_gone, no
         }
         return false;
     }
-    context_.roster.remove(slot);
+    if (!context_.bugs.fence_off) {
+        context_.roster.remove(slot);
+    }
     ++fenced_;
     awaited_.erase(slot);
     holders_.erase(slot);

@@ -1,11 +1,11 @@
 // Many seeds of crashes, freezes, delays, lost links and stalled jobs; then a calm end in which the
 // run must finish, equal to one process. SWARM_SEED=<n> replays one seed.
-#include "sim/run/run_world.hpp"
-#include "tests/simulation/health.hpp"
+#include "tests/simulation/chaos.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -19,68 +19,6 @@ struct Totals {
     std::uint64_t mistakes = 0;
     std::uint64_t steps_with_a_mistake = 0;
 };
-
-RunWorldOptions three_by_two(
-    std::uint64_t seed, std::uint64_t steps, swarm::run::PlantedBugs bugs = {}
-) {
-    RunWorldOptions options;
-    options.config = oracle_config(3, 8, steps);
-    options.peers = 6;
-    options.seed = seed;
-    options.peer.device.units_per_s = 20;
-    options.bugs = bugs;
-    return options;
-}
-
-/// A victim whose stage has another member that is up.
-std::optional<PeerId> pick_victim(RunWorld& run, std::uint32_t peers, swarm::Rng& rng) {
-    const PeerId candidate = peer(1 + rng.below(peers));
-    const auto* const boss = run.coordinator_role();
-    const auto* const info = boss ? boss->context().roster.find_peer(candidate) : nullptr;
-    if (!info || !run.world().is_running(candidate)) {
-        return std::nullopt;
-    }
-    for (const swarm::SlotId slot : boss->context().roster.pickable(info->stage)) {
-        const PeerId other = boss->context().roster.find(slot)->peer;
-        const auto* const server = run.server(other);
-        if (other != candidate && server && server->context().slot == slot &&
-            server->context().version == boss->context().version) {
-            return candidate;
-        }
-    }
-    return std::nullopt;
-}
-
-/// Faults first, then calm until the run has finished or 300 s have passed.
-void run_chaos(RunWorld& run, HealthWatch& health, std::uint64_t seed) {
-    World& world = run.world();
-    swarm::Rng rng(seed, 77);
-    world.set_frame_loss(1, 100);
-    world.set_job_stalls(2, 100, 1s + std::chrono::milliseconds(rng.below(4000)));
-    // One fault at a time, so that every stage keeps a live member at the current version.
-    for (int fault = 0; fault < 3 && !run.finished(); ++fault) {
-        world.run_for(std::chrono::milliseconds(500 + rng.below(6000)));
-        const auto victim = pick_victim(run, 6, rng);
-        if (!victim) {
-            continue;
-        }
-        if (rng.chance(1, 2)) {
-            world.crash(*victim);
-            world.run_for(std::chrono::milliseconds(100 + rng.below(3000)));
-            world.restart(*victim);
-        } else {
-            world.freeze(*victim);
-            health.note_freeze(*victim);
-            world.run_for(std::chrono::milliseconds(1000 + rng.below(7000)));
-            world.thaw(*victim);
-            health.note_thaw(*victim);
-        }
-        world.run_for(8s);
-    }
-    world.set_frame_loss(0, 0);
-    world.set_job_stalls(0, 0, 0s);
-    run.run(300s);
-}
 
 std::uint64_t chaos(std::uint64_t seed, const Reference& reference, Totals& totals) {
     RunWorld run(three_by_two(seed, 6));
@@ -151,7 +89,8 @@ std::uint64_t seeds_until_caught(swarm::run::PlantedBugs bugs) {
         RunWorld run(three_by_two(seed, 6, bugs));
         HealthWatch health(run);
         run_chaos(run, health, seed);
-        if (!run.verdict(reference).empty()) {
+        if (const std::string verdict = run.verdict(reference); !verdict.empty()) {
+            std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), verdict.c_str());
             return seed;
         }
     }
@@ -172,6 +111,39 @@ TEST(PlantedBugs, AResultWrittenIntoTheAccumulatorIsCaught) {
 
 TEST(PlantedBugs, ACommitBeforeItsRecordIsDurableIsCaught) {
     EXPECT_LE(seeds_until_caught({.commit_before_fsync = true}), 200U);
+}
+
+TEST(PlantedBugs, ALegTakenTwiceIsCaught) {
+    EXPECT_LE(seeds_until_caught({.dedup_off = true}), 200U);
+}
+
+TEST(PlantedBugs, AFenceThatDoesNotHoldIsCaught) {
+    EXPECT_LE(seeds_until_caught({.fence_off = true}), 200U);
+}
+
+/// Twenty peers below send to the only one that is left above: more legs than its queue may hold.
+std::string overload(swarm::run::PlantedBugs bugs) {
+    RunWorldOptions options;
+    options.config = oracle_config(2, 1000, 2);
+    options.config.in_flight = 1000;
+    options.peers = 40;
+    options.peer.device.units_per_s = 100;
+    options.bugs = bugs;
+    RunWorld run(options);
+    run.world().run_until([&] { return run.steps().size() == 1; }, 60s);
+    bool kept = false;
+    for (std::uint64_t n = 1; n <= options.peers; ++n) {
+        if (run.server(peer(n))->context().stage().value == 1 && std::exchange(kept, true)) {
+            run.world().crash(peer(n));
+        }
+    }
+    run.run(300s);
+    return run.verdict(train_single(options.config));
+}
+
+TEST(PlantedBugs, AQueueWithoutItsBoundIsCaught) {
+    EXPECT_EQ(overload({}), "");
+    EXPECT_EQ(overload({.queue_unbounded = true}).substr(0, 2), "I8");
 }
 
 }  // namespace

@@ -1,0 +1,204 @@
+// The checker's rules about messages: each is looked at as it leaves, before it takes effect.
+#include "sim/run/checker.hpp"
+#include "sim/run/checker_names.hpp"
+
+#include <algorithm>
+#include <variant>
+
+namespace sim {
+
+namespace protocol = swarm::protocol;
+
+namespace {
+
+/// Epochs of a step that wave timers may cost although nothing is wrong but slow.
+constexpr std::uint64_t kFalseTimersMax = 64;
+
+}  // namespace
+
+void Checker::on_send(PeerId from, const node::Send& send) {
+    if (from == coordinator_) {
+        check_sent_by_coordinator(send);
+    } else if (server(from)) {
+        check_sent_by_server(from, send);
+    }
+}
+
+void Checker::check_sent_by_coordinator(const node::Send& send) {
+    if (opened_ != world_.incarnation(coordinator_)) {
+        violated("P8", "a message of a coordinator whose CINC is not durable");
+    }
+    const auto& body = send.message.body;
+    if (const auto* const forward = std::get_if<protocol::Forward>(&body)) {
+        check_offer(coordinator_, send.peer, *forward);
+    } else if (const auto* const reduce = std::get_if<protocol::Reduce>(&body)) {
+        check_reduce(send.peer, *reduce);
+    } else if (const auto* const recall = std::get_if<protocol::Recall>(&body)) {
+        check_recall(*recall);
+    } else if (const auto* const commit = std::get_if<protocol::Commit>(&body)) {
+        check_commit(*commit);
+    } else if (const auto* const roster = std::get_if<protocol::Roster>(&body)) {
+        note_roster(*roster);
+    }
+}
+
+void Checker::check_sent_by_server(PeerId from, const node::Send& send) {
+    const auto& body = send.message.body;
+    if (const auto* const accepted = std::get_if<protocol::Accepted>(&body)) {
+        check_accepted(from, *accepted);
+    } else if (const auto* const forward = std::get_if<protocol::Forward>(&body)) {
+        check_offer(from, send.peer, *forward);
+    } else if (const auto* const backward = std::get_if<protocol::Backward>(&body)) {
+        check_offer(from, send.peer, *backward);
+    } else if (const auto* const reduced = std::get_if<protocol::Reduced>(&body)) {
+        const auto* const role = coordinator();
+        if (role && (reduced->counted_wrong > 0 ||
+                     reduced->counted_once != role->context().config.microbatches)) {
+            violated("P2", "a result of " + name_of(from) + " does not count each id once");
+        }
+    }
+}
+
+// I3, by the sender's own roster: a new offer goes to a member of the next stage, in good standing.
+void Checker::check_offer(PeerId from, PeerId to, const protocol::Forward& forward) {
+    const swarm::run::Roster& roster =
+        from == coordinator_ ? coordinator()->context().roster : server(from)->context().roster;
+    const swarm::StageIndex stage{static_cast<std::uint32_t>(forward.path.size())};
+    const auto* const info = roster.find_peer(to);
+    if (!info || info->stage != stage || info->standing == protocol::Standing::Observer) {
+        return violated("I3", "work was offered to " + name_of(to) + ", no member of the stage");
+    }
+    if (from == coordinator_) {
+        const auto newest = newest_.find(to);
+        if (fenced_.contains(info->slot) ||
+            (newest != newest_.end() && newest->second != info->incarnation)) {
+            violated("I3", "work was offered to a fenced slot of " + name_of(to));
+        }
+    }
+    check_successor(
+        {{forward.version, forward.microbatch, forward.attempt, protocol::Leg::Forward}, stage},
+        {to, info->incarnation},
+        info->standing == protocol::Standing::Member
+    );
+}
+
+void Checker::check_offer(PeerId from, PeerId to, const protocol::Backward& backward) {
+    const stages::ServerContext& context = server(from)->context();
+    const auto* const info = context.roster.find_peer(to);
+    const std::uint32_t own = context.stage().value;
+    if (own == 0 || !info || backward.path.at(own - 1) != info->slot) {
+        return violated("I3", "a backward left its path for " + name_of(to));
+    }
+    check_successor(
+        {{backward.version, backward.microbatch, backward.attempt, protocol::Leg::Backward},
+         {own - 1}},
+        {to, info->incarnation},
+        true
+    );
+}
+
+// One successor per attempt and direction, unless the first one has refused.
+void Checker::check_successor(const Hop& hop, const Slot& to, bool is_pickable) {
+    const auto [offer, is_first] = offers_.try_emplace(hop, to);
+    if (is_first && !is_pickable) {
+        violated("I3", "new work was offered to " + name_of(to.first) + ", suspect or draining");
+    }
+    if (!is_first && offer->second != to) {
+        violated(
+            "P7",
+            "an attempt was offered to " + name_of(offer->second.first) + " and to " +
+                name_of(to.first)
+        );
+    }
+}
+
+void Checker::check_reduce(PeerId to, const protocol::Reduce& reduce) {
+    const auto* const info = coordinator()->context().roster.find_peer(to);
+    if (!info || info->standing == protocol::Standing::Observer) {
+        return;
+    }
+    const auto key = std::tuple(reduce.version, reduce.epoch, info->stage);
+    auto& [receivers, covered] = reduces_[key];
+    if (!receivers.insert(to).second) {
+        return;  // repeated on a new link
+    }
+    for (const swarm::SlotId slot : reduce.group) {
+        if (fenced_.contains(slot)) {
+            violated("P1", "a fenced slot is in the group of a reduce");
+        }
+    }
+    for (const swarm::MicrobatchId id : reduce.ids) {
+        if (!covered.insert(id).second) {
+            violated("P1", "microbatch " + std::to_string(id.value) + " is in two lists");
+        }
+    }
+    const std::size_t expected = coordinator()->context().config.microbatches;
+    if (receivers.size() == reduce.group.size() && covered.size() != expected) {
+        violated("P1", "the lists of a stage do not cover the step");
+    }
+}
+
+// P9: epochs are bounded by what went wrong, so a step ends.
+void Checker::check_recall(const protocol::Recall& recall) {
+    const auto& context = coordinator()->context();
+    const std::uint64_t members = context.roster.slots().size();
+    const std::uint64_t window = std::max<std::uint64_t>(context.config.in_flight, 2 * members);
+    const std::uint64_t bound = kFalseTimersMax + (world_.faults() + troubles_) * (1 + window);
+    std::set<swarm::Epoch>& epochs = recalls_[recall.version];
+    epochs.insert(recall.epoch);
+    if (epochs.size() > bound) {
+        violated("P9", "a step had more recalls than its faults explain");
+    }
+}
+
+void Checker::check_commit(const protocol::Commit& commit) {
+    if (commit.version.step + 1 > durable_steps_) {
+        violated("P8", "a COMMIT left before its record was durable");
+    }
+    const auto [known, is_first] =
+        commits_.try_emplace(commit.version, commit.epoch, commit.result_hashes);
+    if (!is_first && known->second != std::pair(commit.epoch, commit.result_hashes)) {
+        violated("P4", "two different commits of one version");
+    }
+}
+
+void Checker::check_accepted(PeerId from, const protocol::Accepted& accepted) {
+    const protocol::LegId& leg = accepted.leg;
+    const Slot here = slot_of(from);
+    const auto floor = floors_.find({here.second, leg.version, leg.microbatch});
+    if (floor != floors_.end() && leg.attempt < floor->second) {
+        violated("P6", name_of(from) + " accepted an attempt that it had promised to refuse");
+    }
+    swarm::Attempt& newest = accepted_[{here.second, leg.version, leg.microbatch, leg.leg}];
+    if (leg.attempt < newest) {
+        violated("P6", name_of(from) + " accepted an older attempt after a newer one");
+    }
+    newest = std::max(newest, leg.attempt);
+    const auto [visit, is_first] =
+        visits_.try_emplace({leg, server(from)->context().stage()}, here);
+    if (!is_first && visit->second != here) {
+        violated(
+            "P7",
+            "step " + std::to_string(leg.version.step) + " microbatch " +
+                std::to_string(leg.microbatch.value) + " attempt " +
+                std::to_string(leg.attempt.value) +
+                (leg.leg == protocol::Leg::Forward ? " forward" : " backward") +
+                " was accepted by " + name_of(visit->second.first) + " and " + name_of(from)
+        );
+    }
+}
+
+// Slots as the members know them: what a later fence of the peer makes void.
+void Checker::note_roster(const protocol::Roster& roster) {
+    const std::pair sent{world_.incarnation(coordinator_), roster.number};
+    if (roster_ == sent) {
+        return;
+    }
+    roster_ = sent;
+    slots_.clear();
+    for (const protocol::SlotInfo& info : roster.slots) {
+        slots_[info.peer] = info.slot;
+    }
+}
+
+}  // namespace sim
