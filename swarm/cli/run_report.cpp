@@ -38,6 +38,25 @@ std::string describe(std::uint64_t step, double loss, double single) {
            shortest(single);
 }
 
+/// What the simulator needs to repeat the run.
+json::object config_object(const run::RunConfig& config) {
+    const bool oracle = config.model.kind == run::ModelKind::Oracle;
+    // The simulator's frames already carry the oracle's own tensors.
+    const double bytes_per_value = config.codec == "int8" ? 1.0625 : 4;
+    const double values =
+        oracle ? 0.0
+               : static_cast<double>(config.batch) * config.model.context * config.model.width;
+    return {
+        {"model", oracle ? "oracle" : "llama"},
+        {"stages", config.stages},
+        {"microbatches", config.microbatches},
+        {"in_flight", config.in_flight},
+        {"policy", config.policy},
+        {"codec", config.codec},
+        {"seed", config.seed},
+        {"activation_bytes", static_cast<std::uint64_t>(values * bytes_per_value)}};
+}
+
 std::optional<std::string> first_difference(const Losses& losses, const Losses& single) {
     for (const auto& [step, loss] : losses) {
         const auto found = single.find(step);
@@ -84,22 +103,28 @@ void RunReport::add_past_loss(std::uint64_t step, double loss) {
 }
 
 void RunReport::add_peer(PeerId peer, std::optional<std::uint32_t> service_ms) {
-    peers_[peer].service_ms = service_ms;
+    const std::uint64_t number = 1 + peers_started_++;
+    PeerFacts& facts = peers_[peer];
+    facts.service_ms = service_ms;
+    facts.number = number;
 }
 
 void RunReport::add_kill(PeerId peer, TimePoint now) {
     ++kills_;
     ++peers_[peer].kills;
+    faults_.push_back({"kill", peer, now, {}});
     open_faults_.push_back(now);
 }
 
-void RunReport::add_freeze(PeerId peer, TimePoint now) {
+void RunReport::add_freeze(PeerId peer, TimePoint now, Duration length) {
     ++freezes_;
+    faults_.push_back({"freeze", peer, now, length});
     peers_.try_emplace(peer);
     open_faults_.push_back(now);
 }
 
 void RunReport::add_one(const node::StepCommitted& step, TimePoint now) {
+    began_ = began_.value_or(now - step.took);
     losses_[step.step] = step.loss;
     steps_[step.step] = step;
     for (const TimePoint fault : std::exchange(open_faults_, {})) {
@@ -178,6 +203,10 @@ double RunReport::share_of(const PeerFacts& peer) const {
     return count_in_stage(peer) / all;
 }
 
+double RunReport::seconds_into_run(TimePoint at) const {
+    return began_ ? std::max(0.0, seconds(at - *began_)) : 0.0;
+}
+
 std::string RunReport::summary() const {
     if (losses_.empty() || !weights_) {
         return "no step was trained";
@@ -238,7 +267,11 @@ std::string RunReport::to_json() const {
     }
     json::array peers;
     for (const auto& [id, facts] : peers_) {
-        json::object peer{{"id", net::to_text(id)}, {"stage", nullptr}, {"share", nullptr}};
+        json::object peer{
+            {"id", net::to_text(id)},
+            {"number", facts.number},
+            {"stage", nullptr},
+            {"share", nullptr}};
         peer["microbatches"] = microbatches_of(id);
         if (facts.stage) {
             peer["stage"] = facts.stage->value;
@@ -256,6 +289,17 @@ std::string RunReport::to_json() const {
     whole["weights_sha256"] = digest_or_null(weights_);
     whole["steps"] = std::move(steps);
     whole["peers"] = std::move(peers);
+    json::array faults;
+    for (const Fault& fault : faults_) {
+        faults.push_back(
+            {{"kind", fault.kind},
+             {"peer", net::to_text(fault.peer)},
+             {"at_s", seconds_into_run(fault.at)},
+             {"length_s", seconds(fault.length)}}
+        );
+    }
+    whole["config"] = config_object(config_);
+    whole["faults"] = std::move(faults);
     whole["kills"] = kills_;
     whole["freezes"] = freezes_;
     whole["joins"] = joins_;

@@ -40,10 +40,10 @@ class RunReport {
     void add(const TrainReport& report, TimePoint now);
     /// A step of an earlier process of the same run: nothing but its loss is known.
     void add_past_loss(std::uint64_t step, double loss);
-    /// Lists the peer even when it never does a thing.
+    /// Lists the peer even when it never does a thing. Peers are numbered in the order of these.
     void add_peer(PeerId peer, std::optional<std::uint32_t> service_ms);
     void add_kill(PeerId peer, TimePoint now);
-    void add_freeze(PeerId peer, TimePoint now);
+    void add_freeze(PeerId peer, TimePoint now, Duration length = {});
 
     void set_verification(Verification verification) { verification_ = std::move(verification); }
 
@@ -74,7 +74,18 @@ class RunReport {
         std::map<StageIndex, std::uint64_t> microbatches;
         std::optional<std::uint32_t> service_ms;
         std::uint64_t kills = 0;
+        std::uint64_t number = 0;  // 0: started by somebody else
     };
+
+    struct Fault {
+        const char* kind;
+        PeerId peer;
+        TimePoint at;
+        Duration length;
+    };
+
+    /// Since the first step began; zero when that is not known, or was later.
+    [[nodiscard]] double seconds_into_run(TimePoint at) const;
 
     /// The peer's part of its stage's microbatches; NaN when the stage had none.
     [[nodiscard]] double share_of(const PeerFacts& peer) const;
@@ -94,8 +105,11 @@ class RunReport {
     std::map<PeerId, PeerFacts> peers_;
     std::optional<Digest> weights_;
     std::optional<Verification> verification_;
+    std::vector<Fault> faults_;
+    std::optional<TimePoint> began_;  // the first step
     std::vector<TimePoint> open_faults_;
     std::vector<Duration> recoveries_;
+    std::uint64_t peers_started_ = 0;
     std::uint64_t kills_ = 0;
     std::uint64_t freezes_ = 0;
     std::uint64_t joins_ = 0;

@@ -60,7 +60,7 @@ void LocalSwarm::kill(Peer& peer, bool restart) {
 void LocalSwarm::freeze(Peer& peer, Duration time) {
     peer.process->signal(SIGSTOP);
     chaos_.frozen(peer.id);
-    report_.add_freeze(peer.id, clock_now());
+    report_.add_freeze(peer.id, clock_now(), time);
     console_.warn(
         peer.name + " (" + short_name(peer.id) + ") is frozen for " +
         std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms"

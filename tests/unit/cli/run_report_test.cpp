@@ -44,6 +44,25 @@ TEST(RunReport, SaysNullForWhatItDoesNotKnow) {
     EXPECT_EQ(report.at("kills").to_number<int>(), 0);
 }
 
+TEST(RunReport, SaysWhatTheSimulatorNeedsToRepeatTheRun) {
+    RunReport report(small_run());
+    report.add_peer(kBert, 20);
+    report.add_peer(kAnna, 40);
+    report.add_kill(kAnna, at(5));
+    report.add(step(0, 3.5), at(12));  // began at 10
+    report.add_freeze(kBert, at(14), seconds(3));
+    const json::object whole = parsed(report);
+    EXPECT_EQ(whole.at("config").at("microbatches").to_number<int>(), 4);
+    EXPECT_EQ(whole.at("config").at("activation_bytes").to_number<int>(), 4 * 2 * 10 * 128);
+    EXPECT_EQ(whole.at("peers").at(0).at("number").to_number<int>(), 2) << "by id, not by start";
+    const json::array& faults = whole.at("faults").as_array();
+    ASSERT_EQ(faults.size(), 2U);
+    EXPECT_EQ(faults[0].at("kind").as_string(), "kill");
+    EXPECT_EQ(faults[0].at("at_s").as_double(), 0) << "before the first step";
+    EXPECT_EQ(faults[1].at("at_s").as_double(), 4);
+    EXPECT_EQ(faults[1].at("length_s").as_double(), 3);
+}
+
 TEST(RunReport, ListsStepsAndSpeed) {
     RunReport report(small_run());
     report.add(step(0, 3.5), at(1));
