@@ -39,6 +39,8 @@ void Joining::on(const protocol::Assign& assign, node::Turn turn) {
     }
     fetcher_.reset();
     followed_.clear();
+    busy_ = false;
+    ++context_.assignment;
     if (!context_.worker || context_.stage() != assign.stage || run_file_ != assign.run_file) {
         build(assign, std::move(*config), turn);
         if (fatal_) {
@@ -83,8 +85,10 @@ void Joining::start_from_seed(node::Turn turn) {
         turn,
         0,
         [worker = context_.worker](swarm::Digest& hash) { hash = worker->start_from_seed(); },
-        [this](swarm::Digest& hash, node::Turn later) {
-            have_state({0, 0}, hash, later);
+        [this, assignment = context_.assignment](swarm::Digest& hash, node::Turn later) {
+            if (assignment == context_.assignment) {
+                have_state({0, 0}, hash, later);
+            }
         }
     );
 }
@@ -151,7 +155,10 @@ void Joining::finish_download(node::Turn turn) {
                 hash = worker->start_from(std::move(*state));
             }
         },
-        [this, version](Started& hash, node::Turn later) {
+        [this, version, assignment = context_.assignment](Started& hash, node::Turn later) {
+            if (assignment != context_.assignment) {
+                return;
+            }
             busy_ = false;
             if (hash) {
                 have_state(version, *hash, later);
@@ -273,7 +280,10 @@ void Joining::replay_front(node::Turn turn) {
                 hash = worker->apply(step->commit->scalars, step->version.step);
             }
         },
-        [this, made](Replayed& hash, node::Turn later) {
+        [this, made, assignment = context_.assignment](Replayed& hash, node::Turn later) {
+            if (assignment != context_.assignment) {
+                return;
+            }
             busy_ = false;
             if (hash) {
                 have_state(made, *hash, later);

@@ -35,6 +35,7 @@ struct ServerContext {
     std::optional<ParameterVersion> version;  // of the worker's state, once it has one
     swarm::Digest state_hash;
     bool applying = false;  // a commit is on the device: `version` is about to be the one before
+    std::uint64_t assignment = 0;  // ASSIGNs so far; what began under an earlier one is void
 
     swarm::run::Roster roster{1};
     std::optional<SlotId> slot;  // of this incarnation as a member

@@ -55,7 +55,10 @@ StageIndex Coordinator::stage_for(PeerId peer) {
     if (members.empty() || context_.version == ParameterVersion{}) {
         return neediest;
     }
-    return placement_.place(context_.roster).value_or(neediest);
+    // One newcomer at a time: a queue says where peers are wanted, not how many.
+    const std::optional<StageIndex> wanted = placement_.place(context_.roster);
+    const bool others_come = wanted && !context_.roster.observers(*wanted).empty();
+    return wanted && !others_come ? *wanted : neediest;
 }
 
 }  // namespace swarm::run

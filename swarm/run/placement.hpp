@@ -1,4 +1,4 @@
-// Where peers work: collects what senders see of each member, and asks the run's rebalancer once per
+// Where peers work: collects what senders see of each member, and asks the run's rebalancer once a
 // period whether one should move. The coordinator carries the move out (coordinator_moves.cpp).
 // Invariant: a peer's own word about itself is not used (I10); what is known of a slot that is gone
 // is forgotten.

@@ -58,12 +58,15 @@ std::vector<SlotId> Roster::members(StageIndex stage) const {
 
 std::vector<SlotId> Roster::pickable(StageIndex stage) const {
     std::vector<SlotId> found;
+    std::vector<SlotId> leaving;
     for (const auto& [slot, info] : slots_) {
         if (info.stage == stage && info.standing == Standing::Member) {
             found.push_back(slot);
+        } else if (info.stage == stage && info.standing == Standing::Draining) {
+            leaving.push_back(slot);
         }
     }
-    return found;
+    return found.empty() ? leaving : found;
 }
 
 std::vector<SlotId> Roster::observers(StageIndex stage) const {

@@ -28,7 +28,8 @@ class Roster {
 
     /// Members in every standing but Observer, in slot order.
     [[nodiscard]] std::vector<SlotId> members(StageIndex stage) const;
-    /// Those to whom new work may be offered.
+    /// Those to whom new work may be offered; who leaves only where nobody else is, as it can go at
+    /// a commit alone.
     [[nodiscard]] std::vector<SlotId> pickable(StageIndex stage) const;
     [[nodiscard]] std::vector<SlotId> observers(StageIndex stage) const;
     [[nodiscard]] std::vector<SlotId> all_members() const;

@@ -82,8 +82,9 @@ bool StepMachine::fence(SlotId slot, const std::string& reason, bool is_gone, no
 
 bool StepMachine::may_leave(SlotId slot) const {
     const SlotInfo* const info = context_.roster.find(slot);
-    return !info || (phase_ != Phase::Reducing && phase_ != Phase::Deciding &&
-                     ledger_.in_flight() == 0 && ledger_.ids_of(slot, info->stage).empty());
+    return !info ||
+           (phase_ != Phase::Reducing && phase_ != Phase::Deciding && !awaited_.contains(slot) &&
+            ledger_.in_flight() == 0 && ledger_.ids_of(slot, info->stage).empty());
 }
 
 bool StepMachine::is_acceptable(const protocol::Path& path) const {
@@ -111,6 +112,7 @@ void StepMachine::on(SlotId, const protocol::Path& path, node::Turn turn) {
     }
     if (is_acceptable(path)) {
         waves_.add(ledger_.pathed(path.microbatch, path.path, path.loss, turn.now));
+        fruitless_ = 0;
     } else {
         ledger_.need(path.microbatch);
     }
@@ -189,10 +191,7 @@ void StepMachine::on(SlotId from, const protocol::Refused& refused, node::Turn t
 void StepMachine::wake(node::Turn turn) {
     launcher_.wake(turn.now);
     if (phase_ == Phase::Running) {
-        for (const MicrobatchId id : ledger_.launched_before(turn.now - wave_limit())) {
-            launcher_.give_up(id, true, turn.now);
-            ledger_.need(id);
-        }
+        give_up_overdue(turn);
     }
     if (phase_ == Phase::Recalling && deadline_ <= turn.now) {
         expire_recall(turn);
@@ -235,8 +234,21 @@ void StepMachine::pardon(TimePoint now) {
     }
 }
 
+void StepMachine::give_up_overdue(node::Turn turn) {
+    const std::vector<MicrobatchId> overdue = ledger_.launched_before(turn.now - wave_limit());
+    if (!overdue.empty() && fruitless_ < kFruitlessMax) {
+        ++fruitless_;
+    }
+    for (const MicrobatchId id : overdue) {
+        launcher_.give_up(id, true, turn.now);
+        ledger_.need(id);
+    }
+}
+
 Duration StepMachine::wave_limit() const {
-    return std::max(timing_.wave_min, 4 * waves_.p95());
+    // Where no wave ever came through, p95 says nothing: a pipeline of slow peers would be given
+    // up for ever.
+    return std::max(timing_.wave_min, 4 * waves_.p95()) * (1 << fruitless_);
 }
 
 std::uint64_t StepMachine::wire_bytes() const {

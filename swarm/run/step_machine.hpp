@@ -94,6 +94,8 @@ class StepMachine {
     }
 
  private:
+    static constexpr int kFruitlessMax = 6;  // 64 x: a wave of 5 minutes
+
     struct Joiner {
         protocol::SlotInfo info;
         bool empty = true;
@@ -114,6 +116,7 @@ class StepMachine {
     void begin_reduce(node::Turn turn);
     void decide_when_held();
     void abort_reduce(const char* reason, node::Turn turn);
+    void give_up_overdue(node::Turn turn);
     void expire_recall(node::Turn turn);
     void expire_reduce(node::Turn turn);
     void expire_grace(node::Turn turn);
@@ -142,6 +145,7 @@ class StepMachine {
     std::uint32_t fenced_ = 0;
     std::uint32_t dropped_ = 0;
     RecentTimes waves_;
+    int fruitless_ = 0;  // times that waves were given up since one came through
     RecentTimes reduces_;
 };
 

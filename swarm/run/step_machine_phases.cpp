@@ -160,6 +160,7 @@ void StepMachine::end_recall_when_answered(node::Turn turn) {
     deadline_ = kNever;
     phase_ = Phase::Running;
     launcher_.refresh(turn.now);
+    give_up_overdue(turn);  // a recall may have outlasted a wave
 }
 
 void StepMachine::begin_reduce(node::Turn turn) {

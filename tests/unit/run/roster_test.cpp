@@ -47,6 +47,13 @@ TEST(Roster, ListsByStageAndStanding) {
     EXPECT_EQ(roster.peers_per_stage(), (std::vector<std::uint32_t>{3, 1}));
 }
 
+TEST(Roster, OffersWorkToWhoLeavesWhereNobodyElseIs) {
+    Roster roster(1);
+    const SlotId draining = roster.add(info(1, 0, Standing::Draining));
+    roster.add(info(2, 0, Standing::Suspect));
+    EXPECT_EQ(roster.pickable({0}), (Slots{draining}));
+}
+
 TEST(Roster, CountsEveryChangeAndNothingElse) {
     Roster roster(1);
     const SlotId slot = roster.add(info(1, 0));
