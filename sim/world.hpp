@@ -114,6 +114,8 @@ class World {
 
     [[nodiscard]] bool is_running(PeerId peer) const { return process_of(peer).runner != nullptr; }
 
+    [[nodiscard]] bool is_frozen(PeerId peer) const { return process_of(peer).frozen; }
+
     /// Null while the process is down.
     [[nodiscard]] node::Role* role(PeerId peer) const { return process_of(peer).role; }
 

@@ -57,6 +57,9 @@ class Checker {
     void check_sent_by_server(PeerId from, const node::Send& send);
     void check_offer(PeerId from, PeerId to, const swarm::protocol::Forward& forward);
     void check_offer(PeerId from, PeerId to, const swarm::protocol::Backward& backward);
+    static bool is_last_to_leave(
+        const swarm::run::Roster& roster, const swarm::protocol::SlotInfo& slot
+    );
     void check_successor(const Hop& hop, const Slot& to, bool is_pickable);
     void check_reduce(PeerId to, const swarm::protocol::Reduce& reduce);
     void check_recall(const swarm::protocol::Recall& recall);

@@ -11,6 +11,18 @@ namespace sim {
 
 using swarm::run::RunConfig;
 
+namespace {
+
+std::vector<double> losses_of(stages::SingleRun& run, std::uint64_t steps) {
+    std::vector<double> losses;
+    for (std::uint64_t step = 0; step < steps; ++step) {
+        losses.push_back(run.step()->loss);
+    }
+    return losses;
+}
+
+}  // namespace
+
 RunConfig oracle_config(std::uint32_t stages, std::uint32_t microbatches, std::uint64_t steps) {
     RunConfig config;
     config.stages = stages;
@@ -25,12 +37,12 @@ RunConfig oracle_config(std::uint32_t stages, std::uint32_t microbatches, std::u
 
 Reference train_single(const RunConfig& config) {
     stages::SingleRun run(config, &stages::make_oracle_compute, {});
-    Reference reference;
-    for (std::uint64_t step = 0; step < config.steps; ++step) {
-        reference.losses.push_back(run.step()->loss);
-    }
-    reference.weights_sha256 = run.weights_sha256();
-    return reference;
+    return {losses_of(run, config.steps), run.weights_sha256()};
+}
+
+std::vector<double> train_single(const RunConfig& config, std::uint64_t steps) {
+    stages::SingleRun run(config, &stages::make_oracle_compute, {});
+    return losses_of(run, steps);
 }
 
 RunWorld::RunWorld(RunWorldOptions options)
@@ -73,7 +85,11 @@ void RunWorld::add_coordinator() {
 }
 
 PeerId RunWorld::add_server() {
-    const PeerId id = peer(++servers_);
+    return add_server(++servers_, options_.peer);
+}
+
+PeerId RunWorld::add_server(std::uint64_t number, const PeerOptions& machine) {
+    const PeerId id = peer(number);
     world_.add_peer(
         id,
         [this, id](swarm::Incarnation incarnation) {
@@ -90,7 +106,7 @@ PeerId RunWorld::add_server() {
             };
             return std::make_unique<stages::StageServer>(std::move(options));
         },
-        options_.peer
+        machine
     );
     return id;
 }
@@ -112,6 +128,7 @@ void RunWorld::hear(PeerId from, const node::Report& report) {
         failure_ = *failed;
     } else if (const auto* change = std::get_if<node::PeerChanged>(&report)) {
         fenced_ += change->change == node::PeerChange::Fenced ? 1 : 0;
+        moves_ += change->change == node::PeerChange::Moved ? 1 : 0;
         log_.push_back(
             "peer " + std::to_string(change->peer.words[0]) + " change " +
             std::to_string(static_cast<int>(change->change)) + " " + change->reason

@@ -41,6 +41,8 @@ struct Reference {
 };
 
 Reference train_single(const swarm::run::RunConfig& config);
+/// Only the losses of its first steps.
+std::vector<double> train_single(const swarm::run::RunConfig& config, std::uint64_t steps);
 
 class RunWorld {
  public:
@@ -69,6 +71,8 @@ class RunWorld {
 
     /// Adds one more server that joins now. Returns its id.
     PeerId add_server();
+    /// The server with this number, on a machine of its own kind.
+    PeerId add_server(std::uint64_t number, const PeerOptions& machine);
 
     [[nodiscard]] bool finished() const { return weights_sha256_.has_value() || failure_; }
 
@@ -87,6 +91,8 @@ class RunWorld {
     [[nodiscard]] std::uint32_t replayed() const;
 
     [[nodiscard]] std::uint32_t fenced() const { return fenced_; }
+
+    [[nodiscard]] std::uint32_t moves() const { return moves_; }
 
     [[nodiscard]] const std::vector<std::string>& log() const { return log_; }
 
@@ -113,6 +119,7 @@ class RunWorld {
     std::optional<node::RunFailed> failure_;
     std::vector<std::string> log_;
     std::uint32_t fenced_ = 0;
+    std::uint32_t moves_ = 0;
 };
 
 }  // namespace sim

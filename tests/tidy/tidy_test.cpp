@@ -68,7 +68,8 @@ const std::map<std::string, Folders, std::less<>>& visible_to() {
           "stages",
           "stacking",
           "sim",
-          "sim/scenario"}},
+          "sim/scenario",
+          "sim/report"}},
     };
     return table;
 }

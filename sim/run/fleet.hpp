@@ -1,0 +1,63 @@
+// The machines of a scenario in an exact run: starts them, and does to them what the schedule says.
+// Invariants: what happens to a machine that is down is skipped; with `spares_last`, a departure
+// that would leave a stage without anybody who answers is skipped, too, and noted.
+// Threading: none. Cost: O(members of a stage) per departure, else O(1).
+#pragma once
+
+#include "sim/report/sim_report.hpp"
+#include "sim/run/run_world.hpp"
+#include "sim/scenario/schedule.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+class Fleet {
+ public:
+    /// All outlive the fleet.
+    Fleet(const Scenario& scenario, const std::vector<FleetPeer>& peers, RunWorld& run);
+
+    /// Those that are there at the start.
+    void start();
+    void carry_out(const Happening& happening);
+
+    [[nodiscard]] std::uint32_t size() const {
+        return static_cast<std::uint32_t>(machines_.size());
+    }
+
+    /// By number, from 1. A machine that never came has no peer in the world.
+    [[nodiscard]] bool was_there(std::uint32_t number) const { return at(number).added; }
+
+    /// Over all its lives, until now.
+    [[nodiscard]] Duration time_up(std::uint32_t number) const;
+
+    [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }
+
+ private:
+    struct Machine {
+        bool added = false;
+        bool up = false;
+        TimePoint up_since{};
+        Duration was_up{};
+    };
+
+    [[nodiscard]] const Machine& at(std::uint32_t number) const { return machines_[number - 1]; }
+
+    void start(std::uint32_t number);
+    void depart(const Happening& happening);
+    void disturb(const Happening& happening);
+    void cut(const Happening& happening);
+    [[nodiscard]] bool is_last_of_its_stage(std::uint32_t number) const;
+    [[nodiscard]] double speed_of(std::uint32_t number) const;
+    void note(const char* kind, std::string text);
+
+    const Scenario& scenario_;
+    const std::vector<FleetPeer>& peers_;
+    RunWorld& run_;
+    std::vector<Machine> machines_;
+    std::vector<Note> notes_;
+};
+
+}  // namespace sim

@@ -1,0 +1,115 @@
+#include "sim/run/run_metrics.hpp"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+double seconds(Duration duration) {
+    return std::chrono::duration<double>(duration).count();
+}
+
+double share(Duration part, Duration whole) {
+    return whole > Duration{} ? seconds(part) / seconds(whole) : 0.0;
+}
+
+}  // namespace
+
+RunMetrics::RunMetrics(const Scenario& scenario, RunWorld& run, const Fleet& fleet)
+    : scenario_(scenario),
+      run_(run),
+      fleet_(fleet),
+      sample_every_(
+          std::max<Duration>(scenario.duration / kSamplesMax, std::chrono::milliseconds(1))
+      ),
+      next_sample_(TimePoint{} + sample_every_),
+      by_peer_(fleet.size()),
+      by_stage_(scenario.pipeline.stages) {}
+
+void RunMetrics::take_sample() {
+    next_sample_ += sample_every_;
+    const swarm::run::Coordinator* const coordinator = run_.coordinator_role();
+    std::vector<Use> now(by_stage_.size());
+    for (std::uint32_t number = 1; number <= fleet_.size(); ++number) {
+        if (!fleet_.was_there(number)) {
+            continue;
+        }
+        const Use total{run_.world().busy(peer(number)), fleet_.time_up(number)};
+        Use& before = by_peer_[number - 1];
+        const auto* const slot = coordinator->context().roster.find_peer(peer(number));
+        if (slot != nullptr) {
+            now[slot->stage.value].busy += total.busy - before.busy;
+            now[slot->stage.value].up += total.up - before.up;
+        }
+        before = total;
+    }
+    Sample sample;
+    sample.at_s = seconds(run_.world().now().time_since_epoch());
+    sample.peers_per_stage = coordinator->context().roster.peers_per_stage();
+    for (std::size_t stage = 0; stage < now.size(); ++stage) {
+        sample.utilisation_per_stage.push_back(share(now[stage].busy, now[stage].up));
+        by_stage_[stage].busy += now[stage].busy;
+        by_stage_[stage].up += now[stage].up;
+    }
+    sample.steps = run_.steps().size();
+    sample.bytes = bytes();
+    samples_.push_back(std::move(sample));
+}
+
+std::uint64_t RunMetrics::bytes() const {
+    std::uint64_t sum = run_.world().bytes_sent(RunWorld::coordinator());
+    for (std::uint32_t number = 1; number <= fleet_.size(); ++number) {
+        sum += fleet_.was_there(number) ? run_.world().bytes_sent(peer(number)) : 0;
+    }
+    return sum;
+}
+
+SimReport RunMetrics::report() const {
+    SimReport report;
+    report.scenario = scenario_.name;
+    report.question = scenario_.question;
+    report.mode = Mode::Exact;
+    report.peers = fleet_.size();
+    report.stages = scenario_.pipeline.stages;
+    report.policy = scenario_.pipeline.policy;
+    report.rebalancer = scenario_.pipeline.rebalancer;
+    report.events = run_.world().events();
+    report.virtual_s = seconds(run_.world().now().time_since_epoch());
+    report.steps = run_.steps().size();
+    for (const node::StepCommitted& step : run_.steps()) {
+        report.step_seconds.push_back(seconds(step.took));
+    }
+    if (!report.step_seconds.empty()) {
+        report.step_s = step_times(report.step_seconds);
+    }
+    Use all;
+    double units = 0;
+    for (std::uint32_t number = 1; number <= fleet_.size(); ++number) {
+        if (fleet_.was_there(number)) {
+            all.busy += run_.world().busy(peer(number));
+            all.up += fleet_.time_up(number);
+            units += run_.world().work_done(peer(number));
+        }
+    }
+    report.utilisation = share(all.busy, all.up);
+    for (const Use& stage : by_stage_) {
+        report.utilisation_per_stage.push_back(share(stage.busy, stage.up));
+    }
+    // One unit a forward, two a backward; what is under way in the last step is not lost.
+    const double counted = 3.0 * static_cast<double>(report.steps) *
+                           scenario_.pipeline.microbatches * scenario_.pipeline.stages;
+    const double under_way = 3.0 * scenario_.pipeline.microbatches * scenario_.pipeline.stages;
+    if (units > 0) {
+        report.lost_work_share = std::max(0.0, units - counted - under_way) / units;
+    }
+    report.moves = run_.moves();
+    report.replayed = run_.replayed();
+    report.fenced = run_.fenced();
+    report.bytes = bytes();
+    report.trace_hash = run_.world().trace_hash();
+    report.samples = samples_;
+    report.notes = fleet_.notes();
+    return report;
+}
+
+}  // namespace sim

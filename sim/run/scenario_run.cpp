@@ -1,0 +1,221 @@
+#include "sim/run/scenario_run.hpp"
+
+#include "sim/run/event_text.hpp"
+#include "sim/run/fleet.hpp"
+#include "sim/run/run_metrics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <utility>
+
+namespace sim {
+namespace {
+
+using swarm::run::RunConfig;
+
+constexpr std::uint64_t kStepsWithoutEnd = 1'000'000'000;
+constexpr std::size_t kTraceLinesKept = 400;
+
+RunConfig config_of(const Scenario& scenario, std::uint64_t seed) {
+    const Pipeline& pipeline = scenario.pipeline;
+    RunConfig config = oracle_config(
+        pipeline.stages,
+        pipeline.microbatches,
+        pipeline.steps > 0 ? pipeline.steps : kStepsWithoutEnd
+    );
+    config.seed = seed;
+    config.in_flight = pipeline.in_flight;
+    config.policy = pipeline.policy;
+    config.rebalancer = pipeline.rebalancer;
+    const auto every = std::chrono::ceil<std::chrono::seconds>(pipeline.rebalance_every);
+    config.rebalance_every_s = static_cast<std::uint32_t>(every.count());
+    return config;
+}
+
+/// The oracle's tensors are tiny; on the wire each stands for one of the scenario's size.
+std::uint64_t stands_for(const Pipeline& pipeline, const node::Send& send) {
+    if (send.payload.empty()) {
+        return 0;
+    }
+    const auto& body = send.message.body;
+    if (std::holds_alternative<swarm::protocol::Forward>(body) ||
+        std::holds_alternative<swarm::protocol::Backward>(body)) {
+        return pipeline.activation_bytes;
+    }
+    const auto* const chunk = std::get_if<swarm::protocol::Chunk>(&body);
+    return chunk != nullptr && chunk->chunk ? pipeline.state_bytes : 0;
+}
+
+RunWorldOptions world_of(
+    const Scenario& scenario, std::uint64_t seed, swarm::run::PlantedBugs bugs
+) {
+    RunWorldOptions options;
+    options.config = config_of(scenario, seed);
+    options.peers = 0;
+    options.seed = seed;
+    options.bugs = bugs;
+    options.world.network.latency = scenario.regions.latency;
+    options.world.network.jitter = scenario.regions.jitter;
+    options.world.extra_bytes = [pipeline = scenario.pipeline](const node::Send& send) {
+        return stands_for(pipeline, send);
+    };
+    return options;
+}
+
+class ScenarioRun {
+ public:
+    ScenarioRun(
+        const Scenario& scenario,
+        std::uint64_t seed,
+        const Schedule& schedule,
+        const ExactOptions& options
+    )
+        : scenario_(scenario),
+          seed_(seed),
+          schedule_(schedule),
+          options_(options),
+          run_(world_of(scenario, seed, options.bugs)),
+          fleet_(scenario, schedule.fleet, run_),
+          metrics_(scenario, run_, fleet_) {
+        set_chances(true);
+        if (options_.trace_line) {
+            run_.observe_events([this](PeerId id, const node::Event& event) {
+                trace_lines_.push_back(event_text(run_.world().now(), id, event));
+                if (trace_lines_.size() > kTraceLinesKept) {
+                    trace_lines_.pop_front();
+                }
+            });
+        }
+    }
+
+    SimReport run() {
+        fleet_.start();
+        std::size_t next = 0;
+        while (!is_over()) {
+            const auto& happenings = schedule_.happenings;
+            const TimePoint happens =
+                next < happenings.size() ? happenings[next].at : swarm::kNever;
+            advance_to(std::min({happens, metrics_.next_sample(), calm_at(), end()}));
+            while (next < happenings.size() && happenings[next].at <= now()) {
+                fleet_.carry_out(happenings[next++]);
+            }
+            if (now() >= metrics_.next_sample()) {
+                metrics_.take_sample();
+                interrupted_ = options_.progress && !options_.progress(share_done());
+            }
+            if (now() >= calm_at()) {
+                begin_calm();
+            }
+        }
+        return conclude();
+    }
+
+ private:
+    [[nodiscard]] TimePoint now() { return run_.world().now(); }
+
+    [[nodiscard]] TimePoint end() const { return TimePoint{} + scenario_.duration; }
+
+    /// kNever when there is none or it has begun.
+    [[nodiscard]] TimePoint calm_at() const {
+        const bool ahead = scenario_.calm > Duration{} && !steps_before_calm_;
+        return ahead ? end() - scenario_.calm : swarm::kNever;
+    }
+
+    [[nodiscard]] bool is_over() {
+        return run_.finished() || interrupted_ || now() >= end() || !run_.violations().empty();
+    }
+
+    void advance_to(TimePoint until) {
+        // A violation ends the run where it happens: what follows would bury its trace.
+        const auto done = [this] { return run_.finished() || !run_.violations().empty(); };
+        run_.world().run_until(done, until - now());
+    }
+
+    void set_chances(bool on) {
+        constexpr std::uint64_t kCases = 1U << 20;
+        const auto in_cases = [&](double probability) {
+            return on ? static_cast<std::uint64_t>(std::llround(probability * kCases)) : 0;
+        };
+        const Faults& faults = scenario_.faults;
+        run_.world().set_frame_loss(in_cases(faults.frame_loss), kCases);
+        const Duration stall(std::llround(faults.job_stall_s * 1e9));
+        run_.world().set_job_stalls(in_cases(faults.job_stall), kCases, stall);
+    }
+
+    void begin_calm() {
+        steps_before_calm_ = run_.steps().size();
+        set_chances(false);
+    }
+
+    [[nodiscard]] double share_done() {
+        const auto steps = static_cast<double>(scenario_.pipeline.steps);
+        const double by_time = std::chrono::duration<double>(now().time_since_epoch()) /
+                               std::chrono::duration<double>(scenario_.duration);
+        const double by_steps = steps > 0 ? static_cast<double>(run_.steps().size()) / steps : 0.0;
+        return std::max(by_time, by_steps);
+    }
+
+    SimReport conclude() {
+        SimReport report = metrics_.report();
+        report.seed = seed_;
+        report.interrupted = interrupted_;
+        report.violations = run_.violations();
+        if (run_.failure()) {
+            report.violations.push_back("I9: the run ended: " + run_.failure()->text);
+        }
+        const bool idle_calm = steps_before_calm_ && now() >= end() && !run_.finished() &&
+                               run_.steps().size() == *steps_before_calm_;
+        if (idle_calm) {
+            report.violations.emplace_back("I9: no step was committed in the calm at the end");
+        }
+        if (options_.compare_with_single && report.violations.empty()) {
+            compare_with_single(report);
+        }
+        if (options_.trace_line) {
+            for (const std::string& line : trace_lines_) {
+                options_.trace_line(line);
+            }
+        }
+        return report;
+    }
+
+    void compare_with_single(SimReport& report) {
+        const std::vector<double> single =
+            train_single(config_of(scenario_, seed_), run_.steps().size());
+        for (const node::StepCommitted& step : run_.steps()) {
+            if (single.at(step.step) != step.loss) {
+                report.violations.push_back(
+                    "I1: the loss of step " + std::to_string(step.step) +
+                    " is not that of one process"
+                );
+                return;
+            }
+        }
+    }
+
+    const Scenario& scenario_;
+    std::uint64_t seed_;
+    const Schedule& schedule_;
+    const ExactOptions& options_;
+    RunWorld run_;
+    Fleet fleet_;
+    RunMetrics metrics_;
+    std::deque<std::string> trace_lines_;
+    std::optional<std::size_t> steps_before_calm_;
+    bool interrupted_ = false;
+};
+
+}  // namespace
+
+swarm::Result<SimReport> run_exact(
+    const Scenario& scenario, std::uint64_t seed, const ExactOptions& options
+) {
+    const swarm::Result<Schedule> schedule = make_schedule(scenario, seed);
+    if (!schedule) {
+        return schedule.error();
+    }
+    return ScenarioRun(scenario, seed, *schedule, options).run();
+}
+
+}  // namespace sim

@@ -1,0 +1,29 @@
+// The exact fidelity: the production coordinator and stage servers, every message, the oracle's
+// gradients, simulated disks and faults, and the checker on every event.
+// Invariant: a function of (scenario, seed).
+// Threading: none. Cost: that of the world's events. Errors: as make_schedule.
+#pragma once
+
+#include "sim/report/sim_report.hpp"
+#include "sim/scenario/schedule.hpp"
+#include "swarm/run/planted_bugs.hpp"
+
+#include <functional>
+#include <string>
+
+namespace sim {
+
+struct ExactOptions {
+    Progress progress;
+    /// --replay: each event as one line, in the time around the first violation (or all of them).
+    std::function<void(const std::string&)> trace_line;
+    /// What one process makes of the same run is computed and compared at the end.
+    bool compare_with_single = false;
+    swarm::run::PlantedBugs bugs = {};
+};
+
+swarm::Result<SimReport> run_exact(
+    const Scenario& scenario, std::uint64_t seed, const ExactOptions& options = {}
+);
+
+}  // namespace sim
