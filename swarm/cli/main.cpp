@@ -24,6 +24,18 @@ struct RunVerb {
         return swarm::cli::local(options);
     }
 
+    int operator()(const swarm::cli::SimOptions& options) const {
+        return swarm::cli::simulate(options);
+    }
+
+    int operator()(const swarm::cli::SimCompareOptions& options) const {
+        return swarm::cli::compare_policies(options);
+    }
+
+    int operator()(const swarm::cli::SimRecordOptions& options) const {
+        return swarm::cli::record_scenario(options);
+    }
+
     int operator()(const swarm::cli::Exit& exit) const {
         (exit.code == swarm::cli::kDone ? std::cout : std::cerr) << exit.text;
         return exit.code;

@@ -1,6 +1,8 @@
 #include "swarm/cli/options.hpp"
 
+#include "router/policy.hpp"
 #include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/sim/sim_flags.hpp"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -45,7 +47,7 @@ void add_run_flags(CLI::App& app, RunFlags& run) {
     app.add_option("--seed", run.seed, "of weights and data order")->check(CLI::NonNegativeNumber);
     app.add_option("--microbatches", run.microbatches, "microbatches per step");
     app.add_option("--in-flight", run.in_flight, "microbatches under way; 0: twice the peers");
-    app.add_option("--policy", run.policy, "router policy: iwrr, expected_finish or uniform");
+    app.add_option("--policy", run.policy, "router policy: " + router::policy_names());
     app.add_option("--codec", run.codec, "of what passes between peers: none or int8");
     app.add_option("--corpus", run.corpus, "text to train on")->type_name("FILE");
     app.add_option("--checkpoint-every", run.checkpoint_every, "steps; 0: at the end only");
@@ -196,6 +198,7 @@ Command parse_command_line(int argc, const char* const* argv) {
     add_serve(app, serve);
     add_generate(app, generate);
     add_local(app, local);
+    SimVerbs sim(app, kExitCodes);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -215,7 +218,10 @@ Command parse_command_line(int argc, const char* const* argv) {
     if (app.got_subcommand("generate")) {
         return generate;
     }
-    return local;
+    if (app.got_subcommand("local")) {
+        return local;
+    }
+    return sim.command();
 }
 
 }  // namespace swarm::cli

@@ -1,4 +1,4 @@
-// The command line as data. CLI11 is seen by options.cpp alone.
+// The command line as data. CLI11 is seen by options.cpp and sim/sim_flags.cpp alone.
 // Precedence: flag > TOML > default; so a flag that was not given is nullopt, never its default.
 // Errors: an Exit with code 2 and one line; --help and --version are an Exit with code 0.
 #pragma once
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -78,12 +79,47 @@ struct LocalOptions {
     std::string json_file;
 };
 
+/// What `swarm sim` and `swarm sim compare` share.
+struct SimFlags {
+    std::string scenario;  // a file, or the name of one that comes with the program
+    std::optional<std::uint64_t> seed;
+    std::optional<std::string> mode;  // exact or fluid
+    std::vector<std::pair<std::string, std::string>> settings;
+    std::string json_file;
+};
+
+struct SimOptions {
+    SimFlags flags;
+    bool list = false;  // then the scenario is a folder, or empty
+    std::uint32_t seeds = 1;
+    std::optional<std::uint64_t> replay;
+    std::string html_file;
+};
+
+struct SimCompareOptions {
+    SimFlags flags;
+    std::vector<std::string> policies;
+};
+
+struct SimRecordOptions {
+    std::string run_file;
+    std::string out_file;  // empty: stdout
+};
+
 struct Exit {
     int code = 0;
     std::string text;
 };
 
-using Command = std::variant<TrainOptions, ServeOptions, GenerateOptions, LocalOptions, Exit>;
+using Command = std::variant<
+    TrainOptions,
+    ServeOptions,
+    GenerateOptions,
+    LocalOptions,
+    SimOptions,
+    SimCompareOptions,
+    SimRecordOptions,
+    Exit>;
 
 Command parse_command_line(int argc, const char* const* argv);
 

@@ -1,0 +1,220 @@
+#include "swarm/cli/sim/recorded_run.hpp"
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <vector>
+
+namespace swarm::cli {
+namespace {
+
+namespace json = boost::json;
+
+constexpr double kRestartAfter_s = 2;  // as `swarm local` does
+constexpr double kSlack = 2;  // the simulated run may take so many times as long, and then ends
+
+struct RecordedPeer {
+    std::string id;
+    std::uint64_t number = 0;  // in the order of their start, from 1
+    std::uint64_t service_ms = 0;
+};
+
+struct RecordedFault {
+    std::string kind;  // kill, freeze
+    std::string peer;
+    double at_s = 0;
+    double length_s = 0;
+};
+
+struct RecordedRun {
+    std::uint64_t stages = 0;
+    std::uint64_t microbatches = 0;
+    std::uint64_t in_flight = 0;
+    std::uint64_t seed = 0;
+    std::uint64_t activation_bytes = 0;
+    std::string policy;
+    std::uint64_t steps = 0;
+    double seconds = 0;
+    std::vector<RecordedPeer> peers;
+    std::vector<RecordedFault> faults;
+};
+
+/// Boost.JSON says what is missing by throwing; parse() below turns that into an Error.
+std::uint64_t count_at(const json::object& object, const char* key) {
+    return object.at(key).to_number<std::uint64_t>();
+}
+
+std::string text_at(const json::object& object, const char* key) {
+    const json::string& text = object.at(key).as_string();
+    return {text.data(), text.size()};
+}
+
+std::vector<RecordedPeer> read_peers(const json::array& array) {
+    std::vector<RecordedPeer> peers;
+    for (const json::value& value : array) {
+        const json::object& peer = value.as_object();
+        const json::value& service = peer.at("service_ms");
+        peers.push_back(
+            {text_at(peer, "id"),
+             count_at(peer, "number"),
+             service.is_null() ? 0 : service.to_number<std::uint64_t>()}
+        );
+    }
+    std::sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) {
+        return a.number < b.number;
+    });
+    return peers;
+}
+
+RecordedRun read_run(const json::object& whole) {
+    const json::object& config = whole.at("config").as_object();
+    RecordedRun run;
+    run.stages = count_at(config, "stages");
+    run.microbatches = count_at(config, "microbatches");
+    run.in_flight = count_at(config, "in_flight");
+    run.seed = count_at(config, "seed");
+    run.activation_bytes = count_at(config, "activation_bytes");
+    run.policy = text_at(config, "policy");
+    for (const json::value& step : whole.at("steps").as_array()) {
+        run.seconds += step.as_object().at("seconds").to_number<double>();
+        ++run.steps;
+    }
+    run.peers = read_peers(whole.at("peers").as_array());
+    for (const json::value& value : whole.at("faults").as_array()) {
+        const json::object& fault = value.as_object();
+        run.faults.push_back(
+            {text_at(fault, "kind"),
+             text_at(fault, "peer"),
+             fault.at("at_s").to_number<double>(),
+             fault.at("length_s").to_number<double>()}
+        );
+    }
+    return run;
+}
+
+Result<RecordedRun> parse(std::string_view text, const std::string& file) {
+    try {
+        return read_run(json::parse({text.data(), text.size()}).as_object());
+    } catch (const std::exception& malformed) {
+        return Error{
+            ErrorCode::Malformed,
+            Reaction::Reject,
+            file + ": not a report of `swarm local --json` (" + malformed.what() + ")"};
+    }
+}
+
+Error usage(const std::string& file, const std::string& detail) {
+    return {ErrorCode::Usage, Reaction::Reject, file + ": " + detail};
+}
+
+std::string number(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", value);
+    return text;
+}
+
+std::string milliseconds(double seconds) {
+    return "\"" + std::to_string(std::llround(1000 * seconds)) + "ms\"";
+}
+
+/// Peers that start one after the other at the same speed are a group.
+std::string groups(const std::vector<RecordedPeer>& peers) {
+    std::string toml;
+    for (std::size_t begin = 0; begin < peers.size();) {
+        std::size_t end = begin;
+        while (end < peers.size() && peers[end].service_ms == peers[begin].service_ms) {
+            ++end;
+        }
+        toml += "\n[[peers]]\nname = \"from-" + std::to_string(begin + 1) +
+                "\"\ncount = " + std::to_string(end - begin) +
+                "\nunits_per_s = " + number(1000.0 / static_cast<double>(peers[begin].service_ms)) +
+                "\n";
+        begin = end;
+    }
+    return toml;
+}
+
+std::string entry(double at_s, const char* kind, std::size_t peer) {
+    return "\n[[plan]]\nat = " + milliseconds(at_s) + "\nkind = \"" + kind +
+           "\"\npeer = " + std::to_string(peer) + "\n";
+}
+
+std::string plan(const RecordedRun& run) {
+    std::map<std::string, std::size_t> places;  // as the groups count them, from 1
+    for (std::size_t i = 0; i < run.peers.size(); ++i) {
+        places[run.peers[i].id] = i + 1;
+    }
+    std::string toml;
+    for (const RecordedFault& fault : run.faults) {
+        const std::size_t peer = places.at(fault.peer);
+        if (fault.at_s >= run.seconds) {
+            continue;  // after the last step
+        }
+        if (fault.kind == "kill") {
+            toml += entry(fault.at_s, "crash", peer) +
+                    entry(fault.at_s + kRestartAfter_s, "join", peer);
+        } else {
+            toml += entry(fault.at_s, "freeze", peer) + "length = " + milliseconds(fault.length_s) +
+                    "\n";
+        }
+    }
+    return toml;
+}
+
+std::optional<Error> check(const RecordedRun& run, const std::string& file) {
+    if (run.steps == 0 || run.peers.empty()) {
+        return usage(file, "no step was trained, so there is nothing to record");
+    }
+    for (const RecordedPeer& peer : run.peers) {
+        if (peer.service_ms == 0) {
+            return usage(
+                file,
+                "peer " + peer.id.substr(0, 8) +
+                    " ran without --service-ms, so its speed is not known"
+            );
+        }
+    }
+    const bool known = std::all_of(run.faults.begin(), run.faults.end(), [&](const auto& fault) {
+        return std::any_of(run.peers.begin(), run.peers.end(), [&](const RecordedPeer& peer) {
+            return peer.id == fault.peer;
+        });
+    });
+    return known ? std::nullopt
+                 : std::optional(usage(file, "a fault names a peer that is not listed"));
+}
+
+}  // namespace
+
+Result<std::string> scenario_of_run(std::string_view text, const std::string& file) {
+    const Result<RecordedRun> run = parse(text, file);
+    if (!run) {
+        return run.error();
+    }
+    if (const std::optional<Error> fault = check(*run, file)) {
+        return *fault;
+    }
+    const double mean = run->seconds / static_cast<double>(run->steps);
+    std::string toml =
+        "# Question: Does the simulator repeat the real run of " +
+        json::serialize(json::string(file)) +
+        "?\n# Expectation: " + number(std::round(1000 * mean) / 1000) +
+        " s per step, as measured over " + std::to_string(run->steps) + " steps.\n" +
+        "# Source: swarm sim record; peers are numbered in the order of their start.\n";
+    toml += "mode = \"exact\"\nseed = " + std::to_string(run->seed) + "\nduration = \"" +
+            std::to_string(std::llround(std::ceil(kSlack * run->seconds + 10))) + "s\"\n";
+    toml += "\n[pipeline]\nstages = " + std::to_string(run->stages) +
+            "\nmicrobatches = " + std::to_string(run->microbatches) +
+            "\nin_flight = " + std::to_string(run->in_flight) +
+            "\nsteps = " + std::to_string(run->steps) +
+            "\nwork_units = 1.0\nactivation_bytes = " + std::to_string(run->activation_bytes) +
+            "\npolicy = \"" + run->policy + "\"\n";
+    toml += groups(run->peers);
+    toml += "\n[regions]\nlatency = \"100us\"  # not measured: loopback and two event loops\n";
+    return toml + plan(*run);
+}
+
+}  // namespace swarm::cli

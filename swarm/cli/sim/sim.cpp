@@ -1,0 +1,186 @@
+// `swarm sim` and `swarm sim compare`.
+#include "router/policy.hpp"
+#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/sim/program_commit.hpp"
+#include "swarm/cli/sim/scenario_folder.hpp"
+#include "swarm/cli/sim/sim_session.hpp"
+#include "swarm/cli/train.hpp"
+#include "swarm/cli/verbs.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <limits>
+
+namespace swarm::cli {
+namespace {
+
+using Reports = std::vector<sim::SimReport>;
+
+constexpr std::uint64_t kSeedMax = std::numeric_limits<std::int64_t>::max();
+
+Error usage(const std::string& detail) {
+    return {ErrorCode::Usage, Reaction::Reject, detail};
+}
+
+int list(Console& console, const std::string& folder) {
+    const auto found =
+        list_scenarios(folder.empty() ? scenario_folder() : std::filesystem::path(folder));
+    if (!found) {
+        return end_with(console, found.error());
+    }
+    std::size_t width = 0;
+    for (const ListedScenario& scenario : *found) {
+        width = std::max(width, scenario.name.size());
+    }
+    for (const ListedScenario& scenario : *found) {
+        const std::string fill(width - scenario.name.size() + 2, ' ');
+        std::cout << scenario.name << fill << scenario.question << '\n';
+    }
+    return kDone;
+}
+
+/// As a shell takes it.
+std::string quoted(const std::string& text) {
+    std::string out = "'";
+    for (const char letter : text) {
+        out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    }
+    return out + "'";
+}
+
+/// Seed, commit and the command that shows how it came to that.
+void tell_violation(Console& console, const SimFlags& flags, const sim::SimReport& report) {
+    std::string command = "swarm sim " + quoted(flags.scenario) + " --mode exact";
+    for (const auto& [key, value] : flags.settings) {
+        command += " --set " + quoted(key + "=" + value);
+    }
+    const std::string seed = std::to_string(report.seed);
+    console.error(
+        "violation with seed " + seed + ", commit " + program_commit() + ": " +
+        report.violations.front()
+    );
+    console.info("replay: " + command + " --replay " + seed);
+}
+
+const sim::SimReport* first_violated(const Reports& reports) {
+    const auto found = std::find_if(reports.begin(), reports.end(), [](const auto& report) {
+        return !report.violations.empty();
+    });
+    return found == reports.end() ? nullptr : &*found;
+}
+
+/// Prints and writes what there is; the exit code.
+int conclude(
+    Console& console, const SimSession& session, const SimFlags& flags, const Reports& reports
+) {
+    std::cout << (reports.size() == 1 ? sim::to_text(reports.front()) : sim::to_table(reports))
+              << std::flush;
+    if (const sim::SimReport* const violated = first_violated(reports)) {
+        tell_violation(console, flags, *violated);
+    }
+    const bool written =
+        flags.json_file.empty() || write_text(console, flags.json_file, json_of(reports));
+    const int exit_code = session.exit_code(reports);
+    return exit_code == kDone && !written ? kRunFailed : exit_code;
+}
+
+void thin_out(sim::SimReport& report) {
+    report.samples = {};
+    report.notes = {};
+    report.step_seconds = {};
+}
+
+/// Curves and events only of the report that the page shows, the first with a violation or else the
+/// first: those of thousands of seeds would fill the memory.
+void keep(Reports& reports, sim::SimReport report) {
+    const sim::SimReport* const violated = first_violated(reports);
+    if (!reports.empty() && violated == nullptr && !report.violations.empty()) {
+        thin_out(reports.front());
+    } else if (!reports.empty()) {
+        thin_out(report);
+    }
+    reports.push_back(std::move(report));
+}
+
+int run_seeds(Console& console, const SimOptions& options, const sim::Scenario& scenario) {
+    if (scenario.seed > kSeedMax - options.seeds) {
+        return end_with(console, usage("--seeds goes beyond the largest seed; begin lower"));
+    }
+    SimSession session(console, options.seeds);
+    Reports reports;
+    for (std::uint32_t i = 0; i < options.seeds && !session.interrupted(); ++i) {
+        const std::uint64_t seed = scenario.seed + i;
+        auto report = session.run(scenario, seed, scenario.name + ", seed " + std::to_string(seed));
+        if (!report) {
+            return end_with(console, report.error());
+        }
+        keep(reports, std::move(*report));
+    }
+    const int exit_code = conclude(console, session, options.flags, reports);
+    const sim::SimReport* const violated = first_violated(reports);
+    const sim::SimReport& shown = violated == nullptr ? reports.front() : *violated;
+    const bool written =
+        options.html_file.empty() || write_text(console, options.html_file, sim::to_html(shown));
+    return exit_code == kDone && !written ? kRunFailed : exit_code;
+}
+
+int replay(Console& console, const SimOptions& options, const sim::Scenario& scenario) {
+    if (scenario.mode != sim::Mode::Exact) {
+        return end_with(
+            console,
+            usage("--replay shows single messages, which only the exact mode has; add --mode exact")
+        );
+    }
+    SimSession session(console, 1);
+    const auto print = [](const std::string& line) { std::cout << line << '\n'; };
+    auto report = session.run(scenario, *options.replay, scenario.name, print);
+    if (!report) {
+        return end_with(console, report.error());
+    }
+    return conclude(console, session, options.flags, {std::move(*report)});
+}
+
+}  // namespace
+
+int simulate(const SimOptions& options) {
+    Console console;
+    if (options.list) {
+        return list(console, options.flags.scenario);
+    }
+    const Result<sim::Scenario> scenario = load(options.flags);
+    if (!scenario) {
+        return end_with(console, scenario.error());
+    }
+    return options.replay ? replay(console, options, *scenario)
+                          : run_seeds(console, options, *scenario);
+}
+
+int compare_policies(const SimCompareOptions& options) {
+    Console console;
+    Result<sim::Scenario> scenario = load(options.flags);
+    if (!scenario) {
+        return end_with(console, scenario.error());
+    }
+    for (const std::string& policy : options.policies) {
+        if (router::make_policy(policy, 1) == nullptr) {
+            const std::string known = "; the policies are " + router::policy_names();
+            return end_with(console, usage("--policies: \"" + policy + "\" is unknown" + known));
+        }
+    }
+    SimSession session(console, options.policies.size());
+    Reports reports;
+    for (const std::string& policy : options.policies) {
+        if (session.interrupted()) {
+            break;
+        }
+        scenario->pipeline.policy = policy;
+        auto report = session.run(*scenario, scenario->seed, scenario->name + ", " + policy);
+        if (!report) {
+            return end_with(console, report.error());
+        }
+        reports.push_back(std::move(*report));
+    }
+    return conclude(console, session, options.flags, reports);
+}
+
+}  // namespace swarm::cli

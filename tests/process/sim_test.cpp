@@ -1,0 +1,151 @@
+// `swarm sim` as a researcher uses it. The fluid mode, where the fidelity does not matter: it is
+// done in milliseconds.
+#include "tests/process/program.hpp"
+#include "tests/unit/net/temporary_folder.hpp"
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+
+namespace swarm::test {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::seconds;
+
+constexpr seconds kPatience(60);
+constexpr const char* kSmall =
+    "# Question: Does it run?\nmode = \"fluid\"\nduration = \"10m\"\n\n[pipeline]\nstages = 2\n\n"
+    "[[peers]]\ncount = 8\nunits_per_s = 10\n";
+
+class SimTest : public testing::Test {
+ protected:
+    std::string write(const std::string& name, const std::string& text) {
+        const std::filesystem::path path = folder_.path() / name;
+        std::ofstream(path) << text;
+        return path.string();
+    }
+
+    std::string read(const std::string& name) {
+        std::ifstream in(folder_.path() / name);
+        return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    }
+
+    [[nodiscard]] std::string path(const std::string& name) const {
+        return (folder_.path() / name).string();
+    }
+
+    std::string out_of(const std::vector<std::string>& arguments) {
+        Program program(arguments, folder_.path());
+        EXPECT_EQ(program.wait(kPatience), 0) << program.err();
+        return program.out();
+    }
+
+    void expect_refused(const std::vector<std::string>& arguments, const std::string& why) {
+        Program program(arguments, folder_.path());
+        EXPECT_EQ(program.wait(kPatience), 3) << program.err();
+        EXPECT_EQ(count_lines(program.err()), 1U) << program.err();
+        EXPECT_NE(program.err().find(why), std::string::npos) << program.err();
+        EXPECT_EQ(program.out(), "");
+    }
+
+    TemporaryFolder folder_;
+};
+
+TEST_F(SimTest, ListsWhatComesWithTheProgram) {
+    const std::string list = out_of({"sim", "--list"});
+    EXPECT_GE(count_lines(list), 12U) << list;
+    EXPECT_EQ(list.find("rejected"), std::string::npos) << list;
+    EXPECT_NE(list.find("\nvolunteers "), std::string::npos) << list;
+}
+
+TEST_F(SimTest, RunsAScenarioAndLeavesAReport) {
+    const std::string text = out_of(
+        {"sim",
+         write("small.toml", kSmall),
+         "--seed",
+         "9",
+         "--json",
+         path("o.json"),
+         "--html",
+         path("o.html")}
+    );
+    EXPECT_NE(text.find("Does it run?"), std::string::npos) << text;
+    EXPECT_NE(text.find("fluid: microbatches are flows"), std::string::npos) << text;
+    const json::object report = json::parse(read("o.json")).as_object();
+    EXPECT_EQ(report.at("seed").to_number<int>(), 9);
+    EXPECT_EQ(report.at("scenario").as_string(), "small");
+    EXPECT_GT(report.at("events_per_s").to_number<double>(), 0);
+    EXPECT_GT(report.at("utilisation").to_number<double>(), 0);
+    EXPECT_NE(read("o.html").find("<svg"), std::string::npos);
+}
+
+TEST_F(SimTest, ManySeedsAreOneTableAndOneArray) {
+    const std::string table =
+        out_of({"sim", write("small.toml", kSmall), "--seeds", "5", "--json", path("o.json")});
+    EXPECT_EQ(count_lines(table), 6U) << table;
+    EXPECT_EQ(json::parse(read("o.json")).as_array().size(), 5U);
+}
+
+TEST_F(SimTest, ComparesPoliciesInOneTable) {
+    const std::string table = out_of(
+        {"sim", "compare", write("small.toml", kSmall), "--policies", "iwrr,uniform,shortest_queue"}
+    );
+    EXPECT_EQ(count_lines(table), 4U) << table;
+    EXPECT_NE(table.find("\nshortest_queue "), std::string::npos) << table;
+}
+
+TEST_F(SimTest, RefusesWhatIsWrongInOneLine) {
+    const std::string small = write("small.toml", kSmall);
+    expect_refused({"sim", path("none.toml")}, "no such file");
+    expect_refused({"sim", write("cut.toml", std::string(kSmall, 60))}, "cut.toml");
+    expect_refused({"sim", write("key.toml", std::string(kSmall) + "colour = 3\n")}, "key.toml:11");
+    expect_refused({"sim", small, "--set", "peers=1000000000"}, "peers");
+    expect_refused({"sim", small, "--replay", "3"}, "exact");
+    expect_refused({"sim", "compare", small, "--policies", "iwrr,fastest"}, "fastest");
+    expect_refused({"sim", "record", small}, "not a report");
+}
+
+TEST_F(SimTest, CtrlCLeavesTheReportOfWhatRan) {
+    Program program(
+        {"sim", write("small.toml", kSmall), "--seeds", "1000000", "--json", path("o.json")},
+        folder_.path()
+    );
+    ASSERT_TRUE(program.wait_for_text("ETA", kPatience)) << program.err();
+    program.signal(SIGINT);
+    EXPECT_EQ(program.wait(kPatience), 130) << program.err();
+    EXPECT_GE(count_lines(program.out()), 2U);
+    EXPECT_GE(json::parse(read("o.json")).as_array().size(), 1U);
+}
+
+TEST_F(SimTest, RecordsARealRunAsAScenario) {
+    Program real(
+        {"local",
+         "--model",
+         "oracle",
+         "--stages",
+         "2",
+         "--peers",
+         "4",
+         "--steps",
+         "5",
+         "--service-ms",
+         "5,5,10",
+         "--json",
+         path("run.json")},
+        folder_.path()
+    );
+    ASSERT_EQ(real.wait(kPatience), 0) << real.err();
+    out_of({"sim", "record", path("run.json"), "-o", path("run.toml")});
+    const std::string toml = read("run.toml");
+    EXPECT_NE(toml.find("stages = 2\n"), std::string::npos) << toml;
+    EXPECT_NE(toml.find("steps = 5\n"), std::string::npos) << toml;
+    EXPECT_NE(toml.find("count = 2\nunits_per_s = 200\n"), std::string::npos) << toml;
+    out_of({"sim", path("run.toml"), "--mode", "fluid"});
+}
+
+}  // namespace
+}  // namespace swarm::test

@@ -1,0 +1,120 @@
+#include "swarm/cli/sim/recorded_run.hpp"
+
+#include "sim/scenario/scenario.hpp"
+
+#include <gtest/gtest.h>
+
+namespace swarm::cli {
+namespace {
+
+constexpr const char* kRun = R"({
+  "config": {"model": "oracle", "stages": 2, "microbatches": 24, "in_flight": 8, "seed": 5,
+             "policy": "iwrr", "codec": "none", "activation_bytes": 0},
+  "steps": [{"step": 0, "seconds": 2.5}, {"step": 1, "seconds": 1.5}, {"step": 2, "seconds": 4}],
+  "peers": [{"id": "aaaaaaaaaa", "number": 3, "service_ms": 100},
+            {"id": "bbbbbbbbbb", "number": 1, "service_ms": 50},
+            {"id": "cccccccccc", "number": 2, "service_ms": 50}],
+  "faults": [{"kind": "kill", "peer": "aaaaaaaaaa", "at_s": 1.25, "length_s": 0},
+             {"kind": "freeze", "peer": "bbbbbbbbbb", "at_s": 4, "length_s": 1.5},
+             {"kind": "kill", "peer": "bbbbbbbbbb", "at_s": 8.5, "length_s": 0}]})";
+
+std::string changed(const std::string& from, const std::string& to) {
+    std::string text = kRun;
+    text.replace(text.find(from), from.size(), to);
+    return text;
+}
+
+sim::Scenario recorded() {
+    const Result<std::string> toml = scenario_of_run(kRun, "run.json");
+    EXPECT_TRUE(toml) << toml.error().detail;
+    const auto scenario = sim::parse_scenario(*toml, "run.toml");
+    EXPECT_TRUE(scenario) << scenario.error().detail << "\n" << *toml;
+    return *scenario;
+}
+
+TEST(RecordedRun, KeepsThePipeline) {
+    const sim::Scenario scenario = recorded();
+    EXPECT_EQ(scenario.mode, sim::Mode::Exact);
+    EXPECT_EQ(scenario.seed, 5U);
+    EXPECT_EQ(scenario.pipeline.stages, 2U);
+    EXPECT_EQ(scenario.pipeline.microbatches, 24U);
+    EXPECT_EQ(scenario.pipeline.in_flight, 8U);
+    EXPECT_EQ(scenario.pipeline.steps, 3U);
+    EXPECT_EQ(scenario.pipeline.policy, "iwrr");
+    EXPECT_EQ(scenario.pipeline.work_units, 1.0);
+    EXPECT_EQ(scenario.duration, std::chrono::seconds(26)) << "2 x 8 s and 10 s";
+}
+
+TEST(RecordedRun, PeersAreInTheOrderOfTheirStart) {
+    const sim::Scenario scenario = recorded();
+    ASSERT_EQ(scenario.groups.size(), 2U);
+    EXPECT_EQ(scenario.groups[0].count, 2U);
+    EXPECT_EQ(scenario.groups[0].units_per_s.values, std::vector<double>{20.0});
+    EXPECT_EQ(scenario.groups[1].count, 1U);
+    EXPECT_EQ(scenario.groups[1].units_per_s.values, std::vector<double>{10.0});
+}
+
+TEST(RecordedRun, FaultsHitTheSamePeersAtTheSameTimes) {
+    using Kind = sim::Planned::Kind;
+    const sim::Scenario scenario = recorded();
+    ASSERT_EQ(scenario.plan.size(), 3U) << "the last kill came after the last step";
+    const auto find = [&](Kind kind) {
+        for (const sim::Planned& planned : scenario.plan) {
+            if (planned.kind == kind) {
+                return planned;
+            }
+        }
+        return sim::Planned{};
+    };
+    EXPECT_EQ(find(Kind::Crash).peer, 3U);
+    EXPECT_EQ(find(Kind::Crash).at, std::chrono::milliseconds(1250));
+    EXPECT_EQ(find(Kind::Join).peer, 3U);
+    EXPECT_EQ(find(Kind::Join).at, std::chrono::milliseconds(3250));
+    EXPECT_EQ(find(Kind::Freeze).peer, 1U);
+    EXPECT_EQ(find(Kind::Freeze).length, std::chrono::milliseconds(1500));
+}
+
+void expect_refused(const std::string& json, const std::string& why) {
+    const Result<std::string> toml = scenario_of_run(json, "run.json");
+    ASSERT_FALSE(toml) << *toml;
+    EXPECT_EQ(toml.error().reaction, Reaction::Reject);
+    EXPECT_NE(toml.error().detail.find(why), std::string::npos) << toml.error().detail;
+    EXPECT_EQ(toml.error().detail.find('\n'), std::string::npos) << toml.error().detail;
+    EXPECT_EQ(toml.error().detail.find("run.json: "), 0U) << toml.error().detail;
+}
+
+TEST(RecordedRun, RefusesWhatIsNoReport) {
+    expect_refused("", "not a report");
+    expect_refused("[]", "not a report");
+    expect_refused("{\"losses\": []}", "not a report");
+    expect_refused(std::string(kRun).substr(0, 300), "not a report");
+    expect_refused(changed("\"microbatches\": 24", "\"microbatches\": -24"), "not a report");
+}
+
+TEST(RecordedRun, RefusesAPeerOfUnknownSpeed) {
+    expect_refused(changed("\"service_ms\": 100", "\"service_ms\": null"), "--service-ms");
+}
+
+TEST(RecordedRun, RefusesARunWithoutAStep) {
+    expect_refused(
+        changed(
+            "[{\"step\": 0, \"seconds\": 2.5}, {\"step\": 1, \"seconds\": 1.5}, "
+            "{\"step\": 2, \"seconds\": 4}]",
+            "[]"
+        ),
+        "no step"
+    );
+}
+
+TEST(RecordedRun, RefusesAFaultOfNobody) {
+    expect_refused(changed("\"peer\": \"aaaaaaaaaa\"", "\"peer\": \"dddd\""), "not listed");
+}
+
+TEST(RecordedRun, AFileNameCannotLeaveTheComment) {
+    const Result<std::string> toml = scenario_of_run(kRun, "run\nmode = 3\n.json");
+    ASSERT_TRUE(toml);
+    EXPECT_TRUE(sim::parse_scenario(*toml, "x")) << *toml;
+}
+
+}  // namespace
+}  // namespace swarm::cli
