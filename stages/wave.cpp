@@ -247,7 +247,9 @@ void Wave::on(PeerId from, const protocol::Refused& refused, node::Turn turn) {
     if (refused.leg.leg == Leg::Forward) {
         router_->refused(sender->slot, refused.leg, refused.reason, turn.now);
     }
-    if (refused.leg.leg == Leg::Forward && !leg->resent) {
+    // Who was admitted after the attempt was made refuses it for ever, and may be who is picked.
+    const bool stale = refused.reason == RefusedReason::Stale;
+    if (refused.leg.leg == Leg::Forward && !leg->resent && !stale) {
         // Never processed: the same attempt may go to another replica, or to it again later.
         leg->stage = Stage::Placing;
         leg->to = {};

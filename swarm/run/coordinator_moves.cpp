@@ -26,9 +26,11 @@ bool Coordinator::release_mover(const SlotInfo& info, node::Turn turn) {
     }
     const std::vector<SlotId> members = context_.roster.members(info.stage);
     const bool stays = std::none_of(members.begin(), members.end(), [&](SlotId slot) {
-        return slot != info.slot && context_.roster.find(slot)->standing == Standing::Member;
+        const SlotInfo& other = *context_.roster.find(slot);
+        return slot != info.slot && other.standing == Standing::Member &&
+               context_.sessions.is_linked(other.peer);
     });
-    if (stays) {  // the others died meanwhile: it is the last that has the state
+    if (stays) {  // the others are dead, or about to be found so: it is the last with the state
         context_.roster.set_standing(info.slot, Standing::Member);
         moving_.erase(moving);
         return true;

@@ -68,7 +68,9 @@ Launcher::Refusal Launcher::on_refused(
         return Refusal::Unknown;
     }
     router_.refused(from, refused.leg, refused.reason, turn.now);
-    const Refusal refusal = found->second.resent ? Refusal::InDoubt : Refusal::Elsewhere;
+    // Stale: who was admitted after the attempt was made refuses it for ever.
+    const bool stale = refused.reason == protocol::RefusedReason::Stale;
+    const Refusal refusal = found->second.resent || stale ? Refusal::InDoubt : Refusal::Elsewhere;
     offers_.erase(found);
     return refusal;
 }

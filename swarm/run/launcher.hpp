@@ -28,7 +28,7 @@ class Launcher {
     enum class Refusal {
         Unknown,    // no offer of ours
         Elsewhere,  // never processed: the same attempt may go to another replica
-        InDoubt,    // it was resent: a second copy may yet be accepted
+        InDoubt,    // it was resent, or is too old there: a new attempt is needed
     };
     Refusal on_refused(SlotId from, const protocol::Refused& refused, node::Turn turn);
     void on_passed(SlotId from, const protocol::LegId& leg, TimePoint now);
