@@ -23,23 +23,45 @@ StepLedger::StepLedger(std::uint32_t stages, std::uint32_t microbatches)
         row.mask = StageMask::first(stages);
         row.owners.resize(stages);
     }
+    unpathed_ = rows_.size();
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+        index(id_at(i));
+    }
+}
+
+void StepLedger::index(MicrobatchId id) {
+    Row& row = rows_[id.value];
+    launches_.erase(id);
+    replays_.erase(id);
+    awaited_.erase({row.awaited_since, id});
+    if (need_.contains(id)) {
+        return;
+    }
+    if (!row.launched) {
+        (row.tried ? replays_ : launches_).insert(id);
+    } else if (!row.pathed) {
+        row.awaited_since = row.launched_at;
+        awaited_.insert({row.awaited_since, id});
+    }
+}
+
+void StepLedger::set_pathed(Row& row, bool pathed) {
+    if (row.pathed != pathed) {
+        row.pathed = pathed;
+        unpathed_ += pathed ? std::size_t{0} - 1 : 1;
+    }
 }
 
 std::optional<StepLedger::Launch> StepLedger::next_launch(std::size_t replays_max) const {
-    std::optional<Launch> fresh;
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-        const Row& row = rows_[i];
-        if (row.launched || need_.contains(id_at(i))) {
-            continue;
-        }
-        if (row.tried && replays_in_flight_ < replays_max) {
-            return Launch{id_at(i), row.mask, true};
-        }
-        if (!row.tried && !fresh) {
-            fresh = Launch{id_at(i), row.mask, false};
-        }
+    if (!replays_.empty() && replays_in_flight_ < replays_max) {
+        const MicrobatchId id = *replays_.begin();
+        return Launch{id, rows_[id.value].mask, true};
     }
-    return fresh;
+    if (!launches_.empty()) {
+        const MicrobatchId id = *launches_.begin();
+        return Launch{id, rows_[id.value].mask, false};
+    }
+    return std::nullopt;
 }
 
 void StepLedger::launched(MicrobatchId id, Attempt attempt, TimePoint now) {
@@ -47,7 +69,7 @@ void StepLedger::launched(MicrobatchId id, Attempt attempt, TimePoint now) {
     SWARM_ASSERT(!row.launched && !row.mask.empty());
     row.attempt = attempt;
     row.launched = true;
-    row.pathed = false;
+    set_pathed(row, false);
     row.in_flight = true;
     row.launched_at = now;
     row.first_hop = {};
@@ -57,6 +79,7 @@ void StepLedger::launched(MicrobatchId id, Attempt attempt, TimePoint now) {
         ++replays_in_flight_;
         ++replayed_;
     }
+    index(id);
 }
 
 void StepLedger::offered(MicrobatchId id, SlotId first_hop) {
@@ -72,7 +95,8 @@ Duration StepLedger::pathed(
     MicrobatchId id, const std::vector<SlotId>& path, double loss, TimePoint now
 ) {
     Row& row = rows_[id.value];
-    row.pathed = true;
+    set_pathed(row, true);
+    index(id);
     row.loss = loss;
     row.path = path;
     for (std::uint32_t stage = 0; stage < stages_; ++stage) {
@@ -100,14 +124,19 @@ void StepLedger::leave_flight(Row& row) {
 
 void StepLedger::need(MicrobatchId id) {
     if (id.value < rows_.size() && rows_[id.value].launched) {
-        need_.insert(id);
+        recall(id);
     }
 }
 
 void StepLedger::need_all() {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-        need_.insert(id_at(i));
+        recall(id_at(i));
     }
+}
+
+void StepLedger::recall(MicrobatchId id) {
+    need_.insert(id);
+    index(id);
 }
 
 void StepLedger::need_after_fence(SlotId slot) {
@@ -117,7 +146,7 @@ void StepLedger::need_after_fence(SlotId slot) {
         const bool offered = row.launched && !row.pathed && row.first_hop == slot;
         const bool under_way = row.in_flight && contains(row.path, slot);
         if (owned || offered || under_way) {
-            need_.insert(id_at(i));
+            recall(id_at(i));
         }
     }
 }
@@ -130,10 +159,11 @@ std::vector<MicrobatchId> StepLedger::begin_recall(Epoch epoch) {
         leave_flight(row);
         row.tried = row.tried || row.launched;
         row.launched = false;
-        row.pathed = false;
+        set_pathed(row, false);
         row.attempt = epoch;
         row.path.clear();
         std::fill(row.owners.begin(), row.owners.end(), SlotId{});
+        index(id);
     }
     return recalled_;
 }
@@ -167,14 +197,11 @@ void StepLedger::end_recall() {
         }
         if (row.mask.empty()) {  // held everywhere: done without another launch
             row.launched = true;
-            row.pathed = true;
+            set_pathed(row, true);
+            index(id);
         }
     }
     recalled_.clear();
-}
-
-bool StepLedger::all_pathed() const {
-    return std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.pathed; });
 }
 
 std::vector<MicrobatchId> StepLedger::ids_of(SlotId slot, StageIndex stage) const {
@@ -187,28 +214,12 @@ std::vector<MicrobatchId> StepLedger::ids_of(SlotId slot, StageIndex stage) cons
     return ids;
 }
 
-bool StepLedger::awaits_path(std::size_t index) const {
-    const Row& row = rows_[index];
-    return row.launched && !row.pathed && !need_.contains(id_at(index));
-}
-
-TimePoint StepLedger::oldest_launch() const {
-    TimePoint oldest = kNever;
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-        if (awaits_path(i)) {
-            oldest = std::min(oldest, rows_[i].launched_at);
-        }
-    }
-    return oldest;
-}
-
 std::vector<MicrobatchId> StepLedger::launched_before(TimePoint limit) const {
     std::vector<MicrobatchId> ids;
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-        if (awaits_path(i) && rows_[i].launched_at <= limit) {
-            ids.push_back(id_at(i));
-        }
+    for (auto it = awaited_.begin(); it != awaited_.end() && it->first <= limit; ++it) {
+        ids.push_back(it->second);
     }
+    std::sort(ids.begin(), ids.end());
     return ids;
 }
 

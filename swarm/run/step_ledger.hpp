@@ -2,7 +2,8 @@
 // under way. Soft state: the truth lies in the peers' id sets; recalls bring the two together.
 // Invariants: one owner at most per (stage, microbatch), so the lists of one REDUCE cover each
 // exactly once (P1); an attempt is recalled at most once (P9).
-// Cost: O(stages) per call on one microbatch; O(stages x microbatches) per recall and reduce.
+// Cost: O(stages + log microbatches) per call on one microbatch; O(stages x microbatches) per recall
+// and reduce.
 // Source: step protocol, sections 2 and 4.
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace swarm::run {
@@ -57,13 +59,17 @@ class StepLedger {
 
     [[nodiscard]] bool needs_recall() const { return !need_.empty(); }
 
-    [[nodiscard]] bool all_pathed() const;
+    [[nodiscard]] bool all_pathed() const { return unpathed_ == 0; }
+
     [[nodiscard]] std::vector<MicrobatchId> ids_of(SlotId slot, StageIndex stage) const;
 
     [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
 
     /// Launch time of the oldest attempt without PATH that is not in need; kNever when none.
-    [[nodiscard]] TimePoint oldest_launch() const;
+    [[nodiscard]] TimePoint oldest_launch() const {
+        return awaited_.empty() ? kNever : awaited_.begin()->first;
+    }
+
     /// Attempts without PATH launched at or before `limit`.
     [[nodiscard]] std::vector<MicrobatchId> launched_before(TimePoint limit) const;
 
@@ -81,17 +87,25 @@ class StepLedger {
         bool tried = false;  // some attempt was launched before: the next one is a replay
         double loss = 0;
         TimePoint launched_at = kNever;
+        TimePoint awaited_since = kNever;  // as in awaited_
         SlotId first_hop;
         std::vector<SlotId> path;
         std::vector<SlotId> owners;  // by stage; {} where nobody
     };
 
     void leave_flight(Row& row);
-    [[nodiscard]] bool awaits_path(std::size_t index) const;
+    void recall(MicrobatchId id);
+    void set_pathed(Row& row, bool pathed);
+    /// Call after every change of what the sets below follow from.
+    void index(MicrobatchId id);
 
     std::uint32_t stages_;
     std::vector<Row> rows_;
     std::set<MicrobatchId> need_;
+    std::set<MicrobatchId> launches_;  // not launched yet, and not in need
+    std::set<MicrobatchId> replays_;   // the same, of those that were tried before
+    std::set<std::pair<TimePoint, MicrobatchId>> awaited_;  // launched, no PATH, not in need
+    std::size_t unpathed_ = 0;
     std::vector<MicrobatchId> recalled_;
     std::size_t in_flight_ = 0;
     std::size_t replays_in_flight_ = 0;

@@ -246,9 +246,11 @@ void StepMachine::give_up_overdue(node::Turn turn) {
 }
 
 Duration StepMachine::wave_limit() const {
-    // Where no wave ever came through, p95 says nothing: a pipeline of slow peers would be given
-    // up for ever.
-    return std::max(timing_.wave_min, 4 * waves_.p95()) * (1 << fruitless_);
+    // Before the first wave came through only its length is known, and a limit that is too short
+    // fills every queue with copies. The doubling is for what is slower still.
+    const Duration usual = waves_.empty() ? timing_.wave_min * context_.config.stages
+                                          : std::max(timing_.wave_min, 4 * waves_.p95());
+    return usual * (1 << fruitless_);
 }
 
 std::uint64_t StepMachine::wire_bytes() const {

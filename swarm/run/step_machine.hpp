@@ -23,7 +23,7 @@ namespace swarm::run {
 class StepMachine {
  public:
     struct Timing {
-        Duration wave_min = std::chrono::seconds(5);
+        Duration wave_min = std::chrono::seconds(5);  // of each stage, before p95 is known
         Duration recall_min = std::chrono::seconds(3);
         Duration reduce_min = std::chrono::seconds(10);
         Duration holder_grace_min = std::chrono::seconds(4);
@@ -94,7 +94,7 @@ class StepMachine {
     }
 
  private:
-    static constexpr int kFruitlessMax = 6;  // 64 x: a wave of 5 minutes
+    static constexpr int kFruitlessMax = 6;  // 64 times what is usual
 
     struct Joiner {
         protocol::SlotInfo info;

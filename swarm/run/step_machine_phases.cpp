@@ -41,11 +41,9 @@ void StepMachine::advance(node::Turn turn) {
 }
 
 bool StepMachine::every_stage_has_member() const {
-    std::vector<bool> filled(context_.config.stages, false);
-    for (const auto& [slot, info] : context_.roster.slots()) {
-        if (info.standing != Standing::Observer) {
-            filled[info.stage.value] = true;
-        }
+    std::vector<bool> filled(context_.config.stages);
+    for (std::uint32_t stage = 0; stage < filled.size(); ++stage) {
+        filled[stage] = context_.roster.has_member({stage});
     }
     for (const Joiner& joiner : joiners_) {
         filled[joiner.info.stage.value] = true;
@@ -90,10 +88,9 @@ void StepMachine::run(node::Turn turn) {
 }
 
 void StepMachine::launch(node::Turn turn) {
-    const std::size_t members = context_.roster.all_members().size();
     const std::size_t window = context_.config.in_flight > 0
                                    ? context_.config.in_flight
-                                   : std::max<std::size_t>(2, 2 * members);
+                                   : std::max<std::size_t>(2, 2 * context_.roster.member_count());
     const std::size_t replays_max = std::max<std::size_t>(1, window / 4);
     while (ledger_.in_flight() < window) {
         const auto next = ledger_.next_launch(replays_max);

@@ -114,5 +114,18 @@ TEST(Stalls, NoHealthyPeerIsFencedAndAStalledJobCostsFewReplays) {
     EXPECT_LE(fences_per_step, 0.01);
 }
 
+TEST(FirstStep, ReplaysNothingWhereAWaveTakesFiveTimesTheShortestLimit) {
+    RunWorldOptions options;
+    options.config = oracle_config(6, 6, 2);
+    options.peers = 6;
+    options.peer.device.units_per_s = 1;  // of a wave: 1 s forward and 2 s back in each stage
+    RunWorld run(options);
+    run.run(600s);
+    EXPECT_EQ(run.verdict(train_single(options.config)), "");
+    ASSERT_FALSE(run.steps().empty());
+    EXPECT_GT(seconds(run.steps().front().took), 25.0);
+    EXPECT_EQ(run.replayed(), 0U);
+}
+
 }  // namespace
 }  // namespace sim
