@@ -46,9 +46,13 @@ void HopRouter::set_linked(SlotId slot, bool linked, TimePoint now) {
     }
 }
 
-std::optional<SlotId> HopRouter::pick(const LegId& leg, const Request& request, TimePoint now) {
+std::optional<SlotId> HopRouter::pick(
+    const LegId& leg, const Request& request, TimePoint now, std::span<const SlotId> except
+) {
     wake(now);
+    hide(except, true, now);
     const std::optional<SlotId> slot = policy_->pick(request, now);
+    hide(except, false, now);
     if (!slot) {
         return std::nullopt;
     }
@@ -219,6 +223,15 @@ void HopRouter::refresh(Candidate& candidate, TimePoint now) {
     if (open != candidate.open) {
         candidate.open = open;
         policy_->set_open(candidate.slot, open, now);
+    }
+}
+
+void HopRouter::hide(std::span<const SlotId> slots, bool hidden, TimePoint now) {
+    for (const SlotId slot : slots) {
+        const Candidate* const candidate = find(slot);
+        if (candidate != nullptr && candidate->open) {
+            policy_->set_open(slot, !hidden, now);
+        }
     }
 }
 

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -45,8 +46,10 @@ class HopRouter {
     void set_linked(SlotId slot, bool linked, TimePoint now);
 
     /// Picks and charges; the caller sends at once. Nothing: try again at next_deadline() or after
-    /// the next call below.
-    std::optional<SlotId> pick(const LegId& leg, const Request& request, TimePoint now);
+    /// the next call below. `except`: those who refused this leg for good.
+    std::optional<SlotId> pick(
+        const LegId& leg, const Request& request, TimePoint now, std::span<const SlotId> except = {}
+    );
 
     /// With `now` the way to the peer is measured too: bytes over send -> ACCEPTED.
     void accepted(SlotId slot, const LegId& leg, std::optional<TimePoint> now = {});
@@ -95,6 +98,7 @@ class HopRouter {
     std::optional<Offer> end(SlotId slot, const LegId& leg);
     [[nodiscard]] bool is_pickable(const Candidate& candidate) const;
     void refresh(Candidate& candidate, TimePoint now);
+    void hide(std::span<const SlotId> slots, bool hidden, TimePoint now);
     void pause(Candidate& candidate, TimePoint until);
     void unpause(Candidate& candidate);
     void end_probe(Candidate& candidate, TimePoint now);

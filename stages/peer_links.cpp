@@ -14,14 +14,16 @@ constexpr swarm::Duration kPauseMax = std::chrono::seconds(2);
 
 std::vector<SlotId> PeerLinks::follow_roster(node::Turn turn) {
     std::map<PeerId, Neighbour> wanted;
-    const std::uint32_t stage = context_.stage().value;
-    for (const auto& [slot, info] : context_.roster.slots()) {
-        const bool near = info.stage.value + 1 >= stage && info.stage.value <= stage + 1;
-        if (near && info.peer != context_.self) {
-            Neighbour& neighbour = wanted[info.peer];
-            neighbour.slot = slot;
-            neighbour.incarnation = info.incarnation;
-            neighbour.address = info.address;
+    const std::uint32_t own = context_.stage().value;
+    for (std::uint32_t stage = own - std::min(own, 1U); stage <= own + 1; ++stage) {
+        for (const SlotId slot : context_.roster.slots_of({stage})) {
+            const protocol::SlotInfo& info = *context_.roster.find(slot);
+            if (info.peer != context_.self) {
+                Neighbour& neighbour = wanted[info.peer];
+                neighbour.slot = slot;
+                neighbour.incarnation = info.incarnation;
+                neighbour.address = info.address;
+            }
         }
     }
     std::vector<SlotId> gone;
@@ -43,6 +45,7 @@ std::vector<SlotId> PeerLinks::follow_roster(node::Turn turn) {
         }
     }
     neighbours_ = std::move(wanted);
+    due_.clear();
     for (auto& [peer, neighbour] : neighbours_) {
         for (const auto lane : {node::Lane::Control, node::Lane::Bulk}) {
             const auto early = early_.find({peer, lane});
@@ -57,6 +60,7 @@ std::vector<SlotId> PeerLinks::follow_roster(node::Turn turn) {
         }
         neighbour.was_linked = is_linked(peer);
         dial_due(peer, neighbour, turn);
+        reschedule(peer, neighbour);
     }
     return gone;
 }
@@ -80,7 +84,7 @@ void PeerLinks::dial_due(PeerId peer, Neighbour& neighbour, node::Turn turn) {
     }
 }
 
-bool PeerLinks::on(const node::LinkUp& up, node::Turn turn) {
+bool PeerLinks::on(const node::LinkUp& up) {
     dialing_.erase({up.peer, up.lane});
     const auto found = neighbours_.find(up.peer);
     if (found == neighbours_.end()) {
@@ -98,14 +102,15 @@ bool PeerLinks::on(const node::LinkUp& up, node::Turn turn) {
             neighbour.was_linked = false;
             lost_.push_back(up.peer);
         }
+        reschedule(up.peer, neighbour);
         return false;
     }
     line.up = true;
-    static_cast<void>(turn);
     const bool both = is_linked(up.peer);
     if (both) {
         neighbour.lost_at = swarm::kNever;
     }
+    reschedule(up.peer, neighbour);
     return both && !std::exchange(neighbour.was_linked, both);
 }
 
@@ -127,6 +132,7 @@ void PeerLinks::on(const node::LinkDown& down, node::Turn turn) {
         neighbour.lost_at = turn.now;
     }
     dial_due(down.peer, neighbour, turn);
+    reschedule(down.peer, neighbour);
 }
 
 void PeerLinks::on(const node::DialFailed& failed, node::Turn turn) {
@@ -136,32 +142,37 @@ void PeerLinks::on(const node::DialFailed& failed, node::Turn turn) {
         Wire& line = wire(found->second, failed.lane);
         line.pause = std::min(2 * line.pause, kPauseMax);
         line.dial_at = turn.now + line.pause;
+        reschedule(failed.peer, found->second);
     }
 }
 
 void PeerLinks::wake(node::Turn turn) {
-    for (auto& [peer, neighbour] : neighbours_) {
+    while (next_deadline() <= turn.now) {
+        const PeerId peer = due_.begin()->second;
+        Neighbour& neighbour = neighbours_.at(peer);
         if (neighbour.lost_at != swarm::kNever && neighbour.lost_at + kRestoreWithin <= turn.now) {
             neighbour.lost_at = swarm::kNever;
             lost_.push_back(peer);
         }
         dial_due(peer, neighbour, turn);
+        reschedule(peer, neighbour);
     }
 }
 
-TimePoint PeerLinks::next_deadline() const {
-    TimePoint due = swarm::kNever;
-    for (const auto& [peer, neighbour] : neighbours_) {
-        if (neighbour.lost_at != swarm::kNever) {
-            due = std::min(due, neighbour.lost_at + kRestoreWithin);
-        }
-        for (const Wire& line : neighbour.lanes) {
-            if (!line.up) {
-                due = std::min(due, line.dial_at);
-            }
+void PeerLinks::reschedule(PeerId peer, Neighbour& neighbour) {
+    due_.erase({neighbour.due, peer});
+    neighbour.due = swarm::kNever;
+    if (neighbour.lost_at != swarm::kNever) {
+        neighbour.due = neighbour.lost_at + kRestoreWithin;
+    }
+    for (const Wire& line : neighbour.lanes) {
+        if (!line.up) {
+            neighbour.due = std::min(neighbour.due, line.dial_at);
         }
     }
-    return due;
+    if (neighbour.due != swarm::kNever) {
+        due_.insert({neighbour.due, peer});
+    }
 }
 
 bool PeerLinks::is_linked(PeerId peer) const {

@@ -2,6 +2,7 @@
 // one below and of the one above. Dials what should be there, notices what is lost for good.
 // Rule: of two peers the one with the smaller id dials, so two never dial each other at once.
 // Invariant: at most one Dial per (peer, lane) under way; redial pauses double up to 2 s.
+// Cost: O(log neighbours) per event, O(neighbours) per roster.
 // Threading: single strand.
 #pragma once
 
@@ -24,11 +25,14 @@ class PeerLinks {
     std::vector<SlotId> follow_roster(node::Turn turn);
 
     /// True when both lanes of a neighbour are up now, and were not before this event.
-    bool on(const node::LinkUp& up, node::Turn turn);
+    bool on(const node::LinkUp& up);
     void on(const node::LinkDown& down, node::Turn turn);
     void on(const node::DialFailed& failed, node::Turn turn);
     void wake(node::Turn turn);
-    [[nodiscard]] TimePoint next_deadline() const;
+
+    [[nodiscard]] TimePoint next_deadline() const {
+        return due_.empty() ? swarm::kNever : due_.begin()->first;
+    }
 
     [[nodiscard]] bool is_linked(PeerId peer) const;
 
@@ -52,9 +56,12 @@ class PeerLinks {
         std::array<Wire, 2> lanes;          // by node::Lane
         TimePoint lost_at = swarm::kNever;  // when the first lane went down; kNever: all is well
         bool was_linked = false;
+        TimePoint due = swarm::kNever;  // as in due_
     };
 
     void dial_due(PeerId peer, Neighbour& neighbour, node::Turn turn);
+    /// Call after every change of what its deadline follows from.
+    void reschedule(PeerId peer, Neighbour& neighbour);
 
     static Wire& wire(Neighbour& neighbour, node::Lane lane) {
         return neighbour.lanes[static_cast<std::size_t>(lane)];
@@ -62,6 +69,7 @@ class PeerLinks {
 
     ServerContext& context_;
     std::map<PeerId, Neighbour> neighbours_;
+    std::set<std::pair<TimePoint, PeerId>> due_;  // a redial, or the end of the wait for one lost
     std::map<std::pair<PeerId, node::Lane>, swarm::Incarnation>
         early_;                                        // links of peers not listed yet
     std::set<std::pair<PeerId, node::Lane>> dialing_;  // also of peers that left the roster since

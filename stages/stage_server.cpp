@@ -142,8 +142,8 @@ void StageServer::handle(const node::LinkUp& up, node::Turn turn) {
         }
         return;
     }
-    if (links_.on(up, turn)) {
-        wave_.refresh(turn.now);
+    if (links_.on(up)) {
+        wave_.link_changed(up.peer, turn.now);
         wave_.resend(up.peer, turn);
         reduction_.resend(up.peer, turn);
     }
@@ -162,7 +162,7 @@ void StageServer::handle(const node::LinkDown& down, node::Turn turn) {
     links_.on(down, turn);
     inference_.peer_lost(down.peer, turn);
     joining_.peer_lost(down.peer, turn);
-    wave_.refresh(turn.now);
+    wave_.link_changed(down.peer, turn.now);
 }
 
 void StageServer::handle(const node::DialFailed& failed, node::Turn turn) {

@@ -58,6 +58,13 @@ void Wave::refresh(TimePoint now) {
     }
 }
 
+void Wave::link_changed(PeerId peer, TimePoint now) {
+    const auto* const info = context_.roster.find_peer(peer);
+    if (info && info->stage.value == context_.stage().value + 1) {
+        router_->set_linked(info->slot, links_.is_linked(peer), now);
+    }
+}
+
 std::optional<RefusedReason> Wave::check(PeerId from, const protocol::Forward& forward) const {
     if (forward.microbatch.value >= rows_.size()) {
         return RefusedReason::Invalid;
@@ -185,13 +192,25 @@ void Wave::place_forwards(node::Turn turn) {
     const std::vector<LegKey> waiting(placing_.begin(), placing_.end());
     for (const LegKey& key : waiting) {
         LegState& leg = legs_.at(key);
-        const auto slot = router_->pick(outgoing(leg), request(), turn.now);
-        if (!slot) {
-            return;
+        const auto slot = router_->pick(outgoing(leg), request(), turn.now, leg.refused_by);
+        if (slot) {
+            placing_.erase(key);
+            offer(leg, *slot, turn);
+        } else if (leg.refused_by.empty()) {
+            return;  // nobody takes anything now
+        } else if (is_refused_by_all(leg)) {
+            placing_.erase(key);
+            give_up_refused(leg, leg.refused_by.back(), turn);
         }
-        placing_.erase(key);
-        offer(leg, *slot, turn);
     }
+}
+
+bool Wave::is_refused_by_all(const LegState& leg) const {
+    const std::vector<SlotId> slots = context_.roster.pickable({context_.stage().value + 1});
+    return std::all_of(slots.begin(), slots.end(), [&](SlotId slot) {
+        return std::find(leg.refused_by.begin(), leg.refused_by.end(), slot) !=
+               leg.refused_by.end();
+    });
 }
 
 void Wave::offer(LegState& leg, SlotId to, node::Turn turn) {
@@ -247,24 +266,25 @@ void Wave::on(PeerId from, const protocol::Refused& refused, node::Turn turn) {
     if (refused.leg.leg == Leg::Forward) {
         router_->refused(sender->slot, refused.leg, refused.reason, turn.now);
     }
-    // Who was admitted after the attempt was made refuses it for ever, and may be who is picked.
-    const bool stale = refused.reason == RefusedReason::Stale;
-    if (refused.leg.leg == Leg::Forward && !leg->resent && !stale) {
-        // Never processed: the same attempt may go to another replica, or to it again later.
+    if (refused.leg.leg == Leg::Forward && !leg->resent) {
+        // Never processed: the same attempt may go to another replica, or to it again later, but
+        // not to one that was admitted after the attempt was made.
+        if (refused.reason == RefusedReason::Stale) {
+            leg->refused_by.push_back(sender->slot);
+        }
         leg->stage = Stage::Placing;
         leg->to = {};
         placing_.insert({leg->id.microbatch, leg->id.leg});
         return;
     }
     // A backward has one place to go; of a resent forward a second copy may yet be accepted there.
-    leg->stage = Stage::Done;
-    leg->output = {};
-    fail(
-        sender->slot,
-        protocol::FailReason::Refused,
-        {{leg->id.microbatch, leg->id.attempt, false}},
-        turn
-    );
+    give_up_refused(*leg, sender->slot, turn);
+}
+
+void Wave::give_up_refused(LegState& leg, SlotId by, node::Turn turn) {
+    leg.stage = Stage::Done;
+    leg.output = {};
+    fail(by, protocol::FailReason::Refused, {{leg.id.microbatch, leg.id.attempt, false}}, turn);
 }
 
 void Wave::on(PeerId from, const protocol::Passed& passed, node::Turn turn) {
@@ -410,14 +430,6 @@ void Wave::fail(
     context_.tell_coordinator(
         protocol::Fail{*context_.version, about, reason, std::move(items)}, turn
     );
-}
-
-TimePoint Wave::next_deadline() const {
-    return router_->next_deadline();
-}
-
-std::vector<protocol::ObservedRate> Wave::observed_rates(TimePoint now) const {
-    return router_->observed_rates(now);
 }
 
 std::optional<PeerId> Wave::any_next_hop() const {

@@ -35,8 +35,9 @@ class Wave {
     void assigned();
     /// The state has a new version: everything of the step before is forgotten.
     void new_step(TimePoint now);
-    /// Roster or links changed.
+    /// The roster changed.
     void refresh(TimePoint now);
+    void link_changed(PeerId peer, TimePoint now);
 
     void take(PeerId from, const protocol::Forward& forward, node::Payload input, node::Turn turn);
     void take(
@@ -63,14 +64,17 @@ class Wave {
 
     void wake(TimePoint now) { router_->wake(now); }
 
-    [[nodiscard]] TimePoint next_deadline() const;
+    [[nodiscard]] TimePoint next_deadline() const { return router_->next_deadline(); }
 
     [[nodiscard]] const std::set<MicrobatchId>& held() const { return held_; }
 
     /// Legs that wait for the device.
     [[nodiscard]] std::size_t queued() const { return queue_.size(); }
 
-    [[nodiscard]] std::vector<protocol::ObservedRate> observed_rates(TimePoint now) const;
+    [[nodiscard]] std::vector<protocol::ObservedRate> observed_rates(TimePoint now) const {
+        return router_->observed_rates(now);
+    }
+
     /// A peer for an inference hop: any that is linked.
     [[nodiscard]] std::optional<PeerId> any_next_hop() const;
 
@@ -88,7 +92,8 @@ class Wave {
         node::Payload input{};
         node::Payload output{};  // until the next hop accepts it
         Stage stage = Stage::Queued;
-        SlotId to{};  // whom the output was offered
+        SlotId to{};                       // whom the output was offered
+        std::vector<SlotId> refused_by{};  // for good
         TimePoint offered_at{};
         bool passed_there = false;
         bool resent = false;  // a copy may still be under way when a refusal comes
@@ -122,6 +127,8 @@ class Wave {
     void drop_graph(MicrobatchId id, Attempt attempt, node::Turn turn);
 
     void place_forwards(node::Turn turn);
+    [[nodiscard]] bool is_refused_by_all(const LegState& leg) const;
+    void give_up_refused(LegState& leg, SlotId by, node::Turn turn);
     void offer(LegState& leg, SlotId to, node::Turn turn);
     void send_offer(const LegState& leg, node::Turn turn);
     void finish_leg(LegState& leg, node::Turn turn);

@@ -52,6 +52,17 @@ struct Bed {
     std::uint64_t picks = 0;
 };
 
+TEST(HopRouter, DoesNotPickWhoRefusedTheLegForGood) {
+    Bed bed({kPeer, kOther});
+    const std::array<SlotId, 1> refused{kPeer};
+    for (std::uint64_t n = 101; n <= 104; ++n) {
+        EXPECT_EQ(bed.router.pick(leg(n), kRequest, kStart, refused), kOther);
+    }
+    EXPECT_EQ(bed.pick(), kPeer) << "another leg may go there";
+    const std::array<SlotId, 2> both{kPeer, kOther};
+    EXPECT_EQ(bed.router.pick(leg(105), kRequest, kStart, both), std::nullopt);
+}
+
 TEST(HopRouter, PicksOnlyCandidatesWithALink) {
     HopRouter router(make_policy("iwrr", 1), {});
     router.set_candidates({kPeer, kOther}, kStart);

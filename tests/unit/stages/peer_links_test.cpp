@@ -41,13 +41,13 @@ class PeerLinksTest : public testing::Test {
         return links_.follow_roster({now, out_});
     }
 
-    bool up(PeerId peer, Lane lane, std::uint64_t incarnation = 1, TimePoint now = kStart) {
-        return links_.on(node::LinkUp{peer, lane, {incarnation}}, {now, out_});
+    bool up(PeerId peer, Lane lane, std::uint64_t incarnation = 1) {
+        return links_.on(node::LinkUp{peer, lane, {incarnation}});
     }
 
-    bool link(PeerId peer, std::uint64_t incarnation = 1, TimePoint now = kStart) {
-        up(peer, Lane::Control, incarnation, now);
-        return up(peer, Lane::Bulk, incarnation, now);
+    bool link(PeerId peer, std::uint64_t incarnation = 1) {
+        up(peer, Lane::Control, incarnation);
+        return up(peer, Lane::Bulk, incarnation);
     }
 
     void down(PeerId peer, Lane lane, TimePoint now = kStart) {
@@ -151,7 +151,7 @@ TEST_F(PeerLinksTest, LosesNobodyWhoIsBackInTime) {
     follow({info(kLower)});
     link(kLower);
     down(kLower, Lane::Bulk, kStart + 1s);
-    EXPECT_TRUE(up(kLower, Lane::Bulk, 1, kStart + 2s));
+    EXPECT_TRUE(up(kLower, Lane::Bulk));
     wake(kStart + 9s);
     EXPECT_TRUE(links_.take_lost().empty());
 }
