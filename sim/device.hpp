@@ -1,13 +1,15 @@
 // A simulated accelerator: jobs run one at a time, in order, and take work units / speed.
 // A job's time is fixed when it starts: a later change of speed counts from the next job on.
 // Units: work units as in node::Job, seconds. Whole nanoseconds, without a fused multiply-add, so
-// that every compiler comes to the same time.
+// that every compiler comes to the same time. A job takes kLongestJob at most, which is longer than
+// any run, besides what is added to it.
 #pragma once
 
 #include "swarm/base/rng.hpp"
 #include "swarm/base/units.hpp"
 #include "swarm/node/action.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <deque>
@@ -17,6 +19,8 @@ namespace sim {
 
 using swarm::Duration;
 using swarm::TimePoint;
+
+inline constexpr Duration kLongestJob = std::chrono::hours(24 * 366 * 4);
 
 struct DeviceOptions {
     double units_per_s = 0;  // 0: work takes no time but the overhead
@@ -83,14 +87,19 @@ class Device {
     [[nodiscard]] Duration time_for(double work_units) {
         double work_ns = 0;
         if (options_.units_per_s > 0) {
-            work_ns = work_units / options_.units_per_s * 1e9;
+            work_ns = in_range(work_units / options_.units_per_s * 1e9);
         }
         Duration time(std::llround(work_ns));
-        const auto spread = static_cast<std::uint64_t>(std::llround(work_ns * options_.jitter));
+        const auto spread =
+            static_cast<std::uint64_t>(std::llround(in_range(work_ns * options_.jitter)));
         if (spread > 0) {
             time += Duration(rng_.below(spread + 1));
         }
         return time + options_.overhead;
+    }
+
+    static double in_range(double ns) {
+        return std::min(ns, static_cast<double>(kLongestJob.count()));
     }
 
     [[nodiscard]] Duration next_stall() {

@@ -9,8 +9,7 @@ namespace sim {
 namespace {
 
 constexpr std::uint64_t kPartsPerByte = 1'000'000'000;  // so that rate x nanoseconds is in parts
-constexpr std::uint64_t kBytesMax = 16'000'000'000;
-constexpr std::uint64_t kRebaseAt = std::uint64_t{1} << 60;  // with a frame of kBytesMax: < 2^64
+constexpr std::uint64_t kRebaseAt = std::uint64_t{1} << 60;  // with the largest frame: < 2^64
 
 }  // namespace
 
@@ -22,7 +21,7 @@ TimePoint Pipe::pass_control(std::uint64_t bytes, TimePoint now) {
 }
 
 void Pipe::add_bulk(Flow name, std::uint32_t frame, std::uint64_t bytes, TimePoint now) {
-    SWARM_ASSERT(bytes <= kBytesMax);
+    SWARM_ASSERT(bytes <= kFrameBytesMax);
     serve_until(now);
     const auto end = flows_.begin() + static_cast<std::ptrdiff_t>(active_);
     const auto found =
@@ -51,6 +50,10 @@ TimePoint Pipe::bulk_done_at() const {
     }
     // (missing x flows - rest) / rate, rounded up, in two parts for the sake of overflow.
     const std::uint64_t missing = done_at - service_;
+    constexpr auto kLongest_ns = static_cast<std::uint64_t>(kLongest.count());
+    if (missing / bytes_per_s_ >= kLongest_ns / active_) {
+        return served_until_ + kLongest;
+    }
     const std::uint64_t whole_ns = missing / bytes_per_s_ * active_;
     const std::uint64_t left = missing % bytes_per_s_ * active_;
     const std::uint64_t left_ns =
@@ -83,7 +86,8 @@ Duration Pipe::time_for(std::uint64_t bytes) const {
         return {};
     }
     // In two parts: bytes x 10^9 overflows above 18 GB.
-    const std::uint64_t whole_s = bytes / bytes_per_s_;
+    constexpr auto kLongest_s = static_cast<std::uint64_t>(kLongest / std::chrono::seconds(1));
+    const std::uint64_t whole_s = std::min(bytes / bytes_per_s_, kLongest_s);
     const std::uint64_t rest = bytes % bytes_per_s_;
     return Duration(whole_s * kPartsPerByte + rest * kPartsPerByte / bytes_per_s_);
 }

@@ -5,8 +5,8 @@
 // Service is counted per flow: each flow has been given `service_` since the line was last idle, so
 // the frame that ends at service F is through after (F - service_) x flows / rate. Integers: no
 // compiler rounds differently; when a flow comes or goes, less than 10^-9 bytes are lost.
-// Units: bytes (16 GB per frame at most), bytes per second; 0: unlimited. Inside, 10^-9 bytes: what
-// a rate of 1 byte/s carries in a nanosecond.
+// Units: bytes (kFrameBytesMax at most), bytes per second; 0: unlimited. Inside, 10^-9 bytes: what
+// a rate of 1 byte/s carries in a nanosecond. A frame is through after kLongest at the latest.
 // Cost: O(flows) per bulk frame, O(1) per control frame; drop_bulk_if O(frames queued).
 // Source: Kleinrock, Queueing Systems II (1976), section 4.4.
 #pragma once
@@ -27,6 +27,11 @@ class Pipe {
  public:
     /// Names a link, in one of its lives.
     using Flow = std::uint64_t;
+
+    /// Whoever lets a user choose the size of a frame has to refuse more.
+    static constexpr std::uint64_t kFrameBytesMax = 16'000'000'000;
+    /// Longer than any run; times beyond it would overflow.
+    static constexpr Duration kLongest = std::chrono::hours(24 * 366 * 100);
 
     explicit Pipe(std::uint64_t bytes_per_s) : bytes_per_s_(bytes_per_s) {}
 

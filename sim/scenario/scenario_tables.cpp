@@ -2,6 +2,7 @@
 
 #include "router/policy.hpp"
 #include "router/rebalancer.hpp"
+#include "sim/pipe.hpp"
 #include "sim/scenario/distribution.hpp"
 #include "sim/scenario/plan.hpp"
 #include "swarm/protocol/limits.hpp"
@@ -16,13 +17,14 @@ namespace sim {
 namespace {
 
 constexpr std::uint64_t kStepsMax = 1'000'000'000;
-constexpr std::uint64_t kStateBytesMax =
-    std::uint64_t{swarm::protocol::kChunksMax} * swarm::protocol::kChunkBytes;
+// One frame of an exact run carries it, besides a tensor of the stand-in model.
+constexpr std::uint64_t kStateBytesMax = 15'000'000'000;
+static_assert(kStateBytesMax + swarm::protocol::kTensorBytesMax <= Pipe::kFrameBytesMax);
 constexpr std::uint64_t kMemoryBytesMax = 1ULL << 50;
 constexpr std::size_t kRegionsMax = 64;
 constexpr std::size_t kGroupsMax = 256;
 constexpr Duration kLatencyMax = std::chrono::minutes(1);
-// A slower device would need longer than a run lasts for one job.
+// 1,000 s for a work unit, of a device, or so slow by its slow-down: as good as standing still.
 constexpr double kSpeedMin = 1e-3;
 constexpr double kPerHourMax = 1e9;
 constexpr double kSecondsMax = 366.0 * 24 * 3600;

@@ -29,6 +29,14 @@ TEST(Device, WithoutASpeedTakesTheOverheadOnly) {
     EXPECT_EQ(device.done_at() - kStart, 5ms);
 }
 
+TEST(Device, AJobThatWouldOverflowTakesTheLongestTimeThereIs) {
+    Device device({.units_per_s = 1e-15, .jitter = 10}, swarm::Rng(1, 1));
+    device.add(test::job(1, 1e12));
+    device.start_next(kStart, {});
+    EXPECT_GE(device.done_at() - kStart, kLongestJob);
+    EXPECT_LE(device.done_at() - kStart, 2 * kLongestJob);
+}
+
 TEST(Device, JitterOnlyAddsAndUpToItsFraction) {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         Device device({.units_per_s = 1000, .jitter = 0.5}, swarm::Rng(seed, 0));

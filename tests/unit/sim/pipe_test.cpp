@@ -144,6 +144,15 @@ TEST(Pipe, CarriesFramesThatTakeLongerThanAnHour) {
     EXPECT_EQ(pipe.bulk_done_at() - kStart, std::chrono::seconds(1U << 30));
 }
 
+TEST(Pipe, WhatWouldOverflowTakesTheLongestTimeThereIs) {
+    Pipe pipe(1);
+    for (std::uint32_t frame = 0; frame < 20; ++frame) {
+        pipe.add_bulk(frame, frame, Pipe::kFrameBytesMax, kStart);
+    }
+    EXPECT_EQ(pipe.bulk_done_at() - kStart, Pipe::kLongest);
+    EXPECT_EQ(pipe.pass_control(~0ULL, kStart) - kStart, Pipe::kLongest);
+}
+
 TEST(Pipe, StaysExactOverTerabytesWithoutAPause) {
     Pipe pipe(1'000'000'000);
     constexpr std::uint64_t kFrame = 4'000'000'000;

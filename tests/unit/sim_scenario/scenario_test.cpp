@@ -245,6 +245,14 @@ TEST(ParseScenario, RefusesANegativeRate) {
     expect_refusal(base + "units_per_s = nan\n", "s.toml:3: peers.units_per_s must stay within");
 }
 
+TEST(ParseScenario, RefusesAStateThatNoFrameCarries) {
+    const std::string base = std::string(kEight) + "[pipeline]\nstate_bytes = ";
+    EXPECT_EQ(parse(base + "15000000000\n").pipeline.state_bytes, 15'000'000'000U);
+    expect_refusal(
+        base + "15000000001\n", "s.toml:4: pipeline.state_bytes must be a whole number from 0 to"
+    );
+}
+
 TEST(ParseScenario, RefusesAnUnknownRegion) {
     const std::string regions = "[regions]\nnames = ['eu', 'us']\nlatency = 0.03\n";
     expect_refusal(
