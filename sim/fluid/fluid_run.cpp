@@ -10,7 +10,7 @@
 namespace sim {
 namespace {
 
-constexpr std::uint64_t kEventsBetweenProgress = 1 << 14;
+constexpr std::uint64_t kEventsBetweenProgress = 1 << 8;
 
 double in_seconds(Duration duration) {
     return std::chrono::duration<double>(duration).count();

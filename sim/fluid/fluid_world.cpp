@@ -1,6 +1,7 @@
 #include "sim/fluid/fluid_world.hpp"
 
 #include "sim/peer.hpp"
+#include "sim/scenario/distribution.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/run/failure_detector.hpp"
 
@@ -159,7 +160,6 @@ void FluidWorld::join(std::uint32_t number) {
     }
     one.up = true;
     ++up_;
-    one.slowed_to = 1;
     count_for_best(number);
     note("join", name_of(number));
     observe(number, rebalancer_->place(loads_for_placing()));
@@ -172,6 +172,7 @@ void FluidWorld::depart(std::uint32_t number, const char* how) {
     }
     if (scenario_.churn.spares_last && is_last_of_its_stage(number)) {
         note("spared", name_of(number) + " is the last of its stage");
+        thaw(number);  // no Thaw follows a departure
         return;
     }
     note(how, name_of(number));
@@ -211,18 +212,21 @@ void FluidWorld::thaw(std::uint32_t number) {
 
 void FluidWorld::change_speed(std::uint32_t number, double slowed_to) {
     Machine& one = machine(number);
-    if (!one.up || one.slowed_to == slowed_to) {
-        return;
+    if (one.slowed_to == slowed_to || (!one.up && slowed_to < 1)) {
+        return;  // what befalls a machine that is down is skipped, but not its end
     }
     one.slowed_to = slowed_to;
     speed_changed(number);
-    note(slowed_to < 1 ? "slow" : "speed back", name_of(number));
+    note(slowed_to < 1 ? "slow_down" : "speed_back", name_of(number));
 }
 
 void FluidWorld::silent_for_too_long(std::uint32_t number) {
     Machine& one = machine(number);
     // The coordinator waits for the last of a stage: only it has the parameters.
-    if (!one.slot || is_last_of_its_stage(number)) {
+    if (one.slot && is_last_of_its_stage(number)) {
+        return note("stage_empty", name_of(number) + " is the last of its stage");
+    }
+    if (!one.slot) {
         return;
     }
     note("fenced", name_of(number));
@@ -299,7 +303,7 @@ Duration FluidWorld::download_from_donor(std::uint32_t number) {
         bytes_per_s = std::min(bytes_per_s, rate_of(peer_of(one.donor).up_bytes_per_s) / sharers);
     }
     const double takes_s = static_cast<double>(scenario_.pipeline.state_bytes) / bytes_per_s;
-    return Duration(static_cast<Duration::rep>(takes_s * 1e9));
+    return to_duration(takes_s);
 }
 
 // Who feeds the fewest; of equals the lowest slot.

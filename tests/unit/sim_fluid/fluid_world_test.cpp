@@ -178,6 +178,36 @@ TEST_F(FluidWorldTest, ASlowedPeerHasASmallerShare) {
     EXPECT_DOUBLE_EQ(until(25).flow_within_step(), 2);
 }
 
+TEST_F(FluidWorldTest, AMachineIsAsSlowAfterItsReturnUntilItsSpeedIsBack) {
+    fixture_.happens(10, 1, Kind::SlowDown, 0.5);
+    fixture_.happens(20, 1, Kind::Crash);
+    fixture_.happens(30, 1, Kind::Join);
+    fixture_.happens(40, 1, Kind::Crash);
+    fixture_.happens(50, 1, Kind::SpeedBack);
+    fixture_.happens(60, 1, Kind::Join);
+    start();
+    EXPECT_DOUBLE_EQ(until(35).flow_within_step(), 1.5);
+    EXPECT_DOUBLE_EQ(until(65).flow_within_step(), 2);
+}
+
+TEST_F(FluidWorldTest, AFrozenPeerThatIsSparedGoesOn) {
+    fixture_.happens(10, 3, Kind::Leave);
+    fixture_.happens(20, 1, Kind::Freeze);
+    fixture_.happens(22, 1, Kind::Crash);  // the last of its stage, and no Thaw follows
+    start();
+    EXPECT_DOUBLE_EQ(until(25).flow_within_step(), 1);
+}
+
+TEST_F(FluidWorldTest, ADownloadThatWouldOverflowLastsAsLongAsAnything) {
+    fixture_.scenario.pipeline.state_bytes = 15'000'000'000;
+    fixture_.schedule.fleet[0].down_bytes_per_s = 1;
+    fixture_.happens(10, 1, Kind::Crash);
+    fixture_.happens(20, 1, Kind::Join);
+    start();
+    EXPECT_EQ((until(30), peers()), (Counts{1, 2}));
+    EXPECT_GT(world_->next_own_event(), at_s(1e6));
+}
+
 TEST_F(FluidWorldTest, ARebalancersMoveTakesThePeerOutUntilItHasTheState) {
     fixture_ = FluidFixture(6);
     fixture_.scenario.pipeline.rebalancer = "swarm-alg2";
