@@ -8,7 +8,9 @@
 #include "swarm/base/rng.hpp"
 #include "swarm/base/units.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,6 +30,16 @@ enum class FaultPoint : std::uint8_t {
 };
 
 inline constexpr std::size_t kFaultPoints = 7;
+
+/// The denominator for a probability that a person wrote.
+inline constexpr std::uint64_t kFaultCases = std::uint64_t{1} << 40;
+
+/// Of kFaultCases; the smallest that is possible is not never. probability in [0, 1].
+inline std::uint64_t cases_of(double probability) {
+    const auto cases =
+        static_cast<std::uint64_t>(std::llround(probability * static_cast<double>(kFaultCases)));
+    return probability > 0 ? std::max<std::uint64_t>(cases, 1) : 0;
+}
 
 struct FaultRule {
     std::uint64_t numerator = 0;  // in so many cases of `denominator`

@@ -132,15 +132,16 @@ class ScenarioRun {
         run_.world().run_until(done, until - now());
     }
 
+    void ask_to_go_on() {
+        interrupted_ = interrupted_ || (options_.progress && !options_.progress(share_done()));
+    }
+
     void set_chances(bool on) {
-        constexpr std::uint64_t kCases = 1U << 20;
-        const auto in_cases = [&](double probability) {
-            return on ? static_cast<std::uint64_t>(std::llround(probability * kCases)) : 0;
-        };
+        const auto in_cases = [&](double probability) { return on ? cases_of(probability) : 0; };
         const Faults& faults = scenario_.faults;
-        run_.world().set_frame_loss(in_cases(faults.frame_loss), kCases);
+        run_.world().set_frame_loss(in_cases(faults.frame_loss), kFaultCases);
         const Duration stall(std::llround(faults.job_stall_s * 1e9));
-        run_.world().set_job_stalls(in_cases(faults.job_stall), kCases, stall);
+        run_.world().set_job_stalls(in_cases(faults.job_stall), kFaultCases, stall);
     }
 
     void begin_calm() {

@@ -27,6 +27,16 @@ std::vector<int> firings(const FaultRule& rule, int visits) {
     return fired;
 }
 
+TEST(FaultPoints, AProbabilityIsSoManyCases) {
+    EXPECT_EQ(cases_of(0), 0U);
+    EXPECT_EQ(cases_of(1), kFaultCases);
+    EXPECT_EQ(cases_of(0.25), kFaultCases / 4);
+    EXPECT_NEAR(
+        static_cast<double>(cases_of(1e-7)) / static_cast<double>(kFaultCases), 1e-7, 1e-12
+    );
+    EXPECT_EQ(cases_of(1e-300), 1U);
+}
+
 TEST(FaultPoints, NeverFire) {
     EXPECT_TRUE(firings(FaultRule::never(), 1000).empty());
 }
