@@ -28,8 +28,8 @@ RunConfig config_of(const Scenario& scenario, std::uint64_t seed) {
     config.in_flight = pipeline.in_flight;
     config.policy = pipeline.policy;
     config.rebalancer = pipeline.rebalancer;
-    const auto every = std::chrono::ceil<std::chrono::seconds>(pipeline.rebalance_every);
-    config.rebalance_every_s = static_cast<std::uint32_t>(every.count());
+    config.rebalance_every_s =
+        static_cast<std::uint32_t>(pipeline.rebalance_every / std::chrono::seconds(1));
     return config;
 }
 

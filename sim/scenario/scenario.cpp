@@ -31,7 +31,8 @@ std::string question_of(std::string_view toml) {
     return std::string(line);
 }
 
-/// Shares `total` out like the counts before; who loses most by rounding down gets one more.
+/// Shares `total` out like the counts before; who loses most by rounding down gets one more. No
+/// group goes empty: the largest gives it one. total >= groups.
 void scale_groups(std::vector<PeerGroup>& groups, std::uint64_t total) {
     std::uint64_t before = 0;
     for (const PeerGroup& group : groups) {
@@ -50,6 +51,13 @@ void scale_groups(std::vector<PeerGroup>& groups, std::uint64_t total) {
     });
     for (std::size_t i = 0; i < left; ++i) {
         ++remainders[i].second->count;
+    }
+    const auto by_count = [](const auto& a, const auto& b) { return a.count < b.count; };
+    for (PeerGroup& group : groups) {
+        if (group.count == 0) {
+            --std::max_element(groups.begin(), groups.end(), by_count)->count;
+            group.count = 1;
+        }
     }
 }
 

@@ -220,6 +220,9 @@ void read_pipeline(const toml::table* table, Document& document, Pipeline& pipel
         reader.refuse("rebalancer", "must be one of " + router::rebalancer_names());
     }
     reader.read("rebalance_every", pipeline.rebalance_every, std::chrono::seconds(1), kDurationMax);
+    if (pipeline.rebalance_every % std::chrono::seconds(1) != Duration{}) {
+        reader.refuse("rebalance_every", "must be whole seconds");
+    }
     reader.finish();
 }
 

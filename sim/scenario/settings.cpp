@@ -23,11 +23,16 @@ std::optional<toml::table> parse_value(const std::string& value, const std::stri
     return std::nullopt;
 }
 
+/// What an entry of this list is called that has no name of its own.
+std::string default_name(const std::string& list) {
+    return list == "peers" ? PeerGroup{}.name : "";
+}
+
 /// The entry of a list of tables that is so named, or has that number; null when there is none.
-toml::table* entry_of(toml::array& entries, const std::string& step) {
+toml::table* entry_of(toml::array& entries, const std::string& list, const std::string& step) {
     for (toml::node& entry : entries) {
         toml::table* table = entry.as_table();
-        if (table != nullptr && (*table)["name"].value_exact<std::string>() == step) {
+        if (table != nullptr && (*table)["name"].value_or(default_name(list)) == step) {
             return table;
         }
     }
@@ -38,10 +43,13 @@ toml::table* entry_of(toml::array& entries, const std::string& step) {
                                                             : nullptr;
 }
 
-/// Where the path's next step leads, made if it is not there; null where no table can be.
-toml::table* step_into(toml::node& from, const std::string& step, const std::string& place) {
+/// Where the path's next step leads from the node of that name, made if it is not there; null where
+/// no table can be.
+toml::table* step_into(
+    toml::node& from, const std::string& name, const std::string& step, const std::string& place
+) {
     if (toml::array* array = from.as_array()) {
-        return entry_of(*array, step);
+        return entry_of(*array, name, step);
     }
     toml::table* table = from.as_table();
     if (table == nullptr) {
@@ -88,7 +96,8 @@ void apply(
         // A list is the end of its own step: peers.laptops goes on from the entry.
         toml::table* table = at->as_table();
         toml::node* next = table == nullptr ? nullptr : table->get(steps[i]);
-        at = next != nullptr && next->is_array() ? next : step_into(*at, steps[i], place);
+        const std::string name = i > 0 ? steps[i - 1] : "";
+        at = next != nullptr && next->is_array() ? next : step_into(*at, name, steps[i], place);
         if (at == nullptr) {
             document.refuse(place, steps[i] + " is not a table or an entry's name or number");
             return;

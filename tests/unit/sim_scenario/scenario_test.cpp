@@ -199,6 +199,31 @@ TEST(ParseScenario, PeersAloneScalesAllGroups) {
     EXPECT_EQ(peers_of(scenario), 1000U);
 }
 
+TEST(ParseScenario, PeersAloneLeavesNoGroupEmpty) {
+    const std::string file =
+        "pipeline.stages = 1\n[[peers]]\nname = 'a'\ncount = 1000\n[[peers]]\nname = 'b'\n";
+    const Scenario scenario = parse(file, {{"peers", "2"}});
+    EXPECT_EQ(scenario.groups[0].count, 1U);
+    EXPECT_EQ(scenario.groups[1].count, 1U);
+}
+
+TEST(ParseScenario, AGroupWithoutANameIsCalledPeers) {
+    const Scenario scenario = parse(kEight, {{"peers.peers.units_per_s", "7"}});
+    EXPECT_EQ(scenario.groups[0].units_per_s.values, std::vector<double>{7});
+    expect_refusal(
+        std::string(kEight) + "[[plan]]\nat = 1\nkind = 'crash'\npeer = 1\n",
+        "--set plan.peers.at=2: peers is not",
+        {{"plan.peers.at", "2"}}
+    );
+}
+
+TEST(ParseScenario, ThePeriodOfTheRebalancerIsWholeSeconds) {
+    expect_refusal(
+        "pipeline.rebalance_every = '1500ms'\n" + std::string(kEight),
+        "s.toml:1: pipeline.rebalance_every must be whole seconds"
+    );
+}
+
 TEST(ParseScenario, ErrorsOfSettingsNameTheSetting) {
     const auto expect = [](const char* key, const char* value, const std::string& what) {
         const std::string place = std::string("--set ") + key + "=" + value + ": ";
