@@ -51,7 +51,7 @@ void Checker::check_coordinator(const swarm::run::Coordinator& role, const node:
     if (const auto* const up = std::get_if<node::LinkUp>(&event)) {
         newest_[up->peer] = up->incarnation;
     }
-    if (version.step < told_steps_ && role.context().cinc > 0 && version.gen == 0) {
+    if (version < told_ && role.context().cinc > 0) {
         violated("I7", "the coordinator forgot a commit it had told");
     }
     const Step now{version, role.step().epoch()};
@@ -73,16 +73,16 @@ void Checker::check_coordinator(const swarm::run::Coordinator& role, const node:
 // R4, and so P5: the first event after the decision finds what it was made on.
 void Checker::check_decision(const swarm::run::Coordinator& role) {
     const swarm::run::Roster& roster = role.context().roster;
-    const std::set<Slot>& holders = holders_[decided_];
+    const std::set<swarm::SlotId>& holders = holders_[decided_];
     for (std::uint32_t stage = 0; stage < role.context().config.stages; ++stage) {
         const std::vector<swarm::SlotId> members = roster.members({stage});
         if (members.empty()) {
             violated("P5", "a step was decided without a holder in stage " + std::to_string(stage));
         }
         for (const swarm::SlotId slot : members) {
-            const protocol::SlotInfo& info = *roster.find(slot);
-            if (!holders.contains({info.peer, info.incarnation})) {
-                violated("P5", "a step was decided without the result of " + name_of(info.peer));
+            if (!holders.contains(slot)) {
+                const PeerId peer = roster.find(slot)->peer;
+                violated("P5", "a step was decided without the result of " + name_of(peer));
             }
         }
     }
@@ -125,14 +125,14 @@ void Checker::note_received(PeerId at, const node::Received& received) {
         // Final: the attempt may be offered to another.
         const auto first = offers_.lower_bound({refused->leg, swarm::StageIndex{0}});
         for (auto offer = first; offer != offers_.end() && offer->first.first == refused->leg;) {
-            offer = offer->second.first == received.peer ? offers_.erase(offer) : std::next(offer);
+            offer = offer->second.peer == received.peer ? offers_.erase(offer) : std::next(offer);
         }
     } else if (at == coordinator_) {
         const auto* const reduced = std::get_if<protocol::Reduced>(&body);
         const auto* const boss = reduced ? coordinator() : nullptr;
         const auto* const info = boss ? boss->context().roster.find_peer(received.peer) : nullptr;
         if (info) {
-            holders_[{reduced->version, reduced->epoch}].insert({info->peer, info->incarnation});
+            holders_[{reduced->version, reduced->epoch}].insert(info->slot);
         }
         troubles_ += std::holds_alternative<protocol::Fail>(body) ? 1 : 0;
     } else if (const auto* const recall = std::get_if<protocol::Recall>(&body)) {
@@ -151,7 +151,8 @@ void Checker::note_promise(PeerId peer, const protocol::Recall& recall) {
 
 void Checker::on_report(PeerId, const node::Report& report) {
     if (const auto* step = std::get_if<node::StepCommitted>(&report)) {
-        told_steps_ = std::max(told_steps_, step->step + 1);
+        const auto* const role = coordinator();
+        told_ = std::max(told_, Version{role ? role->context().version.gen : 0, step->step + 1});
         if (step->counted != step->expected) {
             violated("I2", "a commit does not count every microbatch once");
         }

@@ -35,7 +35,18 @@ class Checker {
     using Version = swarm::ParameterVersion;
 
     using Step = std::pair<Version, swarm::Epoch>;
-    using Slot = std::pair<PeerId, swarm::Incarnation>;
+
+    /// A membership as the process sees it: who is fenced and returns is another one, but not who
+    /// keeps its state and gets its slot anew from a coordinator that was restarted.
+    struct Slot {
+        PeerId peer;
+        swarm::Incarnation incarnation;
+        std::uint32_t return_number = 0;
+
+        // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads the 0 inside it
+        friend auto operator<=>(const Slot&, const Slot&) = default;
+    };
+
     using Hop = std::pair<swarm::protocol::LegId, swarm::StageIndex>;  // the stage it goes to
     using Lists = std::pair<std::set<PeerId>, std::set<swarm::MicrobatchId>>;  // sent to, covering
 
@@ -66,24 +77,28 @@ class Checker {
     void check_commit(const swarm::protocol::Commit& commit);
     void check_accepted(PeerId from, const swarm::protocol::Accepted& accepted);
     void note_roster(const swarm::protocol::Roster& roster);
+    void note_slot(const swarm::protocol::SlotInfo& info);
 
-    [[nodiscard]] Slot slot_of(PeerId peer) const { return {peer, world_.incarnation(peer)}; }
+    [[nodiscard]] Slot slot_of(PeerId peer, swarm::Incarnation incarnation, swarm::SlotId slot)
+        const;
 
     World& world_;
     PeerId coordinator_;
     std::uint64_t durable_steps_ = 0;
-    std::uint64_t told_steps_ = 0;
+    Version told_;                // the one after the last commit that was told
     std::uint64_t troubles_ = 0;  // fences, admissions, FAILs: each may cost epochs (P9)
     std::optional<swarm::Incarnation> opened_;  // life of the coordinator whose CINC is durable
     Step newest_epoch_;
     Step decided_;
     std::optional<std::pair<swarm::Incarnation, std::uint64_t>> roster_;  // the last one sent
     std::map<PeerId, swarm::SlotId> slots_;                               // in it
+    std::map<swarm::SlotId, std::uint32_t> return_numbers_;
+    std::map<std::pair<PeerId, swarm::Incarnation>, swarm::SlotId> newest_slots_;
     std::set<swarm::SlotId> fenced_;
     std::map<PeerId, swarm::Incarnation> newest_;  // as the coordinator's links say
     std::map<std::pair<Version, swarm::StageIndex>, swarm::Digest> histories_;
     std::map<Version, std::pair<swarm::Epoch, std::vector<swarm::Digest>>> commits_;
-    std::map<Step, std::set<Slot>> holders_;
+    std::map<Step, std::set<swarm::SlotId>> holders_;
     std::map<Version, std::set<swarm::Epoch>> recalls_;
     std::map<std::tuple<Version, swarm::Epoch, swarm::StageIndex>, Lists> reduces_;
     std::map<Hop, Slot> visits_;

@@ -77,7 +77,7 @@ void Checker::check_offer(PeerId from, PeerId to, const protocol::Forward& forwa
     }
     check_successor(
         {{forward.version, forward.microbatch, forward.attempt, protocol::Leg::Forward}, stage},
-        {to, info->incarnation},
+        slot_of(to, info->incarnation, info->slot),
         info->standing == protocol::Standing::Member || is_last_to_leave(roster, *info)
     );
 }
@@ -103,7 +103,7 @@ void Checker::check_offer(PeerId from, PeerId to, const protocol::Backward& back
     check_successor(
         {{backward.version, backward.microbatch, backward.attempt, protocol::Leg::Backward},
          {own - 1}},
-        {to, info->incarnation},
+        slot_of(to, info->incarnation, info->slot),
         true
     );
 }
@@ -112,13 +112,13 @@ void Checker::check_offer(PeerId from, PeerId to, const protocol::Backward& back
 void Checker::check_successor(const Hop& hop, const Slot& to, bool is_pickable) {
     const auto [offer, is_first] = offers_.try_emplace(hop, to);
     if (is_first && !is_pickable) {
-        violated("I3", "new work was offered to " + name_of(to.first) + ", suspect or draining");
+        violated("I3", "new work was offered to " + name_of(to.peer) + ", suspect or draining");
     }
     if (!is_first && offer->second != to) {
         violated(
             "P7",
-            "an attempt was offered to " + name_of(offer->second.first) + " and to " +
-                name_of(to.first)
+            "an attempt was offered to " + name_of(offer->second.peer) + " and to " +
+                name_of(to.peer)
         );
     }
 }
@@ -175,18 +175,29 @@ void Checker::check_commit(const protocol::Commit& commit) {
 
 void Checker::check_accepted(PeerId from, const protocol::Accepted& accepted) {
     const protocol::LegId& leg = accepted.leg;
-    const Slot here = slot_of(from);
-    const auto floor = floors_.find({here.second, leg.version, leg.microbatch});
+    const swarm::Incarnation process = world_.incarnation(from);
+    const auto floor = floors_.find({process, leg.version, leg.microbatch});
     if (floor != floors_.end() && leg.attempt < floor->second) {
         violated("P6", name_of(from) + " accepted an attempt that it had promised to refuse");
     }
-    swarm::Attempt& newest = accepted_[{here.second, leg.version, leg.microbatch, leg.leg}];
+    swarm::Attempt& newest = accepted_[{process, leg.version, leg.microbatch, leg.leg}];
     if (leg.attempt < newest) {
         violated("P6", name_of(from) + " accepted an older attempt after a newer one");
     }
     newest = std::max(newest, leg.attempt);
-    const auto [visit, is_first] =
-        visits_.try_emplace({leg, server(from)->context().stage()}, here);
+    const stages::ServerContext& context = server(from)->context();
+    const Hop hop{leg, context.stage()};
+    if (!context.slot) {
+        // An answer may be repeated while a restarted coordinator has not given a slot yet.
+        const auto before = visits_.find(hop);
+        if (before == visits_.end() || before->second.peer != from ||
+            before->second.incarnation != process) {
+            violated("P7", name_of(from) + " accepted work without a slot");
+        }
+        return;
+    }
+    const Slot here = slot_of(from, process, *context.slot);
+    const auto [visit, is_first] = visits_.try_emplace(hop, here);
     if (!is_first && visit->second != here) {
         violated(
             "P7",
@@ -194,7 +205,7 @@ void Checker::check_accepted(PeerId from, const protocol::Accepted& accepted) {
                 std::to_string(leg.microbatch.value) + " attempt " +
                 std::to_string(leg.attempt.value) +
                 (leg.leg == protocol::Leg::Forward ? " forward" : " backward") +
-                " was accepted by " + name_of(visit->second.first) + " and " + name_of(from)
+                " was accepted by " + name_of(visit->second.peer) + " and " + name_of(from)
         );
     }
 }
@@ -209,7 +220,29 @@ void Checker::note_roster(const protocol::Roster& roster) {
     slots_.clear();
     for (const protocol::SlotInfo& info : roster.slots) {
         slots_[info.peer] = info.slot;
+        note_slot(info);
     }
+}
+
+void Checker::note_slot(const protocol::SlotInfo& info) {
+    const auto [found, is_new] = return_numbers_.try_emplace(info.slot, 0);
+    if (!is_new) {
+        return;
+    }
+    const auto cinc = [](swarm::SlotId slot) { return slot.value >> 32; };
+    const auto [before, is_first] =
+        newest_slots_.try_emplace({info.peer, info.incarnation}, info.slot);
+    if (!is_first) {
+        const bool returns = cinc(before->second) == cinc(info.slot);
+        found->second = return_numbers_.at(before->second) + (returns ? 1 : 0);
+        before->second = info.slot;
+    }
+}
+
+Checker::Slot Checker::slot_of(PeerId peer, swarm::Incarnation incarnation, swarm::SlotId slot)
+    const {
+    const auto found = return_numbers_.find(slot);
+    return {peer, incarnation, found == return_numbers_.end() ? 0 : found->second};
 }
 
 }  // namespace sim
