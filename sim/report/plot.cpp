@@ -217,9 +217,8 @@ std::string heading(const std::string& title, const std::string& caption) {
 
 std::string class_of_kind(const std::string& kind) {
     static const std::set<std::string, std::less<>> kTrouble{
-        "crash", "fence", "fenced", "freeze", "violation", "leave", "left", "pause", "empty"};
-    static const std::set<std::string, std::less<>> kGain{
-        "join", "joined", "thaw", "admitted", "resume", "return", "mend", "unblock"};
+        "crash", "leave", "freeze", "fenced", "slow_down", "partition", "cut_link", "stage_empty"};
+    static const std::set<std::string, std::less<>> kGain{"join", "thaw", "speed_back"};
     return kTrouble.contains(kind) ? "trouble" : kGain.contains(kind) ? "gain" : "other";
 }
 

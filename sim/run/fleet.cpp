@@ -12,6 +12,12 @@ std::string name_of(std::uint32_t number) {
     return "peer " + std::to_string(number);
 }
 
+/// What ends something that lasts: it acts on a machine that is down, too.
+bool is_end(Kind kind) {
+    return kind == Kind::Thaw || kind == Kind::SpeedBack || kind == Kind::Unblock ||
+           kind == Kind::MendLink;
+}
+
 Duration from_seconds(double seconds) {
     return Duration(std::llround(seconds * 1e9));
 }
@@ -40,8 +46,31 @@ void Fleet::carry_out(const Happening& happening) {
         return;
     } else if (departs) {
         depart(happening);
-    } else {
+    } else if (is_end(happening.kind) || is_up(happening)) {
         disturb(happening);
+    }
+}
+
+bool Fleet::is_up(const Happening& happening) const {
+    return at(happening.peer).up && (happening.to == 0 || at(happening.to).up);
+}
+
+void Fleet::hear(const node::PeerChanged& changed) {
+    const std::string text = name_of(static_cast<std::uint32_t>(changed.peer.words[0])) +
+                             " of stage " + std::to_string(changed.stage.value) + ": " +
+                             changed.reason;
+    switch (changed.change) {
+        case node::PeerChange::Moved:
+            return note("move", text);
+        case node::PeerChange::Fenced:
+            return note("fenced", text);
+        case node::PeerChange::StageEmpty:
+            return note("stage_empty", text);
+        case node::PeerChange::Admitted:
+        case node::PeerChange::Suspect:
+        case node::PeerChange::Left:
+        case node::PeerChange::Observing:
+            break;  // what follows from events that are noted
     }
 }
 
@@ -123,7 +152,10 @@ void Fleet::disturb(const Happening& happening) {
             note("freeze", name_of(happening.peer));
             break;
         case Kind::Thaw:
-            world.thaw(id);
+            if (world.is_frozen(id)) {
+                world.thaw(id);
+                note("thaw", name_of(happening.peer));
+            }
             break;
         case Kind::SlowDown:
             world.set_speed(id, speed_of(happening.peer) * happening.factor);
@@ -131,6 +163,7 @@ void Fleet::disturb(const Happening& happening) {
             break;
         case Kind::SpeedBack:
             world.set_speed(id, speed_of(happening.peer));
+            note("speed_back", name_of(happening.peer));
             break;
         case Kind::Block:
             world.block(id, peer(happening.to));

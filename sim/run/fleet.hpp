@@ -1,6 +1,7 @@
 // The machines of a scenario in an exact run: starts them, and does to them what the schedule says.
-// Invariants: what happens to a machine that is down is skipped; with `spares_last`, a departure
-// that would leave a stage without anybody who answers is skipped, too, and noted.
+// Invariants: what befalls a machine that is down is skipped, but not the end of what befell it
+// before; with `spares_last`, a departure that would leave a stage without anybody who answers is
+// skipped, too, and noted.
 // Threading: none. Cost: O(members of a stage) per departure, else O(1).
 #pragma once
 
@@ -22,6 +23,8 @@ class Fleet {
     /// Those that are there at the start.
     void start();
     void carry_out(const Happening& happening);
+    /// From the coordinator: moves, fences and empty stages are noted among what happens.
+    void hear(const node::PeerChanged& changed);
 
     [[nodiscard]] std::uint32_t size() const {
         return static_cast<std::uint32_t>(machines_.size());
@@ -45,6 +48,7 @@ class Fleet {
 
     [[nodiscard]] const Machine& at(std::uint32_t number) const { return machines_[number - 1]; }
 
+    [[nodiscard]] bool is_up(const Happening& happening) const;
     void start(std::uint32_t number);
     void depart(const Happening& happening);
     void disturb(const Happening& happening);

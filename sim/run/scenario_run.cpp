@@ -79,6 +79,11 @@ class ScenarioRun {
           fleet_(scenario, schedule.fleet, run_),
           metrics_(scenario, run_, fleet_) {
         set_chances(true);
+        run_.observe_reports([this](PeerId, const node::Report& report) {
+            if (const auto* const changed = std::get_if<node::PeerChanged>(&report)) {
+                fleet_.hear(*changed);
+            }
+        });
         if (options_.trace_line) {
             run_.observe_events([this](PeerId id, const node::Event& event) {
                 trace_lines_.push_back(event_text(run_.world().now(), id, event));

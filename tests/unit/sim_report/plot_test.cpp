@@ -31,6 +31,16 @@ TEST(Plot, DrawsEachSeriesInTheCoordinatesOfThePage) {
     EXPECT_TRUE(has(html, "s1\" d=\"M0.0 0.0L500.0 0.0L1000.0 150.0\"")) << html;
 }
 
+TEST(Plot, KindsOfEventsAreTroubleOrGain) {
+    for (const char* kind : {"crash", "fenced", "stage_empty", "partition", "slow_down"}) {
+        EXPECT_EQ(class_of_kind(kind), "trouble") << kind;
+    }
+    for (const char* kind : {"join", "thaw", "speed_back"}) {
+        EXPECT_EQ(class_of_kind(kind), "gain") << kind;
+    }
+    EXPECT_EQ(class_of_kind("move"), "other");
+}
+
 TEST(Plot, StairsHoldAValueUntilTheNext) {
     Plot plot = two_curves();
     plot.shape = Plot::Shape::Stairs;
