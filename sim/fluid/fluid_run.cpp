@@ -52,6 +52,8 @@ class FluidRun {
         report_.rebalancer = scenario.pipeline.rebalancer;
     }
 
+    [[nodiscard]] const FluidTotals& totals() const { return world_.totals(); }
+
     SimReport run() {
         world_.start();
         next_period_ = after_now(scenario_.pipeline.rebalance_every);
@@ -221,6 +223,18 @@ swarm::Result<SimReport> run_fluid(
         return schedule.error();
     }
     return run_fluid(scenario, *schedule, seed, progress);
+}
+
+double best_microbatches(
+    const Scenario& scenario, const Schedule& schedule, std::uint64_t seed, TimePoint until
+) {
+    Scenario timed = scenario;
+    timed.pipeline.steps = 0;
+    timed.duration = until.time_since_epoch();
+    const Progress no_progress;
+    FluidRun run(timed, schedule, seed, no_progress);
+    run.run();
+    return run.totals().best_microbatches;
 }
 
 }  // namespace sim

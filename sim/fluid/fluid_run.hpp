@@ -25,4 +25,10 @@ swarm::Result<SimReport> run_fluid(
     const Progress& progress = {}
 );
 
+/// What the same peers could do until then, were each in the best stage at each time: what the
+/// exact mode's throughput_of_optimal is a share of. Microbatches; fluid's names must be known.
+double best_microbatches(
+    const Scenario& scenario, const Schedule& schedule, std::uint64_t seed, TimePoint until
+);
+
 }  // namespace sim

@@ -112,6 +112,11 @@ std::string to_html(const SimReport& report) {
                 seconds_text(report.virtual_s) +
                 " of virtual time: the figures are of what ran so far.</p>";
     }
+    if (report.failure) {
+        page += "<p class=\"warning\"><strong>The run failed</strong> after " +
+                seconds_text(report.virtual_s) + " of virtual time: " + escaped(*report.failure) +
+                "</p>";
+    }
     page += "</header>\n" + tiles(report) + "<main>\n" + violations(report) + plots_of(report) +
             notes(report) + "</main>\n";
     page += "<footer class=\"soft\"><p>Seed " + std::to_string(report.seed) +

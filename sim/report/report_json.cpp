@@ -89,6 +89,7 @@ std::string to_json(const SimReport& report) {
     whole["lost_work_share"] = number_or_null(report.lost_work_share);
     whole["bytes"] = report.bytes;
     whole["violations"] = json::value_from(report.violations);
+    whole["failure"] = report.failure ? json::value(*report.failure) : json::value(nullptr);
     whole["trace_hash"] = hash_text(report.trace_hash);  // text: 64 bits do not fit a JSON number
     whole["samples"] = sample_array(report.samples);
     whole["notes"] = note_array(report.notes);

@@ -99,7 +99,7 @@ Row row_of(const SimReport& report) {
         optional_count(report.fenced),
         optional_share(report.lost_work_share),
         bytes_text(static_cast<double>(report.bytes)),
-        count_text(report.violations.size()),
+        count_text(report.violations.size()) + (report.failure ? ", failed" : ""),
     };
 }
 
@@ -154,6 +154,7 @@ std::string to_text(const SimReport& report) {
     text += line("moves", count_text(report.moves));
     text += line("bytes", bytes_text(static_cast<double>(report.bytes)));
     text += violation_lines(report);
+    text += report.failure ? line("failed", *report.failure) : "";
     return text + line("trace hash", hash_text(report.trace_hash));
 }
 

@@ -1,7 +1,7 @@
 // What a simulated run came to: the content of --json, of the terminal's summary and of --html.
 // Filled by the exact and the fluid runner; a figure that a fidelity does not have is absent
 // (null in JSON), never zero.
-// Units: seconds of virtual time, bytes, shares in [0, 1].
+// Units: seconds of virtual time, bytes; shares in [0, 1], but for throughput_of_optimal.
 // Threading: plain data.
 #pragma once
 
@@ -31,7 +31,7 @@ inline constexpr std::size_t kNotesMax = 5'000;
 /// One event worth a row: a fault, a move, a fence, a pause.
 struct Note {
     double at_s = 0;
-    std::string kind;  // crash, join, leave, freeze, move, fenced, ...
+    std::string kind;  // crash, join, freeze, move, fenced, ...: all in sim/README.md
     std::string text;
 };
 
@@ -70,13 +70,14 @@ struct SimReport {
     std::optional<double> lost_work_share;  // work units computed and not counted, of all
     std::uint64_t bytes = 0;
     std::vector<std::string> violations;
+    std::optional<std::string> failure;  // why the run ended before its time; not a violation
     std::uint64_t trace_hash = 0;
 
     std::vector<Sample> samples;
     std::vector<Note> notes;
 };
 
-/// One object, keys as in the README of sim/.
+/// One object, keys as in sim/README.md, "The report".
 std::string to_json(const SimReport& report);
 /// For the terminal, a dozen lines.
 std::string to_text(const SimReport& report);

@@ -19,9 +19,11 @@ RunMetrics::RunMetrics(const Scenario& scenario, RunWorld& run, const Fleet& fle
     : scenario_(scenario),
       run_(run),
       fleet_(fleet),
-      sample_every_(
-          std::max<Duration>(scenario.duration / kSamplesMax, std::chrono::milliseconds(1))
-      ),
+      // Rounded up, so that the last one is among the kSamplesMax.
+      sample_every_(std::max<Duration>(
+          (scenario.duration + Duration(kSamplesMax - 1)) / static_cast<int>(kSamplesMax),
+          std::chrono::milliseconds(1)
+      )),
       next_sample_(TimePoint{} + sample_every_),
       by_peer_(fleet.size()),
       by_stage_(scenario.pipeline.stages) {}
@@ -54,6 +56,13 @@ void RunMetrics::take_sample() {
     sample.steps = run_.steps().size();
     sample.bytes = bytes();
     samples_.push_back(std::move(sample));
+}
+
+void RunMetrics::take_last_sample() {
+    const double now_s = seconds(run_.world().now().time_since_epoch());
+    if (samples_.empty() || samples_.back().at_s < now_s) {
+        take_sample();
+    }
 }
 
 std::uint64_t RunMetrics::bytes() const {

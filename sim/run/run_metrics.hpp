@@ -19,6 +19,8 @@ class RunMetrics {
     [[nodiscard]] TimePoint next_sample() const { return next_sample_; }
 
     void take_sample();
+    /// At the end, unless one was just taken: what came after the last one counts, too.
+    void take_last_sample();
 
     /// seed, interrupted and violations are the caller's.
     [[nodiscard]] SimReport report() const;

@@ -1,5 +1,6 @@
 #include "sim/run/scenario_run.hpp"
 
+#include "sim/fluid/fluid_run.hpp"
 #include "sim/run/event_text.hpp"
 #include "sim/run/fleet.hpp"
 #include "sim/run/run_metrics.hpp"
@@ -16,6 +17,7 @@ using swarm::run::RunConfig;
 
 constexpr std::uint64_t kStepsWithoutEnd = 1'000'000'000;
 constexpr std::size_t kTraceLinesKept = 400;
+constexpr std::uint64_t kTurnsBetweenProgress = 1 << 14;
 
 RunConfig config_of(const Scenario& scenario, std::uint64_t seed) {
     const Pipeline& pipeline = scenario.pipeline;
@@ -107,7 +109,7 @@ class ScenarioRun {
             }
             if (now() >= metrics_.next_sample()) {
                 metrics_.take_sample();
-                interrupted_ = options_.progress && !options_.progress(share_done());
+                ask_to_go_on();
             }
             if (now() >= calm_at()) {
                 begin_calm();
@@ -133,7 +135,12 @@ class ScenarioRun {
 
     void advance_to(TimePoint until) {
         // A violation ends the run where it happens: what follows would bury its trace.
-        const auto done = [this] { return run_.finished() || !run_.violations().empty(); };
+        const auto done = [this] {
+            if (++turns_ % kTurnsBetweenProgress == 0) {
+                ask_to_go_on();
+            }
+            return run_.finished() || interrupted_ || !run_.violations().empty();
+        };
         run_.world().run_until(done, until - now());
     }
 
@@ -151,7 +158,29 @@ class ScenarioRun {
 
     void begin_calm() {
         steps_before_calm_ = run_.steps().size();
+        empty_in_calm_ = stage_without_state();
         set_chances(false);
+    }
+
+    /// The first stage of which nobody who answers has the state, or the one before, from which a
+    /// recorded commit leads to it.
+    [[nodiscard]] std::optional<std::uint32_t> stage_without_state() {
+        const std::uint64_t step = run_.coordinator_role()->context().version.step;
+        std::vector<bool> held(scenario_.pipeline.stages);
+        for (std::uint32_t number = 1; number <= fleet_.size(); ++number) {
+            if (!fleet_.was_there(number) || run_.world().is_frozen(peer(number))) {
+                continue;
+            }
+            const stages::StageServer* const server = run_.server(peer(number));
+            if (server != nullptr && server->context().version &&
+                server->context().version->step + 1 >= step) {
+                held[server->context().stage().value] = true;
+            }
+        }
+        const auto empty = std::find(held.begin(), held.end(), false);
+        return empty == held.end()
+                   ? std::nullopt
+                   : std::optional(static_cast<std::uint32_t>(empty - held.begin()));
     }
 
     [[nodiscard]] double share_done() {
@@ -163,18 +192,13 @@ class ScenarioRun {
     }
 
     SimReport conclude() {
+        metrics_.take_last_sample();
         SimReport report = metrics_.report();
         report.seed = seed_;
         report.interrupted = interrupted_;
         report.violations = run_.violations();
-        if (run_.failure()) {
-            report.violations.push_back("I9: the run ended: " + run_.failure()->text);
-        }
-        const bool idle_calm = steps_before_calm_ && now() >= end() && !run_.finished() &&
-                               run_.steps().size() == *steps_before_calm_;
-        if (idle_calm) {
-            report.violations.emplace_back("I9: no step was committed in the calm at the end");
-        }
+        judge_the_end(report);
+        compare_with_best(report);
         if (options_.compare_with_single && report.violations.empty()) {
             compare_with_single(report);
         }
@@ -184,6 +208,34 @@ class ScenarioRun {
             }
         }
         return report;
+    }
+
+    void compare_with_best(SimReport& report) {
+        const double best = best_microbatches(scenario_, schedule_, seed_, now());
+        if (best > 0) {
+            const auto microbatches = static_cast<double>(scenario_.pipeline.microbatches);
+            report.throughput_of_optimal = static_cast<double>(report.steps) * microbatches / best;
+        }
+    }
+
+    /// A run may fail, if that is what its faults came to. But after a calm has begun with somebody
+    /// in each stage who has its state, it must go on (I9).
+    void judge_the_end(SimReport& report) {
+        const bool idle_calm = steps_before_calm_ && now() >= end() && !run_.finished() &&
+                               run_.steps().size() == *steps_before_calm_;
+        if (!run_.failure() && !idle_calm) {
+            return;
+        }
+        const std::string what =
+            run_.failure() ? run_.failure()->text : "no step was committed in the calm at the end";
+        if (!steps_before_calm_) {
+            report.failure = what;
+        } else if (empty_in_calm_) {
+            report.failure = what + "; when the calm began, nobody had the state of stage " +
+                             std::to_string(*empty_in_calm_);
+        } else {
+            report.violations.push_back("I9: in the calm at the end: " + what);
+        }
     }
 
     void compare_with_single(SimReport& report) {
@@ -209,6 +261,8 @@ class ScenarioRun {
     RunMetrics metrics_;
     std::deque<std::string> trace_lines_;
     std::optional<std::size_t> steps_before_calm_;
+    std::optional<std::uint32_t> empty_in_calm_;  // a stage that nobody held when the calm began
+    std::uint64_t turns_ = 0;
     bool interrupted_ = false;
 };
 

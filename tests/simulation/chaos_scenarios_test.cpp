@@ -84,6 +84,7 @@ void run_scenario(
         << "seed " << seed << " at " << report->virtual_s << " s: " << report->violations.front()
         << "\nreplay: SWARM_SEED=" << seed
         << " simulation_test --gtest_filter=*ChaosScenarios.OneSeed";
+    EXPECT_FALSE(report->failure) << "seed " << seed << ": " << *report->failure;
     sums.steps += report->steps;
     sums.events += report->events;
     sums.moves += report->moves;

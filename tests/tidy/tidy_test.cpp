@@ -69,7 +69,8 @@ const std::map<std::string, Folders, std::less<>>& visible_to() {
           "stacking",
           "sim",
           "sim/scenario",
-          "sim/report"}},
+          "sim/report",
+          "sim/fluid"}},
     };
     return table;
 }

@@ -90,10 +90,10 @@ int SimSession::exit_code(const std::vector<sim::SimReport>& reports) const {
     if (interrupted()) {
         return after_signal(signal_caught);
     }
-    const bool violated = std::any_of(reports.begin(), reports.end(), [](const auto& report) {
-        return !report.violations.empty();
+    const bool failed = std::any_of(reports.begin(), reports.end(), [](const auto& report) {
+        return !report.violations.empty() || report.failure;
     });
-    return violated ? kRunFailed : kDone;
+    return failed ? kRunFailed : kDone;
 }
 
 bool SimSession::show_progress(double share, const std::string& label) {

@@ -37,7 +37,8 @@ class SimSession {
 
     [[nodiscard]] bool interrupted() const;
 
-    /// kDone, kRunFailed when a report has violations, or after_signal(): that of all reports.
+    /// kDone, kRunFailed when a report has violations or a failure, or after_signal(): that of all
+    /// reports.
     [[nodiscard]] int exit_code(const std::vector<sim::SimReport>& reports) const;
 
  private:

@@ -107,6 +107,13 @@ TEST(ReportHtml, AnInterruptedRunSaysSo) {
     EXPECT_TRUE(has(to_html(report), "Interrupted"));
 }
 
+TEST(ReportHtml, ARunThatFailedSaysSo) {
+    SimReport report = example_report();
+    report.failure = "<b>";
+    EXPECT_TRUE(has(to_html(report), "The run failed"));
+    EXPECT_FALSE(has(to_html(report), "<b>"));
+}
+
 TEST(ReportHtml, EveryElementIsClosed) {
     const std::string html = to_html(example_report());
     for (const char* name :

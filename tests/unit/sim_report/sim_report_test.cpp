@@ -62,7 +62,7 @@ TEST(SimReportJson, HasExactlyTheAgreedKeys) {
         "bytes",     "violations", "trace_hash", "throughput_of_optimal",
         "scenario",  "peers",      "stages",     "lost_work_share",
         "policy",    "rebalancer", "samples",    "interrupted",
-        "notes"};
+        "notes",     "failure"};
     EXPECT_EQ(keys, agreed);
 }
 
@@ -93,6 +93,15 @@ TEST(SimReportJson, SaysNullForWhatTheModeDoesNotHave) {
         EXPECT_TRUE(whole.at(key).is_null()) << key;
     }
     EXPECT_EQ(whole.at("mode").as_string(), "fluid");
+}
+
+TEST(SimReportJson, SaysWhyARunFailed) {
+    SimReport report = example_report();
+    EXPECT_TRUE(parsed(report).at("failure").is_null());
+    report.failure = "not enough peers";
+    EXPECT_EQ(parsed(report).at("failure").as_string(), "not enough peers");
+    EXPECT_TRUE(says(to_text(report), "failed        not enough peers"));
+    EXPECT_TRUE(says(to_table({report, example_report()}), "0, failed"));
 }
 
 TEST(SimReportJson, IsJsonWhateverTheFiguresAre) {
