@@ -109,6 +109,42 @@ TEST_F(SimTest, RefusesWhatIsWrongInOneLine) {
     expect_refused({"sim", "record", small}, "not a report");
 }
 
+TEST_F(SimTest, AReplayShowsMessagesAndNothingElse) {
+    const std::string small = write("small.toml", kSmall);
+    for (const char* other : {"--seeds", "--html"}) {
+        Program program({"sim", small, "--replay", "3", other, "2"}, folder_.path());
+        EXPECT_EQ(program.wait(kPatience), 2) << program.err();
+        EXPECT_NE(program.err().find("excludes"), std::string::npos) << program.err();
+    }
+}
+
+TEST_F(SimTest, AComparedRunThatFailsSaysHowToReplayIt) {
+    const std::string far = write(
+        "far.toml",
+        "duration = \"1h\"\n[pipeline]\nstages = 2\n[[peers]]\ncount = 4\n[regions]\n"
+        "latency = \"60s\"\n"
+    );
+    Program program({"sim", "compare", far, "--policies", "uniform,iwrr"}, folder_.path());
+    EXPECT_EQ(program.wait(kPatience), 1) << program.err();
+    EXPECT_EQ(count_lines(program.out()), 3U) << program.out();
+    EXPECT_NE(program.err().find("failed with seed 1"), std::string::npos) << program.err();
+    const std::string policy = "--set 'pipeline.policy=uniform' --replay 1";
+    EXPECT_NE(program.err().find(policy), std::string::npos) << program.err();
+}
+
+TEST_F(SimTest, AnErrorAtALaterSeedLeavesTheReportsBefore) {
+    // 16,380 peers and the few that arrive: more than there may be with the second seed.
+    const std::string many = write(
+        "many.toml",
+        "mode = \"fluid\"\nduration = \"1h\"\n[pipeline]\nstages = 2\n[[peers]]\ncount = 16380\n"
+        "[churn]\narrivals_per_hour = 4\n"
+    );
+    Program program({"sim", many, "--seeds", "6", "--json", path("o.json")}, folder_.path());
+    EXPECT_EQ(program.wait(kPatience), 3) << program.err();
+    EXPECT_NE(program.err().find("more than 16384 peers"), std::string::npos) << program.err();
+    EXPECT_EQ(json::parse(read("o.json")).as_object().at("seed").to_number<int>(), 1);
+}
+
 TEST_F(SimTest, CtrlCLeavesTheReportOfWhatRan) {
     Program program(
         {"sim", write("small.toml", kSmall), "--seeds", "1000000", "--json", path("o.json")},

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <iostream>
 #include <limits>
+#include <optional>
 
 namespace swarm::cli {
 namespace {
@@ -49,24 +50,32 @@ std::string quoted(const std::string& text) {
 }
 
 /// Seed, commit and the command that shows how it came to that.
-void tell_violation(Console& console, const SimFlags& flags, const sim::SimReport& report) {
+void tell_trouble(Console& console, const SimFlags& flags, const sim::SimReport& report) {
     std::string command = "swarm sim " + quoted(flags.scenario) + " --mode exact";
     for (const auto& [key, value] : flags.settings) {
         command += " --set " + quoted(key + "=" + value);
     }
     const std::string seed = std::to_string(report.seed);
+    const std::string where = " with seed " + seed + ", commit " + program_commit() + ": ";
     console.error(
-        "violation with seed " + seed + ", commit " + program_commit() + ": " +
-        report.violations.front()
+        report.violations.empty() ? "the run failed" + where + *report.failure
+                                  : "violation" + where + report.violations.front()
     );
     console.info("replay: " + command + " --replay " + seed);
 }
 
-const sim::SimReport* first_violated(const Reports& reports) {
-    const auto found = std::find_if(reports.begin(), reports.end(), [](const auto& report) {
+/// The first with a violation, or else with a failure; null when all is well.
+const sim::SimReport* first_in_trouble(const Reports& reports) {
+    const auto end = reports.end();
+    auto found = std::find_if(reports.begin(), end, [](const auto& report) {
         return !report.violations.empty();
     });
-    return found == reports.end() ? nullptr : &*found;
+    if (found == end) {
+        found = std::find_if(reports.begin(), end, [](const auto& report) {
+            return report.failure.has_value();
+        });
+    }
+    return found == end ? nullptr : &*found;
 }
 
 /// Prints and writes what there is; the exit code.
@@ -75,8 +84,8 @@ int conclude(
 ) {
     std::cout << (reports.size() == 1 ? sim::to_text(reports.front()) : sim::to_table(reports))
               << std::flush;
-    if (const sim::SimReport* const violated = first_violated(reports)) {
-        tell_violation(console, flags, *violated);
+    if (const sim::SimReport* const trouble = first_in_trouble(reports)) {
+        tell_trouble(console, flags, *trouble);
     }
     const bool written =
         flags.json_file.empty() || write_text(console, flags.json_file, json_of(reports));
@@ -90,16 +99,22 @@ void thin_out(sim::SimReport& report) {
     report.step_seconds = {};
 }
 
-/// Curves and events only of the report that the page shows, the first with a violation or else the
+/// The one that the page shows.
+sim::SimReport& shown_of(Reports& reports) {
+    const sim::SimReport* const trouble = first_in_trouble(reports);
+    return trouble == nullptr ? reports.front() : reports[trouble - reports.data()];
+}
+
+/// Curves and events only of the report that the page shows, the first in trouble or else the
 /// first: those of thousands of seeds would fill the memory.
 void keep(Reports& reports, sim::SimReport report) {
-    const sim::SimReport* const violated = first_violated(reports);
-    if (!reports.empty() && violated == nullptr && !report.violations.empty()) {
-        thin_out(reports.front());
-    } else if (!reports.empty()) {
-        thin_out(report);
-    }
     reports.push_back(std::move(report));
+    const sim::SimReport& shown = shown_of(reports);
+    for (sim::SimReport* one : {&reports.front(), &reports.back()}) {
+        if (one != &shown) {
+            thin_out(*one);
+        }
+    }
 }
 
 int run_seeds(Console& console, const SimOptions& options, const sim::Scenario& scenario) {
@@ -108,19 +123,27 @@ int run_seeds(Console& console, const SimOptions& options, const sim::Scenario& 
     }
     SimSession session(console, options.seeds);
     Reports reports;
-    for (std::uint32_t i = 0; i < options.seeds && !session.interrupted(); ++i) {
+    std::optional<Error> error;
+    // Even after an early Ctrl-C there is a report: the first run ends as soon as it asks.
+    std::uint32_t i = 0;
+    do {
         const std::uint64_t seed = scenario.seed + i;
         auto report = session.run(scenario, seed, scenario.name + ", seed " + std::to_string(seed));
         if (!report) {
-            return end_with(console, report.error());
+            error = report.error();
+            break;
         }
         keep(reports, std::move(*report));
+    } while (++i < options.seeds && !session.interrupted());
+    if (reports.empty()) {
+        return end_with(console, *error);
     }
     const int exit_code = conclude(console, session, options.flags, reports);
-    const sim::SimReport* const violated = first_violated(reports);
-    const sim::SimReport& shown = violated == nullptr ? reports.front() : *violated;
-    const bool written =
-        options.html_file.empty() || write_text(console, options.html_file, sim::to_html(shown));
+    const bool written = options.html_file.empty() ||
+                         write_text(console, options.html_file, sim::to_html(shown_of(reports)));
+    if (error) {
+        return end_with(console, *error);  // those before it are worth their time
+    }
     return exit_code == kDone && !written ? kRunFailed : exit_code;
 }
 
@@ -170,17 +193,21 @@ int compare_policies(const SimCompareOptions& options) {
     SimSession session(console, options.policies.size());
     Reports reports;
     for (const std::string& policy : options.policies) {
-        if (session.interrupted()) {
-            break;
-        }
         scenario->pipeline.policy = policy;
         auto report = session.run(*scenario, scenario->seed, scenario->name + ", " + policy);
         if (!report) {
-            return end_with(console, report.error());
+            return end_with(console, report.error());  // the fleet's: the first policy has it, too
         }
         reports.push_back(std::move(*report));
+        if (session.interrupted()) {
+            break;
+        }
     }
-    return conclude(console, session, options.flags, reports);
+    SimFlags flags = options.flags;
+    if (const sim::SimReport* const trouble = first_in_trouble(reports)) {
+        flags.settings.emplace_back("pipeline.policy", trouble->policy);
+    }
+    return conclude(console, session, flags, reports);
 }
 
 }  // namespace swarm::cli

@@ -64,15 +64,18 @@ SimVerbs::SimVerbs(CLI::App& root, const std::string& exit_codes) {
         ->type_name("scenario.toml");
     app.add_flag("--list", options.list, "list the scenarios, or those of the folder named");
     add_flags(app, options.flags);
-    app.add_option(
-           "--seeds", options.seeds, "run so many seeds from --seed on; curves of one of them"
-    )
-        ->check(CLI::Range(1, 1'000'000))
-        ->capture_default_str();
+    CLI::Option* const seeds = app.add_option(
+        "--seeds", options.seeds, "run so many seeds from --seed on; curves of one of them"
+    );
+    seeds->check(CLI::Range(1, 1'000'000))->capture_default_str();
+    CLI::Option* const html =
+        app.add_option("--html", options.html_file, "write a page with plots");
+    html->type_name("FILE");
     app.add_option("--replay", options.replay, "print the events before this seed's violation")
         ->type_name("SEED")
-        ->check(CLI::NonNegativeNumber);
-    app.add_option("--html", options.html_file, "write a page with plots")->type_name("FILE");
+        ->check(CLI::NonNegativeNumber)
+        ->excludes(seeds)
+        ->excludes(html);
     app.require_subcommand(0, 1);
     app.parse_complete_callback([&app, &options, this] {
         if (!compare_->parsed() && !record_->parsed() && options.flags.scenario.empty() &&
