@@ -41,6 +41,11 @@ ControlStream::Verdict ControlStream::receive(const protocol::Message& message) 
     return Verdict::Deliver;
 }
 
+void ControlStream::go_on_from(const protocol::Message& message) {
+    next_number_ = message.acknowledged + 1;
+    received_ = told_ = message.number > 0 ? message.number - 1 : 0;
+}
+
 std::vector<protocol::Message> ControlStream::unacknowledged() const {
     std::vector<protocol::Message> messages(sent_.begin(), sent_.end());
     for (protocol::Message& message : messages) {

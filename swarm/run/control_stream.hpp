@@ -36,6 +36,12 @@ class ControlStream {
 
     void reset() { *this = ControlStream(); }
 
+    /// Nothing numbered went either way: whoever forgets it forgets nothing.
+    [[nodiscard]] bool is_untouched() const { return next_number_ == 1 && received_ == 0; }
+
+    /// For an untouched one whose other side remembers more: go on where its message says it is.
+    void go_on_from(const protocol::Message& message);
+
  private:
     std::deque<protocol::Message> sent_;
     std::uint64_t next_number_ = 1;

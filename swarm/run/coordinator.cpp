@@ -154,7 +154,7 @@ void Coordinator::open_for_peers(node::Turn turn) {
 }
 
 void Coordinator::handle(const node::LinkUp& up, node::Turn turn) {
-    if (!context_.sessions.find(up.peer) && context_.sessions.size() >= protocol::kRosterMax) {
+    if (!context_.sessions.find(up.peer) && !make_room()) {
         turn.out.add(node::Close{up.peer, up.lane});  // an open run must bound who it remembers
         return;
     }
@@ -171,12 +171,33 @@ void Coordinator::handle(const node::LinkUp& up, node::Turn turn) {
     }
 }
 
+bool Coordinator::make_room() {
+    if (context_.sessions.size() < protocol::kRosterMax) {
+        return true;
+    }
+    const std::optional<PeerId> gone = context_.sessions.longest_gone(context_.roster);
+    if (gone) {
+        forget(*gone);
+    }
+    return gone.has_value();
+}
+
+void Coordinator::forget(PeerId peer) {
+    context_.sessions.forget(peer);
+    waiting_joins_.erase(peer);
+    commit_repeated_.erase(peer);
+    moving_.erase(peer);
+}
+
 void Coordinator::handle(const node::LinkDown& down, node::Turn turn) {
-    context_.sessions.link_down(down);
+    context_.sessions.link_down(down, turn.now);
     if (down.lane == Lane::Control) {
         context_.detector.link_lost(down.peer, turn.now);
         std::erase(context_.clients, down.peer);
         assigned_.erase(down.peer);  // one that is in the roster is counted there
+    }
+    if (context_.sessions.left_nothing(down.peer) && !context_.roster.find_peer(down.peer)) {
+        forget(down.peer);
     }
     checkpointer_.donor_lost(down.peer, turn);
     launcher_.refresh(turn.now);

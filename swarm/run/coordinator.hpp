@@ -77,6 +77,9 @@ class Coordinator final : public node::Role {
     void take(PeerId peer, const protocol::Fetch& fetch, node::Turn turn);
     void take_from_member(const node::Received& received, node::Turn turn);
 
+    /// False: the bound is reached, and whoever is remembered has a link or a slot.
+    [[nodiscard]] bool make_room();
+    void forget(PeerId peer);
     void open_for_peers(node::Turn turn);
     void judge(node::Turn turn);
     void lose(PeerId peer, const std::string& reason, bool is_gone, node::Turn turn);

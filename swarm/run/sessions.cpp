@@ -13,6 +13,7 @@ bool Sessions::link_up(const node::LinkUp& up, node::Turn turn) {
         session = Session{};
         session.incarnation = up.incarnation;
     }
+    session.gone_at = kNever;
     if (up.lane == Lane::Bulk) {
         session.bulk_up = true;
         return is_new;
@@ -24,11 +25,33 @@ bool Sessions::link_up(const node::LinkUp& up, node::Turn turn) {
     return is_new;
 }
 
-void Sessions::link_down(const node::LinkDown& down) {
+void Sessions::link_down(const node::LinkDown& down, TimePoint now) {
     const auto found = sessions_.find(down.peer);
-    if (found != sessions_.end()) {
-        (down.lane == Lane::Bulk ? found->second.bulk_up : found->second.control_up) = false;
+    if (found == sessions_.end()) {
+        return;
     }
+    Session& session = found->second;
+    (down.lane == Lane::Bulk ? session.bulk_up : session.control_up) = false;
+    if (!session.bulk_up && !session.control_up) {
+        session.gone_at = now;
+    }
+}
+
+bool Sessions::left_nothing(PeerId peer) const {
+    const Session* const session = find(peer);
+    return session && session->gone_at != kNever && session->stream.is_untouched();
+}
+
+std::optional<PeerId> Sessions::longest_gone(const Roster& roster) const {
+    std::optional<PeerId> found;
+    TimePoint since = kNever;
+    for (const auto& [peer, session] : sessions_) {
+        if (session.gone_at < since && !roster.find_peer(peer)) {
+            since = session.gone_at;
+            found = peer;
+        }
+    }
+    return found;
 }
 
 void Sessions::send(PeerId peer, protocol::Body body, node::Turn turn) {
@@ -60,6 +83,9 @@ bool Sessions::receive(const node::Received& received, node::Turn turn) {
         return false;
     }
     ControlStream& stream = found->second.stream;
+    if (stream.is_untouched()) {
+        stream.go_on_from(received.message);
+    }
     const ControlStream::Verdict verdict = stream.receive(received.message);
     if (verdict == ControlStream::Verdict::Broken) {
         turn.out.add(node::Close{received.peer, Lane::Control});

@@ -1,14 +1,18 @@
 // The coordinator's end of every peer's connection: which incarnation speaks, over which lanes, and
 // its control stream. Roles above it name a peer and a message, never a link.
 // Invariants: the control stream of an incarnation survives reconnects; a new incarnation starts a
-// new one. Threading: single strand. Memory: one stream per peer, removed with forget().
+// new one; who was forgotten and comes back goes on where its own end of the stream is.
+// Threading: single strand. Memory: one stream per peer, until forget(). Cost: O(log peers) per
+// call, longest_gone() O(peers).
 #pragma once
 
 #include "swarm/node/role.hpp"
 #include "swarm/run/control_stream.hpp"
+#include "swarm/run/roster.hpp"
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace swarm::run {
@@ -19,14 +23,20 @@ class Sessions {
         Incarnation incarnation;
         bool control_up = false;
         bool bulk_up = false;
+        TimePoint gone_at = kNever;  // while both lanes are down
         ControlStream stream;
     };
 
     /// True when the link belongs to another incarnation than before (or to a new peer).
     bool link_up(const node::LinkUp& up, node::Turn turn);
-    void link_down(const node::LinkDown& down);
+    void link_down(const node::LinkDown& down, TimePoint now);
 
     void forget(PeerId peer) { sessions_.erase(peer); }
+
+    /// Both lanes are down, and nothing was said that must be kept or repeated.
+    [[nodiscard]] bool left_nothing(PeerId peer) const;
+    /// Of those with neither lane nor slot, who is so for the longest time.
+    [[nodiscard]] std::optional<PeerId> longest_gone(const Roster& roster) const;
 
     /// In order, repeated until acknowledged. Nothing for a peer that never connected.
     void send(PeerId peer, protocol::Body body, node::Turn turn);
@@ -41,7 +51,7 @@ class Sessions {
 
     [[nodiscard]] std::size_t size() const { return sessions_.size(); }
 
-    /// Everybody who ever connected, with a slot or without.
+    /// Everybody who is remembered, with a slot or without.
     [[nodiscard]] std::vector<PeerId> peers() const;
 
  private:

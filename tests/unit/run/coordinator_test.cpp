@@ -44,6 +44,10 @@ class CoordinatorTest : public testing::Test {
         return {{{peer, 0, 0, 0}}, node::Lane::Control, {7}};
     }
 
+    static node::Received join_of(std::uint64_t peer) {
+        return {{{peer, 0, 0, 0}}, node::Lane::Control, {1, 0, protocol::Join{}}, {}};
+    }
+
     TimePoint now_{};
     std::unique_ptr<Coordinator> coordinator_;
 };
@@ -51,10 +55,9 @@ class CoordinatorTest : public testing::Test {
 TEST_F(CoordinatorTest, HearsNobodyBeforeItsIncarnationIsDurable) {
     const StoreId cinc = start();
     tell(link_of(1));
-    const node::Received join{{{1, 0, 0, 0}}, node::Lane::Control, {1, 0, protocol::Join{}}, {}};
-    EXPECT_TRUE(closes(tell(join)));
+    EXPECT_TRUE(closes(tell(join_of(1))));
     tell(node::Stored{cinc});
-    EXPECT_FALSE(closes(tell(join)));
+    EXPECT_FALSE(closes(tell(join_of(1))));
 }
 
 TEST_F(CoordinatorTest, EndsWhenItsLogCannotBeRead) {
@@ -90,6 +93,30 @@ TEST_F(CoordinatorTest, RemembersABoundedCrowd) {
     }
     EXPECT_TRUE(closes(tell(link_of(protocol::kRosterMax + 1))));
     EXPECT_FALSE(closes(tell(link_of(1))));  // a peer it knows may come again
+}
+
+TEST_F(CoordinatorTest, ACrowdThatCameAndWentLocksNobodyOut) {
+    tell(node::Stored{start()});
+    for (std::uint64_t peer = 1; peer <= protocol::kRosterMax; ++peer) {
+        tell(link_of(peer));
+        tell(node::LinkDown{{{peer, 0, 0, 0}}, node::Lane::Control});
+    }
+    EXPECT_EQ(coordinator_->context().sessions.size(), 0U);
+    EXPECT_FALSE(closes(tell(link_of(protocol::kRosterMax + 1))));
+}
+
+TEST_F(CoordinatorTest, ACrowdThatSpokeAndWentMakesRoomFromItsOldest) {
+    tell(node::Stored{start()});
+    for (std::uint64_t peer = 1; peer <= protocol::kRosterMax; ++peer) {
+        tell(link_of(peer));
+        tell(join_of(peer));
+        tell(node::LinkDown{{{peer, 0, 0, 0}}, node::Lane::Control});
+    }
+    EXPECT_FALSE(closes(tell(link_of(protocol::kRosterMax + 1))));
+    const Sessions& sessions = coordinator_->context().sessions;
+    EXPECT_EQ(sessions.size(), protocol::kRosterMax);
+    EXPECT_EQ(sessions.find({{1, 0, 0, 0}}), nullptr);
+    EXPECT_NE(sessions.find({{2, 0, 0, 0}}), nullptr);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST_F(SessionsTest, SendsNumberedMessagesOverTheControlLink) {
 
 TEST_F(SessionsTest, KeepsMessagesUntilTheSameIncarnationIsBack) {
     link_up(Lane::Control, 1);
-    sessions_.link_down({kPeer, Lane::Control});
+    sessions_.link_down({kPeer, Lane::Control}, kStart);
     EXPECT_FALSE(sessions_.is_linked(kPeer));
     EXPECT_TRUE(send("a").out.actions.empty());
     const auto repeated = link_up(Lane::Control, 1);
@@ -72,7 +72,7 @@ TEST_F(SessionsTest, RepeatsNothingThatWasAcknowledged) {
     link_up(Lane::Control, 1);
     send("a");
     EXPECT_TRUE(receive({0, 1, protocol::Acknowledge{}}));
-    sessions_.link_down({kPeer, Lane::Control});
+    sessions_.link_down({kPeer, Lane::Control}, kStart);
     EXPECT_TRUE(link_up(Lane::Control, 1).empty());
 }
 
@@ -92,7 +92,7 @@ TEST_F(SessionsTest, CountsTheTwoLanesOfAnIncarnationAsOne) {
     link_up(Lane::Control, 1);
     EXPECT_FALSE(is_new_);
     EXPECT_TRUE(sessions_.find(kPeer)->bulk_up);
-    sessions_.link_down({kPeer, Lane::Bulk});
+    sessions_.link_down({kPeer, Lane::Bulk}, kStart);
     EXPECT_FALSE(sessions_.find(kPeer)->bulk_up);
     EXPECT_TRUE(sessions_.is_linked(kPeer));
 }
@@ -106,7 +106,8 @@ TEST_F(SessionsTest, LetsEachMessageThroughOnce) {
 
 TEST_F(SessionsTest, ClosesALinkWhoseStreamHasAGap) {
     link_up(Lane::Control, 1);
-    EXPECT_FALSE(receive({2, 0, protocol::Leave{"b"}}));
+    EXPECT_TRUE(receive({1, 0, protocol::Leave{"a"}}));
+    EXPECT_FALSE(receive({3, 0, protocol::Leave{"c"}}));
     EXPECT_TRUE(closed_);
 }
 
@@ -141,8 +142,50 @@ TEST_F(SessionsTest, PostsOnceAndWithoutANumber) {
     sessions_.post(kPeer, protocol::HeartbeatReply{}, {}, actions.at(kStart));
     ASSERT_EQ(actions.all<node::Send>().size(), 1U);
     EXPECT_EQ(actions.all<node::Send>()[0].message.number, 0U);
-    sessions_.link_down({kPeer, Lane::Control});
+    sessions_.link_down({kPeer, Lane::Control}, kStart);
     EXPECT_TRUE(link_up(Lane::Control, 1).empty());
+}
+
+TEST_F(SessionsTest, LeavesSomethingOnceANumberWentEitherWay) {
+    link_up(Lane::Control, 1);
+    EXPECT_FALSE(sessions_.left_nothing(kPeer));  // it is here
+    receive({0, 0, protocol::Acknowledge{}});
+    sessions_.link_down({kPeer, Lane::Control}, kStart);
+    EXPECT_TRUE(sessions_.left_nothing(kPeer));
+    send("a");
+    EXPECT_FALSE(sessions_.left_nothing(kPeer));
+}
+
+TEST_F(SessionsTest, KeepsWhoHasASlotOrALinkOverWhoIsGone) {
+    Roster roster(1);
+    link_up(Lane::Control, 1);
+    link_up(Lane::Bulk, 1);
+    EXPECT_FALSE(sessions_.longest_gone(roster));
+    sessions_.link_down({kPeer, Lane::Control}, kStart);
+    EXPECT_FALSE(sessions_.longest_gone(roster));
+    sessions_.link_down({kPeer, Lane::Bulk}, kStart);
+    EXPECT_EQ(sessions_.longest_gone(roster), kPeer);
+    protocol::SlotInfo info;
+    info.peer = kPeer;
+    roster.add(info);
+    EXPECT_FALSE(sessions_.longest_gone(roster));
+}
+
+// The peer does not know that it was forgotten, and goes on counting.
+TEST_F(SessionsTest, GoesOnWithAPeerThatWasForgotten) {
+    link_up(Lane::Control, 1);
+    receive({1, 0, protocol::Leave{"a"}});
+    send("a");
+    send("b");
+    sessions_.link_down({kPeer, Lane::Control}, kStart);
+    sessions_.forget(kPeer);
+    link_up(Lane::Control, 1);
+    EXPECT_TRUE(receive({2, 2, protocol::Leave{"b"}}));
+    EXPECT_FALSE(closed_);
+    EXPECT_EQ(send("c").all<node::Send>().at(0).message.number, 3U);
+    EXPECT_FALSE(receive({2, 2, protocol::Leave{"b"}}));
+    EXPECT_FALSE(receive({4, 2, protocol::Leave{"d"}}));
+    EXPECT_TRUE(closed_);
 }
 
 }  // namespace
