@@ -166,10 +166,11 @@ void Coordinator::take(PeerId peer, const protocol::Heartbeat& beat, node::Turn 
         watch_lost_stage(turn);
     }
     if (info && info->standing == Standing::Member) {
-        placement_.note(info->slot, beat.rates);
-        if (info->stage.value == 0) {  // whose sender is this role: it looks as often
-            placement_.note({}, launcher_.observed_rates(turn.now));
-        }
+        placement_.note(context_.roster, info->slot, beat.rates);
+    }
+    if (placement_.wants_own_rates(turn.now)) {
+        const auto rates = launcher_.observed_rates(turn.now);
+        placement_.note_own(context_.roster, rates, turn.now);
     }
     if (!info && beat.roster != context_.roster.number()) {
         context_.sessions.send(peer, context_.roster.message(), turn);  // it was fenced

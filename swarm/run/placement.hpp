@@ -1,8 +1,9 @@
 // Where peers work: collects what senders see of each member, and asks the run's rebalancer once a
 // period whether one should move. The coordinator carries the move out (coordinator_moves.cpp).
-// Invariant: a peer's own word about itself is not used (I10); what is known of a slot that is gone
-// is forgotten.
-// Threading: single strand. Cost: O(log slots) per observation, O(slots) per period.
+// Invariants: a peer's own word about itself is not used (I10), nor is what it says of peers that
+// it sends nothing to; a view ends with its period, or with the slot of either side.
+// Threading: single strand. Memory: one view per slot and slot of the stage below.
+// Cost: O(log slots) per observation, O(views) per period and per change of the roster.
 #pragma once
 
 #include "router/rebalancer.hpp"
@@ -22,8 +23,19 @@ class Placement {
  public:
     explicit Placement(const RunConfig& config);
 
-    /// What `sender` sees of the peers of the next stage; slot {} is the coordinator.
-    void note(SlotId sender, const std::vector<protocol::ObservedRate>& rates);
+    /// What a member sees of the peers of the next stage; anything else is ignored.
+    void note(
+        const Roster& roster, SlotId sender, const std::vector<protocol::ObservedRate>& rates
+    );
+
+    /// The coordinator is the sender of stage 0: it looks as often as a peer's heartbeats tell.
+    [[nodiscard]] bool wants_own_rates(TimePoint now) const {
+        return rebalancer_ && now >= own_look_due_;
+    }
+
+    void note_own(
+        const Roster& roster, const std::vector<protocol::ObservedRate>& rates, TimePoint now
+    );
 
     /// The move of this period, when it is over.
     std::optional<router::Move> decide(const Roster& roster, TimePoint now);
@@ -42,13 +54,17 @@ class Placement {
         double units_per_s = 0;
     };
 
+    void note(SlotId sender, const protocol::ObservedRate& rate);
+    void forget_gone(const Roster& roster);
     [[nodiscard]] router::StageLoads loads(const Roster& roster) const;
 
     std::uint32_t stages_;
     Duration every_;
     std::unique_ptr<router::Rebalancer> rebalancer_;
     std::map<SlotId, std::map<SlotId, View>> views_;  // by the slot seen, then by the sender
+    std::uint64_t roster_ = 0;                        // its number when gone slots were forgotten
     TimePoint due_ = kNever;
+    TimePoint own_look_due_ = kAtOnce;
 };
 
 }  // namespace swarm::run

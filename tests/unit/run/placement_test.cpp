@@ -45,10 +45,10 @@ TEST_F(PlacementTest, MovesByTheMeanOfWhatTheSendersSaw) {
     Placement placement(config("swarm-alg2"));
     EXPECT_FALSE(placement.decide(roster_, kStart));  // the period begins
     EXPECT_EQ(placement.next_deadline(), kStart + 60s);
-    placement.note({}, {{idle_, 10, 0}, {other_, 10, 5}});
-    placement.note({}, {{idle_, 10, 2}, {other_, 10, 5}});
-    placement.note(idle_, {{busy_, 10, 4}});
-    placement.note(other_, {{busy_, 10, 4}});
+    placement.note_own(roster_, {{idle_, 10, 0}, {other_, 10, 5}}, kStart);
+    placement.note_own(roster_, {{idle_, 10, 2}, {other_, 10, 5}}, kStart);
+    placement.note(roster_, idle_, {{busy_, 10, 4}});
+    placement.note(roster_, other_, {{busy_, 10, 4}});
     EXPECT_FALSE(placement.decide(roster_, kStart + 59s));
     EXPECT_EQ(placement.decide(roster_, kStart + 60s), (router::Move{idle_, {0}, {1}}));
 }
@@ -56,7 +56,7 @@ TEST_F(PlacementTest, MovesByTheMeanOfWhatTheSendersSaw) {
 TEST_F(PlacementTest, ForgetsWhatThePeriodBeforeSaw) {
     Placement placement(config("swarm-alg2"));
     placement.decide(roster_, kStart);
-    placement.note(idle_, {{busy_, 10, 8}});
+    placement.note(roster_, idle_, {{busy_, 10, 8}});
     EXPECT_TRUE(placement.decide(roster_, kStart + 60s));
     EXPECT_FALSE(placement.decide(roster_, kStart + 120s));  // no queue anywhere
 }
@@ -66,17 +66,56 @@ TEST_F(PlacementTest, OnlyMembersMoveAndCount) {
     roster_.set_standing(idle_, Standing::Draining);
     Placement placement(config("swarm-alg2"));
     placement.decide(roster_, kStart);
-    placement.note(idle_, {{busy_, 10, 8}});
+    placement.note(roster_, idle_, {{busy_, 10, 8}});
     EXPECT_FALSE(placement.decide(roster_, kStart + 60s));  // stage 0 has one member left
 }
 
 TEST_F(PlacementTest, SendsANewcomerWhereTheQueueIs) {
     Placement placement(config("swarm-alg2"));
     placement.decide(roster_, kStart);
-    placement.note({}, {{idle_, 10, 3}, {other_, 10, 3}});
+    placement.note_own(roster_, {{idle_, 10, 3}, {other_, 10, 3}}, kStart);
     EXPECT_EQ(placement.place(roster_), StageIndex{0});
-    placement.note(idle_, {{busy_, 10, 8}});
+    placement.note(roster_, idle_, {{busy_, 10, 8}});
     EXPECT_EQ(placement.place(roster_), StageIndex{1});
+}
+
+TEST_F(PlacementTest, TakesASendersWordOnlyAboutTheStageAbove) {
+    Placement placement(config("swarm-alg2"));
+    placement.decide(roster_, kStart);
+    const SlotId invented{1234};
+    placement.note(roster_, idle_, {{other_, 10, 16}, {idle_, 10, 16}, {invented, 10, 16}});
+    placement.note(roster_, busy_, {{idle_, 10, 16}, {other_, 10, 16}, {busy_, 10, 16}});
+    placement.note(roster_, invented, {{idle_, 10, 16}, {busy_, 10, 16}});
+    EXPECT_FALSE(placement.decide(roster_, kStart + 60s));  // no queue anywhere
+}
+
+TEST_F(PlacementTest, ALiarCountsNoMoreThanAFullWindow) {
+    const SlotId third = member(4, 1);
+    Placement placement(config("swarm-alg2"));
+    placement.decide(roster_, kStart);
+    placement.note(roster_, idle_, {{third, 10, 1e308}});
+    placement.note(roster_, other_, {{third, 10, 1e308}});
+    placement.note_own(roster_, {{idle_, 10, 16}, {other_, 10, 16.5}}, kStart);
+    EXPECT_FALSE(placement.decide(roster_, kStart + 60s));  // 32 wait at either stage
+}
+
+TEST_F(PlacementTest, ForgetsTheViewsOfAndFromASlotThatIsGone) {
+    Placement placement(config("swarm-alg2"));
+    placement.decide(roster_, kStart);
+    placement.note(roster_, other_, {{busy_, 10, 8}});
+    placement.note_own(roster_, {{idle_, 10, 2}}, kStart);
+    roster_.remove(other_);
+    placement.note(roster_, idle_, {{busy_, 10, 1}});
+    EXPECT_EQ(placement.place(roster_), StageIndex{0});
+}
+
+TEST_F(PlacementTest, LooksForItselfAsOftenAsPeersTell) {
+    Placement placement(config("swarm-alg2"));
+    EXPECT_TRUE(placement.wants_own_rates(kStart));
+    placement.note_own(roster_, {}, kStart);
+    EXPECT_FALSE(placement.wants_own_rates(kStart + 1s));
+    EXPECT_TRUE(placement.wants_own_rates(kStart + 2s));
+    EXPECT_FALSE(Placement(config("none")).wants_own_rates(kStart));
 }
 
 }  // namespace
