@@ -16,6 +16,17 @@ std::uint32_t chunks_of(const StageLayout& layout) {
 
 }  // namespace
 
+std::vector<SlotId> snapshot_donors(const Roster& roster, StageIndex stage) {
+    const std::vector<SlotId> members = roster.members(stage);
+    std::vector<SlotId> stay;
+    for (const SlotId slot : members) {
+        if (roster.find(slot)->standing == protocol::Standing::Member) {
+            stay.push_back(slot);
+        }
+    }
+    return stay.empty() ? members : stay;
+}
+
 std::vector<protocol::SnapshotOrder> Checkpointer::order(
     const RunContext& context, ParameterVersion version
 ) {
@@ -23,15 +34,16 @@ std::vector<protocol::SnapshotOrder> Checkpointer::order(
     if (under_way()) {
         return orders;
     }
+    failed_ = false;  // of the one before
     version_ = version;
     for (std::uint32_t stage = 0; stage < context.config.stages; ++stage) {
-        const std::vector<SlotId> members = context.roster.members({stage});
-        if (members.empty()) {
+        const std::vector<SlotId> able = snapshot_donors(context.roster, {stage});
+        if (able.empty()) {
             donors_.clear();
             return {};
         }
-        // The last member: joiners get theirs from the first.
-        const protocol::SlotInfo& donor = *context.roster.find(members.back());
+        // The last of them: joiners get theirs from the first.
+        const protocol::SlotInfo& donor = *context.roster.find(able.back());
         donors_.push_back(donor.peer);
         orders.push_back({donor.slot, PeerId{}});
     }
@@ -54,14 +66,14 @@ void Checkpointer::on(
     if (chunk.stage.value < fetchers_.size()) {
         fetchers_[chunk.stage.value].on(from, chunk, std::move(payload), turn);
     }
-    check();
+    check(turn);
 }
 
 void Checkpointer::on(PeerId from, const protocol::ChunkRefused& refused, node::Turn turn) {
     if (refused.stage.value < fetchers_.size()) {
         fetchers_[refused.stage.value].on(from, refused, turn);
     }
-    check();
+    check(turn);
 }
 
 void Checkpointer::donor_lost(PeerId donor, node::Turn turn) {
@@ -69,14 +81,14 @@ void Checkpointer::donor_lost(PeerId donor, node::Turn turn) {
         fetcher.donor_lost(donor);
         fetcher.advance(turn);
     }
-    check();
+    check(turn);
 }
 
 void Checkpointer::wake(node::Turn turn) {
     for (StateFetcher& fetcher : fetchers_) {
         fetcher.advance(turn);
     }
-    check();
+    check(turn);
 }
 
 TimePoint Checkpointer::next_deadline() const {
@@ -87,13 +99,18 @@ TimePoint Checkpointer::next_deadline() const {
     return due;
 }
 
-void Checkpointer::check() {
-    for (const StateFetcher& fetcher : fetchers_) {
-        if (fetcher.outcome() == StateFetcher::Outcome::Failed) {
-            failed_ = true;
-        }
-    }
-    if (failed_) {
+void Checkpointer::check(node::Turn turn) {
+    const bool lost =
+        std::any_of(fetchers_.begin(), fetchers_.end(), [](const StateFetcher& fetcher) {
+            return fetcher.outcome() == StateFetcher::Outcome::Failed;
+        });
+    if (lost) {
+        turn.out.log(
+            node::LogLine::Level::Warning,
+            "no checkpoint of step " + std::to_string(version_.step) +
+                ": a peer that was to give its stage's state is gone or late"
+        );
+        failed_ = true;
         fetchers_.clear();
     }
 }

@@ -16,6 +16,9 @@
 
 namespace swarm::run {
 
+/// Who may give a snapshot of the stage: one that leaves takes it along when its commit is out.
+std::vector<SlotId> snapshot_donors(const Roster& roster, StageIndex stage);
+
 class Checkpointer {
  public:
     explicit Checkpointer(std::shared_ptr<const CheckpointFormat> format)
@@ -38,13 +41,13 @@ class Checkpointer {
 
     [[nodiscard]] bool under_way() const { return !fetchers_.empty() || !donors_.empty(); }
 
-    /// Set when a download failed for good; the next order() starts anew.
+    /// True once after a download failed for good; the next order() starts anew either way.
     bool take_failure() { return std::exchange(failed_, false); }
 
     [[nodiscard]] ParameterVersion version() const { return version_; }
 
  private:
-    void check();
+    void check(node::Turn turn);
 
     std::shared_ptr<const CheckpointFormat> format_;
     ParameterVersion version_;

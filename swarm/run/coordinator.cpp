@@ -340,7 +340,7 @@ std::vector<protocol::SnapshotOrder> Coordinator::snapshot_orders() {
     for (const PeerId joiner : std::exchange(needs_snapshot_, {})) {
         const SlotInfo* const info = context_.roster.find_peer(joiner);
         const std::vector<SlotId> donors =
-            info ? context_.roster.members(info->stage) : std::vector<SlotId>{};
+            info ? snapshot_donors(context_.roster, info->stage) : std::vector<SlotId>{};
         if (!donors.empty()) {
             orders.push_back({donors[orders.size() % donors.size()], joiner});
         }

@@ -151,6 +151,31 @@ TEST_F(CheckpointerTest, FailsOnceWithItsDonorAndCanStartAnew) {
     EXPECT_EQ(checkpointer_.order(context_, kVersion).size(), 2U);
 }
 
+TEST_F(CheckpointerTest, ASecondOneIsNotEndedByTheFailureOfTheFirst) {
+    begin();
+    Actions actions;
+    checkpointer_.donor_lost({{3}}, actions.at(kStart));
+    EXPECT_EQ(actions.all<node::Tell>().size(), 1U);
+    begin();
+    deliver(2, 0);
+    deliver(3, 1);
+    EXPECT_TRUE(take_files());
+    EXPECT_FALSE(checkpointer_.take_failure());
+}
+
+TEST_F(CheckpointerTest, AsksWhoLeavesOrIsSilentOnlyWhenThereIsNobodyElse) {
+    using protocol::Standing;
+    const SlotId first = context_.roster.find_peer({{1}})->slot;
+    const SlotId last = context_.roster.find_peer({{2}})->slot;
+    for (const Standing standing : {Standing::Draining, Standing::Suspect}) {
+        context_.roster.set_standing(last, standing);
+        EXPECT_EQ(snapshot_donors(context_.roster, {0}), std::vector<SlotId>{first});
+    }
+    EXPECT_EQ(checkpointer_.order(context_, kVersion)[0].donor, first);
+    context_.roster.set_standing(first, Standing::Draining);
+    EXPECT_EQ(snapshot_donors(context_.roster, {0}), (std::vector<SlotId>{first, last}));
+}
+
 TEST_F(CheckpointerTest, SurvivesTheLossOfAPeerThatGivesNothing) {
     begin();
     Actions actions;

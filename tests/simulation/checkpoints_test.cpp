@@ -1,0 +1,64 @@
+// Checkpoints whose donors go.
+#include "story.hpp"
+
+#include <set>
+
+namespace sim {
+namespace {
+
+const PeerId kBoss = RunWorld::coordinator();
+
+TEST(Checkpoints, OneThatFailedDoesNotEndThoseThatFollow) {
+    RunWorldOptions options = story_options(2, 2);
+    options.config.checkpoint_every = 4;
+    Story story(options);
+    std::set<std::uint64_t> written;
+    story.run().observe_reports([&](PeerId, const node::Report& report) {
+        if (const auto* const checkpoint = std::get_if<node::CheckpointWritten>(&report)) {
+            written.insert(checkpoint->version.step);
+        }
+    });
+    PeerId donor;
+    ASSERT_TRUE(story.until_sent<protocol::Fetch>([&](PeerId from, PeerId to, const auto&) {
+        donor = to;
+        return from == kBoss;
+    }));
+    story.world().crash(donor);
+    ASSERT_TRUE(story.reach_step(10)) << story.log();
+    EXPECT_EQ(written, (std::set<std::uint64_t>{8})) << story.log();
+    story.expect_equal_to_one_process();
+}
+
+// The snapshot is frozen at the commit that lets the leaver go.
+TEST(Snapshots, AJoinerIsNotSentToAMemberThatLeavesWithTheCommit) {
+    Story story(story_options(2, 2));
+    ASSERT_TRUE(story.reach_step(2));
+    const PeerId joiner = story.run().add_server();
+    const auto& roster = story.boss().roster;
+    const auto observes = [&] {
+        const auto* const slot = roster.find_peer(joiner);
+        return slot != nullptr && slot->standing == protocol::Standing::Observer;
+    };
+    ASSERT_TRUE(story.world().run_until(observes, 10s));
+    const swarm::StageIndex stage = roster.find_peer(joiner)->stage;
+    const swarm::SlotId leaver = roster.members(stage).front();  // who comes first is asked first
+    story.world().ask(story.peer_of(leaver), node::Asked{node::DrainRequest{}});
+    const auto leaves = [&] {
+        const auto* const slot = roster.find(leaver);
+        return slot != nullptr && slot->standing == protocol::Standing::Draining;
+    };
+    ASSERT_TRUE(story.world().run_until(leaves, 1s)) << story.log();
+    std::optional<swarm::SlotId> donor;
+    ASSERT_TRUE(story.until_sent<protocol::Commit>([&](PeerId, PeerId, const auto& commit) {
+        for (const protocol::SnapshotOrder& order : commit.snapshots) {
+            donor = order.receiver == joiner ? order.donor : donor;
+        }
+        return donor.has_value();
+    })) << story.log();
+    EXPECT_EQ(roster.find(leaver), nullptr);
+    EXPECT_NE(donor, leaver);
+    story.expect_equal_to_one_process();
+}
+
+}  // namespace
+}  // namespace sim
