@@ -195,6 +195,9 @@ void Coordinator::handle(const node::LinkDown& down, node::Turn turn) {
         context_.detector.link_lost(down.peer, turn.now);
         std::erase(context_.clients, down.peer);
         assigned_.erase(down.peer);  // one that is in the roster is counted there
+        if (!context_.roster.find_peer(down.peer)) {
+            moving_.erase(down.peer);  // nobody watches who has no slot
+        }
     }
     if (context_.sessions.left_nothing(down.peer) && !context_.roster.find_peer(down.peer)) {
         forget(down.peer);
@@ -286,13 +289,13 @@ void Coordinator::judge(node::Turn turn) {
 }
 
 void Coordinator::lose(PeerId peer, const std::string& reason, bool is_gone, node::Turn turn) {
+    moving_.erase(peer);
     const SlotInfo* const info = context_.roster.find_peer(peer);
     if (!info) {
         return;
     }
     checkpointer_.donor_lost(peer, turn);
     waiting_joins_.erase(peer);
-    moving_.erase(peer);
     applied_[info->stage].erase(peer);
     if (info->standing == Standing::Observer) {
         std::erase(needs_snapshot_, peer);

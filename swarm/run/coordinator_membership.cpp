@@ -181,6 +181,7 @@ void Coordinator::take(PeerId peer, const protocol::Heartbeat& beat, node::Turn 
 }
 
 void Coordinator::take(PeerId peer, const protocol::Leave& leave, node::Turn turn) {
+    moving_.erase(peer);  // it goes, but to no other stage
     const SlotInfo* const found = context_.roster.find_peer(peer);
     if (!found) {
         context_.sessions.send(peer, protocol::Finished{context_.version}, turn);

@@ -10,6 +10,10 @@ using protocol::SlotInfo;
 using protocol::Standing;
 
 void Coordinator::begin_move(const router::Move& move, node::Turn turn) {
+    // Who left its slot and has not asked for the other one within a period never may.
+    std::erase_if(moving_, [&](const auto& entry) {
+        return !context_.roster.find_peer(entry.first);
+    });
     const SlotInfo* const info = context_.roster.find(move.slot);
     if (!info || info->standing != Standing::Member || !moving_.empty()) {
         return;  // the one before is still on its way: the next period decides anew
