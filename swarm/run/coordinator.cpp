@@ -14,13 +14,6 @@ using protocol::Standing;
 using Level = node::LogLine::Level;
 using Verdict = FailureDetector::Verdict;
 
-namespace {
-
-/// A lying or broken peer drops a few until it is fenced; a diverged model drops all of them.
-constexpr std::uint32_t kDroppedMax = 64;
-
-}  // namespace
-
 Coordinator::Coordinator(Options options)
     : options_(std::move(options)),
       run_file_(to_toml(options_.config)),
@@ -48,7 +41,7 @@ void Coordinator::on(const node::Event& event, TimePoint now, node::Outbox& out)
         if (step_.phase() == StepMachine::Phase::Deciding && !committing_) {
             record_decision(turn);
         }
-        if (step_.dropped() > kDroppedMax && phase_ == Phase::Open) {
+        if (step_.drops_again_and_again() && phase_ == Phase::Open) {
             fail(
                 1,
                 "step " + std::to_string(context_.version.step) +

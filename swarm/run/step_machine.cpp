@@ -31,7 +31,7 @@ void StepMachine::open(bool recall_all, node::Turn turn) {
     deadline_ = kNever;
     opened_at_ = turn.now;
     fenced_ = 0;
-    dropped_ = 0;
+    dropped_.clear();
     launcher_.new_step(turn.now);
     if (recall_all) {
         ledger_.need_all();
@@ -104,13 +104,15 @@ bool StepMachine::is_acceptable(const protocol::Path& path) const {
     return true;
 }
 
-void StepMachine::on(SlotId, const protocol::Path& path, node::Turn turn) {
+void StepMachine::on(SlotId from, const protocol::Path& path, node::Turn turn) {
     const bool open = phase_ == Phase::Running || phase_ == Phase::Recalling;
     if (!open || path.version != context_.version ||
+        context_.roster.find(from)->stage != context_.tail() ||
         !ledger_.is_current(path.microbatch, path.attempt)) {
         return;
     }
-    if (is_acceptable(path)) {
+    // A tail that has lost the slot of this path, and got another, has lost its sums, too.
+    if (is_acceptable(path) && path.path.back() == from) {
         waves_.add(ledger_.pathed(path.microbatch, path.path, path.loss, turn.now));
         fruitless_ = 0;
     } else {
@@ -118,11 +120,13 @@ void StepMachine::on(SlotId, const protocol::Path& path, node::Turn turn) {
     }
 }
 
-void StepMachine::on(SlotId, const protocol::Fail& fail, node::Turn turn) {
+void StepMachine::on(SlotId from, const protocol::Fail& fail, node::Turn turn) {
     if (fail.version != context_.version || phase_ == Phase::Deciding) {
         return;
     }
-    dropped_ += fail.reason == protocol::FailReason::NotFinite ? 1 : 0;
+    if (fail.reason == protocol::FailReason::NotFinite) {
+        note_dropped(from, fail, turn);
+    }
     const bool about_member = context_.roster.find(fail.about) != nullptr;
     for (const protocol::FailedItem& item : fail.items) {
         // A leg that was passed on depends on the peer only through its sums and its graph.
@@ -134,6 +138,41 @@ void StepMachine::on(SlotId, const protocol::Fail& fail, node::Turn turn) {
     if (phase_ == Phase::Reducing && ledger_.needs_recall()) {
         abort_reduce("a backward was lost", turn);
     }
+}
+
+void StepMachine::note_dropped(SlotId from, const protocol::Fail& fail, node::Turn turn) {
+    for (const protocol::FailedItem& item : fail.items) {
+        if (!ledger_.is_current(item.microbatch, item.attempt) ||
+            !dropped_.emplace(item.microbatch, item.attempt).second) {
+            continue;
+        }
+        const std::set<SlotId> parties{from, fail.about};
+        if (dropped_.size() == 1) {
+            in_all_drops_ = parties;
+        }
+        std::erase_if(in_all_drops_, [&](SlotId slot) { return !parties.contains(slot); });
+    }
+    if (drops_again_and_again()) {
+        fence_who_dropped(from, fail.about, turn);
+    }
+}
+
+void StepMachine::fence_who_dropped(SlotId from, SlotId about, node::Turn turn) {
+    for (const SlotId slot : {from, about}) {
+        const SlotInfo* const info = context_.roster.find(slot);
+        if (info && in_all_drops_.contains(slot) && has_replica(*info)) {
+            // What was dropped with it others may compute: without it for the rest of this step.
+            unreachable_.insert(info->peer);
+            dropped_.clear();
+            fence(slot, "every microbatch that was dropped was dropped with it", false, turn);
+            return;
+        }
+    }
+}
+
+bool StepMachine::has_replica(const SlotInfo& info) const {
+    const std::vector<SlotId> able = context_.roster.pickable(info.stage);
+    return std::any_of(able.begin(), able.end(), [&](SlotId slot) { return slot != info.slot; });
 }
 
 void StepMachine::on(SlotId from, const protocol::Held& held, node::Turn turn) {
@@ -247,7 +286,8 @@ void StepMachine::give_up_overdue(node::Turn turn) {
 
 Duration StepMachine::wave_limit() const {
     // Before the first wave came through only its length is known, and a limit that is too short
-    // fills every queue with copies. The doubling is for what is slower still.
+    // fills every queue with copies. Where all take longer (every peer got slower, say) they would
+    // be given up for ever: the limit doubles until one comes through.
     const Duration usual = waves_.empty() ? timing_.wave_min * context_.config.stages
                                           : std::max(timing_.wave_min, 4 * waves_.p95());
     return usual * (1 << fruitless_);

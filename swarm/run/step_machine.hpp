@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace swarm::run {
@@ -81,8 +82,9 @@ class StepMachine {
 
     [[nodiscard]] std::uint32_t fenced() const { return fenced_; }
 
-    /// Microbatches that a peer could not compute or dropped as not finite, this step.
-    [[nodiscard]] std::uint32_t dropped() const { return dropped_; }
+    /// Attempt after attempt could not be computed or was not finite, and it is not the doing of one
+    /// member that the step can do without.
+    [[nodiscard]] bool drops_again_and_again() const { return dropped_.size() > kDroppedMax; }
 
     [[nodiscard]] std::uint32_t counted() const;
     /// As the holders report it: for people, nothing is decided by it.
@@ -94,11 +96,24 @@ class StepMachine {
     }
 
  private:
-    static constexpr int kFruitlessMax = 6;  // 64 times what is usual
+    /// A few may be chance; a diverged model, a broken peer or a liar drops all of them.
+    static constexpr std::size_t kDroppedMax = 64;
+    static constexpr int kFruitlessMax = 6;  // the limit of a wave grows to 64 times what is usual
 
     struct Joiner {
         protocol::SlotInfo info;
         bool empty = true;
+    };
+
+    struct Accused {
+        std::size_t others_before = 0;
+        std::set<SlotId> by;
+
+        /// By more of its replicas, or as many and earlier: who slept accuses when it wakes.
+        [[nodiscard]] bool more_than(const Accused& other) const {
+            return by.size() != other.by.size() ? by.size() > other.by.size()
+                                                : others_before < other.others_before;
+        }
     };
 
     [[nodiscard]] bool every_stage_has_member() const;
@@ -106,6 +121,9 @@ class StepMachine {
     [[nodiscard]] bool has_holders_everywhere() const;
     [[nodiscard]] std::optional<SlotId> find_minority(StageIndex stage) const;
     [[nodiscard]] Duration wave_limit() const;
+    [[nodiscard]] bool has_replica(const protocol::SlotInfo& info) const;
+    void note_dropped(SlotId from, const protocol::Fail& fail, node::Turn turn);
+    void fence_who_dropped(SlotId from, SlotId about, node::Turn turn);
 
     void start_when_complete(node::Turn turn);
     void run(node::Turn turn);
@@ -136,16 +154,17 @@ class StepMachine {
     std::map<SlotId, std::vector<MicrobatchId>> lists_;
     std::map<SlotId, protocol::Reduced> holders_;
     std::map<StageIndex, TimePoint> first_holder_at_;
-    std::map<SlotId, std::uint32_t> stuck_votes_;
+    std::map<SlotId, Accused> accused_;  // of keeping its replicas waiting
     std::optional<CommitRecord> decision_;
     TimePoint opened_at_{};
     TimePoint deadline_ = kNever;  // of the recall or the reduce
     bool paused_ = false;
     bool first_step_ = true;
     std::uint32_t fenced_ = 0;
-    std::uint32_t dropped_ = 0;
+    std::set<std::pair<MicrobatchId, Attempt>> dropped_;
+    std::set<SlotId> in_all_drops_;  // who sent or dropped each of those
     RecentTimes waves_;
-    int fruitless_ = 0;  // times that waves were given up since one came through
+    int fruitless_ = 0;  // times in a row that waves were given up before one came through
     RecentTimes reduces_;
 };
 

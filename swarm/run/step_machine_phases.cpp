@@ -106,7 +106,7 @@ void StepMachine::begin_recall(node::Turn turn) {
     epoch_.value += 1;
     holders_.clear();
     first_holder_at_.clear();
-    stuck_votes_.clear();
+    accused_.clear();
     const std::vector<MicrobatchId> ids = ledger_.begin_recall(epoch_);
     for (const MicrobatchId id : ids) {
         launcher_.give_up(id, false, turn.now);
@@ -163,7 +163,7 @@ void StepMachine::end_recall_when_answered(node::Turn turn) {
 void StepMachine::begin_reduce(node::Turn turn) {
     holders_.clear();
     first_holder_at_.clear();
-    stuck_votes_.clear();
+    accused_.clear();
     lists_.clear();
     for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {
         const std::vector<SlotId> group = context_.roster.members({stage});
@@ -239,10 +239,15 @@ void StepMachine::on(SlotId from, const protocol::Mismatch& mismatch, node::Turn
     }
 }
 
-void StepMachine::on(SlotId, const protocol::Stuck& stuck, node::Turn) {
-    if (phase_ == Phase::Reducing && stuck.version == context_.version && stuck.epoch == epoch_) {
-        for (const SlotId slot : stuck.waits_for) {
-            ++stuck_votes_[slot];
+void StepMachine::on(SlotId from, const protocol::Stuck& stuck, node::Turn) {
+    if (phase_ != Phase::Reducing || stuck.version != context_.version || stuck.epoch != epoch_) {
+        return;
+    }
+    const StageIndex stage = context_.roster.find(from)->stage;
+    for (const SlotId slot : stuck.waits_for) {
+        const SlotInfo* const info = context_.roster.find(slot);
+        if (info && info->stage == stage && info->standing != Standing::Observer && slot != from) {
+            accused_.try_emplace(slot, Accused{accused_.size(), {}}).first->second.by.insert(from);
         }
     }
 }
@@ -328,8 +333,8 @@ void StepMachine::expire_grace(node::Turn turn) {
 
 void StepMachine::expire_reduce(node::Turn turn) {
     std::optional<SlotId> blamed;
-    for (const auto& [slot, votes] : stuck_votes_) {
-        if (context_.roster.find(slot) && (!blamed || votes > stuck_votes_.at(*blamed))) {
+    for (const auto& [slot, accused] : accused_) {
+        if (context_.roster.find(slot) && (!blamed || accused.more_than(accused_.at(*blamed)))) {
             blamed = slot;
         }
     }
