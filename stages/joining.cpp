@@ -11,7 +11,6 @@ using Level = node::LogLine::Level;
 
 void Joining::greet(node::Turn turn) {
     ask_at_ = turn.now + kAskAgainAfter;
-    awaits_snapshot_ = false;
     if (context_.slot || busy_ || fetcher_ || context_.applying) {
         return;  // while a commit is applied the version that it would name is out of date
     }
@@ -54,7 +53,6 @@ void Joining::on(const protocol::Assign& assign, node::Turn turn) {
     } else if (assign.from_coordinator) {
         start_download(assign.version, {context_.coordinator}, turn);
     } else {
-        awaits_snapshot_ = true;
         ask_at_ = turn.now + kSnapshotWithin;
     }
 }
@@ -81,6 +79,7 @@ void Joining::build(const protocol::Assign& assign, swarm::run::RunConfig config
 
 void Joining::start_from_seed(node::Turn turn) {
     busy_ = true;
+    builds_ = {0, 0};
     context_.device.submit_for<swarm::Digest>(
         turn,
         0,
@@ -142,7 +141,7 @@ void Joining::finish_download(node::Turn turn) {
         return;
     }
     busy_ = true;
-    const ParameterVersion version = fetcher_->plan().version;
+    const ParameterVersion version = builds_ = fetcher_->plan().version;
     auto chunks = std::make_shared<std::vector<node::Payload>>(fetcher_->take_chunks());
     fetcher_.reset();
     using Started = std::optional<swarm::Digest>;
@@ -181,23 +180,35 @@ void Joining::have_state(ParameterVersion version, swarm::Digest hash, node::Tur
     }
 }
 
-Joining::Followed& Joining::followed(ParameterVersion version, swarm::Epoch epoch) {
+std::optional<ParameterVersion> Joining::base() const {
+    if (fetcher_) {
+        return fetcher_->plan().version;
+    }
+    return !context_.version && busy_ ? builds_ : context_.version;
+}
+
+Joining::Followed* Joining::followed(ParameterVersion version, swarm::Epoch epoch) {
+    const std::optional<ParameterVersion> from = base();
+    if (!from || version < *from || version.gen != from->gen ||
+        version.step - from->step >= kFollowedMax) {
+        return nullptr;
+    }
     for (Followed& step : followed_) {
         if (step.version == version) {
             if (step.epoch < epoch) {  // the older epoch is dead
                 step = Followed{version, epoch, 0, {}, std::nullopt};
             }
-            return step;
+            return &step;
         }
     }
     followed_.push_back({version, epoch, 0, {}, std::nullopt});
-    return followed_.back();
+    return &followed_.back();
 }
 
 void Joining::follow(const protocol::Reduce& reduce) {
-    Followed& step = followed(reduce.version, reduce.epoch);
-    if (step.epoch == reduce.epoch) {
-        step.members = static_cast<std::uint32_t>(reduce.group.size());
+    Followed* const step = followed(reduce.version, reduce.epoch);
+    if (step && step->epoch == reduce.epoch) {
+        step->members = static_cast<std::uint32_t>(reduce.group.size());
     }
 }
 
@@ -208,9 +219,13 @@ void Joining::follow(
     if (!part.gathered || !sender || sender->stage != context_.stage()) {
         return;
     }
-    Followed& step = followed(part.version, part.epoch);
-    if (step.epoch == part.epoch && part.slice < protocol::kRosterMax) {
-        step.slices.try_emplace(part.slice, std::move(values));
+    // Slices go to members in the order of their slots: a newcomer's, which the roster here may
+    // lack, are the last.
+    const std::size_t members = context_.roster.members(context_.stage()).size();
+    Followed* const step = followed(part.version, part.epoch);
+    if (step && step->epoch == part.epoch &&
+        part.slice < std::max<std::size_t>(step->members, members)) {
+        step->slices.try_emplace(part.slice, std::move(values));
     }
     replay_followed(turn);
 }
@@ -220,20 +235,20 @@ void Joining::follow(const protocol::Commit& commit, node::Turn turn) {
         const auto* const donor = context_.roster.find(order.donor);
         if (order.receiver == context_.self && donor && context_.worker) {
             followed_.clear();
-            awaits_snapshot_ = false;
             ask_at_ = turn.now + kAskAgainAfter;
             const ParameterVersion made{commit.version.gen, commit.version.step + 1};
             start_download(made, {donor->peer}, turn);
             return;
         }
     }
-    if (!fetcher_ && !busy_ && !context_.version) {
-        return;  // it waits for a snapshot that starts later than this
+    const std::optional<ParameterVersion> from = base();
+    if (!from || commit.version < *from) {
+        return;  // it waits for a snapshot that starts later than this, or has it
     }
-    Followed& step = followed(commit.version, commit.epoch);
-    step.commit = commit;
-    replay_followed(turn);
-    if (followed_.size() > kFollowedMax) {
+    if (Followed* const step = followed(commit.version, commit.epoch)) {
+        step->commit = commit;
+        replay_followed(turn);
+    } else {
         turn.out.log(Level::Warning, "too far behind the run: asking for a newer snapshot");
         fetcher_.reset();
         followed_.clear();

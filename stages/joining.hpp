@@ -4,8 +4,9 @@
 // peer that was fenced and came back too late.
 // Invariants: a state is used only when its hash is the one its manifest says; commits are replayed
 // in order, each with the values of exactly its epoch.
-// Threading: single strand. Bounds: kFollowedMax commits kept while the download runs; beyond that
-// a newer snapshot is asked for. Memory: 4 bytes per parameter and commit kept.
+// Threading: single strand. Bounds: only the kFollowedMax versions from its own (or the snapshot's)
+// on are followed, whatever others say; when the run is past them a newer snapshot is asked for.
+// Memory: 4 bytes per parameter and commit kept.
 // Source: step protocol, section 7.
 #pragma once
 
@@ -54,6 +55,9 @@ class Joining {
 
     [[nodiscard]] std::string status() const;
 
+    /// Commits of which something is kept.
+    [[nodiscard]] std::size_t kept() const { return followed_.size(); }
+
  private:
     static constexpr std::size_t kFollowedMax = 16;
     static constexpr swarm::Duration kAskAgainAfter = std::chrono::seconds(2);
@@ -77,7 +81,10 @@ class Joining {
     void replay_followed(node::Turn turn);
     void replay_front(node::Turn turn);
     void have_state(ParameterVersion version, swarm::Digest hash, node::Turn turn);
-    Followed& followed(ParameterVersion version, swarm::Epoch epoch);
+    /// What it has, or will have when the download is over; nothing while it waits for a donor.
+    [[nodiscard]] std::optional<ParameterVersion> base() const;
+    /// Null when the version is none that it follows.
+    Followed* followed(ParameterVersion version, swarm::Epoch epoch);
 
     ServerContext& context_;
     ComputeFactory make_compute_;
@@ -85,8 +92,8 @@ class Joining {
     std::string run_file_;
     std::optional<swarm::run::StateFetcher> fetcher_;
     std::deque<Followed> followed_;
-    bool busy_ = false;             // the device builds or replays a state
-    bool awaits_snapshot_ = false;  // the next commit names a donor
+    bool busy_ = false;        // the device builds or replays a state
+    ParameterVersion builds_;  // while busy_ without a version
     bool changed_ = false;
     TimePoint ask_at_ = swarm::kNever;
     std::optional<std::string> fatal_;
