@@ -34,7 +34,8 @@ struct ServerContext {
     std::shared_ptr<StageWorker> worker;      // null until assigned
     std::optional<ParameterVersion> version;  // of the worker's state, once it has one
     swarm::Digest state_hash;
-    bool applying = false;  // a commit is on the device: `version` is about to be the one before
+    /// On the device: `version` is about to be the one before.
+    std::optional<protocol::Commit> applying;
     std::uint64_t assignment = 0;  // ASSIGNs so far; what began under an earlier one is void
 
     swarm::run::Roster roster{1};

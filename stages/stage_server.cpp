@@ -212,7 +212,7 @@ void StageServer::take_from_coordinator(const node::Received& received, node::Tu
     } else if (const auto* roster = std::get_if<protocol::Roster>(&body)) {
         on_roster(*roster, turn);
     } else if (is_decision(body)) {
-        if (applying_) {
+        if (context_.applying) {
             decisions_.push_back(received);  // about the version that is being made
         } else {
             take_decision(body, turn);
@@ -257,7 +257,7 @@ void StageServer::take_from_peer(const node::Received& received, node::Turn turn
         const bool newer = context_.version && part->version > *context_.version;
         if (!context_.slot) {
             joining_.follow(from, *part, received.payload, turn);
-        } else if (newer || applying_) {
+        } else if (newer || context_.applying) {
             defer(received, turn);
         } else if (context_.version == part->version) {
             reduction_.on(from, *part, received.payload, turn);
@@ -285,7 +285,7 @@ void StageServer::take_leg(
         context_.answer(
             received.peer, protocol::Refused{id, protocol::RefusedReason::NotAdmitted}, turn
         );
-    } else if (applying_ || leg.version > *context_.version) {
+    } else if (context_.applying || leg.version > *context_.version) {
         defer(received, turn);
     } else if (leg.version < *context_.version) {
         context_.answer(received.peer, protocol::Refused{id, protocol::RefusedReason::Stale}, turn);
@@ -302,7 +302,7 @@ void StageServer::defer(const node::Received& received, node::Turn turn) {
 }
 
 void StageServer::redeliver(node::Turn turn) {
-    while (!decisions_.empty() && !applying_) {
+    while (!decisions_.empty() && !context_.applying) {
         const node::Received decision = std::move(decisions_.front());
         decisions_.pop_front();
         take_decision(decision.message.body, turn);

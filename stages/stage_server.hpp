@@ -108,7 +108,6 @@ class StageServer final : public node::Role {
     std::deque<Deferred> deferred_;
     std::deque<node::Received> decisions_;  // came while a commit was being applied
     swarm::Epoch highest_epoch_;
-    std::optional<protocol::Commit> applying_;  // on the device now
     std::optional<swarm::Incarnation> coordinator_incarnation_;
     std::array<bool, 2> coordinator_dialing_{};
     std::array<bool, 2> coordinator_up_{};

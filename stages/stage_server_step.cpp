@@ -68,19 +68,18 @@ void StageServer::on_commit(const protocol::Commit& commit, node::Turn turn) {
     }
     const bool mine = context_.version == commit.version;
     const ParameterVersion made{commit.version.gen, commit.version.step + 1};
-    if (mine && !applying_ && reduction_.has_result(commit.epoch)) {
+    if (mine && !context_.applying && reduction_.has_result(commit.epoch)) {
         apply(commit, turn);
     } else if (context_.version == made) {  // repeated: applied already
         context_.tell_coordinator(protocol::Applied{made, context_.state_hash}, turn);
         freeze_if_ordered(commit, turn);
-    } else if (!applying_) {
+    } else if (!context_.applying) {
         joining_.follow(commit, turn);
     }
 }
 
 void StageServer::apply(const protocol::Commit& commit, node::Turn turn) {
-    applying_ = commit;
-    context_.applying = true;
+    context_.applying = commit;
     context_.device.submit_for<swarm::Digest>(
         turn,
         0,
@@ -89,9 +88,8 @@ void StageServer::apply(const protocol::Commit& commit, node::Turn turn) {
             hash = worker->apply(commit.scalars, commit.version.step);
         },
         [this](swarm::Digest& hash, node::Turn later) {
-            const protocol::Commit done = *std::exchange(applying_, std::nullopt);
+            const protocol::Commit done = *std::exchange(context_.applying, std::nullopt);
             const ParameterVersion made{done.version.gen, done.version.step + 1};
-            context_.applying = false;
             context_.version = made;
             context_.state_hash = hash;
             context_.tell_coordinator(protocol::Applied{made, hash}, later);
