@@ -30,6 +30,12 @@ constexpr const char* kSwarmKey = "only friends have it";
 constexpr std::size_t kPiece = 64U << 10;
 constexpr int kRoundsMax = 100'000;
 
+constexpr std::size_t sixteen_bits(std::byte low, std::byte high) {
+    return std::to_integer<std::size_t>(low) | (std::to_integer<std::size_t>(high) << 8U);
+}
+
+static_assert(sixteen_bits(std::byte{2}, std::byte{1}) == 258);
+
 [[noreturn]] void found() {
     __builtin_trap();
 }
@@ -153,7 +159,7 @@ class Stranger {
     void tamper(Bytes& piece) {
         if (plan_.talk() == LinkPlan::Talk::Tampered) {
             for (auto rest = input_; rest.size() >= 3; rest = rest.subspan(3)) {
-                const std::size_t position = std::to_integer<std::size_t>(rest[0] | (rest[1] << 8));
+                const std::size_t position = sixteen_bits(rest[0], rest[1]);
                 if (position >= sent_ && position < sent_ + piece.size()) {
                     piece[position - sent_] ^= rest[2];
                 }
