@@ -59,7 +59,8 @@ class RunReport {
     /// Every microbatch of every step was counted once in every stage.
     [[nodiscard]] bool counted_all() const;
     [[nodiscard]] double tokens_per_s() const;
-    /// Both directions over all hops, replays included; NaN when no step knows.
+    /// Both directions over all hops, replays included, each frame as node::frame_bytes() estimates
+    /// it; NaN when no step knows.
     [[nodiscard]] double wire_bytes_per_microbatch() const;
 
     [[nodiscard]] std::string to_json() const;
