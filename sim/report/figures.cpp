@@ -109,7 +109,8 @@ std::string mode_name(Mode mode) {
 std::string mode_text(Mode mode) {
     if (mode == Mode::Exact) {
         return "exact: the production roles, every message, simulated devices, disks and faults; "
-               "only the gradients are a stand-in (the oracle's). No TLS, no memory limit.";
+               "only the gradients are a stand-in (the oracle's), so small that reducing them "
+               "costs a few messages. No TLS, no memory limit.";
     }
     return "fluid: microbatches are flows; placement, moves and shares are decided by the "
            "production classes. Left out: single steps, messages, queues within a step, faults of "
