@@ -188,7 +188,7 @@ void Checker::check_accepted(PeerId from, const protocol::Accepted& accepted) {
     const stages::ServerContext& context = server(from)->context();
     const Hop hop{leg, context.stage()};
     if (!context.slot) {
-        // An answer may be repeated while a restarted coordinator has not given a slot yet.
+        // A link that is back repeats answers, to whoever has just lost its slot, too.
         const auto before = visits_.find(hop);
         if (before == visits_.end() || before->second.peer != from ||
             before->second.incarnation != process) {
