@@ -61,10 +61,15 @@ void Iwrr::undo(SlotId slot, const Request& request, TimePoint /*now*/) {
 
 void Iwrr::rate_changed(SlotId slot, double units_per_s, TimePoint /*now*/) {
     const auto found = peers_.find(slot);
-    if (found != peers_.end() && units_per_s > 0) {
-        mean_.replace(found->second.units_per_s, units_per_s);
-        found->second.units_per_s = units_per_s;
+    if (found == peers_.end() || !(units_per_s > 0)) {
+        return;
     }
+    if (!guess_) {
+        rescale(1 / units_per_s);  // so far one unit counted as one second
+    }
+    mean_.replace(found->second.units_per_s, units_per_s);
+    found->second.units_per_s = units_per_s;
+    guess_ = mean_.value();
 }
 
 bool Iwrr::before(const Entry& a, const Entry& b) {
@@ -72,7 +77,19 @@ bool Iwrr::before(const Entry& a, const Entry& b) {
 }
 
 double Iwrr::seconds(const Peer& peer, const Request& request) const {
-    return request.work_units / (peer.units_per_s > 0 ? peer.units_per_s : mean_.value());
+    const double unmeasured = mean_.known() ? mean_.value() : guess_.value_or(1.0);
+    return request.work_units / (peer.units_per_s > 0 ? peer.units_per_s : unmeasured);
+}
+
+void Iwrr::rescale(double factor) {
+    lowest_ *= factor;
+    for (auto& [slot, peer] : peers_) {
+        peer.priority *= factor;
+    }
+    for (std::size_t at = heap_.size(); at-- > 0;) {  // rounding may have made two equal
+        heap_[at].priority = heap_[at].peer->priority;
+        sift_down(at);
+    }
 }
 
 void Iwrr::push(Peer& peer) {

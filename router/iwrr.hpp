@@ -3,7 +3,8 @@
 // run a peer's share is proportional to its rate.
 // Invariant: an open peer never starts below the lowest priority in use: one that is new, or comes
 // back, does not get in one burst what it missed. A peer that was never measured is charged at the
-// mean rate of the measured ones.
+// mean rate of the measured ones; what was picked before the first measurement, at that one. So the
+// unit in which work is counted makes no difference.
 // Threading: single strand. Cost: O(log peers) per call.
 // Source: SWARM (arXiv 2301.11913) section 3.2, Alg. 1; start rule as in start-time fair queuing.
 #pragma once
@@ -12,6 +13,7 @@
 #include "router/policy.hpp"
 
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace router {
@@ -47,6 +49,7 @@ class Iwrr final : public Policy {
 
     static bool before(const Entry& a, const Entry& b);
     [[nodiscard]] double seconds(const Peer& peer, const Request& request) const;
+    void rescale(double factor);
     void push(Peer& peer);
     void take_out(Peer& peer);
     void place(std::size_t at, const Entry& entry);
@@ -56,7 +59,8 @@ class Iwrr final : public Policy {
     std::map<SlotId, Peer> peers_;
     std::vector<Entry> heap_;  // binary, lowest priority first; open peers only
     MeanRate mean_;
-    double lowest_ = 0;  // priority at which the last pick was made
+    std::optional<double> guess_;  // the last known mean; nothing: no rate was ever known
+    double lowest_ = 0;            // priority at which the last pick was made
 };
 
 }  // namespace router

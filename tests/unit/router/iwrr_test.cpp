@@ -90,6 +90,38 @@ TEST(Iwrr, UndoTakesTheChargeBack) {
     EXPECT_EQ(policy.pick(kOneUnit, {}), SlotId{1});
 }
 
+/// A forward has hundreds of units: charged as so many seconds, whoever was picked before the first
+/// answer would not be picked again.
+TEST(Iwrr, PicksBeforeTheFirstMeasurementCountAsManySecondsAsLaterOnes) {
+    constexpr Request kForward{.work_units = 1024};
+    Iwrr policy;
+    for (const std::uint64_t slot : {1, 2, 3}) {
+        policy.add({slot}, {});
+    }
+    ASSERT_EQ(policy.pick(kForward, {}), SlotId{1});
+    ASSERT_EQ(policy.pick(kForward, {}), SlotId{2});
+    policy.rate_changed({1}, 1024 / 0.05, {});
+    std::map<SlotId, int> counts;
+    for (int i = 0; i < 300; ++i) {
+        ++counts[*policy.pick(kForward, {})];
+    }
+    for (const std::uint64_t slot : {1, 2, 3}) {
+        EXPECT_NEAR(counts[{slot}], 100, 1) << slot;
+    }
+}
+
+TEST(Iwrr, TheLastKnownRateHoldsWhenEverybodyWhoWasMeasuredIsGone) {
+    Iwrr policy;
+    add_with_rate(policy, 1, 1000);
+    count_picks(policy, 1000);
+    policy.remove({1});
+    policy.add({2}, {});
+    policy.add({3}, {});
+    ASSERT_EQ(policy.pick(kOneUnit, {}), SlotId{2});
+    policy.rate_changed({2}, 1000, {});
+    EXPECT_NEAR(count_picks(policy, 100).at({2}), 50, 1);
+}
+
 TEST(Iwrr, RemovingPeersFromTheMiddleKeepsTheOrder) {
     Iwrr policy;
     for (std::uint64_t i = 1; i <= 50; ++i) {

@@ -110,6 +110,27 @@ TEST_P(PolicyConformance, SameSeedAndHistoryGiveTheSamePicks) {
     }
 }
 
+TEST_P(PolicyConformance, PicksDoNotDependOnTheUnitOfWork) {
+    constexpr double kUnit = 1024;  // a power of two: no rounding
+    const auto other = make_policy(GetParam(), 42);
+    for (std::uint64_t i = 0; i < 5; ++i) {
+        policy_->add({i}, {});
+        other->add({i}, {});
+    }
+    for (int i = 0; i < 1000; ++i) {
+        const SlotId slot = *policy_->pick({.work_units = kUnit}, {});
+        ASSERT_EQ(other->pick({.work_units = 1}, {}), slot) << i;
+        if (i < 2) {
+            continue;  // nothing is known of anybody yet
+        }
+        const double units_per_s = static_cast<double>(10 + slot.value);
+        policy_->finished(slot, {.work_units = kUnit}, {});
+        other->finished(slot, {.work_units = 1}, {});
+        policy_->rate_changed(slot, kUnit * units_per_s, {});
+        other->rate_changed(slot, units_per_s, {});
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Registered,
     PolicyConformance,
