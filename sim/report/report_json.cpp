@@ -41,6 +41,22 @@ json::value step_object(const std::optional<StepTimes>& step) {
         {"p99", number_or_null(step->p99)}};
 }
 
+json::value share_array(const SimReport& report) {
+    if (report.mode == Mode::Fluid) {
+        return nullptr;
+    }
+    json::array array;
+    for (const PeerShare& share : report.shares) {
+        array.push_back(
+            {{"peer", share.peer},
+             {"stage", share.stage},
+             {"microbatches", share.microbatches},
+             {"share", number_or_null(share.share)}}
+        );
+    }
+    return array;
+}
+
 json::array sample_array(const std::vector<Sample>& samples) {
     json::array array;
     for (const Sample& sample : samples) {
@@ -80,6 +96,9 @@ std::string to_json(const SimReport& report) {
     whole["interrupted"] = report.interrupted;
     whole["steps"] = report.steps;
     whole["step_s"] = step_object(report.step_s);
+    whole["step_seconds"] =
+        report.mode == Mode::Fluid ? json::value(nullptr) : numbers(report.step_seconds);
+    whole["shares"] = share_array(report);
     whole["utilisation"] = number_or_null(report.utilisation);
     whole["utilisation_per_stage"] = numbers(report.utilisation_per_stage);
     whole["throughput_of_optimal"] = number_or_null(report.throughput_of_optimal);

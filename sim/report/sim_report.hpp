@@ -38,6 +38,14 @@ struct Note {
 /// Called now and then with the share done, in [0, 1]; false ends the run (`interrupted`).
 using Progress = std::function<bool(double)>;
 
+/// What one peer did for one stage, over all committed steps.
+struct PeerShare {
+    std::uint32_t peer = 0;  // from 1, over all groups
+    std::uint32_t stage = 0;
+    std::uint64_t microbatches = 0;
+    double share = 0;  // of the stage's
+};
+
 struct StepTimes {
     double mean = 0;
     double p50 = 0;
@@ -61,6 +69,7 @@ struct SimReport {
     std::uint64_t steps = 0;
     std::vector<double> step_seconds;  // exact mode, in order
     std::optional<StepTimes> step_s;   // of step_seconds, or the fluid mode's rate
+    std::vector<PeerShare> shares;     // exact mode, by stage and peer
     double utilisation = 0;            // busy time over the time peers were up
     std::vector<double> utilisation_per_stage;
     std::optional<double> throughput_of_optimal;  // of the same peers placed at best, at each time

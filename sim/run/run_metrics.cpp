@@ -73,6 +73,21 @@ std::uint64_t RunMetrics::bytes() const {
     return sum;
 }
 
+std::vector<PeerShare> RunMetrics::shares() const {
+    std::vector<double> of_stage(scenario_.pipeline.stages);
+    for (const auto& [who, microbatches] : run_.shares()) {
+        of_stage[who.first.value] += static_cast<double>(microbatches);
+    }
+    std::vector<PeerShare> shares;
+    for (const auto& [who, microbatches] : run_.shares()) {
+        const auto& [stage, id] = who;
+        const double share = static_cast<double>(microbatches) / of_stage[stage.value];
+        shares.push_back({static_cast<std::uint32_t>(id.words[0]), stage.value, microbatches, share}
+        );
+    }
+    return shares;
+}
+
 SimReport RunMetrics::report() const {
     SimReport report;
     report.scenario = scenario_.name;
@@ -91,6 +106,7 @@ SimReport RunMetrics::report() const {
     if (!report.step_seconds.empty()) {
         report.step_s = step_times(report.step_seconds);
     }
+    report.shares = shares();
     Use all;
     double units = 0;
     for (std::uint32_t number = 1; number <= fleet_.size(); ++number) {

@@ -33,6 +33,7 @@ class RunMetrics {
     };
 
     [[nodiscard]] std::uint64_t bytes() const;
+    [[nodiscard]] std::vector<PeerShare> shares() const;
 
     const Scenario& scenario_;
     RunWorld& run_;

@@ -122,6 +122,8 @@ void RunWorld::hear(PeerId from, const node::Report& report) {
     }
     if (const auto* step = std::get_if<node::StepCommitted>(&report)) {
         steps_.push_back(*step);
+    } else if (const auto* share = std::get_if<node::ShareCounted>(&report)) {
+        shares_[{share->stage, share->peer}] += share->microbatches;
     } else if (const auto* finished = std::get_if<node::RunFinished>(&report)) {
         weights_sha256_ = finished->weights_sha256;
     } else if (const auto* failed = std::get_if<node::RunFailed>(&report)) {

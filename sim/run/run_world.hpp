@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,6 +82,12 @@ class RunWorld {
 
     [[nodiscard]] const std::vector<node::StepCommitted>& steps() const { return steps_; }
 
+    /// Microbatches of the committed steps that went through a peer as a member of a stage.
+    [[nodiscard]] const std::map<std::pair<swarm::StageIndex, PeerId>, std::uint64_t>& shares(
+    ) const {
+        return shares_;
+    }
+
     [[nodiscard]] const std::vector<std::string>& violations() const {
         return checker_.violations();
     }
@@ -115,6 +122,7 @@ class RunWorld {
     std::function<void(PeerId, const node::Report&)> report_observer_;
     std::uint32_t servers_ = 0;
     std::vector<node::StepCommitted> steps_;
+    std::map<std::pair<swarm::StageIndex, PeerId>, std::uint64_t> shares_;
     std::optional<swarm::Digest> weights_sha256_;
     std::optional<node::RunFailed> failure_;
     std::vector<std::string> log_;

@@ -28,6 +28,7 @@ RunConfig config_of(const Scenario& scenario, std::uint64_t seed) {
     );
     config.seed = seed;
     config.in_flight = pipeline.in_flight;
+    config.min_peers = pipeline.min_peers;
     config.policy = pipeline.policy;
     config.rebalancer = pipeline.rebalancer;
     config.rebalance_every_s =

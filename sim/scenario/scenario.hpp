@@ -97,6 +97,7 @@ struct Pipeline {
     std::uint32_t stages = 4;
     std::uint32_t microbatches = 8;  // per step
     std::uint32_t in_flight = 0;     // 0: twice the peers
+    std::uint32_t min_peers = 0;     // exact: the first step waits for so many; 0: one per stage
     std::uint64_t steps = 0;         // 0: until `duration` is over
     double work_units = 1.0;         // of one forward in one stage; the backward has twice as many
     std::uint64_t activation_bytes = 0;  // per leg, besides the frame; 0: only the frame

@@ -207,6 +207,7 @@ void read_pipeline(const toml::table* table, Document& document, Pipeline& pipel
     reader.read("stages", pipeline.stages, 1, swarm::protocol::kStagesMax);
     reader.read("microbatches", pipeline.microbatches, 1, swarm::protocol::kMicrobatchesMax);
     reader.read("in_flight", pipeline.in_flight, 0, swarm::protocol::kMicrobatchesMax);
+    reader.read("min_peers", pipeline.min_peers, 0, kPeersMax);
     reader.read("steps", pipeline.steps, 0, kStepsMax);
     reader.read("work_units", pipeline.work_units, 1e-6, 1e12);
     reader.read("activation_bytes", pipeline.activation_bytes, 0, swarm::protocol::kTensorBytesMax);

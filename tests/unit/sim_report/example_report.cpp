@@ -19,6 +19,7 @@ SimReport example_report() {
         report.step_seconds.push_back(20 + i % 7);
     }
     report.step_s = step_times(report.step_seconds);
+    report.shares = {{4, 2, 32, 0.25}, {5, 2, 96, 0.75}};
     report.utilisation = 0.8125;
     report.utilisation_per_stage = {0.75, 0.8, 0.9};
     report.throughput_of_optimal = 0.93;
@@ -43,6 +44,7 @@ SimReport fluid_example_report() {
     SimReport report = example_report();
     report.mode = Mode::Fluid;
     report.step_seconds.clear();
+    report.shares.clear();
     report.replayed.reset();
     report.fenced.reset();
     return report;

@@ -56,13 +56,13 @@ TEST(SimReportJson, HasExactlyTheAgreedKeys) {
         keys.emplace(member.key());
     }
     const std::set<std::string> agreed{
-        "mode",      "seed",       "events",     "events_per_s",
-        "virtual_s", "steps",      "step_s",     "utilisation",
-        "moves",     "replayed",   "fenced",     "utilisation_per_stage",
-        "bytes",     "violations", "trace_hash", "throughput_of_optimal",
-        "scenario",  "peers",      "stages",     "lost_work_share",
-        "policy",    "rebalancer", "samples",    "interrupted",
-        "notes",     "failure"};
+        "mode",      "seed",       "events",       "events_per_s",
+        "virtual_s", "steps",      "step_s",       "utilisation",
+        "moves",     "replayed",   "fenced",       "utilisation_per_stage",
+        "bytes",     "violations", "trace_hash",   "throughput_of_optimal",
+        "scenario",  "peers",      "stages",       "lost_work_share",
+        "policy",    "rebalancer", "samples",      "interrupted",
+        "notes",     "shares",     "step_seconds", "failure"};
     EXPECT_EQ(keys, agreed);
 }
 
@@ -73,6 +73,12 @@ TEST(SimReportJson, KeepsTheFigures) {
     EXPECT_EQ(report.at("events_per_s").to_number<double>(), 2.5e6);
     EXPECT_DOUBLE_EQ(report.at("step_s").at("mean").as_double(), 4135.0 / 180);
     EXPECT_EQ(report.at("step_s").at("p50").as_double(), 23);
+    EXPECT_EQ(report.at("step_seconds").as_array().size(), 180U);
+    const json::value& share = report.at("shares").as_array().at(1);
+    EXPECT_EQ(share.at("peer").to_number<int>(), 5);
+    EXPECT_EQ(share.at("stage").to_number<int>(), 2);
+    EXPECT_EQ(share.at("microbatches").to_number<int>(), 96);
+    EXPECT_EQ(share.at("share").as_double(), 0.75);
     EXPECT_EQ(report.at("step_s").at("p99").as_double(), 26);
     EXPECT_EQ(report.at("utilisation_per_stage").as_array().size(), 3U);
     EXPECT_EQ(report.at("lost_work_share").as_double(), 0.0123);
@@ -89,7 +95,13 @@ TEST(SimReportJson, SaysNullForWhatTheModeDoesNotHave) {
     report.lost_work_share.reset();
     const json::object whole = parsed(report);
     for (const char* key :
-         {"step_s", "replayed", "fenced", "throughput_of_optimal", "lost_work_share"}) {
+         {"step_s",
+          "step_seconds",
+          "shares",
+          "replayed",
+          "fenced",
+          "throughput_of_optimal",
+          "lost_work_share"}) {
         EXPECT_TRUE(whole.at(key).is_null()) << key;
     }
     EXPECT_EQ(whole.at("mode").as_string(), "fluid");

@@ -53,14 +53,15 @@ TEST(ParseScenario, AFewPeersAreEnough) {
 TEST(ParseScenario, ReadsEveryKeyOfThePipeline) {
     const Scenario scenario = parse(
         std::string(kEight) +
-        "[pipeline]\nstages = 3\nmicrobatches = 5\nin_flight = 7\nsteps = 9\nwork_units = 2.5\n"
-        "activation_bytes = 11\nstate_bytes = 13\npolicy = 'iwrr'\nrebalancer = 'swarm-alg2'\n"
-        "rebalance_every = '1min'\n"
+        "[pipeline]\nstages = 3\nmicrobatches = 5\nin_flight = 7\nmin_peers = 6\nsteps = 9\n"
+        "work_units = 2.5\nactivation_bytes = 11\nstate_bytes = 13\npolicy = 'iwrr'\n"
+        "rebalancer = 'swarm-alg2'\nrebalance_every = '1min'\n"
     );
     const Pipeline& pipeline = scenario.pipeline;
     EXPECT_EQ(pipeline.stages, 3U);
     EXPECT_EQ(pipeline.microbatches, 5U);
     EXPECT_EQ(pipeline.in_flight, 7U);
+    EXPECT_EQ(pipeline.min_peers, 6U);
     EXPECT_EQ(pipeline.steps, 9U);
     EXPECT_EQ(pipeline.work_units, 2.5);
     EXPECT_EQ(pipeline.activation_bytes, 11U);
