@@ -37,7 +37,11 @@ void Coordinator::on(const node::Event& event, TimePoint now, node::Outbox& out)
     const node::Turn turn{now, out};
     std::visit([&](const auto& occurred) { handle(occurred, turn); }, event);
     if (phase_ == Phase::Open || phase_ == Phase::Finishing) {
+        const bool waited_for_peers = step_.phase() == StepMachine::Phase::Waiting;
         step_.advance(turn);
+        if (waited_for_peers && step_.phase() != StepMachine::Phase::Waiting) {
+            step_began_ = turn.now;
+        }
         if (step_.phase() == StepMachine::Phase::Deciding && !committing_) {
             record_decision(turn);
         }

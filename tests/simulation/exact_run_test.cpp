@@ -40,6 +40,19 @@ TEST(ExactRun, CountsTheShareOfEachPeerInItsStage) {
     }
 }
 
+TEST(ExactRun, TheFirstStepBeginsWhenThePeersItWaitsForAreThere) {
+    std::string toml = kSixPeers;
+    toml.insert(toml.find("policy"), "min_peers = 6\n");
+    const SimReport report = run_of(toml + "[[plan]]\nat = '60s'\nkind = 'join'\npeer = 6\n");
+    ASSERT_EQ(report.steps, 6U);
+    EXPECT_GT(report.virtual_s, 60);
+    double sum = 0;
+    for (const double seconds : report.step_seconds) {
+        sum += seconds;
+    }
+    EXPECT_NEAR(sum, report.virtual_s - 60, 1) << "the wait is part of no step";
+}
+
 TEST(ExactRun, EqualsOneProcess) {
     ExactOptions options;
     options.compare_with_single = true;
