@@ -51,10 +51,32 @@ json::object config_object(const run::RunConfig& config) {
         {"stages", config.stages},
         {"microbatches", config.microbatches},
         {"in_flight", config.in_flight},
+        {"min_peers", config.min_peers},
         {"policy", config.policy},
         {"codec", config.codec},
         {"seed", config.seed},
         {"activation_bytes", static_cast<std::uint64_t>(values * bytes_per_value)}};
+}
+
+json::array step_array(
+    const std::map<std::uint64_t, node::StepCommitted>& steps, const run::RunConfig& config
+) {
+    const std::uint64_t tokens =
+        std::uint64_t{config.microbatches} * config.batch * config.model.context;
+    json::array array;
+    for (const auto& [number, step] : steps) {
+        array.push_back(
+            {{"step", number},
+             {"loss", number_or_null(step.loss)},
+             {"seconds", seconds(step.took)},
+             {"tokens", tokens},
+             {"expected", step.expected},
+             {"counted", step.counted},
+             {"replayed", step.replayed},
+             {"fenced", step.fenced}}
+        );
+    }
+    return array;
 }
 
 std::optional<std::string> first_difference(const Losses& losses, const Losses& single) {
@@ -140,7 +162,12 @@ void RunReport::add_one(const node::ShareCounted& share, TimePoint) {
 
 void RunReport::add_one(const node::PeerChanged& changed, TimePoint) {
     if (changed.change == node::PeerChange::Admitted) {
-        peers_[changed.peer].stage = changed.stage;
+        PeerFacts& peer = peers_[changed.peer];
+        peer.stage = changed.stage;
+        if (!peer.first_stage) {
+            peer.first_stage = changed.stage;
+            peer.admitted = ++peers_admitted_;
+        }
         joins_ += steps_.empty() ? 0U : 1U;
     }
 }
@@ -250,29 +277,20 @@ std::string RunReport::to_json() const {
     for (const auto& [step, loss] : losses_) {
         losses.push_back(number_or_null(loss));
     }
-    const std::uint64_t tokens =
-        std::uint64_t{config_.microbatches} * config_.batch * config_.model.context;
-    json::array steps;
-    for (const auto& [number, step] : steps_) {
-        steps.push_back(
-            {{"step", number},
-             {"loss", number_or_null(step.loss)},
-             {"seconds", seconds(step.took)},
-             {"tokens", tokens},
-             {"expected", step.expected},
-             {"counted", step.counted},
-             {"replayed", step.replayed},
-             {"fenced", step.fenced}}
-        );
-    }
     json::array peers;
     for (const auto& [id, facts] : peers_) {
         json::object peer{
             {"id", net::to_text(id)},
             {"number", facts.number},
+            {"first_stage", nullptr},
+            {"admitted", nullptr},
             {"stage", nullptr},
             {"share", nullptr}};
         peer["microbatches"] = microbatches_of(id);
+        if (facts.first_stage) {
+            peer["first_stage"] = facts.first_stage->value;
+            peer["admitted"] = facts.admitted;
+        }
         if (facts.stage) {
             peer["stage"] = facts.stage->value;
             peer["share"] = number_or_null(share_of(facts));
@@ -287,7 +305,7 @@ std::string RunReport::to_json() const {
     }
     json::object whole{{"losses", std::move(losses)}};
     whole["weights_sha256"] = digest_or_null(weights_);
-    whole["steps"] = std::move(steps);
+    whole["steps"] = step_array(steps_, config_);
     whole["peers"] = std::move(peers);
     json::array faults;
     for (const Fault& fault : faults_) {

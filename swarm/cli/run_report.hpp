@@ -72,6 +72,8 @@ class RunReport {
  private:
     struct PeerFacts {
         std::optional<StageIndex> stage;  // the latest
+        std::optional<StageIndex> first_stage;
+        std::uint64_t admitted = 0;  // first of all, second, ...; 0: never
         std::map<StageIndex, std::uint64_t> microbatches;
         std::optional<std::uint32_t> service_ms;
         std::uint64_t kills = 0;
@@ -114,6 +116,7 @@ class RunReport {
     std::uint64_t kills_ = 0;
     std::uint64_t freezes_ = 0;
     std::uint64_t joins_ = 0;
+    std::uint64_t peers_admitted_ = 0;
 };
 
 }  // namespace swarm::cli

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace swarm::cli {
@@ -19,8 +20,10 @@ constexpr double kSlack = 2;  // the simulated run may take so many times as lon
 
 struct RecordedPeer {
     std::string id;
-    std::uint64_t number = 0;  // in the order of their start, from 1
     std::uint64_t service_ms = 0;
+    std::uint64_t admitted = 0;  // first of all, second, ...
+    std::uint64_t stage = 0;     // the first one it had
+    std::uint64_t turn = 0;      // first in that stage, second, ...; from 0
 };
 
 struct RecordedFault {
@@ -34,6 +37,7 @@ struct RecordedRun {
     std::uint64_t stages = 0;
     std::uint64_t microbatches = 0;
     std::uint64_t in_flight = 0;
+    std::uint64_t min_peers = 0;
     std::uint64_t seed = 0;
     std::uint64_t activation_bytes = 0;
     std::string policy;
@@ -53,19 +57,33 @@ std::string text_at(const json::object& object, const char* key) {
     return {text.data(), text.size()};
 }
 
+/// In an order that gives each the stage it had, and each stage the same order of its members: the
+/// simulated ones come one by one, each goes where there are fewest, and to the lowest of those.
+/// Policies break ties by that order.
 std::vector<RecordedPeer> read_peers(const json::array& array) {
     std::vector<RecordedPeer> peers;
     for (const json::value& value : array) {
         const json::object& peer = value.as_object();
         const json::value& service = peer.at("service_ms");
+        if (peer.at("admitted").is_null()) {
+            continue;  // it did nothing
+        }
         peers.push_back(
             {text_at(peer, "id"),
-             count_at(peer, "number"),
-             service.is_null() ? 0 : service.to_number<std::uint64_t>()}
+             service.is_null() ? 0 : service.to_number<std::uint64_t>(),
+             count_at(peer, "admitted"),
+             count_at(peer, "first_stage")}
         );
     }
     std::sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) {
-        return a.number < b.number;
+        return a.admitted < b.admitted;
+    });
+    std::map<std::uint64_t, std::uint64_t> in_stage;
+    for (RecordedPeer& peer : peers) {
+        peer.turn = in_stage[peer.stage]++;
+    }
+    std::sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) {
+        return std::pair(a.turn, a.stage) < std::pair(b.turn, b.stage);
     });
     return peers;
 }
@@ -76,6 +94,7 @@ RecordedRun read_run(const json::object& whole) {
     run.stages = count_at(config, "stages");
     run.microbatches = count_at(config, "microbatches");
     run.in_flight = count_at(config, "in_flight");
+    run.min_peers = count_at(config, "min_peers");
     run.seed = count_at(config, "seed");
     run.activation_bytes = count_at(config, "activation_bytes");
     run.policy = text_at(config, "policy");
@@ -121,9 +140,12 @@ std::string milliseconds(double seconds) {
     return "\"" + std::to_string(std::llround(1000 * seconds)) + "ms\"";
 }
 
-/// Peers that start one after the other at the same speed are a group.
+/// Peers that come one after the other at the same speed are a group.
 std::string groups(const std::vector<RecordedPeer>& peers) {
-    std::string toml;
+    std::string toml = "\n";
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+        toml += "# Peer " + std::to_string(i + 1) + " was " + peers[i].id + ".\n";
+    }
     for (std::size_t begin = 0; begin < peers.size();) {
         std::size_t end = begin;
         while (end < peers.size() && peers[end].service_ms == peers[begin].service_ms) {
@@ -203,12 +225,13 @@ Result<std::string> scenario_of_run(std::string_view text, const std::string& fi
         json::serialize(json::string(file)) +
         "?\n# Expectation: " + number(std::round(1000 * mean) / 1000) +
         " s per step, as measured over " + std::to_string(run->steps) + " steps.\n" +
-        "# Source: swarm sim record; peers are numbered in the order of their start.\n";
+        "# Source: swarm sim record; peers are numbered as they took their stages.\n";
     toml += "mode = \"exact\"\nseed = " + std::to_string(run->seed) + "\nduration = \"" +
             std::to_string(std::llround(std::ceil(kSlack * run->seconds + 10))) + "s\"\n";
     toml += "\n[pipeline]\nstages = " + std::to_string(run->stages) +
             "\nmicrobatches = " + std::to_string(run->microbatches) +
             "\nin_flight = " + std::to_string(run->in_flight) +
+            "\nmin_peers = " + std::to_string(run->min_peers) +
             "\nsteps = " + std::to_string(run->steps) +
             "\nwork_units = 1.0\nactivation_bytes = " + std::to_string(run->activation_bytes) +
             "\npolicy = \"" + run->policy + "\"\n";

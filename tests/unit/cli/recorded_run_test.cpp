@@ -8,12 +8,13 @@ namespace swarm::cli {
 namespace {
 
 constexpr const char* kRun = R"({
-  "config": {"model": "oracle", "stages": 2, "microbatches": 24, "in_flight": 8, "seed": 5,
-             "policy": "iwrr", "codec": "none", "activation_bytes": 0},
+  "config": {"model": "oracle", "stages": 2, "microbatches": 24, "in_flight": 8, "min_peers": 3,
+             "seed": 5, "policy": "iwrr", "codec": "none", "activation_bytes": 0},
   "steps": [{"step": 0, "seconds": 2.5}, {"step": 1, "seconds": 1.5}, {"step": 2, "seconds": 4}],
-  "peers": [{"id": "aaaaaaaaaa", "number": 3, "service_ms": 100},
-            {"id": "bbbbbbbbbb", "number": 1, "service_ms": 50},
-            {"id": "cccccccccc", "number": 2, "service_ms": 50}],
+  "peers": [{"id": "aaaaaaaaaa", "admitted": 2, "first_stage": 0, "service_ms": 100},
+            {"id": "bbbbbbbbbb", "admitted": 1, "first_stage": 0, "service_ms": 50},
+            {"id": "cccccccccc", "admitted": 3, "first_stage": 1, "service_ms": 50},
+            {"id": "dddddddddd", "admitted": null, "first_stage": null, "service_ms": 50}],
   "faults": [{"kind": "kill", "peer": "aaaaaaaaaa", "at_s": 1.25, "length_s": 0},
              {"kind": "freeze", "peer": "bbbbbbbbbb", "at_s": 4, "length_s": 1.5},
              {"kind": "kill", "peer": "bbbbbbbbbb", "at_s": 8.5, "length_s": 0}]})";
@@ -39,19 +40,31 @@ TEST(RecordedRun, KeepsThePipeline) {
     EXPECT_EQ(scenario.pipeline.stages, 2U);
     EXPECT_EQ(scenario.pipeline.microbatches, 24U);
     EXPECT_EQ(scenario.pipeline.in_flight, 8U);
+    EXPECT_EQ(scenario.pipeline.min_peers, 3U);
     EXPECT_EQ(scenario.pipeline.steps, 3U);
     EXPECT_EQ(scenario.pipeline.policy, "iwrr");
     EXPECT_EQ(scenario.pipeline.work_units, 1.0);
     EXPECT_EQ(scenario.duration, std::chrono::seconds(26)) << "2 x 8 s and 10 s";
 }
 
-TEST(RecordedRun, PeersAreInTheOrderOfTheirStart) {
+/// One by one, each where there are fewest: bbbb to stage 0, cccc to stage 1, aaaa to stage 0. Who
+/// never had a stage did nothing.
+TEST(RecordedRun, PeersComeInAnOrderThatGivesThemTheirStages) {
     const sim::Scenario scenario = recorded();
     ASSERT_EQ(scenario.groups.size(), 2U);
     EXPECT_EQ(scenario.groups[0].count, 2U);
     EXPECT_EQ(scenario.groups[0].units_per_s.values, std::vector<double>{20.0});
     EXPECT_EQ(scenario.groups[1].count, 1U);
     EXPECT_EQ(scenario.groups[1].units_per_s.values, std::vector<double>{10.0});
+}
+
+TEST(RecordedRun, SaysWhichPeerWasWhom) {
+    const Result<std::string> toml = scenario_of_run(kRun, "run.json");
+    EXPECT_NE(
+        toml->find("# Peer 1 was bbbbbbbbbb.\n# Peer 2 was cccccccccc.\n# Peer 3 was aaaaaaaaaa.\n"
+        ),
+        std::string::npos
+    ) << *toml;
 }
 
 TEST(RecordedRun, FaultsHitTheSamePeersAtTheSameTimes) {
@@ -107,7 +120,7 @@ TEST(RecordedRun, RefusesARunWithoutAStep) {
 }
 
 TEST(RecordedRun, RefusesAFaultOfNobody) {
-    expect_refused(changed("\"peer\": \"aaaaaaaaaa\"", "\"peer\": \"dddd\""), "not listed");
+    expect_refused(changed("\"peer\": \"aaaaaaaaaa\"", "\"peer\": \"eeee\""), "not listed");
 }
 
 TEST(RecordedRun, AFileNameCannotLeaveTheComment) {

@@ -141,6 +141,19 @@ TEST(RunReport, OnlyEntriesAfterTheFirstCommitAreJoins) {
     EXPECT_EQ(report.joins(), 1U);
 }
 
+TEST(RunReport, SaysInWhichOrderPeersCameToWhichStages) {
+    RunReport report(small_run());
+    report.add_peer(kAnna, 20);
+    report.add(node::PeerChanged{kBert, {1}, node::PeerChange::Admitted, "", {0, 1}}, at(1));
+    report.add(node::PeerChanged{kBert, {0}, node::PeerChange::Admitted, "", {1, 0}}, at(2));
+    const json::array peers = parsed(report).at("peers").as_array();
+    EXPECT_TRUE(peers.at(0).at("admitted").is_null());
+    EXPECT_TRUE(peers.at(0).at("first_stage").is_null());
+    EXPECT_EQ(peers.at(1).at("admitted").to_number<int>(), 1);
+    EXPECT_EQ(peers.at(1).at("first_stage").to_number<int>(), 1);
+    EXPECT_EQ(peers.at(1).at("stage").to_number<int>(), 0);
+}
+
 TEST(RunReport, ALossThatIsNoNumberIsNull) {
     RunReport report(small_run());
     report.add(step(0, std::nan("")), at(1));
