@@ -85,6 +85,7 @@ struct SimFlags {
     std::optional<std::uint64_t> seed;
     std::optional<std::string> mode;  // exact or fluid
     std::vector<std::pair<std::string, std::string>> settings;
+    bool verify = false;
     std::string json_file;
 };
 

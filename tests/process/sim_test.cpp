@@ -105,6 +105,7 @@ TEST_F(SimTest, RefusesWhatIsWrongInOneLine) {
     expect_refused({"sim", write("key.toml", std::string(kSmall) + "colour = 3\n")}, "key.toml:11");
     expect_refused({"sim", small, "--set", "peers=1000000000"}, "peers");
     expect_refused({"sim", small, "--replay", "3"}, "exact");
+    expect_refused({"sim", small, "--verify"}, "exact");
     expect_refused({"sim", "compare", small, "--policies", "iwrr,fastest"}, "fastest");
     expect_refused({"sim", "record", small}, "not a report");
 }
@@ -179,7 +180,12 @@ TEST_F(SimTest, RecordsARealRunAsAScenario) {
     const std::string toml = read("run.toml");
     EXPECT_NE(toml.find("stages = 2\n"), std::string::npos) << toml;
     EXPECT_NE(toml.find("steps = 5\n"), std::string::npos) << toml;
-    EXPECT_NE(toml.find("count = 2\nunits_per_s = 200\n"), std::string::npos) << toml;
+    EXPECT_NE(toml.find("count = 1\nunits_per_s = 100\n"), std::string::npos) << toml;
+    out_of({"sim", path("run.toml"), "--verify", "--json", path("o.json")});
+    const json::object repeated = json::parse(read("o.json")).as_object();
+    EXPECT_EQ(repeated.at("mode").as_string(), "exact");
+    EXPECT_EQ(repeated.at("steps").to_number<int>(), 5);
+    EXPECT_EQ(repeated.at("shares").as_array().size(), 4U);
     out_of({"sim", path("run.toml"), "--mode", "fluid"});
 }
 

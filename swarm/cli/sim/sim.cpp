@@ -40,6 +40,12 @@ int list(Console& console, const std::string& folder) {
     return kDone;
 }
 
+sim::ExactOptions exact_options(const SimFlags& flags) {
+    sim::ExactOptions options;
+    options.compare_with_single = flags.verify;
+    return options;
+}
+
 /// As a shell takes it.
 std::string quoted(const std::string& text) {
     std::string out = "'";
@@ -55,6 +61,7 @@ void tell_trouble(Console& console, const SimFlags& flags, const sim::SimReport&
     for (const auto& [key, value] : flags.settings) {
         command += " --set " + quoted(key + "=" + value);
     }
+    command += flags.verify ? " --verify" : "";
     const std::string seed = std::to_string(report.seed);
     const std::string where = " with seed " + seed + ", commit " + program_commit() + ": ";
     console.error(
@@ -97,6 +104,7 @@ void thin_out(sim::SimReport& report) {
     report.samples = {};
     report.notes = {};
     report.step_seconds = {};
+    report.shares = {};
 }
 
 /// The one that the page shows.
@@ -128,7 +136,8 @@ int run_seeds(Console& console, const SimOptions& options, const sim::Scenario& 
     std::uint32_t i = 0;
     do {
         const std::uint64_t seed = scenario.seed + i;
-        auto report = session.run(scenario, seed, scenario.name + ", seed " + std::to_string(seed));
+        const std::string label = scenario.name + ", seed " + std::to_string(seed);
+        auto report = session.run(scenario, seed, label, exact_options(options.flags));
         if (!report) {
             error = report.error();
             break;
@@ -155,8 +164,9 @@ int replay(Console& console, const SimOptions& options, const sim::Scenario& sce
         );
     }
     SimSession session(console, 1);
-    const auto print = [](const std::string& line) { std::cout << line << '\n'; };
-    auto report = session.run(scenario, *options.replay, scenario.name, print);
+    sim::ExactOptions exact = exact_options(options.flags);
+    exact.trace_line = [](const std::string& line) { std::cout << line << '\n'; };
+    auto report = session.run(scenario, *options.replay, scenario.name, std::move(exact));
     if (!report) {
         return end_with(console, report.error());
     }
@@ -194,7 +204,9 @@ int compare_policies(const SimCompareOptions& options) {
     Reports reports;
     for (const std::string& policy : options.policies) {
         scenario->pipeline.policy = policy;
-        auto report = session.run(*scenario, scenario->seed, scenario->name + ", " + policy);
+        auto report = session.run(
+            *scenario, scenario->seed, scenario->name + ", " + policy, exact_options(options.flags)
+        );
         if (!report) {
             return end_with(console, report.error());  // the fleet's: the first policy has it, too
         }

@@ -51,6 +51,9 @@ void add_flags(CLI::App& app, SimFlags& flags) {
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false)  // else the next word, the scenario, were one, too
         ->take_all();
+    app.add_flag(
+        "--verify", flags.verify, "train in one process, too, and compare every loss, bit for bit"
+    );
     app.add_option("--json", flags.json_file, "write the figures")->type_name("FILE");
 }
 

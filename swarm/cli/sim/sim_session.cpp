@@ -44,7 +44,14 @@ Result<sim::Scenario> load(const SimFlags& flags) {
     if (flags.seed) {
         settings.emplace_back("seed", std::to_string(*flags.seed));
     }
-    return sim::load_scenario(file->string(), settings);
+    Result<sim::Scenario> scenario = sim::load_scenario(file->string(), settings);
+    if (scenario && flags.verify && scenario->mode != sim::Mode::Exact) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--verify compares losses, which only the exact mode has; add --mode exact"};
+    }
+    return scenario;
 }
 
 SimSession::SimSession(Console& console, std::size_t runs)
@@ -62,13 +69,11 @@ Result<sim::SimReport> SimSession::run(
     const sim::Scenario& scenario,
     std::uint64_t seed,
     const std::string& label,
-    const std::function<void(const std::string&)>& trace_line
+    sim::ExactOptions options
 ) {
     const TimePoint start = clock_now();
     const sim::Progress progress = [&](double share) { return show_progress(share, label); };
-    sim::ExactOptions options;
     options.progress = progress;
-    options.trace_line = trace_line;
     Result<sim::SimReport> report = scenario.mode == sim::Mode::Exact
                                         ? sim::run_exact(scenario, seed, options)
                                         : sim::run_fluid(scenario, seed, progress);

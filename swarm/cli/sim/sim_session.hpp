@@ -10,7 +10,6 @@
 #include "swarm/cli/console.hpp"
 #include "swarm/cli/options.hpp"
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,12 +26,12 @@ class SimSession {
     SimSession& operator=(const SimSession&) = delete;
     ~SimSession();
 
-    /// `trace_line`: exact mode only.
+    /// `options`: exact mode only; their `progress` is the session's.
     Result<sim::SimReport> run(
         const sim::Scenario& scenario,
         std::uint64_t seed,
         const std::string& label,
-        const std::function<void(const std::string&)>& trace_line = {}
+        sim::ExactOptions options = {}
     );
 
     [[nodiscard]] bool interrupted() const;

@@ -18,6 +18,7 @@ TEST(SimFlags, AFlagThatIsNotGivenOverridesNothing) {
     EXPECT_FALSE(sim.flags.seed);
     EXPECT_FALSE(sim.flags.mode);
     EXPECT_FALSE(sim.replay);
+    EXPECT_FALSE(sim.flags.verify);
     EXPECT_TRUE(sim.flags.settings.empty());
     EXPECT_EQ(sim.seeds, 1U);
 }
@@ -35,6 +36,7 @@ TEST(SimFlags, TakesSeedsModeFilesAndSettings) {
          "peers=1000",
          "--set",
          "churn.trace=a=b.csv",
+         "--verify",
          "--json",
          "o.json",
          "--html",
@@ -46,6 +48,7 @@ TEST(SimFlags, TakesSeedsModeFilesAndSettings) {
     const std::vector<std::pair<std::string, std::string>> settings{
         {"peers", "1000"}, {"churn.trace", "a=b.csv"}};
     EXPECT_EQ(sim.flags.settings, settings);
+    EXPECT_TRUE(sim.flags.verify);
     EXPECT_EQ(sim.flags.json_file, "o.json");
     EXPECT_EQ(sim.html_file, "o.html");
 }
