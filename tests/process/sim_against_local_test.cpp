@@ -1,0 +1,250 @@
+// The simulator held against real processes: the same run on sockets and a clock, recorded, and
+// repeated on virtual time. Three seeds at once: nine peers that hold each job for its service time
+// are idle but for a hundredth of a core.
+// Step time is the mean over all steps, so that it has the kill in it; the median of such a run
+// says how the other steps went, and is printed.
+#include "tests/bench/machine_load.hpp"
+#include "tests/process/program.hpp"
+#include "tests/unit/net/temporary_folder.hpp"
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <regex>
+
+namespace swarm::test {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::seconds;
+
+constexpr int kSeeds = 3;
+constexpr double kStepTolerance = 0.05;   // of the real step time
+constexpr double kShareTolerance = 0.05;  // of the real share
+constexpr double kSharePoints = 0.05;     // of the stage's microbatches
+
+// A run takes 100 to 130 s, wherever its slow peers end up: so there is one kill.
+constexpr const char* kSteps = "44";
+constexpr const char* kKillEvery = "75s";
+constexpr seconds kPatience(240);
+
+struct Peer {
+    int service_ms = 0;
+    int stage = 0;
+    int kills = 0;
+    double real = 0;       // share of its stage
+    double simulated = 0;  // likewise
+    double elsewhere = 0;  // simulated share of other stages
+};
+
+struct Comparison {
+    double real_step_s = 0;
+    double simulated_step_s = 0;
+    double real_median_s = 0;
+    double simulated_median_s = 0;
+    std::map<std::string, Peer> peers;  // by number in the scenario
+};
+
+double relative(double simulated, double real) {
+    return simulated / real - 1;
+}
+
+class SimAgainstLocal : public testing::Test {
+ protected:
+    /// Trains one swarm per seed, at once.
+    void train(const std::string& policy) {
+        const bench::LoadMeter meter;
+        std::vector<std::unique_ptr<Program>> runs;
+        for (int seed = 1; seed <= kSeeds; ++seed) {
+            runs.push_back(std::make_unique<Program>(local(policy, seed), folder_.path()));
+        }
+        for (const auto& run : runs) {
+            ASSERT_EQ(run->wait(kPatience), 0) << run->err();
+        }
+        std::printf(
+            "%s; others used %.0f %% of the machine\n",
+            policy.c_str(),
+            100 * meter.foreign().value_or(0)
+        );
+    }
+
+    /// Records and simulates the run of a seed.
+    Comparison compare(int seed) {
+        const std::string scenario = path("run.toml", seed);
+        const std::string simulated = path("sim.json", seed);
+        swarm({"sim", "record", path("run.json", seed), "-o", scenario});
+        swarm({"sim", scenario, "--mode", "exact", "--json", simulated});
+        const json::object real = json::parse(read(path("run.json", seed))).as_object();
+        const json::object sim = json::parse(read(simulated)).as_object();
+        EXPECT_EQ(real.at("kills").to_number<int>(), 1);
+        EXPECT_TRUE(sim.at("violations").as_array().empty());
+        Comparison comparison;
+        read_step_times(real, sim, comparison);
+        read_shares(real, sim, read(scenario), comparison);
+        print(seed, comparison);
+        return comparison;
+    }
+
+    static void expect_same_steps_and_stages(const Comparison& comparison) {
+        const double real = comparison.real_step_s;
+        EXPECT_NEAR(comparison.simulated_step_s, real, kStepTolerance * real);
+        ASSERT_EQ(comparison.peers.size(), 9U);
+        for (const auto& [number, peer] : comparison.peers) {
+            EXPECT_EQ(peer.elsewhere, 0) << "peer " << number << " was in another stage";
+        }
+    }
+
+ private:
+    std::vector<std::string> local(const std::string& policy, int seed) {
+        return {
+            "local",
+            "--model",
+            "oracle",
+            "--stages",
+            "3",
+            "--peers",
+            "9",
+            "--service-ms",
+            "50,65,85",
+            "--kill-every",
+            kKillEvery,
+            "--microbatches",
+            "24",
+            "--steps",
+            kSteps,
+            "--policy",
+            policy,
+            "--seed",
+            std::to_string(seed),
+            "--dir",
+            path("run", seed),
+            "--json",
+            path("run.json", seed)};
+    }
+
+    [[nodiscard]] std::string path(const std::string& name, int seed) const {
+        return (folder_.path() / (std::to_string(seed) + "-" + name)).string();
+    }
+
+    static std::string read(const std::string& file) {
+        std::ifstream in(file);
+        return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    }
+
+    void swarm(const std::vector<std::string>& arguments) {
+        Program program(arguments, folder_.path());
+        ASSERT_EQ(program.wait(seconds(60)), 0) << program.err();
+    }
+
+    static void read_step_times(
+        const json::object& real, const json::object& sim, Comparison& comparison
+    ) {
+        std::vector<double> times;
+        for (const json::value& step : real.at("steps").as_array()) {
+            times.push_back(step.at("seconds").to_number<double>());
+        }
+        ASSERT_FALSE(times.empty());
+        ASSERT_EQ(times.size(), sim.at("steps").to_number<std::size_t>());
+        for (const double time : times) {
+            comparison.real_step_s += time / static_cast<double>(times.size());
+        }
+        std::sort(times.begin(), times.end());
+        comparison.real_median_s = times[(times.size() - 1) / 2];
+        comparison.simulated_step_s = sim.at("step_s").at("mean").to_number<double>();
+        comparison.simulated_median_s = sim.at("step_s").at("p50").to_number<double>();
+    }
+
+    /// The scenario says in comments which of its peers was whom.
+    static void read_shares(
+        const json::object& real,
+        const json::object& sim,
+        const std::string& scenario,
+        Comparison& comparison
+    ) {
+        std::map<std::string, std::string> numbers;  // by id
+        const std::regex line("# Peer ([0-9]+) was ([a-z0-9]+)");
+        for (std::sregex_iterator i(scenario.begin(), scenario.end(), line), end; i != end; ++i) {
+            numbers[(*i)[2]] = (*i)[1];
+        }
+        for (const json::value& value : real.at("peers").as_array()) {
+            const std::string id(value.at("id").as_string());
+            ASSERT_TRUE(numbers.contains(id)) << id;
+            Peer& peer = comparison.peers[numbers[id]];
+            peer.service_ms = value.at("service_ms").to_number<int>();
+            peer.stage = value.at("stage").to_number<int>();
+            peer.kills = value.at("kills").to_number<int>();
+            peer.real = value.at("share").to_number<double>();
+        }
+        for (const json::value& value : sim.at("shares").as_array()) {
+            const std::string number = std::to_string(value.at("peer").to_number<int>());
+            Peer& peer = comparison.peers[number];
+            const bool there = value.at("stage").to_number<int>() == peer.stage;
+            (there ? peer.simulated : peer.elsewhere) += value.at("share").to_number<double>();
+        }
+    }
+
+    static void print(int seed, const Comparison& comparison) {
+        std::printf(
+            "seed %d: step %.3f s, simulated %.3f s (%+.1f %%); median %.3f s, simulated %.3f s\n",
+            seed,
+            comparison.real_step_s,
+            comparison.simulated_step_s,
+            100 * relative(comparison.simulated_step_s, comparison.real_step_s),
+            comparison.real_median_s,
+            comparison.simulated_median_s
+        );
+        for (const auto& [number, peer] : comparison.peers) {
+            std::printf(
+                "  peer %s, stage %d, %d ms%s: share %.1f %%, simulated %.1f %% (%+.1f %%)\n",
+                number.c_str(),
+                peer.stage,
+                peer.service_ms,
+                peer.kills > 0 ? ", killed" : "",
+                100 * peer.real,
+                100 * peer.simulated,
+                100 * relative(peer.simulated, peer.real)
+            );
+        }
+    }
+
+    TemporaryFolder folder_;
+};
+
+/// This policy keeps no memory of how fast who was, so its shares are the same from run to run.
+TEST_F(SimAgainstLocal, StepTimeAndSharesAreWithinFivePercent) {
+    ASSERT_NO_FATAL_FAILURE(train("shortest_queue"));
+    for (int seed = 1; seed <= kSeeds; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        const Comparison comparison = compare(seed);
+        expect_same_steps_and_stages(comparison);
+        for (const auto& [number, peer] : comparison.peers) {
+            EXPECT_LE(std::abs(relative(peer.simulated, peer.real)), kShareTolerance)
+                << "peer " << number;
+        }
+    }
+}
+
+/// The default policy learns from its last few observations, so 0.1 ms decides who of two gets a
+/// microbatch, and then the next: the shares of single peers vary by more than 5 % of themselves
+/// between two such runs, real or simulated. Step times do not.
+TEST_F(SimAgainstLocal, StepTimeOfTheDefaultPolicyIsWithinFivePercent) {
+    ASSERT_NO_FATAL_FAILURE(train("expected_finish"));
+    for (int seed = 1; seed <= kSeeds; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        const Comparison comparison = compare(seed);
+        expect_same_steps_and_stages(comparison);
+        for (const auto& [number, peer] : comparison.peers) {
+            EXPECT_NEAR(peer.simulated, peer.real, kSharePoints) << "peer " << number;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace swarm::test
