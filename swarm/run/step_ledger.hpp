@@ -2,8 +2,8 @@
 // under way. Soft state: the truth lies in the peers' id sets; recalls bring the two together.
 // Invariants: one owner at most per (stage, microbatch), so the lists of one REDUCE cover each
 // exactly once (P1); an attempt is recalled at most once (P9).
-// Cost: O(stages + log microbatches) per call on one microbatch; O(stages x microbatches) per recall
-// and reduce.
+// Cost: O(stages + log microbatches) per call on one microbatch; O(stages x microbatches) per
+// recall and reduce.
 // Source: step protocol, sections 2 and 4.
 #pragma once
 

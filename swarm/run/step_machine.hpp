@@ -82,8 +82,8 @@ class StepMachine {
 
     [[nodiscard]] std::uint32_t fenced() const { return fenced_; }
 
-    /// Attempt after attempt could not be computed or was not finite, and it is not the doing of one
-    /// member that the step can do without.
+    /// Attempt after attempt could not be computed or was not finite, and it is not the doing of
+    /// one member that the step can do without.
     [[nodiscard]] bool drops_again_and_again() const { return dropped_.size() > kDroppedMax; }
 
     [[nodiscard]] std::uint32_t counted() const;
