@@ -98,6 +98,11 @@ class ScenarioRun {
     }
 
     SimReport run() {
+        if (options_.on_event) {
+            run_.observe_events([this](PeerId id, const node::Event& event) {
+                options_.on_event(run_, id, event);
+            });
+        }
         fleet_.start();
         std::size_t next = 0;
         while (!is_over()) {

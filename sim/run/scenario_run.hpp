@@ -5,6 +5,7 @@
 #pragma once
 
 #include "sim/report/sim_report.hpp"
+#include "sim/run/run_world.hpp"
 #include "sim/scenario/schedule.hpp"
 #include "swarm/run/planted_bugs.hpp"
 
@@ -17,6 +18,8 @@ struct ExactOptions {
     Progress progress;
     /// --replay: each event as one line, in the time around the first violation (or all of them).
     std::function<void(const std::string&)> trace_line;
+    /// In its place: sees each event before it takes effect.
+    std::function<void(RunWorld&, PeerId, const node::Event&)> on_event = {};
     /// What one process makes of the same run is computed and compared at the end.
     bool compare_with_single = false;
     swarm::run::PlantedBugs bugs = {};

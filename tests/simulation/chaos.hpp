@@ -66,7 +66,6 @@ inline void run_chaos(
             world.restart(*victim);
         } else {
             world.freeze(*victim);
-            health.note_freeze(*victim);
             world.run_for(std::chrono::milliseconds(1000 + rng.below(7000)));
             world.thaw(*victim);
             health.note_thaw(*victim);

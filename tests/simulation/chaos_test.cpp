@@ -76,8 +76,18 @@ TEST(Chaos, AMemberThatStillAppliesACommitIsWaitedForInARecall) {
     for (const std::uint64_t seed : {320ULL, 373ULL}) {
         RunWorld run(three_by_two(seed, 6));
         HealthWatch health(run);
+        std::uint32_t recalled_while_applying = 0;
+        run.observe_events([&](PeerId id, const node::Event& event) {
+            const auto* const received = std::get_if<node::Received>(&event);
+            const auto* const server = run.server(id);
+            const bool applying = server != nullptr && server->context().applying;
+            recalled_while_applying +=
+                applying && received != nullptr &&
+                std::holds_alternative<swarm::protocol::Recall>(received->message.body);
+        });
         run_chaos(run, health, seed);
         EXPECT_EQ(health.mistakes(), std::vector<std::string>{}) << "seed " << seed;
+        EXPECT_GT(recalled_while_applying, 0U) << "seed " << seed;
     }
 }
 

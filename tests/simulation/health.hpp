@@ -32,13 +32,8 @@ class HealthWatch {
 
     ~HealthWatch() { run_.observe_reports({}); }
 
-    // The world does not say whom it has frozen: who does it says so here.
-    void note_freeze(PeerId id) { frozen_.insert(id); }
-
-    void note_thaw(PeerId id) {
-        frozen_.erase(id);
-        thawed_at_[id] = run_.world().now();
-    }
+    /// The world forgets when it thawed somebody: who does it says so here.
+    void note_thaw(PeerId id) { thawed_at_[id] = run_.world().now(); }
 
     /// Of the steps committed so far, those in which a healthy peer was fenced.
     [[nodiscard]] std::size_t steps_with_a_mistake() const {
@@ -78,12 +73,11 @@ class HealthWatch {
         const auto thawed = thawed_at_.find(id);
         const bool was_frozen =
             thawed != thawed_at_.end() && world.now() < thawed->second + kSilence;
-        return lives && !frozen_.contains(id) && !was_frozen;
+        return lives && !world.is_frozen(id) && !was_frozen;
     }
 
     RunWorld& run_;
     std::map<PeerId, swarm::Incarnation> admitted_;
-    std::set<PeerId> frozen_;
     std::map<PeerId, swarm::TimePoint> thawed_at_;
     std::set<std::size_t> steps_;
     std::vector<std::string> mistakes_;

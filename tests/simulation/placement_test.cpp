@@ -27,6 +27,7 @@ TEST(Placement, AFencedPeerReturnsToTheStageThatMissesIt) {
     run.world().run_until([&] { return run.steps().size() == 1; }, 60s);
     run.world().freeze(peer(4));
     run.world().run_for(8s);
+    ASSERT_EQ(run.fenced(), 1U);
     run.world().thaw(peer(4));
     run.world().run_for(10s);
     EXPECT_EQ(
