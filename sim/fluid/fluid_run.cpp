@@ -91,7 +91,10 @@ class FluidRun {
         return next_ < schedule_.happenings.size() ? schedule_.happenings[next_].at : swarm::kNever;
     }
 
-    [[nodiscard]] TimePoint next_time() const {
+    [[nodiscard]] TimePoint next_time() {
+        if (next_happening() <= world_.now()) {
+            return world_.now();
+        }
         TimePoint next =
             std::min({next_happening(), world_.next_own_event(), next_period_, next_sample_, end_});
         if (scenario_.pipeline.steps > 0 && world_.flow() > 0) {
@@ -104,13 +107,17 @@ class FluidRun {
         return std::max(next, world_.now());
     }
 
+    // Time in which only lost work was done again belongs to the step that it delays.
     void flow_until(TimePoint until) {
-        const double microbatches = world_.flow() * in_seconds(until - world_.now());
-        if (microbatches > 0) {
-            const double per_step = scenario_.pipeline.microbatches;
-            steps_.add(per_step / world_.flow(), microbatches / per_step);
-        }
+        const double before = world_.totals().microbatches;
+        stretch_s_ += in_seconds(until - world_.now());
         world_.flow_until(until);
+        const double steps =
+            (world_.totals().microbatches - before) / scenario_.pipeline.microbatches;
+        if (steps > 0) {
+            steps_.add(stretch_s_ / steps, steps);
+            stretch_s_ = 0;
+        }
     }
 
     // At the same time: first what was under way ends, then the fleet changes, then one decides.
@@ -195,6 +202,7 @@ class FluidRun {
     std::size_t next_ = 0;  // into happenings
     std::uint64_t turns_ = 0;
     StepSpread steps_;
+    double stretch_s_ = 0;  // since steps_ was told
     std::vector<double> busy_before_;
     std::vector<double> up_before_;
     SimReport report_;

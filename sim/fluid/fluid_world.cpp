@@ -52,7 +52,8 @@ FluidWorld::FluidWorld(const Scenario& scenario, const Schedule& schedule, std::
       observers_(scenario.pipeline.stages),
       best_(scenario.pipeline.stages),
       queued_(scenario.pipeline.stages, 0),
-      queued_s_(scenario.pipeline.stages, 0) {
+      step_model_(scenario, schedule.fleet, seed),
+      admission_costs_(scenario.pipeline.stages) {
     SWARM_ASSERT(policy_ && rebalancer_);  // run_fluid() has looked
     stages_.assign(scenario.pipeline.stages, StageFlow(*policy_));
     totals_.busy_s_per_stage.assign(scenario.pipeline.stages, 0);
@@ -70,9 +71,11 @@ void FluidWorld::start() {
         count_for_best(peer.number);
         const StageIndex stage = rebalancer_->place(loads);
         take_slot(peer.number, stage);
-        admit(peer.number);
+        std::erase(observers_[stage.value], *machine(peer.number).slot);
+        take_part(peer.number);
         loads[stage.value].push_back({*machine(peer.number).slot});
     }
+    begin_period();
     refresh();
 }
 
@@ -112,7 +115,19 @@ void FluidWorld::carry_out(const Happening& happening) {
     refresh();
 }
 
+TimePoint FluidWorld::next_own_event() {
+    if (pending_.next_time() <= now_ || awaiting_.empty()) {
+        return pending_.next_time();
+    }
+    settle();
+    return std::min(pending_.next_time(), commit_at_);
+}
+
 void FluidWorld::carry_out_own_event() {
+    if (pending_.next_time() > now_) {
+        commit();
+        return;
+    }
     const Pending pending = pending_.pop();
     Machine& one = machine(pending.number);
     if (pending.spell != one.spell) {
@@ -132,14 +147,16 @@ void FluidWorld::carry_out_own_event() {
 
 void FluidWorld::rebalance() {
     ++events_;
+    settle();
     const auto move = rebalancer_->rebalance(mean_loads(), now_);
-    period_began_ = now_;
-    std::fill(queued_s_.begin(), queued_s_.end(), 0);
+    begin_period();
     if (!move) {
         return;
     }
     const auto number = static_cast<std::uint32_t>(roster_.find(move->slot)->peer.words[0]);
-    ++moves_;
+    if (mover_) {
+        return;  // the one before is still on its way
+    }
     trace_.add(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
     trace_.add(number);
     trace_.add(move->to.value);
@@ -148,8 +165,7 @@ void FluidWorld::rebalance() {
         name_of(number) + " from stage " + std::to_string(move->from.value) + " to " +
             std::to_string(move->to.value)
     );
-    give_up_slot(number);
-    observe(number, move->to);
+    begin_move(number, move->to);
     refresh();
 }
 
@@ -162,7 +178,7 @@ void FluidWorld::join(std::uint32_t number) {
     ++up_;
     count_for_best(number);
     note("join", name_of(number));
-    observe(number, rebalancer_->place(loads_for_placing()));
+    observe(number, stage_for_newcomer());
 }
 
 void FluidWorld::depart(std::uint32_t number, const char* how) {
@@ -180,6 +196,7 @@ void FluidWorld::depart(std::uint32_t number, const char* how) {
     one.frozen = false;
     --up_;
     if (one.slot) {
+        lose_work_of(number);
         give_up_slot(number);
     }
     count_for_best(number);
@@ -206,7 +223,7 @@ void FluidWorld::thaw(std::uint32_t number) {
     speed_changed(number);
     note("thaw", name_of(number));
     if (!one.slot) {
-        observe(number, rebalancer_->place(loads_for_placing()));
+        observe(number, stage_for_newcomer());
     }
 }
 
@@ -230,99 +247,8 @@ void FluidWorld::silent_for_too_long(std::uint32_t number) {
         return;
     }
     note("fenced", name_of(number));
+    lose_work_of(number);
     give_up_slot(number);
-}
-
-bool FluidWorld::is_last_of_its_stage(std::uint32_t number) const {
-    const Machine& own = machines_[number - 1];
-    if (!own.is_member) {
-        return false;
-    }
-    const auto& members = stages_[own.stage.value].members();
-    return std::none_of(members.begin(), members.end(), [&](const StageFlow::Member& member) {
-        return member.number != number && !machines_[member.number - 1].frozen;
-    });
-}
-
-void FluidWorld::take_slot(std::uint32_t number, StageIndex stage) {
-    Machine& one = machine(number);
-    swarm::protocol::SlotInfo info;
-    info.peer = peer(number);
-    info.stage = stage;
-    info.standing = Standing::Observer;
-    one.slot = roster_.add(std::move(info));
-    one.stage = stage;
-    observers_[stage.value].push_back(*one.slot);
-}
-
-void FluidWorld::observe(std::uint32_t number, StageIndex stage) {
-    take_slot(number, stage);
-    const Duration takes = download_from_donor(number);
-    pending_.push(now_ + takes, {Pending::Kind::Downloaded, number, machine(number).spell});
-}
-
-void FluidWorld::admit(std::uint32_t number) {
-    Machine& one = machine(number);
-    roster_.set_standing(*one.slot, Standing::Member);
-    std::erase(observers_[one.stage.value], *one.slot);
-    one.is_member = true;
-    release_donor(one);
-    stages_[one.stage.value].add(
-        *one.slot,
-        number,
-        flow_of(peer_of(number), speed_of(one), scenario_.pipeline, one.stage.value)
-    );
-}
-
-void FluidWorld::give_up_slot(std::uint32_t number) {
-    Machine& one = machine(number);
-    if (one.is_member) {
-        stages_[one.stage.value].remove(*one.slot);
-    } else {
-        std::erase(observers_[one.stage.value], *one.slot);
-        release_donor(one);
-    }
-    roster_.remove(*one.slot);
-    one.slot.reset();
-    one.is_member = false;
-    ++one.spell;
-}
-
-// The line that is narrower: the downloader's, or its donor's, which all who download from it
-// share. Without a donor (nobody there works) the state is a checkpoint of the coordinator's.
-Duration FluidWorld::download_from_donor(std::uint32_t number) {
-    Machine& one = machine(number);
-    one.donor = choose_donor(one.stage);
-    constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-    const auto rate_of = [](std::uint64_t bytes_per_s) {
-        return bytes_per_s == 0 ? kUnlimited : static_cast<double>(bytes_per_s);
-    };
-    double bytes_per_s = rate_of(peer_of(number).down_bytes_per_s);
-    if (one.donor != 0) {
-        const std::uint32_t sharers = ++machine(one.donor).feeding;
-        bytes_per_s = std::min(bytes_per_s, rate_of(peer_of(one.donor).up_bytes_per_s) / sharers);
-    }
-    const double takes_s = static_cast<double>(scenario_.pipeline.state_bytes) / bytes_per_s;
-    return to_duration(takes_s);
-}
-
-// Who feeds the fewest; of equals the lowest slot.
-std::uint32_t FluidWorld::choose_donor(StageIndex stage) const {
-    std::uint32_t donor = 0;
-    for (const StageFlow::Member& member : stages_[stage.value].members()) {
-        const Machine& candidate = machines_[member.number - 1];
-        if (!candidate.frozen && (donor == 0 || candidate.feeding < machines_[donor - 1].feeding)) {
-            donor = member.number;
-        }
-    }
-    return donor;
-}
-
-void FluidWorld::release_donor(Machine& downloader) {
-    if (downloader.donor != 0) {
-        --machine(downloader.donor).feeding;
-        downloader.donor = 0;
-    }
 }
 
 void FluidWorld::note(const char* kind, std::string text) {

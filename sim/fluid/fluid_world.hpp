@@ -1,16 +1,21 @@
 // The state of a fluid run and what can happen to it: machines come, go, slow down, freeze and
 // download; the rebalancer's period ends. Between two events everything flows evenly, at a rate
-// that counts the empty pipeline and the commit at the end of each step.
+// that counts the empty pipeline and the commit at the end of each step, and what a sampled step
+// (step_model.hpp) took longer than that. As in the protocol, who moves leaves at a commit, and a
+// newcomer's download begins at one.
 // Invariants: the roster lists who has a slot, and a stage's flow holds exactly its members; an
-// observer downloads. A frozen peer that is silent for longer than the failure detector allows
-// loses its slot, unless it is the last of its stage, and returns like a joiner.
+// observer waits for a snapshot or downloads. A frozen peer that is silent for longer than the
+// failure detector allows loses its slot, unless it is the last of its stage, and returns like a
+// joiner.
 // Units: seconds, microbatches, bytes. Threading: none.
-// Cost of an event: O(stages + members of a stage); of a join or a period O(peers).
+// Cost of an event: O(stages + members of a stage); of a join or a period O(peers); samples are
+// rationed (kLegsMax).
 #pragma once
 
 #include "router/rebalancer.hpp"
 #include "sim/fluid/best_placement.hpp"
 #include "sim/fluid/stage_flow.hpp"
+#include "sim/fluid/step_model.hpp"
 #include "sim/report/sim_report.hpp"
 #include "sim/timed_queue.hpp"
 #include "swarm/base/trace_hash.hpp"
@@ -46,8 +51,8 @@ class FluidWorld {
 
     [[nodiscard]] TimePoint now() const { return now_; }
 
-    /// Of downloads that end and silences that are too long.
-    [[nodiscard]] TimePoint next_own_event() const { return pending_.next_time(); }
+    /// Of downloads that end, silences that are too long, and commits that somebody waits for.
+    [[nodiscard]] TimePoint next_own_event();
 
     /// Lets everything flow until then; no event lies between.
     void flow_until(TimePoint until);
@@ -56,12 +61,12 @@ class FluidWorld {
     void rebalance();
 
     /// Microbatches per second, now: over whole steps, and between two ends of steps.
-    [[nodiscard]] double flow() const { return flow_; }
+    [[nodiscard]] double flow();
 
     [[nodiscard]] double flow_within_step() const { return flow_within_step_; }
 
-    /// Microbatches that wait at the stage, now.
-    [[nodiscard]] double queued(std::uint32_t stage) const { return queued_[stage]; }
+    /// Microbatches that are offered to the stage and not yet passed on, now.
+    [[nodiscard]] double queued(std::uint32_t stage);
 
     [[nodiscard]] const FluidTotals& totals() const { return totals_; }
 
@@ -82,12 +87,17 @@ class FluidWorld {
         double slowed_to = 1;
         StageIndex stage;
         std::optional<SlotId> slot;
-        bool is_member = false;     // else an observer, while it has a slot
+        bool is_member = false;  // else an observer or draining, while it has a slot
+        bool is_draining = false;
         std::uint64_t spell = 0;    // grows with each slot: what was planned for it no longer holds
         std::uint32_t donor = 0;    // number; 0: none
         std::uint32_t feeding = 0;  // downloads from it now
         TimePoint frozen_at{};
         std::optional<PeerKind> counted_as;  // by best_
+        double queued = 0;                   // offers under way at it
+        double queued_s = 0;                 // per sender: integral since the period began, ...
+        double present_s = 0;                // ... or since it is a member
+        double seen_by_gone = 0;             // mean queue of senders that left in the period
     };
 
     struct Pending {
@@ -97,6 +107,15 @@ class FluidWorld {
         std::uint32_t number = 0;
         std::uint64_t spell = 0;
     };
+
+    /// At the next commit a snapshot is frozen for it, or it leaves for another stage.
+    struct Awaiting {
+        std::uint32_t number = 0;
+        std::uint64_t spell = 0;
+        std::optional<StageIndex> moves_to;
+    };
+
+    static constexpr double kLegsMax = 1 << 19;
 
     [[nodiscard]] Machine& machine(std::uint32_t number) { return machines_[number - 1]; }
 
@@ -119,8 +138,14 @@ class FluidWorld {
     // Slots
     void take_slot(std::uint32_t number, StageIndex stage);
     void observe(std::uint32_t number, StageIndex stage);
+    void begin_download(std::uint32_t number);
+    void begin_move(std::uint32_t number, StageIndex to);
+    void commit();
+    void release(const Awaiting& mover);
     void admit(std::uint32_t number);
+    void take_part(std::uint32_t number);
     void give_up_slot(std::uint32_t number);
+    void stop_work(std::uint32_t number);
     [[nodiscard]] bool is_last_of_its_stage(std::uint32_t number) const;
     [[nodiscard]] Duration download_from_donor(std::uint32_t number);
     [[nodiscard]] std::uint32_t choose_donor(StageIndex stage) const;
@@ -130,10 +155,19 @@ class FluidWorld {
     void speed_changed(std::uint32_t number);
     void count_for_best(std::uint32_t number);
     [[nodiscard]] double in_flight() const;
+    void lose_work_of(std::uint32_t number);
     void refresh();
+    void settle();
+    void sample();
+    void sample_admission(std::uint32_t number);
+    [[nodiscard]] TimePoint next_commit() const;
+    [[nodiscard]] bool can_sample() const;
+    [[nodiscard]] double legs_per_step() const;
     [[nodiscard]] double flow_with_steps(double narrowest) const;
-    [[nodiscard]] router::StageLoads loads_for_placing() const;
-    [[nodiscard]] router::StageLoads mean_loads() const;
+    [[nodiscard]] StageIndex stage_for_newcomer();
+    [[nodiscard]] router::StageLoads mean_loads();
+    [[nodiscard]] double senders_to(std::size_t stage) const;
+    void begin_period();
     void note(const char* kind, std::string text);
 
     const Scenario& scenario_;
@@ -149,16 +183,36 @@ class FluidWorld {
     std::uint32_t up_ = 0;
     BestPlacement best_;
     TimedQueue<Pending> pending_;
+    std::vector<Awaiting> awaiting_;
+    TimePoint commit_at_ = swarm::kNever;
+    std::optional<std::uint32_t> mover_;  // one at a time, as the coordinator has it
 
     double window_ = 0;            // microbatches in flight
     double unhindered_s_ = 0;      // a microbatch's way down and up, without waiting
     double narrow_compute_s_ = 0;  // device time per microbatch in the narrowest stage
+    double narrowest_ = 0;
     double flow_within_step_ = 0;
     double flow_ = 0;
     double best_flow_ = 0;
-    std::vector<double> queued_;
-    std::vector<double> queued_s_;  // integral since the last period began
-    TimePoint period_began_{};
+    double redo_ = 0;  // microbatches whose sums went with a machine
+
+    std::vector<double> queued_;  // per stage
+
+    StepModel step_model_;
+    double slowness_ = 1;  // of the last sampled step against the flow through the same stages
+    double legs_left_ = kLegsMax;  // of microbatches, that may be sampled
+
+    /// Microbatches that could have been done in the time that an admission costs.
+    struct AdmissionCost {
+        double sum = 0;
+        double count = 0;
+    };
+
+    std::vector<AdmissionCost> admission_costs_;  // per stage
+    bool sampled_ = false;
+    bool has_changed_ = true;  // the stages, since the flow was reckoned
+    bool is_settled_ = false;
+    bool is_fresh_ = false;  // the last sample is of the stages as they are
 
     FluidTotals totals_;
     std::uint64_t moves_ = 0;

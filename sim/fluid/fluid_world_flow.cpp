@@ -2,7 +2,9 @@
 #include "sim/fluid/fluid_world.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -13,6 +15,13 @@ constexpr double kPerPeerInFlight = 2;
 // travels with the first FORWARD. The way back to the coordinator, part of the unhindered time, is
 // not waited for.
 constexpr double kCommitHops = 2;
+constexpr double kLegsPerEvent = 32;  // so that samples cost about as much as the events do
+constexpr double kSmallPart = 8;
+constexpr double kLargePart = 4;
+constexpr int kStepsPerSampleMax = 32;
+constexpr int kStepsToLearn = 2;
+constexpr double kPairsMax = 1 << 21;  // of neighbours: each has a rate meter for the other
+constexpr double kFarAwayS = 1e9;
 constexpr double kMeanSyncS = 0.005;  // as WorldOptions.sync_max has it
 
 double in_seconds(Duration duration) {
@@ -25,6 +34,7 @@ void FluidWorld::speed_changed(std::uint32_t number) {
     const Machine& one = machine(number);
     count_for_best(number);
     if (one.is_member) {
+        has_changed_ = true;
         const std::uint32_t stage = one.stage.value;
         stages_[stage].change(
             *one.slot, flow_of(peer_of(number), speed_of(one), scenario_.pipeline, stage)
@@ -59,6 +69,12 @@ double FluidWorld::in_flight() const {
 // Little's law: of the microbatches in flight, flow x unhindered time are being worked on or
 // carried; the others wait, and they wait where the pipeline is narrowest.
 void FluidWorld::refresh() {
+    legs_left_ = std::min(legs_left_ + kLegsPerEvent, kLegsMax);
+    is_settled_ = false;
+    if (!std::exchange(has_changed_, false)) {
+        return;
+    }
+    is_fresh_ = false;
     const Pipeline& pipeline = scenario_.pipeline;
     double narrowest = std::numeric_limits<double>::infinity();
     unhindered_s_ = 2 * static_cast<double>(pipeline.stages) * latency_s_;
@@ -66,6 +82,7 @@ void FluidWorld::refresh() {
         narrowest = std::min(narrowest, stage.capacity());
         unhindered_s_ += stage.compute_s() + stage.carry_s();
     }
+    narrowest_ = narrowest;
     window_ = in_flight();
     flow_within_step_ = std::min(narrowest, window_ / unhindered_s_);
     const double waiting = std::max(0.0, window_ - flow_within_step_ * unhindered_s_);
@@ -81,7 +98,126 @@ void FluidWorld::refresh() {
         const bool narrow = stages_[stage].capacity() <= narrowest * (1 + kSameWidth);
         queued_[stage] = narrow ? waiting / narrow_stages : 0;
     }
-    flow_ = flow_with_steps(narrowest);
+}
+
+double FluidWorld::flow() {
+    settle();
+    return flow_;
+}
+
+double FluidWorld::queued(std::uint32_t stage) {
+    settle();
+    return queued_[stage];
+}
+
+// Samples late, when time is about to pass: much may happen at one moment.
+void FluidWorld::settle() {
+    if (is_settled_) {
+        return;
+    }
+    is_settled_ = true;
+    if (!is_fresh_ && can_sample()) {
+        sample();
+    }
+    for (std::size_t stage = 0; stage < stages_.size() && !is_fresh_; ++stage) {
+        for (const StageFlow::Member& member : stages_[stage].members()) {
+            machine(member.number).queued = queued_[stage] * stages_[stage].share(member);
+        }
+    }
+    flow_ = flow_with_steps(narrowest_) / slowness_;
+    commit_at_ = next_commit();
+}
+
+bool FluidWorld::can_sample() const {
+    double pairs = 0;
+    for (std::size_t stage = 1; stage < stages_.size(); ++stage) {
+        pairs += static_cast<double>(stages_[stage - 1].members().size()) *
+                 static_cast<double>(stages_[stage].members().size());
+    }
+    return narrowest_ > 0 && pairs <= kPairsMax && legs_left_ >= legs_per_step();
+}
+
+double FluidWorld::legs_per_step() const {
+    return 2.0 * static_cast<double>(stages_.size()) * scenario_.pipeline.microbatches;
+}
+
+// A sample is a few steps, fewer as the ration dwindles. The routers know nobody's speed in the
+// first ones of a run, which weigh little in a long one.
+void FluidWorld::sample() {
+    step_model_.set_stages(stages_);
+    const double affordable = legs_left_ / legs_per_step() / (sampled_ ? kSmallPart : kLargePart);
+    const auto steps = static_cast<int>(std::clamp<double>(affordable, 1, kStepsPerSampleMax));
+    for (int step = 0; !sampled_ && step < kStepsToLearn && steps > kStepsToLearn; ++step) {
+        step_model_.run(window_);
+        legs_left_ -= legs_per_step();
+    }
+    std::fill(queued_.begin(), queued_.end(), 0);
+    double step_s = 0;
+    for (int step = 0; step < steps; ++step) {
+        step_s += step_model_.run(window_) / steps;
+        for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+            for (const StageFlow::Member& member : stages_[stage].members()) {
+                Machine& one = machine(member.number);
+                const double queued = step_model_.queued(member.number) / steps;
+                one.queued = queued + (step > 0 ? one.queued : 0);
+                queued_[stage] += queued;
+            }
+        }
+    }
+    legs_left_ -= steps * legs_per_step();
+    slowness_ = step_s * flow_with_steps(narrowest_) / scenario_.pipeline.microbatches;
+    sampled_ = true;
+    is_fresh_ = true;
+}
+
+TimePoint FluidWorld::next_commit() const {
+    if (flow_ <= 0) {
+        return swarm::kNever;
+    }
+    constexpr double kRounding = 1e-6;  // of a step
+    const double microbatches = scenario_.pipeline.microbatches;
+    const double steps = std::floor(totals_.microbatches / microbatches + kRounding) + 1;
+    const double left_s = (steps * microbatches - totals_.microbatches + redo_) / flow_;
+    return left_s < kFarAwayS ? now_ + Duration(std::llround(std::ceil(left_s * 1e9)))
+                              : swarm::kNever;
+}
+
+// Who is admitted in the middle of a step refuses what was launched before. What a step with that
+// takes longer than the same without is paid for by the flow.
+void FluidWorld::sample_admission(std::uint32_t number) {
+    settle();
+    const Machine& one = machine(number);
+    AdmissionCost& cost = admission_costs_[one.stage.value];
+    const FleetPeer& peer = peer_of(number);
+    const PeerFlow newcomer = flow_of(peer, speed_of(one), scenario_.pipeline, one.stage.value);
+    if (flow_ > 0 && newcomer.per_s > 0 && can_sample()) {
+        const double usual_s = scenario_.pipeline.microbatches / flow_;
+        const double done = std::fmod(totals_.microbatches, scenario_.pipeline.microbatches);
+        const double after_s = done / flow_;
+        step_model_.set_stages(stages_);
+        const double took_s = step_model_.run(
+            window_, StepModel::Newcomer{number, one.stage.value, newcomer.compute_s, after_s}
+        );
+        legs_left_ -= legs_per_step();
+        cost.sum += (took_s - usual_s) * flow_;
+        ++cost.count;
+    }
+    redo_ += cost.count > 0 ? std::max(0.0, cost.sum / cost.count) : 0;
+}
+
+// With a machine go its sums of this step, and what is under way through it, half done on average.
+void FluidWorld::lose_work_of(std::uint32_t number) {
+    const Machine& one = machine(number);
+    if (!one.is_member) {
+        return;
+    }
+    const StageFlow& stage = stages_[one.stage.value];
+    const double done = std::fmod(totals_.microbatches, scenario_.pipeline.microbatches);
+    for (const StageFlow::Member& member : stage.members()) {
+        if (member.number == number) {
+            redo_ += stage.share(member) * (done + window_ / 2);
+        }
+    }
 }
 
 // A step ends with an empty pipeline: to m microbatches at the rate of the narrowest stage come the
@@ -99,14 +235,18 @@ double FluidWorld::flow_with_steps(double narrowest) const {
 
 void FluidWorld::flow_until(TimePoint until) {
     const double duration_s = in_seconds(until - now_);
-    now_ = until;
     if (duration_s <= 0) {
         return;
     }
+    settle();
+    now_ = until;
     // The rule for the best placement is not exact for unequal peers: what is reached is possible.
-    best_flow_ = std::max(flow_, flow_with_steps(best_.narrowest()));
+    // Queues are taken to cost the same share there.
+    best_flow_ = std::max(flow_, flow_with_steps(best_.narrowest()) / slowness_);
     const double microbatches = flow_ * duration_s;
-    totals_.microbatches += microbatches;
+    const double again = std::min(redo_, microbatches);
+    redo_ -= again;
+    totals_.microbatches += microbatches - again;
     totals_.best_microbatches += best_flow_ * duration_s;
     totals_.up_s += up_ * duration_s;
     totals_.bytes += microbatches * 2 * (static_cast<double>(stages_.size()) - 1) *
@@ -118,47 +258,38 @@ void FluidWorld::flow_until(TimePoint until) {
         totals_.busy_s += busy_s;
         totals_.busy_s_per_stage[stage] += busy_s;
         totals_.up_s_per_stage[stage] += peers * duration_s;
-        queued_s_[stage] += queued_[stage] * duration_s;
+        const double senders = senders_to(stage);
+        for (const StageFlow::Member& member : stages_[stage].members()) {
+            Machine& one = machine(member.number);
+            one.queued_s += senders > 0 ? one.queued / senders * duration_s : 0;
+            one.present_s += duration_s;
+        }
     }
 }
 
-router::StageLoads FluidWorld::loads_for_placing() const {
-    router::StageLoads loads(stages_.size());
-    for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-        loads[stage].reserve(stages_[stage].members().size() + observers_[stage].size());
-        for (const StageFlow::Member& member : stages_[stage].members()) {
-            const double queued = queued_[stage] * stages_[stage].share(member);
-            loads[stage].push_back({member.slot, queued, member.flow.units_per_s});
-        }
-    }
-    // Who is on the way to a stage counts there, or all newcomers of a moment would go to one.
-    for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-        auto& peers = loads[stage];
-        const auto members = static_cast<std::ptrdiff_t>(peers.size());
-        for (const SlotId slot : observers_[stage]) {
-            peers.push_back({slot});
-        }
-        std::inplace_merge(
-            peers.begin(),
-            peers.begin() + members,
-            peers.end(),
-            [](const router::PeerLoad& a, const router::PeerLoad& b) { return a.slot < b.slot; }
-        );
-    }
-    return loads;
+double FluidWorld::senders_to(std::size_t stage) const {
+    return stage == 0 ? 1 : static_cast<double>(stages_[stage - 1].members().size());
 }
 
-// Without those that stand still: they could not follow.
-router::StageLoads FluidWorld::mean_loads() const {
-    const double period_s = in_seconds(now_ - period_began_);
+void FluidWorld::begin_period() {
+    for (Machine& one : machines_) {
+        one.queued_s = 0;
+        one.present_s = 0;
+        one.seen_by_gone = 0;
+    }
+}
+
+// As swarm::run::Placement: the sum over all senders of the period, those who left included, of the
+// mean of what each saw. Without those that stand still: they could not follow.
+router::StageLoads FluidWorld::mean_loads() {
     router::StageLoads loads(stages_.size());
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-        const double queued = period_s > 0 ? queued_s_[stage] / period_s : queued_[stage];
         for (const StageFlow::Member& member : stages_[stage].members()) {
+            const Machine& one = machine(member.number);
             if (member.weight > 0) {
-                loads[stage].push_back(
-                    {member.slot, queued * stages_[stage].share(member), member.flow.units_per_s}
-                );
+                const double seen = one.present_s > 0 ? one.queued_s / one.present_s : 0;
+                const double queued = seen * senders_to(stage) + one.seen_by_gone;
+                loads[stage].push_back({member.slot, queued, member.flow.units_per_s});
             }
         }
     }

