@@ -1,10 +1,10 @@
 // The coarse fidelity: microbatches are flows. A stage's capacity is the sum of its members' rates,
-// bounded by their access lines; the pipeline flows at the rate of its narrowest stage, less the
-// bubble at the end of each step; events are joins, leaves, speed changes, state downloads and
-// rebalancer periods. Placement, moves and shares are decided by the production classes
-// (router::Rebalancer, router::Policy weights, roster).
-// What it leaves out: single steps, messages, queues within a step, replays, faults of links.
-// Threading: none. Cost: O(stages + members of a stage) per event, O(peers) per join and period.
+// bounded by their access lines; the pipeline flows at the rate of its narrowest stage, less what
+// sampled steps (step_model.hpp) show that bubbles and queues cost; events are joins, leaves, speed
+// changes, commits, state downloads and rebalancer periods. Placement, moves, routes and shares are
+// decided by the production classes (router::Rebalancer, HopRouter, Policy weights, roster).
+// What it leaves out: messages, faults of links, reductions that take long.
+// Threading: none. Cost: O(peers) per event, and a second at most for samples.
 // Errors: as make_schedule; Usage: a policy or rebalancer that nobody registered.
 #pragma once
 

@@ -116,7 +116,7 @@ void FluidWorld::carry_out(const Happening& happening) {
 }
 
 TimePoint FluidWorld::next_own_event() {
-    if (pending_.next_time() <= now_ || awaiting_.empty()) {
+    if (pending_.next_time() <= now_ || (awaiting_.empty() && !samples_each_step())) {
         return pending_.next_time();
     }
     settle();

@@ -1,15 +1,14 @@
 // The state of a fluid run and what can happen to it: machines come, go, slow down, freeze and
-// download; the rebalancer's period ends. Between two events everything flows evenly, at a rate
-// that counts the empty pipeline and the commit at the end of each step, and what a sampled step
-// (step_model.hpp) took longer than that. As in the protocol, who moves leaves at a commit, and a
-// newcomer's download begins at one.
+// download; the rebalancer's period ends; a step is committed. Between two events everything flows
+// evenly, at a rate that counts bubble, commit, and what a sampled step (step_model.hpp) took
+// longer. As in the protocol a mover leaves at a commit, and a newcomer's download begins at one.
 // Invariants: the roster lists who has a slot, and a stage's flow holds exactly its members; an
 // observer waits for a snapshot or downloads. A frozen peer that is silent for longer than the
-// failure detector allows loses its slot, unless it is the last of its stage, and returns like a
-// joiner.
+// failure detector allows loses its slot, unless it is the last of its stage.
+// Samples are rationed, so that a run's cost follows its events: the first half of kLegsMax goes to
+// one sample per step, the rest to the moments at which stages change.
 // Units: seconds, microbatches, bytes. Threading: none.
-// Cost of an event: O(stages + members of a stage); of a join or a period O(peers); samples are
-// rationed (kLegsMax).
+// Cost of an event: O(peers), and what it samples.
 #pragma once
 
 #include "router/rebalancer.hpp"
@@ -115,7 +114,7 @@ class FluidWorld {
         std::optional<StageIndex> moves_to;
     };
 
-    static constexpr double kLegsMax = 1 << 19;
+    static constexpr double kLegsMax = 1 << 20;
 
     [[nodiscard]] Machine& machine(std::uint32_t number) { return machines_[number - 1]; }
 
@@ -162,7 +161,9 @@ class FluidWorld {
     void sample_admission(std::uint32_t number);
     [[nodiscard]] TimePoint next_commit() const;
     [[nodiscard]] bool can_sample() const;
-    [[nodiscard]] double legs_per_step() const;
+    [[nodiscard]] bool samples_each_step() const;
+    [[nodiscard]] double pairs() const;
+    [[nodiscard]] double price_of_step() const;
     [[nodiscard]] double flow_with_steps(double narrowest) const;
     [[nodiscard]] StageIndex stage_for_newcomer();
     [[nodiscard]] router::StageLoads mean_loads();
@@ -200,6 +201,7 @@ class FluidWorld {
 
     StepModel step_model_;
     double slowness_ = 1;  // of the last sampled step against the flow through the same stages
+    double mean_slowness_ = 1;
     double legs_left_ = kLegsMax;  // of microbatches, that may be sampled
 
     /// Microbatches that could have been done in the time that an admission costs.

@@ -16,11 +16,13 @@ constexpr double kPerPeerInFlight = 2;
 // not waited for.
 constexpr double kCommitHops = 2;
 constexpr double kLegsPerEvent = 32;  // so that samples cost about as much as the events do
-constexpr double kSmallPart = 8;
-constexpr double kLargePart = 4;
+constexpr double kPartPerSample = 8;  // of the ration
 constexpr int kStepsPerSampleMax = 32;
-constexpr int kStepsToLearn = 2;
+constexpr double kNewestStep = 1.0 / 8;  // its weight in the mean that stands in for a sample
+constexpr int kStepsLived = 64;
+constexpr int kStepsToLearn = 5;
 constexpr double kPairsMax = 1 << 21;  // of neighbours: each has a rate meter for the other
+constexpr double kPairsInCache = 1 << 14;
 constexpr double kFarAwayS = 1e9;
 constexpr double kMeanSyncS = 0.005;  // as WorldOptions.sync_max has it
 
@@ -124,33 +126,46 @@ void FluidWorld::settle() {
             machine(member.number).queued = queued_[stage] * stages_[stage].share(member);
         }
     }
+    slowness_ = is_fresh_ ? slowness_ : mean_slowness_;
     flow_ = flow_with_steps(narrowest_) / slowness_;
     commit_at_ = next_commit();
 }
 
 bool FluidWorld::can_sample() const {
+    return narrowest_ > 0 && pairs() <= kPairsMax && legs_left_ >= price_of_step();
+}
+
+double FluidWorld::pairs() const {
     double pairs = 0;
     for (std::size_t stage = 1; stage < stages_.size(); ++stage) {
-        pairs += static_cast<double>(stages_[stage - 1].members().size()) *
-                 static_cast<double>(stages_[stage].members().size());
+        pairs += senders_to(stage) * static_cast<double>(stages_[stage].members().size());
     }
-    return narrowest_ > 0 && pairs <= kPairsMax && legs_left_ >= legs_per_step();
+    return pairs;
 }
 
-double FluidWorld::legs_per_step() const {
-    return 2.0 * static_cast<double>(stages_.size()) * scenario_.pipeline.microbatches;
+// A leg takes longer when the rate meters do not fit into a cache.
+double FluidWorld::price_of_step() const {
+    const double legs = 2.0 * static_cast<double>(stages_.size()) * scenario_.pipeline.microbatches;
+    return legs * (1 + pairs() / kPairsInCache);
 }
 
-// A sample is a few steps, fewer as the ration dwindles. The routers know nobody's speed in the
-// first ones of a run, which weigh little in a long one.
+// The first half of the ration lets each step have its own luck; then a sample is the mean of a few
+// steps, fewer as the ration dwindles, and is made when the stages change.
+bool FluidWorld::samples_each_step() const {
+    return legs_left_ > kLegsMax / 2;
+}
+
+// Routers know nobody's speed at first. A small fleet's ration lasts for the steps in which they
+// learn; in a large one these are not for the sample.
 void FluidWorld::sample() {
     step_model_.set_stages(stages_);
-    const double affordable = legs_left_ / legs_per_step() / (sampled_ ? kSmallPart : kLargePart);
-    const auto steps = static_cast<int>(std::clamp<double>(affordable, 1, kStepsPerSampleMax));
-    for (int step = 0; !sampled_ && step < kStepsToLearn && steps > kStepsToLearn; ++step) {
+    const bool lives_through = price_of_step() * kStepsLived <= kLegsMax;
+    for (int step = 0; !sampled_ && !lives_through && step < kStepsToLearn; ++step) {
         step_model_.run(window_);
-        legs_left_ -= legs_per_step();
     }
+    const double affordable =
+        samples_each_step() ? 1 : legs_left_ / price_of_step() / kPartPerSample;
+    const auto steps = static_cast<int>(std::clamp<double>(affordable, 1, kStepsPerSampleMax));
     std::fill(queued_.begin(), queued_.end(), 0);
     double step_s = 0;
     for (int step = 0; step < steps; ++step) {
@@ -164,8 +179,10 @@ void FluidWorld::sample() {
             }
         }
     }
-    legs_left_ -= steps * legs_per_step();
+    legs_left_ -= steps * price_of_step();
     slowness_ = step_s * flow_with_steps(narrowest_) / scenario_.pipeline.microbatches;
+    const double newest = sampled_ ? std::max(kNewestStep, std::min(1.0, steps * kNewestStep)) : 1;
+    mean_slowness_ += newest * (slowness_ - mean_slowness_);
     sampled_ = true;
     is_fresh_ = true;
 }
@@ -177,7 +194,8 @@ TimePoint FluidWorld::next_commit() const {
     constexpr double kRounding = 1e-6;  // of a step
     const double microbatches = scenario_.pipeline.microbatches;
     const double steps = std::floor(totals_.microbatches / microbatches + kRounding) + 1;
-    const double left_s = (steps * microbatches - totals_.microbatches + redo_) / flow_;
+    const double left = steps * microbatches - totals_.microbatches + redo_;
+    const double left_s = std::max(0.0, left / flow_);
     return left_s < kFarAwayS ? now_ + Duration(std::llround(std::ceil(left_s * 1e9)))
                               : swarm::kNever;
 }
@@ -198,11 +216,11 @@ void FluidWorld::sample_admission(std::uint32_t number) {
         const double took_s = step_model_.run(
             window_, StepModel::Newcomer{number, one.stage.value, newcomer.compute_s, after_s}
         );
-        legs_left_ -= legs_per_step();
+        legs_left_ -= price_of_step();
         cost.sum += (took_s - usual_s) * flow_;
         ++cost.count;
     }
-    redo_ += cost.count > 0 ? std::max(0.0, cost.sum / cost.count) : 0;
+    redo_ += cost.count > 0 ? cost.sum / cost.count : 0;
 }
 
 // With a machine go its sums of this step, and what is under way through it, half done on average.

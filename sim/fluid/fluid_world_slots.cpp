@@ -3,12 +3,18 @@
 #include "sim/peer.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace sim {
 
 using swarm::protocol::Standing;
+
+namespace {
+
+// COMMIT with the order to fetch; what there is to fetch, and back; the state, and back; JOIN.
+constexpr double kDownloadHops = 6;
+
+}  // namespace
 
 bool FluidWorld::is_last_of_its_stage(std::uint32_t number) const {
     const Machine& own = machines_[number - 1];
@@ -74,6 +80,7 @@ void FluidWorld::stop_work(std::uint32_t number) {
 
 void FluidWorld::commit() {
     ++events_;
+    is_fresh_ = is_fresh_ && !samples_each_step();
     for (const Awaiting& who : std::exchange(awaiting_, {})) {
         if (machine(who.number).spell != who.spell) {
             continue;
@@ -142,8 +149,8 @@ void FluidWorld::give_up_slot(std::uint32_t number) {
     }
 }
 
-// As swarm::run::Coordinator::stage_for: the rebalancer's wish counts for one newcomer at a time, as a
-// queue says where peers are wanted, not how many; the others go where the fewest are.
+// As swarm::run::Coordinator::stage_for: the rebalancer's wish counts for one newcomer at a time
+// (a queue says where peers are wanted, not how many); the others go where the fewest are.
 StageIndex FluidWorld::stage_for_newcomer() {
     std::vector<std::size_t> peers;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
@@ -159,21 +166,21 @@ StageIndex FluidWorld::stage_for_newcomer() {
     return observers_[wanted.value].empty() ? wanted : neediest;
 }
 
-// The line that is narrower: the downloader's, or its donor's, which all who download from it
-// share. Without a donor (nobody there works) the state is a checkpoint of the coordinator's.
+// As the world carries a frame: out of the donor's line, which all who download from it share, then
+// into the downloader's. Without a donor (nobody there works) the state is a checkpoint of the
+// coordinator's.
 Duration FluidWorld::download_from_donor(std::uint32_t number) {
     Machine& one = machine(number);
     one.donor = choose_donor(one.stage);
-    constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-    const auto rate_of = [](std::uint64_t bytes_per_s) {
-        return bytes_per_s == 0 ? kUnlimited : static_cast<double>(bytes_per_s);
+    const auto bytes = static_cast<double>(scenario_.pipeline.state_bytes);
+    const auto time_for = [&](std::uint64_t bytes_per_s) {
+        return bytes_per_s == 0 ? 0.0 : bytes / static_cast<double>(bytes_per_s);
     };
-    double bytes_per_s = rate_of(peer_of(number).down_bytes_per_s);
+    double takes_s = kDownloadHops * latency_s_ + time_for(peer_of(number).down_bytes_per_s);
     if (one.donor != 0) {
         const std::uint32_t sharers = ++machine(one.donor).feeding;
-        bytes_per_s = std::min(bytes_per_s, rate_of(peer_of(one.donor).up_bytes_per_s) / sharers);
+        takes_s += sharers * time_for(peer_of(one.donor).up_bytes_per_s);
     }
-    const double takes_s = static_cast<double>(scenario_.pipeline.state_bytes) / bytes_per_s;
     return Duration(static_cast<Duration::rep>(takes_s * 1e9));
 }
 

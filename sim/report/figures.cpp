@@ -112,9 +112,8 @@ std::string mode_text(Mode mode) {
                "only the gradients are a stand-in (the oracle's), so small that reducing them "
                "costs a few messages. No TLS, no memory limit.";
     }
-    return "fluid: microbatches are flows; placement, moves and shares are decided by the "
-           "production classes. Left out: single steps, messages, queues within a step, faults of "
-           "links.";
+    return "fluid: microbatches are flows, corrected by sampled steps; placement, moves, routes "
+           "and shares are decided by the production classes. Left out: messages, faults of links.";
 }
 
 std::string escaped(const std::string& text) {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* kScenario = "sim/golden/swarm_table4.toml";
 constexpr std::uint64_t kRuns = 10;
+constexpr std::uint64_t kRunsByHour = 3;  // of them: hours are shown, not claimed
 constexpr double kAnHour_s = 3600;
 
 struct Row {
@@ -42,13 +43,16 @@ Row simulate(const std::string& rebalancer, const std::string& every) {
     );
     Row row;
     for (std::uint64_t seed = 1; seed <= kRuns; ++seed) {
-        const Totals first = totals_of(scenario, seed, 1);
-        const Totals before_last = totals_of(scenario, seed, 31);
         const Totals all = totals_of(scenario, seed, 32);
         row.overall += 100 * all.microbatches / all.best_microbatches / kRuns;
-        row.first_hour += 100 * first.microbatches / first.best_microbatches / kRuns;
+        if (seed > kRunsByHour) {
+            continue;
+        }
+        const Totals first = totals_of(scenario, seed, 1);
+        const Totals before_last = totals_of(scenario, seed, 31);
+        row.first_hour += 100 * first.microbatches / first.best_microbatches / kRunsByHour;
         row.last_hour += 100 * (all.microbatches - before_last.microbatches) /
-                         (all.best_microbatches - before_last.best_microbatches) / kRuns;
+                         (all.best_microbatches - before_last.best_microbatches) / kRunsByHour;
     }
     return row;
 }

@@ -80,8 +80,7 @@ TEST(GoldenTwoModes, AgreeOnAThinStage) {
 }
 
 TEST(GoldenTwoModes, AgreeOnChurnAndMoves) {
-    constexpr double kSoFar = 0.05;  // measured: +4.5 %
-    EXPECT_NEAR(compare("churn and moves", with_churn()), 0, kSoFar);
+    EXPECT_NEAR(compare("churn and moves", with_churn()), 0, kAgreed);
 }
 
 }  // namespace
