@@ -1,7 +1,6 @@
 #include "sim/fluid/fluid_world.hpp"
 
 #include "sim/peer.hpp"
-#include "sim/scenario/distribution.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/run/failure_detector.hpp"
 
@@ -52,8 +51,7 @@ FluidWorld::FluidWorld(const Scenario& scenario, const Schedule& schedule, std::
       observers_(scenario.pipeline.stages),
       best_(scenario.pipeline.stages),
       queued_(scenario.pipeline.stages, 0),
-      step_model_(scenario, schedule.fleet, seed),
-      admission_costs_(scenario.pipeline.stages) {
+      step_model_(scenario, schedule.fleet, seed) {
     SWARM_ASSERT(policy_ && rebalancer_);  // run_fluid() has looked
     stages_.assign(scenario.pipeline.stages, StageFlow(*policy_));
     totals_.busy_s_per_stage.assign(scenario.pipeline.stages, 0);
@@ -116,11 +114,12 @@ void FluidWorld::carry_out(const Happening& happening) {
 }
 
 TimePoint FluidWorld::next_own_event() {
-    if (pending_.next_time() <= now_ || (awaiting_.empty() && !samples_each_step())) {
+    if (pending_.next_time() <= now_) {
         return pending_.next_time();
     }
-    settle();
-    return std::min(pending_.next_time(), commit_at_);
+    settle();  // first: it uses up the ration
+    const bool commit_matters = !awaiting_.empty() || samples_each_step();
+    return commit_matters ? std::min(pending_.next_time(), commit_at_) : pending_.next_time();
 }
 
 void FluidWorld::carry_out_own_event() {

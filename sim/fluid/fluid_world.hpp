@@ -96,7 +96,6 @@ class FluidWorld {
         double queued = 0;                   // offers under way at it
         double queued_s = 0;                 // per sender: integral since the period began, ...
         double present_s = 0;                // ... or since it is a member
-        double seen_by_gone = 0;             // mean queue of senders that left in the period
     };
 
     struct Pending {
@@ -158,7 +157,6 @@ class FluidWorld {
     void refresh();
     void settle();
     void sample();
-    void sample_admission(std::uint32_t number);
     [[nodiscard]] TimePoint next_commit() const;
     [[nodiscard]] bool can_sample() const;
     [[nodiscard]] bool samples_each_step() const;
@@ -204,13 +202,6 @@ class FluidWorld {
     double mean_slowness_ = 1;
     double legs_left_ = kLegsMax;  // of microbatches, that may be sampled
 
-    /// Microbatches that could have been done in the time that an admission costs.
-    struct AdmissionCost {
-        double sum = 0;
-        double count = 0;
-    };
-
-    std::vector<AdmissionCost> admission_costs_;  // per stage
     bool sampled_ = false;
     bool has_changed_ = true;  // the stages, since the flow was reckoned
     bool is_settled_ = false;

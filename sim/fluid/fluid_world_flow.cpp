@@ -200,29 +200,6 @@ TimePoint FluidWorld::next_commit() const {
                               : swarm::kNever;
 }
 
-// Who is admitted in the middle of a step refuses what was launched before. What a step with that
-// takes longer than the same without is paid for by the flow.
-void FluidWorld::sample_admission(std::uint32_t number) {
-    settle();
-    const Machine& one = machine(number);
-    AdmissionCost& cost = admission_costs_[one.stage.value];
-    const FleetPeer& peer = peer_of(number);
-    const PeerFlow newcomer = flow_of(peer, speed_of(one), scenario_.pipeline, one.stage.value);
-    if (flow_ > 0 && newcomer.per_s > 0 && can_sample()) {
-        const double usual_s = scenario_.pipeline.microbatches / flow_;
-        const double done = std::fmod(totals_.microbatches, scenario_.pipeline.microbatches);
-        const double after_s = done / flow_;
-        step_model_.set_stages(stages_);
-        const double took_s = step_model_.run(
-            window_, StepModel::Newcomer{number, one.stage.value, newcomer.compute_s, after_s}
-        );
-        legs_left_ -= price_of_step();
-        cost.sum += (took_s - usual_s) * flow_;
-        ++cost.count;
-    }
-    redo_ += cost.count > 0 ? cost.sum / cost.count : 0;
-}
-
 // With a machine go its sums of this step, and what is under way through it, half done on average.
 void FluidWorld::lose_work_of(std::uint32_t number) {
     const Machine& one = machine(number);
@@ -293,12 +270,11 @@ void FluidWorld::begin_period() {
     for (Machine& one : machines_) {
         one.queued_s = 0;
         one.present_s = 0;
-        one.seen_by_gone = 0;
     }
 }
 
-// As swarm::run::Placement: the sum over all senders of the period, those who left included, of the
-// mean of what each saw. Without those that stand still: they could not follow.
+// As swarm::run::Placement: the sum over all senders of the mean of what each saw. Without those
+// that stand still: they could not follow.
 router::StageLoads FluidWorld::mean_loads() {
     router::StageLoads loads(stages_.size());
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
@@ -306,7 +282,7 @@ router::StageLoads FluidWorld::mean_loads() {
             const Machine& one = machine(member.number);
             if (member.weight > 0) {
                 const double seen = one.present_s > 0 ? one.queued_s / one.present_s : 0;
-                const double queued = seen * senders_to(stage) + one.seen_by_gone;
+                const double queued = seen * senders_to(stage);
                 loads[stage].push_back({member.slot, queued, member.flow.units_per_s});
             }
         }

@@ -1,6 +1,7 @@
 // Who has a slot in a FluidWorld: joining, moving, leaving, downloading.
 #include "sim/fluid/fluid_world.hpp"
 #include "sim/peer.hpp"
+#include "sim/scenario/distribution.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -63,19 +64,11 @@ void FluidWorld::begin_move(std::uint32_t number, StageIndex to) {
     awaiting_.push_back({number, one.spell, to});
 }
 
-// What it has reported of the stage above stays in the coordinator's sums for this period.
 void FluidWorld::stop_work(std::uint32_t number) {
     Machine& one = machine(number);
     has_changed_ = true;
     one.is_member = false;
     stages_[one.stage.value].remove(*one.slot);
-    if (one.stage.value + 1 == stages_.size()) {
-        return;
-    }
-    for (const StageFlow::Member& above : stages_[one.stage.value + 1].members()) {
-        Machine& seen = machine(above.number);
-        seen.seen_by_gone += seen.present_s > 0 ? seen.queued_s / seen.present_s : 0;
-    }
 }
 
 void FluidWorld::commit() {
@@ -111,9 +104,6 @@ void FluidWorld::admit(std::uint32_t number) {
     std::erase(observers_[one.stage.value], *one.slot);
     one.is_draining = false;
     release_donor(one);
-    if (!stages_[one.stage.value].members().empty()) {
-        sample_admission(number);
-    }
     take_part(number);
 }
 
@@ -124,7 +114,6 @@ void FluidWorld::take_part(std::uint32_t number) {
     has_changed_ = true;
     one.queued_s = 0;
     one.present_s = 0;
-    one.seen_by_gone = 0;
     stages_[one.stage.value].add(
         *one.slot,
         number,
@@ -181,7 +170,7 @@ Duration FluidWorld::download_from_donor(std::uint32_t number) {
         const std::uint32_t sharers = ++machine(one.donor).feeding;
         takes_s += sharers * time_for(peer_of(one.donor).up_bytes_per_s);
     }
-    return Duration(static_cast<Duration::rep>(takes_s * 1e9));
+    return to_duration(takes_s);
 }
 
 // Who feeds the fewest; of equals the lowest slot.

@@ -6,15 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace sim {
 namespace {
 
 constexpr Duration kMeanSync = std::chrono::milliseconds(5);  // of WorldOptions.sync_max
-constexpr int kLinkHops = 3;  // a newcomer is known by the roster; a link is asked for, and granted
-constexpr std::uint32_t kReplaysPart = 4;               // of the window, as in swarm/run
-constexpr Duration kOverdue = std::chrono::seconds(3);  // as in stages/wave.cpp
 constexpr double kForwardShare = 1.0 / 3;
 
 Duration from_seconds(double seconds) {
@@ -90,20 +86,16 @@ void StepModel::show(std::uint32_t stage, std::uint32_t sender) {
     }
 }
 
-double StepModel::run(double window, const std::optional<Newcomer>& newcomer) {
+double StepModel::run(double window) {
     const TimePoint began = now_;
     window_ = static_cast<std::uint32_t>(window);
     forget_step();
-    newcomer_ = newcomer;
-    if (newcomer_) {
-        events_.push(began + from_seconds(newcomer_->after_s), {Event::Kind::Admitted, 0, {}, 0});
-    }
     launch();
     while (!events_.empty()) {
         now_ = events_.next_time();
         handle(events_.pop());
     }
-    SWARM_ASSERT(fresh_ == scenario_.pipeline.microbatches && in_flight_ == 0);
+    SWARM_ASSERT(launched_ == scenario_.pipeline.microbatches && in_flight_ == 0);
     now_ = std::max(now_, committed_at());
     const double took_s = in_seconds(now_ - began);
     for (const auto& members : stages_) {
@@ -116,126 +108,29 @@ double StepModel::run(double window, const std::optional<Newcomer>& newcomer) {
 
 void StepModel::forget_step() {
     ++step_;
-    attempt_ = 1;
-    fresh_ = 0;
-    rows_.assign(scenario_.pipeline.microbatches, {});
-    path_.assign(rows_.size() * stages_.size(), 0);
-    offered_at_.assign(path_.size(), swarm::kNever);
+    launched_ = 0;
+    path_.assign(std::size_t{scenario_.pipeline.microbatches} * stages_.size(), 0);
+    offered_at_.assign(path_.size(), {});
     done_at_.assign(stages_.size(), now_);
     for (const auto& members : stages_) {
         for (const SlotId slot : members) {
             workers_[slot.value].queued_s = 0;
             workers_[slot.value].busy_s = 0;
-            workers_[slot.value].admitted = 0;
         }
     }
 }
 
 void StepModel::launch() {
-    while (!recalling_ && in_flight_ < window_) {
-        const auto microbatch = next_launch();
-        if (!microbatch) {
-            return;
-        }
-        const Leg leg{*microbatch, attempt_, false};
+    while (in_flight_ < window_ && launched_ < scenario_.pipeline.microbatches) {
+        const Leg leg{launched_, false};
         const auto slot = workers_[kCoordinator].router->pick(id_of(leg), request_, now_);
         if (!slot) {
             return;  // until something is passed on
         }
-        Row& row = rows_[*microbatch];
-        row.attempt = attempt_;
-        row.launched = true;
-        ++in_flight_;
-        if (row.tried) {
-            ++replays_in_flight_;
-            to_replay_.erase(*microbatch);
-        } else {
-            ++fresh_;
-        }
         offer(kCoordinator, 0, leg, *slot);
+        ++launched_;
+        ++in_flight_;
     }
-}
-
-std::optional<std::uint32_t> StepModel::next_launch() const {
-    const std::uint32_t replays_max = std::max(1U, window_ / kReplaysPart);
-    if (!to_replay_.empty() && replays_in_flight_ < replays_max) {
-        return *to_replay_.begin();
-    }
-    return fresh_ < rows_.size() ? std::optional(fresh_) : std::nullopt;
-}
-
-void StepModel::failed(const Leg& leg) {
-    if (is_current(leg)) {
-        in_doubt_.insert(leg.microbatch);
-    }
-    if (!recalling_ && !in_doubt_.empty()) {
-        begin_recall();
-    }
-}
-
-// Ends when all have answered; nothing is launched until then.
-void StepModel::begin_recall() {
-    ++attempt_;
-    for (const std::uint32_t microbatch : std::exchange(in_doubt_, {})) {
-        take_back(microbatch);
-    }
-    Duration longest{};
-    for (const auto& members : stages_) {
-        for (const SlotId slot : members) {
-            const auto number = static_cast<std::uint32_t>(slot.value);
-            longest = std::max(longest, latency(kCoordinator, number));
-        }
-    }
-    recalling_ = true;
-    events_.push(now_ + 2 * longest, {Event::Kind::Recalled, kCoordinator, {}, 0});
-}
-
-void StepModel::take_back(std::uint32_t microbatch) {
-    Row& row = rows_[microbatch];
-    const Leg old{microbatch, row.attempt, false};
-    for (std::uint32_t stage = 0; stage < stages_.size(); ++stage) {
-        TimePoint& offered_at = offered_at_[at(microbatch, stage)];
-        if (offered_at == swarm::kNever) {
-            continue;
-        }
-        const std::uint32_t sender = stage > 0 ? hop(microbatch, stage - 1) : kCoordinator;
-        const SlotId to{hop(microbatch, stage)};
-        if (sender != kCoordinator && offered_at + kOverdue <= now_) {
-            workers_[sender].router->timed_out(to, id_of(old), now_);
-        } else {
-            workers_[sender].router->abandoned(to, id_of(old), now_);
-        }
-        workers_[to.value].queued_s += in_seconds(now_ - offered_at);
-        offered_at = swarm::kNever;
-    }
-    left_flight(microbatch);
-    row = {attempt_, false, true};
-    to_replay_.insert(microbatch);
-}
-
-void StepModel::left_flight(std::uint32_t microbatch) {
-    --in_flight_;
-    replays_in_flight_ -= rows_[microbatch].tried ? 1 : 0;
-}
-
-void StepModel::admit(const Newcomer& newcomer) {
-    Worker& worker = workers_[newcomer.number];
-    std::vector<SlotId> members = stages_[newcomer.stage];
-    const SlotId slot{newcomer.number};
-    members.insert(std::lower_bound(members.begin(), members.end(), slot), slot);
-    seat(newcomer.stage, members);
-    worker.forward_s = newcomer.compute_s * kForwardShare;
-    worker.queued_s = 0;
-    worker.busy_s = 0;
-    if (!is_tail(newcomer.stage)) {
-        show(newcomer.stage + 1, newcomer.number);
-    }
-    if (!recalling_) {
-        begin_recall();
-    }
-    worker.admitted = attempt_;
-    const Duration known = kLinkHops * latency(kCoordinator, newcomer.number);
-    events_.push(now_ + known, {Event::Kind::Linked, newcomer.number, {}, 0});
 }
 
 // REDUCE follows the last PATH; replicas swap parts of their sums and the results; REDUCED; the
@@ -265,7 +160,7 @@ Duration StepModel::latency(std::uint32_t from, std::uint32_t to) const {
 }
 
 router::LegId StepModel::id_of(const Leg& leg) const {
-    return {{0, step_}, {leg.microbatch}, {leg.attempt}, swarm::protocol::Leg::Forward};
+    return {{0, step_}, {leg.microbatch}, {1}, swarm::protocol::Leg::Forward};
 }
 
 }  // namespace sim

@@ -1,8 +1,7 @@
 // One step, microbatch by microbatch: what it takes longer than flows, and where its microbatches
 // wait. Senders pick with the production router (its policy, its rate meters); stages serve as
-// stages/wave does, two legs on the device, backward first; window and recalls are the
-// coordinator's; access lines the exact mode's. Who is admitted during the step refuses what was
-// launched before, which begins anew. Left out: the weight of frames but tensors, other faults.
+// stages/wave does, two legs on the device, backward first; the window is the coordinator's; access
+// lines are the exact mode's. Left out: the weight of frames but tensors, and all faults.
 // Why no formula: with replicas a step is a closed network of queues, routed by what many senders
 // have seen each, and it begins and ends empty; mean-value analysis (Reiser, Lavenberg 1980) knows
 // random routing in the long run only.
@@ -19,8 +18,6 @@
 
 #include <deque>
 #include <memory>
-#include <optional>
-#include <set>
 #include <vector>
 
 namespace sim {
@@ -35,16 +32,8 @@ class StepModel {
     /// Who works where from now on; who stands still is left out.
     void set_stages(const std::vector<StageFlow>& stages);
 
-    /// Admitted when so much of the step's time has passed.
-    struct Newcomer {
-        std::uint32_t number = 0;
-        std::uint32_t stage = 0;
-        double compute_s = 0;
-        double after_s = 0;
-    };
-
     /// Runs one step, every stage having somebody, and returns how long it took.
-    double run(double window, const std::optional<Newcomer>& newcomer = {});
+    double run(double window);
 
     // Of the last step
     /// Offers under way at the machine, as a mean over the step: what its senders report.
@@ -57,7 +46,6 @@ class StepModel {
 
     struct Leg {
         std::uint32_t microbatch = 0;
-        std::uint32_t attempt = 0;
         bool is_backward = false;
     };
 
@@ -66,7 +54,6 @@ class StepModel {
         std::uint32_t stage = 0;
         double forward_s = 0;
         std::unique_ptr<router::HopRouter> router;
-        std::uint32_t admitted = 0;  // the attempt from which on it takes part
         std::deque<Leg> forwards;
         std::deque<Leg> backwards;
         std::deque<Leg> placing;
@@ -85,19 +72,14 @@ class StepModel {
             Arrived,
             Computed,
             Accepted,
-            Refused,
             Passed,
-            Failed,
-            LeftFlight,
-            Admitted,
-            Linked,
-            Recalled
+            LeftFlight
         };
 
         Kind kind{};
         std::uint32_t worker = 0;  // to whom it happens
         Leg leg{};
-        std::uint32_t stage = 0;  // Accepted, Refused, Passed: of the receiver; AtDown: the sender
+        std::uint32_t stage = 0;  // Accepted, Passed: of the receiver; AtDown: the sender
     };
 
     struct Frame {
@@ -105,26 +87,12 @@ class StepModel {
         Leg leg{};
     };
 
-    /// Of a microbatch.
-    struct Row {
-        std::uint32_t attempt = 0;
-        bool launched = false;
-        bool tried = false;  // before this attempt
-    };
-
     void seat(std::uint32_t stage, const std::vector<SlotId>& members);
     void show(std::uint32_t stage, std::uint32_t sender);
     void forget_step();
     void handle(const Event& event);
 
-    // The coordinator
     void launch();
-    [[nodiscard]] std::optional<std::uint32_t> next_launch() const;
-    void failed(const Leg& leg);
-    void begin_recall();
-    void take_back(std::uint32_t microbatch);
-    void left_flight(std::uint32_t microbatch);
-    void admit(const Newcomer& newcomer);
 
     // Legs
     void offer(std::uint32_t from, std::uint32_t stage, const Leg& leg, SlotId to);
@@ -137,18 +105,12 @@ class StepModel {
     void arrived(std::uint32_t number, const Leg& leg);
     void computed(std::uint32_t number);
     void accepted(const Event& event);
-    void refused(const Event& event);
     void passed(const Event& event);
     void pump(std::uint32_t number);
     void start_job(std::uint32_t number);
     [[nodiscard]] TimePoint committed_at() const;
 
     [[nodiscard]] bool is_tail(std::uint32_t stage) const { return stage + 1 == stages_.size(); }
-
-    /// Not of an attempt that was recalled.
-    [[nodiscard]] bool is_current(const Leg& leg) const {
-        return rows_[leg.microbatch].attempt == leg.attempt;
-    }
 
     [[nodiscard]] Duration latency(std::uint32_t from, std::uint32_t to) const;
     [[nodiscard]] router::LegId id_of(const Leg& leg) const;
@@ -174,17 +136,10 @@ class StepModel {
     // Of the step
     std::uint64_t step_ = 0;
     std::uint32_t window_ = 0;
-    std::uint32_t attempt_ = 1;  // of what is launched now
-    std::uint32_t fresh_ = 0;    // the first microbatch that was never launched
+    std::uint32_t launched_ = 0;
     std::uint32_t in_flight_ = 0;
-    std::uint32_t replays_in_flight_ = 0;
-    bool recalling_ = false;
-    std::optional<Newcomer> newcomer_;
-    std::vector<Row> rows_;
-    std::set<std::uint32_t> in_doubt_;
-    std::set<std::uint32_t> to_replay_;
     std::vector<std::uint32_t> path_;    // numbers, by microbatch and stage
-    std::vector<TimePoint> offered_at_;  // as path_; kNever: no offer is open
+    std::vector<TimePoint> offered_at_;  // as path_
     std::vector<TimePoint> done_at_;     // by stage: its last gradient
     TimePoint last_path_{};              // at the coordinator
 };

@@ -30,32 +30,10 @@ void StepModel::handle(const Event& event) {
             return computed(event.worker);
         case Kind::Accepted:
             return accepted(event);
-        case Kind::Refused:
-            return refused(event);
         case Kind::Passed:
             return passed(event);
-        case Kind::Failed:
-            return failed(event.leg);
         case Kind::LeftFlight:
-            left_flight(event.leg.microbatch);
-            return launch();
-        case Kind::Admitted:
-            return admit(*newcomer_);
-        case Kind::Linked: {
-            const std::uint32_t stage = workers_[event.worker].stage;
-            if (stage == 0) {
-                return show(0, kCoordinator);
-            }
-            for (const SlotId sender : stages_[stage - 1]) {
-                show(stage, static_cast<std::uint32_t>(sender.value));
-            }
-            return;
-        }
-        case Kind::Recalled:
-            recalling_ = false;
-            if (!in_doubt_.empty()) {
-                begin_recall();
-            }
+            --in_flight_;
             return launch();
     }
 }
@@ -131,9 +109,6 @@ void StepModel::down_done(std::uint32_t number) {
 }
 
 void StepModel::arrived(std::uint32_t number, const Leg& leg) {
-    if (!is_current(leg)) {
-        return;
-    }
     Worker& worker = workers_[number];
     const std::uint32_t stage = worker.stage;
     if (leg.is_backward) {
@@ -145,14 +120,7 @@ void StepModel::arrived(std::uint32_t number, const Leg& leg) {
         }
     } else {
         const std::uint32_t from = stage > 0 ? hop(leg.microbatch, stage - 1) : kCoordinator;
-        const bool takes = leg.attempt >= worker.admitted;
-        events_.push(
-            now_ + latency(number, from),
-            {takes ? Event::Kind::Accepted : Event::Kind::Refused, from, leg, stage}
-        );
-        if (!takes) {
-            return;
-        }
+        events_.push(now_ + latency(number, from), {Event::Kind::Accepted, from, leg, stage});
         worker.forwards.push_back(leg);
     }
     pump(number);
@@ -166,9 +134,6 @@ void StepModel::computed(std::uint32_t number) {
         start_job(number);
     }
     const bool tail = is_tail(worker.stage);
-    if (!is_current(leg)) {
-        return pump(number);
-    }
     if (!leg.is_backward && !tail) {
         worker.placing.push_back(leg);
         return pump(number);
@@ -179,7 +144,7 @@ void StepModel::computed(std::uint32_t number) {
         last_path_ = told;
     }
     if (worker.stage > 0) {
-        send(number, hop(leg.microbatch, worker.stage - 1), {leg.microbatch, leg.attempt, true});
+        send(number, hop(leg.microbatch, worker.stage - 1), {leg.microbatch, true});
     } else {
         events_.push(told, {Event::Kind::LeftFlight, kCoordinator, leg, 0});
         if (tail) {
@@ -191,9 +156,6 @@ void StepModel::computed(std::uint32_t number) {
 
 // Whose offer was accepted tells the one below that the leg is passed on.
 void StepModel::accepted(const Event& event) {
-    if (!is_current(event.leg)) {
-        return;
-    }
     const SlotId to{hop(event.leg.microbatch, event.stage)};
     workers_[event.worker].router->accepted(to, id_of(event.leg), now_);
     if (event.stage == 0) {
@@ -207,33 +169,10 @@ void StepModel::accepted(const Event& event) {
     );
 }
 
-// By who is new: the microbatch was launched before its admission, and begins anew.
-void StepModel::refused(const Event& event) {
-    if (!is_current(event.leg)) {
-        return;
-    }
-    const std::uint32_t microbatch = event.leg.microbatch;
-    const SlotId by{hop(microbatch, event.stage)};
-    workers_[event.worker].router->refused(
-        by, id_of(event.leg), swarm::protocol::RefusedReason::Stale, now_
-    );
-    offered_at_[at(microbatch, event.stage)] = swarm::kNever;
-    events_.push(
-        now_ + latency(event.worker, kCoordinator),
-        {Event::Kind::Failed, kCoordinator, event.leg, 0}
-    );
-}
-
 void StepModel::passed(const Event& event) {
-    TimePoint& offered_at = offered_at_[at(event.leg.microbatch, event.stage)];
-    if (!is_current(event.leg) || offered_at == swarm::kNever) {
-        return;
-    }
     const std::uint32_t to = hop(event.leg.microbatch, event.stage);
-    const Leg leg{event.leg.microbatch, event.leg.attempt, false};
-    workers_[event.worker].router->passed({to}, id_of(leg), now_);
-    workers_[to].queued_s += in_seconds(now_ - offered_at);
-    offered_at = swarm::kNever;
+    workers_[event.worker].router->passed({to}, id_of(event.leg), now_);
+    workers_[to].queued_s += in_seconds(now_ - offered_at_[at(event.leg.microbatch, event.stage)]);
     if (event.worker == kCoordinator) {
         launch();
     } else {
@@ -245,27 +184,22 @@ void StepModel::pump(std::uint32_t number) {
     Worker& worker = workers_[number];
     while (!worker.placing.empty()) {
         const Leg leg = worker.placing.front();
-        if (is_current(leg)) {
-            const auto slot = worker.router->pick(id_of(leg), request_, now_);
-            if (!slot) {
-                break;
-            }
-            offer(number, worker.stage + 1, leg, *slot);
+        const auto slot = worker.router->pick(id_of(leg), request_, now_);
+        if (!slot) {
+            break;
         }
         worker.placing.pop_front();
+        offer(number, worker.stage + 1, leg, *slot);
     }
     while (worker.device.size() < kDeviceLegsMax) {
         std::deque<Leg>& queue = worker.backwards.empty() ? worker.forwards : worker.backwards;
         if (queue.empty()) {
             return;
         }
-        const Leg leg = queue.front();
+        worker.device.push_back(queue.front());
         queue.pop_front();
-        if (is_current(leg)) {
-            worker.device.push_back(leg);
-            if (worker.device.size() == 1) {
-                start_job(number);
-            }
+        if (worker.device.size() == 1) {
+            start_job(number);
         }
     }
 }

@@ -180,6 +180,7 @@ TEST_F(FluidWorldTest, ASlowedPeerHasASmallerShare) {
 }
 
 TEST_F(FluidWorldTest, AMachineIsAsSlowAfterItsReturnUntilItsSpeedIsBack) {
+    fixture_.scenario.pipeline.microbatches = 8;
     fixture_.happens(10, 1, Kind::SlowDown, 0.5);
     fixture_.happens(20, 1, Kind::Crash);
     fixture_.happens(30, 1, Kind::Join);
@@ -187,8 +188,8 @@ TEST_F(FluidWorldTest, AMachineIsAsSlowAfterItsReturnUntilItsSpeedIsBack) {
     fixture_.happens(50, 1, Kind::SpeedBack);
     fixture_.happens(60, 1, Kind::Join);
     start();
-    EXPECT_DOUBLE_EQ(until(35).flow_within_step(), 1.5);
-    EXPECT_DOUBLE_EQ(until(65).flow_within_step(), 2);
+    EXPECT_DOUBLE_EQ(until(39).flow_within_step(), 1.5);
+    EXPECT_DOUBLE_EQ(until(75).flow_within_step(), 2);
 }
 
 TEST_F(FluidWorldTest, AFrozenPeerThatIsSparedGoesOn) {
@@ -205,8 +206,7 @@ TEST_F(FluidWorldTest, ADownloadThatWouldOverflowLastsAsLongAsAnything) {
     fixture_.happens(10, 1, Kind::Crash);
     fixture_.happens(20, 1, Kind::Join);
     start();
-    EXPECT_EQ((until(30), peers()), (Counts{1, 2}));
-    EXPECT_GT(world_->next_own_event(), at_s(1e6));
+    EXPECT_EQ((until(1e6), peers()), (Counts{1, 2}));
 }
 
 TEST_F(FluidWorldTest, ARebalancersMoveTakesThePeerOutUntilItHasTheState) {

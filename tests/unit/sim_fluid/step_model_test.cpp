@@ -11,16 +11,14 @@ using test::FluidFixture;
 
 class StepModelTest : public testing::Test {
  protected:
-    /// The fixture's peers in turn, but `spare`.
-    StepModel& start(std::uint32_t spare = 0) {
+    /// The fixture's peers in turn.
+    StepModel& start() {
         const Pipeline& pipeline = fixture_.scenario.pipeline;
         policy_ = router::make_policy(pipeline.policy, 1);
         stages_.assign(pipeline.stages, StageFlow(*policy_));
         for (const FleetPeer& peer : fixture_.schedule.fleet) {
             const std::uint32_t stage = (peer.number - 1) % pipeline.stages;
-            if (peer.number != spare) {
-                stages_[stage].add({peer.number}, peer.number, flow_of(peer, 1, pipeline, stage));
-            }
+            stages_[stage].add({peer.number}, peer.number, flow_of(peer, 1, pipeline, stage));
         }
         model_.emplace(fixture_.scenario, fixture_.schedule.fleet, 1);
         model_->set_stages(stages_);
@@ -74,17 +72,6 @@ TEST_F(StepModelTest, QueuesAreWhatSendersHaveOffered) {
     }
     EXPECT_GT(queued, 2);
     EXPECT_LT(queued, 10);
-}
-
-TEST_F(StepModelTest, WhoIsAdmittedAboveMakesWhatIsUnderWayBeginAnew) {
-    fixture_ = FluidFixture(64, 8);
-    fixture_.scenario.pipeline.microbatches = 256;
-    fixture_.scenario.pipeline.policy = "iwrr";
-    const double without_s = start(64).run(128);
-    const double early_s = start(64).run(128, StepModel::Newcomer{64, 7, 1, 3});
-    EXPECT_GT(early_s, 1.05 * without_s);
-    const double at_the_end_s = start(64).run(128, StepModel::Newcomer{64, 7, 1, without_s - 1});
-    EXPECT_LT(at_the_end_s, 1.05 * without_s);
 }
 
 TEST_F(StepModelTest, RepeatsItself) {
