@@ -15,6 +15,7 @@ function(swarm_add_test name)
   target_link_libraries(${name}_test PRIVATE swarm_warnings ${arg_DEPENDS} GTest::gtest_main)
   gtest_discover_tests(${name}_test
     DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60  # LibTorch from a cold disk takes longer than the default 5 s
     TEST_PREFIX "${name}."
     PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
 endfunction()
