@@ -156,6 +156,7 @@ void Wave::take(
 void Wave::accept(LegState leg, node::Turn turn) {
     const LegKey key{leg.id.microbatch, leg.id.leg};
     leg.order = next_order_++;
+    leg.taken_in = context_.slot;
     queue_.insert({leg.id.leg == Leg::Backward ? 0 : 1, {leg.order, key}});
     context_.answer(leg.from, protocol::Accepted{leg.id}, turn);
     placing_.erase(key);
@@ -388,6 +389,9 @@ void Wave::resend(PeerId peer, node::Turn turn) {
         return;
     }
     for (auto& [key, leg] : legs_) {
+        if (leg.taken_in != context_.slot) {
+            continue;  // of a fenced slot: a RECALL that voids it is on its way
+        }
         if (leg.from == peer) {
             context_.answer(peer, protocol::Accepted{leg.id}, turn);
             if (leg.stage == Stage::Accepted || leg.stage == Stage::Done) {

@@ -98,6 +98,7 @@ class Wave {
         bool passed_there = false;
         bool resent = false;  // a copy may still be under way when a refusal comes
         std::uint64_t order = 0;
+        std::optional<SlotId> taken_in{};  // our slot when it was accepted
     };
 
     struct Row {
