@@ -132,7 +132,8 @@ void FluidWorld::settle() {
 }
 
 bool FluidWorld::can_sample() const {
-    return narrowest_ > 0 && pairs() <= kPairsMax && legs_left_ >= price_of_step();
+    return narrowest_ > 0 && pairs() <= kPairsMax && legs_left_ >= price_of_step() &&
+           step_model_.has_time();
 }
 
 double FluidWorld::pairs() const {

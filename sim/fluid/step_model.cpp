@@ -12,6 +12,7 @@ namespace {
 
 constexpr Duration kMeanSync = std::chrono::milliseconds(5);  // of WorldOptions.sync_max
 constexpr double kForwardShare = 1.0 / 3;
+constexpr double kForwardMaxS = 1e5;  // so that the longest step has room: see has_time()
 
 Duration from_seconds(double seconds) {
     return Duration(std::llround(seconds * 1e9));
@@ -47,7 +48,8 @@ void StepModel::set_stages(const std::vector<StageFlow>& stages) {
         for (const StageFlow::Member& member : stages[stage].members()) {
             if (member.weight > 0) {
                 members.push_back({member.number});
-                workers_[member.number].forward_s = member.flow.compute_s * kForwardShare;
+                workers_[member.number].forward_s =
+                    std::min(member.flow.compute_s * kForwardShare, kForwardMaxS);
             }
         }
         std::sort(members.begin(), members.end());
