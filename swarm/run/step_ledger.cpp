@@ -48,7 +48,7 @@ void StepLedger::index(MicrobatchId id) {
 void StepLedger::set_pathed(Row& row, bool pathed) {
     if (row.pathed != pathed) {
         row.pathed = pathed;
-        unpathed_ += pathed ? std::size_t{0} - 1 : 1;
+        unpathed_ = pathed ? unpathed_ - 1 : unpathed_ + 1;
     }
 }
 

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <optional>
+
 namespace sim {
 namespace {
 
@@ -21,43 +24,62 @@ RunWorldOptions lopsided() {
     return options;
 }
 
-void slow_down_stage_one(RunWorld& run) {
-    for (std::uint64_t n = 1; n <= 6; ++n) {
-        if (run.server(peer(n))->context().stage().value == 1) {
-            run.world().set_speed(peer(n), 5);
-        }
-    }
-}
+/// One step done, stage 1 slow from then on.
+class Moves : public ::testing::Test {
+ protected:
+    void SetUp() override { begin(); }
 
-TEST(Moves, APeerMovesToTheSlowStageAndTheRunStillEqualsOneProcess) {
-    const RunWorldOptions options = lopsided();
-    RunWorld run(options);
-    ASSERT_TRUE(run.world().run_until([&] { return run.steps().size() == 1; }, 60s));
-    slow_down_stage_one(run);
-    const auto stage_one_has_more = [&] {
-        return run.coordinator_role()->context().roster.members({1}).size() > 3;
-    };
-    EXPECT_TRUE(run.world().run_until(stage_one_has_more, 300s));
-    run.run(3600s);
-    EXPECT_EQ(run.verdict(train_single(options.config)), "");
-    EXPECT_EQ(run.fenced(), 0U);
-}
-
-/// Waits until one of the six that came first has a slot for which `is_it` holds, or none.
-template <class Matches>
-std::optional<PeerId> wait_for(RunWorld& run, Matches&& is_it) {
-    std::optional<PeerId> found;
-    const auto look = [&] {
-        for (std::uint64_t n = 1; n <= 6 && !found; ++n) {
-            if (is_it(run.coordinator_role()->context().roster.find_peer(peer(n)))) {
-                found = peer(n);
+    void begin() {
+        run_ = std::make_unique<RunWorld>(options_);
+        ASSERT_TRUE(world().run_until([&] { return run_->steps().size() == 1; }, 60s));
+        for (std::uint64_t n = 1; n <= 6; ++n) {
+            if (run_->server(peer(n))->context().stage().value == 1) {
+                world().set_speed(peer(n), 5);
             }
         }
-        return found.has_value();
-    };
-    run.world().run_until(look, 300s);
-    return found;
-}
+    }
+
+    /// Waits until one of the six that came first has a slot for which `is_it` holds, or none.
+    template <class Matches>
+    std::optional<PeerId> wait_for(Matches&& is_it) {
+        std::optional<PeerId> found;
+        const auto look = [&] {
+            for (std::uint64_t n = 1; n <= 6 && !found; ++n) {
+                if (is_it(run_->coordinator_role()->context().roster.find_peer(peer(n)))) {
+                    found = peer(n);
+                }
+            }
+            return found.has_value();
+        };
+        world().run_until(look, 300s);
+        return found;
+    }
+
+    bool leaves(PeerId mover) {
+        bool left = false;
+        run_->observe_reports([&](PeerId from, const node::Report& report) {
+            left = left || (from == mover && std::holds_alternative<node::ServerDone>(report));
+        });
+        world().ask(mover, node::Asked{node::DrainRequest{}});
+        world().run_until([&] { return left; }, 30s);
+        run_->observe_reports({});
+        return left;
+    }
+
+    bool moves_again(std::uint32_t moves) {
+        return world().run_until([&] { return run_->moves() > moves; }, 300s);
+    }
+
+    void ends_equal_to_one_process() {
+        run_->run(3600s);
+        EXPECT_EQ(run_->verdict(train_single(options_.config)), "");
+    }
+
+    World& world() { return run_->world(); }
+
+    RunWorldOptions options_ = lopsided();
+    std::unique_ptr<RunWorld> run_;
+};
 
 bool is_draining(const SlotInfo* slot) {
     return slot != nullptr && slot->standing == Standing::Draining;
@@ -67,71 +89,50 @@ bool is_on_its_way(const SlotInfo* slot) {
     return slot == nullptr || slot->standing == Standing::Observer;
 }
 
-bool leaves(RunWorld& run, PeerId mover) {
-    bool left = false;
-    run.observe_reports([&](PeerId from, const node::Report& report) {
-        left = left || (from == mover && std::holds_alternative<node::ServerDone>(report));
-    });
-    run.world().ask(mover, node::Asked{node::DrainRequest{}});
-    run.world().run_until([&] { return left; }, 30s);
-    run.observe_reports({});
-    return left;
+TEST_F(Moves, APeerMovesToTheSlowStageAndTheRunStillEqualsOneProcess) {
+    const auto stage_one_has_more = [&] {
+        return run_->coordinator_role()->context().roster.members({1}).size() > 3;
+    };
+    EXPECT_TRUE(world().run_until(stage_one_has_more, 300s));
+    ends_equal_to_one_process();
+    EXPECT_EQ(run_->fenced(), 0U);
 }
 
-TEST(Moves, AMoverThatDiesOnItsWayCostsNothing) {
-    const RunWorldOptions options = lopsided();
-    RunWorld run(options);
-    ASSERT_TRUE(run.world().run_until([&] { return run.steps().size() == 1; }, 60s));
-    slow_down_stage_one(run);
-    const auto mover = wait_for(run, &is_on_its_way);
+TEST_F(Moves, AMoverThatDiesOnItsWayCostsNothing) {
+    const auto mover = wait_for(&is_on_its_way);
     ASSERT_TRUE(mover);
-    run.world().crash(*mover);
-    run.world().run_for(30s);
-    run.world().restart(*mover);
-    run.run(3600s);
-    EXPECT_EQ(run.verdict(train_single(options.config)), "");
+    world().crash(*mover);
+    world().run_for(30s);
+    world().restart(*mover);
+    ends_equal_to_one_process();
 }
 
-TEST(Moves, AMoverThatDiesOnItsWayForGoodIsNotTheLastToMove) {
-    const RunWorldOptions options = lopsided();
-    RunWorld run(options);
-    ASSERT_TRUE(run.world().run_until([&] { return run.steps().size() == 1; }, 60s));
-    slow_down_stage_one(run);
-    const auto mover = wait_for(run, &is_on_its_way);
+TEST_F(Moves, AMoverThatDiesOnItsWayForGoodIsNotTheLastToMove) {
+    const auto mover = wait_for(&is_on_its_way);
     ASSERT_TRUE(mover);
-    run.world().crash(*mover);
-    EXPECT_TRUE(run.world().run_until([&] { return run.moves() == 2; }, 300s));
-    run.run(3600s);
-    EXPECT_EQ(run.verdict(train_single(options.config)), "");
+    world().crash(*mover);
+    EXPECT_TRUE(moves_again(1));
+    ends_equal_to_one_process();
 }
 
 // Its links stay up, and no detector watches who has no slot.
-TEST(Moves, AMoverThatFreezesOnItsWayIsNotTheLastToMove) {
-    const RunWorldOptions options = lopsided();
-    RunWorld run(options);
-    ASSERT_TRUE(run.world().run_until([&] { return run.steps().size() == 1; }, 60s));
-    slow_down_stage_one(run);
-    const auto mover = wait_for(run, [](const SlotInfo* slot) { return slot == nullptr; });
+TEST_F(Moves, AMoverThatFreezesOnItsWayIsNotTheLastToMove) {
+    const auto mover = wait_for([](const SlotInfo* slot) { return slot == nullptr; });
     ASSERT_TRUE(mover);
-    run.world().freeze(*mover);
-    EXPECT_TRUE(run.world().run_until([&] { return run.moves() == 2; }, 300s));
-    run.run(3600s);
-    EXPECT_EQ(run.verdict(train_single(options.config)), "");
+    world().freeze(*mover);
+    EXPECT_TRUE(moves_again(1));
+    ends_equal_to_one_process();
 }
 
-TEST(Moves, AMoverThatIsAskedToLeaveLeavesAndIsNotTheLastToMove) {
+TEST_F(Moves, AMoverThatIsAskedToLeaveLeavesAndIsNotTheLastToMove) {
     for (const auto moment : {&is_draining, &is_on_its_way}) {
-        const RunWorldOptions options = lopsided();
-        RunWorld run(options);
-        ASSERT_TRUE(run.world().run_until([&] { return run.steps().size() == 1; }, 60s));
-        slow_down_stage_one(run);
-        const auto mover = wait_for(run, moment);
+        begin();
+        const auto mover = wait_for(moment);
         ASSERT_TRUE(mover);
-        const std::uint32_t moves = run.moves();
-        EXPECT_TRUE(leaves(run, *mover));
-        EXPECT_TRUE(run.world().run_until([&] { return run.moves() > moves; }, 300s));
-        run.run(3600s);
-        EXPECT_EQ(run.verdict(train_single(options.config)), "");
+        const std::uint32_t moves = run_->moves();
+        EXPECT_TRUE(leaves(*mover));
+        EXPECT_TRUE(moves_again(moves));
+        ends_equal_to_one_process();
     }
 }
 
