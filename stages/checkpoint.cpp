@@ -47,34 +47,68 @@ struct Unit {
     std::vector<NamedTensor> moments;
 };
 
-std::vector<Unit> collect_units(std::span<const StageState* const> stages) {
+std::vector<Unit> collect_units(const StageState& state) {
     std::vector<Unit> units;
-    for (const StageState* const state : stages) {
-        std::size_t begin = 0;
-        for (const TensorSpec& tensor : state->layout().tensors) {
-            const std::size_t count = tensor.elements();
-            if (units.empty() || units.back().name != unit_of(tensor.name)) {
-                units.push_back({unit_of(tensor.name), {}, {}});
-            }
-            Unit& unit = units.back();
-            unit.weights.push_back(
-                {tensor.name, tensor.shape, state->weights().subspan(begin, count)}
-            );
-            unit.moments.push_back(
-                {tensor.name + kFirstMoment,
-                 tensor.shape,
-                 state->first_moments().subspan(begin, count)}
-            );
-            unit.moments.push_back(
-                {tensor.name + kSecondMoment,
-                 tensor.shape,
-                 state->second_moments().subspan(begin, count)}
-            );
-            begin += count;
+    std::size_t begin = 0;
+    for (const TensorSpec& tensor : state.layout().tensors) {
+        const std::size_t count = tensor.elements();
+        if (units.empty() || units.back().name != unit_of(tensor.name)) {
+            units.push_back({unit_of(tensor.name), {}, {}});
         }
+        Unit& unit = units.back();
+        unit.weights.push_back({tensor.name, tensor.shape, state.weights().subspan(begin, count)});
+        unit.moments.push_back(
+            {tensor.name + kFirstMoment, tensor.shape, state.first_moments().subspan(begin, count)}
+        );
+        unit.moments.push_back(
+            {tensor.name + kSecondMoment,
+             tensor.shape,
+             state.second_moments().subspan(begin, count)}
+        );
+        begin += count;
     }
     return units;
 }
+
+/// Takes the stages one by one, so that only one needs to be in memory beside the files.
+class FilesOfStages {
+ public:
+    FilesOfStages(const swarm::run::RunConfig& config, swarm::ParameterVersion version)
+        : made_{checkpoint_name(version), {}, {}} {
+        manifest_.version = version;
+        manifest_.run_file = swarm::run::to_toml(config);
+    }
+
+    void add(const StageState& state) {
+        SWARM_ASSERT(state.version() == manifest_.version);
+        weights_.add(std::as_bytes(state.weights()));
+        for (const Unit& unit : collect_units(state)) {
+            add_file(weights_file(unit.name), unit.weights);
+            add_file(moments_file(unit.name), unit.moments);
+        }
+    }
+
+    swarm::run::CheckpointFiles finish() && {
+        const std::string text = to_json(manifest_);
+        const auto bytes = std::as_bytes(std::span(text));
+        made_.files.push_back(
+            {made_.name + "/manifest.json", to_payload(std::vector(bytes.begin(), bytes.end()))}
+        );
+        made_.weights_sha256 = weights_.finish();
+        return std::move(made_);
+    }
+
+ private:
+    void add_file(const std::string& name, std::span<const NamedTensor> tensors) {
+        std::vector<std::byte> bytes = write_safetensors(tensors);
+        manifest_.files.push_back({name, bytes.size(), swarm::to_hex(swarm::sha256(bytes))});
+        made_.files.push_back({made_.name + "/" + name, to_payload(std::move(bytes))});
+    }
+
+    CheckpointManifest manifest_;
+    swarm::run::CheckpointFiles made_;
+    swarm::Sha256 weights_;
+};
 
 /// Appends the tensor `name` of that file; false when it is not there in this shape.
 bool append_tensor(
@@ -104,52 +138,27 @@ swarm::run::CheckpointFiles checkpoint_files(
     const swarm::run::RunConfig& config, std::span<const StageState* const> stages
 ) {
     SWARM_ASSERT(!stages.empty());
-    CheckpointManifest manifest;
-    manifest.version = stages.front()->version();
-    manifest.run_file = swarm::run::to_toml(config);
-    std::vector<std::span<const float>> weights;
+    FilesOfStages files(config, stages.front()->version());
     for (const StageState* const state : stages) {
-        SWARM_ASSERT(state->version() == manifest.version);
-        weights.push_back(state->weights());
+        files.add(*state);
     }
-    swarm::run::CheckpointFiles made{checkpoint_name(manifest.version), {}, weights_hash(weights)};
-    const std::string folder = made.name + "/";
-    const auto add = [&](const std::string& name, std::span<const NamedTensor> tensors) {
-        std::vector<std::byte> bytes = write_safetensors(tensors);
-        manifest.files.push_back({name, bytes.size(), swarm::to_hex(swarm::sha256(bytes))});
-        made.files.push_back({folder + name, to_payload(std::move(bytes))});
-    };
-    for (const Unit& unit : collect_units(stages)) {
-        add(weights_file(unit.name), unit.weights);
-        add(moments_file(unit.name), unit.moments);
-    }
-    const std::string text = to_json(manifest);
-    const auto bytes = std::as_bytes(std::span(text));
-    made.files.push_back(
-        {folder + "manifest.json", to_payload(std::vector(bytes.begin(), bytes.end()))}
-    );
-    return made;
+    return std::move(files).finish();
 }
 
-Result<swarm::run::CheckpointFiles> SafetensorsCheckpoint::make_files(
-    const swarm::run::RunState& state
+Result<swarm::run::CheckpointFiles> SafetensorsCheckpoint::make_files(swarm::run::RunState state
 ) const {
     const std::vector<StageLayout> layouts = swarm::run::partition(config_);
     SWARM_ASSERT(state.chunks.size() == layouts.size());
-    std::vector<StageState> stages;
+    FilesOfStages files(config_, state.version);
     for (std::size_t s = 0; s < layouts.size(); ++s) {
-        auto stage = StageState::from_chunks(layouts[s], state.version, state.chunks[s]);
+        const auto stage = StageState::from_chunks(layouts[s], state.version, state.chunks[s]);
         if (stage.has_error()) {
             return stage.error();
         }
-        stages.push_back(std::move(*stage));
+        state.chunks[s].clear();  // copied: the files of this stage can take their place
+        files.add(*stage);
     }
-    std::vector<const StageState*> pointers;
-    pointers.reserve(stages.size());
-    for (const StageState& stage : stages) {
-        pointers.push_back(&stage);
-    }
-    return checkpoint_files(config_, pointers);
+    return std::move(files).finish();
 }
 
 Result<StageState> restore_stage(const Checkpoint& checkpoint, const StageLayout& layout) {

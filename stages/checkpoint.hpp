@@ -51,8 +51,7 @@ class SafetensorsCheckpoint final : public swarm::run::CheckpointFormat {
     /// config has passed check_run().
     explicit SafetensorsCheckpoint(swarm::run::RunConfig config) : config_(std::move(config)) {}
 
-    [[nodiscard]] swarm::Result<swarm::run::CheckpointFiles> make_files(
-        const swarm::run::RunState& state
+    [[nodiscard]] swarm::Result<swarm::run::CheckpointFiles> make_files(swarm::run::RunState state
     ) const override;
 
  private:

@@ -94,7 +94,7 @@ StageWorker::StageWorker(
       layout_(std::move(layout)),
       compute_(std::move(compute)),
       codec_(compression::find_codec(config.codec)),
-      state_(layout_),
+      state_(swarm::run::StageLayout{}),  // until start_from()
       accumulator_(layout_.elements(), config.microbatches) {
     SWARM_ASSERT(codec_ != nullptr && compute_ != nullptr);
 }

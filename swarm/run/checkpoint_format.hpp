@@ -37,7 +37,8 @@ class CheckpointFormat {
     CheckpointFormat& operator=(const CheckpointFormat&) = delete;
     virtual ~CheckpointFormat() = default;
 
-    [[nodiscard]] virtual Result<CheckpointFiles> make_files(const RunState& state) const = 0;
+    /// Lets go of the chunks of each stage as soon as its files are made.
+    [[nodiscard]] virtual Result<CheckpointFiles> make_files(RunState state) const = 0;
 };
 
 }  // namespace swarm::run

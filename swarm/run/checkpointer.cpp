@@ -142,7 +142,7 @@ std::optional<CheckpointFiles> Checkpointer::take_files(
         failed_ = true;
         return std::nullopt;
     }
-    Result<CheckpointFiles> files = format_->make_files(state);
+    Result<CheckpointFiles> files = format_->make_files(std::move(state));
     if (!files) {
         turn.out.log(node::LogLine::Level::Error, "no checkpoint: " + files.error().detail);
         failed_ = true;

@@ -16,7 +16,7 @@ constexpr ParameterVersion kVersion{0, 4};
 /// Hands out what it was given as one file.
 class OneFile final : public CheckpointFormat {
  public:
-    [[nodiscard]] Result<CheckpointFiles> make_files(const RunState& state) const override {
+    [[nodiscard]] Result<CheckpointFiles> make_files(RunState state) const override {
         if (fails) {
             return Error{ErrorCode::Mismatch, Reaction::Reject, "states that do not fit"};
         }
