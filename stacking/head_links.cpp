@@ -17,7 +17,7 @@ void HeadLinks::follow(const swarm::run::Roster& roster, node::Turn turn) {
     for (auto& [peer, head] : heads_) {
         head.listed = head.pickable = false;
     }
-    for (const auto& [slot, info] : roster.slots()) {
+    for (const swarm::protocol::SlotInfo& info : roster.slots()) {
         if (info.stage.value == 0 && info.standing != Standing::Observer) {
             Head& head = heads_[info.peer];
             head.address = info.address;

@@ -13,17 +13,24 @@ constexpr swarm::Duration kPauseMax = std::chrono::seconds(2);
 }  // namespace
 
 std::vector<SlotId> PeerLinks::follow_roster(node::Turn turn) {
-    std::map<PeerId, Neighbour> wanted;
+    std::vector<SlotId> near;
     const std::uint32_t own = context_.stage().value;
     for (std::uint32_t stage = own - std::min(own, 1U); stage <= own + 1; ++stage) {
-        for (const SlotId slot : context_.roster.slots_of({stage})) {
-            const protocol::SlotInfo& info = *context_.roster.find(slot);
-            if (info.peer != context_.self) {
-                Neighbour& neighbour = wanted[info.peer];
-                neighbour.slot = slot;
-                neighbour.incarnation = info.incarnation;
-                neighbour.address = info.address;
-            }
+        const auto slots = context_.roster.slots_of({stage});
+        near.insert(near.end(), slots.begin(), slots.end());
+    }
+    if (near == followed_) {
+        return {};  // most changes happen elsewhere, and of a slot only the standing ever changes
+    }
+    followed_ = std::move(near);
+    std::map<PeerId, Neighbour> wanted;
+    for (const SlotId slot : followed_) {
+        const protocol::SlotInfo& info = *context_.roster.find(slot);
+        if (info.peer != context_.self) {
+            Neighbour& neighbour = wanted[info.peer];
+            neighbour.slot = slot;
+            neighbour.incarnation = info.incarnation;
+            neighbour.address = info.address;
         }
     }
     std::vector<SlotId> gone;

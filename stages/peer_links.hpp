@@ -68,6 +68,7 @@ class PeerLinks {
     }
 
     ServerContext& context_;
+    std::vector<SlotId> followed_;  // of our stage and the two beside it, in the last roster
     std::map<PeerId, Neighbour> neighbours_;
     std::set<std::pair<TimePoint, PeerId>> due_;  // a redial, or the end of the wait for one lost
     std::map<std::pair<PeerId, node::Lane>, swarm::Incarnation>

@@ -123,9 +123,11 @@ void Checker::note_received(PeerId at, const node::Received& received) {
     const auto& body = received.message.body;
     if (const auto* const refused = std::get_if<protocol::Refused>(&body)) {
         // Final: the attempt may be offered to another.
-        const auto first = offers_.lower_bound({refused->leg, swarm::StageIndex{0}});
-        for (auto offer = first; offer != offers_.end() && offer->first.first == refused->leg;) {
-            offer = offer->second.peer == received.peer ? offers_.erase(offer) : std::next(offer);
+        for (std::uint32_t stage = 0; stage < protocol::kStagesMax; ++stage) {
+            const auto offer = offers_.find({refused->leg, swarm::StageIndex{stage}});
+            if (offer != offers_.end() && offer->second.peer == received.peer) {
+                offers_.erase(offer);
+            }
         }
     } else if (at == coordinator_) {
         const auto* const reduced = std::get_if<protocol::Reduced>(&body);
@@ -179,7 +181,8 @@ void Checker::on_report(PeerId, const node::Report& report) {
 
 void Checker::forget_steps_before(std::uint64_t step) {
     const auto forget = [step](auto& map, auto step_of) {
-        std::erase_if(map, [&](const auto& entry) { return step_of(entry.first) < step; });
+        using std::erase_if;  // Boost's has its own
+        erase_if(map, [&](const auto& entry) { return step_of(entry.first) < step; });
     };
     const auto of_tuple = [](const auto& key) { return std::get<Version>(key).step; };
     const auto of_hop = [](const Hop& hop) { return hop.first.version.step; };

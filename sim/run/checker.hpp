@@ -7,7 +7,10 @@
 
 #include "sim/world.hpp"
 #include "stages/stage_server.hpp"
+#include "swarm/base/rng.hpp"
 #include "swarm/run/coordinator.hpp"
+
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include <cstdint>
 #include <map>
@@ -48,6 +51,40 @@ class Checker {
     };
 
     using Hop = std::pair<swarm::protocol::LegId, swarm::StageIndex>;  // the stage it goes to
+    using Promise = std::tuple<swarm::Incarnation, Version, swarm::MicrobatchId>;
+    using Acceptance =
+        std::tuple<swarm::Incarnation, Version, swarm::MicrobatchId, swarm::protocol::Leg>;
+
+    /// A step of a thousand peers has tens of thousands of these: looked up, never listed.
+    struct KeyHash {
+        using is_avalanching = void;
+
+        template <class... Fields>
+        static std::size_t mix(Fields... fields) {
+            std::uint64_t hash = 0;
+            ((hash = swarm::mix_bits(hash ^ static_cast<std::uint64_t>(fields))), ...);
+            return hash;
+        }
+
+        std::size_t operator()(const Hop& hop) const {
+            const auto& [version, microbatch, attempt, leg] = hop.first;
+            return mix(version.step, microbatch.value, attempt.value, leg, hop.second.value);
+        }
+
+        std::size_t operator()(const Promise& promise) const {
+            const auto& [process, version, microbatch] = promise;
+            return mix(process.value, version.step, microbatch.value);
+        }
+
+        std::size_t operator()(const Acceptance& acceptance) const {
+            const auto& [process, version, microbatch, leg] = acceptance;
+            return mix(process.value, version.step, microbatch.value, leg);
+        }
+    };
+
+    template <class Key, class Value>
+    using Table = boost::unordered_flat_map<Key, Value, KeyHash>;
+
     using Lists = std::pair<std::set<PeerId>, std::set<swarm::MicrobatchId>>;  // sent to, covering
 
     void violated(const char* rule, const std::string& what);
@@ -101,13 +138,10 @@ class Checker {
     std::map<Step, std::set<swarm::SlotId>> holders_;
     std::map<Version, std::set<swarm::Epoch>> recalls_;
     std::map<std::tuple<Version, swarm::Epoch, swarm::StageIndex>, Lists> reduces_;
-    std::map<Hop, Slot> visits_;
-    std::map<Hop, Slot> offers_;
-    std::map<std::tuple<swarm::Incarnation, Version, swarm::MicrobatchId>, swarm::Epoch> floors_;
-    std::map<
-        std::tuple<swarm::Incarnation, Version, swarm::MicrobatchId, swarm::protocol::Leg>,
-        swarm::Attempt>
-        accepted_;
+    Table<Hop, Slot> visits_;
+    Table<Hop, Slot> offers_;
+    Table<Promise, swarm::Epoch> floors_;
+    Table<Acceptance, swarm::Attempt> accepted_;
     std::vector<std::string> violations_;
 };
 

@@ -84,13 +84,11 @@ void Checker::check_offer(PeerId from, PeerId to, const protocol::Forward& forwa
 
 /// Draining, but its stage has nobody else who takes work: the step needs it.
 bool Checker::is_last_to_leave(const swarm::run::Roster& roster, const protocol::SlotInfo& slot) {
-    const auto is_member = [&](const auto& entry) {
-        return entry.second.stage == slot.stage &&
-               entry.second.standing == protocol::Standing::Member;
+    const auto is_member = [&](swarm::SlotId other) {
+        return roster.find(other)->standing == protocol::Standing::Member;
     };
-    const auto& slots = roster.slots();
     return slot.standing == protocol::Standing::Draining &&
-           std::none_of(slots.begin(), slots.end(), is_member);
+           std::ranges::none_of(roster.slots_of(slot.stage), is_member);
 }
 
 void Checker::check_offer(PeerId from, PeerId to, const protocol::Backward& backward) {

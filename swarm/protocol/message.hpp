@@ -6,6 +6,7 @@
 
 #include "swarm/base/digest.hpp"
 #include "swarm/base/ids.hpp"
+#include "swarm/protocol/slot_table.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -14,22 +15,6 @@
 #include <vector>
 
 namespace swarm::protocol {
-
-/// What a peer is in the roster. An observer replays every commit but holds no ids; a draining
-/// member gets no new launches; a suspect one is picked by nobody until it is heard again.
-enum class Standing : std::uint8_t { Member, Suspect, Draining, Observer };
-
-struct SlotInfo {
-    SlotId slot;
-    PeerId peer;
-    Incarnation incarnation;
-    StageIndex stage;
-    Epoch admitted;
-    Standing standing = Standing::Member;
-    std::string address;  // host:port it listens on
-
-    friend bool operator==(const SlotInfo&, const SlotInfo&) = default;
-};
 
 /// First frame of every link, both ways; below the roles (swarm/net).
 struct Hello {
@@ -69,7 +54,7 @@ struct Assign {
 /// Coordinator -> all. Replaces the last one; what is not listed is not there.
 struct Roster {
     std::uint64_t number = 0;
-    std::vector<SlotInfo> slots;
+    SlotTable slots;
 
     friend bool operator==(const Roster&, const Roster&) = default;
 };

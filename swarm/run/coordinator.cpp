@@ -279,7 +279,8 @@ void Coordinator::judge(node::Turn turn) {
             lose(peer, linked ? "silent for 6 s" : "its link was gone for 2 s", false, turn);
         } else if (info->standing == Standing::Member) {
             context_.roster.set_standing(info->slot, Standing::Suspect);
-            context_.tell(node::PeerChange::Suspect, *info, "silent for 4 s", turn);
+            const SlotInfo& suspect = *context_.roster.find_peer(peer);
+            context_.tell(node::PeerChange::Suspect, suspect, "silent for 4 s", turn);
             launcher_.refresh(turn.now);
         }
     }
@@ -321,7 +322,7 @@ void Coordinator::conclude(node::Turn turn) {
     const std::vector<protocol::SnapshotOrder> orders = snapshot_orders();
     const protocol::Commit commit{
         record.version, record.epoch, record.scalars, record.result_hashes, orders};
-    for (const auto& [slot, info] : context_.roster.slots()) {
+    for (const protocol::SlotInfo& info : context_.roster.slots()) {
         context_.sessions.send(info.peer, commit, turn);
     }
     checkpointer_.begin(context_, turn);
@@ -380,7 +381,7 @@ void Coordinator::report_step(const CommitRecord& record, node::Turn turn) {
 
 void Coordinator::release_drained(node::Turn turn) {
     std::vector<SlotInfo> drained;
-    for (const auto& [slot, info] : context_.roster.slots()) {
+    for (const protocol::SlotInfo& info : context_.roster.slots()) {
         if (info.standing == Standing::Draining) {
             drained.push_back(info);
         }

@@ -145,7 +145,7 @@ void Coordinator::assign(PeerId peer, const protocol::Join& join, node::Turn tur
 
 StageIndex Coordinator::neediest_stage() const {
     std::vector<std::uint32_t> peers(context_.config.stages, 0);
-    for (const auto& [slot, info] : context_.roster.slots()) {
+    for (const protocol::SlotInfo& info : context_.roster.slots()) {
         // One whose link is gone is most likely dead, though its two seconds are not over.
         peers[info.stage.value] += context_.sessions.is_linked(info.peer) ? 1 : 0;
     }
@@ -159,9 +159,10 @@ StageIndex Coordinator::neediest_stage() const {
 }
 
 void Coordinator::take(PeerId peer, const protocol::Heartbeat& beat, node::Turn turn) {
-    const SlotInfo* const info = context_.roster.find_peer(peer);
+    const SlotInfo* info = context_.roster.find_peer(peer);
     if (info && info->standing == Standing::Suspect) {
         context_.roster.set_standing(info->slot, Standing::Member);
+        info = context_.roster.find_peer(peer);
         launcher_.refresh(turn.now);
         watch_lost_stage(turn);
     }
@@ -276,7 +277,7 @@ void Coordinator::take(PeerId peer, const protocol::Fetch& fetch, node::Turn tur
 
 bool Coordinator::has_lost_stage() const {
     std::vector<bool> answers(context_.config.stages, false);
-    for (const auto& [slot, info] : context_.roster.slots()) {
+    for (const protocol::SlotInfo& info : context_.roster.slots()) {
         if (info.standing == Standing::Member || info.standing == Standing::Draining) {
             answers[info.stage.value] = true;
         }
@@ -337,7 +338,7 @@ void Coordinator::roll_back(node::Turn turn) {
     rolled_back_to_ = to;
     lost_since_ = turn.now;
     std::vector<SlotInfo> slots;
-    for (const auto& [slot, info] : context_.roster.slots()) {
+    for (const protocol::SlotInfo& info : context_.roster.slots()) {
         slots.push_back(info);
     }
     for (const SlotInfo& info : slots) {
@@ -373,7 +374,7 @@ void Coordinator::repeat_commit(
     const std::vector<protocol::SnapshotOrder>& orders, node::Turn turn
 ) {
     const CommitRecord& last = *history_.last_commit;
-    for (const auto& [slot, info] : context_.roster.slots()) {
+    for (const protocol::SlotInfo& info : context_.roster.slots()) {
         if (!orders.empty()) {
             context_.sessions.send(
                 info.peer,

@@ -95,12 +95,12 @@ std::optional<StageIndex> Placement::place(const Roster& roster) const {
 
 router::StageLoads Placement::loads(const Roster& roster) const {
     router::StageLoads loads(stages_);
-    for (const auto& [slot, info] : roster.slots()) {
+    for (const protocol::SlotInfo& info : roster.slots()) {
         if (info.standing != protocol::Standing::Member) {
             continue;
         }
-        router::PeerLoad load{slot, 0, 0};
-        if (const auto found = views_.find(slot); found != views_.end()) {
+        router::PeerLoad load{info.slot, 0, 0};
+        if (const auto found = views_.find(info.slot); found != views_.end()) {
             for (const auto& [sender, view] : found->second) {
                 load.queued += view.queued_sum / view.count;
                 load.units_per_s += view.units_per_s;

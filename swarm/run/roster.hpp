@@ -2,15 +2,15 @@
 // true one; every peer keeps the last copy it was sent.
 // Invariants: slot ids are never reused within a run (cinc in the high bits); one slot per peer;
 // `number` grows with every change, so a peer can tell whether it is up to date.
-// Cost: O(log slots) per look-up, O(slots of the stage) per list of one.
+// Cost: O(log slots) per look-up, O(slots of the stage) per list of one; message() and replace() a
+// pointer (protocol/slot_table).
 #pragma once
 
 #include "swarm/protocol/message.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <set>
+#include <span>
 #include <vector>
 
 namespace swarm::run {
@@ -24,12 +24,19 @@ class Roster {
     SlotId add(protocol::SlotInfo info);
     void remove(SlotId slot);
     void set_standing(SlotId slot, protocol::Standing standing);
-    /// Null when there is none (it was fenced, or left).
-    [[nodiscard]] const protocol::SlotInfo* find(SlotId slot) const;
-    [[nodiscard]] const protocol::SlotInfo* find_peer(PeerId peer) const;
+
+    /// Null when there is none (it was fenced, or left). Good until the roster changes.
+    [[nodiscard]] const protocol::SlotInfo* find(SlotId slot) const { return slots_.find(slot); }
+
+    [[nodiscard]] const protocol::SlotInfo* find_peer(PeerId peer) const {
+        return slots_.find_peer(peer);
+    }
 
     /// In every standing.
-    [[nodiscard]] const std::set<SlotId>& slots_of(StageIndex stage) const;
+    [[nodiscard]] std::span<const SlotId> slots_of(StageIndex stage) const {
+        return slots_.of_stage(stage);
+    }
+
     /// Members in every standing but Observer, in slot order.
     [[nodiscard]] std::vector<SlotId> members(StageIndex stage) const;
     [[nodiscard]] bool has_member(StageIndex stage) const;
@@ -39,31 +46,24 @@ class Roster {
     [[nodiscard]] std::vector<SlotId> observers(StageIndex stage) const;
     [[nodiscard]] std::vector<SlotId> all_members() const;
 
-    [[nodiscard]] std::size_t member_count() const { return slots_.size() - observers_; }
+    [[nodiscard]] std::size_t member_count() const { return slots_.size() - slots_.observers(); }
 
     [[nodiscard]] std::vector<std::uint32_t> peers_per_stage() const;
 
-    [[nodiscard]] const std::map<SlotId, protocol::SlotInfo>& slots() const { return slots_; }
+    [[nodiscard]] const protocol::SlotTable& slots() const { return slots_; }
 
     [[nodiscard]] std::uint64_t number() const { return number_; }
 
-    [[nodiscard]] protocol::Roster message() const;
+    [[nodiscard]] protocol::Roster message() const { return {number_, slots_}; }
+
     /// Takes over what the coordinator sent. Older numbers change nothing: false.
     bool replace(const protocol::Roster& message);
 
  private:
-    using Slots = std::map<SlotId, protocol::SlotInfo>;
-
-    void insert(protocol::SlotInfo info);
-    Slots::iterator erase(Slots::iterator at);
-
     std::uint32_t stages_;
     std::uint64_t next_slot_;
     std::uint64_t number_ = 0;
-    Slots slots_;
-    std::size_t observers_ = 0;
-    std::map<PeerId, SlotId> by_peer_;
-    std::map<StageIndex, std::set<SlotId>> by_stage_;
+    protocol::SlotTable slots_;
 };
 
 }  // namespace swarm::run

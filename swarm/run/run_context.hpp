@@ -41,7 +41,7 @@ struct RunContext {
         }
         roster_sent = roster.number();
         const protocol::Roster message = roster.message();
-        for (const auto& [slot, info] : roster.slots()) {
+        for (const protocol::SlotInfo& info : roster.slots()) {
             sessions.send(info.peer, message, turn);
         }
         for (const PeerId client : clients) {

@@ -149,9 +149,9 @@ struct Situations {
         leaves_in_recalls += recalling && received != nullptr &&
                              std::holds_alternative<swarm::protocol::Leave>(received->message.body);
         const swarm::run::Roster& roster = boss->context().roster;
-        for (const auto& [slot, info] : roster.slots()) {
+        for (const swarm::protocol::SlotInfo& info : roster.slots()) {
             lone_movers += info.standing == swarm::protocol::Standing::Draining &&
-                           roster.pickable(info.stage) == std::vector<swarm::SlotId>{slot};
+                           roster.pickable(info.stage) == std::vector<swarm::SlotId>{info.slot};
         }
     }
 };

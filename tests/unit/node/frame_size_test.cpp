@@ -40,16 +40,16 @@ TEST(FrameBytes, AreNearTheEncodedSizeOfForward) {
 }
 
 TEST(FrameBytes, AreNearTheEncodedSizeOfRoster) {
-    Roster roster;
+    std::vector<SlotInfo> slots;
     for (std::uint64_t i = 0; i < 500; ++i) {
         SlotInfo slot;
         slot.slot = {(1ULL << 32) + i};
         slot.peer = {{swarm::mix_bits(i), swarm::mix_bits(~i), i, ~i}};
         slot.incarnation = {swarm::mix_bits(i)};
         slot.address = "192.168.100.200:30000";
-        roster.slots.push_back(slot);
+        slots.push_back(slot);
     }
-    const Message message{0, 0, std::move(roster)};
+    const Message message{0, 0, Roster{1, std::move(slots)}};
     const auto encoded = static_cast<double>(encoded_bytes(message));
     EXPECT_NEAR(static_cast<double>(frame_bytes(message, {})), encoded, 0.3 * encoded);
 }

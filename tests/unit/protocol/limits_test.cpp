@@ -32,6 +32,15 @@ Body changed(Change change) {
     return body;
 }
 
+template <class Change>
+Body changed_slot(Change change) {
+    return changed<Roster>([&](Roster& body) {
+        std::vector<SlotInfo> slots(body.slots.begin(), body.slots.end());
+        change(slots.back());
+        body.slots = std::move(slots);
+    });
+}
+
 void expect_taken(const Body& body) {
     const Result<Message> result = arrive(body);
     EXPECT_TRUE(result) << (result ? "" : result.error().detail);
@@ -96,11 +105,9 @@ void check_double(Field field, const std::string& name, bool negative_allowed) {
     }
 }
 
-template <class Kind, class Field>
-void check_text(Field field, const std::string& name) {
-    const auto with = [&](std::string text) {
-        return changed<Kind>([&](Kind& body) { field(body) = std::move(text); });
-    };
+/// `with`: a message that has the text in the field `name`.
+template <class With>
+void check_text(With with, const std::string& name) {
     expect_taken(with(""));
     expect_taken(with(std::string(kTextBytesMax, '~')));
     expect_refused(with(std::string(kTextBytesMax + 1, 'a')), ErrorCode::TooLarge, name);
@@ -213,7 +220,7 @@ TEST(Limits, BoundStages) {
     check_stage<Fetch>();
     check_stage<Chunk>();
     check_stage<ChunkRefused>();
-    const auto slot = changed<Roster>([](Roster& body) { body.slots[0].stage = {kStagesMax}; });
+    const auto slot = changed_slot([](SlotInfo& info) { info.stage = {kStagesMax}; });
     expect_refused(slot, ErrorCode::TooLarge, "stage");
 }
 
@@ -256,8 +263,13 @@ TEST(Limits, BoundCandidates) {
 
 TEST(Limits, BoundTheRoster) {
     const auto roster = [](std::size_t count) {
-        const SlotInfo slot = std::get<Roster>(sample_of<Roster>().body).slots[0];
-        return Body(Roster{.number = 1, .slots = std::vector<SlotInfo>(count, slot)});
+        std::vector<SlotInfo> slots(
+            count, *std::get<Roster>(sample_of<Roster>().body).slots.begin()
+        );
+        for (std::size_t i = 0; i < count; ++i) {
+            slots[i].slot.value += i;
+        }
+        return Body(Roster{.number = 1, .slots = std::move(slots)});
     };
     expect_taken(roster(kRosterMax));
     expect_refused(roster(kRosterMax + 1), ErrorCode::TooLarge, "slots");
@@ -319,10 +331,22 @@ TEST(Limits, BoundTheRunFile) {
 }
 
 TEST(Limits, BoundTexts) {
-    check_text<Leave>([](Leave& body) -> std::string& { return body.reason; }, "reason");
-    check_text<Join>([](Join& body) -> std::string& { return body.address; }, "address");
-    check_text<Join>([](Join& body) -> std::string& { return body.compute_class; }, "compute");
-    check_text<Roster>([](Roster& b) -> std::string& { return b.slots[1].address; }, "address");
+    const auto leave = [](const std::string& text) {
+        return changed<Leave>([&](Leave& body) { body.reason = text; });
+    };
+    const auto join = [](const std::string& text) {
+        return changed<Join>([&](Join& body) { body.address = text; });
+    };
+    const auto compute = [](const std::string& text) {
+        return changed<Join>([&](Join& body) { body.compute_class = text; });
+    };
+    const auto slot = [](const std::string& text) {
+        return changed_slot([&](SlotInfo& info) { info.address = text; });
+    };
+    check_text(leave, "reason");
+    check_text(join, "address");
+    check_text(compute, "compute");
+    check_text(slot, "address");
 }
 
 TEST(Limits, NumbersAreFinite) {
@@ -354,8 +378,8 @@ TEST(Limits, NumbersAreFinite) {
 }
 
 TEST(Limits, EnumeratorsAreKnown) {
-    const auto standing = [](Roster& body) { body.slots[0].standing = static_cast<Standing>(4); };
-    expect_refused(changed<Roster>(standing), ErrorCode::Malformed, "standing");
+    const auto standing = [](SlotInfo& info) { info.standing = static_cast<Standing>(4); };
+    expect_refused(changed_slot(standing), ErrorCode::Malformed, "standing");
     const auto refused = [](Refused& body) { body.reason = static_cast<RefusedReason>(6); };
     expect_refused(changed<Refused>(refused), ErrorCode::Malformed, "reason");
     const auto fail = [](Fail& body) { body.reason = static_cast<FailReason>(3); };

@@ -1,7 +1,5 @@
 #include "swarm/run/roster.hpp"
 
-#include "swarm/base/rng.hpp"
-
 #include <gtest/gtest.h>
 
 namespace swarm::run {
@@ -78,52 +76,6 @@ TEST(Roster, IsTheSameAtAPeerThatWasSentIt) {
     EXPECT_TRUE(copy.replace(roster.message()));
     EXPECT_EQ(copy.message(), roster.message());
     EXPECT_EQ(copy.find_peer({{2}})->standing, Standing::Draining);
-}
-
-protocol::Roster drawn(std::uint64_t number, Rng& rng) {
-    protocol::Roster message{number, {}};
-    for (std::uint64_t slot = 1; slot <= 12; ++slot) {
-        if (rng.below(3) > 0) {
-            const auto stage = static_cast<std::uint32_t>(rng.below(2));
-            const bool observes = rng.below(4) == 0;
-            message.slots.push_back(info(
-                rng.below(2) * 100 + slot, stage, observes ? Standing::Observer : Standing::Member
-            ));
-            message.slots.back().slot = {slot};
-        }
-    }
-    return message;
-}
-
-TEST(Roster, IsWhatItWasSentWhateverItWasBefore) {
-    Rng rng(7, 0);
-    Roster copy(2);
-    for (std::uint64_t number = 1; number <= 500; ++number) {
-        const protocol::Roster message = drawn(number, rng);
-        ASSERT_TRUE(copy.replace(message));
-        Roster fresh(2);
-        ASSERT_TRUE(fresh.replace(message));
-        ASSERT_EQ(copy.message().slots, message.slots);
-        ASSERT_EQ(copy.member_count(), copy.all_members().size());
-        for (const StageIndex stage : {StageIndex{0}, StageIndex{1}}) {
-            ASSERT_EQ(copy.members(stage), fresh.members(stage));
-            ASSERT_EQ(copy.observers(stage), fresh.observers(stage));
-            ASSERT_EQ(copy.has_member(stage), !copy.members(stage).empty());
-        }
-        for (const protocol::SlotInfo& slot : message.slots) {
-            ASSERT_EQ(copy.find_peer(slot.peer)->slot, slot.slot);
-        }
-    }
-}
-
-TEST(Roster, CountsASlotOnceThatAMessageNamesTwice) {
-    Roster copy(2);
-    protocol::Roster message{1, {info(1, 0), info(2, 1)}};
-    message.slots[0].slot = message.slots[1].slot = {5};
-    ASSERT_TRUE(copy.replace(message));
-    EXPECT_TRUE(copy.members({0}).empty());
-    EXPECT_EQ(copy.members({1}), Slots{{5}});
-    EXPECT_EQ(copy.find_peer({{1}}), nullptr);
 }
 
 TEST(Roster, IgnoresWhatIsNotNewer) {

@@ -33,13 +33,16 @@ class StageServerTest : public testing::Test {
             deliver(node::LinkUp{peer, node::Lane::Bulk, {1}});
         }
         from(kCoordinator, protocol::Assign{{1}, swarm::run::to_toml(config_), kNow});
-        protocol::Roster roster{1, {}};
-        roster.slots.push_back({{10}, kBelow, {1}, {0}, {}, protocol::Standing::Member, "a:1"});
-        roster.slots.push_back({{11}, kOtherBelow, {1}, {0}, {}, protocol::Standing::Member, "a:2"}
+        constexpr auto kMember = protocol::Standing::Member;
+        from(
+            kCoordinator,
+            protocol::Roster{
+                1,
+                {{{10}, kBelow, {1}, {0}, {}, kMember, "a:1"},
+                 {{11}, kOtherBelow, {1}, {0}, {}, kMember, "a:2"},
+                 {kSelfSlot, kSelf, {1}, {1}, {}, kMember, "a:3"},
+                 {{13}, kReplica, {1}, {1}, {}, kMember, "a:4"}}}
         );
-        roster.slots.push_back({kSelfSlot, kSelf, {1}, {1}, {}, protocol::Standing::Member, "a:3"});
-        roster.slots.push_back({{13}, kReplica, {1}, {1}, {}, protocol::Standing::Member, "a:4"});
-        from(kCoordinator, roster);
         take_sends();
     }
 
