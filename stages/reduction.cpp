@@ -161,7 +161,8 @@ void Reduction::keep_early(PeerId from, const protocol::Part& part, node::Payloa
     const bool repeated = std::any_of(early_.begin(), early_.end(), [&](const EarlyPart& early) {
         return early.from == from && early.part == part;
     });
-    if (plausible && !repeated && early_.size() < protocol::kEarlyPartsMax) {
+    const std::size_t of_all = 2 * context_.roster.slots_of(context_.stage()).size();
+    if (plausible && !repeated && early_.size() < std::max(protocol::kEarlyPartsMax, of_all)) {
         early_.push_back({from, part, std::move(values)});
     }
 }

@@ -64,7 +64,8 @@ inline constexpr std::size_t kWorkQueueMax = 256;
 /// Frames of a newer version that a peer holds while it asks for the missing COMMIT.
 inline constexpr std::size_t kHeldForVersionMax = 256;
 
-/// Parts of an epoch whose REDUCE has not arrived: one per member and slice, scatter and gather.
+/// Parts of an epoch whose REDUCE has not arrived: a scatter and a gather of each member, of so
+/// many members at least; a larger stage may keep as many of each of its own.
 inline constexpr std::size_t kEarlyPartsMax = 2 * 64;
 
 /// State travels in hashed pieces of this size.

@@ -98,6 +98,28 @@ TEST(ExactlyOnce, AFrozenPeerIsFencedAndReturnsInANewSlot) {
     EXPECT_TRUE(run.server(peer(2))->context().slot.has_value()) << log_of(run);
 }
 
+// To one peer the REDUCE comes after the parts of all others, more than a small stage may keep.
+TEST(ExactlyOnce, AMemberOfALargeStageKeepsThePartsThatComeBeforeItsReduce) {
+    RunWorldOptions options;
+    options.config = oracle_config(1, 200, 2);
+    options.peers = 150;
+    RunWorld run(options);
+    run.world().run_until(
+        [&] {
+            const auto* const role = run.coordinator_role();
+            return role && role->step().phase() == swarm::run::StepMachine::Phase::Reducing;
+        },
+        60s
+    );
+    run.world().block(RunWorld::coordinator(), peer(7));
+    run.world().run_for(1s);
+    run.world().unblock(RunWorld::coordinator(), peer(7));
+    run.run(60s);
+    EXPECT_EQ(run.verdict(train_single(options.config)), "") << log_of(run);
+    ASSERT_FALSE(run.steps().empty());
+    EXPECT_LT(run.steps().front().took, 8s) << "the reduction was begun again";
+}
+
 TEST(ExactlyOnce, AJoinerTakesTheDeadPeersStage) {
     RunWorldOptions options = small_run();
     options.config.steps = 100;
