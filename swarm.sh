@@ -215,6 +215,7 @@ verb_test() {
     timed download fetch_all
     timed "$main" stage "$main" "${selection[@]}"
     timed asan stage asan -L unit
+    timed asan-seeds run_tests asan -R 'ManyChaosScenarios.*/[01]$'  # 200 drawn fleets
     timed fuzz stage fuzz -L fuzz  # each target for a moment, from its corpus
     print_slowest_units "$main"
     say "times:$phases"
