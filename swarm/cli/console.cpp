@@ -73,6 +73,13 @@ void Progress::show(const TrainReport& report) {
 }
 
 void Progress::show_one(const node::StepCommitted& step) {
+    if (seconds_per_step_ == 0) {
+        const auto start = std::chrono::steady_clock::now() - began_;
+        console_.info(
+            "first step done " + format("%.1f", std::chrono::duration<double>(start).count()) +
+            " s after the start"
+        );
+    }
     const double took = std::chrono::duration<double>(step.took).count();
     seconds_per_step_ = seconds_per_step_ == 0
                             ? took

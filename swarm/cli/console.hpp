@@ -7,6 +7,7 @@
 #include "swarm/node/report.hpp"
 #include "swarm/run/config.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -66,6 +67,7 @@ class Progress {
     std::uint64_t steps_;
     std::uint64_t tokens_per_step_;
     double seconds_per_step_ = 0;  // EMA
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     std::vector<std::uint32_t> peers_per_stage_;
 };
 

@@ -54,7 +54,8 @@ json::object to_object(const node::ShareCounted& share) {
         {"step", share.step},
         {"peer", to_hex(share.peer)},
         {"stage", share.stage.value},
-        {"microbatches", share.microbatches}};
+        {"microbatches", share.microbatches},
+        {"units_per_s", to_hex(share.units_per_s)}};
 }
 
 json::object to_object(const node::PeerChanged& changed) {
@@ -199,6 +200,7 @@ std::optional<TrainReport> read_report(const std::string& kind, Fields& from) {
         share.peer = from.peer("peer");
         share.stage = {from.number<std::uint32_t>("stage")};
         share.microbatches = from.number<std::uint32_t>("microbatches");
+        share.units_per_s = from.real("units_per_s");
         return share;
     }
     if (kind == "peer") {

@@ -156,8 +156,12 @@ void RunReport::add_one(const node::StepCommitted& step, TimePoint now) {
 
 void RunReport::add_one(const node::ShareCounted& share, TimePoint) {
     PeerFacts& peer = peers_[share.peer];
+    if (peer.stage != share.stage) {
+        peer.units_per_s = 0;  // it has moved
+    }
     peer.stage = share.stage;
     peer.microbatches[share.stage] += share.microbatches;
+    peer.units_per_s = share.units_per_s > 0 ? share.units_per_s : peer.units_per_s;
 }
 
 void RunReport::add_one(const node::PeerChanged& changed, TimePoint) {
@@ -230,6 +234,14 @@ double RunReport::share_of(const PeerFacts& peer) const {
     return count_in_stage(peer) / all;
 }
 
+double RunReport::speed_share_of(const PeerFacts& peer) const {
+    double all = 0;
+    for (const auto& [id, facts] : peers_) {
+        all += facts.stage == peer.stage ? facts.units_per_s : 0;
+    }
+    return peer.units_per_s > 0 ? peer.units_per_s / all : std::numeric_limits<double>::quiet_NaN();
+}
+
 double RunReport::seconds_into_run(TimePoint at) const {
     return began_ ? std::max(0.0, seconds(at - *began_)) : 0.0;
 }
@@ -252,24 +264,43 @@ std::string RunReport::summary() const {
 }
 
 std::string RunReport::peer_table() const {
-    std::string table = "peer      stage  microbatches  share  service ms  kills\n";
+    const auto percent = [](double share) {
+        return std::isfinite(share) ? std::to_string(std::lround(100 * share)) + "%" : "-";
+    };
+    std::string table = "peer      stage  microbatches  share  of speed  service ms  kills\n";
     for (const auto& [id, facts] : peers_) {
-        const double share = share_of(facts);
         char text[128];
         std::snprintf(
             text,
             sizeof text,
-            "%-8.8s  %5s  %12llu  %4.0f%%  %10s  %5llu\n",
+            "%-8.8s  %5s  %12llu  %5s  %8s  %10s  %5llu\n",
             net::to_text(id).c_str(),
             facts.stage ? std::to_string(facts.stage->value).c_str() : "-",
             static_cast<unsigned long long>(microbatches_of(id)),
-            std::isfinite(share) ? 100 * share : 0.0,
+            percent(share_of(facts)).c_str(),
+            percent(speed_share_of(facts)).c_str(),
             facts.service_ms ? std::to_string(*facts.service_ms).c_str() : "-",
             static_cast<unsigned long long>(facts.kills)
         );
         table += text;
     }
     return table;
+}
+
+std::string RunReport::trouble() const {
+    std::uint64_t replayed = 0;
+    std::uint64_t fenced = 0;
+    for (const auto& [number, step] : steps_) {
+        replayed += step.replayed;
+        fenced += step.fenced;
+    }
+    if (kills_ + freezes_ + joins_ + replayed + fenced == 0) {
+        return "";
+    }
+    return std::to_string(kills_) + " killed, " + std::to_string(freezes_) + " frozen, " +
+           std::to_string(joins_) + " joined later; " + std::to_string(fenced) + " fenced, " +
+           std::to_string(replayed) + " microbatches replayed, " +
+           (counted_all() ? "each counted once" : "and not every one counted once");
 }
 
 std::string RunReport::to_json() const {
@@ -295,6 +326,7 @@ std::string RunReport::to_json() const {
             peer["stage"] = facts.stage->value;
             peer["share"] = number_or_null(share_of(facts));
         }
+        peer["speed_share"] = number_or_null(speed_share_of(facts));
         peer["service_ms"] = facts.service_ms ? json::value(*facts.service_ms) : nullptr;
         peer["kills"] = facts.kills;
         peers.push_back(std::move(peer));

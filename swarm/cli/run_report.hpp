@@ -68,6 +68,8 @@ class RunReport {
     [[nodiscard]] std::string summary() const;
     /// One line per peer: what it did, against its speed.
     [[nodiscard]] std::string peer_table() const;
+    /// One line: what went wrong, and what it cost. Empty when nothing did.
+    [[nodiscard]] std::string trouble() const;
 
  private:
     struct PeerFacts {
@@ -75,6 +77,7 @@ class RunReport {
         std::optional<StageIndex> first_stage;
         std::uint64_t admitted = 0;  // first of all, second, ...; 0: never
         std::map<StageIndex, std::uint64_t> microbatches;
+        double units_per_s = 0;  // as last measured in that stage; 0: never
         std::optional<std::uint32_t> service_ms;
         std::uint64_t kills = 0;
         std::uint64_t number = 0;  // 0: started by somebody else
@@ -92,6 +95,8 @@ class RunReport {
 
     /// The peer's part of its stage's microbatches; NaN when the stage had none.
     [[nodiscard]] double share_of(const PeerFacts& peer) const;
+    /// The peer's part of the measured speeds of its stage; NaN when it was not measured.
+    [[nodiscard]] double speed_share_of(const PeerFacts& peer) const;
 
     void add_one(const Listening&, TimePoint) {}
 

@@ -43,6 +43,7 @@ struct ShareCounted {
     PeerId peer;
     StageIndex stage;
     std::uint32_t microbatches = 0;
+    double units_per_s = 0;  // the slot's speed as its senders measured it; 0: not yet
 };
 
 enum class PeerChange : std::uint8_t {

@@ -371,10 +371,13 @@ void Coordinator::report_step(const CommitRecord& record, node::Turn turn) {
         step_.fenced(),
         step_.wire_bytes()}});
     step_began_ = turn.now;
+    speeds_.note(context_.roster, {0}, launcher_.observed_rates(turn.now));
     for (const auto& [slot, ids] : step_.lists()) {
         if (const SlotInfo* info = context_.roster.find(slot)) {
             const auto count = static_cast<std::uint32_t>(ids.size());
-            turn.out.add(node::Tell{node::ShareCounted{step, info->peer, info->stage, count}});
+            const double speed = speeds_.units_per_s(slot);
+            turn.out.add(node::Tell{node::ShareCounted{step, info->peer, info->stage, count, speed}}
+            );
         }
     }
 }

@@ -11,6 +11,7 @@
 #include "swarm/run/checkpointer.hpp"
 #include "swarm/run/commit_log.hpp"
 #include "swarm/run/launcher.hpp"
+#include "swarm/run/measured_speeds.hpp"
 #include "swarm/run/placement.hpp"
 #include "swarm/run/run_context.hpp"
 #include "swarm/run/step_machine.hpp"
@@ -115,6 +116,7 @@ class Coordinator final : public node::Role {
     StepMachine step_;
     Checkpointer checkpointer_;
     Placement placement_;
+    MeasuredSpeeds speeds_;
     RunHistory history_;
     Phase phase_ = Phase::Starting;
     std::uint64_t next_store_ = 1;

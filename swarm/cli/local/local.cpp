@@ -84,6 +84,9 @@ bool judge_demo(LocalSwarm& swarm, Console& console) {
 
 void print_summary(const RunReport& report) {
     std::cout << report.summary() << "\n" << report.peer_table() << std::flush;
+    if (const std::string trouble = report.trouble(); !trouble.empty()) {
+        std::cout << trouble << std::endl;
+    }
     std::vector<Duration> recoveries = report.recoveries();
     if (recoveries.empty()) {
         return;

@@ -57,7 +57,9 @@ TEST(ReportLines, CarryPeersAndReasons) {
 
 TEST(ReportLines, CarryTheOthers) {
     EXPECT_EQ(there_and_back(Listening{"127.0.0.1:4711"}).address, "127.0.0.1:4711");
-    EXPECT_EQ(there_and_back(node::ShareCounted{3, kPeer, {1}, 5}).microbatches, 5U);
+    const node::ShareCounted share = there_and_back(node::ShareCounted{3, kPeer, {1}, 5, 0.1});
+    EXPECT_EQ(share.microbatches, 5U);
+    EXPECT_EQ(share.units_per_s, 0.1);
     EXPECT_EQ(there_and_back(node::RunFailed{4, "nobody"}).exit_code, 4);
     Digest digest;
     digest.bytes[0] = std::byte{0xab};

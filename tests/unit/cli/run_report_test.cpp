@@ -114,6 +114,38 @@ TEST(RunReport, SharesAreThoseOfTheStage) {
     EXPECT_TRUE(peers.at(1).at("service_ms").is_null());
 }
 
+TEST(RunReport, SetsSharesBesideMeasuredSpeeds) {
+    RunReport report(small_run());
+    report.add(node::ShareCounted{0, kAnna, {1}, 3, 0}, at(1));
+    report.add(node::ShareCounted{0, kBert, {1}, 1, 100}, at(1));
+    EXPECT_TRUE(parsed(report).at("peers").at(0).at("speed_share").is_null());
+    report.add(node::ShareCounted{1, kAnna, {1}, 3, 300}, at(2));
+    report.add(node::ShareCounted{1, kBert, {1}, 1, 0}, at(2));  // the last word stays
+    const json::value peers = parsed(report).at("peers");
+    EXPECT_EQ(peers.at(0).at("speed_share").as_double(), 0.75);
+    EXPECT_EQ(peers.at(1).at("speed_share").as_double(), 0.25);
+    report.add(node::ShareCounted{2, kAnna, {0}, 3, 0}, at(3));  // another stage, not measured yet
+    EXPECT_TRUE(parsed(report).at("peers").at(0).at("speed_share").is_null());
+    EXPECT_EQ(parsed(report).at("peers").at(1).at("speed_share").as_double(), 1);
+}
+
+TEST(RunReport, SaysWhatWentWrongInOneLine) {
+    RunReport report(small_run());
+    node::StepCommitted first = step(0, 3);
+    first.replayed = 0;
+    report.add(first, at(1));
+    EXPECT_EQ(report.trouble(), "");
+    report.add_kill(kAnna, at(2));
+    node::StepCommitted second = step(1, 2);
+    second.replayed = 4;
+    second.fenced = 1;
+    report.add(second, at(3));
+    EXPECT_EQ(
+        report.trouble(),
+        "1 killed, 0 frozen, 0 joined later; 1 fenced, 4 microbatches replayed, each counted once"
+    );
+}
+
 TEST(RunReport, MeasuresFromAFaultToTheNextCommit) {
     RunReport report(small_run());
     report.add(step(0, 3), at(1));
