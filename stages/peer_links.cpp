@@ -129,10 +129,12 @@ void PeerLinks::on(const node::LinkDown& down, node::Turn turn) {
     }
     Neighbour& neighbour = found->second;
     Wire& line = wire(neighbour, down.lane);
-    if (!line.up) {
+    // A link that was not this incarnation's leaves the line down, and nobody else dials again.
+    const bool is_redialed =
+        line.dial_at != swarm::kNever || dialing_.contains({down.peer, down.lane});
+    if (!std::exchange(line.up, false) && is_redialed) {
         return;
     }
-    line.up = false;
     line.dial_at = turn.now + line.pause;
     if (neighbour.was_linked) {
         neighbour.was_linked = false;

@@ -21,7 +21,7 @@ struct SlotTable::Index {
         slots.erase(slots.begin(), kept.base());
         for (const SlotInfo& info : slots) {
             by_peer.emplace_back(info.peer, info.slot);
-            note(info);
+            count(info);
         }
         std::sort(by_peer.begin(), by_peer.end());
     }
@@ -35,8 +35,9 @@ struct SlotTable::Index {
         );
     }
 
-    void note(const SlotInfo& info) {
-        by_stage[info.stage].push_back(info.slot);
+    void count(const SlotInfo& info) {
+        std::vector<SlotId>& stage = by_stage[info.stage];
+        stage.insert(std::ranges::lower_bound(stage, info.slot), info.slot);
         observers += info.standing == Standing::Observer ? 1U : 0U;
     }
 
@@ -103,9 +104,7 @@ void SlotTable::add(SlotInfo info) {
     Index& index = own();
     const std::pair entry{info.peer, info.slot};
     index.by_peer.insert(std::ranges::lower_bound(index.by_peer, entry), entry);
-    std::vector<SlotId>& stage = index.by_stage[info.stage];
-    stage.insert(std::ranges::lower_bound(stage, info.slot), info.slot);
-    index.observers += info.standing == Standing::Observer ? 1U : 0U;
+    index.count(info);
     index.slots.insert(index.at(info.slot), std::move(info));
 }
 

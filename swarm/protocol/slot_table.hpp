@@ -1,7 +1,8 @@
 // Who is in a run, by slot, by peer and by stage: what a ROSTER carries.
 // Copies share their memory until one of them is changed, so a message costs a pointer for each
 // peer that it goes to, and the thousand roles of a simulated run hold one table between them.
-// Invariants: sorted by slot; one entry per slot, the last one that was given.
+// Invariants: sorted by slot; one entry per slot, the last one that was given. One that was moved
+// from can only be assigned to.
 // Threading: as a shared_ptr; one strand may change a copy while others read theirs.
 // Cost: O(log n) per look-up; a change O(n), and a copy of the table when it is shared.
 #pragma once
@@ -38,7 +39,8 @@ class SlotTable {
  public:
     SlotTable();
     /// In any order. Of a peer with two slots, find_peer() gives the newer one.
-    SlotTable(std::vector<SlotInfo> slots);  // NOLINT(google-explicit-constructor): is one
+    // NOLINTNEXTLINE(google-explicit-constructor): a list of slots is what a table is
+    SlotTable(std::vector<SlotInfo> slots);
 
     SlotTable(std::initializer_list<SlotInfo> slots) : SlotTable(std::vector<SlotInfo>(slots)) {}
 

@@ -1,6 +1,6 @@
 // How fast the members of a run are, as whoever sends them work has measured: for reports. No
 // decision reads it (the rebalancer's view of the same messages is Placement).
-// Cost: one look-up per rate of a heartbeat. Memory: one number per slot of the roster.
+// Cost: one look-up per rate of a heartbeat. Memory: at most two numbers per slot of the roster.
 #pragma once
 
 #include "swarm/run/roster.hpp"

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 namespace sim {
 namespace {
@@ -125,6 +126,37 @@ TEST(FirstStep, ReplaysNothingWhereAWaveTakesFiveTimesTheShortestLimit) {
     ASSERT_FALSE(run.steps().empty());
     EXPECT_GT(seconds(run.steps().front().took), 25.0);
     EXPECT_EQ(run.replayed(), 0U);
+}
+
+// A peer's own word is never asked: the coordinator tells what the senders below have measured.
+TEST(MeasuredSpeeds, AreToldWithTheSharesInEveryStage) {
+    RunWorldOptions options;
+    options.config = oracle_config(2, 32, 12);
+    options.peers = 4;
+    options.peer.device.units_per_s = 20;
+    RunWorld run(options);
+    std::map<swarm::StageIndex, std::map<PeerId, double>> told;
+    run.observe_reports([&](PeerId, const node::Report& report) {
+        if (const auto* const share = std::get_if<node::ShareCounted>(&report)) {
+            told[share->stage][share->peer] = share->units_per_s;
+        }
+    });
+    ASSERT_TRUE(run.world().run_until([&] { return run.steps().size() == 1; }, 60s));
+    for (std::uint32_t stage = 0; stage < 2; ++stage) {
+        const auto& roster = run.coordinator_role()->context().roster;
+        const swarm::SlotId slot = roster.members({stage}).front();
+        run.world().set_speed(roster.find(slot)->peer, 5);
+    }
+    run.run(600s);
+    for (std::uint32_t stage = 0; stage < 2; ++stage) {
+        const auto& speeds = told.at({stage});
+        ASSERT_EQ(speeds.size(), 2U);
+        const auto [slow, fast] =
+            std::minmax(speeds.begin()->second, std::next(speeds.begin())->second);
+        std::printf("stage %u: %.2f and %.2f units a second\n", stage, slow, fast);
+        EXPECT_GE(fast / slow, 3) << "stage " << stage;
+        EXPECT_LE(fast / slow, 6) << "stage " << stage;
+    }
 }
 
 }  // namespace

@@ -174,6 +174,30 @@ TEST_F(PeerLinksTest, TakesTheLinksOfANewIncarnationOnceItsSlotIsKnown) {
     EXPECT_TRUE(links_.is_linked(kLower));
 }
 
+TEST_F(PeerLinksTest, RedialsWhereALinkOfAnotherIncarnationWasLost) {
+    follow({info(kPeer)});
+    link(kPeer);
+    up(kPeer, Lane::Control, 7);
+    down(kPeer, Lane::Control);
+    EXPECT_EQ(links_.next_deadline(), kStart + 50ms);
+    down(kPeer, Lane::Control, kStart + 10ms);
+    EXPECT_EQ(links_.next_deadline(), kStart + 50ms) << "one redial is under way";
+    wake(kStart + 50ms);
+    ASSERT_EQ(dials().size(), 1U);
+    EXPECT_EQ(dials()[0].lane, Lane::Control);
+    down(kPeer, Lane::Control, kStart + 60ms);
+    EXPECT_EQ(links_.next_deadline(), swarm::kNever) << "it is being dialled";
+}
+
+TEST_F(PeerLinksTest, LeavesAllAsItIsWhereTheRosterChangesElsewhere) {
+    context_.layout = swarm::run::partition(test::small_run(3))[0];
+    follow({info(kPeer, 1, 1), info(kLower, 2, 2)});
+    link(kPeer);
+    EXPECT_TRUE(follow({info(kPeer, 1, 1)}).empty());
+    EXPECT_TRUE(links_.is_linked(kPeer));
+    EXPECT_TRUE(dials().empty());
+}
+
 TEST_F(PeerLinksTest, KeepsTheLinksOfAPeerWithANewSlot) {
     follow({info(kPeer)});
     link(kPeer);
