@@ -15,7 +15,7 @@ double in_seconds(Duration duration) {
 
 }  // namespace
 
-ExpectedFinish::ExpectedFinish(std::uint64_t seed) : rng_(seed, 0) {}
+ExpectedFinish::ExpectedFinish(std::uint64_t seed) : seed_(seed), rng_(seed, 0) {}
 
 void ExpectedFinish::add(SlotId slot, TimePoint now) {
     const auto [found, added] = peers_.try_emplace(slot);
@@ -24,6 +24,7 @@ void ExpectedFinish::add(SlotId slot, TimePoint now) {
     }
     Peer& peer = found->second;
     peer.slot = slot;
+    peer.order = own_order(seed_, slot);
     peer.picked_at = picks_;
     peer.news_at = now;
     insert_sorted(all_, peer);
@@ -160,8 +161,8 @@ ExpectedFinish::Peer* ExpectedFinish::find(SlotId slot) {
 }
 
 void ExpectedFinish::insert_sorted(std::vector<Peer*>& peers, Peer& peer) {
-    const auto by_slot = [](const Peer* a, const Peer* b) { return a->slot < b->slot; };
-    peers.insert(std::lower_bound(peers.begin(), peers.end(), &peer, by_slot), &peer);
+    const auto before = [](const Peer* a, const Peer* b) { return a->order < b->order; };
+    peers.insert(std::lower_bound(peers.begin(), peers.end(), &peer, before), &peer);
 }
 
 void ExpectedFinish::take_back(Peer& peer, const Request& request) {

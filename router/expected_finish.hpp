@@ -38,6 +38,7 @@ class ExpectedFinish final : public Policy {
  private:
     struct Peer {
         SlotId slot;
+        std::uint64_t order = 0;
         double queued_units = 0;
         double units_per_s = 0;  // 0: never measured
         double bytes_per_s = 0;  // 0: never measured
@@ -60,12 +61,13 @@ class ExpectedFinish final : public Policy {
     void means_changed();
 
     std::map<SlotId, Peer> peers_;
-    std::vector<Peer*> all_;   // by slot
-    std::vector<Peer*> open_;  // by slot
+    std::vector<Peer*> all_;   // in our own order
+    std::vector<Peer*> open_;  // the same
     MeanRate mean_rate_;
     MeanRate mean_bandwidth_;
     double mean_s_per_unit_ = 1;
     double mean_s_per_byte_ = 0;
+    std::uint64_t seed_;
     swarm::Rng rng_;
     std::uint64_t picks_ = 0;
     std::size_t probe_cursor_ = 0;  // in all_

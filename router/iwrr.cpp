@@ -8,6 +8,7 @@ void Iwrr::add(SlotId slot, TimePoint /*now*/) {
     const auto [found, added] = peers_.try_emplace(slot);
     if (added) {
         found->second.slot = slot;
+        found->second.order = own_order(seed_, slot);
         push(found->second);
     }
 }
@@ -73,7 +74,7 @@ void Iwrr::rate_changed(SlotId slot, double units_per_s, TimePoint /*now*/) {
 }
 
 bool Iwrr::before(const Entry& a, const Entry& b) {
-    return a.priority < b.priority || (a.priority == b.priority && a.peer->slot < b.peer->slot);
+    return a.priority < b.priority || (a.priority == b.priority && a.peer->order < b.peer->order);
 }
 
 double Iwrr::seconds(const Peer& peer, const Request& request) const {

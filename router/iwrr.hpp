@@ -12,6 +12,7 @@
 #include "router/mean_rate.hpp"
 #include "router/policy.hpp"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <vector>
@@ -20,6 +21,8 @@ namespace router {
 
 class Iwrr final : public Policy {
  public:
+    explicit Iwrr(std::uint64_t seed) : seed_(seed) {}
+
     void add(SlotId slot, TimePoint now) override;
     void remove(SlotId slot) override;
     void set_open(SlotId slot, bool open, TimePoint now) override;
@@ -36,6 +39,7 @@ class Iwrr final : public Policy {
 
     struct Peer {
         SlotId slot;
+        std::uint64_t order = 0;   // among equals
         double priority = 0;       // seconds of work charged so far
         double units_per_s = 0;    // 0: never measured
         std::size_t at = kClosed;  // place in heap_
@@ -56,6 +60,7 @@ class Iwrr final : public Policy {
     void sift_up(std::size_t at);
     void sift_down(std::size_t at);
 
+    std::uint64_t seed_;
     std::map<SlotId, Peer> peers_;
     std::vector<Entry> heap_;  // binary, lowest priority first; open peers only
     MeanRate mean_;

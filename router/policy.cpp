@@ -4,6 +4,7 @@
 #include "router/iwrr.hpp"
 #include "router/shortest_queue.hpp"
 #include "router/uniform.hpp"
+#include "swarm/base/rng.hpp"
 
 #include <array>
 
@@ -21,14 +22,21 @@ constexpr std::array<Entry, 4> kPolicies{{
      [](std::uint64_t seed) -> std::unique_ptr<Policy> {
          return std::make_unique<ExpectedFinish>(seed);
      }},
-    {"iwrr", [](std::uint64_t) -> std::unique_ptr<Policy> { return std::make_unique<Iwrr>(); }},
+    {"iwrr",
+     [](std::uint64_t seed) -> std::unique_ptr<Policy> { return std::make_unique<Iwrr>(seed); }},
     {"shortest_queue",
-     [](std::uint64_t) -> std::unique_ptr<Policy> { return std::make_unique<ShortestQueue>(); }},
+     [](std::uint64_t seed) -> std::unique_ptr<Policy> {
+         return std::make_unique<ShortestQueue>(seed);
+     }},
     {"uniform",
      [](std::uint64_t seed) -> std::unique_ptr<Policy> { return std::make_unique<Uniform>(seed); }},
 }};
 
 }  // namespace
+
+std::uint64_t own_order(std::uint64_t seed, SlotId slot) {
+    return swarm::mix_bits(seed ^ swarm::mix_bits(slot.value));
+}
 
 std::unique_ptr<Policy> make_policy(std::string_view name, std::uint64_t seed) {
     for (const Entry& entry : kPolicies) {

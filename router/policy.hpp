@@ -59,7 +59,11 @@ class Policy {
     [[nodiscard]] virtual double long_run_weight(double units_per_s) const { return units_per_s; }
 };
 
-/// iwrr, expected_finish, shortest_queue, uniform; null for an unknown name.
+/// Where nothing else decides, each sender has an order of its own: with one order for all, every
+/// sender of a stage begins with the same few peers, and two hundred of them bury those in work.
+std::uint64_t own_order(std::uint64_t seed, SlotId slot);
+
+/// iwrr, expected_finish, shortest_queue, uniform; null for an unknown name. `seed`: the sender's.
 std::unique_ptr<Policy> make_policy(std::string_view name, std::uint64_t seed);
 /// "expected_finish, iwrr, shortest_queue, uniform": for error texts and --help.
 std::string policy_names();

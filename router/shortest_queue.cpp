@@ -6,6 +6,7 @@ void ShortestQueue::add(SlotId slot, TimePoint /*now*/) {
     const auto [found, added] = peers_.try_emplace(slot);
     if (added) {
         found->second.key.slot = slot;
+        found->second.key.order = own_order(seed_, slot);
         open_.insert(found->second.key);
     }
 }
@@ -35,7 +36,7 @@ std::optional<SlotId> ShortestQueue::pick(const Request& /*request*/, TimePoint 
         return std::nullopt;
     }
     const Key best = *open_.begin();
-    replace(peers_.at(best.slot), {best.in_flight + 1, ++picks_, best.slot});
+    replace(peers_.at(best.slot), {best.in_flight + 1, ++picks_, best.order, best.slot});
     return best.slot;
 }
 

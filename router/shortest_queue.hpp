@@ -17,6 +17,8 @@ namespace router {
 
 class ShortestQueue final : public Policy {
  public:
+    explicit ShortestQueue(std::uint64_t seed) : seed_(seed) {}
+
     void add(SlotId slot, TimePoint now) override;
     void remove(SlotId slot) override;
     void set_open(SlotId slot, bool open, TimePoint now) override;
@@ -37,6 +39,7 @@ class ShortestQueue final : public Policy {
     struct Key {
         std::uint64_t in_flight = 0;
         std::uint64_t picked_at = 0;  // value of picks_; 0: never
+        std::uint64_t order = 0;      // among equals
         SlotId slot;
 
         friend auto operator<=>(const Key&, const Key&) = default;
@@ -50,6 +53,7 @@ class ShortestQueue final : public Policy {
     void one_less(SlotId slot);
     void replace(Peer& peer, const Key& key);
 
+    std::uint64_t seed_;
     std::map<SlotId, Peer> peers_;
     std::set<Key> open_;
     std::uint64_t picks_ = 0;

@@ -57,6 +57,15 @@ void World::stop(PeerId peer) {
     }
 }
 
+void World::stop_next(PeerId peer) {
+    Process& process = process_of(peer);
+    if (process.runner) {
+        queue_.push(
+            now_, {.kind = ItemKind::StopArrives, .peer = process.index, .value = process.life}
+        );
+    }
+}
+
 void World::stop_now(Process& process) {
     process.stopping = true;
     deliver(process, node::Stop{});

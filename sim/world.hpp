@@ -47,6 +47,8 @@ class World {
 
     /// Ends the process in order; a frozen one when it thaws.
     void stop(PeerId peer);
+    /// As stop(), but as the next event of its own: for whoever looks on while the process acts.
+    void stop_next(PeerId peer);
     void crash(PeerId peer);
     /// crash(), if it still runs, then a new incarnation on the same disk.
     void restart(PeerId peer);

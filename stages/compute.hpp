@@ -78,6 +78,9 @@ class StageCompute {
     virtual void drop(GraphKey key) = 0;
     virtual void drop_all() = 0;
 
+    /// What one kept graph takes in memory, all of a stage being alike; 0 before the first.
+    [[nodiscard]] virtual std::uint64_t graph_bytes() const = 0;
+
     /// Like forward() without gradients; `tokens` are 1 x T, T <= context. The last stage returns
     /// logits of the last position, (1, 1, V).
     virtual Result<HostTensor> infer(

@@ -61,6 +61,13 @@ void Joining::build(const protocol::Assign& assign, swarm::run::RunConfig config
     run_file_ = assign.run_file;
     context_.layout = swarm::run::partition(config)[assign.stage.value];
     context_.config = std::move(config);
+    context_.memory = MemoryPlan(
+        context_.lent_memory_bytes, context_.layout, context_.config.microbatches
+    );
+    if (const auto fits = context_.memory.check(); fits.has_error()) {
+        fatal_ = fits.error().detail;
+        return;
+    }
     swarm::Result<std::unique_ptr<StageCompute>> compute =
         make_compute_(context_.config, context_.layout);
     if (!compute) {
@@ -69,6 +76,9 @@ void Joining::build(const protocol::Assign& assign, swarm::run::RunConfig config
     }
     context_.worker =
         std::make_shared<StageWorker>(context_.config, context_.layout, std::move(*compute));
+    if (const auto room = context_.memory.graph_room_bytes(0)) {
+        context_.worker->set_graph_room(*room);
+    }
     turn.out.log(
         Level::Info,
         "serving stage " + std::to_string(assign.stage.value) + ": layers " +

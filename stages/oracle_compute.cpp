@@ -137,6 +137,11 @@ class OracleCompute final : public StageCompute {
 
     void drop_all() override { kept_.clear(); }
 
+    /// As if the activation were all that it kept.
+    [[nodiscard]] std::uint64_t graph_bytes() const override {
+        return (kDigits + 1) * sizeof(float);
+    }
+
     /// The token after t is t + 1.
     Result<HostTensor> infer(const HostTensor* input, std::span<const std::uint32_t> tokens)
         override {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "stages/device_queue.hpp"
+#include "stages/memory_plan.hpp"
 #include "stages/stage_worker.hpp"
 #include "swarm/node/frame_size.hpp"
 #include "swarm/run/control_stream.hpp"
@@ -27,10 +28,12 @@ struct ServerContext {
     PeerId self;
     PeerId coordinator;
     swarm::Incarnation incarnation;
+    std::uint64_t lent_memory_bytes = 0;  // 0: no bound
     swarm::run::PlantedBugs bugs;
 
     swarm::run::RunConfig config;             // of the run, once assigned
     swarm::run::StageLayout layout;           // of the stage, once assigned
+    MemoryPlan memory;                        // of the stage, once assigned
     std::shared_ptr<StageWorker> worker;      // null until assigned
     std::optional<ParameterVersion> version;  // of the worker's state, once it has one
     swarm::Digest state_hash;

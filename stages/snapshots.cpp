@@ -19,15 +19,60 @@ node::Payload manifest_payload(const std::vector<swarm::Digest>& manifest) {
 
 }  // namespace
 
+Snapshots::Snapshot* Snapshots::find(ParameterVersion version) {
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Snapshot& kept) {
+        return kept.version == version;
+    });
+    return found == kept_.end() ? nullptr : &*found;
+}
+
+bool Snapshots::has_room() const {
+    return kept_.size() < kSnapshotsMax &&
+           context_.memory.has_room_for_snapshots(kept_.size() + 1);
+}
+
+void Snapshots::share_memory(node::Turn turn) {
+    const auto room = context_.memory.graph_room_bytes(kept_.size());
+    if (room && context_.worker) {
+        context_.device.submit(turn, 0, [worker = context_.worker, bytes = *room] {
+            worker->set_graph_room(bytes);
+        });
+    }
+}
+
+void Snapshots::forget_idle(node::Turn turn) {
+    const auto forgotten = [&](const Snapshot& kept) {
+        return kept.used_at + kForgottenAfter <= turn.now;
+    };
+    if (std::erase_if(kept_, forgotten) > 0) {
+        share_memory(turn);
+    }
+}
+
+void Snapshots::forget_all(node::Turn turn) {
+    if (!kept_.empty()) {
+        kept_.clear();
+        share_memory(turn);
+    }
+}
+
 void Snapshots::freeze(ParameterVersion version, node::Turn turn) {
-    const auto same = [&](const Snapshot& kept) { return kept.version == version; };
-    if (std::any_of(kept_.begin(), kept_.end(), same)) {
+    if (find(version) != nullptr) {
         return;
     }
-    if (kept_.size() == kSnapshotsMax) {
-        kept_.pop_front();
+    if (!has_room()) {
+        const auto idlest = std::min_element(
+            kept_.begin(), kept_.end(), [](const Snapshot& a, const Snapshot& b) {
+                return a.used_at < b.used_at;
+            }
+        );
+        if (idlest == kept_.end() || idlest->used_at + kInUseFor > turn.now) {
+            return;
+        }
+        kept_.erase(idlest);
     }
-    kept_.push_back({version, nullptr, {}});
+    kept_.push_back({version, turn.now, nullptr, {}});
+    share_memory(turn);
 
     struct Frozen {
         std::shared_ptr<const StageState> state;
@@ -42,10 +87,8 @@ void Snapshots::freeze(ParameterVersion version, node::Turn turn) {
             frozen.manifest = frozen.state->manifest();
         },
         [this, version](Frozen& frozen, node::Turn) {
-            const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Snapshot& kept) {
-                return kept.version == version;
-            });
-            if (found != kept_.end() && frozen.state->version() == version) {
+            Snapshot* const found = find(version);
+            if (found != nullptr && frozen.state->version() == version) {
                 found->state = std::move(frozen.state);
                 found->manifest = std::move(frozen.manifest);
             }
@@ -54,11 +97,9 @@ void Snapshots::freeze(ParameterVersion version, node::Turn turn) {
 }
 
 void Snapshots::on(PeerId from, const protocol::Fetch& fetch, node::Turn turn) {
-    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Snapshot& kept) {
-        return kept.version == fetch.version;
-    });
-    const bool ready =
-        found != kept_.end() && found->state && context_.worker && fetch.stage == context_.stage();
+    Snapshot* const found = find(fetch.version);
+    const bool ready = found != nullptr && found->state && context_.worker &&
+                       fetch.stage == context_.stage();
     const bool chunk_exists = ready && (!fetch.chunk || *fetch.chunk < found->state->chunk_count());
     if (!chunk_exists) {
         // The commit that orders it may still be on its way, or on the device.
@@ -70,6 +111,7 @@ void Snapshots::on(PeerId from, const protocol::Fetch& fetch, node::Turn turn) {
         );
         return;
     }
+    found->used_at = turn.now;
     node::Payload payload =
         fetch.chunk ? found->state->chunk(*fetch.chunk) : manifest_payload(found->manifest);
     ServerContext::send(

@@ -1,7 +1,10 @@
 // The donor's side of a state download: freezes a copy of the state right after a commit that asks
 // for it, and serves its manifest and chunks while training goes on.
-// Invariant: a snapshot never changes; at most kSnapshotsMax are kept, the oldest goes first.
-// Threading: single strand; copies and hashes are made on the device. Memory: one state each.
+// Invariants: a snapshot never changes; at most kSnapshotsMax are kept, fewer where the memory lent
+// has no room for them. A new one takes the place of the one that was left alone longest; while all
+// are being fetched there is no new one, and whoever wants it is told Busy and asks again.
+// Threading: single strand; copies and hashes are made on the device. Memory: one state each, for
+// kForgottenAfter at most beyond the last fetch.
 // Source: step protocol, section 7.
 #pragma once
 
@@ -21,16 +24,31 @@ class Snapshots {
     void freeze(ParameterVersion version, node::Turn turn);
     void on(PeerId from, const protocol::Fetch& fetch, node::Turn turn);
 
-    void forget_all() { kept_.clear(); }
+    /// Those that nobody fetches any more.
+    void forget_idle(node::Turn turn);
+    /// The state is another one now.
+    void forget_all(node::Turn turn);
+
+    [[nodiscard]] std::size_t kept() const { return kept_.size(); }
 
  private:
     static constexpr std::size_t kSnapshotsMax = 2;
+    /// Since the last fetch: a download has several chunks of 1 MiB under way all the time.
+    static constexpr swarm::Duration kInUseFor = std::chrono::seconds(2);
+    /// A joiner begins within so long of the order (Joining::kSnapshotWithin).
+    static constexpr swarm::Duration kForgottenAfter = std::chrono::seconds(60);
 
     struct Snapshot {
         ParameterVersion version;
+        TimePoint used_at;
         std::shared_ptr<const StageState> state;  // null until the device has copied it
         std::vector<swarm::Digest> manifest;
     };
+
+    [[nodiscard]] Snapshot* find(ParameterVersion version);
+    [[nodiscard]] bool has_room() const;
+    /// Their number changed: graphs have the rest of the memory lent.
+    void share_memory(node::Turn turn);
 
     ServerContext& context_;
     std::deque<Snapshot> kept_;

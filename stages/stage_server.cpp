@@ -36,6 +36,7 @@ StageServer::StageServer(Options options)
     context_.self = options_.self;
     context_.coordinator = options_.coordinator;
     context_.incarnation = options_.incarnation;
+    context_.lent_memory_bytes = options_.memory_bytes;
     context_.bugs = options_.bugs;
 }
 

@@ -93,6 +93,7 @@ void StageServer::apply(const protocol::Commit& commit, node::Turn turn) {
             context_.version = made;
             context_.state_hash = hash;
             context_.tell_coordinator(protocol::Applied{made, hash}, later);
+            snapshots_.forget_idle(later);
             freeze_if_ordered(done, later);
             after_state_change(later);
             if (!context_.slot && context_.version == made) {
@@ -117,7 +118,7 @@ void StageServer::after_state_change(node::Turn turn) {
         wave_.new_step(turn.now);
     } else {
         wave_.assigned();
-        snapshots_.forget_all();
+        snapshots_.forget_all(turn);
     }
     for (const SlotId gone : links_.follow_roster(turn)) {
         static_cast<void>(gone);  // nothing of the new step was sent there

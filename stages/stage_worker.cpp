@@ -93,6 +93,7 @@ StageWorker::StageWorker(
     : config_(config),
       layout_(std::move(layout)),
       compute_(std::move(compute)),
+      graphs_(*compute_),
       codec_(compression::find_codec(config.codec)),
       state_(swarm::run::StageLayout{}),  // until start_from()
       accumulator_(layout_.elements(), config.microbatches) {
@@ -218,6 +219,8 @@ Result<Payload> StageWorker::forward(const Leg& leg, bool keep) {
     auto coded = encode(*output, leg, false);
     if (coded.has_error() && keep) {
         compute_->drop(leg.key);
+    } else if (keep) {
+        graphs_.add(leg.key, *input, leg.tokens);
     }
     return coded;
 }
@@ -277,10 +280,14 @@ Result<Payload> StageWorker::backward(const Leg& leg) {
     }
     std::vector<float> gradient = take_buffer();
     auto outcome = [&]() -> Result<Payload> {
+        if (const auto restored = graphs_.restore(leg.key); restored.has_error()) {
+            return restored.error();
+        }
         const auto below = compute_->backward(leg.key, *by_output, gradient);
         if (below.has_error()) {
             return below.error();
         }
+        graphs_.used(leg.key);
         if (const auto checked = check_gradient(gradient); checked.has_error()) {
             return checked.error();
         }
@@ -310,11 +317,11 @@ void StageWorker::discard_pending(GraphKey key) {
 }
 
 void StageWorker::drop_graph(GraphKey key) {
-    compute_->drop(key);
+    graphs_.drop(key);
 }
 
 void StageWorker::drop_all_graphs() {
-    compute_->drop_all();
+    graphs_.drop_all();
     for (auto& [key, gradient] : pending_) {
         spare_.push_back(std::move(gradient));
     }

@@ -7,13 +7,14 @@
 // Shapes: activations (B, T, C) fp32; the flat vector of a stage is its tensors in global order,
 // followed by one counter per microbatch of the step ("extended" below, P + M elements): a
 // gradient adds exactly 1.0 to its own counter, so the reduced counters show who was counted.
-// Memory: 4 P weights + 8 P Adam + 8 (P + M) sums + 8 (P + M) own slice + 4 (P + M) result, and
-// 4 P for each pending gradient. Errors: of StageCompute and the codec; Mismatch for a payload of
+// Memory: 4 P weights + 8 P Adam + 8 (P + M) sums + 8 (P + M) own slice + 4 (P + M) result, 4 P for
+// each pending gradient, and the kept graphs within set_graph_room(). Errors: of StageCompute and the codec; Mismatch for a payload of
 // another shape, size or codec; NotFinite also for |g| >= 2^11. All Reject.
 #pragma once
 
 #include "stages/accumulator.hpp"
 #include "stages/compute.hpp"
+#include "stages/kept_graphs.hpp"
 #include "stages/stage_state.hpp"
 #include "swarm/node/payload.hpp"
 #include "swarm/run/config.hpp"
@@ -70,6 +71,9 @@ class StageWorker {
     /// Takes over a downloaded or resumed state (see StageState::from_chunks).
     swarm::Digest start_from(StageState state);
 
+    /// As KeptGraphs::set_room().
+    void set_graph_room(std::uint64_t bytes) { graphs_.set_room(bytes); }
+
     // One microbatch. With `keep` the graph stays for backward().
     Result<Payload> forward(const Leg& leg, bool keep);
     /// Forward, loss and backward of the last stage; its gradient is then pending under leg.key.
@@ -109,6 +113,9 @@ class StageWorker {
 
     [[nodiscard]] std::string compute_class() const { return compute_->compute_class(); }
 
+    /// Forwards computed again because their graph had no room.
+    [[nodiscard]] std::uint64_t recomputed() const { return graphs_.recomputed(); }
+
  private:
     [[nodiscard]] std::uint64_t extended_elements() const;
     [[nodiscard]] Result<> check_leg(const Leg& leg) const;
@@ -123,6 +130,7 @@ class StageWorker {
     swarm::run::RunConfig config_;
     swarm::run::StageLayout layout_;
     std::unique_ptr<StageCompute> compute_;
+    KeptGraphs graphs_;
     const compression::Codec* codec_;
     StageState state_;
     Accumulator accumulator_;

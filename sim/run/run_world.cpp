@@ -92,13 +92,14 @@ PeerId RunWorld::add_server(std::uint64_t number, const PeerOptions& machine) {
     const PeerId id = peer(number);
     world_.add_peer(
         id,
-        [this, id](swarm::Incarnation incarnation) {
+        [this, id, memory_bytes = machine.memory_bytes](swarm::Incarnation incarnation) {
             stages::StageServer::Options options;
             options.self = id;
             options.incarnation = incarnation;
             options.coordinator = coordinator();
             options.own_address = "sim:" + std::to_string(id.words[0]);
             options.bugs = options_.bugs;
+            options.memory_bytes = memory_bytes;
             options.make_compute = [](const RunConfig& config, const auto& layout) {
                 return swarm::Result<std::unique_ptr<stages::StageCompute>>(
                     stages::make_oracle_compute(config, layout)
@@ -127,7 +128,12 @@ void RunWorld::hear(PeerId from, const node::Report& report) {
     } else if (const auto* finished = std::get_if<node::RunFinished>(&report)) {
         weights_sha256_ = finished->weights_sha256;
     } else if (const auto* failed = std::get_if<node::RunFailed>(&report)) {
-        failure_ = *failed;
+        if (from == coordinator()) {
+            failure_ = *failed;
+        } else {
+            log_.push_back("peer " + std::to_string(from.words[0]) + " gave up: " + failed->text);
+            world_.stop_next(from);  // as the process of `swarm serve` does
+        }
     } else if (const auto* change = std::get_if<node::PeerChanged>(&report)) {
         fenced_ += change->change == node::PeerChange::Fenced ? 1 : 0;
         moves_ += change->change == node::PeerChange::Moved ? 1 : 0;

@@ -1,5 +1,6 @@
 #include "stages/torch/llama_compute.hpp"
 
+#include "stages/torch/allocated_bytes.hpp"
 #include "stages/torch/host_tensor.hpp"
 #include "swarm/base/check.hpp"
 
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/headeronly/version.h>
 #include <utility>
@@ -203,7 +205,15 @@ Result<HostTensor> LlamaCompute::forward(
         if (!x) {
             return x.error();
         }
+        std::optional<AllocatedBytes> allocated;
+        if (keep && graph_bytes_ == 0) {
+            allocated.emplace();
+        }
         const Tensor output = model_.run_layers(*x);
+        if (allocated) {
+            graph_bytes_ = allocated->count();
+            allocated.reset();
+        }
         if (keep) {
             graphs_.insert_or_assign(key, KeptGraph{input == nullptr ? Tensor() : *x, output});
         }

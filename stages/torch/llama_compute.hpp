@@ -44,6 +44,8 @@ class LlamaCompute final : public StageCompute {
     ) override;
     void drop(GraphKey key) override;
     void drop_all() override;
+    /// Measured at the first forward that keeps its graph.
+    [[nodiscard]] std::uint64_t graph_bytes() const override { return graph_bytes_; }
     Result<HostTensor> infer(const HostTensor* input, std::span<const std::uint32_t> tokens)
         override;
     [[nodiscard]] std::string compute_class() const override;
@@ -77,6 +79,7 @@ class LlamaCompute final : public StageCompute {
     std::string device_class_;
     LlamaModel model_;
     std::map<GraphKey, KeptGraph> graphs_;
+    std::uint64_t graph_bytes_ = 0;
     std::optional<swarm::Error> weights_error_;  // of use_weights(), told by the next call
 };
 

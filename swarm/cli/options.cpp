@@ -69,6 +69,12 @@ CLI::Option* add_duration(
     return app.add_option_function<std::string>(name, take, help)->type_name("TIME");
 }
 
+void add_memory(CLI::App& app, std::uint64_t& bytes, const std::string& help) {
+    app.add_option("--memory", bytes, help)
+        ->transform(CLI::AsSizeValue(false))  // GB and GiB are what they say
+        ->type_name("SIZE");
+}
+
 void add_train(CLI::App& root, TrainOptions& train) {
     CLI::App& app = *root.add_subcommand("train", "Train a model with whoever joins");
     app.footer(std::string(kTrainExamples) + "\n" + kExitCodes);
@@ -105,6 +111,7 @@ void add_serve(CLI::App& root, ServeOptions& serve) {
         ->capture_default_str();
     app.add_option("--key", serve.key_file, "keep this identity (default: a new one each time)")
         ->type_name("FILE");
+    add_memory(app, serve.memory_bytes, "at most so much for the stage: 2GiB (default: no bound)");
     app.add_option("--service-ms", serve.service_ms, "play a slow peer: hold each forward so long");
     app.add_option("--swarm-key", serve.swarm_key_file, "the secret of a private run")
         ->type_name("FILE");
@@ -147,6 +154,7 @@ void add_local(CLI::App& root, LocalOptions& local) {
     add_duration(app, "--freeze-every", "SIGSTOP a peer for 1-8 s", [&](Duration every) {
         local.freeze_every = every;
     });
+    add_memory(app, local.memory_bytes, "what each peer lends its stage (default: no bound)");
     app.add_flag("--verify", local.verify, "compare with --single, bit for bit");
     app.add_flag("--demo", local.demo, "the demo: a kill, a freeze and a newcomer");
     app.add_option("--device", local.device, "auto, cpu or cuda:N")->capture_default_str();

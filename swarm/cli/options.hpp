@@ -51,6 +51,7 @@ struct ServeOptions {
     std::string key_file;  // empty: a new identity
     std::string swarm_key_file;
     std::uint32_t service_ms = 0;  // 0: as fast as it is
+    std::uint64_t memory_bytes = 0;  // 0: no bound
 };
 
 struct GenerateOptions {
@@ -70,6 +71,7 @@ struct LocalOptions {
     std::vector<std::uint32_t> service_ms;  // by peer, from the start again when too short
     std::optional<Duration> kill_every;
     std::optional<Duration> freeze_every;
+    std::uint64_t memory_bytes = 0;  // of each peer; 0: no bound
     bool verify = false;
     bool demo = false;
     std::string device = "auto";

@@ -105,6 +105,7 @@ class Service {
             net::to_text(net::Address{advertised_host(listen.host, &coordinator), *port});
         server.make_compute = measured_factory();
         server.first_contact_within = options_.wait;
+        server.memory_bytes = options_.memory_bytes;
         paced.wrap(std::make_unique<stages::StageServer>(std::move(server)));
         console_.info(
             "peer " + short_name(identity.peer()) + " joins " + options_.join +

@@ -71,24 +71,32 @@ TEST(Chaos, ManySeedsEqualOneProcess) {
     EXPECT_TRUE(one || totals.steps_with_a_mistake * 100 <= totals.steps);
 }
 
-// Seeds 320 and 373 stall the device of a member that applies a commit, and recall meanwhile.
-TEST(Chaos, AMemberThatStillAppliesACommitIsWaitedForInARecall) {
-    for (const std::uint64_t seed : {320ULL, 373ULL}) {
-        RunWorld run(three_by_two(seed, 6));
-        HealthWatch health(run);
-        std::uint32_t recalled_while_applying = 0;
-        run.observe_events([&](PeerId id, const node::Event& event) {
-            const auto* const received = std::get_if<node::Received>(&event);
-            const auto* const server = run.server(id);
-            const bool applying = server != nullptr && server->context().applying;
-            recalled_while_applying +=
-                applying && received != nullptr &&
-                std::holds_alternative<swarm::protocol::Recall>(received->message.body);
-        });
-        run_chaos(run, health, seed);
+/// Recalls that reach a member while it applies a commit: its device is stalled.
+std::uint32_t recalls_while_applying(std::uint64_t seed) {
+    RunWorld run(three_by_two(seed, 6));
+    HealthWatch health(run);
+    std::uint32_t count = 0;
+    run.observe_events([&](PeerId id, const node::Event& event) {
+        const auto* const received = std::get_if<node::Received>(&event);
+        const auto* const server = run.server(id);
+        const bool applying = server != nullptr && server->context().applying;
+        count += applying && received != nullptr &&
+                 std::holds_alternative<swarm::protocol::Recall>(received->message.body);
+    });
+    run_chaos(run, health, seed);
+    if (count > 0) {
         EXPECT_EQ(health.mistakes(), std::vector<std::string>{}) << "seed " << seed;
-        EXPECT_GT(recalled_while_applying, 0U) << "seed " << seed;
     }
+    return count;
+}
+
+TEST(Chaos, AMemberThatStillAppliesACommitIsWaitedForInARecall) {
+    constexpr std::uint64_t kSeedsMax = 1000;
+    int seeds = 0;
+    for (std::uint64_t seed = 1; seed <= kSeedsMax && seeds < 2; ++seed) {
+        seeds += recalls_while_applying(seed) > 0 ? 1 : 0;
+    }
+    EXPECT_EQ(seeds, 2) << "no seed recalls while a commit is applied";
 }
 
 /// How many seeds it takes until the checker or the comparison with one process objects.

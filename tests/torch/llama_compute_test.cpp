@@ -181,6 +181,29 @@ TEST_F(MiddleStage, ANewForwardReplacesTheGraphOfItsKey) {
     EXPECT_EQ(alone(1), expected);
 }
 
+TEST_F(MiddleStage, MeasuresItsGraphs) {
+    EXPECT_EQ(middle().graph_bytes(), 0U) << "nothing ran yet";
+    forward(1);
+    // The layer's normalised inputs, queries, attention and two halves of the MLP at the least.
+    const auto& model = config_.model;
+    const std::uint64_t values = std::uint64_t{config_.batch} * model.context *
+                                 (4 * model.width + 2 * model.ffn_width);
+    const std::uint64_t measured = middle().graph_bytes();
+    EXPECT_GE(measured, values * sizeof(float));
+    EXPECT_LE(measured, 8 * values * sizeof(float));
+    forward(2);
+    EXPECT_EQ(middle().graph_bytes(), measured);
+}
+
+TEST_F(MiddleStage, AGraphComputedAgainGivesTheSameBits) {
+    const BackwardOutcome first = alone(1);
+    forward(1);
+    forward(2);
+    middle().drop(graph_key(1));
+    forward(1);
+    EXPECT_EQ(backward(1), first);
+}
+
 TEST_F(MiddleStage, HasNoGraphAfterDropBackwardOrNewWeights) {
     std::vector<float> gradient(chain_.elements(1));
     const auto by_output = output_gradient(config_, 2);

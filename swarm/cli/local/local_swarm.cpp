@@ -155,7 +155,9 @@ Result<> LocalSwarm::start_peer(Peer& peer) {
           "--key",
           (directory_ / (peer.name + ".pem")).string(),
           "--service-ms",
-          std::to_string(peer.service_ms)},
+          std::to_string(peer.service_ms),
+          "--memory",
+          std::to_string(options_.memory_bytes)},
          directory_ / (peer.name + ".log")}
     );
     if (!child) {

@@ -1,6 +1,7 @@
 #include "router/hop_router.hpp"
 
 #include "swarm/base/rng.hpp"
+#include "tests/unit/router/in_slot_order.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +28,7 @@ LegId leg(std::uint64_t attempt) {
 /// A router whose peers are linked.
 struct Bed {
     explicit Bed(std::vector<SlotId> slots, HopRouter::Options options = {})
-        : router(make_policy("iwrr", 1), options) {
+        : router(make_policy("iwrr", kInSlotOrder), options) {
         router.set_candidates(slots, kStart);
         for (const SlotId slot : slots) {
             router.set_linked(slot, true, kStart);
@@ -64,7 +65,7 @@ TEST(HopRouter, DoesNotPickWhoRefusedTheLegForGood) {
 }
 
 TEST(HopRouter, PicksOnlyCandidatesWithALink) {
-    HopRouter router(make_policy("iwrr", 1), {});
+    HopRouter router(make_policy("iwrr", kInSlotOrder), {});
     router.set_candidates({kPeer, kOther}, kStart);
     EXPECT_EQ(router.pick(leg(1), kRequest, kStart), std::nullopt) << "links start down";
     router.set_linked(kOther, true, kStart);
@@ -74,7 +75,7 @@ TEST(HopRouter, PicksOnlyCandidatesWithALink) {
 }
 
 TEST(HopRouter, RemembersALinkThatCameBeforeTheCandidate) {
-    HopRouter router(make_policy("iwrr", 1), {});
+    HopRouter router(make_policy("iwrr", kInSlotOrder), {});
     router.set_linked(kPeer, true, kStart);
     router.set_candidates({kPeer}, kStart);
     EXPECT_EQ(router.pick(leg(1), kRequest, kStart), kPeer);
@@ -262,7 +263,7 @@ TEST(HopRouter, RemovingAPausedPeerForgetsItsDeadline) {
 }
 
 TEST(HopRouter, MeasuresTheWayToThePeer) {
-    HopRouter router(make_policy("expected_finish", 1), {});
+    HopRouter router(make_policy("expected_finish", kInSlotOrder), {});
     router.set_candidates({kPeer, kOther}, kStart);
     TimePoint now = kStart;
     std::uint64_t attempt = 0;

@@ -1,5 +1,7 @@
 #include "router/iwrr.hpp"
 
+#include "tests/unit/router/in_slot_order.hpp"
+
 #include <gtest/gtest.h>
 
 #include <map>
@@ -23,7 +25,7 @@ void add_with_rate(Iwrr& policy, std::uint64_t slot, double units_per_s) {
 }
 
 TEST(Iwrr, SharesAreProportionalToRates) {
-    Iwrr policy;
+    Iwrr policy(kInSlotOrder);
     add_with_rate(policy, 1, 40);
     add_with_rate(policy, 2, 20);
     add_with_rate(policy, 3, 10);
@@ -34,7 +36,7 @@ TEST(Iwrr, SharesAreProportionalToRates) {
 }
 
 TEST(Iwrr, InterleavesInsteadOfSendingBursts) {
-    Iwrr policy;
+    Iwrr policy(kInSlotOrder);
     add_with_rate(policy, 1, 2);
     add_with_rate(policy, 2, 1);
     count_picks(policy, 3);
@@ -44,7 +46,7 @@ TEST(Iwrr, InterleavesInsteadOfSendingBursts) {
 }
 
 TEST(Iwrr, ChargesAtDispatchWithoutWaitingForAResult) {
-    Iwrr policy;
+    Iwrr policy(kInSlotOrder);
     add_with_rate(policy, 1, 1);
     add_with_rate(policy, 2, 1);
     EXPECT_EQ(policy.pick(kOneUnit, {}), SlotId{1});
@@ -52,7 +54,7 @@ TEST(Iwrr, ChargesAtDispatchWithoutWaitingForAResult) {
 }
 
 TEST(Iwrr, ANewPeerStartsAtTheLowestPriorityAndIsNotFlooded) {
-    Iwrr policy;
+    Iwrr policy(kInSlotOrder);
     add_with_rate(policy, 1, 10);
     add_with_rate(policy, 2, 10);
     count_picks(policy, 1000);
@@ -62,7 +64,7 @@ TEST(Iwrr, ANewPeerStartsAtTheLowestPriorityAndIsNotFlooded) {
 }
 
 TEST(Iwrr, APeerThatComesBackDoesNotCatchUp) {
-    Iwrr policy;
+    Iwrr policy(kInSlotOrder);
     add_with_rate(policy, 1, 10);
     add_with_rate(policy, 2, 10);
     policy.set_open({2}, false, {});
@@ -72,7 +74,7 @@ TEST(Iwrr, APeerThatComesBackDoesNotCatchUp) {
 }
 
 TEST(Iwrr, StartsAtTheLastPriorityAlsoWhenNobodyElseIsOpen) {
-    Iwrr policy;
+    Iwrr policy(kInSlotOrder);
     add_with_rate(policy, 1, 10);
     count_picks(policy, 1000);
     policy.set_open({1}, false, {});
@@ -82,7 +84,7 @@ TEST(Iwrr, StartsAtTheLastPriorityAlsoWhenNobodyElseIsOpen) {
 }
 
 TEST(Iwrr, UndoTakesTheChargeBack) {
-    Iwrr policy;
+    Iwrr policy(kInSlotOrder);
     add_with_rate(policy, 1, 1);
     add_with_rate(policy, 2, 1);
     ASSERT_EQ(policy.pick(kOneUnit, {}), SlotId{1});
@@ -94,7 +96,7 @@ TEST(Iwrr, UndoTakesTheChargeBack) {
 /// answer would not be picked again.
 TEST(Iwrr, PicksBeforeTheFirstMeasurementCountAsManySecondsAsLaterOnes) {
     constexpr Request kForward{.work_units = 1024};
-    Iwrr policy;
+    Iwrr policy(kInSlotOrder);
     for (const std::uint64_t slot : {1, 2, 3}) {
         policy.add({slot}, {});
     }
@@ -111,7 +113,7 @@ TEST(Iwrr, PicksBeforeTheFirstMeasurementCountAsManySecondsAsLaterOnes) {
 }
 
 TEST(Iwrr, TheLastKnownRateHoldsWhenEverybodyWhoWasMeasuredIsGone) {
-    Iwrr policy;
+    Iwrr policy(kInSlotOrder);
     add_with_rate(policy, 1, 1000);
     count_picks(policy, 1000);
     policy.remove({1});
@@ -123,7 +125,7 @@ TEST(Iwrr, TheLastKnownRateHoldsWhenEverybodyWhoWasMeasuredIsGone) {
 }
 
 TEST(Iwrr, RemovingPeersFromTheMiddleKeepsTheOrder) {
-    Iwrr policy;
+    Iwrr policy(kInSlotOrder);
     for (std::uint64_t i = 1; i <= 50; ++i) {
         add_with_rate(policy, i, static_cast<double>(i));
     }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -107,6 +108,24 @@ TEST_P(PolicyConformance, SameSeedAndHistoryGiveTheSamePicks) {
     }
     for (int i = 0; i < 1000; ++i) {
         ASSERT_EQ(policy_->pick(kRequest, {}), other->pick(kRequest, {})) << i;
+    }
+}
+
+/// Nobody has been measured: two hundred senders must not all begin with the same eight.
+TEST_P(PolicyConformance, SendersThatKnowNothingSpreadTheirWork) {
+    constexpr std::uint64_t kPeers = 200;
+    std::map<SlotId, int> picked;
+    for (std::uint64_t sender = 0; sender < 200; ++sender) {
+        const auto policy = make_policy(GetParam(), sender);
+        for (std::uint64_t i = 0; i < kPeers; ++i) {
+            policy->add({i}, {});
+        }
+        for (int i = 0; i < 8; ++i) {
+            ++picked[*policy->pick(kRequest, {})];
+        }
+    }
+    for (const auto& [slot, times] : picked) {
+        EXPECT_LE(times, 25) << "slot " << slot.value << ": 8 would be its share";
     }
 }
 

@@ -1,5 +1,7 @@
 #include "router/shortest_queue.hpp"
 
+#include "tests/unit/router/in_slot_order.hpp"
+
 #include <gtest/gtest.h>
 
 namespace router {
@@ -12,7 +14,7 @@ void add_peers(ShortestQueue& policy, std::uint64_t count) {
 }
 
 TEST(ShortestQueue, PicksWhoHasTheLeastUnderWay) {
-    ShortestQueue policy;
+    ShortestQueue policy(kInSlotOrder);
     add_peers(policy, 3);
     for (int i = 0; i < 6; ++i) {
         policy.pick({}, {});  // two each
@@ -26,7 +28,7 @@ TEST(ShortestQueue, PicksWhoHasTheLeastUnderWay) {
 }
 
 TEST(ShortestQueue, TakesTurnsAmongEquals) {
-    ShortestQueue policy;
+    ShortestQueue policy(kInSlotOrder);
     add_peers(policy, 3);
     for (std::uint64_t i = 0; i < 9; ++i) {
         const SlotId slot = *policy.pick({}, {});
@@ -36,7 +38,7 @@ TEST(ShortestQueue, TakesTurnsAmongEquals) {
 }
 
 TEST(ShortestQueue, UndoTakesTheChargeBack) {
-    ShortestQueue policy;
+    ShortestQueue policy(kInSlotOrder);
     add_peers(policy, 2);
     ASSERT_EQ(policy.pick({}, {}), SlotId{1});
     ASSERT_EQ(policy.pick({}, {}), SlotId{2});
@@ -45,8 +47,8 @@ TEST(ShortestQueue, UndoTakesTheChargeBack) {
 }
 
 TEST(ShortestQueue, LooksNeitherAtSpeedNorAtSize) {
-    ShortestQueue told;
-    ShortestQueue untold;
+    ShortestQueue told(kInSlotOrder);
+    ShortestQueue untold(kInSlotOrder);
     add_peers(told, 4);
     add_peers(untold, 4);
     for (std::uint64_t i = 0; i < 100; ++i) {
@@ -57,7 +59,7 @@ TEST(ShortestQueue, LooksNeitherAtSpeedNorAtSize) {
 }
 
 TEST(ShortestQueue, KeepsTheQueueOfAPeerThatIsClosedForAWhile) {
-    ShortestQueue policy;
+    ShortestQueue policy(kInSlotOrder);
     add_peers(policy, 2);
     policy.pick({}, {});
     policy.set_open({1}, false, {});
@@ -68,7 +70,7 @@ TEST(ShortestQueue, KeepsTheQueueOfAPeerThatIsClosedForAWhile) {
 }
 
 TEST(ShortestQueue, CountsWhatEndsWhileThePeerIsClosed) {
-    ShortestQueue policy;
+    ShortestQueue policy(kInSlotOrder);
     add_peers(policy, 2);
     policy.pick({}, {});
     policy.pick({}, {});

@@ -44,6 +44,8 @@ class ChosenLogits final : public StageCompute {
 
     void drop_all() override {}
 
+    [[nodiscard]] std::uint64_t graph_bytes() const override { return 0; }
+
     Result<HostTensor> infer(const HostTensor*, std::span<const std::uint32_t>) override {
         return tensor();
     }

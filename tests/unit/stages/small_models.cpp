@@ -69,6 +69,8 @@ class NoiseCompute final : public StageCompute {
 
     void drop_all() override { kept_.clear(); }
 
+    [[nodiscard]] std::uint64_t graph_bytes() const override { return kNoiseGraphBytes; }
+
     Result<HostTensor> infer(const HostTensor* /*input*/, std::span<const std::uint32_t> tokens)
         override {
         return activation(hash_of(tokens));

@@ -15,6 +15,8 @@ swarm::run::RunConfig oracle_run(std::uint32_t stages, std::uint32_t microbatche
 /// About 5,000 weights in 3 layers, 5 microbatches.
 swarm::run::RunConfig small_run(std::uint32_t stages);
 
+inline constexpr std::uint64_t kNoiseGraphBytes = 1000;
+
 /// Gradients of all sizes and both signs, a function of (tokens, tensor name, weight) alone, so
 /// they are the same for every split. Activations are a function of the tokens.
 std::unique_ptr<StageCompute> make_noise_compute(

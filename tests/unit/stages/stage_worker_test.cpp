@@ -293,6 +293,8 @@ class BrokenCompute final : public StageCompute {
 
     void drop_all() override {}
 
+    [[nodiscard]] std::uint64_t graph_bytes() const override { return 0; }
+
     Result<HostTensor> infer(
         const HostTensor* /*input*/, std::span<const std::uint32_t> /*tokens*/
     ) override {

@@ -1,0 +1,68 @@
+#include "stages/kept_graphs.hpp"
+
+#include <iterator>
+#include <utility>
+
+namespace stages {
+
+void KeptGraphs::set_room(std::uint64_t bytes) {
+    room_bytes_ = bytes;
+    fit();
+}
+
+void KeptGraphs::add(
+    GraphKey key, std::optional<HostTensor> input, std::vector<std::uint32_t> tokens
+) {
+    if (!room_bytes_) {
+        return;
+    }
+    used(key);  // of the same forward, if it ran before: its graph has been replaced
+    const std::uint64_t order = next_order_++;
+    forwards_.emplace(key, Forward{order, std::move(input), std::move(tokens)});
+    resident_.emplace(order, key);
+    fit();
+}
+
+void KeptGraphs::fit() {
+    while (!resident_.empty() && resident_.size() * compute_.graph_bytes() > *room_bytes_) {
+        const auto newest = std::prev(resident_.end());
+        compute_.drop(newest->second);
+        resident_.erase(newest);
+    }
+}
+
+Result<> KeptGraphs::restore(GraphKey key) {
+    const auto found = forwards_.find(key);
+    if (found == forwards_.end() || resident_.contains(found->second.order)) {
+        return {};
+    }
+    const Forward& forward = found->second;
+    const HostTensor* const input = forward.input ? &*forward.input : nullptr;
+    const auto output = compute_.forward(key, input, forward.tokens, true);
+    if (output.has_error()) {
+        return output.error();
+    }
+    ++recomputed_;
+    resident_.emplace(forward.order, key);  // beyond the room, until its backward has used it up
+    return {};
+}
+
+void KeptGraphs::used(GraphKey key) {
+    if (const auto found = forwards_.find(key); found != forwards_.end()) {
+        resident_.erase(found->second.order);
+        forwards_.erase(found);
+    }
+}
+
+void KeptGraphs::drop(GraphKey key) {
+    used(key);
+    compute_.drop(key);
+}
+
+void KeptGraphs::drop_all() {
+    forwards_.clear();
+    resident_.clear();
+    compute_.drop_all();
+}
+
+}  // namespace stages

@@ -1,0 +1,63 @@
+#include "stages/memory_plan.hpp"
+
+#include <string>
+
+namespace stages {
+namespace {
+
+/// Weights 4, Adam 8, sums 8, own slice 8, result 4, two pending gradients 8 (stage_worker.hpp).
+constexpr std::uint64_t kBytesPerParameter = 40;
+/// Sums 8, own slice 8, result 4: the counters that follow the parameters.
+constexpr std::uint64_t kBytesPerMicrobatch = 20;
+/// Weights and Adam, copied (stage_state.hpp).
+constexpr std::uint64_t kSnapshotBytesPerParameter = 12;
+
+/// Rounded up: what it names is enough.
+std::string in_mebibytes(std::uint64_t bytes) {
+    return std::to_string((bytes + (1U << 20) - 1) >> 20) + " MiB";
+}
+
+}  // namespace
+
+MemoryPlan::MemoryPlan(
+    std::uint64_t lent_bytes, const swarm::run::StageLayout& layout, std::uint32_t microbatches
+)
+    : training_bytes_(
+          kBytesPerParameter * layout.elements() + kBytesPerMicrobatch * microbatches
+      ),
+      snapshot_bytes_(kSnapshotBytesPerParameter * layout.elements()),
+      stage_(layout.stage.value) {
+    if (lent_bytes > 0) {
+        lent_bytes_ = lent_bytes;
+    }
+}
+
+std::uint64_t MemoryPlan::needed_bytes(std::size_t snapshots) const {
+    return training_bytes_ + snapshots * snapshot_bytes_;
+}
+
+swarm::Result<> MemoryPlan::check() const {
+    if (has_room_for_snapshots(1)) {
+        return {};
+    }
+    return swarm::Error{
+        swarm::ErrorCode::Mismatch,
+        swarm::Reaction::Reject,
+        "stage " + std::to_string(stage_) + " needs " + in_mebibytes(needed_bytes(1)) +
+            " beside its activations, and this peer lends " + std::to_string(*lent_bytes_ >> 20) +
+            " MiB; raise --memory, or train with more stages"};
+}
+
+bool MemoryPlan::has_room_for_snapshots(std::size_t count) const {
+    return !lent_bytes_ || needed_bytes(count) <= *lent_bytes_;
+}
+
+std::optional<std::uint64_t> MemoryPlan::graph_room_bytes(std::size_t snapshots) const {
+    if (!lent_bytes_) {
+        return std::nullopt;
+    }
+    const std::uint64_t needed = needed_bytes(snapshots);
+    return needed < *lent_bytes_ ? *lent_bytes_ - needed : 0;
+}
+
+}  // namespace stages

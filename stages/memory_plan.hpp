@@ -1,0 +1,42 @@
+// How a stage shares out the memory that its peer lends (`swarm serve --memory`): first what
+// training needs in any case, then frozen snapshots, then kept graphs (stages/kept_graphs).
+// Invariant: a plan that passes check() has room for one snapshot, so every member can be a donor.
+// Beyond the bound, for a moment: the graph being worked on, and while a state is downloaded
+// 4 bytes per parameter for each commit that is followed (stages/joining).
+// Threading: a value. Units: bytes; P parameters, M microbatches per step.
+#pragma once
+
+#include "swarm/base/result.hpp"
+#include "swarm/run/partition.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace stages {
+
+class MemoryPlan {
+ public:
+    /// Nothing is bounded.
+    MemoryPlan() = default;
+    /// `lent_bytes` 0: nothing is bounded.
+    MemoryPlan(
+        std::uint64_t lent_bytes, const swarm::run::StageLayout& layout, std::uint32_t microbatches
+    );
+
+    /// Mismatch (Reject) when the stage does not fit: lend more, or run with more stages.
+    [[nodiscard]] swarm::Result<> check() const;
+    [[nodiscard]] bool has_room_for_snapshots(std::size_t count) const;
+    /// What is left for graphs beside so many snapshots; nullopt: no bound.
+    [[nodiscard]] std::optional<std::uint64_t> graph_room_bytes(std::size_t snapshots) const;
+
+ private:
+    [[nodiscard]] std::uint64_t needed_bytes(std::size_t snapshots) const;
+
+    std::optional<std::uint64_t> lent_bytes_;
+    std::uint64_t training_bytes_ = 0;
+    std::uint64_t snapshot_bytes_ = 0;
+    std::uint32_t stage_ = 0;
+};
+
+}  // namespace stages

@@ -1,0 +1,50 @@
+// Peers that lend little memory: the same bits, or a clear no.
+#include "tests/simulation/story.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sim {
+namespace {
+
+constexpr std::uint32_t kMicrobatches = 16;
+
+RunWorldOptions lending(std::uint64_t memory_bytes) {
+    RunWorldOptions options;
+    options.config = oracle_config(2, kMicrobatches, 6);
+    options.peers = 4;
+    options.peer.memory_bytes = memory_bytes;
+    return options;
+}
+
+/// What training and one snapshot take (stages/memory_plan).
+std::uint64_t least_bytes() {
+    const auto layout = swarm::run::partition(lending(0).config).front();
+    return 52 * layout.elements() + 20 * kMicrobatches;
+}
+
+TEST(Memory, WithTheLeastGraphsAreComputedAgainAndTheWeightsAreTheSame) {
+    // All but one graph's worth of the room goes to the snapshots of the checkpoints.
+    RunWorld run(lending(least_bytes() + 16));
+    ASSERT_TRUE(run.run(600s));
+    EXPECT_EQ(run.verdict(train_single(lending(0).config)), "");
+    std::uint64_t recomputed = 0;
+    for (std::uint64_t number = 1; number <= 4; ++number) {
+        recomputed += run.server(peer(number))->context().worker->recomputed();
+    }
+    EXPECT_GT(recomputed, 0U);
+}
+
+TEST(Memory, APeerThatLendsTooLittleEndsAndTheRunGoesOnWithoutIt) {
+    RunWorldOptions options = lending(least_bytes());
+    RunWorld run(options);
+    options.peer.memory_bytes = least_bytes() - 1;
+    const PeerId small = peer(9);
+    run.add_server(9, options.peer);
+    ASSERT_TRUE(run.run(600s));
+    EXPECT_EQ(run.verdict(train_single(options.config)), "");
+    EXPECT_FALSE(run.world().is_running(small));
+    EXPECT_TRUE(mentions(run, "raise --memory"));
+}
+
+}  // namespace
+}  // namespace sim

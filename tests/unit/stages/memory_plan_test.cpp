@@ -1,0 +1,46 @@
+#include "stages/memory_plan.hpp"
+
+#include <gtest/gtest.h>
+
+namespace stages {
+namespace {
+
+constexpr std::uint64_t kMebibyte = 1U << 20;
+
+/// A stage of 1 Mi parameters: 40 MiB for training, 12 MiB for each snapshot; no counters.
+MemoryPlan plan(std::uint64_t lent_bytes) {
+    swarm::run::StageLayout layout;
+    layout.stage = {3};
+    layout.tensors.push_back({"layers.0.weight", {1024, 1024}});
+    return {lent_bytes, layout, 0};
+}
+
+TEST(MemoryPlan, BoundsNothingUnlessToldTo) {
+    EXPECT_TRUE(MemoryPlan().check());
+    EXPECT_TRUE(plan(0).check());
+    EXPECT_TRUE(plan(0).has_room_for_snapshots(1000));
+    EXPECT_EQ(plan(0).graph_room_bytes(2), std::nullopt);
+}
+
+TEST(MemoryPlan, HasRoomForTrainingAndOneSnapshotOrSaysWhatIsMissing) {
+    EXPECT_TRUE(plan(52 * kMebibyte).check());
+    const auto checked = plan(52 * kMebibyte - 1).check();
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(
+        checked.error().detail,
+        "stage 3 needs 52 MiB beside its activations, and this peer lends 51 MiB; raise --memory, "
+        "or train with more stages"
+    );
+}
+
+TEST(MemoryPlan, GivesGraphsWhatSnapshotsLeave) {
+    const MemoryPlan lent = plan(70 * kMebibyte);
+    EXPECT_EQ(lent.graph_room_bytes(0), 30 * kMebibyte);
+    EXPECT_EQ(lent.graph_room_bytes(2), 6 * kMebibyte);
+    EXPECT_EQ(lent.graph_room_bytes(3), 0U);
+    EXPECT_TRUE(lent.has_room_for_snapshots(2));
+    EXPECT_FALSE(lent.has_room_for_snapshots(3));
+}
+
+}  // namespace
+}  // namespace stages

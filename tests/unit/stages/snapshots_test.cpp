@@ -1,0 +1,130 @@
+#include "stages/snapshots.hpp"
+
+#include "tests/unit/stages/server_bed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <utility>
+
+namespace stages {
+namespace {
+
+using std::chrono::seconds;
+using test::bodies;
+using test::kStart;
+
+constexpr PeerId kSelf{{2}};
+constexpr PeerId kJoiner{{3}};
+
+/// A donor at version (0, 0), which its commits leave behind.
+class SnapshotsTest : public testing::Test {
+ protected:
+    SnapshotsTest() : bed_(kSelf, test::small_run(1), 0), snapshots_(bed_.context) {}
+
+    /// Lends memory for training and so many snapshots.
+    void lend(std::uint64_t count) {
+        const std::uint64_t parameters = bed_.context.layout.elements();
+        const std::uint64_t bytes =
+            (40 + 12 * count) * parameters + 20 * bed_.context.config.microbatches;
+        bed_.context.memory =
+            MemoryPlan(bytes, bed_.context.layout, bed_.context.config.microbatches);
+        ASSERT_TRUE(bed_.context.memory.check());
+    }
+
+    /// A commit makes this version and orders its snapshot.
+    void freeze(std::uint64_t step, TimePoint now = kStart) {
+        bed_.context.version = ParameterVersion{0, step};
+        auto state = StageState::from_seed(bed_.context.config, bed_.context.layout);
+        state.set_version({0, step});
+        bed_.context.worker->start_from(std::move(state));
+        snapshots_.freeze({0, step}, bed_.at(now));
+        bed_.settle(now);
+    }
+
+    bool serves(std::uint64_t step, TimePoint now = kStart) {
+        snapshots_.on(kJoiner, protocol::Fetch{{0, step}, {0}, 0}, bed_.at(now));
+        return !bodies<protocol::Chunk>(bed_.settle(now), kJoiner).empty();
+    }
+
+    bool says_busy(std::uint64_t step, TimePoint now = kStart) {
+        snapshots_.on(kJoiner, protocol::Fetch{{0, step}, {0}, std::nullopt}, bed_.at(now));
+        const auto refused = bodies<protocol::ChunkRefused>(bed_.settle(now), kJoiner);
+        return !refused.empty() && refused[0].busy;
+    }
+
+    test::Bed bed_;
+    Snapshots snapshots_;
+};
+
+TEST_F(SnapshotsTest, KeepsTwo) {
+    freeze(0);
+    freeze(1);
+    EXPECT_TRUE(serves(0));
+    EXPECT_TRUE(serves(1));
+    EXPECT_FALSE(serves(2));
+}
+
+TEST_F(SnapshotsTest, KeepsAsManyAsTheMemoryLentHasRoomFor) {
+    lend(1);
+    freeze(0);
+    freeze(1, kStart + seconds(10));
+    EXPECT_EQ(snapshots_.kept(), 1U);
+    EXPECT_FALSE(serves(0));
+    EXPECT_TRUE(serves(1));
+}
+
+TEST_F(SnapshotsTest, ReplacesTheOneLeftAloneLongest) {
+    freeze(0);
+    freeze(1);
+    EXPECT_TRUE(serves(0, kStart + seconds(5)));
+    freeze(2, kStart + seconds(6));
+    EXPECT_TRUE(serves(0, kStart + seconds(6)));
+    EXPECT_FALSE(serves(1, kStart + seconds(6)));
+    EXPECT_TRUE(serves(2, kStart + seconds(6)));
+}
+
+TEST_F(SnapshotsTest, IsBusyRatherThanTakeOneAwayFromWhoeverFetchesIt) {
+    lend(1);
+    freeze(0);
+    EXPECT_TRUE(serves(0, kStart + seconds(5)));
+    freeze(1, kStart + seconds(6));
+    EXPECT_TRUE(says_busy(1, kStart + seconds(6)));
+    EXPECT_TRUE(serves(0, kStart + seconds(6)));
+}
+
+TEST_F(SnapshotsTest, ForgetsWhatNobodyFetches) {
+    freeze(0);
+    snapshots_.forget_idle(bed_.at(kStart + seconds(59)));
+    EXPECT_EQ(snapshots_.kept(), 1U);
+    EXPECT_TRUE(serves(0, kStart + seconds(59)));
+    snapshots_.forget_idle(bed_.at(kStart + seconds(118)));
+    EXPECT_EQ(snapshots_.kept(), 1U);
+    snapshots_.forget_idle(bed_.at(kStart + seconds(119)));
+    EXPECT_EQ(snapshots_.kept(), 0U);
+}
+
+TEST_F(SnapshotsTest, TakesItsMemoryFromTheGraphs) {
+    bed_.context.layout = swarm::run::partition(test::small_run(2))[0];
+    bed_.context.config = test::small_run(2);
+    bed_.context.worker = test::make_worker(bed_.context.config, test::make_noise_compute, 0);
+    lend(1);
+    bed_.context.worker->set_graph_room(*bed_.context.memory.graph_room_bytes(0));
+    const auto backwards_that_compute_again = [&] {
+        const std::uint64_t before = bed_.context.worker->recomputed();
+        auto leg = test::leg_of(bed_.context.config, 1);
+        const Payload output = *bed_.context.worker->forward(leg, true);
+        leg.input = output;
+        EXPECT_TRUE(bed_.context.worker->backward(leg));
+        return bed_.context.worker->recomputed() - before;
+    };
+    EXPECT_EQ(backwards_that_compute_again(), 0U);
+    freeze(0);
+    EXPECT_EQ(backwards_that_compute_again(), 1U);
+    snapshots_.forget_all(bed_.at());
+    bed_.settle();
+    EXPECT_EQ(backwards_that_compute_again(), 0U);
+}
+
+}  // namespace
+}  // namespace stages
