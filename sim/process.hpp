@@ -31,9 +31,9 @@ struct PeerOptions {
     std::uint64_t down_bytes_per_s = 0;
     DeviceOptions device = {};
     std::uint64_t memory_bytes = 0;  // lent to its stage; 0: no bound
-    RegionIndex region = 0;      // of WorldOptions::network.latency
-    Duration clock_offset{};     // of the clock that its role sees, at the world's time 0
-    double clock_drift_ppm = 0;  // how much faster than the world's time it goes
+    RegionIndex region = 0;          // of WorldOptions::network.latency
+    Duration clock_offset{};         // of the clock that its role sees, at the world's time 0
+    double clock_drift_ppm = 0;      // how much faster than the world's time it goes
 };
 
 enum class ItemKind : std::uint8_t {

@@ -62,7 +62,10 @@ void Joining::build(const protocol::Assign& assign, swarm::run::RunConfig config
     context_.layout = swarm::run::partition(config)[assign.stage.value];
     context_.config = std::move(config);
     context_.memory = MemoryPlan(
-        context_.lent_memory_bytes, context_.layout, context_.config.microbatches
+        context_.lent_memory_bytes,
+        assign.stage,
+        context_.layout.elements(),
+        context_.config.microbatches
     );
     if (const auto fits = context_.memory.check(); fits.has_error()) {
         fatal_ = fits.error().detail;
@@ -93,7 +96,10 @@ void Joining::start_from_seed(node::Turn turn) {
     context_.device.submit_for<swarm::Digest>(
         turn,
         0,
-        [worker = context_.worker](swarm::Digest& hash) { hash = worker->start_from_seed(); },
+        [worker = context_.worker](swarm::Digest& hash) {
+            hash = worker->start_from_seed();
+            worker->warm_up();
+        },
         [this, assignment = context_.assignment](swarm::Digest& hash, node::Turn later) {
             if (assignment == context_.assignment) {
                 have_state({0, 0}, hash, later);
@@ -162,6 +168,7 @@ void Joining::finish_download(node::Turn turn) {
             auto state = StageState::from_chunks(worker->layout(), version, *chunks);
             if (state) {
                 hash = worker->start_from(std::move(*state));
+                worker->warm_up();
             }
         },
         [this, version, assignment = context_.assignment](Started& hash, node::Turn later) {

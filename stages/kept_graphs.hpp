@@ -1,7 +1,7 @@
 // The graphs of a stage between their forward and their backward, within a bound. What has no room
 // is dropped, and its forward is computed again when the backward comes.
 // Invariants: a microbatch has the same gradient either way: the forward that ran once runs again,
-// on the same weights, input and device. The newest graph goes first, as backwards run oldest first.
+// on the same weights, input and device. The newest graph goes first: the oldest is needed next.
 // Without a bound nothing but the graphs is kept.
 // Threading: one thread, the device's. Memory: the room, the graph being worked on, and the input
 // (B, T, C) and tokens of every forward whose backward has not come.
@@ -48,7 +48,7 @@ class KeptGraphs {
 
     StageCompute& compute_;
     std::optional<std::uint64_t> room_bytes_;
-    std::map<GraphKey, Forward> forwards_;       // empty without a bound
+    std::map<GraphKey, Forward> forwards_;        // empty without a bound
     std::map<std::uint64_t, GraphKey> resident_;  // by order: those whose graph is there
     std::uint64_t next_order_ = 0;
     std::uint64_t recomputed_ = 0;

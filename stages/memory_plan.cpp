@@ -20,13 +20,14 @@ std::string in_mebibytes(std::uint64_t bytes) {
 }  // namespace
 
 MemoryPlan::MemoryPlan(
-    std::uint64_t lent_bytes, const swarm::run::StageLayout& layout, std::uint32_t microbatches
+    std::uint64_t lent_bytes,
+    swarm::StageIndex stage,
+    std::uint64_t parameters,
+    std::uint32_t microbatches
 )
-    : training_bytes_(
-          kBytesPerParameter * layout.elements() + kBytesPerMicrobatch * microbatches
-      ),
-      snapshot_bytes_(kSnapshotBytesPerParameter * layout.elements()),
-      stage_(layout.stage.value) {
+    : training_bytes_(kBytesPerParameter * parameters + kBytesPerMicrobatch * microbatches),
+      snapshot_bytes_(kSnapshotBytesPerParameter * parameters),
+      stage_(stage) {
     if (lent_bytes > 0) {
         lent_bytes_ = lent_bytes;
     }
@@ -43,7 +44,7 @@ swarm::Result<> MemoryPlan::check() const {
     return swarm::Error{
         swarm::ErrorCode::Mismatch,
         swarm::Reaction::Reject,
-        "stage " + std::to_string(stage_) + " needs " + in_mebibytes(needed_bytes(1)) +
+        "stage " + std::to_string(stage_.value) + " needs " + in_mebibytes(needed_bytes(1)) +
             " beside its activations, and this peer lends " + std::to_string(*lent_bytes_ >> 20) +
             " MiB; raise --memory, or train with more stages"};
 }

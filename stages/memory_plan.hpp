@@ -6,8 +6,8 @@
 // Threading: a value. Units: bytes; P parameters, M microbatches per step.
 #pragma once
 
+#include "swarm/base/ids.hpp"
 #include "swarm/base/result.hpp"
-#include "swarm/run/partition.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,10 @@ class MemoryPlan {
     MemoryPlan() = default;
     /// `lent_bytes` 0: nothing is bounded.
     MemoryPlan(
-        std::uint64_t lent_bytes, const swarm::run::StageLayout& layout, std::uint32_t microbatches
+        std::uint64_t lent_bytes,
+        swarm::StageIndex stage,
+        std::uint64_t parameters,
+        std::uint32_t microbatches
     );
 
     /// Mismatch (Reject) when the stage does not fit: lend more, or run with more stages.
@@ -36,7 +39,7 @@ class MemoryPlan {
     std::optional<std::uint64_t> lent_bytes_;
     std::uint64_t training_bytes_ = 0;
     std::uint64_t snapshot_bytes_ = 0;
-    std::uint32_t stage_ = 0;
+    swarm::StageIndex stage_;
 };
 
 }  // namespace stages

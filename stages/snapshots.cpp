@@ -27,8 +27,7 @@ Snapshots::Snapshot* Snapshots::find(ParameterVersion version) {
 }
 
 bool Snapshots::has_room() const {
-    return kept_.size() < kSnapshotsMax &&
-           context_.memory.has_room_for_snapshots(kept_.size() + 1);
+    return kept_.size() < kSnapshotsMax && context_.memory.has_room_for_snapshots(kept_.size() + 1);
 }
 
 void Snapshots::share_memory(node::Turn turn) {
@@ -61,11 +60,10 @@ void Snapshots::freeze(ParameterVersion version, node::Turn turn) {
         return;
     }
     if (!has_room()) {
-        const auto idlest = std::min_element(
-            kept_.begin(), kept_.end(), [](const Snapshot& a, const Snapshot& b) {
+        const auto idlest =
+            std::min_element(kept_.begin(), kept_.end(), [](const Snapshot& a, const Snapshot& b) {
                 return a.used_at < b.used_at;
-            }
-        );
+            });
         if (idlest == kept_.end() || idlest->used_at + kInUseFor > turn.now) {
             return;
         }
@@ -98,8 +96,8 @@ void Snapshots::freeze(ParameterVersion version, node::Turn turn) {
 
 void Snapshots::on(PeerId from, const protocol::Fetch& fetch, node::Turn turn) {
     Snapshot* const found = find(fetch.version);
-    const bool ready = found != nullptr && found->state && context_.worker &&
-                       fetch.stage == context_.stage();
+    const bool ready =
+        found != nullptr && found->state && context_.worker && fetch.stage == context_.stage();
     const bool chunk_exists = ready && (!fetch.chunk || *fetch.chunk < found->state->chunk_count());
     if (!chunk_exists) {
         // The commit that orders it may still be on its way, or on the device.

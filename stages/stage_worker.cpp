@@ -115,6 +115,25 @@ swarm::Digest StageWorker::start_from(StageState state) {
     return state_.hash();
 }
 
+// Its errors mean nothing: a model may refuse zeros, and a real microbatch will say the same.
+void StageWorker::warm_up() {
+    const std::vector<std::uint32_t> tokens(
+        std::size_t{config_.batch} * (config_.model.context + 1)
+    );
+    const std::vector<std::uint32_t> shape = swarm::run::activation_shape(config_);
+    const TensorEnvelope activation{Dtype::Float32, CodecId::None, shape};
+    const HostTensor zeros = make_host_tensor(shape, std::vector<float>(activation.elements()));
+    const HostTensor* const input = layout_.has_embedding ? nullptr : &zeros;
+    std::vector<float> gradient = take_buffer();
+    if (layout_.has_head) {
+        static_cast<void>(compute_->forward_tail(input, tokens, gradient));
+    } else if (compute_->forward({}, input, tokens, true)) {
+        static_cast<void>(compute_->backward({}, zeros, gradient));
+    }
+    compute_->drop({});
+    spare_.push_back(std::move(gradient));
+}
+
 Result<> StageWorker::check_leg(const Leg& leg) const {
     if (leg.key.microbatch.value >= config_.microbatches) {
         return mismatch(

@@ -8,8 +8,8 @@
 // followed by one counter per microbatch of the step ("extended" below, P + M elements): a
 // gradient adds exactly 1.0 to its own counter, so the reduced counters show who was counted.
 // Memory: 4 P weights + 8 P Adam + 8 (P + M) sums + 8 (P + M) own slice + 4 (P + M) result, 4 P for
-// each pending gradient, and the kept graphs within set_graph_room(). Errors: of StageCompute and the codec; Mismatch for a payload of
-// another shape, size or codec; NotFinite also for |g| >= 2^11. All Reject.
+// each pending gradient; kept graphs. Errors, all Reject: of StageCompute and the codec; Mismatch
+// for a payload of another shape, size or codec; NotFinite also for |g| >= 2^11.
 #pragma once
 
 #include "stages/accumulator.hpp"
@@ -70,6 +70,10 @@ class StageWorker {
     swarm::Digest start_from_seed();
     /// Takes over a downloaded or resumed state (see StageState::from_chunks).
     swarm::Digest start_from(StageState state);
+
+    /// A microbatch of zeros, forgotten at once. A library's first one is many times slower than
+    /// those that follow, and senders would take that for this peer's speed.
+    void warm_up();
 
     /// As KeptGraphs::set_room().
     void set_graph_room(std::uint64_t bytes) { graphs_.set_room(bytes); }

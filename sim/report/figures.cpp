@@ -110,7 +110,7 @@ std::string mode_text(Mode mode) {
     if (mode == Mode::Exact) {
         return "exact: the production roles, every message, simulated devices, disks and faults; "
                "only the gradients are a stand-in (the oracle's), so small that reducing them "
-               "costs a few messages. No TLS, no memory limit.";
+               "costs a few messages. No TLS; graphs take no memory.";
     }
     return "fluid: microbatches are flows, corrected by sampled steps; placement, moves, routes "
            "and shares are decided by the production classes. Left out: messages, faults of links.";

@@ -101,7 +101,6 @@ void Fleet::start(std::uint32_t number) {
     options.clock_offset = from_seconds(described.clock_offset_s);
     options.clock_drift_ppm = described.clock_drift_ppm;
     options.device.units_per_s = speed_of(number);
-    options.memory_bytes = described.memory_bytes;
     run_.add_server(number, options);
 }
 

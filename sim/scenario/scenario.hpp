@@ -42,7 +42,7 @@ struct PeerGroup {
     Draw units_per_s{Draw::Kind::Constant, {100.0}};
     Draw up_bytes_per_s{};           // 0: unlimited
     Draw down_bytes_per_s{};         // 0: unlimited
-    std::uint64_t memory_bytes = 0;  // lent to a stage; 0: no bound
+    std::uint64_t memory_bytes = 0;  // who cannot hold a stage never comes; 0: no bound
     Draw clock_offset_s{};           // of the peer's clock at the start
     Draw clock_drift_ppm{};
 };

@@ -5,6 +5,7 @@
 #include "sim/scenario/plan.hpp"
 #include "sim/scenario/table_reader.hpp"
 #include "sim/scenario/trace.hpp"
+#include "stages/memory_plan.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -96,6 +97,9 @@ class Builder {
         }
         const bool calm = scenario_.calm > Duration{};
         schedule_.happenings = happenings_.settle(schedule_.fleet, end_, calm);
+        if (const auto left = leave_out_the_small(); left.has_error()) {
+            return left.error();
+        }
         return std::move(schedule_);
     }
 
@@ -106,6 +110,33 @@ class Builder {
             "more than " + std::to_string(kHappeningsMax) +
                 " things would happen; lower the rates or the duration"
         );
+    }
+
+    /// Whose memory does not hold a stage ends at once in a real run (stages/memory_plan): here it
+    /// never comes.
+    swarm::Result<> leave_out_the_small() {
+        const Pipeline& pipeline = scenario_.pipeline;
+        const auto holds_a_stage = [&](const FleetPeer& peer) {
+            const std::uint64_t parameters = pipeline.state_bytes / 12;
+            return stages::MemoryPlan(peer.memory_bytes, {}, parameters, pipeline.microbatches)
+                .check()
+                .has_value();
+        };
+        std::size_t small = 0;
+        for (FleetPeer& peer : schedule_.fleet) {
+            if (!holds_a_stage(peer)) {
+                ++small;
+                peer.there_at_start = false;
+            }
+        }
+        if (small == schedule_.fleet.size()) {
+            return usage(scenario_.name, "no peer has the memory for pipeline.state_bytes");
+        }
+        std::erase_if(schedule_.happenings, [&](const Happening& happening) {
+            return happening.kind == Kind::Join &&
+                   !holds_a_stage(schedule_.fleet[happening.peer - 1]);
+        });
+        return {};
     }
 
     void add_peer(const PeerGroup& group, const PeerId& name, bool there_at_start) {

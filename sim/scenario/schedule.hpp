@@ -25,7 +25,7 @@ struct FleetPeer {
     double units_per_s = 0;
     std::uint64_t up_bytes_per_s = 0;
     std::uint64_t down_bytes_per_s = 0;
-    std::uint64_t memory_bytes = 0;  // lent to its stage; 0: no bound
+    std::uint64_t memory_bytes = 0;  // 0: no bound
     double clock_offset_s = 0;
     double clock_drift_ppm = 0;
     bool there_at_start = true;  // else it first comes with a Join

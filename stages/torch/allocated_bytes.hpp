@@ -1,4 +1,4 @@
-// Counts what LibTorch allocates on this thread, less what it frees of that, while the object lives.
+// Counts what LibTorch allocates on this thread, less what it frees, while the object lives.
 // Cost: a lock and a table entry for each allocation: for measuring once, not for every microbatch.
 #pragma once
 

@@ -44,8 +44,10 @@ class LlamaCompute final : public StageCompute {
     ) override;
     void drop(GraphKey key) override;
     void drop_all() override;
+
     /// Measured at the first forward that keeps its graph.
     [[nodiscard]] std::uint64_t graph_bytes() const override { return graph_bytes_; }
+
     Result<HostTensor> infer(const HostTensor* input, std::span<const std::uint32_t> tokens)
         override;
     [[nodiscard]] std::string compute_class() const override;

@@ -71,7 +71,7 @@ CLI::Option* add_duration(
 
 void add_memory(CLI::App& app, std::uint64_t& bytes, const std::string& help) {
     app.add_option("--memory", bytes, help)
-        ->transform(CLI::AsSizeValue(false))  // GB and GiB are what they say
+        ->transform(CLI::AsSizeValue(true))  // GB and GiB are what they say
         ->type_name("SIZE");
 }
 

@@ -108,6 +108,19 @@ TEST_F(VerbsTest, AnUnservableDeviceIsRejected) {
     );
 }
 
+TEST_F(VerbsTest, AStageThatTheMemoryLentDoesNotHoldIsOneLine) {
+    const std::string address = "127.0.0.1:" + std::to_string(free_port());
+    Program train(
+        {"train", "--model", "oracle", "--listen", address, "--dir", directory("run")},
+        folder.path()
+    );
+    ASSERT_TRUE(train.wait_for_text("swarm serve --join", seconds(30))) << train.err();
+    Program serve({"serve", "--join", address, "--memory", "900"}, folder.path());
+    EXPECT_EQ(serve.wait(seconds(30)), 3) << serve.err();
+    EXPECT_NE(serve.err().find("raise --memory"), std::string::npos) << serve.err();
+    expect_refused({"serve", "--join", address, "--memory", "much"}, 2);
+}
+
 TEST_F(VerbsTest, SignalsEndTheVerbsWithTheirOwnCodes) {
     const std::string address = "127.0.0.1:" + std::to_string(free_port());
     Program train(

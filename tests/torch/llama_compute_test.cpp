@@ -186,8 +186,8 @@ TEST_F(MiddleStage, MeasuresItsGraphs) {
     forward(1);
     // The layer's normalised inputs, queries, attention and two halves of the MLP at the least.
     const auto& model = config_.model;
-    const std::uint64_t values = std::uint64_t{config_.batch} * model.context *
-                                 (4 * model.width + 2 * model.ffn_width);
+    const std::uint64_t values =
+        std::uint64_t{config_.batch} * model.context * (4 * model.width + 2 * model.ffn_width);
     const std::uint64_t measured = middle().graph_bytes();
     EXPECT_GE(measured, values * sizeof(float));
     EXPECT_LE(measured, 8 * values * sizeof(float));

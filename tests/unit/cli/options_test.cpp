@@ -44,6 +44,9 @@ TEST(Options, WhatIsNotUnderstoodIsAUsageErrorOfOneLine) {
         {"train", "--steps", "-1"},
         {"serve"},
         {"serve", "--join", "a:1", "--wait", "soon"},
+        {"serve", "--join", "a:1", "--memory", "-1GiB"},
+        {"serve", "--join", "a:1", "--memory", "2 elephants"},
+        {"serve", "--join", "a:1", "--memory", "99999999999TiB"},
         {"generate", "--join", "a:1"},
         {"local", "--peers", "0"},
         {"local", "--service-ms", "4,x"},
@@ -88,6 +91,17 @@ TEST(Options, LocalTakesFaultsAndSpeeds) {
     EXPECT_EQ(local.kill_every, std::chrono::seconds(3));
     EXPECT_EQ(local.freeze_every, std::chrono::milliseconds(500));
     EXPECT_TRUE(local.verify);
+}
+
+TEST(Options, MemoryHasUnits) {
+    const auto memory = [](const char* size) {
+        const Command command = parse({"serve", "--join", "a:1", "--memory", size});
+        return std::get<ServeOptions>(command).memory_bytes;
+    };
+    EXPECT_EQ(memory("1024"), 1024U);
+    EXPECT_EQ(memory("2GiB"), 2ULL << 30);
+    EXPECT_EQ(memory("3 MB"), 3'000'000U);
+    EXPECT_EQ(std::get<ServeOptions>(parse({"serve", "--join", "a:1"})).memory_bytes, 0U);
 }
 
 TEST(Options, APromptMayLookLikeAFlag) {

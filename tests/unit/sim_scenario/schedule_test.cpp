@@ -273,6 +273,34 @@ TEST(MakeSchedule, CarriesOutThePlan) {
     EXPECT_TRUE(schedule.fleet[2].there_at_start);
 }
 
+TEST(MakeSchedule, WhoseMemoryDoesNotHoldAStageNeverComes) {
+    // Training and one snapshot take 52 bytes where the state takes 12; 16 counters 20 each.
+    const std::string toml =
+        "[pipeline]\nmicrobatches = 16\nstate_bytes = 12_000_000\n"
+        "[[peers]]\nname = 'small'\nmemory_bytes = 52_000_319\ncount = 2\n"
+        "[[peers]]\nname = 'large'\nmemory_bytes = 52_000_320\ncount = 2\n"
+        "[[peers]]\nname = 'silent'\ncount = 4\n"
+        "[churn]\nmtbf = '10min'\nabsence_mean = '1min'\n";
+    const Schedule schedule = schedule_of("duration = '10h'\n" + toml);
+    for (const FleetPeer& peer : schedule.fleet) {
+        const bool small = peer.number <= 2;
+        EXPECT_EQ(peer.there_at_start, !small) << peer.number;
+        const auto own = of_peer(schedule, peer.number);
+        const bool joins = std::any_of(own.begin(), own.end(), [](const Happening& next) {
+            return next.kind == Kind::Join;
+        });
+        EXPECT_EQ(joins, !small) << peer.number;
+    }
+}
+
+TEST(MakeSchedule, SomebodyHasTheMemoryForAStage) {
+    const auto schedule = make_schedule(
+        parse("[pipeline]\nstate_bytes = 12_000_000\n[[peers]]\ncount = 8\nmemory_bytes = 1\n"), 1
+    );
+    ASSERT_TRUE(schedule.has_error());
+    EXPECT_EQ(schedule.error().detail, "s: no peer has the memory for pipeline.state_bytes");
+}
+
 TEST(MakeSchedule, ACrashEndsAFreezeWithoutAThaw) {
     const Schedule schedule = schedule_of(
         "[[peers]]\ncount = 4\n[[plan]]\nat = 10\nkind = 'freeze'\npeer = 1\nlength = 50\n"

@@ -9,10 +9,7 @@ constexpr std::uint64_t kMebibyte = 1U << 20;
 
 /// A stage of 1 Mi parameters: 40 MiB for training, 12 MiB for each snapshot; no counters.
 MemoryPlan plan(std::uint64_t lent_bytes) {
-    swarm::run::StageLayout layout;
-    layout.stage = {3};
-    layout.tensors.push_back({"layers.0.weight", {1024, 1024}});
-    return {lent_bytes, layout, 0};
+    return {lent_bytes, {3}, 1U << 20, 0};
 }
 
 TEST(MemoryPlan, BoundsNothingUnlessToldTo) {

@@ -152,6 +152,28 @@ TEST(StageWorker, EmptiesTheAccumulatorWithTheStep) {
     EXPECT_EQ(workers[0]->summarise_result().counted_once, 0U);
 }
 
+TEST(StageWorker, WarmingUpLeavesNoTrace) {
+    const auto config = test::small_run(1);
+    Workers workers;
+    workers.push_back(test::make_worker(config, test::make_noise_compute, 0));
+    workers.push_back(test::make_worker(config, test::make_noise_compute, 0));
+    workers[0]->warm_up();
+    swarm::Digest first;
+    for (const auto& worker : workers) {
+        add_microbatch(*worker, config, 2);
+        worker->begin_result(0, 1);
+        worker->finish_own_slice();
+        const auto summary = worker->summarise_result();
+        EXPECT_EQ(summary.counted_once, 1U);
+        first = worker == workers[0] ? summary.hash : first;
+        EXPECT_EQ(summary.hash, first);
+    }
+    for (std::uint32_t stage = 0; stage < 3; ++stage) {
+        test::make_worker(test::small_run(3), test::make_noise_compute, stage)->warm_up();
+        test::make_worker(test::oracle_run(3, 4), make_oracle_compute, stage)->warm_up();
+    }
+}
+
 TEST(StageWorker, AddsNothingOfADiscardedGradient) {
     const auto config = test::oracle_run(1, 4);
     Workers workers;
