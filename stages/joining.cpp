@@ -96,10 +96,7 @@ void Joining::start_from_seed(node::Turn turn) {
     context_.device.submit_for<swarm::Digest>(
         turn,
         0,
-        [worker = context_.worker](swarm::Digest& hash) {
-            hash = worker->start_from_seed();
-            worker->warm_up();
-        },
+        [worker = context_.worker](swarm::Digest& hash) { hash = worker->start_from_seed(); },
         [this, assignment = context_.assignment](swarm::Digest& hash, node::Turn later) {
             if (assignment == context_.assignment) {
                 have_state({0, 0}, hash, later);
@@ -168,7 +165,7 @@ void Joining::finish_download(node::Turn turn) {
             auto state = StageState::from_chunks(worker->layout(), version, *chunks);
             if (state) {
                 hash = worker->start_from(std::move(*state));
-                worker->warm_up();
+                worker->warm_up();  // at step 0 all are cold alike; here the others are not
             }
         },
         [this, version, assignment = context_.assignment](Started& hash, node::Turn later) {
