@@ -3,7 +3,8 @@
 // Invariant: a plan that passes check() has room for one snapshot, so every member can be a donor.
 // Beyond the bound, for a moment: the graph being worked on, and while a state is downloaded
 // 4 bytes per parameter for each commit that is followed (stages/joining).
-// Threading: a value. Units: bytes; P parameters, M microbatches per step.
+// Graphs on a GPU count like those in host memory.
+// Threading: a value. Units: bytes.
 #pragma once
 
 #include "swarm/base/ids.hpp"
