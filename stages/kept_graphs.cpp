@@ -1,7 +1,6 @@
 #include "stages/kept_graphs.hpp"
 
 #include <iterator>
-#include <utility>
 
 namespace stages {
 
@@ -11,14 +10,14 @@ void KeptGraphs::set_room(std::uint64_t bytes) {
 }
 
 void KeptGraphs::add(
-    GraphKey key, std::optional<HostTensor> input, std::vector<std::uint32_t> tokens
+    GraphKey key, const std::optional<HostTensor>& input, const std::vector<std::uint32_t>& tokens
 ) {
     if (!room_bytes_) {
         return;
     }
     used(key);  // of the same forward, if it ran before: its graph has been replaced
     const std::uint64_t order = next_order_++;
-    forwards_.emplace(key, Forward{order, std::move(input), std::move(tokens)});
+    forwards_.emplace(key, Forward{order, input, tokens});
     resident_.emplace(order, key);
     fit();
 }

@@ -26,7 +26,11 @@ class KeptGraphs {
     void set_room(std::uint64_t bytes);
 
     /// `compute` has just kept the graph of this forward.
-    void add(GraphKey key, std::optional<HostTensor> input, std::vector<std::uint32_t> tokens);
+    void add(
+        GraphKey key,
+        const std::optional<HostTensor>& input,
+        const std::vector<std::uint32_t>& tokens
+    );
     /// Before a backward: computes the graph again if it was dropped. Errors of forward().
     Result<> restore(GraphKey key);
     /// The backward used the graph up.

@@ -5,12 +5,10 @@
 namespace stages {
 namespace {
 
-/// Weights 4, Adam 8, sums 8, own slice 8, result 4, two pending gradients 8 (stage_worker.hpp).
-constexpr std::uint64_t kBytesPerParameter = 40;
+/// The state, sums 8, own slice 8, result 4, two pending gradients 8 (stage_worker.hpp).
+constexpr std::uint64_t kBytesPerParameter = MemoryPlan::kStateBytesPerParameter + 28;
 /// Sums 8, own slice 8, result 4: the counters that follow the parameters.
 constexpr std::uint64_t kBytesPerMicrobatch = 20;
-/// Weights and Adam, copied (stage_state.hpp).
-constexpr std::uint64_t kSnapshotBytesPerParameter = 12;
 
 /// Rounded up: what it names is enough.
 std::string in_mebibytes(std::uint64_t bytes) {
@@ -26,7 +24,7 @@ MemoryPlan::MemoryPlan(
     std::uint32_t microbatches
 )
     : training_bytes_(kBytesPerParameter * parameters + kBytesPerMicrobatch * microbatches),
-      snapshot_bytes_(kSnapshotBytesPerParameter * parameters),
+      snapshot_bytes_(kStateBytesPerParameter * parameters),
       stage_(stage) {
     if (lent_bytes > 0) {
         lent_bytes_ = lent_bytes;

@@ -18,6 +18,9 @@ namespace stages {
 
 class MemoryPlan {
  public:
+    /// Weights and AdamW's two moments (stages/stage_state): also what a snapshot takes.
+    static constexpr std::uint64_t kStateBytesPerParameter = 12;
+
     /// Nothing is bounded.
     MemoryPlan() = default;
     /// `lent_bytes` 0: nothing is bounded.

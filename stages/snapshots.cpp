@@ -49,6 +49,7 @@ void Snapshots::forget_idle(node::Turn turn) {
 }
 
 void Snapshots::forget_all(node::Turn turn) {
+    owed_.reset();
     if (!kept_.empty()) {
         kept_.clear();
         share_memory(turn);
@@ -59,6 +60,7 @@ void Snapshots::freeze(ParameterVersion version, node::Turn turn) {
     if (find(version) != nullptr) {
         return;
     }
+    owed_ = version;
     if (!has_room()) {
         const auto idlest =
             std::min_element(kept_.begin(), kept_.end(), [](const Snapshot& a, const Snapshot& b) {
@@ -69,6 +71,7 @@ void Snapshots::freeze(ParameterVersion version, node::Turn turn) {
         }
         kept_.erase(idlest);
     }
+    owed_.reset();
     kept_.push_back({version, turn.now, nullptr, {}});
     share_memory(turn);
 
@@ -95,6 +98,9 @@ void Snapshots::freeze(ParameterVersion version, node::Turn turn) {
 }
 
 void Snapshots::on(PeerId from, const protocol::Fetch& fetch, node::Turn turn) {
+    if (owed_ == fetch.version && context_.version == fetch.version && !context_.applying) {
+        freeze(fetch.version, turn);  // there may be room by now
+    }
     Snapshot* const found = find(fetch.version);
     const bool ready =
         found != nullptr && found->state && context_.worker && fetch.stage == context_.stage();

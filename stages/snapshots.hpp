@@ -2,7 +2,8 @@
 // for it, and serves its manifest and chunks while training goes on.
 // Invariants: a snapshot never changes; at most kSnapshotsMax are kept, fewer where the memory lent
 // has no room for them. A new one takes the place of the one that was left alone longest; while all
-// are being fetched there is no new one, and whoever wants it is told Busy and asks again.
+// are being fetched it is owed: whoever wants it is told Busy, asks again, and has it as soon as
+// there is room, if the state is still that one.
 // Threading: single strand; copies and hashes are made on the device. Memory: one state each, for
 // kForgottenAfter at most beyond the last fetch.
 // Source: step protocol, section 7.
@@ -12,6 +13,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace stages {
@@ -52,6 +54,7 @@ class Snapshots {
 
     ServerContext& context_;
     std::deque<Snapshot> kept_;
+    std::optional<ParameterVersion> owed_;  // the last that was ordered, while it had no room
 };
 
 }  // namespace stages

@@ -116,25 +116,21 @@ class Builder {
     /// never comes.
     swarm::Result<> leave_out_the_small() {
         const Pipeline& pipeline = scenario_.pipeline;
-        const auto holds_a_stage = [&](const FleetPeer& peer) {
-            const std::uint64_t parameters = pipeline.state_bytes / 12;
-            return stages::MemoryPlan(peer.memory_bytes, {}, parameters, pipeline.microbatches)
-                .check()
-                .has_value();
-        };
-        std::size_t small = 0;
+        const std::uint64_t parameters =
+            pipeline.state_bytes / stages::MemoryPlan::kStateBytesPerParameter;
+        std::vector<bool> small(schedule_.fleet.size() + 1);  // by number
+        bool anybody = false;
         for (FleetPeer& peer : schedule_.fleet) {
-            if (!holds_a_stage(peer)) {
-                ++small;
-                peer.there_at_start = false;
-            }
+            const stages::MemoryPlan plan(peer.memory_bytes, {}, parameters, pipeline.microbatches);
+            small[peer.number] = plan.check().has_error();
+            peer.there_at_start = peer.there_at_start && !small[peer.number];
+            anybody = anybody || !small[peer.number];
         }
-        if (small == schedule_.fleet.size()) {
+        if (!anybody) {
             return usage(scenario_.name, "no peer has the memory for pipeline.state_bytes");
         }
         std::erase_if(schedule_.happenings, [&](const Happening& happening) {
-            return happening.kind == Kind::Join &&
-                   !holds_a_stage(schedule_.fleet[happening.peer - 1]);
+            return happening.kind == Kind::Join && small[happening.peer];
         });
         return {};
     }

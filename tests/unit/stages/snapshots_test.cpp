@@ -92,6 +92,25 @@ TEST_F(SnapshotsTest, IsBusyRatherThanTakeOneAwayFromWhoeverFetchesIt) {
     EXPECT_TRUE(serves(0, kStart + seconds(6)));
 }
 
+TEST_F(SnapshotsTest, MakesUpForABusyAnswerOnceThereIsRoom) {
+    lend(1);
+    freeze(0);
+    freeze(1, kStart + seconds(1));
+    EXPECT_TRUE(says_busy(1, kStart + seconds(1)));
+    EXPECT_TRUE(says_busy(1, kStart + seconds(2))) << "frozen now, not copied yet";
+    EXPECT_TRUE(serves(1, kStart + seconds(2)));
+    EXPECT_FALSE(serves(0, kStart + seconds(2)));
+}
+
+TEST_F(SnapshotsTest, OwesNothingOfAStateThatIsGone) {
+    lend(1);
+    freeze(0);
+    freeze(1, kStart + seconds(1));
+    bed_.context.version = ParameterVersion{0, 2};
+    EXPECT_FALSE(serves(1, kStart + seconds(9)));
+    EXPECT_TRUE(serves(0, kStart + seconds(9))) << "nothing took its place";
+}
+
 TEST_F(SnapshotsTest, ForgetsWhatNobodyFetches) {
     freeze(0);
     snapshots_.forget_idle(bed_.at(kStart + seconds(59)));
