@@ -18,17 +18,14 @@ HopRouter::~HopRouter() = default;
 
 void HopRouter::set_candidates(const std::vector<SlotId>& slots, TimePoint now) {
     const std::set<SlotId> listed(slots.begin(), slots.end());
-    std::vector<SlotId> gone;
-    for (const auto& [slot, candidate] : candidates_) {
+    const std::vector<SlotId> known = slots_;
+    for (const SlotId slot : known) {
         if (!listed.contains(slot)) {
-            gone.push_back(slot);
+            remove(slot);
         }
     }
-    for (const SlotId slot : gone) {
-        remove(slot);
-    }
     for (const SlotId slot : listed) {
-        if (!candidates_.contains(slot)) {
+        if (!find(slot)) {
             add(slot, now);
         }
     }
@@ -58,8 +55,9 @@ std::optional<SlotId> HopRouter::pick(
     }
     Candidate* const candidate = find(*slot);
     SWARM_ASSERT(candidate != nullptr);
-    const bool added = candidate->offers.try_emplace(leg, Offer{request, now}).second;
-    SWARM_ASSERT(added);  // one successor per leg: the caller offers a leg once
+    // One successor per leg: the caller offers a leg once.
+    SWARM_ASSERT(find(*candidate, leg) == candidate->offers.end());
+    candidate->offers.push_back({leg, request, now});
     refresh(*candidate, now);
     return slot;
 }
@@ -69,13 +67,13 @@ void HopRouter::accepted(SlotId slot, const LegId& leg, std::optional<TimePoint>
     if (candidate == nullptr) {
         return;
     }
-    const auto found = candidate->offers.find(leg);
-    if (found == candidate->offers.end() || found->second.accepted) {
+    const auto found = find(*candidate, leg);
+    if (found == candidate->offers.end() || found->accepted) {
         return;
     }
-    found->second.accepted = true;
-    if (now && found->second.request.bytes > 0) {
-        candidate->way.passed(found->second.request.bytes, found->second.sent, *now, 0);
+    found->accepted = true;
+    if (now && found->request.bytes > 0) {
+        candidate->way.passed(found->request.bytes, found->sent, *now, 0);
         policy_->bandwidth_changed(slot, *candidate->way.units_per_s(), *now);
     }
 }
@@ -108,7 +106,9 @@ void HopRouter::passed(SlotId slot, const LegId& leg, TimePoint now) {
     unpause(candidate);
     policy_->finished(slot, offer->request, now);
     const std::size_t waiting = candidate.offers.size();
-    candidate.rate.passed(offer->request.work_units, offer->sent, now, waiting);
+    if (candidate.rate.passed(offer->request.work_units, offer->sent, now, waiting)) {
+        candidate.best.observe(*candidate.rate.units_per_s(), now);
+    }
     tell_rate(candidate, now);
     refresh(candidate, now);
 }
@@ -121,7 +121,9 @@ void HopRouter::timed_out(SlotId slot, const LegId& leg, TimePoint now) {
     Candidate& candidate = *find(slot);
     policy_->finished(slot, offer->request, now);
     ++candidate.timeouts;
-    candidate.rate.timed_out(offer->request.work_units, offer->sent, now);
+    if (candidate.rate.timed_out(offer->request.work_units, offer->sent, now)) {
+        candidate.best.observe(*candidate.rate.units_per_s(), now);
+    }
     tell_rate(candidate, now);
     if (candidate.timeouts >= options_.timeouts_until_closed) {
         pause(candidate, now + options_.probe_closed_after);
@@ -138,9 +140,10 @@ void HopRouter::abandoned(SlotId slot, const LegId& leg, TimePoint now) {
 }
 
 void HopRouter::abandon_all(TimePoint now) {
-    for (auto& [slot, candidate] : candidates_) {
-        for (const auto& [leg, offer] : candidate.offers) {
-            policy_->finished(slot, offer.request, now);
+    for (Candidate& candidate : candidates_) {
+        std::ranges::sort(candidate.offers, {}, &Offer::leg);
+        for (const Offer& offer : candidate.offers) {
+            policy_->finished(candidate.slot, offer.request, now);
         }
         candidate.offers.clear();
         end_probe(candidate, now);
@@ -161,29 +164,39 @@ void HopRouter::wake(TimePoint now) {
 }
 
 std::size_t HopRouter::offers_at(SlotId slot) const {
-    const auto found = candidates_.find(slot);
-    return found == candidates_.end() ? 0 : found->second.offers.size();
+    const auto found = std::ranges::lower_bound(slots_, slot);
+    return found == slots_.end() || *found != slot
+               ? 0
+               : candidates_[static_cast<std::size_t>(found - slots_.begin())].offers.size();
 }
 
 std::vector<swarm::protocol::ObservedRate> HopRouter::observed_rates(TimePoint now) const {
     std::vector<swarm::protocol::ObservedRate> rates;
-    for (const auto& [slot, candidate] : candidates_) {
-        const double best = candidate.rate.best_recent(now);
+    rates.reserve(candidates_.size());
+    for (const Candidate& candidate : candidates_) {
+        const double best = candidate.best.units_per_s(now);
         if (best > 0 || !candidate.offers.empty()) {
-            rates.push_back({slot, best, static_cast<double>(candidate.offers.size())});
+            rates.push_back({candidate.slot, best, static_cast<double>(candidate.offers.size())});
         }
     }
     return rates;
 }
 
 HopRouter::Candidate* HopRouter::find(SlotId slot) {
-    const auto found = candidates_.find(slot);
-    return found == candidates_.end() ? nullptr : &found->second;
+    const auto found = std::ranges::lower_bound(slots_, slot);
+    return found == slots_.end() || *found != slot
+               ? nullptr
+               : &candidates_[static_cast<std::size_t>(found - slots_.begin())];
+}
+
+std::vector<HopRouter::Offer>::iterator HopRouter::find(Candidate& candidate, const LegId& leg) {
+    return std::ranges::find(candidate.offers, leg, &Offer::leg);
 }
 
 void HopRouter::add(SlotId slot, TimePoint now) {
-    Candidate& candidate = candidates_[slot];
-    candidate.slot = slot;
+    const auto place = std::ranges::lower_bound(slots_, slot) - slots_.begin();
+    slots_.insert(slots_.begin() + place, slot);
+    Candidate& candidate = *candidates_.insert(candidates_.begin() + place, Candidate{slot});
     candidate.backoff = options_.backoff_first;
     candidate.linked = linked_.contains(slot);
     policy_->add(slot, now);
@@ -191,9 +204,12 @@ void HopRouter::add(SlotId slot, TimePoint now) {
 }
 
 void HopRouter::remove(SlotId slot) {
-    unpause(*find(slot));
+    Candidate& candidate = *find(slot);
+    unpause(candidate);
     policy_->remove(slot);
-    candidates_.erase(slot);
+    const auto place = &candidate - candidates_.data();
+    slots_.erase(slots_.begin() + place);
+    candidates_.erase(candidates_.begin() + place);
 }
 
 std::optional<HopRouter::Offer> HopRouter::end(SlotId slot, const LegId& leg) {
@@ -201,11 +217,11 @@ std::optional<HopRouter::Offer> HopRouter::end(SlotId slot, const LegId& leg) {
     if (candidate == nullptr) {
         return std::nullopt;
     }
-    const auto found = candidate->offers.find(leg);
+    const auto found = find(*candidate, leg);
     if (found == candidate->offers.end()) {
         return std::nullopt;
     }
-    const Offer offer = found->second;
+    const Offer offer = *found;
     candidate->offers.erase(found);
     return offer;
 }

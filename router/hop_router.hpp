@@ -3,7 +3,7 @@
 // Invariants: a peer is offered at most offers_per_peer legs at once; every offer ends by exactly
 // one of refused(), passed(), timed_out(), abandoned() or the removal of its slot.
 // After wake(now) the deadline lies after now (C3).
-// Threading: single strand. Cost: O(log peers + log offers at the peer) per call; set_candidates,
+// Threading: single strand. Cost: O(log peers + offers at the peer) per call; set_candidates,
 // abandon_all and observed_rates O(peers).
 #pragma once
 
@@ -13,7 +13,6 @@
 #include "swarm/protocol/message.hpp"
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -74,6 +73,7 @@ class HopRouter {
 
  private:
     struct Offer {
+        LegId leg;
         Request request;
         TimePoint sent;
         bool accepted = false;
@@ -81,17 +81,19 @@ class HopRouter {
 
     struct Candidate {
         SlotId slot;
-        std::map<LegId, Offer> offers;
-        RateMeter rate;
-        RateMeter way;     // bytes instead of work units
+        std::vector<Offer> offers{};  // at most offers_per_peer
+        RateMeter rate{};
+        RecentBest best{};
+        RateMeter way{};   // bytes instead of work units
         int timeouts = 0;  // in a row
         Duration backoff{};
-        std::optional<TimePoint> paused_until;
+        std::optional<TimePoint> paused_until{};
         bool linked = false;
         bool open = true;  // as the policy knows it
     };
 
     Candidate* find(SlotId slot);
+    static std::vector<Offer>::iterator find(Candidate& candidate, const LegId& leg);
     void add(SlotId slot, TimePoint now);
     void remove(SlotId slot);
     /// Takes the offer out; nothing when it is not there.
@@ -106,8 +108,9 @@ class HopRouter {
 
     std::unique_ptr<Policy> policy_;
     Options options_;
-    std::map<SlotId, Candidate> candidates_;
-    std::set<SlotId> linked_;                        // also of slots that are no candidates
+    std::vector<SlotId> slots_;          // in order; apart, so that a look-up reads little
+    std::vector<Candidate> candidates_;  // in the same order
+    std::set<SlotId> linked_;            // also of slots that are no candidates
     std::set<std::pair<TimePoint, SlotId>> pauses_;  // every candidate's paused_until
 };
 

@@ -19,47 +19,32 @@ double in_seconds(Duration duration) {
 
 }  // namespace
 
-void RateMeter::passed(double work_units, TimePoint sent, TimePoint now, std::size_t waiting) {
+bool RateMeter::passed(double work_units, TimePoint sent, TimePoint now, std::size_t waiting) {
     // An offer sent after the last PASSED cannot have been worked on before it was sent.
     const TimePoint began = waited_ && last_passed_ ? std::max(*last_passed_, sent) : sent;
-    observe(work_units, now - began, now);
     last_passed_ = now;
     waited_ = waiting > 0;
+    return observe(work_units, now - began);
 }
 
-void RateMeter::timed_out(double work_units, TimePoint sent, TimePoint now) {
+bool RateMeter::timed_out(double work_units, TimePoint sent, TimePoint now) {
     const double seconds = in_seconds(now - sent);
-    if (!units_per_s_ || seconds * *units_per_s_ > work_units) {
-        guessed_ = false;
-        observe(work_units, now - sent, now);
-        guessed_ = true;
+    if (units_per_s_ && seconds * *units_per_s_ <= work_units) {
+        return false;
     }
+    guessed_ = false;
+    const bool observed = observe(work_units, now - sent);
+    guessed_ = true;
+    return observed;
 }
 
-double RateMeter::best_recent(TimePoint now) const {
-    const Duration::rep span = now.time_since_epoch() / kBestSpan;
-    double best = 0;
-    for (const Best& entry : best_) {
-        if (entry.span > span - static_cast<Duration::rep>(kBestSpans)) {
-            best = std::max(best, entry.units_per_s);
-        }
-    }
-    return best;
-}
-
-void RateMeter::observe(double work_units, Duration took, TimePoint now) {
+bool RateMeter::observe(double work_units, Duration took) {
     if (!(work_units > 0)) {
-        return;
+        return false;
     }
     const double observed = std::max(in_seconds(took), kShortestSeconds) / work_units;
     units_per_s_ = 1 / smoothed(observed);
-
-    const Duration::rep span = now.time_since_epoch() / kBestSpan;
-    Best& best = best_[static_cast<std::size_t>(span) % kBestSpans];
-    if (best.span != span) {
-        best = {span, 0};
-    }
-    best.units_per_s = std::max(best.units_per_s, *units_per_s_);
+    return true;
 }
 
 double RateMeter::smoothed(double observed_s_per_unit) {
@@ -72,6 +57,26 @@ double RateMeter::smoothed(double observed_s_per_unit) {
     }
     guessed_ = false;
     return (1 - kNewest) * known + kNewest * observed_s_per_unit;
+}
+
+void RecentBest::observe(double units_per_s, TimePoint now) {
+    const Duration::rep span = now.time_since_epoch() / kSpan;
+    Best& best = best_[static_cast<std::size_t>(span) % kSpans];
+    if (best.span != span) {
+        best = {span, 0};
+    }
+    best.units_per_s = std::max(best.units_per_s, units_per_s);
+}
+
+double RecentBest::units_per_s(TimePoint now) const {
+    const Duration::rep span = now.time_since_epoch() / kSpan;
+    double best = 0;
+    for (const Best& entry : best_) {
+        if (entry.span > span - static_cast<Duration::rep>(kSpans)) {
+            best = std::max(best, entry.units_per_s);
+        }
+    }
+    return best;
 }
 
 }  // namespace router

@@ -21,20 +21,36 @@ using swarm::TimePoint;
 class RateMeter {
  public:
     /// `work_units` was offered at `sent`; `waiting` more of ours wait there after this PASSED.
-    void passed(double work_units, TimePoint sent, TimePoint now, std::size_t waiting);
+    /// Both: true when the figure took note of it.
+    bool passed(double work_units, TimePoint sent, TimePoint now, std::size_t waiting);
     /// Nothing came within the deadline.
-    void timed_out(double work_units, TimePoint sent, TimePoint now);
+    bool timed_out(double work_units, TimePoint sent, TimePoint now);
 
     /// Nothing before the first observation.
     [[nodiscard]] std::optional<double> units_per_s() const { return units_per_s_; }
 
-    /// The highest smoothed rate of the last 30 s (the figure that stage capacity is made of), to
-    /// the resolution of kBestSpan; 0 when nothing was seen in that time.
-    [[nodiscard]] double best_recent(TimePoint now) const;
+ private:
+    bool observe(double work_units, Duration took);
+    [[nodiscard]] double smoothed(double observed_s_per_unit);
+
+    std::optional<double> units_per_s_;
+    std::optional<TimePoint> last_passed_;
+    bool waited_ = false;
+    bool guessed_ = false;  // a timeout came, and no PASSED agreed with the figure since
+};
+
+/// The highest smoothed rate of the last 30 s (the figure that stage capacity is made of), to the
+/// resolution of kSpan.
+class RecentBest {
+ public:
+    void observe(double units_per_s, TimePoint now);
+
+    /// 0 when nothing was seen in that time.
+    [[nodiscard]] double units_per_s(TimePoint now) const;
 
  private:
-    static constexpr Duration kBestSpan = std::chrono::seconds(5);
-    static constexpr std::size_t kBestSpans = 6;
+    static constexpr Duration kSpan = std::chrono::seconds(5);
+    static constexpr std::size_t kSpans = 6;
 
     /// The best of one span of time.
     struct Best {
@@ -42,14 +58,7 @@ class RateMeter {
         double units_per_s = 0;
     };
 
-    void observe(double work_units, Duration took, TimePoint now);
-    [[nodiscard]] double smoothed(double observed_s_per_unit);
-
-    std::optional<double> units_per_s_;
-    std::optional<TimePoint> last_passed_;
-    bool waited_ = false;
-    bool guessed_ = false;  // a timeout came, and no PASSED agreed with the figure since
-    std::array<Best, kBestSpans> best_{};  // at [span % kBestSpans]
+    std::array<Best, kSpans> best_{};  // at [span % kSpans]
 };
 
 }  // namespace router

@@ -46,6 +46,8 @@ class Device {
 
     [[nodiscard]] bool can_start() const { return !busy_ && !waiting_.empty(); }
 
+    [[nodiscard]] const swarm::node::Compute& running() const { return waiting_.front(); }
+
     /// Of the running job.
     [[nodiscard]] TimePoint done_at() const { return done_at_; }
 

@@ -11,6 +11,7 @@
 #include "swarm/node/role_runner.hpp"
 
 #include <boost/container/flat_map.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -73,6 +74,14 @@ struct LinkKey {
 
     // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads the 0 inside a defaulted <=>
     friend auto operator<=>(const LinkKey&, const LinkKey&) = default;
+};
+
+struct LinkKeyHash {
+    std::size_t operator()(const LinkKey& key) const {
+        return swarm::mix_bits(
+            (std::uint64_t{key.remote} << 8) | static_cast<std::uint8_t>(key.lane)
+        );
+    }
 };
 
 /// With whether the dial was to anybody: such a one may run beside one to the peer by name.
@@ -138,7 +147,7 @@ struct Process {
     std::deque<DiskAnswer> disk_answers{};
     std::deque<std::unique_ptr<node::Event>> requests{};
     std::deque<LinkToNobody> dials_to_nobody{};
-    boost::container::flat_map<LinkKey, LinkId> links{};
+    boost::unordered_flat_map<LinkKey, LinkId, LinkKeyHash> links{};
     boost::container::flat_map<DialKey, LinkId> dialing{};
     std::vector<Item> held{};  // came while the peer was frozen or the way to it blocked, in order
 };

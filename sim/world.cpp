@@ -119,7 +119,10 @@ void World::end_process(Process& process) {
     for (const auto& [key, link] : std::exchange(process.dialing, {})) {
         network_.close(link, Side::Dialer);
     }
-    for (const auto& [key, link] : std::exchange(process.links, {})) {
+    std::vector<std::pair<LinkKey, LinkId>> links(process.links.begin(), process.links.end());
+    process.links.clear();
+    std::ranges::sort(links, {}, &std::pair<LinkKey, LinkId>::first);
+    for (const auto& [key, link] : links) {
         hang_up(link, network_.find(link)->side_of(process.index));
     }
     drop_lost_frames(process);

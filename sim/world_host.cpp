@@ -17,13 +17,17 @@ void World::perform(Process& actor, node::Compute& compute) {
 }
 
 void World::start_job(Process& process) {
-    if (process.device.can_start()) {
+    while (process.device.can_start()) {
         const bool stalls =
             fault_points_.fires(FaultPoint::JobStarts, process.index, process.faults);
         faults_ += stalls ? 1 : 0;
         process.device.start_next(
             now_, stalls ? fault_points_.delay(FaultPoint::JobStarts) : Duration{}
         );
+        if (process.device.done_at() == now_ && !process.device.running().answered) {
+            process.device.finish(now_).first.work->run();  // nobody could tell it from later
+            continue;
+        }
         queue_.push(
             process.device.done_at(),
             {.kind = ItemKind::JobIsDue, .peer = process.index, .value = process.life}
@@ -39,8 +43,10 @@ void World::job_is_due(Process& target) {
     auto [done, took] = target.device.finish(now_);
     done.work->run();
     start_job(target);
-    const TimePoint began = target.clock.local_time(now_ - took);
-    deliver(target, node::Computed{done.job, target.clock.local_time(now_) - began});
+    if (done.answered) {
+        const TimePoint began = target.clock.local_time(now_ - took);
+        deliver(target, node::Computed{done.job, target.clock.local_time(now_) - began});
+    }
 }
 
 void World::perform(Process& actor, node::Append& append) {

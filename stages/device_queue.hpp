@@ -25,8 +25,12 @@ class DeviceQueue {
 
     void submit(node::Turn turn, double work_units, Work work, Then then = {}) {
         const swarm::JobId id{next_++};
-        pending_[id] = std::move(then);
-        turn.out.add(node::Compute{id, std::make_shared<Piece>(std::move(work), work_units)});
+        const bool answered = then != nullptr;
+        if (answered) {
+            pending_[id] = std::move(then);
+        }
+        turn.out.add(node::Compute{
+            id, std::make_shared<Piece>(std::move(work), work_units), answered});
     }
 
     /// Work that leaves an outcome for its continuation.
@@ -46,12 +50,8 @@ class DeviceQueue {
         SWARM_ASSERT(found != pending_.end());
         const Then then = std::move(found->second);
         pending_.erase(found);
-        if (then) {
-            then(turn);
-        }
+        then(turn);
     }
-
-    [[nodiscard]] bool idle() const { return pending_.empty(); }
 
  private:
     class Piece final : public node::Job {
@@ -71,7 +71,7 @@ class DeviceQueue {
     };
 
     std::uint64_t next_ = 1;
-    std::map<swarm::JobId, Then> pending_;
+    std::map<swarm::JobId, Then> pending_;  // of the work that something follows on
 };
 
 }  // namespace stages

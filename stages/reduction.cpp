@@ -3,13 +3,12 @@
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace stages {
 
-bool Reduction::start(
-    const protocol::Reduce& reduce, const std::set<MicrobatchId>& held, node::Turn turn
-) {
+bool Reduction::start(const protocol::Reduce& reduce, const MicrobatchIds& held, node::Turn turn) {
     if (active_ && epoch_ == reduce.epoch) {
         return false;  // repeated
     }
@@ -19,17 +18,19 @@ bool Reduction::start(
     complete_ = false;
     epoch_ = reduce.epoch;
     std::erase_if(early_, [this](const EarlyPart& early) { return early.part.epoch < epoch_; });
-    ids_ = std::set<MicrobatchId>(reduce.ids.begin(), reduce.ids.end());
+    ids_ = MicrobatchIds(reduce.ids.begin(), reduce.ids.end());
     group_ = reduce.group;
     observers_ = reduce.observers;
     peers_.clear();
+    member_indices_.clear();
     for (const SlotId slot : group_) {
         const auto* const info = context_.roster.find(slot);
         peers_.push_back(info ? info->peer : PeerId{});
+        member_indices_.emplace(peers_.back(), static_cast<std::uint32_t>(peers_.size() - 1));
     }
-    added_.clear();
-    arrived_.clear();
-    taken_.clear();
+    for (Members* members : {&added_, &taken_, &arrived_}) {
+        members->reset(group_.size());
+    }
     own_values_.reset();
     const auto own = member_index(context_.self);
     if (!own) {
@@ -41,11 +42,11 @@ bool Reduction::start(
     return ids_changed(held, turn);
 }
 
-bool Reduction::matches(const std::set<MicrobatchId>& held) const {
+bool Reduction::matches(const MicrobatchIds& held) const {
     return held == ids_ || (context_.bugs.inexact_set && held.size() + 1 >= ids_.size());
 }
 
-bool Reduction::ids_changed(const std::set<MicrobatchId>& held, node::Turn turn) {
+bool Reduction::ids_changed(const MicrobatchIds& held, node::Turn turn) {
     if (!active_ || sealed_) {
         return false;
     }
@@ -84,11 +85,7 @@ void Reduction::seal(node::Turn turn) {
     context_.device.submit(turn, 0, [worker = context_.worker, own = own_, members] {
         worker->begin_result(own, members);
     });
-    for (std::uint32_t slice = 0; slice < members; ++slice) {
-        if (slice != own_) {
-            send_scatter(slice, turn);
-        }
-    }
+    send_all_scatters(turn);
     if (members == 1) {
         finish_own_slice(turn);
     }
@@ -98,36 +95,59 @@ void Reduction::seal(node::Turn turn) {
     }
 }
 
-void Reduction::send_scatter(std::uint32_t slice, node::Turn turn) {
-    const protocol::Part part{*context_.version, epoch_, slice, false};
-    context_.device.submit_for<node::Payload>(
+void Reduction::send_all_scatters(node::Turn turn) {
+    const auto members = static_cast<std::uint32_t>(group_.size());
+    const std::uint64_t part_bytes = elements() / members * sizeof(std::int64_t);
+    const std::uint64_t parts_per_job = kScatterJobBytes / (part_bytes + 1) + 1;
+    std::vector<std::uint32_t> slices;
+    for (std::uint32_t slice = 0; slice < members; ++slice) {
+        if (slice != own_) {
+            slices.push_back(slice);
+        }
+        if (slices.size() == parts_per_job || (slice + 1 == members && !slices.empty())) {
+            send_scatter(std::exchange(slices, {}), turn);
+        }
+    }
+}
+
+void Reduction::send_scatter(std::vector<std::uint32_t> slices, node::Turn turn) {
+    using Parts = std::vector<std::pair<protocol::Part, node::Payload>>;
+    context_.device.submit_for<Parts>(
         turn,
         0,
-        [worker = context_.worker, slice](node::Payload& values) {
-            values = worker->scatter_part(slice);
+        [worker = context_.worker,
+         version = *context_.version,
+         epoch = epoch_,
+         slices = std::move(slices)](Parts& parts) {
+            for (const std::uint32_t slice : slices) {
+                parts.emplace_back(
+                    protocol::Part{version, epoch, slice, false}, worker->scatter_part(slice)
+                );
+            }
         },
-        [this, part, to = peers_[slice], mine = generation_](
-            node::Payload& values, node::Turn later
-        ) {
+        [this, mine = generation_](Parts& parts, node::Turn later) {
             if (is_current(mine)) {
-                ServerContext::send(to, part, std::move(values), later);
+                for (auto& [part, values] : parts) {
+                    ServerContext::send(peers_[part.slice], part, std::move(values), later);
+                }
             }
         }
     );
 }
 
+std::uint64_t Reduction::elements() const {
+    return context_.layout.elements() + context_.config.microbatches;
+}
+
 std::optional<std::uint32_t> Reduction::member_index(PeerId peer) const {
-    const auto found = std::find(peers_.begin(), peers_.end(), peer);
-    return found == peers_.end()
-               ? std::nullopt
-               : std::optional(static_cast<std::uint32_t>(found - peers_.begin()));
+    const auto found = member_indices_.find(peer);
+    return found == member_indices_.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool Reduction::has_size(const node::Payload& values, std::uint32_t slice, protocol::Dtype dtype)
     const {
-    const std::uint64_t elements = context_.layout.elements() + context_.config.microbatches;
     const SliceRange range =
-        slice_range(elements, slice, static_cast<std::uint32_t>(group_.size()));
+        slice_range(elements(), slice, static_cast<std::uint32_t>(group_.size()));
     const std::uint64_t wanted = range.end - range.begin;
     const protocol::TensorEnvelope envelope{
         dtype, protocol::CodecId::None, {static_cast<std::uint32_t>(wanted)}};
@@ -143,21 +163,21 @@ void Reduction::on(PeerId from, const protocol::Part& part, node::Payload values
         keep_early(from, part, std::move(values));
         return;
     }
-    if (!mine || complete_ || !member_index(from)) {
+    const auto member = member_index(from);
+    if (!mine || complete_ || !member || *member == own_) {
         return;  // of an epoch that is dead, or decided
     }
-    if (part.gathered) {
-        take_gathered(from, part.slice, std::move(values), turn);
-    } else if (part.slice == own_) {
-        take_scatter(from, std::move(values), turn);
+    if (part.gathered && part.slice == *member) {
+        take_gathered(*member, std::move(values), turn);
+    } else if (!part.gathered && part.slice == own_) {
+        take_scatter(*member, std::move(values), turn);
     }
 }
 
 void Reduction::keep_early(PeerId from, const protocol::Part& part, node::Payload values) {
     const auto* const sender = context_.roster.find_peer(from);
-    const std::uint64_t elements = context_.layout.elements() + context_.config.microbatches;
     const bool plausible = sender && sender->stage == context_.stage() &&
-                           values.bytes().size() <= elements * sizeof(std::int64_t);
+                           values.bytes().size() <= elements() * sizeof(std::int64_t);
     const bool repeated = std::any_of(early_.begin(), early_.end(), [&](const EarlyPart& early) {
         return early.from == from && early.part == part;
     });
@@ -167,17 +187,17 @@ void Reduction::keep_early(PeerId from, const protocol::Part& part, node::Payloa
     }
 }
 
-void Reduction::take_scatter(PeerId from, node::Payload values, node::Turn turn) {
-    if (from == context_.self || !has_size(values, own_, protocol::Dtype::Int64) ||
-        !added_.insert(from).second) {
+void Reduction::take_scatter(std::uint32_t member, node::Payload values, node::Turn turn) {
+    if (added_.has(member) || !has_size(values, own_, protocol::Dtype::Int64)) {
         return;
     }
+    added_.add(member);
     stuck_at_ = turn.now + kStuckAfter;
     context_.device.submit(turn, 0, [worker = context_.worker, values = std::move(values)] {
         // The size was checked above, and nothing else can be wrong with integers.
         SWARM_ASSERT(worker->add_part(values));
     });
-    if (added_.size() + 1 == group_.size()) {
+    if (added_.count() + 1 == group_.size()) {
         finish_own_slice(turn);
     }
 }
@@ -218,50 +238,51 @@ void Reduction::send_gathered(PeerId to, node::Turn turn) {
     }
 }
 
-void Reduction::take_gathered(
-    PeerId from, std::uint32_t slice, node::Payload values, node::Turn turn
-) {
-    const bool wanted = slice < peers_.size() && peers_[slice] == from && slice != own_ &&
-                        !taken_.contains(slice) &&
-                        has_size(values, slice, protocol::Dtype::Float32);
-    if (!wanted) {
+void Reduction::take_gathered(std::uint32_t member, node::Payload values, node::Turn turn) {
+    if (taken_.has(member) || !has_size(values, member, protocol::Dtype::Float32)) {
         return;
     }
-    taken_.insert(slice);
+    taken_.add(member);
     stuck_at_ = turn.now + kStuckAfter;
-    context_.device.submit_for<bool>(
-        turn,
-        0,
-        [worker = context_.worker, slice, values = std::move(values)](bool& stored) {
-            stored = worker->store_gathered(slice, values).has_value();
-        },
-        [this, slice, mine = generation_](bool& stored, node::Turn later) {
-            if (is_current(mine) && stored) {
-                slice_arrived(slice, later);
-            }
-        }
-    );
+    context_.device.submit(turn, 0, [worker = context_.worker, member, values = std::move(values)] {
+        // The size was checked above; what is not finite shows in the summary.
+        std::ignore = worker->store_gathered(member, values);
+    });
+    slice_arrived(member, turn);
 }
 
 void Reduction::slice_arrived(std::uint32_t slice, node::Turn turn) {
-    arrived_.insert(slice);
-    if (arrived_.size() == group_.size()) {
+    arrived_.add(slice);
+    if (arrived_.count() == group_.size()) {
         stuck_at_ = swarm::kNever;
         summarise(turn);
     }
 }
 
 void Reduction::summarise(node::Turn turn) {
-    context_.device.submit_for<StageWorker::ResultSummary>(
+    struct Outcome {
+        std::vector<std::uint32_t> missing;
+        StageWorker::ResultSummary summary;
+    };
+
+    context_.device.submit_for<Outcome>(
         turn,
         0,
-        [worker = context_.worker](StageWorker::ResultSummary& summary) {
-            summary = worker->summarise_result();
+        [worker = context_.worker](Outcome& outcome) {
+            outcome.missing = worker->missing_slices();
+            if (outcome.missing.empty()) {
+                outcome.summary = worker->summarise_result();
+            }
         },
-        [this, mine = generation_](StageWorker::ResultSummary& summary, node::Turn later) {
+        [this, mine = generation_](Outcome& outcome, node::Turn later) {
             if (!is_current(mine)) {
                 return;
             }
+            if (!outcome.missing.empty()) {
+                slices_refused(outcome.missing, later);
+                return;
+            }
+            StageWorker::ResultSummary& summary = outcome.summary;
             complete_ = true;
             context_.tell_coordinator(
                 protocol::Reduced{
@@ -278,13 +299,20 @@ void Reduction::summarise(node::Turn turn) {
     );
 }
 
+void Reduction::slices_refused(std::span<const std::uint32_t> slices, node::Turn turn) {
+    for (const std::uint32_t slice : slices) {
+        arrived_.remove(slice);
+    }
+    stuck_at_ = turn.now + kStuckAfter;  // then the coordinator hears whom we wait for
+}
+
 void Reduction::resend(PeerId peer, node::Turn turn) {
     const auto index = member_index(peer);
     if (!active_ || !sealed_) {
         return;
     }
     if (index && *index != own_) {
-        send_scatter(*index, turn);
+        send_scatter({*index}, turn);
     }
     const auto* const info = context_.roster.find_peer(peer);
     const bool observes =
@@ -304,7 +332,7 @@ void Reduction::wake(node::Turn turn) {
     }
     protocol::Stuck stuck{*context_.version, epoch_, {}};
     for (std::uint32_t i = 0; i < peers_.size(); ++i) {
-        if (i != own_ && (!added_.contains(peers_[i]) || !arrived_.contains(i))) {
+        if (i != own_ && (!added_.has(i) || !arrived_.has(i))) {
             stuck.waits_for.push_back(group_[i]);
         }
     }

@@ -10,9 +10,10 @@
 
 #include "stages/server_context.hpp"
 
-#include <map>
+#include <boost/container/flat_map.hpp>
+
 #include <optional>
-#include <set>
+#include <span>
 #include <vector>
 
 namespace stages {
@@ -23,9 +24,9 @@ class Reduction {
 
     /// A new epoch's list. `held`: the ids in the accumulator now. Returns true when the own sums
     /// are sealed by this call.
-    bool start(const protocol::Reduce& reduce, const std::set<MicrobatchId>& held, node::Turn turn);
+    bool start(const protocol::Reduce& reduce, const MicrobatchIds& held, node::Turn turn);
     /// An id was added. Returns true when the own sums are sealed by this call.
-    bool ids_changed(const std::set<MicrobatchId>& held, node::Turn turn);
+    bool ids_changed(const MicrobatchIds& held, node::Turn turn);
     /// A recall: whatever is under way is dropped.
     void abort();
     /// The step is over.
@@ -47,6 +48,8 @@ class Reduction {
 
  private:
     static constexpr swarm::Duration kStuckAfter = std::chrono::seconds(3);
+    /// Parts smaller than this are packed together: a job for each costs more than the packing.
+    static constexpr std::uint64_t kScatterJobBytes = 1 << 20;
 
     struct EarlyPart {
         PeerId from;
@@ -54,14 +57,46 @@ class Reduction {
         node::Payload values;
     };
 
-    [[nodiscard]] bool matches(const std::set<MicrobatchId>& held) const;
+    /// Some of the members, by their place in the group.
+    class Members {
+     public:
+        void reset(std::size_t members) {
+            has_.assign(members, false);
+            count_ = 0;
+        }
+
+        [[nodiscard]] bool has(std::uint32_t member) const { return has_[member]; }
+
+        [[nodiscard]] std::size_t count() const { return count_; }
+
+        void add(std::uint32_t member) {
+            count_ += has_[member] ? 0 : 1;
+            has_[member] = true;
+        }
+
+        void remove(std::uint32_t member) {
+            count_ -= has_[member] ? 1 : 0;
+            has_[member] = false;
+        }
+
+     private:
+        std::vector<bool> has_;
+        std::size_t count_ = 0;
+    };
+
+    [[nodiscard]] bool matches(const MicrobatchIds& held) const;
     void seal(node::Turn turn);
-    void send_scatter(std::uint32_t slice, node::Turn turn);
+    /// Packs and sends our part of these members' slices.
+    void send_scatter(std::vector<std::uint32_t> slices, node::Turn turn);
+    void send_all_scatters(node::Turn turn);
     void keep_early(PeerId from, const protocol::Part& part, node::Payload values);
-    void take_scatter(PeerId from, node::Payload values, node::Turn turn);
-    void take_gathered(PeerId from, std::uint32_t slice, node::Payload values, node::Turn turn);
+    void take_scatter(std::uint32_t member, node::Payload values, node::Turn turn);
+    void take_gathered(std::uint32_t member, node::Payload values, node::Turn turn);
     void finish_own_slice(node::Turn turn);
     void send_gathered(PeerId to, node::Turn turn);
+    [[nodiscard]] std::uint64_t elements() const;
+    /// They came, but are no numbers to go on with.
+    void slices_refused(std::span<const std::uint32_t> slices, node::Turn turn);
     void slice_arrived(std::uint32_t slice, node::Turn turn);
     void summarise(node::Turn turn);
     [[nodiscard]] std::optional<std::uint32_t> member_index(PeerId peer) const;
@@ -78,14 +113,15 @@ class Reduction {
     bool sealed_ = false;
     bool complete_ = false;
     swarm::Epoch epoch_;
-    std::set<MicrobatchId> ids_;
+    MicrobatchIds ids_;
     std::vector<SlotId> group_;
     std::vector<SlotId> observers_;
     std::vector<PeerId> peers_;  // of group_, in order
     std::uint32_t own_ = 0;
-    std::set<PeerId> added_;           // whose part of the own slice is in
-    std::set<std::uint32_t> taken_;    // slices handed to the device
-    std::set<std::uint32_t> arrived_;  // slices whose values are in the result
+    boost::container::flat_map<PeerId, std::uint32_t> member_indices_;  // of peers_
+    Members added_;    // whose part of the own slice is in
+    Members taken_;    // whose slice was handed to the device
+    Members arrived_;  // whose slice is in the result
     std::optional<node::Payload> own_values_;
     std::vector<EarlyPart> early_;
     TimePoint stuck_at_ = swarm::kNever;

@@ -10,6 +10,8 @@
 #include "swarm/run/planted_bugs.hpp"
 #include "swarm/run/roster.hpp"
 
+#include <boost/container/flat_set.hpp>
+
 #include <memory>
 #include <optional>
 #include <utility>
@@ -23,6 +25,9 @@ using swarm::SlotId;
 using swarm::StageIndex;
 using swarm::TimePoint;
 namespace protocol = swarm::protocol;
+
+/// In order; flat, as they are few and asked for at every leg.
+using MicrobatchIds = boost::container::flat_set<MicrobatchId>;
 
 struct ServerContext {
     PeerId self;

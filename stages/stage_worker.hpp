@@ -107,7 +107,9 @@ class StageWorker {
     void begin_observed_result(std::uint32_t members);
     /// Another member's values. Mismatch when the size is not the slice's, NotFinite.
     Result<> store_gathered(std::uint32_t slice, const Payload& values);
-    /// All slices are there.
+    /// Slices that never came, or that store_gathered() refused.
+    [[nodiscard]] std::vector<std::uint32_t> missing_slices() const;
+    /// No slice is missing.
     [[nodiscard]] ResultSummary summarise_result() const;
     /// The result becomes one optimizer step; the accumulator is emptied. Returns the state hash.
     swarm::Digest apply(const swarm::protocol::StepScalars& scalars, std::uint64_t step);

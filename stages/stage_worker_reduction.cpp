@@ -125,8 +125,18 @@ Result<> StageWorker::store_gathered(std::uint32_t slice, const Payload& values)
     return {};
 }
 
+std::vector<std::uint32_t> StageWorker::missing_slices() const {
+    std::vector<std::uint32_t> missing;
+    for (std::uint32_t slice = 0; slice < members_; ++slice) {
+        if (!gathered_[slice]) {
+            missing.push_back(slice);
+        }
+    }
+    return missing;
+}
+
 StageWorker::ResultSummary StageWorker::summarise_result() const {
-    SWARM_ASSERT(std::find(gathered_.begin(), gathered_.end(), false) == gathered_.end());
+    SWARM_ASSERT(missing_slices().empty());
     ResultSummary summary;
     const std::span<const float> result(result_);
     std::size_t begin = 0;

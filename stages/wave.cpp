@@ -9,13 +9,6 @@ namespace stages {
 
 using protocol::Leg;
 
-namespace {
-
-/// An offer that waited this long without PASSED when it is recalled counts against the peer.
-constexpr swarm::Duration kOverdue = std::chrono::seconds(3);
-
-}  // namespace
-
 Wave::Wave(ServerContext& context, PeerLinks& links)
     : context_(context),
       links_(links),
@@ -28,6 +21,7 @@ void Wave::assigned() {
     router_ = std::make_unique<router::HopRouter>(
         router::make_policy(context_.config.policy, seed), router::HopRouter::Options{}
     );
+    candidates_.clear();
     forget_step();
 }
 
@@ -51,6 +45,10 @@ void Wave::refresh(TimePoint now) {
     if (context_.worker && !context_.is_tail()) {
         slots = context_.roster.pickable({context_.stage().value + 1});
     }
+    if (slots == candidates_) {
+        return;  // of those link_changed() tells
+    }
+    candidates_ = slots;
     router_->set_candidates(slots, now);
     for (const SlotId slot : slots) {
         const PeerId peer = context_.roster.find(slot)->peer;
@@ -111,12 +109,12 @@ std::optional<RefusedReason> Wave::check(PeerId from, const protocol::Backward& 
 
 bool Wave::repeat_answers(PeerId from, const LegId& leg, node::Turn turn) {
     const auto found = legs_.find({leg.microbatch, leg.leg});
-    if (found == legs_.end() || found->second.id != leg || found->second.from != from ||
+    if (found == legs_.end() || found->second->id != leg || found->second->from != from ||
         context_.bugs.dedup_off) {
         return false;
     }
     context_.answer(from, protocol::Accepted{leg}, turn);
-    if (found->second.stage == Stage::Accepted || found->second.stage == Stage::Done) {
+    if (found->second->stage == Stage::Accepted || found->second->stage == Stage::Done) {
         context_.answer(from, protocol::Passed{leg}, turn);
     }
     return true;
@@ -160,7 +158,7 @@ void Wave::accept(LegState leg, node::Turn turn) {
     queue_.insert({leg.id.leg == Leg::Backward ? 0 : 1, {leg.order, key}});
     context_.answer(leg.from, protocol::Accepted{leg.id}, turn);
     placing_.erase(key);
-    legs_[key] = std::move(leg);
+    legs_[key] = std::make_unique<LegState>(std::move(leg));
 }
 
 LegId Wave::outgoing(const LegState& leg) const {
@@ -173,9 +171,9 @@ Wave::LegState* Wave::find_by_offer(const LegId& outgoing) {
     const bool ours_is_forward = outgoing.leg == Leg::Forward || context_.is_tail();
     const auto found =
         legs_.find({outgoing.microbatch, ours_is_forward ? Leg::Forward : Leg::Backward});
-    const bool same = found != legs_.end() && found->second.id.attempt == outgoing.attempt &&
-                      found->second.id.version == outgoing.version;
-    return same ? &found->second : nullptr;
+    const bool same = found != legs_.end() && found->second->id.attempt == outgoing.attempt &&
+                      found->second->id.version == outgoing.version;
+    return same ? found->second.get() : nullptr;
 }
 
 bool Wave::is_last_leg(const LegState& leg) const {
@@ -192,7 +190,10 @@ router::Request Wave::request() const {
 void Wave::place_forwards(node::Turn turn) {
     const std::vector<LegKey> waiting(placing_.begin(), placing_.end());
     for (const LegKey& key : waiting) {
-        LegState& leg = legs_.at(key);
+        LegState& leg = *legs_.at(key);
+        for (std::size_t i = 0; context_.bugs.dedup_off && i < candidates_.size(); ++i) {
+            router_->abandoned(candidates_[i], outgoing(leg), turn.now);  // it asserts one offer
+        }
         const auto slot = router_->pick(outgoing(leg), request(), turn.now, leg.refused_by);
         if (slot) {
             placing_.erase(key);
@@ -317,123 +318,6 @@ void Wave::finish_leg(LegState& leg, node::Turn turn) {
     if (leg.from != context_.coordinator) {
         context_.tell_coordinator(protocol::Passed{leg.id}, turn);
     }
-}
-
-protocol::Held Wave::recall(const protocol::Recall& recall, node::Turn turn) {
-    sealed_ = false;
-    protocol::Held answer{recall.version, recall.epoch, {}, {}};
-    if (recall.void_all) {
-        held_.clear();
-        for (Row& row : rows_) {
-            row.floor = recall.epoch;
-        }
-        context_.device.submit(turn, 0, [worker = context_.worker] {
-            worker->drop_all_graphs();
-            worker->clear_accumulator();
-        });
-        router_->abandon_all(turn.now);
-        legs_.clear();
-        queue_.clear();
-        placing_.clear();
-        for (Row& row : rows_) {
-            row.graph = {};
-        }
-    }
-    for (const MicrobatchId id : recall.ids) {
-        if (id.value >= rows_.size()) {
-            continue;
-        }
-        Row& row = rows_[id.value];
-        row.floor = std::max(row.floor, recall.epoch);
-        for (const Leg direction : {Leg::Forward, Leg::Backward}) {
-            const auto leg = legs_.find({id, direction});
-            if (leg == legs_.end() || leg->second.id.attempt >= recall.epoch) {
-                continue;
-            }
-            LegState& state = leg->second;
-            const bool open = state.stage == Stage::Offered || state.stage == Stage::Accepted;
-            if (open && outgoing(state).leg == Leg::Forward) {
-                if (state.offered_at + kOverdue <= turn.now) {
-                    router_->timed_out(state.to, outgoing(state), turn.now);
-                } else {
-                    router_->abandoned(state.to, outgoing(state), turn.now);
-                }
-            }
-            queue_.erase({direction == Leg::Backward ? 0 : 1, {state.order, leg->first}});
-            placing_.erase(leg->first);
-            legs_.erase(leg);
-        }
-        if (row.graph != Attempt{} && row.graph < recall.epoch) {
-            drop_graph(id, row.graph, turn);
-        }
-        if (held_.contains(id)) {
-            answer.ids.push_back(id);
-            if (context_.is_tail()) {
-                answer.losses.push_back(row.loss);
-            }
-        }
-    }
-    return answer;
-}
-
-void Wave::drop_graph(MicrobatchId id, Attempt attempt, node::Turn turn) {
-    rows_[id.value].graph = {};
-    context_.device.submit(turn, 0, [worker = context_.worker, key = GraphKey{id, attempt}] {
-        worker->drop_graph(key);
-    });
-}
-
-void Wave::resend(PeerId peer, node::Turn turn) {
-    const auto* const info = context_.roster.find_peer(peer);
-    if (!info) {
-        return;
-    }
-    for (auto& [key, leg] : legs_) {
-        if (leg.taken_in != context_.slot) {
-            continue;  // of a fenced slot: a RECALL that voids it is on its way
-        }
-        if (leg.from == peer) {
-            context_.answer(peer, protocol::Accepted{leg.id}, turn);
-            if (leg.stage == Stage::Accepted || leg.stage == Stage::Done) {
-                tell_passed(leg, turn);
-            }
-        }
-        if (leg.to == info->slot && leg.stage == Stage::Offered) {
-            leg.resent = true;
-            send_offer(leg, turn);
-        }
-    }
-}
-
-void Wave::slot_lost(SlotId slot, node::Turn turn) {
-    std::vector<protocol::FailedItem> items;
-    for (auto& [key, leg] : legs_) {
-        if (leg.to != slot || leg.to == SlotId{}) {
-            continue;
-        }
-        items.push_back({leg.id.microbatch, leg.id.attempt, leg.passed_there});
-        const bool open = leg.stage == Stage::Offered || leg.stage == Stage::Accepted;
-        if (open && outgoing(leg).leg == Leg::Forward) {
-            router_->abandoned(slot, outgoing(leg), turn.now);
-        }
-        leg.output = {};
-        leg.stage = Stage::Done;
-        leg.to = {};
-    }
-    if (!items.empty()) {
-        fail(slot, protocol::FailReason::Lost, std::move(items), turn);
-    }
-}
-
-void Wave::fail(
-    SlotId about,
-    protocol::FailReason reason,
-    std::vector<protocol::FailedItem> items,
-    node::Turn turn
-) {
-    context_.tell_coordinator(
-        protocol::Fail{*context_.version, about, reason, std::move(items)}, turn
-    );
 }
 
 std::optional<PeerId> Wave::any_next_hop() const {

@@ -13,9 +13,10 @@
 #include "stages/server_context.hpp"
 #include "swarm/base/digest.hpp"
 
-#include <map>
+#include <boost/container/flat_map.hpp>
+#include <boost/container/flat_set.hpp>
+
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -66,7 +67,7 @@ class Wave {
 
     [[nodiscard]] TimePoint next_deadline() const { return router_->next_deadline(); }
 
-    [[nodiscard]] const std::set<MicrobatchId>& held() const { return held_; }
+    [[nodiscard]] const MicrobatchIds& held() const { return held_; }
 
     /// Legs that wait for the device.
     [[nodiscard]] std::size_t queued() const { return queue_.size(); }
@@ -132,6 +133,8 @@ class Wave {
     void give_up_refused(LegState& leg, SlotId by, node::Turn turn);
     void offer(LegState& leg, SlotId to, node::Turn turn);
     void send_offer(const LegState& leg, node::Turn turn);
+    [[nodiscard]] bool has_open_forward(const LegState& leg) const;
+    void abandon_offer(const LegState& leg, TimePoint now);
     void finish_leg(LegState& leg, node::Turn turn);
     void tell_passed(const LegState& leg, node::Turn turn);
     void fail(
@@ -150,11 +153,15 @@ class Wave {
     ServerContext& context_;
     PeerLinks& links_;
     std::unique_ptr<router::HopRouter> router_;
+    std::vector<SlotId> candidates_;  // that the router knows
     std::vector<Row> rows_;
-    std::map<LegKey, LegState> legs_;  // the newest attempt of each
-    std::set<std::pair<int, std::pair<std::uint64_t, LegKey>>> queue_;  // backward first, then age
-    std::set<LegKey> placing_;
-    std::set<MicrobatchId> held_;
+    using Age = std::pair<std::uint64_t, LegKey>;
+
+    // Flat: a step's legs are looked up some ten times each, and few.
+    boost::container::flat_map<LegKey, std::unique_ptr<LegState>> legs_;  // newest attempt of each
+    boost::container::flat_set<std::pair<int, Age>> queue_;  // backward first, then age
+    boost::container::flat_set<LegKey> placing_;
+    MicrobatchIds held_;
     std::size_t on_device_ = 0;
     std::uint64_t next_order_ = 0;
     bool sealed_ = false;

@@ -23,7 +23,7 @@ void Wave::pump(node::Turn turn) {
     while (on_device_ < kDeviceLegsMax && !queue_.empty()) {
         const LegKey key = queue_.begin()->second.second;
         queue_.erase(queue_.begin());
-        LegState& leg = legs_.at(key);
+        LegState& leg = *legs_.at(key);
         leg.stage = Stage::Computing;
         ++on_device_;
         compute(leg, turn);
@@ -73,9 +73,9 @@ void Wave::compute_tail(LegState& leg, node::Turn turn) {
         [this, id = leg.id](Outcome& outcome, node::Turn later) {
             --on_device_;
             const auto found = legs_.find({id.microbatch, id.leg});
-            const bool current = found != legs_.end() && found->second.id == id && context_.slot;
+            const bool current = found != legs_.end() && found->second->id == id && context_.slot;
             if (*outcome && current) {
-                std::vector<SlotId> path = found->second.path;
+                std::vector<SlotId> path = found->second->path;
                 path.push_back(*context_.slot);
                 const double loss = (*outcome)->loss;
                 rows_[id.microbatch.value].loss = loss;
@@ -115,7 +115,7 @@ void Wave::computed(
     const bool has_gradient = id.leg == Leg::Backward || context_.is_tail();
     const GraphKey graph{id.microbatch, id.attempt};
     const auto found = legs_.find(key);
-    if (found == legs_.end() || found->second.id != id || !context_.slot) {
+    if (found == legs_.end() || found->second->id != id || !context_.slot) {
         // Recalled, or of a step that is over. (A kept graph went with the recall.)
         context_.device.submit(turn, 0, [worker = context_.worker, has_gradient, graph] {
             if (has_gradient) {
@@ -126,7 +126,7 @@ void Wave::computed(
         });
         return;
     }
-    LegState& leg = found->second;
+    LegState& leg = *found->second;
     if (!output) {
         // The sender passed on what must not be counted: never passed further, replayed elsewhere.
         const auto* const sender = context_.roster.find_peer(leg.from);

@@ -146,8 +146,12 @@ void Checker::note_received(PeerId at, const node::Received& received) {
 }
 
 void Checker::note_promise(PeerId peer, const protocol::Recall& recall) {
+    std::vector<swarm::Epoch>& floors = floors_[{world_.incarnation(peer), recall.version}];
     for (const swarm::MicrobatchId id : recall.ids) {
-        floors_[{world_.incarnation(peer), recall.version, id}] = recall.epoch;
+        if (id.value >= floors.size()) {
+            floors.resize(id.value + 1);
+        }
+        floors[id.value] = recall.epoch;
     }
 }
 

@@ -51,7 +51,7 @@ class Checker {
     };
 
     using Hop = std::pair<swarm::protocol::LegId, swarm::StageIndex>;  // the stage it goes to
-    using Promise = std::tuple<swarm::Incarnation, Version, swarm::MicrobatchId>;
+    using ProcessStep = std::tuple<swarm::Incarnation, Version>;
     using Acceptance =
         std::tuple<swarm::Incarnation, Version, swarm::MicrobatchId, swarm::protocol::Leg>;
 
@@ -71,9 +71,9 @@ class Checker {
             return mix(version.step, microbatch.value, attempt.value, leg, hop.second.value);
         }
 
-        std::size_t operator()(const Promise& promise) const {
-            const auto& [process, version, microbatch] = promise;
-            return mix(process.value, version.step, microbatch.value);
+        std::size_t operator()(const ProcessStep& key) const {
+            const auto& [process, version] = key;
+            return mix(process.value, version.step);
         }
 
         std::size_t operator()(const Acceptance& acceptance) const {
@@ -140,7 +140,7 @@ class Checker {
     std::map<std::tuple<Version, swarm::Epoch, swarm::StageIndex>, Lists> reduces_;
     Table<Hop, Slot> visits_;
     Table<Hop, Slot> offers_;
-    Table<Promise, swarm::Epoch> floors_;
+    Table<ProcessStep, std::vector<swarm::Epoch>> floors_;  // promised, by microbatch
     Table<Acceptance, swarm::Attempt> accepted_;
     std::vector<std::string> violations_;
 };

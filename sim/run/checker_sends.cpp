@@ -174,8 +174,9 @@ void Checker::check_commit(const protocol::Commit& commit) {
 void Checker::check_accepted(PeerId from, const protocol::Accepted& accepted) {
     const protocol::LegId& leg = accepted.leg;
     const swarm::Incarnation process = world_.incarnation(from);
-    const auto floor = floors_.find({process, leg.version, leg.microbatch});
-    if (floor != floors_.end() && leg.attempt < floor->second) {
+    const auto floors = floors_.find({process, leg.version});
+    if (floors != floors_.end() && leg.microbatch.value < floors->second.size() &&
+        leg.attempt < floors->second[leg.microbatch.value]) {
         violated("P6", name_of(from) + " accepted an attempt that it had promised to refuse");
     }
     swarm::Attempt& newest = accepted_[{process, leg.version, leg.microbatch, leg.leg}];

@@ -15,16 +15,16 @@ ComputePool::~ComputePool() {
     thread_.join();
 }
 
-void ComputePool::submit(JobId id, std::shared_ptr<node::Job> job) {
+void ComputePool::submit(node::Compute asked) {
     {
         const std::lock_guard lock(mutex_);
-        waiting_.push_back({id, std::move(job)});
+        waiting_.push_back(std::move(asked));
     }
     changed_.notify_one();
 }
 
 void ComputePool::shutdown() {
-    std::deque<Waiting> dropped;  // their destructors run outside the lock
+    std::deque<node::Compute> dropped;  // their destructors run outside the lock
     {
         const std::lock_guard lock(mutex_);
         ending_ = true;
@@ -43,17 +43,17 @@ void ComputePool::run_jobs() {
         if (ending_) {
             return;
         }
-        const Waiting next = std::move(waiting_.front());
+        const node::Compute next = std::move(waiting_.front());
         waiting_.pop_front();
         lock.unlock();
         run(next);
     }
 }
 
-void ComputePool::run(const Waiting& next) {
+void ComputePool::run(const node::Compute& next) {
     const auto start = Steady::now();
-    next.job->run();
-    const double services = next.job->work_units() / options_.units_per_service;
+    next.work->run();
+    const double services = next.work->work_units() / options_.units_per_service;
     const Duration hold(
         static_cast<Duration::rep>(static_cast<double>(options_.service.count()) * services)
     );
@@ -63,7 +63,9 @@ void ComputePool::run(const Waiting& next) {
         return;
     }
     lock.unlock();
-    done_(next.id, std::chrono::duration_cast<Duration>(Steady::now() - start));
+    if (next.answered) {
+        done_(next.job, std::chrono::duration_cast<Duration>(Steady::now() - start));
+    }
 }
 
 }  // namespace swarm::net

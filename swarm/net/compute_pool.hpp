@@ -2,12 +2,13 @@
 // Service time: with `service` set, a job with work is held until service x (its work units /
 // units_per_service) after its start, so that any machine can play a slower one. Bookkeeping jobs
 // (no work units) are never held.
-// Threading: submit() and shutdown() from one thread; done() is called on the device's thread.
+// Threading: submit() and shutdown() from one thread; done() is called on the device's thread, for
+// the jobs that are to be answered.
 #pragma once
 
 #include "swarm/base/ids.hpp"
 #include "swarm/base/units.hpp"
-#include "swarm/node/job.hpp"
+#include "swarm/node/action.hpp"
 
 #include <condition_variable>
 #include <deque>
@@ -34,24 +35,19 @@ class ComputePool {
     /// Waits for the job that runs.
     ~ComputePool();
 
-    void submit(JobId id, std::shared_ptr<node::Job> job);
+    void submit(node::Compute asked);
     /// Drops what waits and what is held; only a done() that has begun may still come.
     void shutdown();
 
  private:
-    struct Waiting {
-        JobId id;
-        std::shared_ptr<node::Job> job;
-    };
-
     void run_jobs();
-    void run(const Waiting& next);
+    void run(const node::Compute& next);
 
     Options options_;
     Done done_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<Waiting> waiting_;
+    std::deque<node::Compute> waiting_;
     bool ending_ = false;
     std::thread thread_;  // last: it uses all of the above
 };

@@ -157,7 +157,7 @@ void HostCore::perform(node::Compute& compute) {
         };
         compute_ = std::make_unique<ComputePool>(options_.compute, done);
     }
-    compute_->submit(compute.job, std::move(compute.work));
+    compute_->submit(std::move(compute));
 }
 
 void HostCore::perform(node::Append& append) {

@@ -39,10 +39,11 @@ struct Send {
     Payload payload = {};
 };
 
-/// Runs the job on this peer's device, after all earlier ones. Answered by Computed.
+/// Runs the job on this peer's device, after all earlier ones. Answered by Computed, if wanted.
 struct Compute {
     JobId job;
     std::shared_ptr<Job> work;
+    bool answered = true;
 };
 
 /// Appends a record to this peer's log. A durable one is answered by Stored, in order, after

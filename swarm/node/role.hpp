@@ -21,8 +21,8 @@
 //  C8 End       Stop is the last event: what its turn sends and stores is sent and stored before
 //               the process ends. A crash gives no event at all: only stored records survive it.
 //  C9 Input     on() neither blocks nor throws, whatever a peer sends.
-//  C10 Compute  Jobs run one at a time in order; exactly one Computed each, unless the process
-//               ends. Until then nobody but the device touches the job.
+//  C10 Compute  Jobs run one at a time in order; exactly one Computed for each that is to be
+//               answered, unless the process ends. Until it ran, nobody but the device touches it.
 //  C11 Asked    Requests of the process itself come as events, in order, never before the first
 //               turn.
 #pragma once

@@ -20,6 +20,7 @@ struct SlotTable::Index {
         const auto kept = std::unique(slots.rbegin(), slots.rend(), same);
         slots.erase(slots.begin(), kept.base());
         for (const SlotInfo& info : slots) {
+            ids.push_back(info.slot);
             by_peer.emplace_back(info.peer, info.slot);
             count(info);
         }
@@ -27,12 +28,7 @@ struct SlotTable::Index {
     }
 
     Slots::iterator at(SlotId slot) {
-        return std::lower_bound(
-            slots.begin(),
-            slots.end(),
-            slot,
-            [](const SlotInfo& info, SlotId wanted) { return info.slot < wanted; }
-        );
+        return slots.begin() + (std::ranges::lower_bound(ids, slot) - ids.begin());
     }
 
     void count(const SlotInfo& info) {
@@ -42,6 +38,7 @@ struct SlotTable::Index {
     }
 
     Slots slots;
+    std::vector<SlotId> ids;                         // theirs: a look-up reads these alone
     std::vector<std::pair<PeerId, SlotId>> by_peer;  // sorted
     std::map<StageIndex, std::vector<SlotId>> by_stage;
     std::size_t observers = 0;
@@ -105,7 +102,9 @@ void SlotTable::add(SlotInfo info) {
     const std::pair entry{info.peer, info.slot};
     index.by_peer.insert(std::ranges::lower_bound(index.by_peer, entry), entry);
     index.count(info);
-    index.slots.insert(index.at(info.slot), std::move(info));
+    const auto place = index.at(info.slot);
+    index.ids.insert(index.ids.begin() + (place - index.slots.begin()), info.slot);
+    index.slots.insert(place, std::move(info));
 }
 
 void SlotTable::remove(SlotId slot) {
@@ -115,6 +114,7 @@ void SlotTable::remove(SlotId slot) {
     std::erase(index.by_peer, std::pair{found->peer, slot});
     std::erase(index.by_stage.at(found->stage), slot);
     index.observers -= found->standing == Standing::Observer ? 1U : 0U;
+    index.ids.erase(index.ids.begin() + (found - index.slots.begin()));
     index.slots.erase(found);
 }
 

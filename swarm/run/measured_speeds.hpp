@@ -3,9 +3,11 @@
 // Cost: one look-up per rate of a heartbeat. Memory: at most two numbers per slot of the roster.
 #pragma once
 
+#include "swarm/run/observed_rates.hpp"
 #include "swarm/run/roster.hpp"
 
-#include <map>
+#include <boost/container/flat_map.hpp>
+
 #include <vector>
 
 namespace swarm::run {
@@ -16,14 +18,15 @@ class MeasuredSpeeds {
     void note(
         const Roster& roster, StageIndex stage, const std::vector<protocol::ObservedRate>& rates
     ) {
-        for (const protocol::ObservedRate& rate : rates) {
-            const protocol::SlotInfo* const info = roster.find(rate.slot);
-            if (info && info->stage == stage && rate.units_per_s > 0) {
+        for_each_rate(rates, roster.slots_of(stage), [&](const protocol::ObservedRate& rate) {
+            if (rate.units_per_s > 0) {
                 units_per_s_[rate.slot] = rate.units_per_s;
             }
-        }
+        });
         if (units_per_s_.size() > 2 * roster.slots().size()) {
-            std::erase_if(units_per_s_, [&](const auto& e) { return !roster.find(e.first); });
+            for (auto entry = units_per_s_.begin(); entry != units_per_s_.end();) {
+                entry = roster.find(entry->first) ? entry + 1 : units_per_s_.erase(entry);
+            }
         }
     }
 
@@ -34,7 +37,7 @@ class MeasuredSpeeds {
     }
 
  private:
-    std::map<SlotId, double> units_per_s_;  // the latest word
+    boost::container::flat_map<SlotId, double> units_per_s_;  // the latest word
 };
 
 }  // namespace swarm::run

@@ -1,6 +1,7 @@
 #include "swarm/run/placement.hpp"
 
 #include "swarm/protocol/limits.hpp"
+#include "swarm/run/observed_rates.hpp"
 
 #include <algorithm>
 
@@ -28,15 +29,8 @@ void Placement::note(
     const Roster& roster, SlotId sender, const std::vector<protocol::ObservedRate>& rates
 ) {
     const protocol::SlotInfo* const from = roster.find(sender);
-    if (!rebalancer_ || !from) {
-        return;
-    }
-    forget_gone(roster);
-    for (const protocol::ObservedRate& rate : rates) {
-        const protocol::SlotInfo* const seen = roster.find(rate.slot);
-        if (seen && seen->stage.value == from->stage.value + 1) {
-            note(sender, rate);
-        }
+    if (rebalancer_ && from) {
+        note(sender, roster.slots_of({from->stage.value + 1}), rates);
     }
 }
 
@@ -44,32 +38,25 @@ void Placement::note_own(
     const Roster& roster, const std::vector<protocol::ObservedRate>& rates, TimePoint now
 ) {
     own_look_due_ = now + kOwnLookEvery;
-    forget_gone(roster);
-    for (const protocol::ObservedRate& rate : rates) {
-        if (roster.find(rate.slot)) {
-            note(kOwn, rate);
+    note(kOwn, roster.slots_of({0}), rates);
+}
+
+void Placement::note(
+    SlotId sender, std::span<const SlotId> stage, const std::vector<protocol::ObservedRate>& rates
+) {
+    Views& views = views_[sender];
+    auto view = views.begin();
+    for_each_rate(rates, stage, [&](const protocol::ObservedRate& rate) {
+        while (view != views.end() && view->seen < rate.slot) {
+            ++view;
         }
-    }
-}
-
-void Placement::note(SlotId sender, const protocol::ObservedRate& rate) {
-    View& view = views_[rate.slot][sender];
-    view.queued_sum += std::min(rate.queued, kQueuedMax);
-    ++view.count;
-    view.units_per_s = rate.units_per_s;
-}
-
-void Placement::forget_gone(const Roster& roster) {
-    if (roster_ == roster.number()) {
-        return;
-    }
-    roster_ = roster.number();
-    std::erase_if(views_, [&](const auto& entry) { return !roster.find(entry.first); });
-    for (auto& [seen, senders] : views_) {
-        std::erase_if(senders, [&](const auto& entry) {
-            return entry.first != kOwn && !roster.find(entry.first);
-        });
-    }
+        if (view == views.end() || view->seen != rate.slot) {
+            view = views.insert(view, View{rate.slot});
+        }
+        view->queued_sum += std::min(rate.queued, kQueuedMax);
+        ++view->count;
+        view->units_per_s = rate.units_per_s;
+    });
 }
 
 std::optional<router::Move> Placement::decide(const Roster& roster, TimePoint now) {
@@ -94,19 +81,24 @@ std::optional<StageIndex> Placement::place(const Roster& roster) const {
 }
 
 router::StageLoads Placement::loads(const Roster& roster) const {
-    router::StageLoads loads(stages_);
-    for (const protocol::SlotInfo& info : roster.slots()) {
-        if (info.standing != protocol::Standing::Member) {
+    std::map<SlotId, router::PeerLoad> seen;
+    for (const auto& [sender, views] : views_) {
+        if (sender != kOwn && !roster.find(sender)) {
             continue;
         }
-        router::PeerLoad load{info.slot, 0, 0};
-        if (const auto found = views_.find(info.slot); found != views_.end()) {
-            for (const auto& [sender, view] : found->second) {
-                load.queued += view.queued_sum / view.count;
-                load.units_per_s += view.units_per_s;
-            }
+        for (const View& view : views) {
+            router::PeerLoad& load = seen[view.seen];
+            load.queued += view.queued_sum / view.count;
+            load.units_per_s += view.units_per_s;
         }
-        loads[info.stage.value].push_back(load);
+    }
+    router::StageLoads loads(stages_);
+    for (const protocol::SlotInfo& info : roster.slots()) {
+        if (info.standing == protocol::Standing::Member) {
+            router::PeerLoad& load = seen[info.slot];
+            load.slot = info.slot;
+            loads[info.stage.value].push_back(load);
+        }
     }
     return loads;
 }

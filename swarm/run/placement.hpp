@@ -3,7 +3,7 @@
 // Invariants: a peer's own word about itself is not used (I10), nor is what it says of peers that
 // it sends nothing to; a view ends with its period, or with the slot of either side.
 // Threading: single strand. Memory: one view per slot and slot of the stage below.
-// Cost: O(log slots) per observation, O(views) per period and per change of the roster.
+// Cost: O(slots of the stage) per heartbeat, O(views) per period.
 #pragma once
 
 #include "router/rebalancer.hpp"
@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,7 @@ class Placement {
  public:
     explicit Placement(const RunConfig& config);
 
-    /// What a member sees of the peers of the next stage; anything else is ignored.
+    /// What a member sees of the peers of the next stage, in slot order; anything else is ignored.
     void note(
         const Roster& roster, SlotId sender, const std::vector<protocol::ObservedRate>& rates
     );
@@ -49,20 +50,26 @@ class Placement {
  private:
     /// One sender's view of one slot, since the period began.
     struct View {
+        SlotId seen;
         double queued_sum = 0;
         std::uint32_t count = 0;
         double units_per_s = 0;
     };
 
-    void note(SlotId sender, const protocol::ObservedRate& rate);
-    void forget_gone(const Roster& roster);
+    /// In slot order and in one piece: a thousand senders each tell of dozens every two seconds.
+    using Views = std::vector<View>;
+
+    void note(
+        SlotId sender,
+        std::span<const SlotId> stage,
+        const std::vector<protocol::ObservedRate>& rates
+    );
     [[nodiscard]] router::StageLoads loads(const Roster& roster) const;
 
     std::uint32_t stages_;
     Duration every_;
     std::unique_ptr<router::Rebalancer> rebalancer_;
-    std::map<SlotId, std::map<SlotId, View>> views_;  // by the slot seen, then by the sender
-    std::uint64_t roster_ = 0;                        // its number when gone slots were forgotten
+    std::map<SlotId, Views> views_;  // by the sender; of slots that are gone, too
     TimePoint due_ = kNever;
     TimePoint own_look_due_ = kAtOnce;
 };

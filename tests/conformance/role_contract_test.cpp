@@ -401,6 +401,18 @@ TEST_P(RoleContract, C10JobsRunInOrderAndAreAnsweredOnceEach) {
     EXPECT_EQ(*ran, (std::vector<int>{1, 2, 3, 4, 5}));
 }
 
+TEST_P(RoleContract, C10AJobThatNobodyWantsAnAnswerToRunsInItsTurn) {
+    const auto ran = std::make_shared<std::vector<int>>();
+    const std::vector<Action> computes{
+        Compute{{1}, std::make_shared<NoteJob>(1, ran)},
+        Compute{{2}, std::make_shared<NoteJob>(2, ran), false},
+        Compute{{3}, std::make_shared<NoteJob>(3, ran)}};
+    const auto anna = start(kAnna, {{"Woke", computes}});
+    run_until_seen(anna, "Computed 3");
+    EXPECT_EQ(anna->events, (Events{"Woke", "Computed 1", "Computed 3"}));
+    EXPECT_EQ(*ran, (std::vector<int>{1, 2, 3}));
+}
+
 TEST_P(RoleContract, C11RequestsComeInOrderAfterTheFirstTurn) {
     const auto anna = start(kAnna, {});
     bed_->ask(kAnna, {DrainRequest{}});

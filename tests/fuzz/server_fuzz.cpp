@@ -50,7 +50,9 @@ class Bench {
             for (node::Action& action : out.actions) {
                 if (auto* compute = std::get_if<node::Compute>(&action)) {
                     compute->work->run();
-                    events_.push_back(node::Computed{compute->job, {}});
+                    if (compute->answered) {
+                        events_.push_back(node::Computed{compute->job, {}});
+                    }
                 }
             }
             if (server_->next_deadline() <= now_) {

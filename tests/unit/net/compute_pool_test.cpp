@@ -63,7 +63,7 @@ TEST(ComputePool, RunsJobsInOrderOnOneThread) {
     std::vector<std::thread::id> threads;
     ComputePool pool({}, answers.done());
     for (std::uint64_t id = 1; id <= 20; ++id) {
-        pool.submit({id}, job(1, [&] { threads.push_back(std::this_thread::get_id()); }));
+        pool.submit({{id}, job(1, [&] { threads.push_back(std::this_thread::get_id()); })});
     }
     ASSERT_TRUE(answers.wait_for(20));
     for (std::uint64_t id = 1; id <= 20; ++id) {
@@ -79,9 +79,21 @@ TEST(ComputePool, PreparesItsThreadBeforeTheFirstJob) {
     ComputePool::Options options;
     options.on_thread_start = [&] { order.push_back(1); };
     ComputePool pool(options, answers.done());
-    pool.submit({1}, job(1, [&] { order.push_back(2); }));
+    pool.submit({{1}, job(1, [&] { order.push_back(2); })});
     ASSERT_TRUE(answers.wait_for(1));
     EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
+TEST(ComputePool, RunsInTurnWhatNobodyWantsAnAnswerTo) {
+    Answers answers;
+    std::vector<int> order;
+    ComputePool pool({}, answers.done());
+    pool.submit({{1}, job(0, [&] { order.push_back(1); })});
+    pool.submit({{2}, job(0, [&] { order.push_back(2); }), false});
+    pool.submit({{3}, job(0, [&] { order.push_back(3); })});
+    ASSERT_TRUE(answers.wait_for(2));
+    EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+    EXPECT_EQ(answers.jobs_, (std::vector<std::uint64_t>{1, 3}));
 }
 
 TEST(ComputePool, HoldsAJobByItsWorkUnits) {
@@ -90,9 +102,9 @@ TEST(ComputePool, HoldsAJobByItsWorkUnits) {
     options.service = std::chrono::milliseconds(20);
     options.units_per_service = 8;
     ComputePool pool(options, answers.done());
-    pool.submit({1}, job(8));
-    pool.submit({2}, job(16));
-    pool.submit({3}, job(0));
+    pool.submit({{1}, job(8)});
+    pool.submit({{2}, job(16)});
+    pool.submit({{3}, job(0)});
     ASSERT_TRUE(answers.wait_for(3));
     EXPECT_GE(answers.took_[0], std::chrono::milliseconds(20));
     EXPECT_GE(answers.took_[1], std::chrono::milliseconds(40));
@@ -107,8 +119,8 @@ TEST(ComputePool, ShutdownInterruptsAHeldJobAndDropsTheRest) {
     bool second_ran = false;
     {
         ComputePool pool(options, answers.done());
-        pool.submit({1}, job(1, [&] { started.set_value(); }));
-        pool.submit({2}, job(1, [&] { second_ran = true; }));
+        pool.submit({{1}, job(1, [&] { started.set_value(); })});
+        pool.submit({{2}, job(1, [&] { second_ran = true; })});
         ASSERT_EQ(started.get_future().wait_for(kPatience), std::future_status::ready);
     }
     EXPECT_TRUE(answers.jobs_.empty());

@@ -13,7 +13,6 @@ constexpr TimePoint kStart{seconds(1000)};
 TEST(RateMeter, KnowsNothingBeforeTheFirstObservation) {
     const RateMeter meter;
     EXPECT_FALSE(meter.units_per_s().has_value());
-    EXPECT_EQ(meter.best_recent(kStart), 0);
 }
 
 TEST(RateMeter, CountsFromSendWhenNothingElseWaited) {
@@ -106,14 +105,22 @@ TEST(RateMeter, FollowsAChangeOfSpeedWithinTenObservations) {
     EXPECT_GT(*meter.units_per_s(), 8);
 }
 
-TEST(RateMeter, BestRecentIsTheHighestOfTheLastThirtySeconds) {
+TEST(RateMeter, TellsWhetherItTookNote) {
     RateMeter meter;
-    meter.passed(10, kStart, kStart + seconds(1), 0);
-    meter.passed(10, kStart + seconds(1), kStart + seconds(11), 0);
-    EXPECT_LT(*meter.units_per_s(), 10);
-    EXPECT_DOUBLE_EQ(meter.best_recent(kStart + seconds(20)), 10);
-    EXPECT_DOUBLE_EQ(meter.best_recent(kStart + seconds(33)), *meter.units_per_s());
-    EXPECT_EQ(meter.best_recent(kStart + seconds(60)), 0);
+    EXPECT_FALSE(meter.passed(0, kStart, kStart + seconds(1), 0)) << "work of no units";
+    EXPECT_TRUE(meter.passed(10, kStart, kStart + seconds(1), 0));
+    EXPECT_FALSE(meter.timed_out(10, kStart, kStart + milliseconds(500))) << "would look faster";
+    EXPECT_TRUE(meter.timed_out(10, kStart, kStart + seconds(20)));
+}
+
+TEST(RecentBest, IsTheHighestOfTheLastThirtySeconds) {
+    RecentBest best;
+    EXPECT_EQ(best.units_per_s(kStart), 0);
+    best.observe(10, kStart + seconds(1));
+    best.observe(4, kStart + seconds(11));
+    EXPECT_DOUBLE_EQ(best.units_per_s(kStart + seconds(20)), 10);
+    EXPECT_DOUBLE_EQ(best.units_per_s(kStart + seconds(33)), 4);
+    EXPECT_EQ(best.units_per_s(kStart + seconds(60)), 0);
 }
 
 TEST(RateMeter, WorkOfNoUnitsSaysNothing) {

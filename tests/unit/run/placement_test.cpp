@@ -89,6 +89,15 @@ TEST_F(PlacementTest, TakesASendersWordOnlyAboutTheStageAbove) {
     EXPECT_FALSE(placement.decide(roster_, kStart + 60s));  // no queue anywhere
 }
 
+TEST_F(PlacementTest, CountsWhatIsToldTwiceOrOutOfOrderOnce) {
+    const SlotId third = member(4, 1);
+    Placement placement(config("swarm-alg2"));
+    placement.decide(roster_, kStart);
+    placement.note(roster_, idle_, {{third, 10, 1}, {busy_, 10, 16}, {third, 10, 16}});
+    placement.note_own(roster_, {{idle_, 10, 1}, {other_, 10, 1}}, kStart);
+    EXPECT_EQ(placement.place(roster_), StageIndex{0});  // two wait there, one above
+}
+
 TEST_F(PlacementTest, ALiarCountsNoMoreThanAFullWindow) {
     const SlotId third = member(4, 1);
     Placement placement(config("swarm-alg2"));

@@ -53,6 +53,22 @@ TEST_F(WorldCompute, RunsTheJobWhenItIsDone) {
     EXPECT_TRUE(*has_run);
 }
 
+TEST_F(WorldCompute, RunsInTurnWhatNobodyWantsAnAnswerTo) {
+    const auto first = std::make_shared<bool>(false);
+    const auto second = std::make_shared<bool>(false);
+    const node::Compute quiet{{1}, std::make_shared<Flag>(first), false};
+    const node::Compute loud{{2}, std::make_shared<Flag>(second)};
+    const auto anna =
+        add_recorder(world_, kAnna, {{"Woke", quiet}, {"Woke", loud}}, kHundredPerSecond);
+    world_.run_for(1s);
+    EXPECT_TRUE(*first);
+    EXPECT_FALSE(*second);
+    world_.run_for(1s);
+    EXPECT_TRUE(*second);
+    EXPECT_EQ(anna->count("Computed 1"), 0U);
+    EXPECT_EQ(anna->when("Computed 2"), kStart + 2s);
+}
+
 TEST_F(WorldCompute, AFrozenPeersDeviceStandsStill) {
     const auto anna = add_two_jobs();
     world_.run_for(500ms);

@@ -15,7 +15,7 @@ using swarm::Epoch;
 using test::bodies;
 using test::kCoordinator;
 using test::kStart;
-using Ids = std::set<MicrobatchId>;
+using Ids = MicrobatchIds;
 
 constexpr Epoch kEpoch{5};
 
@@ -281,6 +281,40 @@ TEST_F(ReductionTest, DropsAPartOfAnotherSizeOrShape) {
     member(0).reduction.resend(peer(1), member(0).bed.at());
     exchange();
     EXPECT_EQ(reduced().size(), 2U);
+}
+
+TEST_F(ReductionTest, GoesOnWithNothingThatIsNotFinite) {
+    make_group(2);
+    start(member(0));
+    start(member(1));
+    for (const node::Send& send : member(1).bed.settle()) {
+        route(peer(1), send);  // its sums: they complete the slice of member 0
+    }
+    const std::uint64_t elements = member(0).bed.context.layout.elements() + config_.microbatches;
+    const auto range = slice_range(elements, 1, 2);
+    const auto count = static_cast<std::uint32_t>(range.end - range.begin);
+    const protocol::TensorEnvelope envelope{
+        protocol::Dtype::Float32, protocol::CodecId::None, {count}};
+    const std::vector<std::byte> all_ones(count * sizeof(float), std::byte{0xff});  // NaN
+    const protocol::Part part{{}, kEpoch, 1, true};
+    member(0).reduction.on(peer(1), part, node::Payload(envelope, all_ones), member(0).bed.at());
+    const auto sends = member(0).bed.settle(kStart + 1s);
+    EXPECT_TRUE(bodies<protocol::Reduced>(sends, kCoordinator).empty());
+    ASSERT_EQ(member(0).reduction.next_deadline(), kStart + 4s);
+    member(0).reduction.wake(member(0).bed.at(kStart + 4s));
+    const auto stuck = bodies<protocol::Stuck>(member(0).bed.settle(), kCoordinator);
+    ASSERT_EQ(stuck.size(), 1U);
+    EXPECT_EQ(stuck[0].waits_for, std::vector<SlotId>{{2}});
+}
+
+TEST_F(ReductionTest, PacksManySmallPartsInOneJob) {
+    make_group(4);
+    start(member(0));
+    const auto& asked = member(0).bed.out.actions;
+    EXPECT_EQ(asked.size(), 2U) << "a result begun, and the parts for three members";
+    const auto parts = bodies<protocol::Part>(member(0).bed.settle(), peer(3));
+    ASSERT_EQ(parts.size(), 1U);
+    EXPECT_EQ(parts[0].slice, 3U);
 }
 
 TEST_F(ReductionTest, TakesNoPartFromOutsideTheGroup) {

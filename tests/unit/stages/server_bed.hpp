@@ -38,7 +38,9 @@ struct Bed {
             for (node::Action& action : std::exchange(out.actions, {})) {
                 if (auto* compute = std::get_if<node::Compute>(&action)) {
                     compute->work->run();
-                    context.device.done(compute->job, at(now));
+                    if (compute->answered) {
+                        context.device.done(compute->job, at(now));
+                    }
                 } else if (auto* send = std::get_if<node::Send>(&action)) {
                     sends.push_back(std::move(*send));
                 }
