@@ -1,16 +1,20 @@
 // A codec turns the fp32 values of a tensor into bytes and back.
-// Invariant: encode is a function of (values, seed), decode of the bytes alone, bit-identical on
-// every path and peer; the seed is (run, step, microbatch, stage, leg), never attempt or peer, so
-// a replay sends the same bytes.
-// Threading: codecs have no state. Errors: Malformed, TooLarge, NotFinite; all Reject.
+// Invariant: encode is a function of (values, role, seed), decode of the bytes alone, bit-identical
+// on every path and peer; the seed is (run, step, microbatch, stage, leg), never attempt or peer,
+// so a replay sends the same bytes.
+// Threading: codecs have no state. Errors, all Reject: Malformed (sizes, bytes that no encoder
+// writes), NotFinite (NaN, infinity, a magnitude that the codec cannot carry), Unsupported (a role
+// that it does not serve). The caller drops the tensor; after an error the output is unspecified.
 // To add one: one file, one line in registry.cpp; tests/unit/compression judges every entry.
 #pragma once
 
+#include "compression/simd/kernels.hpp"
 #include "swarm/base/result.hpp"
 #include "swarm/protocol/tensor_envelope.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,7 +24,27 @@ namespace compression {
 using swarm::Result;
 using swarm::protocol::CodecId;
 
-enum class TensorRole : std::uint8_t { Activation, ActivationGradient };
+enum class TensorRole : std::uint8_t {
+    Activation,
+    ActivationGradient,
+    WeightGradient,
+    PseudoGradient,  // weights before minus weights after several local steps
+    Parameter
+};
+inline constexpr TensorRole kTensorRoles[] = {
+    TensorRole::Activation,
+    TensorRole::ActivationGradient,
+    TensorRole::WeightGradient,
+    TensorRole::PseudoGradient,
+    TensorRole::Parameter};
+
+/// "weight gradients": for error texts.
+std::string_view to_text(TensorRole role);
+
+constexpr bool is_gradient(TensorRole role) {
+    return role == TensorRole::ActivationGradient || role == TensorRole::WeightGradient ||
+           role == TensorRole::PseudoGradient;
+}
 
 class Codec {
  public:
@@ -31,21 +55,39 @@ class Codec {
 
     [[nodiscard]] virtual CodecId id() const = 0;
     [[nodiscard]] virtual std::string_view name() const = 0;
-    /// Exact size of encode()'s output.
+    /// Exact size of encode()'s output. No overflow up to 2^60 elements.
     [[nodiscard]] virtual std::uint64_t encoded_bytes(std::uint64_t elements) const = 0;
 
-    /// `out` has encoded_bytes(values.size()) bytes. NaN and infinity are refused.
-    virtual Result<> encode(
+    /// Why the codec must not be used for this role; empty when it may.
+    [[nodiscard]] virtual std::string_view refusal_of(TensorRole /*role*/) const { return {}; }
+
+    /// Unsupported with the reason when the codec does not serve the role: ask before allocating.
+    [[nodiscard]] Result<> check_role(TensorRole role) const;
+
+    /// `out` has encoded_bytes(values.size()) bytes.
+    Result<> encode(
+        std::span<const float> values, TensorRole role, std::uint64_t seed, std::span<std::byte> out
+    ) const;
+    /// `bytes` must have encoded_bytes(out.size()) bytes.
+    Result<> decode(std::span<const std::byte> bytes, std::span<float> out) const;
+
+ protected:
+    enum class Outcome : std::uint8_t { Done, NotFinite, Malformed };
+
+ private:
+    // Roles and sizes are checked before these are called.
+    virtual Outcome write(
         std::span<const float> values, TensorRole role, std::uint64_t seed, std::span<std::byte> out
     ) const = 0;
-    /// `bytes` must have encoded_bytes(out.size()) bytes. Values that are not finite are refused.
-    virtual Result<> decode(std::span<const std::byte> bytes, std::span<float> out) const = 0;
+    virtual Outcome read(std::span<const std::byte> bytes, std::span<float> out) const = 0;
 };
 
-/// Null for a name or number nobody has registered.
+/// Null for a name or number nobody has registered. On the fastest path of this processor.
 const Codec* find_codec(std::string_view name);
 const Codec* find_codec(CodecId id);
-/// "none, int8": for error texts and --help.
+/// Every codec on one path, in the order of their numbers; none where the processor lacks it.
+std::span<const std::unique_ptr<const Codec>> codecs_on(simd::Path path);
+/// "none, int8, ...": for error texts and --help.
 std::string codec_names();
 
 }  // namespace compression

@@ -2,17 +2,16 @@
 // Bytes: per group the scale (4, little-endian), then a byte per value; the last group is shorter
 // when 64 does not divide n. Size: n + 4 * ceil(n / 64), so 3.76 times smaller than fp32.
 // Scale: the smallest fp32 of 17 significant bits with |x| <= 127 * scale, at least 2^-126, at most
-// kInt8ScaleMax; 0 for a group of (nearly) zeros. 17 + 7 bits fit into fp32's 24, so byte * scale
-// is exact: decoding is one multiplication without rounding, and encoding again changes nothing.
+// kInt8ScaleMax; 0 for a group of (nearly) zeros (simd/group_scale.hpp).
 // Error: |x - decoded| <= kInt8ErrorFactor * scale (int8_error_bound); nearest rounding, no seed.
-// Errors: Malformed (size, scale, byte -128), NotFinite. Source: own.
+// Errors: as Codec; Malformed: size, scale, byte -128. Source: own.
 #pragma once
 
 #include "compression/codec.hpp"
 
 namespace compression {
 
-inline constexpr std::size_t kInt8Group = 64;
+inline constexpr std::size_t kInt8Group = simd::kGroup;
 
 /// Largest 17-bit scale whose 127-fold is finite: below it nothing decodes to infinity.
 inline constexpr float kInt8ScaleMax = 0x1.0204p+121F;
@@ -20,7 +19,7 @@ inline constexpr float kInt8ScaleMax = 0x1.0204p+121F;
 /// Half a step, plus what fp32 loses in x * (1 / scale) near a tie.
 inline constexpr float kInt8ErrorFactor = 0.5F + 0x1p-15F;
 
-const Codec& int8_codec();
+std::unique_ptr<const Codec> make_int8(const simd::Kernels& kernels);
 
 /// The scale that encode() writes for a group whose largest magnitude is `largest`, finite.
 float int8_scale(float largest);

@@ -1,86 +1,69 @@
 #include "compression/none.hpp"
 
-#include <bit>
+#include "compression/simd/group_scale.hpp"
+
+#include <algorithm>
 #include <cstring>
 
 namespace compression {
 namespace {
 
-using swarm::Error;
-using swarm::ErrorCode;
-using swarm::Reaction;
-
-static_assert(std::endian::native == std::endian::little, "fp32 travels as it lies in memory");
-
-constexpr std::uint32_t kMagnitudeMask = 0x7fffffff;
-constexpr std::uint32_t kInfinityBits = 0x7f800000;
-
-/// No early exit, so that the compiler vectorises it.
-bool all_finite(const std::byte* bytes, std::size_t elements) {
-    std::uint32_t not_finite = 0;
-    for (std::size_t i = 0; i < elements; ++i) {
-        std::uint32_t bits = 0;
-        std::memcpy(&bits, bytes + 4 * i, sizeof bits);
-        not_finite |= static_cast<std::uint32_t>((bits & kMagnitudeMask) >= kInfinityBits);
-    }
-    return not_finite == 0;
-}
-
-Result<> copy_finite(const std::byte* from, std::byte* to, std::size_t elements) {
-    if (!all_finite(from, elements)) {
-        return Error{
-            ErrorCode::NotFinite,
-            Reaction::Reject,
-            "tensor holds NaN or infinity; drop it and recall the microbatch"};
-    }
-    if (elements > 0) {
-        std::memcpy(to, from, 4 * elements);
-    }
-    return {};
-}
-
-Error wrong_size() {
-    return {
-        ErrorCode::Malformed,
-        Reaction::Reject,
-        "codec none: not 4 bytes per element; drop the tensor"};
-}
+/// So many values stay in the first cache between the look and the copy.
+constexpr std::size_t kBlock = 2048;
 
 class None final : public Codec {
  public:
+    explicit None(const simd::Kernels& kernels) : kernels_(kernels) {}
+
     [[nodiscard]] CodecId id() const override { return CodecId::None; }
 
     [[nodiscard]] std::string_view name() const override { return "none"; }
 
     [[nodiscard]] std::uint64_t encoded_bytes(std::uint64_t elements) const override {
-        return 4 * elements;
+        return sizeof(float) * elements;
     }
 
-    Result<> encode(
+ private:
+    Outcome write(
         std::span<const float> values,
         TensorRole /*role*/,
         std::uint64_t /*seed*/,
         std::span<std::byte> out
     ) const override {
-        if (out.size() != encoded_bytes(values.size())) {
-            return wrong_size();
+        for (std::size_t i = 0; i < values.size(); i += kBlock) {
+            const std::span<const float> block =
+                values.subspan(i, std::min(kBlock, values.size() - i));
+            if (!is_finite(block)) {
+                return Outcome::NotFinite;
+            }
+            std::memcpy(out.data() + sizeof(float) * i, block.data(), block.size_bytes());
         }
-        return copy_finite(std::as_bytes(values).data(), out.data(), values.size());
+        return Outcome::Done;
     }
 
-    Result<> decode(std::span<const std::byte> bytes, std::span<float> out) const override {
-        if (bytes.size() != encoded_bytes(out.size())) {
-            return wrong_size();
+    /// The bytes may lie askew, so they are looked at as floats where they go.
+    Outcome read(std::span<const std::byte> bytes, std::span<float> out) const override {
+        for (std::size_t i = 0; i < out.size(); i += kBlock) {
+            const std::span<float> block = out.subspan(i, std::min(kBlock, out.size() - i));
+            std::memcpy(block.data(), bytes.data() + sizeof(float) * i, block.size_bytes());
+            if (!is_finite(block)) {
+                return Outcome::NotFinite;
+            }
         }
-        return copy_finite(bytes.data(), std::as_writable_bytes(out).data(), out.size());
+        return Outcome::Done;
     }
+
+    [[nodiscard]] bool is_finite(std::span<const float> values) const {
+        return kernels_.largest_magnitude(values.data(), values.size()) < simd::kInfinityBits;
+    }
+
+    const simd::Kernels& kernels_;
 };
 
 }  // namespace
 
-const Codec& none_codec() {
-    static const None codec;
-    return codec;
+std::unique_ptr<const Codec> make_none(const simd::Kernels& kernels) {
+    return std::make_unique<None>(kernels);
 }
 
 }  // namespace compression

@@ -1,5 +1,6 @@
 #include "swarm/cli/options.hpp"
 
+#include "compression/codec.hpp"
 #include "router/policy.hpp"
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/sim/sim_flags.hpp"
@@ -48,7 +49,9 @@ void add_run_flags(CLI::App& app, RunFlags& run) {
     app.add_option("--microbatches", run.microbatches, "microbatches per step");
     app.add_option("--in-flight", run.in_flight, "microbatches under way; 0: twice the peers");
     app.add_option("--policy", run.policy, "router policy: " + router::policy_names());
-    app.add_option("--codec", run.codec, "of what passes between peers: none or int8");
+    app.add_option(
+        "--codec", run.codec, "of what passes between peers: " + compression::codec_names()
+    );
     app.add_option("--corpus", run.corpus, "text to train on")->type_name("FILE");
     app.add_option("--checkpoint-every", run.checkpoint_every, "steps; 0: at the end only");
 }

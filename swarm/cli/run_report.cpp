@@ -1,5 +1,7 @@
 #include "swarm/cli/run_report.hpp"
 
+#include "compression/codec.hpp"
+#include "swarm/base/check.hpp"
 #include "swarm/net/identity.hpp"
 
 #include <boost/json.hpp>
@@ -42,10 +44,10 @@ std::string describe(std::uint64_t step, double loss, double single) {
 json::object config_object(const run::RunConfig& config) {
     const bool oracle = config.model.kind == run::ModelKind::Oracle;
     // The simulator's frames already carry the oracle's own tensors.
-    const double bytes_per_value = config.codec == "int8" ? 1.0625 : 4;
-    const double values =
-        oracle ? 0.0
-               : static_cast<double>(config.batch) * config.model.context * config.model.width;
+    const std::uint64_t values =
+        oracle ? 0 : std::uint64_t{config.batch} * config.model.context * config.model.width;
+    const compression::Codec* const codec = compression::find_codec(config.codec);
+    SWARM_ASSERT(codec != nullptr);
     return {
         {"model", oracle ? "oracle" : "llama"},
         {"stages", config.stages},
@@ -55,7 +57,7 @@ json::object config_object(const run::RunConfig& config) {
         {"policy", config.policy},
         {"codec", config.codec},
         {"seed", config.seed},
-        {"activation_bytes", static_cast<std::uint64_t>(values * bytes_per_value)}};
+        {"activation_bytes", codec->encoded_bytes(values)}};
 }
 
 json::array step_array(

@@ -82,7 +82,7 @@ Result<TensorEnvelope> read_map(const msgpack::object& map) {
         return refusal(ErrorCode::Malformed, "the keys are not d, c and s in this order");
     }
     const auto dtype_number = number(*dtype, static_cast<std::uint64_t>(Dtype::Bytes));
-    const auto codec_number = number(*codec, static_cast<std::uint64_t>(CodecId::Int8));
+    const auto codec_number = number(*codec, static_cast<std::uint64_t>(kLastCodecId));
     auto shape = shape_of(*dimensions);
     if (!dtype_number || !codec_number || !shape) {
         return refusal(ErrorCode::Malformed, "dtype, codec or shape is out of range");

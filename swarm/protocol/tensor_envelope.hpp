@@ -22,7 +22,8 @@ constexpr std::uint64_t bytes_of(Dtype dtype) {
 }
 
 /// Number in the wire format; names are in compression/registry. None: little-endian elements.
-enum class CodecId : std::uint8_t { None, Int8 };
+enum class CodecId : std::uint8_t { None, Int8, Bf16, Fp16, Int4, HadamardInt4 };
+inline constexpr CodecId kLastCodecId = CodecId::HadamardInt4;
 
 struct TensorEnvelope {
     Dtype dtype = Dtype::Bytes;  // of the decoded elements

@@ -6,7 +6,13 @@ namespace compression {
 namespace {
 
 TEST(CodecRegistry, FindsEachCodecByNameAndByNumber) {
-    for (const CodecId id : {CodecId::None, CodecId::Int8}) {
+    for (const CodecId id :
+         {CodecId::None,
+          CodecId::Int8,
+          CodecId::Bf16,
+          CodecId::Fp16,
+          CodecId::Int4,
+          CodecId::HadamardInt4}) {
         const Codec* codec = find_codec(id);
         ASSERT_NE(codec, nullptr) << static_cast<int>(id);
         EXPECT_EQ(codec->id(), id);
@@ -20,8 +26,14 @@ TEST(CodecRegistry, KnowsNoCodecNobodyRegistered) {
     EXPECT_EQ(find_codec(static_cast<CodecId>(200)), nullptr);
 }
 
+TEST(CodecRegistry, HasACodecForEveryNumberThatAnEnvelopeMayCarry) {
+    for (int id = 0; id <= static_cast<int>(swarm::protocol::kLastCodecId); ++id) {
+        EXPECT_NE(find_codec(static_cast<CodecId>(id)), nullptr) << id;
+    }
+}
+
 TEST(CodecRegistry, NamesEveryCodecForErrorTexts) {
-    EXPECT_EQ(codec_names(), "none, int8");
+    EXPECT_EQ(codec_names(), "none, int8, bf16, fp16, int4, hadamard-int4");
 }
 
 }  // namespace

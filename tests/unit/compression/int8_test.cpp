@@ -18,8 +18,8 @@ using swarm::ErrorCode;
 using swarm::Rng;
 
 std::vector<std::byte> encoded(const std::vector<float>& values) {
-    std::vector<std::byte> bytes(int8_codec().encoded_bytes(values.size()));
-    EXPECT_TRUE(int8_codec().encode(values, TensorRole::Activation, 0, bytes).has_value());
+    std::vector<std::byte> bytes(find_codec("int8")->encoded_bytes(values.size()));
+    EXPECT_TRUE(find_codec("int8")->encode(values, TensorRole::Activation, 0, bytes).has_value());
     return bytes;
 }
 
@@ -40,7 +40,7 @@ std::vector<std::byte> one_group(float scale, std::byte value) {
 
 ErrorCode refusal_of(const std::vector<std::byte>& bytes) {
     std::array<float, 1> out{};
-    const auto decoded = int8_codec().decode(bytes, out);
+    const auto decoded = find_codec("int8")->decode(bytes, out);
     EXPECT_TRUE(decoded.has_error());
     return decoded.has_error() ? decoded.error().code : ErrorCode::Usage;
 }
@@ -118,7 +118,7 @@ TEST(Int8Codec, EncodingADecodedTensorGivesTheSameBytes) {
             value = static_cast<float>((2 * rng.unit() - 1) * magnitude);
         }
         const std::vector<std::byte> first = encoded(values);
-        ASSERT_TRUE(int8_codec().decode(first, values).has_value());
+        ASSERT_TRUE(find_codec("int8")->decode(first, values).has_value());
         ASSERT_EQ(encoded(values), first) << "round " << round;
     }
 }
@@ -134,8 +134,10 @@ TEST(Int8Codec, GroupsDoNotSeeEachOther) {
 
 TEST(Int8Codec, IsAFunctionOfTheValuesAlone) {
     const std::vector<float> values{0.3F, -0.7F, 0.1F};
-    std::vector<std::byte> bytes(int8_codec().encoded_bytes(3));
-    ASSERT_TRUE(int8_codec().encode(values, TensorRole::ActivationGradient, 99, bytes).has_value());
+    std::vector<std::byte> bytes(find_codec("int8")->encoded_bytes(3));
+    ASSERT_TRUE(
+        find_codec("int8")->encode(values, TensorRole::ActivationGradient, 99, bytes).has_value()
+    );
     EXPECT_EQ(bytes, encoded(values));
 }
 

@@ -13,7 +13,7 @@ namespace {
 TEST(NoneCodec, WritesLittleEndianFp32) {
     const std::array<float, 1> values{-1.5F};
     std::array<std::byte, 4> bytes{};
-    ASSERT_TRUE(none_codec().encode(values, TensorRole::Activation, 0, bytes).has_value());
+    ASSERT_TRUE(find_codec("none")->encode(values, TensorRole::Activation, 0, bytes).has_value());
     EXPECT_EQ(bytes, (std::array{std::byte{0}, std::byte{0}, std::byte{0xc0}, std::byte{0xbf}}));
 }
 
@@ -21,8 +21,8 @@ TEST(NoneCodec, KeepsEveryBitAlsoOfDenormalsAndNegativeZero) {
     const std::array<float, 3> values{-0.0F, 0x1p-149F, -0x1.fffffep+127F};
     std::array<std::byte, 12> bytes{};
     std::array<float, 3> back{};
-    ASSERT_TRUE(none_codec().encode(values, TensorRole::Activation, 0, bytes).has_value());
-    ASSERT_TRUE(none_codec().decode(bytes, back).has_value());
+    ASSERT_TRUE(find_codec("none")->encode(values, TensorRole::Activation, 0, bytes).has_value());
+    ASSERT_TRUE(find_codec("none")->decode(bytes, back).has_value());
     EXPECT_EQ(std::memcmp(values.data(), back.data(), sizeof values), 0);
 }
 
@@ -31,7 +31,7 @@ TEST(NoneCodec, RefusesBytesThatDecodeToNanOrInfinity) {
         std::array<std::byte, 8> bytes{};
         std::memcpy(bytes.data() + 4, &bits, sizeof bits);
         std::array<float, 2> out{};
-        const auto decoded = none_codec().decode(bytes, out);
+        const auto decoded = find_codec("none")->decode(bytes, out);
         ASSERT_TRUE(decoded.has_error()) << std::hex << bits;
         EXPECT_EQ(decoded.error().code, swarm::ErrorCode::NotFinite);
     }

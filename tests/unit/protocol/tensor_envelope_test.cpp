@@ -44,7 +44,7 @@ const std::string kGood =
 
 TEST(TensorEnvelope, SurvivesTheWireWhole) {
     for (const Dtype dtype : {Dtype::Float32, Dtype::Int64, Dtype::Bytes}) {
-        for (const CodecId codec : {CodecId::None, CodecId::Int8}) {
+        for (const CodecId codec : {CodecId::None, CodecId::Int8, kLastCodecId}) {
             for (const std::vector<std::uint32_t>& shape :
                  {std::vector<std::uint32_t>{},
                   {0},
@@ -142,10 +142,10 @@ TEST(TensorEnvelope, OfOtherTypesIsMalformed) {
     expect_refused(
         head +
             "d\x00\xa1"
-            "c\x02\xa1"
+            "c\x06\xa1"
             "s\x90"s,
         ErrorCode::Malformed
-    );  // codec 2
+    );  // codec 6
     expect_refused(
         head +
             "d\x00\xa1"

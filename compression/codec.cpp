@@ -1,0 +1,92 @@
+#include "compression/codec.hpp"
+
+namespace compression {
+
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Reaction;
+
+std::string_view to_text(TensorRole role) {
+    switch (role) {
+        case TensorRole::Activation:
+            return "activations";
+        case TensorRole::ActivationGradient:
+            return "activation gradients";
+        case TensorRole::WeightGradient:
+            return "weight gradients";
+        case TensorRole::PseudoGradient:
+            return "pseudo-gradients";
+        case TensorRole::Parameter:
+            return "parameters";
+    }
+    return "tensors of an unknown role";
+}
+
+namespace {
+
+Error refused(std::string_view codec, ErrorCode code, const std::string& detail) {
+    return {code, Reaction::Reject, "codec " + std::string(codec) + ": " + detail};
+}
+
+Error wrong_size(const Codec& codec, std::size_t bytes, std::size_t elements) {
+    return refused(
+        codec.name(),
+        ErrorCode::Malformed,
+        std::to_string(bytes) + " bytes where " + std::to_string(elements) + " values take " +
+            std::to_string(codec.encoded_bytes(elements)) + "; drop the tensor"
+    );
+}
+
+}  // namespace
+
+Result<> Codec::check_role(TensorRole role) const {
+    const std::string_view reason = refusal_of(role);
+    if (reason.empty()) {
+        return {};
+    }
+    return refused(
+        name(),
+        ErrorCode::Unsupported,
+        "not for " + std::string(to_text(role)) + ": " + std::string(reason)
+    );
+}
+
+Result<> Codec::encode(
+    std::span<const float> values, TensorRole role, std::uint64_t seed, std::span<std::byte> out
+) const {
+    if (auto served = check_role(role); served.has_error()) {
+        return served;
+    }
+    if (out.size() != encoded_bytes(values.size())) {
+        return wrong_size(*this, out.size(), values.size());
+    }
+    if (write(values, role, seed, out) != Outcome::Done) {
+        return refused(
+            name(),
+            ErrorCode::NotFinite,
+            "NaN, infinity or a magnitude above its limit; drop the tensor, recall the microbatch"
+        );
+    }
+    return {};
+}
+
+Result<> Codec::decode(std::span<const std::byte> bytes, std::span<float> out) const {
+    if (bytes.size() != encoded_bytes(out.size())) {
+        return wrong_size(*this, bytes.size(), out.size());
+    }
+    switch (read(bytes, out)) {
+        case Outcome::Done:
+            return {};
+        case Outcome::NotFinite:
+            return refused(
+                name(), ErrorCode::NotFinite, "bytes that mean NaN or infinity; drop the tensor"
+            );
+        case Outcome::Malformed:
+            break;
+    }
+    return refused(
+        name(), ErrorCode::Malformed, "a scale or a level that no encoder writes; drop the tensor"
+    );
+}
+
+}  // namespace compression

@@ -1,0 +1,57 @@
+// The scale that the values of a group share: the smallest number of few significant bits with
+// largest |x| <= levels * scale. Few bits, so that level * scale is exact in fp32: decoding then
+// is one multiplication without rounding, and encoding what was decoded changes nothing.
+// Invariant: 0, or between kScaleMin and rule.max; levels * max is finite.
+// Every vector path repeats scale_of() operation by operation. Source: own.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace compression::simd {
+
+struct ScaleRule {
+    float levels;               // the largest level
+    std::uint32_t unused_bits;  // of the fp32 mantissa, which the scale leaves 0
+    float max;
+};
+
+/// 17 significant bits. The largest such scale whose 127-fold is finite.
+inline constexpr ScaleRule kInt8Rule{127.0F, 0x7f, 0x1.0204p+121F};
+/// 8 significant bits: bf16. The largest such scale whose 7-fold is finite.
+inline constexpr ScaleRule kInt4Rule{7.0F, 0xffff, 0x1.24p+125F};
+
+/// Smallest normal number: a smaller scale would depend on whether denormals are flushed.
+inline constexpr float kScaleMin = 0x1p-126F;
+/// A group whose largest magnitude is not above becomes zeros, the nearest with the least scale.
+inline constexpr float kZeroMax = kScaleMin / 2;
+
+inline constexpr std::uint32_t kMagnitudeMask = 0x7fffffff;
+inline constexpr std::uint32_t kInfinityBits = 0x7f800000;
+
+/// `largest` is finite and not negative.
+inline float scale_of(const ScaleRule& rule, float largest) {
+    if (largest <= kZeroMax) {
+        return 0;
+    }
+    std::uint32_t bits = std::bit_cast<std::uint32_t>(largest / rule.levels);
+    bits = (bits + rule.unused_bits) & ~rule.unused_bits;
+    float scale = std::bit_cast<float>(bits);
+    if (scale < rule.max && rule.levels * scale < largest) {
+        scale = std::bit_cast<float>(bits + rule.unused_bits + 1);  // the division rounded down
+    }
+    return std::clamp(scale, kScaleMin, rule.max);
+}
+
+inline float inverse_of(float scale) {
+    return scale > 0 ? 1.0F / scale : 0.0F;
+}
+
+/// Whether scale_of() may have given the number with these bits.
+inline bool is_scale(std::uint32_t bits, std::uint32_t unused_bits, float max) {
+    return bits == 0 || (bits >= std::bit_cast<std::uint32_t>(kScaleMin) &&
+                         bits <= std::bit_cast<std::uint32_t>(max) && (bits & unused_bits) == 0);
+}
+
+}  // namespace compression::simd

@@ -1,0 +1,68 @@
+// The inner loops of the codecs, once per instruction set. compression/ frames them: roles, sizes,
+// tails, errors.
+// Invariant: every path gives the same bits on all inputs (default rounding, denormals not
+// flushed); the scalar path is the reference.
+// Threading: functions without state. Groups are of 64 values. What a loop reads and writes is
+// said beside it, and nothing else is touched. Errors: false, and the output is then unspecified.
+// Cost: one pass; the groups' scales are computed for 8 or 16 groups at once, because two dependent
+// divisions per group would cost more than all the rest. Source: own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace compression::simd {
+
+inline constexpr std::size_t kGroup = 64;
+inline constexpr std::size_t kInt8GroupBytes = sizeof(float) + kGroup;
+inline constexpr std::size_t kInt4GroupBytes = sizeof(std::uint16_t) + kGroup / 2;
+
+enum class Path : std::uint8_t { Scalar, Avx2, Avx512 };
+inline constexpr Path kPaths[] = {Path::Scalar, Path::Avx2, Path::Avx512};
+
+std::string_view to_text(Path path);
+
+struct Kernels {
+    Path path;
+    /// Bits of the largest |x|; NaN and infinity are above all numbers. 0 for no values.
+    std::uint32_t (*largest_magnitude)(const float* values, std::size_t count);
+
+    /// 2 bytes per value, finite; beyond the largest number of the format: that number.
+    void (*encode_bf16)(const float* values, std::size_t count, std::byte* out);
+    void (*decode_bf16)(const std::byte* bytes, std::size_t count, float* out);
+    void (*encode_fp16)(const float* values, std::size_t count, std::byte* out);
+    void (*decode_fp16)(const std::byte* bytes, std::size_t count, float* out);
+
+    /// kInt8GroupBytes per group. False: NaN or infinity; bytes that no encoder writes.
+    bool (*encode_int8)(const float* values, std::size_t groups, std::byte* out);
+    bool (*decode_int8)(const std::byte* bytes, std::size_t groups, float* out);
+
+    /// kInt4GroupBytes per group. False as above.
+    bool (*encode_int4)(const float* values, std::size_t groups, std::byte* out);
+    /// Each value goes up or down by the draw of (seed, group, place); the first group has this
+    /// number.
+    bool (*encode_int4_stochastic
+    )(const float* values,
+      std::size_t groups,
+      std::uint64_t seed,
+      std::uint64_t first_group,
+      std::byte* out);
+    /// `scale_max`: a larger scale is refused.
+    bool (*decode_int4)(const std::byte* bytes, std::size_t groups, float scale_max, float* out);
+
+    /// Orthonormal Walsh-Hadamard transform of each group, its own inverse; may work in place.
+    void (*hadamard)(const float* values, std::size_t groups, float* out);
+};
+
+/// Null where this processor lacks the instructions.
+const Kernels* kernels_of(Path path);
+/// The fastest that this processor has.
+const Kernels& best_kernels();
+
+// One per file; call them through kernels_of().
+const Kernels& scalar_kernels();
+const Kernels& avx2_kernels();
+const Kernels& avx512_kernels();
+
+}  // namespace compression::simd
