@@ -3,7 +3,6 @@
 #include "swarm/base/check.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <set>
 #include <utility>
@@ -16,11 +15,10 @@ using swarm::Reaction;
 
 namespace {
 
-constexpr std::uint32_t kBase = 16;
-constexpr std::size_t kDigits = 3;
-constexpr std::uint32_t kIds = kBase * kBase * kBase;
-constexpr float kUp = 15.0F;
-constexpr float kDown = -15.0F;
+constexpr std::size_t kBits = 12;
+constexpr std::uint32_t kIds = 1U << kBits;
+constexpr float kUp = 1.0F;
+constexpr float kDown = -1.0F;
 
 Error mismatch(std::string detail) {
     return {ErrorCode::Mismatch, Reaction::Reject, std::move(detail)};
@@ -28,25 +26,24 @@ Error mismatch(std::string detail) {
 
 HostTensor write_id(std::uint32_t id, float direction) {
     std::vector<float> values;
-    for (std::size_t i = 0; i < kDigits; ++i) {
-        values.push_back(static_cast<float>(id % kBase));
-        id /= kBase;
+    for (std::size_t i = 0; i < kBits; ++i) {
+        values.push_back((id >> i & 1U) != 0 ? direction : -direction);
     }
     values.push_back(direction);
-    return make_host_tensor({1, 1, kDigits + 1}, std::move(values));
+    return make_host_tensor({1, 1, kBits + 1}, std::move(values));
 }
 
 Result<std::uint32_t> read_id(const HostTensor& tensor, float direction) {
-    if (tensor.values.size() != kDigits + 1 || tensor.values.back() * direction <= 0) {
+    if (tensor.values.size() != kBits + 1 || tensor.values.back() * direction <= 0) {
         return mismatch("a tensor that is not the oracle's, or of the other leg");
     }
     std::uint32_t id = 0;
-    for (std::size_t i = kDigits; i-- > 0;) {
-        const float digit = std::round(tensor.values[i]);
-        if (!(digit >= 0 && digit < static_cast<float>(kBase))) {
-            return mismatch("an oracle tensor with a digit outside 0 to 15");
+    for (std::size_t i = 0; i < kBits; ++i) {
+        const float bit = tensor.values[i] * direction;
+        if (bit == 0) {
+            return mismatch("an oracle tensor with a bit that is neither set nor clear");
         }
-        id = id * kBase + static_cast<std::uint32_t>(digit);
+        id |= (bit > 0 ? 1U : 0U) << i;
     }
     return id;
 }
@@ -138,9 +135,7 @@ class OracleCompute final : public StageCompute {
     void drop_all() override { kept_.clear(); }
 
     /// As if the activation were all that it kept.
-    [[nodiscard]] std::uint64_t graph_bytes() const override {
-        return (kDigits + 1) * sizeof(float);
-    }
+    [[nodiscard]] std::uint64_t graph_bytes() const override { return (kBits + 1) * sizeof(float); }
 
     /// The token after t is t + 1.
     Result<HostTensor> infer(const HostTensor* input, std::span<const std::uint32_t> tokens)

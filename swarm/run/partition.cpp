@@ -145,7 +145,7 @@ std::vector<StageLayout> partition(const RunConfig& config) {
 
 std::vector<std::uint32_t> activation_shape(const RunConfig& config) {
     if (config.model.kind == ModelKind::Oracle) {
-        return {1, 1, 4};
+        return {1, 1, 13};
     }
     return {config.batch, config.model.context, config.model.width};
 }

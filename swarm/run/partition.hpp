@@ -54,7 +54,7 @@ std::vector<StageLayout> partition(const RunConfig& config);
 /// All tensors of one layer of the model, in order of name.
 std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t layer);
 
-/// Shape of what passes between stages, both ways: (B, T, C), and (1, 1, 4) for the oracle model.
+/// Shape of what passes between stages, both ways: (B, T, C), and (1, 1, 13) for the oracle model.
 std::vector<std::uint32_t> activation_shape(const RunConfig& config);
 
 }  // namespace swarm::run

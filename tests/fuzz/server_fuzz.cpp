@@ -91,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         }
         if (protocol::carries_tensor(kind)) {
             received.payload = node::Payload(
-                {protocol::Dtype::Float32, protocol::CodecId::None, {1, 1, 4}},
+                {protocol::Dtype::Float32, protocol::CodecId::None, {1, 1, 13}},
                 std::vector<std::byte>(payload_bytes)
             );
         }

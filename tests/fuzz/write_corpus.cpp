@@ -52,7 +52,7 @@ void append_piece(std::vector<std::byte>& story, std::uint8_t sender, const Mess
           kind >> 8,
           control.size(),
           control.size() >> 8,
-          std::size_t{16}}) {
+          13 * sizeof(float)}) {
         story.push_back(static_cast<std::byte>(value & 0xff));
     }
     story.insert(story.end(), control.begin(), control.end());

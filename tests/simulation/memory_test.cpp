@@ -9,6 +9,7 @@ namespace sim {
 namespace {
 
 constexpr std::uint32_t kMicrobatches = 16;
+constexpr std::uint64_t kGraphBytes = 13 * sizeof(float);  // of the oracle, one microbatch
 
 RunWorldOptions lending(std::uint64_t memory_bytes) {
     RunWorldOptions options;
@@ -25,7 +26,7 @@ std::uint64_t least_bytes() {
 }
 
 TEST(Memory, WithTheLeastGraphsAreComputedAgainAndTheWeightsAreTheSame) {
-    RunWorldOptions options = lending(least_bytes() + 16);
+    RunWorldOptions options = lending(least_bytes() + kGraphBytes);
     options.config.checkpoint_every = 1;  // a snapshot after each commit: room for one graph
     RunWorld run(options);
     ASSERT_TRUE(run.run(600s));

@@ -1,5 +1,6 @@
 #include "stages/single_run.hpp"
 
+#include "compression/codec.hpp"
 #include "stages/checkpoint.hpp"
 #include "stages/oracle_compute.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
@@ -54,22 +55,28 @@ TEST(SingleRun, EndsWithTheSameWeightsForEveryNumberOfStages) {
     EXPECT_EQ(train(test::oracle_run(6, 7), make_oracle_compute, 4), oracle);
 }
 
-TEST(SingleRun, RepeatsItselfBitForBitWithACodec) {
-    auto config = test::small_run(3);
-    config.codec = "int8";
-    const auto once = train(config, test::make_noise_compute, 3);
-    EXPECT_EQ(train(config, test::make_noise_compute, 3), once);
-    EXPECT_NE(train(config, test::make_noise_compute, 4), once);
+TEST(SingleRun, RepeatsItselfBitForBitWithEveryCodec) {
+    for (const auto& codec : compression::codecs_on(compression::simd::Path::Scalar)) {
+        SCOPED_TRACE(codec->name());
+        auto config = test::small_run(3);
+        config.codec = codec->name();
+        const auto once = train(config, test::make_noise_compute, 3);
+        EXPECT_EQ(train(config, test::make_noise_compute, 3), once);
+        EXPECT_NE(train(config, test::make_noise_compute, 4), once);
+    }
 }
 
-TEST(SingleRun, PassesTheOraclesIdsThroughALossyCodec) {
-    auto config = test::oracle_run(6, 2048);
-    config.codec = "int8";
-    config.model.vocabulary = 2048;
-    SingleRun run(config, make_oracle_compute, {});
-    const auto record = run.step();
-    ASSERT_TRUE(record.has_value()) << record.error().detail;
-    EXPECT_EQ(record->counted_once, 2048U);
+TEST(SingleRun, PassesTheOraclesIdsThroughEveryCodec) {
+    for (const auto& codec : compression::codecs_on(compression::simd::Path::Scalar)) {
+        SCOPED_TRACE(codec->name());
+        auto config = test::oracle_run(6, 2048);
+        config.codec = codec->name();
+        config.model.vocabulary = 2048;
+        SingleRun run(config, make_oracle_compute, {});
+        const auto record = run.step();
+        ASSERT_TRUE(record.has_value()) << record.error().detail;
+        EXPECT_EQ(record->counted_once, 2048U);
+    }
 }
 
 TEST(SingleRun, ChangesWithTheSeed) {

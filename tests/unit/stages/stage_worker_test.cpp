@@ -1,5 +1,6 @@
 #include "stages/stage_worker.hpp"
 
+#include "compression/codec.hpp"
 #include "stages/oracle_compute.hpp"
 #include "swarm/base/rng.hpp"
 #include "swarm/run/step_scalars.hpp"
@@ -343,17 +344,40 @@ TEST(StageWorker, LeavesNothingPendingOfAGradientThatIsNotFinite) {
 }
 
 TEST(StageWorker, SendsTheSameCodedBytesForEveryAttempt) {
+    for (const char* const codec : {"int8", "int4", "hadamard-int4"}) {
+        SCOPED_TRACE(codec);
+        auto config = test::small_run(2);
+        config.codec = codec;
+        auto first = test::make_worker(config, test::make_noise_compute, 0);
+        auto second = test::make_worker(config, test::make_noise_compute, 0);
+        auto leg = test::leg_of(config, 3);
+        const auto sent = first->forward(leg, true);
+        leg.key.attempt = swarm::make_epoch(2, 9);
+        const auto sent_again = second->forward(leg, true);
+        ASSERT_TRUE(sent.has_value() && sent_again.has_value());
+        EXPECT_EQ(sent->envelope().codec, compression::find_codec(codec)->id());
+        EXPECT_TRUE(std::ranges::equal(sent->bytes(), sent_again->bytes()));
+    }
+}
+
+/// The gradient's rounding is drawn: the seed may hold step and microbatch, never the attempt.
+TEST(StageWorker, DrawsTheSameRoundingForEveryAttempt) {
     auto config = test::small_run(2);
-    config.codec = "int8";
-    auto first = test::make_worker(config, test::make_noise_compute, 0);
-    auto second = test::make_worker(config, test::make_noise_compute, 0);
-    auto leg = test::leg_of(config, 3);
-    const auto sent = first->forward(leg, true);
-    leg.key.attempt = swarm::make_epoch(2, 9);
-    const auto sent_again = second->forward(leg, true);
-    ASSERT_TRUE(sent.has_value() && sent_again.has_value());
-    EXPECT_EQ(sent->envelope().codec, CodecId::Int8);
-    EXPECT_TRUE(std::ranges::equal(sent->bytes(), sent_again->bytes()));
+    config.codec = "int4";
+    const auto gradient_of = [&](std::uint32_t microbatch, swarm::Epoch attempt) {
+        auto head = test::make_worker(config, test::make_noise_compute, 0);
+        auto tail = test::make_worker(config, test::make_noise_compute, 1);
+        auto leg = test::leg_of(config, microbatch);
+        leg.key.attempt = attempt;
+        const auto up = head->forward(leg, true);
+        leg.input = *up;
+        return tail->forward_tail(leg)->gradient_below;
+    };
+    const auto once = gradient_of(3, swarm::make_epoch(1, 1));
+    const auto again = gradient_of(3, swarm::make_epoch(2, 9));
+    EXPECT_TRUE(std::ranges::equal(once.bytes(), again.bytes()));
+    const auto other = gradient_of(4, swarm::make_epoch(1, 1));
+    EXPECT_FALSE(std::ranges::equal(once.bytes(), other.bytes()));
 }
 
 TEST(StageWorker, SendsUncodedActivationsWithoutACopy) {
