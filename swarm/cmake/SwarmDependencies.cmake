@@ -12,6 +12,13 @@ add_library(swarm_msgpack INTERFACE)
 target_include_directories(swarm_msgpack SYSTEM INTERFACE "${SWARM_MSGPACK_INCLUDE}")
 target_compile_definitions(swarm_msgpack INTERFACE MSGPACK_NO_BOOST)
 
+# Debian's libzstd-dev brings no CMake package.
+find_path(SWARM_ZSTD_INCLUDE zstd.h REQUIRED DOC "Folder with zstd.h; Debian: libzstd-dev")
+find_library(SWARM_ZSTD_LIBRARY zstd REQUIRED DOC "libzstd, 1.4 or newer; Debian: libzstd-dev")
+add_library(swarm_zstd INTERFACE)
+target_include_directories(swarm_zstd SYSTEM INTERFACE "${SWARM_ZSTD_INCLUDE}")
+target_link_libraries(swarm_zstd INTERFACE "${SWARM_ZSTD_LIBRARY}")
+
 if(SWARM_WITH_NET)
   find_package(CLI11 2.1 REQUIRED)
 endif()

@@ -152,6 +152,7 @@ TEST(Tidy, ForeignHeadersStayWhereTheyBelong) {
         {std::regex("^google/protobuf"), {"swarm/protocol", "tests/unit/protocol", "tests/fuzz"}},
         {std::regex("^msgpack"), {"swarm/protocol", "tests/unit/protocol", "tests/fuzz"}},
         {std::regex("^CLI/"), {"swarm/cli", "tests/bench"}},
+        {std::regex("^(zstd|zdict)"), {"compression", "tests/unit/compression", "tests/fuzz"}},
         {std::regex("^toml"), {"swarm/run", "swarm/cli", "sim/scenario"}},
     };
     for (const SourceFile& file : source_files()) {

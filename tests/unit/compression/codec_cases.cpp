@@ -13,16 +13,11 @@
 namespace compression::test {
 namespace {
 
-/// The values of the group of `index`, with zeros up to 64.
-Values group_of(const Values& values, std::size_t index) {
-    const std::size_t begin = index / simd::kGroup * simd::kGroup;
-    const std::size_t end = std::min(begin + simd::kGroup, values.size());
+/// The values from `begin` on, with zeros up to 64.
+Values group_at(const Values& values, std::size_t begin) {
+    const std::size_t count = std::min(simd::kGroup, values.size() - begin);
     Values group(simd::kGroup, 0.0F);
-    std::copy(
-        values.begin() + static_cast<std::ptrdiff_t>(begin),
-        values.begin() + static_cast<std::ptrdiff_t>(end),
-        group.begin()
-    );
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(begin), count, group.begin());
     return group;
 }
 
@@ -71,8 +66,10 @@ std::uint64_t documented_size(CodecId id, std::uint64_t n) {
     return 0;
 }
 
-double documented_error(CodecId id, const Values& values, std::size_t index, TensorRole role) {
-    const double magnitude = std::fabs(values[index]);
+namespace {
+
+/// Of a value of this magnitude in this group.
+double documented_error(CodecId id, double magnitude, double group_error) {
     switch (id) {
         case CodecId::None:
             return 0;
@@ -81,14 +78,39 @@ double documented_error(CodecId id, const Values& values, std::size_t index, Ten
         case CodecId::Fp16:
             return std::max(magnitude - 65504, half_error(magnitude, 0x1p-11, 0x1p-14, 0x1p-25));
         case CodecId::Int8:
-            return int8_error_bound(largest_of(group_of(values, index)));
         case CodecId::Int4:
-            return int4_error_bound(largest_of(group_of(values, index)), role);
         case CodecId::HadamardInt4:
-            return hadamard_int4_error_bound(largest_coefficient(group_of(values, index)), role);
+            return group_error;
     }
     ADD_FAILURE() << "state the error bound of codec " << static_cast<int>(id);
     return 0;
+}
+
+double group_error(CodecId id, const Values& group, TensorRole role) {
+    switch (id) {
+        case CodecId::Int8:
+            return int8_error_bound(largest_of(group));
+        case CodecId::Int4:
+            return int4_error_bound(largest_of(group), role);
+        case CodecId::HadamardInt4:
+            return hadamard_int4_error_bound(largest_coefficient(group), role);
+        default:
+            return 0;  // a codec without groups
+    }
+}
+
+}  // namespace
+
+std::vector<double> documented_errors(CodecId id, const Values& values, TensorRole role) {
+    std::vector<double> errors;
+    double of_group = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (i % simd::kGroup == 0) {
+            of_group = group_error(id, group_at(values, i), role);
+        }
+        errors.push_back(documented_error(id, std::fabs(values[i]), of_group));
+    }
+    return errors;
 }
 
 float largest_taken(CodecId id) {

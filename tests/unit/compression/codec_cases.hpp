@@ -18,8 +18,8 @@ using Bytes = std::vector<std::byte>;
 using Values = std::vector<float>;
 
 std::uint64_t documented_size(CodecId id, std::uint64_t elements);
-/// Largest allowed error of element `index`.
-double documented_error(CodecId id, const Values& values, std::size_t index, TensorRole role);
+/// Largest allowed error of each value.
+std::vector<double> documented_errors(CodecId id, const Values& values, TensorRole role);
 /// Above it the codec refuses, as it does NaN.
 float largest_taken(CodecId id);
 /// Whether the seed counts: rounding up or down by draws.
