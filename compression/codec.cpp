@@ -1,5 +1,7 @@
 #include "compression/codec.hpp"
 
+#include <algorithm>
+
 namespace compression {
 
 using swarm::Error;
@@ -23,6 +25,9 @@ std::string_view to_text(TensorRole role) {
 }
 
 namespace {
+
+/// Values that are decoded before they are added: whole groups, which stay in the first cache.
+constexpr std::size_t kPiece = 32 * simd::kGroup;
 
 Error refused(std::string_view codec, ErrorCode code, const std::string& detail) {
     return {code, Reaction::Reject, "codec " + std::string(codec) + ": " + detail};
@@ -74,7 +79,35 @@ Result<> Codec::decode(std::span<const std::byte> bytes, std::span<float> out) c
     if (bytes.size() != encoded_bytes(out.size())) {
         return wrong_size(*this, bytes.size(), out.size());
     }
-    switch (read(bytes, out)) {
+    return result_of_reading(read(bytes, out));
+}
+
+Result<> Codec::decode_add(std::span<const std::byte> bytes, std::span<float> sum) const {
+    if (bytes.size() != encoded_bytes(sum.size())) {
+        return wrong_size(*this, bytes.size(), sum.size());
+    }
+    return result_of_reading(add(bytes, sum));
+}
+
+Codec::Outcome Codec::add(std::span<const std::byte> bytes, std::span<float> sum) const {
+    float piece[kPiece];
+    for (std::size_t i = 0; i < sum.size(); i += kPiece) {
+        const std::span<float> part = sum.subspan(i, std::min(kPiece, sum.size() - i));
+        const std::span<float> values(piece, part.size());
+        const std::size_t begin = encoded_bytes(i);
+        const auto from = bytes.subspan(begin, encoded_bytes(i + part.size()) - begin);
+        if (const Outcome outcome = read(from, values); outcome != Outcome::Done) {
+            return outcome;
+        }
+        for (std::size_t k = 0; k < part.size(); ++k) {
+            part[k] += values[k];
+        }
+    }
+    return Outcome::Done;
+}
+
+Result<> Codec::result_of_reading(Outcome outcome) const {
+    switch (outcome) {
         case Outcome::Done:
             return {};
         case Outcome::NotFinite:

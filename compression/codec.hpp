@@ -70,9 +70,15 @@ class Codec {
     ) const;
     /// `bytes` must have encoded_bytes(out.size()) bytes.
     Result<> decode(std::span<const std::byte> bytes, std::span<float> out) const;
+    /// Adds to `sum` what decode() gives, without a tensor in between. After an error part of it
+    /// may have been added.
+    Result<> decode_add(std::span<const std::byte> bytes, std::span<float> sum) const;
 
  protected:
     enum class Outcome : std::uint8_t { Done, NotFinite, Malformed };
+
+    /// In pieces by read() and a loop, unless the codec knows better. The size is checked.
+    virtual Outcome add(std::span<const std::byte> bytes, std::span<float> sum) const;
 
  private:
     // Roles and sizes are checked before these are called.
@@ -80,6 +86,8 @@ class Codec {
         std::span<const float> values, TensorRole role, std::uint64_t seed, std::span<std::byte> out
     ) const = 0;
     virtual Outcome read(std::span<const std::byte> bytes, std::span<float> out) const = 0;
+
+    [[nodiscard]] Result<> result_of_reading(Outcome outcome) const;
 };
 
 /// Null for a name or number nobody has registered. On the fastest path of this processor.

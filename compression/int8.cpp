@@ -59,6 +59,14 @@ class Int8 final : public Codec {
         return well_formed ? Outcome::Done : Outcome::Malformed;
     }
 
+    Outcome add(std::span<const std::byte> bytes, std::span<float> sum) const override {
+        const std::size_t whole = sum.size() / kGroup;
+        if (!kernels_.add_int8(bytes.data(), whole, sum.data())) {
+            return Outcome::Malformed;
+        }
+        return Codec::add(bytes.subspan(whole * kInt8GroupBytes), sum.subspan(whole * kGroup));
+    }
+
     const simd::Kernels& kernels_;
 };
 

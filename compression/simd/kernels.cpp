@@ -1,6 +1,20 @@
 #include "compression/simd/kernels.hpp"
 
+#include <cpuid.h>
+
 namespace compression::simd {
+namespace {
+
+/// clang 14's __builtin_cpu_supports does not know this name.
+bool has_f16c() {
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
+}  // namespace
 
 std::string_view to_text(Path path) {
     switch (path) {
@@ -20,9 +34,7 @@ const Kernels* kernels_of(Path path) {
         case Path::Scalar:
             return &scalar_kernels();
         case Path::Avx2:
-            return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")
-                       ? &avx2_kernels()
-                       : nullptr;
+            return __builtin_cpu_supports("avx2") && has_f16c() ? &avx2_kernels() : nullptr;
         case Path::Avx512:
             return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                            __builtin_cpu_supports("avx512dq")

@@ -37,6 +37,8 @@ struct Kernels {
     /// kInt8GroupBytes per group. False: NaN or infinity; bytes that no encoder writes.
     bool (*encode_int8)(const float* values, std::size_t groups, std::byte* out);
     bool (*decode_int8)(const std::byte* bytes, std::size_t groups, float* out);
+    /// Adds what decode_int8 gives.
+    bool (*add_int8)(const std::byte* bytes, std::size_t groups, float* sum);
 
     /// kInt4GroupBytes per group. False as above.
     bool (*encode_int4)(const float* values, std::size_t groups, std::byte* out);

@@ -207,11 +207,17 @@ SWARM_AVX2 bool encode_int8(const float* values, std::size_t groups, std::byte* 
 }
 
 /// 8 bytes become 8 values, times the scale.
-SWARM_AVX2 inline void widen(__m128i levels, __m256 scale, float* out) {
-    _mm256_storeu_ps(out, _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(levels)), scale));
+SWARM_AVX2 inline __m256 widened(__m128i levels, __m256 scale) {
+    return _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(levels)), scale);
 }
 
-SWARM_AVX2 bool decode_int8(const std::byte* bytes, std::size_t groups, float* out) {
+SWARM_AVX2 inline void widen(__m128i levels, __m256 scale, float* out) {
+    _mm256_storeu_ps(out, widened(levels, scale));
+}
+
+/// decode_int8 and add_int8.
+template <bool kAdd>
+SWARM_AVX2 bool read_int8(const std::byte* bytes, std::size_t groups, float* out) {
     const __m256i refused = _mm256_set1_epi8(-128);
     for (; groups > 0; --groups, bytes += kInt8GroupBytes, out += kGroup) {
         std::uint32_t scale_bits = 0;
@@ -223,10 +229,13 @@ SWARM_AVX2 bool decode_int8(const std::byte* bytes, std::size_t groups, float* o
             _mm256_cmpeq_epi8(_mm256_loadu_si256(levels + 1), refused)
         );
         for (std::size_t i = 0; i < kVectors; ++i) {
-            const std::byte* const eight = bytes + sizeof scale_bits + i * kLanes;
-            widen(
-                _mm_loadl_epi64(reinterpret_cast<const __m128i*>(eight)), scale, out + i * kLanes
-            );
+            const std::byte* const from = bytes + sizeof scale_bits + i * kLanes;
+            float* const to = out + i * kLanes;
+            __m256 eight = widened(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)), scale);
+            if constexpr (kAdd) {
+                eight = _mm256_add_ps(_mm256_loadu_ps(to), eight);
+            }
+            _mm256_storeu_ps(to, eight);
         }
         if (!is_scale(scale_bits, kInt8Rule.unused_bits, kInt8Rule.max) ||
             _mm256_testz_si256(bad, bad) == 0) {
@@ -422,7 +431,8 @@ const Kernels& avx2_kernels() {
         .encode_fp16 = encode_fp16,
         .decode_fp16 = decode_fp16,
         .encode_int8 = encode_int8,
-        .decode_int8 = decode_int8,
+        .decode_int8 = read_int8<false>,
+        .add_int8 = read_int8<true>,
         .encode_int4 = encode_int4,
         .encode_int4_stochastic = encode_int4_stochastic,
         .decode_int4 = decode_int4,

@@ -194,11 +194,17 @@ SWARM_AVX512 bool encode_int8(const float* values, std::size_t groups, std::byte
 }
 
 /// 16 bytes become 16 values, times the scale.
-SWARM_AVX512 inline void widen(__m128i levels, __m512 scale, float* out) {
-    _mm512_storeu_ps(out, _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(levels)), scale));
+SWARM_AVX512 inline __m512 widened(__m128i levels, __m512 scale) {
+    return _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(levels)), scale);
 }
 
-SWARM_AVX512 bool decode_int8(const std::byte* bytes, std::size_t groups, float* out) {
+SWARM_AVX512 inline void widen(__m128i levels, __m512 scale, float* out) {
+    _mm512_storeu_ps(out, widened(levels, scale));
+}
+
+/// decode_int8 and add_int8.
+template <bool kAdd>
+SWARM_AVX512 bool read_int8(const std::byte* bytes, std::size_t groups, float* out) {
     for (; groups > 0; --groups, bytes += kInt8GroupBytes, out += kGroup) {
         std::uint32_t scale_bits = 0;
         std::memcpy(&scale_bits, bytes, sizeof scale_bits);
@@ -208,7 +214,13 @@ SWARM_AVX512 bool decode_int8(const std::byte* bytes, std::size_t groups, float*
             _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(levels), _mm512_set1_epi8(-128));
         for (std::size_t i = 0; i < kVectors; ++i) {
             const std::byte* const from = levels + i * kLanes;
-            widen(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)), scale, out + i * kLanes);
+            float* const to = out + i * kLanes;
+            __m512 sixteen =
+                widened(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)), scale);
+            if constexpr (kAdd) {
+                sixteen = _mm512_add_ps(_mm512_loadu_ps(to), sixteen);
+            }
+            _mm512_storeu_ps(to, sixteen);
         }
         if (!is_scale(scale_bits, kInt8Rule.unused_bits, kInt8Rule.max) || bad != 0) {
             return false;
@@ -385,7 +397,8 @@ const Kernels& avx512_kernels() {
         .encode_fp16 = encode_fp16,
         .decode_fp16 = decode_fp16,
         .encode_int8 = encode_int8,
-        .decode_int8 = decode_int8,
+        .decode_int8 = read_int8<false>,
+        .add_int8 = read_int8<true>,
         .encode_int4 = encode_int4,
         .encode_int4_stochastic = encode_int4_stochastic,
         .decode_int4 = decode_int4,

@@ -134,6 +134,19 @@ bool decode_int8(const std::byte* bytes, std::size_t groups, float* out) {
     return true;
 }
 
+bool add_int8(const std::byte* bytes, std::size_t groups, float* sum) {
+    for (; groups > 0; --groups, bytes += kInt8GroupBytes, sum += kGroup) {
+        float values[kGroup];
+        if (!decode_int8(bytes, 1, values)) {
+            return false;
+        }
+        for (std::size_t i = 0; i < kGroup; ++i) {
+            sum[i] += values[i];
+        }
+    }
+    return true;
+}
+
 /// Writes scale and levels of one group; levels[i] is in -7 to 7.
 void write_int4(float scale, const std::int32_t* levels, std::byte* out) {
     const auto half = static_cast<std::uint16_t>(bits_of(scale) >> 16);
@@ -241,6 +254,7 @@ const Kernels& scalar_kernels() {
         .decode_fp16 = decode_fp16,
         .encode_int8 = encode_int8,
         .decode_int8 = decode_int8,
+        .add_int8 = add_int8,
         .encode_int4 = encode_int4,
         .encode_int4_stochastic = encode_int4_stochastic,
         .decode_int4 = decode_int4,

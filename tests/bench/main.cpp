@@ -1,5 +1,6 @@
 // swarm-bench: the figures that the documents promise, measured on this machine. For developers;
 // never installed. A figure taken under foreign load is withheld: null in the file.
+#include "tests/bench/codec.hpp"
 #include "tests/bench/link.hpp"
 #include "tests/bench/machine_load.hpp"
 #include "tests/bench/pick.hpp"
@@ -71,6 +72,61 @@ Figures pipeline_figures() {
     return {{"ratio", figures->ratio}, {"cpu_ratio", figures->cpu_ratio}};
 }
 
+boost::json::object to_json(const bench::CodecRow& row) {
+    return {
+        {"codec", row.codec},
+        {"path", row.path},
+        {"tensor_bytes", row.tensor_bytes},
+        {"encode_over_memcpy", row.encode_over_memcpy},
+        {"decode_over_memcpy", row.decode_over_memcpy},
+        {"decode_add_over_memcpy", row.decode_add_over_memcpy},
+        {"gb_per_s", row.gb_per_s}};
+}
+
+/// Ratios of CPU time, taken in turns: nothing is withheld, the foreign load stands beside them.
+boost::json::object measure_codecs(const std::string& state_file, std::size_t runs) {
+    const bench::LoadMeter load;
+    boost::json::array rows;
+    for (const std::size_t bytes : {bench::kCodecBytes, bench::kCodecBytesLarge}) {
+        for (const bench::CodecRow& row : bench::measure_codecs(bytes, runs)) {
+            std::printf(
+                "%-25s %-6s %2zu MiB: encode %.2f, decode %.2f, decode + add %.2f of memcpy; "
+                "%.1f GB/s\n",
+                row.codec.c_str(),
+                row.path.c_str(),
+                row.tensor_bytes >> 20,
+                row.encode_over_memcpy,
+                row.decode_over_memcpy,
+                row.decode_add_over_memcpy,
+                row.gb_per_s
+            );
+            rows.push_back(to_json(row));
+        }
+    }
+    const auto planes = bench::measure_planes(state_file, std::min<std::size_t>(runs, 5));
+    if (!planes) {
+        std::fprintf(stderr, "%s\n", planes.error().detail.c_str());
+        std::exit(1);
+    }
+    std::printf(
+        "byte planes, %s: %.3f times smaller; pack %.0f MB/s, unpack %.0f MB/s\n",
+        planes->data.c_str(),
+        planes->ratio,
+        planes->pack_mb_per_s,
+        planes->unpack_mb_per_s
+    );
+    return {
+        {"name", "codec"},
+        {"runs", runs},
+        {"foreign_load", load.foreign().value_or(0)},
+        {"rows", std::move(rows)},
+        {"byte_planes",
+         {{"data", planes->data},
+          {"ratio", planes->ratio},
+          {"pack_mb_per_s", planes->pack_mb_per_s},
+          {"unpack_mb_per_s", planes->unpack_mb_per_s}}}};
+}
+
 bool write_json(const std::string& file, const boost::json::object& report) {
     if (file.empty()) {
         return true;
@@ -114,7 +170,8 @@ int main(int argc, char** argv) {
         "  pick  slower of two router policies among 1,000 peers: ns_per_pick\n"
         "  sim   simulated world of 1,000 peers: events_per_s\n"
         "  link  frames over loopback against plain TLS: ratio, heartbeat_p99_ms\n"
-        "  pipeline  two stages against two single processes, minutes a run: ratio, cpu_ratio",
+        "  pipeline  two stages against two single processes, minutes a run: ratio, cpu_ratio\n"
+        "  codec  every codec and path against memcpy, and byte planes: rows, byte_planes",
         "swarm-bench"};
     const std::map<std::string, std::function<Figures()>> benches{
         {"pick", pick_figures},
@@ -124,9 +181,11 @@ int main(int argc, char** argv) {
     std::size_t runs = 5;
     std::string name;
     std::string json_file;
-    app.add_option("NAME", name, "pick, sim, link or pipeline")
+    std::string state_file;
+    app.add_option("NAME", name, "pick, sim, link, pipeline or codec")
         ->required()
-        ->check(CLI::IsMember({"pick", "sim", "link", "pipeline"}));
+        ->check(CLI::IsMember({"pick", "sim", "link", "pipeline", "codec"}));
+    app.add_option("--state", state_file, "codec: pack this file of fp32 state, at most 64 MiB");
     app.add_option("--json", json_file, "Write the figures to this file");
     app.add_option("--runs", runs, "How many to take the median of")->check(CLI::Range(1, 99));
     try {
@@ -134,5 +193,7 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
-    return write_json(json_file, measure(name, benches.at(name), runs)) ? 0 : 1;
+    const boost::json::object report =
+        name == "codec" ? measure_codecs(state_file, runs) : measure(name, benches.at(name), runs);
+    return write_json(json_file, report) ? 0 : 1;
 }

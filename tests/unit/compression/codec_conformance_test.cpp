@@ -98,6 +98,20 @@ TEST_P(CodecConformance, RandomBitPatternsStayWithinTheBound) {
     }
 }
 
+TEST_P(CodecConformance, AddingIsDecodingAndThenASum) {
+    for (const std::size_t elements : adversarial_sizes()) {
+        const Bytes bytes = encode(noise(elements, 1, 15), TensorRole::Activation);
+        Values sum = noise(elements, 3, 16);
+        Values expected = sum;
+        const Values decoded = decode(bytes, elements);
+        for (std::size_t i = 0; i < elements; ++i) {
+            expected[i] += decoded[i];
+        }
+        ASSERT_TRUE(codec().decode_add(bytes, sum).has_value());
+        ASSERT_EQ(sum, expected) << elements << " elements";
+    }
+}
+
 TEST_P(CodecConformance, ZerosAreExact) {
     const Values zeros(130, 0.0F);
     for (const TensorRole role : roles()) {

@@ -88,6 +88,7 @@ TEST_P(CodecRefusals, EveryTruncationAndExtension) {
             const auto decoded = codec().decode(cut, out);
             ASSERT_TRUE(decoded.has_error()) << size;
             ASSERT_EQ(decoded.error().code, ErrorCode::Malformed);
+            ASSERT_TRUE(codec().decode_add(cut, out).has_error()) << size;
         }
         Bytes longer = whole;
         longer.push_back(std::byte{0});
@@ -113,6 +114,10 @@ TEST_P(CodecRefusals, RandomByteFlipsFailCleanlyOrDecodeToFiniteValues) {
             bytes[rng.below(bytes.size())] = static_cast<std::byte>(rng.below(256));
         }
         const auto decoded = codec().decode(bytes, out);
+        if (flip % 16 == 0) {
+            Values sum(kElements);
+            ASSERT_EQ(codec().decode_add(bytes, sum).has_value(), decoded.has_value()) << flip;
+        }
         if (decoded.has_error()) {
             ++refused;
             ASSERT_EQ(decoded.error().reaction, Reaction::Reject) << "flip " << flip;

@@ -1,0 +1,165 @@
+#include "codec.hpp"
+
+#include "compression/byte_planes.hpp"
+#include "compression/codec.hpp"
+#include "swarm/base/check.hpp"
+#include "swarm/base/rng.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <span>
+
+namespace swarm::bench {
+namespace {
+
+using compression::Codec;
+using compression::TensorRole;
+
+/// CPU time: what others do in between costs nothing but cache.
+double cpu_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// Bell-shaped, as activations are.
+std::vector<float> bell(std::size_t count, double width) {
+    Rng rng(1, count);
+    std::vector<float> values(count);
+    for (float& value : values) {
+        value = static_cast<float>(width * (rng.unit() + rng.unit() + rng.unit() + rng.unit() - 2));
+    }
+    return values;
+}
+
+/// Median seconds of each piece of work; they take turns.
+std::vector<double> medians_of(const std::vector<std::function<void()>>& work, std::size_t rounds) {
+    std::vector<std::vector<double>> took(work.size());
+    for (std::size_t round = 0; round <= rounds; ++round) {
+        for (std::size_t i = 0; i < work.size(); ++i) {
+            const double began = cpu_seconds();
+            work[i]();
+            if (round > 0) {  // the first one pays for pages and caches
+                took[i].push_back(cpu_seconds() - began);
+            }
+        }
+    }
+    std::vector<double> medians;
+    for (std::vector<double>& times : took) {
+        std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(rounds / 2));
+        medians.push_back(times[rounds / 2]);
+    }
+    return medians;
+}
+
+CodecRow measure(
+    const Codec& codec,
+    std::string_view path,
+    TensorRole role,
+    std::size_t bytes,
+    std::size_t rounds
+) {
+    const std::vector<float> values = bell(bytes / sizeof(float), 1);
+    std::vector<float> copy(values.size());
+    std::vector<float> decoded(values.size());
+    std::vector<float> sum(values.size());
+    std::vector<std::byte> coded(codec.encoded_bytes(values.size()));
+    const std::vector<std::function<void()>> work{
+        [&] { std::memcpy(copy.data(), values.data(), bytes); },
+        [&] { SWARM_ASSERT(codec.encode(values, role, 1, coded).has_value()); },
+        [&] { std::memcpy(copy.data(), values.data(), bytes); },
+        [&] { SWARM_ASSERT(codec.decode(coded, decoded).has_value()); },
+        [&] { SWARM_ASSERT(codec.decode_add(coded, sum).has_value()); }};
+    const std::vector<double> took = medians_of(work, rounds);
+    const double memcpy_s = std::min(took[0], took[2]);
+    const bool drawn =
+        codec.name().find("int4") != std::string_view::npos && compression::is_gradient(role);
+    return {
+        .codec = std::string(codec.name()) + (drawn ? " stochastic" : ""),
+        .path = std::string(path),
+        .tensor_bytes = bytes,
+        .encode_over_memcpy = memcpy_s / took[1],
+        .decode_over_memcpy = memcpy_s / took[3],
+        .decode_add_over_memcpy = memcpy_s / took[4],
+        .gb_per_s = static_cast<double>(bytes) / took[1] / 1e9};
+}
+
+/// Weights, then two moments of the optimizer, as a stage's state holds them.
+std::vector<float> made_up_state() {
+    constexpr std::size_t kEach = 4U << 20;
+    std::vector<float> state = bell(kEach, 0.02);
+    const std::vector<float> gradients = bell(kEach, 1e-4);
+    state.insert(state.end(), gradients.begin(), gradients.end());
+    for (const float gradient : gradients) {
+        state.push_back(gradient * gradient);
+    }
+    return state;
+}
+
+Result<std::vector<std::byte>> read_state(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::vector<std::byte> bytes(kStateBytesMax);
+    in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    const auto count = static_cast<std::size_t>(in.gcount());
+    if (count < sizeof(float)) {
+        return Error{
+            ErrorCode::NotFound,
+            Reaction::Fatal,
+            "cannot read " + file + "; name a file of fp32 state, such as a checkpoint's"};
+    }
+    bytes.resize(count / sizeof(float) * sizeof(float));
+    return bytes;
+}
+
+}  // namespace
+
+std::vector<CodecRow> measure_codecs(std::size_t tensor_bytes, std::size_t rounds) {
+    std::vector<CodecRow> rows;
+    for (const auto path : compression::simd::kPaths) {
+        for (const auto& codec : compression::codecs_on(path)) {
+            const auto name = to_text(path);
+            rows.push_back(measure(*codec, name, TensorRole::Activation, tensor_bytes, rounds));
+            if (codec->name().find("int4") != std::string_view::npos) {
+                rows.push_back(
+                    measure(*codec, name, TensorRole::ActivationGradient, tensor_bytes, rounds)
+                );
+            }
+        }
+    }
+    return rows;
+}
+
+Result<PlanesRow> measure_planes(const std::string& state_file, std::size_t rounds) {
+    std::vector<std::byte> raw;
+    if (state_file.empty()) {
+        const std::vector<float> state = made_up_state();
+        const auto bytes = std::as_bytes(std::span(state));
+        raw.assign(bytes.begin(), bytes.end());
+    } else {
+        auto read = read_state(state_file);
+        if (read.has_error()) {
+            return read.error();
+        }
+        raw = std::move(*read);
+    }
+    constexpr auto kWidth = compression::ElementBytes::Four;
+    std::vector<std::byte> packed;
+    std::vector<std::byte> back(raw.size());
+    const std::vector<double> took = medians_of(
+        {[&] { packed = *compression::pack_planes(raw, kWidth); },
+         [&] { SWARM_ASSERT(compression::unpack_planes(packed, kWidth, back).has_value()); }},
+        rounds
+    );
+    SWARM_ASSERT(back == raw);
+    const auto bytes = static_cast<double>(raw.size());
+    return PlanesRow{
+        .data = state_file.empty() ? "made-up weights and moments" : state_file,
+        .ratio = bytes / static_cast<double>(packed.size()),
+        .pack_mb_per_s = bytes / took[0] / 1e6,
+        .unpack_mb_per_s = bytes / took[1] / 1e6};
+}
+
+}  // namespace swarm::bench
