@@ -1,5 +1,7 @@
 // Writes the seeds of the fuzz targets: one frame of every kind, taken apart.
-//   write_corpus <folder>   fills <folder>/{header,message,envelope,server,link}
+//   write_corpus <folder>   fills <folder>/{header,message,envelope,codec,server,link}
+#include "compression/byte_planes.hpp"
+#include "compression/codec.hpp"
 #include "swarm/protocol/frame.hpp"
 #include "swarm/protocol/tensor_envelope.hpp"
 #include "tests/fuzz/link_plan.hpp"
@@ -121,6 +123,34 @@ void write_link_strangers(const std::filesystem::path& folder) {
     }
 }
 
+/// What each codec and each width of byte planes write; for codec_fuzz.cpp.
+void write_coded(const std::filesystem::path& folder) {
+    constexpr std::uint8_t kElements = 130;
+    std::vector<float> values;
+    for (int i = 0; i < kElements; ++i) {
+        values.push_back(static_cast<float>(i % 7 - 3) * 0.25F);
+    }
+    const auto write_input = [&](std::size_t decoder, std::span<const std::byte> bytes) {
+        std::vector<std::byte> input{
+            static_cast<std::byte>(decoder), std::byte{kElements}, std::byte{0}};
+        input.insert(input.end(), bytes.begin(), bytes.end());
+        write(folder / ("decoder" + std::to_string(decoder)), input);
+    };
+    std::size_t decoder = 0;
+    for (const auto& codec : compression::codecs_on(compression::simd::Path::Scalar)) {
+        std::vector<std::byte> bytes(codec->encoded_bytes(kElements));
+        if (codec->encode(values, compression::TensorRole::Activation, 0, bytes)) {
+            write_input(decoder, bytes);
+        }
+        ++decoder;
+    }
+    using compression::ElementBytes;
+    for (const auto width : {ElementBytes::Two, ElementBytes::Four, ElementBytes::Eight}) {
+        const std::vector<std::byte> raw(kElements * static_cast<std::size_t>(width));
+        write_input(decoder++, *compression::pack_planes(raw, width));
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -141,6 +171,7 @@ int main(int argc, char** argv) {
     }
     write(folder / "server" / "every_message", story);
     write_link_strangers(folder);
+    write_coded(folder / "codec");
     write_frame(folder, kHelloKind, encode_hello(sample_hello()));
     const TensorEnvelope activation{.dtype = Dtype::Float32, .shape = {8, 1024, 768}};
     const TensorEnvelope slice{.dtype = Dtype::Int64, .codec = CodecId::Int8, .shape = {70'000}};
