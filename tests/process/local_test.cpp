@@ -40,10 +40,36 @@ TEST(LocalRun, EqualsOneProcessUnderEveryPolicy) {
 }
 
 TEST(LocalRun, EqualsOneProcessWithTheSameCodec) {
-    expect_exact(run_local(
-        {"--stages", "3", "--peers", "3", "--steps", "10", "--codec", "int8", "--verify"},
-        seconds(60)
-    ));
+    for (const char* codec : {"int8", "bf16", "int4", "hadamard-int4"}) {
+        SCOPED_TRACE(codec);
+        expect_exact(run_local(
+            {"--stages", "3", "--peers", "3", "--steps", "10", "--codec", codec, "--verify"},
+            seconds(60)
+        ));
+    }
+}
+
+/// Replays send the bytes that the dead peer's attempt sent: gradients are rounded by the same
+/// draws.
+TEST(LocalRun, EqualsOneProcessWithDrawnRoundingWhenPeersAreKilled) {
+    const LocalRun run = run_local(
+        {"--stages",
+         "2",
+         "--peers",
+         "4",
+         "--steps",
+         "30",
+         "--service-ms",
+         "20",
+         "--kill-every",
+         "3s",
+         "--codec",
+         "int4",
+         "--verify"},
+        seconds(150)
+    );
+    expect_exact(run);
+    EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
 TEST(LocalRun, EqualsOneProcessWhenPeersAreKilled) {
