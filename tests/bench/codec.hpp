@@ -36,8 +36,8 @@ struct PlanesRow {
 
 std::vector<CodecRow> measure_codecs(std::size_t tensor_bytes, std::size_t rounds);
 
-/// `state_file`: fp32 training state, for instance a checkpoint's stage file; empty: made-up weights
-/// and moments.
+/// `state_file`: fp32 training state, such as the files of a checkpoint; empty: made-up weights and
+/// moments.
 Result<PlanesRow> measure_planes(const std::string& state_file, std::size_t rounds);
 
 }  // namespace swarm::bench

@@ -96,6 +96,18 @@ TEST_P(CodecRefusals, EveryTruncationAndExtension) {
     }
 }
 
+/// A frame's envelope is read before any tensor bytes are, and before a tensor is allocated.
+TEST_P(CodecRefusals, AnEnvelopeThatClaimsATebibyte) {
+    using swarm::protocol::decode_envelope;
+    using swarm::protocol::Dtype;
+    swarm::protocol::TensorEnvelope claim{Dtype::Float32, codec().id(), {1U << 19, 1U << 19}};
+    const auto refused = decode_envelope(encode_envelope(claim));
+    ASSERT_TRUE(refused.has_error());
+    EXPECT_EQ(refused.error().code, ErrorCode::TooLarge);
+    claim.shape = {64};
+    EXPECT_TRUE(decode_envelope(encode_envelope(claim)).has_value());
+}
+
 TEST_P(CodecRefusals, BytesForAnEmptyTensor) {
     Values none;
     EXPECT_TRUE(codec().decode({}, none).has_value());
