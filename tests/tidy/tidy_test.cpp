@@ -42,6 +42,7 @@ const std::map<std::string, Folders, std::less<>>& visible_to() {
           "router",
           "swarm/run",
           "stages"}},
+        {"stacking/models", {"swarm/base", "swarm/run", "stages"}},
         {"stages/torch",
          {"swarm/base", "swarm/protocol", "swarm/node", "compression", "swarm/run", "stages"}},
         // The two hosts know roles as Role and nothing more, and not each other.

@@ -1,0 +1,135 @@
+#include "stacking/models/byte_source.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace stacking::models {
+
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Reaction;
+using swarm::Result;
+
+namespace {
+
+constexpr std::size_t kPrintedMax = 80;
+
+Error unreadable(ErrorCode code, const std::string& path, const std::string& why) {
+    return {code, Reaction::Reject, "cannot read " + path + ": " + why};
+}
+
+Result<> check_range(std::uint64_t size, std::uint64_t offset, std::size_t bytes) {
+    if (offset > size || bytes > size - offset) {
+        return Error{
+            ErrorCode::Malformed,
+            Reaction::Reject,
+            "bytes " + std::to_string(offset) + " to " + std::to_string(offset) + "+" +
+                std::to_string(bytes) + " lie outside a file of " + std::to_string(size)};
+    }
+    return {};
+}
+
+class FileBytes final : public ByteSource {
+ public:
+    /// Takes the descriptor over.
+    FileBytes(int descriptor, std::uint64_t size, std::string path)
+        : descriptor_(descriptor), size_(size), path_(std::move(path)) {}
+
+    FileBytes(const FileBytes&) = delete;
+    FileBytes& operator=(const FileBytes&) = delete;
+
+    ~FileBytes() override { ::close(descriptor_); }
+
+    [[nodiscard]] std::uint64_t size() const override { return size_; }
+
+    [[nodiscard]] Result<> read(std::uint64_t offset, std::span<std::byte> bytes) const override {
+        if (auto within = check_range(size_, offset, bytes.size()); within.has_error()) {
+            return unreadable(within.error().code, path_, within.error().detail);
+        }
+        while (!bytes.empty()) {
+            const ssize_t count =
+                ::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+            if (count < 0 && errno == EINTR) {
+                continue;
+            }
+            if (count <= 0) {
+                const std::string why = count == 0 ? "it became shorter while it was read"
+                                                   : std::generic_category().message(errno);
+                return unreadable(ErrorCode::StorageFailed, path_, why);
+            }
+            bytes = bytes.subspan(static_cast<std::size_t>(count));
+            offset += static_cast<std::uint64_t>(count);
+        }
+        return {};
+    }
+
+ private:
+    int descriptor_;
+    std::uint64_t size_;
+    std::string path_;
+};
+
+}  // namespace
+
+Result<> MemoryBytes::read(std::uint64_t offset, std::span<std::byte> bytes) const {
+    if (auto within = check_range(bytes_.size(), offset, bytes.size()); within.has_error()) {
+        return within;
+    }
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
+    return {};
+}
+
+Result<std::unique_ptr<ByteSource>> open_file(const std::filesystem::path& path) {
+    // Not to hang on a pipe without a writer.
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) {
+        return unreadable(
+            ErrorCode::NotFound, path.string(), std::generic_category().message(errno)
+        );
+    }
+
+    struct stat status {};
+
+    if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+        ::close(descriptor);
+        return unreadable(ErrorCode::NotFound, path.string(), "it is not a plain file");
+    }
+    return std::make_unique<FileBytes>(
+        descriptor, static_cast<std::uint64_t>(status.st_size), path.string()
+    );
+}
+
+Result<std::string> read_text(const std::filesystem::path& path, std::uint64_t bytes_max) {
+    auto file = open_file(path);
+    if (file.has_error()) {
+        return file.error();
+    }
+    if ((*file)->size() > bytes_max) {
+        return unreadable(
+            ErrorCode::TooLarge,
+            path.string(),
+            "it has more than " + std::to_string(bytes_max) + " bytes"
+        );
+    }
+    std::string text((*file)->size(), '\0');
+    if (auto read = (*file)->read(0, std::as_writable_bytes(std::span(text))); read.has_error()) {
+        return read.error();
+    }
+    return text;
+}
+
+std::string printable(std::string_view name) {
+    std::string text(name.substr(0, kPrintedMax));
+    for (char& letter : text) {
+        if (letter < ' ' || letter > '~') {
+            letter = '?';
+        }
+    }
+    return name.size() > kPrintedMax ? text + "..." : text;
+}
+
+}  // namespace stacking::models

@@ -1,0 +1,180 @@
+#include "stacking/models/model_source.hpp"
+
+#include "stacking/models/limits.hpp"
+#include "stages/tensor_checks.hpp"
+#include "swarm/base/check.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace stacking::models {
+
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Reaction;
+using swarm::Result;
+using swarm::run::StageLayout;
+using swarm::run::TensorSpec;
+
+namespace {
+
+Error refused(ErrorCode code, std::string what) {
+    return {code, Reaction::Reject, std::move(what)};
+}
+
+std::string describe(const std::vector<std::uint32_t>& shape) {
+    std::string text = "(";
+    for (const std::uint32_t size : shape) {
+        text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+    }
+    return text + ")";
+}
+
+std::uint64_t row_bytes(const StoredTensor& tensor) {
+    const BlockSize block = block_size(tensor.type);
+    return tensor.columns() / block.values * block.bytes;
+}
+
+/// Rows that are read together. Those of one head, where they lie in another order.
+std::uint64_t rows_per_chunk(const StoredTensor& tensor) {
+    if (tensor.interleaved_heads > 0) {
+        return tensor.rows() / tensor.interleaved_heads;
+    }
+    return std::max<std::uint64_t>(1, kReadBytes / row_bytes(tensor));
+}
+
+/// Which row of the model the stored row `row` is.
+std::uint64_t model_row(const StoredTensor& tensor, std::uint64_t row) {
+    if (tensor.interleaved_heads == 0) {
+        return row;
+    }
+    const std::uint64_t head_rows = tensor.rows() / tensor.interleaved_heads;
+    const std::uint64_t within = row % head_rows;
+    return row - within + within % 2 * (head_rows / 2) + within / 2;
+}
+
+Error with_name(std::string_view tensor, const Error& error) {
+    return {error.code, error.reaction, printable(tensor) + ": " + error.detail};
+}
+
+}  // namespace
+
+Result<ModelSource> ModelSource::make(Architecture architecture, Tensors tensors, Files files) {
+    if (auto good = check(architecture); good.has_error()) {
+        return good.error();
+    }
+    for (const TensorSpec& wanted : tensors_of(architecture)) {
+        const auto found = tensors.find(wanted.name);
+        if (found == tensors.end()) {
+            return refused(
+                ErrorCode::Malformed,
+                "the model lacks the tensor " + wanted.name + "; it is not whole"
+            );
+        }
+        if (found->second.shape != wanted.shape) {
+            return refused(
+                ErrorCode::Malformed,
+                wanted.name + " is " + describe(found->second.shape) +
+                    ", but the model's configuration makes it " + describe(wanted.shape)
+            );
+        }
+        SWARM_ASSERT(found->second.file < files.size());
+    }
+    return ModelSource(std::move(architecture), std::move(tensors), std::move(files));
+}
+
+Result<> ModelSource::read_rows(std::string_view name, RowRange rows, std::span<float> values)
+    const {
+    const auto found = tensors_.find(name);
+    if (found == tensors_.end()) {
+        return refused(ErrorCode::NotFound, "the model has no tensor " + printable(name));
+    }
+    const StoredTensor& tensor = found->second;
+    if (rows.first > tensor.rows() || rows.count > tensor.rows() - rows.first ||
+        values.size() != rows.count * tensor.columns()) {
+        return refused(
+            ErrorCode::Mismatch,
+            printable(name) + " is " + describe(tensor.shape) + " and has no rows " +
+                std::to_string(rows.first) + " to " + std::to_string(rows.first) + "+" +
+                std::to_string(rows.count) + " of that size"
+        );
+    }
+    // A row never leaves its chunk, so the chunks of the range hold all of it.
+    const std::uint64_t chunk_rows = rows_per_chunk(tensor);
+    const std::uint64_t stored_row_bytes = row_bytes(tensor);
+    const std::uint64_t end = rows.first + rows.count;
+    std::vector<std::byte> chunk;
+    for (std::uint64_t begin = rows.first / chunk_rows * chunk_rows; begin < end;
+         begin += chunk_rows) {
+        const bool whole = tensor.interleaved_heads > 0;
+        const std::uint64_t from = whole ? begin : std::max(begin, rows.first);
+        const std::uint64_t to = std::min(begin + chunk_rows, whole ? tensor.rows() : end);
+        chunk.resize((to - from) * stored_row_bytes);
+        const std::uint64_t offset = tensor.offset + from * stored_row_bytes;
+        if (auto read = files_[tensor.file]->read(offset, chunk); read.has_error()) {
+            return with_name(name, read.error());
+        }
+        for (std::uint64_t row = from; row < to; ++row) {
+            const std::uint64_t target = model_row(tensor, row);
+            if (target >= rows.first && target < end) {
+                decode_weights(
+                    tensor.type,
+                    std::span(chunk).subspan((row - from) * stored_row_bytes, stored_row_bytes),
+                    values.subspan((target - rows.first) * tensor.columns(), tensor.columns())
+                );
+            }
+        }
+    }
+    if (auto finite = stages::check_finite(values); finite.has_error()) {
+        return with_name(name, finite.error());
+    }
+    return {};
+}
+
+Result<std::vector<float>> ModelSource::read(std::string_view name) const {
+    const auto found = tensors_.find(name);
+    if (found == tensors_.end()) {
+        return refused(ErrorCode::NotFound, "the model has no tensor " + printable(name));
+    }
+    const StoredTensor& tensor = found->second;
+    std::vector<float> values(tensor.rows() * tensor.columns());
+    if (auto done = read_rows(name, {0, tensor.rows()}, values); done.has_error()) {
+        return done.error();
+    }
+    return values;
+}
+
+Result<std::vector<float>> ModelSource::read_stage(const StageLayout& layout) const {
+    for (const TensorSpec& wanted : layout.tensors) {
+        const auto found = tensors_.find(wanted.name);
+        if (found == tensors_.end() || found->second.shape != wanted.shape) {
+            return refused(
+                ErrorCode::Mismatch,
+                "the stage needs " + wanted.name + " as " + describe(wanted.shape) +
+                    ", which this model does not have"
+            );
+        }
+    }
+    std::vector<float> values(layout.elements());
+    std::span<float> left(values);
+    for (const TensorSpec& wanted : layout.tensors) {
+        const StoredTensor& tensor = tensors_.find(wanted.name)->second;
+        const auto place = left.first(wanted.elements());
+        if (auto done = read_rows(wanted.name, {0, tensor.rows()}, place); done.has_error()) {
+            return done.error();
+        }
+        left = left.subspan(place.size());
+    }
+    return values;
+}
+
+std::uint64_t ModelSource::stored_bytes(const StageLayout& layout) const {
+    std::uint64_t bytes = 0;
+    for (const TensorSpec& wanted : layout.tensors) {
+        const auto found = tensors_.find(wanted.name);
+        bytes += found == tensors_.end() ? 0 : found->second.bytes;
+    }
+    return bytes;
+}
+
+}  // namespace stacking::models

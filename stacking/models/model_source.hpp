@@ -1,0 +1,81 @@
+// A model on disk: its architecture, and any rows of any tensor as fp32, read when asked for.
+// Tensors have the project's names, by global layer index: "embed.weight", "layers.17.attn.wq",
+// "head.norm", "head.weight" (swarm/run/partition.hpp). Matrices are (out, in), row-major, q and k
+// in rotate-half order, whatever the file has; a tied model has a head.weight, too.
+// Invariant: each tensor that the architecture needs is there with its shape, inside its file.
+// Threading: const and any thread. Cost: reads the byte ranges of the rows asked for and at most
+// kReadBytes beside the result. Errors: NotFound (tensor), Mismatch (rows, shape), NotFinite,
+// StorageFailed; Reject: the caller refuses the model.
+#pragma once
+
+#include "stacking/models/architecture.hpp"
+#include "stacking/models/byte_source.hpp"
+#include "stacking/models/weight_type.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stacking::models {
+
+struct StoredTensor {
+    std::vector<std::uint32_t> shape;  // row-major
+    WeightType type = WeightType::F32;
+    std::size_t file = 0;      // index of it
+    std::uint64_t offset = 0;  // in it, in bytes
+    std::uint64_t bytes = 0;
+    /// Above 0: so many heads, whose rows are stored as x0, x(h/2), x1, x(h/2 + 1), ...
+    std::uint32_t interleaved_heads = 0;
+
+    /// A vector is one row.
+    [[nodiscard]] std::uint64_t rows() const { return shape.size() < 2 ? 1 : shape.front(); }
+
+    [[nodiscard]] std::uint64_t columns() const { return shape.back(); }
+};
+
+struct RowRange {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+};
+
+class ModelSource {
+ public:
+    using Tensors = std::map<std::string, StoredTensor, std::less<>>;
+    using Files = std::vector<std::unique_ptr<ByteSource>>;
+
+    /// Malformed or Unsupported when the tensors are not those of the architecture.
+    static swarm::Result<ModelSource> make(Architecture architecture, Tensors tensors, Files files);
+
+    [[nodiscard]] const Architecture& architecture() const { return architecture_; }
+
+    [[nodiscard]] const Tensors& tensors() const { return tensors_; }
+
+    /// `values`: rows.count x columns of them.
+    [[nodiscard]] swarm::Result<> read_rows(
+        std::string_view name, RowRange rows, std::span<float> values
+    ) const;
+    [[nodiscard]] swarm::Result<std::vector<float>> read(std::string_view name) const;
+
+    /// All tensors of a stage, flat, in the layout's order: what StageCompute::use_weights() takes.
+    [[nodiscard]] swarm::Result<std::vector<float>> read_stage(const swarm::run::StageLayout& layout
+    ) const;
+
+    /// What read_stage() would read from the files.
+    [[nodiscard]] std::uint64_t stored_bytes(const swarm::run::StageLayout& layout) const;
+
+ private:
+    ModelSource(Architecture architecture, Tensors tensors, Files files)
+        : architecture_(std::move(architecture)),
+          tensors_(std::move(tensors)),
+          files_(std::move(files)) {}
+
+    Architecture architecture_;
+    Tensors tensors_;
+    Files files_;
+};
+
+}  // namespace stacking::models

@@ -1,0 +1,250 @@
+#include "stacking/models/gguf_model.hpp"
+
+#include "tests/unit/stacking_models/small_gguf.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace stacking::models {
+namespace {
+
+using swarm::ErrorCode;
+using test::counted;
+using test::GgufBuilder;
+
+swarm::Result<ModelSource> open(const GgufBuilder& file) {
+    return open_gguf(std::make_unique<MemoryBytes>(file.bytes()));
+}
+
+void expect_refused(const GgufBuilder& file, ErrorCode code, const std::string& text) {
+    const auto model = open(file);
+    ASSERT_TRUE(model.has_error()) << text;
+    EXPECT_EQ(model.error().code, code) << model.error().detail;
+    EXPECT_NE(model.error().detail.find(text), std::string::npos) << model.error().detail;
+}
+
+/// Remembers which bytes were asked for.
+class WatchedBytes final : public ByteSource {
+ public:
+    using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+    WatchedBytes(std::vector<std::byte> bytes, std::shared_ptr<Ranges> ranges)
+        : bytes_(std::move(bytes)), ranges_(std::move(ranges)) {}
+
+    [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
+
+    [[nodiscard]] swarm::Result<> read(std::uint64_t offset, std::span<std::byte> bytes)
+        const override {
+        ranges_->emplace_back(offset, offset + bytes.size());
+        return bytes_.read(offset, bytes);
+    }
+
+ private:
+    MemoryBytes bytes_;
+    std::shared_ptr<Ranges> ranges_;
+};
+
+TEST(GgufModel, TakesItsArchitectureFromTheMetadata) {
+    const auto model = open(test::small_gguf());
+    ASSERT_TRUE(model.has_value()) << model.error().detail;
+    const Architecture& found = model->architecture();
+    EXPECT_EQ(found.name, "small");
+    EXPECT_EQ(found.model.layers, 2U);
+    EXPECT_EQ(found.model.width, 8U);
+    EXPECT_EQ(found.model.heads, 2U);
+    EXPECT_EQ(found.model.kv_heads, 1U);
+    EXPECT_EQ(found.model.ffn_width, 12U);
+    EXPECT_EQ(found.model.vocabulary, 6U);
+    EXPECT_EQ(found.model.context, 64U);
+    EXPECT_EQ(found.model.rope_base, 100000.0);
+    EXPECT_EQ(found.model.norm_epsilon, double{1e-5F});
+    EXPECT_TRUE(found.tied_embeddings);
+    EXPECT_FALSE(found.begin_token.has_value());
+    EXPECT_EQ(found.end_tokens, std::vector<std::uint32_t>{2});
+}
+
+TEST(GgufModel, UndoesTheRopeOrderOfQueriesAndKeysAlone) {
+    const auto model = open(test::small_gguf());
+    ASSERT_TRUE(model.has_value()) << model.error().detail;
+    // Rows of a head of four lie in the file as 0, 2, 1, 3 of the model's.
+    const auto queries = model->read("layers.0.attn.wq");
+    ASSERT_TRUE(queries.has_value()) << queries.error().detail;
+    const std::uint32_t stored_row[] = {0, 2, 1, 3, 4, 6, 5, 7};
+    for (std::size_t row = 0; row < 8; ++row) {
+        EXPECT_EQ((*queries)[row * 8], 2000.0F + 8.0F * static_cast<float>(stored_row[row])) << row;
+    }
+    const auto keys = model->read("layers.1.attn.wk");
+    EXPECT_EQ((*keys)[8], 12000 + 16);
+    EXPECT_EQ((*keys)[16], 12000 + 8);
+    EXPECT_EQ(*model->read("layers.0.attn.wv"), counted(32, 4000));
+    EXPECT_EQ(*model->read("layers.0.attn.wo"), counted(64, 5000));
+}
+
+TEST(GgufModel, NamesFeedForwardMatricesAsTheModelUsesThem) {
+    const auto model = open(test::small_gguf());
+    ASSERT_TRUE(model.has_value());
+    EXPECT_EQ(model->read("layers.0.mlp.w1")->front(), 7000);  // gate
+    EXPECT_EQ(model->read("layers.0.mlp.w3")->front(), 8000);  // up
+    EXPECT_EQ(model->read("layers.0.mlp.w2")->front(), 9000);  // down
+    EXPECT_EQ(model->tensors().at("layers.0.mlp.w2").shape, (std::vector<std::uint32_t>{8, 12}));
+}
+
+TEST(GgufModel, GivesTheEmbeddingAsHeadWhenTheyAreTied) {
+    const auto tied = open(test::small_gguf());
+    ASSERT_TRUE(tied.has_value());
+    EXPECT_EQ(*tied->read("head.weight"), *tied->read("embed.weight"));
+    GgufBuilder file = test::small_gguf();
+    file.f32_tensor("output.weight", {8, 6}, counted(48, -500));
+    const auto untied = open(file);
+    ASSERT_TRUE(untied.has_value()) << untied.error().detail;
+    EXPECT_FALSE(untied->architecture().tied_embeddings);
+    EXPECT_EQ(untied->read("head.weight")->front(), -500);
+}
+
+TEST(GgufModel, AnyRangeOfRowsIsThatOfTheWhole) {
+    const auto model = open(test::small_gguf());
+    ASSERT_TRUE(model.has_value());
+    for (const char* const name : {"layers.0.attn.wq", "layers.0.attn.wv", "layers.0.attn_norm"}) {
+        const std::vector<float> whole = *model->read(name);
+        const StoredTensor& tensor = model->tensors().find(name)->second;
+        for (std::uint64_t first = 0; first <= tensor.rows(); ++first) {
+            for (std::uint64_t count = 0; first + count <= tensor.rows(); ++count) {
+                std::vector<float> part(count * tensor.columns());
+                const auto done = model->read_rows(name, {first, count}, part);
+                ASSERT_TRUE(done.has_value()) << done.error().detail;
+                const auto begin = first * tensor.columns();
+                ASSERT_TRUE(std::ranges::equal(part, std::span(whole).subspan(begin, part.size())))
+                    << name << " rows " << first << "+" << count;
+            }
+        }
+    }
+}
+
+TEST(GgufModel, RefusesRowsThatAreNotThere) {
+    const auto model = open(test::small_gguf());
+    ASSERT_TRUE(model.has_value());
+    std::vector<float> row(8);
+    EXPECT_EQ(model->read("nobody").error().code, ErrorCode::NotFound);
+    const char* const name = "layers.0.attn.wv";
+    EXPECT_EQ(model->read_rows(name, {4, 1}, row).error().code, ErrorCode::Mismatch);
+    EXPECT_EQ(model->read_rows(name, {~0ULL, 2}, row).error().code, ErrorCode::Mismatch);
+    EXPECT_EQ(model->read_rows(name, {0, 2}, row).error().code, ErrorCode::Mismatch);
+}
+
+TEST(GgufModel, AStageReadsItsOwnBytesOnly) {
+    const auto ranges = std::make_shared<WatchedBytes::Ranges>();
+    auto file = std::make_unique<WatchedBytes>(test::small_gguf().bytes(), ranges);
+    const auto model = open_gguf(std::move(file));
+    ASSERT_TRUE(model.has_value());
+    const auto layouts = split(model->architecture(), 2);
+    ranges->clear();
+    const auto weights = model->read_stage(layouts[1]);
+    ASSERT_TRUE(weights.has_value()) << weights.error().detail;
+    EXPECT_EQ(weights->size(), layouts[1].elements());
+    EXPECT_EQ(weights->front(), 12000);  // layers.1.attn.wk
+    std::uint64_t bytes = 0;
+    for (const auto& [begin, end] : *ranges) {
+        bytes += end - begin;
+        const bool own = std::any_of(
+            layouts[1].tensors.begin(),
+            layouts[1].tensors.end(),
+            [&, from = begin, to = end](const swarm::run::TensorSpec& spec) {
+                const StoredTensor& tensor = model->tensors().find(spec.name)->second;
+                return from >= tensor.offset && to <= tensor.offset + tensor.bytes;
+            }
+        );
+        EXPECT_TRUE(own) << begin << " to " << end;
+    }
+    EXPECT_EQ(bytes, model->stored_bytes(layouts[1]));
+}
+
+TEST(GgufModel, AStageOfAnotherModelIsRefused) {
+    const auto model = open(test::small_gguf());
+    ASSERT_TRUE(model.has_value());
+    Architecture wider = model->architecture();
+    wider.model.ffn_width = 14;
+    const auto weights = model->read_stage(split(wider, 2)[0]);
+    ASSERT_TRUE(weights.has_error());
+    EXPECT_EQ(weights.error().code, ErrorCode::Mismatch);
+}
+
+TEST(GgufModel, WeightsThatAreNotFiniteAreRefused) {
+    GgufBuilder file;
+    test::add_small_metadata(file);
+    test::add_small_tensors(file);
+    auto bytes = file.bytes();
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(bytes.data() + bytes.size() - 4, &nan, 4);  // the end of output_norm
+    const auto model = open_gguf(std::make_unique<MemoryBytes>(std::move(bytes)));
+    ASSERT_TRUE(model.has_value());
+    EXPECT_EQ(model->read("head.norm").error().code, ErrorCode::NotFinite);
+}
+
+TEST(GgufModel, RefusesABillionLayersAtOnce) {
+    GgufBuilder file;
+    test::add_small_metadata(file, 1'000'000'000);
+    test::add_small_tensors(file);
+    expect_refused(file, ErrorCode::Unsupported, "1000000000 as layers");
+}
+
+TEST(GgufModel, RefusesTensorsThatAreMissingOrUnused) {
+    GgufBuilder more;
+    test::add_small_metadata(more, 3);
+    test::add_small_tensors(more);
+    expect_refused(more, ErrorCode::Malformed, "lacks the tensor layers.2.attn.wk");
+    GgufBuilder fewer;
+    test::add_small_metadata(fewer, 1);
+    test::add_small_tensors(fewer);
+    expect_refused(fewer, ErrorCode::Unsupported, "blk.1.attn_k.weight is no part");
+    GgufBuilder bias = test::small_gguf();
+    bias.f32_tensor("blk.0.attn_q.bias", {8}, counted(8, 0));
+    expect_refused(bias, ErrorCode::Unsupported, "blk.0.attn_q.bias");
+}
+
+TEST(GgufModel, RefusesWhatWouldChangeTheAnswer) {
+    const auto with = [](auto add) {
+        GgufBuilder file = test::small_gguf();
+        add(file);
+        return file;
+    };
+    expect_refused(
+        with([](GgufBuilder& file) { file.text("llama.rope.scaling.type", "yarn"); }),
+        ErrorCode::Unsupported,
+        "rope scaling \"yarn\""
+    );
+    expect_refused(
+        with([](GgufBuilder& file) { file.u32("llama.expert_count", 8); }),
+        ErrorCode::Unsupported,
+        "experts"
+    );
+    expect_refused(
+        with([](GgufBuilder& file) { file.u32("llama.attention.key_length", 8); }),
+        ErrorCode::Unsupported,
+        "llama.attention.key_length"
+    );
+    GgufBuilder other;
+    other.text("general.architecture", "mamba");
+    expect_refused(other, ErrorCode::Unsupported, "\"mamba\"");
+    GgufBuilder bare;
+    bare.text("general.architecture", "llama");
+    expect_refused(bare, ErrorCode::Malformed, "llama.block_count is missing");
+}
+
+TEST(GgufModel, RefusesShapesThatContradictTheMetadata) {
+    GgufBuilder file;
+    file.text("general.architecture", "llama")
+        .u32("llama.block_count", 2)
+        .u32("llama.embedding_length", 8)
+        .u32("llama.feed_forward_length", 16)
+        .u32("llama.attention.head_count", 2)
+        .u32("llama.attention.head_count_kv", 1)
+        .u32("llama.context_length", 64)
+        .f32("llama.attention.layer_norm_rms_epsilon", 1e-5F);
+    test::add_small_tensors(file);
+    expect_refused(file, ErrorCode::Malformed, "layers.0.mlp.w1 is (12, 8)");
+}
+
+}  // namespace
+}  // namespace stacking::models
