@@ -1,0 +1,171 @@
+// The half of hf_folder.hpp that writes.
+#include "stacking/models/hf_config.hpp"
+#include "stacking/models/hf_folder.hpp"
+#include "stacking/models/limits.hpp"
+#include "stacking/models/tensor_names.hpp"
+#include "stages/safetensors_header.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+namespace stacking::models {
+
+namespace fs = std::filesystem;
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Reaction;
+using swarm::Result;
+using swarm::run::TensorSpec;
+
+namespace {
+
+/// A file under a temporary name until finish().
+class NewFile {
+ public:
+    explicit NewFile(fs::path path) : path_(std::move(path)), temporary_(path_) {
+        temporary_ += ".tmp";
+        out_.open(temporary_, std::ios::binary | std::ios::trunc);
+    }
+
+    NewFile(const NewFile&) = delete;
+    NewFile& operator=(const NewFile&) = delete;
+
+    ~NewFile() {
+        if (!finished_) {
+            std::error_code ignored;
+            fs::remove(temporary_, ignored);
+        }
+    }
+
+    void write(std::span<const std::byte> bytes) {
+        out_.write(
+            reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())
+        );
+    }
+
+    /// Also says whether the writes before have succeeded.
+    Result<> check() {
+        if (out_.good()) {
+            return {};
+        }
+        return Error{
+            ErrorCode::StorageFailed,
+            Reaction::Fatal,
+            "cannot write " + path_.string() + "; make room or choose another folder"};
+    }
+
+    Result<> finish() {
+        out_.close();
+        std::error_code code;
+        if (out_.good()) {
+            fs::rename(temporary_, path_, code);
+        }
+        if (code) {
+            out_.setstate(std::ios::failbit);
+        }
+        finished_ = out_.good();
+        return check();
+    }
+
+ private:
+    fs::path path_;
+    fs::path temporary_;
+    std::ofstream out_;
+    bool finished_ = false;
+};
+
+Result<> write_text(const fs::path& path, const std::string& text) {
+    NewFile file(path);
+    file.write(std::as_bytes(std::span(text)));
+    return file.finish();
+}
+
+/// Without the head of a tied model: transformers makes it of the embedding.
+std::vector<TensorSpec> tensors_to_write(const Architecture& architecture) {
+    std::vector<TensorSpec> tensors = tensors_of(architecture);
+    if (architecture.tied_embeddings) {
+        std::erase_if(tensors, [](const TensorSpec& tensor) {
+            return tensor.name == "head.weight";
+        });
+    }
+    return tensors;
+}
+
+/// A few MiB at a time.
+Result<> copy_tensor(const ModelSource& model, const std::string& name, NewFile& file) {
+    const StoredTensor& tensor = model.tensors().find(name)->second;
+    const std::uint64_t rows_at_once =
+        std::max<std::uint64_t>(1, kReadBytes / (tensor.columns() * sizeof(float)));
+    std::vector<float> values;
+    for (std::uint64_t row = 0; row < tensor.rows(); row += rows_at_once) {
+        const std::uint64_t rows = std::min(rows_at_once, tensor.rows() - row);
+        values.resize(rows * tensor.columns());
+        if (auto read = model.read_rows(name, {row, rows}, values); read.has_error()) {
+            return read;
+        }
+        file.write(std::as_bytes(std::span(values)));
+        if (auto good = file.check(); good.has_error()) {
+            return good;
+        }
+    }
+    return {};
+}
+
+Result<> write_weights(
+    const ModelSource& model, const fs::path& path, const ExportProgress& progress
+) {
+    const std::vector<TensorSpec> tensors = tensors_to_write(model.architecture());
+    std::vector<stages::SafetensorsEntry> entries;
+    std::uint64_t bytes = 0;
+    for (const TensorSpec& tensor : tensors) {
+        const std::uint64_t end = bytes + tensor.elements() * sizeof(float);
+        const std::string name = foreign_name(tensor.name, Naming::HuggingFace);
+        entries.push_back({name, "F32", tensor.shape, bytes, end});
+        bytes = end;
+    }
+    NewFile file(path);
+    const std::string header = stages::make_safetensors_header(entries, "pt");
+    file.write(std::as_bytes(std::span(header)));
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (auto copied = copy_tensor(model, tensors[i].name, file); copied.has_error()) {
+            return copied;
+        }
+        progress(entries[i].end, bytes);
+    }
+    return file.finish();
+}
+
+}  // namespace
+
+Result<> write_hf_folder(
+    const ModelSource& model, const fs::path& folder, const ExportProgress& progress
+) {
+    std::error_code code;
+    fs::create_directories(folder, code);
+    const bool empty = !code && fs::is_empty(folder, code);
+    if (code) {
+        return Error{
+            ErrorCode::StorageFailed,
+            Reaction::Fatal,
+            "cannot make the folder " + folder.string() + ": " + code.message()};
+    }
+    if (!empty) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            folder.string() + " has files; name another folder"};
+    }
+    const Architecture& architecture = model.architecture();
+    auto written = write_weights(model, folder / "model.safetensors", progress);
+    if (written.has_value()) {
+        written =
+            write_text(folder / "generation_config.json", make_hf_generation_config(architecture));
+    }
+    if (written.has_value()) {
+        written = write_text(folder / "config.json", make_hf_config(architecture));
+    }
+    return written;
+}
+
+}  // namespace stacking::models
