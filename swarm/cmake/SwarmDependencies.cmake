@@ -19,6 +19,13 @@ add_library(swarm_zstd INTERFACE)
 target_include_directories(swarm_zstd SYSTEM INTERFACE "${SWARM_ZSTD_INCLUDE}")
 target_link_libraries(swarm_zstd INTERFACE "${SWARM_ZSTD_LIBRARY}")
 
+# Debian's package has no CMake configuration.
+find_path(SWARM_PCRE2_INCLUDE pcre2.h REQUIRED DOC "Folder with pcre2.h (libpcre2-dev)")
+find_library(SWARM_PCRE2_LIBRARY pcre2-8 REQUIRED DOC "libpcre2-8 (libpcre2-dev)")
+add_library(swarm_pcre2 INTERFACE)
+target_include_directories(swarm_pcre2 SYSTEM INTERFACE "${SWARM_PCRE2_INCLUDE}")
+target_link_libraries(swarm_pcre2 INTERFACE "${SWARM_PCRE2_LIBRARY}")
+
 if(SWARM_WITH_NET)
   find_package(CLI11 2.1 REQUIRED)
 endif()

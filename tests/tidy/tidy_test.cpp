@@ -43,6 +43,7 @@ const std::map<std::string, Folders, std::less<>>& visible_to() {
           "swarm/run",
           "stages"}},
         {"stacking/models", {"swarm/base", "swarm/run", "stages"}},
+        {"stacking/tokenizers", {"swarm/base", "stages", "stacking/models"}},
         {"stages/torch",
          {"swarm/base", "swarm/protocol", "swarm/node", "compression", "swarm/run", "stages"}},
         // The two hosts know roles as Role and nothing more, and not each other.
@@ -154,6 +155,7 @@ TEST(Tidy, ForeignHeadersStayWhereTheyBelong) {
         {std::regex("^msgpack"), {"swarm/protocol", "tests/unit/protocol", "tests/fuzz"}},
         {std::regex("^CLI/"), {"swarm/cli", "tests/bench"}},
         {std::regex("^(zstd|zdict)"), {"compression", "tests/unit/compression", "tests/fuzz"}},
+        {std::regex("^pcre2"), {"stacking/tokenizers"}},
         {std::regex("^toml"), {"swarm/run", "swarm/cli", "sim/scenario"}},
     };
     for (const SourceFile& file : source_files()) {

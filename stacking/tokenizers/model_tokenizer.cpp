@@ -1,0 +1,143 @@
+#include "stacking/tokenizers/model_tokenizer.hpp"
+
+#include "stacking/models/gguf_header.hpp"
+#include "stacking/models/limits.hpp"
+#include "stacking/tokenizers/gguf_vocabulary.hpp"
+#include "stacking/tokenizers/tokenizer_json.hpp"
+#include "stages/strict_json.hpp"
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+namespace stacking::tokenizers {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Reaction;
+using swarm::Result;
+
+namespace {
+
+constexpr const char* kTokenizerName = "tokenizer.json";
+constexpr const char* kConfigName = "tokenizer_config.json";
+constexpr const char* kTemplateName = "chat_template.jinja";
+
+Result<ModelTokenizer> with_path(Result<ModelTokenizer> made, const fs::path& path) {
+    if (made.has_error()) {
+        const Error& error = made.error();
+        return Error{error.code, error.reaction, path.string() + ": " + error.detail};
+    }
+    return made;
+}
+
+Result<ModelTokenizer> make(Result<Vocabulary> vocabulary, std::string chat_template) {
+    if (vocabulary.has_error()) {
+        return vocabulary.error();
+    }
+    auto bpe = ByteBpe::make(std::move(*vocabulary));
+    if (bpe.has_error()) {
+        return bpe.error();
+    }
+    return ModelTokenizer{std::move(*bpe), std::move(chat_template)};
+}
+
+Result<ModelTokenizer> open_gguf_tokenizer(const fs::path& path) {
+    const auto file = models::open_file(path);
+    if (file.has_error()) {
+        return file.error();
+    }
+    const auto header = models::read_gguf_header(**file);
+    if (header.has_error()) {
+        return with_path(header.error(), path);
+    }
+    const auto* const jinja = header->find<std::string>("tokenizer.chat_template");
+    return with_path(
+        make(read_gguf_vocabulary(*header), jinja == nullptr ? std::string() : *jinja), path
+    );
+}
+
+/// Empty when there is none.
+Result<std::string> read_template(const fs::path& folder) {
+    std::error_code ignored;
+    if (fs::exists(folder / kTemplateName, ignored)) {
+        return models::read_text(folder / kTemplateName, models::kConfigBytesMax);
+    }
+    if (!fs::exists(folder / kConfigName, ignored)) {
+        return std::string();
+    }
+    const auto text = models::read_text(folder / kConfigName, models::kConfigBytesMax);
+    if (text.has_error()) {
+        return text.error();
+    }
+    const auto config = stages::parse_strict_json(*text);
+    if (config.has_error() || !config->is_object()) {
+        return Error{
+            ErrorCode::Malformed,
+            Reaction::Reject,
+            (folder / kConfigName).string() + ": no JSON object"};
+    }
+    const json::value* const jinja = config->get_object().if_contains("chat_template");
+    return jinja != nullptr && jinja->is_string() ? std::string(jinja->get_string())
+                                                  : std::string();
+}
+
+Result<> write_text(const fs::path& path, const std::string& text) {
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out << text;
+    out.close();
+    if (!out.good()) {
+        return Error{
+            ErrorCode::StorageFailed,
+            Reaction::Fatal,
+            "cannot write " + path.string() + "; make room or choose another folder"};
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<ModelTokenizer> open_tokenizer(const fs::path& model) {
+    std::error_code ignored;
+    if (!fs::is_directory(model, ignored)) {
+        return open_gguf_tokenizer(model);
+    }
+    const auto text = models::read_text(model / kTokenizerName, kTokenizerJsonBytesMax);
+    if (text.has_error()) {
+        return text.error();
+    }
+    auto jinja = read_template(model);
+    if (jinja.has_error()) {
+        return jinja.error();
+    }
+    return with_path(make(parse_tokenizer_json(*text), std::move(*jinja)), model);
+}
+
+Result<> write_tokenizer(
+    const ModelTokenizer& tokenizer, std::optional<std::uint32_t> end_token, const fs::path& folder
+) {
+    const Vocabulary& vocabulary = tokenizer.bpe.vocabulary();
+    json::object config{
+        {"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
+    if (end_token && *end_token < vocabulary.tokens.size()) {
+        config["eos_token"] = vocabulary.tokens[*end_token];
+    }
+    if (!tokenizer.chat_template.empty()) {
+        config["chat_template"] = tokenizer.chat_template;
+    }
+    auto written = write_text(folder / kTokenizerName, make_tokenizer_json(vocabulary));
+    if (written.has_value()) {
+        written = write_text(folder / kConfigName, json::serialize(config) + "\n");
+    }
+    if (written.has_value() && !tokenizer.chat_template.empty()) {
+        written = write_text(folder / kTemplateName, tokenizer.chat_template);
+    }
+    return written;
+}
+
+}  // namespace stacking::tokenizers

@@ -1,0 +1,120 @@
+#include "stacking/tokenizers/model_tokenizer.hpp"
+
+#include "stacking/tokenizers/chat_template.hpp"
+#include "stacking/tokenizers/gguf_vocabulary.hpp"
+#include "tests/unit/stacking_models/gguf_builder.hpp"
+#include "tests/unit/stacking_tokenizers/small_vocabulary.hpp"
+#include "tests/unit/stages/scratch_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace stacking::tokenizers {
+namespace {
+
+using models::test::GgufBuilder;
+using stages::test::ScratchFolder;
+using swarm::ErrorCode;
+
+struct Changes {
+    std::string pre = "smollm";
+    std::string model = "gpt2";
+    std::int32_t first_type = 1;
+    bool begin_token_added = false;
+    std::size_t types_missing = 0;
+};
+
+GgufBuilder small_gguf(const Changes& changes = {}) {
+    const Vocabulary vocabulary = test::small_vocabulary();
+    std::vector<std::int32_t> types(vocabulary.tokens.size() - changes.types_missing, 1);
+    for (const std::uint32_t id : vocabulary.special_tokens) {
+        if (id < types.size()) {
+            types[id] = 3;
+        }
+    }
+    types.front() = changes.first_type;
+    std::vector<std::string> merges;
+    for (const auto& [left, right] : vocabulary.merges) {
+        merges.push_back(left + " " + right);
+    }
+    GgufBuilder file;
+    file.text("tokenizer.ggml.model", changes.model)
+        .text("tokenizer.ggml.pre", changes.pre)
+        .key(
+            "tokenizer.ggml.add_bos_token",
+            models::test::Gguf::Bool,
+            static_cast<std::uint8_t>(changes.begin_token_added ? 1 : 0)
+        )
+        .texts("tokenizer.ggml.tokens", vocabulary.tokens)
+        .numbers("tokenizer.ggml.token_type", types)
+        .texts("tokenizer.ggml.merges", merges)
+        .text("tokenizer.chat_template", "{{ messages }}");
+    return file;
+}
+
+swarm::Result<Vocabulary> read(const GgufBuilder& file) {
+    const auto header = models::read_gguf_header(models::MemoryBytes(file.bytes()));
+    EXPECT_TRUE(header.has_value()) << header.error().detail;
+    return read_gguf_vocabulary(*header);
+}
+
+TEST(GgufVocabulary, IsTheFilesTokensMergesAndSpecialTokens) {
+    const auto vocabulary = read(small_gguf());
+    ASSERT_TRUE(vocabulary.has_value()) << vocabulary.error().detail;
+    EXPECT_EQ(vocabulary->tokens, test::small_vocabulary().tokens);
+    EXPECT_EQ(vocabulary->merges, test::small_vocabulary().merges);
+    EXPECT_EQ(vocabulary->special_tokens, test::small_vocabulary().special_tokens);
+}
+
+TEST(GgufVocabulary, RefusesOtherTokenizers) {
+    EXPECT_EQ(read(small_gguf({.pre = "llama-bpe"})).error().code, ErrorCode::Unsupported);
+    EXPECT_EQ(read(small_gguf({.model = "llama"})).error().code, ErrorCode::Unsupported);
+    EXPECT_EQ(read(small_gguf({.first_type = 6})).error().code, ErrorCode::Unsupported);
+    EXPECT_EQ(read(small_gguf({.begin_token_added = true})).error().code, ErrorCode::Unsupported);
+    EXPECT_EQ(read(small_gguf({.types_missing = 1})).error().code, ErrorCode::Malformed);
+    EXPECT_EQ(read(GgufBuilder()).error().code, ErrorCode::Unsupported);
+}
+
+TEST(ModelTokenizer, IsTheSameInAFolderAsInTheFileItCameFrom) {
+    const ScratchFolder folder;
+    const auto path = folder.path() / "small.gguf";
+    const auto bytes = small_gguf().bytes();
+    std::ofstream(path, std::ios::binary)
+        .write(
+            reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())
+        );
+    const auto original = open_tokenizer(path);
+    ASSERT_TRUE(original.has_value()) << original.error().detail;
+    EXPECT_EQ(original->chat_template, "{{ messages }}");
+    const auto copy_folder = folder.path() / "copy";
+    std::filesystem::create_directory(copy_folder);
+    ASSERT_TRUE(write_tokenizer(*original, 262, copy_folder).has_value());
+    for (const bool template_in_config : {false, true}) {
+        if (template_in_config) {
+            std::filesystem::remove(copy_folder / "chat_template.jinja");
+        }
+        const auto copy = open_tokenizer(copy_folder);
+        ASSERT_TRUE(copy.has_value()) << copy.error().detail;
+        EXPECT_EQ(copy->bpe.vocabulary().tokens, original->bpe.vocabulary().tokens);
+        EXPECT_EQ(copy->chat_template, original->chat_template);
+    }
+    EXPECT_EQ(
+        write_tokenizer(*original, 262, folder.path() / "missing").error().code,
+        ErrorCode::StorageFailed
+    );
+    EXPECT_EQ(open_tokenizer(folder.path()).error().code, ErrorCode::NotFound);
+    EXPECT_EQ(open_tokenizer(folder.path() / "nobody").error().code, ErrorCode::NotFound);
+}
+
+TEST(ChatTemplate, OthersAreRefused) {
+    const auto bpe = ByteBpe::make(test::small_vocabulary());
+    ASSERT_TRUE(bpe.has_value());
+    const auto chat = ChatTemplate::recognise("{{ messages }}", *bpe);
+    ASSERT_TRUE(chat.has_error());
+    EXPECT_EQ(chat.error().code, ErrorCode::Unsupported);
+    EXPECT_NE(chat.error().detail.find("use a raw prompt"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stacking::tokenizers
