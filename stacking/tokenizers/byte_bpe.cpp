@@ -188,6 +188,9 @@ Result<> ByteBpe::add_merges(const Ids& ids) {
         if (left_id == ids.end() || right_id == ids.end() || result == ids.end()) {
             return bad_vocabulary("merge " + number(rank) + " is of tokens that are none");
         }
+        if (special_[left_id->second] || special_[right_id->second] || special_[result->second]) {
+            return bad_vocabulary("merge " + number(rank) + " is of special tokens");
+        }
         merges_.push_back({pair_of(left_id->second, right_id->second), rank, result->second});
     }
     std::sort(merges_.begin(), merges_.end(), [](const Merge& left, const Merge& right) {

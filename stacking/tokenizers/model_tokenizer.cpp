@@ -118,6 +118,17 @@ Result<ModelTokenizer> open_tokenizer(const fs::path& model) {
     return with_path(make(parse_tokenizer_json(*text), std::move(*jinja)), model);
 }
 
+Result<> check_fits(const ByteBpe& bpe, std::uint32_t vocabulary) {
+    if (bpe.size() <= vocabulary) {
+        return {};
+    }
+    return Error{
+        ErrorCode::Mismatch,
+        Reaction::Reject,
+        "the tokenizer has " + std::to_string(bpe.size()) + " tokens, the model " +
+            std::to_string(vocabulary) + "; it is another model's"};
+}
+
 Result<> write_tokenizer(
     const ModelTokenizer& tokenizer, std::optional<std::uint32_t> end_token, const fs::path& folder
 ) {

@@ -9,7 +9,9 @@
 #include "stacking/tokenizers/byte_bpe.hpp"
 #include "swarm/base/result.hpp"
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace stacking::tokenizers {
@@ -20,6 +22,10 @@ struct ModelTokenizer {
 };
 
 swarm::Result<ModelTokenizer> open_tokenizer(const std::filesystem::path& model);
+
+/// Mismatch when the tokenizer has ids that the model has not: it is another model's. A model may
+/// have more than its tokenizer; such rows are padding.
+swarm::Result<> check_fits(const ByteBpe& bpe, std::uint32_t vocabulary);
 
 /// tokenizer.json, tokenizer_config.json and chat_template.jinja into a Hugging Face folder.
 /// StorageFailed (Fatal).

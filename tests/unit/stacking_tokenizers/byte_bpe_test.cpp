@@ -113,6 +113,7 @@ TEST(ByteBpe, RefusesVocabulariesThatContradictThemselves) {
     refuse([](Vocabulary& v) { v.merges.emplace_back("x", "nobody"); }, "merge 6");
     refuse([](Vocabulary& v) { v.merges.emplace_back("x", "y"); }, "merge 6");
     refuse([](Vocabulary& v) { v.merges.push_back(v.merges[1]); }, "there twice");
+    refuse([](Vocabulary& v) { v.special_tokens.push_back(256); }, "of special tokens");
     refuse([](Vocabulary& v) { v.special_tokens.push_back(264); }, "special token 264");
     refuse([](Vocabulary& v) { v.special_tokens.push_back(262); }, "special token 262");
     refuse([](Vocabulary& v) { v.tokens[262] = ""; }, "special token 262");

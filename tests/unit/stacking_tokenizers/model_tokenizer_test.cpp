@@ -107,6 +107,14 @@ TEST(ModelTokenizer, IsTheSameInAFolderAsInTheFileItCameFrom) {
     EXPECT_EQ(open_tokenizer(folder.path() / "nobody").error().code, ErrorCode::NotFound);
 }
 
+TEST(ModelTokenizer, OfAnotherModelIsRefused) {
+    const auto bpe = ByteBpe::make(test::small_vocabulary());
+    ASSERT_TRUE(bpe.has_value());
+    EXPECT_TRUE(check_fits(*bpe, bpe->size()).has_value());
+    EXPECT_TRUE(check_fits(*bpe, bpe->size() + 64).has_value());
+    EXPECT_EQ(check_fits(*bpe, bpe->size() - 1).error().code, ErrorCode::Mismatch);
+}
+
 TEST(ChatTemplate, OthersAreRefused) {
     const auto bpe = ByteBpe::make(test::small_vocabulary());
     ASSERT_TRUE(bpe.has_value());
