@@ -47,6 +47,18 @@ struct RunVerb {
         return swarm::cli::record_scenario(options);
     }
 
+    int operator()(const swarm::cli::ModelFetchOptions& options) const {
+        return swarm::cli::fetch_model(options);
+    }
+
+    int operator()(const swarm::cli::ModelShowOptions& options) const {
+        return swarm::cli::show_model(options);
+    }
+
+    int operator()(const swarm::cli::ModelExportOptions& options) const {
+        return swarm::cli::export_model(options);
+    }
+
     int operator()(const swarm::cli::Exit& exit) const {
         (exit.code == swarm::cli::kDone ? std::cout : std::cerr) << exit.text;
         return exit.code;

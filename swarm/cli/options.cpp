@@ -3,6 +3,7 @@
 #include "compression/codec.hpp"
 #include "router/policy.hpp"
 #include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/model/model_flags.hpp"
 #include "swarm/cli/sim/sim_flags.hpp"
 
 #include <CLI/CLI.hpp>
@@ -210,6 +211,7 @@ Command parse_command_line(int argc, const char* const* argv) {
     add_generate(app, generate);
     add_local(app, local);
     SimVerbs sim(app, kExitCodes);
+    const ModelVerbs model(app, kExitCodes);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -231,6 +233,9 @@ Command parse_command_line(int argc, const char* const* argv) {
     }
     if (app.got_subcommand("local")) {
         return local;
+    }
+    if (app.got_subcommand("model")) {
+        return model.command();
     }
     return sim.command();
 }

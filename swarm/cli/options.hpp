@@ -1,4 +1,5 @@
-// The command line as data. CLI11 is seen by options.cpp and sim/sim_flags.cpp alone.
+// The command line as data. CLI11 is seen by options.cpp, sim/sim_flags.cpp and
+// model/model_flags.cpp alone.
 // Precedence: flag > TOML > default; so a flag that was not given is nullopt, never its default.
 // Errors: an Exit with code 2 and one line; --help and --version are an Exit with code 0.
 #pragma once
@@ -109,6 +110,21 @@ struct SimRecordOptions {
     std::string out_file;  // empty: stdout
 };
 
+struct ModelFetchOptions {
+    std::string name;
+};
+
+struct ModelShowOptions {
+    std::string model;  // a path or a name
+    std::uint32_t stages = 1;
+    std::string json_file;
+};
+
+struct ModelExportOptions {
+    std::string model;  // a path or a name
+    std::string folder;
+};
+
 struct Exit {
     int code = 0;
     std::string text;
@@ -122,6 +138,9 @@ using Command = std::variant<
     SimOptions,
     SimCompareOptions,
     SimRecordOptions,
+    ModelFetchOptions,
+    ModelShowOptions,
+    ModelExportOptions,
     Exit>;
 
 Command parse_command_line(int argc, const char* const* argv);

@@ -30,17 +30,17 @@ std::string environment(const char* name) {
     return value == nullptr ? "" : value;
 }
 
-fs::path default_corpus() {
+}  // namespace
+
+fs::path cache_folder() {
     if (const std::string deps = environment("SWARM_DEPS"); !deps.empty()) {
-        return fs::path(deps) / "corpus" / "austen.txt";
+        return deps;
     }
     const std::string cache = environment("XDG_CACHE_HOME");
     const fs::path base =
         cache.empty() ? fs::path(environment("HOME")) / ".cache" : fs::path(cache);
-    return base / "swarm" / "corpus" / "austen.txt";
+    return base / "swarm";
 }
-
-}  // namespace
 
 Result<std::string> read_file(const fs::path& path, std::uint64_t bytes_max) {
     std::error_code error;
@@ -107,7 +107,8 @@ Result<run::Corpus> load_corpus(const run::RunConfig& config) {
     if (config.model.kind == run::ModelKind::Oracle) {
         return run::Corpus{};
     }
-    const fs::path path = config.corpus.empty() ? default_corpus() : fs::path(config.corpus);
+    const fs::path path =
+        config.corpus.empty() ? cache_folder() / "corpus" / "austen.txt" : fs::path(config.corpus);
     const Result<std::string> text = read_file(path, kCorpusBytesMax);
     if (!text) {
         const bool own = !config.corpus.empty();

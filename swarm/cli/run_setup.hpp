@@ -15,6 +15,10 @@ namespace swarm::cli {
 /// flag > TOML > default, then checked. An empty name: no file.
 Result<run::RunConfig> resolve_run(const std::filesystem::path& run_file, const RunFlags& flags);
 
+/// Where ./swarm.sh and `swarm model fetch` keep what they download: $SWARM_DEPS, or swarm below
+/// the user's cache.
+std::filesystem::path cache_folder();
+
 /// config.corpus, or the demo corpus below the cache; the oracle model needs none.
 Result<run::Corpus> load_corpus(const run::RunConfig& config);
 

@@ -14,5 +14,8 @@ int local(const LocalOptions& options);
 int simulate(const SimOptions& options);
 int compare_policies(const SimCompareOptions& options);
 int record_scenario(const SimRecordOptions& options);
+int fetch_model(const ModelFetchOptions& options);
+int show_model(const ModelShowOptions& options);
+int export_model(const ModelExportOptions& options);
 
 }  // namespace swarm::cli

@@ -61,6 +61,16 @@ TEST_F(VerbsTest, ABadRunFileIsRejected) {
     expect_refused({"train", "--resume", "--dir", directory("missing")}, 3);
 }
 
+TEST_F(VerbsTest, ABadModelIsRejected) {
+    expect_refused({"model", "show", directory("missing.gguf")}, 3);
+    expect_refused({"model", "show", write("text.gguf", "once upon a time")}, 3);
+    expect_refused({"model", "show", write("cut.gguf", std::string("GGUF\3\0\0\0", 8))}, 3);
+    expect_refused({"model", "show", folder.path().string()}, 3);
+    expect_refused({"model", "export", write("text.gguf", "GGUF"), directory("out")}, 3);
+    expect_refused({"model", "fetch", "giant"}, 3);
+    expect_refused({"model", "show", "a.gguf", "--stages", "0"}, 2);
+}
+
 TEST_F(VerbsTest, ARunIsNotBegunTwice) {
     const std::vector<std::string> arguments{
         "train", "--single", "--model", "oracle", "--steps", "2", "--dir", directory("run")};

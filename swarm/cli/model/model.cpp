@@ -1,0 +1,126 @@
+// `swarm model fetch`, `show` and `export`.
+#include "stacking/models/hf_folder.hpp"
+#include "stacking/tokenizers/chat_template.hpp"
+#include "stacking/tokenizers/model_tokenizer.hpp"
+#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/model/model_store.hpp"
+#include "swarm/cli/model/model_summary.hpp"
+#include "swarm/cli/train.hpp"
+#include "swarm/cli/verbs.hpp"
+
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+namespace swarm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using stacking::models::ModelSource;
+using stacking::tokenizers::ChatTemplate;
+using stacking::tokenizers::ModelTokenizer;
+
+Result<ModelTokenizer> open_fitting_tokenizer(const fs::path& path, const ModelSource& model) {
+    Result<ModelTokenizer> tokenizer = stacking::tokenizers::open_tokenizer(path);
+    if (tokenizer) {
+        const std::uint32_t vocabulary = model.architecture().model.vocabulary;
+        if (const auto fits = check_fits(tokenizer->bpe, vocabulary); !fits) {
+            return fits.error();
+        }
+    }
+    return tokenizer;
+}
+
+/// A model without a tokenizer of ours can still be looked at.
+void describe_tokenizer(const Result<ModelTokenizer>& tokenizer, ModelSummary& summary) {
+    if (!tokenizer) {
+        summary.tokenizer = "none (" + tokenizer.error().detail + ")";
+        summary.chat = "none";
+        return;
+    }
+    const auto& vocabulary = tokenizer->bpe.vocabulary();
+    summary.tokenizer = "byte-level BPE, " + std::to_string(vocabulary.tokens.size()) +
+                        " tokens, " + std::to_string(vocabulary.special_tokens.size()) +
+                        " of them special";
+    if (tokenizer->chat_template.empty()) {
+        summary.chat = "none";
+        return;
+    }
+    const auto chat = ChatTemplate::recognise(tokenizer->chat_template, tokenizer->bpe);
+    summary.chat = chat ? "SmolLM2-Instruct" : chat.error().detail;
+}
+
+}  // namespace
+
+int fetch_model(const ModelFetchOptions& options) {
+    Console console;
+    const Result<fs::path> file = fetch_named_model(options.name, console);
+    if (!file) {
+        return end_with(console, file.error());
+    }
+    std::cout << file->string() << '\n';
+    return kDone;
+}
+
+int show_model(const ModelShowOptions& options) {
+    Console console;
+    const Result<fs::path> path = find_model(options.model);
+    if (!path) {
+        return end_with(console, path.error());
+    }
+    const Result<ModelSource> model = stacking::models::open_model(*path);
+    if (!model) {
+        return end_with(console, model.error());
+    }
+    const std::uint32_t layers = model->architecture().model.layers;
+    if (options.stages > layers) {
+        console.error(
+            "--stages is " + std::to_string(options.stages) + "; the model has " +
+            std::to_string(layers) + " layers, and each stage needs one"
+        );
+        return kUsage;
+    }
+    ModelSummary summary = summarise(*model, options.stages);
+    describe_tokenizer(open_fitting_tokenizer(*path, *model), summary);
+    std::cout << to_text(summary) << std::flush;
+    if (!options.json_file.empty() && !write_text(console, options.json_file, to_json(summary))) {
+        return kRunFailed;
+    }
+    return kDone;
+}
+
+int export_model(const ModelExportOptions& options) {
+    Console console;
+    const Result<fs::path> path = find_model(options.model);
+    if (!path) {
+        return end_with(console, path.error());
+    }
+    const Result<ModelSource> model = stacking::models::open_model(*path);
+    if (!model) {
+        return end_with(console, model.error());
+    }
+    const Result<ModelTokenizer> tokenizer = open_fitting_tokenizer(*path, *model);
+    const auto progress = [&](std::uint64_t written, std::uint64_t all) {
+        if (console.is_terminal()) {
+            console.status(
+                std::to_string(written / 1'000'000) + "/" + std::to_string(all / 1'000'000) + " MB"
+            );
+        }
+    };
+    auto written = stacking::models::write_hf_folder(*model, options.folder, progress);
+    if (written && tokenizer) {
+        const auto& end_tokens = model->architecture().end_tokens;
+        const auto end = end_tokens.empty() ? std::nullopt : std::optional(end_tokens.front());
+        written = stacking::tokenizers::write_tokenizer(*tokenizer, end, options.folder);
+    }
+    if (!written) {
+        return end_with(console, written.error());
+    }
+    if (!tokenizer) {
+        console.warn("the folder has no tokenizer: " + tokenizer.error().detail);
+    }
+    std::cout << options.folder << '\n';
+    return kDone;
+}
+
+}  // namespace swarm::cli
