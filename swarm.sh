@@ -156,6 +156,14 @@ fetch_torch() {
     SWARM_TORCH_ROOT=$(compgen -G "$cache/$name/lib/python3*/site-packages/torch")
 }
 
+# The program itself fetches models: `swarm model fetch`. Tests compare it with reference answers.
+fetch_model() { # PRESET
+    [[ ! -e $cache/models/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf ]] || return 0
+    may_fetch "the model smollm2"
+    build "$1" swarm
+    "build/$1/swarm" model fetch smollm2 >/dev/null
+}
+
 fetch_all() {
     mkdir -p "$cache"
     scratch=$(mktemp -d "$cache/.partial.XXXXXX")
@@ -213,6 +221,7 @@ verb_test() {
     ((!long)) || selection=()
     timed packages install_packages "${build_packages[@]}" "${test_packages[@]}"
     timed download fetch_all
+    timed model fetch_model "$main"
     timed "$main" stage "$main" "${selection[@]}"
     timed asan stage asan -L unit
     timed asan-seeds run_tests asan -R 'ManyChaosScenarios.*/[01]$'  # 200 drawn fleets
