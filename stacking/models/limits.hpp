@@ -46,7 +46,7 @@ inline constexpr std::uint64_t kIndexBytesMax = 16ULL << 20;
 /// Safetensors files of one model.
 inline constexpr std::size_t kModelFilesMax = 512;
 
-/// Stored bytes that a reader holds at once while it decodes.
+/// Stored bytes that a reader holds at once while it decodes; of q and k it takes whole heads.
 inline constexpr std::uint64_t kReadBytes = 1ULL << 20;
 
 }  // namespace stacking::models

@@ -3,9 +3,9 @@
 // "head.norm", "head.weight" (swarm/run/partition.hpp). Matrices are (out, in), row-major, q and k
 // in rotate-half order, whatever the file has; a tied model has a head.weight, too.
 // Invariant: each tensor that the architecture needs is there with its shape, inside its file.
-// Threading: const and any thread. Cost: reads the byte ranges of the rows asked for and at most
-// kReadBytes beside the result. Errors: NotFound (tensor), Mismatch (rows, shape), NotFinite,
-// StorageFailed; Reject: the caller refuses the model.
+// Threading: const and any thread. Cost: reads the byte ranges of the rows asked for; beside the
+// result it holds kReadBytes, or one head of q or k. Errors: NotFound (tensor), Mismatch (rows,
+// shape), NotFinite, StorageFailed; Reject: the caller refuses the model.
 #pragma once
 
 #include "stacking/models/architecture.hpp"

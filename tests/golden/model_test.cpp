@@ -86,5 +86,20 @@ TEST_F(SmolLM2, TensorsAreTheReferencesBitForBit) {
     }
 }
 
+TEST_F(SmolLM2, AnySplitIntoStagesReadsTheSameWeights) {
+    const auto hash_of_split = [&](std::uint32_t stages) {
+        Sha256 hash;
+        for (const auto& layout : split(model->architecture(), stages)) {
+            const auto weights = model->read_stage(layout);
+            EXPECT_TRUE(weights.has_value()) << weights.error().detail;
+            hash.add(std::as_bytes(std::span(*weights)));
+        }
+        return to_hex(hash.finish());
+    };
+    const std::string three = hash_of_split(3);
+    EXPECT_EQ(hash_of_split(7), three);
+    EXPECT_EQ(hash_of_split(30), three);
+}
+
 }  // namespace
 }  // namespace swarm::golden
