@@ -122,13 +122,17 @@ Result<std::string> read_text(const std::filesystem::path& path, std::uint64_t b
     return text;
 }
 
-std::string printable(std::string_view name) {
-    std::string text(name.substr(0, kPrintedMax));
+std::string one_line(std::string text) {
     for (char& letter : text) {
         if (letter < ' ' || letter > '~') {
             letter = '?';
         }
     }
+    return text;
+}
+
+std::string printable(std::string_view name) {
+    std::string text = one_line(std::string(name.substr(0, kPrintedMax)));
     return name.size() > kPrintedMax ? text + "..." : text;
 }
 

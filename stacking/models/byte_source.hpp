@@ -53,4 +53,7 @@ swarm::Result<std::string> read_text(const std::filesystem::path& path, std::uin
 /// A name from a file as it may stand in a line for people: printable ASCII, at most 80 of it.
 std::string printable(std::string_view name);
 
+/// The same without the cut: what other readers say may quote a file, too.
+std::string one_line(std::string text);
+
 }  // namespace stacking::models

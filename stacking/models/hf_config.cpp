@@ -157,6 +157,19 @@ void refuse_variants(Members& members, const ModelConfig& model) {
     }
 }
 
+/// One number where there is one: older readers know no lists.
+json::value end_tokens(const Architecture& architecture) {
+    const auto& tokens = architecture.end_tokens;
+    if (tokens.size() == 1) {
+        return tokens.front();
+    }
+    return tokens.empty() ? json::value() : json::value(json::array(tokens.begin(), tokens.end()));
+}
+
+json::value begin_token(const Architecture& architecture) {
+    return architecture.begin_token ? json::value(*architecture.begin_token) : json::value();
+}
+
 }  // namespace
 
 Result<Architecture> parse_hf_config(std::string_view text, std::string name) {
@@ -198,23 +211,6 @@ Result<Architecture> parse_hf_config(std::string_view text, std::string name) {
     }
     return found;
 }
-
-namespace {
-
-/// One number where there is one: older readers know no lists.
-json::value end_tokens(const Architecture& architecture) {
-    const auto& tokens = architecture.end_tokens;
-    if (tokens.size() == 1) {
-        return tokens.front();
-    }
-    return tokens.empty() ? json::value() : json::value(json::array(tokens.begin(), tokens.end()));
-}
-
-json::value begin_token(const Architecture& architecture) {
-    return architecture.begin_token ? json::value(*architecture.begin_token) : json::value();
-}
-
-}  // namespace
 
 std::string make_hf_config(const Architecture& architecture) {
     const ModelConfig& model = architecture.model;

@@ -34,7 +34,7 @@ constexpr const char* kIndexName = "model.safetensors.index.json";
 constexpr std::string_view kDerivedSuffix = ".rotary_emb.inv_freq";
 
 Error refused(ErrorCode code, const fs::path& where, const std::string& what) {
-    return {code, Reaction::Reject, where.string() + ": " + what};
+    return {code, Reaction::Reject, where.string() + ": " + one_line(what)};
 }
 
 std::optional<WeightType> weight_type(std::string_view dtype) {
@@ -115,7 +115,7 @@ Result<std::map<std::string, std::string>> read_index(const fs::path& path) {
     for (const auto& member : *tensors) {
         const json::string* const name = member.value().if_string();
         if (name == nullptr || name->empty() || name->find('/') != json::string::npos ||
-            name->front() == '.') {
+            name->front() == '.' || printable(*name) != *name) {
             return refused(
                 ErrorCode::Malformed, path, "weight_map has an entry that names no file beside it"
             );

@@ -145,7 +145,8 @@ TEST_F(HfFolderTest, ReadsFilesThatAnIndexNames) {
     expect_refused(ErrorCode::Malformed, "model.norm.weight is not in model-00002");
     fs::remove(folder() / "model-00002-of-00002.safetensors");
     expect_refused(ErrorCode::NotFound, "model-00002-of-00002.safetensors");
-    for (const char* const bad : {R"("a": "../config.json")", R"("a": "")", R"("a": 7)"}) {
+    for (const char* const bad :
+         {R"("a": "../config.json")", R"("a": "")", R"("a": 7)", R"("a": "x\u001b[2J")"}) {
         write_index(bad);
         expect_refused(ErrorCode::Malformed, "names no file beside it");
     }
@@ -188,6 +189,14 @@ TEST_F(HfFolderTest, RefusesEveryTruncation) {
         fs::resize_file(path, size);
         ASSERT_TRUE(open_hf_folder(folder()).has_error()) << size;
     }
+}
+
+TEST_F(HfFolderTest, ErrorsQuoteNamesWithoutTheirControlCharacters) {
+    const stages::SafetensorsEntry entry{"a\x1b[2Jb", "F32", {3}, 0, 4};
+    write_file(
+        folder() / "model.safetensors", stages::make_safetensors_header({&entry, 1}, "") + "four"
+    );
+    expect_refused(ErrorCode::Malformed, "a?[2Jb");
 }
 
 TEST_F(HfFolderTest, RefusesTensorsThatDoNotFitItsConfiguration) {
