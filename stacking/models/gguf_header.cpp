@@ -169,6 +169,7 @@ std::optional<GgufValue> read_array(GgufCursor& from, std::string_view key) {
     return read_texts(from, count);
 }
 
+// NOLINTBEGIN(bugprone-branch-clone): the branches differ in their types
 std::optional<GgufValue> read_value(GgufCursor& from, std::string_view key) {
     switch (read_value_type(from)) {
         case ValueType::U8:
@@ -200,6 +201,8 @@ std::optional<GgufValue> read_value(GgufCursor& from, std::string_view key) {
     }
     return std::nullopt;
 }
+
+// NOLINTEND(bugprone-branch-clone)
 
 void read_metadata(GgufCursor& from, std::uint64_t keys, GgufHeader& header) {
     std::set<std::string, std::less<>> seen;  // those of skipped values, too

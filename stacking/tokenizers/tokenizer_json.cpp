@@ -291,7 +291,9 @@ std::string make_tokenizer_json(const Vocabulary& vocabulary) {
     }
     json::array merges;
     for (const auto& [left, right] : vocabulary.merges) {
-        merges.push_back(json::string(left + " " + right));
+        json::string& merge = merges.emplace_back(left).get_string();
+        merge.push_back(' ');
+        merge.append(right);
     }
     const json::object byte_level{
         {"type", "ByteLevel"},
