@@ -1,0 +1,38 @@
+// A run that nobody has thought of: fleet, pipeline and kinds of faults follow from the seed, and
+// the last minute is calm. It must keep every rule of the checker, commit in the calm, and equal
+// one process. A seed that fails prints the command that replays it.
+#pragma once
+
+#include "sim/run/scenario_run.hpp"
+
+#include <chrono>
+#include <cstdint>
+
+namespace sim::test {
+
+enum class Speed : std::uint8_t { Brisk, Slow };
+
+/// As it is named in SWARM_SPEED, which replays a scenario.
+const char* name_of(Speed speed);
+
+struct DrawnFleet {
+    Scenario scenario;
+    std::uint64_t seed = 0;
+    Speed speed = Speed::Brisk;
+};
+
+DrawnFleet drawn_fleet(std::uint64_t seed, Speed speed, std::chrono::minutes duration);
+
+struct Sums {
+    std::uint64_t steps = 0;
+    std::uint64_t events = 0;
+    std::uint64_t moves = 0;
+    std::uint64_t notes = 0;
+};
+
+void print(const Sums& sums);
+
+/// Each 20th seed runs twice, to the same trace.
+void run_scenario(const DrawnFleet& fleet, Sums& sums, const ExactOptions& extra = {});
+
+}  // namespace sim::test
