@@ -133,10 +133,13 @@ bool Fleet::is_last_of_its_stage(std::uint32_t number) const {
     if (own == nullptr || own->standing == swarm::protocol::Standing::Observer) {
         return false;
     }
-    for (const swarm::SlotId slot : roster.members(own->stage)) {
-        const PeerId other = roster.find(slot)->peer;
-        if (other != peer(number) && run_.world().is_running(other) &&
-            !run_.world().is_frozen(other)) {
+    const World& world = run_.world();
+    for (const swarm::SlotId id : roster.members(own->stage)) {
+        const auto& slot = *roster.find(id);
+        // A process that restarted has lost its state, even while the roster still lists it.
+        const bool answers = world.is_running(slot.peer) && !world.is_frozen(slot.peer) &&
+                             world.incarnation(slot.peer) == slot.incarnation;
+        if (slot.peer != peer(number) && answers) {
             return false;
         }
     }

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <string>
 #include <utility>
 
 namespace sim::test {
@@ -18,6 +20,18 @@ Faults::Kind fault(swarm::Rng& rng, double per_hour, double shortest_s, double l
     kind.per_hour = rng.chance(1, 2) ? per_hour : 0;
     kind.length_s = {Draw::Kind::Uniform, {shortest_s, longest_s}};
     return kind;
+}
+
+/// What led to the end of a run that failed.
+std::string last_notes(const SimReport& report) {
+    constexpr std::size_t kNotes = 60;
+    std::string text;
+    const std::size_t begin = report.notes.size() - std::min(report.notes.size(), kNotes);
+    for (std::size_t i = begin; i < report.notes.size(); ++i) {
+        const Note& note = report.notes[i];
+        text += "\n  " + std::to_string(note.at_s) + " s " + note.kind + ": " + note.text;
+    }
+    return text;
 }
 
 }  // namespace
@@ -87,7 +101,8 @@ void run_scenario(const DrawnFleet& fleet, Sums& sums, const ExactOptions& extra
         << "\nreplay: SWARM_SEED=" << seed << " SWARM_SPEED=" << name_of(speed) << " SWARM_MINUTES="
         << std::chrono::duration_cast<std::chrono::minutes>(scenario.duration).count()
         << " simulation_test --gtest_filter=ChaosScenarios.OneSeed";
-    EXPECT_FALSE(report->failure) << "seed " << seed << ": " << *report->failure;
+    EXPECT_FALSE(report->failure) << "seed " << seed << ": " << *report->failure
+                                  << last_notes(*report);
     sums.steps += report->steps;
     sums.events += report->events;
     sums.moves += report->moves;
