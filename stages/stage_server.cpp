@@ -15,6 +15,7 @@ namespace {
 
 constexpr swarm::Duration kDialPauseFirst = std::chrono::milliseconds(100);
 constexpr swarm::Duration kDialPauseMax = std::chrono::seconds(1);
+constexpr swarm::Duration kDrainMax = std::chrono::seconds(60);
 
 bool is_decision(const protocol::Body& body) {
     return std::holds_alternative<protocol::Recall>(body) ||
@@ -62,7 +63,7 @@ TimePoint StageServer::next_deadline() const {
     if (ended_) {
         return swarm::kNever;
     }
-    TimePoint due = std::min({dial_at_, beat_at_, give_up_at_});
+    TimePoint due = std::min({dial_at_, beat_at_, give_up_at_, leave_at_});
     due = std::min({due, links_.next_deadline(), wave_.next_deadline()});
     due = std::min({due, reduction_.next_deadline(), joining_.next_deadline()});
     due = std::min(due, inference_.next_deadline());
@@ -86,6 +87,10 @@ void StageServer::handle(const node::Woke&, node::Turn turn) {
             4,
             "no coordinator at " + options_.coordinator_address +
                 " in time; is `swarm train` running there, and is the port right?"}});
+        return;
+    }
+    if (leave_at_ <= turn.now) {
+        end("left without a commit: its part of the step is replayed", turn);
         return;
     }
     if (dial_at_ <= turn.now) {
@@ -347,13 +352,18 @@ void StageServer::heartbeat(node::Turn turn) {
 void StageServer::handle(const node::Asked& asked, node::Turn turn) {
     if (std::holds_alternative<node::DrainRequest>(asked.request) && !draining_) {
         draining_ = true;
-        if (!context_.control_up || !context_.worker) {
-            end("left before it had a stage", turn);
+        if (!context_.worker || (!context_.control_up && !context_.slot)) {
+            end("left; nothing of the run was here", turn);
             return;
         }
-        say_status("leaving at the next commit", turn);
-        context_.tell_coordinator(protocol::Leave{"asked to leave"}, turn);
+        leave_at_ = turn.now + kDrainMax;
+        say_status("leaving at the next commit, in 60 s at the latest", turn);
+        ask_to_leave(turn);
     }
+}
+
+void StageServer::ask_to_leave(node::Turn turn) {
+    context_.tell_coordinator(protocol::Leave{"asked to leave"}, turn);
 }
 
 void StageServer::handle(const node::Stop&, node::Turn turn) {

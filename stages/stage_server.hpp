@@ -95,6 +95,7 @@ class StageServer final : public node::Role {
 
     void dial_coordinator(node::Turn turn);
     void heartbeat(node::Turn turn);
+    void ask_to_leave(node::Turn turn);
     void say_status(std::string text, node::Turn turn);
     void end(std::string reason, node::Turn turn);
 
@@ -118,6 +119,7 @@ class StageServer final : public node::Role {
     TimePoint give_up_at_ = swarm::kNever;
     swarm::Duration dial_pause_ = std::chrono::milliseconds(100);
     std::string status_;
+    TimePoint leave_at_ = swarm::kNever;  // whether or not a commit has come
     bool draining_ = false;
     bool ended_ = false;
     bool started_ = false;

@@ -22,6 +22,9 @@ void StageServer::on_roster(const protocol::Roster& roster, node::Turn turn) {
         // result stays, as its epoch may have been decided.
         joining_.greet(turn);
     }
+    if (draining_ && context_.slot && before != context_.slot) {
+        ask_to_leave(turn);  // a coordinator that restarted does not know
+    }
     if (!context_.worker) {
         return;
     }

@@ -157,7 +157,8 @@ class Service {
             std::_Exit(after_signal(number));
         }
         signal_ = number;
-        console_.info("leaving at the next commit; once more leaves at once");
+        console_.info("leaving at the next commit, in 60 s at the latest; once more leaves at once"
+        );
         host_->ask({node::DrainRequest{}});
     }
 

@@ -184,6 +184,7 @@ void Coordinator::forget(PeerId peer) {
     waiting_joins_.erase(peer);
     commit_repeated_.erase(peer);
     moving_.erase(peer);
+    left_at_commit_.erase(peer);
 }
 
 void Coordinator::handle(const node::LinkDown& down, node::Turn turn) {
@@ -298,10 +299,16 @@ void Coordinator::lose(PeerId peer, const std::string& reason, bool is_gone, nod
     if (info->standing == Standing::Observer) {
         std::erase(needs_snapshot_, peer);
         context_.roster.remove(info->slot);
-    } else if (!step_.fence(info->slot, reason, is_gone, turn)) {
-        context_.detector.watch(peer, turn.now);  // the last of its stage: waited for
-        if (!context_.sessions.is_linked(peer)) {
-            context_.detector.link_lost(peer, turn.now);
+    } else {
+        const StageIndex stage = info->stage;
+        if (!step_.fence(info->slot, reason, is_gone, turn)) {
+            context_.detector.watch(peer, turn.now);  // the last of its stage: waited for
+            if (!context_.sessions.is_linked(peer)) {
+                context_.detector.link_lost(peer, turn.now);
+            }
+        }
+        if (context_.roster.pickable(stage).empty()) {
+            call_back_movers(stage, turn);
         }
     }
     watch_lost_stage(turn);
@@ -327,6 +334,7 @@ void Coordinator::conclude(node::Turn turn) {
     }
     checkpointer_.begin(context_, turn);
     report_step(record, turn);
+    left_at_commit_.clear();
     release_drained(turn);
     if (context_.version.step == context_.config.steps) {
         phase_ = Phase::Finishing;

@@ -54,6 +54,9 @@ class Coordinator final : public node::Role {
 
     [[nodiscard]] bool complete() const { return phase_ == Phase::Complete; }
 
+    /// It failed because a stage has nobody: its successor may go on from the newest checkpoint.
+    [[nodiscard]] bool lost_stage() const { return lost_stage_; }
+
  private:
     enum class Phase { Starting, Loading, Opening, Open, Finishing, Complete, Failed };
 
@@ -104,6 +107,10 @@ class Coordinator final : public node::Role {
     /// True when the draining slot is a mover's.
     bool release_mover(const protocol::SlotInfo& info, node::Turn turn);
     [[nodiscard]] StageIndex stage_for(PeerId peer);
+    /// It left its stage at the last commit, and nobody there has applied that commit yet: it may
+    /// have the only copy of the state.
+    [[nodiscard]] bool may_be_needed_back(PeerId mover) const;
+    void call_back_movers(StageIndex stage, node::Turn turn);
     void repeat_commit(const std::vector<protocol::SnapshotOrder>& orders, node::Turn turn);
     void write_checkpoint(node::Turn turn);
     void fail(int exit_code, std::string text, node::Turn turn);
@@ -125,6 +132,7 @@ class Coordinator final : public node::Role {
     std::optional<StoreId> checkpoint_stored_;
     std::optional<CheckpointFiles> checkpoint_files_;
     std::map<PeerId, StageIndex> moving_;                 // at most one; where it goes
+    std::map<PeerId, StageIndex> left_at_commit_;         // movers of the last one; from where
     std::map<PeerId, StageIndex> assigned_;               // told to build a state, not yet back
     std::map<PeerId, ParameterVersion> commit_repeated_;  // the version whose commit it was resent
     std::map<PeerId, protocol::Join> waiting_joins_;      // their STATE record is not known yet
@@ -138,6 +146,7 @@ class Coordinator final : public node::Role {
     bool final_checkpoint_ = false;
     bool released_ = false;
     bool restarted_ = false;
+    bool lost_stage_ = false;
 };
 
 }  // namespace swarm::run

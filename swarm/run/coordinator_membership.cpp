@@ -35,6 +35,14 @@ void Coordinator::take(PeerId peer, const protocol::Join& join, node::Turn turn)
         return;  // it has its slot; the Roster is on its way
     }
     if (moving_.contains(peer)) {
+        if (may_be_needed_back(peer)) {
+            const StageIndex from = left_at_commit_.at(peer);
+            waiting_joins_[peer] = join;
+            if (context_.roster.pickable(from).empty()) {
+                call_back_movers(from, turn);
+            }
+            return;
+        }
         assign(peer, join, turn);  // its old stage's state is of no use where it goes
         return;
     }
@@ -74,7 +82,10 @@ void Coordinator::consider_state(PeerId peer, const protocol::Join& join, node::
     const auto known = history_.states.find({context_.version, stage});
     const bool first_version = context_.version.step == 0 && context_.version.gen == 0;
     const bool from_checkpoint = rolled_back_to_ == context_.version;
-    if (known == history_.states.end() && (first_version || from_checkpoint || restarted_)) {
+    const auto left = left_at_commit_.find(peer);
+    const bool held_it = left != left_at_commit_.end() && left->second == stage;
+    if (known == history_.states.end() &&
+        (first_version || from_checkpoint || restarted_ || held_it)) {
         const StateRecord record{context_.version, stage, join.state_hash};
         history_.apply(record);
         append(record, false, turn);
@@ -309,7 +320,15 @@ void Coordinator::watch_lost_stage(node::Turn turn) {
     }
     if (can_roll_back()) {
         roll_back(turn);
+    } else if (rolled_back_to_ == context_.version) {
+        // The checkpoint is all there is, and it does not get older: whoever comes gets it.
+        lost_since_ = turn.now;
+        turn.out.log(
+            Level::Warning,
+            "still no peer for a stage; start one with `swarm serve`, or stop and --resume later"
+        );
     } else if (context_.version.step > 0 || restarted_) {
+        lost_stage_ = true;
         fail(
             1,
             "a stage had no peer for too long; start one with `swarm serve`, then go on "
@@ -322,7 +341,11 @@ void Coordinator::watch_lost_stage(node::Turn turn) {
 }
 
 bool Coordinator::can_roll_back() const {
-    return options_.resume && rolled_back_to_ != context_.version;
+    // A newer checkpoint lies on disk alone: our successor reads it.
+    const bool is_newest =
+        options_.resume && (!history_.checkpoint ||
+                            history_.checkpoint->version.step <= options_.resume->version.step);
+    return is_newest && rolled_back_to_ != context_.version;
 }
 
 void Coordinator::roll_back(node::Turn turn) {

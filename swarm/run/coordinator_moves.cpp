@@ -1,5 +1,7 @@
 // A peer changes its stage: it drains, leaves its slot at a commit, and joins again at the other
-// stage, as an observer with a download. Nothing it has summed is lost: the commit took it.
+// stage, as an observer with a download. Nothing it has summed is lost: the commit took it. It
+// keeps its state until somebody else of the stage has applied that commit, and returns if nobody
+// does: a stage must not lose its last replica to a move.
 #include "swarm/run/coordinator.hpp"
 
 #include <algorithm>
@@ -39,6 +41,7 @@ bool Coordinator::release_mover(const SlotInfo& info, node::Turn turn) {
         moving_.erase(moving);
         return true;
     }
+    left_at_commit_[info.peer] = info.stage;
     context_.roster.remove(info.slot);
     context_.detector.forget(info.peer);
     context_.tell(
@@ -48,6 +51,34 @@ bool Coordinator::release_mover(const SlotInfo& info, node::Turn turn) {
         turn
     );
     return true;
+}
+
+bool Coordinator::may_be_needed_back(PeerId mover) const {
+    const auto left = left_at_commit_.find(mover);
+    if (left == left_at_commit_.end()) {
+        return false;
+    }
+    const auto applied = applied_.find(left->second);
+    return applied == applied_.end() || applied->second.empty();
+}
+
+// Whoever died in the moment of the move was not known to be dead when it was decided.
+void Coordinator::call_back_movers(StageIndex stage, node::Turn turn) {
+    for (const auto& [mover, from] : left_at_commit_) {
+        const auto waiting = waiting_joins_.find(mover);
+        if (from != stage || waiting == waiting_joins_.end()) {
+            continue;
+        }
+        moving_.erase(mover);
+        turn.out.log(
+            node::LogLine::Level::Warning,
+            "a peer on its way to another stage goes back to stage " + std::to_string(stage.value) +
+                ": nobody else has its state"
+        );
+        const protocol::Join join = waiting->second;
+        waiting_joins_.erase(waiting);
+        consider_state(mover, join, turn);
+    }
 }
 
 StageIndex Coordinator::stage_for(PeerId peer) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace sim {
 namespace {
@@ -121,6 +122,36 @@ TEST_F(Moves, AMoverThatFreezesOnItsWayIsNotTheLastToMove) {
     ASSERT_TRUE(mover);
     world().freeze(*mover);
     EXPECT_TRUE(moves_again(1));
+    ends_equal_to_one_process();
+}
+
+// They die when the move is decided, so that nobody can know: the mover has the only copy.
+TEST_F(Moves, AMoverReturnsToAStageThatNobodyElseHolds) {
+    ASSERT_TRUE(wait_for(&is_draining));
+    const auto& boss = *run_->coordinator_role();
+    const auto deciding = [&] {
+        return boss.step().phase() == swarm::run::StepMachine::Phase::Deciding;
+    };
+    ASSERT_TRUE(world().run_until(deciding, 60s));
+    const auto mover = wait_for(&is_draining);
+    ASSERT_TRUE(mover);
+    const auto& roster = boss.context().roster;
+    std::vector<PeerId> others;
+    for (const swarm::SlotId slot : roster.members(roster.find_peer(*mover)->stage)) {
+        if (const PeerId other = roster.find(slot)->peer; other != *mover) {
+            others.push_back(other);
+        }
+    }
+    for (const PeerId other : others) {
+        world().crash(other);
+    }
+    const std::size_t steps = run_->steps().size();
+    EXPECT_TRUE(world().run_until([&] { return run_->moves() == 1; }, 10s));
+    EXPECT_TRUE(world().run_until([&] { return run_->steps().size() > steps + 3; }, 120s))
+        << "its stage needs it";
+    for (const PeerId other : others) {
+        world().restart(other);
+    }
     ends_equal_to_one_process();
 }
 
