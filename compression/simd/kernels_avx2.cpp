@@ -186,24 +186,44 @@ SWARM_AVX2 inline __m256i nearest_32(const float* from, __m256 inverse) {
     return pack_bytes(levels);
 }
 
-SWARM_AVX2 bool encode_int8(const float* values, std::size_t groups, std::byte* out) {
+/// Calls write(values, scale, inverse, group, out) for each group. False: NaN or infinity. The
+/// writers are classes, not lambdas: a lambda does not inherit the target of its function.
+template <std::size_t kBytes, class Writer>
+SWARM_AVX2 inline bool encode_groups(
+    const ScaleRule& rule,
+    const float* values,
+    std::size_t groups,
+    std::byte* out,
+    const Writer& write
+) {
     Scales scales;
     for (std::size_t begin = 0; begin < groups; begin += kBatch) {
         const std::size_t count = std::min(kBatch, groups - begin);
-        if (!scales_of(kInt8Rule, values + begin * kGroup, count, scales)) {
+        if (!scales_of(rule, values + begin * kGroup, count, scales)) {
             return false;
         }
-        for (std::size_t group = 0; group < count; ++group) {
-            const float* const from = values + (begin + group) * kGroup;
-            std::byte* const to = out + (begin + group) * kInt8GroupBytes;
-            const __m256 inverse = _mm256_broadcast_ss(scales.inverse + group);
-            std::memcpy(to, scales.scale + group, sizeof(float));
-            auto* const steps = reinterpret_cast<__m256i*>(to + sizeof(float));
-            _mm256_storeu_si256(steps, nearest_32(from, inverse));
-            _mm256_storeu_si256(steps + 1, nearest_32(from + 32, inverse));
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t group = begin + i;
+            const __m256 inverse = _mm256_broadcast_ss(scales.inverse + i);
+            write(values + group * kGroup, scales.scale[i], inverse, group, out + group * kBytes);
         }
     }
     return true;
+}
+
+struct Int8Writer {
+    SWARM_AVX2 void operator()(
+        const float* from, float scale, __m256 inverse, std::size_t, std::byte* to
+    ) const {
+        std::memcpy(to, &scale, sizeof scale);
+        auto* const steps = reinterpret_cast<__m256i*>(to + sizeof scale);
+        _mm256_storeu_si256(steps, nearest_32(from, inverse));
+        _mm256_storeu_si256(steps + 1, nearest_32(from + 32, inverse));
+    }
+};
+
+SWARM_AVX2 bool encode_int8(const float* values, std::size_t groups, std::byte* out) {
+    return encode_groups<kInt8GroupBytes>(kInt8Rule, values, groups, out, Int8Writer{});
 }
 
 /// 8 bytes become 8 values, times the scale.
@@ -257,25 +277,16 @@ SWARM_AVX2 inline void write_int4(float scale, __m256i low, __m256i high, std::b
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + sizeof(std::uint16_t)), packed);
 }
 
-SWARM_AVX2 bool encode_int4(const float* values, std::size_t groups, std::byte* out) {
-    Scales scales;
-    for (std::size_t begin = 0; begin < groups; begin += kBatch) {
-        const std::size_t count = std::min(kBatch, groups - begin);
-        if (!scales_of(kInt4Rule, values + begin * kGroup, count, scales)) {
-            return false;
-        }
-        for (std::size_t group = 0; group < count; ++group) {
-            const float* const from = values + (begin + group) * kGroup;
-            const __m256 inverse = _mm256_broadcast_ss(scales.inverse + group);
-            write_int4(
-                scales.scale[group],
-                nearest_32(from, inverse),
-                nearest_32(from + 32, inverse),
-                out + (begin + group) * kInt4GroupBytes
-            );
-        }
+struct Int4Writer {
+    SWARM_AVX2 void operator()(
+        const float* from, float scale, __m256 inverse, std::size_t, std::byte* to
+    ) const {
+        write_int4(scale, nearest_32(from, inverse), nearest_32(from + 32, inverse), to);
     }
-    return true;
+};
+
+SWARM_AVX2 bool encode_int4(const float* values, std::size_t groups, std::byte* out) {
+    return encode_groups<kInt4GroupBytes>(kInt4Rule, values, groups, out, Int4Writer{});
 }
 
 /// draw() of 8 places; `start` is key.low + place * kPlaceStep.
@@ -317,6 +328,19 @@ SWARM_AVX2 inline __m256i drawn_32(
     );
 }
 
+struct DrawnInt4Writer {
+    std::uint64_t seed;
+    std::uint64_t first_group;
+
+    SWARM_AVX2 void operator()(
+        const float* from, float scale, __m256 inverse, std::size_t group, std::byte* to
+    ) const {
+        const GroupKey key = group_key(seed, first_group + group);
+        const __m256i low = drawn_32(from, inverse, key, 0);
+        write_int4(scale, low, drawn_32(from + 32, inverse, key, 32), to);
+    }
+};
+
 SWARM_AVX2 bool encode_int4_stochastic(
     const float* values,
     std::size_t groups,
@@ -324,25 +348,8 @@ SWARM_AVX2 bool encode_int4_stochastic(
     std::uint64_t first_group,
     std::byte* out
 ) {
-    Scales scales;
-    for (std::size_t begin = 0; begin < groups; begin += kBatch) {
-        const std::size_t count = std::min(kBatch, groups - begin);
-        if (!scales_of(kInt4Rule, values + begin * kGroup, count, scales)) {
-            return false;
-        }
-        for (std::size_t group = 0; group < count; ++group) {
-            const float* const from = values + (begin + group) * kGroup;
-            const __m256 inverse = _mm256_broadcast_ss(scales.inverse + group);
-            const GroupKey key = group_key(seed, first_group + begin + group);
-            write_int4(
-                scales.scale[group],
-                drawn_32(from, inverse, key, 0),
-                drawn_32(from + 32, inverse, key, 32),
-                out + (begin + group) * kInt4GroupBytes
-            );
-        }
-    }
-    return true;
+    const DrawnInt4Writer write{seed, first_group};
+    return encode_groups<kInt4GroupBytes>(kInt4Rule, values, groups, out, write);
 }
 
 SWARM_AVX2 bool decode_int4(

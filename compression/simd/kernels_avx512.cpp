@@ -175,22 +175,42 @@ SWARM_AVX512 inline __m512i nearest_64(const float* from, __m512 inverse) {
     return pack_bytes(levels);
 }
 
-SWARM_AVX512 bool encode_int8(const float* values, std::size_t groups, std::byte* out) {
+/// Calls write(values, scale, inverse, group, out) for each group. False: NaN or infinity. The
+/// writers are classes, not lambdas: a lambda does not inherit the target of its function.
+template <std::size_t kBytes, class Writer>
+SWARM_AVX512 inline bool encode_groups(
+    const ScaleRule& rule,
+    const float* values,
+    std::size_t groups,
+    std::byte* out,
+    const Writer& write
+) {
     Scales scales;
     for (std::size_t begin = 0; begin < groups; begin += kBatch) {
         const std::size_t count = std::min(kBatch, groups - begin);
-        if (!scales_of(kInt8Rule, values + begin * kGroup, count, scales)) {
+        if (!scales_of(rule, values + begin * kGroup, count, scales)) {
             return false;
         }
-        for (std::size_t group = 0; group < count; ++group) {
-            const float* const from = values + (begin + group) * kGroup;
-            std::byte* const to = out + (begin + group) * kInt8GroupBytes;
-            std::memcpy(to, scales.scale + group, sizeof(float));
-            const __m512 inverse = _mm512_set1_ps(scales.inverse[group]);
-            _mm512_storeu_si512(to + sizeof(float), nearest_64(from, inverse));
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t group = begin + i;
+            const __m512 inverse = _mm512_set1_ps(scales.inverse[i]);
+            write(values + group * kGroup, scales.scale[i], inverse, group, out + group * kBytes);
         }
     }
     return true;
+}
+
+struct Int8Writer {
+    SWARM_AVX512 void operator()(
+        const float* from, float scale, __m512 inverse, std::size_t, std::byte* to
+    ) const {
+        std::memcpy(to, &scale, sizeof scale);
+        _mm512_storeu_si512(to + sizeof scale, nearest_64(from, inverse));
+    }
+};
+
+SWARM_AVX512 bool encode_int8(const float* values, std::size_t groups, std::byte* out) {
+    return encode_groups<kInt8GroupBytes>(kInt8Rule, values, groups, out, Int8Writer{});
 }
 
 /// 16 bytes become 16 values, times the scale.
@@ -241,23 +261,16 @@ SWARM_AVX512 inline void write_int4(float scale, __m512i levels, std::byte* out)
     );
 }
 
-SWARM_AVX512 bool encode_int4(const float* values, std::size_t groups, std::byte* out) {
-    Scales scales;
-    for (std::size_t begin = 0; begin < groups; begin += kBatch) {
-        const std::size_t count = std::min(kBatch, groups - begin);
-        if (!scales_of(kInt4Rule, values + begin * kGroup, count, scales)) {
-            return false;
-        }
-        for (std::size_t group = 0; group < count; ++group) {
-            const __m512 inverse = _mm512_set1_ps(scales.inverse[group]);
-            write_int4(
-                scales.scale[group],
-                nearest_64(values + (begin + group) * kGroup, inverse),
-                out + (begin + group) * kInt4GroupBytes
-            );
-        }
+struct Int4Writer {
+    SWARM_AVX512 void operator()(
+        const float* from, float scale, __m512 inverse, std::size_t, std::byte* to
+    ) const {
+        write_int4(scale, nearest_64(from, inverse), to);
     }
-    return true;
+};
+
+SWARM_AVX512 bool encode_int4(const float* values, std::size_t groups, std::byte* out) {
+    return encode_groups<kInt4GroupBytes>(kInt4Rule, values, groups, out, Int4Writer{});
 }
 
 /// draw() of 16 places; `start` is key.low + place * kPlaceStep.
@@ -297,6 +310,18 @@ SWARM_AVX512 inline __m512i drawn_64(const float* from, __m512 inverse, GroupKey
     );
 }
 
+struct DrawnInt4Writer {
+    std::uint64_t seed;
+    std::uint64_t first_group;
+
+    SWARM_AVX512 void operator()(
+        const float* from, float scale, __m512 inverse, std::size_t group, std::byte* to
+    ) const {
+        const GroupKey key = group_key(seed, first_group + group);
+        write_int4(scale, drawn_64(from, inverse, key), to);
+    }
+};
+
 SWARM_AVX512 bool encode_int4_stochastic(
     const float* values,
     std::size_t groups,
@@ -304,23 +329,8 @@ SWARM_AVX512 bool encode_int4_stochastic(
     std::uint64_t first_group,
     std::byte* out
 ) {
-    Scales scales;
-    for (std::size_t begin = 0; begin < groups; begin += kBatch) {
-        const std::size_t count = std::min(kBatch, groups - begin);
-        if (!scales_of(kInt4Rule, values + begin * kGroup, count, scales)) {
-            return false;
-        }
-        for (std::size_t group = 0; group < count; ++group) {
-            const __m512 inverse = _mm512_set1_ps(scales.inverse[group]);
-            const GroupKey key = group_key(seed, first_group + begin + group);
-            write_int4(
-                scales.scale[group],
-                drawn_64(values + (begin + group) * kGroup, inverse, key),
-                out + (begin + group) * kInt4GroupBytes
-            );
-        }
-    }
-    return true;
+    const DrawnInt4Writer write{seed, first_group};
+    return encode_groups<kInt4GroupBytes>(kInt4Rule, values, groups, out, write);
 }
 
 SWARM_AVX512 bool decode_int4(

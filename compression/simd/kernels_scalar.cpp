@@ -71,33 +71,24 @@ float from_fp16(std::uint16_t half) {
     return std::bit_cast<float>(sign | bits);
 }
 
-void encode_bf16(const float* values, std::size_t count, std::byte* out) {
+float from_bf16(std::uint16_t half) {
+    return std::bit_cast<float>(std::uint32_t{half} << 16);
+}
+
+template <std::uint16_t (*kConvert)(float)>
+void encode_halves(const float* values, std::size_t count, std::byte* out) {
     for (std::size_t i = 0; i < count; ++i) {
-        const std::uint16_t half = to_bf16(values[i]);
+        const std::uint16_t half = kConvert(values[i]);
         std::memcpy(out + 2 * i, &half, sizeof half);
     }
 }
 
-void decode_bf16(const std::byte* bytes, std::size_t count, float* out) {
+template <float (*kConvert)(std::uint16_t)>
+void decode_halves(const std::byte* bytes, std::size_t count, float* out) {
     for (std::size_t i = 0; i < count; ++i) {
         std::uint16_t half = 0;
         std::memcpy(&half, bytes + 2 * i, sizeof half);
-        out[i] = std::bit_cast<float>(std::uint32_t{half} << 16);
-    }
-}
-
-void encode_fp16(const float* values, std::size_t count, std::byte* out) {
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::uint16_t half = to_fp16(values[i]);
-        std::memcpy(out + 2 * i, &half, sizeof half);
-    }
-}
-
-void decode_fp16(const std::byte* bytes, std::size_t count, float* out) {
-    for (std::size_t i = 0; i < count; ++i) {
-        std::uint16_t half = 0;
-        std::memcpy(&half, bytes + 2 * i, sizeof half);
-        out[i] = from_fp16(half);
+        out[i] = kConvert(half);
     }
 }
 
@@ -248,10 +239,10 @@ const Kernels& scalar_kernels() {
     static constexpr Kernels kernels{
         .path = Path::Scalar,
         .largest_magnitude = largest_magnitude,
-        .encode_bf16 = encode_bf16,
-        .decode_bf16 = decode_bf16,
-        .encode_fp16 = encode_fp16,
-        .decode_fp16 = decode_fp16,
+        .encode_bf16 = encode_halves<to_bf16>,
+        .decode_bf16 = decode_halves<from_bf16>,
+        .encode_fp16 = encode_halves<to_fp16>,
+        .decode_fp16 = decode_halves<from_fp16>,
         .encode_int8 = encode_int8,
         .decode_int8 = decode_int8,
         .add_int8 = add_int8,
