@@ -54,6 +54,8 @@ class Progress {
  private:
     void show_one(const Listening&) {}
 
+    void show_one(const PastLoss&) {}
+
     void show_one(const node::StepCommitted& step);
 
     void show_one(const node::ShareCounted&) {}

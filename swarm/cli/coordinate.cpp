@@ -17,21 +17,25 @@ namespace {
 
 constexpr auto kGoodbye = std::chrono::seconds(5);
 
+/// One life of the coordinator.
 class Coordination {
  public:
     Coordination(
         const TrainOptions& options,
         RunDirectory directory,
         const run::Corpus& corpus,
+        TrainReports& reports,
         Console& console
     )
         : options_(options),
           directory_(std::move(directory)),
           corpus_(corpus),
           console_(console),
-          reports_(console, options, directory_.config) {}
+          reports_(reports) {}
 
-    int run() {
+    /// The exit code; nullopt: a stage is lost, and the next life may go on from the newest
+    /// checkpoint.
+    std::optional<int> run() {
         if (const Result<> started = start(); !started) {
             return end_with(console_, started.error());
         }
@@ -47,11 +51,14 @@ class Coordination {
             console_.error(host_->failure()->detail + kGoOn);
             exit_code_ = kRunFailed;
         }
-        if (!reports_.finish() && exit_code_.value_or(kDone) == kDone) {
-            exit_code_ = kRunFailed;
+        if (coordinator_->lost_stage()) {
+            return std::nullopt;
         }
         return exit_code_.value_or(kDone);
     }
+
+    /// Where it listened: peers redial that address.
+    [[nodiscard]] const std::string& address() const { return address_; }
 
  private:
     Result<> start() {
@@ -82,6 +89,7 @@ class Coordination {
         if (!port) {
             return port.error();
         }
+        address_ = net::to_text(net::Address{listen->host, *port});
         announce({advertised_host(listen->host, nullptr), *port});
         host_->start();
         return {};
@@ -93,6 +101,7 @@ class Coordination {
             corpus_,
             std::make_shared<stages::SafetensorsCheckpoint>(directory_.config)};
         options.resume = as_run_state(directory_.resumed);
+        options.stage_lost_after = options_.stage_lost_after;
         return options;
     }
 
@@ -104,7 +113,7 @@ class Coordination {
         }
         if (const Result<run::RunHistory> history = run::replay_log(*records); history) {
             for (const auto& [step, loss] : history->losses) {
-                reports_.gathered().add_past_loss(step, loss);
+                reports_.add(PastLoss{step, loss});
             }
         }
     }
@@ -129,7 +138,10 @@ class Coordination {
             reports_.add(*wanted);
         }
         if (const auto* const failed = std::get_if<node::RunFailed>(&report)) {
-            console_.error(failed->text);
+            // Of a lost stage coordinate() says what follows.
+            if (!coordinator_->lost_stage()) {
+                console_.error(failed->text);
+            }
             exit_code_ = failed->exit_code;
         } else if (std::holds_alternative<node::RunFinished>(report)) {
             finished_ = true;
@@ -162,7 +174,8 @@ class Coordination {
     RunDirectory directory_;
     const run::Corpus& corpus_;
     Console& console_;
-    TrainReports reports_;
+    TrainReports& reports_;
+    std::string address_;
     net::EventLoop loop_;
     const run::Coordinator* coordinator_ = nullptr;  // the host's
     std::optional<net::Host> host_;
@@ -175,9 +188,35 @@ class Coordination {
 }  // namespace
 
 int coordinate(
-    const TrainOptions& options, RunDirectory directory, const run::Corpus& corpus, Console& console
+    const TrainOptions& given, RunDirectory directory, const run::Corpus& corpus, Console& console
 ) {
-    return Coordination(options, std::move(directory), corpus, console).run();
+    TrainOptions options = given;
+    TrainReports reports(console, options, directory.config);
+    for (;;) {
+        options.directory = directory.path.string();
+        Coordination life(options, std::move(directory), corpus, reports, console);
+        if (const std::optional<int> exit_code = life.run()) {
+            const bool written = reports.finish();
+            return *exit_code == kDone && !written ? kRunFailed : *exit_code;
+        }
+        options.resume = true;
+        options.run_file.clear();
+        options.listen = life.address();
+        Result<RunDirectory> newest = open_run_directory(options);
+        if (!newest || newest->resumed.empty()) {
+            console.error(
+                "a stage had no peer for too long, and there is no checkpoint to go on from; set "
+                "[run] checkpoint_every"
+            );
+            static_cast<void>(reports.finish());
+            return kRunFailed;
+        }
+        for (const std::string& notice : newest->notices) {
+            console.warn(notice);
+        }
+        directory = std::move(*newest);
+        console.warn("a stage had no peer for too long: its peers get the newest checkpoint");
+    }
 }
 
 }  // namespace swarm::cli

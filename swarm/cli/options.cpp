@@ -29,6 +29,7 @@ constexpr const char* kLocalExamples = R"(
 examples:
   swarm local --stages 3 --peers 6 --steps 60 --verify
   swarm local --model oracle --stages 2 --peers 4 --service-ms 20 --kill-every 3s --verify
+  swarm local --stages 3 --peers 9 --steps 200 --churn default --verify
   swarm local --demo --prompt "It is a truth")";
 
 constexpr const char* kGenerateExamples = R"(
@@ -91,6 +92,12 @@ void add_train(CLI::App& root, TrainOptions& train) {
     app.add_flag("--single", train.single, "the same training in this process alone");
     app.add_option("--device", train.device, "for --single: auto, cpu or cuda:N");
     app.add_flag("--hold", train.hold, "keep the peers after the last step until Ctrl-C");
+    add_duration(
+        app,
+        "--stage-lost-after",
+        "wait so long for a lost stage's peers, then go back to the newest checkpoint (120s)",
+        [&](Duration patience) { train.stage_lost_after = patience; }
+    );
     app.add_option("--listen", train.listen, "where peers reach this one")
         ->type_name("HOST:PORT")
         ->capture_default_str();
@@ -152,6 +159,12 @@ void add_local(CLI::App& root, LocalOptions& local) {
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
     app.add_option("--service-ms", local.service_ms, "A,B,...: speed of each peer")->delimiter(',');
+    app.add_option(
+           "--churn",
+           local.churn,
+           "kill, freeze, drain and replace peers and kill the coordinator while it trains"
+    )
+        ->type_name("default|PLAN.toml");
     add_duration(app, "--kill-every", "SIGKILL a peer, restart it 2 s later", [&](Duration every) {
         local.kill_every = every;
     });

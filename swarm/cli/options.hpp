@@ -37,6 +37,7 @@ struct TrainOptions {
     bool resume = false;
     bool single = false;
     bool hold = false;  // keep the peers after the last step, until SIGINT
+    Duration stage_lost_after = std::chrono::seconds(120);
     std::string listen = "0.0.0.0:7117";
     std::string swarm_key_file;
     std::string device = "auto";  // --single
@@ -70,6 +71,7 @@ struct LocalOptions {
     std::string run_file;
     std::uint32_t peers = 6;
     std::vector<std::uint32_t> service_ms;  // by peer, from the start again when too short
+    std::optional<std::string> churn;       // "default", or a file; the next two override it
     std::optional<Duration> kill_every;
     std::optional<Duration> freeze_every;
     std::uint64_t memory_bytes = 0;  // of each peer; 0: no bound

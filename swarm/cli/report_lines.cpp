@@ -34,6 +34,10 @@ json::object to_object(const Listening& listening) {
     return {{"kind", "listening"}, {"address", listening.address}};
 }
 
+json::object to_object(const PastLoss& past) {
+    return {{"kind", "past"}, {"step", past.step}, {"loss", to_hex(past.loss)}};
+}
+
 json::object to_object(const node::StepCommitted& step) {
     return {
         {"kind", "step"},
@@ -190,6 +194,12 @@ node::PeerChanged read_change(Fields& from) {
 std::optional<TrainReport> read_report(const std::string& kind, Fields& from) {
     if (kind == "listening") {
         return Listening{from.text("address")};
+    }
+    if (kind == "past") {
+        PastLoss past;
+        past.step = from.number<std::uint64_t>("step");
+        past.loss = from.real("loss");
+        return past;
     }
     if (kind == "step") {
         return read_step(from);

@@ -6,6 +6,7 @@
 
 #include "swarm/node/report.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,8 +19,15 @@ struct Listening {
     std::string address;
 };
 
+/// A step that an earlier process of the run has committed: nothing but its loss is known.
+struct PastLoss {
+    std::uint64_t step = 0;
+    double loss = 0;
+};
+
 using TrainReport = std::variant<
     Listening,
+    PastLoss,
     node::StepCommitted,
     node::ShareCounted,
     node::PeerChanged,

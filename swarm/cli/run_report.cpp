@@ -81,6 +81,42 @@ json::array step_array(
     return array;
 }
 
+json::array seconds_array(const std::vector<Duration>& durations) {
+    json::array array;
+    for (const Duration duration : durations) {
+        array.push_back(seconds(duration));
+    }
+    return array;
+}
+
+/// Times: since the first step began.
+json::array event_array(const RunEvents& events, std::optional<TimePoint> began) {
+    json::array array;
+    for (const RunEvent& event : events.all()) {
+        json::object object{
+            {"t_s", began ? std::max(0.0, seconds(event.at - *began)) : 0.0},
+            {"kind", event.kind},
+            {"peer", nullptr},
+            {"stage", nullptr},
+            {"reason", event.reason},
+            {"cost_s", nullptr}};
+        if (event.peer) {
+            object["peer"] = net::to_text(*event.peer);
+        }
+        if (event.stage) {
+            object["stage"] = event.stage->value;
+        }
+        if (event.cost) {
+            object["cost_s"] = seconds(*event.cost);
+        }
+        if (event.length) {
+            object["length_s"] = seconds(*event.length);
+        }
+        array.push_back(std::move(object));
+    }
+    return array;
+}
+
 std::optional<std::string> first_difference(const Losses& losses, const Losses& single) {
     for (const auto& [step, loss] : losses) {
         const auto found = single.find(step);
@@ -122,10 +158,6 @@ void RunReport::add(const TrainReport& report, TimePoint now) {
     std::visit([&](const auto& one) { add_one(one, now); }, report);
 }
 
-void RunReport::add_past_loss(std::uint64_t step, double loss) {
-    losses_[step] = loss;
-}
-
 void RunReport::add_peer(PeerId peer, std::optional<std::uint32_t> service_ms) {
     const std::uint64_t number = 1 + peers_started_++;
     PeerFacts& facts = peers_[peer];
@@ -133,27 +165,11 @@ void RunReport::add_peer(PeerId peer, std::optional<std::uint32_t> service_ms) {
     facts.number = number;
 }
 
-void RunReport::add_kill(PeerId peer, TimePoint now) {
-    ++kills_;
-    ++peers_[peer].kills;
-    faults_.push_back({"kill", peer, now, {}});
-    open_faults_.push_back(now);
-}
-
-void RunReport::add_freeze(PeerId peer, TimePoint now, Duration length) {
-    ++freezes_;
-    faults_.push_back({"freeze", peer, now, length});
-    peers_.try_emplace(peer);
-    open_faults_.push_back(now);
-}
-
 void RunReport::add_one(const node::StepCommitted& step, TimePoint now) {
     began_ = began_.value_or(now - step.took);
     losses_[step.step] = step.loss;
     steps_[step.step] = step;
-    for (const TimePoint fault : std::exchange(open_faults_, {})) {
-        recoveries_.push_back(now - fault);
-    }
+    events_.committed(now);
 }
 
 void RunReport::add_one(const node::ShareCounted& share, TimePoint) {
@@ -166,7 +182,8 @@ void RunReport::add_one(const node::ShareCounted& share, TimePoint) {
     peer.units_per_s = share.units_per_s > 0 ? share.units_per_s : peer.units_per_s;
 }
 
-void RunReport::add_one(const node::PeerChanged& changed, TimePoint) {
+void RunReport::add_one(const node::PeerChanged& changed, TimePoint now) {
+    events_.changed(changed, now);
     if (changed.change == node::PeerChange::Admitted) {
         PeerFacts& peer = peers_[changed.peer];
         peer.stage = changed.stage;
@@ -174,7 +191,6 @@ void RunReport::add_one(const node::PeerChanged& changed, TimePoint) {
             peer.first_stage = changed.stage;
             peer.admitted = ++peers_admitted_;
         }
-        joins_ += steps_.empty() ? 0U : 1U;
     }
 }
 
@@ -244,10 +260,6 @@ double RunReport::speed_share_of(const PeerFacts& peer) const {
     return peer.units_per_s > 0 ? peer.units_per_s / all : std::numeric_limits<double>::quiet_NaN();
 }
 
-double RunReport::seconds_into_run(TimePoint at) const {
-    return began_ ? std::max(0.0, seconds(at - *began_)) : 0.0;
-}
-
 std::string RunReport::summary() const {
     if (losses_.empty() || !weights_) {
         return "no step was trained";
@@ -282,7 +294,7 @@ std::string RunReport::peer_table() const {
             percent(share_of(facts)).c_str(),
             percent(speed_share_of(facts)).c_str(),
             facts.service_ms ? std::to_string(*facts.service_ms).c_str() : "-",
-            static_cast<unsigned long long>(facts.kills)
+            static_cast<unsigned long long>(events_.count("kill", id))
         );
         table += text;
     }
@@ -296,11 +308,22 @@ std::string RunReport::trouble() const {
         replayed += step.replayed;
         fenced += step.fenced;
     }
-    if (kills_ + freezes_ + joins_ + replayed + fenced == 0) {
+    const std::size_t joins = events_.joins();
+    if (events_.all().empty() && joins + replayed + fenced == 0) {
         return "";
     }
-    return std::to_string(kills_) + " killed, " + std::to_string(freezes_) + " frozen, " +
-           std::to_string(joins_) + " joined later; " + std::to_string(fenced) + " fenced, " +
+    std::string text;
+    for (const auto& [kind, done] :
+         {std::pair("kill", "killed"),
+          std::pair("freeze", "frozen"),
+          std::pair("drain", "drained"),
+          std::pair("move", "moved"),
+          std::pair("coordinator_kill", "coordinators killed")}) {
+        if (const std::size_t count = events_.count(kind)) {
+            text += std::to_string(count) + " " + done + ", ";
+        }
+    }
+    return text + std::to_string(joins) + " joined later; " + std::to_string(fenced) + " fenced, " +
            std::to_string(replayed) + " microbatches replayed, " +
            (counted_all() ? "each counted once" : "and not every one counted once");
 }
@@ -330,32 +353,20 @@ std::string RunReport::to_json() const {
         }
         peer["speed_share"] = number_or_null(speed_share_of(facts));
         peer["service_ms"] = facts.service_ms ? json::value(*facts.service_ms) : nullptr;
-        peer["kills"] = facts.kills;
+        peer["kills"] = events_.count("kill", id);
         peers.push_back(std::move(peer));
-    }
-    json::array recoveries;
-    for (const Duration recovery : recoveries_) {
-        recoveries.push_back(seconds(recovery));
     }
     json::object whole{{"losses", std::move(losses)}};
     whole["weights_sha256"] = digest_or_null(weights_);
     whole["steps"] = step_array(steps_, config_);
     whole["peers"] = std::move(peers);
-    json::array faults;
-    for (const Fault& fault : faults_) {
-        faults.push_back(
-            {{"kind", fault.kind},
-             {"peer", net::to_text(fault.peer)},
-             {"at_s", seconds_into_run(fault.at)},
-             {"length_s", seconds(fault.length)}}
-        );
-    }
     whole["config"] = config_object(config_);
-    whole["faults"] = std::move(faults);
-    whole["kills"] = kills_;
-    whole["freezes"] = freezes_;
-    whole["joins"] = joins_;
-    whole["recovery_s"] = std::move(recoveries);
+    whole["events"] = event_array(events_, began_);
+    whole["kills"] = events_.count("kill");
+    whole["freezes"] = events_.count("freeze");
+    whole["joins"] = events_.joins();
+    whole["recovery_s"] = seconds_array(events_.recoveries(false));
+    whole["recovery_alone_s"] = seconds_array(events_.recoveries(true));
     whole["tokens_per_s"] = number_or_null(tokens_per_s());
     whole["wire_bytes_per_microbatch"] = number_or_null(wire_bytes_per_microbatch());
     whole["verify"] = nullptr;

@@ -1,11 +1,12 @@
 // What happened in a run, gathered from its reports: the content of --json.
-// `joins` counts entries of a peer into a stage after the first commit; recovery_s is the time from
-// each fault to the next commit. What a run does not know is null.
+// recovery_s is the time from each fault to the next commit, recovery_alone_s that of faults with
+// no other in between. What a run does not know is null.
 // A step that is repeated after a rollback replaces its former self.
 // Threading: one thread. Times are of the caller's clock, on one scale.
 #pragma once
 
 #include "swarm/cli/report_lines.hpp"
+#include "swarm/cli/run_events.hpp"
 #include "swarm/run/config.hpp"
 
 #include <cstdint>
@@ -13,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace swarm::cli {
 
@@ -38,12 +38,11 @@ class RunReport {
     explicit RunReport(run::RunConfig config) : config_(std::move(config)) {}
 
     void add(const TrainReport& report, TimePoint now);
-    /// A step of an earlier process of the same run: nothing but its loss is known.
-    void add_past_loss(std::uint64_t step, double loss);
     /// Lists the peer even when it never does a thing. Peers are numbered in the order of these.
     void add_peer(PeerId peer, std::optional<std::uint32_t> service_ms);
-    void add_kill(PeerId peer, TimePoint now);
-    void add_freeze(PeerId peer, TimePoint now, Duration length = {});
+
+    /// What the starter of the processes does to them goes in here.
+    [[nodiscard]] RunEvents& events() { return events_; }
 
     void set_verification(Verification verification) { verification_ = std::move(verification); }
 
@@ -51,9 +50,7 @@ class RunReport {
 
     [[nodiscard]] const std::optional<Digest>& weights() const { return weights_; }
 
-    [[nodiscard]] std::uint64_t joins() const { return joins_; }
-
-    [[nodiscard]] const std::vector<Duration>& recoveries() const { return recoveries_; }
+    [[nodiscard]] const RunEvents& events() const { return events_; }
 
     [[nodiscard]] std::uint64_t microbatches_of(PeerId peer) const;
     /// Every microbatch of every step was counted once in every stage.
@@ -79,19 +76,8 @@ class RunReport {
         std::map<StageIndex, std::uint64_t> microbatches;
         double units_per_s = 0;  // as last measured in that stage; 0: never
         std::optional<std::uint32_t> service_ms;
-        std::uint64_t kills = 0;
         std::uint64_t number = 0;  // 0: started by somebody else
     };
-
-    struct Fault {
-        const char* kind;
-        PeerId peer;
-        TimePoint at;
-        Duration length;
-    };
-
-    /// Since the first step began; zero when that is not known, or was later.
-    [[nodiscard]] double seconds_into_run(TimePoint at) const;
 
     /// The peer's part of its stage's microbatches; NaN when the stage had none.
     [[nodiscard]] double share_of(const PeerFacts& peer) const;
@@ -99,6 +85,8 @@ class RunReport {
     [[nodiscard]] double speed_share_of(const PeerFacts& peer) const;
 
     void add_one(const Listening&, TimePoint) {}
+
+    void add_one(const PastLoss& past, TimePoint) { losses_[past.step] = past.loss; }
 
     void add_one(const node::StepCommitted& step, TimePoint now);
     void add_one(const node::ShareCounted& share, TimePoint now);
@@ -113,14 +101,9 @@ class RunReport {
     std::map<PeerId, PeerFacts> peers_;
     std::optional<Digest> weights_;
     std::optional<Verification> verification_;
-    std::vector<Fault> faults_;
+    RunEvents events_;
     std::optional<TimePoint> began_;  // the first step
-    std::vector<TimePoint> open_faults_;
-    std::vector<Duration> recoveries_;
     std::uint64_t peers_started_ = 0;
-    std::uint64_t kills_ = 0;
-    std::uint64_t freezes_ = 0;
-    std::uint64_t joins_ = 0;
     std::uint64_t peers_admitted_ = 0;
 };
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace swarm::test {
 namespace {
 
@@ -49,64 +51,31 @@ TEST(LocalRun, EqualsOneProcessWithTheSameCodec) {
     }
 }
 
-/// Replays send the bytes that the dead peer's attempt sent: gradients are rounded by the same
-/// draws.
-TEST(LocalRun, EqualsOneProcessWithDrawnRoundingWhenPeersAreKilled) {
-    const LocalRun run = run_local(
-        {"--stages",
-         "2",
-         "--peers",
-         "4",
-         "--steps",
-         "30",
-         "--service-ms",
-         "20",
-         "--kill-every",
-         "3s",
-         "--codec",
-         "int4",
-         "--verify"},
-        seconds(150)
+LocalRun run_disturbed(std::vector<std::string> how) {
+    how.insert(
+        how.end(),
+        {"--stages", "2", "--peers", "4", "--steps", "30", "--service-ms", "20", "--verify"}
     );
-    expect_exact(run);
-    EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
+    return run_local(std::move(how), seconds(150));
 }
 
 TEST(LocalRun, EqualsOneProcessWhenPeersAreKilled) {
-    const LocalRun run = run_local(
-        {"--stages",
-         "2",
-         "--peers",
-         "4",
-         "--steps",
-         "30",
-         "--service-ms",
-         "20",
-         "--kill-every",
-         "3s",
-         "--verify"},
-        seconds(150)
-    );
+    const LocalRun run = run_disturbed({"--kill-every", "3s"});
     expect_exact(run);
     EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
     EXPECT_GE(run.report.at("joins").to_number<int>(), 1);
 }
 
+/// Replays send the bytes that the dead peer's attempt sent: gradients are rounded by the same
+/// draws.
+TEST(LocalRun, EqualsOneProcessWithDrawnRoundingWhenPeersAreKilled) {
+    const LocalRun run = run_disturbed({"--kill-every", "3s", "--codec", "int4"});
+    expect_exact(run);
+    EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
+}
+
 TEST(LocalRun, EqualsOneProcessWhenPeersFreeze) {
-    const LocalRun run = run_local(
-        {"--stages",
-         "2",
-         "--peers",
-         "4",
-         "--steps",
-         "30",
-         "--service-ms",
-         "20",
-         "--freeze-every",
-         "4s",
-         "--verify"},
-        seconds(150)
-    );
+    const LocalRun run = run_disturbed({"--freeze-every", "4s"});
     expect_exact(run);
     EXPECT_GE(run.report.at("freezes").to_number<int>(), 1);
 }

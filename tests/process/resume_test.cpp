@@ -55,6 +55,39 @@ TEST_F(ResumeTest, NewPeersGoOnFromTheCheckpoint) {
     EXPECT_EQ(weights_of(second), single_weights("2", "30"));
 }
 
+TEST_F(ResumeTest, ALostStageGoesOnFromTheNewestCheckpointWithWhoeverComes) {
+    std::vector<std::string> run = kRun;
+    run.insert(run.end(), {"--stage-lost-after", "5s"});
+    Program coordinator(train(run), folder.path());
+    start_peers(3, "5");
+    ASSERT_TRUE(coordinator.wait_for_text("step 10/", seconds(60))) << coordinator.err();
+    for (const auto& peer : peers) {
+        peer->signal(SIGKILL);
+    }
+    peers.clear();
+    ASSERT_TRUE(coordinator.wait_for_text("get the newest checkpoint", seconds(30)))
+        << coordinator.err();
+    start_peers(3, "5");
+    ASSERT_EQ(coordinator.wait(seconds(120)), 0) << coordinator.err();
+    EXPECT_NE(coordinator.err().find("going back to the checkpoint of step 8"), std::string::npos)
+        << coordinator.err();
+    EXPECT_EQ(weights_of(coordinator), single_weights("2", "30"));
+}
+
+TEST_F(ResumeTest, ALostStageWithoutACheckpointEndsTheRun) {
+    Program coordinator(
+        train({"--model", "oracle", "--stages", "1", "--steps", "3000", "--stage-lost-after", "5s"}
+        ),
+        folder.path()
+    );
+    start_peers(1, "5");
+    ASSERT_TRUE(coordinator.wait_for_text("step 2/", seconds(60))) << coordinator.err();
+    peers.front()->signal(SIGKILL);
+    EXPECT_EQ(coordinator.wait(seconds(30)), 1);
+    EXPECT_NE(coordinator.err().find("there is no checkpoint to go on from"), std::string::npos)
+        << coordinator.err();
+}
+
 TEST_F(ResumeTest, ASingleRunGoesOnToo) {
     const std::string killed_in = (folder.path() / "killed").string();
     Program killed(

@@ -22,6 +22,13 @@ void Chaos::thawed(PeerId peer) {
     peers_[peer].commits_until_trusted = kCommitsUntilTrusted;
 }
 
+void Chaos::coordinator_ended() {
+    for (auto& [id, peer] : peers_) {
+        peer.member_of.reset();
+        peer.commits_until_trusted = kCommitsUntilTrusted;
+    }
+}
+
 void Chaos::on(const node::PeerChanged& changed) {
     Peer& peer = peers_[changed.peer];
     switch (changed.change) {
@@ -76,8 +83,10 @@ std::optional<PeerId> Chaos::pick() {
     return candidates[rng_.below(candidates.size())];
 }
 
-Duration Chaos::freeze_time() {
-    return std::chrono::milliseconds(1000 + rng_.below(7001));
+Duration Chaos::draw(Duration shortest, Duration longest) {
+    using std::chrono::milliseconds;
+    const auto span = std::chrono::duration_cast<milliseconds>(longest - shortest).count();
+    return shortest + milliseconds(rng_.below(static_cast<std::uint64_t>(span) + 1));
 }
 
 }  // namespace swarm::cli

@@ -1,5 +1,5 @@
-// Whom `swarm local` may kill or freeze: a pure decision from the coordinator's reports and the
-// states of its own processes.
+// Whom `swarm local` may kill, freeze or drain: a pure decision from the coordinator's reports and
+// the states of its own processes.
 // Invariant: a peer is disturbed only when its stage keeps another safe member: one that runs, that
 // the coordinator admitted since it last started, and that was not frozen since, or two commits
 // ago. What is not known for sure is not safe; then nothing is disturbed.
@@ -25,6 +25,8 @@ class Chaos {
     void ended(PeerId peer);
     void frozen(PeerId peer);
     void thawed(PeerId peer);
+    /// Whoever comes next has yet to say who is a member.
+    void coordinator_ended();
 
     // What the coordinator says.
     void on(const node::PeerChanged& changed);
@@ -33,8 +35,11 @@ class Chaos {
     [[nodiscard]] bool may_disturb(PeerId peer) const;
     /// A random one of those that may be disturbed.
     std::optional<PeerId> pick();
-    /// 1 to 8 s.
-    Duration freeze_time();
+    /// Between the two, in milliseconds.
+    Duration draw(Duration shortest, Duration longest);
+
+    /// Until the next disturbance: half to one and a half of the mean.
+    Duration pause(Duration mean) { return draw(mean / 2, mean + mean / 2); }
 
  private:
     static constexpr std::uint64_t kStream = 0x6b696c6c6572;

@@ -1,12 +1,13 @@
 #include "swarm/cli/local/child.hpp"
 
+#include "swarm/cli/after_fork.hpp"
+
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <string_view>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -46,15 +47,6 @@ std::vector<std::string> child_environment() {
     return entries;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> result;
-    for (std::string& text : texts) {
-        result.push_back(text.data());
-    }
-    result.push_back(nullptr);
-    return result;
-}
-
 struct Descriptors {
     int input;
     int output;
@@ -66,10 +58,7 @@ struct Descriptors {
 [[noreturn]] void become_child(
     pid_t parent, const Descriptors& use, char* const* arguments, char* const* environment
 ) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) {
-        ::_exit(127);  // it died before the line above
-    }
+    end_with_parent(parent);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -84,7 +73,7 @@ struct Descriptors {
         ::dup2(use.reports, kReportsFd);
     }
     ::execve("/proc/self/exe", arguments, environment);
-    ::_exit(127);
+    ::_exit(kNotStarted);
 }
 
 }  // namespace

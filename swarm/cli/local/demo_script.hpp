@@ -37,7 +37,6 @@ class DemoScript {
     [[nodiscard]] const std::optional<PeerId>& newcomer() const { return newcomer_; }
 
     static constexpr Duration kFreezeTime = std::chrono::seconds(8);
-    static constexpr Duration kNewcomerAfter = std::chrono::seconds(2);
 
  private:
     std::uint64_t steps_;

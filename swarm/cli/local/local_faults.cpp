@@ -12,14 +12,26 @@ constexpr auto kRestartAfter = std::chrono::seconds(2);
 
 }  // namespace
 
-void LocalSwarm::every(
-    boost::asio::steady_timer& timer, Duration period, void (LocalSwarm::*act)()
-) {
-    timer.expires_after(period);
-    timer.async_wait([this, &timer, period, act](const boost::system::error_code& cancelled) {
+void LocalSwarm::disturb_by_the_clock() {
+    const std::pair<std::optional<Duration>, void (LocalSwarm::*)()> kinds[] = {
+        {churn_.kill_every, &LocalSwarm::kill_somebody},
+        {churn_.freeze_every, &LocalSwarm::freeze_somebody},
+        {churn_.drain_every, &LocalSwarm::drain_somebody},
+        {churn_.coordinator_kill_every, &LocalSwarm::kill_coordinator}};
+    for (const auto& [every, act] : kinds) {
+        if (every) {
+            disturbances_.push_back(std::make_unique<Disturbance>(loop_.io(), *every, act));
+            await_next(*disturbances_.back());
+        }
+    }
+}
+
+void LocalSwarm::await_next(Disturbance& disturbance) {
+    disturbance.timer.expires_after(chaos_.pause(disturbance.mean));
+    disturbance.timer.async_wait([this, &disturbance](const boost::system::error_code& cancelled) {
         if (!cancelled && !calm_) {
-            (this->*act)();
-            every(timer, period, act);
+            (this->*disturbance.act)();
+            await_next(disturbance);
         }
     });
 }
@@ -32,8 +44,41 @@ void LocalSwarm::kill_somebody() {
 
 void LocalSwarm::freeze_somebody() {
     if (const std::optional<PeerId> victim = chaos_.pick()) {
-        freeze(*find(*victim), chaos_.freeze_time());
+        freeze(*find(*victim), chaos_.draw(churn_.freeze_shortest, churn_.freeze_longest));
     }
+}
+
+void LocalSwarm::drain_somebody() {
+    const std::optional<PeerId> leaver = chaos_.pick();
+    if (!leaver) {
+        return;
+    }
+    Peer& peer = *find(*leaver);
+    peer.draining = true;
+    peer.process->signal(SIGINT);
+    chaos_.ended(peer.id);
+    report_.events().drain(peer.id, clock_now());
+    console_.warn(peer.name + " (" + short_name(peer.id) + ") is told to leave");
+}
+
+void LocalSwarm::kill_coordinator() {
+    if (coordinator_killed_ || report_.losses().empty()) {
+        return;
+    }
+    coordinator_killed_ = true;
+    coordinator_->signal(SIGKILL);
+    chaos_.coordinator_ended();
+    report_.events().kill_coordinator(clock_now());
+    console_.warn("the coordinator was killed");
+    resume_timer_.expires_after(kRestartAfter);
+    resume_timer_.async_wait([this](const boost::system::error_code& cancelled) {
+        if (cancelled) {
+            return;
+        }
+        if (const Result<> started = start_coordinator(true); !started) {
+            end(started.error());
+        }
+    });
 }
 
 void LocalSwarm::kill(Peer& peer, bool restart) {
@@ -41,17 +86,37 @@ void LocalSwarm::kill(Peer& peer, bool restart) {
     peer.process->signal(SIGKILL);
     peer.process->wait();
     chaos_.ended(peer.id);
-    report_.add_kill(peer.id, clock_now());
+    report_.events().kill(peer.id, clock_now());
     console_.warn(peer.name + " (" + short_name(peer.id) + ") was killed");
-    peer.timer.expires_after(restart ? kRestartAfter : DemoScript::kNewcomerAfter);
-    peer.timer.async_wait([this, &peer, restart](const boost::system::error_code& cancelled) {
+    if (!restart) {
+        add_successor(peer);
+        return;
+    }
+    peer.timer.expires_after(kRestartAfter);
+    peer.timer.async_wait([this, &peer](const boost::system::error_code& cancelled) {
         if (cancelled || calm_) {
             return;
         }
-        const Result<> started = restart ? start_peer(peer) : add_peer(peer.service_ms);
-        if (!started) {
+        report_.events().start(peer.id, clock_now());
+        if (const Result<> started = start_peer(peer); !started) {
             end(started.error());
-        } else if (!restart) {
+        }
+    });
+}
+
+void LocalSwarm::add_successor(Peer& peer) {
+    peer.timer.expires_after(kRestartAfter);
+    peer.timer.async_wait([this, &peer](const boost::system::error_code& cancelled) {
+        if (cancelled || calm_) {
+            return;
+        }
+        const Result<> added = add_peer(peer.service_ms);
+        if (!added) {
+            end(added.error());
+            return;
+        }
+        report_.events().start(peers_.back()->id, clock_now());
+        if (demo_.killed() && !demo_.newcomer()) {
             demo_.joined(peers_.back()->id);
         }
     });
@@ -60,7 +125,7 @@ void LocalSwarm::kill(Peer& peer, bool restart) {
 void LocalSwarm::freeze(Peer& peer, Duration time) {
     peer.process->signal(SIGSTOP);
     chaos_.frozen(peer.id);
-    report_.add_freeze(peer.id, clock_now(), time);
+    report_.events().freeze(peer.id, clock_now(), time);
     console_.warn(
         peer.name + " (" + short_name(peer.id) + ") is frozen for " +
         std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms"
@@ -76,8 +141,9 @@ void LocalSwarm::freeze(Peer& peer, Duration time) {
 
 void LocalSwarm::calm_down() {
     calm_ = true;
-    kill_timer_.cancel();
-    freeze_timer_.cancel();
+    for (const auto& disturbance : disturbances_) {
+        disturbance->timer.cancel();
+    }
     for (const auto& peer : peers_) {
         peer->timer.cancel();
         if (peer->process) {
@@ -104,6 +170,11 @@ void LocalSwarm::on_child_signal() {
         }
         peer->expected_to_end = true;
         chaos_.ended(peer->id);
+        if (peer->draining) {
+            report_.events().left(peer->id, clock_now());
+            add_successor(*peer);
+            continue;
+        }
         if (*ended == kDone) {
             continue;
         }

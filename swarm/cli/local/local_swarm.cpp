@@ -20,11 +20,13 @@ constexpr auto kGoodbye = std::chrono::seconds(5);
 
 LocalSwarm::LocalSwarm(
     const LocalOptions& options,
+    const ChurnPlan& churn,
     const run::RunConfig& config,
     std::filesystem::path directory,
     Console& console
 )
     : options_(options),
+      churn_(churn),
       config_(config),
       directory_(std::move(directory)),
       console_(console),
@@ -34,8 +36,7 @@ LocalSwarm::LocalSwarm(
       demo_(config.steps),
       service_ms_(options.service_ms),
       child_signals_(loop_.io(), SIGCHLD),
-      kill_timer_(loop_.io()),
-      freeze_timer_(loop_.io()) {
+      resume_timer_(loop_.io()) {
     loop_.on_signal([this](int number) { end(after_signal(number)); });
     await_children();
 }
@@ -43,7 +44,7 @@ LocalSwarm::LocalSwarm(
 LocalSwarm::~LocalSwarm() = default;
 
 int LocalSwarm::train() {
-    if (const Result<> started = start_coordinator(); !started) {
+    if (const Result<> started = start_coordinator(false); !started) {
         end(started.error());
     }
     loop_.run_until([this] { return exit_code_.has_value(); });
@@ -99,19 +100,20 @@ int LocalSwarm::verify() {
     return kDone;
 }
 
-Result<> LocalSwarm::start_coordinator() {
-    Child::Spec spec{
-        {"train",
-         (directory_ / kRunFileName).string(),
-         "--dir",
-         (directory_ / "run").string(),
-         "--listen",
-         "127.0.0.1:0"},
-        directory_ / "coordinator.log",
-        false,
-        true};
+Result<> LocalSwarm::start_coordinator(bool resume) {
+    coordinator_killed_ = false;
+    Child::Spec spec{{"train"}, directory_ / "coordinator.log", false, true};
+    std::vector<std::string>& arguments = spec.arguments;
+    if (resume) {
+        arguments.emplace_back("--resume");
+    } else {
+        arguments.push_back((directory_ / kRunFileName).string());
+    }
+    const std::string listen = resume ? address_ : "127.0.0.1:0";
+    const std::string directory = (directory_ / "run").string();
+    arguments.insert(arguments.end(), {"--dir", directory, "--listen", listen});
     if (options_.prompt) {
-        spec.arguments.emplace_back("--hold");
+        arguments.emplace_back("--hold");
     }
     Result<Child> child = Child::start(spec);
     if (!child) {
@@ -184,7 +186,9 @@ void LocalSwarm::on_report(const TrainReport& report) {
 }
 
 void LocalSwarm::on_listening(const std::string& address) {
-    address_ = address;
+    if (!std::exchange(address_, address).empty()) {
+        return;  // it was resumed
+    }
     for (std::uint32_t i = 0; i < options_.peers; ++i) {
         const std::uint32_t service_ms =
             service_ms_.empty() ? 0 : service_ms_[i % service_ms_.size()];
@@ -193,12 +197,7 @@ void LocalSwarm::on_listening(const std::string& address) {
             return;
         }
     }
-    if (options_.kill_every) {
-        every(kill_timer_, *options_.kill_every, &LocalSwarm::kill_somebody);
-    }
-    if (options_.freeze_every) {
-        every(freeze_timer_, *options_.freeze_every, &LocalSwarm::freeze_somebody);
-    }
+    disturb_by_the_clock();
 }
 
 void LocalSwarm::on_committed(const node::StepCommitted& step) {
@@ -250,6 +249,9 @@ void LocalSwarm::generate() {
 }
 
 void LocalSwarm::on_coordinator_end(int exit_code) {
+    if (coordinator_killed_) {
+        return;  // resume_timer_ starts the next one
+    }
     if (exit_code != kDone) {
         console_.error(last_line(directory_ / "coordinator.log"));
     }

@@ -7,6 +7,7 @@
 
 #include "swarm/cli/console.hpp"
 #include "swarm/cli/local/chaos.hpp"
+#include "swarm/cli/local/churn_plan.hpp"
 #include "swarm/cli/local/demo_script.hpp"
 #include "swarm/cli/local/reported_child.hpp"
 #include "swarm/cli/options.hpp"
@@ -30,6 +31,7 @@ class LocalSwarm {
     /// `directory` exists and holds run.toml.
     LocalSwarm(
         const LocalOptions& options,
+        const ChurnPlan& churn,
         const run::RunConfig& config,
         std::filesystem::path directory,
         Console& console
@@ -62,10 +64,11 @@ class LocalSwarm {
         std::uint32_t service_ms = 0;
         std::optional<Child> process;
         bool expected_to_end = false;
-        boost::asio::steady_timer timer;  // of its restart or thaw
+        bool draining = false;
+        boost::asio::steady_timer timer;  // of its restart or thaw, or of its successor
     };
 
-    Result<> start_coordinator();
+    Result<> start_coordinator(bool resume);
     Result<> add_peer(std::uint32_t service_ms);
     Result<> start_peer(Peer& peer);
     void on_report(const TrainReport& report);
@@ -75,10 +78,24 @@ class LocalSwarm {
     void on_coordinator_end(int exit_code);
     void generate();
 
-    void every(boost::asio::steady_timer& timer, Duration period, void (LocalSwarm::*act)());
+    /// One kind of disturbance, again and again.
+    struct Disturbance {
+        Disturbance(boost::asio::io_context& io, Duration mean_pause, void (LocalSwarm::*what)())
+            : mean(mean_pause), act(what), timer(io) {}
+
+        Duration mean;
+        void (LocalSwarm::*act)();
+        boost::asio::steady_timer timer;
+    };
+
+    void disturb_by_the_clock();
+    void await_next(Disturbance& disturbance);
     void kill_somebody();
     void freeze_somebody();
+    void drain_somebody();
+    void kill_coordinator();
     void kill(Peer& peer, bool restart);
+    void add_successor(Peer& peer);
     void freeze(Peer& peer, Duration time);
     void calm_down();
     void await_children();
@@ -89,6 +106,7 @@ class LocalSwarm {
     void end(const Error& error);
 
     const LocalOptions& options_;
+    ChurnPlan churn_;
     run::RunConfig config_;
     std::filesystem::path directory_;
     Console& console_;
@@ -99,9 +117,10 @@ class LocalSwarm {
     DemoScript demo_;
     std::vector<std::uint32_t> service_ms_;
     boost::asio::signal_set child_signals_;
-    boost::asio::steady_timer kill_timer_;
-    boost::asio::steady_timer freeze_timer_;
+    std::vector<std::unique_ptr<Disturbance>> disturbances_;
+    boost::asio::steady_timer resume_timer_;  // of the coordinator
     std::unique_ptr<ReportedChild> coordinator_;
+    bool coordinator_killed_ = false;  // until the next one starts
     std::optional<Child> generator_;
     std::vector<std::unique_ptr<Peer>> peers_;
     std::string address_;

@@ -1,43 +1,31 @@
 #include "swarm/cli/model/command.hpp"
 
+#include "swarm/cli/after_fork.hpp"
+#include "swarm/cli/exit_code.hpp"
+#include "swarm/net/file_store.hpp"
+
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 namespace swarm::cli {
 namespace {
 
-constexpr int kNotStarted = 127;
+constexpr std::array kCaught{SIGINT, SIGTERM};
 
-/// While a child has the terminal its signals are for the child.
-class IgnoredInterrupts {
- public:
-    IgnoredInterrupts()
-        : interrupt_(std::signal(SIGINT, SIG_IGN)), quit_(std::signal(SIGQUIT, SIG_IGN)) {}
+volatile std::sig_atomic_t caught = 0;
+std::array<struct sigaction, kCaught.size()> former;
 
-    IgnoredInterrupts(const IgnoredInterrupts&) = delete;
-    IgnoredInterrupts& operator=(const IgnoredInterrupts&) = delete;
-
-    ~IgnoredInterrupts() {
-        std::signal(SIGINT, interrupt_);
-        std::signal(SIGQUIT, quit_);
-    }
-
- private:
-    void (*interrupt_)(int);
-    void (*quit_)(int);
-};
+void note(int number) {
+    caught = caught == 0 ? number : caught;
+}
 
 /// After fork(): async-signal-safe calls only.
 [[noreturn]] void become(pid_t parent, int input, char* const* arguments) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) {
-        ::_exit(kNotStarted);  // it died before the line above
-    }
-    for (const int number : {SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ}) {
+    end_with_parent(parent);
+    for (const int number : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) {
         std::signal(number, SIG_DFL);
     }
     ::dup2(input, STDIN_FILENO);
@@ -46,35 +34,55 @@ class IgnoredInterrupts {
     ::_exit(kNotStarted);
 }
 
+int wait_for(pid_t child) {
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR) {
+            return kNotStarted;
+        }
+        if (caught != 0) {
+            ::kill(child, SIGTERM);  // it may not have heard of it
+        }
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : after_signal(WTERMSIG(status));
+}
+
 }  // namespace
+
+CaughtSignals::CaughtSignals() {
+    caught = 0;
+
+    struct sigaction action {};
+
+    action.sa_handler = note;  // without SA_RESTART: a wait for the child must end
+    for (std::size_t i = 0; i < kCaught.size(); ++i) {
+        ::sigaction(kCaught[i], &action, &former[i]);
+    }
+}
+
+CaughtSignals::~CaughtSignals() {
+    for (std::size_t i = 0; i < kCaught.size(); ++i) {
+        ::sigaction(kCaught[i], &former[i], nullptr);
+    }
+}
+
+std::optional<int> CaughtSignals::number() {
+    return caught == 0 ? std::nullopt : std::optional<int>(caught);
+}
 
 int run_command(const std::vector<std::string>& command) {
     std::vector<std::string> words = command;
-    std::vector<char*> arguments;
-    arguments.reserve(words.size() + 1);
-    for (std::string& word : words) {
-        arguments.push_back(word.data());
+    const std::vector<char*> arguments = pointers(words);
+    const net::FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (input.get() < 0) {
+        return kNotStarted;
     }
-    arguments.push_back(nullptr);
-    const int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    const IgnoredInterrupts ignored;
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
     if (child == 0) {
-        become(parent, input, arguments.data());
+        become(parent, input.get(), arguments.data());
     }
-    ::close(input);
-    int status = 0;
-    pid_t ended = -1;
-    if (child > 0) {
-        do {
-            ended = ::waitpid(child, &status, 0);
-        } while (ended < 0 && errno == EINTR);
-    }
-    if (ended != child || child < 0) {
-        return kNotStarted;
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return child < 0 ? kNotStarted : wait_for(child);
 }
 
 }  // namespace swarm::cli

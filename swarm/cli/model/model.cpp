@@ -3,6 +3,7 @@
 #include "stacking/tokenizers/chat_template.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
 #include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/model/command.hpp"
 #include "swarm/cli/model/model_store.hpp"
 #include "swarm/cli/model/model_summary.hpp"
 #include "swarm/cli/train.hpp"
@@ -11,6 +12,8 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace swarm::cli {
 namespace {
@@ -19,6 +22,23 @@ namespace fs = std::filesystem;
 using stacking::models::ModelSource;
 using stacking::tokenizers::ChatTemplate;
 using stacking::tokenizers::ModelTokenizer;
+
+struct OpenModel {
+    fs::path path;
+    ModelSource source;
+};
+
+Result<OpenModel> open_by_name(const std::string& name) {
+    Result<fs::path> path = find_model(name);
+    if (!path) {
+        return path.error();
+    }
+    Result<ModelSource> source = stacking::models::open_model(*path);
+    if (!source) {
+        return source.error();
+    }
+    return OpenModel{std::move(*path), std::move(*source)};
+}
 
 Result<ModelTokenizer> open_fitting_tokenizer(const fs::path& path, const ModelSource& model) {
     Result<ModelTokenizer> tokenizer = stacking::tokenizers::open_tokenizer(path);
@@ -54,7 +74,11 @@ void describe_tokenizer(const Result<ModelTokenizer>& tokenizer, ModelSummary& s
 
 int fetch_model(const ModelFetchOptions& options) {
     Console console;
+    const CaughtSignals signals;
     const Result<fs::path> file = fetch_named_model(options.name, console);
+    if (const std::optional<int> number = CaughtSignals::number()) {
+        return after_signal(*number);
+    }
     if (!file) {
         return end_with(console, file.error());
     }
@@ -64,15 +88,12 @@ int fetch_model(const ModelFetchOptions& options) {
 
 int show_model(const ModelShowOptions& options) {
     Console console;
-    const Result<fs::path> path = find_model(options.model);
-    if (!path) {
-        return end_with(console, path.error());
+    const Result<OpenModel> opened = open_by_name(options.model);
+    if (!opened) {
+        return end_with(console, opened.error());
     }
-    const Result<ModelSource> model = stacking::models::open_model(*path);
-    if (!model) {
-        return end_with(console, model.error());
-    }
-    const std::uint32_t layers = model->architecture().model.layers;
+    const auto& [path, model] = *opened;
+    const std::uint32_t layers = model.architecture().model.layers;
     if (options.stages > layers) {
         console.error(
             "--stages is " + std::to_string(options.stages) + "; the model has " +
@@ -80,8 +101,8 @@ int show_model(const ModelShowOptions& options) {
         );
         return kUsage;
     }
-    ModelSummary summary = summarise(*model, options.stages);
-    describe_tokenizer(open_fitting_tokenizer(*path, *model), summary);
+    ModelSummary summary = summarise(model, options.stages);
+    describe_tokenizer(open_fitting_tokenizer(path, model), summary);
     std::cout << to_text(summary) << std::flush;
     if (!options.json_file.empty() && !write_text(console, options.json_file, to_json(summary))) {
         return kRunFailed;
@@ -91,15 +112,12 @@ int show_model(const ModelShowOptions& options) {
 
 int export_model(const ModelExportOptions& options) {
     Console console;
-    const Result<fs::path> path = find_model(options.model);
-    if (!path) {
-        return end_with(console, path.error());
+    const Result<OpenModel> opened = open_by_name(options.model);
+    if (!opened) {
+        return end_with(console, opened.error());
     }
-    const Result<ModelSource> model = stacking::models::open_model(*path);
-    if (!model) {
-        return end_with(console, model.error());
-    }
-    const Result<ModelTokenizer> tokenizer = open_fitting_tokenizer(*path, *model);
+    const auto& [path, model] = *opened;
+    const Result<ModelTokenizer> tokenizer = open_fitting_tokenizer(path, model);
     const auto progress = [&](std::uint64_t written, std::uint64_t all) {
         if (console.is_terminal()) {
             console.status(
@@ -107,9 +125,9 @@ int export_model(const ModelExportOptions& options) {
             );
         }
     };
-    auto written = stacking::models::write_hf_folder(*model, options.folder, progress);
+    auto written = stacking::models::write_hf_folder(model, options.folder, progress);
     if (written && tokenizer) {
-        const auto& end_tokens = model->architecture().end_tokens;
+        const auto& end_tokens = model.architecture().end_tokens;
         const auto end = end_tokens.empty() ? std::nullopt : std::optional(end_tokens.front());
         written = stacking::tokenizers::write_tokenizer(*tokenizer, end, options.folder);
     }

@@ -45,6 +45,7 @@ struct RecordedRun {
     double seconds = 0;
     std::vector<RecordedPeer> peers;
     std::vector<RecordedFault> faults;
+    std::string not_repeatable;  // a kind of event; empty: none
 };
 
 /// Boost.JSON says what is missing by throwing; parse() below turns that into an Error.
@@ -103,14 +104,20 @@ RecordedRun read_run(const json::object& whole) {
         ++run.steps;
     }
     run.peers = read_peers(whole.at("peers").as_array());
-    for (const json::value& value : whole.at("faults").as_array()) {
-        const json::object& fault = value.as_object();
-        run.faults.push_back(
-            {text_at(fault, "kind"),
-             text_at(fault, "peer"),
-             fault.at("at_s").to_number<double>(),
-             fault.at("length_s").to_number<double>()}
-        );
+    for (const json::value& value : whole.at("events").as_array()) {
+        const json::object& event = value.as_object();
+        const std::string kind = text_at(event, "kind");
+        if (kind == "drain" || kind == "coordinator_kill") {
+            run.not_repeatable = kind;
+        } else if (kind == "kill" || kind == "freeze") {  // the simulator finds what followed
+            const bool lasts = kind == "freeze";
+            run.faults.push_back(
+                {kind,
+                 text_at(event, "peer"),
+                 event.at("t_s").to_number<double>(),
+                 lasts ? event.at("length_s").to_number<double>() : 0}
+            );
+        }
     }
     return run;
 }
@@ -199,6 +206,9 @@ std::optional<Error> check(const RecordedRun& run, const std::string& file) {
                     " ran without --service-ms, so its speed is not known"
             );
         }
+    }
+    if (!run.not_repeatable.empty()) {
+        return usage(file, "it has a " + run.not_repeatable + ", which no scenario repeats yet");
     }
     const bool known = std::all_of(run.faults.begin(), run.faults.end(), [&](const auto& fault) {
         return std::any_of(run.peers.begin(), run.peers.end(), [&](const RecordedPeer& peer) {

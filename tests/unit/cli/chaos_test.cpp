@@ -109,13 +109,27 @@ TEST(Chaos, NothingHappensBeforeTheFirstCommit) {
     EXPECT_TRUE(chaos.pick());
 }
 
-TEST(Chaos, FreezesLastOneToEightSeconds) {
+TEST(Chaos, PausesLieAroundTheirMean) {
     Chaos chaos(1);
+    Duration sum{};
     for (int i = 0; i < 1000; ++i) {
-        const Duration time = chaos.freeze_time();
-        EXPECT_GE(time, std::chrono::seconds(1));
-        EXPECT_LE(time, std::chrono::seconds(8));
+        const Duration pause = chaos.pause(std::chrono::seconds(20));
+        EXPECT_GE(pause, std::chrono::seconds(10));
+        EXPECT_LE(pause, std::chrono::seconds(30));
+        sum += pause;
     }
+    EXPECT_NEAR(std::chrono::duration<double>(sum).count(), 20'000, 600);  // 3.3 sigma
+}
+
+TEST_F(ChaosTest, AKilledCoordinatorLeavesNobodySafe) {
+    chaos.coordinator_ended();
+    chaos.on(node::StepCommitted{});
+    chaos.on(node::StepCommitted{});
+    EXPECT_FALSE(chaos.pick()) << "the next one has not said who is a member";
+    chaos.on(changed(1, 0, PeerChange::Admitted));
+    EXPECT_FALSE(chaos.pick());
+    chaos.on(changed(2, 0, PeerChange::Admitted));
+    EXPECT_TRUE(chaos.pick());
 }
 
 TEST(Chaos, TheSameSeedPicksTheSame) {

@@ -40,8 +40,11 @@ TEST(RunCommand, ItsInputIsEmptyAndItsOutputOurStderr) {
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "two words\n");
 }
 
-TEST(RunCommand, AnInterruptIsForTheCommand) {
-    EXPECT_EQ(run_command({"sh", "-c", "kill -INT $PPID; exit 3"}), 3);  // we are still here
+TEST(RunCommand, ACaughtSignalEndsTheCommandAndIsKept) {
+    const CaughtSignals signals;
+    EXPECT_FALSE(CaughtSignals::number());
+    EXPECT_EQ(run_command({"sh", "-c", "kill -TERM $PPID; exec sleep 60"}), 128 + SIGTERM);
+    EXPECT_EQ(CaughtSignals::number(), SIGTERM);
 }
 
 }  // namespace

@@ -83,6 +83,8 @@ TEST(Options, LocalTakesFaultsAndSpeeds) {
          "3s",
          "--freeze-every",
          "500ms",
+         "--churn",
+         "default",
          "--verify"}
     );
     const auto& local = std::get<LocalOptions>(command);
@@ -90,6 +92,7 @@ TEST(Options, LocalTakesFaultsAndSpeeds) {
     EXPECT_EQ(local.service_ms, (std::vector<std::uint32_t>{40, 80, 160}));
     EXPECT_EQ(local.kill_every, std::chrono::seconds(3));
     EXPECT_EQ(local.freeze_every, std::chrono::milliseconds(500));
+    EXPECT_EQ(local.churn, "default");
     EXPECT_TRUE(local.verify);
 }
 

@@ -15,9 +15,10 @@ constexpr const char* kRun = R"({
             {"id": "bbbbbbbbbb", "admitted": 1, "first_stage": 0, "service_ms": 50},
             {"id": "cccccccccc", "admitted": 3, "first_stage": 1, "service_ms": 50},
             {"id": "dddddddddd", "admitted": null, "first_stage": null, "service_ms": 50}],
-  "faults": [{"kind": "kill", "peer": "aaaaaaaaaa", "at_s": 1.25, "length_s": 0},
-             {"kind": "freeze", "peer": "bbbbbbbbbb", "at_s": 4, "length_s": 1.5},
-             {"kind": "kill", "peer": "bbbbbbbbbb", "at_s": 8.5, "length_s": 0}]})";
+  "events": [{"kind": "kill", "peer": "aaaaaaaaaa", "t_s": 1.25},
+             {"kind": "fence", "peer": "aaaaaaaaaa", "t_s": 3.25},
+             {"kind": "freeze", "peer": "bbbbbbbbbb", "t_s": 4, "length_s": 1.5},
+             {"kind": "kill", "peer": "bbbbbbbbbb", "t_s": 8.5}]})";
 
 std::string changed(const std::string& from, const std::string& to) {
     std::string text = kRun;
@@ -106,6 +107,10 @@ TEST(RecordedRun, RefusesWhatIsNoReport) {
 
 TEST(RecordedRun, RefusesAPeerOfUnknownSpeed) {
     expect_refused(changed("\"service_ms\": 100", "\"service_ms\": null"), "--service-ms");
+}
+
+TEST(RecordedRun, RefusesWhatNoScenarioRepeats) {
+    expect_refused(changed("\"fence\"", "\"drain\""), "it has a drain");
 }
 
 TEST(RecordedRun, RefusesARunWithoutAStep) {

@@ -48,19 +48,21 @@ TEST(RunReport, SaysWhatTheSimulatorNeedsToRepeatTheRun) {
     RunReport report(small_run());
     report.add_peer(kBert, 20);
     report.add_peer(kAnna, 40);
-    report.add_kill(kAnna, at(5));
+    report.events().kill(kAnna, at(5));
     report.add(step(0, 3.5), at(12));  // began at 10
-    report.add_freeze(kBert, at(14), seconds(3));
+    report.events().freeze(kBert, at(14), seconds(3));
     const json::object whole = parsed(report);
     EXPECT_EQ(whole.at("config").at("microbatches").to_number<int>(), 4);
     EXPECT_EQ(whole.at("config").at("activation_bytes").to_number<int>(), 4 * 2 * 10 * 128);
     EXPECT_EQ(whole.at("peers").at(0).at("number").to_number<int>(), 2) << "by id, not by start";
-    const json::array& faults = whole.at("faults").as_array();
-    ASSERT_EQ(faults.size(), 2U);
-    EXPECT_EQ(faults[0].at("kind").as_string(), "kill");
-    EXPECT_EQ(faults[0].at("at_s").as_double(), 0) << "before the first step";
-    EXPECT_EQ(faults[1].at("at_s").as_double(), 4);
-    EXPECT_EQ(faults[1].at("length_s").as_double(), 3);
+    const json::array& events = whole.at("events").as_array();
+    ASSERT_EQ(events.size(), 2U);
+    EXPECT_EQ(events[0].at("kind").as_string(), "kill");
+    EXPECT_EQ(events[0].at("t_s").as_double(), 0) << "before the first step";
+    EXPECT_EQ(events[0].at("cost_s").as_double(), 7);
+    EXPECT_EQ(events[1].at("t_s").as_double(), 4);
+    EXPECT_EQ(events[1].at("length_s").as_double(), 3);
+    EXPECT_TRUE(events[1].at("cost_s").is_null());
 }
 
 TEST(RunReport, ListsStepsAndSpeed) {
@@ -135,42 +137,42 @@ TEST(RunReport, SaysWhatWentWrongInOneLine) {
     first.replayed = 0;
     report.add(first, at(1));
     EXPECT_EQ(report.trouble(), "");
-    report.add_kill(kAnna, at(2));
+    report.events().kill(kAnna, at(2));
     node::StepCommitted second = step(1, 2);
     second.replayed = 4;
     second.fenced = 1;
     report.add(second, at(3));
     EXPECT_EQ(
         report.trouble(),
-        "1 killed, 0 frozen, 0 joined later; 1 fenced, 4 microbatches replayed, each counted once"
+        "1 killed, 0 joined later; 1 fenced, 4 microbatches replayed, each counted once"
     );
 }
 
 TEST(RunReport, MeasuresFromAFaultToTheNextCommit) {
     RunReport report(small_run());
     report.add(step(0, 3), at(1));
-    report.add_kill(kAnna, at(2));
-    report.add_freeze(kBert, at(4));
+    report.events().kill(kAnna, at(2));
+    report.events().freeze(kBert, at(4), seconds(1));
     report.add(step(1, 2), at(7));
+    report.events().kill_coordinator(at(8));
     report.add(step(2, 1), at(9));
+    report.add_peer(kAnna, 40);
     const json::object whole = parsed(report);
     const json::array& recoveries = whole.at("recovery_s").as_array();
-    ASSERT_EQ(recoveries.size(), 2U);
+    ASSERT_EQ(recoveries.size(), 3U);
     EXPECT_EQ(recoveries.at(0).as_double(), 5.0);
     EXPECT_EQ(recoveries.at(1).as_double(), 3.0);
+    EXPECT_EQ(whole.at("recovery_alone_s").as_array(), json::array{1.0});
     EXPECT_EQ(whole.at("kills").to_number<int>(), 1);
     EXPECT_EQ(whole.at("freezes").to_number<int>(), 1);
     EXPECT_EQ(whole.at("peers").as_array().at(0).at("kills").to_number<int>(), 1);
 }
 
-TEST(RunReport, OnlyEntriesAfterTheFirstCommitAreJoins) {
+TEST(RunReport, KnowsTheLossesOfEarlierProcesses) {
     RunReport report(small_run());
-    const node::PeerChanged admitted{kAnna, {0}, node::PeerChange::Admitted, "", {1}};
-    report.add(admitted, at(1));
-    report.add(step(0, 3), at(2));
-    EXPECT_EQ(report.joins(), 0U);
-    report.add(admitted, at(3));
-    EXPECT_EQ(report.joins(), 1U);
+    report.add(PastLoss{0, 3.25}, at(1));
+    report.add(step(1, 2), at(3));
+    EXPECT_EQ(report.losses(), (Losses{{0, 3.25}, {1, 2}}));
 }
 
 TEST(RunReport, SaysInWhichOrderPeersCameToWhichStages) {

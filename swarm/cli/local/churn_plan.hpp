@@ -1,0 +1,34 @@
+// How often `swarm local` disturbs its peers, and how: `--churn default`, a TOML file, or flags.
+// Pauses between disturbances of a kind are drawn around their mean, so that runs with other seeds
+// meet other moments; what is absent never happens.
+// Errors: Usage, Reject: one line with file and line.
+#pragma once
+
+#include "swarm/base/result.hpp"
+#include "swarm/base/units.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace swarm::cli {
+
+struct ChurnPlan {
+    std::optional<Duration> kill_every;   // SIGKILL; the same peer starts again after 2 s
+    std::optional<Duration> drain_every;  // SIGINT; when it has left, a newcomer joins
+    std::optional<Duration> freeze_every;
+    Duration freeze_shortest = std::chrono::seconds(1);
+    Duration freeze_longest = std::chrono::seconds(8);
+    std::optional<Duration> coordinator_kill_every;  // SIGKILL; resumed after 2 s
+};
+
+/// All kinds, within a run of three minutes.
+ChurnPlan default_churn();
+
+/// Keys: those of ChurnPlan. `file`: for errors.
+Result<ChurnPlan> parse_churn(std::string_view toml, const std::string& file);
+
+/// "default", or a file.
+Result<ChurnPlan> load_churn(const std::string& name);
+
+}  // namespace swarm::cli

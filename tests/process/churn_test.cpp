@@ -1,0 +1,22 @@
+// Real churn for minutes: every step is counted once, and the weights are those of one process.
+#include "tests/process/churn_run.hpp"
+
+#include <gtest/gtest.h>
+
+namespace swarm::test {
+namespace {
+
+using std::chrono::minutes;
+
+TEST(Churn, MinutesOfItLoseNothing) {
+    const ChurnCounts counts =
+        expect_exact_under_churn({"--steps", "250", "--seed", "1"}, minutes(9));
+    EXPECT_GE(counts.kills, 10);
+    EXPECT_GE(counts.freezes, 3);
+    EXPECT_GE(counts.drains, 2);
+    EXPECT_GE(counts.joins, 10);
+    EXPECT_GE(counts.coordinator_kills, 1);
+}
+
+}  // namespace
+}  // namespace swarm::test

@@ -1,0 +1,121 @@
+#include "swarm/cli/run_events.hpp"
+
+#include <gtest/gtest.h>
+
+namespace swarm::cli {
+namespace {
+
+using node::PeerChange;
+using std::chrono::seconds;
+
+constexpr PeerId kAnna{{1, 0, 0, 0}};
+constexpr PeerId kBert{{2, 0, 0, 0}};
+
+TimePoint at(int second) {
+    return TimePoint(seconds(second));
+}
+
+node::PeerChanged changed(PeerId peer, PeerChange change, const char* reason = "") {
+    return {peer, {1}, change, reason, {}};
+}
+
+class RunEventsTest : public testing::Test {
+ protected:
+    [[nodiscard]] const RunEvent& last() const { return events.all().back(); }
+
+    RunEvents events;
+};
+
+TEST_F(RunEventsTest, OnlyEntriesAfterTheFirstCommitAreJoins) {
+    events.changed(changed(kAnna, PeerChange::Admitted), at(1));
+    events.committed(at(2));
+    EXPECT_EQ(events.joins(), 0U);
+    EXPECT_TRUE(events.all().empty());
+    events.changed(changed(kBert, PeerChange::Admitted), at(3));
+    EXPECT_EQ(events.joins(), 1U);
+    EXPECT_EQ(last().kind, std::string("join"));
+    EXPECT_FALSE(last().cost) << "nobody saw it start";
+}
+
+TEST_F(RunEventsTest, WhomAResumedCoordinatorMeetsAgainDoesNotJoin) {
+    events.changed(changed(kAnna, PeerChange::Admitted), at(1));
+    events.changed(changed(kBert, PeerChange::Admitted), at(1));
+    events.committed(at(2));
+    events.kill(kBert, at(3));
+    events.kill_coordinator(at(4));
+    events.changed(changed(kAnna, PeerChange::Admitted), at(5));
+    EXPECT_EQ(events.joins(), 0U);
+    events.changed(changed(kBert, PeerChange::Admitted), at(6));
+    EXPECT_EQ(events.joins(), 1U) << "it is a new process";
+}
+
+TEST_F(RunEventsTest, AJoinCostsFromTheStartToTheAdmission) {
+    events.committed(at(1));
+    events.start(kAnna, at(2));
+    events.start(kBert, at(3));
+    events.changed(changed(kAnna, PeerChange::Admitted), at(7));
+    ASSERT_EQ(events.all().size(), 2U);
+    EXPECT_EQ(events.all()[0].cost, seconds(5));
+    EXPECT_EQ(events.all()[0].stage, StageIndex{1});
+    EXPECT_FALSE(events.all()[1].cost);
+}
+
+TEST_F(RunEventsTest, WhoReturnsAfterAFenceCostsFromTheFence) {
+    events.changed(changed(kAnna, PeerChange::Admitted), at(1));
+    events.committed(at(2));
+    events.changed(changed(kAnna, PeerChange::Fenced, "silent for 6 s"), at(4));
+    events.changed(changed(kAnna, PeerChange::Admitted), at(9));
+    EXPECT_EQ(last().kind, std::string("join"));
+    EXPECT_EQ(last().cost, seconds(5));
+    events.changed(changed(kAnna, PeerChange::Fenced, "silent for 6 s"), at(20));
+    events.changed(changed(kAnna, PeerChange::Admitted), at(21));
+    EXPECT_EQ(last().cost, seconds(1)) << "a join of its own";
+}
+
+TEST_F(RunEventsTest, AMoveEndsWithTheAdmissionAndIsNoJoin) {
+    events.committed(at(1));
+    events.changed(changed(kAnna, PeerChange::Moved, "from stage 0"), at(4));
+    events.changed(changed(kAnna, PeerChange::Admitted), at(10));
+    ASSERT_EQ(events.all().size(), 1U);
+    EXPECT_EQ(last().kind, std::string("move"));
+    EXPECT_EQ(last().reason, "from stage 0");
+    EXPECT_EQ(last().cost, seconds(6));
+}
+
+TEST_F(RunEventsTest, ADrainEndsWhenThePeerHasLeft) {
+    events.drain(kAnna, at(1));
+    events.changed(changed(kAnna, PeerChange::Left), at(3));
+    EXPECT_EQ(last().cost, seconds(2));
+    events.left(kAnna, at(4));
+    EXPECT_EQ(last().cost, seconds(2)) << "the coordinator was first";
+    events.drain(kBert, at(5));
+    events.left(kBert, at(9));
+    EXPECT_EQ(last().cost, seconds(4)) << "no coordinator said so";
+    events.changed(changed(kBert, PeerChange::Left), at(12));
+    EXPECT_EQ(events.all()[1].cost, seconds(4));
+}
+
+TEST_F(RunEventsTest, FencesAndEmptyStagesCarryTheirReason) {
+    events.changed(changed(kAnna, PeerChange::Fenced, "silent for 6 s"), at(1));
+    events.changed(changed(kAnna, PeerChange::StageEmpty, "it restarted"), at(2));
+    EXPECT_EQ(events.count("fence", kAnna), 1U);
+    EXPECT_EQ(events.count("fence", kBert), 0U);
+    EXPECT_EQ(events.all()[0].reason, "silent for 6 s");
+    EXPECT_EQ(events.all()[1].kind, std::string("stage_empty"));
+}
+
+TEST_F(RunEventsTest, FaultsThatOverlapAreNotAlone) {
+    events.kill(kAnna, at(1));
+    events.freeze(kBert, at(2), seconds(3));
+    events.committed(at(4));
+    events.kill(kAnna, at(5));
+    events.committed(at(6));
+    events.kill_coordinator(at(7));  // the run ended before a commit
+    EXPECT_EQ(
+        events.recoveries(false), (std::vector<Duration>{seconds(3), seconds(2), seconds(1)})
+    );
+    EXPECT_EQ(events.recoveries(true), (std::vector<Duration>{seconds(1)}));
+}
+
+}  // namespace
+}  // namespace swarm::cli
