@@ -21,6 +21,7 @@ enum class ErrorCode {
     NotFound,         // a file, tensor or name that is not there
     Unsupported,      // known, but not in this build or on this machine
     Usage,            // a flag or configuration a person wrote
+    Full,             // a budget that is spent for now, such as KV pages
 };
 
 enum class Reaction { Retry, RetryElsewhere, BackOff, Reject, Fatal };
