@@ -1,0 +1,82 @@
+// The loops in which inference spends its time, once per instruction set.
+// Invariant: every path gives the same bits for numbers (default rounding), because each result is
+// made by one chain of operations in one order, fused multiply-adds among them; the scalar path
+// says which. No chain sees how many rows there are, or what is in the other rows.
+// Threading: functions without state. Errors: none; sizes are the caller's. NaN gives NaN in its
+// own row. Cost: multiply() reads the weights once per call, and x from the caches.
+// Source: own. A row times a matrix walks along the inputs and keeps 64 outputs at a time, so that
+// no sum is ever split: packed_matrix.hpp has the layout.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace stacking::kernels {
+
+/// How weights are kept in memory. Int8: signed, 32 of them along the inputs share an fp32 scale.
+enum class WeightFormat : std::uint8_t { Fp32, Bf16, Int8 };
+
+inline constexpr std::size_t kPanelOutputs = 64;
+inline constexpr std::size_t kScaleGroup = 32;     // inputs
+inline constexpr std::size_t kPagePositions = 64;  // positions of a KV page
+inline constexpr std::size_t kLanes = 16;          // partial sums of a norm and a softmax
+
+enum class Path : std::uint8_t { Scalar, Avx2, Avx512 };
+inline constexpr Path kPaths[] = {Path::Scalar, Path::Avx2, Path::Avx512};
+
+std::string_view to_text(Path path);
+
+/// Weights of a matrix (outputs, inputs), packed.
+struct MatrixView {
+    WeightFormat format = WeightFormat::Fp32;
+    const std::byte* panels = nullptr;
+    std::size_t panel_bytes = 0;
+    std::size_t outputs = 0;
+    std::size_t inputs = 0;
+};
+
+struct Rows {
+    const float* values = nullptr;
+    std::size_t count = 0;
+    std::size_t stride = 0;  // values from one row to the next
+};
+
+/// Keys and values of one head in the pages of one session.
+struct HeadCache {
+    const float* const* pages = nullptr;
+    std::size_t keys = 0;       // offset in a page: (head width, kPagePositions)
+    std::size_t values = 0;     // offset in a page: (kPagePositions, head width)
+    std::size_t positions = 0;  // above 0
+    std::size_t head_width = 0;
+};
+
+struct Kernels {
+    Path path;
+
+    /// out[r][o] = sum over k of x[r][k] * w[o][k]
+    void (*multiply)(const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride);
+
+    /// RMSNorm of one row: out[i] = x[i] / sqrt(mean(x^2) + epsilon) * weight[i]
+    void (*normalise
+    )(const float* x, const float* weight, std::size_t width, float epsilon, float* out);
+
+    /// SwiGLU of one row: gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i]
+    void (*gate)(float* gate, const float* up, std::size_t count);
+
+    /// out = softmax(query x keys / sqrt(head width)) x values; `scores`: room for `positions`,
+    /// rounded up to whole pages.
+    void (*attend)(const HeadCache& cache, const float* query, float* scores, float* out);
+};
+
+/// Null where this processor lacks the instructions.
+const Kernels* kernels_of(Path path);
+/// The fastest that this processor has.
+const Kernels& best_kernels();
+
+// One per file; call them through kernels_of().
+const Kernels& scalar_kernels();
+const Kernels& avx2_kernels();
+const Kernels& avx512_kernels();
+
+}  // namespace stacking::kernels

@@ -1,0 +1,147 @@
+// The reference: what each loop computes, and in which order. For machines without FMA, where
+// std::fma is a function call per product, it is correct and slow.
+#include "stacking/kernels/exponential.hpp"
+#include "stacking/kernels/kernels.hpp"
+#include "stacking/kernels/packed_layout.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace stacking::kernels {
+namespace {
+
+template <class T>
+T load(const std::byte* at) {
+    T value{};
+    std::memcpy(&value, at, sizeof value);
+    return value;
+}
+
+float fp32_product(const std::byte* panel, const float* x, std::size_t inputs, std::size_t output) {
+    float sum = 0;
+    for (std::size_t k = 0; k < inputs; ++k) {
+        const auto weight = load<float>(panel + (k * kPanelOutputs + output) * sizeof(float));
+        sum = std::fma(x[k], weight, sum);
+    }
+    return sum;
+}
+
+float bf16_product(const std::byte* panel, const float* x, std::size_t inputs, std::size_t output) {
+    float sum = 0;
+    for (std::size_t k = 0; k < inputs; ++k) {
+        const auto half =
+            load<std::uint16_t>(panel + (k * kPanelOutputs + output) * sizeof(std::uint16_t));
+        sum = std::fma(x[k], std::bit_cast<float>(std::uint32_t{half} << 16), sum);
+    }
+    return sum;
+}
+
+/// A sum per group, which is scaled when it is added.
+float int8_product(const std::byte* panel, const float* x, std::size_t inputs, std::size_t output) {
+    float sum = 0;
+    for (std::size_t first = 0; first < inputs; first += kScaleGroup) {
+        const std::byte* const group = panel + first / kScaleGroup * kInt8GroupBytes;
+        float partial = 0;
+        for (std::size_t k = 0; k < std::min(kScaleGroup, inputs - first); ++k) {
+            const auto level =
+                load<std::int8_t>(group + kInt8ScaleBytes + k * kPanelOutputs + output);
+            partial = std::fma(x[first + k], static_cast<float>(level), partial);
+        }
+        sum = std::fma(partial, load<float>(group + output * sizeof(float)), sum);
+    }
+    return sum;
+}
+
+void multiply(const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride) {
+    const auto product = matrix.format == WeightFormat::Fp32   ? fp32_product
+                         : matrix.format == WeightFormat::Bf16 ? bf16_product
+                                                               : int8_product;
+    for (std::size_t row = 0; row < x.count; ++row) {
+        for (std::size_t output = 0; output < matrix.outputs; ++output) {
+            out[row * out_stride + output] = product(
+                matrix.panels + output / kPanelOutputs * matrix.panel_bytes,
+                x.values + row * x.stride,
+                matrix.inputs,
+                output % kPanelOutputs
+            );
+        }
+    }
+}
+
+/// Halves are added until one is left.
+float sum_lanes(float* lanes) {
+    for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+        for (std::size_t lane = 0; lane < half; ++lane) {
+            lanes[lane] += lanes[lane + half];
+        }
+    }
+    return lanes[0];
+}
+
+void normalise(const float* x, const float* weight, std::size_t width, float epsilon, float* out) {
+    float lanes[kLanes] = {};
+    for (std::size_t i = 0; i < width; ++i) {
+        lanes[i % kLanes] = std::fma(x[i], x[i], lanes[i % kLanes]);
+    }
+    const float mean = sum_lanes(lanes) / static_cast<float>(width);
+    const float scale = 1.0F / std::sqrt(mean + epsilon);
+    for (std::size_t i = 0; i < width; ++i) {
+        out[i] = x[i] * scale * weight[i];
+    }
+}
+
+void gate(float* gate, const float* up, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        gate[i] = gate[i] / (1.0F + exponential(-gate[i])) * up[i];
+    }
+}
+
+void attend(const HeadCache& cache, const float* query, float* scores, float* out) {
+    const float scale = 1.0F / std::sqrt(static_cast<float>(cache.head_width));
+    const auto page_of = [&](std::size_t position) {
+        return cache.pages[position / kPagePositions];
+    };
+    float largest = -INFINITY;
+    for (std::size_t position = 0; position < cache.positions; ++position) {
+        const float* const keys = page_of(position) + cache.keys + position % kPagePositions;
+        float sum = 0;
+        for (std::size_t d = 0; d < cache.head_width; ++d) {
+            sum = std::fma(query[d], keys[d * kPagePositions], sum);
+        }
+        scores[position] = sum * scale;
+        largest = std::max(largest, scores[position]);
+    }
+    float lanes[kLanes] = {};
+    for (std::size_t position = 0; position < cache.positions; ++position) {
+        scores[position] = exponential(scores[position] - largest);
+        lanes[position % kLanes] += scores[position];
+    }
+    const float inverse = 1.0F / sum_lanes(lanes);
+    std::fill_n(out, cache.head_width, 0.0F);
+    for (std::size_t position = 0; position < cache.positions; ++position) {
+        const float* const values =
+            page_of(position) + cache.values + position % kPagePositions * cache.head_width;
+        for (std::size_t d = 0; d < cache.head_width; ++d) {
+            out[d] = std::fma(scores[position], values[d], out[d]);
+        }
+    }
+    for (std::size_t d = 0; d < cache.head_width; ++d) {
+        out[d] *= inverse;
+    }
+}
+
+}  // namespace
+
+const Kernels& scalar_kernels() {
+    static constexpr Kernels kernels{
+        .path = Path::Scalar,
+        .multiply = multiply,
+        .normalise = normalise,
+        .gate = gate,
+        .attend = attend};
+    return kernels;
+}
+
+}  // namespace stacking::kernels

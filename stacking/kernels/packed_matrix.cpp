@@ -1,0 +1,165 @@
+#include "stacking/kernels/packed_matrix.hpp"
+
+#include "stacking/kernels/packed_layout.hpp"
+#include "swarm/base/check.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <new>
+
+namespace stacking::kernels {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr float kLevels = 127;
+constexpr float kRoundMagic = 0x1.8p+23F;  // added and taken away, it rounds to the nearest integer
+constexpr WeightFormat kFormats[] = {WeightFormat::Fp32, WeightFormat::Bf16, WeightFormat::Int8};
+
+template <class T>
+void put(std::byte* at, T value) {
+    std::memcpy(at, &value, sizeof value);
+}
+
+template <class T>
+T get(const std::byte* at) {
+    T value{};
+    std::memcpy(&value, at, sizeof value);
+    return value;
+}
+
+/// To nearest, ties to even; NaN stays NaN.
+std::uint16_t to_bf16(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    if (std::isnan(value)) {
+        return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
+    }
+    return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+}
+
+float from_bf16(std::uint16_t half) {
+    return std::bit_cast<float>(std::uint32_t{half} << 16);
+}
+
+float scale_of(std::span<const float> group) {
+    float largest = 0;
+    for (const float value : group) {
+        if (!std::isfinite(value)) {
+            return std::numeric_limits<float>::quiet_NaN();
+        }
+        largest = std::max(largest, std::fabs(value));
+    }
+    return largest / kLevels;
+}
+
+std::int8_t level_of(float value, float scale) {
+    if (!(scale > 0)) {
+        return 0;
+    }
+    const float level = std::clamp(value / scale, -kLevels, kLevels);
+    return static_cast<std::int8_t>((level + kRoundMagic) - kRoundMagic);
+}
+
+}  // namespace
+
+std::string_view name_of(WeightFormat format) {
+    switch (format) {
+        case WeightFormat::Fp32:
+            return "fp32";
+        case WeightFormat::Bf16:
+            return "bf16";
+        case WeightFormat::Int8:
+            return "int8";
+    }
+    return "unknown";
+}
+
+std::optional<WeightFormat> parse_weight_format(std::string_view name) {
+    for (const WeightFormat format : kFormats) {
+        if (name == name_of(format)) {
+            return format;
+        }
+    }
+    return std::nullopt;
+}
+
+std::size_t PackedMatrix::bytes_of(WeightFormat format, std::size_t outputs, std::size_t inputs) {
+    return (outputs + kPanelOutputs - 1) / kPanelOutputs * kernels::panel_bytes(format, inputs);
+}
+
+PackedMatrix::PackedMatrix(WeightFormat format, std::size_t outputs, std::size_t inputs)
+    : format_(format),
+      outputs_(outputs),
+      inputs_(inputs),
+      panel_bytes_(kernels::panel_bytes(format, inputs)),
+      bytes_(bytes_of(format, outputs, inputs)),
+      panels_(static_cast<std::byte*>(
+          std::aligned_alloc(kAlignment, (bytes_ + kAlignment - 1) / kAlignment * kAlignment)
+      )) {
+    if (panels_ == nullptr) {
+        throw std::bad_alloc();
+    }
+    std::memset(panels_.get(), 0, bytes_);
+}
+
+MatrixView PackedMatrix::view() const {
+    return {format_, panels_.get(), panel_bytes_, outputs_, inputs_};
+}
+
+void PackedMatrix::pack_levels(std::byte* panel, std::size_t output, std::span<const float> row) {
+    for (std::size_t first = 0; first < inputs_; first += kScaleGroup, panel += kInt8GroupBytes) {
+        const auto group = row.subspan(first, std::min(kScaleGroup, inputs_ - first));
+        const float scale = scale_of(group);
+        put(panel + output * sizeof(float), scale);
+        for (std::size_t k = 0; k < group.size(); ++k) {
+            put(panel + kInt8ScaleBytes + k * kPanelOutputs + output, level_of(group[k], scale));
+        }
+    }
+}
+
+void PackedMatrix::add_rows(std::size_t first, std::span<const float> rows) {
+    const std::size_t count = rows.size() / inputs_;
+    SWARM_ASSERT(rows.size() == count * inputs_ && first + count <= outputs_);
+    for (std::size_t row = 0; row < count; ++row) {
+        const auto values = rows.subspan(row * inputs_, inputs_);
+        std::byte* const panel = panels_.get() + (first + row) / kPanelOutputs * panel_bytes_;
+        const std::size_t output = (first + row) % kPanelOutputs;
+        if (format_ == WeightFormat::Int8) {
+            pack_levels(panel, output, values);
+            continue;
+        }
+        const std::size_t bytes = weight_bytes(format_);
+        for (std::size_t k = 0; k < inputs_; ++k) {
+            std::byte* const at = panel + (k * kPanelOutputs + output) * bytes;
+            if (format_ == WeightFormat::Fp32) {
+                put(at, values[k]);
+            } else {
+                put(at, to_bf16(values[k]));
+            }
+        }
+    }
+}
+
+void PackedMatrix::read_row(std::size_t row, std::span<float> values) const {
+    SWARM_ASSERT(row < outputs_ && values.size() == inputs_);
+    const std::byte* const panel = panels_.get() + row / kPanelOutputs * panel_bytes_;
+    const std::size_t output = row % kPanelOutputs;
+    for (std::size_t k = 0; k < inputs_; ++k) {
+        const std::size_t at = k * kPanelOutputs + output;
+        if (format_ == WeightFormat::Fp32) {
+            values[k] = get<float>(panel + at * sizeof(float));
+        } else if (format_ == WeightFormat::Bf16) {
+            values[k] = from_bf16(get<std::uint16_t>(panel + at * sizeof(std::uint16_t)));
+        } else {
+            const std::byte* const group = panel + k / kScaleGroup * kInt8GroupBytes;
+            const auto level = get<std::int8_t>(
+                group + kInt8ScaleBytes + k % kScaleGroup * kPanelOutputs + output
+            );
+            values[k] = static_cast<float>(level) * get<float>(group + output * sizeof(float));
+        }
+    }
+}
+
+}  // namespace stacking::kernels

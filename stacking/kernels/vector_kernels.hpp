@@ -1,0 +1,365 @@
+// The kernels of kernels.hpp on vectors, written once. Included at the end of kernels_avx2.cpp and
+// kernels_avx512.cpp, each of which has declared before, in an unnamed namespace:
+//   SWARM_TARGET   attribute of every function here: a file-wide -mavx2 would let the linker keep
+//                  AVX2 copies of inline functions that all machines call
+//   Vec, kWidth    a vector of so many floats; zero, load, store, spread, fma, add, sub, mul, div,
+//                  max, min (their second operand where one is NaN), load_bf16, load_int8,
+//                  exponent_of (the power of two whose exponent stands in the low bits)
+//   kTileRows, tile_vectors(rows)   the tile of sums that fits into the registers
+// Invariant: lane by lane the operations of the scalar path, in its order.
+#pragma once
+
+#include "stacking/kernels/exponential.hpp"
+#include "stacking/kernels/kernels.hpp"
+#include "stacking/kernels/packed_layout.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace stacking::kernels {
+namespace {
+
+static_assert(kPanelOutputs % kWidth == 0 && kLanes % kWidth == 0);
+
+/// Sums of some rows times some vectors of outputs of one panel.
+template <std::size_t kRows, std::size_t kVectors>
+struct Tile {
+    Vec sums[kRows][kVectors];
+
+    SWARM_TARGET void clear() {
+        for (std::size_t r = 0; r < kRows; ++r) {
+            for (std::size_t v = 0; v < kVectors; ++v) {
+                sums[r][v] = zero();
+            }
+        }
+    }
+};
+
+template <WeightFormat kFormat>
+SWARM_TARGET inline Vec load_weights(const std::byte* at) {
+    if constexpr (kFormat == WeightFormat::Fp32) {
+        return load(reinterpret_cast<const float*>(at));
+    } else if constexpr (kFormat == WeightFormat::Bf16) {
+        return load_bf16(at);
+    } else {
+        return load_int8(at);
+    }
+}
+
+/// Adds the products of `inputs` inputs. `weights`: of the first input and output of the tile.
+template <WeightFormat kFormat, std::size_t kRows, std::size_t kVectors>
+SWARM_TARGET inline void add_products(
+    const std::byte* weights,
+    const float* x,
+    std::size_t stride,
+    std::size_t inputs,
+    Tile<kRows, kVectors>& tile
+) {
+    constexpr std::size_t kBytes = weight_bytes(kFormat);
+    // A local copy stays in registers.
+    Tile<kRows, kVectors> local = tile;
+    for (std::size_t k = 0; k < inputs; ++k, weights += kPanelOutputs * kBytes) {
+        Vec loaded[kVectors];
+        for (std::size_t v = 0; v < kVectors; ++v) {
+            loaded[v] = load_weights<kFormat>(weights + v * kWidth * kBytes);
+        }
+        for (std::size_t r = 0; r < kRows; ++r) {
+            const Vec value = spread(x[r * stride + k]);
+            for (std::size_t v = 0; v < kVectors; ++v) {
+                local.sums[r][v] = fma(value, loaded[v], local.sums[r][v]);
+            }
+        }
+    }
+    tile = local;
+}
+
+/// `first`: of the tile's outputs, in the panel.
+template <WeightFormat kFormat, std::size_t kRows, std::size_t kVectors>
+SWARM_TARGET inline void multiply_tile(
+    const MatrixView& matrix,
+    const std::byte* panel,
+    std::size_t first,
+    const float* x,
+    std::size_t stride,
+    Tile<kRows, kVectors>& tile
+) {
+    tile.clear();
+    if constexpr (kFormat != WeightFormat::Int8) {
+        const std::byte* const weights = panel + first * weight_bytes(kFormat);
+        add_products<kFormat>(weights, x, stride, matrix.inputs, tile);
+    } else {
+        for (std::size_t k = 0; k < matrix.inputs; k += kScaleGroup, panel += kInt8GroupBytes) {
+            Tile<kRows, kVectors> partial;
+            partial.clear();
+            add_products<kFormat>(
+                panel + kInt8ScaleBytes + first,
+                x + k,
+                stride,
+                std::min(kScaleGroup, matrix.inputs - k),
+                partial
+            );
+            const auto* const scales = reinterpret_cast<const float*>(panel) + first;
+            for (std::size_t r = 0; r < kRows; ++r) {
+                for (std::size_t v = 0; v < kVectors; ++v) {
+                    const Vec scale = load(scales + v * kWidth);
+                    tile.sums[r][v] = fma(partial.sums[r][v], scale, tile.sums[r][v]);
+                }
+            }
+        }
+    }
+}
+
+/// One panel times kRows rows. `out`: of the panel's first output and the first row.
+template <WeightFormat kFormat, std::size_t kRows>
+SWARM_TARGET void multiply_panel(
+    const MatrixView& matrix,
+    std::size_t panel,
+    const float* x,
+    std::size_t stride,
+    float* out,
+    std::size_t out_stride
+) {
+    constexpr std::size_t kVectors = tile_vectors(kRows);
+    const std::byte* const weights = matrix.panels + panel * matrix.panel_bytes;
+    const std::size_t outputs = std::min(kPanelOutputs, matrix.outputs - panel * kPanelOutputs);
+    for (std::size_t first = 0; first < outputs; first += kVectors * kWidth) {
+        Tile<kRows, kVectors> tile;
+        multiply_tile<kFormat>(matrix, weights, first, x, stride, tile);
+        const std::size_t count = std::min(kVectors * kWidth, outputs - first);
+        for (std::size_t r = 0; r < kRows; ++r) {
+            float* const to = out + r * out_stride + first;
+            if (count == kVectors * kWidth) {
+                for (std::size_t v = 0; v < kVectors; ++v) {
+                    store(to + v * kWidth, tile.sums[r][v]);
+                }
+            } else {
+                alignas(64) float all[kVectors * kWidth];
+                for (std::size_t v = 0; v < kVectors; ++v) {
+                    store(all + v * kWidth, tile.sums[r][v]);
+                }
+                std::copy_n(all, count, to);
+            }
+        }
+    }
+}
+
+using MultiplyPanel =
+    void (*)(const MatrixView&, std::size_t, const float*, std::size_t, float*, std::size_t);
+
+template <WeightFormat kFormat>
+SWARM_TARGET void multiply_as(
+    const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride
+) {
+    static constexpr MultiplyPanel kByRows[] = {
+        multiply_panel<kFormat, 1>,
+        multiply_panel<kFormat, 2>,
+        multiply_panel<kFormat, 3>,
+        multiply_panel<kFormat, 4>,
+        multiply_panel<kFormat, 5>,
+        multiply_panel<kFormat, 6>};
+    static_assert(std::size(kByRows) == kTileRows);
+    // All rows while the panel is in the cache.
+    for (std::size_t panel = 0; panel * kPanelOutputs < matrix.outputs; ++panel) {
+        for (std::size_t row = 0; row < x.count;) {
+            const std::size_t rows = std::min(kTileRows, x.count - row);
+            kByRows[rows - 1](
+                matrix,
+                panel,
+                x.values + row * x.stride,
+                x.stride,
+                out + row * out_stride + panel * kPanelOutputs,
+                out_stride
+            );
+            row += rows;
+        }
+    }
+}
+
+SWARM_TARGET void multiply(
+    const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride
+) {
+    switch (matrix.format) {
+        case WeightFormat::Fp32:
+            return multiply_as<WeightFormat::Fp32>(matrix, x, out, out_stride);
+        case WeightFormat::Bf16:
+            return multiply_as<WeightFormat::Bf16>(matrix, x, out, out_stride);
+        case WeightFormat::Int8:
+            return multiply_as<WeightFormat::Int8>(matrix, x, out, out_stride);
+    }
+}
+
+constexpr std::size_t kLaneVectors = kLanes / kWidth;
+
+SWARM_TARGET inline float sum_lanes(const Vec* vectors) {
+    alignas(64) float lanes[kLanes];
+    for (std::size_t v = 0; v < kLaneVectors; ++v) {
+        store(lanes + v * kWidth, vectors[v]);
+    }
+    for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+        for (std::size_t lane = 0; lane < half; ++lane) {
+            lanes[lane] += lanes[lane + half];
+        }
+    }
+    return lanes[0];
+}
+
+SWARM_TARGET inline Vec exponential_of(Vec x) {
+    x = min(spread(kExpMax), max(spread(kExpMin), x));
+    const Vec shifted = fma(x, spread(kLog2E), spread(kRoundMagic));
+    const Vec minus_n = sub(spread(kRoundMagic), shifted);
+    const Vec r = fma(minus_n, spread(kLn2Low), fma(minus_n, spread(kLn2High), x));
+    Vec sum = spread(kExpTerms[0]);
+    for (std::size_t term = 1; term < std::size(kExpTerms); ++term) {
+        sum = fma(sum, r, spread(kExpTerms[term]));
+    }
+    return mul(sum, exponent_of(shifted));
+}
+
+SWARM_TARGET void normalise(
+    const float* x, const float* weight, std::size_t width, float epsilon, float* out
+) {
+    Vec sums[kLaneVectors];
+    std::fill_n(sums, kLaneVectors, zero());
+    std::size_t i = 0;
+    for (; i + kLanes <= width; i += kLanes) {
+        for (std::size_t v = 0; v < kLaneVectors; ++v) {
+            const Vec values = load(x + i + v * kWidth);
+            sums[v] = fma(values, values, sums[v]);
+        }
+    }
+    alignas(64) float rest[kLanes] = {};  // 0 x 0 changes no sum of squares
+    std::copy(x + i, x + width, rest);
+    for (std::size_t v = 0; v < kLaneVectors; ++v) {
+        const Vec values = load(rest + v * kWidth);
+        sums[v] = fma(values, values, sums[v]);
+    }
+    const float mean = sum_lanes(sums) / static_cast<float>(width);
+    const float scale = 1.0F / std::sqrt(mean + epsilon);
+    for (i = 0; i + kWidth <= width; i += kWidth) {
+        store(out + i, mul(mul(load(x + i), spread(scale)), load(weight + i)));
+    }
+    for (; i < width; ++i) {
+        out[i] = x[i] * scale * weight[i];
+    }
+}
+
+SWARM_TARGET inline Vec gated(Vec gate, Vec up) {
+    const Vec one = spread(1.0F);
+    return mul(div(gate, add(one, exponential_of(mul(gate, spread(-1.0F))))), up);
+}
+
+SWARM_TARGET void gate(float* gate, const float* up, std::size_t count) {
+    std::size_t i = 0;
+    for (; i + kWidth <= count; i += kWidth) {
+        store(gate + i, gated(load(gate + i), load(up + i)));
+    }
+    alignas(64) float rest[2][kWidth] = {};
+    std::copy(gate + i, gate + count, rest[0]);
+    std::copy(up + i, up + count, rest[1]);
+    store(rest[0], gated(load(rest[0]), load(rest[1])));
+    std::copy_n(rest[0], count - i, gate + i);
+}
+
+/// Scores of a whole page, whatever of it is filled.
+SWARM_TARGET inline void score_page(
+    const float* keys, const float* query, std::size_t head_width, float scale, float* scores
+) {
+    constexpr std::size_t kVectors = kPagePositions / kWidth;
+    Vec sums[kVectors];
+    std::fill_n(sums, kVectors, zero());
+    for (std::size_t d = 0; d < head_width; ++d) {
+        const Vec value = spread(query[d]);
+        for (std::size_t v = 0; v < kVectors; ++v) {
+            sums[v] = fma(value, load(keys + d * kPagePositions + v * kWidth), sums[v]);
+        }
+    }
+    for (std::size_t v = 0; v < kVectors; ++v) {
+        store(scores + v * kWidth, mul(sums[v], spread(scale)));
+    }
+}
+
+/// Dimensions [d, d + kVectors vectors) of the sum of values, divided by the sum of weights.
+template <std::size_t kVectors>
+SWARM_TARGET inline void mix_values(
+    const HeadCache& cache, std::size_t d, const float* weights, float inverse, float* out
+) {
+    Vec sums[kVectors];
+    std::fill_n(sums, kVectors, zero());
+    for (std::size_t begin = 0; begin < cache.positions; begin += kPagePositions) {
+        const float* values = cache.pages[begin / kPagePositions] + cache.values + d;
+        const std::size_t end = std::min(begin + kPagePositions, cache.positions);
+        for (std::size_t at = begin; at < end; ++at, values += cache.head_width) {
+            const Vec weight = spread(weights[at]);
+            for (std::size_t v = 0; v < kVectors; ++v) {
+                sums[v] = fma(weight, load(values + v * kWidth), sums[v]);
+            }
+        }
+    }
+    for (std::size_t v = 0; v < kVectors; ++v) {
+        store(out + d + v * kWidth, mul(sums[v], spread(inverse)));
+    }
+}
+
+/// One dimension: those beyond whole vectors.
+SWARM_TARGET inline void mix_one(
+    const HeadCache& cache, std::size_t d, const float* weights, float inverse, float* out
+) {
+    float sum = 0;
+    for (std::size_t at = 0; at < cache.positions; ++at) {
+        const float* const page = cache.pages[at / kPagePositions] + cache.values;
+        sum = std::fma(weights[at], page[at % kPagePositions * cache.head_width + d], sum);
+    }
+    out[d] = sum * inverse;
+}
+
+/// Scores become exp(score - largest); gives their sum.
+SWARM_TARGET inline float soften(float* scores, std::size_t count) {
+    Vec largest = spread(-INFINITY);
+    for (std::size_t at = 0; at < count; at += kWidth) {
+        largest = max(load(scores + at), largest);
+    }
+    alignas(64) float each[kWidth];
+    store(each, largest);
+    const Vec most = spread(*std::max_element(each, each + kWidth));
+    Vec sums[kLaneVectors];
+    std::fill_n(sums, kLaneVectors, zero());
+    for (std::size_t at = 0; at < count; at += kLanes) {
+        for (std::size_t v = 0; v < kLaneVectors; ++v) {
+            const Vec weight = exponential_of(sub(load(scores + at + v * kWidth), most));
+            store(scores + at + v * kWidth, weight);
+            sums[v] = add(sums[v], weight);
+        }
+    }
+    return sum_lanes(sums);
+}
+
+SWARM_TARGET void attend(const HeadCache& cache, const float* query, float* scores, float* out) {
+    constexpr std::size_t kVectors = 4;
+    const float scale = 1.0F / std::sqrt(static_cast<float>(cache.head_width));
+    std::size_t count = 0;  // whole pages
+    for (; count < cache.positions; count += kPagePositions) {
+        const float* const keys = cache.pages[count / kPagePositions] + cache.keys;
+        score_page(keys, query, cache.head_width, scale, scores + count);
+    }
+    std::fill(scores + cache.positions, scores + count, -INFINITY);
+    const float inverse = 1.0F / soften(scores, count);
+    std::size_t d = 0;
+    for (; d + kVectors * kWidth <= cache.head_width; d += kVectors * kWidth) {
+        mix_values<kVectors>(cache, d, scores, inverse, out);
+    }
+    for (; d + kWidth <= cache.head_width; d += kWidth) {
+        mix_values<1>(cache, d, scores, inverse, out);
+    }
+    for (; d < cache.head_width; ++d) {
+        mix_one(cache, d, scores, inverse, out);
+    }
+}
+
+constexpr Kernels kernels_on(Path path) {
+    return {
+        .path = path, .multiply = multiply, .normalise = normalise, .gate = gate, .attend = attend};
+}
+
+}  // namespace
+}  // namespace stacking::kernels
