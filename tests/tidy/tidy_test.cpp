@@ -45,6 +45,8 @@ const std::map<std::string, Folders, std::less<>>& visible_to() {
         {"stacking/models", {"swarm/base", "swarm/run", "stages"}},
         {"stacking/tokenizers", {"swarm/base", "stages", "stacking/models"}},
         {"stacking/kernels", {"swarm/base"}},
+        {"stacking/llama",
+         {"swarm/base", "swarm/run", "stacking", "stacking/models", "stacking/kernels"}},
         {"stages/torch",
          {"swarm/base", "swarm/protocol", "swarm/node", "compression", "swarm/run", "stages"}},
         // The two hosts know roles as Role and nothing more, and not each other.

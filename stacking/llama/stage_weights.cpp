@@ -1,0 +1,138 @@
+#include "stacking/llama/stage_weights.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace stacking::llama {
+namespace {
+
+using kernels::PackedMatrix;
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Reaction;
+
+constexpr std::size_t kReadFloats = 1U << 18;  // 1 MiB
+
+/// Keeps the first error; after it everything read is zero.
+class Reader {
+ public:
+    Reader(const models::ModelSource& source, kernels::WeightFormat format)
+        : source_(source), format_(format) {}
+
+    std::vector<float> vector(const std::string& name) {
+        auto values = source_.read(name);
+        if (!values) {
+            fail(values.error());
+            return {};
+        }
+        return std::move(*values);
+    }
+
+    /// The named tensors as one matrix, one below the other.
+    PackedMatrix matrix(std::initializer_list<std::string> names) {
+        std::size_t outputs = 0;
+        std::size_t inputs = 0;
+        for (const std::string& name : names) {
+            const auto& tensor = source_.tensors().find(name)->second;
+            outputs += tensor.rows();
+            inputs = tensor.columns();
+        }
+        PackedMatrix packed(format_, outputs, inputs);
+        std::size_t first = 0;
+        for (const std::string& name : names) {
+            first += add(name, first, packed);
+        }
+        return packed;
+    }
+
+    [[nodiscard]] const std::optional<Error>& fault() const { return fault_; }
+
+ private:
+    std::size_t add(const std::string& name, std::size_t first, PackedMatrix& packed) {
+        const std::size_t rows = source_.tensors().find(name)->second.rows();
+        const std::size_t at_once = std::max<std::size_t>(1, kReadFloats / packed.inputs());
+        for (std::size_t row = 0; row < rows && !fault_; row += at_once) {
+            const std::size_t count = std::min(at_once, rows - row);
+            values_.resize(count * packed.inputs());
+            if (auto read = source_.read_rows(name, {row, count}, values_); !read) {
+                fail(read.error());
+                break;
+            }
+            packed.add_rows(first + row, values_);
+        }
+        return rows;
+    }
+
+    void fail(Error error) {
+        if (!fault_) {
+            fault_ = std::move(error);
+        }
+    }
+
+    const models::ModelSource& source_;
+    kernels::WeightFormat format_;
+    std::vector<float> values_;
+    std::optional<Error> fault_;
+};
+
+LayerWeights read_layer(Reader& reader, std::uint32_t layer) {
+    const std::string prefix = "layers." + std::to_string(layer) + ".";
+    return {
+        .attention_norm = reader.vector(prefix + "attn_norm"),
+        .query_key_value =
+            reader.matrix({prefix + "attn.wq", prefix + "attn.wk", prefix + "attn.wv"}),
+        .attention_out = reader.matrix({prefix + "attn.wo"}),
+        .ffn_norm = reader.vector(prefix + "mlp_norm"),
+        .gate_up = reader.matrix({prefix + "mlp.w1", prefix + "mlp.w3"}),
+        .down = reader.matrix({prefix + "mlp.w2"})};
+}
+
+swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
+    const models::ModelSource& source,
+    const swarm::run::StageLayout& layout,
+    kernels::WeightFormat format
+) {
+    Reader reader(source, format);
+    auto stage = std::make_shared<StageWeights>();
+    stage->model = source.architecture().model;
+    stage->format = format;
+    if (layout.has_embedding) {
+        stage->embedding = std::make_shared<PackedMatrix>(reader.matrix({"embed.weight"}));
+    }
+    for (std::uint32_t i = 0; i < layout.layers && !reader.fault(); ++i) {
+        stage->layers.push_back(read_layer(reader, layout.first_layer + i));
+    }
+    if (layout.has_head && !reader.fault()) {
+        stage->head_norm = reader.vector("head.norm");
+        const bool shared = layout.has_embedding && source.architecture().tied_embeddings;
+        stage->head = shared ? stage->embedding
+                             : std::make_shared<PackedMatrix>(reader.matrix({"head.weight"}));
+    }
+    if (reader.fault()) {
+        return *reader.fault();
+    }
+    return stage;
+}
+
+}  // namespace
+
+swarm::Result<std::shared_ptr<const StageWeights>> load_stage(
+    const models::ModelSource& source,
+    const swarm::run::StageLayout& layout,
+    kernels::WeightFormat format
+) {
+    try {
+        return read_stage(source, layout, format);
+    } catch (const std::bad_alloc&) {
+        return Error{
+            ErrorCode::Full,
+            Reaction::Reject,
+            "not enough memory for the weights of stage " + std::to_string(layout.stage.value) +
+                "; use more stages, or --weights int8"};
+    }
+}
+
+}  // namespace stacking::llama

@@ -1,0 +1,267 @@
+// SmolLM2 computed here against reference answers made elsewhere (smollm2.json): fp32 logits and
+// ids, for any cut into stages.
+#include "stacking/llama/llama_sessions.hpp"
+#include "stacking/models/gguf_model.hpp"
+#include "stages/strict_json.hpp"
+#include "tests/golden/model_file.hpp"
+
+#include <boost/json/object.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <string>
+
+namespace swarm::golden {
+namespace {
+
+namespace json = boost::json;
+using stacking::CacheId;
+using stacking::SessionRow;
+using stacking::TokenId;
+using stacking::kernels::WeightFormat;
+using stacking::llama::LlamaSessions;
+using stacking::models::ModelSource;
+
+constexpr std::size_t kSteps = 48;
+
+struct Prompt {
+    std::vector<TokenId> ids;
+    std::vector<TokenId> greedy;
+    std::map<TokenId, double> top_last;
+    std::map<TokenId, double> top_after;
+    double nll = 0;
+    double sum = 0;
+    double l2 = 0;
+    double logsumexp = 0;
+};
+
+std::map<TokenId, double> read_top(const json::value& top) {
+    std::map<TokenId, double> logits;
+    const json::array& ids = top.at("ids").as_array();
+    const json::array& values = top.at("logits").as_array();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        logits[ids[i].to_number<TokenId>()] = values[i].to_number<double>();
+    }
+    return logits;
+}
+
+std::vector<TokenId> read_ids(const json::value& ids) {
+    std::vector<TokenId> read;
+    for (const json::value& id : ids.as_array()) {
+        read.push_back(id.to_number<TokenId>());
+    }
+    return read;
+}
+
+struct Golden {
+    double tolerance = 0;
+    std::vector<Prompt> prompts;
+};
+
+Golden read_golden() {
+    const auto text = stacking::models::read_text(
+        std::string(SWARM_SOURCE_DIR) + "/tests/golden/smollm2.json", 1U << 20
+    );
+    const json::value all = *stages::parse_strict_json(*text);
+    Golden golden;
+    golden.tolerance = all.at("tolerance").at("logits_abs").to_number<double>();
+    for (const json::value& prompt : all.at("prompts").as_array()) {
+        golden.prompts.push_back(
+            {.ids = read_ids(prompt.at("ids")),
+             .greedy = read_ids(prompt.at("greedy48")),
+             .top_last = read_top(prompt.at("top10_last")),
+             .top_after = read_top(prompt.at("top10_after_48")),
+             .nll = prompt.at("prompt_mean_nll").to_number<double>(),
+             .sum = prompt.at("logits_sum").to_number<double>(),
+             .l2 = prompt.at("logits_l2").to_number<double>(),
+             .logsumexp = prompt.at("logsumexp").to_number<double>()}
+        );
+    }
+    return golden;
+}
+
+/// All stages of a model in one process, one after the other.
+class Pipeline {
+ public:
+    Pipeline(const ModelSource& model, std::uint32_t stages, WeightFormat format) {
+        for (const auto& layout : split(model.architecture(), stages)) {
+            auto weights = stacking::llama::load_stage(model, layout, format);
+            if (!weights) {
+                throw std::runtime_error(weights.error().detail);
+            }
+            stages_.push_back(std::make_unique<LlamaSessions>(*weights, LlamaSessions::Options{}));
+        }
+    }
+
+    void reserve(CacheId cache, std::uint32_t positions) {
+        for (const auto& stage : stages_) {
+            ASSERT_TRUE(stage->reserve(cache, positions).has_value());
+        }
+    }
+
+    void drop(CacheId cache) {
+        for (const auto& stage : stages_) {
+            stage->drop(cache);
+        }
+    }
+
+    std::vector<float> forward(
+        std::span<const SessionRow> rows,
+        std::span<const TokenId> tokens,
+        std::span<const std::uint32_t> wanted
+    ) {
+        stacking::StageInput input = tokens;
+        std::vector<float> hidden;
+        for (const auto& stage : stages_) {
+            const bool last = stage == stages_.back();
+            auto out = stage->forward(rows, input, last ? wanted : wanted.first(0));
+            EXPECT_TRUE(out.has_value()) << out.error().detail;
+            hidden = std::move(*out);
+            input = std::span<const float>(hidden);
+        }
+        return hidden;
+    }
+
+ private:
+    std::vector<std::unique_ptr<LlamaSessions>> stages_;
+};
+
+std::vector<SessionRow> rows_of(CacheId cache, std::uint32_t from, std::size_t count) {
+    std::vector<SessionRow> rows;
+    for (std::size_t i = 0; i < count; ++i) {
+        rows.push_back({cache, from + static_cast<std::uint32_t>(i)});
+    }
+    return rows;
+}
+
+double log_sum_exp(std::span<const float> logits) {
+    const double most = *std::ranges::max_element(logits);
+    double sum = 0;
+    for (const float logit : logits) {
+        sum += std::exp(logit - most);
+    }
+    return most + std::log(sum);
+}
+
+TokenId best(std::span<const float> logits) {
+    return static_cast<TokenId>(std::ranges::max_element(logits) - logits.begin());
+}
+
+double largest_error(const std::map<TokenId, double>& wanted, std::span<const float> logits) {
+    double error = 0;
+    for (const auto& [token, logit] : wanted) {
+        error = std::max(error, std::fabs(logit - double{logits[token]}));
+    }
+    return error;
+}
+
+/// What one run over all prompts gave; the decodes of all prompts are batches.
+struct Answers {
+    std::vector<std::vector<float>> last;   // logits of all prompt positions
+    std::vector<std::vector<float>> after;  // logits after 48 tokens
+    std::vector<std::vector<TokenId>> ids;
+};
+
+Answers answer(Pipeline& pipeline, const Golden& golden, std::size_t vocabulary) {
+    Answers answers;
+    std::vector<TokenId> next;
+    std::vector<SessionRow> rows;
+    std::vector<std::uint32_t> all(golden.prompts.size());
+    for (std::size_t i = 0; i < golden.prompts.size(); ++i) {
+        const auto& ids = golden.prompts[i].ids;
+        const auto filled = static_cast<std::uint32_t>(ids.size());
+        const CacheId cache{i + 1};
+        pipeline.reserve(cache, filled + kSteps);
+        std::vector<std::uint32_t> wanted(ids.size());
+        std::iota(wanted.begin(), wanted.end(), 0U);
+        answers.last.push_back(pipeline.forward(rows_of(cache, 0, filled), ids, wanted));
+        next.push_back(best(std::span(answers.last.back()).last(vocabulary)));
+        rows.push_back({cache, filled});
+        all[i] = static_cast<std::uint32_t>(i);
+    }
+    answers.ids.resize(rows.size());
+    for (std::size_t step = 0; step < kSteps; ++step) {
+        const std::vector<float> logits = pipeline.forward(rows, next, all);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            answers.ids[i].push_back(next[i]);
+            const auto mine = std::span(logits).subspan(i * vocabulary, vocabulary);
+            next[i] = best(mine);
+            ++rows[i].position;
+            if (step + 1 == kSteps) {
+                answers.after.emplace_back(mine.begin(), mine.end());
+            }
+        }
+    }
+    return answers;
+}
+
+class SmolLM2Text : public testing::Test {
+ protected:
+    void SetUp() override {
+        auto file = stacking::models::open_file(smollm2_file());
+        ASSERT_TRUE(file.has_value()) << file.error().detail << "; " << kFetchIt;
+        auto opened = stacking::models::open_gguf(std::move(*file));
+        ASSERT_TRUE(opened.has_value()) << opened.error().detail;
+        model.emplace(std::move(*opened));
+        vocabulary = model->architecture().model.vocabulary;
+    }
+
+    Answers answer_with(std::uint32_t stages, WeightFormat format) {
+        Pipeline pipeline(*model, stages, format);
+        return answer(pipeline, golden, vocabulary);
+    }
+
+    const Golden golden = read_golden();
+    std::optional<ModelSource> model;
+    std::size_t vocabulary = 0;
+};
+
+/// Of all positions of the prompt: (positions, V).
+void check_prompt(const Prompt& prompt, std::span<const float> logits, double tolerance) {
+    const std::size_t vocabulary = logits.size() / prompt.ids.size();
+    double nll = 0;
+    for (std::size_t at = 0; at + 1 < prompt.ids.size(); ++at) {
+        const auto next = logits.subspan(at * vocabulary, vocabulary);
+        nll += log_sum_exp(next) - double{next[prompt.ids[at + 1]]};
+    }
+    EXPECT_NEAR(nll / static_cast<double>(prompt.ids.size() - 1), prompt.nll, tolerance);
+    const auto last = logits.last(vocabulary);
+    EXPECT_NEAR(log_sum_exp(last), prompt.logsumexp, tolerance);
+    double sum = 0;
+    double squares = 0;
+    for (const float logit : last) {
+        sum += double{logit};
+        squares += double{logit} * double{logit};
+    }
+    EXPECT_NEAR(sum, prompt.sum, tolerance * static_cast<double>(vocabulary));
+    EXPECT_NEAR(std::sqrt(squares), prompt.l2, tolerance * std::sqrt(vocabulary));
+}
+
+TEST_F(SmolLM2Text, LogitsAndGreedyIdsAreTheReferencesInAnyNumberOfStages) {
+    std::optional<Answers> first;
+    for (const std::uint32_t stages : {1U, 2U, 3U, 5U, 30U}) {
+        const Answers answers = answer_with(stages, WeightFormat::Fp32);
+        double error = 0;
+        for (std::size_t i = 0; i < golden.prompts.size(); ++i) {
+            const Prompt& prompt = golden.prompts[i];
+            const auto last = std::span(answers.last[i]).last(vocabulary);
+            EXPECT_EQ(answers.ids[i], prompt.greedy) << stages << " stages, prompt " << i;
+            check_prompt(prompt, answers.last[i], golden.tolerance);
+            error = std::max(error, largest_error(prompt.top_last, last));
+            error = std::max(error, largest_error(prompt.top_after, answers.after[i]));
+        }
+        EXPECT_LE(error, golden.tolerance) << stages << " stages";
+        std::printf("%2u stages: largest error of a top-10 logit %.2g\n", stages, error);
+        if (!first) {
+            first = answers;
+        }
+        EXPECT_EQ(answers.last, first->last) << stages << " stages change bits";
+        EXPECT_EQ(answers.after, first->after) << stages << " stages change bits";
+    }
+}
+
+}  // namespace
+}  // namespace swarm::golden

@@ -1,0 +1,74 @@
+#include "stacking/llama/kv_pages.hpp"
+
+#include "stacking/kernels/kernels.hpp"
+
+#include <gtest/gtest.h>
+
+namespace stacking::llama {
+namespace {
+
+using kernels::kPagePositions;
+
+constexpr KvShape kShape{.layers = 2, .kv_heads = 3, .head_width = 4};
+constexpr CacheId kOne{1};
+constexpr CacheId kTwo{2};
+
+KvPages pages_of(std::size_t count) {
+    return {kShape, 1000, count * kShape.page_floats() * sizeof(float)};
+}
+
+TEST(KvPages, CountsWhatAPositionTakes) {
+    EXPECT_EQ(kShape.bytes_per_position(), 2 * 3 * 4 * 2 * sizeof(float));
+    EXPECT_EQ(kShape.page_floats() * sizeof(float), kPagePositions * kShape.bytes_per_position());
+    EXPECT_EQ(kShape.offset(1, 2) + kShape.head_floats(), kShape.page_floats());
+}
+
+TEST(KvPages, ReservesWholePagesAndOnlyMore) {
+    KvPages pages = pages_of(5);
+    ASSERT_TRUE(pages.reserve(kOne, 0).has_value());
+    EXPECT_EQ(pages.pages_in_use(), 1U) << "a cache without a page would cost nothing";
+    ASSERT_TRUE(pages.reserve(kOne, kPagePositions).has_value());
+    EXPECT_EQ(pages.pages_in_use(), 1U);
+    ASSERT_TRUE(pages.reserve(kOne, kPagePositions + 1).has_value());
+    EXPECT_EQ(pages.pages_in_use(), 2U);
+    ASSERT_TRUE(pages.reserve(kOne, 1).has_value());
+    EXPECT_EQ(pages.find(kOne)->reserved_positions(), 2 * kPagePositions);
+}
+
+TEST(KvPages, AFailedReserveTakesNothing) {
+    KvPages pages = pages_of(2);
+    ASSERT_TRUE(pages.reserve(kOne, 1).has_value());
+    EXPECT_FALSE(pages.reserve(kTwo, 2 * kPagePositions).has_value());
+    EXPECT_EQ(pages.find(kTwo), nullptr);
+    EXPECT_FALSE(pages.reserve(kOne, 3 * kPagePositions).has_value());
+    EXPECT_EQ(pages.find(kOne)->pages.size(), 1U);
+    EXPECT_EQ(pages.pages_in_use(), 1U);
+}
+
+TEST(KvPages, DropGivesAllPagesBack) {
+    KvPages pages = pages_of(3);
+    ASSERT_TRUE(pages.reserve(kOne, 3 * kPagePositions).has_value());
+    pages.drop(kOne);
+    EXPECT_EQ(pages.pages_in_use(), 0U);
+    EXPECT_EQ(pages.find(kOne), nullptr);
+    EXPECT_TRUE(pages.reserve(kTwo, 3 * kPagePositions).has_value());
+}
+
+TEST(KvPages, TruncateForgetsAndNeverFills) {
+    KvPages pages = pages_of(2);
+    ASSERT_TRUE(pages.reserve(kOne, 100).has_value());
+    pages.find(kOne)->filled = 80;
+    pages.truncate(kOne, 90);
+    EXPECT_EQ(pages.find(kOne)->filled, 80U);
+    pages.truncate(kOne, 3);
+    EXPECT_EQ(pages.find(kOne)->filled, 3U);
+    EXPECT_EQ(pages.pages_in_use(), 2U) << "pages stay reserved";
+}
+
+TEST(KvPages, ABudgetBelowOnePageIsAlwaysFull) {
+    KvPages pages(kShape, 1000, 10);
+    EXPECT_EQ(pages.reserve(kOne, 1).error().code, swarm::ErrorCode::Full);
+}
+
+}  // namespace
+}  // namespace stacking::llama

@@ -1,0 +1,219 @@
+// Conformance: whatever else is computed, a row's bits are those of the row alone.
+#include "stacking/llama/llama_sessions.hpp"
+
+#include "tests/unit/stacking_llama/random_llama.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace stacking::llama {
+namespace {
+
+using kernels::WeightFormat;
+using test::Head;
+using test::kContext;
+using test::kLayers;
+using test::kVocabulary;
+using test::kWidth;
+using test::random_llama;
+using test::Stages;
+
+constexpr std::uint32_t kLength = 140;  // three pages, the last of them begun
+constexpr CacheId kFirst{1};
+
+bool all_finite(std::span<const float> values) {
+    return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
+}
+
+/// Logits of a session, position by position, each in a call of its own.
+std::vector<float> alone(Stages& stages, CacheId cache, std::uint32_t count) {
+    stages.reserve(cache, count);
+    return stages.prefill(cache, 0, count, 1);
+}
+
+class LlamaRows : public testing::TestWithParam<WeightFormat> {
+ protected:
+    const models::ModelSource model = random_llama(Head::Own);
+};
+
+TEST_P(LlamaRows, ChunksOfAPrefillChangeNoBit) {
+    Stages stages(model, 1, GetParam());
+    const auto wanted = alone(stages, kFirst, kLength);
+    ASSERT_TRUE(all_finite(wanted));
+    for (const std::uint32_t chunk : {2U, 3U, 5U, 16U, 63U, 64U, 65U, 128U, 129U, kLength}) {
+        stages.truncate(kFirst, 0);
+        EXPECT_EQ(stages.prefill(kFirst, 0, kLength, chunk), wanted) << "chunks of " << chunk;
+    }
+}
+
+TEST_P(LlamaRows, BatchesChangeNoBit) {
+    constexpr std::uint32_t kRows = 16;
+    Stages single(model, 1, GetParam());
+    std::vector<std::vector<float>> wanted(kRows + 1);
+    for (std::uint32_t session = 1; session <= kRows; ++session) {
+        // Of different lengths, on both sides of a page's edge.
+        wanted[session] = alone(single, CacheId{session}, 50 + 2 * session + 3);
+    }
+    Stages stages(model, 1, GetParam());
+    for (std::uint32_t session = 1; session <= kRows; ++session) {
+        stages.reserve(CacheId{session}, 100);
+    }
+    for (std::uint32_t size = 1; size <= kRows; ++size) {
+        std::vector<SessionRow> rows;
+        for (std::uint32_t session = 1; session <= size; ++session) {
+            const std::uint32_t prompt = 50 + 2 * session;
+            stages.truncate(CacheId{session}, 0);
+            static_cast<void>(stages.prefill(CacheId{session}, 0, prompt, prompt));
+            rows.push_back({CacheId{session}, prompt});
+        }
+        for (std::uint32_t step = 0; step < 3; ++step) {
+            const auto logits = stages.logits(rows);
+            for (std::uint32_t i = 0; i < size; ++i) {
+                const auto row = std::span(logits).subspan(i * kVocabulary, kVocabulary);
+                const auto& mine = wanted[i + 1];
+                EXPECT_TRUE(std::equal(
+                    row.begin(), row.end(), mine.begin() + rows[i].position * kVocabulary
+                )) << "batch of "
+                   << size << ", row " << i << ", step " << step;
+                ++rows[i].position;
+            }
+        }
+    }
+}
+
+TEST_P(LlamaRows, PrefillAndDecodeInOneCallChangeNoBit) {
+    Stages stages(model, 2, GetParam());
+    const CacheId second{2};
+    const auto first_alone = alone(stages, kFirst, 66);
+    const auto second_alone = alone(stages, second, 70);
+    stages.truncate(kFirst, 65);
+    stages.truncate(second, 60);
+    // One row of a decode between ten of a prefill.
+    std::vector<SessionRow> rows;
+    for (std::uint32_t at = 60; at < 70; ++at) {
+        rows.push_back({second, at});
+        if (at == 64) {
+            rows.push_back({kFirst, 65});
+        }
+    }
+    const auto logits = stages.logits(rows);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const auto& wanted = rows[i].cache == kFirst ? first_alone : second_alone;
+        EXPECT_TRUE(std::equal(
+            wanted.begin() + rows[i].position * kVocabulary,
+            wanted.begin() + (rows[i].position + 1) * kVocabulary,
+            logits.begin() + static_cast<std::ptrdiff_t>(i * kVocabulary)
+        )) << "row "
+           << i;
+    }
+}
+
+TEST_P(LlamaRows, StagesChangeNoBit) {
+    for (const Head head : {Head::Own, Head::Tied}) {
+        const models::ModelSource other = random_llama(head);
+        Stages whole(other, 1, GetParam());
+        whole.reserve(kFirst, kLength);
+        const auto wanted = whole.prefill(kFirst, 0, kLength, 50);
+        for (std::uint32_t count = 2; count <= kLayers; ++count) {
+            Stages stages(other, count, GetParam());
+            stages.reserve(kFirst, kLength);
+            EXPECT_EQ(stages.prefill(kFirst, 0, kLength, 50), wanted) << count << " stages";
+        }
+    }
+}
+
+TEST_P(LlamaRows, InstructionSetsChangeNoBit) {
+    Stages reference(model, 1, GetParam(), kernels::Path::Scalar);
+    reference.reserve(kFirst, 70);
+    const auto wanted = reference.prefill(kFirst, 0, 70, 70);
+    for (const kernels::Path path : {kernels::Path::Avx2, kernels::Path::Avx512}) {
+        if (kernels::kernels_of(path) == nullptr) {
+            continue;
+        }
+        Stages stages(model, 1, GetParam(), path);
+        stages.reserve(kFirst, 70);
+        EXPECT_EQ(stages.prefill(kFirst, 0, 70, 70), wanted) << to_text(path);
+    }
+}
+
+TEST_P(LlamaRows, ATruncatedCacheGoesOnAsIfItHadNeverBeenLonger) {
+    Stages stages(model, 2, GetParam());
+    const auto wanted = alone(stages, kFirst, kLength);
+    for (const std::uint32_t kept : {0U, 1U, 63U, 64U, 65U, 139U}) {
+        stages.truncate(kFirst, kept);
+        const auto again = stages.prefill(kFirst, kept, kLength - kept, 20);
+        EXPECT_TRUE(std::equal(again.begin(), again.end(), wanted.begin() + kept * kVocabulary))
+            << "kept " << kept;
+    }
+}
+
+TEST_P(LlamaRows, NaNInOneSessionLeavesTheOthersAlone) {
+    Stages stages(model, 2, GetParam());
+    std::vector<float> hidden(3 * kWidth, 0.25F);
+    std::vector<SessionRow> rows;
+    for (std::uint64_t session = 1; session <= 3; ++session) {
+        stages.reserve(CacheId{session}, 10);
+        rows.push_back({CacheId{session}, 0});
+    }
+    const std::uint32_t wanted[] = {0, 1, 2};
+    auto& top = stages.stage(1);
+    const auto good = top.forward(rows, std::span<const float>(hidden), wanted);
+    for (const SessionRow& row : rows) {
+        top.truncate(row.cache, 0);
+    }
+    hidden[kWidth + 7] = std::numeric_limits<float>::quiet_NaN();
+    const auto spoiled = top.forward(rows, std::span<const float>(hidden), wanted);
+    ASSERT_TRUE(good.has_value() && spoiled.has_value());
+    for (std::size_t i = 0; i < good->size(); ++i) {
+        if (i / kVocabulary == 1) {
+            EXPECT_TRUE(std::isnan((*spoiled)[i])) << i;
+        } else {
+            EXPECT_EQ((*spoiled)[i], (*good)[i]) << i;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Weights,
+    LlamaRows,
+    testing::Values(WeightFormat::Fp32, WeightFormat::Bf16, WeightFormat::Int8),
+    [](const auto& format) { return std::string(name_of(format.param)); }
+);
+
+TEST(LlamaSessions, SaysWhatItIs) {
+    const models::ModelSource model = random_llama(Head::Tied);
+    Stages stages(model, 2, WeightFormat::Fp32);
+    const StageShape below = stages.stage(0).shape();
+    const StageShape above = stages.stage(1).shape();
+    EXPECT_TRUE(below.first && !below.last && !above.first && above.last);
+    EXPECT_EQ(above.width, kWidth);
+    EXPECT_EQ(above.vocabulary, kVocabulary);
+    EXPECT_EQ(above.context, kContext);
+    // Keys and values of 24 numbers each, in every layer.
+    EXPECT_EQ(below.bytes_per_position + above.bytes_per_position, kLayers * 2 * 24 * 4);
+}
+
+TEST(LlamaSessions, GivesLogitsOfTheRowsThatAreWantedInTheirOrder) {
+    const models::ModelSource model = random_llama(Head::Tied);
+    Stages stages(model, 1, WeightFormat::Fp32);
+    const auto all = alone(stages, kFirst, 4);
+    stages.truncate(kFirst, 0);
+    std::vector<SessionRow> rows;
+    std::vector<TokenId> tokens;
+    for (std::uint32_t at = 0; at < 4; ++at) {
+        rows.push_back({kFirst, at});
+        tokens.push_back(test::token_of(1, at));
+    }
+    const std::uint32_t wanted[] = {3, 1};
+    const auto two = stages.stage(0).forward(rows, std::span<const TokenId>(tokens), wanted);
+    ASSERT_TRUE(two.has_value());
+    ASSERT_EQ(two->size(), 2 * kVocabulary);
+    EXPECT_TRUE(std::equal(two->begin(), two->begin() + kVocabulary, all.begin() + 3 * kVocabulary)
+    );
+    EXPECT_TRUE(std::equal(two->begin() + kVocabulary, two->end(), all.begin() + kVocabulary));
+}
+
+}  // namespace
+}  // namespace stacking::llama

@@ -1,0 +1,70 @@
+#include "stacking/llama/stage_weights.hpp"
+
+#include "tests/unit/stacking_llama/random_llama.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace stacking::llama {
+namespace {
+
+using kernels::WeightFormat;
+using test::Head;
+
+std::shared_ptr<const StageWeights> load(
+    const models::ModelSource& model, std::uint32_t stages, std::size_t stage
+) {
+    const auto layouts = split(model.architecture(), stages);
+    return *load_stage(model, layouts[stage], WeightFormat::Fp32);
+}
+
+std::vector<float> row_of(const kernels::PackedMatrix& matrix, std::size_t output) {
+    std::vector<float> row(matrix.inputs());
+    matrix.read_row(output, row);
+    return row;
+}
+
+TEST(StageWeights, AStageHasItsLayersAndWhatIsAtItsEnds) {
+    const auto model = test::random_llama(Head::Own);
+    const auto below = load(model, 2, 0);
+    const auto above = load(model, 2, 1);
+    EXPECT_EQ(below->layers.size() + above->layers.size(), test::kLayers);
+    EXPECT_TRUE(below->embedding != nullptr && below->head == nullptr);
+    EXPECT_TRUE(above->embedding == nullptr && above->head != nullptr);
+    const auto whole = load(model, 1, 0);
+    const auto& layer = whole->layers[below->layers.size()];
+    EXPECT_EQ(row_of(above->layers[0].down, 3), row_of(layer.down, 3));
+}
+
+TEST(StageWeights, MatricesThatReadTheSameStandBelowEachOther) {
+    const auto model = test::random_llama(Head::Own);
+    const auto stage = load(model, 1, 0);
+    const auto keys = *model.read("layers.2.attn.wk");
+    const auto up = *model.read("layers.2.mlp.w3");
+    const auto& layer = stage->layers[2];
+    ASSERT_EQ(layer.query_key_value.outputs(), 72U + 24 + 24);
+    EXPECT_TRUE(std::ranges::equal(row_of(layer.query_key_value, 72), std::span(keys).first(72)));
+    EXPECT_TRUE(std::ranges::equal(row_of(layer.gate_up, 100), std::span(up).first(72)));
+}
+
+TEST(StageWeights, ATiedModelKeepsOneMatrixForBothEnds) {
+    EXPECT_EQ(load(test::random_llama(Head::Tied), 1, 0)->head.use_count(), 2);
+    EXPECT_EQ(load(test::random_llama(Head::Own), 1, 0)->head.use_count(), 1);
+    const auto above = load(test::random_llama(Head::Tied), 2, 1);
+    const auto whole = load(test::random_llama(Head::Tied), 1, 0);
+    EXPECT_EQ(row_of(*above->head, 5), row_of(*whole->embedding, 5));
+}
+
+TEST(StageWeights, WhatTheFileSaysBadlyIsItsError) {
+    for (const char* const spoiled : {"blk.3.ffn_up.weight", "output_norm.weight"}) {
+        const auto model = test::random_llama(Head::Tied, spoiled);
+        const auto stage =
+            load_stage(model, split(model.architecture(), 1).front(), WeightFormat::Int8);
+        ASSERT_FALSE(stage.has_value()) << spoiled;
+        EXPECT_EQ(stage.error().code, swarm::ErrorCode::NotFinite);
+    }
+}
+
+}  // namespace
+}  // namespace stacking::llama
