@@ -1,5 +1,5 @@
 // SmolLM2 computed here against reference answers made elsewhere (smollm2.json): fp32 logits and
-// ids, for any cut into stages.
+// ids, for any cut into stages; and how far bf16 and int8 weights move them.
 #include "stacking/llama/llama_sessions.hpp"
 #include "stacking/models/gguf_model.hpp"
 #include "stages/strict_json.hpp"
@@ -260,6 +260,94 @@ TEST_F(SmolLM2Text, LogitsAndGreedyIdsAreTheReferencesInAnyNumberOfStages) {
         }
         EXPECT_EQ(answers.last, first->last) << stages << " stages change bits";
         EXPECT_EQ(answers.after, first->after) << stages << " stages change bits";
+    }
+}
+
+/// Logits that choose each greedy token, when the reference's tokens are fed: (48, V) per prompt.
+std::vector<std::vector<float>> forced(Pipeline& pipeline, const Golden& golden) {
+    std::vector<std::vector<float>> logits;
+    for (std::size_t i = 0; i < golden.prompts.size(); ++i) {
+        std::vector<TokenId> ids = golden.prompts[i].ids;
+        std::vector<std::uint32_t> wanted(kSteps);
+        std::iota(wanted.begin(), wanted.end(), static_cast<std::uint32_t>(ids.size() - 1));
+        ids.insert(ids.end(), golden.prompts[i].greedy.begin(), golden.prompts[i].greedy.end());
+        const CacheId cache{100 + i};
+        pipeline.reserve(cache, static_cast<std::uint32_t>(ids.size()));
+        logits.push_back(pipeline.forward(rows_of(cache, 0, ids.size()), ids, wanted));
+        pipeline.drop(cache);
+    }
+    return logits;
+}
+
+struct Narrowing {
+    double error_max = 0;  // of any logit
+    double error_rms = 0;
+    std::size_t agreed = 0;  // of 48 tokens per prompt, each after the reference's tokens
+    std::size_t common = 0;  // tokens before the first other one, when it goes its own way
+};
+
+Narrowing compare(
+    const std::vector<std::vector<float>>& wide,
+    const std::vector<std::vector<float>>& narrow,
+    const Golden& golden
+) {
+    Narrowing result;
+    double squares = 0;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+        const std::size_t vocabulary = wide[i].size() / kSteps;
+        bool same = true;
+        for (std::size_t at = 0; at < kSteps; ++at) {
+            const auto row = std::span(narrow[i]).subspan(at * vocabulary, vocabulary);
+            const bool agrees = best(row) == golden.prompts[i].greedy[at];
+            same = same && agrees;
+            result.agreed += agrees ? 1U : 0U;
+            result.common += same ? 1U : 0U;
+        }
+        for (std::size_t at = 0; at < wide[i].size(); ++at) {
+            const double error = double{narrow[i][at]} - double{wide[i][at]};
+            result.error_max = std::max(result.error_max, std::fabs(error));
+            squares += error * error;
+        }
+        count += wide[i].size();
+    }
+    result.error_rms = std::sqrt(squares / static_cast<double>(count));
+    return result;
+}
+
+/// Bounds are what was measured, rounded up (errors) and down (agreement); runs repeat bit for bit.
+TEST_F(SmolLM2Text, NarrowWeightsMoveLogitsByLittle) {
+    struct Bound {
+        WeightFormat format;
+        double error_max;
+        double error_rms;
+        std::size_t agreed;
+        std::size_t common;
+    };
+
+    constexpr Bound kBounds[] = {
+        {WeightFormat::Bf16, 0.27, 0.033, 144, 144}, {WeightFormat::Int8, 1.14, 0.206, 144, 144}};
+    Pipeline exact(*model, 1, WeightFormat::Fp32);
+    const auto wide = forced(exact, golden);
+    const Narrowing none = compare(wide, wide, golden);
+    EXPECT_EQ(none.agreed, kSteps * golden.prompts.size());
+    for (const Bound& bound : kBounds) {
+        Pipeline pipeline(*model, 1, bound.format);
+        const Narrowing found = compare(wide, forced(pipeline, golden), golden);
+        std::printf(
+            "%s: logits differ by %.3f at most, %.4f rms; %zu of %zu greedy tokens agree, %zu "
+            "before the first other one\n",
+            std::string(name_of(bound.format)).c_str(),
+            found.error_max,
+            found.error_rms,
+            found.agreed,
+            none.agreed,
+            found.common
+        );
+        EXPECT_LE(found.error_max, bound.error_max) << name_of(bound.format);
+        EXPECT_LE(found.error_rms, bound.error_rms) << name_of(bound.format);
+        EXPECT_GE(found.agreed, bound.agreed) << name_of(bound.format);
+        EXPECT_GE(found.common, bound.common) << name_of(bound.format);
     }
 }
 
