@@ -75,12 +75,29 @@ struct GenerateRequest {
     std::uint64_t seed = 0;
 };
 
+/// Continue this prompt in a session of its own (stacking/sessions).
+struct SessionRequest {
+    std::uint64_t request = 0;
+    std::vector<std::uint32_t> prompt;
+    std::uint32_t tokens = 0;  // how many to add
+    protocol::Sampling sampling;
+    std::vector<std::uint32_t> path;  // stages in the order they are gone through; empty: each once
+    double exit_threshold = 2;        // of a token's probability; above 1: never exit early
+    bool exact = true;                // after a loss, repeat the calls as they were
+};
+
+/// Give up this request; nothing more is told of it.
+struct CancelRequest {
+    std::uint64_t request = 0;
+};
+
 /// The run may end: servers may go (see protocol::Finished).
 struct ReleaseRequest {};
 
 /// A request of the process itself, not of a peer.
 struct Asked {
-    std::variant<DrainRequest, GenerateRequest, ReleaseRequest> request;
+    std::variant<DrainRequest, GenerateRequest, ReleaseRequest, SessionRequest, CancelRequest>
+        request;
 };
 
 /// The process is about to end; the actions of this turn are the role's last.

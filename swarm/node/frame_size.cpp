@@ -17,6 +17,7 @@ constexpr std::uint64_t kId = 2;
 constexpr std::uint64_t kDouble = 8;
 constexpr std::uint64_t kDigest = 34;
 constexpr std::uint64_t kSlotInfo = 64;
+constexpr std::uint64_t kHostInfo = 46;
 constexpr std::uint64_t kRate = 30;
 constexpr std::uint64_t kFailedItem = 14;
 constexpr std::uint64_t kSnapshotOrder = 48;
@@ -80,6 +81,32 @@ struct ListBytes {
 
     std::uint64_t operator()(const Inferred& inferred) const {
         return kTokenScore * inferred.top.size();
+    }
+
+    std::uint64_t operator()(const Register& body) const {
+        return 2 * kDigest + body.address.size();
+    }
+
+    std::uint64_t operator()(const Registered& body) const { return body.refusal.size(); }
+
+    std::uint64_t operator()(const Locate&) const { return kDigest; }
+
+    std::uint64_t operator()(const Located& located) const {
+        std::uint64_t bytes = kDigest + kHostInfo * located.hosts.size();
+        for (const HostInfo& host : located.hosts) {
+            bytes += host.address.size();
+        }
+        return bytes;
+    }
+
+    std::uint64_t operator()(const SessionOpen& open) const {
+        return 4 * kDigest + open.previous.address.size() + open.next.address.size();
+    }
+
+    std::uint64_t operator()(const SessionRows& rows) const { return kToken * rows.tokens.size(); }
+
+    std::uint64_t operator()(const SessionToken& token) const {
+        return kTokenScore * token.top.size();
     }
 
     template <class Plain>

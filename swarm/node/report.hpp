@@ -5,6 +5,7 @@
 #include "swarm/base/digest.hpp"
 #include "swarm/base/ids.hpp"
 #include "swarm/base/units.hpp"
+#include "swarm/protocol/session_messages.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -102,6 +103,25 @@ struct TokenGenerated {
     bool last = false;
 };
 
+/// A token of a session; `top`: the likeliest ones, best first.
+struct TokenStreamed {
+    std::uint64_t request = 0;
+    std::uint32_t position = 0;  // counted from the start of the prompt
+    std::uint32_t token = 0;
+    std::vector<protocol::TokenScore> top;
+    Duration took{};
+    bool last = false;
+};
+
+/// A session goes on with other peers.
+struct SessionMoved {
+    std::uint64_t request = 0;
+    std::uint32_t position = 0;  // of the token that was waited for
+    std::string reason;
+    Duration detected{};  // since the last sign that all was well
+    Duration resumed{};   // from there to the next token
+};
+
 struct GenerationFailed {
     std::uint64_t request = 0;
     std::string reason;
@@ -118,6 +138,8 @@ using Report = std::variant<
     ServerStatus,
     ServerDone,
     TokenGenerated,
+    TokenStreamed,
+    SessionMoved,
     GenerationFailed>;
 
 }  // namespace swarm::node

@@ -20,8 +20,8 @@ constexpr std::uint32_t kMagic = 0x6d727773;  // "swrm" on the wire
 constexpr std::size_t kKinds = std::variant_size_v<Body>;
 
 static_assert(
-    static_cast<std::size_t>(wire::Message::kFinished - kFirstBodyField) == kKinds - 1 &&
-        std::is_same_v<std::variant_alternative_t<kKinds - 1, Body>, Finished>,
+    static_cast<std::size_t>(wire::Message::kSessionClose - kFirstBodyField) == kKinds - 1 &&
+        std::is_same_v<std::variant_alternative_t<kKinds - 1, Body>, SessionClose>,
     "the oneof of messages.proto has the alternatives of Body, in its order"
 );
 
@@ -42,9 +42,10 @@ constexpr std::uint16_t kind_of() {
 }
 
 std::uint32_t control_bytes_max(std::uint16_t kind) {
-    return kind == kHelloKind          ? kHelloBytesMax
-           : kind == kind_of<Roster>() ? kRosterBytesMax
-                                       : kControlBytesMax;
+    return kind == kHelloKind           ? kHelloBytesMax
+           : kind == kind_of<Roster>()  ? kRosterBytesMax
+           : kind == kind_of<Located>() ? kLocatedBytesMax
+                                        : kControlBytesMax;
 }
 
 // ---- header fields ----
@@ -254,7 +255,7 @@ Lane lane_of(const Body& body) {
 
 bool carries_tensor(std::uint16_t kind) {
     return kind == kind_of<Forward>() || kind == kind_of<Backward>() || kind == kind_of<Part>() ||
-           kind == kind_of<Chunk>() || kind == kind_of<Infer>();
+           kind == kind_of<Chunk>() || kind == kind_of<Infer>() || kind == kind_of<SessionRows>();
 }
 
 }  // namespace swarm::protocol

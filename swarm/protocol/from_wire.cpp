@@ -1,7 +1,7 @@
 #include "swarm/protocol/frame.hpp"
 #include "swarm/protocol/limits.hpp"
+#include "swarm/protocol/session_wire.hpp"
 #include "swarm/protocol/validator.hpp"
-#include "swarm/protocol/wire.hpp"
 
 #include <optional>
 #include <span>
@@ -396,11 +396,9 @@ Body read_body(const wire::Message& in, Validator& check) {
             return read(in.inferred(), check);
         case Case::kFinished:
             return read(in.finished(), check);
-        case Case::BODY_NOT_SET:
-            break;
+        default:
+            return read_session_body(in, check);
     }
-    check.require(false, "body", "is missing");
-    return Acknowledge{};
 }
 
 }  // namespace

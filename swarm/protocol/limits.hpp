@@ -83,4 +83,33 @@ inline constexpr std::size_t kInferencesMax = 64;
 /// Candidates a tail returns for the next token.
 inline constexpr std::uint32_t kTopTokensMax = 64;
 
+/// Layers of one model: a few times the deepest published one.
+inline constexpr std::uint32_t kLayersMax = 4096;
+
+/// Peers that serve one model, as a directory lists them: 2,048 of 100 bytes and an address.
+inline constexpr std::size_t kHostsMax = 2048;
+inline constexpr std::uint32_t kLocatedBytesMax = 2U << 20;
+
+/// Models that one directory lists.
+inline constexpr std::size_t kModelsMax = 64;
+
+/// Hops of a session's path: every stage of a long pipeline once, or a short one looped.
+inline constexpr std::uint32_t kHopsMax = 64;
+
+/// Positions of one session: more than the longest context of the models that are read.
+inline constexpr std::uint32_t kPositionsMax = 1U << 18;
+
+/// Rows of one SessionRows frame and of one prefill call: large enough for a device to be busy,
+/// small enough that other sessions' tokens wait for one such call only.
+inline constexpr std::uint32_t kSessionRowsMax = 256;
+
+/// Rows of different sessions in one call of a device; the batch whose rows are proven equal.
+inline constexpr std::size_t kSessionBatchMax = 16;
+
+/// Hops of sessions at one server. Its KV pages are bounded by its compute, this by its lists.
+inline constexpr std::size_t kSessionHopsMax = 1024;
+
+/// Longest wait that a refusal may name.
+inline constexpr std::uint32_t kWaitMsMax = 3'600'000;
+
 }  // namespace swarm::protocol

@@ -6,6 +6,7 @@
 
 #include "swarm/base/digest.hpp"
 #include "swarm/base/ids.hpp"
+#include "swarm/protocol/session_messages.hpp"
 #include "swarm/protocol/slot_table.hpp"
 
 #include <cstdint>
@@ -320,30 +321,6 @@ struct ChunkRefused {
     friend bool operator==(const ChunkRefused&, const ChunkRefused&) = default;
 };
 
-/// A forward without training, hop by hop; payload as for Forward. Answered along the same way.
-struct Infer {
-    std::uint64_t request = 0;
-    std::vector<std::uint32_t> tokens;  // B = 1
-    std::uint32_t top = 1;              // candidates wanted for the token after the last
-
-    friend bool operator==(const Infer&, const Infer&) = default;
-};
-
-struct TokenScore {
-    std::uint32_t token = 0;
-    double log_probability = 0;
-
-    friend bool operator==(const TokenScore&, const TokenScore&) = default;
-};
-
-struct Inferred {
-    std::uint64_t request = 0;
-    bool refused = false;
-    std::vector<TokenScore> top;  // best first
-
-    friend bool operator==(const Inferred&, const Inferred&) = default;
-};
-
 /// Nothing but the acknowledgement that every numbered message carries.
 struct Acknowledge {
     friend bool operator==(const Acknowledge&, const Acknowledge&) = default;
@@ -385,7 +362,18 @@ using Body = std::variant<
     ChunkRefused,
     Infer,
     Inferred,
-    Finished>;
+    Finished,
+    Register,
+    Registered,
+    Locate,
+    Located,
+    SessionOpen,
+    SessionOpened,
+    SessionResume,
+    SessionRows,
+    SessionToken,
+    SessionTrouble,
+    SessionClose>;
 
 /// `number` 0: not numbered (everything between peers). Else the place in the control stream with
 /// the coordinator, repeated after a reconnect until `acknowledged` covers it (run/control_stream).

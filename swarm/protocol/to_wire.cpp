@@ -1,12 +1,8 @@
-#include "swarm/protocol/wire.hpp"
+#include "swarm/protocol/session_wire.hpp"
 
 #include <string>
 
 namespace swarm::protocol {
-
-namespace {
-
-// ---- parts ----
 
 std::string bytes_of(const Digest& digest) {
     return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
@@ -21,6 +17,10 @@ std::string bytes_of(const PeerId& peer) {
     }
     return bytes;
 }
+
+namespace {
+
+// ---- parts ----
 
 void put(const ParameterVersion& version, wire::ParameterVersion* out) {
     out->set_gen(version.gen);

@@ -8,10 +8,15 @@
 #include "swarm/base/result.hpp"
 #include "swarm/protocol/message.hpp"
 
+#include <string>
+
 namespace swarm::protocol {
 
 /// Field number of the first alternative of Body in wire::Message.
 inline constexpr int kFirstBodyField = wire::Message::kAcknowledge;
+
+std::string bytes_of(const Digest& digest);
+std::string bytes_of(const PeerId& peer);
 
 void to_wire(const Message& message, wire::Message* out);
 void to_wire(const Hello& hello, wire::Hello* out);

@@ -173,13 +173,14 @@ TEST(Lane, IsBulkForWhatMayCarryATensor) {
                               std::holds_alternative<Backward>(message.body) ||
                               std::holds_alternative<Part>(message.body) ||
                               std::holds_alternative<Chunk>(message.body) ||
-                              std::holds_alternative<Infer>(message.body);
+                              std::holds_alternative<Infer>(message.body) ||
+                              std::holds_alternative<SessionRows>(message.body);
         const auto kind = static_cast<std::uint16_t>(message.body.index());
         EXPECT_EQ(lane_of(message.body), expected ? Lane::Bulk : Lane::Control) << kind;
         EXPECT_EQ(carries_tensor(kind), expected) << kind;
         bulk += expected ? 1 : 0;
     }
-    EXPECT_EQ(bulk, 5U);
+    EXPECT_EQ(bulk, 6U);
     EXPECT_FALSE(carries_tensor(kHelloKind));
 }
 

@@ -155,11 +155,66 @@ std::vector<Body> other_bodies() {
         Finished{.version = kVersion}};
 }
 
+HopId hop() {
+    return {.session = 0x8000'0000'0000'0003, .route = 300, .hop = 63};
+}
+
+std::vector<Body> directory_bodies() {
+    const Register registration{
+        .model = sample_digest(6),
+        .layers = 4096,
+        .hosted = {.first = 10, .end = 20},
+        .weights = sample_digest(7),
+        .address = "192.0.2.8:4602"};
+    const HostInfo host{
+        .peer = sample_peer(13), .hosted = {.first = 0, .end = 4096}, .address = "[2001:db8::1]:1"};
+    return {
+        registration,
+        Registered{.refusal = "other weights"},
+        Locate{.model = sample_digest(6)},
+        Located{.model = sample_digest(6), .layers = 30, .hosts = {host, host}}};
+}
+
+std::vector<Body> session_bodies() {
+    const SessionOpen open{
+        .id = hop(),
+        .hops = 64,
+        .model = sample_digest(6),
+        .layers = {.first = 10, .end = 20},
+        .positions = 1U << 18,
+        .previous = {.peer = sample_peer(14), .address = "peer.example:4603"},
+        .next = {.peer = sample_peer(15), .address = "peer.example:4604"},
+        .exact = true,
+        .exit_threshold = 0.9,
+        .sampling = {.temperature = 0.7, .seed = ~0ULL, .top = 64}};
+    const SessionRows rows{
+        .id = hop(), .position = 511, .rows = 3, .wanted = true, .tokens = {0, 300, 50256}};
+    const SessionToken token{
+        .id = hop(),
+        .position = 1U << 18,
+        .token = 50256,
+        .top = {{.token = 50256, .log_probability = -0.25}}};
+    return {
+        open,
+        SessionOpened{.id = hop(), .filled_upto = 512, .kept_from = 256},
+        SessionResume{.id = hop(), .from = 511, .next_from = 1},
+        rows,
+        token,
+        SessionTrouble{.id = hop(), .reason = SessionReason::Failed, .wait_ms = 3'600'000},
+        SessionClose{.session = hop().session}};
+}
+
 }  // namespace
 
 std::vector<Message> sample_messages() {
     std::vector<Message> messages;
-    for (auto* group : {&membership_bodies, &attempt_bodies, &step_bodies, &other_bodies}) {
+    for (auto* group :
+         {&membership_bodies,
+          &attempt_bodies,
+          &step_bodies,
+          &other_bodies,
+          &directory_bodies,
+          &session_bodies}) {
         for (Body& body : group()) {
             messages.push_back({.number = 70'000, .acknowledged = 300, .body = std::move(body)});
         }

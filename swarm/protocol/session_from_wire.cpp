@@ -1,0 +1,185 @@
+#include "swarm/protocol/limits.hpp"
+#include "swarm/protocol/session_wire.hpp"
+
+#include <string_view>
+
+namespace swarm::protocol {
+
+namespace {
+
+// ---- parts ----
+
+LayerRange layers_of(bool there, const wire::LayerRange& in, Validator& check) {
+    check.require(there, "layers", "are missing");
+    const LayerRange range{
+        .first = check.below(in.first(), kLayersMax, "layers.first"),
+        .end = check.below(in.end(), kLayersMax + 1, "layers.end")};
+    check.require(range.first < range.end, "layers", "are none");
+    return range;
+}
+
+template <class Wire>
+HopId id_of(const Wire& in, Validator& check) {
+    check.require(in.has_id(), "id", "is missing");
+    return {
+        .session = in.id().session(),
+        .route = in.id().route(),
+        .hop = check.below(in.id().hop(), kHopsMax, "id.hop")};
+}
+
+PathPeer path_peer_of(
+    bool there, const wire::PathPeer& in, std::string_view field, Validator& check
+) {
+    check.require(there, field, "is missing");
+    return {.peer = check.peer(in.peer(), field), .address = check.text(in.address(), field)};
+}
+
+std::uint32_t position_of(std::uint32_t value, std::string_view field, Validator& check) {
+    return check.below(value, kPositionsMax + 1, field);
+}
+
+// ---- bodies ----
+
+Register read(const wire::Register& in, Validator& check) {
+    const Register body{
+        .model = check.digest(in.model(), "model"),
+        .layers = check.below(in.layers(), kLayersMax + 1, "layers"),
+        .hosted = layers_of(in.has_hosted(), in.hosted(), check),
+        .weights = check.digest(in.weights(), "weights"),
+        .address = check.text(in.address(), "address")};
+    check.require(body.hosted.end <= body.layers, "layers", "hosted are more than the model's");
+    return body;
+}
+
+Registered read(const wire::Registered& in, Validator& check) {
+    return {.refusal = check.text(in.refusal(), "refusal")};
+}
+
+Locate read(const wire::Locate& in, Validator& check) {
+    return {.model = check.digest(in.model(), "model")};
+}
+
+Located read(const wire::Located& in, Validator& check) {
+    const auto host = [&](const wire::HostInfo& item) {
+        return HostInfo{
+            .peer = check.peer(item.peer(), "hosts.peer"),
+            .hosted = layers_of(item.has_hosted(), item.hosted(), check),
+            .address = check.text(item.address(), "hosts.address")};
+    };
+    return {
+        .model = check.digest(in.model(), "model"),
+        .layers = check.below(in.layers(), kLayersMax + 1, "layers"),
+        .hosts = check.list(in.hosts(), kHostsMax, "hosts", host)};
+}
+
+Sampling sampling_of(const wire::SessionOpen& in, Validator& check) {
+    check.require(in.has_sampling(), "sampling", "is missing");
+    const wire::Sampling& sampling = in.sampling();
+    return {
+        .temperature = check.finite_and_not_negative(sampling.temperature(), "temperature"),
+        .seed = sampling.seed(),
+        .top = check.below(sampling.top(), kTopTokensMax + 1, "top")};
+}
+
+SessionOpen read(const wire::SessionOpen& in, Validator& check) {
+    const SessionOpen body{
+        .id = id_of(in, check),
+        .hops = check.below(in.hops(), kHopsMax + 1, "hops"),
+        .model = check.digest(in.model(), "model"),
+        .layers = layers_of(in.has_layers(), in.layers(), check),
+        .positions = position_of(in.positions(), "positions", check),
+        .previous = path_peer_of(in.has_previous(), in.previous(), "previous", check),
+        .next = path_peer_of(in.has_next(), in.next(), "next", check),
+        .exact = in.exact(),
+        .exit_threshold = check.finite_and_not_negative(in.exit_threshold(), "exit_threshold"),
+        .sampling = sampling_of(in, check)};
+    check.require(body.id.hop < body.hops, "id.hop", "is not on the path");
+    check.require(body.positions > 0, "positions", "are none");
+    return body;
+}
+
+SessionOpened read(const wire::SessionOpened& in, Validator& check) {
+    const SessionOpened body{
+        .id = id_of(in, check),
+        .filled_upto = position_of(in.filled_upto(), "filled_upto", check),
+        .kept_from = position_of(in.kept_from(), "kept_from", check)};
+    check.require(body.kept_from <= body.filled_upto, "kept_from", "is above filled_upto");
+    return body;
+}
+
+SessionResume read(const wire::SessionResume& in, Validator& check) {
+    return {
+        .id = id_of(in, check),
+        .from = position_of(in.from(), "from", check),
+        .next_from = position_of(in.next_from(), "next_from", check)};
+}
+
+SessionRows read(const wire::SessionRows& in, Validator& check) {
+    const auto token = [](std::uint32_t value) { return value; };
+    const SessionRows body{
+        .id = id_of(in, check),
+        .position = check.below(in.position(), kPositionsMax, "position"),
+        .rows = check.below(in.rows(), kSessionRowsMax + 1, "rows"),
+        .wanted = in.wanted(),
+        .tokens = check.list(in.tokens(), kSessionRowsMax, "tokens", token)};
+    check.require(body.rows > 0, "rows", "are none");
+    const bool paired = body.tokens.empty() || body.tokens.size() == body.rows;
+    check.require(paired, "tokens", "are neither absent nor one per row");
+    return body;
+}
+
+SessionToken read(const wire::SessionToken& in, Validator& check) {
+    const auto score = [&](const wire::TokenScore& item) {
+        return TokenScore{
+            .token = item.token(),
+            .log_probability = check.finite(item.log_probability(), "top.log_probability")};
+    };
+    return {
+        .id = id_of(in, check),
+        .position = position_of(in.position(), "position", check),
+        .token = in.token(),
+        .top = check.list(in.top(), kTopTokensMax, "top", score)};
+}
+
+SessionTrouble read(const wire::SessionTrouble& in, Validator& check) {
+    return {
+        .id = id_of(in, check),
+        .reason = check.choice(in.reason(), SessionReason::Failed, "reason"),
+        .wait_ms = check.below(in.wait_ms(), kWaitMsMax + 1, "wait_ms")};
+}
+
+}  // namespace
+
+Body read_session_body(const wire::Message& in, Validator& check) {
+    using Case = wire::Message::BodyCase;
+    switch (in.body_case()) {
+        case Case::kRegister:
+            return read(in.register_(), check);
+        case Case::kRegistered:
+            return read(in.registered(), check);
+        case Case::kLocate:
+            return read(in.locate(), check);
+        case Case::kLocated:
+            return read(in.located(), check);
+        case Case::kSessionOpen:
+            return read(in.session_open(), check);
+        case Case::kSessionOpened:
+            return read(in.session_opened(), check);
+        case Case::kSessionResume:
+            return read(in.session_resume(), check);
+        case Case::kSessionRows:
+            return read(in.session_rows(), check);
+        case Case::kSessionToken:
+            return read(in.session_token(), check);
+        case Case::kSessionTrouble:
+            return read(in.session_trouble(), check);
+        case Case::kSessionClose:
+            return SessionClose{.session = in.session_close().session()};
+        default:
+            break;
+    }
+    check.require(false, "body", "is missing");
+    return Acknowledge{};
+}
+
+}  // namespace swarm::protocol

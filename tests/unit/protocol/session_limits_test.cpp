@@ -1,0 +1,186 @@
+// The rules on the fields of the directory's and the sessions' messages (session_messages.hpp).
+#include "swarm/protocol/session_messages.hpp"
+#include "tests/unit/protocol/field_rules.hpp"
+
+namespace swarm::protocol {
+
+namespace {
+
+template <class Kind>
+void check_hop() {
+    const auto with = [](std::uint32_t hop) {
+        return changed<Kind>([&](Kind& body) { body.id.hop = hop; });
+    };
+    expect_taken(with(kHopsMax - 1));
+    expect_refused(with(kHopsMax), ErrorCode::TooLarge, "hop");
+}
+
+Body opened(std::uint32_t filled_upto, std::uint32_t kept_from) {
+    return changed<SessionOpened>([&](SessionOpened& body) {
+        body.filled_upto = filled_upto;
+        body.kept_from = kept_from;
+    });
+}
+
+Body rows(std::uint32_t count, std::size_t tokens) {
+    return changed<SessionRows>([&](SessionRows& body) {
+        body.rows = count;
+        body.tokens.assign(tokens, 7);
+    });
+}
+
+}  // namespace
+
+TEST(SessionLimits, BoundTheHop) {
+    check_hop<SessionOpen>();
+    check_hop<SessionOpened>();
+    check_hop<SessionResume>();
+    check_hop<SessionRows>();
+    check_hop<SessionToken>();
+    check_hop<SessionTrouble>();
+}
+
+TEST(SessionLimits, AHopLiesOnItsPath) {
+    const auto hops = [](std::uint32_t count) {
+        return changed<SessionOpen>([&](SessionOpen& body) { body.hops = count; });
+    };
+    expect_taken(hops(kHopsMax));
+    expect_refused(hops(kHopsMax + 1), ErrorCode::TooLarge, "hops");
+    expect_refused(hops(63), ErrorCode::Malformed, "id.hop");
+}
+
+TEST(SessionLimits, BoundLayers) {
+    const auto layers = [](LayerRange range) {
+        return changed<SessionOpen>([&](SessionOpen& body) { body.layers = range; });
+    };
+    expect_taken(layers({0, kLayersMax}));
+    expect_refused(layers({0, kLayersMax + 1}), ErrorCode::TooLarge, "layers");
+    expect_refused(layers({kLayersMax, kLayersMax}), ErrorCode::TooLarge, "layers");
+    expect_refused(layers({3, 3}), ErrorCode::Malformed, "layers");
+    expect_refused(layers({4, 3}), ErrorCode::Malformed, "layers");
+}
+
+TEST(SessionLimits, NobodyHostsMoreLayersThanTheModelHas) {
+    const auto hosted = [](std::uint32_t end) {
+        return changed<Register>([&](Register& body) {
+            body.layers = 20;
+            body.hosted.end = end;
+        });
+    };
+    expect_taken(hosted(20));
+    expect_refused(hosted(21), ErrorCode::Malformed, "layers");
+    const auto deep = changed<Register>([](Register& body) { body.layers = kLayersMax + 1; });
+    expect_refused(deep, ErrorCode::TooLarge, "layers");
+    const auto all = changed<Located>([](Located& body) { body.layers = kLayersMax + 1; });
+    expect_refused(all, ErrorCode::TooLarge, "layers");
+}
+
+TEST(SessionLimits, BoundHosts) {
+    const auto located = [](std::size_t count) {
+        return changed<Located>([&](Located& body) {
+            const HostInfo host = body.hosts.front();
+            body.hosts.assign(count, host);
+        });
+    };
+    expect_taken(located(kHostsMax));
+    expect_refused(located(kHostsMax + 1), ErrorCode::TooLarge, "hosts");
+    const auto empty = changed<Located>([](Located& body) { body.hosts[0].hosted = {}; });
+    expect_refused(empty, ErrorCode::Malformed, "layers");
+}
+
+TEST(SessionLimits, BoundPositions) {
+    const auto open = [](std::uint32_t positions) {
+        return changed<SessionOpen>([&](SessionOpen& body) { body.positions = positions; });
+    };
+    expect_taken(open(kPositionsMax));
+    expect_refused(open(kPositionsMax + 1), ErrorCode::TooLarge, "positions");
+    expect_refused(open(0), ErrorCode::Malformed, "positions");
+    expect_taken(opened(kPositionsMax, kPositionsMax));
+    expect_refused(opened(kPositionsMax + 1, 0), ErrorCode::TooLarge, "filled_upto");
+    expect_refused(opened(3, 4), ErrorCode::Malformed, "kept_from");
+    const auto from = changed<SessionResume>([](auto& body) { body.from = kPositionsMax + 1; });
+    expect_refused(from, ErrorCode::TooLarge, "from");
+    const auto next =
+        changed<SessionResume>([](SessionResume& body) { body.next_from = kPositionsMax + 1; });
+    expect_refused(next, ErrorCode::TooLarge, "next_from");
+    const auto row = changed<SessionRows>([](SessionRows& body) { body.position = kPositionsMax; });
+    expect_refused(row, ErrorCode::TooLarge, "position");
+    const auto token =
+        changed<SessionToken>([](SessionToken& body) { body.position = kPositionsMax + 1; });
+    expect_refused(token, ErrorCode::TooLarge, "position");
+}
+
+TEST(SessionLimits, BoundRows) {
+    expect_taken(rows(kSessionRowsMax, kSessionRowsMax));
+    expect_taken(rows(kSessionRowsMax, 0));
+    expect_refused(rows(kSessionRowsMax + 1, 0), ErrorCode::TooLarge, "rows");
+    expect_refused(rows(kSessionRowsMax, kSessionRowsMax + 1), ErrorCode::TooLarge, "tokens");
+    expect_refused(rows(0, 0), ErrorCode::Malformed, "rows");
+    expect_refused(rows(3, 2), ErrorCode::Malformed, "tokens");
+}
+
+TEST(SessionLimits, BoundCandidates) {
+    const auto open = changed<SessionOpen>([](auto& b) { b.sampling.top = kTopTokensMax + 1; });
+    expect_refused(open, ErrorCode::TooLarge, "top");
+    const auto token = [](std::size_t count) {
+        return changed<SessionToken>([&](SessionToken& body) { body.top.resize(count); });
+    };
+    expect_taken(token(kTopTokensMax));
+    expect_refused(token(kTopTokensMax + 1), ErrorCode::TooLarge, "top");
+}
+
+TEST(SessionLimits, BoundTheWait) {
+    const auto wait = [](std::uint32_t ms) {
+        return changed<SessionTrouble>([&](SessionTrouble& body) { body.wait_ms = ms; });
+    };
+    expect_taken(wait(kWaitMsMax));
+    expect_refused(wait(kWaitMsMax + 1), ErrorCode::TooLarge, "wait_ms");
+}
+
+TEST(SessionLimits, BoundTexts) {
+    const auto server = [](const std::string& text) {
+        return changed<Register>([&](Register& body) { body.address = text; });
+    };
+    const auto refusal = [](const std::string& text) {
+        return changed<Registered>([&](Registered& body) { body.refusal = text; });
+    };
+    const auto host = [](const std::string& text) {
+        return changed<Located>([&](Located& body) { body.hosts[1].address = text; });
+    };
+    const auto previous = [](const std::string& text) {
+        return changed<SessionOpen>([&](SessionOpen& body) { body.previous.address = text; });
+    };
+    const auto next = [](const std::string& text) {
+        return changed<SessionOpen>([&](SessionOpen& body) { body.next.address = text; });
+    };
+    check_text(server, "address");
+    check_text(refusal, "refusal");
+    check_text(host, "address");
+    check_text(previous, "previous");
+    check_text(next, "next");
+}
+
+TEST(SessionLimits, NumbersAreFinite) {
+    check_double<SessionOpen>(
+        [](SessionOpen& b) -> double& { return b.exit_threshold; }, "exit_threshold", false
+    );
+    check_double<SessionOpen>(
+        [](SessionOpen& b) -> double& { return b.sampling.temperature; }, "temperature", false
+    );
+    check_double<SessionToken>(
+        [](SessionToken& b) -> double& { return b.top[0].log_probability; }, "log_probability", true
+    );
+}
+
+TEST(SessionLimits, ReasonsAreKnown) {
+    const auto last = [](int beyond) {
+        return changed<SessionTrouble>([&](SessionTrouble& body) {
+            body.reason =
+                static_cast<SessionReason>(static_cast<int>(SessionReason::Failed) + beyond);
+        });
+    };
+    expect_taken(last(0));
+    expect_refused(last(1), ErrorCode::Malformed, "reason");
+}
+
+}  // namespace swarm::protocol
