@@ -1,46 +1,20 @@
 #include "stages/inference_relay.hpp"
 
+#include "stages/top_tokens.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <span>
 #include <utility>
 #include <vector>
 
 namespace stages {
 namespace {
 
-/// The `count` likeliest tokens by log-softmax, ties in token order. None when a logit is not
-/// finite: such scores have no order, and the other side would refuse them.
-std::vector<protocol::TokenScore> top_tokens(const node::Payload& logits, std::uint32_t count) {
+std::vector<float> numbers_of(const node::Payload& logits) {
     std::vector<float> values(logits.bytes().size() / sizeof(float));
     std::memcpy(values.data(), logits.bytes().data(), values.size() * sizeof(float));
-    std::vector<protocol::TokenScore> scores;
-    const auto is_finite = [](float value) { return std::isfinite(value); };
-    if (values.empty() || !std::all_of(values.begin(), values.end(), is_finite)) {
-        return scores;
-    }
-    const double highest = *std::max_element(values.begin(), values.end());
-    double sum = 0;
-    for (const float value : values) {
-        sum += std::exp(value - highest);
-    }
-    const double normaliser = highest + std::log(sum);
-    scores.reserve(values.size());
-    for (std::uint32_t token = 0; token < values.size(); ++token) {
-        scores.push_back({token, values[token] - normaliser});
-    }
-    const auto better = [](const protocol::TokenScore& a, const protocol::TokenScore& b) {
-        return a.log_probability != b.log_probability ? a.log_probability > b.log_probability
-                                                      : a.token < b.token;
-    };
-    const std::size_t kept = std::min<std::size_t>(std::max(count, 1U), scores.size());
-    const auto end = scores.begin() + static_cast<std::ptrdiff_t>(kept);
-    std::partial_sort(scores.begin(), end, scores.end(), better);
-    scores.resize(kept);
-    return scores;
+    return values;
 }
 
 }  // namespace
@@ -72,7 +46,7 @@ void InferenceRelay::take(
             if (!*outcome) {
                 refuse(own, later);
             } else if (context_.is_tail()) {
-                auto top = top_tokens(**outcome, infer.top);
+                auto top = top_tokens(numbers_of(**outcome), infer.top);
                 const bool refused = top.empty();
                 answer(own, {0, refused, std::move(top)}, later);
             } else {

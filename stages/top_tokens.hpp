@@ -1,0 +1,19 @@
+// The likeliest tokens by log-softmax over logits, ties in token order: best first.
+// Errors: none; empty when a logit is not finite, as such scores have no order, and the other side
+// would refuse them. Threading: pure. Cost: O(V log count).
+#pragma once
+
+#include "swarm/protocol/message.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace stages {
+
+/// `logits`: (V). At least one token is returned, at most `count`.
+std::vector<swarm::protocol::TokenScore> top_tokens(
+    std::span<const float> logits, std::uint32_t count
+);
+
+}  // namespace stages
