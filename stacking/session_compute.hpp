@@ -70,6 +70,12 @@ class SessionCompute {
         const StageInput& input,
         std::span<const std::uint32_t> wanted_logit_rows
     ) = 0;
+
+    /// For early exit: logits (V) of one row that forward() gave, by a head of this stage's own.
+    /// Empty where it has none, which is the rule.
+    [[nodiscard]] virtual std::vector<float> exit_logits(std::span<const float> /*output_row*/) {
+        return {};
+    }
 };
 
 }  // namespace stacking

@@ -42,6 +42,8 @@ const std::map<std::string, Folders, std::less<>>& visible_to() {
           "router",
           "swarm/run",
           "stages"}},
+        {"stacking/sessions",
+         {"swarm/base", "swarm/protocol", "swarm/node", "router", "stages", "stacking"}},
         {"stacking/models", {"swarm/base", "swarm/run", "stages"}},
         {"stacking/tokenizers", {"swarm/base", "stages", "stacking/models"}},
         {"stacking/kernels", {"swarm/base"}},

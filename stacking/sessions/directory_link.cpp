@@ -1,0 +1,48 @@
+#include "stacking/sessions/directory_link.hpp"
+
+#include <algorithm>
+
+namespace stacking::sessions {
+
+bool DirectoryLink::on(const node::LinkUp& up, TimePoint now) {
+    if (!is_ours(up.peer, up.lane)) {
+        return false;
+    }
+    up_ = true;
+    pause_ = kPauseFirst;
+    due_ = now;
+    return true;
+}
+
+bool DirectoryLink::on(const node::LinkDown& down, TimePoint now) {
+    if (!is_ours(down.peer, down.lane)) {
+        return false;
+    }
+    up_ = false;
+    due_ = now + pause_;
+    return true;
+}
+
+bool DirectoryLink::on(const node::DialFailed& failed, TimePoint now) {
+    if (!is_ours(failed.peer, failed.lane)) {
+        return false;
+    }
+    pause_ = std::min(2 * pause_, kPauseMax);
+    due_ = now + pause_;
+    return true;
+}
+
+bool DirectoryLink::wake(node::Turn turn) {
+    if (due_ > turn.now) {
+        return false;
+    }
+    if (!up_) {
+        due_ = swarm::kNever;
+        turn.out.add(node::Dial{directory_, node::Lane::Control, address_});
+        return false;
+    }
+    due_ = turn.now + kBeatEvery;
+    return true;
+}
+
+}  // namespace stacking::sessions

@@ -1,0 +1,48 @@
+// A role's way to the directory: keeps one control link up, and says when the next beat is due
+// (a Register or a Locate): when the link comes up, then every 2 s.
+// Invariant: one Dial at most under way; redial pauses double from 100 ms to 2 s.
+// Threading: single strand. Cost: O(1).
+#pragma once
+
+#include "stacking/sessions/link_book.hpp"
+
+#include <string>
+
+namespace stacking::sessions {
+
+class DirectoryLink {
+ public:
+    static constexpr swarm::Duration kBeatEvery = std::chrono::seconds(2);
+    static constexpr swarm::Duration kPauseFirst = std::chrono::milliseconds(100);
+    static constexpr swarm::Duration kPauseMax = std::chrono::seconds(2);
+
+    DirectoryLink(PeerId directory, std::string address)
+        : directory_(directory), address_(std::move(address)) {}
+
+    // True when the event was about this link.
+    bool on(const node::LinkUp& up, TimePoint now);
+    bool on(const node::LinkDown& down, TimePoint now);
+    bool on(const node::DialFailed& failed, TimePoint now);
+
+    /// Dials when it is time. True: send the beat now.
+    bool wake(node::Turn turn);
+
+    [[nodiscard]] TimePoint next_deadline() const { return due_; }
+
+    [[nodiscard]] PeerId peer() const { return directory_; }
+
+    [[nodiscard]] bool is_up() const { return up_; }
+
+ private:
+    [[nodiscard]] bool is_ours(PeerId peer, node::Lane lane) const {
+        return peer == directory_ && lane == node::Lane::Control;
+    }
+
+    PeerId directory_;
+    std::string address_;
+    bool up_ = false;
+    swarm::Duration pause_ = kPauseFirst;
+    TimePoint due_ = swarm::kAtOnce;  // of the next dial or beat; kNever while dialing
+};
+
+}  // namespace stacking::sessions

@@ -1,0 +1,278 @@
+// The rows of HopTable: in, through the device, and on to the next hop.
+#include "stacking/sampler.hpp"
+#include "stacking/sessions/hop_table.hpp"
+#include "stages/top_tokens.hpp"
+#include "swarm/protocol/limits.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace stacking::sessions {
+
+using protocol::SessionReason;
+
+namespace {
+
+node::Payload payload_of(const Outgoing& out, std::uint32_t width) {
+    std::vector<std::byte> bytes(out.values.size() * sizeof(float));
+    std::memcpy(bytes.data(), out.values.data(), bytes.size());
+    return {
+        {protocol::Dtype::Float32, protocol::CodecId::None, {out.rows, width}}, std::move(bytes)};
+}
+
+}  // namespace
+
+void HopTable::begin(Hop& hop, std::uint32_t position) {
+    hop.begun = true;
+    ++hop.begins;
+    hop.log.begin(position);
+    hop.queued_upto = position;
+}
+
+void HopTable::take(PeerId from, const protocol::SessionResume& resume, node::Turn turn) {
+    const auto at = find(resume.id, from);
+    if (at == hops_.end() || at->second.resumed) {
+        return;
+    }
+    Hop& hop = at->second;
+    hop.expires = turn.now + options_.ttl;
+    if (!hop.begun) {
+        if (resume.from > hop.log.upto()) {
+            return give_up(hop, SessionReason::Gap, turn);
+        }
+        begin(hop, resume.from);
+    }
+    if (!hop.is_last() && !hop.log.send_from(resume.next_from)) {
+        return give_up(hop, SessionReason::Gap, turn);
+    }
+    hop.resumed = true;
+    pump(hop, turn);
+}
+
+std::optional<HopTable::Frame> HopTable::read(
+    const Hop& hop, const protocol::SessionRows& rows, const node::Payload& payload
+) const {
+    Frame frame{.position = rows.position, .rows = rows.rows, .wanted = rows.wanted};
+    if (rows.rows > hop.open.positions || rows.position > hop.open.positions - rows.rows) {
+        return std::nullopt;
+    }
+    if (shape_.first) {
+        frame.tokens = rows.tokens;
+        const auto known = [this](TokenId token) { return token < shape_.vocabulary; };
+        const bool good = rows.tokens.size() == rows.rows &&
+                          std::all_of(rows.tokens.begin(), rows.tokens.end(), known);
+        return good ? std::optional(std::move(frame)) : std::nullopt;
+    }
+    const std::size_t numbers = std::size_t{rows.rows} * shape_.width;
+    const protocol::TensorEnvelope& envelope = payload.envelope();
+    const std::vector<std::uint32_t> shape{rows.rows, shape_.width};
+    if (envelope.dtype != protocol::Dtype::Float32 || envelope.codec != protocol::CodecId::None ||
+        envelope.shape != shape || payload.bytes().size() != numbers * sizeof(float)) {
+        return std::nullopt;
+    }
+    frame.values.resize(numbers);
+    std::memcpy(frame.values.data(), payload.bytes().data(), payload.bytes().size());
+    const auto is_finite = [](float value) { return std::isfinite(value); };
+    const bool good = std::all_of(frame.values.begin(), frame.values.end(), is_finite);
+    return good ? std::optional(std::move(frame)) : std::nullopt;
+}
+
+void HopTable::take(
+    PeerId from, const protocol::SessionRows& rows, const node::Payload& payload, node::Turn turn
+) {
+    const Key key{rows.id.session, rows.id.hop};
+    const auto at = hops_.find(key);
+    if (at == hops_.end() || at->second.open.previous.peer != from) {
+        return send(from, protocol::SessionTrouble{rows.id, SessionReason::Unknown}, turn);
+    }
+    Hop& hop = at->second;
+    if (rows.id.route != hop.open.id.route || !hop.opened || hop.troubled) {
+        return;  // of a route that was given up
+    }
+    hop.expires = turn.now + options_.ttl;
+    const bool continues =
+        hop.begun ? rows.position == hop.queued_upto : rows.position <= hop.log.upto();
+    if (!continues) {
+        return give_up(hop, SessionReason::Gap, turn);
+    }
+    std::optional<Frame> frame = read(hop, rows, payload);
+    if (!frame) {
+        return give_up(hop, SessionReason::Invalid, turn);
+    }
+    if (!hop.begun) {
+        begin(hop, rows.position);
+    }
+    hop.queued_upto += rows.rows;
+    hop.queue.push_back(std::move(*frame));
+    if (hop.queue.size() == 1) {
+        make_ready(key, hop);
+    }
+    call_device(turn);
+}
+
+void HopTable::make_ready(Key key, const Hop& hop) {
+    if (!hop.queue.empty() && !hop.in_flight) {
+        ready_.push_back(key);
+    }
+}
+
+/// The oldest prompt's rows alone, or single rows of as many hops as a batch takes.
+HopTable::Call HopTable::next_call() {
+    Call call;
+    const bool prefill = hops_.at(ready_.front()).queue.front().rows > 1;
+    const std::size_t pieces_max = prefill ? 1 : protocol::kSessionBatchMax;
+    for (auto at = ready_.begin(); at != ready_.end() && call.pieces.size() < pieces_max;) {
+        Hop& hop = hops_.at(*at);
+        if (!prefill && hop.queue.front().rows > 1) {
+            ++at;
+            continue;
+        }
+        const bool samples = hop.open.sampling.temperature > 0;
+        call.pieces.push_back(
+            {.key = *at,
+             .cache = hop.cache,
+             .begins = hop.begins,
+             .frame = std::move(hop.queue.front()),
+             .exit_threshold = hop.open.exit_threshold,
+             .top = samples ? protocol::kTopTokensMax : std::max(hop.open.sampling.top, 1U)}
+        );
+        hop.queue.pop_front();
+        hop.in_flight = true;
+        at = ready_.erase(at);
+    }
+    return call;
+}
+
+void HopTable::call_device(node::Turn turn) {
+    if (device_busy_ || ready_.empty()) {
+        return;
+    }
+    device_busy_ = true;
+    const auto call = std::make_shared<Call>(next_call());
+    const double layers = options_.host.hosted.end - options_.host.hosted.first;
+    double rows = 0;
+    for (const Piece& piece : call->pieces) {
+        rows += piece.frame.rows;
+    }
+    device_.submit(
+        turn,
+        rows * layers,
+        [compute = options_.compute, call] { run(*compute, *call); },
+        [this, call](node::Turn later) { finish(*call, later); }
+    );
+}
+
+void HopTable::run(SessionCompute& compute, Call& call) {
+    const StageShape shape = compute.shape();
+    std::vector<SessionRow> rows;
+    std::vector<TokenId> tokens;
+    std::vector<float> values;
+    std::vector<std::uint32_t> wanted;
+    for (const Piece& piece : call.pieces) {
+        compute.truncate(piece.cache, piece.frame.position);
+        for (std::uint32_t i = 0; i < piece.frame.rows; ++i) {
+            rows.push_back({piece.cache, piece.frame.position + i});
+        }
+        tokens.insert(tokens.end(), piece.frame.tokens.begin(), piece.frame.tokens.end());
+        values.insert(values.end(), piece.frame.values.begin(), piece.frame.values.end());
+        if (shape.last && piece.frame.wanted) {
+            wanted.push_back(static_cast<std::uint32_t>(rows.size() - 1));
+        }
+    }
+    const StageInput input = shape.first ? StageInput(std::span<const TokenId>(tokens))
+                                         : StageInput(std::span<const float>(values));
+    const auto out = compute.forward(rows, input, wanted);
+    call.failed = !out;
+    std::size_t read = 0;
+    for (Piece& piece : call.pieces) {
+        const std::size_t pieces_rows =
+            shape.last ? (piece.frame.wanted ? 1 : 0) : piece.frame.rows;
+        const std::size_t count = pieces_rows * (shape.last ? shape.vocabulary : shape.width);
+        if (call.failed || out->size() - read < count) {
+            call.failed = true;
+            return;
+        }
+        const auto own = std::span(*out).subspan(read, count);
+        read += count;
+        if (shape.last) {
+            piece.found = stages::top_tokens(own, piece.top);
+            continue;
+        }
+        piece.values.assign(own.begin(), own.end());
+        if (piece.frame.wanted && piece.exit_threshold <= 1) {
+            const auto head = compute.exit_logits(own.last(shape.width));
+            piece.found = stages::top_tokens(head, piece.top);
+        }
+    }
+}
+
+void HopTable::finish(Call& call, node::Turn turn) {
+    device_busy_ = false;
+    for (Piece& piece : call.pieces) {
+        const auto at = hops_.find(piece.key);
+        if (at == hops_.end() || at->second.cache != piece.cache) {
+            continue;  // closed while it was on the device
+        }
+        Hop& hop = at->second;
+        hop.in_flight = false;
+        const bool no_token = shape_.last && piece.frame.wanted && piece.found.empty();
+        if (call.failed || no_token) {
+            give_up(hop, SessionReason::Failed, turn);
+            remove(at, turn);
+            continue;
+        }
+        if (hop.begins == piece.begins) {
+            finish(piece, turn);
+        }
+        make_ready(piece.key, hop);
+    }
+    call_device(turn);
+}
+
+void HopTable::finish(Piece& piece, node::Turn turn) {
+    Hop& hop = hops_.at(piece.key);
+    const auto best = piece.found.empty() ? 0 : std::exp(piece.found.front().log_probability);
+    const bool exits = !shape_.last && !piece.found.empty() && best >= piece.exit_threshold;
+    hop.computed += piece.frame.rows;
+    hop.log.append(piece.frame.rows, piece.frame.wanted, piece.values, exits);
+    if (shape_.last ? piece.frame.wanted : exits) {
+        tell_token(hop, piece, turn);
+    }
+    pump(hop, turn);
+}
+
+void HopTable::tell_token(const Hop& hop, const Piece& piece, node::Turn turn) const {
+    const protocol::Sampling& sampling = hop.open.sampling;
+    protocol::SessionToken told;
+    told.id = hop.open.id;
+    told.position = hop.log.upto();
+    const SamplerOptions options{sampling.temperature, sampling.seed};
+    told.token = sample_token(piece.found, options, told.position);
+    told.top = piece.found;
+    told.top.resize(std::min<std::size_t>(told.top.size(), sampling.top));
+    send(hop.client, std::move(told), turn);
+}
+
+void HopTable::pump(Hop& hop, node::Turn turn) {
+    if (!hop.resumed || hop.troubled || hop.is_last() || !reaches(hop)) {
+        return;
+    }
+    while (const auto out = hop.log.next(hop.open.exact, protocol::kSessionRowsMax)) {
+        protocol::SessionRows rows{
+            .id = hop.open.id,
+            .position = out->position,
+            .rows = out->rows,
+            .wanted = out->wanted,
+            .tokens = {}};
+        ++rows.id.hop;
+        node::Payload payload = payload_of(*out, shape_.width);
+        if (hop.open.next.peer == options_.self) {
+            take(options_.self, rows, payload, turn);
+        } else {
+            send(hop.open.next.peer, std::move(rows), turn, std::move(payload));
+        }
+    }
+}
+
+}  // namespace stacking::sessions

@@ -1,0 +1,222 @@
+#include "stacking/sessions/hop_table.hpp"
+
+#include "swarm/protocol/limits.hpp"
+
+#include <algorithm>
+
+namespace stacking::sessions {
+
+using protocol::SessionReason;
+
+HopTable::HopTable(Options options, LinkBook& links)
+    : options_(std::move(options)), links_(links), shape_(options_.compute->shape()) {}
+
+HopTable::Hops::iterator HopTable::find(const protocol::HopId& id, PeerId client) {
+    const auto at = hops_.find({id.session, id.hop});
+    const bool same =
+        at != hops_.end() && at->second.client == client && at->second.open.id.route == id.route;
+    return same ? at : hops_.end();
+}
+
+bool HopTable::fits(const protocol::SessionOpen& open) const {
+    return open.model == options_.host.model && open.layers == options_.host.hosted &&
+           shape_.first == (open.id.hop == 0) && shape_.last == (open.id.hop + 1 == open.hops) &&
+           open.positions <= shape_.context;
+}
+
+void HopTable::take(PeerId from, const protocol::SessionOpen& open, node::Turn turn) {
+    const auto refuse = [&](SessionReason reason, std::uint32_t wait) {
+        send(from, protocol::SessionTrouble{open.id, reason, wait}, turn);
+    };
+    const Key key{open.id.session, open.id.hop};
+    const auto at = hops_.find(key);
+    if (!fits(open)) {
+        return refuse(SessionReason::Mismatch, 0);
+    }
+    if (at == hops_.end()) {
+        if (hops_.size() >= protocol::kSessionHopsMax) {
+            return refuse(SessionReason::Full, wait_ms(turn.now));
+        }
+        return add(from, open, turn);
+    }
+    Hop& hop = at->second;
+    if (hop.client != from || hop.open.positions != open.positions) {
+        return refuse(SessionReason::Unknown, 0);
+    }
+    if (open.id.route <= hop.open.id.route) {
+        return;  // of a route that was given up since
+    }
+    hop.open = open;
+    hop.opened = hop.begun = hop.resumed = hop.troubled = false;
+    hop.queue.clear();
+    hop.log.stop_sending();
+    hop.expires = turn.now + options_.ttl;
+    std::erase(ready_, key);
+    see_to_links(hop, turn);
+    answer_if_ready(hop, turn);
+}
+
+void HopTable::add(PeerId from, const protocol::SessionOpen& open, node::Turn turn) {
+    const Key key{open.id.session, open.id.hop};
+    const std::uint32_t width = shape_.last ? 0 : shape_.width;
+    std::uint64_t bytes = std::uint64_t{open.positions} * width * sizeof(float);
+    const bool keeps = kept_bytes_ + bytes <= options_.kept_bytes_max;
+    bytes = keeps ? bytes : 0;
+    kept_bytes_ += bytes;
+    Hop hop{.client = from, .open = open, .cache = {++caches_}, .log = RowLog(width, keeps)};
+    hop.kept_bytes = bytes;
+    hop.since = turn.now;
+    hop.expires = turn.now + options_.ttl;
+    Hop& added = hops_.emplace(key, std::move(hop)).first->second;
+    see_to_links(added, turn);
+    reserve(key, added, turn);
+}
+
+void HopTable::reserve(Key key, Hop& hop, node::Turn turn) {
+    using Outcome = swarm::Result<void>;
+    const std::uint32_t positions = hop.open.positions;
+    device_.submit_for<Outcome>(
+        turn,
+        0,
+        [compute = options_.compute, cache = hop.cache, positions](Outcome& outcome) {
+            outcome = compute->reserve(cache, positions);
+        },
+        [this, key, cache = hop.cache](Outcome& outcome, node::Turn later) {
+            const auto at = hops_.find(key);
+            if (at == hops_.end() || at->second.cache != cache) {
+                return;  // closed since; its pages go with the drop that follows
+            }
+            if (outcome) {
+                at->second.reserved = true;
+                return answer_if_ready(at->second, later);
+            }
+            const bool full = outcome.error().reaction == swarm::Reaction::RetryElsewhere;
+            give_up(at->second, full ? SessionReason::Full : SessionReason::Failed, later);
+            remove(at, later);
+        }
+    );
+}
+
+void HopTable::see_to_links(const Hop& hop, node::Turn turn) {
+    const auto see_to = [&](const protocol::PathPeer& neighbour) {
+        // Of two peers the one with the smaller id dials, so two never dial each other at once.
+        if (options_.self < neighbour.peer) {
+            links_.want(neighbour.peer, node::Lane::Bulk, neighbour.address, turn);
+        }
+    };
+    if (!hop.is_last()) {
+        see_to(hop.open.next);
+    }
+    if (hop.open.id.hop > 0) {
+        see_to(hop.open.previous);
+    }
+}
+
+bool HopTable::reaches(const Hop& hop) const {
+    const PeerId next = hop.open.next.peer;
+    return hop.is_last() || next == options_.self || links_.is_up(next, node::Lane::Bulk);
+}
+
+void HopTable::answer_if_ready(Hop& hop, node::Turn turn) {
+    if (hop.reserved && !hop.opened && !hop.troubled && reaches(hop)) {
+        hop.opened = true;
+        send(
+            hop.client,
+            protocol::SessionOpened{hop.open.id, hop.log.upto(), hop.log.kept_from()},
+            turn
+        );
+    }
+}
+
+void HopTable::give_up(Hop& hop, SessionReason reason, node::Turn turn) {
+    if (!hop.troubled) {
+        hop.troubled = true;
+        const std::uint32_t wait = reason == SessionReason::Full ? wait_ms(turn.now) : 0;
+        send(hop.client, protocol::SessionTrouble{hop.open.id, reason, wait}, turn);
+    }
+}
+
+/// Until the first of the others ends, at the speed that it had so far.
+std::uint32_t HopTable::wait_ms(TimePoint now) const {
+    constexpr std::uint32_t kUnknownMs = 1000;
+    std::uint32_t least = protocol::kWaitMsMax;
+    bool known = false;
+    for (const auto& [key, hop] : hops_) {
+        if (hop.computed > 0) {
+            const double ms = std::chrono::duration<double, std::milli>(now - hop.since).count();
+            const double left = hop.open.positions - std::min(hop.log.upto(), hop.open.positions);
+            const double wait = ms * left / hop.computed;
+            least = static_cast<std::uint32_t>(std::min<double>(least, wait));
+            known = true;
+        }
+    }
+    return known ? least : kUnknownMs;
+}
+
+void HopTable::take(PeerId from, const protocol::SessionTrouble& trouble, node::Turn turn) {
+    if (trouble.id.hop == 0) {
+        return;
+    }
+    const auto at = hops_.find({trouble.id.session, trouble.id.hop - 1});
+    if (at != hops_.end() && at->second.open.id.route == trouble.id.route &&
+        at->second.open.next.peer == from && !at->second.is_last()) {
+        send(at->second.client, trouble, turn);
+    }
+}
+
+void HopTable::take(PeerId from, const protocol::SessionClose& close, node::Turn turn) {
+    auto at = hops_.lower_bound({close.session, 0});
+    while (at != hops_.end() && at->first.first == close.session) {
+        const auto here = at++;
+        if (here->second.client == from) {
+            remove(here, turn);
+        }
+    }
+}
+
+void HopTable::remove(Hops::iterator at, node::Turn turn) {
+    std::erase(ready_, at->first);
+    kept_bytes_ -= at->second.kept_bytes;
+    device_.submit(turn, 0, [compute = options_.compute, cache = at->second.cache] {
+        compute->drop(cache);
+    });
+    hops_.erase(at);
+}
+
+void HopTable::linked(PeerId peer, node::Turn turn) {
+    for (auto& [key, hop] : hops_) {
+        if (hop.open.next.peer == peer) {
+            answer_if_ready(hop, turn);
+            pump(hop, turn);
+        }
+    }
+}
+
+void HopTable::lost(PeerId peer, node::Turn turn) {
+    for (auto& [key, hop] : hops_) {
+        if (!hop.is_last() && hop.open.next.peer == peer) {
+            give_up(hop, SessionReason::NextLost, turn);
+        } else if (hop.open.id.hop > 0 && hop.open.previous.peer == peer) {
+            give_up(hop, SessionReason::PreviousLost, turn);
+        }
+    }
+}
+
+void HopTable::wake(node::Turn turn) {
+    for (auto at = hops_.begin(); at != hops_.end();) {
+        const auto here = at++;
+        if (here->second.expires <= turn.now) {
+            remove(here, turn);
+        }
+    }
+}
+
+TimePoint HopTable::next_deadline() const {
+    TimePoint due = swarm::kNever;
+    for (const auto& [key, hop] : hops_) {
+        due = std::min(due, hop.expires);
+    }
+    return due;
+}
+
+}  // namespace stacking::sessions

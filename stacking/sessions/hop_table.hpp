@@ -1,0 +1,154 @@
+// The hops of sessions at one server: opens them, fills their caches, batches rows of different
+// sessions into calls of the device, sends on what comes out, refills the next hop, ends them.
+// Invariants: a cache takes only rows that continue it; rows of an older route, of a stranger or of
+// another session change nothing; pages go with the close, the TTL, or the first failed call.
+// Threading: single strand; the compute is touched by device work only. Bounds: kSessionHopsMax
+// hops; queued rows and kept rows lie within the positions reserved for their hop.
+// Cost: O(log hops + bytes) per message; lost links and deadlines O(hops).
+#pragma once
+
+#include "stacking/session_compute.hpp"
+#include "stacking/sessions/link_book.hpp"
+#include "stacking/sessions/row_log.hpp"
+#include "stages/device_queue.hpp"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace stacking::sessions {
+
+/// What a peer hosts.
+struct HostedLayers {
+    swarm::Digest model;
+    std::uint32_t layers = 0;  // of the whole model
+    protocol::LayerRange hosted;
+    swarm::Digest weights;
+};
+
+class HopTable {
+ public:
+    struct Options {
+        PeerId self;
+        HostedLayers host;
+        std::shared_ptr<SessionCompute> compute;
+        /// Sent rows that are kept for refills, of all sessions; a session that does not fit keeps
+        /// none, and is refilled from the tokens.
+        std::uint64_t kept_bytes_max = 256ULL << 20;
+        swarm::Duration ttl = std::chrono::minutes(5);  // of a hop that nobody speaks to
+    };
+
+    HopTable(Options options, LinkBook& links);
+
+    void take(PeerId from, const protocol::SessionOpen& open, node::Turn turn);
+    void take(PeerId from, const protocol::SessionResume& resume, node::Turn turn);
+    void take(
+        PeerId from,
+        const protocol::SessionRows& rows,
+        const node::Payload& payload,
+        node::Turn turn
+    );
+    void take(PeerId from, const protocol::SessionTrouble& trouble, node::Turn turn);
+    void take(PeerId from, const protocol::SessionClose& close, node::Turn turn);
+
+    void computed(swarm::JobId job, node::Turn turn) { device_.done(job, turn); }
+
+    void linked(PeerId peer, node::Turn turn);
+    void lost(PeerId peer, node::Turn turn);
+    void wake(node::Turn turn);
+    [[nodiscard]] TimePoint next_deadline() const;
+
+    [[nodiscard]] std::size_t hops() const { return hops_.size(); }
+
+ private:
+    using Key = std::pair<std::uint64_t, std::uint32_t>;  // session, hop
+
+    struct Frame {
+        std::uint32_t position = 0;
+        std::uint32_t rows = 0;
+        bool wanted = false;
+        std::vector<TokenId> tokens{};  // at the first hop, else values
+        std::vector<float> values{};
+    };
+
+    struct Hop {
+        PeerId client;
+        protocol::SessionOpen open;
+        CacheId cache;
+        RowLog log;
+        std::uint64_t kept_bytes = 0;  // of the budget
+        bool reserved = false;
+        bool opened = false;    // SessionOpened was sent on this route
+        bool begun = false;     // this route's first position is known
+        bool resumed = false;   // the next hop's, too
+        bool troubled = false;  // this route is given up
+        bool in_flight = false;
+        std::uint64_t begins = 0;  // what was computed before the last one is void
+        std::uint32_t queued_upto = 0;
+        std::deque<Frame> queue{};
+        TimePoint expires{};
+        TimePoint since{};  // and rows computed from then on: when will it end?
+        std::uint32_t computed = 0;
+
+        [[nodiscard]] bool is_last() const { return open.id.hop + 1 == open.hops; }
+    };
+
+    using Hops = std::map<Key, Hop>;
+
+    /// One frame of a device call, and what came of it.
+    struct Piece {
+        Key key;
+        CacheId cache;
+        std::uint64_t begins = 0;
+        Frame frame;
+        double exit_threshold = 2;
+        std::uint32_t top = 0;                      // candidates to find
+        std::vector<float> values{};                // out, (rows, C)
+        std::vector<protocol::TokenScore> found{};  // empty: not asked for, or not finite
+    };
+
+    struct Call {
+        std::vector<Piece> pieces;
+        bool failed = false;
+    };
+
+    // hop_table.cpp: the life of a hop
+    [[nodiscard]] bool fits(const protocol::SessionOpen& open) const;
+    void add(PeerId from, const protocol::SessionOpen& open, node::Turn turn);
+    void reserve(Key key, Hop& hop, node::Turn turn);
+    void see_to_links(const Hop& hop, node::Turn turn);
+    void answer_if_ready(Hop& hop, node::Turn turn);
+    void remove(Hops::iterator at, node::Turn turn);
+    void give_up(Hop& hop, protocol::SessionReason reason, node::Turn turn);
+    [[nodiscard]] std::uint32_t wait_ms(TimePoint now) const;
+    [[nodiscard]] bool reaches(const Hop& hop) const;
+    Hops::iterator find(const protocol::HopId& id, PeerId client);
+
+    // hop_rows.cpp: rows in, through the device, and out
+    static void begin(Hop& hop, std::uint32_t position);
+    std::optional<Frame> read(
+        const Hop& hop, const protocol::SessionRows& rows, const node::Payload& payload
+    ) const;
+    void make_ready(Key key, const Hop& hop);
+    void call_device(node::Turn turn);
+    [[nodiscard]] Call next_call();
+    static void run(SessionCompute& compute, Call& call);
+    void finish(Call& call, node::Turn turn);
+    void finish(Piece& piece, node::Turn turn);
+    void tell_token(const Hop& hop, const Piece& piece, node::Turn turn) const;
+    void pump(Hop& hop, node::Turn turn);
+
+    Options options_;
+    LinkBook& links_;
+    StageShape shape_;
+    stages::DeviceQueue device_;
+    Hops hops_;
+    std::deque<Key> ready_;  // each once: has rows queued and none on the device
+    bool device_busy_ = false;
+    std::uint64_t caches_ = 0;
+    std::uint64_t kept_bytes_ = 0;
+};
+
+}  // namespace stacking::sessions

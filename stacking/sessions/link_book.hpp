@@ -1,0 +1,51 @@
+// Which links are up, and who is being dialed. Nothing is dialed again by itself: who needs a link
+// asks for it, and hears of its failure as an event.
+// Invariant: one Dial at most per (peer, lane) under way. Bound: the peers that were asked for, and
+// those that have a link here. Threading: single strand. Cost: O(log links) per call.
+#pragma once
+
+#include "swarm/node/role.hpp"
+
+#include <set>
+#include <string>
+#include <utility>
+
+namespace stacking::sessions {
+
+namespace node = swarm::node;
+namespace protocol = swarm::protocol;
+using swarm::PeerId;
+using swarm::TimePoint;
+
+class LinkBook {
+ public:
+    void want(PeerId peer, node::Lane lane, const std::string& address, node::Turn turn) {
+        if (!is_up(peer, lane) && dialing_.insert({peer, lane}).second) {
+            turn.out.add(node::Dial{peer, lane, address});
+        }
+    }
+
+    [[nodiscard]] bool is_up(PeerId peer, node::Lane lane) const {
+        return up_.contains({peer, lane});
+    }
+
+    void on(const node::LinkUp& up) {
+        dialing_.erase({up.peer, up.lane});
+        up_.insert({up.peer, up.lane});
+    }
+
+    void on(const node::LinkDown& down) { up_.erase({down.peer, down.lane}); }
+
+    void on(const node::DialFailed& failed) { dialing_.erase({failed.peer, failed.lane}); }
+
+ private:
+    std::set<std::pair<PeerId, node::Lane>> up_;
+    std::set<std::pair<PeerId, node::Lane>> dialing_;
+};
+
+/// Outside the coordinator's numbered streams; vanishes without a link.
+inline void send(PeerId peer, protocol::Body body, node::Turn turn, node::Payload payload = {}) {
+    turn.out.add(node::Send{peer, {0, 0, std::move(body)}, std::move(payload)});
+}
+
+}  // namespace stacking::sessions

@@ -1,0 +1,181 @@
+#include "stacking/sessions/oracle_session_compute.hpp"
+
+#include "swarm/base/rng.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace stacking::sessions {
+namespace {
+
+constexpr unsigned kBitsPerNumber = 16;
+constexpr double kNumbers = 65536;
+
+std::uint64_t combine(std::uint64_t hash, std::uint64_t word) {
+    return swarm::mix_bits(hash ^ swarm::mix_bits(word + 0x9e3779b97f4a7c15));
+}
+
+swarm::Error refusal(swarm::ErrorCode code, swarm::Reaction reaction, std::string detail) {
+    return {code, reaction, std::move(detail)};
+}
+
+/// Nothing when a number is no 16-bit integer.
+swarm::Result<std::uint64_t> state_of(std::span<const float> row) {
+    std::uint64_t state = 0;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        const double number = row[i];
+        if (!(number >= 0 && number < kNumbers && number == std::floor(number))) {
+            return refusal(
+                swarm::ErrorCode::NotFinite,
+                swarm::Reaction::Reject,
+                "oracle model: an input is no 16-bit integer; row refused"
+            );
+        }
+        state |= static_cast<std::uint64_t>(number) << (kBitsPerNumber * i);
+    }
+    return state;
+}
+
+void append_row(std::uint64_t state, std::vector<float>& out) {
+    for (unsigned i = 0; i < OracleSessionCompute::kWidth; ++i) {
+        out.push_back(static_cast<float>((state >> (kBitsPerNumber * i)) & 0xffffU));
+    }
+}
+
+}  // namespace
+
+OracleSessionCompute::OracleSessionCompute(
+    const OracleModel& model, swarm::protocol::LayerRange layers, std::uint64_t budget_positions
+)
+    : model_(model), layers_(layers), budget_(budget_positions) {}
+
+StageShape OracleSessionCompute::shape() const {
+    return {
+        .first = layers_.first == 0,
+        .last = layers_.end == model_.layers,
+        .width = kWidth,
+        .vocabulary = model_.vocabulary,
+        .context = model_.context,
+        .bytes_per_position = sizeof(std::uint64_t) * (layers_.end - layers_.first)};
+}
+
+swarm::Result<> OracleSessionCompute::reserve(CacheId cache, std::uint32_t positions) {
+    const auto found = caches_.find(cache);
+    const std::uint32_t before = found == caches_.end() ? 0 : found->second.reserved;
+    positions = std::max(positions, before);
+    const std::uint64_t wanted = reserved_ - before + positions;
+    if (wanted > budget_ || positions > model_.context) {
+        return refusal(
+            swarm::ErrorCode::TooLarge,
+            swarm::Reaction::RetryElsewhere,
+            "no pages for " + std::to_string(positions) +
+                " positions: " + std::to_string(reserved_ - before) + " of " +
+                std::to_string(budget_) + " are taken; ask another peer"
+        );
+    }
+    reserved_ = wanted;
+    caches_[cache].reserved = positions;
+    return {};
+}
+
+void OracleSessionCompute::truncate(CacheId cache, std::uint32_t positions) {
+    const auto found = caches_.find(cache);
+    if (found != caches_.end() && found->second.filled.size() > positions) {
+        found->second.filled.resize(positions);
+    }
+}
+
+void OracleSessionCompute::drop(CacheId cache) {
+    const auto found = caches_.find(cache);
+    if (found != caches_.end()) {
+        reserved_ -= found->second.reserved;
+        caches_.erase(found);
+    }
+}
+
+std::uint64_t OracleSessionCompute::advance(Cache& cache, std::uint64_t input) const {
+    const std::size_t position = cache.filled.size();
+    std::vector<std::uint64_t> chain;
+    std::uint64_t state = input;
+    for (std::uint32_t layer = layers_.first; layer < layers_.end; ++layer) {
+        const std::size_t own = layer - layers_.first;
+        const std::uint64_t before = position == 0 ? 0 : cache.filled.back()[own];
+        const std::uint64_t here = combine(combine(model_.weights, layer), position);
+        chain.push_back(combine(combine(before, here), state));
+        state = combine(state, chain.back());
+    }
+    cache.filled.push_back(std::move(chain));
+    return state;
+}
+
+std::vector<float> OracleSessionCompute::logits(std::uint64_t state) const {
+    std::vector<float> values;
+    for (std::uint32_t token = 0; token < model_.vocabulary; ++token) {
+        values.push_back(static_cast<float>(combine(state, token) % 1024) / 64.0F);
+    }
+    return values;
+}
+
+swarm::Result<std::vector<std::uint64_t>> OracleSessionCompute::read(
+    std::span<const SessionRow> rows, const StageInput& input
+) {
+    std::map<CacheId, std::size_t> filled;
+    std::vector<std::uint64_t> states;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const auto found = caches_.find(rows[i].cache);
+        const std::size_t before = found == caches_.end() ? 0 : found->second.filled.size();
+        std::size_t& next = filled.try_emplace(rows[i].cache, before).first->second;
+        if (found == caches_.end() || next++ != rows[i].position ||
+            rows[i].position >= found->second.reserved) {
+            ++gaps_;
+            return refusal(
+                swarm::ErrorCode::Mismatch,
+                swarm::Reaction::Reject,
+                "a row for position " + std::to_string(rows[i].position) +
+                    " does not continue its cache; open the session anew"
+            );
+        }
+        if (const auto* tokens = std::get_if<std::span<const TokenId>>(&input)) {
+            states.push_back(combine(model_.weights, (*tokens)[i]));
+            continue;
+        }
+        const auto numbers = std::get<std::span<const float>>(input);
+        const auto state = state_of(numbers.subspan(i * kWidth, kWidth));
+        if (!state) {
+            return state.error();
+        }
+        states.push_back(*state);
+    }
+    return states;
+}
+
+swarm::Result<std::vector<float>> OracleSessionCompute::forward(
+    std::span<const SessionRow> rows,
+    const StageInput& input,
+    std::span<const std::uint32_t> wanted_logit_rows
+) {
+    largest_call_ = std::max(largest_call_, rows.size());
+    const auto states = read(rows, input);
+    if (!states) {
+        return states.error();
+    }
+    std::vector<float> out;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const std::uint64_t state = advance(caches_.at(rows[i].cache), (*states)[i]);
+        if (!shape().last) {
+            append_row(state, out);
+        } else if (std::ranges::count(wanted_logit_rows, i) > 0) {
+            const std::vector<float> values = logits(state);
+            out.insert(out.end(), values.begin(), values.end());
+        }
+    }
+    return out;
+}
+
+std::vector<float> OracleSessionCompute::exit_logits(std::span<const float> output_row) {
+    const auto state = state_of(output_row);
+    return state ? logits(~*state) : std::vector<float>();
+}
+
+}  // namespace stacking::sessions

@@ -1,0 +1,73 @@
+// The oracle model for sessions: integers through a hash chain over (weights, layer, position,
+// history), so a token depends on every earlier token, every layer and every position, and a mixed,
+// gapped or foreign cache gives another one. What passes between stages is (R, 4): 64 bits as four
+// 16-bit integers, which fp32 holds exactly.
+// The last layer's stage has the head; any other has one too (early exit), with other logits.
+// Errors, threading: as SessionCompute. Cost: O(rows x layers), no floating-point arithmetic.
+// Source: own.
+#pragma once
+
+#include "stacking/session_compute.hpp"
+#include "swarm/protocol/session_messages.hpp"
+
+#include <map>
+
+namespace stacking::sessions {
+
+struct OracleModel {
+    std::uint64_t weights = 1;  // which weights: other ones give other tokens
+    std::uint32_t layers = 3;
+    std::uint32_t vocabulary = 97;
+    std::uint32_t context = 4096;
+};
+
+class OracleSessionCompute final : public SessionCompute {
+ public:
+    static constexpr std::uint32_t kWidth = 4;
+
+    /// `budget_positions`: of all caches together.
+    OracleSessionCompute(
+        const OracleModel& model, swarm::protocol::LayerRange layers, std::uint64_t budget_positions
+    );
+
+    [[nodiscard]] StageShape shape() const override;
+    [[nodiscard]] swarm::Result<> reserve(CacheId cache, std::uint32_t positions) override;
+    void truncate(CacheId cache, std::uint32_t positions) override;
+    void drop(CacheId cache) override;
+    [[nodiscard]] swarm::Result<std::vector<float>> forward(
+        std::span<const SessionRow> rows,
+        const StageInput& input,
+        std::span<const std::uint32_t> wanted_logit_rows
+    ) override;
+    [[nodiscard]] std::vector<float> exit_logits(std::span<const float> output_row) override;
+
+    [[nodiscard]] std::uint64_t reserved_positions() const { return reserved_; }
+
+    /// Rows that were asked for and did not continue their cache: must stay 0.
+    [[nodiscard]] std::uint64_t gaps() const { return gaps_; }
+
+    [[nodiscard]] std::size_t largest_call() const { return largest_call_; }
+
+ private:
+    struct Cache {
+        std::uint32_t reserved = 0;
+        std::vector<std::vector<std::uint64_t>> filled;  // [position][layer]: chain so far
+    };
+
+    /// What goes into each row; an error, and nothing was changed, when one cannot be computed.
+    swarm::Result<std::vector<std::uint64_t>> read(
+        std::span<const SessionRow> rows, const StageInput& input
+    );
+    std::uint64_t advance(Cache& cache, std::uint64_t input) const;
+    [[nodiscard]] std::vector<float> logits(std::uint64_t state) const;
+
+    OracleModel model_;
+    swarm::protocol::LayerRange layers_;
+    std::uint64_t budget_;
+    std::uint64_t reserved_ = 0;
+    std::uint64_t gaps_ = 0;
+    std::size_t largest_call_ = 0;
+    std::map<CacheId, Cache> caches_;
+};
+
+}  // namespace stacking::sessions

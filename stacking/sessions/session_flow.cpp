@@ -1,0 +1,270 @@
+#include "stacking/sessions/session_flow.hpp"
+
+#include "swarm/protocol/limits.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace stacking::sessions {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Of a refill's row, until one was measured: a slow device's prefill.
+constexpr swarm::Duration kRowAllowance = 20ms;
+
+}  // namespace
+
+void RecentCalls::add(swarm::Duration took) {
+    if (times_.size() < kKept) {
+        times_.push_back(took);
+    } else {
+        times_[count_ % kKept] = took;
+    }
+    ++count_;
+}
+
+swarm::Duration RecentCalls::p99() const {
+    if (times_.empty()) {
+        return {};
+    }
+    std::vector<swarm::Duration> sorted = times_;
+    const std::size_t rank = (sorted.size() * 99 + 99) / 100 - 1;
+    const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(sorted.begin(), at, sorted.end());
+    return *at;
+}
+
+std::vector<PeerId> ClientContext::hosts_of(protocol::LayerRange layers) const {
+    std::vector<PeerId> peers;
+    for (const protocol::HostInfo& host : located.hosts) {
+        if (host.hosted == layers) {
+            peers.push_back(host.peer);
+        }
+    }
+    return peers;
+}
+
+std::string ClientContext::address_of(PeerId peer) const {
+    for (const protocol::HostInfo& host : located.hosts) {
+        if (host.peer == peer) {
+            return host.address;
+        }
+    }
+    return {};
+}
+
+std::vector<protocol::LayerRange> ClientContext::stages() const {
+    std::map<protocol::LayerRange, std::size_t> hosts;
+    for (const protocol::HostInfo& host : located.hosts) {
+        ++hosts[host.hosted];
+    }
+    std::vector<protocol::LayerRange> stages;
+    std::uint32_t upto = 0;
+    while (upto < located.layers) {
+        std::optional<protocol::LayerRange> best;  // with the most peers
+        for (const auto& [range, count] : hosts) {
+            if (range.first == upto && (!best || count > hosts.at(*best))) {
+                best = range;
+            }
+        }
+        if (!best || best->end > located.layers) {
+            return {};
+        }
+        upto = best->end;
+        stages.push_back(*best);
+    }
+    return stages;
+}
+
+SessionFlow::SessionFlow(
+    std::uint64_t session, node::SessionRequest request, ClientContext& context, TimePoint now
+)
+    : session_(session),
+      request_(std::move(request)),
+      context_(context),
+      tokens_(request_.prompt),
+      left_(request_.tokens),
+      token_since_(now),
+      sent_at_(now),
+      sign_of_life_(now) {
+    for (std::uint32_t first = 0; first < known(); first += protocol::kSessionRowsMax) {
+        calls_.push_back(first);
+    }
+}
+
+std::uint32_t SessionFlow::positions() const {
+    return static_cast<std::uint32_t>(request_.prompt.size()) + request_.tokens;
+}
+
+bool SessionFlow::lay_out_path(node::Turn turn) {
+    const std::vector<protocol::LayerRange> stages = context_.stages();
+    if (stages.empty()) {
+        trouble_ = context_.located.layers == 0 ? "nobody serves the model yet"
+                                                : "some layers of the model are served by nobody";
+        return false;
+    }
+    std::vector<std::uint32_t> path = request_.path;
+    if (path.empty()) {
+        path.resize(stages.size());
+        std::iota(path.begin(), path.end(), 0U);
+    }
+    const auto last = static_cast<std::uint32_t>(stages.size() - 1);
+    for (std::size_t hop = 0; hop < path.size(); ++hop) {
+        // The first stage takes tokens, the last gives them: neither can stand elsewhere.
+        const bool ends = (path[hop] == 0) == (hop == 0);
+        const bool tails = (path[hop] == last) == (hop + 1 == path.size());
+        if (path[hop] > last || !ends || !tails) {
+            fail(
+                "the path must begin with stage 0, end with stage " + std::to_string(last) +
+                    " and name neither in between",
+                turn
+            );
+            return false;
+        }
+    }
+    for (const std::uint32_t stage : path) {
+        hops_.emplace_back().layers = stages[stage];
+    }
+    return true;
+}
+
+void SessionFlow::advance(node::Turn turn) {
+    if (is_done()) {
+        return;
+    }
+    if (token_since_ + context_.patience <= turn.now) {
+        const auto waited = std::chrono::duration_cast<std::chrono::seconds>(context_.patience);
+        return fail(
+            "no token in " + std::to_string(waited.count()) + " s: " + trouble_ +
+                "; are all layers of the model served?",
+            turn
+        );
+    }
+    if (phase_ != Phase::Waiting && due_ <= turn.now) {
+        timed_out(turn);
+    }
+    if (phase_ == Phase::Waiting && (!hops_.empty() || lay_out_path(turn))) {
+        new_route(turn);
+    }
+    if (phase_ == Phase::Opening) {
+        open_hops(turn);
+    }
+}
+
+TimePoint SessionFlow::next_deadline() const {
+    return is_done() ? swarm::kNever : std::min(due_, token_since_ + context_.patience);
+}
+
+void SessionFlow::send_frame(std::uint32_t position, std::uint32_t end, node::Turn turn) {
+    protocol::SessionRows rows{
+        .id = {session_, route_, 0},
+        .position = position,
+        .rows = end - position,
+        .wanted = end == known(),
+        .tokens = {}};
+    rows.tokens.assign(tokens_.begin() + position, tokens_.begin() + end);
+    send(*hops_.front().peer, std::move(rows), turn);
+}
+
+void SessionFlow::send_rows(std::uint32_t from, node::Turn turn) {
+    sent_at_ = turn.now;
+    if (!request_.exact) {
+        for (std::uint32_t at = from; at < known(); at += protocol::kSessionRowsMax) {
+            send_frame(at, std::min(at + protocol::kSessionRowsMax, known()), turn);
+        }
+        return;
+    }
+    const auto first = std::upper_bound(calls_.begin(), calls_.end(), from) - 1;
+    for (auto call = first; call != calls_.end(); ++call) {
+        send_frame(std::max(*call, from), call + 1 == calls_.end() ? known() : *(call + 1), turn);
+    }
+}
+
+swarm::Duration SessionFlow::silent_max() const {
+    const swarm::Duration own = std::max<swarm::Duration>(kSilentLeast, kSilentP99 * recent_.p99());
+    std::uint32_t filled = known();
+    for (const Hop& hop : hops_) {
+        filled = std::min(filled, hop.filled_upto);
+    }
+    return own * (1 << std::min(timeouts_, kDoublingsMax)) + (known() - filled) * kRowAllowance;
+}
+
+void SessionFlow::measure(TimePoint now) {
+    const bool prompt = known() == request_.prompt.size();
+    if (replaying_) {
+        return;  // a refill's time says nothing about a token's
+    }
+    if (!prompt) {
+        recent_.add(now - sent_at_);
+    }
+    for (const Hop& hop : hops_) {
+        if (prompt) {
+            context_.router.prefilled(*hop.peer, known(), sent_at_, now);
+        } else {
+            context_.router.decoded(*hop.peer, sent_at_, now);
+        }
+    }
+}
+
+void SessionFlow::take(PeerId from, const protocol::SessionToken& token, node::Turn turn) {
+    const bool expected = phase_ == Phase::Running && token.id.route == route_ &&
+                          token.id.hop < hops_.size() && hops_[token.id.hop].peer == from &&
+                          token.position == known();
+    if (!expected) {
+        return;
+    }
+    measure(turn.now);
+    for (Hop& hop : hops_) {
+        hop.strikes = 0;
+        hop.filled_upto = known();
+        context_.router.succeeded(*hop.peer);
+    }
+    if (failover_) {
+        turn.out.add(node::Tell{node::SessionMoved{
+            request_.request,
+            token.position,
+            failover_->reason,
+            failover_->detected,
+            turn.now - failover_->noticed}});
+        failover_.reset();
+    }
+    --left_;
+    turn.out.add(node::Tell{node::TokenStreamed{
+        request_.request,
+        token.position,
+        token.token,
+        token.top,
+        turn.now - token_since_,
+        left_ == 0}});
+    if (left_ == 0) {
+        return finish(turn);
+    }
+    calls_.push_back(known());
+    tokens_.push_back(token.token);
+    token_since_ = sign_of_life_ = turn.now;
+    timeouts_ = openings_ = 0;
+    replaying_ = false;
+    send_rows(calls_.back(), turn);
+    due_ = turn.now + silent_max();
+}
+
+void SessionFlow::finish(node::Turn turn) {
+    for (Hop& hop : hops_) {
+        leave(hop, turn);
+    }
+    phase_ = Phase::Done;
+    due_ = swarm::kNever;
+}
+
+void SessionFlow::fail(std::string reason, node::Turn turn) {
+    turn.out.add(node::Tell{node::GenerationFailed{request_.request, std::move(reason)}});
+    finish(turn);
+}
+
+void SessionFlow::cancel(node::Turn turn) {
+    finish(turn);
+}
+
+}  // namespace stacking::sessions

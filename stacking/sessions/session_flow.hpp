@@ -1,0 +1,148 @@
+// One session as its client sees it: path, route, tokens, and what to do when a hop fails.
+// States: Waiting (a hop has nobody), Opening (SessionOpen is out), Running (rows are out), Done.
+// A route that fails for whatever reason is replaced by the next one: open all hops, ask how far
+// their caches reach, send what is missing from the nearest place that still has it.
+// Invariants: a token is taken once, at the position after the last one; each route makes the
+// last call again at every hop, so that the token waited for comes by the path of its own. The
+// tokens are a function of (weights, path, prompt, sampling), never of who served them or how.
+// Every wait has a deadline: max(1 s, 8 x p99 of its own calls), doubled while nothing comes, and
+// `patience` in all. Threading: single strand. Cost: O(hops) per message.
+#pragma once
+
+#include "router/session_router.hpp"
+#include "stacking/sessions/link_book.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stacking::sessions {
+
+/// The slowest of the last calls but one in a hundred.
+class RecentCalls {
+ public:
+    void add(swarm::Duration took);
+    /// Zero before the first.
+    [[nodiscard]] swarm::Duration p99() const;
+
+ private:
+    static constexpr std::size_t kKept = 128;
+
+    std::vector<swarm::Duration> times_;
+    std::size_t count_ = 0;
+};
+
+/// What the sessions of one client share.
+struct ClientContext {
+    PeerId self;
+    swarm::Digest model;
+    swarm::Duration patience = std::chrono::seconds(60);
+    LinkBook links;
+    router::SessionRouter router;
+    protocol::Located located;  // the directory's last word
+
+    [[nodiscard]] std::vector<PeerId> hosts_of(protocol::LayerRange layers) const;
+    [[nodiscard]] std::string address_of(PeerId peer) const;
+    /// The model's stages: ranges that follow each other and cover it. Empty: some layers are
+    /// served by nobody.
+    [[nodiscard]] std::vector<protocol::LayerRange> stages() const;
+};
+
+class SessionFlow {
+ public:
+    static constexpr swarm::Duration kSilentLeast = std::chrono::seconds(1);
+    static constexpr swarm::Duration kOpenWithin = std::chrono::milliseconds(500);
+    static constexpr int kSilentP99 = 8;
+    static constexpr int kDoublingsMax = 5;
+    /// Complaints of one hop in a row before it is left although it answers.
+    static constexpr int kStrikesMax = 3;
+
+    SessionFlow(
+        std::uint64_t session, node::SessionRequest request, ClientContext& context, TimePoint now
+    );
+
+    /// Goes on where it can; call after every event.
+    void advance(node::Turn turn);
+
+    void take(PeerId from, const protocol::SessionOpened& opened, node::Turn turn);
+    void take(PeerId from, const protocol::SessionToken& token, node::Turn turn);
+    void take(PeerId from, const protocol::SessionTrouble& trouble, node::Turn turn);
+    void lost(PeerId peer, node::Lane lane, node::Turn turn);
+    void cancel(node::Turn turn);
+
+    [[nodiscard]] TimePoint next_deadline() const;
+
+    [[nodiscard]] bool is_done() const { return phase_ == Phase::Done; }
+
+    [[nodiscard]] std::uint64_t request() const { return request_.request; }
+
+ private:
+    enum class Phase { Waiting, Opening, Running, Done };
+
+    struct Hop {
+        protocol::LayerRange layers;
+        std::optional<PeerId> peer;
+        std::string address;  // the directory may forget it
+        router::SessionWork placed{};
+        int strikes = 0;
+        bool asked = false;
+        bool opened = false;
+        std::uint32_t filled_upto = 0;
+        std::uint32_t kept_from = 0;
+    };
+
+    /// A loss that the next token makes good.
+    struct Failover {
+        std::string reason;
+        swarm::Duration detected{};
+        TimePoint noticed;
+    };
+
+    // session_flow.cpp: tokens
+    [[nodiscard]] std::uint32_t known() const { return static_cast<std::uint32_t>(tokens_.size()); }
+
+    [[nodiscard]] std::uint32_t positions() const;
+    bool lay_out_path(node::Turn turn);
+    void send_rows(std::uint32_t from, node::Turn turn);
+    void send_frame(std::uint32_t position, std::uint32_t end, node::Turn turn);
+    void measure(TimePoint now);
+    void finish(node::Turn turn);
+    void fail(std::string reason, node::Turn turn);
+    [[nodiscard]] swarm::Duration silent_max() const;
+
+    // session_flow_routes.cpp: who serves the hops
+    void new_route(node::Turn turn);
+    bool fill_hops(node::Turn turn);
+    [[nodiscard]] std::vector<PeerId> neighbours(std::size_t hop) const;
+    void open_hops(node::Turn turn);
+    void resume(node::Turn turn);
+    void note_loss(std::string reason, TimePoint now);
+    void leave(Hop& hop, node::Turn turn);
+    void leave_failed(std::size_t hop, node::Turn turn);
+    void strike(std::size_t hop, node::Turn turn);
+    void timed_out(node::Turn turn);
+    bool leave_laggard(node::Turn turn);
+
+    std::uint64_t session_;
+    node::SessionRequest request_;
+    ClientContext& context_;
+    Phase phase_ = Phase::Waiting;
+    std::vector<Hop> hops_;
+    std::vector<std::uint32_t> tokens_;  // prompt, then what was generated
+    std::vector<std::uint32_t> calls_;   // first positions of the calls that fill the caches
+    std::uint32_t left_ = 0;             // tokens to come
+    std::uint32_t route_ = 0;
+    int timeouts_ = 0;        // in a row, of tokens
+    int openings_ = 0;        // in a row, of routes that did not open
+    TimePoint token_since_;   // when the wait for the next token began
+    TimePoint sent_at_;       // when the rows of this route left
+    TimePoint sign_of_life_;  // the last one
+    TimePoint due_ = swarm::kNever;
+    bool replaying_ = false;  // this route's first token includes a refill
+    RecentCalls recent_;
+    std::optional<Failover> failover_;
+    std::string trouble_ = "nobody serves the model yet";
+};
+
+}  // namespace stacking::sessions

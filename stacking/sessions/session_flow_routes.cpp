@@ -1,0 +1,312 @@
+// Who serves the hops of a session, and how a route is replaced by the next.
+#include "stacking/sessions/session_flow.hpp"
+
+#include <algorithm>
+
+namespace stacking::sessions {
+
+using protocol::SessionReason;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr swarm::Duration kFullLeast = 100ms;
+constexpr swarm::Duration kFullMost = 30s;
+
+const char* text_of(SessionReason reason) {
+    switch (reason) {
+        case SessionReason::Full:
+            return "a peer has no room";
+        case SessionReason::Unknown:
+            return "a peer forgot the session";
+        case SessionReason::Mismatch:
+            return "a peer serves other layers or another model";
+        case SessionReason::Gap:
+            return "rows did not continue a cache";
+        case SessionReason::Invalid:
+            return "rows of the wrong shape, or not finite";
+        case SessionReason::NextLost:
+        case SessionReason::PreviousLost:
+            return "two peers lost each other";
+        case SessionReason::Failed:
+            break;
+    }
+    return "a peer could not compute";
+}
+
+}  // namespace
+
+/// Those next to it on the path: another one saves no hop, but survives the loss of this one.
+std::vector<PeerId> SessionFlow::neighbours(std::size_t hop) const {
+    std::vector<PeerId> peers;
+    for (const std::size_t other : {hop - 1, hop + 1}) {
+        if (other < hops_.size() && hops_[other].peer) {
+            peers.push_back(*hops_[other].peer);
+        }
+    }
+    return peers;
+}
+
+bool SessionFlow::fill_hops(node::Turn turn) {
+    due_ = swarm::kNever;
+    bool all = true;
+    for (std::size_t i = 0; i < hops_.size(); ++i) {
+        Hop& hop = hops_[i];
+        if (hop.peer) {
+            continue;
+        }
+        const router::SessionWork work{static_cast<double>(known()), static_cast<double>(left_)};
+        const std::vector<PeerId> hosts = context_.hosts_of(hop.layers);
+        hop.peer = context_.router.pick(hosts, work, turn.now, neighbours(i));
+        if (!hop.peer) {
+            hop.peer = context_.router.pick(hosts, work, turn.now);
+        }
+        if (hop.peer) {
+            hop.placed = work;
+            hop.address = context_.address_of(*hop.peer);
+            hop.filled_upto = 0;
+            context_.router.placed(*hop.peer, work);
+            continue;
+        }
+        all = false;
+        const TimePoint usable_at = context_.router.usable_at(hosts);
+        due_ = std::min(due_, usable_at);
+        const bool begun = known() > request_.prompt.size();
+        if (!begun && context_.router.all_full(hosts, turn.now)) {
+            const auto wait = std::chrono::ceil<std::chrono::seconds>(usable_at - turn.now);
+            fail(
+                "the peers of layers " + std::to_string(hop.layers.first) + " to " +
+                    std::to_string(hop.layers.end - 1) + " are full; try again in about " +
+                    std::to_string(wait.count()) + " s",
+                turn
+            );
+            return false;
+        }
+    }
+    return all;
+}
+
+void SessionFlow::new_route(node::Turn turn) {
+    if (is_done()) {
+        return;
+    }
+    phase_ = Phase::Waiting;
+    if (!fill_hops(turn)) {
+        return;  // the end of a rest or a new peer brings us back
+    }
+    ++route_;
+    phase_ = Phase::Opening;
+    for (Hop& hop : hops_) {
+        hop.asked = hop.opened = false;
+    }
+    constexpr int kOpeningDoublingsMax = 4;
+    due_ = turn.now + kOpenWithin * (1 << std::min(openings_, kOpeningDoublingsMax));
+    open_hops(turn);
+}
+
+void SessionFlow::open_hops(node::Turn turn) {
+    using node::Lane;
+    for (std::uint32_t i = 0; i < hops_.size(); ++i) {
+        Hop& hop = hops_[i];
+        const PeerId peer = *hop.peer;
+        context_.links.want(peer, Lane::Control, hop.address, turn);
+        bool up = context_.links.is_up(peer, Lane::Control);
+        if (i == 0) {
+            context_.links.want(peer, Lane::Bulk, hop.address, turn);
+            up = up && context_.links.is_up(peer, Lane::Bulk);
+        }
+        if (hop.asked || !up) {
+            continue;
+        }
+        hop.asked = true;
+        protocol::SessionOpen open{
+            .id = {session_, route_, i},
+            .hops = static_cast<std::uint32_t>(hops_.size()),
+            .model = context_.model,
+            .layers = hop.layers,
+            .positions = positions(),
+            .previous = {.peer = context_.self, .address = ""},
+            .next = {.peer = context_.self, .address = ""},
+            .exact = request_.exact,
+            .exit_threshold = request_.exit_threshold,
+            .sampling = request_.sampling};
+        if (i > 0) {
+            open.previous = {*hops_[i - 1].peer, hops_[i - 1].address};
+        }
+        if (i + 1 < hops_.size()) {
+            open.next = {*hops_[i + 1].peer, hops_[i + 1].address};
+        }
+        send(peer, std::move(open), turn);
+    }
+}
+
+void SessionFlow::take(PeerId from, const protocol::SessionOpened& opened, node::Turn turn) {
+    if (phase_ != Phase::Opening || opened.id.route != route_ || opened.id.hop >= hops_.size() ||
+        hops_[opened.id.hop].peer != from) {
+        return;
+    }
+    Hop& hop = hops_[opened.id.hop];
+    hop.opened = true;
+    hop.filled_upto = std::min(opened.filled_upto, known());
+    hop.kept_from = opened.kept_from;
+    if (std::all_of(hops_.begin(), hops_.end(), [](const Hop& one) { return one.opened; })) {
+        resume(turn);
+    }
+}
+
+void SessionFlow::resume(node::Turn turn) {
+    constexpr int kTimeoutsOfALaggard = 2;
+    if (timeouts_ >= kTimeoutsOfALaggard && leave_laggard(turn)) {
+        return new_route(turn);
+    }
+    // The last call is made again everywhere, so that its token comes by this route. From there
+    // back, each hop begins where its cache ends, or further below where the next hop needs rows
+    // that it no longer has.
+    std::vector<std::uint32_t> from(hops_.size() + 1, calls_.back());
+    for (std::size_t i = hops_.size(); i-- > 0;) {
+        const Hop& hop = hops_[i];
+        const bool is_last = i + 1 == hops_.size();
+        const std::uint32_t next_from = is_last ? calls_.back() : from[i + 1];
+        from[i] = std::min(hop.filled_upto, calls_.back());
+        if (!is_last && next_from < from[i] && hop.kept_from > next_from) {
+            from[i] = next_from;
+        }
+    }
+    replaying_ = replaying_ || route_ > 1;
+    for (std::uint32_t i = 0; i < hops_.size(); ++i) {
+        send(
+            *hops_[i].peer,
+            protocol::SessionResume{{session_, route_, i}, from[i], from[i + 1]},
+            turn
+        );
+    }
+    phase_ = Phase::Running;
+    send_rows(from[0], turn);
+    due_ = turn.now + silent_max();
+    sign_of_life_ = turn.now;
+}
+
+void SessionFlow::note_loss(std::string reason, TimePoint now) {
+    trouble_ = reason;
+    if (!failover_ && known() > request_.prompt.size()) {
+        failover_ = Failover{std::move(reason), now - sign_of_life_, now};
+    }
+}
+
+void SessionFlow::leave(Hop& hop, node::Turn turn) {
+    if (!hop.peer) {
+        return;
+    }
+    const PeerId peer = *hop.peer;
+    context_.router.left(peer, hop.placed);
+    hop.peer.reset();
+    hop.strikes = 0;
+    const auto stays = [peer](const Hop& other) { return other.peer == peer; };
+    if (std::none_of(hops_.begin(), hops_.end(), stays)) {
+        send(peer, protocol::SessionClose{session_}, turn);
+    }
+}
+
+void SessionFlow::leave_failed(std::size_t hop, node::Turn turn) {
+    if (hops_[hop].peer) {
+        context_.router.rest(*hops_[hop].peer, turn.now);
+        leave(hops_[hop], turn);
+    }
+}
+
+void SessionFlow::lost(PeerId peer, node::Lane lane, node::Turn turn) {
+    bool any = false;
+    for (std::size_t i = 0; i < hops_.size(); ++i) {
+        if (hops_[i].peer == peer && (lane == node::Lane::Control || i == 0)) {
+            leave(hops_[i], turn);
+            any = true;
+        }
+    }
+    if (any) {
+        context_.router.rest(peer, turn.now);
+        note_loss("the link to a peer broke", turn.now);
+        new_route(turn);
+    }
+}
+
+void SessionFlow::strike(std::size_t hop, node::Turn turn) {
+    if (++hops_[hop].strikes >= kStrikesMax) {
+        leave_failed(hop, turn);
+    }
+}
+
+void SessionFlow::take(PeerId from, const protocol::SessionTrouble& trouble, node::Turn turn) {
+    const std::size_t hop = trouble.id.hop;
+    const bool ours = (phase_ == Phase::Opening || phase_ == Phase::Running) &&
+                      trouble.id.route == route_ && hop < hops_.size() &&
+                      (hops_[hop].peer == from || (hop > 0 && hops_[hop - 1].peer == from));
+    if (!ours) {
+        return;
+    }
+    note_loss(text_of(trouble.reason), turn.now);
+    switch (trouble.reason) {
+        case SessionReason::Full: {
+            const auto wait = std::chrono::milliseconds(trouble.wait_ms);
+            context_.router.full(
+                *hops_[hop].peer,
+                turn.now + std::clamp<swarm::Duration>(wait, kFullLeast, kFullMost)
+            );
+            leave(hops_[hop], turn);
+            break;
+        }
+        case SessionReason::Mismatch:
+        case SessionReason::Failed:
+            leave_failed(hop, turn);
+            break;
+        case SessionReason::NextLost:
+            leave_failed(std::min(hop + 1, hops_.size() - 1), turn);
+            break;
+        case SessionReason::PreviousLost:
+        case SessionReason::Invalid:
+            leave_failed(hop == 0 ? 0 : hop - 1, turn);
+            break;
+        case SessionReason::Unknown:
+        case SessionReason::Gap:
+            strike(hop, turn);
+            break;
+    }
+    new_route(turn);
+}
+
+void SessionFlow::timed_out(node::Turn turn) {
+    note_loss("a peer was silent for too long", turn.now);
+    if (phase_ == Phase::Running) {
+        ++timeouts_;  // who of them is silent shows when the next route opens
+        return new_route(turn);
+    }
+    ++openings_;
+    const auto unasked = [](const Hop& hop) { return !hop.asked; };
+    const bool any_unasked = std::any_of(hops_.begin(), hops_.end(), unasked);
+    for (std::size_t i = 0; i < hops_.size(); ++i) {
+        if (any_unasked ? !hops_[i].asked : !hops_[i].opened) {
+            leave_failed(i, turn);
+        }
+    }
+    new_route(turn);
+}
+
+/// All answer, and yet no token comes: the first who has the rows and does not compute them makes
+/// room, if another could.
+bool SessionFlow::leave_laggard(node::Turn turn) {
+    for (std::size_t i = 0; i < hops_.size(); ++i) {
+        const bool has_rows = i == 0 || hops_[i - 1].filled_upto >= known();
+        if (hops_[i].filled_upto < known() && has_rows) {
+            const std::vector<PeerId> self{*hops_[i].peer};
+            const auto other =
+                context_.router.pick(context_.hosts_of(hops_[i].layers), {}, turn.now, self);
+            if (!other) {
+                return false;
+            }
+            leave_failed(i, turn);
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace stacking::sessions

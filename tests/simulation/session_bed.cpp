@@ -1,0 +1,204 @@
+#include "tests/simulation/session_bed.hpp"
+
+#include "stages/top_tokens.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sim {
+
+using namespace std::chrono_literals;
+using sessions::OracleSessionCompute;
+
+namespace {
+
+WorldOptions world_options(const SessionBedOptions& options) {
+    WorldOptions world;
+    world.seed = options.seed;
+    world.network = {1ms, 3ms};
+    return world;
+}
+
+}  // namespace
+
+swarm::Digest SessionBed::digest(unsigned char first) {
+    swarm::Digest digest;
+    digest.bytes[0] = static_cast<std::byte>(first);
+    return digest;
+}
+
+SessionBed::SessionBed(SessionBedOptions options)
+    : options_(options), world_(world_options(options)) {
+    world_.add_peer(kDirectory, [](swarm::Incarnation) {
+        return std::make_unique<sessions::Directory>();
+    });
+    for (std::uint64_t number = 1; number <= servers(); ++number) {
+        add_server(number);
+    }
+    world_.add_peer(kClient, [this](swarm::Incarnation incarnation) {
+        sessions::SessionClient::Options client;
+        client.self = kClient;
+        client.incarnation = incarnation;
+        client.directory = kDirectory;
+        client.model = digest(1);
+        client.patience = options_.patience;
+        return std::make_unique<sessions::SessionClient>(std::move(client));
+    });
+    world_.on_report([this](PeerId, const node::Report& report) { hear(report); });
+}
+
+protocol::LayerRange SessionBed::layers_of(PeerId server) const {
+    const std::uint32_t each = options_.model.layers / options_.stages;
+    const auto stage = static_cast<std::uint32_t>((server.words[0] - 1) / options_.replicas);
+    return {
+        stage * each, stage + 1 == options_.stages ? options_.model.layers : (stage + 1) * each};
+}
+
+void SessionBed::add_server(std::uint64_t number) {
+    const PeerId self = peer(number);
+    PeerOptions machine;
+    machine.device.units_per_s = options_.units_per_s;
+    const auto make = [this, self](swarm::Incarnation) {
+        const protocol::LayerRange layers = layers_of(self);
+        const auto compute = std::make_shared<OracleSessionCompute>(
+            options_.model, layers, options_.budget_positions
+        );
+        computes_[self].push_back(compute);
+        sessions::SessionServer::Options server;
+        server.hops.self = self;
+        server.hops.host = {digest(1), options_.model.layers, layers, digest(2)};
+        server.hops.compute = compute;
+        server.hops.kept_bytes_max = options_.kept_bytes_max;
+        server.hops.ttl = options_.ttl;
+        server.directory = kDirectory;
+        return std::make_unique<sessions::SessionServer>(std::move(server));
+    };
+    world_.add_peer(self, make, machine);
+}
+
+void SessionBed::ask(const node::SessionRequest& request) {
+    asked_[request.request] = request;
+    told_[request.request] = {};
+    world_.ask(kClient, {request});
+}
+
+bool SessionBed::run(swarm::Duration limit) {
+    const auto done = [this] {
+        return std::all_of(told_.begin(), told_.end(), [](const auto& item) {
+            return item.second.done;
+        });
+    };
+    return world_.run_until(done, limit);
+}
+
+void SessionBed::hear(const node::Report& report) {
+    if (const auto* token = std::get_if<node::TokenStreamed>(&report)) {
+        Told& told = told_.at(token->request);
+        const std::size_t at = asked_.at(token->request).prompt.size() + told.tokens.size();
+        told.in_order = told.in_order && token->position == at && !told.done;
+        told.tokens.push_back(token->token);
+        told.done = token->last;
+    } else if (const auto* moved = std::get_if<node::SessionMoved>(&report)) {
+        told_.at(moved->request).moves.push_back(*moved);
+    } else if (const auto* failed = std::get_if<node::GenerationFailed>(&report)) {
+        told_.at(failed->request).failure = failed->reason;
+        told_.at(failed->request).done = true;
+    }
+}
+
+std::vector<std::uint32_t> SessionBed::expected(const node::SessionRequest& request) const {
+    std::vector<std::unique_ptr<OracleSessionCompute>> path;
+    std::vector<std::uint32_t> stages = request.path;
+    for (std::uint32_t stage = 0; request.path.empty() && stage < options_.stages; ++stage) {
+        stages.push_back(stage);
+    }
+    for (const std::uint32_t stage : stages) {
+        const PeerId server = peer(stage * options_.replicas + 1);
+        path.push_back(std::make_unique<OracleSessionCompute>(
+            options_.model, layers_of(server), options_.model.context
+        ));
+        (void)path.back()->reserve({1}, options_.model.context);
+    }
+    std::vector<std::uint32_t> tokens = request.prompt;
+    for (std::uint32_t at = 0; at + 1 < request.prompt.size() + request.tokens; ++at) {
+        const stacking::SessionRow row{{1}, at};
+        std::vector<float> values;
+        std::vector<float> exit;
+        for (auto& stage : path) {
+            const auto out =
+                path.front() == stage
+                    ? stage->forward({&row, 1}, std::span(&tokens[at], 1), {})
+                    : stage->forward(
+                          {&row, 1}, std::span<const float>(values), std::vector<std::uint32_t>{0}
+                      );
+            values = *out;
+            const auto head = stage->shape().last ? values : stage->exit_logits(values);
+            const auto best = stages::top_tokens(head, 1).front();
+            if (exit.empty() && !stage->shape().last &&
+                std::exp(best.log_probability) >= request.exit_threshold) {
+                exit = head;
+            }
+        }
+        if (tokens.size() == at + 1) {
+            tokens.push_back(stages::top_tokens(exit.empty() ? values : exit, 1).front().token);
+        }
+    }
+    return {tokens.begin() + static_cast<std::ptrdiff_t>(request.prompt.size()), tokens.end()};
+}
+
+std::string SessionBed::verdict() const {
+    for (const auto& [number, told] : told_) {
+        const std::string what = "request " + std::to_string(number) + ": ";
+        if (!told.done) {
+            return what + "did not end";
+        }
+        if (!told.failure.empty()) {
+            return what + told.failure;
+        }
+        if (!told.in_order) {
+            return what + "a token was told twice or out of order";
+        }
+        if (told.tokens != expected(asked_.at(number))) {
+            return what + "other tokens than one process makes";
+        }
+    }
+    for (const auto& [server, lives] : computes_) {
+        for (const auto& compute : lives) {
+            if (compute->gaps() > 0) {
+                return "a row did not continue its cache at peer " +
+                       std::to_string(server.words[0]);
+            }
+        }
+    }
+    return "";
+}
+
+std::uint64_t SessionBed::reserved(PeerId server) const {
+    return computes_.at(server).back()->reserved_positions();
+}
+
+std::size_t SessionBed::largest_call() const {
+    std::size_t largest = 0;
+    for (const auto& [server, lives] : computes_) {
+        for (const auto& compute : lives) {
+            largest = std::max(largest, compute->largest_call());
+        }
+    }
+    return largest;
+}
+
+node::SessionRequest session_request(
+    std::uint64_t number, std::uint32_t prompt, std::uint32_t tokens, bool exact
+) {
+    node::SessionRequest request;
+    request.request = number;
+    for (std::uint64_t i = 0; i < prompt; ++i) {
+        request.prompt.push_back(static_cast<std::uint32_t>(swarm::mix_bits(number * 1000 + i) % 97)
+        );
+    }
+    request.tokens = tokens;
+    request.exact = exact;
+    return request;
+}
+
+}  // namespace sim

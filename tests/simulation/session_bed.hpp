@@ -1,0 +1,94 @@
+// A world of session servers, a directory and one client on virtual time, with the oracle model;
+// and what one process makes of the same prompts, to hold it against.
+// Peers 1 to stages x replicas serve; stage by stage, `replicas` each.
+#pragma once
+
+#include "sim/world.hpp"
+#include "stacking/sessions/directory.hpp"
+#include "stacking/sessions/oracle_session_compute.hpp"
+#include "stacking/sessions/session_client.hpp"
+#include "stacking/sessions/session_server.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+namespace protocol = swarm::protocol;
+namespace sessions = stacking::sessions;
+
+struct SessionBedOptions {
+    std::uint32_t stages = 3;
+    std::uint32_t replicas = 2;
+    sessions::OracleModel model{.layers = 6};
+    std::uint64_t budget_positions = 4096;  // of each peer
+    std::uint64_t kept_bytes_max = 1 << 20;
+    swarm::Duration ttl = std::chrono::minutes(5);
+    swarm::Duration patience = std::chrono::seconds(60);
+    double units_per_s = 4000;
+    std::uint64_t seed = 1;
+};
+
+/// What came of one request.
+struct Told {
+    std::vector<std::uint32_t> tokens;
+    std::vector<node::SessionMoved> moves;
+    std::string failure;
+    bool done = false;
+    bool in_order = true;
+};
+
+class SessionBed {
+ public:
+    explicit SessionBed(SessionBedOptions options = {});
+
+    static constexpr PeerId kDirectory{{100}};
+    static constexpr PeerId kClient{{200}};
+
+    World& world() { return world_; }
+
+    void ask(const node::SessionRequest& request);
+
+    void cancel(std::uint64_t request) { world_.ask(kClient, {node::CancelRequest{request}}); }
+
+    /// False when some request has not ended after `limit` of virtual time.
+    bool run(swarm::Duration limit = std::chrono::seconds(120));
+
+    [[nodiscard]] const Told& told(std::uint64_t request) const { return told_.at(request); }
+
+    /// By one process: stages of the path one after the other, one row at a time.
+    [[nodiscard]] std::vector<std::uint32_t> expected(const node::SessionRequest& request) const;
+
+    /// Empty when every request ended with the expected tokens and no cache was ever mixed up.
+    [[nodiscard]] std::string verdict() const;
+
+    /// Positions that are reserved at the peer.
+    [[nodiscard]] std::uint64_t reserved(PeerId server) const;
+    [[nodiscard]] std::size_t largest_call() const;
+
+    [[nodiscard]] std::uint32_t servers() const { return options_.stages * options_.replicas; }
+
+    [[nodiscard]] protocol::LayerRange layers_of(PeerId server) const;
+
+    static swarm::Digest digest(unsigned char first);
+
+ private:
+    void add_server(std::uint64_t number);
+    void hear(const node::Report& report);
+
+    SessionBedOptions options_;
+    World world_;
+    std::map<std::uint64_t, node::SessionRequest> asked_;
+    std::map<std::uint64_t, Told> told_;
+    std::map<PeerId, std::vector<std::shared_ptr<sessions::OracleSessionCompute>>> computes_;
+};
+
+/// A prompt of its own for each number.
+node::SessionRequest session_request(
+    std::uint64_t number, std::uint32_t prompt, std::uint32_t tokens, bool exact = true
+);
+
+}  // namespace sim

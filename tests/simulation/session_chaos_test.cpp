@@ -1,0 +1,111 @@
+// Sessions under drawn faults: peers and links die, freeze and come back for as long as the texts
+// take. A session may only end with the tokens of one process.
+#include "tests/simulation/session_bed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kSeeds = 150;
+
+/// Stage by stage at most one of the two peers is away at a time, so that one always can go on.
+class Chaos {
+ public:
+    Chaos(SessionBed& bed, std::uint64_t seed) : bed_(bed), rng_(seed, 1) {}
+
+    void strike() {
+        const std::uint64_t stage = rng_.below(3);
+        const PeerId victim = peer(2 * stage + 1 + rng_.below(2));
+        World& world = bed_.world();
+        switch (rng_.below(5)) {
+            case 0:
+                return away(stage, victim, [&] { world.crash(victim); });
+            case 1:
+                return away(stage, victim, [&] { world.freeze(victim); });
+            case 2:
+                return world.reset_link(victim, peer(1 + rng_.below(6)), Lane::Bulk);
+            case 3:
+                return world.reset_link(SessionBed::kClient, victim, Lane::Control);
+            default:
+                return world.stall_jobs(victim, std::chrono::milliseconds(rng_.below(1500)));
+        }
+    }
+
+    void bring_back() {
+        for (auto& [stage, victim] : away_) {
+            if (bed_.world().is_frozen(victim)) {
+                bed_.world().thaw(victim);
+            } else {
+                bed_.world().restart(victim);
+            }
+        }
+        away_.clear();
+    }
+
+    [[nodiscard]] swarm::Duration pause() { return std::chrono::milliseconds(rng_.below(400)); }
+
+    [[nodiscard]] bool heals() { return rng_.chance(1, 3); }
+
+ private:
+    template <class Fault>
+    void away(std::uint64_t stage, PeerId victim, Fault fault) {
+        if (away_.emplace(stage, victim).second) {
+            fault();
+        }
+    }
+
+    SessionBed& bed_;
+    swarm::Rng rng_;
+    std::map<std::uint64_t, PeerId> away_;
+};
+
+TEST(SessionChaos, DrawnFaultsChangeNoToken) {
+    std::size_t moves = 0;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        SessionBedOptions options;
+        options.seed = seed;
+        options.units_per_s = 200;
+        options.kept_bytes_max = seed % 3 == 0 ? 600 : 1 << 20;  // of one session, or all
+        options.budget_positions = seed % 5 == 0 ? 150 : 4096;   // of two sessions, or all
+        SessionBed bed(options);
+        for (std::uint64_t number = 1; number <= 3; ++number) {
+            node::SessionRequest request = session_request(number, 10, 40, seed % 2 == 0);
+            request.exit_threshold = seed % 4 == 0 ? 0.2 : 2;
+            bed.ask(request);
+        }
+        Chaos chaos(bed, seed);
+        for (int strikes = 0; strikes < 60 && !bed.run(chaos.pause()); ++strikes) {
+            chaos.heals() ? chaos.bring_back() : chaos.strike();
+        }
+        chaos.bring_back();
+        bed.run();
+        ASSERT_EQ(bed.verdict(), "") << "seed " << seed;
+        for (std::uint64_t number = 1; number <= 3; ++number) {
+            moves += bed.told(number).moves.size();
+        }
+    }
+    EXPECT_GT(moves, kSeeds);
+    std::printf("%zu failovers in %llu seeds\n", moves, static_cast<unsigned long long>(kSeeds));
+}
+
+TEST(SessionChaos, SameSeedSameTrace) {
+    std::vector<std::uint64_t> traces;
+    for (int run = 0; run < 2; ++run) {
+        SessionBed bed;
+        bed.ask(session_request(1, 10, 30));
+        Chaos chaos(bed, 7);
+        for (int strikes = 0; strikes < 20 && !bed.run(chaos.pause()); ++strikes) {
+            chaos.strike();
+        }
+        traces.push_back(bed.world().trace_hash());
+    }
+    EXPECT_EQ(traces[0], traces[1]);
+}
+
+}  // namespace
+}  // namespace sim

@@ -1,0 +1,174 @@
+// Sessions under every single fault there is: the tokens stay those of one process.
+#include "tests/simulation/session_bed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+void ask_two(SessionBed& bed, bool exact) {
+    bed.ask(session_request(1, 5, 8, exact));
+    bed.ask(session_request(2, 3, 8, exact));
+}
+
+std::uint64_t events_of_two() {
+    SessionBed bed;
+    ask_two(bed, true);
+    bed.run();
+    return bed.world().events();
+}
+
+/// Failovers so far: a test that caused none shows nothing.
+std::size_t moves_in_all = 0;
+
+/// After `fault` before event `at`.
+template <class Fault>
+std::string verdict_of(std::uint64_t at, bool exact, Fault fault) {
+    SessionBed bed;
+    ask_two(bed, exact);
+    bed.world().run_until([&] { return bed.world().events() >= at; }, 60s);
+    fault(bed);
+    bed.run();
+    moves_in_all += bed.told(1).moves.size() + bed.told(2).moves.size();
+    return bed.verdict();
+}
+
+TEST(Sessions, EqualOneProcess) {
+    SessionBed bed;
+    ask_two(bed, true);
+    EXPECT_TRUE(bed.run());
+    EXPECT_EQ(bed.verdict(), "");
+    EXPECT_TRUE(bed.told(1).moves.empty());
+}
+
+TEST(Sessions, OfManyClientsShareCallsOfTheDevice) {
+    SessionBedOptions options;
+    options.replicas = 1;
+    SessionBed bed(options);
+    for (std::uint64_t number = 1; number <= 20; ++number) {
+        bed.ask(session_request(number, 1, 10));
+    }
+    EXPECT_TRUE(bed.run());
+    EXPECT_EQ(bed.verdict(), "");
+    EXPECT_GT(bed.largest_call(), 4U);
+    EXPECT_LE(bed.largest_call(), 16U);
+}
+
+TEST(Sessions, FreeTheirPagesAtTheEnd) {
+    SessionBed bed;
+    ask_two(bed, true);
+    ASSERT_TRUE(bed.run());
+    bed.world().run_for(100ms);
+    for (std::uint64_t number = 1; number <= bed.servers(); ++number) {
+        EXPECT_EQ(bed.reserved(peer(number)), 0U) << number;
+    }
+}
+
+class SessionsUnderFaults : public testing::TestWithParam<bool> {};
+
+TEST_P(SessionsUnderFaults, SurviveTheKillOfAnyPeerAtEveryEvent) {
+    const std::uint64_t events = events_of_two();
+    ASSERT_GT(events, 100U);
+    moves_in_all = 0;
+    for (std::uint64_t victim = 1; victim <= 6; ++victim) {
+        for (std::uint64_t at = 0; at < events; ++at) {
+            const auto kill = [&](SessionBed& bed) { bed.world().crash(peer(victim)); };
+            ASSERT_EQ(verdict_of(at, GetParam(), kill), "")
+                << "peer " << victim << " before event " << at;
+        }
+    }
+    EXPECT_GT(moves_in_all, events);
+    const auto kills = static_cast<unsigned long long>(6 * events);
+    std::printf("%llu kills, %zu failovers in mid-text\n", kills, moves_in_all);
+}
+
+TEST_P(SessionsUnderFaults, SurviveARestartWithTheSameIdAtEveryEvent) {
+    const std::uint64_t events = events_of_two();
+    for (std::uint64_t victim = 1; victim <= 6; ++victim) {
+        for (std::uint64_t at = 0; at < events; at += 2) {
+            const auto restart = [&](SessionBed& bed) { bed.world().restart(peer(victim)); };
+            ASSERT_EQ(verdict_of(at, GetParam(), restart), "")
+                << "peer " << victim << " before event " << at;
+        }
+    }
+}
+
+TEST_P(SessionsUnderFaults, SurviveTheLossOfAWholeStageThatComesBack) {
+    const std::uint64_t events = events_of_two();
+    for (std::uint64_t stage = 0; stage < 3; ++stage) {
+        for (std::uint64_t at = 0; at < events; at += 4) {
+            const auto restart = [&](SessionBed& bed) {
+                bed.world().crash(peer(2 * stage + 1));
+                bed.world().crash(peer(2 * stage + 2));
+                bed.world().run_for(300ms);
+                bed.world().restart(peer(2 * stage + 2));
+            };
+            ASSERT_EQ(verdict_of(at, GetParam(), restart), "")
+                << "stage " << stage << " before event " << at;
+        }
+    }
+}
+
+TEST_P(SessionsUnderFaults, SurviveNeighboursThatDieTogether) {
+    const std::uint64_t events = events_of_two();
+    for (std::uint64_t at = 0; at < events; at += 2) {
+        for (const auto& [one, other] : {std::pair{1, 3}, {1, 4}, {2, 3}, {2, 4}, {3, 5}, {4, 6}}) {
+            const auto kill = [&](SessionBed& bed) {
+                bed.world().crash(peer(static_cast<std::uint64_t>(one)));
+                bed.world().crash(peer(static_cast<std::uint64_t>(other)));
+            };
+            ASSERT_EQ(verdict_of(at, GetParam(), kill), "")
+                << "peers " << one << ", " << other << " before event " << at;
+        }
+    }
+}
+
+TEST_P(SessionsUnderFaults, SurviveAFreezeAtEveryEighthEvent) {
+    const std::uint64_t events = events_of_two();
+    for (std::uint64_t victim = 1; victim <= 6; ++victim) {
+        for (std::uint64_t at = 0; at < events; at += 8) {
+            const auto freeze = [&](SessionBed& bed) { bed.world().freeze(peer(victim)); };
+            ASSERT_EQ(verdict_of(at, GetParam(), freeze), "")
+                << "peer " << victim << " before event " << at;
+            const auto pause = [&](SessionBed& bed) {
+                bed.world().freeze(peer(victim));
+                bed.world().run_for(2500ms);
+                bed.world().thaw(peer(victim));
+            };
+            ASSERT_EQ(verdict_of(at, GetParam(), pause), "")
+                << "pause of peer " << victim << " before event " << at;
+        }
+    }
+}
+
+TEST_P(SessionsUnderFaults, SurviveLostLinksAtEveryEvent) {
+    const std::uint64_t events = events_of_two();
+    for (std::uint64_t at = 0; at < events; at += 2) {
+        const auto reset = [&](SessionBed& bed) {
+            for (std::uint64_t one = 1; one <= 6; ++one) {
+                const std::uint64_t other = one % 6 + 1;
+                bed.world().reset_link(peer(one), peer(other), Lane::Bulk);
+            }
+            for (std::uint64_t one = 1 + at % 2; one <= 6; one += 2) {
+                bed.world().reset_link(SessionBed::kClient, peer(one), Lane::Control);
+                bed.world().reset_link(peer(1), peer(one), Lane::Bulk);
+                bed.world().reset_link(peer(3), peer(one), Lane::Bulk);
+            }
+        };
+        ASSERT_EQ(verdict_of(at, GetParam(), reset), "") << "before event " << at;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Replay,
+    SessionsUnderFaults,
+    testing::Bool(),
+    [](const testing::TestParamInfo<bool>& replay) { return replay.param ? "Exact" : "Fast"; }
+);
+
+}  // namespace
+}  // namespace sim

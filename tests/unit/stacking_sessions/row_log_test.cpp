@@ -1,0 +1,119 @@
+#include "stacking/sessions/row_log.hpp"
+
+#include <gtest/gtest.h>
+
+namespace stacking::sessions {
+namespace {
+
+constexpr std::uint32_t kRowsMax = 256;
+
+/// Rows of width 1 whose value is their position.
+void append(RowLog& log, std::uint32_t rows, bool wanted = false, bool held = false) {
+    std::vector<float> values;
+    for (std::uint32_t i = 0; i < rows; ++i) {
+        values.push_back(static_cast<float>(log.upto() + i));
+    }
+    log.append(rows, wanted, values, held);
+}
+
+RowLog log_of(std::initializer_list<std::uint32_t> calls, bool keeps = true) {
+    RowLog log(1, keeps);
+    for (const std::uint32_t rows : calls) {
+        append(log, rows);
+    }
+    return log;
+}
+
+TEST(RowLog, SendsNothingBeforeItIsToldFromWhere) {
+    RowLog log = log_of({3});
+    EXPECT_FALSE(log.next(true, kRowsMax));
+    ASSERT_TRUE(log.send_from(0));
+    EXPECT_TRUE(log.next(true, kRowsMax));
+    EXPECT_FALSE(log.next(true, kRowsMax));
+}
+
+TEST(RowLog, RepeatsTheCallsAsTheyWere) {
+    RowLog log = log_of({3, 1, 1});
+    ASSERT_TRUE(log.send_from(0));
+    for (const std::uint32_t rows : {3U, 1U, 1U}) {
+        const auto out = log.next(true, kRowsMax);
+        ASSERT_TRUE(out);
+        EXPECT_EQ(out->rows, rows);
+        EXPECT_EQ(out->values.front(), static_cast<float>(out->position));
+    }
+}
+
+TEST(RowLog, MergesCallsWhereTheyNeedNotBeRepeated) {
+    RowLog log = log_of({3, 1, 1});
+    ASSERT_TRUE(log.send_from(1));
+    const auto out = log.next(false, kRowsMax);
+    ASSERT_TRUE(out);
+    EXPECT_EQ(out->position, 1U);
+    EXPECT_EQ(out->values, (std::vector<float>{1, 2, 3, 4}));
+}
+
+TEST(RowLog, MergesNoMoreThanAFrameTakes) {
+    RowLog log = log_of({200, 50, 50});
+    ASSERT_TRUE(log.send_from(0));
+    EXPECT_EQ(log.next(false, kRowsMax)->rows, 250U);
+    EXPECT_EQ(log.next(false, kRowsMax)->rows, 50U);
+}
+
+TEST(RowLog, OnlyTheLatestCallOfARouteIsWanted) {
+    RowLog log(1, true);
+    append(log, 2, true);
+    log.begin(2);
+    append(log, 1, true);
+    ASSERT_TRUE(log.send_from(0));
+    EXPECT_FALSE(log.next(true, kRowsMax)->wanted);
+    EXPECT_TRUE(log.next(true, kRowsMax)->wanted);
+}
+
+TEST(RowLog, ANewRouteForgetsWhatLiesAbove) {
+    RowLog log = log_of({3, 1, 1});
+    log.begin(4);
+    EXPECT_EQ(log.upto(), 4U);
+    append(log, 1);
+    ASSERT_TRUE(log.send_from(3));
+    EXPECT_EQ(log.next(false, kRowsMax)->values, (std::vector<float>{3, 4}));
+}
+
+TEST(RowLog, ACutInsideACallLeavesItsBeginning) {
+    RowLog log = log_of({5});
+    log.begin(2);
+    ASSERT_TRUE(log.send_from(0));
+    EXPECT_EQ(log.next(true, kRowsMax)->rows, 2U);
+}
+
+TEST(RowLog, WithoutRoomForgetsWhatItSent) {
+    RowLog log = log_of({3}, false);
+    ASSERT_TRUE(log.send_from(0));
+    EXPECT_EQ(log.next(true, kRowsMax)->rows, 3U);
+    EXPECT_EQ(log.kept_from(), 3U);
+    EXPECT_FALSE(log.send_from(2));
+    EXPECT_TRUE(log.send_from(3));
+}
+
+TEST(RowLog, WaitsWhereTheNextHopIsFurther) {
+    RowLog log = log_of({3});
+    ASSERT_TRUE(log.send_from(4));
+    EXPECT_FALSE(log.next(true, kRowsMax));
+    append(log, 3);
+    EXPECT_EQ(log.next(true, kRowsMax)->values, (std::vector<float>{4, 5}));
+}
+
+TEST(RowLog, HoldsBackARowThatEndedItsTokensPath) {
+    RowLog log = log_of({2});
+    ASSERT_TRUE(log.send_from(0));
+    EXPECT_TRUE(log.next(true, kRowsMax));
+    append(log, 1, true, true);
+    EXPECT_FALSE(log.next(true, kRowsMax));
+    append(log, 1, true);
+    const auto held = log.next(true, kRowsMax);
+    EXPECT_EQ(held->position, 2U);
+    EXPECT_FALSE(held->wanted);
+    EXPECT_TRUE(log.next(true, kRowsMax)->wanted);
+}
+
+}  // namespace
+}  // namespace stacking::sessions

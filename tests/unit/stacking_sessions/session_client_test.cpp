@@ -1,0 +1,266 @@
+// A client against peers that lie, are late, or speak for others: only the token that is due, from
+// the hop and the route that it was asked of, is taken.
+#include "stacking/sessions/session_client.hpp"
+
+#include "tests/unit/stacking_sessions/bench.hpp"
+
+#include <gtest/gtest.h>
+
+namespace stacking::sessions {
+namespace {
+
+using namespace std::chrono_literals;
+using node::Lane;
+using protocol::SessionClose;
+using protocol::SessionOpen;
+using protocol::SessionOpened;
+using protocol::SessionReason;
+using protocol::SessionResume;
+using protocol::SessionRows;
+using protocol::SessionToken;
+using protocol::SessionTrouble;
+
+constexpr PeerId kSelf{{9}};
+constexpr PeerId kDirectory{{8}};
+constexpr PeerId kStranger{{7}};
+const std::vector<PeerId> kHeads{{{1}}, {{2}}};
+const std::vector<PeerId> kTails{{{3}}, {{4}}};
+
+class SessionClientTest : public testing::Test {
+ protected:
+    SessionClientTest() {
+        SessionClient::Options options;
+        options.self = kSelf;
+        options.incarnation = {5};
+        options.directory = kDirectory;
+        options.model = digest_of(1);
+        client_.emplace(std::move(options));
+        on(node::Woke{});
+        on(node::LinkUp{kDirectory, Lane::Control, {1}});
+        protocol::Located located{.model = digest_of(1), .layers = 2, .hosts = {}};
+        for (const PeerId head : kHeads) {
+            located.hosts.push_back({head, {0, 1}, ""});
+        }
+        for (const PeerId tail : kTails) {
+            located.hosts.push_back({tail, {1, 2}, ""});
+        }
+        receive(kDirectory, located);
+    }
+
+    const node::Outbox& on(const node::Event& event) {
+        out_.actions.clear();
+        client_->on(event, now_, out_);
+        return out_;
+    }
+
+    template <class Body>
+    const node::Outbox& receive(PeerId from, Body body) {
+        return on(node::Received{from, Lane::Control, {0, 0, std::move(body)}, {}});
+    }
+
+    /// Brings up every link that is dialed, and gives the opens that follow.
+    std::vector<std::pair<PeerId, SessionOpen>> link_up() {
+        std::vector<std::pair<PeerId, SessionOpen>> opens = sent<SessionOpen>(out_);
+        std::vector<node::Dial> dials;
+        for (const node::Action& action : out_.actions) {
+            if (const auto* dial = std::get_if<node::Dial>(&action)) {
+                dials.push_back(*dial);
+            }
+        }
+        for (const node::Dial& dial : dials) {
+            for (auto& open : sent<SessionOpen>(on(node::LinkUp{dial.peer, dial.lane, {1}}))) {
+                opens.push_back(std::move(open));
+            }
+        }
+        return opens;
+    }
+
+    /// Answers the opens of one route with what the caches hold; the last actions are in out_.
+    void open(const std::vector<std::pair<PeerId, SessionOpen>>& opens, std::uint32_t filled = 0) {
+        for (const auto& [peer, open] : opens) {
+            hops_[open.id.hop] = peer;
+            id_ = open.id;
+            receive(peer, SessionOpened{open.id, filled, 0});
+        }
+    }
+
+    void start() {
+        node::SessionRequest request;
+        request.request = 1;
+        request.prompt = {5, 6, 7};
+        request.tokens = 3;
+        on(node::Asked{request});
+        const auto opens = link_up();
+        ASSERT_EQ(opens.size(), 2U);
+        open(opens);
+    }
+
+    [[nodiscard]] SessionToken token(std::uint32_t position) const {
+        SessionToken body;
+        body.id = id_;
+        body.id.hop = 1;
+        body.position = position;
+        body.token = 40 + position;
+        return body;
+    }
+
+    std::size_t streamed() const {
+        std::size_t count = 0;
+        for (const node::Action& action : out_.actions) {
+            const auto* tell = std::get_if<node::Tell>(&action);
+            count += tell != nullptr && std::holds_alternative<node::TokenStreamed>(tell->report)
+                         ? 1U
+                         : 0U;
+        }
+        return count;
+    }
+
+    TimePoint now_{};
+    node::Outbox out_;
+    std::map<std::uint32_t, PeerId> hops_;
+    protocol::HopId id_;
+    std::optional<SessionClient> client_;
+};
+
+TEST_F(SessionClientTest, SendsThePromptOnceAllHopsHaveOpened) {
+    start();
+    const auto rows = sent<SessionRows>(out_);
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].first, hops_[0]);
+    EXPECT_EQ(rows[0].second.tokens, (std::vector<std::uint32_t>{5, 6, 7}));
+    EXPECT_TRUE(rows[0].second.wanted);
+    EXPECT_EQ(sent<SessionResume>(out_).size(), 2U);
+}
+
+TEST_F(SessionClientTest, FeedsEachTokenAndClosesAfterTheLast) {
+    start();
+    receive(hops_[1], token(3));
+    EXPECT_EQ(streamed(), 1U);
+    EXPECT_EQ(sent<SessionRows>(out_).at(0).second.tokens, (std::vector<std::uint32_t>{43}));
+    receive(hops_[1], token(4));
+    receive(hops_[1], token(5));
+    EXPECT_EQ(streamed(), 1U);
+    EXPECT_EQ(sent<SessionClose>(out_).size(), 2U);
+    receive(hops_[1], token(6));
+    EXPECT_EQ(streamed(), 0U);
+}
+
+TEST_F(SessionClientTest, TakesNoTokenThatIsNotDue) {
+    start();
+    for (const std::uint32_t position : {0U, 2U, 4U, 99U}) {
+        receive(hops_[1], token(position));
+        EXPECT_EQ(streamed(), 0U) << position;
+    }
+    receive(kStranger, token(3));
+    EXPECT_EQ(streamed(), 0U);
+    receive(hops_[0], token(3));  // says that it is the other hop
+    EXPECT_EQ(streamed(), 0U);
+    auto late = token(3);
+    late.id.route += 1;
+    receive(hops_[1], late);
+    EXPECT_EQ(streamed(), 0U);
+    receive(hops_[1], token(3));
+    EXPECT_EQ(streamed(), 1U);
+    receive(hops_[1], token(3));
+    EXPECT_EQ(streamed(), 0U);
+}
+
+TEST_F(SessionClientTest, ABrokenLinkBringsAnotherPeerInTheSameTurn) {
+    start();
+    receive(hops_[1], token(3));
+    const PeerId dead = hops_[1];
+    on(node::LinkDown{dead, Lane::Control});
+    const auto opens = link_up();
+    ASSERT_EQ(opens.size(), 2U);
+    EXPECT_EQ(opens[0].second.id.route, 2U);
+    for (const auto& [peer, open] : opens) {
+        EXPECT_NE(peer, dead);
+        EXPECT_EQ(open.id.hop == 0, peer == hops_[0]);
+    }
+    // The first hop has all, its successor nothing: what was kept fills it.
+    receive(opens[0].first, SessionOpened{opens[0].second.id, 4, 0});
+    receive(opens[1].first, SessionOpened{opens[1].second.id, 0, 0});
+    for (const auto& [peer, resume] : sent<SessionResume>(out_)) {
+        EXPECT_EQ(resume.from, resume.id.hop == 0 ? 3U : 0U);
+        EXPECT_EQ(resume.next_from, resume.id.hop == 0 ? 0U : 3U);
+    }
+    const auto rows = sent<SessionRows>(out_);
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].second.position, 3U);
+}
+
+TEST_F(SessionClientTest, WithoutKeptRowsTheTokensFillAll) {
+    start();
+    receive(hops_[1], token(3));
+    on(node::LinkDown{hops_[1], Lane::Control});
+    const auto opens = link_up();
+    receive(opens[0].first, SessionOpened{opens[0].second.id, 4, 4});
+    receive(opens[1].first, SessionOpened{opens[1].second.id, 0, 0});
+    const auto rows = sent<SessionRows>(out_);
+    ASSERT_EQ(rows.size(), 2U);  // exact: the prompt's call, then the token's
+    EXPECT_EQ(rows[0].second.tokens, (std::vector<std::uint32_t>{5, 6, 7}));
+    EXPECT_FALSE(rows[0].second.wanted);
+    EXPECT_TRUE(rows[1].second.wanted);
+}
+
+TEST_F(SessionClientTest, AStrangersTroubleChangesNothing) {
+    start();
+    SessionTrouble trouble{id_, SessionReason::Failed, 0};
+    EXPECT_TRUE(receive(kStranger, trouble).actions.empty());
+    trouble.id.route -= 1;
+    EXPECT_TRUE(receive(hops_[1], trouble).actions.empty());
+}
+
+TEST_F(SessionClientTest, SilenceOfASecondOpensTheNextRoute) {
+    start();
+    receive(hops_[1], token(3));
+    EXPECT_GE(client_->next_deadline(), now_ + 1s);
+    now_ += 1500ms;
+    const auto opens = sent<SessionOpen>(on(node::Woke{}));
+    ASSERT_EQ(opens.size(), 2U);
+    receive(hops_[0], SessionOpened{opens[0].second.id, 4, 0});
+    now_ += 500ms;
+    on(node::Woke{});
+    const auto next = link_up();
+    ASSERT_EQ(next.size(), 2U);
+    EXPECT_EQ(next[0].first, hops_[0]);
+    EXPECT_NE(next[1].first, hops_[1]);  // who did not answer
+}
+
+TEST_F(SessionClientTest, OpensThatLieAboutTheirFillCannotMoveTheText) {
+    start();
+    receive(hops_[1], token(3));
+    now_ += 1500ms;
+    for (const auto& [peer, open] : sent<SessionOpen>(on(node::Woke{}))) {
+        receive(peer, SessionOpened{open.id, 100'000, 0});
+        id_ = open.id;
+    }
+    const auto rows = sent<SessionRows>(out_);
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].second.position, 3U);
+    receive(hops_[1], token(4));
+    EXPECT_EQ(streamed(), 1U);
+}
+
+TEST_F(SessionClientTest, ACancelledRequestIsClosedAndSilent) {
+    start();
+    on(node::Asked{node::CancelRequest{1}});
+    EXPECT_EQ(sent<SessionClose>(out_).size(), 2U);
+    receive(hops_[1], token(3));
+    EXPECT_TRUE(out_.actions.empty());
+}
+
+TEST_F(SessionClientTest, RefusesWhatItCannotAskFor) {
+    for (const auto& [prompt, tokens] : {std::pair{0U, 3U}, {3U, 0U}, {1U, ~0U}}) {
+        node::SessionRequest request;
+        request.prompt.resize(prompt);
+        request.tokens = tokens;
+        on(node::Asked{request});
+        ASSERT_EQ(out_.actions.size(), 1U);
+        const auto& tell = std::get<node::Tell>(out_.actions[0]);
+        EXPECT_TRUE(std::holds_alternative<node::GenerationFailed>(tell.report));
+    }
+}
+
+}  // namespace
+}  // namespace stacking::sessions
