@@ -1,5 +1,5 @@
 // Writes the seeds of the fuzz targets: one frame of every kind, taken apart.
-//   write_corpus <folder>   fills <folder>/{header,message,envelope,codec,server,link}
+//   write_corpus <folder>   fills <folder>/{header,message,envelope,codec,server,session,link}
 #include "compression/byte_planes.hpp"
 #include "compression/codec.hpp"
 #include "swarm/protocol/frame.hpp"
@@ -58,6 +58,24 @@ void append_piece(std::vector<std::byte>& story, std::uint8_t sender, const Mess
         story.push_back(static_cast<std::byte>(value & 0xff));
     }
     story.insert(story.end(), control.begin(), control.end());
+}
+
+/// A session that opens, resumes and gets its rows, for session_fuzz.cpp.
+std::vector<std::byte> session_story() {
+    constexpr std::uint8_t kClient = 1;
+    constexpr std::uint8_t kPrevious = 3;
+    std::vector<std::byte> story;
+    const Message opened = sample_of<SessionOpen>();
+    append_piece(story, kClient, opened);
+    const HopId id = std::get<SessionOpen>(opened.body).id;
+    append_piece(story, kClient, {.body = SessionResume{id, 0, 0}});
+    SessionRows rows{.id = id, .position = 0, .rows = 3, .wanted = true, .tokens = {}};
+    append_piece(story, kPrevious, {.body = rows});
+    rows.position = 3;
+    rows.rows = 1;
+    append_piece(story, kPrevious, {.body = rows});
+    append_piece(story, kClient, {.body = SessionClose{id.session}});
+    return story;
 }
 
 void write_link(
@@ -170,6 +188,8 @@ int main(int argc, char** argv) {
         );
     }
     write(folder / "server" / "every_message", story);
+    write(folder / "session" / "every_message", story);
+    write(folder / "session" / "one_session", session_story());
     write_link_strangers(folder);
     write_coded(folder / "codec");
     write_frame(folder, kHelloKind, encode_hello(sample_hello()));

@@ -1,0 +1,146 @@
+// A session server and a session client fed by bytes: whatever decodes is delivered to one of them,
+// from its client, its directory or a neighbour, in any order; their devices run at once. They may
+// refuse and report, never crash, and no cache may take a row that does not continue it.
+// Input: pieces of [sender u8][kind u16][length u16][control bytes][payload bytes u8]; as
+// server_fuzz.cpp, of which it takes the corpus.
+#include "stacking/sessions/oracle_session_compute.hpp"
+#include "stacking/sessions/session_client.hpp"
+#include "stacking/sessions/session_server.hpp"
+#include "swarm/base/check.hpp"
+#include "swarm/protocol/frame.hpp"
+#include "tests/unit/protocol/sample_messages.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace {
+
+namespace node = swarm::node;
+namespace protocol = swarm::protocol;
+namespace sessions = stacking::sessions;
+
+constexpr swarm::PeerId kDirectory{{9, 0, 0, 0}};
+
+class Bench {
+ public:
+    explicit Bench(std::unique_ptr<node::Role> role) : role_(std::move(role)) {
+        for (const auto lane : {node::Lane::Control, node::Lane::Bulk}) {
+            for (const std::uint64_t peer : {1U, 3U, 9U}) {
+                deliver(node::LinkUp{{{peer, 0, 0, 0}}, lane, {1}});
+            }
+        }
+    }
+
+    void deliver(const node::Event& event) {
+        events_.push_back(event);
+        while (!events_.empty()) {
+            const node::Event next = std::move(events_.front());
+            events_.pop_front();
+            now_ += std::chrono::milliseconds(100);
+            node::Outbox out;
+            role_->on(next, now_, out);
+            for (node::Action& action : out.actions) {
+                if (auto* compute = std::get_if<node::Compute>(&action)) {
+                    compute->work->run();
+                    if (compute->answered) {
+                        events_.push_back(node::Computed{compute->job, {}});
+                    }
+                }
+            }
+            if (role_->next_deadline() <= now_) {
+                events_.push_back(node::Woke{});
+            }
+        }
+    }
+
+ private:
+    std::unique_ptr<node::Role> role_;
+    std::deque<node::Event> events_;
+    swarm::TimePoint now_{};
+};
+
+/// The last stage of the model that the sample messages speak of.
+std::shared_ptr<sessions::OracleSessionCompute> make_compute() {
+    sessions::OracleModel model;
+    model.layers = 20;
+    model.context = 1U << 18;
+    return std::make_shared<sessions::OracleSessionCompute>(
+        model, protocol::LayerRange{10, 20}, 1U << 19
+    );
+}
+
+std::unique_ptr<node::Role> make_server(std::shared_ptr<stacking::SessionCompute> compute) {
+    sessions::SessionServer::Options options;
+    options.hops.self = {{2, 0, 0, 0}};
+    options.hops.host = {protocol::sample_digest(6), 20, {10, 20}, protocol::sample_digest(7)};
+    options.hops.compute = std::move(compute);
+    options.directory = kDirectory;
+    return std::make_unique<sessions::SessionServer>(std::move(options));
+}
+
+std::unique_ptr<node::Role> make_client() {
+    sessions::SessionClient::Options options;
+    options.self = {{2, 0, 0, 0}};
+    options.incarnation = {5};
+    options.directory = kDirectory;
+    options.model = protocol::sample_digest(6);
+    return std::make_unique<sessions::SessionClient>(std::move(options));
+}
+
+/// Who sends: the directory, two others, and the hop before that the sample messages name.
+swarm::PeerId sender_of(std::uint8_t byte) {
+    const swarm::PeerId senders[] = {
+        kDirectory, {{1, 0, 0, 0}}, {{3, 0, 0, 0}}, protocol::sample_peer(14)};
+    return senders[byte % 4];
+}
+
+/// Of the rows that the message speaks of, all numbers alike; of no shape for 255.
+node::Payload payload_of(const protocol::Message& message, std::uint8_t number) {
+    const auto* rows = std::get_if<protocol::SessionRows>(&message.body);
+    const std::uint32_t count = rows == nullptr || number == 255 ? 0 : rows->rows;
+    const std::vector<float> values(std::size_t{count} * 4, number);
+    const auto bytes = std::as_bytes(std::span(values));
+    return {
+        {protocol::Dtype::Float32, protocol::CodecId::None, {count, 4}},
+        std::vector<std::byte>(bytes.begin(), bytes.end())};
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto compute = make_compute();
+    Bench server(make_server(compute));
+    Bench client(make_client());
+    node::SessionRequest request;
+    request.prompt = {1, 2, 3};
+    request.tokens = 4;
+    client.deliver(node::Asked{request});
+    std::span<const std::uint8_t> rest(data, size);
+    while (rest.size() >= 6) {
+        const auto kind = static_cast<std::uint16_t>(rest[1] | (rest[2] << 8));
+        const std::size_t claimed = rest[3] + (std::size_t{rest[4]} << 8U);
+        const std::size_t length = std::min<std::size_t>(claimed, rest.size() - 6);
+        const std::uint8_t number = rest[5];
+        const swarm::PeerId from = sender_of(rest[0]);
+        const auto message = protocol::decode_control(kind, std::as_bytes(rest.subspan(6, length)));
+        rest = rest.subspan(6 + length);
+        if (!message) {
+            continue;
+        }
+        const node::Received received{
+            from,
+            protocol::lane_of(message->body),
+            *message,
+            protocol::carries_tensor(kind) ? payload_of(*message, number) : node::Payload()};
+        server.deliver(received);
+        client.deliver(received);
+    }
+    SWARM_ASSERT(compute->gaps() == 0);
+    return 0;
+}
