@@ -3,6 +3,7 @@
 #include "swarm/base/check.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace router {
 
@@ -107,7 +108,10 @@ void HopRouter::passed(SlotId slot, const LegId& leg, TimePoint now) {
     policy_->finished(slot, offer->request, now);
     const std::size_t waiting = candidate.offers.size();
     if (candidate.rate.passed(offer->request.work_units, offer->sent, now, waiting)) {
-        candidate.best.observe(*candidate.rate.units_per_s(), now);
+        // One answer without others before it shows more than a mean over many with them.
+        const double took_s = std::chrono::duration<double>(now - offer->sent).count();
+        const double alone = took_s > 0 ? offer->request.work_units / took_s : 0;
+        candidate.best.observe(std::max(*candidate.rate.units_per_s(), alone), now);
     }
     tell_rate(candidate, now);
     refresh(candidate, now);

@@ -39,8 +39,8 @@ class RateMeter {
     bool guessed_ = false;  // a timeout came, and no PASSED agreed with the figure since
 };
 
-/// The highest smoothed rate of the last 30 s (the figure that stage capacity is made of), to the
-/// resolution of kSpan.
+/// The highest rate of the last 30 s (the figure that stage capacity is made of), to the resolution
+/// of kSpan: a peer that is shared with other senders, or has backwards between, seems slower.
 class RecentBest {
  public:
     void observe(double units_per_s, TimePoint now);

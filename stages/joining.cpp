@@ -59,7 +59,11 @@ void Joining::on(const protocol::Assign& assign, node::Turn turn) {
 
 void Joining::build(const protocol::Assign& assign, swarm::run::RunConfig config, node::Turn turn) {
     run_file_ = assign.run_file;
-    context_.layout = swarm::run::partition(config)[assign.stage.value];
+    const std::vector<swarm::run::StageLayout> layouts = swarm::run::partition(config);
+    context_.layout = layouts[assign.stage.value];
+    const std::size_t next = assign.stage.value + std::size_t{1};
+    context_.next_offer_units =
+        next < layouts.size() ? swarm::run::offer_units(config, layouts[next]) : 0;
     context_.config = std::move(config);
     context_.memory = MemoryPlan(
         context_.lent_memory_bytes,

@@ -38,6 +38,7 @@ struct ServerContext {
 
     swarm::run::RunConfig config;             // of the run, once assigned
     swarm::run::StageLayout layout;           // of the stage, once assigned
+    double next_offer_units = 0;              // what we send costs the next stage; 0: there is none
     MemoryPlan memory;                        // of the stage, once assigned
     std::shared_ptr<StageWorker> worker;      // null until assigned
     std::optional<ParameterVersion> version;  // of the worker's state, once it has one

@@ -184,7 +184,7 @@ bool Wave::is_last_leg(const LegState& leg) const {
 router::Request Wave::request() const {
     const auto& model = context_.config.model;
     const double tokens = static_cast<double>(context_.config.batch) * model.context;
-    return {context_.forward_units(), tokens * model.width * 4, {}};
+    return {context_.next_offer_units, tokens * model.width * 4, {}};
 }
 
 void Wave::place_forwards(node::Turn turn) {

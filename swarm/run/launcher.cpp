@@ -8,8 +8,7 @@ namespace {
 router::Request request_for(const RunContext& context) {
     const auto& model = context.config.model;
     const double tokens = static_cast<double>(context.config.batch) * model.context;
-    const double legs = context.config.stages == 1 ? 3 : 1;  // the tail does it all at once
-    return {tokens * context.layouts.front().layers * legs, tokens * 4, Duration{}};
+    return {offer_units(context.config, context.layouts.front()), tokens * 4, Duration{}};
 }
 
 }  // namespace

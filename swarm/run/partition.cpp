@@ -143,6 +143,16 @@ std::vector<StageLayout> partition(const RunConfig& config) {
     return stages;
 }
 
+double offer_units(const RunConfig& config, const StageLayout& stage) {
+    const double tokens = static_cast<double>(config.batch) * config.model.context;
+    return stage.has_head ? units_per_microbatch(config, stage) : tokens * stage.layers;
+}
+
+double units_per_microbatch(const RunConfig& config, const StageLayout& stage) {
+    const double tokens = static_cast<double>(config.batch) * config.model.context;
+    return 3 * tokens * stage.layers;
+}
+
 std::vector<std::uint32_t> activation_shape(const RunConfig& config) {
     if (config.model.kind == ModelKind::Oracle) {
         return {1, 1, 13};

@@ -54,6 +54,12 @@ std::vector<StageLayout> partition(const RunConfig& config);
 /// All tensors of one layer of the model, in order of name.
 std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t layer);
 
+/// Work units (tokens x layers) that a microbatch costs a peer of the stage as whoever offers its
+/// forward sees it: a tail answers when the backward is done, too, which takes twice as long.
+double offer_units(const RunConfig& config, const StageLayout& stage);
+/// Forward and backward.
+double units_per_microbatch(const RunConfig& config, const StageLayout& stage);
+
 /// Shape of what passes between stages, both ways: (B, T, C), and (1, 1, 13) for the oracle model.
 std::vector<std::uint32_t> activation_shape(const RunConfig& config);
 

@@ -7,7 +7,7 @@
 
 namespace {
 
-constexpr unsigned long long kExpected = 8966322935994620402ULL;
+constexpr unsigned long long kExpected = 15073945515475470778ULL;
 
 unsigned long long run() {
     using namespace std::chrono_literals;

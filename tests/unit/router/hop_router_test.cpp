@@ -129,6 +129,18 @@ TEST(HopRouter, ASecondAnswerToAnOfferChangesNothing) {
     EXPECT_DOUBLE_EQ(rates[0].units_per_s, 10);
 }
 
+// While others of ours wait there, a PASSED tells of the peer's other work as well.
+TEST(HopRouter, TheHighestRateIsThatOfTheQuickestAnswerAlone) {
+    Bed bed({kPeer});
+    bed.pick();
+    bed.router.passed(kPeer, leg(1), kStart + seconds(10));
+    bed.pick(kStart + seconds(10));
+    bed.router.passed(kPeer, leg(2), kStart + seconds(12));
+    const auto rates = bed.router.observed_rates(kStart + seconds(12));
+    ASSERT_EQ(rates.size(), 1U);
+    EXPECT_DOUBLE_EQ(rates[0].units_per_s, 5);
+}
+
 TEST(HopRouter, BusyBacksOffTwiceAsLongEachTimeUpToTheLimit) {
     Bed bed({kPeer}, {.backoff_first = milliseconds(20), .backoff_max = milliseconds(70)});
     TimePoint now = kStart;
