@@ -5,13 +5,10 @@
 namespace router {
 
 StageIndex NoRebalancing::place(const StageLoads& loads) const {
-    const auto fewest = std::min_element(
-        loads.begin(),
-        loads.end(),
-        [](const std::vector<PeerLoad>& a, const std::vector<PeerLoad>& b) {
-            return a.size() < b.size();
-        }
-    );
+    const auto fewest =
+        std::min_element(loads.begin(), loads.end(), [](const StageLoad& a, const StageLoad& b) {
+            return a.peers.size() < b.peers.size();
+        });
     return {static_cast<std::uint32_t>(fewest - loads.begin())};
 }
 

@@ -9,8 +9,8 @@ namespace router {
 
 class NoRebalancing final : public Rebalancer {
  public:
-    std::optional<Move> rebalance(const StageLoads& /*loads*/, TimePoint /*now*/) override {
-        return std::nullopt;
+    std::vector<Move> rebalance(const StageLoads& /*loads*/, TimePoint /*now*/) override {
+        return {};
     }
 
     [[nodiscard]] StageIndex place(const StageLoads& loads) const override;

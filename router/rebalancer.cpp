@@ -1,5 +1,6 @@
 #include "router/rebalancer.hpp"
 
+#include "router/capacity.hpp"
 #include "router/no_rebalancing.hpp"
 #include "router/swarm_alg2.hpp"
 
@@ -15,8 +16,9 @@ struct Entry {
 
 // To add a rebalancer: one file, one line here; tests/unit/router/rebalancer_test.cpp judges
 // every entry.
-constexpr std::array<Entry, 2> kRebalancers{{
+constexpr std::array<Entry, 3> kRebalancers{{
     {"none", []() -> std::unique_ptr<Rebalancer> { return std::make_unique<NoRebalancing>(); }},
+    {"capacity", []() -> std::unique_ptr<Rebalancer> { return std::make_unique<Capacity>(); }},
     {"swarm-alg2", []() -> std::unique_ptr<Rebalancer> { return std::make_unique<SwarmAlg2>(); }},
 }};
 

@@ -1,17 +1,17 @@
-// Decides when a peer moves from one stage to another, and where a newcomer goes. A rebalancer is
+// Decides which peers move from one stage to another, and where a newcomer goes. A rebalancer is
 // one file and one test; registered in rebalancer.cpp. Used by the coordinator and by the fluid
 // simulator alike.
-// Invariant: at most one move per period; never the last member of a stage; no decision depends on
-// what a peer claims of itself: queues and rates are as its senders see them (I10).
+// Invariant: at most one move out of a stage per period; never its last member (I4), nor anybody
+// who still arrives; no decision depends on what a peer claims of itself: queues and rates are as
+// its senders see them (I10).
 // Threading: single strand. Deterministic: ties go to the lower stage and slot.
-// Source: SWARM (Ryabinin et al. 2023), section 3.2 and appendix D, Algorithm 2.
 #pragma once
 
 #include "swarm/base/ids.hpp"
 #include "swarm/base/units.hpp"
 
+#include <initializer_list>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,12 +25,24 @@ using swarm::TimePoint;
 
 struct PeerLoad {
     SlotId slot;
-    double queued = 0;       // microbatches that wait at the peer, a mean over the period
-    double units_per_s = 0;  // observed; 0: nothing is known
+    double queued = 0;         // microbatches that wait at the peer, a mean over the period
+    double units_per_s = 0;    // observed; 0: nothing is known
+    bool is_arriving = false;  // no member yet: it was told to come, or downloads the state
+    bool is_leased = false;    // it was moved lately
 };
 
-/// By stage index; a stage's members in slot order.
-using StageLoads = std::vector<std::vector<PeerLoad>>;
+struct StageLoad {
+    StageLoad() = default;
+
+    StageLoad(std::initializer_list<PeerLoad> those) : peers(those) {}
+
+    std::vector<PeerLoad> peers;      // in slot order; then those that arrive
+    double units_per_microbatch = 1;  // forward and backward
+    double join_s = 0;                // until a newcomer works here: download and warm-up
+};
+
+/// By stage index.
+using StageLoads = std::vector<StageLoad>;
 
 struct Move {
     SlotId slot;
@@ -47,15 +59,19 @@ class Rebalancer {
     Rebalancer& operator=(const Rebalancer&) = delete;
     virtual ~Rebalancer() = default;
 
-    /// Once per period.
-    virtual std::optional<Move> rebalance(const StageLoads& loads, TimePoint now) = 0;
+    /// Once per round, that is period. Each move names a member, and its stage.
+    virtual std::vector<Move> rebalance(const StageLoads& loads, TimePoint now) = 0;
+
+    /// True: also soon after a stage has lost a member, not at the end of the period only.
+    [[nodiscard]] virtual bool answers_losses() const { return false; }
+
     /// The stage for a peer that joins. `loads` is not empty.
     [[nodiscard]] virtual StageIndex place(const StageLoads& loads) const = 0;
 };
 
-/// none, swarm-alg2; null for an unknown name.
+/// none, capacity, swarm-alg2; null for an unknown name.
 std::unique_ptr<Rebalancer> make_rebalancer(std::string_view name);
-/// "none, swarm-alg2": for error texts and --help.
+/// "none, capacity, swarm-alg2": for error texts and --help.
 std::string rebalancer_names();
 
 }  // namespace router

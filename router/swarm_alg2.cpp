@@ -9,6 +9,7 @@ namespace {
 struct StageTotal {
     StageIndex stage;
     std::size_t peers = 0;
+    std::size_t arriving = 0;
     double queued = 0;
     double units_per_s = 0;
 };
@@ -17,8 +18,9 @@ std::vector<StageTotal> totals_of(const StageLoads& loads) {
     std::vector<StageTotal> totals;
     totals.reserve(loads.size());
     for (std::uint32_t stage = 0; stage < loads.size(); ++stage) {
-        StageTotal total{{stage}, loads[stage].size(), 0, 0};
-        for (const PeerLoad& peer : loads[stage]) {
+        StageTotal total{{stage}};
+        for (const PeerLoad& peer : loads[stage].peers) {
+            ++(peer.is_arriving ? total.arriving : total.peers);
             total.queued += peer.queued;
             total.units_per_s += peer.units_per_s;
         }
@@ -46,7 +48,7 @@ const StageTotal* giving_stage(const std::vector<StageTotal>& totals) {
 
 }  // namespace
 
-std::optional<Move> SwarmAlg2::rebalance(const StageLoads& loads, TimePoint /*now*/) {
+std::vector<Move> SwarmAlg2::rebalance(const StageLoads& loads, TimePoint /*now*/) {
     const std::vector<StageTotal> totals = totals_of(loads);
     const StageTotal* const from = giving_stage(totals);
     const auto to = std::max_element(
@@ -55,24 +57,33 @@ std::optional<Move> SwarmAlg2::rebalance(const StageLoads& loads, TimePoint /*no
         [](const StageTotal& a, const StageTotal& b) { return a.queued < b.queued; }
     );
     if (from == nullptr || to->queued <= from->queued) {
-        return std::nullopt;
+        return {};
     }
-    const std::vector<PeerLoad>& peers = loads[from->stage.value];
+    const std::vector<PeerLoad>& peers = loads[from->stage.value].peers;
     const auto mover =
         std::min_element(peers.begin(), peers.end(), [](const PeerLoad& a, const PeerLoad& b) {
-            return a.queued < b.queued;
+            return a.is_arriving != b.is_arriving ? b.is_arriving : a.queued < b.queued;
         });
-    return Move{mover->slot, from->stage, to->stage};
+    return {{mover->slot, from->stage, to->stage}};
 }
 
 StageIndex SwarmAlg2::place(const StageLoads& loads) const {
     const std::vector<StageTotal> totals = totals_of(loads);
-    return std::max_element(
+    const auto all = [](const StageTotal& total) { return total.peers + total.arriving; };
+    const auto wanted = std::max_element(
+        totals.begin(),
+        totals.end(),
+        [&](const StageTotal& a, const StageTotal& b) {
+            return a.queued < b.queued || (a.queued == b.queued && all(a) > all(b));
+        }
+    );
+    if (wanted->arriving == 0) {
+        return wanted->stage;
+    }
+    return std::min_element(
                totals.begin(),
                totals.end(),
-               [](const StageTotal& a, const StageTotal& b) {
-                   return a.queued < b.queued || (a.queued == b.queued && a.peers > b.peers);
-               }
+               [&](const StageTotal& a, const StageTotal& b) { return all(a) < all(b); }
     )->stage;
 }
 

@@ -5,8 +5,8 @@
 // Source: SWARM (arXiv 2301.11913) section 3.2 and appendix D, Algorithm 2.
 // Deviations: one process decides for all, where every peer follows the rule by itself. A stage
 // without peers comes before every queue. Where queues are equal (most often: empty), the stage
-// whose peers are faster together gives, as its queues would be the shortest in the long run; and
-// the stage with the fewest peers gets the newcomer.
+// whose peers are faster together gives; the one with the fewest peers gets the newcomer, also
+// where somebody already comes to the longest: a queue says where peers are wanted, not how many.
 #pragma once
 
 #include "router/rebalancer.hpp"
@@ -15,7 +15,7 @@ namespace router {
 
 class SwarmAlg2 final : public Rebalancer {
  public:
-    std::optional<Move> rebalance(const StageLoads& loads, TimePoint now) override;
+    std::vector<Move> rebalance(const StageLoads& loads, TimePoint now) override;
     [[nodiscard]] StageIndex place(const StageLoads& loads) const override;
 };
 

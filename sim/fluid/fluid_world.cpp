@@ -3,6 +3,7 @@
 #include "sim/peer.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/run/failure_detector.hpp"
+#include "swarm/run/placement.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -56,6 +57,7 @@ FluidWorld::FluidWorld(const Scenario& scenario, const Schedule& schedule, std::
     stages_.assign(scenario.pipeline.stages, StageFlow(*policy_));
     totals_.busy_s_per_stage.assign(scenario.pipeline.stages, 0);
     totals_.up_s_per_stage.assign(scenario.pipeline.stages, 0);
+    join_s_ = mean_join_s();
 }
 
 void FluidWorld::start() {
@@ -71,7 +73,7 @@ void FluidWorld::start() {
         take_slot(peer.number, stage);
         std::erase(observers_[stage.value], *machine(peer.number).slot);
         take_part(peer.number);
-        loads[stage.value].push_back({*machine(peer.number).slot});
+        loads[stage.value].peers.push_back({*machine(peer.number).slot});
     }
     begin_period();
     refresh();
@@ -128,6 +130,11 @@ void FluidWorld::carry_out_own_event() {
         return;
     }
     const Pending pending = pending_.pop();
+    if (pending.kind == Pending::Kind::RoundAfterLoss) {
+        round_follows_ = false;
+        rebalance();
+        return;
+    }
     Machine& one = machine(pending.number);
     if (pending.spell != one.spell) {
         return;
@@ -147,24 +154,20 @@ void FluidWorld::carry_out_own_event() {
 void FluidWorld::rebalance() {
     ++events_;
     settle();
-    const auto move = rebalancer_->rebalance(mean_loads(), now_);
+    const std::vector<router::Move> moves = rebalancer_->rebalance(mean_loads(), now_);
     begin_period();
-    if (!move) {
-        return;
+    for (const router::Move& move : moves) {
+        const auto number = static_cast<std::uint32_t>(roster_.find(move.slot)->peer.words[0]);
+        trace_.add(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
+        trace_.add(number);
+        trace_.add(move.to.value);
+        note(
+            "move",
+            name_of(number) + " from stage " + std::to_string(move.from.value) + " to " +
+                std::to_string(move.to.value)
+        );
+        begin_move(number, move.to);
     }
-    const auto number = static_cast<std::uint32_t>(roster_.find(move->slot)->peer.words[0]);
-    if (mover_) {
-        return;  // the one before is still on its way
-    }
-    trace_.add(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
-    trace_.add(number);
-    trace_.add(move->to.value);
-    note(
-        "move",
-        name_of(number) + " from stage " + std::to_string(move->from.value) + " to " +
-            std::to_string(move->to.value)
-    );
-    begin_move(number, move->to);
     refresh();
 }
 
@@ -195,8 +198,7 @@ void FluidWorld::depart(std::uint32_t number, const char* how) {
     one.frozen = false;
     --up_;
     if (one.slot) {
-        lose_work_of(number);
-        give_up_slot(number);
+        lose(number);
     }
     count_for_best(number);
 }
@@ -246,8 +248,16 @@ void FluidWorld::silent_for_too_long(std::uint32_t number) {
         return;
     }
     note("fenced", name_of(number));
+    lose(number);
+}
+
+void FluidWorld::lose(std::uint32_t number) {
+    const bool answered = rebalancer_->answers_losses() && machine(number).is_member;
     lose_work_of(number);
     give_up_slot(number);
+    if (answered && !std::exchange(round_follows_, true)) {
+        pending_.push(now_ + swarm::run::kRoundAfterLoss, {Pending::Kind::RoundAfterLoss, 0, 0});
+    }
 }
 
 void FluidWorld::note(const char* kind, std::string text) {

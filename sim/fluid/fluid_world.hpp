@@ -86,8 +86,9 @@ class FluidWorld {
         double slowed_to = 1;
         StageIndex stage;
         std::optional<SlotId> slot;
-        bool is_member = false;  // else an observer or draining, while it has a slot
-        bool is_draining = false;
+        bool is_member = false;              // else an observer or draining, while it has a slot
+        std::optional<StageIndex> moves_to;  // while it drains
+        TimePoint leased_until{};            // since its last move
         std::uint64_t spell = 0;    // grows with each slot: what was planned for it no longer holds
         std::uint32_t donor = 0;    // number; 0: none
         std::uint32_t feeding = 0;  // downloads from it now
@@ -99,7 +100,7 @@ class FluidWorld {
     };
 
     struct Pending {
-        enum class Kind : std::uint8_t { Downloaded, Silent };
+        enum class Kind : std::uint8_t { Downloaded, Silent, RoundAfterLoss };
 
         Kind kind{};
         std::uint32_t number = 0;
@@ -153,6 +154,7 @@ class FluidWorld {
     void speed_changed(std::uint32_t number);
     void count_for_best(std::uint32_t number);
     [[nodiscard]] double in_flight() const;
+    void lose(std::uint32_t number);
     void lose_work_of(std::uint32_t number);
     void refresh();
     void settle();
@@ -165,6 +167,8 @@ class FluidWorld {
     [[nodiscard]] double flow_with_steps(double narrowest) const;
     [[nodiscard]] StageIndex stage_for_newcomer();
     [[nodiscard]] router::StageLoads mean_loads();
+    void add_arriving(router::StageLoads& loads) const;
+    [[nodiscard]] double mean_join_s() const;
     [[nodiscard]] double senders_to(std::size_t stage) const;
     void begin_period();
     void note(const char* kind, std::string text);
@@ -174,6 +178,7 @@ class FluidWorld {
     std::unique_ptr<router::Policy> policy_;
     std::unique_ptr<router::Rebalancer> rebalancer_;
     double latency_s_ = 0;  // of one hop, a mean over the fleet
+    double join_s_ = 0;     // download and warm-up, a mean over the fleet
     TimePoint now_{};
     swarm::run::Roster roster_;
     std::vector<Machine> machines_;
@@ -184,7 +189,7 @@ class FluidWorld {
     TimedQueue<Pending> pending_;
     std::vector<Awaiting> awaiting_;
     TimePoint commit_at_ = swarm::kNever;
-    std::optional<std::uint32_t> mover_;  // one at a time, as the coordinator has it
+    bool round_follows_ = false;  // a loss, before the period ends
 
     double window_ = 0;            // microbatches in flight
     double unhindered_s_ = 0;      // a microbatch's way down and up, without waiting

@@ -1,5 +1,6 @@
 // What flows between two events of a FluidWorld, and where it waits.
 #include "sim/fluid/fluid_world.hpp"
+#include "swarm/run/placement.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -279,16 +280,54 @@ void FluidWorld::begin_period() {
 router::StageLoads FluidWorld::mean_loads() {
     router::StageLoads loads(stages_.size());
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+        loads[stage].units_per_microbatch = units_per_microbatch(scenario_.pipeline);
+        loads[stage].join_s = join_s_;
         for (const StageFlow::Member& member : stages_[stage].members()) {
             const Machine& one = machine(member.number);
             if (member.weight > 0) {
                 const double seen = one.present_s > 0 ? one.queued_s / one.present_s : 0;
                 const double queued = seen * senders_to(stage);
-                loads[stage].push_back({member.slot, queued, member.flow.units_per_s});
+                const bool is_leased = now_ < one.leased_until;
+                loads[stage].peers.push_back(
+                    {member.slot, queued, member.flow.units_per_s, false, is_leased}
+                );
             }
         }
     }
+    add_arriving(loads);
     return loads;
+}
+
+// A mover was measured where it came from; of a newcomer nothing is known.
+void FluidWorld::add_arriving(router::StageLoads& loads) const {
+    for (const std::vector<SlotId>& slots : observers_) {
+        for (const SlotId slot : slots) {
+            const auto number = static_cast<std::uint32_t>(roster_.find(slot)->peer.words[0]);
+            const Machine& one = machines_[number - 1];
+            const StageIndex stage = one.moves_to.value_or(one.stage);
+            const bool is_leased = now_ < one.leased_until;
+            const PeerFlow flow =
+                flow_of(peer_of(number), speed_of(one), scenario_.pipeline, stage.value);
+            if (!one.frozen) {
+                const double units_per_s = is_leased ? flow.units_per_s : 0;
+                loads[stage.value].peers.push_back({slot, 0, units_per_s, true, is_leased});
+            }
+        }
+    }
+}
+
+double FluidWorld::mean_join_s() const {
+    double seconds = 0;
+    for (const FleetPeer& peer : schedule_.fleet) {
+        for (const std::uint64_t bytes_per_s : {peer.up_bytes_per_s, peer.down_bytes_per_s}) {
+            if (bytes_per_s > 0) {
+                const auto bytes = static_cast<double>(scenario_.pipeline.state_bytes);
+                seconds += bytes / static_cast<double>(bytes_per_s);
+            }
+        }
+    }
+    const auto peers = static_cast<double>(std::max<std::size_t>(1, schedule_.fleet.size()));
+    return seconds / peers + swarm::run::kWarmUp_s;
 }
 
 }  // namespace sim

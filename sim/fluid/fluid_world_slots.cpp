@@ -2,6 +2,7 @@
 #include "sim/fluid/fluid_world.hpp"
 #include "sim/peer.hpp"
 #include "sim/scenario/distribution.hpp"
+#include "swarm/run/placement.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -59,8 +60,8 @@ void FluidWorld::begin_move(std::uint32_t number, StageIndex to) {
     stop_work(number);
     roster_.set_standing(*one.slot, Standing::Draining);
     observers_[one.stage.value].push_back(*one.slot);
-    one.is_draining = true;
-    mover_ = number;
+    one.moves_to = to;
+    one.leased_until = now_ + swarm::run::lease_of(scenario_.pipeline.rebalance_every);
     awaiting_.push_back({number, one.spell, to});
 }
 
@@ -91,7 +92,6 @@ void FluidWorld::release(const Awaiting& mover) {
     const StageIndex from = machine(mover.number).stage;
     if (stages_[from.value].members().empty()) {
         admit(mover.number);  // the others are gone: it is the last with the state
-        mover_.reset();
         return;
     }
     give_up_slot(mover.number);
@@ -102,7 +102,7 @@ void FluidWorld::release(const Awaiting& mover) {
 void FluidWorld::admit(std::uint32_t number) {
     Machine& one = machine(number);
     std::erase(observers_[one.stage.value], *one.slot);
-    one.is_draining = false;
+    one.moves_to.reset();
     release_donor(one);
     take_part(number);
 }
@@ -131,15 +131,11 @@ void FluidWorld::give_up_slot(std::uint32_t number) {
     }
     roster_.remove(*one.slot);
     one.slot.reset();
-    one.is_draining = false;
+    one.moves_to.reset();
     ++one.spell;
-    if (mover_ == number) {
-        mover_.reset();
-    }
 }
 
-// As swarm::run::Coordinator::stage_for: the rebalancer's wish counts for one newcomer at a time
-// (a queue says where peers are wanted, not how many); the others go where the fewest are.
+// As swarm::run::Coordinator::stage_for.
 StageIndex FluidWorld::stage_for_newcomer() {
     std::vector<std::size_t> peers;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
@@ -151,8 +147,7 @@ StageIndex FluidWorld::stage_for_newcomer() {
         return neediest;
     }
     settle();
-    const StageIndex wanted = rebalancer_->place(mean_loads());
-    return observers_[wanted.value].empty() ? wanted : neediest;
+    return rebalancer_->place(mean_loads());
 }
 
 // As the world carries a frame: out of the donor's line, which all who download from it share, then

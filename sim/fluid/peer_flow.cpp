@@ -14,6 +14,10 @@ double time_for(double bytes, std::uint64_t bytes_per_s) {
 
 }  // namespace
 
+double units_per_microbatch(const Pipeline& pipeline) {
+    return kUnitsPerWorkUnit * pipeline.work_units;
+}
+
 std::uint32_t tensors_each_way(const Pipeline& pipeline, std::uint32_t stage) {
     const std::uint32_t below = stage > 0 ? 1 : 0;
     const std::uint32_t above = stage + 1 < pipeline.stages ? 1 : 0;
@@ -23,7 +27,7 @@ std::uint32_t tensors_each_way(const Pipeline& pipeline, std::uint32_t stage) {
 PeerFlow flow_of(
     const FleetPeer& peer, double speed, const Pipeline& pipeline, std::uint32_t stage
 ) {
-    const double units = kUnitsPerWorkUnit * pipeline.work_units;
+    const double units = units_per_microbatch(pipeline);
     if (speed <= 0) {
         return {};
     }

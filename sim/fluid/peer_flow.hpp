@@ -21,6 +21,9 @@ PeerFlow flow_of(
     const FleetPeer& peer, double speed, const Pipeline& pipeline, std::uint32_t stage
 );
 
+/// Of a forward and its backward in one stage.
+double units_per_microbatch(const Pipeline& pipeline);
+
 /// Tensors that a member of the stage takes in, and sends out, per microbatch.
 std::uint32_t tensors_each_way(const Pipeline& pipeline, std::uint32_t stage);
 

@@ -31,7 +31,7 @@ Coordinator::Coordinator(Options options)
       launcher_(context_, options_.corpus, options_.config.seed),
       step_(context_, launcher_, options_.timing),
       checkpointer_(options_.checkpoints),
-      placement_(context_.config) {}
+      placement_(context_.config, context_.layouts) {}
 
 void Coordinator::on(const node::Event& event, TimePoint now, node::Outbox& out) {
     const node::Turn turn{now, out};
@@ -89,9 +89,7 @@ void Coordinator::handle(const node::Woke&, node::Turn turn) {
     checkpointer_.wake(turn);
     watch_lost_stage(turn);
     if (phase_ == Phase::Open) {
-        if (const auto move = placement_.decide(context_.roster, turn.now)) {
-            begin_move(*move, turn);
-        }
+        begin_moves(placement_.decide(context_.roster, turn.now), turn);
     }
 }
 

@@ -103,10 +103,10 @@ class Coordinator final : public node::Role {
     void report_step(const CommitRecord& record, node::Turn turn);
     void release_drained(node::Turn turn);
     void finish(node::Turn turn);
-    void begin_move(const router::Move& move, node::Turn turn);
+    void begin_moves(const std::vector<router::Move>& moves, node::Turn turn);
     /// True when the draining slot is a mover's.
     bool release_mover(const protocol::SlotInfo& info, node::Turn turn);
-    [[nodiscard]] StageIndex stage_for(PeerId peer);
+    [[nodiscard]] StageIndex stage_for(PeerId peer, TimePoint now);
     /// It left its stage at the last commit, and nobody there has applied that commit yet: it may
     /// have the only copy of the state.
     [[nodiscard]] bool may_be_needed_back(PeerId mover) const;
@@ -131,7 +131,7 @@ class Coordinator final : public node::Role {
     std::optional<StoreId> committing_;
     std::optional<StoreId> checkpoint_stored_;
     std::optional<CheckpointFiles> checkpoint_files_;
-    std::map<PeerId, StageIndex> moving_;                 // at most one; where it goes
+    std::map<PeerId, StageIndex> moving_;                 // where each goes
     std::map<PeerId, StageIndex> left_at_commit_;         // movers of the last one; from where
     std::map<PeerId, StageIndex> assigned_;               // told to build a state, not yet back
     std::map<PeerId, ParameterVersion> commit_repeated_;  // the version whose commit it was resent

@@ -131,7 +131,7 @@ void Coordinator::compare_compute_class(const std::string& compute_class, node::
 void Coordinator::assign(PeerId peer, const protocol::Join& join, node::Turn turn) {
     assigned_.erase(peer);  // what it was told before must not count where it is needed now
     const SlotInfo* const known = context_.roster.find_peer(peer);
-    const StageIndex stage = known ? known->stage : stage_for(peer);
+    const StageIndex stage = known ? known->stage : stage_for(peer, turn.now);
     const bool from_seed = context_.version.step == 0 && context_.version.gen == 0;
     const bool from_checkpoint = rolled_back_to_ == context_.version;
     assigned_[peer] = stage;

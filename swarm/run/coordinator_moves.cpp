@@ -11,17 +11,19 @@ namespace swarm::run {
 using protocol::SlotInfo;
 using protocol::Standing;
 
-void Coordinator::begin_move(const router::Move& move, node::Turn turn) {
+void Coordinator::begin_moves(const std::vector<router::Move>& moves, node::Turn turn) {
+    if (moves.empty()) {
+        return;
+    }
     // Who left its slot and has not asked for the other one within a period never may.
     std::erase_if(moving_, [&](const auto& entry) {
         return !context_.roster.find_peer(entry.first);
     });
-    const SlotInfo* const info = context_.roster.find(move.slot);
-    if (!info || info->standing != Standing::Member || !moving_.empty()) {
-        return;  // the one before is still on its way: the next period decides anew
+    for (const router::Move& move : moves) {
+        const SlotInfo& info = *context_.roster.find(move.slot);
+        moving_[info.peer] = move.to;
+        context_.roster.set_standing(move.slot, Standing::Draining);
     }
-    moving_[info->peer] = move.to;
-    context_.roster.set_standing(move.slot, Standing::Draining);
     launcher_.refresh(turn.now);
 }
 
@@ -81,7 +83,7 @@ void Coordinator::call_back_movers(StageIndex stage, node::Turn turn) {
     }
 }
 
-StageIndex Coordinator::stage_for(PeerId peer) {
+StageIndex Coordinator::stage_for(PeerId peer, TimePoint now) {
     if (const auto moving = moving_.find(peer); moving != moving_.end()) {
         const StageIndex stage = moving->second;
         moving_.erase(moving);
@@ -92,10 +94,9 @@ StageIndex Coordinator::stage_for(PeerId peer) {
     if (members.empty() || context_.version == ParameterVersion{}) {
         return neediest;
     }
-    // One newcomer at a time: a queue says where peers are wanted, not how many.
-    const std::optional<StageIndex> wanted = placement_.place(context_.roster);
-    const bool others_come = wanted && !context_.roster.observers(*wanted).empty();
-    return wanted && !others_come ? *wanted : neediest;
+    // One whose link is gone is most likely dead, though its two seconds are not over.
+    const auto is_there = [&](PeerId other) { return context_.sessions.is_linked(other); };
+    return placement_.place(context_.roster, now, is_there).value_or(neediest);
 }
 
 }  // namespace swarm::run

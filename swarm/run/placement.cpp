@@ -4,6 +4,7 @@
 #include "swarm/run/observed_rates.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace swarm::run {
 namespace {
@@ -14,11 +15,25 @@ constexpr Duration kOwnLookEvery = std::chrono::seconds(2);
 constexpr SlotId kOwn{};
 /// No honest sender has more at one peer.
 constexpr double kQueuedMax = protocol::kOffersPerReceiverMax;
+/// Of a line between homes, until the first download has shown better.
+constexpr double kAssumedBytesPerS = 12.5e6;
+/// Weights and AdamW's two moments.
+constexpr double kStateBytesPerParameter = 12;
+/// Weight of the newest download.
+constexpr double kNewest = 0.5;
+
+using protocol::Standing;
 
 }  // namespace
 
-Placement::Placement(const RunConfig& config)
-    : stages_(config.stages), every_(std::chrono::seconds(config.rebalance_every_s)) {
+Placement::Placement(const RunConfig& config, const std::vector<StageLayout>& layouts)
+    : every_(std::chrono::seconds(config.rebalance_every_s)), members_(config.stages, 0) {
+    for (const StageLayout& layout : layouts) {
+        router::StageLoad& stage = empty_stages_.emplace_back();
+        stage.units_per_microbatch = units_per_microbatch(config, layout);
+        const double bytes = kStateBytesPerParameter * static_cast<double>(layout.elements());
+        stage.join_s = bytes / kAssumedBytesPerS + kWarmUp_s;
+    }
     if (config.rebalancer != "none") {
         rebalancer_ = router::make_rebalancer(config.rebalancer);
         due_ = kAtOnce;
@@ -39,6 +54,8 @@ void Placement::note_own(
 ) {
     own_look_due_ = now + kOwnLookEvery;
     note(kOwn, roster.slots_of({0}), rates);
+    watch_arrivals(roster, now);
+    watch_losses(roster, now);
 }
 
 void Placement::note(
@@ -55,32 +72,105 @@ void Placement::note(
         }
         view->queued_sum += std::min(rate.queued, kQueuedMax);
         ++view->count;
-        view->units_per_s = rate.units_per_s;
+        view->units_per_s = std::max(view->units_per_s, rate.units_per_s);
     });
 }
 
-std::optional<router::Move> Placement::decide(const Roster& roster, TimePoint now) {
-    if (!rebalancer_ || now < due_) {
-        return std::nullopt;
+void Placement::watch_arrivals(const Roster& roster, TimePoint now) {
+    std::map<PeerId, Arrival> still;
+    for (const protocol::SlotInfo& info : roster.slots()) {
+        const auto known = arrivals_.find(info.peer);
+        if (info.standing == Standing::Observer) {
+            const bool same = known != arrivals_.end() && known->second.stage == info.stage;
+            still[info.peer] = same ? known->second : Arrival{info.stage, now};
+        } else if (known != arrivals_.end() && known->second.stage == info.stage) {
+            const std::chrono::duration<double> took = now - known->second.since;
+            const double seen = (took.count() + kWarmUp_s) / empty_stages_[info.stage.value].join_s;
+            slowness_ += kNewest * (seen - slowness_);
+        }
     }
-    const bool first = due_ == kAtOnce;  // the first period begins with the first look
-    due_ = now + every_;
-    if (first) {
-        return std::nullopt;
-    }
-    std::optional<router::Move> move = rebalancer_->rebalance(loads(roster), now);
-    views_.clear();
-    return move;
+    arrivals_ = std::move(still);
 }
 
-std::optional<StageIndex> Placement::place(const Roster& roster) const {
+void Placement::watch_losses(const Roster& roster, TimePoint now) {
+    std::vector<std::uint32_t> members(empty_stages_.size(), 0);
+    for (const protocol::SlotInfo& info : roster.slots()) {
+        const bool works = info.standing == Standing::Member || info.standing == Standing::Suspect;
+        members[info.stage.value] += works ? 1 : 0;
+    }
+    for (std::size_t stage = 0; stage < members_.size(); ++stage) {
+        if (rebalancer_->answers_losses() && members[stage] < members_[stage]) {
+            early_due_ = std::min(early_due_, now + kRoundAfterLoss);
+        }
+    }
+    members_ = std::move(members);
+}
+
+std::vector<router::Move> Placement::decide(const Roster& roster, TimePoint now) {
+    if (!rebalancer_ || now < next_deadline()) {
+        return {};
+    }
+    const bool first = due_ == kAtOnce;  // the first period begins with the first look
+    early_due_ = kNever;
+    due_ = now < due_ ? due_ : now + every_;
+    if (first) {
+        return {};
+    }
+    const router::StageLoads seen = loads(roster, now, [](PeerId) { return true; });
+    const std::vector<router::Move> moves = rebalancer_->rebalance(seen, now);
+    begin_period(roster, now);
+    for (const router::Move& move : moves) {
+        members_[move.from.value] -= members_[move.from.value] > 0 ? 1 : 0;
+        const auto& peers = seen[move.from.value].peers;
+        const auto mover = std::find_if(peers.begin(), peers.end(), [&](const auto& peer) {
+            return peer.slot == move.slot;
+        });
+        leases_[roster.find(move.slot)->peer] = {
+            move.to, now + lease_of(every_), mover->units_per_s};
+    }
+    return moves;
+}
+
+void Placement::begin_period(const Roster& roster, TimePoint now) {
+    std::erase_if(leases_, [&](const auto& lease) { return lease.second.until <= now; });
+    std::erase_if(views_, [&](const auto& entry) {
+        return entry.first != kOwn && !roster.find(entry.first);
+    });
+    for (auto& [sender, views] : views_) {
+        std::erase_if(views, [&](const View& view) {
+            return view.count == 0 || !roster.find(view.seen);
+        });
+        for (View& view : views) {
+            view.queued_sum = 0;
+            view.count = 0;
+            view.units_per_s_before = std::exchange(view.units_per_s, 0);
+        }
+    }
+}
+
+std::optional<StageIndex> Placement::place(
+    const Roster& roster, TimePoint now, const std::function<bool(PeerId)>& is_there
+) const {
     if (!rebalancer_) {
         return std::nullopt;
     }
-    return rebalancer_->place(loads(roster));
+    return rebalancer_->place(loads(roster, now, is_there));
 }
 
-router::StageLoads Placement::loads(const Roster& roster) const {
+router::PeerLoad Placement::load_of(const protocol::SlotInfo& info, TimePoint now) const {
+    router::PeerLoad load{info.slot};
+    load.is_arriving = info.standing != Standing::Member;
+    const auto lease = leases_.find(info.peer);
+    if (lease != leases_.end() && now < lease->second.until) {
+        load.is_leased = true;
+        load.units_per_s = lease->second.units_per_s;
+    }
+    return load;
+}
+
+router::StageLoads Placement::loads(
+    const Roster& roster, TimePoint now, const std::function<bool(PeerId)>& is_there
+) const {
     std::map<SlotId, router::PeerLoad> seen;
     for (const auto& [sender, views] : views_) {
         if (sender != kOwn && !roster.find(sender)) {
@@ -88,17 +178,34 @@ router::StageLoads Placement::loads(const Roster& roster) const {
         }
         for (const View& view : views) {
             router::PeerLoad& load = seen[view.seen];
-            load.queued += view.queued_sum / view.count;
-            load.units_per_s += view.units_per_s;
+            load.queued += view.count > 0 ? view.queued_sum / view.count : 0;
+            load.units_per_s =
+                std::max({load.units_per_s, view.units_per_s, view.units_per_s_before});
         }
     }
-    router::StageLoads loads(stages_);
+    router::StageLoads loads = empty_stages_;
+    for (router::StageLoad& stage : loads) {
+        stage.join_s *= slowness_;
+    }
+    std::vector<std::pair<StageIndex, router::PeerLoad>> arriving;
     for (const protocol::SlotInfo& info : roster.slots()) {
-        if (info.standing == protocol::Standing::Member) {
-            router::PeerLoad& load = seen[info.slot];
-            load.slot = info.slot;
-            loads[info.stage.value].push_back(load);
+        if (!is_there(info.peer)) {
+            continue;
         }
+        router::PeerLoad load = load_of(info, now);
+        if (info.standing == Standing::Member) {
+            const router::PeerLoad& known = seen[info.slot];
+            load.queued = known.queued;
+            load.units_per_s = known.units_per_s > 0 ? known.units_per_s : load.units_per_s;
+            loads[info.stage.value].peers.push_back(load);
+        } else if (info.standing == Standing::Observer) {
+            arriving.emplace_back(info.stage, load);
+        } else if (load.is_leased) {  // it drains, and will be there
+            arriving.emplace_back(leases_.at(info.peer).to, load);
+        }
+    }
+    for (const auto& [stage, load] : arriving) {
+        loads[stage.value].peers.push_back(load);
     }
     return loads;
 }

@@ -67,7 +67,7 @@ DrawnFleet drawn_fleet(std::uint64_t seed, Speed speed, std::chrono::minutes dur
         scenario.churn.crash_share = 0.8;
     }
     if (rng.chance(1, 2)) {
-        pipeline.rebalancer = "swarm-alg2";
+        pipeline.rebalancer = seed % 2 == 0 ? "capacity" : "swarm-alg2";
         pipeline.rebalance_every = 30s;
     }
     scenario.faults.freeze = fault(rng, 60, 1, 12);

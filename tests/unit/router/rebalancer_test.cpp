@@ -25,9 +25,15 @@ std::vector<std::string> every_rebalancer() {
 StageLoads random_loads(swarm::Rng& rng) {
     StageLoads loads(1 + rng.below(6));
     std::uint64_t slot = 0;
-    for (auto& stage : loads) {
+    for (StageLoad& stage : loads) {
+        stage.units_per_microbatch = 0.5 + rng.unit();
+        stage.join_s = 100 * rng.unit();
         for (std::uint64_t i = rng.below(5); i > 0; --i) {
-            stage.push_back({{++slot}, static_cast<double>(rng.below(4)), rng.unit()});
+            const double units_per_s = rng.chance(1, 4) ? 0 : rng.unit();
+            PeerLoad peer{{++slot}, static_cast<double>(rng.below(4)), units_per_s};
+            peer.is_arriving = rng.chance(1, 4);
+            peer.is_leased = rng.chance(1, 4);
+            stage.peers.push_back(peer);
         }
     }
     return loads;
@@ -42,17 +48,26 @@ TEST_P(RebalancerConformance, MovesAMemberToAnotherStageAndNeverTheLastOne) {
     swarm::Rng rng(1, 3);
     for (int i = 0; i < 20'000; ++i) {
         const StageLoads loads = random_loads(rng);
-        const auto move = rebalancer_->rebalance(loads, {});
-        if (!move) {
-            continue;
+        for (const Move& move : rebalancer_->rebalance(loads, {})) {
+            ASSERT_NE(move.from, move.to);
+            ASSERT_LT(move.to.value, loads.size());
+            const std::vector<PeerLoad>& stage = loads.at(move.from.value).peers;
+            ASSERT_GT(std::ranges::count(stage, false, &PeerLoad::is_arriving), 1);
+            ASSERT_TRUE(std::any_of(stage.begin(), stage.end(), [&](const PeerLoad& peer) {
+                return peer.slot == move.slot && !peer.is_arriving;
+            }));
         }
-        ASSERT_NE(move->from, move->to);
-        ASSERT_LT(move->to.value, loads.size());
-        const auto& stage = loads.at(move->from.value);
-        ASSERT_GT(stage.size(), 1U);
-        ASSERT_TRUE(std::any_of(stage.begin(), stage.end(), [&](const PeerLoad& peer) {
-            return peer.slot == move->slot;
-        }));
+    }
+}
+
+TEST_P(RebalancerConformance, TakesOnePeerOutOfAStageAtMost) {
+    swarm::Rng rng(2, 3);
+    for (int i = 0; i < 20'000; ++i) {
+        const StageLoads loads = random_loads(rng);
+        std::vector<int> taken(loads.size(), 0);
+        for (const Move& move : rebalancer_->rebalance(loads, {})) {
+            ASSERT_EQ(++taken[move.from.value], 1);
+        }
     }
 }
 
@@ -64,10 +79,10 @@ TEST_P(RebalancerConformance, PlacesANewcomerAtAStageWithoutPeersFirst) {
 TEST_P(RebalancerConformance, SpreadsTheFirstPeersEvenly) {
     StageLoads loads(3);
     for (std::uint64_t slot = 1; slot <= 9; ++slot) {
-        loads[rebalancer_->place(loads).value].push_back({{slot}});
+        loads[rebalancer_->place(loads).value].peers.push_back({{slot}});
     }
-    for (const auto& stage : loads) {
-        EXPECT_EQ(stage.size(), 3U);
+    for (const StageLoad& stage : loads) {
+        EXPECT_EQ(stage.peers.size(), 3U);
     }
 }
 
@@ -83,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
 );
 
 TEST(RebalancerRegistry, NamesEveryRebalancerForErrorTexts) {
-    EXPECT_EQ(rebalancer_names(), "none, swarm-alg2");
+    EXPECT_EQ(rebalancer_names(), "none, capacity, swarm-alg2");
 }
 
 TEST(RebalancerRegistry, KnowsNoRebalancerNobodyRegistered) {
@@ -93,7 +108,9 @@ TEST(RebalancerRegistry, KnowsNoRebalancerNobodyRegistered) {
 
 TEST(NoRebalancing, MovesNobodyHoweverUnequalTheStages) {
     const auto none = make_rebalancer("none");
-    EXPECT_EQ(none->rebalance({{{{1}, 99, 1}}, {{{2}, 0, 1}, {{3}, 0, 1}}}, {}), std::nullopt);
+    EXPECT_EQ(
+        none->rebalance({{{{1}, 99, 1}}, {{{2}, 0, 1}, {{3}, 0, 1}}}, {}), std::vector<Move>{}
+    );
 }
 
 TEST(NoRebalancing, PlacesByPeersNotByQueues) {

@@ -9,8 +9,8 @@ PeerLoad load(std::uint64_t slot, double queued, double units_per_s = 1) {
     return {{slot}, queued, units_per_s};
 }
 
-Move move(std::uint64_t slot, std::uint32_t from, std::uint32_t to) {
-    return {{slot}, {from}, {to}};
+std::vector<Move> move(std::uint64_t slot, std::uint32_t from, std::uint32_t to) {
+    return {{{slot}, {from}, {to}}};
 }
 
 TEST(SwarmAlg2, MovesFromTheShortestQueuesToTheLongest) {
@@ -37,13 +37,13 @@ TEST(SwarmAlg2, LeavesEqualQueuesAlone) {
     SwarmAlg2 rebalancer;
     EXPECT_EQ(
         rebalancer.rebalance({{load(1, 1), load(2, 1)}, {load(3, 2)}, {load(4, 2)}}, {}),
-        std::nullopt
+        std::vector<Move>{}
     );
 }
 
 TEST(SwarmAlg2, NeverTakesTheLastPeerOfAStage) {
     SwarmAlg2 rebalancer;
-    EXPECT_EQ(rebalancer.rebalance({{load(1, 0)}, {load(2, 9)}}, {}), std::nullopt);
+    EXPECT_EQ(rebalancer.rebalance({{load(1, 0)}, {load(2, 9)}}, {}), std::vector<Move>{});
     EXPECT_EQ(
         rebalancer.rebalance({{load(1, 0)}, {load(2, 1), load(3, 1)}, {load(4, 9)}}, {}),
         move(2, 1, 2)
@@ -83,6 +83,22 @@ TEST(SwarmAlg2, PlacesANewcomerWithTheFewestPeersWhereQueuesAreEqual) {
     EXPECT_EQ(
         rebalancer.place({{load(1, 0), load(2, 0)}, {load(3, 0)}, {load(4, 0)}}), StageIndex{1}
     );
+}
+
+PeerLoad arriving(std::uint64_t slot) {
+    return {{slot}, 0, 0, true};
+}
+
+TEST(SwarmAlg2, WhoArrivesIsNeitherMovedNorCountedAsLeftBehind) {
+    SwarmAlg2 rebalancer;
+    const StageLoads loads{{load(1, 2), arriving(2)}, {load(3, 9)}};
+    EXPECT_EQ(rebalancer.rebalance(loads, {}), std::vector<Move>{});
+}
+
+TEST(SwarmAlg2, OneNewcomerAtATimeGoesWhereTheQueueIs) {
+    const SwarmAlg2 rebalancer;
+    const StageLoads loads{{load(1, 0), load(2, 0)}, {load(3, 9), arriving(4)}, {load(5, 0)}};
+    EXPECT_EQ(rebalancer.place(loads), StageIndex{2});
 }
 
 }  // namespace

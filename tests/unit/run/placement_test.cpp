@@ -8,6 +8,8 @@ namespace {
 using namespace std::chrono_literals;
 using protocol::Standing;
 
+using Moves = std::vector<router::Move>;
+
 constexpr TimePoint kStart{};
 
 class PlacementTest : public ::testing::Test {
@@ -20,12 +22,18 @@ class PlacementTest : public ::testing::Test {
         return roster_.add(info);
     }
 
-    static RunConfig config(const char* rebalancer) {
+    static Placement make(const char* rebalancer) {
         RunConfig config;
+        config.model = *named_model("oracle");
+        config.model.layers = 2;
         config.stages = 2;
         config.rebalancer = rebalancer;
         config.rebalance_every_s = 60;
-        return config;
+        return Placement(config, partition(config));
+    }
+
+    [[nodiscard]] std::optional<StageIndex> place(const Placement& placement) const {
+        return placement.place(roster_, kStart, [](PeerId) { return true; });
     }
 
     Roster roster_{2};
@@ -35,96 +43,181 @@ class PlacementTest : public ::testing::Test {
 };
 
 TEST_F(PlacementTest, WithoutARebalancerNothingIsEverDue) {
-    Placement placement(config("none"));
+    Placement placement = make("none");
     EXPECT_EQ(placement.next_deadline(), kNever);
-    EXPECT_FALSE(placement.decide(roster_, kStart + 1h));
-    EXPECT_FALSE(placement.place(roster_));
+    EXPECT_TRUE(placement.decide(roster_, kStart + 1h).empty());
+    EXPECT_FALSE(place(placement));
 }
 
 TEST_F(PlacementTest, MovesByTheMeanOfWhatTheSendersSaw) {
-    Placement placement(config("swarm-alg2"));
-    EXPECT_FALSE(placement.decide(roster_, kStart));  // the period begins
+    Placement placement = make("swarm-alg2");
+    EXPECT_TRUE(placement.decide(roster_, kStart).empty());  // the period begins
     EXPECT_EQ(placement.next_deadline(), kStart + 60s);
     placement.note_own(roster_, {{idle_, 10, 0}, {other_, 10, 5}}, kStart);
     placement.note_own(roster_, {{idle_, 10, 2}, {other_, 10, 5}}, kStart);
     placement.note(roster_, idle_, {{busy_, 10, 4}});
     placement.note(roster_, other_, {{busy_, 10, 4}});
-    EXPECT_FALSE(placement.decide(roster_, kStart + 59s));
-    EXPECT_EQ(placement.decide(roster_, kStart + 60s), (router::Move{idle_, {0}, {1}}));
+    EXPECT_TRUE(placement.decide(roster_, kStart + 59s).empty());
+    EXPECT_EQ(placement.decide(roster_, kStart + 60s), (Moves{{idle_, {0}, {1}}}));
 }
 
 TEST_F(PlacementTest, ForgetsWhatThePeriodBeforeSaw) {
-    Placement placement(config("swarm-alg2"));
+    Placement placement = make("swarm-alg2");
     placement.decide(roster_, kStart);
     placement.note(roster_, idle_, {{busy_, 10, 8}});
-    EXPECT_TRUE(placement.decide(roster_, kStart + 60s));
-    EXPECT_FALSE(placement.decide(roster_, kStart + 120s));  // no queue anywhere
+    EXPECT_FALSE(placement.decide(roster_, kStart + 60s).empty());
+    EXPECT_TRUE(placement.decide(roster_, kStart + 120s).empty());  // no queue anywhere
 }
 
 TEST_F(PlacementTest, OnlyMembersMoveAndCount) {
     member(4, 1, Standing::Observer);
     roster_.set_standing(idle_, Standing::Draining);
-    Placement placement(config("swarm-alg2"));
+    Placement placement = make("swarm-alg2");
     placement.decide(roster_, kStart);
     placement.note(roster_, idle_, {{busy_, 10, 8}});
-    EXPECT_FALSE(placement.decide(roster_, kStart + 60s));  // stage 0 has one member left
+    EXPECT_TRUE(placement.decide(roster_, kStart + 60s).empty());  // stage 0 has one member left
 }
 
 TEST_F(PlacementTest, SendsANewcomerWhereTheQueueIs) {
-    Placement placement(config("swarm-alg2"));
+    Placement placement = make("swarm-alg2");
     placement.decide(roster_, kStart);
     placement.note_own(roster_, {{idle_, 10, 3}, {other_, 10, 3}}, kStart);
-    EXPECT_EQ(placement.place(roster_), StageIndex{0});
+    EXPECT_EQ(place(placement), StageIndex{0});
     placement.note(roster_, idle_, {{busy_, 10, 8}});
-    EXPECT_EQ(placement.place(roster_), StageIndex{1});
+    EXPECT_EQ(place(placement), StageIndex{1});
 }
 
 TEST_F(PlacementTest, TakesASendersWordOnlyAboutTheStageAbove) {
-    Placement placement(config("swarm-alg2"));
+    Placement placement = make("swarm-alg2");
     placement.decide(roster_, kStart);
     const SlotId invented{1234};
     placement.note(roster_, idle_, {{other_, 10, 16}, {idle_, 10, 16}, {invented, 10, 16}});
     placement.note(roster_, busy_, {{idle_, 10, 16}, {other_, 10, 16}, {busy_, 10, 16}});
     placement.note(roster_, invented, {{idle_, 10, 16}, {busy_, 10, 16}});
-    EXPECT_FALSE(placement.decide(roster_, kStart + 60s));  // no queue anywhere
+    EXPECT_TRUE(placement.decide(roster_, kStart + 60s).empty());  // no queue anywhere
 }
 
 TEST_F(PlacementTest, CountsWhatIsToldTwiceOrOutOfOrderOnce) {
     const SlotId third = member(4, 1);
-    Placement placement(config("swarm-alg2"));
+    Placement placement = make("swarm-alg2");
     placement.decide(roster_, kStart);
     placement.note(roster_, idle_, {{third, 10, 1}, {busy_, 10, 16}, {third, 10, 16}});
     placement.note_own(roster_, {{idle_, 10, 1}, {other_, 10, 1}}, kStart);
-    EXPECT_EQ(placement.place(roster_), StageIndex{0});  // two wait there, one above
+    EXPECT_EQ(place(placement), StageIndex{0});  // two wait there, one above
 }
 
 TEST_F(PlacementTest, ALiarCountsNoMoreThanAFullWindow) {
     const SlotId third = member(4, 1);
-    Placement placement(config("swarm-alg2"));
+    Placement placement = make("swarm-alg2");
     placement.decide(roster_, kStart);
     placement.note(roster_, idle_, {{third, 10, 1e308}});
     placement.note(roster_, other_, {{third, 10, 1e308}});
     placement.note_own(roster_, {{idle_, 10, 16}, {other_, 10, 16.5}}, kStart);
-    EXPECT_FALSE(placement.decide(roster_, kStart + 60s));  // 32 wait at either stage
+    EXPECT_TRUE(placement.decide(roster_, kStart + 60s).empty());  // 32 wait at either stage
 }
 
 TEST_F(PlacementTest, ForgetsTheViewsOfAndFromASlotThatIsGone) {
-    Placement placement(config("swarm-alg2"));
+    Placement placement = make("swarm-alg2");
     placement.decide(roster_, kStart);
     placement.note(roster_, other_, {{busy_, 10, 8}});
     placement.note_own(roster_, {{idle_, 10, 2}}, kStart);
     roster_.remove(other_);
     placement.note(roster_, idle_, {{busy_, 10, 1}});
-    EXPECT_EQ(placement.place(roster_), StageIndex{0});
+    EXPECT_EQ(place(placement), StageIndex{0});
+}
+
+/// Stage 0: two peers of 4 units a second; stage 1: one, as slow.
+void note_rates(
+    Placement& placement, const Roster& roster, SlotId idle, SlotId other, SlotId busy
+) {
+    placement.note_own(roster, {{idle, 4, 0}, {other, 4, 0}}, kStart);
+    placement.note(roster, idle, {{busy, 4, 0}});
+}
+
+TEST_F(PlacementTest, CapacityCountsTheHighestRateThatAnySenderSaw) {
+    const SlotId third = member(4, 1);
+    member(5, 1);
+    member(6, 1);
+    Placement placement = make("capacity");
+    placement.decide(roster_, kStart);
+    placement.note_own(roster_, {{idle_, 10, 0}, {other_, 10, 0}}, kStart);
+    placement.note(roster_, idle_, {{busy_, 2, 0}, {third, 2, 0}});
+    placement.note(roster_, other_, {{busy_, 10, 0}, {third, 10, 0}});
+    EXPECT_EQ(placement.decide(roster_, kStart + 60s), (Moves{{busy_, {1}, {0}}}));
+}
+
+TEST_F(PlacementTest, WhoMovedCountsWhereItGoesAndHoldsALease) {
+    const SlotId third = member(4, 0);
+    const SlotId fourth = member(5, 0);
+    Placement placement = make("capacity");
+    placement.decide(roster_, kStart);
+    note_rates(placement, roster_, idle_, other_, busy_);
+    ASSERT_EQ(placement.decide(roster_, kStart + 60s), (Moves{{idle_, {0}, {1}}}));
+    roster_.set_standing(idle_, Standing::Draining);
+    EXPECT_TRUE(placement.decide(roster_, kStart + 120s).empty());  // three and two
+    roster_.remove(idle_);
+    const SlotId moved = member(1, 1, Standing::Observer);
+    EXPECT_EQ(place(placement), StageIndex{1});
+    roster_.remove(moved);
+    const SlotId settled = member(1, 1);
+    roster_.remove(third);
+    roster_.remove(fourth);
+    placement.note_own(roster_, {{other_, 1, 0}}, kStart + 121s);
+    placement.note(roster_, other_, {{busy_, 8, 0}, {settled, 2, 0}});
+    EXPECT_EQ(placement.decide(roster_, kStart + 180s), (Moves{{busy_, {1}, {0}}}));
+    EXPECT_EQ(placement.decide(roster_, kStart + 240s), (Moves{{settled, {1}, {0}}}));
+}
+
+TEST_F(PlacementTest, AStageThatLostAMemberIsLookedAtSoon) {
+    const SlotId third = member(4, 1);
+    member(5, 0);
+    Placement placement = make("capacity");
+    placement.decide(roster_, kStart);
+    note_rates(placement, roster_, idle_, other_, busy_);
+    EXPECT_EQ(placement.next_deadline(), kStart + 60s);
+    roster_.remove(third);
+    placement.note_own(roster_, {}, kStart + 2s);
+    EXPECT_EQ(placement.next_deadline(), kStart + 2s + kRoundAfterLoss);
+    EXPECT_EQ(placement.decide(roster_, kStart + 7s), (Moves{{idle_, {0}, {1}}}));
+    EXPECT_EQ(placement.next_deadline(), kStart + 60s);
+}
+
+TEST_F(PlacementTest, LongDownloadsMakeMovesDearer) {
+    for (const auto download : {10s, 36000s}) {
+        Roster roster{2};
+        roster_ = roster;
+        const SlotId idle = member(1, 0);
+        const SlotId other = member(2, 0);
+        member(3, 0);
+        const SlotId busy = member(4, 1);
+        Placement placement = make("capacity");
+        placement.decide(roster_, kStart);
+        const SlotId joiner = member(5, 1, Standing::Observer);
+        placement.note_own(roster_, {}, kStart);
+        roster_.remove(joiner);
+        const SlotId joined = member(5, 1);
+        placement.note_own(roster_, {}, kStart + download);
+        roster_.remove(joined);
+        note_rates(placement, roster_, idle, other, busy);
+        EXPECT_EQ(placement.decide(roster_, kStart + 72000s).empty(), download > 60s);
+    }
+}
+
+TEST_F(PlacementTest, WhoIsNotThereDoesNotCountForANewcomer) {
+    Placement placement = make("capacity");
+    member(4, 1);
+    const auto is_there = [](PeerId peer) { return peer != PeerId{{3}}; };
+    EXPECT_EQ(placement.place(roster_, kStart, is_there), StageIndex{1});
+    EXPECT_EQ(place(placement), StageIndex{0});
 }
 
 TEST_F(PlacementTest, LooksForItselfAsOftenAsPeersTell) {
-    Placement placement(config("swarm-alg2"));
+    Placement placement = make("swarm-alg2");
     EXPECT_TRUE(placement.wants_own_rates(kStart));
     placement.note_own(roster_, {}, kStart);
     EXPECT_FALSE(placement.wants_own_rates(kStart + 1s));
     EXPECT_TRUE(placement.wants_own_rates(kStart + 2s));
-    EXPECT_FALSE(Placement(config("none")).wants_own_rates(kStart));
+    EXPECT_FALSE(make("none").wants_own_rates(kStart));
 }
 
 }  // namespace
