@@ -1,7 +1,9 @@
-// `swarm generate`: a generator role on a host; the text goes to stdout as it comes.
+// `swarm generate`: a generator role on a host, or a model in this process; the text goes to stdout
+// as it comes.
 #include "stacking/generator.hpp"
 #include "swarm/cli/console.hpp"
 #include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/model/generate_alone.hpp"
 #include "swarm/cli/run_setup.hpp"
 #include "swarm/cli/temporary_directory.hpp"
 #include "swarm/cli/train.hpp"
@@ -118,6 +120,9 @@ class Generation {
 
 int generate(const GenerateOptions& options) {
     Console console;
+    if (!options.model.empty()) {
+        return generate_alone(options, console);
+    }
     return Generation(options, console).run();
 }
 

@@ -34,8 +34,14 @@ examples:
 
 constexpr const char* kGenerateExamples = R"(
 examples:
+  swarm generate --model smollm2 "What is the capital of France?"
+  swarm generate --model smollm2 --raw --weights int8 --max-tokens 48 "The old lighthouse"
+  swarm generate --model llama.gguf --temperature 0.8 --seed 7 --json out.json "Tell me a story"
   swarm generate --join 192.168.1.7:7117 "It is a truth universally"
   swarm generate --join 192.168.1.7:7117 --tokens 400 --temperature 0.8 --seed 7 "Emma")";
+
+constexpr const char* kModelHelp =
+    "compute in this process: a GGUF file, a Hugging Face folder, or a name: smollm2";
 
 constexpr const char* kExitCodes = R"(
 exit codes: 0 done, 1 failure while running, 2 usage, 3 run file or model rejected,
@@ -128,12 +134,31 @@ void add_serve(CLI::App& root, ServeOptions& serve) {
         ->type_name("FILE");
 }
 
+/// Flags that mean something only with --model.
+void add_model_generation(CLI::App& app, GenerateOptions& generate, CLI::Option* model) {
+    app.add_flag("--raw", generate.raw, "continue the text as it is, without the chat template")
+        ->needs(model);
+    app.add_flag("--ignore-eos", generate.ignore_eos, "go on after the end of the answer")
+        ->needs(model);
+    app.add_option("--weights", generate.weights, "keep weights as fp32, bf16 or int8")
+        ->check(CLI::IsMember({"fp32", "bf16", "int8"}))
+        ->needs(model)
+        ->capture_default_str();
+    app.add_option("--json", generate.json_file, "write ids, text and speeds")
+        ->type_name("FILE")
+        ->needs(model);
+}
+
 void add_generate(CLI::App& root, GenerateOptions& generate) {
-    CLI::App& app = *root.add_subcommand("generate", "Continue a text with a run's peers");
+    CLI::App& app = *root.add_subcommand("generate", "Continue a text, or answer one");
     app.footer(std::string(kGenerateExamples) + "\n" + kExitCodes);
-    app.add_option("--join", generate.join, "the coordinator")->type_name("HOST:PORT")->required();
-    app.add_option("prompt", generate.prompt, "the text to continue")->required();
-    app.add_option("--tokens", generate.tokens, "how many to add")
+    auto* const join =
+        app.add_option("--join", generate.join, "the coordinator of a run")->type_name("HOST:PORT");
+    auto* const model = app.add_option("--model", generate.model, kModelHelp)->type_name("MODEL");
+    join->excludes(model);
+    app.add_option("prompt,--prompt", generate.prompt, "the text to continue, or the question")
+        ->required();
+    app.add_option("--tokens,--max-tokens", generate.tokens, "how many to add at most")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     app.add_option("--temperature", generate.temperature, "0: always the likeliest")
@@ -142,11 +167,18 @@ void add_generate(CLI::App& root, GenerateOptions& generate) {
     app.add_option("--seed", generate.seed, "of the sampling")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    add_model_generation(app, generate, model);
     add_duration(app, "--wait", "how long to wait for an answer (60s)", [&](Duration wait) {
         generate.wait = wait;
-    });
+    })->needs(join);
     app.add_option("--swarm-key", generate.swarm_key_file, "the secret of a private run")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->needs(join);
+    app.callback([join, model] {
+        if (join->count() + model->count() == 0) {
+            throw CLI::ValidationError("generate", "wants --model NAME or --join HOST:PORT");
+        }
+    });
 }
 
 void add_local(CLI::App& root, LocalOptions& local) {

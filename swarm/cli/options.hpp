@@ -56,14 +56,21 @@ struct ServeOptions {
     std::uint64_t memory_bytes = 0;  // 0: no bound
 };
 
+/// Either with the peers of a run (join), or with a model in this process alone.
 struct GenerateOptions {
     std::string join;
+    std::string model;  // a path or a name
     std::string prompt;
     std::uint32_t tokens = 200;
     double temperature = 0;
     std::uint64_t seed = 1;
     Duration wait = std::chrono::seconds(60);
     std::string swarm_key_file;
+    // Of a model:
+    bool raw = false;
+    bool ignore_eos = false;
+    std::string weights = "fp32";
+    std::string json_file;
 };
 
 struct LocalOptions {

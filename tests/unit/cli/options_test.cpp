@@ -28,6 +28,32 @@ TEST(Options, HelpOfEachVerbIsNoErrorAndShowsAnExample) {
     }
 }
 
+TEST(Options, GenerateTakesAModelInThisProcess) {
+    const Command command = parse(
+        {"generate",
+         "--model",
+         "smollm2",
+         "--prompt",
+         "Emma",
+         "--raw",
+         "--max-tokens",
+         "7",
+         "--ignore-eos",
+         "--weights",
+         "int8",
+         "--json",
+         "out.json"}
+    );
+    ASSERT_TRUE(std::holds_alternative<GenerateOptions>(command));
+    const auto& generate = std::get<GenerateOptions>(command);
+    EXPECT_EQ(generate.model, "smollm2");
+    EXPECT_EQ(generate.prompt, "Emma");
+    EXPECT_EQ(generate.tokens, 7U);
+    EXPECT_EQ(generate.weights, "int8");
+    EXPECT_EQ(generate.json_file, "out.json");
+    EXPECT_TRUE(generate.raw && generate.ignore_eos);
+}
+
 TEST(Options, VersionIsNoError) {
     const Command command = parse({"--version"});
     ASSERT_TRUE(std::holds_alternative<Exit>(command));
@@ -48,6 +74,12 @@ TEST(Options, WhatIsNotUnderstoodIsAUsageErrorOfOneLine) {
         {"serve", "--join", "a:1", "--memory", "2 elephants"},
         {"serve", "--join", "a:1", "--memory", "99999999999TiB"},
         {"generate", "--join", "a:1"},
+        {"generate", "--model", "smollm2"},
+        {"generate", "text"},
+        {"generate", "--join", "a:1", "--model", "smollm2", "text"},
+        {"generate", "--join", "a:1", "--raw", "text"},
+        {"generate", "--model", "smollm2", "--swarm-key", "k", "text"},
+        {"generate", "--model", "smollm2", "--weights", "fp64", "text"},
         {"local", "--peers", "0"},
         {"local", "--service-ms", "4,x"},
         {"local", "--kill-every", "-3s"},

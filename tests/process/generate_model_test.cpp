@@ -1,0 +1,114 @@
+// `swarm generate --model` as a person runs it, on SmolLM2. Needs the model in the cache.
+#include "tests/golden/model_file.hpp"
+#include "tests/process/program.hpp"
+#include "tests/unit/net/temporary_folder.hpp"
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace swarm::test {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::seconds;
+
+std::string read_text(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+class GenerateModelTest : public testing::Test {
+ protected:
+    void SetUp() override {
+        ASSERT_TRUE(std::filesystem::exists(golden::smollm2_file())) << golden::kFetchIt;
+    }
+
+    json::object generate(std::vector<std::string> arguments, const std::string& out) {
+        const std::filesystem::path file = folder.path() / "out.json";
+        arguments.insert(arguments.begin(), {"generate", "--model", "smollm2"});
+        arguments.insert(arguments.end(), {"--json", file.string()});
+        Program program(arguments, folder.path());
+        EXPECT_EQ(program.wait(seconds(60)), 0) << program.err();
+        EXPECT_EQ(program.out(), out);
+        EXPECT_EQ(count_lines(program.err()), 2U) << program.err();
+        return json::parse(read_text(file)).as_object();
+    }
+
+    void expect_refused(const std::vector<std::string>& arguments, const std::string& why) {
+        Program program(arguments, folder.path());
+        EXPECT_EQ(program.wait(seconds(60)), 3) << program.err();
+        EXPECT_EQ(count_lines(program.err()), 1U) << program.err();
+        EXPECT_NE(program.err().find(why), std::string::npos) << program.err();
+        EXPECT_EQ(program.out(), "");
+    }
+
+    TemporaryFolder folder;
+};
+
+TEST_F(GenerateModelTest, AnswersAQuestionAndSaysHowFast) {
+    const json::object report =
+        generate({"What is the capital of France?"}, "The capital of France is Paris.\n");
+    EXPECT_EQ(report.at("text"), "The capital of France is Paris.");
+    EXPECT_EQ(report.at("ids").as_array().size(), 7U);
+    EXPECT_EQ(report.at("prompt_tokens"), 37);
+    EXPECT_GT(report.at("prefill_tokens_per_s").as_double(), 0);
+    EXPECT_GT(report.at("decode_tokens_per_s").as_double(), 0);
+}
+
+TEST_F(GenerateModelTest, ContinuesARawTextPastItsEndWithTheReferencesTokens) {
+    const json::object all =
+        json::parse(read_text(std::string(SWARM_SOURCE_DIR) + "/tests/golden/smollm2.json"))
+            .as_object();
+    const json::object& prompt = all.at("prompts").at(2).as_object();  // ends before 48 tokens
+    const std::string text(prompt.at("text").as_string());
+    const std::string after(prompt.at("greedy48_text").as_string());
+    const json::object report = generate(
+        {"--raw", "--ignore-eos", "--max-tokens", "48", "--prompt", text}, text + after + "\n"
+    );
+    EXPECT_EQ(report.at("ids"), prompt.at("greedy48"));
+}
+
+TEST_F(GenerateModelTest, DrawsTheSameTextForTheSameSeed) {
+    const std::vector<std::string> drawn{
+        "generate",
+        "--model",
+        "smollm2",
+        "--weights",
+        "int8",
+        "--temperature",
+        "1.5",
+        "--seed",
+        "7",
+        "--raw",
+        "--tokens",
+        "12",
+        "Once"};
+    Program first(drawn, folder.path());
+    EXPECT_EQ(first.wait(seconds(60)), 0) << first.err();
+    const std::string text = first.out();
+    Program second(drawn, folder.path());
+    EXPECT_EQ(second.wait(seconds(60)), 0) << second.err();
+    EXPECT_EQ(second.out(), text);
+    EXPECT_TRUE(text.starts_with("Once")) << text;
+}
+
+TEST_F(GenerateModelTest, WhatCannotBeAnsweredIsOneLine) {
+    expect_refused({"generate", "--model", "giant", "text"}, "giant");
+    expect_refused({"generate", "--model", "smollm2", ""}, "empty");
+    expect_refused({"generate", "--model", "smollm2", "\x04"}, "no byte of the prompt");
+    expect_refused({"generate", "--model", "smollm2", "\xff"}, "UTF-8");
+    std::string long_text;
+    for (int i = 0; i < 9000; ++i) {
+        long_text += " word";
+    }
+    expect_refused(
+        {"generate", "--model", "smollm2", "--weights", "int8", long_text}, "context is 8192"
+    );
+}
+
+}  // namespace
+}  // namespace swarm::test

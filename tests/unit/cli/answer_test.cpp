@@ -1,0 +1,164 @@
+#include "swarm/cli/model/answer.hpp"
+
+#include "tests/unit/stacking_tokenizers/small_vocabulary.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace swarm::cli {
+namespace {
+
+using stacking::CacheId;
+using stacking::SessionRow;
+using stacking::TokenId;
+using stacking::tokenizers::ByteBpe;
+using stacking::tokenizers::ModelTokenizer;
+
+constexpr std::uint32_t kVocabulary = 10;
+
+/// After token t comes t + 1, and at `spoiled_at` nothing that is a number.
+class Counting final : public stacking::SessionCompute {
+ public:
+    [[nodiscard]] stacking::StageShape shape() const override {
+        return {true, true, 1, kVocabulary, 8, 4};
+    }
+
+    Result<> reserve(CacheId /*cache*/, std::uint32_t positions) override {
+        reserved = positions;
+        return {};
+    }
+
+    void truncate(CacheId /*cache*/, std::uint32_t /*positions*/) override {}
+
+    void drop(CacheId /*cache*/) override { dropped = true; }
+
+    Result<std::vector<float>> forward(
+        std::span<const SessionRow> rows,
+        const stacking::StageInput& input,
+        std::span<const std::uint32_t> wanted
+    ) override {
+        EXPECT_EQ(rows.front().position, filled);
+        EXPECT_LE(filled + rows.size(), reserved);
+        filled += static_cast<std::uint32_t>(rows.size());
+        const auto tokens = std::get<std::span<const TokenId>>(input);
+        EXPECT_EQ(wanted.front(), tokens.size() - 1);
+        std::vector<float> logits(kVocabulary);
+        logits[(tokens.back() + 1) % kVocabulary] = 2;
+        if (filled == spoiled_at) {
+            logits[3] = std::numeric_limits<float>::quiet_NaN();
+        }
+        return logits;
+    }
+
+    std::uint32_t filled = 0;
+    std::uint32_t reserved = 0;
+    std::uint32_t spoiled_at = 0;
+    bool dropped = false;
+};
+
+Result<Answer> answer_to(
+    Counting& compute, const std::vector<TokenId>& prompt, const AnswerOptions& options
+) {
+    double clock = 0;
+    return answer(compute, prompt, options, {[&] { return clock += 0.5; }, [](TokenId) {}});
+}
+
+TEST(Answer, GoesOnUntilAnEndTokenWhichIsNotPartOfIt) {
+    Counting compute;
+    const auto answered =
+        answer_to(compute, {1, 2}, {.tokens_max = 5, .end_tokens = {9, 5}, .sampler = {}});
+    ASSERT_TRUE(answered.has_value());
+    EXPECT_EQ(answered->ids, (std::vector<TokenId>{3, 4}));
+    EXPECT_EQ(answered->decoded, 2U);
+    EXPECT_EQ(answered->prefill_s, 0.5);
+    EXPECT_EQ(answered->decode_s, 0.5);
+    EXPECT_TRUE(compute.dropped);
+}
+
+TEST(Answer, EndsAtTheNumberOfTokensAndAtTheContext) {
+    Counting few;
+    EXPECT_EQ(
+        answer_to(few, {1}, {.tokens_max = 2, .end_tokens = {}, .sampler = {}})->ids.size(), 2U
+    );
+    EXPECT_EQ(few.filled, 2U) << "the last token need not be run";
+    Counting many;
+    EXPECT_EQ(
+        answer_to(many, {1, 2, 3}, {.tokens_max = 50, .end_tokens = {}, .sampler = {}})->ids.size(),
+        5U
+    );
+}
+
+TEST(Answer, APromptThatFillsTheContextIsRefused) {
+    Counting compute;
+    const auto refused = answer_to(
+        compute, std::vector<TokenId>(8), {.tokens_max = 1, .end_tokens = {}, .sampler = {}}
+    );
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::TooLarge);
+    EXPECT_EQ(refused.error().detail.find('\n'), std::string::npos);
+}
+
+TEST(Answer, LogitsThatAreNoNumbersEndItWithOneLine) {
+    for (const std::uint32_t at : {2U, 3U}) {
+        Counting compute;
+        compute.spoiled_at = at;
+        const auto refused =
+            answer_to(compute, {1, 2}, {.tokens_max = 5, .end_tokens = {}, .sampler = {}});
+        ASSERT_FALSE(refused.has_value()) << at;
+        EXPECT_EQ(refused.error().code, ErrorCode::NotFinite);
+        EXPECT_TRUE(compute.dropped);
+    }
+}
+
+TEST(Answer, IsAFunctionOfTheSeed) {
+    const auto drawn = [](std::uint64_t seed) {
+        Counting compute;
+        const AnswerOptions options{
+            .tokens_max = 7, .end_tokens = {}, .sampler = {.temperature = 2, .seed = seed}};
+        return answer_to(compute, {1}, options)->ids;
+    };
+    EXPECT_EQ(drawn(1), drawn(1));
+    EXPECT_NE(drawn(1), drawn(2));
+}
+
+/// Byte 4 has no token.
+ModelTokenizer tokenizer() {
+    auto vocabulary = stacking::tokenizers::test::small_vocabulary();
+    vocabulary.tokens[4] = "qq";
+    auto bpe = ByteBpe::make(std::move(vocabulary));
+    EXPECT_TRUE(bpe.has_value());
+    return {std::move(*bpe), ""};
+}
+
+TEST(EncodePrompt, OfARawTextMayHaveSpecialTokens) {
+    const auto prompt = encode_prompt(tokenizer(), "<s>ab", PromptKind::Raw);
+    ASSERT_TRUE(prompt.has_value());
+    EXPECT_EQ(prompt->ids.size(), 2U);
+    EXPECT_FALSE(prompt->lost_bytes);
+}
+
+TEST(EncodePrompt, SaysWhenBytesHaveNoToken) {
+    EXPECT_TRUE(encode_prompt(tokenizer(), "a\x04z", PromptKind::Raw)->lost_bytes);
+    for (const char* const empty : {"", "\x04"}) {
+        const auto refused = encode_prompt(tokenizer(), empty, PromptKind::Raw);
+        ASSERT_FALSE(refused.has_value());
+        EXPECT_EQ(refused.error().code, ErrorCode::Mismatch);
+    }
+}
+
+TEST(EncodePrompt, WithoutAChatTemplateNamesTheWayOut) {
+    const auto refused = encode_prompt(tokenizer(), "ab", PromptKind::Chat);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_NE(refused.error().detail.find("--raw"), std::string::npos);
+}
+
+TEST(RateOf, IsNothingWhenNothingWasCounted) {
+    EXPECT_EQ(rate_of(10, 2), 5);
+    EXPECT_EQ(rate_of(0, 2), std::nullopt);
+    EXPECT_EQ(rate_of(10, 0), std::nullopt);
+}
+
+}  // namespace
+}  // namespace swarm::cli
