@@ -54,7 +54,7 @@ class SessionFlow {
     static constexpr swarm::Duration kSilentLeast = std::chrono::seconds(1);
     static constexpr swarm::Duration kOpenWithin = std::chrono::milliseconds(500);
     static constexpr int kSilentP99 = 8;
-    static constexpr int kDoublingsMax = 5;
+    static constexpr int kDoublingsMax = 3;
     /// Complaints of one hop in a row before it is left although it answers.
     static constexpr int kStrikesMax = 3;
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr swarm::Duration kFullLeast = 100ms;
 constexpr swarm::Duration kFullMost = 30s;
+constexpr int kTimeoutsOfALaggard = 2;  // in a row, until one that answers is left
 
 const char* text_of(SessionReason reason) {
     switch (reason) {
@@ -155,7 +156,6 @@ void SessionFlow::take(PeerId from, const protocol::SessionOpened& opened, node:
 }
 
 void SessionFlow::resume(node::Turn turn) {
-    constexpr int kTimeoutsOfALaggard = 2;
     if (timeouts_ >= kTimeoutsOfALaggard && leave_laggard(turn)) {
         return new_route(turn);
     }
@@ -265,8 +265,13 @@ void SessionFlow::take(PeerId from, const protocol::SessionTrouble& trouble, nod
         case SessionReason::Invalid:
             leave_failed(hop == 0 ? 0 : hop - 1, turn);
             break;
-        case SessionReason::Unknown:
         case SessionReason::Gap:
+            if (hop > 0) {
+                strike(hop - 1, turn);  // one of the two counts wrong
+            }
+            strike(hop, turn);
+            break;
+        case SessionReason::Unknown:
             strike(hop, turn);
             break;
     }
@@ -290,23 +295,24 @@ void SessionFlow::timed_out(node::Turn turn) {
     new_route(turn);
 }
 
-/// All answer, and yet no token comes: the first who has the rows and does not compute them makes
-/// room, if another could.
+/// All answer, and yet no token comes. The first that lacks rows which the hop before it has makes
+/// room, if another could; where all have all, the last one, which samples. Each time again it is
+/// the one before: what that sends may be why.
 bool SessionFlow::leave_laggard(node::Turn turn) {
-    for (std::size_t i = 0; i < hops_.size(); ++i) {
+    std::size_t laggard = hops_.size() - 1;
+    for (std::size_t i = hops_.size(); i-- > 0;) {
         const bool has_rows = i == 0 || hops_[i - 1].filled_upto >= known();
-        if (hops_[i].filled_upto < known() && has_rows) {
-            const std::vector<PeerId> self{*hops_[i].peer};
-            const auto other =
-                context_.router.pick(context_.hosts_of(hops_[i].layers), {}, turn.now, self);
-            if (!other) {
-                return false;
-            }
-            leave_failed(i, turn);
-            return true;
-        }
+        laggard = hops_[i].filled_upto < known() && has_rows ? i : laggard;
     }
-    return false;
+    const auto again = static_cast<std::size_t>(timeouts_ - kTimeoutsOfALaggard) % hops_.size();
+    laggard = (laggard + hops_.size() - again) % hops_.size();
+    const std::vector<PeerId> self{*hops_[laggard].peer};
+    const std::vector<PeerId> hosts = context_.hosts_of(hops_[laggard].layers);
+    if (!context_.router.pick(hosts, {}, turn.now, self)) {
+        return false;
+    }
+    leave_failed(laggard, turn);
+    return true;
 }
 
 }  // namespace stacking::sessions

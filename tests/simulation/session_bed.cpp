@@ -19,6 +19,30 @@ WorldOptions world_options(const SessionBedOptions& options) {
     return world;
 }
 
+/// A server that says something else than it does.
+class Liar final : public node::Role {
+ public:
+    Liar(std::unique_ptr<node::Role> honest, Lie lie)
+        : honest_(std::move(honest)), lie_(std::move(lie)) {}
+
+    void on(const node::Event& event, swarm::TimePoint now, node::Outbox& out) override {
+        honest_->on(event, now, out);
+        for (node::Action& action : out.actions) {
+            if (auto* send = std::get_if<node::Send>(&action)) {
+                lie_(send->message.body);
+            }
+        }
+    }
+
+    [[nodiscard]] swarm::TimePoint next_deadline() const override {
+        return honest_->next_deadline();
+    }
+
+ private:
+    std::unique_ptr<node::Role> honest_;
+    Lie lie_;
+};
+
 }  // namespace
 
 swarm::Digest SessionBed::digest(unsigned char first) {
@@ -58,7 +82,7 @@ void SessionBed::add_server(std::uint64_t number) {
     const PeerId self = peer(number);
     PeerOptions machine;
     machine.device.units_per_s = options_.units_per_s;
-    const auto make = [this, self](swarm::Incarnation) {
+    const auto make = [this, self](swarm::Incarnation) -> std::unique_ptr<node::Role> {
         const protocol::LayerRange layers = layers_of(self);
         const auto compute = std::make_shared<OracleSessionCompute>(
             options_.model, layers, options_.budget_positions
@@ -71,7 +95,11 @@ void SessionBed::add_server(std::uint64_t number) {
         server.hops.kept_bytes_max = options_.kept_bytes_max;
         server.hops.ttl = options_.ttl;
         server.directory = kDirectory;
-        return std::make_unique<sessions::SessionServer>(std::move(server));
+        auto role = std::make_unique<sessions::SessionServer>(std::move(server));
+        if (self == peer(options_.liar)) {
+            return std::make_unique<Liar>(std::move(role), options_.lie);
+        }
+        return role;
     };
     world_.add_peer(self, make, machine);
 }

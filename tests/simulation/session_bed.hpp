@@ -9,6 +9,7 @@
 #include "stacking/sessions/session_client.hpp"
 #include "stacking/sessions/session_server.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +21,9 @@ namespace sim {
 namespace protocol = swarm::protocol;
 namespace sessions = stacking::sessions;
 
+/// Changes what one server says.
+using Lie = std::function<void(protocol::Body&)>;
+
 struct SessionBedOptions {
     std::uint32_t stages = 3;
     std::uint32_t replicas = 2;
@@ -30,6 +34,8 @@ struct SessionBedOptions {
     swarm::Duration patience = std::chrono::seconds(60);
     double units_per_s = 4000;
     std::uint64_t seed = 1;
+    std::uint64_t liar = 0;  // number of the server that tells it; 0: nobody
+    Lie lie = {};
 };
 
 /// What came of one request.

@@ -210,6 +210,55 @@ TEST(SessionStories, SamplingIsAFunctionOfSeedAndPosition) {
     }
 }
 
+/// Applies `change` to what the server says in messages of this kind.
+template <class Kind, class Change>
+Lie lie_in(Change change) {
+    return [change](protocol::Body& body) {
+        if (auto* told = std::get_if<Kind>(&body)) {
+            change(*told);
+        }
+    };
+}
+
+std::vector<Lie> lies() {
+    using protocol::SessionOpened;
+    using protocol::SessionRows;
+    using protocol::SessionToken;
+    return {
+        lie_in<SessionRows>([](SessionRows& rows) { ++rows.position; }),
+        lie_in<SessionRows>([](SessionRows& rows) { rows.position -= rows.position > 0 ? 1 : 0; }),
+        lie_in<SessionRows>([](SessionRows& rows) { ++rows.id.route; }),
+        lie_in<SessionRows>([](SessionRows& rows) { ++rows.id.session; }),
+        lie_in<SessionRows>([](SessionRows& rows) { ++rows.rows; }),
+        lie_in<SessionRows>([](SessionRows& rows) { rows.wanted = false; }),
+        lie_in<SessionOpened>([](SessionOpened& opened) { opened.filled_upto += 3; }),
+        lie_in<SessionOpened>([](SessionOpened& opened) { opened.kept_from = 0; }),
+        lie_in<SessionOpened>([](SessionOpened& opened) { ++opened.id.route; }),
+        lie_in<SessionToken>([](SessionToken& token) { ++token.position; }),
+        lie_in<SessionToken>([](SessionToken& token) { ++token.id.route; }),
+        lie_in<SessionToken>([](SessionToken& token) { token.id.session ^= 1; })};
+}
+
+TEST(SessionStories, ALiarIsGoneAround) {
+    std::size_t number = 0;
+    for (const Lie& lie : lies()) {
+        ++number;
+        for (std::uint64_t liar = 1; liar <= 6; ++liar) {
+            SessionBedOptions options;
+            options.liar = liar;
+            options.lie = lie;
+            options.kept_bytes_max = liar % 2 == 0 ? 0 : 1 << 20;
+            SessionBed bed(options);
+            bed.ask(session_request(1, 5, 8));
+            bed.ask(session_request(2, 3, 8));
+            run_to_token(bed, 1, 3);
+            bed.world().reset_link(SessionBed::kClient, peer(liar % 2 + 3), Lane::Control);
+            EXPECT_TRUE(bed.run());
+            ASSERT_EQ(bed.verdict(), "") << "lie " << number << " of peer " << liar;
+        }
+    }
+}
+
 node::SessionRequest with_path(std::vector<std::uint32_t> path, double exit_threshold = 2) {
     node::SessionRequest request = session_request(1, 5, 12);
     request.path = std::move(path);
