@@ -1,9 +1,8 @@
 #include "swarm/run/partition.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/run/layer_split.hpp"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace swarm::run {
@@ -36,57 +35,18 @@ std::uint64_t elements_of(const std::vector<TensorSpec>& tensors) {
 }
 
 /// Elements of each layer; the embedding counts with the first one, the head with the last.
-std::vector<std::uint64_t> layer_costs(const RunConfig& config) {
-    std::vector<std::uint64_t> costs;
+std::vector<LayerCost> layer_costs(const RunConfig& config) {
+    std::vector<std::uint64_t> elements;
     for (std::uint32_t layer = 0; layer < config.model.layers; ++layer) {
-        costs.push_back(elements_of(layer_tensors(config, layer)));
+        elements.push_back(elements_of(layer_tensors(config, layer)));
     }
-    costs.front() += elements_of(embedding_tensors(config.model));
-    costs.back() += elements_of(head_tensors(config.model));
+    elements.front() += elements_of(embedding_tensors(config.model));
+    elements.back() += elements_of(head_tensors(config.model));
+    std::vector<LayerCost> costs;
+    for (const std::uint64_t count : elements) {
+        costs.push_back({static_cast<double>(count), 0});
+    }
     return costs;
-}
-
-/// How good a split of the first layers is: the largest stage decides, then the smallest.
-struct Balance {
-    std::uint64_t largest = 0;
-    std::uint64_t smallest = std::numeric_limits<std::uint64_t>::max();
-    std::size_t last_cut = 0;  // where the last stage of the split begins
-
-    [[nodiscard]] Balance with(std::uint64_t stage_cost, std::size_t cut) const {
-        return {std::max(largest, stage_cost), std::min(smallest, stage_cost), cut};
-    }
-
-    [[nodiscard]] bool better_than(const Balance& other) const {
-        return largest != other.largest ? largest < other.largest : smallest > other.smallest;
-    }
-};
-
-/// best[s][n]: the best split of the first n layers into s stages of at least one layer.
-std::vector<std::uint32_t> balanced_split(
-    const std::vector<std::uint64_t>& costs, std::size_t stages
-) {
-    const std::size_t layers = costs.size();
-    std::vector<std::vector<Balance>> best(stages + 1, std::vector<Balance>(layers + 1));
-    for (std::size_t s = 1; s <= stages; ++s) {
-        for (std::size_t n = s; n <= layers; ++n) {
-            Balance& chosen = best[s][n];
-            chosen.largest = std::numeric_limits<std::uint64_t>::max();
-            chosen.smallest = 0;
-            std::uint64_t stage_cost = 0;
-            for (std::size_t cut = n; cut-- >= s;) {
-                stage_cost += costs[cut];
-                const Balance tried = best[s - 1][cut].with(stage_cost, cut);
-                if ((s > 1 || cut == 0) && tried.better_than(chosen)) {
-                    chosen = tried;
-                }
-            }
-        }
-    }
-    std::vector<std::uint32_t> split(stages);
-    for (std::size_t s = stages, n = layers; s > 0; n = best[s][n].last_cut, --s) {
-        split[s - 1] = static_cast<std::uint32_t>(n - best[s][n].last_cut);
-    }
-    return split;
 }
 
 void append(std::vector<TensorSpec>& to, std::vector<TensorSpec> from) {
@@ -119,7 +79,7 @@ std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t lay
 std::vector<StageLayout> partition(const RunConfig& config) {
     SWARM_ASSERT(config.stages > 0 && config.stages <= config.model.layers);
     const auto split = config.layers_per_stage.empty()
-                           ? balanced_split(layer_costs(config), config.stages)
+                           ? *split_layers(layer_costs(config), config.stages)
                            : config.layers_per_stage;
     std::vector<StageLayout> stages;
     std::uint32_t next_layer = 0;
