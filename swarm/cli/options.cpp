@@ -194,7 +194,7 @@ void add_local(CLI::App& root, LocalOptions& local) {
     app.add_option(
            "--churn",
            local.churn,
-           "kill, freeze, drain and replace peers and kill the coordinator while it trains"
+           "kill, freeze, drain, replace and move peers and kill the coordinator while it trains"
     )
         ->type_name("default|PLAN.toml");
     add_duration(app, "--kill-every", "SIGKILL a peer, restart it 2 s later", [&](Duration every) {

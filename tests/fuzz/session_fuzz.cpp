@@ -1,19 +1,17 @@
 // A session server and a session client fed by bytes: whatever decodes is delivered to one of them,
 // from its client, its directory or a neighbour, in any order; their devices run at once. They may
 // refuse and report, never crash, and no cache may take a row that does not continue it.
-// Input: pieces of [sender u8][kind u16][length u16][control bytes][payload bytes u8]; as
-// server_fuzz.cpp, of which it takes the corpus.
+// Input: role_bench.hpp; the number of a piece is what its rows are made of. It takes the corpus of
+// server_fuzz.cpp.
 #include "stacking/sessions/oracle_session_compute.hpp"
 #include "stacking/sessions/session_client.hpp"
 #include "stacking/sessions/session_server.hpp"
 #include "swarm/base/check.hpp"
-#include "swarm/protocol/frame.hpp"
+#include "tests/fuzz/role_bench.hpp"
 #include "tests/unit/protocol/sample_messages.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,44 +23,6 @@ namespace protocol = swarm::protocol;
 namespace sessions = stacking::sessions;
 
 constexpr swarm::PeerId kDirectory{{9, 0, 0, 0}};
-
-class Bench {
- public:
-    explicit Bench(std::unique_ptr<node::Role> role) : role_(std::move(role)) {
-        for (const auto lane : {node::Lane::Control, node::Lane::Bulk}) {
-            for (const std::uint64_t peer : {1U, 3U, 9U}) {
-                deliver(node::LinkUp{{{peer, 0, 0, 0}}, lane, {1}});
-            }
-        }
-    }
-
-    void deliver(const node::Event& event) {
-        events_.push_back(event);
-        while (!events_.empty()) {
-            const node::Event next = std::move(events_.front());
-            events_.pop_front();
-            now_ += std::chrono::milliseconds(100);
-            node::Outbox out;
-            role_->on(next, now_, out);
-            for (node::Action& action : out.actions) {
-                if (auto* compute = std::get_if<node::Compute>(&action)) {
-                    compute->work->run();
-                    if (compute->answered) {
-                        events_.push_back(node::Computed{compute->job, {}});
-                    }
-                }
-            }
-            if (role_->next_deadline() <= now_) {
-                events_.push_back(node::Woke{});
-            }
-        }
-    }
-
- private:
-    std::unique_ptr<node::Role> role_;
-    std::deque<node::Event> events_;
-    swarm::TimePoint now_{};
-};
 
 /// The last stage of the model that the sample messages speak of.
 std::shared_ptr<sessions::OracleSessionCompute> make_compute() {
@@ -114,33 +74,27 @@ node::Payload payload_of(const protocol::Message& message, std::uint8_t number) 
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::vector<swarm::PeerId> peers{{{1, 0, 0, 0}}, {{3, 0, 0, 0}}, kDirectory};
     const auto compute = make_compute();
-    Bench server(make_server(compute));
-    Bench client(make_client());
+    swarm::fuzz::RoleBench server(make_server(compute), peers);
+    swarm::fuzz::RoleBench client(make_client(), peers);
     node::SessionRequest request;
     request.prompt = {1, 2, 3};
     request.tokens = 4;
     client.deliver(node::Asked{request});
-    std::span<const std::uint8_t> rest(data, size);
-    while (rest.size() >= 6) {
-        const auto kind = static_cast<std::uint16_t>(rest[1] | (rest[2] << 8));
-        const std::size_t claimed = rest[3] + (std::size_t{rest[4]} << 8U);
-        const std::size_t length = std::min<std::size_t>(claimed, rest.size() - 6);
-        const std::uint8_t number = rest[5];
-        const swarm::PeerId from = sender_of(rest[0]);
-        const auto message = protocol::decode_control(kind, std::as_bytes(rest.subspan(6, length)));
-        rest = rest.subspan(6 + length);
-        if (!message) {
-            continue;
-        }
+    const auto take = [&](std::uint8_t sender,
+                          std::uint8_t number,
+                          std::uint16_t kind,
+                          const protocol::Message& message) {
         const node::Received received{
-            from,
-            protocol::lane_of(message->body),
-            *message,
-            protocol::carries_tensor(kind) ? payload_of(*message, number) : node::Payload()};
+            sender_of(sender),
+            protocol::lane_of(message.body),
+            message,
+            protocol::carries_tensor(kind) ? payload_of(message, number) : node::Payload()};
         server.deliver(received);
         client.deliver(received);
-    }
+    };
+    swarm::fuzz::for_each_message(data, size, take);
     SWARM_ASSERT(compute->gaps() == 0);
     return 0;
 }

@@ -134,9 +134,8 @@ TEST(CrashWhilePeersChange, AtPairsOfEventsLeavesTheRunEqualToOneProcess) {
     const RunWorldOptions options = changing();
     const Reference reference = train_single(options.config);
     const Course course = course_of(options);
-    const std::uint64_t stride = std::max<std::uint64_t>(
-        1, (course.last_event - course.first_event) / 31
-    );
+    const std::uint64_t stride =
+        std::max<std::uint64_t>(1, (course.last_event - course.first_event) / 31);
     std::uint64_t pairs = 0;
     for (const PeerId first : course.victims) {
         for (const PeerId second : course.victims) {

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kDemoSteps = 60;
 constexpr std::size_t kDemoLastLosses = 10;
 constexpr double kDemoLossRatio = 0.6;
+constexpr std::uint32_t kChurnRebalanceEvery_s = 20;
 
 /// What the demo shows is unequal peers; flags still win.
 void set_demo_defaults(LocalOptions& options) {
@@ -49,6 +50,10 @@ Result<run::RunConfig> local_config(const LocalOptions& options) {
     }
     if (config->in_flight == 0) {
         config->in_flight = std::max<std::uint32_t>(2, 2 * options.peers);
+    }
+    if (options.churn && config->rebalancer == "none") {
+        config->rebalancer = "capacity";  // moves are part of what a run must live through
+        config->rebalance_every_s = kChurnRebalanceEvery_s;
     }
     if (const Result<run::Corpus> corpus = load_corpus(*config); !corpus) {
         return corpus.error();
