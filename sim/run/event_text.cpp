@@ -9,12 +9,16 @@ namespace {
 namespace protocol = swarm::protocol;
 
 /// In the order of protocol::Body.
-constexpr std::array<const char*, std::variant_size_v<protocol::Body>> kNames{
-    "Acknowledge",    "Join",         "Assign",   "Roster",   "Leave",   "Heartbeat",
-    "HeartbeatReply", "Forward",      "Backward", "Accepted", "Refused", "Passed",
-    "Path",           "Fail",         "Recall",   "Held",     "Reduce",  "Part",
-    "Reduced",        "Mismatch",     "Stuck",    "Commit",   "Applied", "Fetch",
-    "Chunk",          "ChunkRefused", "Infer",    "Inferred", "Finished"};
+constexpr std::array kNames{
+    "Acknowledge",   "Join",           "Assign",       "Roster",         "Leave",
+    "Heartbeat",     "HeartbeatReply", "Forward",      "Backward",       "Accepted",
+    "Refused",       "Passed",         "Path",         "Fail",           "Recall",
+    "Held",          "Reduce",         "Part",         "Reduced",        "Mismatch",
+    "Stuck",         "Commit",         "Applied",      "Fetch",          "Chunk",
+    "ChunkRefused",  "Infer",          "Inferred",     "Finished",       "Register",
+    "Registered",    "Locate",         "Located",      "SessionOpen",    "SessionOpened",
+    "SessionResume", "SessionRows",    "SessionToken", "SessionTrouble", "SessionClose"};
+static_assert(kNames.size() == std::variant_size_v<protocol::Body>, "one name per message");
 
 std::string number(const PeerId& peer) {
     return "peer " + std::to_string(peer.words[0]);
