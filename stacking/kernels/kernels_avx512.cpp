@@ -87,6 +87,6 @@ SWARM_TARGET inline Vec exponent_of(Vec shifted) {
 #include "stacking/kernels/vector_kernels.hpp"
 
 const stacking::kernels::Kernels& stacking::kernels::avx512_kernels() {
-    static constexpr Kernels kernels = kernels_on(Path::Avx512);
-    return kernels;
+    static constexpr Kernels kKernels = kernels_on(Path::Avx512);
+    return kKernels;
 }

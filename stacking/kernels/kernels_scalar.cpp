@@ -135,13 +135,13 @@ void attend(const HeadCache& cache, const float* query, float* scores, float* ou
 }  // namespace
 
 const Kernels& scalar_kernels() {
-    static constexpr Kernels kernels{
+    static constexpr Kernels kKernels{
         .path = Path::Scalar,
         .multiply = multiply,
         .normalise = normalise,
         .gate = gate,
         .attend = attend};
-    return kernels;
+    return kKernels;
 }
 
 }  // namespace stacking::kernels
