@@ -109,6 +109,9 @@ Result<Answer> answer(
     const AnswerOptions& options,
     const AnswerHooks& hooks
 ) {
+    if (prompt.empty()) {
+        return refusal(ErrorCode::Mismatch, "the prompt has no tokens");
+    }
     const std::uint32_t context = compute.shape().context;
     if (prompt.size() >= context) {
         return refusal(

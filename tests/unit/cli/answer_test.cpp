@@ -100,6 +100,13 @@ TEST(Answer, APromptThatFillsTheContextIsRefused) {
     EXPECT_EQ(refused.error().detail.find('\n'), std::string::npos);
 }
 
+TEST(Answer, APromptWithoutTokensIsRefused) {
+    Counting compute;
+    const auto refused = answer_to(compute, {}, {.tokens_max = 1, .end_tokens = {}, .sampler = {}});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::Mismatch);
+}
+
 TEST(Answer, LogitsThatAreNoNumbersEndItWithOneLine) {
     for (const std::uint32_t at : {2U, 3U}) {
         Counting compute;
