@@ -1,11 +1,13 @@
 // swarm-bench: the figures that the documents promise, measured on this machine. For developers;
 // never installed. A figure taken under foreign load is withheld: null in the file.
 #include "tests/bench/codec.hpp"
+#include "tests/bench/decode.hpp"
 #include "tests/bench/link.hpp"
 #include "tests/bench/machine_load.hpp"
 #include "tests/bench/pick.hpp"
 #include "tests/bench/pipeline.hpp"
 #include "tests/bench/world.hpp"
+#include "tests/golden/model_file.hpp"
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -127,6 +129,53 @@ boost::json::object measure_codecs(const std::string& state_file, std::size_t ru
           {"unpack_mb_per_s", planes->unpack_mb_per_s}}}};
 }
 
+boost::json::object to_json(const bench::DecodeRates& rates) {
+    return {
+        {"decode_tokens_per_s", rates.decode_tokens_per_s},
+        {"prefill_tokens_per_s", rates.prefill_tokens_per_s},
+        {"decode_tokens_per_cpu_s", rates.decode_tokens_per_cpu_s},
+        {"prefill_tokens_per_cpu_s", rates.prefill_tokens_per_cpu_s}};
+}
+
+/// Figures of turns with another program: nothing is withheld, the foreign load stands beside them.
+boost::json::object measure_decode(const std::string& beside, std::size_t runs) {
+    const bench::LoadMeter load;
+    const auto measured = bench::measure_decode(swarm::golden::smollm2_file(), beside, runs);
+    if (!measured) {
+        std::fprintf(stderr, "%s\n", measured.error().detail.c_str());
+        std::exit(1);
+    }
+    boost::json::array rows;
+    for (const bench::DecodeRow& row : *measured) {
+        std::printf(
+            "%-6s decode %6.1f tokens/s, %.2f of the other program; prefill %7.1f, %.2f; per CPU "
+            "second %.1f, %.2f; %.1f, %.2f\n",
+            row.name.c_str(),
+            row.median.decode_tokens_per_s,
+            row.ratio.decode_tokens_per_s,
+            row.median.prefill_tokens_per_s,
+            row.ratio.prefill_tokens_per_s,
+            row.median.decode_tokens_per_cpu_s,
+            row.ratio.decode_tokens_per_cpu_s,
+            row.median.prefill_tokens_per_cpu_s,
+            row.ratio.prefill_tokens_per_cpu_s
+        );
+        boost::json::object one{{"weights", row.name}, {"median", to_json(row.median)}};
+        one["ratio"] = beside.empty() ? boost::json::value() : to_json(row.ratio);
+        rows.push_back(std::move(one));
+    }
+    const double foreign = load.foreign().value_or(0);
+    if (foreign > bench::kForeignLoadMax) {
+        std::printf("foreign load (%.0f %%): compare ratios of CPU time\n", 100 * foreign);
+    }
+    return {
+        {"name", "decode"},
+        {"runs", runs},
+        {"foreign_load", foreign},
+        {"beside", beside},
+        {"rows", std::move(rows)}};
+}
+
 bool write_json(const std::string& file, const boost::json::object& report) {
     if (file.empty()) {
         return true;
@@ -171,7 +220,8 @@ int main(int argc, char** argv) {
         "  sim   simulated world of 1,000 peers: events_per_s\n"
         "  link  frames over loopback against plain TLS: ratio, heartbeat_p99_ms\n"
         "  pipeline  two stages against two single processes, minutes a run: ratio, cpu_ratio\n"
-        "  codec  every codec and path against memcpy, and byte planes: rows, byte_planes",
+        "  codec  every codec and path against memcpy, and byte planes: rows, byte_planes\n"
+        "  decode  SmolLM2 in one process, one thread, and another program in turns: rows",
         "swarm-bench"};
     const std::map<std::string, std::function<Figures()>> benches{
         {"pick", pick_figures},
@@ -182,9 +232,15 @@ int main(int argc, char** argv) {
     std::string name;
     std::string json_file;
     std::string state_file;
-    app.add_option("NAME", name, "pick, sim, link, pipeline or codec")
+    std::string beside;
+    app.add_option("NAME", name, "pick, sim, link, pipeline, codec or decode")
         ->required()
-        ->check(CLI::IsMember({"pick", "sim", "link", "pipeline", "codec"}));
+        ->check(CLI::IsMember({"pick", "sim", "link", "pipeline", "codec", "decode"}));
+    app.add_option(
+        "--beside",
+        beside,
+        "decode: a command that does the same (baselines/transformers_decode.py)"
+    );
     app.add_option("--state", state_file, "codec: pack this file of fp32 state, at most 64 MiB");
     app.add_option("--json", json_file, "Write the figures to this file");
     app.add_option("--runs", runs, "How many to take the median of")->check(CLI::Range(1, 99));
@@ -193,7 +249,8 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
-    const boost::json::object report =
-        name == "codec" ? measure_codecs(state_file, runs) : measure(name, benches.at(name), runs);
+    const boost::json::object report = name == "codec"    ? measure_codecs(state_file, runs)
+                                       : name == "decode" ? measure_decode(beside, runs)
+                                                          : measure(name, benches.at(name), runs);
     return write_json(json_file, report) ? 0 : 1;
 }

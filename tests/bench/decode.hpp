@@ -1,0 +1,37 @@
+// Text of a real model in one process with one thread: how fast prompts are read and tokens made,
+// with each format of weights, and in turns with another program that does the same.
+// Threading: one thread. Units: tokens per second of wall time, and of CPU time.
+// Errors: NotFound (the model is not in the cache), Malformed (what the other program prints).
+#pragma once
+
+#include "swarm/base/result.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace swarm::bench {
+
+inline constexpr std::size_t kDecodePrompt = 128;  // tokens
+inline constexpr std::size_t kDecodeTokens = 32;
+
+struct DecodeRates {
+    double decode_tokens_per_s = 0;
+    double prefill_tokens_per_s = 0;
+    double decode_tokens_per_cpu_s = 0;
+    double prefill_tokens_per_cpu_s = 0;
+};
+
+struct DecodeRow {
+    std::string name;  // "fp32", "bf16", "int8", "beside"
+    DecodeRates median;
+    DecodeRates ratio;  // median of the rounds' ratios to the other program; 0 without one
+};
+
+/// `beside`: a command whose last line on stdout is a JSON object with the four rates of the same
+/// work; empty: none.
+Result<std::vector<DecodeRow>> measure_decode(
+    const std::filesystem::path& model, const std::string& beside, std::size_t rounds
+);
+
+}  // namespace swarm::bench
