@@ -31,6 +31,8 @@ class MemoryPlan {
         std::uint32_t microbatches
     );
 
+    /// What training and so many snapshots take.
+    [[nodiscard]] std::uint64_t needed_bytes(std::size_t snapshots) const;
     /// Mismatch (Reject) when the stage does not fit: lend more, or run with more stages.
     [[nodiscard]] swarm::Result<> check() const;
     [[nodiscard]] bool has_room_for_snapshots(std::size_t count) const;
@@ -38,8 +40,6 @@ class MemoryPlan {
     [[nodiscard]] std::optional<std::uint64_t> graph_room_bytes(std::size_t snapshots) const;
 
  private:
-    [[nodiscard]] std::uint64_t needed_bytes(std::size_t snapshots) const;
-
     std::optional<std::uint64_t> lent_bytes_;
     std::uint64_t training_bytes_ = 0;
     std::uint64_t snapshot_bytes_ = 0;

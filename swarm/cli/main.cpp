@@ -35,6 +35,10 @@ struct RunVerb {
         return swarm::cli::local(options);
     }
 
+    int operator()(const swarm::cli::PlanOptions& options) const {
+        return swarm::cli::plan(options);
+    }
+
     int operator()(const swarm::cli::SimOptions& options) const {
         return swarm::cli::simulate(options);
     }

@@ -5,6 +5,7 @@
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/model/model_flags.hpp"
 #include "swarm/cli/sim/sim_flags.hpp"
+#include "swarm/protocol/limits.hpp"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -42,6 +43,14 @@ examples:
 
 constexpr const char* kModelHelp =
     "compute in this process: a GGUF file, a Hugging Face folder, or a name: smollm2";
+
+constexpr const char* kPlanExamples = R"(
+examples:
+  swarm plan run.toml --peers 6                       # six equal peers
+  swarm plan run.toml --speeds 400,400,100,50 --latency 30ms --memory 8GiB
+  swarm plan run.toml --layer-ms 12,12,12,12,12,19 --speeds 1,1,0.5   # layers that you measured
+Without --layer-ms a layer's time follows from its multiplications. Reductions, narrow lines, and
+peers that come and go are not in it; `swarm sim` has those.)";
 
 constexpr const char* kExitCodes = R"(
 exit codes: 0 done, 1 failure while running, 2 usage, 3 run file or model rejected,
@@ -215,6 +224,40 @@ void add_local(CLI::App& root, LocalOptions& local) {
     app.add_option("--json", local.json_file, "write what happened")->type_name("FILE");
 }
 
+/// CLI::Range lets nan pass.
+std::string positive_number(const std::string& text) {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    const bool good = error == std::errc{} && rest == end && value >= 1e-6 && value <= 1e9;
+    return good ? "" : "wants numbers from 0.000001 to 1e9, not " + text;
+}
+
+void add_plan(CLI::App& root, PlanOptions& plan) {
+    CLI::App& app = *root.add_subcommand("plan", "What a run would be like, before it begins");
+    app.footer(std::string(kPlanExamples) + "\n" + kExitCodes);
+    app.add_option("run", plan.run_file, "the run as TOML; without: the demo model")
+        ->type_name("run.toml");
+    add_run_flags(app, plan.run);
+    app.add_option("--peers", plan.peers, "how many serve (default: one per stage, or per speed)")
+        ->check(CLI::Range(1U, static_cast<std::uint32_t>(protocol::kRosterMax)));
+    app.add_option("--speeds", plan.speeds, "A,B,...: of each peer, in GFLOP/s; see --layer-ms")
+        ->delimiter(',')
+        ->check(positive_number);
+    app.add_option(
+           "--layer-ms",
+           plan.layer_ms,
+           "A,B,...: measured, forward and backward of each layer; --speeds are multiples then"
+    )
+        ->delimiter(',')
+        ->check(positive_number);
+    add_memory(app, plan.memory_bytes, "what each peer lends its stage (default: no bound)");
+    add_duration(app, "--latency", "one way between two peers (0s)", [&](Duration latency) {
+        plan.latency = latency;
+    });
+    app.add_option("--json", plan.json_file, "write the figures")->type_name("FILE");
+}
+
 }  // namespace
 
 std::optional<Duration> parse_duration(const std::string& text) {
@@ -251,10 +294,12 @@ Command parse_command_line(int argc, const char* const* argv) {
     ServeOptions serve;
     GenerateOptions generate;
     LocalOptions local;
+    PlanOptions plan;
     add_train(app, train);
     add_serve(app, serve);
     add_generate(app, generate);
     add_local(app, local);
+    add_plan(app, plan);
     SimVerbs sim(app, kExitCodes);
     const ModelVerbs model(app, kExitCodes);
     try {
@@ -278,6 +323,9 @@ Command parse_command_line(int argc, const char* const* argv) {
     }
     if (app.got_subcommand("local")) {
         return local;
+    }
+    if (app.got_subcommand("plan")) {
+        return plan;
     }
     if (app.got_subcommand("model")) {
         return model.command();

@@ -91,6 +91,17 @@ struct LocalOptions {
     std::string json_file;
 };
 
+struct PlanOptions {
+    RunFlags run;
+    std::string run_file;
+    std::optional<std::uint32_t> peers;  // default: as many as speeds, at least one per stage
+    std::vector<double> speeds;          // by peer, from the start again when too short
+    std::vector<double> layer_ms;
+    std::uint64_t memory_bytes = 0;  // of each peer; 0: no bound
+    Duration latency{};
+    std::string json_file;
+};
+
 /// What `swarm sim` and `swarm sim compare` share.
 struct SimFlags {
     std::string scenario;  // a file, or the name of one that comes with the program
@@ -144,6 +155,7 @@ using Command = std::variant<
     ServeOptions,
     GenerateOptions,
     LocalOptions,
+    PlanOptions,
     SimOptions,
     SimCompareOptions,
     SimRecordOptions,

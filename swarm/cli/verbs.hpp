@@ -11,6 +11,7 @@ int train(const TrainOptions& options);
 int serve(const ServeOptions& options);
 int generate(const GenerateOptions& options);
 int local(const LocalOptions& options);
+int plan(const PlanOptions& options);
 int simulate(const SimOptions& options);
 int compare_policies(const SimCompareOptions& options);
 int record_scenario(const SimRecordOptions& options);

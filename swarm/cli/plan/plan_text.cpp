@@ -1,0 +1,105 @@
+// How a RunPlan is shown.
+#include "swarm/cli/plan/run_plan.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <cstdio>
+
+namespace swarm::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::size_t kTextMax = 160;
+
+template <class... Values>
+std::string print(const char* format, Values... values) {
+    char text[kTextMax];
+    std::snprintf(text, sizeof text, format, values...);
+    return text;
+}
+
+std::string range_of(const RunPlan::Stage& stage) {
+    const std::uint32_t last = stage.first_layer + stage.layers - 1;
+    return stage.layers == 1 ? std::to_string(last)
+                             : std::to_string(stage.first_layer) + "-" + std::to_string(last);
+}
+
+json::array numbers(const std::vector<std::uint32_t>& values) {
+    json::array array;
+    for (const std::uint32_t value : values) {
+        array.push_back(value);
+    }
+    return array;
+}
+
+}  // namespace
+
+std::string to_text(const RunPlan& plan, bool measured) {
+    std::string text = print(
+        "%5s %8s %12s %10s %10s %6s %14s %6s\n",
+        "stage",
+        "layers",
+        "parameters",
+        "memory",
+        measured ? "ms" : "GFLOP",
+        "peers",
+        "microbatches/s",
+        "busy"
+    );
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+        const RunPlan::Stage& stage = plan.stages[s];
+        text += print(
+            "%5zu %8s %12llu %6llu MiB %10.4g %6zu %14.4g %4.0f %%\n",
+            s,
+            range_of(stage).c_str(),
+            static_cast<unsigned long long>(stage.parameters),
+            static_cast<unsigned long long>((stage.memory_bytes >> 20) + 1),
+            stage.units,
+            stage.peers.size(),
+            stage.per_s,
+            100 * stage.busy
+        );
+    }
+    text += print(
+        "a step of %u microbatches, at best: %.4g s, %.4g tokens/s, peers busy %.0f %%\n",
+        plan.microbatches,
+        plan.step_s,
+        plan.tokens_per_s,
+        100 * plan.utilisation
+    );
+    if (!plan.idle_peers.empty()) {
+        text += print("%zu peers lend too little memory for any stage\n", plan.idle_peers.size());
+    }
+    return text + "limited by: " + plan.limit + "\n";
+}
+
+std::string to_json(const RunPlan& plan, const std::vector<std::uint32_t>& better) {
+    json::array stages;
+    for (const RunPlan::Stage& stage : plan.stages) {
+        stages.push_back(json::object{
+            {"first_layer", stage.first_layer},
+            {"layers", stage.layers},
+            {"parameters", stage.parameters},
+            {"memory_bytes", stage.memory_bytes},
+            {"units", stage.units},
+            {"peers", numbers(stage.peers)},
+            {"microbatches_per_s", stage.per_s},
+            {"busy", stage.busy}});
+    }
+    const json::object object{
+        {"stages", std::move(stages)},
+        {"idle_peers", numbers(plan.idle_peers)},
+        {"microbatches", plan.microbatches},
+        {"step_s", plan.step_s},
+        {"tokens_per_s", plan.tokens_per_s},
+        {"utilisation", plan.utilisation},
+        {"limit", plan.limit},
+        {"better_layers_per_stage", numbers(better)}};
+    return json::serialize(object) + "\n";
+}
+
+}  // namespace swarm::cli

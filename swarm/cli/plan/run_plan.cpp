@@ -1,0 +1,206 @@
+#include "swarm/cli/plan/run_plan.hpp"
+
+#include "stages/memory_plan.hpp"
+#include "swarm/run/layer_split.hpp"
+#include "swarm/run/partition.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace swarm::cli {
+namespace {
+
+constexpr double kForwardAndBackward = 3;
+constexpr double kPerPeerInFlight = 2;
+constexpr double kCommitHops = 2;
+/// Of the step, above which a bubble is what limits it.
+constexpr double kLargeBubble = 0.25;
+/// Below, another split is not worth a line.
+constexpr double kBetterBy = 0.01;
+
+Error rejected(ErrorCode code, std::string detail) {
+    return {code, Reaction::Reject, std::move(detail)};
+}
+
+/// GFLOP of a microbatch: 2 per weight and token, and the scores of attention. An embedding is
+/// looked up; the head multiplies.
+std::vector<double> counted_units(const run::RunConfig& config) {
+    const run::ModelConfig& model = config.model;
+    const double tokens = static_cast<double>(config.batch) * model.context;
+    std::vector<double> units;
+    for (std::uint32_t layer = 0; layer < model.layers; ++layer) {
+        double weights = 0;
+        for (const run::TensorSpec& tensor : run::layer_tensors(config, layer)) {
+            weights += static_cast<double>(tensor.elements());
+        }
+        const double attention = 4.0 * model.context * model.width;
+        units.push_back(kForwardAndBackward * tokens * (2 * weights + attention) / 1e9);
+    }
+    if (model.kind == run::ModelKind::Llama) {
+        const double head = 2.0 * model.vocabulary * model.width;
+        units.back() += kForwardAndBackward * tokens * head / 1e9;
+    }
+    return units;
+}
+
+std::vector<double> units_of(const PlanRequest& request) {
+    return request.layer_ms.empty() ? counted_units(request.config) : request.layer_ms;
+}
+
+std::uint64_t memory_of(const run::RunConfig& config, std::uint64_t parameters) {
+    return stages::MemoryPlan(0, {0}, parameters, config.microbatches).needed_bytes(1);
+}
+
+std::vector<run::StageNeed> needs_of(const RunPlan& plan) {
+    std::vector<run::StageNeed> needs;
+    for (const RunPlan::Stage& stage : plan.stages) {
+        needs.push_back({stage.units, stage.memory_bytes});
+    }
+    return needs;
+}
+
+RunPlan stages_of(const PlanRequest& request) {
+    const std::vector<double> units = units_of(request);
+    RunPlan plan;
+    plan.microbatches = request.config.microbatches;
+    for (const run::StageLayout& layout : run::partition(request.config)) {
+        RunPlan::Stage& stage = plan.stages.emplace_back();
+        stage.first_layer = layout.first_layer;
+        stage.layers = layout.layers;
+        stage.parameters = layout.elements();
+        stage.memory_bytes = memory_of(request.config, stage.parameters);
+        for (std::uint32_t i = 0; i < layout.layers; ++i) {
+            stage.units += units[layout.first_layer + i];
+        }
+    }
+    return plan;
+}
+
+/// The peers' own figures, so that a peer that waits in no stage counts as idle.
+double speed_of_all(const PlanRequest& request) {
+    double sum = 0;
+    for (const run::PeerPower& peer : request.peers) {
+        sum += peer.units_per_s;
+    }
+    return sum;
+}
+
+std::string stage_limit(const RunPlan& plan, std::size_t weakest) {
+    const RunPlan::Stage& stage = plan.stages[weakest];
+    std::string text = "stage " + std::to_string(weakest) + " has the least capacity";
+    if (stage.peers.size() == 1) {
+        return text + ", with one peer: more peers help, or fewer layers there";
+    }
+    return text + ": more peers help there first";
+}
+
+/// Fills in what follows from who serves where. As sim/fluid has it, for unequal stages.
+void reckon(const PlanRequest& request, RunPlan& plan) {
+    const double microbatches = plan.microbatches;
+    double way_s = 2.0 * static_cast<double>(plan.stages.size()) * request.latency_s;
+    std::size_t weakest = 0;
+    double members = 0;
+    std::vector<double> compute_s;
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+        const RunPlan::Stage& stage = plan.stages[s];
+        const auto peers = static_cast<double>(stage.peers.size());
+        members += peers;
+        compute_s.push_back(peers / stage.per_s);  // the mean, as shares follow speed
+        way_s += compute_s.back();
+        weakest = stage.per_s < plan.stages[weakest].per_s ? s : weakest;
+    }
+    const double asked = request.config.in_flight;
+    const double window =
+        std::min(asked > 0 ? asked : std::max(2.0, kPerPeerInFlight * members), microbatches);
+    const double bubble_s = way_s - compute_s[weakest];
+    const double by_work = microbatches / plan.stages[weakest].per_s + bubble_s;
+    const double by_window = microbatches * way_s / window;
+    plan.step_s = std::max(by_work, by_window) + kCommitHops * request.latency_s;
+    const run::RunConfig& config = request.config;
+    plan.tokens_per_s = microbatches * config.batch * config.model.context / plan.step_s;
+    double units = 0;
+    for (RunPlan::Stage& stage : plan.stages) {
+        units += stage.units;
+        stage.busy = microbatches / stage.per_s / plan.step_s;
+    }
+    plan.utilisation = microbatches * units / (speed_of_all(request) * plan.step_s);
+    if (by_window > by_work && window < microbatches) {
+        plan.limit = "too few microbatches are under way: raise in_flight";
+    } else if (bubble_s > kLargeBubble * plan.step_s) {
+        plan.limit = "filling and draining the pipeline takes " +
+                     std::to_string(std::lround(100 * bubble_s / plan.step_s)) +
+                     " % of a step: raise microbatches";
+    } else {
+        plan.limit = stage_limit(plan, weakest);
+    }
+}
+
+}  // namespace
+
+Result<RunPlan> make_plan(const PlanRequest& request) {
+    const run::RunConfig& config = request.config;
+    if (!request.layer_ms.empty() && request.layer_ms.size() != config.model.layers) {
+        return rejected(
+            ErrorCode::Usage,
+            "--layer-ms names " + std::to_string(request.layer_ms.size()) +
+                " layers, and the model has " + std::to_string(config.model.layers)
+        );
+    }
+    if (request.peers.size() < config.stages) {
+        return rejected(
+            ErrorCode::Usage,
+            std::to_string(request.peers.size()) + " peers cannot serve " +
+                std::to_string(config.stages) + " stages: name more, or use fewer stages"
+        );
+    }
+    RunPlan plan = stages_of(request);
+    const run::PeerAssignment assigned = run::assign_peers(request.peers, needs_of(plan));
+    for (std::uint32_t peer = 0; peer < request.peers.size(); ++peer) {
+        const std::optional<StageIndex> stage = assigned.stage_of[peer];
+        (stage ? plan.stages[stage->value].peers : plan.idle_peers).push_back(peer);
+    }
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+        plan.stages[s].per_s = assigned.per_s[s];
+        if (plan.stages[s].peers.empty()) {
+            return rejected(
+                ErrorCode::Mismatch,
+                "no peer lends the " + std::to_string((plan.stages[s].memory_bytes >> 20) + 1) +
+                    " MiB that stage " + std::to_string(s) +
+                    " needs beside its activations: raise --memory, or use more stages"
+            );
+        }
+    }
+    reckon(request, plan);
+    return plan;
+}
+
+std::vector<std::uint32_t> better_split(const PlanRequest& request, const RunPlan& plan) {
+    const run::RunConfig& config = request.config;
+    const std::vector<double> units = units_of(request);
+    PlanRequest other = request;
+    other.config.stages = config.model.layers;  // so that each layer is a stage
+    other.config.layers_per_stage.assign(config.model.layers, 1);
+    std::vector<run::LayerCost> layers;
+    for (const RunPlan::Stage& layer : stages_of(other).stages) {
+        layers.push_back({units[layers.size()], layer.memory_bytes});
+    }
+    std::vector<std::uint64_t> memory_bytes;
+    for (const run::PeerPower& peer : request.peers) {
+        if (peer.memory_bytes > 0) {
+            const std::uint64_t least = memory_bytes.empty() ? peer.memory_bytes : memory_bytes[0];
+            memory_bytes.assign(config.stages, std::min(least, peer.memory_bytes));
+        }
+    }
+    const auto split = run::split_layers(layers, config.stages, memory_bytes);
+    if (!split) {
+        return {};
+    }
+    other.config.stages = config.stages;
+    other.config.layers_per_stage = *split;
+    const Result<RunPlan> better = make_plan(other);
+    return better && better->step_s < plan.step_s * (1 - kBetterBy) ? *split
+                                                                    : std::vector<std::uint32_t>{};
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,183 @@
+#include "swarm/cli/plan/run_plan.hpp"
+
+#include "sim/fluid/fluid_run.hpp"
+#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/options.hpp"
+
+#include <boost/json/parse.hpp>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+
+namespace swarm::cli {
+namespace {
+
+using Split = std::vector<std::uint32_t>;
+
+/// Layers of three units each, as a forward of one unit in the simulator.
+PlanRequest request_of(std::uint32_t layers, std::uint32_t stages, std::size_t peers) {
+    PlanRequest request;
+    request.config.model.layers = layers;
+    request.config.stages = stages;
+    request.config.microbatches = 64;
+    request.peers.assign(peers, {10, 0});
+    request.layer_ms.assign(layers, 3);
+    return request;
+}
+
+TEST(RunPlan, EqualStagesAndPeersAreEquallyBusy) {
+    const RunPlan plan = *make_plan(request_of(4, 4, 8));
+    ASSERT_EQ(plan.stages.size(), 4U);
+    for (const RunPlan::Stage& stage : plan.stages) {
+        EXPECT_EQ(stage.layers, 1U);
+        EXPECT_EQ(stage.peers.size(), 2U);
+        EXPECT_NEAR(stage.per_s, 20.0 / 3, 1e-9);
+        EXPECT_NEAR(stage.busy, plan.utilisation, 1e-9);
+    }
+    // 64 at the stage's rate, and one microbatch's way through the three others.
+    EXPECT_NEAR(plan.step_s, 64 / (20.0 / 3) + 3 * 0.3, 1e-9);
+}
+
+TEST(RunPlan, TheFastestPeersAreSpreadOverTheStages) {
+    PlanRequest request = request_of(2, 2, 4);
+    request.peers[0].units_per_s = 40;
+    request.peers[1].units_per_s = 40;
+    const RunPlan plan = *make_plan(request);
+    EXPECT_NEAR(plan.stages[0].per_s, plan.stages[1].per_s, 1e-9);
+}
+
+TEST(RunPlan, SaysWhatLimitsTheRun) {
+    PlanRequest request = request_of(3, 3, 4);
+    EXPECT_EQ(make_plan(request)->limit.substr(0, 38), "stage 1 has the least capacity, with o");
+    request.config.microbatches = 4;
+    EXPECT_NE(make_plan(request)->limit.find("raise microbatches"), std::string::npos);
+    request.config.microbatches = 64;
+    request.config.in_flight = 2;
+    EXPECT_EQ(make_plan(request)->limit, "too few microbatches are under way: raise in_flight");
+}
+
+TEST(RunPlan, WithoutMeasuredLayersTheHeadCostsAndTheEmbeddingDoesNot) {
+    PlanRequest request = request_of(3, 3, 3);
+    request.layer_ms.clear();
+    request.config.model.vocabulary = 4096;
+    const RunPlan plan = *make_plan(request);
+    EXPECT_NEAR(plan.stages[0].units, plan.stages[1].units, 1e-12);
+    const run::ModelConfig& model = request.config.model;
+    const double tokens = static_cast<double>(request.config.batch) * model.context;
+    const double head = 3 * tokens * 2 * model.width * model.vocabulary / 1e9;
+    EXPECT_NEAR(plan.stages[2].units - plan.stages[1].units, head, 1e-9);
+}
+
+TEST(RunPlan, ProposesASplitThatIsFasterByTime) {
+    PlanRequest request = request_of(6, 2, 2);
+    EXPECT_EQ(better_split(request, *make_plan(request)), Split{});
+    request.layer_ms = {1, 1, 1, 1, 2, 2};  // by parameters: three and three
+    EXPECT_EQ(better_split(request, *make_plan(request)), (Split{4, 2}));
+    request.config.layers_per_stage = {4, 2};
+    EXPECT_EQ(better_split(request, *make_plan(request)), Split{});
+}
+
+TEST(RunPlan, MemoryBoundsWhatItProposes) {
+    PlanRequest request = request_of(6, 2, 2);
+    request.layer_ms = {1, 1, 1, 1, 1, 9};
+    ASSERT_EQ(better_split(request, *make_plan(request)), (Split{5, 1}));
+    const std::uint64_t memory_bytes = make_plan(request)->stages[0].memory_bytes;
+    request.peers.assign(2, {10, memory_bytes + memory_bytes / 2});
+    EXPECT_EQ(better_split(request, *make_plan(request)), (Split{4, 2}));
+}
+
+TEST(RunPlan, RefusesWhatCannotRunInOneLine) {
+    const auto text_of = [](const PlanRequest& request) {
+        const Result<RunPlan> plan = make_plan(request);
+        return plan ? std::string("planned") : plan.error().detail;
+    };
+    EXPECT_EQ(
+        text_of(request_of(3, 3, 2)),
+        "2 peers cannot serve 3 stages: name more, or use fewer stages"
+    );
+    PlanRequest request = request_of(3, 3, 3);
+    request.layer_ms.pop_back();
+    EXPECT_EQ(text_of(request), "--layer-ms names 2 layers, and the model has 3");
+    request = request_of(3, 3, 3);
+    request.peers.assign(3, {10, 1 << 20});
+    EXPECT_EQ(text_of(request).substr(0, 18), "no peer lends the ");
+}
+
+TEST(RunPlan, APeerThatFitsNowhereIsNamed) {
+    PlanRequest request = request_of(2, 2, 3);
+    request.peers[1].memory_bytes = 1 << 20;
+    const RunPlan plan = *make_plan(request);
+    EXPECT_EQ(plan.idle_peers, (Split{1}));
+    EXPECT_NE(to_text(plan, true).find("1 peers lend too little"), std::string::npos);
+}
+
+TEST(RunPlan, JsonAndTextSayTheSame) {
+    const RunPlan plan = *make_plan(request_of(4, 2, 5));
+    const auto json = boost::json::parse(to_json(plan, {3, 1})).as_object();
+    EXPECT_EQ(json.at("stages").as_array().size(), 2U);
+    EXPECT_DOUBLE_EQ(json.at("step_s").as_double(), plan.step_s);
+    EXPECT_EQ(json.at("limit").as_string(), plan.limit);
+    EXPECT_EQ(json.at("better_layers_per_stage").as_array().size(), 2U);
+    const std::string text = to_text(plan, false);
+    EXPECT_NE(text.find("limited by: " + plan.limit + "\n"), std::string::npos);
+    EXPECT_NE(text.find("GFLOP"), std::string::npos);
+}
+
+// Waiting behind others is not planned: with several peers in a stage a simulated step is longer.
+TEST(RunPlan, IsAtBestWhatTheSimulatorComesTo) {
+    for (const std::size_t peers : {8U, 13U, 24U}) {
+        PlanRequest request = request_of(4, 4, peers);
+        request.latency_s = 0.02;
+        request.config.microbatches = 512;
+        const RunPlan plan = *make_plan(request);
+        sim::Scenario scenario;
+        scenario.duration = std::chrono::minutes(30);
+        scenario.regions.latency = {{std::chrono::milliseconds(20)}};
+        scenario.pipeline.microbatches = 512;
+        scenario.groups[0].count = static_cast<std::uint32_t>(peers);
+        scenario.groups[0].units_per_s = {sim::Draw::Kind::Constant, {10}};
+        const sim::SimReport report = *sim::run_fluid(scenario, 1);
+        std::printf(
+            "%zu peers: step %.3f s planned, %.3f s simulated; busy %.1f %%, %.1f %%\n",
+            peers,
+            plan.step_s,
+            report.step_s->mean,
+            100 * plan.utilisation,
+            100 * report.utilisation
+        );
+        EXPECT_LE(plan.step_s, report.step_s->mean * 1.01) << peers << " peers";
+        EXPECT_GE(plan.step_s, report.step_s->mean * 0.75) << peers << " peers";
+        EXPECT_GE(plan.utilisation, report.utilisation * 0.99) << peers << " peers";
+        EXPECT_LE(plan.utilisation, report.utilisation * 1.3) << peers << " peers";
+    }
+}
+
+Command parse(std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), {"swarm", "plan"});
+    return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+}
+
+TEST(PlanFlags, TakeLists) {
+    const auto plan = std::get<PlanOptions>(parse(
+        {"run.toml", "--peers", "5", "--speeds", "1,0.5", "--latency", "30ms", "--stages", "2"}
+    ));
+    EXPECT_EQ(plan.run_file, "run.toml");
+    EXPECT_EQ(plan.peers, 5U);
+    EXPECT_EQ(plan.speeds, (std::vector<double>{1, 0.5}));
+    EXPECT_EQ(plan.latency, std::chrono::milliseconds(30));
+    EXPECT_EQ(plan.run.stages, 2U);
+}
+
+TEST(PlanFlags, RefuseWhatIsNoSpeedAndShowExamples) {
+    for (const char* const speeds : {"0", "-1", "fast", "1,nan"}) {
+        EXPECT_EQ(std::get<Exit>(parse({"--speeds", speeds})).code, kUsage) << speeds;
+    }
+    EXPECT_EQ(std::get<Exit>(parse({"--peers", "0"})).code, kUsage);
+    const Exit help = std::get<Exit>(parse({"--help"}));
+    EXPECT_EQ(help.code, kDone);
+    EXPECT_NE(help.text.find("swarm plan run.toml --peers 6"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace swarm::cli
