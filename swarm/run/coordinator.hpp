@@ -147,6 +147,7 @@ class Coordinator final : public node::Role {
     bool released_ = false;
     bool restarted_ = false;
     bool lost_stage_ = false;
+    bool wrote_checkpoint_ = false;  // newer than options_.resume
 };
 
 }  // namespace swarm::run

@@ -341,11 +341,8 @@ void Coordinator::watch_lost_stage(node::Turn turn) {
 }
 
 bool Coordinator::can_roll_back() const {
-    // A newer checkpoint lies on disk alone: our successor reads it.
-    const bool is_newest =
-        options_.resume && (!history_.checkpoint ||
-                            history_.checkpoint->version.step <= options_.resume->version.step);
-    return is_newest && rolled_back_to_ != context_.version;
+    // What this process wrote since lies on disk alone: its successor reads that.
+    return options_.resume && !wrote_checkpoint_ && rolled_back_to_ != context_.version;
 }
 
 void Coordinator::roll_back(node::Turn turn) {

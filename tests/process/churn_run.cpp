@@ -1,23 +1,18 @@
 #include "tests/process/churn_run.hpp"
 
-#include "tests/unit/net/temporary_folder.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace swarm::test {
 namespace {
 
-constexpr const char* kPlan = R"(kill_every = "6s"
-freeze_every = "20s"
-freeze_shortest = "1s"
-freeze_longest = "20s"
-drain_every = "45s"
-coordinator_kill_every = "2m"
-)";
+/// Beside this file.
+const std::string kPlan = std::string(SWARM_SOURCE_DIR) + "/tests/process/churn_plan.toml";
 
 /// The promise: p99 at most 10 s. Where few faults were alone, their p99 is their maximum.
 constexpr double kRecoveryMax_s = 10;
@@ -50,12 +45,9 @@ void expect_quick_recovery(const LocalRun& run) {
 ChurnCounts expect_exact_under_churn(
     std::vector<std::string> flags, std::chrono::seconds deadline
 ) {
-    const TemporaryFolder folder;
-    const std::string plan = (folder.path() / "plan.toml").string();
-    std::ofstream(plan) << kPlan;
     flags.insert(
         flags.end(),
-        {"--stages", "3", "--peers", "12", "--service-ms", "20", "--churn", plan, "--verify"}
+        {"--stages", "3", "--peers", "12", "--service-ms", "20", "--churn", kPlan, "--verify"}
     );
     const LocalRun run = run_local(std::move(flags), deadline);
     expect_exact(run);

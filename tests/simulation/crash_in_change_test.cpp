@@ -1,10 +1,14 @@
-// Crashes at every event of a run in which a peer joins and another moves to a stage that needs it;
-// the long test has pairs of them. Each stage keeps a peer that is never crashed.
+// Crashes at every event of a run in which a peer joins and another moves to a stage that needs it,
+// and at pairs of them. Whoever is the last of a stage is spared: that is beyond the promise.
 #include "sim/run/run_world.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <optional>
+#include <set>
+#include <vector>
 
 namespace sim {
 namespace {
@@ -40,10 +44,29 @@ class ChangingRun {
 
     void crash_before(std::uint64_t event, PeerId victim) {
         world().run_until([&] { return world().events() >= event || run_.finished(); }, 600s);
-        world().crash(victim);
+        if (!is_last_of_its_stage(victim)) {
+            world().crash(victim);
+        }
     }
 
  private:
+    /// Where somebody else has moved away, a victim may be the last.
+    bool is_last_of_its_stage(PeerId victim) {
+        const auto* const boss = run_.coordinator_role();
+        const auto* const own =
+            boss == nullptr ? nullptr : boss->context().roster.find_peer(victim);
+        if (own == nullptr || own->standing == swarm::protocol::Standing::Observer) {
+            return false;
+        }
+        const auto& roster = boss->context().roster;
+        const std::vector<swarm::SlotId> members = roster.members(own->stage);
+        return std::none_of(members.begin(), members.end(), [&](swarm::SlotId slot) {
+            const PeerId other = roster.find(slot)->peer;
+            return other != victim && world().is_running(other) &&
+                   world().incarnation(other) == roster.find(slot)->incarnation;
+        });
+    }
+
     RunWorld run_;
     std::optional<PeerId> mover_;
     PeerId joiner_;
@@ -108,7 +131,9 @@ std::string crash_twice(
     changed.crash_before(then, second);
     changed.world().run_for(500ms);
     for (const PeerId victim : std::set<PeerId>{first, second}) {
-        changed.world().restart(victim);
+        if (!changed.world().is_running(victim)) {
+            changed.world().restart(victim);
+        }
     }
     changed.run().run(1200s);
     return changed.run().verdict(reference);
@@ -129,7 +154,7 @@ TEST(CrashWhilePeersChange, AtEveryEventLeavesTheRunEqualToOneProcess) {
     std::printf("%llu crashes\n", static_cast<unsigned long long>(crashes));
 }
 
-/// Every pair of 61 by 61 moments, which are primes apart from the lengths of periods.
+/// About 31 moments each.
 TEST(CrashWhilePeersChange, AtPairsOfEventsLeavesTheRunEqualToOneProcess) {
     const RunWorldOptions options = changing();
     const Reference reference = train_single(options.config);
