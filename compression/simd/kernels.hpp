@@ -8,9 +8,10 @@
 // divisions per group would cost more than all the rest. Source: own.
 #pragma once
 
+#include "swarm/base/cpu_path.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace compression::simd {
 
@@ -18,10 +19,7 @@ inline constexpr std::size_t kGroup = 64;
 inline constexpr std::size_t kInt8GroupBytes = sizeof(float) + kGroup;
 inline constexpr std::size_t kInt4GroupBytes = sizeof(std::uint16_t) + kGroup / 2;
 
-enum class Path : std::uint8_t { Scalar, Avx2, Avx512 };
-inline constexpr Path kPaths[] = {Path::Scalar, Path::Avx2, Path::Avx512};
-
-std::string_view to_text(Path path);
+using Path = swarm::CpuPath;
 
 struct Kernels {
     Path path;

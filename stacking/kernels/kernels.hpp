@@ -8,9 +8,10 @@
 // no sum is ever split: packed_matrix.hpp has the layout.
 #pragma once
 
+#include "swarm/base/cpu_path.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace stacking::kernels {
 
@@ -22,10 +23,7 @@ inline constexpr std::size_t kScaleGroup = 32;     // inputs
 inline constexpr std::size_t kPagePositions = 64;  // positions of a KV page
 inline constexpr std::size_t kLanes = 16;          // partial sums of a norm and a softmax
 
-enum class Path : std::uint8_t { Scalar, Avx2, Avx512 };
-inline constexpr Path kPaths[] = {Path::Scalar, Path::Avx2, Path::Avx512};
-
-std::string_view to_text(Path path);
+using Path = swarm::CpuPath;
 
 /// Weights of a matrix (outputs, inputs), packed.
 struct MatrixView {

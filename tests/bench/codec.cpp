@@ -118,7 +118,7 @@ Result<std::vector<std::byte>> read_state(const std::string& file) {
 
 std::vector<CodecRow> measure_codecs(std::size_t tensor_bytes, std::size_t rounds) {
     std::vector<CodecRow> rows;
-    for (const auto path : compression::simd::kPaths) {
+    for (const auto path : swarm::kCpuPaths) {
         for (const auto& codec : compression::codecs_on(path)) {
             const auto name = to_text(path);
             rows.push_back(measure(*codec, name, TensorRole::Activation, tensor_bytes, rounds));

@@ -145,7 +145,7 @@ const std::vector<std::size_t>& adversarial_sizes() {
 
 std::vector<Case> every_case() {
     std::vector<Case> cases;
-    for (const simd::Path path : simd::kPaths) {
+    for (const simd::Path path : swarm::kCpuPaths) {
         for (const auto& codec : codecs_on(path)) {
             cases.push_back({path, codec.get()});
         }

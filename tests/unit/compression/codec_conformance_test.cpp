@@ -261,7 +261,7 @@ INSTANTIATE_TEST_SUITE_P(EveryCodec, VectorPath, testing::ValuesIn(vector_cases(
 /// Says in the log which paths the suite could not judge here.
 TEST(CodecPaths, AreNamedWhenThisProcessorLacksThem) {
     std::size_t judged = 0;
-    for (const simd::Path path : simd::kPaths) {
+    for (const simd::Path path : swarm::kCpuPaths) {
         const bool here = simd::kernels_of(path) != nullptr;
         EXPECT_EQ(here, !codecs_on(path).empty()) << to_text(path);
         judged += here ? codecs_on(path).size() : 0;

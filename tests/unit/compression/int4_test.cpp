@@ -127,7 +127,7 @@ TEST(HadamardInt4Codec, WritesTheBytesOfTheReadme) {
 }
 
 TEST(HadamardTransform, IsOrthonormalAndItsOwnInverse) {
-    for (const simd::Path path : simd::kPaths) {
+    for (const simd::Path path : swarm::kCpuPaths) {
         const simd::Kernels* const kernels = simd::kernels_of(path);
         if (kernels == nullptr) {
             continue;

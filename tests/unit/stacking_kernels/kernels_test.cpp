@@ -19,7 +19,7 @@ constexpr WeightFormat kFormats[] = {WeightFormat::Fp32, WeightFormat::Bf16, Wei
 /// Paths that this processor has; the scalar one is always among them.
 std::vector<const Kernels*> paths() {
     std::vector<const Kernels*> found;
-    for (const Path path : kPaths) {
+    for (const Path path : swarm::kCpuPaths) {
         if (const Kernels* const kernels = kernels_of(path)) {
             found.push_back(kernels);
         }
