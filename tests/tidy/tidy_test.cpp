@@ -49,6 +49,7 @@ const std::map<std::string, Folders, std::less<>>& visible_to() {
         {"stacking/kernels", {"swarm/base"}},
         {"stacking/llama",
          {"swarm/base", "swarm/run", "stacking", "stacking/models", "stacking/kernels"}},
+        {"stacking/stack", {"swarm/base", "stacking"}},
         {"stages/torch",
          {"swarm/base", "swarm/protocol", "swarm/node", "compression", "swarm/run", "stages"}},
         // The two hosts know roles as Role and nothing more, and not each other.
@@ -161,7 +162,7 @@ TEST(Tidy, ForeignHeadersStayWhereTheyBelong) {
         {std::regex("^CLI/"), {"swarm/cli", "tests/bench"}},
         {std::regex("^(zstd|zdict)"), {"compression", "tests/unit/compression", "tests/fuzz"}},
         {std::regex("^pcre2"), {"stacking/tokenizers"}},
-        {std::regex("^toml"), {"swarm/run", "swarm/cli", "sim/scenario"}},
+        {std::regex("^toml"), {"swarm/run", "swarm/cli", "sim/scenario", "stacking/stack"}},
     };
     for (const SourceFile& file : source_files()) {
         for (const Include& include : includes_of(file)) {

@@ -1,0 +1,178 @@
+#include "stacking/stack/ensemble.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace stacking::stack {
+
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Reaction;
+using swarm::Result;
+
+namespace {
+
+/// Tokens that are read at once: bounds (members x tokens x V) of logits.
+constexpr std::size_t kTokensAtOnce = 32;
+
+Error refused(ErrorCode code, std::string what) {
+    return {code, Reaction::Reject, std::move(what)};
+}
+
+/// log of the sum of exponentials.
+double log_sum(std::span<const double> values) {
+    const double most = *std::max_element(values.begin(), values.end());
+    double sum = 0;
+    for (const double value : values) {
+        sum += std::exp(value - most);
+    }
+    return most + std::log(sum);
+}
+
+}  // namespace
+
+bool normalise(std::span<float> logits) {
+    float most = logits.front();
+    bool finite = true;
+    for (const float logit : logits) {
+        finite = finite && std::isfinite(logit);
+        most = std::max(most, logit);
+    }
+    double sum = 0;
+    for (const float logit : logits) {
+        sum += std::exp(static_cast<double>(logit) - most);
+    }
+    const double shift = most + std::log(sum);
+    for (float& logit : logits) {
+        logit = static_cast<float>(logit - shift);
+    }
+    return finite;
+}
+
+Ensemble::Ensemble(Members members, std::vector<double> priors)
+    : members_(std::move(members)), log_priors_(std::move(priors)) {
+    for (double& prior : log_priors_) {
+        prior = std::log(prior);
+    }
+    const double all = log_sum(log_priors_);
+    for (double& prior : log_priors_) {
+        prior -= all;
+    }
+    log_weights_ = log_priors_;
+}
+
+Result<std::unique_ptr<Ensemble>> Ensemble::make(Members members, std::vector<double> priors) {
+    if (members.empty() || members.size() > kMembersMax || members.size() != priors.size()) {
+        return refused(
+            ErrorCode::Mismatch,
+            "a stack has 1 to " + std::to_string(kMembersMax) + " members, each with a prior"
+        );
+    }
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        if (members[i]->vocabulary() != members.front()->vocabulary()) {
+            return refused(
+                ErrorCode::Mismatch,
+                "member " + std::to_string(i + 1) + " has " +
+                    std::to_string(members[i]->vocabulary()) + " tokens, the first one " +
+                    std::to_string(members.front()->vocabulary())
+            );
+        }
+        if (!(priors[i] > 0 && std::isfinite(priors[i]))) {
+            return refused(ErrorCode::Mismatch, "a prior must be a positive number");
+        }
+    }
+    return std::unique_ptr<Ensemble>(new Ensemble(std::move(members), std::move(priors)));
+}
+
+std::uint32_t Ensemble::vocabulary() const {
+    return members_.front()->vocabulary();
+}
+
+std::uint32_t Ensemble::context() const {
+    std::uint32_t least = members_.front()->context();
+    for (const auto& member : members_) {
+        least = std::min(least, member->context());
+    }
+    return least;
+}
+
+Result<> Ensemble::begin(std::uint32_t tokens) {
+    log_weights_ = log_priors_;
+    expected_.clear();
+    for (const auto& member : members_) {
+        if (auto begun = member->begin(tokens); begun.has_error()) {
+            return begun;
+        }
+    }
+    return {};
+}
+
+/// What came is evidence for who expected it.
+void Ensemble::observe(TokenId token) {
+    if (expected_.empty()) {
+        return;  // nobody was asked about the first token
+    }
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        log_weights_[i] += expected_[i][token];
+    }
+    const double all = log_sum(log_weights_);
+    for (double& weight : log_weights_) {
+        weight -= all;
+    }
+}
+
+void Ensemble::mix(std::vector<float>& out) const {
+    std::vector<double> terms(members_.size());
+    for (std::size_t token = 0; token < expected_.front().size(); ++token) {
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            terms[i] = log_weights_[i] + expected_[i][token];
+        }
+        out.push_back(static_cast<float>(log_sum(terms)));
+    }
+}
+
+Result<std::vector<float>> Ensemble::read(std::span<const TokenId> tokens, Wanted wanted) {
+    std::vector<float> out;
+    const std::size_t width = vocabulary();
+    for (std::size_t first = 0; first < tokens.size(); first += kTokensAtOnce) {
+        const auto piece = tokens.subspan(first, std::min(kTokensAtOnce, tokens.size() - first));
+        std::vector<std::vector<float>> scores;
+        for (const auto& member : members_) {
+            auto own = member->read(piece, Wanted::AfterEach);
+            if (own.has_error()) {
+                return own;
+            }
+            scores.push_back(std::move(*own));
+        }
+        for (std::size_t row = 0; row < piece.size(); ++row) {
+            observe(piece[row]);
+            expected_.resize(members_.size());
+            for (std::size_t i = 0; i < members_.size(); ++i) {
+                const auto begin = scores[i].begin() + static_cast<std::ptrdiff_t>(row * width);
+                expected_[i].assign(begin, begin + static_cast<std::ptrdiff_t>(width));
+                if (!normalise(expected_[i])) {
+                    return refused(
+                        ErrorCode::NotFinite,
+                        "the logits of member " + std::to_string(i + 1) + " are no numbers"
+                    );
+                }
+            }
+            if (wanted == Wanted::AfterEach || first + row + 1 == tokens.size()) {
+                mix(out);
+            }
+        }
+    }
+    return out;
+}
+
+std::vector<double> Ensemble::weights() const {
+    std::vector<double> weights = log_weights_;
+    for (double& weight : weights) {
+        weight = std::exp(weight);
+    }
+    return weights;
+}
+
+}  // namespace stacking::stack

@@ -1,0 +1,262 @@
+#include "stacking/stack/stack_file.hpp"
+
+#include "stacking/stack/ensemble.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <toml++/toml.h>
+#include <utility>
+
+namespace stacking::stack {
+
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Reaction;
+using swarm::Result;
+
+namespace {
+
+constexpr std::size_t kSeamsMax = 1024;
+constexpr std::size_t kTextMax = 512;
+constexpr StackMode kModes[] = {StackMode::Ensemble, StackMode::Chain};
+
+/// Reads tables key by key; keeps the first thing that is wrong.
+class Reader {
+ public:
+    explicit Reader(std::string file) : file_(std::move(file)) {}
+
+    template <class Take>
+    void each_key(const toml::table& table, Take take) {
+        for (const auto& [key, node] : table) {
+            if (!take(key.str(), node)) {
+                fail(node, "unknown key " + std::string(key.str()));
+            }
+        }
+    }
+
+    /// The tables of an array of tables.
+    template <class Take>
+    void each_table(const toml::node& node, std::size_t most, Take take) {
+        const toml::array* const items = node.as_array();
+        if (items == nullptr || items->size() > most) {
+            return fail(node, "wants at most " + std::to_string(most) + " tables");
+        }
+        for (const toml::node& item : *items) {
+            if (const toml::table* const table = item.as_table()) {
+                take(*table);
+            } else {
+                fail(item, "wants a table");
+            }
+        }
+    }
+
+    void text(const toml::node& node, std::string& into) {
+        const auto value = node.value_exact<std::string>();
+        if (!value || value->empty() || value->size() > kTextMax) {
+            return fail(node, "wants a text of 1 to 512 bytes");
+        }
+        into = *value;
+    }
+
+    void number(const toml::node& node, double least, double& into) {
+        const auto value = node.is_number() ? node.value<double>() : std::nullopt;
+        if (!value || !std::isfinite(*value) || *value < least) {
+            return fail(node, "wants a number that is not below " + std::to_string(least));
+        }
+        into = *value;
+    }
+
+    void fail(const toml::node& node, const std::string& what) {
+        if (!error_) {
+            error_ = Error{
+                ErrorCode::Usage,
+                Reaction::Reject,
+                file_ + ":" + std::to_string(node.source().begin.line) + ": " + what};
+        }
+    }
+
+    void fail(const std::string& what) {
+        if (!error_) {
+            error_ = Error{ErrorCode::Usage, Reaction::Reject, file_ + ": " + what};
+        }
+    }
+
+    [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+    std::string file_;
+    std::optional<Error> error_;
+};
+
+constexpr double kSmallestPrior = 1e-6;
+
+void read_member(Reader& reader, const toml::table& table, StackMember& member) {
+    reader.each_key(table, [&](std::string_view key, const toml::node& node) {
+        if (key == "model") {
+            reader.text(node, member.model);
+        } else if (key == "prior") {
+            reader.number(node, kSmallestPrior, member.prior);
+        } else {
+            return false;
+        }
+        return true;
+    });
+    if (member.model.empty()) {
+        reader.fail(table, "a member needs a model");
+    }
+}
+
+void read_losses(Reader& reader, const toml::node& node, std::vector<double>& losses) {
+    const toml::array* const items = node.as_array();
+    if (items == nullptr || items->size() > kMembersMax) {
+        return reader.fail(node, "wants a list with one loss per member");
+    }
+    for (const toml::node& item : *items) {
+        reader.number(item, 0, losses.emplace_back());
+    }
+}
+
+void read_seam(Reader& reader, const toml::table& table, Seam& seam) {
+    reader.each_key(table, [&](std::string_view key, const toml::node& node) {
+        if (key == "text") {
+            reader.text(node, seam.text);
+        } else if (key == "tokens") {
+            const auto tokens = node.value_exact<std::int64_t>();
+            seam.tokens = tokens && *tokens > 0 ? static_cast<std::uint64_t>(*tokens) : 0;
+        } else if (key == "members") {
+            read_losses(reader, node, seam.members);
+        } else if (key == "stack") {
+            reader.number(node, 0, seam.stack);
+        } else {
+            return false;
+        }
+        return true;
+    });
+    if (seam.tokens == 0) {
+        reader.fail(table, "a seam needs the number of its tokens");
+    }
+}
+
+void read_mode(Reader& reader, const toml::node& node, StackMode& mode) {
+    const auto value = node.value_exact<std::string>();
+    const auto* const found =
+        std::find_if(std::begin(kModes), std::end(kModes), [&](StackMode one) {
+            return value && to_text(one) == *value;
+        });
+    if (found == std::end(kModes)) {
+        return reader.fail(node, "mode is \"ensemble\" or \"chain\"");
+    }
+    mode = *found;
+}
+
+void check(Reader& reader, const StackFile& stack) {
+    if (stack.members.empty()) {
+        reader.fail("a stack needs a member");
+    }
+    for (const Seam& seam : stack.seams) {
+        if (seam.members.size() != stack.members.size()) {
+            reader.fail("the seam of " + seam.text + " was measured with other members");
+        }
+    }
+}
+
+std::string quoted(const std::string& text) {
+    std::ostringstream out;
+    out << toml::value<std::string>(text);
+    return out.str();
+}
+
+/// The shortest text that reads back as the same number.
+std::string number(double value) {
+    std::ostringstream out;
+    out.precision(std::numeric_limits<double>::max_digits10);
+    out << value;
+    std::string text = out.str();
+    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+}  // namespace
+
+std::string_view to_text(StackMode mode) {
+    return mode == StackMode::Ensemble ? "ensemble" : "chain";
+}
+
+Result<StackFile> parse_stack(std::string_view toml, const std::string& file) {
+    toml::table document;
+    try {
+        document = toml::parse(toml, std::string_view(file));
+    } catch (const toml::parse_error& error) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            file + ":" + std::to_string(error.source().begin.line) + ": " +
+                std::string(error.description())};
+    }
+    Reader reader(file);
+    StackFile stack;
+    reader.each_key(document, [&](std::string_view key, const toml::node& node) {
+        if (key == "name") {
+            reader.text(node, stack.name);
+        } else if (key == "mode") {
+            read_mode(reader, node, stack.mode);
+        } else if (key == "member") {
+            reader.each_table(node, kMembersMax, [&](const toml::table& table) {
+                read_member(reader, table, stack.members.emplace_back());
+            });
+        } else if (key == "seam") {
+            reader.each_table(node, kSeamsMax, [&](const toml::table& table) {
+                read_seam(reader, table, stack.seams.emplace_back());
+            });
+        } else {
+            return false;
+        }
+        return true;
+    });
+    check(reader, stack);
+    if (reader.error()) {
+        return *reader.error();
+    }
+    return stack;
+}
+
+std::string to_toml(const StackFile& stack) {
+    std::string text = "name = " + quoted(stack.name) +
+                       "\nmode = " + quoted(std::string(to_text(stack.mode))) + "\n";
+    for (const StackMember& member : stack.members) {
+        text += "\n[[member]]\nmodel = " + quoted(member.model) +
+                "\nprior = " + number(member.prior) + "\n";
+    }
+    for (const Seam& seam : stack.seams) {
+        text += "\n[[seam]]\ntext = " + quoted(seam.text) +
+                "\ntokens = " + std::to_string(seam.tokens) + "\nmembers = [";
+        for (std::size_t i = 0; i < seam.members.size(); ++i) {
+            text += (i > 0 ? ", " : "") + number(seam.members[i]);
+        }
+        text += "]\nstack = " + number(seam.stack) + "\n";
+    }
+    return text;
+}
+
+std::optional<Verdict> judge(const StackFile& stack) {
+    if (stack.seams.empty()) {
+        return std::nullopt;
+    }
+    double tokens = 0;
+    double stack_nats = 0;
+    std::vector<double> member_nats(stack.members.size());
+    for (const Seam& seam : stack.seams) {
+        const auto count = static_cast<double>(seam.tokens);
+        tokens += count;
+        stack_nats += seam.stack * count;
+        for (std::size_t i = 0; i < member_nats.size(); ++i) {
+            member_nats[i] += seam.members[i] * count;
+        }
+    }
+    const auto best = std::min_element(member_nats.begin(), member_nats.end());
+    return Verdict{
+        stack_nats / tokens, *best / tokens, static_cast<std::size_t>(best - member_nats.begin())};
+}
+
+}  // namespace stacking::stack

@@ -1,0 +1,63 @@
+// Reads a text token by token, or many at a time, and says what could follow: one model, or several
+// as one. What samples, and what measures, needs no more than this.
+// Invariant: the scores after a token are a function of the tokens read so far, however they were
+// cut into calls.
+// Threading: one thread. Shapes: (R, V) fp32. Errors: those of SessionCompute, after which the
+// text must begin anew; Mismatch (Reject): what was given does not belong together.
+#pragma once
+
+#include "stacking/session_compute.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace stacking::stack {
+
+class TextReader {
+ public:
+    TextReader() = default;
+    TextReader(const TextReader&) = delete;
+    TextReader& operator=(const TextReader&) = delete;
+    virtual ~TextReader() = default;
+
+    [[nodiscard]] virtual std::uint32_t vocabulary() const = 0;
+    /// Tokens that one text can have.
+    [[nodiscard]] virtual std::uint32_t context() const = 0;
+
+    /// Forgets the text; the next one may have so many tokens.
+    [[nodiscard]] virtual swarm::Result<> begin(std::uint32_t tokens) = 0;
+
+    enum class Wanted { AfterEach, AfterLast };
+
+    /// Logits, or log-probabilities, of what follows each of these tokens, or the last one.
+    [[nodiscard]] virtual swarm::Result<std::vector<float>> read(
+        std::span<const TokenId> tokens, Wanted wanted
+    ) = 0;
+};
+
+/// One model, whose stages lie in this process: each one's output is the next one's input.
+class ModelReader final : public TextReader {
+ public:
+    using Stages = std::vector<std::unique_ptr<SessionCompute>>;
+
+    /// Mismatch unless the first takes tokens, the last gives logits, and the widths fit.
+    static swarm::Result<std::unique_ptr<ModelReader>> make(Stages stages);
+
+    [[nodiscard]] std::uint32_t vocabulary() const override;
+    [[nodiscard]] std::uint32_t context() const override;
+    [[nodiscard]] swarm::Result<> begin(std::uint32_t tokens) override;
+    [[nodiscard]] swarm::Result<std::vector<float>> read(
+        std::span<const TokenId> tokens, Wanted wanted
+    ) override;
+
+ private:
+    explicit ModelReader(Stages stages) : stages_(std::move(stages)) {}
+
+    Stages stages_;
+    CacheId cache_{0};  // of the text that is being read; 0: none yet
+    std::uint32_t filled_ = 0;
+};
+
+}  // namespace stacking::stack

@@ -1,0 +1,100 @@
+#include "stacking/stack/text_reader.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace stacking::stack {
+namespace {
+
+using swarm::ErrorCode;
+
+/// Adds one per stage to the numbers that pass; the last one says how often each token was met.
+class Adding final : public SessionCompute {
+ public:
+    Adding(bool first, bool last, std::uint32_t width) : shape_{first, last, width, 4, 16, 1} {}
+
+    [[nodiscard]] StageShape shape() const override { return shape_; }
+
+    swarm::Result<> reserve(CacheId cache, std::uint32_t positions) override {
+        reserved_[cache] = positions;
+        return {};
+    }
+
+    void truncate(CacheId /*cache*/, std::uint32_t /*positions*/) override {}
+
+    void drop(CacheId cache) override { reserved_.erase(cache); }
+
+    swarm::Result<std::vector<float>> forward(
+        std::span<const SessionRow> rows,
+        const StageInput& input,
+        std::span<const std::uint32_t> wanted
+    ) override {
+        EXPECT_EQ(reserved_.size(), 1U);  // earlier texts were dropped
+        EXPECT_LT(rows.back().position, reserved_.at(rows.back().cache));
+        std::vector<float> values;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const float in = shape_.first ? static_cast<float>(std::get<0>(input)[i])
+                                          : std::get<1>(input)[i * shape_.width];
+            values.insert(values.end(), shape_.width, in + 1);
+        }
+        if (!shape_.last) {
+            return values;
+        }
+        std::vector<float> logits;
+        for (const std::uint32_t row : wanted) {
+            logits.insert(logits.end(), shape_.vocabulary, values[row * shape_.width]);
+        }
+        return logits;
+    }
+
+ private:
+    StageShape shape_;
+    std::map<CacheId, std::uint32_t> reserved_;
+};
+
+ModelReader::Stages stages(const std::vector<Adding*>& computes) {
+    ModelReader::Stages stages;
+    for (Adding* const compute : computes) {
+        stages.emplace_back(compute);
+    }
+    return stages;
+}
+
+TEST(ModelReader, PassesEachStagesOutputOn) {
+    auto reader = *ModelReader::make(stages(
+        {new Adding(true, false, 2), new Adding(false, false, 2), new Adding(false, true, 2)}
+    ));
+    for (int text = 0; text < 2; ++text) {
+        ASSERT_TRUE(reader->begin(4).has_value());
+        const std::vector<TokenId> tokens{3, 1};
+        EXPECT_EQ(
+            *reader->read(tokens, TextReader::Wanted::AfterEach),
+            (std::vector<float>{6, 6, 6, 6, 4, 4, 4, 4})
+        );
+        const std::vector<TokenId> more{0};
+        EXPECT_EQ(
+            *reader->read(more, TextReader::Wanted::AfterLast), (std::vector<float>{3, 3, 3, 3})
+        );
+    }
+}
+
+TEST(ModelReader, RefusesStagesThatAreNoModel) {
+    const auto code_of = [](const std::vector<Adding*>& computes) {
+        const auto made = ModelReader::make(stages(computes));
+        EXPECT_TRUE(made.has_error());
+        return made.error().code;
+    };
+    EXPECT_EQ(code_of({}), ErrorCode::Mismatch);
+    EXPECT_EQ(code_of({new Adding(true, false, 2)}), ErrorCode::Mismatch);
+    EXPECT_EQ(code_of({new Adding(false, true, 2)}), ErrorCode::Mismatch);
+    EXPECT_EQ(
+        code_of({new Adding(true, true, 2), new Adding(false, true, 2)}), ErrorCode::Mismatch
+    );
+    EXPECT_EQ(
+        code_of({new Adding(true, false, 2), new Adding(false, true, 3)}), ErrorCode::Mismatch
+    );
+}
+
+}  // namespace
+}  // namespace stacking::stack
