@@ -126,7 +126,11 @@ void World::bring_up(Process& process, LinkId id, Side side) {
     process.links[key] = id;
     deliver(
         process,
-        node::LinkUp{processes_[key.remote]->self, key.lane, link.incarnations[other(side)]}
+        node::LinkUp{
+            processes_[key.remote]->self,
+            key.lane,
+            link.incarnations[other(side)],
+            side == Side::Dialer}
     );
 }
 

@@ -68,6 +68,9 @@ swarm::Result<std::vector<StageState>> restore_stages(
 
 // On disk, for --single and for reading. A coordinator writes by WriteFile.
 
+/// Folders below `parent` that are named as checkpoints are, newest first; whole or not.
+std::vector<std::filesystem::path> checkpoint_folders(const std::filesystem::path& parent);
+
 /// Each file by a temporary name, fsync and rename, in order. Returns the checkpoint's folder.
 swarm::Result<std::filesystem::path> write_checkpoint(
     const std::filesystem::path& parent,

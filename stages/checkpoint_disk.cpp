@@ -193,6 +193,14 @@ std::vector<std::pair<swarm::ParameterVersion, fs::path>> list_checkpoints(const
 
 }  // namespace
 
+std::vector<fs::path> checkpoint_folders(const fs::path& parent) {
+    std::vector<fs::path> folders;
+    for (auto& [version, folder] : list_checkpoints(parent)) {
+        folders.push_back(std::move(folder));
+    }
+    return folders;
+}
+
 Result<fs::path> write_checkpoint(
     const fs::path& parent,
     const swarm::run::RunConfig& config,

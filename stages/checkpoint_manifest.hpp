@@ -1,5 +1,6 @@
 // manifest.json of a checkpoint: {"sha256": <of the body as serialised>, "body": {…}}.
-// Private to checkpoint. Errors: Malformed (Reject).
+// For checkpoint, and for who reads weights without moments (stacking/models/run_checkpoint).
+// Errors: Malformed (Reject).
 #pragma once
 
 #include "swarm/base/digest.hpp"

@@ -17,7 +17,8 @@ constexpr std::array kNames{
     "Stuck",         "Commit",         "Applied",      "Fetch",          "Chunk",
     "ChunkRefused",  "Infer",          "Inferred",     "Finished",       "Register",
     "Registered",    "Locate",         "Located",      "SessionOpen",    "SessionOpened",
-    "SessionResume", "SessionRows",    "SessionToken", "SessionTrouble", "SessionClose"};
+    "SessionResume", "SessionRows",    "SessionToken", "SessionTrouble", "SessionClose",
+    "HostOffer",     "HostPlace"};
 static_assert(kNames.size() == std::variant_size_v<protocol::Body>, "one name per message");
 
 std::string number(const PeerId& peer) {

@@ -1,6 +1,7 @@
 #include "stacking/models/architecture.hpp"
 
 #include "stacking/models/limits.hpp"
+#include "swarm/base/check.hpp"
 
 #include <utility>
 
@@ -84,6 +85,22 @@ std::vector<swarm::run::StageLayout> split(const Architecture& architecture, std
     run.model = architecture.model;
     run.stages = stages;
     return swarm::run::partition(run);
+}
+
+swarm::run::StageLayout layers_of(
+    const Architecture& architecture, std::uint32_t first, std::uint32_t end
+) {
+    const std::uint32_t layers = architecture.model.layers;
+    SWARM_ASSERT(first < end && end <= layers);
+    swarm::run::RunConfig run;
+    run.model = architecture.model;
+    for (const std::uint32_t count : {first, end - first, layers - end}) {
+        if (count > 0) {
+            run.layers_per_stage.push_back(count);
+        }
+    }
+    run.stages = static_cast<std::uint32_t>(run.layers_per_stage.size());
+    return std::move(swarm::run::partition(run)[first > 0 ? 1 : 0]);
 }
 
 std::vector<swarm::run::TensorSpec> tensors_of(const Architecture& architecture) {

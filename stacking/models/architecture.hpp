@@ -29,6 +29,12 @@ swarm::Result<> check(const Architecture& architecture);
 /// checked architecture and 1 <= stages <= layers.
 std::vector<swarm::run::StageLayout> split(const Architecture& architecture, std::uint32_t stages);
 
+/// Layers [first, end) as a stage of their own, with the embedding if first is 0 and the head if
+/// end is the number of layers. Needs a checked architecture and first < end <= layers.
+swarm::run::StageLayout layers_of(
+    const Architecture& architecture, std::uint32_t first, std::uint32_t end
+);
+
 /// All of its tensors, in global order. Needs a checked architecture.
 std::vector<swarm::run::TensorSpec> tensors_of(const Architecture& architecture);
 

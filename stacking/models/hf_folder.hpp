@@ -15,9 +15,6 @@ namespace stacking::models {
 
 swarm::Result<ModelSource> open_hf_folder(const std::filesystem::path& folder);
 
-/// A GGUF file or a Hugging Face folder, by what is there.
-swarm::Result<ModelSource> open_model(const std::filesystem::path& path);
-
 /// (bytes written so far, bytes in all)
 using ExportProgress = std::function<void(std::uint64_t, std::uint64_t)>;
 

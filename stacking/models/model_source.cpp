@@ -131,6 +131,13 @@ Result<> ModelSource::read_rows(std::string_view name, RowRange rows, std::span<
     return {};
 }
 
+Result<> ModelSource::read_stored(
+    const StoredTensor& tensor, std::uint64_t from, std::span<std::byte> bytes
+) const {
+    SWARM_ASSERT(from <= tensor.bytes && bytes.size() <= tensor.bytes - from);
+    return files_[tensor.file]->read(tensor.offset + from, bytes);
+}
+
 Result<std::vector<float>> ModelSource::read(std::string_view name) const {
     const auto found = tensors_.find(name);
     if (found == tensors_.end()) {

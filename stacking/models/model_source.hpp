@@ -64,6 +64,11 @@ class ModelSource {
     [[nodiscard]] swarm::Result<std::vector<float>> read_stage(const swarm::run::StageLayout& layout
     ) const;
 
+    /// The tensor's bytes as they lie in its file, from the `from`-th on.
+    [[nodiscard]] swarm::Result<> read_stored(
+        const StoredTensor& tensor, std::uint64_t from, std::span<std::byte> bytes
+    ) const;
+
     /// What read_stage() would read from the files.
     [[nodiscard]] std::uint64_t stored_bytes(const swarm::run::StageLayout& layout) const;
 

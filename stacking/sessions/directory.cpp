@@ -7,35 +7,32 @@
 
 namespace stacking::sessions {
 
+using protocol::LayerRange;
+
 void Directory::on(const node::Event& event, TimePoint now, node::Outbox& out) {
     const node::Turn turn{now, out};
     if (const auto* down = std::get_if<node::LinkDown>(&event)) {
         if (down->lane == node::Lane::Control) {
-            forget(down->peer);
+            forget(down->peer, turn);
         }
     } else if (const auto* received = std::get_if<node::Received>(&event)) {
-        const protocol::Body& body = received->message.body;
-        if (const auto* registration = std::get_if<protocol::Register>(&body)) {
-            take(received->peer, *registration, turn);
-        } else if (const auto* locate = std::get_if<protocol::Locate>(&body)) {
-            take(received->peer, *locate, turn);
-        }
+        const auto give = [&](const auto& body) {
+            if constexpr (requires { take(received->peer, body, turn); }) {
+                take(received->peer, body, turn);
+            }
+        };
+        std::visit(give, received->message.body);
     } else if (std::holds_alternative<node::Woke>(event)) {
-        for (auto& [model, entries] : models_) {
-            std::erase_if(entries, [&](const auto& item) {
-                return item.second.heard + kSilentMax <= now;
-            });
-        }
-        std::erase_if(models_, [](const auto& item) { return item.second.empty(); });
+        expire(turn);
     }
     ended_ = ended_ || std::holds_alternative<node::Stop>(event);
 }
 
 TimePoint Directory::next_deadline() const {
     TimePoint due = swarm::kNever;
-    for (const auto& [model, entries] : models_) {
-        for (const auto& [peer, entry] : entries) {
-            due = std::min(due, entry.heard + kSilentMax);
+    for (const auto& [digest, model] : models_) {
+        for (const auto& [peer, host] : model.hosts) {
+            due = std::min(due, host.heard + kSilentMax);
         }
     }
     return ended_ ? swarm::kNever : due;
@@ -43,62 +40,149 @@ TimePoint Directory::next_deadline() const {
 
 std::size_t Directory::listed() const {
     std::size_t count = 0;
-    for (const auto& [model, entries] : models_) {
-        count += entries.size();
+    for (const auto& [digest, model] : models_) {
+        for (const auto& [peer, host] : model.hosts) {
+            count += host.registration ? 1 : 0;
+        }
     }
     return count;
 }
 
-void Directory::forget(PeerId peer) {
-    for (auto& [model, entries] : models_) {
-        entries.erase(peer);
+void Directory::forget(PeerId peer, node::Turn turn) {
+    for (auto& [digest, model] : models_) {
+        if (const auto found = model.hosts.find(peer); found != model.hosts.end()) {
+            const Host host = std::move(found->second);
+            model.hosts.erase(found);
+            tell(peer, digest, model, host, false, turn);
+        }
     }
-    std::erase_if(models_, [](const auto& item) { return item.second.empty(); });
+    std::erase_if(models_, [](const auto& item) { return item.second.hosts.empty(); });
 }
 
-std::string Directory::refusal(PeerId from, const protocol::Register& registration) const {
-    const auto model = models_.find(registration.model);
+void Directory::expire(node::Turn turn) {
+    std::vector<PeerId> silent;
+    for (const auto& [digest, model] : models_) {
+        for (const auto& [peer, host] : model.hosts) {
+            if (host.heard + kSilentMax <= turn.now) {
+                silent.push_back(peer);
+            }
+        }
+    }
+    for (const PeerId peer : silent) {
+        forget(peer, turn);
+    }
+}
+
+void Directory::tell(
+    PeerId peer,
+    const swarm::Digest& digest,
+    const Model& model,
+    const Host& host,
+    bool listed,
+    node::Turn turn
+) {
+    if (!host.registration) {
+        return;  // it was never listed
+    }
+    const auto same = [&](const auto& item) {
+        return item.second.registration && item.second.hosted == host.hosted;
+    };
+    const auto hosts =
+        static_cast<std::size_t>(std::count_if(model.hosts.begin(), model.hosts.end(), same));
+    turn.out.add(node::Tell{node::HostListed{peer, digest, host.hosted, listed, hosts}});
+}
+
+Directory::Host& Directory::host_of(
+    PeerId peer, const swarm::Digest& digest, std::uint32_t layers, node::Turn turn
+) {
+    const auto found = models_.find(digest);
+    if (found == models_.end() || !found->second.hosts.contains(peer)) {
+        forget(peer, turn);
+    }
+    Model& model = models_[digest];
+    model.layers = layers;
+    return model.hosts[peer];
+}
+
+std::string Directory::refusal(PeerId from, const swarm::Digest& digest, std::uint32_t layers)
+    const {
+    const auto model = models_.find(digest);
     if (model == models_.end()) {
         return models_.size() < protocol::kModelsMax ? "" : "too many models are listed here";
     }
-    if (!model->second.contains(from) && model->second.size() >= protocol::kHostsMax) {
+    const Hosts& hosts = model->second.hosts;
+    const bool known = hosts.contains(from);
+    if (!known && hosts.size() >= protocol::kHostsMax) {
         return "too many peers serve this model already";
     }
-    for (const auto& [peer, entry] : model->second) {
-        const protocol::Register& other = entry.registration;
-        if (peer == from) {
-            continue;
-        }
-        if (other.layers != registration.layers) {
-            return "the model has another number of layers here; is it the same file?";
-        }
-        if (other.hosted == registration.hosted && other.weights != registration.weights) {
-            return "other weights than the peers that serve these layers; fetch the model again";
-        }
+    if (model->second.layers != layers && hosts.size() > (known ? 1U : 0U)) {
+        return "the model has another number of layers here; is it the same file?";
     }
     return "";
 }
 
-void Directory::take(PeerId from, const protocol::Register& registration, node::Turn turn) {
-    std::string why = refusal(from, registration);
-    if (why.empty()) {
-        const auto listed = models_.find(registration.model);
-        if (listed == models_.end() || !listed->second.contains(from)) {
-            forget(from);  // it serves another model now
+std::string Directory::refusal(PeerId from, const protocol::Register& registration) const {
+    std::string why = refusal(from, registration.model, registration.layers);
+    if (const auto model = models_.find(registration.model);
+        why.empty() && model != models_.end()) {
+        for (const auto& [peer, host] : model->second.hosts) {
+            if (peer != from && host.registration && host.hosted == registration.hosted &&
+                host.registration->weights != registration.weights) {
+                return "other weights than the peers that serve these layers; fetch the model "
+                       "again, and serve it with the same --weights";
+            }
         }
-        models_[registration.model][from] = {registration, turn.now};
     }
-    send(from, protocol::Registered{std::move(why)}, turn);
+    return why;
+}
+
+/// The first of those with the fewest peers.
+LayerRange Directory::neediest(PeerId newcomer, const Model& model) {
+    const auto peers_of = [&](LayerRange part) {
+        return std::count_if(model.hosts.begin(), model.hosts.end(), [&](const auto& item) {
+            return item.second.hosted == part && item.first != newcomer;
+        });
+    };
+    return *std::ranges::min_element(model.split, {}, peers_of);
+}
+
+void Directory::take(PeerId from, const protocol::HostOffer& offer, node::Turn turn) {
+    if (std::string why = refusal(from, offer.model, offer.layers); !why.empty()) {
+        return send(from, protocol::Registered{std::move(why)}, turn);
+    }
+    Host& host = host_of(from, offer.model, offer.layers, turn);
+    Model& model = models_.at(offer.model);
+    if (model.split.empty() || model.hosts.size() == 1) {
+        model.split = offer.split;
+    }
+    const bool has_place = std::ranges::find(model.split, host.hosted) != model.split.end();
+    host = {has_place ? host.hosted : neediest(from, model), turn.now, std::nullopt};
+    send(from, protocol::HostPlace{offer.model, host.hosted}, turn);
+}
+
+void Directory::take(PeerId from, const protocol::Register& registration, node::Turn turn) {
+    const std::string why = refusal(from, registration);
+    send(from, protocol::Registered{why}, turn);
+    if (!why.empty()) {
+        return;
+    }
+    Host& host = host_of(from, registration.model, registration.layers, turn);
+    const bool known = host.registration && host.hosted == registration.hosted;
+    host = {registration.hosted, turn.now, registration};
+    if (!known) {
+        tell(from, registration.model, models_.at(registration.model), host, true, turn);
+    }
 }
 
 void Directory::take(PeerId from, const protocol::Locate& locate, node::Turn turn) const {
     protocol::Located located;
     located.model = locate.model;
-    const auto model = models_.find(locate.model);
-    if (model != models_.end()) {
-        for (const auto& [peer, entry] : model->second) {
-            located.layers = entry.registration.layers;
-            located.hosts.push_back({peer, entry.registration.hosted, entry.registration.address});
+    if (const auto model = models_.find(locate.model); model != models_.end()) {
+        for (const auto& [peer, host] : model->second.hosts) {
+            if (host.registration) {
+                located.layers = model->second.layers;
+                located.hosts.push_back({peer, host.hosted, host.registration->address});
+            }
         }
     }
     std::ranges::sort(located.hosts, {}, [](const protocol::HostInfo& host) {

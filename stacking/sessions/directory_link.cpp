@@ -5,10 +5,14 @@
 namespace stacking::sessions {
 
 bool DirectoryLink::on(const node::LinkUp& up, TimePoint now) {
+    if (directory_ == PeerId{} && up.dialed && up.lane == node::Lane::Control) {
+        directory_ = up.peer;
+    }
     if (!is_ours(up.peer, up.lane)) {
         return false;
     }
     up_ = true;
+    failure_.clear();
     pause_ = kPauseFirst;
     due_ = now;
     return true;
@@ -26,6 +30,10 @@ bool DirectoryLink::on(const node::LinkDown& down, TimePoint now) {
 bool DirectoryLink::on(const node::DialFailed& failed, TimePoint now) {
     if (!is_ours(failed.peer, failed.lane)) {
         return false;
+    }
+    failure_ = failed.error.detail;
+    if (failed.error.code == swarm::ErrorCode::Unauthorised) {
+        directory_ = expected_;  // another process lives there now, with a key of its own
     }
     pause_ = std::min(2 * pause_, kPauseMax);
     due_ = now + pause_;

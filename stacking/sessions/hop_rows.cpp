@@ -21,6 +21,11 @@ node::Payload payload_of(const Outgoing& out, std::uint32_t width) {
         {protocol::Dtype::Float32, protocol::CodecId::None, {out.rows, width}}, std::move(bytes)};
 }
 
+std::uint32_t microseconds(swarm::Duration time) {
+    const auto count = std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(count, 0, UINT32_MAX));
+}
+
 }  // namespace
 
 void HopTable::begin(Hop& hop, std::uint32_t position) {
@@ -54,6 +59,7 @@ std::optional<HopTable::Frame> HopTable::read(
     const Hop& hop, const protocol::SessionRows& rows, const node::Payload& payload
 ) const {
     Frame frame{.position = rows.position, .rows = rows.rows, .wanted = rows.wanted};
+    frame.hop_us = rows.hop_us;
     if (rows.rows > hop.open.positions || rows.position > hop.open.positions - rows.rows) {
         return std::nullopt;
     }
@@ -100,6 +106,7 @@ void HopTable::take(
     if (!frame) {
         return give_up(hop, SessionReason::Invalid, turn);
     }
+    frame->came = turn.now;
     if (!hop.begun) {
         begin(hop, rows.position);
     }
@@ -235,6 +242,11 @@ void HopTable::finish(Piece& piece, node::Turn turn) {
     const auto best = piece.found.empty() ? 0 : std::exp(piece.found.front().log_probability);
     const bool exits = !shape_.last && !piece.found.empty() && best >= piece.exit_threshold;
     hop.computed += piece.frame.rows;
+    if (piece.frame.wanted) {
+        hop.hop_us = std::move(piece.frame.hop_us);
+        hop.hop_us.resize(std::min<std::size_t>(hop.hop_us.size(), hop.open.id.hop));
+        hop.hop_us.push_back(microseconds(turn.now - piece.frame.came));
+    }
     hop.log.append(piece.frame.rows, piece.frame.wanted, piece.values, exits);
     if (shape_.last ? piece.frame.wanted : exits) {
         tell_token(hop, piece, turn);
@@ -249,6 +261,7 @@ void HopTable::tell_token(const Hop& hop, const Piece& piece, node::Turn turn) c
     told.position = hop.log.upto();
     const SamplerOptions options{sampling.temperature, sampling.seed};
     told.token = sample_token(piece.found, options, told.position);
+    told.hop_us = hop.hop_us;
     told.top = piece.found;
     told.top.resize(std::min<std::size_t>(told.top.size(), sampling.top));
     send(hop.client, std::move(told), turn);
@@ -264,7 +277,8 @@ void HopTable::pump(Hop& hop, node::Turn turn) {
             .position = out->position,
             .rows = out->rows,
             .wanted = out->wanted,
-            .tokens = {}};
+            .tokens = {},
+            .hop_us = out->wanted ? hop.hop_us : std::vector<std::uint32_t>{}};
         ++rows.id.hop;
         node::Payload payload = payload_of(*out, shape_.width);
         if (hop.open.next.peer == options_.self) {

@@ -30,14 +30,17 @@ struct HostedLayers {
 
 class HopTable {
  public:
+    static constexpr std::uint64_t kKeptBytesMax = 256ULL << 20;
+    static constexpr swarm::Duration kTtl = std::chrono::minutes(5);
+
     struct Options {
         PeerId self;
         HostedLayers host;
         std::shared_ptr<SessionCompute> compute;
         /// Sent rows that are kept for refills, of all sessions; a session that does not fit keeps
         /// none, and is refilled from the tokens.
-        std::uint64_t kept_bytes_max = 256ULL << 20;
-        swarm::Duration ttl = std::chrono::minutes(5);  // of a hop that nobody speaks to
+        std::uint64_t kept_bytes_max = kKeptBytesMax;
+        swarm::Duration ttl = kTtl;  // of a hop that nobody speaks to
     };
 
     HopTable(Options options, LinkBook& links);
@@ -71,6 +74,8 @@ class HopTable {
         bool wanted = false;
         std::vector<TokenId> tokens{};  // at the first hop, else values
         std::vector<float> values{};
+        TimePoint came{};
+        std::vector<std::uint32_t> hop_us{};  // of the hops before
     };
 
     struct Hop {
@@ -88,6 +93,7 @@ class HopTable {
         std::uint64_t begins = 0;  // what was computed before the last one is void
         std::uint32_t queued_upto = 0;
         std::deque<Frame> queue{};
+        std::vector<std::uint32_t> hop_us{};  // of the last wanted rows, this hop's among them
         TimePoint expires{};
         TimePoint since{};  // and rows computed from then on: when will it end?
         std::uint32_t computed = 0;

@@ -42,7 +42,8 @@ SessionClient::SessionClient(Options options)
           .patience = options_.patience,
           .links = {},
           .router = router::SessionRouter(options_.incarnation.value),
-          .located = {}} {}
+          .located = {},
+          .directory_failure = {}} {}
 
 void SessionClient::on(const node::Event& event, TimePoint now, node::Outbox& out) {
     const node::Turn turn{now, out};
@@ -70,6 +71,7 @@ TimePoint SessionClient::next_deadline() const {
 
 void SessionClient::handle(const node::LinkUp& up, node::Turn turn) {
     directory_.on(up, turn.now);
+    context_.directory_failure = directory_.failure();
     context_.links.on(up);
 }
 
@@ -84,6 +86,7 @@ void SessionClient::handle(const node::LinkDown& down, node::Turn turn) {
 void SessionClient::handle(const node::DialFailed& failed, node::Turn turn) {
     context_.links.on(failed);
     directory_.on(failed, turn.now);
+    context_.directory_failure = directory_.failure();
     if (!context_.links.is_up(failed.peer, failed.lane)) {
         for (auto& [session, flow] : flows_) {
             flow.lost(failed.peer, failed.lane, turn);

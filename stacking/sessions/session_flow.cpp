@@ -103,6 +103,9 @@ bool SessionFlow::lay_out_path(node::Turn turn) {
     if (stages.empty()) {
         trouble_ = context_.located.layers == 0 ? "nobody serves the model yet"
                                                 : "some layers of the model are served by nobody";
+        if (!context_.directory_failure.empty()) {
+            trouble_ = "the directory cannot be reached: " + context_.directory_failure;
+        }
         return false;
     }
     std::vector<std::uint32_t> path = request_.path;
@@ -163,7 +166,8 @@ void SessionFlow::send_frame(std::uint32_t position, std::uint32_t end, node::Tu
         .position = position,
         .rows = end - position,
         .wanted = end == known(),
-        .tokens = {}};
+        .tokens = {},
+        .hop_us = {}};
     rows.tokens.assign(tokens_.begin() + position, tokens_.begin() + end);
     send(*hops_.front().peer, std::move(rows), turn);
 }
@@ -237,7 +241,8 @@ void SessionFlow::take(PeerId from, const protocol::SessionToken& token, node::T
         token.token,
         token.top,
         turn.now - token_since_,
-        left_ == 0}});
+        left_ == 0,
+        token.hop_us}});
     if (left_ == 0) {
         return finish(turn);
     }

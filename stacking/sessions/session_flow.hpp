@@ -40,7 +40,8 @@ struct ClientContext {
     swarm::Duration patience = std::chrono::seconds(60);
     LinkBook links;
     router::SessionRouter router;
-    protocol::Located located;  // the directory's last word
+    protocol::Located located;      // the directory's last word
+    std::string directory_failure;  // why it cannot be reached; empty: it can
 
     [[nodiscard]] std::vector<PeerId> hosts_of(protocol::LayerRange layers) const;
     [[nodiscard]] std::string address_of(PeerId peer) const;

@@ -181,6 +181,11 @@ void SessionFlow::resume(node::Turn turn) {
         );
     }
     phase_ = Phase::Running;
+    node::SessionRouted routed{request_.request, route_, {}};
+    for (const Hop& hop : hops_) {
+        routed.peers.push_back(*hop.peer);
+    }
+    turn.out.add(node::Tell{std::move(routed)});
     send_rows(from[0], turn);
     due_ = turn.now + silent_max();
     sign_of_life_ = turn.now;

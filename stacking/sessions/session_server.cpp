@@ -3,80 +3,195 @@
 #include <algorithm>
 
 namespace stacking::sessions {
+namespace {
+
+constexpr int kLoadFailed = 1;  // exit codes of the program
+constexpr int kNoDirectory = 4;
+
+std::string text_of(protocol::LayerRange layers, std::uint32_t all) {
+    return "layers " + std::to_string(layers.first) + " to " + std::to_string(layers.end - 1) +
+           " of " + std::to_string(all);
+}
+
+}  // namespace
 
 SessionServer::SessionServer(Options options)
-    : options_(std::move(options)),
-      directory_(options_.directory, options_.directory_address),
-      hops_(options_.hops, links_) {}
+    : options_(std::move(options)), directory_(options_.directory, options_.directory_address) {}
 
 void SessionServer::on(const node::Event& event, TimePoint now, node::Outbox& out) {
     const node::Turn turn{now, out};
     ended_ = ended_ || std::holds_alternative<node::Stop>(event);
+    if (!ended_ && !begun_) {
+        begin(turn);
+    }
+    if (!ended_) {
+        std::visit([&](const auto& occurred) { handle(occurred, turn); }, event);
+    }
     if (ended_) {
         return;
     }
-    std::visit([&](const auto& occurred) { handle(occurred, turn); }, event);
-    hops_.wake(turn);
-    if (directory_.wake(turn)) {
-        const HostedLayers& host = options_.hops.host;
-        send(
-            directory_.peer(),
-            protocol::Register{
-                host.model, host.layers, host.hosted, host.weights, options_.address},
+    if (contact_until_ <= now) {
+        const std::string& why = directory_.failure();
+        return end(
+            kNoDirectory,
+            "no directory at " + options_.directory_address + (why.empty() ? "" : ": " + why),
             turn
         );
+    }
+    if (hops_) {
+        hops_->wake(turn);
+    }
+    if (directory_.wake(turn)) {
+        beat(turn);
     }
 }
 
 TimePoint SessionServer::next_deadline() const {
-    return ended_ ? swarm::kNever : std::min(directory_.next_deadline(), hops_.next_deadline());
+    if (ended_) {
+        return swarm::kNever;
+    }
+    const TimePoint own = std::min(directory_.next_deadline(), contact_until_);
+    return hops_ ? std::min(own, hops_->next_deadline()) : own;
+}
+
+void SessionServer::begin(node::Turn turn) {
+    begun_ = true;
+    contact_until_ = turn.now + options_.first_contact_within;
+    if (options_.fixed) {
+        load(*options_.fixed, turn);
+    }
+}
+
+void SessionServer::load(protocol::LayerRange layers, node::Turn turn) {
+    using Outcome = std::optional<swarm::Result<LoadedLayers>>;
+    place_ = layers;
+    turn.out.log(
+        node::LogLine::Level::Info, "loading " + text_of(layers, options_.layers) + " of the model"
+    );
+    loading_.submit_for<Outcome>(
+        turn,
+        0,
+        [load = options_.load, layers](Outcome& outcome) { outcome = load(layers); },
+        [this, layers](Outcome& outcome, node::Turn later) {
+            if (!*outcome) {
+                return end(kLoadFailed, outcome->error().detail, later);
+            }
+            LoadedLayers& loaded = **outcome;
+            weights_ = loaded.weights;
+            hops_.emplace(
+                HopTable::Options{
+                    .self = options_.self,
+                    .host = {options_.model, options_.layers, layers, loaded.weights},
+                    .compute = std::move(loaded.compute),
+                    .kept_bytes_max = options_.kept_bytes_max,
+                    .ttl = options_.ttl},
+                links_
+            );
+            if (directory_.is_up()) {
+                beat(later);
+            }
+        }
+    );
+}
+
+/// Also while it loads: a place is kept for who is heard.
+void SessionServer::beat(node::Turn turn) {
+    if (hops_) {
+        const protocol::Register registration{
+            options_.model, options_.layers, *place_, weights_, options_.address};
+        send(directory_.peer(), registration, turn);
+    } else if (!options_.fixed) {
+        const protocol::HostOffer offer{options_.model, options_.layers, options_.split};
+        send(directory_.peer(), offer, turn);
+    }
 }
 
 void SessionServer::handle(const node::LinkUp& up, node::Turn turn) {
-    directory_.on(up, turn.now);
+    if (directory_.on(up, turn.now)) {
+        contact_until_ = swarm::kNever;
+    }
     links_.on(up);
-    if (up.lane == node::Lane::Bulk) {
-        hops_.linked(up.peer, turn);
+    if (hops_ && up.lane == node::Lane::Bulk) {
+        hops_->linked(up.peer, turn);
     }
 }
 
 void SessionServer::handle(const node::LinkDown& down, node::Turn turn) {
     directory_.on(down, turn.now);
     links_.on(down);
-    if (down.lane == node::Lane::Bulk) {
-        hops_.lost(down.peer, turn);
+    if (hops_ && down.lane == node::Lane::Bulk) {
+        hops_->lost(down.peer, turn);
     }
 }
 
 void SessionServer::handle(const node::DialFailed& failed, node::Turn turn) {
     directory_.on(failed, turn.now);
     links_.on(failed);
-    if (failed.lane == node::Lane::Bulk && !links_.is_up(failed.peer, failed.lane)) {
-        hops_.lost(failed.peer, turn);
+    if (hops_ && failed.lane == node::Lane::Bulk && !links_.is_up(failed.peer, failed.lane)) {
+        hops_->lost(failed.peer, turn);
     }
 }
 
 void SessionServer::handle(const node::Received& received, node::Turn turn) {
     const auto give = [&](const auto& body) {
         using Body = std::decay_t<decltype(body)>;
-        if constexpr (std::is_same_v<Body, protocol::SessionRows>) {
-            hops_.take(received.peer, body, received.payload, turn);
-        } else if constexpr (requires { hops_.take(received.peer, body, turn); }) {
-            hops_.take(received.peer, body, turn);
-        } else if constexpr (std::is_same_v<Body, protocol::Registered>) {
-            if (received.peer == directory_.peer() && body.refusal != refusal_) {
-                refusal_ = body.refusal;
-                if (!refusal_.empty()) {
-                    turn.out.log(node::LogLine::Level::Error, "directory: " + refusal_);
-                }
+        if constexpr (requires { take(body, turn); }) {
+            if (received.peer == directory_.peer()) {
+                take(body, turn);
+            }
+        } else if constexpr (std::is_same_v<Body, protocol::SessionRows>) {
+            if (hops_) {
+                hops_->take(received.peer, body, received.payload, turn);
+            }
+        } else if constexpr (requires(HopTable & hops) { hops.take(received.peer, body, turn); }) {
+            if (hops_) {
+                hops_->take(received.peer, body, turn);
+            } else if constexpr (std::is_same_v<Body, protocol::SessionOpen>) {
+                const auto nothing_yet = protocol::SessionReason::Mismatch;
+                send(received.peer, protocol::SessionTrouble{body.id, nothing_yet}, turn);
             }
         }
     };
     std::visit(give, received.message.body);
 }
 
+void SessionServer::take(const protocol::HostPlace& place, node::Turn turn) {
+    const bool offered = std::ranges::find(options_.split, place.hosted) != options_.split.end();
+    if (place_ || place.model != options_.model || place.hosted.end > options_.layers) {
+        return;
+    }
+    if (!offered) {
+        turn.out.log(
+            node::LogLine::Level::Info, "the model is split in another way here; that one is taken"
+        );
+    }
+    load(place.hosted, turn);
+}
+
+void SessionServer::take(const protocol::Registered& registered, node::Turn turn) {
+    if (registered.refusal != refusal_) {
+        refusal_ = registered.refusal;
+        if (!refusal_.empty()) {
+            turn.out.log(node::LogLine::Level::Error, "directory: " + refusal_);
+        }
+    }
+    if (registered.refusal.empty() && hops_ && !listed_) {
+        listed_ = true;
+        turn.out.log(node::LogLine::Level::Info, "serves " + text_of(*place_, options_.layers));
+    }
+}
+
 void SessionServer::handle(const node::Computed& computed, node::Turn turn) {
-    hops_.computed(computed.job, turn);
+    if (hops_) {
+        hops_->computed(computed.job, turn);
+    } else {
+        loading_.done(computed.job, turn);
+    }
+}
+
+void SessionServer::end(int exit_code, std::string text, node::Turn turn) {
+    ended_ = true;
+    turn.out.add(node::Tell{node::RunFailed{exit_code, std::move(text)}});
 }
 
 }  // namespace stacking::sessions

@@ -1,23 +1,43 @@
-// The role of a peer that serves layers of a model to sessions: registers at the directory, and
-// hosts hops (hop_table). It decides nothing about a session: its client does.
-// Errors: what the directory refuses is logged once per reason, and tried again.
-// Threading: a role, single strand; its compute is touched by device work only.
+// The role of a peer that serves layers of a model to sessions: asks the directory which layers
+// need it, loads them, registers, and hosts hops (hop_table). It decides nothing about a session:
+// its client does.
+// Errors: what the directory refuses is logged once per reason, and tried again. Layers that cannot
+// be loaded, and a directory that is not reached within `first_contact_within` of the start, end
+// the process (RunFailed).
+// Threading: a role, single strand; loading and computing are device work.
 #pragma once
 
 #include "stacking/sessions/directory_link.hpp"
 #include "stacking/sessions/hop_table.hpp"
 
+#include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace stacking::sessions {
+
+/// Layers that are ready to compute.
+struct LoadedLayers {
+    std::shared_ptr<SessionCompute> compute;
+    swarm::Digest weights;
+};
 
 class SessionServer final : public node::Role {
  public:
     struct Options {
-        HopTable::Options hops;
+        PeerId self;
+        swarm::Digest model;
+        std::uint32_t layers = 0;                 // of the whole model
+        std::vector<protocol::LayerRange> split;  // what is offered; the directory chooses of it
+        std::optional<protocol::LayerRange> fixed{};  // serve these, whoever needs what
+        std::function<swarm::Result<LoadedLayers>(protocol::LayerRange)> load;  // device's thread
+        std::uint64_t kept_bytes_max = HopTable::kKeptBytesMax;
+        swarm::Duration ttl = HopTable::kTtl;
         std::string address;  // where others dial this peer
-        PeerId directory;
+        PeerId directory;     // PeerId{}: whoever answers there
         std::string directory_address;
+        swarm::Duration first_contact_within = std::chrono::seconds(60);
     };
 
     explicit SessionServer(Options options);
@@ -25,7 +45,7 @@ class SessionServer final : public node::Role {
     void on(const node::Event& event, TimePoint now, node::Outbox& out) override;
     [[nodiscard]] TimePoint next_deadline() const override;
 
-    [[nodiscard]] const HopTable& hops() const { return hops_; }
+    [[nodiscard]] std::size_t hops() const { return hops_ ? hops_->hops() : 0; }
 
  private:
     void handle(const node::LinkUp& up, node::Turn turn);
@@ -35,14 +55,27 @@ class SessionServer final : public node::Role {
     void handle(const node::Computed& computed, node::Turn turn);
 
     template <class Other>
-    void handle(const Other&, node::Turn) {}  // it stores and loads nothing; deadlines: below
+    void handle(const Other&, node::Turn) {}  // it stores nothing; deadlines: below
+
+    void begin(node::Turn turn);
+    void load(protocol::LayerRange layers, node::Turn turn);
+    void beat(node::Turn turn);
+    void take(const protocol::HostPlace& place, node::Turn turn);
+    void take(const protocol::Registered& registered, node::Turn turn);
+    void end(int exit_code, std::string text, node::Turn turn);
 
     Options options_;
     LinkBook links_;
     DirectoryLink directory_;
-    HopTable hops_;
+    stages::DeviceQueue loading_;
+    std::optional<protocol::LayerRange> place_;  // being loaded, or loaded
+    std::optional<HopTable> hops_;               // once they are
+    swarm::Digest weights_;
     std::string refusal_;  // the last one
+    bool listed_ = false;
+    bool begun_ = false;
     bool ended_ = false;
+    TimePoint contact_until_ = swarm::kNever;  // until the directory was reached once
 };
 
 }  // namespace stacking::sessions

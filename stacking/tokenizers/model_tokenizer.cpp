@@ -2,6 +2,8 @@
 
 #include "stacking/models/gguf_header.hpp"
 #include "stacking/models/limits.hpp"
+#include "stacking/models/run_checkpoint.hpp"
+#include "stacking/tokenizers/byte_alphabet.hpp"
 #include "stacking/tokenizers/gguf_vocabulary.hpp"
 #include "stacking/tokenizers/tokenizer_json.hpp"
 #include "stages/strict_json.hpp"
@@ -45,6 +47,15 @@ Result<ModelTokenizer> make(Result<Vocabulary> vocabulary, std::string chat_temp
         return bpe.error();
     }
     return ModelTokenizer{std::move(*bpe), std::move(chat_template)};
+}
+
+/// What runs of our own train on: token i is byte i.
+Result<ModelTokenizer> byte_tokenizer() {
+    Vocabulary vocabulary;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        vocabulary.tokens.push_back(letter_of(static_cast<std::uint8_t>(byte)));
+    }
+    return make(std::move(vocabulary), {});
 }
 
 Result<ModelTokenizer> open_gguf_tokenizer(const fs::path& path) {
@@ -106,6 +117,9 @@ Result<ModelTokenizer> open_tokenizer(const fs::path& model) {
     std::error_code ignored;
     if (!fs::is_directory(model, ignored)) {
         return open_gguf_tokenizer(model);
+    }
+    if (models::is_run_checkpoint(model)) {
+        return byte_tokenizer();
     }
     const auto text = models::read_text(model / kTokenizerName, kTokenizerJsonBytesMax);
     if (text.has_error()) {

@@ -2,6 +2,7 @@
 //   GGUF file              tokenizer.ggml.*, tokenizer.chat_template
 //   Hugging Face folder    tokenizer.json; chat_template.jinja, or chat_template in
 //                          tokenizer_config.json
+//   checkpoint of a run    none: bytes are the tokens
 // Errors: those of the readers of each; a model without a template has none, which is no error.
 // Threading: reads files, keeps none open. Cost: reads the GGUF's header, or tokenizer.json, once.
 #pragma once

@@ -1,5 +1,5 @@
-// Makes the Llama stage on LibTorch without showing LibTorch: the only header of this folder that
-// the rest of the program includes.
+// Makes the Llama stage on LibTorch without showing LibTorch: of this folder the rest of the
+// program includes this header and library_info.hpp alone.
 // Devices: "cpu" (one thread), "cuda:N" (needs libswarm_cuda.so and a GPU), "auto" (cuda:0 where
 // that works, else cpu).
 // Threading: the stage belongs to the thread that calls it first; see stages/compute.hpp.

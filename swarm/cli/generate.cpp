@@ -1,10 +1,11 @@
-// `swarm generate`: a generator role on a host, or a model in this process; the text goes to stdout
-// as it comes.
+// `swarm generate`: with a run's peers (here), with those that serve a model, or in this process;
+// the text goes to stdout as it comes.
 #include "stacking/generator.hpp"
 #include "swarm/cli/console.hpp"
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/model/generate_alone.hpp"
 #include "swarm/cli/run_setup.hpp"
+#include "swarm/cli/stack/remote_answer.hpp"
 #include "swarm/cli/temporary_directory.hpp"
 #include "swarm/cli/train.hpp"
 #include "swarm/cli/verbs.hpp"
@@ -120,10 +121,11 @@ class Generation {
 
 int generate(const GenerateOptions& options) {
     Console console;
-    if (!options.model.empty()) {
-        return generate_alone(options, console);
+    if (options.model.empty() && options.stack.empty()) {
+        return Generation(options, console).run();
     }
-    return Generation(options, console).run();
+    return options.join.empty() ? generate_alone(options, console)
+                                : generate_remote(options, console);
 }
 
 }  // namespace swarm::cli

@@ -27,6 +27,10 @@ struct RunVerb {
         return swarm::cli::serve(options);
     }
 
+    int operator()(const swarm::cli::DirectoryOptions& options) const {
+        return swarm::cli::directory(options);
+    }
+
     int operator()(const swarm::cli::GenerateOptions& options) const {
         return swarm::cli::generate(options);
     }
@@ -37,6 +41,26 @@ struct RunVerb {
 
     int operator()(const swarm::cli::PlanOptions& options) const {
         return swarm::cli::plan(options);
+    }
+
+    int operator()(const swarm::cli::DoctorOptions& options) const {
+        return swarm::cli::doctor(options);
+    }
+
+    int operator()(const swarm::cli::StackNewOptions& options) const {
+        return swarm::cli::new_stack(options);
+    }
+
+    int operator()(const swarm::cli::StackAddOptions& options) const {
+        return swarm::cli::add_to_stack(options);
+    }
+
+    int operator()(const swarm::cli::StackMeasureOptions& options) const {
+        return swarm::cli::measure_stack(options);
+    }
+
+    int operator()(const swarm::cli::StackShowOptions& options) const {
+        return swarm::cli::show_stack(options);
     }
 
     int operator()(const swarm::cli::SimOptions& options) const {

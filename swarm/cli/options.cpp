@@ -3,8 +3,11 @@
 #include "compression/codec.hpp"
 #include "router/policy.hpp"
 #include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/flags.hpp"
+#include "swarm/cli/generate_flags.hpp"
 #include "swarm/cli/model/model_flags.hpp"
 #include "swarm/cli/sim/sim_flags.hpp"
+#include "swarm/cli/stack/stack_flags.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <CLI/CLI.hpp>
@@ -24,25 +27,28 @@ examples:
 constexpr const char* kServeExamples = R"(
 examples:
   swarm serve --join 192.168.1.7:7117            # lends this machine; Ctrl-C leaves cleanly
-  swarm serve --join example.org:7117 --device cuda:0)";
+  swarm serve --join example.org:7117 --device cuda:0
+  swarm serve --model smollm2 --join 192.168.1.7:7118             # answers with a model
+  swarm serve --model smollm2 --stages 3 --join 192.168.1.7:7118  # with a third of its layers)";
+
+constexpr const char* kDirectoryExamples = R"(
+examples:
+  swarm directory                                    # prints what those who serve have to type
+  swarm directory --key directory.pem --swarm-key secret.txt)";
+
+constexpr const char* kDoctorExamples = R"(
+examples:
+  swarm doctor
+  swarm doctor --json machine.json)";
 
 constexpr const char* kLocalExamples = R"(
 examples:
   swarm local --stages 3 --peers 6 --steps 60 --verify
   swarm local --model oracle --stages 2 --peers 4 --service-ms 20 --kill-every 3s --verify
   swarm local --stages 3 --peers 9 --steps 200 --churn default --verify
-  swarm local --demo --prompt "It is a truth")";
-
-constexpr const char* kGenerateExamples = R"(
-examples:
-  swarm generate --model smollm2 "What is the capital of France?"
-  swarm generate --model smollm2 --raw --weights int8 --max-tokens 48 "The old lighthouse"
-  swarm generate --model llama.gguf --temperature 0.8 --seed 7 --json out.json "Tell me a story"
-  swarm generate --join 192.168.1.7:7117 "It is a truth universally"
-  swarm generate --join 192.168.1.7:7117 --tokens 400 --temperature 0.8 --seed 7 "Emma")";
-
-constexpr const char* kModelHelp =
-    "compute in this process: a GGUF file, a Hugging Face folder, or a name: smollm2";
+  swarm local --demo --prompt "It is a truth"
+  swarm local --model smollm2 --stages 3 --peers 6 --prompt "Tell me a story" --verify
+  swarm local --model smollm2 --prompt "Tell me a story" --kill-every 1s)";
 
 constexpr const char* kPlanExamples = R"(
 examples:
@@ -51,10 +57,6 @@ examples:
   swarm plan run.toml --layer-ms 12,12,12,12,12,19 --speeds 1,1,0.5   # layers that you measured
 Without --layer-ms a layer's time follows from its multiplications. Reductions, narrow lines, and
 peers that come and go are not in it; `swarm sim` has those.)";
-
-constexpr const char* kExitCodes = R"(
-exit codes: 0 done, 1 failure while running, 2 usage, 3 run file or model rejected,
-            4 no peers or no coordinator in time, 130 and 143 after signals)";
 
 void add_run_flags(CLI::App& app, RunFlags& run) {
     app.add_option("--model", run.model, "demo (small Llama) or oracle (a test of counting)")
@@ -71,22 +73,6 @@ void add_run_flags(CLI::App& app, RunFlags& run) {
     );
     app.add_option("--corpus", run.corpus, "text to train on")->type_name("FILE");
     app.add_option("--checkpoint-every", run.checkpoint_every, "steps; 0: at the end only");
-}
-
-CLI::Option* add_duration(
-    CLI::App& app,
-    const std::string& name,
-    const std::string& help,
-    std::function<void(Duration)> to
-) {
-    const auto take = [name, to = std::move(to)](const std::string& text) {
-        const std::optional<Duration> duration = parse_duration(text);
-        if (!duration) {
-            throw CLI::ValidationError(name, "wants a time such as 500ms, 3s or 2m, not " + text);
-        }
-        to(*duration);
-    };
-    return app.add_option_function<std::string>(name, take, help)->type_name("TIME");
 }
 
 void add_memory(CLI::App& app, std::uint64_t& bytes, const std::string& help) {
@@ -122,10 +108,32 @@ void add_train(CLI::App& root, TrainOptions& train) {
     app.add_option("--reports-fd", train.reports_fd)->group("");
 }
 
+/// Flags that mean something only with --model.
+void add_model_service(CLI::App& app, ServeOptions& serve) {
+    auto* const model = app.add_option("--model", serve.model, kModelHelp)->type_name("MODEL");
+    app.add_option("--stages", serve.stages, "parts that the model is offered in")
+        ->check(CLI::Range(1U, protocol::kHopsMax))
+        ->needs(model)
+        ->capture_default_str();
+    app.add_option("--layers", serve.layers, "serve these (default: those with the fewest peers)")
+        ->type_name("A-B")
+        ->needs(model);
+    add_weights(app, serve.weights)->needs(model);
+    app.add_option("--kv-memory", serve.kv_bytes, "for the caches of sessions")
+        ->transform(CLI::AsSizeValue(true))
+        ->type_name("SIZE")
+        ->needs(model)
+        ->default_str("1GiB");
+}
+
 void add_serve(CLI::App& root, ServeOptions& serve) {
-    CLI::App& app = *root.add_subcommand("serve", "Lend this machine to a run");
+    CLI::App& app = *root.add_subcommand("serve", "Lend this machine to a run, or to a model");
     app.footer(std::string(kServeExamples) + "\n" + kExitCodes);
-    app.add_option("--join", serve.join, "the coordinator: the line that `swarm train` prints")
+    app.add_option(
+           "--join",
+           serve.join,
+           "the coordinator, or with --model the directory: the line that it prints"
+    )
         ->type_name("HOST:PORT")
         ->required();
     add_duration(app, "--wait", "how long to try to reach it (60s)", [&](Duration wait) {
@@ -141,53 +149,30 @@ void add_serve(CLI::App& root, ServeOptions& serve) {
     app.add_option("--service-ms", serve.service_ms, "play a slow peer: hold each forward so long");
     app.add_option("--swarm-key", serve.swarm_key_file, "the secret of a private run")
         ->type_name("FILE");
+    add_model_service(app, serve);
 }
 
-/// Flags that mean something only with --model.
-void add_model_generation(CLI::App& app, GenerateOptions& generate, CLI::Option* model) {
-    app.add_flag("--raw", generate.raw, "continue the text as it is, without the chat template")
-        ->needs(model);
-    app.add_flag("--ignore-eos", generate.ignore_eos, "go on after the end of the answer")
-        ->needs(model);
-    app.add_option("--weights", generate.weights, "keep weights as fp32, bf16 or int8")
-        ->check(CLI::IsMember({"fp32", "bf16", "int8"}))
-        ->needs(model)
+void add_directory(CLI::App& root, DirectoryOptions& directory) {
+    CLI::App& app = *root.add_subcommand("directory", "Tell clients who serves which models");
+    app.footer(std::string(kDirectoryExamples) + "\n" + kExitCodes);
+    app.add_option("--listen", directory.listen, "where servers and clients reach it")
+        ->type_name("HOST:PORT")
         ->capture_default_str();
-    app.add_option("--json", generate.json_file, "write ids, text and speeds")
-        ->type_name("FILE")
-        ->needs(model);
+    app.add_option("--key", directory.key_file, "keep this identity (default: a new one each time)")
+        ->type_name("FILE");
+    app.add_option("--swarm-key", directory.swarm_key_file, "a secret that every peer must know")
+        ->type_name("FILE");
 }
 
-void add_generate(CLI::App& root, GenerateOptions& generate) {
-    CLI::App& app = *root.add_subcommand("generate", "Continue a text, or answer one");
-    app.footer(std::string(kGenerateExamples) + "\n" + kExitCodes);
-    auto* const join =
-        app.add_option("--join", generate.join, "the coordinator of a run")->type_name("HOST:PORT");
-    auto* const model = app.add_option("--model", generate.model, kModelHelp)->type_name("MODEL");
-    join->excludes(model);
-    app.add_option("prompt,--prompt", generate.prompt, "the text to continue, or the question")
-        ->required();
-    app.add_option("--tokens,--max-tokens", generate.tokens, "how many to add at most")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    app.add_option("--temperature", generate.temperature, "0: always the likeliest")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    app.add_option("--seed", generate.seed, "of the sampling")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    add_model_generation(app, generate, model);
-    add_duration(app, "--wait", "how long to wait for an answer (60s)", [&](Duration wait) {
-        generate.wait = wait;
-    })->needs(join);
-    app.add_option("--swarm-key", generate.swarm_key_file, "the secret of a private run")
-        ->type_name("FILE")
-        ->needs(join);
-    app.callback([join, model] {
-        if (join->count() + model->count() == 0) {
-            throw CLI::ValidationError("generate", "wants --model NAME or --join HOST:PORT");
-        }
-    });
+/// Flags of a model of others; local() refuses them with a run.
+void add_model_swarm(CLI::App& app, LocalOptions& local) {
+    add_weights(app, local.weights);
+    add_replay(app, local.replay);
+    app.add_flag("--raw", local.raw, "continue --prompt as it is, without the chat template");
+    app.add_option("--kill-at", local.kill_at, "A,B,...: SIGKILL a peer that serves at that token")
+        ->delimiter(',');
+    app.add_option("--freeze-at", local.freeze_at, "A,B,...: SIGSTOP one at that token")
+        ->delimiter(',');
 }
 
 void add_local(CLI::App& root, LocalOptions& local) {
@@ -217,11 +202,18 @@ void add_local(CLI::App& root, LocalOptions& local) {
     app.add_flag("--demo", local.demo, "the demo: a kill, a freeze and a newcomer");
     app.add_option("--device", local.device, "auto, cpu or cuda:N")->capture_default_str();
     app.add_option("--prompt", local.prompt, "continue this text after the training");
+    add_model_swarm(app, local);
     app.add_option("--tokens", local.tokens, "how many to add")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     app.add_option("--dir", local.directory, "keep logs and checkpoints here");
     app.add_option("--json", local.json_file, "write what happened")->type_name("FILE");
+}
+
+void add_doctor(CLI::App& root, DoctorOptions& doctor) {
+    CLI::App& app = *root.add_subcommand("doctor", "What is wrong with this machine, and a remedy");
+    app.footer(std::string(kDoctorExamples) + "\n" + kExitCodes);
+    app.add_option("--json", doctor.json_file, "write the findings")->type_name("FILE");
 }
 
 /// CLI::Range lets nan pass.
@@ -292,16 +284,21 @@ Command parse_command_line(int argc, const char* const* argv) {
     app.require_subcommand(1);
     TrainOptions train;
     ServeOptions serve;
+    DirectoryOptions directory;
     GenerateOptions generate;
     LocalOptions local;
     PlanOptions plan;
     add_train(app, train);
     add_serve(app, serve);
+    add_directory(app, directory);
     add_generate(app, generate);
     add_local(app, local);
     add_plan(app, plan);
+    DoctorOptions doctor;
+    add_doctor(app, doctor);
     SimVerbs sim(app, kExitCodes);
     const ModelVerbs model(app, kExitCodes);
+    const StackVerbs stack(app, kExitCodes);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -318,6 +315,9 @@ Command parse_command_line(int argc, const char* const* argv) {
     if (app.got_subcommand("serve")) {
         return serve;
     }
+    if (app.got_subcommand("directory")) {
+        return directory;
+    }
     if (app.got_subcommand("generate")) {
         return generate;
     }
@@ -326,6 +326,12 @@ Command parse_command_line(int argc, const char* const* argv) {
     }
     if (app.got_subcommand("plan")) {
         return plan;
+    }
+    if (app.got_subcommand("doctor")) {
+        return doctor;
+    }
+    if (app.got_subcommand("stack")) {
+        return stack.command();
     }
     if (app.got_subcommand("model")) {
         return model.command();

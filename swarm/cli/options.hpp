@@ -54,12 +54,26 @@ struct ServeOptions {
     std::string swarm_key_file;
     std::uint32_t service_ms = 0;    // 0: as fast as it is
     std::uint64_t memory_bytes = 0;  // 0: no bound
+    // Of a model of others, instead of a run:
+    std::string model;         // a path or a name
+    std::uint32_t stages = 1;  // it is offered in so many parts
+    std::string layers;        // "A-B": these, whatever is needed most; empty: the directory says
+    std::string weights = "fp32";
+    std::uint64_t kv_bytes = 1ULL << 30;
 };
 
-/// Either with the peers of a run (join), or with a model in this process alone.
+struct DirectoryOptions {
+    std::string listen = "0.0.0.0:7118";
+    std::string key_file;  // empty: a new identity
+    std::string swarm_key_file;
+};
+
+/// With the peers of a run (join), with those that serve a model (both), or with a model in this
+/// process alone.
 struct GenerateOptions {
     std::string join;
     std::string model;  // a path or a name
+    std::string stack;  // STACK.toml: several models as one, in this process
     std::string prompt;
     std::uint32_t tokens = 200;
     double temperature = 0;
@@ -69,8 +83,12 @@ struct GenerateOptions {
     // Of a model:
     bool raw = false;
     bool ignore_eos = false;
-    std::string weights = "fp32";
+    std::string weights = "fp32";  // in this process alone
     std::string json_file;
+    // Of its peers:
+    std::string replay = "exact";     // or fast
+    std::vector<std::uint32_t> path;  // stages in their order; empty: each once
+    double exit_threshold = 2;        // of a token's probability; above 1: never exit early
 };
 
 struct LocalOptions {
@@ -89,6 +107,12 @@ struct LocalOptions {
     std::uint32_t tokens = 200;
     std::string directory;  // empty: a temporary one
     std::string json_file;
+    // Of a model of others:
+    std::string weights = "fp32";
+    std::string replay = "exact";
+    bool raw = false;
+    std::vector<std::uint32_t> kill_at;  // tokens at which a peer that serves is disturbed
+    std::vector<std::uint32_t> freeze_at;
 };
 
 struct PlanOptions {
@@ -99,6 +123,35 @@ struct PlanOptions {
     std::vector<double> layer_ms;
     std::uint64_t memory_bytes = 0;  // of each peer; 0: no bound
     Duration latency{};
+    std::string json_file;
+};
+
+struct StackNewOptions {
+    std::string file;
+    std::vector<std::string> members;
+    std::vector<double> priors;  // one per member; empty: all 1
+    std::string mode = "ensemble";
+};
+
+struct StackAddOptions {
+    std::string file;
+    std::string member;
+    double prior = 1;
+};
+
+struct StackMeasureOptions {
+    std::string file;
+    std::vector<std::string> texts;
+    std::uint32_t tokens = 4096;  // of each text
+    std::uint32_t window = 0;     // tokens that are read in one go; 0: 256, or the context
+    std::string weights = "fp32";
+};
+
+struct StackShowOptions {
+    std::string file;
+};
+
+struct DoctorOptions {
     std::string json_file;
 };
 
@@ -153,9 +206,15 @@ struct Exit {
 using Command = std::variant<
     TrainOptions,
     ServeOptions,
+    DirectoryOptions,
     GenerateOptions,
     LocalOptions,
     PlanOptions,
+    DoctorOptions,
+    StackNewOptions,
+    StackAddOptions,
+    StackMeasureOptions,
+    StackShowOptions,
     SimOptions,
     SimCompareOptions,
     SimRecordOptions,

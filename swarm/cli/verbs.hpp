@@ -9,9 +9,15 @@ namespace swarm::cli {
 
 int train(const TrainOptions& options);
 int serve(const ServeOptions& options);
+int directory(const DirectoryOptions& options);
 int generate(const GenerateOptions& options);
 int local(const LocalOptions& options);
 int plan(const PlanOptions& options);
+int doctor(const DoctorOptions& options);
+int new_stack(const StackNewOptions& options);
+int add_to_stack(const StackAddOptions& options);
+int measure_stack(const StackMeasureOptions& options);
+int show_stack(const StackShowOptions& options);
 int simulate(const SimOptions& options);
 int compare_policies(const SimCompareOptions& options);
 int record_scenario(const SimRecordOptions& options);

@@ -155,8 +155,9 @@ void HostCore::bring_up(const Link::Remote& remote, std::shared_ptr<Link> link) 
     }
     const LinkKey key{remote.peer, remote.lane};
     end_link(key);
+    const bool dialed = link->side() == Side::Client;
     links_[key] = std::move(link);
-    deliver(node::LinkUp{remote.peer, remote.lane, remote.incarnation});
+    deliver(node::LinkUp{remote.peer, remote.lane, remote.incarnation, dialed});
 }
 
 void HostCore::end_link(const LinkKey& key) {

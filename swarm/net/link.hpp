@@ -55,6 +55,8 @@ class Link : public std::enable_shared_from_this<Link> {
 
     Link(tcp::socket socket, std::shared_ptr<const Terms> terms, Side side);
 
+    [[nodiscard]] Side side() const { return side_; }
+
     /// May be tried again with another address until close_now(), by the deadline too.
     asio::awaitable<Result<>> connect(tcp::endpoint address);
     /// TLS, then Hello: proves who we are and learns who they are. `lane` is what a client asks

@@ -22,6 +22,7 @@ struct LinkUp {
     PeerId peer;
     Lane lane = Lane::Control;
     Incarnation incarnation;  // of the other side
+    bool dialed = false;      // the answer to a Dial of ours
 };
 
 /// The link is gone, whoever ended it; what was on its way may be lost.

@@ -18,6 +18,7 @@ constexpr std::uint64_t kDouble = 8;
 constexpr std::uint64_t kDigest = 34;
 constexpr std::uint64_t kSlotInfo = 64;
 constexpr std::uint64_t kHostInfo = 46;
+constexpr std::uint64_t kLayerRange = 8;
 constexpr std::uint64_t kRate = 30;
 constexpr std::uint64_t kFailedItem = 14;
 constexpr std::uint64_t kSnapshotOrder = 48;
@@ -91,6 +92,12 @@ struct ListBytes {
 
     std::uint64_t operator()(const Locate&) const { return kDigest; }
 
+    std::uint64_t operator()(const HostOffer& offer) const {
+        return kDigest + kLayerRange * offer.split.size();
+    }
+
+    std::uint64_t operator()(const HostPlace&) const { return kDigest + kLayerRange; }
+
     std::uint64_t operator()(const Located& located) const {
         std::uint64_t bytes = kDigest + kHostInfo * located.hosts.size();
         for (const HostInfo& host : located.hosts) {
@@ -103,10 +110,12 @@ struct ListBytes {
         return 4 * kDigest + open.previous.address.size() + open.next.address.size();
     }
 
-    std::uint64_t operator()(const SessionRows& rows) const { return kToken * rows.tokens.size(); }
+    std::uint64_t operator()(const SessionRows& rows) const {
+        return kToken * (rows.tokens.size() + rows.hop_us.size());
+    }
 
     std::uint64_t operator()(const SessionToken& token) const {
-        return kTokenScore * token.top.size();
+        return kTokenScore * token.top.size() + kToken * token.hop_us.size();
     }
 
     template <class Plain>

@@ -111,6 +111,14 @@ struct TokenStreamed {
     std::vector<protocol::TokenScore> top;
     Duration took{};
     bool last = false;
+    std::vector<std::uint32_t> hop_us;  // how long each hop says that it kept its rows
+};
+
+/// Whom a session goes through from now on.
+struct SessionRouted {
+    std::uint64_t request = 0;
+    std::uint32_t route = 0;  // 1: the first
+    std::vector<PeerId> peers;
 };
 
 /// A session goes on with other peers.
@@ -120,6 +128,15 @@ struct SessionMoved {
     std::string reason;
     Duration detected{};  // since the last sign that all was well
     Duration resumed{};   // from there to the next token
+};
+
+/// A directory lists a peer from now on, or no longer.
+struct HostListed {
+    PeerId peer;
+    Digest model;
+    protocol::LayerRange hosted;
+    bool listed = true;
+    std::size_t hosts = 0;  // of these layers, now
 };
 
 struct GenerationFailed {
@@ -139,7 +156,9 @@ using Report = std::variant<
     ServerDone,
     TokenGenerated,
     TokenStreamed,
+    SessionRouted,
     SessionMoved,
+    HostListed,
     GenerationFailed>;
 
 }  // namespace swarm::node

@@ -20,8 +20,8 @@ constexpr std::uint32_t kMagic = 0x6d727773;  // "swrm" on the wire
 constexpr std::size_t kKinds = std::variant_size_v<Body>;
 
 static_assert(
-    static_cast<std::size_t>(wire::Message::kSessionClose - kFirstBodyField) == kKinds - 1 &&
-        std::is_same_v<std::variant_alternative_t<kKinds - 1, Body>, SessionClose>,
+    static_cast<std::size_t>(wire::Message::kHostPlace - kFirstBodyField) == kKinds - 1 &&
+        std::is_same_v<std::variant_alternative_t<kKinds - 1, Body>, HostPlace>,
     "the oneof of messages.proto has the alternatives of Body, in its order"
 );
 

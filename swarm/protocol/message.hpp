@@ -373,7 +373,9 @@ using Body = std::variant<
     SessionRows,
     SessionToken,
     SessionTrouble,
-    SessionClose>;
+    SessionClose,
+    HostOffer,
+    HostPlace>;
 
 /// `number` 0: not numbered (everything between peers). Else the place in the control stream with
 /// the coordinator, repeated after a reconnect until `acknowledged` covers it (run/control_stream).

@@ -38,6 +38,10 @@ std::uint32_t position_of(std::uint32_t value, std::string_view field, Validator
     return check.below(value, kPositionsMax + 1, field);
 }
 
+std::uint32_t same_number(std::uint32_t value) {
+    return value;
+}
+
 // ---- bodies ----
 
 Register read(const wire::Register& in, Validator& check) {
@@ -70,6 +74,28 @@ Located read(const wire::Located& in, Validator& check) {
         .model = check.digest(in.model(), "model"),
         .layers = check.below(in.layers(), kLayersMax + 1, "layers"),
         .hosts = check.list(in.hosts(), kHostsMax, "hosts", host)};
+}
+
+HostOffer read(const wire::HostOffer& in, Validator& check) {
+    const auto part = [&](const wire::LayerRange& item) { return layers_of(true, item, check); };
+    HostOffer body{
+        .model = check.digest(in.model(), "model"),
+        .layers = check.below(in.layers(), kLayersMax + 1, "layers"),
+        .split = check.list(in.split(), kHopsMax, "split", part)};
+    std::uint32_t upto = 0;
+    bool follows = true;
+    for (const LayerRange& range : body.split) {
+        follows = follows && range.first == upto;
+        upto = range.end;
+    }
+    check.require(follows && upto == body.layers && upto > 0, "split", "is not the whole model");
+    return body;
+}
+
+HostPlace read(const wire::HostPlace& in, Validator& check) {
+    return {
+        .model = check.digest(in.model(), "model"),
+        .hosted = layers_of(in.has_hosted(), in.hosted(), check)};
 }
 
 Sampling sampling_of(const wire::SessionOpen& in, Validator& check) {
@@ -115,13 +141,13 @@ SessionResume read(const wire::SessionResume& in, Validator& check) {
 }
 
 SessionRows read(const wire::SessionRows& in, Validator& check) {
-    const auto token = [](std::uint32_t value) { return value; };
     const SessionRows body{
         .id = id_of(in, check),
         .position = check.below(in.position(), kPositionsMax, "position"),
         .rows = check.below(in.rows(), kSessionRowsMax + 1, "rows"),
         .wanted = in.wanted(),
-        .tokens = check.list(in.tokens(), kSessionRowsMax, "tokens", token)};
+        .tokens = check.list(in.tokens(), kSessionRowsMax, "tokens", same_number),
+        .hop_us = check.list(in.hop_us(), kHopsMax, "hop_us", same_number)};
     check.require(body.rows > 0, "rows", "are none");
     const bool paired = body.tokens.empty() || body.tokens.size() == body.rows;
     check.require(paired, "tokens", "are neither absent nor one per row");
@@ -138,7 +164,8 @@ SessionToken read(const wire::SessionToken& in, Validator& check) {
         .id = id_of(in, check),
         .position = position_of(in.position(), "position", check),
         .token = in.token(),
-        .top = check.list(in.top(), kTopTokensMax, "top", score)};
+        .top = check.list(in.top(), kTopTokensMax, "top", score),
+        .hop_us = check.list(in.hop_us(), kHopsMax, "hop_us", same_number)};
 }
 
 SessionTrouble read(const wire::SessionTrouble& in, Validator& check) {
@@ -175,6 +202,10 @@ Body read_session_body(const wire::Message& in, Validator& check) {
             return read(in.session_trouble(), check);
         case Case::kSessionClose:
             return SessionClose{.session = in.session_close().session()};
+        case Case::kHostOffer:
+            return read(in.host_offer(), check);
+        case Case::kHostPlace:
+            return read(in.host_place(), check);
         default:
             break;
     }

@@ -48,6 +48,24 @@ struct LayerRange {
     friend auto operator<=>(const LayerRange&, const LayerRange&) = default;
 };
 
+/// Peer -> directory, until it knows its place: I would serve one part of this split; which one?
+struct HostOffer {
+    Digest model;                   // as in Register
+    std::uint32_t layers = 0;       // of the whole model
+    std::vector<LayerRange> split;  // parts that follow each other and are all of it
+
+    friend bool operator==(const HostOffer&, const HostOffer&) = default;
+};
+
+/// Directory -> peer: these layers need you most. A part of the split that the model has here,
+/// which is that of whoever offered first.
+struct HostPlace {
+    Digest model;
+    LayerRange hosted;
+
+    friend bool operator==(const HostPlace&, const HostPlace&) = default;
+};
+
 /// Peer -> directory, on every link and then every 2 s: these layers can be asked for here.
 struct Register {
     Digest model;              // of the model's file or checkpoint
@@ -159,6 +177,7 @@ struct SessionRows {
     std::uint32_t rows = 0;
     bool wanted = false;  // sample the token after the last row
     std::vector<std::uint32_t> tokens;
+    std::vector<std::uint32_t> hop_us;  // wanted rows: how long each hop so far kept them
 
     friend bool operator==(const SessionRows&, const SessionRows&) = default;
 };
@@ -168,7 +187,8 @@ struct SessionToken {
     HopId id;
     std::uint32_t position = 0;  // of the new token
     std::uint32_t token = 0;
-    std::vector<TokenScore> top;  // best first
+    std::vector<TokenScore> top;        // best first
+    std::vector<std::uint32_t> hop_us;  // how long each hop kept its rows; for people
 
     friend bool operator==(const SessionToken&, const SessionToken&) = default;
 };

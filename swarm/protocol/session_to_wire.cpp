@@ -91,6 +91,7 @@ void put(const SessionRows& body, wire::Message* envelope) {
     out->set_rows(body.rows);
     out->set_wanted(body.wanted);
     out->mutable_tokens()->Add(body.tokens.begin(), body.tokens.end());
+    out->mutable_hop_us()->Add(body.hop_us.begin(), body.hop_us.end());
 }
 
 void put(const SessionToken& body, wire::Message* envelope) {
@@ -103,6 +104,7 @@ void put(const SessionToken& body, wire::Message* envelope) {
         item->set_token(score.token);
         item->set_log_probability(score.log_probability);
     }
+    out->mutable_hop_us()->Add(body.hop_us.begin(), body.hop_us.end());
 }
 
 void put(const SessionTrouble& body, wire::Message* envelope) {
@@ -114,6 +116,21 @@ void put(const SessionTrouble& body, wire::Message* envelope) {
 
 void put(const SessionClose& body, wire::Message* envelope) {
     envelope->mutable_session_close()->set_session(body.session);
+}
+
+void put(const HostOffer& body, wire::Message* envelope) {
+    wire::HostOffer* out = envelope->mutable_host_offer();
+    out->set_model(bytes_of(body.model));
+    out->set_layers(body.layers);
+    for (const LayerRange& part : body.split) {
+        put(part, out->add_split());
+    }
+}
+
+void put(const HostPlace& body, wire::Message* envelope) {
+    wire::HostPlace* out = envelope->mutable_host_place();
+    out->set_model(bytes_of(body.model));
+    put(body.hosted, out->mutable_hosted());
 }
 
 }  // namespace swarm::protocol

@@ -22,5 +22,7 @@ void put(const SessionRows& body, wire::Message* envelope);
 void put(const SessionToken& body, wire::Message* envelope);
 void put(const SessionTrouble& body, wire::Message* envelope);
 void put(const SessionClose& body, wire::Message* envelope);
+void put(const HostOffer& body, wire::Message* envelope);
+void put(const HostPlace& body, wire::Message* envelope);
 
 }  // namespace swarm::protocol

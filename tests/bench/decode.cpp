@@ -1,7 +1,7 @@
 #include "decode.hpp"
 
 #include "stacking/llama/llama_sessions.hpp"
-#include "stacking/models/hf_folder.hpp"
+#include "stacking/models/any_model.hpp"
 #include "stages/strict_json.hpp"
 
 #include <algorithm>

@@ -36,9 +36,13 @@ std::shared_ptr<sessions::OracleSessionCompute> make_compute() {
 
 std::unique_ptr<node::Role> make_server(std::shared_ptr<stacking::SessionCompute> compute) {
     sessions::SessionServer::Options options;
-    options.hops.self = {{2, 0, 0, 0}};
-    options.hops.host = {protocol::sample_digest(6), 20, {10, 20}, protocol::sample_digest(7)};
-    options.hops.compute = std::move(compute);
+    options.self = {{2, 0, 0, 0}};
+    options.model = protocol::sample_digest(6);
+    options.layers = 20;
+    options.fixed = {10, 20};
+    options.load = [compute = std::move(compute)](protocol::LayerRange) {
+        return sessions::LoadedLayers{compute, protocol::sample_digest(7)};
+    };
     options.directory = kDirectory;
     return std::make_unique<sessions::SessionServer>(std::move(options));
 }

@@ -71,11 +71,18 @@ SessionBed::SessionBed(SessionBedOptions options)
     world_.on_report([this](PeerId, const node::Report& report) { hear(report); });
 }
 
-protocol::LayerRange SessionBed::layers_of(PeerId server) const {
+std::vector<protocol::LayerRange> SessionBed::split() const {
     const std::uint32_t each = options_.model.layers / options_.stages;
-    const auto stage = static_cast<std::uint32_t>((server.words[0] - 1) / options_.replicas);
-    return {
-        stage * each, stage + 1 == options_.stages ? options_.model.layers : (stage + 1) * each};
+    std::vector<protocol::LayerRange> parts;
+    for (std::uint32_t stage = 0; stage < options_.stages; ++stage) {
+        parts.push_back({stage * each, (stage + 1) * each});
+    }
+    parts.back().end = options_.model.layers;
+    return parts;
+}
+
+protocol::LayerRange SessionBed::layers_of(PeerId server) const {
+    return split()[(server.words[0] - 1) / options_.replicas];
 }
 
 void SessionBed::add_server(std::uint64_t number) {
@@ -83,17 +90,25 @@ void SessionBed::add_server(std::uint64_t number) {
     PeerOptions machine;
     machine.device.units_per_s = options_.units_per_s;
     const auto make = [this, self](swarm::Incarnation) -> std::unique_ptr<node::Role> {
-        const protocol::LayerRange layers = layers_of(self);
-        const auto compute = std::make_shared<OracleSessionCompute>(
-            options_.model, layers, options_.budget_positions
-        );
-        computes_[self].push_back(compute);
         sessions::SessionServer::Options server;
-        server.hops.self = self;
-        server.hops.host = {digest(1), options_.model.layers, layers, digest(2)};
-        server.hops.compute = compute;
-        server.hops.kept_bytes_max = options_.kept_bytes_max;
-        server.hops.ttl = options_.ttl;
+        server.self = self;
+        server.model = digest(1);
+        server.layers = options_.model.layers;
+        if (options_.directory_places) {
+            server.split = split();
+        } else {
+            server.fixed = layers_of(self);
+        }
+        server.load = [this, self](protocol::LayerRange layers) {
+            const auto compute = std::make_shared<OracleSessionCompute>(
+                options_.model, layers, options_.budget_positions
+            );
+            computes_[self].push_back(compute);
+            placed_[self] = layers;
+            return sessions::LoadedLayers{compute, digest(2)};
+        };
+        server.kept_bytes_max = options_.kept_bytes_max;
+        server.ttl = options_.ttl;
         server.directory = kDirectory;
         auto role = std::make_unique<sessions::SessionServer>(std::move(server));
         if (self == peer(options_.liar)) {

@@ -36,6 +36,7 @@ struct SessionBedOptions {
     std::uint64_t seed = 1;
     std::uint64_t liar = 0;  // number of the server that tells it; 0: nobody
     Lie lie = {};
+    bool directory_places = false;  // else the layers of each are fixed
 };
 
 /// What came of one request.
@@ -79,6 +80,11 @@ class SessionBed {
 
     [[nodiscard]] protocol::LayerRange layers_of(PeerId server) const;
 
+    /// Where it is, or was, if the directory places.
+    [[nodiscard]] protocol::LayerRange placed(PeerId server) const { return placed_.at(server); }
+
+    [[nodiscard]] std::vector<protocol::LayerRange> split() const;
+
     static swarm::Digest digest(unsigned char first);
 
  private:
@@ -89,6 +95,7 @@ class SessionBed {
     World world_;
     std::map<std::uint64_t, node::SessionRequest> asked_;
     std::map<std::uint64_t, Told> told_;
+    std::map<PeerId, protocol::LayerRange> placed_;
     std::map<PeerId, std::vector<std::shared_ptr<sessions::OracleSessionCompute>>> computes_;
 };
 

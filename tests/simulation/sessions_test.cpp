@@ -45,6 +45,39 @@ TEST(Sessions, EqualOneProcess) {
     EXPECT_TRUE(bed.told(1).moves.empty());
 }
 
+TEST(Sessions, AreServedByPeersThatTheDirectoryHasPlaced) {
+    SessionBedOptions options;
+    options.directory_places = true;
+    SessionBed bed(options);
+    ask_two(bed, true);
+    EXPECT_TRUE(bed.run());
+    EXPECT_EQ(bed.verdict(), "");
+}
+
+/// The only two peers of a stage die for good: one of the others, restarted, is sent there.
+TEST(Sessions, GoOnWhenAPeerIsPlacedWhereNobodyIsLeft) {
+    SessionBedOptions options;
+    options.directory_places = true;
+    SessionBed bed(options);
+    bed.ask(session_request(1, 5, 400));
+    ASSERT_TRUE(bed.world().run_until([&] { return !bed.told(1).tokens.empty(); }, 10s));
+    const protocol::LayerRange lost = bed.placed(peer(1));
+    std::optional<PeerId> spare;
+    for (std::uint64_t number = 1; number <= bed.servers(); ++number) {
+        if (bed.placed(peer(number)) == lost) {
+            bed.world().crash(peer(number));
+        } else {
+            spare = peer(number);
+        }
+    }
+    bed.world().run_for(1s);
+    bed.world().crash(*spare);
+    bed.world().restart(*spare);
+    EXPECT_TRUE(bed.run());
+    EXPECT_EQ(bed.verdict(), "");
+    EXPECT_EQ(bed.placed(*spare), lost);
+}
+
 TEST(Sessions, OfManyClientsShareCallsOfTheDevice) {
     SessionBedOptions options;
     options.replicas = 1;

@@ -1,5 +1,6 @@
 // `swarm local`: a whole swarm on one machine, its report, and the demo's judgement.
 #include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/local/local_stack.hpp"
 #include "swarm/cli/local/local_swarm.hpp"
 #include "swarm/cli/run_setup.hpp"
 #include "swarm/cli/temporary_directory.hpp"
@@ -149,6 +150,13 @@ int run_local(
 int local(const LocalOptions& given) {
     Console console;
     LocalOptions options = given;
+    if (options.run.model && !run::named_model(*options.run.model)) {
+        return local_stack(options, console);
+    }
+    if (options.raw || !options.kill_at.empty() || !options.freeze_at.empty()) {
+        console.error("--raw, --kill-at and --freeze-at belong to a model that is served");
+        return kRejected;
+    }
     if (options.demo) {
         set_demo_defaults(options);
     }

@@ -11,17 +11,14 @@
 namespace swarm::cli {
 namespace {
 
-using stacking::CacheId;
-using stacking::SessionRow;
 using stacking::TokenId;
+using stacking::stack::TextReader;
 using stacking::tokenizers::AfterMessages;
 using stacking::tokenizers::ChatMessage;
 using stacking::tokenizers::ChatRole;
 using stacking::tokenizers::ChatTemplate;
 using stacking::tokenizers::ModelTokenizer;
 using stacking::tokenizers::SpecialTokens;
-
-constexpr CacheId kOnly{1};
 
 Error refusal(ErrorCode code, std::string what) {
     return {code, Reaction::Reject, std::move(what)};
@@ -36,40 +33,28 @@ Result<std::vector<TokenId>> encode_chat(const ModelTokenizer& tokenizer, std::s
     return chat->encode(tokenizer.bpe, std::span(&message, 1), AfterMessages::BeginAnswer);
 }
 
-/// One session from its prompt to its last token.
-class Session {
- public:
-    Session(stacking::SessionCompute& compute, const AnswerOptions& options)
-        : compute_(compute), options_(options) {}
-
-    /// Runs the tokens, and gives the next one.
-    Result<TokenId> next(std::span<const TokenId> tokens) {
-        std::vector<SessionRow> rows;
-        for (std::size_t i = 0; i < tokens.size(); ++i) {
-            rows.push_back({kOnly, filled_++});
-        }
-        const auto last = static_cast<std::uint32_t>(tokens.size() - 1);
-        const auto logits = compute_.forward(rows, tokens, std::span(&last, 1));
-        if (!logits) {
-            return logits.error();
-        }
-        const bool greedy = !(options_.sampler.temperature > 0);
-        const auto scores = stages::top_tokens(*logits, greedy ? 1 : protocol::kTopTokensMax);
-        if (scores.empty()) {
-            return refusal(
-                ErrorCode::NotFinite,
-                "the model's logits after " + std::to_string(filled_) +
-                    " tokens are no numbers; its weights are damaged, or too large for --weights"
-            );
-        }
-        return stacking::sample_token(scores, options_.sampler, filled_);
+/// Reads the tokens, and gives the next one. `position`: its own.
+Result<TokenId> next_token(
+    TextReader& reader,
+    std::span<const TokenId> tokens,
+    std::uint32_t position,
+    const AnswerOptions& options
+) {
+    const auto scores = reader.read(tokens, TextReader::Wanted::AfterLast);
+    if (!scores) {
+        return scores.error();
     }
-
- private:
-    stacking::SessionCompute& compute_;
-    const AnswerOptions& options_;
-    std::uint32_t filled_ = 0;
-};
+    const bool greedy = !(options.sampler.temperature > 0);
+    const auto best = stages::top_tokens(*scores, greedy ? 1 : protocol::kTopTokensMax);
+    if (best.empty()) {
+        return refusal(
+            ErrorCode::NotFinite,
+            "the model's logits after " + std::to_string(position) +
+                " tokens are no numbers; its weights are damaged, or too large for --weights"
+        );
+    }
+    return stacking::sample_token(best, options.sampler, position);
+}
 
 }  // namespace
 
@@ -103,8 +88,21 @@ Result<PromptTokens> encode_prompt(
     return prompt;
 }
 
+Result<std::uint32_t> room_for_answer(
+    std::size_t prompt, std::uint32_t tokens_max, std::uint32_t context
+) {
+    if (prompt >= context) {
+        return refusal(
+            ErrorCode::TooLarge,
+            "the prompt has " + std::to_string(prompt) + " tokens; the model's context is " +
+                std::to_string(context) + ", the answer included"
+        );
+    }
+    return std::min(tokens_max, context - static_cast<std::uint32_t>(prompt));
+}
+
 Result<Answer> answer(
-    stacking::SessionCompute& compute,
+    TextReader& reader,
     const std::vector<TokenId>& prompt,
     const AnswerOptions& options,
     const AnswerHooks& hooks
@@ -112,24 +110,18 @@ Result<Answer> answer(
     if (prompt.empty()) {
         return refusal(ErrorCode::Mismatch, "the prompt has no tokens");
     }
-    const std::uint32_t context = compute.shape().context;
-    if (prompt.size() >= context) {
-        return refusal(
-            ErrorCode::TooLarge,
-            "the prompt has " + std::to_string(prompt.size()) + " tokens; the model's context is " +
-                std::to_string(context) + ", the answer included"
-        );
+    const auto room = room_for_answer(prompt.size(), options.tokens_max, reader.context());
+    if (!room) {
+        return room.error();
     }
-    const auto filled = static_cast<std::uint32_t>(prompt.size());
-    // The last token is only told, never run.
-    const std::uint32_t tokens_max = std::min(options.tokens_max, context - filled);
-    if (auto reserved = compute.reserve(kOnly, filled + tokens_max); !reserved) {
-        return reserved.error();
+    const std::uint32_t tokens_max = *room;
+    auto position = static_cast<std::uint32_t>(prompt.size());
+    if (auto begun = reader.begin(position + tokens_max); !begun) {
+        return begun.error();
     }
-    Session session(compute, options);
     Answer answer;
     const double begin = hooks.seconds();
-    Result<TokenId> token = session.next(prompt);
+    Result<TokenId> token = next_token(reader, prompt, position, options);
     const double read = hooks.seconds();
     while (token) {
         if (std::ranges::find(options.end_tokens, *token) != options.end_tokens.end()) {
@@ -141,12 +133,11 @@ Result<Answer> answer(
             break;
         }
         const TokenId last = *token;
-        token = session.next(std::span(&last, 1));
+        token = next_token(reader, std::span(&last, 1), ++position, options);
         ++answer.decoded;
     }
     answer.prefill_s = read - begin;
     answer.decode_s = hooks.seconds() - read;
-    compute.drop(kOnly);
     if (!token) {
         return token.error();
     }

@@ -1,4 +1,4 @@
-// Text out of a whole model in this process: a prompt's tokens in, tokens out one by one.
+// Text out of a model, or a stack, in this process: a prompt's tokens in, tokens out one by one.
 // Invariant: the tokens are a function of prompt, weights, temperature and seed.
 // Threading: one thread. Errors: Mismatch (no token in the prompt), TooLarge (the prompt fills the
 // context), NotFinite (logits that are no numbers); Reject.
@@ -7,7 +7,7 @@
 
 #include "stacking/models/architecture.hpp"
 #include "stacking/sampler.hpp"
-#include "stacking/session_compute.hpp"
+#include "stacking/stack/text_reader.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
 
 #include <cstdint>
@@ -33,6 +33,12 @@ Result<PromptTokens> encode_prompt(
     const stacking::tokenizers::ModelTokenizer& tokenizer, std::string_view text, PromptKind kind
 );
 
+/// How many tokens may follow such a prompt: `tokens_max`, or what the context leaves. TooLarge
+/// when it leaves nothing.
+Result<std::uint32_t> room_for_answer(
+    std::size_t prompt, std::uint32_t tokens_max, std::uint32_t context
+);
+
 struct AnswerOptions {
     std::uint32_t tokens_max = 0;
     std::vector<std::uint32_t>
@@ -53,9 +59,8 @@ struct AnswerHooks {
     std::function<void(stacking::TokenId)> on_token;  // as each one is known
 };
 
-/// `compute`: all layers of a model, and no session yet.
 Result<Answer> answer(
-    stacking::SessionCompute& compute,
+    stacking::stack::TextReader& reader,
     const std::vector<stacking::TokenId>& prompt,
     const AnswerOptions& options,
     const AnswerHooks& hooks

@@ -6,6 +6,7 @@
 #include "swarm/cli/model/command.hpp"
 #include "swarm/cli/model/model_store.hpp"
 #include "swarm/cli/model/model_summary.hpp"
+#include "swarm/cli/model/open_model.hpp"
 #include "swarm/cli/train.hpp"
 #include "swarm/cli/verbs.hpp"
 
@@ -22,34 +23,6 @@ namespace fs = std::filesystem;
 using stacking::models::ModelSource;
 using stacking::tokenizers::ChatTemplate;
 using stacking::tokenizers::ModelTokenizer;
-
-struct OpenModel {
-    fs::path path;
-    ModelSource source;
-};
-
-Result<OpenModel> open_by_name(const std::string& name) {
-    Result<fs::path> path = find_model(name);
-    if (!path) {
-        return path.error();
-    }
-    Result<ModelSource> source = stacking::models::open_model(*path);
-    if (!source) {
-        return source.error();
-    }
-    return OpenModel{std::move(*path), std::move(*source)};
-}
-
-Result<ModelTokenizer> open_fitting_tokenizer(const fs::path& path, const ModelSource& model) {
-    Result<ModelTokenizer> tokenizer = stacking::tokenizers::open_tokenizer(path);
-    if (tokenizer) {
-        const std::uint32_t vocabulary = model.architecture().model.vocabulary;
-        if (const auto fits = check_fits(tokenizer->bpe, vocabulary); !fits) {
-            return fits.error();
-        }
-    }
-    return tokenizer;
-}
 
 /// A model without a tokenizer of ours can still be looked at.
 void describe_tokenizer(const Result<ModelTokenizer>& tokenizer, ModelSummary& summary) {
@@ -88,11 +61,11 @@ int fetch_model(const ModelFetchOptions& options) {
 
 int show_model(const ModelShowOptions& options) {
     Console console;
-    const Result<OpenModel> opened = open_by_name(options.model);
+    const Result<OpenModel> opened = open_model(options.model);
     if (!opened) {
         return end_with(console, opened.error());
     }
-    const auto& [path, model] = *opened;
+    const ModelSource& model = opened->source;
     const std::uint32_t layers = model.architecture().model.layers;
     if (options.stages > layers) {
         console.error(
@@ -102,7 +75,7 @@ int show_model(const ModelShowOptions& options) {
         return kUsage;
     }
     ModelSummary summary = summarise(model, options.stages);
-    describe_tokenizer(open_fitting_tokenizer(path, model), summary);
+    describe_tokenizer(open_tokenizer(*opened), summary);
     std::cout << to_text(summary) << std::flush;
     if (!options.json_file.empty() && !write_text(console, options.json_file, to_json(summary))) {
         return kRunFailed;
@@ -112,12 +85,12 @@ int show_model(const ModelShowOptions& options) {
 
 int export_model(const ModelExportOptions& options) {
     Console console;
-    const Result<OpenModel> opened = open_by_name(options.model);
+    const Result<OpenModel> opened = open_model(options.model);
     if (!opened) {
         return end_with(console, opened.error());
     }
-    const auto& [path, model] = *opened;
-    const Result<ModelTokenizer> tokenizer = open_fitting_tokenizer(path, model);
+    const ModelSource& model = opened->source;
+    const Result<ModelTokenizer> tokenizer = open_tokenizer(*opened);
     const auto progress = [&](std::uint64_t written, std::uint64_t all) {
         if (console.is_terminal()) {
             console.status(

@@ -1,5 +1,6 @@
 #include "swarm/cli/model/model_flags.hpp"
 
+#include "swarm/cli/flags.hpp"
 #include "swarm/cli/model/model_store.hpp"
 #include "swarm/protocol/limits.hpp"
 
@@ -23,13 +24,12 @@ constexpr const char* kShowExamples = R"(
 examples:
   swarm model show smollm2
   swarm model show model.gguf --stages 5
+  swarm model show runs/austen               # what a run has trained
   swarm model show ~/models/llama-folder --json model.json)";
 
 constexpr const char* kExportExamples = R"(
 examples:
   swarm model export smollm2 smollm2-hf      # 538 MB of F32)";
-
-constexpr const char* kModelHelp = "a GGUF file, a Hugging Face folder, or a name: smollm2";
 
 }  // namespace
 

@@ -10,8 +10,6 @@
 namespace swarm::cli {
 namespace {
 
-using stacking::CacheId;
-using stacking::SessionRow;
 using stacking::TokenId;
 using stacking::tokenizers::ByteBpe;
 using stacking::tokenizers::ModelTokenizer;
@@ -19,31 +17,21 @@ using stacking::tokenizers::ModelTokenizer;
 constexpr std::uint32_t kVocabulary = 10;
 
 /// After token t comes t + 1, and at `spoiled_at` nothing that is a number.
-class Counting final : public stacking::SessionCompute {
+class Counting final : public stacking::stack::TextReader {
  public:
-    [[nodiscard]] stacking::StageShape shape() const override {
-        return {true, true, 1, kVocabulary, 8, 4};
-    }
+    [[nodiscard]] std::uint32_t vocabulary() const override { return kVocabulary; }
 
-    Result<> reserve(CacheId /*cache*/, std::uint32_t positions) override {
-        reserved = positions;
+    [[nodiscard]] std::uint32_t context() const override { return 8; }
+
+    Result<> begin(std::uint32_t tokens) override {
+        reserved = tokens;
         return {};
     }
 
-    void truncate(CacheId /*cache*/, std::uint32_t /*positions*/) override {}
-
-    void drop(CacheId /*cache*/) override { dropped = true; }
-
-    Result<std::vector<float>> forward(
-        std::span<const SessionRow> rows,
-        const stacking::StageInput& input,
-        std::span<const std::uint32_t> wanted
-    ) override {
-        EXPECT_EQ(rows.front().position, filled);
-        EXPECT_LE(filled + rows.size(), reserved);
-        filled += static_cast<std::uint32_t>(rows.size());
-        const auto tokens = std::get<std::span<const TokenId>>(input);
-        EXPECT_EQ(wanted.front(), tokens.size() - 1);
+    Result<std::vector<float>> read(std::span<const TokenId> tokens, Wanted wanted) override {
+        EXPECT_EQ(wanted, Wanted::AfterLast);
+        filled += static_cast<std::uint32_t>(tokens.size());
+        EXPECT_LE(filled, reserved);
         std::vector<float> logits(kVocabulary);
         logits[(tokens.back() + 1) % kVocabulary] = 2;
         if (filled == spoiled_at) {
@@ -55,7 +43,6 @@ class Counting final : public stacking::SessionCompute {
     std::uint32_t filled = 0;
     std::uint32_t reserved = 0;
     std::uint32_t spoiled_at = 0;
-    bool dropped = false;
 };
 
 Result<Answer> answer_to(
@@ -74,7 +61,6 @@ TEST(Answer, GoesOnUntilAnEndTokenWhichIsNotPartOfIt) {
     EXPECT_EQ(answered->decoded, 2U);
     EXPECT_EQ(answered->prefill_s, 0.5);
     EXPECT_EQ(answered->decode_s, 0.5);
-    EXPECT_TRUE(compute.dropped);
 }
 
 TEST(Answer, EndsAtTheNumberOfTokensAndAtTheContext) {
@@ -115,7 +101,6 @@ TEST(Answer, LogitsThatAreNoNumbersEndItWithOneLine) {
             answer_to(compute, {1, 2}, {.tokens_max = 5, .end_tokens = {}, .sampler = {}});
         ASSERT_FALSE(refused.has_value()) << at;
         EXPECT_EQ(refused.error().code, ErrorCode::NotFinite);
-        EXPECT_TRUE(compute.dropped);
     }
 }
 

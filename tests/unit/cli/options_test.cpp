@@ -19,7 +19,8 @@ int exit_code_of(std::vector<const char*> arguments) {
 }
 
 TEST(Options, HelpOfEachVerbIsNoErrorAndShowsAnExample) {
-    for (const char* verb : {"train", "serve", "generate", "local"}) {
+    for (const char* verb :
+         {"train", "serve", "directory", "generate", "local", "plan", "doctor"}) {
         const Command command = parse({verb, "--help"});
         ASSERT_TRUE(std::holds_alternative<Exit>(command)) << verb;
         EXPECT_EQ(std::get<Exit>(command).code, kDone);
@@ -54,6 +55,55 @@ TEST(Options, GenerateTakesAModelInThisProcess) {
     EXPECT_TRUE(generate.raw && generate.ignore_eos);
 }
 
+TEST(Options, GenerateTakesAModelAndItsPeers) {
+    const Command command = parse(
+        {"generate",
+         "--model",
+         "smollm2",
+         "--join",
+         "a:1",
+         "--replay",
+         "fast",
+         "--path",
+         "0,1,1,2",
+         "--exit",
+         "0.9",
+         "text"}
+    );
+    ASSERT_TRUE(std::holds_alternative<GenerateOptions>(command));
+    const auto& generate = std::get<GenerateOptions>(command);
+    EXPECT_EQ(generate.join, "a:1");
+    EXPECT_EQ(generate.model, "smollm2");
+    EXPECT_EQ(generate.replay, "fast");
+    EXPECT_EQ(generate.path, (std::vector<std::uint32_t>{0, 1, 1, 2}));
+    EXPECT_EQ(generate.exit_threshold, 0.9);
+}
+
+TEST(Options, ServeTakesPartsOfAModel) {
+    const Command command = parse(
+        {"serve",
+         "--model",
+         "smollm2",
+         "--join",
+         "a:1",
+         "--stages",
+         "3",
+         "--weights",
+         "bf16",
+         "--kv-memory",
+         "2GiB",
+         "--layers",
+         "0-9"}
+    );
+    ASSERT_TRUE(std::holds_alternative<ServeOptions>(command));
+    const auto& serve = std::get<ServeOptions>(command);
+    EXPECT_EQ(serve.model, "smollm2");
+    EXPECT_EQ(serve.stages, 3U);
+    EXPECT_EQ(serve.weights, "bf16");
+    EXPECT_EQ(serve.kv_bytes, 2ULL << 30);
+    EXPECT_EQ(serve.layers, "0-9");
+}
+
 TEST(Options, VersionIsNoError) {
     const Command command = parse({"--version"});
     ASSERT_TRUE(std::holds_alternative<Exit>(command));
@@ -76,7 +126,17 @@ TEST(Options, WhatIsNotUnderstoodIsAUsageErrorOfOneLine) {
         {"generate", "--join", "a:1"},
         {"generate", "--model", "smollm2"},
         {"generate", "text"},
-        {"generate", "--join", "a:1", "--model", "smollm2", "text"},
+        {"generate", "--model", "smollm2", "--join", "a:1", "--weights", "int8", "text"},
+        {"generate", "--model", "smollm2", "--join", "a:1", "--replay", "slow", "text"},
+        {"generate", "--model", "smollm2", "--path", "0,1", "text"},
+        {"generate", "--model", "smollm2", "--join", "a:1", "--exit", "-1", "text"},
+        {"serve", "--join", "a:1", "--layers", "0-3"},
+        {"serve", "--join", "a:1", "--model", "smollm2", "--stages", "0"},
+        {"serve", "--join", "a:1", "--model", "smollm2", "--stages", "65"},
+        {"serve", "--join", "a:1", "--model", "smollm2", "--kv-memory", "none"},
+        {"serve", "--model", "smollm2"},
+        {"directory", "somewhere"},
+        {"local", "--kill-at", "x"},
         {"generate", "--join", "a:1", "--raw", "text"},
         {"generate", "--model", "smollm2", "--swarm-key", "k", "text"},
         {"generate", "--model", "smollm2", "--weights", "fp64", "text"},

@@ -175,6 +175,16 @@ std::vector<Body> directory_bodies() {
         Located{.model = sample_digest(6), .layers = 30, .hosts = {host, host}}};
 }
 
+/// The kinds that came last.
+std::vector<Body> placing_bodies() {
+    return {
+        HostOffer{
+            .model = sample_digest(6),
+            .layers = 30,
+            .split = {{.first = 0, .end = 11}, {.first = 11, .end = 30}}},
+        HostPlace{.model = sample_digest(6), .hosted = {.first = 11, .end = 30}}};
+}
+
 std::vector<Body> session_bodies() {
     const SessionOpen open{
         .id = hop(),
@@ -188,12 +198,18 @@ std::vector<Body> session_bodies() {
         .exit_threshold = 0.9,
         .sampling = {.temperature = 0.7, .seed = ~0ULL, .top = 64}};
     const SessionRows rows{
-        .id = hop(), .position = 511, .rows = 3, .wanted = true, .tokens = {0, 300, 50256}};
+        .id = hop(),
+        .position = 511,
+        .rows = 3,
+        .wanted = true,
+        .tokens = {0, 300, 50256},
+        .hop_us = {0, 4'294'967'295}};
     const SessionToken token{
         .id = hop(),
         .position = 1U << 18,
         .token = 50256,
-        .top = {{.token = 50256, .log_probability = -0.25}}};
+        .top = {{.token = 50256, .log_probability = -0.25}},
+        .hop_us = {900, 1, 70'000}};
     return {
         open,
         SessionOpened{.id = hop(), .filled_upto = 512, .kept_from = 256},
@@ -214,7 +230,8 @@ std::vector<Message> sample_messages() {
           &step_bodies,
           &other_bodies,
           &directory_bodies,
-          &session_bodies}) {
+          &session_bodies,
+          &placing_bodies}) {
         for (Body& body : group()) {
             messages.push_back({.number = 70'000, .acknowledged = 300, .body = std::move(body)});
         }

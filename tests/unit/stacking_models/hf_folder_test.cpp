@@ -1,5 +1,6 @@
 #include "stacking/models/hf_folder.hpp"
 
+#include "stacking/models/any_model.hpp"
 #include "stacking/models/gguf_model.hpp"
 #include "stages/safetensors.hpp"
 #include "stages/safetensors_header.hpp"

@@ -27,6 +27,10 @@ protocol::Register registration(protocol::LayerRange hosted, unsigned char weigh
     return body;
 }
 
+protocol::HostOffer offer(std::vector<protocol::LayerRange> split) {
+    return {digest(7), 6, std::move(split)};
+}
+
 class DirectoryTest : public testing::Test {
  protected:
     /// What it answers.
@@ -43,10 +47,19 @@ class DirectoryTest : public testing::Test {
         return std::get<Answer>(sent.message.body);
     }
 
-    void happens(const node::Event& event, swarm::Duration at) {
+    /// What it tells people of it.
+    std::vector<node::HostListed> happens(const node::Event& event, swarm::Duration at) {
         node::Outbox out;
         directory_.on(event, TimePoint(at), out);
-        EXPECT_TRUE(out.actions.empty());
+        std::vector<node::HostListed> told;
+        for (const node::Action& action : out.actions) {
+            told.push_back(std::get<node::HostListed>(std::get<node::Tell>(action).report));
+        }
+        return told;
+    }
+
+    protocol::LayerRange place_of(PeerId newcomer, swarm::Duration at = {}) {
+        return on<protocol::HostPlace>(newcomer, offer({{0, 2}, {2, 4}, {4, 6}}), at).hosted;
     }
 
     std::size_t located(swarm::Duration at = {}) {
@@ -91,7 +104,7 @@ TEST_F(DirectoryTest, RefusesAnotherNumberOfLayers) {
 
 TEST_F(DirectoryTest, ForgetsWhoseLinkIsGone) {
     on<protocol::Registered>(kFirst, registration({0, 6}));
-    happens(node::LinkDown{kFirst, node::Lane::Bulk}, 1s);
+    EXPECT_TRUE(happens(node::LinkDown{kFirst, node::Lane::Bulk}, 1s).empty());
     EXPECT_EQ(located(1s), 1U);
     happens(node::LinkDown{kFirst, node::Lane::Control}, 1s);
     EXPECT_EQ(located(1s), 0U);
@@ -110,6 +123,63 @@ TEST_F(DirectoryTest, APeerThatServesOtherLayersNowIsListedOnce) {
     on<protocol::Registered>(kFirst, registration({0, 3}));
     on<protocol::Registered>(kFirst, registration({3, 6}));
     EXPECT_EQ(directory_.listed(), 1U);
+}
+
+TEST_F(DirectoryTest, TellsPeopleOnceWhoCameAndWhoIsGone) {
+    const node::Received registers{kFirst, node::Lane::Control, {0, 0, registration({0, 6})}, {}};
+    node::Outbox out;
+    directory_.on(registers, TimePoint(0s), out);
+    const auto& tell = std::get<node::Tell>(out.actions.at(1));
+    EXPECT_TRUE(std::get<node::HostListed>(tell.report).listed);
+    out.actions.clear();
+    directory_.on(registers, TimePoint(2s), out);
+    EXPECT_EQ(out.actions.size(), 1U);
+    const auto gone = happens(node::LinkDown{kFirst, node::Lane::Control}, 3s);
+    ASSERT_EQ(gone.size(), 1U);
+    EXPECT_FALSE(gone[0].listed);
+    EXPECT_EQ(gone[0].hosts, 0U);
+}
+
+TEST_F(DirectoryTest, NewcomersWhoComeTogetherSpreadOverTheLayers) {
+    EXPECT_EQ(place_of({{1}}), (protocol::LayerRange{0, 2}));
+    EXPECT_EQ(place_of({{2}}), (protocol::LayerRange{2, 4}));
+    EXPECT_EQ(place_of({{3}}), (protocol::LayerRange{4, 6}));
+    EXPECT_EQ(place_of({{4}}), (protocol::LayerRange{0, 2}));
+    EXPECT_EQ(located(), 0U);  // who loads serves nothing yet
+}
+
+TEST_F(DirectoryTest, WhoAsksAgainKeepsItsPlaceWhileItLoads) {
+    place_of(kFirst);
+    EXPECT_EQ(place_of(kSecond), (protocol::LayerRange{2, 4}));
+    EXPECT_EQ(place_of(kSecond, 4s), (protocol::LayerRange{2, 4}));
+    happens(node::Woke{}, 6s);  // nobody heard the first one since
+    EXPECT_EQ(place_of(kClient, 6s), (protocol::LayerRange{0, 2}));
+}
+
+TEST_F(DirectoryTest, ALostPeersLayersAreWhatTheNextOneGets) {
+    for (const PeerId peer : {PeerId{{1}}, PeerId{{2}}, PeerId{{3}}}) {
+        on<protocol::Registered>(peer, registration(place_of(peer)));
+    }
+    happens(node::LinkDown{{{2}}, node::Lane::Control}, 1s);
+    EXPECT_EQ(place_of({{4}}, 1s), (protocol::LayerRange{2, 4}));
+}
+
+TEST_F(DirectoryTest, TheSplitOfTheFirstIsEveryonesSplit) {
+    EXPECT_EQ(place_of(kFirst), (protocol::LayerRange{0, 2}));
+    const auto place = on<protocol::HostPlace>(kSecond, offer({{0, 6}}));
+    EXPECT_EQ(place.hosted, (protocol::LayerRange{2, 4}));
+    happens(node::LinkDown{kFirst, node::Lane::Control}, 1s);
+    EXPECT_EQ(  // alone, it may offer what it likes
+        on<protocol::HostPlace>(kSecond, offer({{0, 6}}), 1s).hosted,
+        (protocol::LayerRange{0, 6})
+    );
+}
+
+TEST_F(DirectoryTest, AnOfferOfAnotherModelsLayersIsRefused) {
+    place_of(kFirst);
+    protocol::HostOffer other = offer({{0, 7}});
+    other.layers = 7;
+    EXPECT_NE(on<protocol::Registered>(kSecond, other).refusal, "");
 }
 
 }  // namespace

@@ -1,0 +1,16 @@
+// A model by its path, whatever its format: told by what is there, not by a name's ending.
+//   a file that begins as GGUF does         gguf_model.hpp
+//   a folder with checkpoints of a run      run_checkpoint.hpp
+//   any other folder                        hf_folder.hpp
+// Threading: one thread. Errors: those of each; Unsupported: a file of another format. Reject.
+#pragma once
+
+#include "stacking/models/model_source.hpp"
+
+#include <filesystem>
+
+namespace stacking::models {
+
+swarm::Result<ModelSource> open_model(const std::filesystem::path& path);
+
+}  // namespace stacking::models

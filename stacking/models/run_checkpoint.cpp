@@ -1,0 +1,127 @@
+#include "stacking/models/run_checkpoint.hpp"
+
+#include "stacking/models/limits.hpp"
+#include "stacking/models/safetensors_files.hpp"
+#include "stages/checkpoint.hpp"
+#include "stages/checkpoint_manifest.hpp"
+#include "swarm/base/digest.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace stacking::models {
+
+namespace fs = std::filesystem;
+using stages::CheckpointManifest;
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Result;
+using swarm::run::TensorSpec;
+
+namespace {
+
+constexpr const char* kManifestName = "manifest.json";
+constexpr const char* kMomentsSuffix = ".adam.safetensors";
+
+bool is_checkpoint(const fs::path& folder) {
+    std::error_code ignored;
+    return fs::exists(folder / kManifestName, ignored);
+}
+
+Result<> check_file(const fs::path& path, const CheckpointManifest::File& file) {
+    const auto opened = open_file(path);
+    if (opened.has_error()) {
+        return opened.error();
+    }
+    const std::uint64_t size = (*opened)->size();
+    swarm::Sha256 hash;
+    std::vector<std::byte> bytes;
+    for (std::uint64_t at = 0; at < size && size == file.bytes; at += bytes.size()) {
+        bytes.resize(std::min<std::uint64_t>(kReadBytes, size - at));
+        if (auto read = (*opened)->read(at, bytes); read.has_error()) {
+            return read;
+        }
+        hash.add(bytes);
+    }
+    if (size != file.bytes || swarm::to_hex(hash.finish()) != file.sha256) {
+        return refused_at(ErrorCode::Malformed, path, "damaged: not the bytes that were written");
+    }
+    return {};
+}
+
+Result<Architecture> architecture_of(const fs::path& folder, const CheckpointManifest& manifest) {
+    const auto config = swarm::run::parse_run(manifest.run_file, folder.string());
+    if (config.has_error()) {
+        return config.error();
+    }
+    if (config->model.kind != swarm::run::ModelKind::Llama) {
+        return refused_at(
+            ErrorCode::Unsupported, folder, "a run of the oracle model, which has no text"
+        );
+    }
+    Architecture architecture;
+    architecture.name = config->name + ", step " + std::to_string(manifest.version.step);
+    architecture.model = config->model;
+    return architecture;
+}
+
+Result<ModelSource> open_checkpoint(const fs::path& folder) {
+    const auto text = read_text(folder / kManifestName, kIndexBytesMax);
+    if (text.has_error()) {
+        return text.error();
+    }
+    const auto manifest = stages::parse_manifest(*text);
+    if (manifest.has_error()) {
+        return refused_at(manifest.error().code, folder, manifest.error().detail);
+    }
+    auto architecture = architecture_of(folder, *manifest);
+    if (architecture.has_error()) {
+        return architecture.error();
+    }
+    ModelSource::Files files;
+    TensorCatalogue catalogue;
+    for (const CheckpointManifest::File& file : manifest->files) {
+        if (file.name.ends_with(kMomentsSuffix)) {
+            continue;
+        }
+        if (auto good = check_file(folder / file.name, file); good.has_error()) {
+            return good.error();
+        }
+        if (auto added = add_safetensors(folder / file.name, files, catalogue); added.has_error()) {
+            return added.error();
+        }
+    }
+    ModelSource::Tensors tensors;
+    for (const auto& [name, found] : catalogue) {
+        auto stored = as_stored(name, found);
+        if (stored.has_error()) {
+            return refused_at(stored.error().code, folder, stored.error().detail);
+        }
+        tensors.emplace(name, std::move(*stored));
+    }
+    return ModelSource::make(std::move(*architecture), std::move(tensors), std::move(files));
+}
+
+}  // namespace
+
+bool is_run_checkpoint(const fs::path& folder) {
+    return is_checkpoint(folder) || !stages::checkpoint_folders(folder).empty();
+}
+
+Result<ModelSource> open_run_checkpoint(const fs::path& folder) {
+    if (is_checkpoint(folder)) {
+        return open_checkpoint(folder);
+    }
+    std::optional<Error> newest;
+    for (const fs::path& checkpoint : stages::checkpoint_folders(folder)) {
+        auto model = open_checkpoint(checkpoint);
+        if (model.has_value()) {
+            return model;
+        }
+        newest = newest ? newest : model.error();
+    }
+    return newest ? *newest : refused_at(ErrorCode::NotFound, folder, "holds no checkpoint");
+}
+
+}  // namespace stacking::models

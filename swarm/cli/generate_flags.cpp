@@ -1,0 +1,93 @@
+#include "swarm/cli/generate_flags.hpp"
+
+#include "swarm/cli/flags.hpp"
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace swarm::cli {
+namespace {
+
+constexpr const char* kGenerateExamples = R"(
+examples:
+  swarm generate --model smollm2 "What is the capital of France?"
+  swarm generate --model smollm2 --raw --weights int8 --max-tokens 48 "The old lighthouse"
+  swarm generate --model runs/austen "It is a truth universally"  # what a run has trained
+  swarm generate --model llama.gguf --temperature 0.8 --seed 7 --json out.json "Tell me a story"
+  swarm generate --model smollm2 --join 192.168.1.7:7118 "Why is the sky blue?"   # by peers
+  swarm generate --join 192.168.1.7:7117 "It is a truth universally"              # of a run
+  swarm generate --join 192.168.1.7:7117 --tokens 400 --temperature 0.8 --seed 7 "Emma")";
+
+/// Flags that mean something only with --model, and some of them only with its peers.
+void add_model_generation(
+    CLI::App& app, GenerateOptions& generate, CLI::Option* model, CLI::Option* join
+) {
+    // With --join alone a run's peers answer, which have none of these.
+    app.add_flag("--raw", generate.raw, "continue the text as it is, without the chat template");
+    app.add_flag("--ignore-eos", generate.ignore_eos, "go on after the end of the answer");
+    add_weights(app, generate.weights)->excludes(join);
+    add_replay(app, generate.replay)->needs(model)->needs(join);
+    app.add_option("--path", generate.path, "A,B,...: stages in this order (default: each once)")
+        ->delimiter(',')
+        ->needs(model)
+        ->needs(join);
+    app.add_option(
+           "--exit",
+           generate.exit_threshold,
+           "probability at which a stage with a head of its own ends a token's path (default: "
+           "never)"
+    )
+        ->check(CLI::NonNegativeNumber)
+        ->needs(model)
+        ->needs(join);
+    app.add_option("--json", generate.json_file, "write ids, text and speeds")->type_name("FILE");
+}
+
+}  // namespace
+
+void add_generate(CLI::App& root, GenerateOptions& generate) {
+    CLI::App& app = *root.add_subcommand("generate", "Continue a text, or answer one");
+    app.footer(std::string(kGenerateExamples) + "\n" + kExitCodes);
+    auto* const join =
+        app.add_option(
+               "--join", generate.join, "the coordinator of a run, or with --model a directory"
+        )
+            ->type_name("HOST:PORT");
+    auto* const model = app.add_option("--model", generate.model, kModelHelp)->type_name("MODEL");
+    auto* const stack =
+        app.add_option("--stack", generate.stack, "several models as one: see swarm stack")
+            ->type_name("STACK.toml");
+    stack->excludes(model)->excludes(join);
+    app.add_option("prompt,--prompt", generate.prompt, "the text to continue, or the question")
+        ->required();
+    app.add_option("--tokens,--max-tokens", generate.tokens, "how many to add at most")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_option("--temperature", generate.temperature, "0: always the likeliest")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    app.add_option("--seed", generate.seed, "of the sampling")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    add_model_generation(app, generate, model, join);
+    add_duration(app, "--wait", "how long to wait for an answer (60s)", [&](Duration wait) {
+        generate.wait = wait;
+    })->needs(join);
+    app.add_option("--swarm-key", generate.swarm_key_file, "the secret of a private run")
+        ->type_name("FILE")
+        ->needs(join);
+    app.callback([&app, join, model, stack] {
+        if (join->count() + model->count() + stack->count() == 0) {
+            throw CLI::ValidationError(
+                "generate", "wants --model NAME, --stack STACK.toml or --join HOST:PORT"
+            );
+        }
+        for (const char* flag : {"--raw", "--ignore-eos", "--json"}) {
+            if (model->count() + stack->count() == 0 && app.count(flag) > 0) {
+                throw CLI::ValidationError(flag, "wants --model or --stack");
+            }
+        }
+    });
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,163 @@
+#include "swarm/cli/stack/open_stack.hpp"
+
+#include "stacking/llama/llama_sessions.hpp"
+#include "stacking/stack/ensemble.hpp"
+#include "swarm/cli/run_setup.hpp"
+
+#include <fstream>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using stacking::kernels::WeightFormat;
+using stacking::llama::LlamaSessions;
+using stacking::stack::Ensemble;
+using stacking::stack::ModelReader;
+using stacking::stack::StackFile;
+using stacking::stack::StackMode;
+using stacking::stack::TextReader;
+
+constexpr std::uint64_t kStackBytesMax = 1U << 20;
+
+Error refused(std::string what) {
+    return {ErrorCode::Mismatch, Reaction::Reject, std::move(what)};
+}
+
+/// A path beside the stack's file, or a name.
+std::string located(const fs::path& stack, const std::string& model) {
+    std::error_code ignored;
+    const fs::path beside = stack.parent_path() / model;
+    return fs::exists(beside, ignored) ? beside.string() : model;
+}
+
+std::unique_ptr<LlamaSessions> sessions_of(
+    std::shared_ptr<const stacking::llama::StageWeights> weights
+) {
+    // The only session: it reserves what it needs and no more.
+    const LlamaSessions::Options unbounded{
+        .kv_budget_bytes = std::numeric_limits<std::size_t>::max()};
+    return std::make_unique<LlamaSessions>(std::move(weights), unbounded);
+}
+
+}  // namespace
+
+Result<StackFile> read_stack(const fs::path& file) {
+    const Result<std::string> text = read_file(file, kStackBytesMax);
+    if (!text) {
+        return text.error();
+    }
+    return stacking::stack::parse_stack(*text, file.string());
+}
+
+Result<> write_stack(const fs::path& file, const StackFile& stack) {
+    const fs::path partial = file.string() + ".partial";
+    std::ofstream out(partial, std::ios::binary | std::ios::trunc);
+    out << to_toml(stack);
+    out.close();
+    std::error_code failed;
+    if (out) {
+        fs::rename(partial, file, failed);
+    }
+    if (!out || failed) {
+        fs::remove(partial, failed);
+        return Error{
+            ErrorCode::StorageFailed,
+            Reaction::Fatal,
+            "cannot write " + file.string() + "; make room or name another file"};
+    }
+    return {};
+}
+
+Result<OpenStack> OpenStack::open(const fs::path& path, StackFile file, WeightFormat format) {
+    std::vector<OpenModel> members;
+    std::optional<stacking::tokenizers::ModelTokenizer> tokenizer;
+    for (const auto& member : file.members) {
+        Result<OpenModel> model = open_model(located(path, member.model));
+        if (!model) {
+            return model.error();
+        }
+        auto own = open_tokenizer(*model);
+        if (!own) {
+            return own.error();
+        }
+        if (tokenizer && own->bpe.vocabulary().tokens != tokenizer->bpe.vocabulary().tokens) {
+            return refused(
+                member.model + " has another tokenizer than " + file.members.front().model +
+                "; members of a stack share one"
+            );
+        }
+        if (!tokenizer) {
+            tokenizer = std::move(*own);
+        }
+        members.push_back(std::move(*model));
+    }
+    return OpenStack(std::move(file), std::move(members), std::move(*tokenizer), format);
+}
+
+Result<OpenStack::Weights> OpenStack::load(std::size_t member, bool embedding, bool head) const {
+    const auto& source = members_[member].source;
+    run::StageLayout layout = split(source.architecture(), 1).front();
+    layout.has_embedding = embedding;
+    layout.has_head = head;
+    return stacking::llama::load_stage(source, layout, format_);
+}
+
+Result<std::unique_ptr<TextReader>> OpenStack::member_reader(std::size_t member) {
+    if (whole_[member] == nullptr) {
+        auto weights = load(member, true, true);
+        if (!weights) {
+            return weights.error();
+        }
+        whole_[member] = std::move(*weights);
+    }
+    ModelReader::Stages stages;
+    stages.push_back(sessions_of(whole_[member]));
+    auto reader = ModelReader::make(std::move(stages));
+    if (!reader) {
+        return reader.error();
+    }
+    return std::unique_ptr<TextReader>(std::move(*reader));
+}
+
+Result<std::unique_ptr<TextReader>> OpenStack::chain() {
+    ModelReader::Stages stages;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        auto weights = load(i, i == 0, i + 1 == members_.size());
+        if (!weights) {
+            return weights.error();
+        }
+        stages.push_back(sessions_of(std::move(*weights)));
+    }
+    auto reader = ModelReader::make(std::move(stages));
+    if (!reader) {
+        return reader.error();
+    }
+    return std::unique_ptr<TextReader>(std::move(*reader));
+}
+
+Result<std::unique_ptr<TextReader>> OpenStack::reader() {
+    if (file_.mode == StackMode::Chain) {
+        return chain();
+    }
+    Ensemble::Members readers;
+    std::vector<double> priors;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        auto reader = member_reader(i);
+        if (!reader) {
+            return reader.error();
+        }
+        readers.push_back(std::move(*reader));
+        priors.push_back(file_.members[i].prior);
+    }
+    auto ensemble = Ensemble::make(std::move(readers), std::move(priors));
+    if (!ensemble) {
+        return ensemble.error();
+    }
+    return std::unique_ptr<TextReader>(std::move(*ensemble));
+}
+
+}  // namespace swarm::cli

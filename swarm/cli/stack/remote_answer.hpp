@@ -1,0 +1,88 @@
+// One answer by the peers that serve a model: a session client on a host of this process, its text
+// on stdout as it comes, its speeds and what happened to its peers on stderr and in --json.
+// Invariant: the tokens are those of one process with the same weights, whoever serves them.
+// Threading: the loop's thread. Errors: those of opening the model and its tokenizer, TooLarge (the
+// prompt fills the context); GenerationFailed becomes a line and kRunFailed.
+#pragma once
+
+#include "swarm/cli/console.hpp"
+#include "swarm/cli/model/answer_text.hpp"
+#include "swarm/cli/model/open_model.hpp"
+#include "swarm/cli/model/question.hpp"
+#include "swarm/cli/options.hpp"
+#include "swarm/cli/temporary_directory.hpp"
+#include "swarm/net/host.hpp"
+
+#include <boost/json/object.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace swarm::cli {
+
+class RemoteAnswer {
+ public:
+    struct Hooks {
+        std::function<void(const std::vector<PeerId>&)> on_route{};  // who serves the hops now
+        std::function<void(std::size_t)> on_token{};                 // how many there are
+    };
+
+    /// All of them outlive this object.
+    RemoteAnswer(
+        net::EventLoop& loop, const GenerateOptions& options, Hooks hooks, Console& console
+    );
+
+    /// Asks for the answer; the loop must run for it to come.
+    Result<> start(const std::string& directory);
+
+    /// The answer, or its host, has ended, well or badly.
+    [[nodiscard]] bool ended() const { return exit_code_ || (host_ && host_->failure()); }
+
+    /// Gives up the answer: its pages at the peers are free at once.
+    void cancel(int exit_code);
+
+    /// Lets the host say its last word, and ends the text. The exit code.
+    int finish();
+
+    /// Speeds, hops and losses, for people.
+    [[nodiscard]] std::string summary() const;
+    /// The same for --json.
+    [[nodiscard]] boost::json::object to_json() const;
+
+    [[nodiscard]] const std::vector<std::uint32_t>& ids() const { return ids_; }
+
+ private:
+    Result<> read_prompt(const OpenModel& model);
+    void on_tell(const node::Report& report);
+    void take(const node::TokenStreamed& token);
+    void end(int exit_code);
+    [[nodiscard]] std::vector<double> hop_ms() const;
+    [[nodiscard]] double between_hops_ms() const;
+
+    net::EventLoop& loop_;
+    const GenerateOptions& options_;
+    Hooks hooks_;
+    Console& console_;
+    TemporaryDirectory scratch_;
+    std::optional<net::Host> host_;
+    std::optional<stacking::tokenizers::ModelTokenizer> tokenizer_;
+    std::optional<Question> question_;
+    std::optional<TextStream> stream_;
+    std::string text_;
+    std::vector<std::uint32_t> ids_;
+    std::vector<node::TokenStreamed> timed_;  // those of plain decode steps
+    std::vector<node::SessionMoved> moves_;
+    std::vector<std::vector<PeerId>> routes_;
+    TimePoint routed_{};
+    TimePoint first_token_{};
+    TimePoint last_token_{};
+    bool moved_ = false;  // since the last token
+    std::optional<int> exit_code_;
+};
+
+/// `swarm generate --model --join`.
+int generate_remote(const GenerateOptions& options, Console& console);
+
+}  // namespace swarm::cli

@@ -1,0 +1,151 @@
+#include "swarm/cli/stack/serve_model.hpp"
+
+#include "stacking/llama/llama_sessions.hpp"
+#include "stacking/models/model_digest.hpp"
+#include "stacking/sessions/session_server.hpp"
+#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/model/open_model.hpp"
+#include "swarm/cli/peer_process.hpp"
+#include "swarm/cli/train.hpp"
+
+#include <charconv>
+#include <memory>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+using protocol::LayerRange;
+using stacking::kernels::WeightFormat;
+using stacking::models::ModelSource;
+using stacking::sessions::LoadedLayers;
+
+/// "10-19", both ends included, as people count layers.
+Result<LayerRange> parse_layers(const std::string& text, std::uint32_t layers) {
+    const char* const end = text.data() + text.size();
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    const auto begun = std::from_chars(text.data(), end, first);
+    const bool dashed = begun.ec == std::errc{} && begun.ptr != end && *begun.ptr == '-';
+    const auto ended = dashed ? std::from_chars(begun.ptr + 1, end, last) : begun;
+    if (!dashed || ended.ec != std::errc{} || ended.ptr != end || first > last || last >= layers) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--layers wants a range such as 0-" + std::to_string(layers - 1) +
+                ", which is all of this model; not " + text};
+    }
+    return LayerRange{first, last + 1};
+}
+
+/// What another format makes of the same file is other weights.
+Result<Digest> digest_of(
+    const ModelSource& model, const run::StageLayout& layers, WeightFormat as
+) {
+    const Result<Digest> stored = stacking::models::digest_of(model, layers);
+    if (!stored) {
+        return stored.error();
+    }
+    Sha256 hash;
+    hash.add(stored->bytes);
+    hash.add_text(std::string(stacking::kernels::name_of(as)));
+    return hash.finish();
+}
+
+Result<LoadedLayers> load_layers(
+    const ModelSource& model, LayerRange layers, WeightFormat format, std::uint64_t kv_bytes
+) {
+    const run::StageLayout layout =
+        stacking::models::layers_of(model.architecture(), layers.first, layers.end);
+    const Result<Digest> digest = digest_of(model, layout, format);
+    if (!digest) {
+        return digest.error();
+    }
+    auto weights = stacking::llama::load_stage(model, layout, format);
+    if (!weights) {
+        return weights.error();
+    }
+    const stacking::llama::LlamaSessions::Options memory{.kv_budget_bytes = kv_bytes};
+    return LoadedLayers{
+        std::make_shared<stacking::llama::LlamaSessions>(std::move(*weights), memory), *digest};
+}
+
+struct Served {
+    std::shared_ptr<const ModelSource> model;
+    Digest identity;
+    std::vector<LayerRange> split;
+    std::optional<LayerRange> fixed;
+};
+
+Result<Served> open_served(const ServeOptions& options) {
+    Result<OpenModel> opened = open_model(options.model);
+    if (!opened) {
+        return opened.error();
+    }
+    Served served{std::make_shared<ModelSource>(std::move(opened->source)), {}, {}, {}};
+    const auto& architecture = served.model->architecture();
+    if (options.stages > architecture.model.layers) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--stages is " + std::to_string(options.stages) + "; the model has " +
+                std::to_string(architecture.model.layers) + " layers"};
+    }
+    const Result<Digest> identity = stacking::models::identity_of(*served.model);
+    if (!identity) {
+        return identity.error();
+    }
+    served.identity = *identity;
+    for (const run::StageLayout& stage : stacking::models::split(architecture, options.stages)) {
+        served.split.push_back({stage.first_layer, stage.first_layer + stage.layers});
+    }
+    if (!options.layers.empty()) {
+        const auto fixed = parse_layers(options.layers, architecture.model.layers);
+        if (!fixed) {
+            return fixed.error();
+        }
+        served.fixed = *fixed;
+    }
+    return served;
+}
+
+}  // namespace
+
+int serve_model(const ServeOptions& options, Console& console) {
+    const Result<Served> served = open_served(options);
+    if (!served) {
+        return end_with(console, served.error());
+    }
+    PeerProcess::Options process;
+    process.towards = options.join;
+    process.listen = options.listen;
+    process.key_file = options.key_file;
+    process.swarm_key_file = options.swarm_key_file;
+    process.service_ms = options.service_ms;
+    const auto forward_units = process.forward_units;
+    return PeerProcess(process, console).run([&](const PeerProcess::Self& self) {
+        stacking::sessions::SessionServer::Options server;
+        server.self = self.peer;
+        server.model = served->identity;
+        server.layers = served->model->architecture().model.layers;
+        server.split = served->split;
+        server.fixed = served->fixed;
+        const WeightFormat format = *stacking::kernels::parse_weight_format(options.weights);
+        server.load = [model = served->model, format, kv_bytes = options.kv_bytes, forward_units](
+                          LayerRange layers
+                      ) {
+            *forward_units = layers.end - layers.first;
+            return load_layers(*model, layers, format, kv_bytes);
+        };
+        server.address = self.address;
+        server.directory_address = options.join;
+        server.first_contact_within = options.wait;
+        console.info(
+            "peer " + short_name(self.peer) + " joins the directory " + options.join +
+            "; Ctrl-C ends it, and texts go on with other peers"
+        );
+        return std::make_unique<stacking::sessions::SessionServer>(std::move(server));
+    });
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,200 @@
+// `swarm stack`: describes several models as one, and measures whether it pays.
+#include "stacking/stack/losses.hpp"
+#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/run_setup.hpp"
+#include "swarm/cli/stack/open_stack.hpp"
+#include "swarm/cli/train.hpp"
+#include "swarm/cli/verbs.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using stacking::kernels::WeightFormat;
+using stacking::stack::judge;
+using stacking::stack::Loss;
+using stacking::stack::Seam;
+using stacking::stack::StackFile;
+using stacking::stack::StackMode;
+using stacking::stack::TextReader;
+
+constexpr std::uint64_t kTextBytesMax = 64U << 20;
+constexpr std::uint32_t kWindow = 256;
+
+Error usage(std::string what) {
+    return {ErrorCode::Usage, Reaction::Reject, std::move(what)};
+}
+
+void print_seam(const StackFile& stack, const Seam& seam) {
+    std::printf(
+        "%s, %llu tokens, nats per token:\n",
+        seam.text.c_str(),
+        static_cast<unsigned long long>(seam.tokens)
+    );
+    for (std::size_t i = 0; i < seam.members.size(); ++i) {
+        std::printf("  %8.4f  %s\n", seam.members[i], stack.members[i].model.c_str());
+    }
+    std::printf("  %8.4f  the stack\n", seam.stack);
+}
+
+/// False when the gate refuses it.
+bool print_verdict(const StackFile& stack) {
+    const auto verdict = judge(stack);
+    if (!verdict) {
+        std::printf("not measured yet: swarm stack measure --text FILE\n");
+        return true;
+    }
+    const std::string& best = stack.members[verdict->best].model;
+    std::printf(
+        "%s: %.4f nats per token in all, %.4f by %s alone\n",
+        verdict->passes() ? "passes" : "refused",
+        verdict->stack,
+        verdict->best_member,
+        best.c_str()
+    );
+    return verdict->passes();
+}
+
+/// The members open, fit each other, and the file is written.
+int write_checked(const std::string& file, const StackFile& stack, Console& console) {
+    const auto opened = OpenStack::open(file, stack, WeightFormat::Fp32);
+    if (!opened) {
+        return end_with(console, opened.error());
+    }
+    if (const auto written = write_stack(file, stack); !written) {
+        return end_with(console, written.error());
+    }
+    std::printf(
+        "%s: %zu members, %s\n",
+        file.c_str(),
+        stack.members.size(),
+        std::string(to_text(stack.mode)).c_str()
+    );
+    print_verdict(stack);
+    return kDone;
+}
+
+Result<Seam> measure_text(
+    const StackMeasureOptions& options, const std::string& name, OpenStack& stack
+) {
+    const Result<std::string> text = read_file(name, kTextBytesMax);
+    if (!text) {
+        return text.error();
+    }
+    auto tokens = stack.tokenizer().bpe.encode(*text, stacking::tokenizers::SpecialTokens::AsText);
+    if (!tokens) {
+        return Error{
+            tokens.error().code, tokens.error().reaction, name + ": " + tokens.error().detail};
+    }
+    tokens->resize(std::min<std::size_t>(tokens->size(), options.tokens));
+    const auto loss_of = [&](Result<std::unique_ptr<TextReader>> reader) -> Result<Loss> {
+        if (!reader) {
+            return reader.error();
+        }
+        const std::uint32_t window =
+            options.window > 0 ? options.window : std::min(kWindow, (*reader)->context());
+        return measure_loss(**reader, *tokens, window);
+    };
+    Seam seam;
+    seam.text = name;
+    for (std::size_t i = 0; i < stack.file().members.size(); ++i) {
+        const Result<Loss> loss = loss_of(stack.member_reader(i));
+        if (!loss) {
+            return loss.error();
+        }
+        seam.members.push_back(loss->nats_per_token);
+    }
+    const Result<Loss> loss = loss_of(stack.reader());
+    if (!loss) {
+        return loss.error();
+    }
+    seam.stack = loss->nats_per_token;
+    seam.tokens = loss->tokens;
+    return seam;
+}
+
+}  // namespace
+
+int new_stack(const StackNewOptions& options) {
+    Console console;
+    std::error_code ignored;
+    if (fs::exists(options.file, ignored)) {
+        return end_with(
+            console, usage(options.file + " is there already; add to it, or remove it")
+        );
+    }
+    if (!options.priors.empty() && options.priors.size() != options.members.size()) {
+        return end_with(console, usage("--prior wants one number per --member"));
+    }
+    StackFile stack;
+    stack.name = fs::path(options.file).stem().string();
+    stack.mode = options.mode == "chain" ? StackMode::Chain : StackMode::Ensemble;
+    for (std::size_t i = 0; i < options.members.size(); ++i) {
+        stack.members.push_back({options.members[i], options.priors.empty() ? 1 : options.priors[i]}
+        );
+    }
+    return write_checked(options.file, stack, console);
+}
+
+int add_to_stack(const StackAddOptions& options) {
+    Console console;
+    Result<StackFile> stack = read_stack(options.file);
+    if (!stack) {
+        return end_with(console, stack.error());
+    }
+    stack->members.push_back({options.member, options.prior});
+    stack->seams.clear();
+    return write_checked(options.file, *stack, console);
+}
+
+int measure_stack(const StackMeasureOptions& options) {
+    Console console;
+    Result<StackFile> file = read_stack(options.file);
+    if (!file) {
+        return end_with(console, file.error());
+    }
+    auto stack = OpenStack::open(
+        options.file, *file, *stacking::kernels::parse_weight_format(options.weights)
+    );
+    if (!stack) {
+        return end_with(console, stack.error());
+    }
+    for (const std::string& text : options.texts) {
+        Result<Seam> seam = measure_text(options, text, *stack);
+        if (!seam) {
+            return end_with(console, seam.error());
+        }
+        print_seam(*file, *seam);
+        std::fflush(stdout);
+        std::erase_if(file->seams, [&](const Seam& old) { return old.text == text; });
+        file->seams.push_back(std::move(*seam));
+    }
+    if (const auto written = write_stack(options.file, *file); !written) {
+        return end_with(console, written.error());
+    }
+    return print_verdict(*file) ? kDone : kRejected;
+}
+
+int show_stack(const StackShowOptions& options) {
+    Console console;
+    const Result<StackFile> stack = read_stack(options.file);
+    if (!stack) {
+        return end_with(console, stack.error());
+    }
+    std::printf("%s: %s of\n", stack->name.c_str(), std::string(to_text(stack->mode)).c_str());
+    for (const auto& member : stack->members) {
+        std::printf("  %s, prior %g\n", member.model.c_str(), member.prior);
+    }
+    for (const Seam& seam : stack->seams) {
+        print_seam(*stack, seam);
+    }
+    print_verdict(*stack);
+    return kDone;
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,218 @@
+// A model served by real processes: SmolLM2 in three stages, and peers that die and freeze in
+// mid-text. Needs the model in the cache.
+#include "tests/golden/model_file.hpp"
+#include "tests/process/program.hpp"
+#include "tests/unit/net/temporary_folder.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+namespace swarm::test {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kPatience{90};
+
+std::string read_text(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::string joined(std::uint32_t first, std::uint32_t step, std::uint32_t last) {
+    std::string list = std::to_string(first);
+    for (std::uint32_t at = first + step; at <= last; at += step) {
+        list += "," + std::to_string(at);
+    }
+    return list;
+}
+
+class StackTest : public testing::Test {
+ protected:
+    void SetUp() override {
+        ASSERT_TRUE(std::filesystem::exists(golden::smollm2_file())) << golden::kFetchIt;
+    }
+
+    /// 64 tokens by three stages of two peers each, verified; what --json says.
+    json::object local(std::vector<std::string> faults) {
+        const std::filesystem::path file = folder.path() / "out.json";
+        std::vector<std::string> arguments{
+            "local",
+            "--model",
+            "smollm2",
+            "--stages",
+            "3",
+            "--peers",
+            "6",
+            "--prompt",
+            "Once upon a time",
+            "--raw",
+            "--tokens",
+            "64",
+            "--verify",
+            "--json",
+            file.string()};
+        arguments.insert(arguments.end(), faults.begin(), faults.end());
+        Program program(arguments, folder.path());
+        EXPECT_EQ(program.wait(kPatience), 0) << program.err();
+        return json::parse(read_text(file)).as_object();
+    }
+
+    /// Each of them was survived: the tokens are those of one process, none is missing.
+    static void expect_survived(const json::object& report, std::size_t faults) {
+        EXPECT_TRUE(report.at("verified").as_bool());
+        EXPECT_EQ(report.at("ids").as_array().size(), 64U);
+        EXPECT_EQ(report.at("faults").as_array().size(), faults);
+        EXPECT_GE(report.at("moves").as_array().size(), 1U);
+        for (const json::value& move : report.at("moves").as_array()) {
+            const double detected_ms = move.at("detected_ms").as_double();
+            const double resumed_ms = move.at("resumed_ms").as_double();
+            std::printf("detected after %.0f ms, resumed in %.0f ms\n", detected_ms, resumed_ms);
+            EXPECT_LT(detected_ms, 10'000);  // a machine under test has other work, too
+            EXPECT_LT(resumed_ms, 20'000);
+        }
+    }
+
+    TemporaryFolder folder;
+};
+
+TEST_F(StackTest, PeersAnswerLikeOneProcess) {
+    const json::object report = local({"--service-ms", "1"});
+    EXPECT_TRUE(report.at("verified").as_bool());
+    EXPECT_EQ(report.at("hop_ms").as_array().size(), 3U);
+    EXPECT_TRUE(report.at("moves").as_array().empty());
+    EXPECT_EQ(report.at("routes").as_array().size(), 1U);
+}
+
+TEST_F(StackTest, KillsInMidTextChangeNoToken) {
+    expect_survived(local({"--kill-at", joined(8, 8, 56)}), 7);
+}
+
+TEST_F(StackTest, FreezesAndKillsChangeNoTokenInFastReplay) {
+    expect_survived(local({"--replay", "fast", "--kill-at", "10,50", "--freeze-at", "20,35"}), 4);
+}
+
+/// Directory, servers and client as people start them, each in a process of its own.
+class StackByHandTest : public StackTest {
+ protected:
+    void start_directory() {
+        address = "127.0.0.1:" + std::to_string(free_port());
+        std::ofstream(folder.path() / "key") << "a secret\n";
+        directory = start({"directory", "--listen", address, "--swarm-key", key()});
+        ASSERT_TRUE(directory->wait_for_text("directory at " + address, seconds(10)));
+    }
+
+    std::unique_ptr<Program> start(const std::vector<std::string>& arguments) {
+        std::filesystem::create_directories(folder.path() / std::to_string(++started));
+        return std::make_unique<Program>(arguments, folder.path() / std::to_string(started));
+    }
+
+    std::unique_ptr<Program> serve(std::vector<std::string> more) {
+        more.insert(
+            more.begin(),
+            {"serve",
+             "--model",
+             "smollm2",
+             "--join",
+             address,
+             "--listen",
+             "127.0.0.1:0",
+             "--swarm-key",
+             key()}
+        );
+        return start(more);
+    }
+
+    std::unique_ptr<Program> ask(std::vector<std::string> more) {
+        more.insert(
+            more.begin(),
+            {"generate",
+             "--model",
+             "smollm2",
+             "--join",
+             address,
+             "--max-tokens",
+             "7",
+             "What is the capital of France?"}
+        );
+        return start(more);
+    }
+
+    [[nodiscard]] std::string key() const { return (folder.path() / "key").string(); }
+
+    std::string address;
+    std::unique_ptr<Program> directory;
+    int started = 0;
+};
+
+TEST_F(StackByHandTest, NewcomersFillTheStagesAndAnswer) {
+    start_directory();
+    const auto first = serve({"--stages", "2"});
+    const auto second = serve({"--stages", "2"});
+    ASSERT_TRUE(first->wait_for_text("serves layers", seconds(30))) << first->err();
+    ASSERT_TRUE(second->wait_for_text("serves layers", seconds(30))) << second->err();
+    const auto answer = ask({"--swarm-key", key()});
+    EXPECT_EQ(answer->wait(kPatience), 0) << answer->err();
+    EXPECT_EQ(answer->out(), "The capital of France is Paris.\n");
+    EXPECT_NE(answer->err().find("path"), std::string::npos) << answer->err();
+
+    first->signal(SIGINT);
+    EXPECT_EQ(first->wait(seconds(10)), 130);
+    EXPECT_TRUE(directory->wait_for_text("is gone", seconds(10)));
+    const auto unserved = ask({"--swarm-key", key(), "--wait", "1s"});
+    EXPECT_EQ(unserved->wait(seconds(30)), 1);
+    EXPECT_NE(unserved->err().find("served by nobody"), std::string::npos) << unserved->err();
+    EXPECT_EQ(count_lines(unserved->err()), 1U) << unserved->err();
+}
+
+TEST_F(StackByHandTest, OtherWeightsOfTheSameLayersAreRefused) {
+    start_directory();
+    const auto first = serve({"--layers", "0-29"});
+    ASSERT_TRUE(first->wait_for_text("serves layers", seconds(30))) << first->err();
+    const auto other = serve({"--layers", "0-29", "--weights", "int8"});
+    EXPECT_TRUE(other->wait_for_text("other weights", seconds(30))) << other->err();
+}
+
+TEST_F(StackByHandTest, WithoutTheSwarmKeyNobodyIsReached) {
+    start_directory();
+    const auto answer = ask({"--wait", "1s"});
+    EXPECT_EQ(answer->wait(seconds(30)), 1);
+    EXPECT_NE(answer->err().find("directory cannot be reached"), std::string::npos)
+        << answer->err();
+}
+
+TEST_F(StackByHandTest, WhatCannotBeServedIsOneLine) {
+    const auto expect_refused = [&](const std::vector<std::string>& arguments,
+                                    const std::string& why) {
+        const auto program = start(arguments);
+        EXPECT_EQ(program->wait(seconds(30)), 3) << program->err();
+        EXPECT_NE(program->err().find(why), std::string::npos) << program->err();
+        EXPECT_EQ(count_lines(program->err()), 1U) << program->err();
+    };
+    const std::vector<std::string> base{"serve", "--model", "smollm2", "--join", "127.0.0.1:1"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), base.begin(), base.end());
+        return more;
+    };
+    expect_refused(with({"--layers", "5-30"}), "--layers wants a range");
+    expect_refused(with({"--layers", "7"}), "--layers wants a range");
+    expect_refused(with({"--stages", "31"}), "30 layers");
+    expect_refused({"local", "--model", "smollm2"}, "--prompt");
+    expect_refused({"local", "--model", "smollm2", "--steps", "3", "--prompt", "x"}, "--steps");
+    expect_refused({"local", "--model", "giant", "--prompt", "x"}, "giant");
+    const auto nobody = start(with({"--wait", "1s"}));
+    EXPECT_EQ(nobody->wait(seconds(30)), 4) << nobody->err();
+    EXPECT_NE(nobody->err().find("no directory at 127.0.0.1:1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace swarm::test

@@ -1,0 +1,60 @@
+// What a run has trained gives the same text when it is served: the logits of the sessions' Llama
+// (own kernels, KV caches) against those of the training's (LibTorch, the whole window anew).
+#include "stacking/llama/llama_sessions.hpp"
+#include "stacking/models/run_checkpoint.hpp"
+#include "stages/checkpoint.hpp"
+#include "tests/torch/tiny_llama.hpp"
+#include "tests/unit/stages/scratch_folder.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using stacking::CacheId;
+using stacking::SessionRow;
+using stacking::kernels::WeightFormat;
+
+/// Logits after each token, one token at a time.
+std::vector<std::vector<float>> served_logits(
+    const stacking::models::ModelSource& model, const std::vector<std::uint32_t>& tokens
+) {
+    const auto layout = split(model.architecture(), 1).front();
+    auto weights = take(stacking::llama::load_stage(model, layout, WeightFormat::Fp32));
+    stacking::llama::LlamaSessions sessions(std::move(weights), {});
+    const CacheId cache{1};
+    EXPECT_TRUE(sessions.reserve(cache, static_cast<std::uint32_t>(tokens.size())).has_value());
+    std::vector<std::vector<float>> logits;
+    const std::uint32_t last = 0;
+    for (std::uint32_t at = 0; at < tokens.size(); ++at) {
+        const SessionRow row{cache, at};
+        const std::span<const std::uint32_t> token(&tokens[at], 1);
+        logits.push_back(take(sessions.forward({&row, 1}, token, {&last, 1})));
+    }
+    return logits;
+}
+
+TEST(Serving, AgreesWithTraining) {
+    auto config = tiny_config();
+    config.model.vocabulary = 256;  // what a run may have
+    const auto layout = whole_layout(config);
+    const auto weights = random_weights(config, 5);
+    const std::vector<float> none(weights.size());
+    const auto state = stages::StageState::from_tensors(layout, {0, 3}, weights, none, none);
+    const stages::StageState* const view = &state;
+    const stages::test::ScratchFolder scratch;
+    const auto folder = take(stages::write_checkpoint(scratch.path(), config, {&view, 1}));
+    const auto model = take(stacking::models::open_run_checkpoint(folder));
+
+    Chain chain(config, weights);
+    const auto tokens = random_tokens(config, 7, config.model.context);
+    const auto served = served_logits(model, tokens);
+    for (std::size_t count = 1; count <= tokens.size(); ++count) {
+        const auto trained = chain.infer(std::span(tokens).first(count));
+        ASSERT_EQ(served[count - 1].size(), trained.size());
+        for (std::size_t i = 0; i < trained.size(); ++i) {
+            EXPECT_NEAR(served[count - 1][i], trained[i], 1e-4) << count << " tokens, logit " << i;
+        }
+    }
+}
+
+}  // namespace

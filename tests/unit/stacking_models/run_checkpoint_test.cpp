@@ -1,0 +1,126 @@
+#include "stacking/models/run_checkpoint.hpp"
+
+#include "stacking/models/any_model.hpp"
+#include "stacking/models/model_digest.hpp"
+#include "stages/checkpoint.hpp"
+#include "tests/unit/stages/scratch_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace stacking::models {
+namespace {
+
+namespace fs = std::filesystem;
+using stages::StageState;
+using swarm::ErrorCode;
+
+swarm::run::RunConfig config(std::uint32_t stages) {
+    swarm::run::RunConfig run;
+    run.name = "small";
+    run.stages = stages;
+    run.model.layers = 4;
+    run.model.width = 16;
+    run.model.kv_heads = 2;
+    run.model.ffn_width = 24;
+    run.model.context = 12;
+    return run;
+}
+
+/// The initial weights, as so many stages leave them at this step.
+fs::path write(const fs::path& parent, std::uint32_t stages, std::uint64_t step = 20) {
+    const swarm::run::RunConfig run = config(stages);
+    std::vector<StageState> states;
+    for (const auto& layout : swarm::run::partition(run)) {
+        states.push_back(StageState::from_seed(run, layout));
+        states.back().set_version({0, step});
+    }
+    std::vector<const StageState*> views;
+    for (const StageState& state : states) {
+        views.push_back(&state);
+    }
+    const auto written = stages::write_checkpoint(parent, run, views);
+    EXPECT_TRUE(written.has_value());
+    return written ? *written : fs::path();
+}
+
+void damage(const fs::path& file) {
+    std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
+    out.seekp(-1, std::ios::end);
+    out.put('x');
+}
+
+class RunCheckpointTest : public testing::Test {
+ protected:
+    stages::test::ScratchFolder scratch;
+};
+
+TEST_F(RunCheckpointTest, HasTheWeightsOfTheRunHoweverManyStagesWroteIt) {
+    const swarm::run::RunConfig run = config(1);
+    const auto whole = StageState::from_seed(run, swarm::run::partition(run).front());
+    const std::vector<float> expected(whole.weights().begin(), whole.weights().end());
+    for (const std::uint32_t stages : {1U, 3U, 4U}) {
+        const fs::path folder = write(scratch.path() / std::to_string(stages), stages);
+        const auto model = open_run_checkpoint(folder);
+        ASSERT_TRUE(model.has_value()) << model.error().detail;
+        EXPECT_EQ(model->architecture().name, "small, step 20");
+        EXPECT_EQ(*model->read_stage(split(model->architecture(), 1).front()), expected);
+        std::vector<float> parts;
+        for (const auto& layout : split(model->architecture(), 2)) {
+            const auto part = *model->read_stage(layout);
+            parts.insert(parts.end(), part.begin(), part.end());
+        }
+        EXPECT_EQ(parts, expected);
+    }
+}
+
+TEST_F(RunCheckpointTest, OfTheSameWeightsAreOneModel) {
+    const auto one = open_run_checkpoint(write(scratch.path() / "1", 1));
+    const auto four = open_run_checkpoint(write(scratch.path() / "4", 4));
+    EXPECT_EQ(*identity_of(*one), *identity_of(*four));
+}
+
+TEST_F(RunCheckpointTest, OfARunIsItsNewestThatIsWhole) {
+    write(scratch.path(), 2, 20);
+    const fs::path newer = write(scratch.path(), 2, 40);
+    ASSERT_TRUE(is_run_checkpoint(scratch.path()));
+    EXPECT_EQ(open_model(scratch.path())->architecture().name, "small, step 40");
+    damage(newer / "layers.2.safetensors");
+    EXPECT_EQ(open_model(scratch.path())->architecture().name, "small, step 20");
+    const auto damaged = open_model(newer);
+    ASSERT_TRUE(damaged.has_error());
+    EXPECT_EQ(damaged.error().code, ErrorCode::Malformed);
+    EXPECT_NE(damaged.error().detail.find("layers.2.safetensors: damaged"), std::string::npos)
+        << damaged.error().detail;
+}
+
+TEST_F(RunCheckpointTest, DoesNotReadTheOptimizersFiles) {
+    const fs::path folder = write(scratch.path(), 2);
+    fs::remove(folder / "layers.1.adam.safetensors");
+    EXPECT_TRUE(open_run_checkpoint(folder).has_value());
+    fs::remove(folder / "layers.1.safetensors");
+    EXPECT_EQ(open_run_checkpoint(folder).error().code, ErrorCode::NotFound);
+}
+
+TEST_F(RunCheckpointTest, OfTheOracleModelHasNoText) {
+    swarm::run::RunConfig run;
+    run.stages = 1;
+    run.model.kind = swarm::run::ModelKind::Oracle;
+    const auto state = StageState::from_seed(run, swarm::run::partition(run).front());
+    const StageState* const view = &state;
+    const auto written = stages::write_checkpoint(scratch.path(), run, std::span(&view, 1));
+    const auto model = open_run_checkpoint(*written);
+    ASSERT_TRUE(model.has_error());
+    EXPECT_EQ(model.error().code, ErrorCode::Unsupported);
+}
+
+TEST_F(RunCheckpointTest, AManifestThatIsNoneIsRefused) {
+    const fs::path folder = write(scratch.path(), 2);
+    std::ofstream(folder / "manifest.json") << "{}";
+    EXPECT_EQ(open_run_checkpoint(folder).error().code, ErrorCode::Malformed);
+    EXPECT_FALSE(is_run_checkpoint(scratch.path() / "nothing"));
+}
+
+}  // namespace
+}  // namespace stacking::models
