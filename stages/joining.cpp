@@ -281,9 +281,7 @@ void Joining::replay_followed(node::Turn turn) {
         return;
     }
     for (auto step = followed_.begin(); step != followed_.end(); ++step) {
-        const bool next = step->version == *context_.version && step->commit &&
-                          step->commit->epoch == step->epoch && step->complete();
-        if (next) {
+        if (step->version == *context_.version && step->complete()) {
             std::iter_swap(followed_.begin(), step);
             replay_front(turn);
             return;
@@ -301,16 +299,21 @@ void Joining::replay_front(node::Turn turn) {
         turn,
         0,
         [worker = context_.worker, step, stage = context_.stage()](Replayed& hash) {
+            const protocol::Commit& commit = *step->commit;
+            if (commit.scalars.skips()) {
+                hash = worker->apply(commit.scalars, step->version.step);
+                return;
+            }
             worker->begin_observed_result(step->members);
             for (const auto& [slice, values] : step->slices) {
                 if (slice >= step->members || !worker->store_gathered(slice, values)) {
                     return;
                 }
             }
-            const auto& hashes = step->commit->result_hashes;
+            const auto& hashes = commit.result_hashes;
             if (stage.value < hashes.size() &&
                 worker->summarise_result().hash == hashes[stage.value]) {
-                hash = worker->apply(step->commit->scalars, step->version.step);
+                hash = worker->apply(commit.scalars, step->version.step);
             }
         },
         [this, made, assignment = context_.assignment](Replayed& hash, node::Turn later) {

@@ -71,7 +71,11 @@ class Joining {
         std::map<std::uint32_t, node::Payload> slices;
         std::optional<protocol::Commit> commit;
 
-        [[nodiscard]] bool complete() const { return members > 0 && slices.size() == members; }
+        /// What the commit needs is there.
+        [[nodiscard]] bool complete() const {
+            const bool all = members > 0 && slices.size() == members;
+            return commit && commit->epoch == epoch && (all || commit->scalars.skips());
+        }
     };
 
     void build(const protocol::Assign& assign, swarm::run::RunConfig config, node::Turn turn);

@@ -35,12 +35,28 @@ Result<StepRecord> SingleRun::step() {
     double loss_sum = 0;
     for (std::uint32_t m = 0; m < config_.microbatches; ++m) {
         const auto loss = run_microbatch(step, {m});
+        if (loss.has_error() && loss.error().code == swarm::ErrorCode::NotFinite) {
+            return skip(step, "microbatch " + std::to_string(m) + ": " + loss.error().detail);
+        }
         if (loss.has_error()) {
             return loss.error();
         }
         loss_sum += *loss;
     }
+    skips_in_a_row_ = 0;
     return commit(step, loss_sum / static_cast<double>(config_.microbatches));
+}
+
+StepRecord SingleRun::skip(std::uint64_t step, std::string reason) {
+    ++skips_in_a_row_;
+    for (const auto& worker : workers_) {
+        worker->drop_all_graphs();
+        worker->apply({.clip_factor = 0}, step);
+    }
+    StepRecord record;
+    record.step = step;
+    record.skipped = std::move(reason);
+    return record;
 }
 
 Result<double> SingleRun::run_microbatch(std::uint64_t step, swarm::MicrobatchId id) {

@@ -1,6 +1,7 @@
 // `train --single`: the whole run in one process, with the same stage workers, codecs, data order
 // and scalars as the distributed run. What a run under any faults must equal, bit for bit.
-// Invariant: after step t the weights of each stage equal those of its replicas after COMMIT(t).
+// Invariant: after step t the weights of each stage equal those of its replicas after COMMIT(t). A
+// step with a microbatch that is not finite is skipped, as the coordinator skips it.
 // Threading: one thread. Memory: all stages'. Errors: of StageWorker; the failed step can not be
 // repeated, resume from a checkpoint instead.
 #pragma once
@@ -10,6 +11,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace stages {
@@ -21,6 +24,7 @@ struct StepRecord {
     std::uint32_t counted_once = 0;  // the least of any stage; config.microbatches when all is well
     std::uint32_t counted_wrong = 0;           // the most of any stage; 0 when all is well
     std::vector<swarm::Digest> result_hashes;  // by stage
+    std::optional<std::string> skipped{};      // why; then nothing above but `step` means anything
 };
 
 class SingleRun {
@@ -36,6 +40,9 @@ class SingleRun {
     [[nodiscard]] const swarm::run::RunConfig& config() const { return config_; }
 
     [[nodiscard]] swarm::ParameterVersion version() const { return workers_[0]->state().version(); }
+
+    /// Up to the newest step, since the process started.
+    [[nodiscard]] std::uint32_t skips_in_a_row() const { return skips_in_a_row_; }
 
     [[nodiscard]] std::uint32_t stages() const {
         return static_cast<std::uint32_t>(workers_.size());
@@ -55,11 +62,13 @@ class SingleRun {
     /// One microbatch through all stages and back; returns its loss.
     Result<double> run_microbatch(std::uint64_t step, swarm::MicrobatchId id);
     Result<StepRecord> commit(std::uint64_t step, double loss);
+    StepRecord skip(std::uint64_t step, std::string reason);
 
     swarm::run::RunConfig config_;
     swarm::run::Corpus corpus_;
     swarm::run::BatchPlan plan_;
     std::vector<std::unique_ptr<StageWorker>> workers_;  // by stage
+    std::uint32_t skips_in_a_row_ = 0;
 };
 
 }  // namespace stages

@@ -71,7 +71,8 @@ void StageServer::on_commit(const protocol::Commit& commit, node::Turn turn) {
     }
     const bool mine = context_.version == commit.version;
     const ParameterVersion made{commit.version.gen, commit.version.step + 1};
-    if (mine && !context_.applying && reduction_.has_result(commit.epoch)) {
+    const bool skip = commit.scalars.skips() && context_.slot;
+    if (mine && !context_.applying && (skip || reduction_.has_result(commit.epoch))) {
         apply(commit, turn);
     } else if (context_.version == made) {  // repeated: applied already
         context_.tell_coordinator(protocol::Applied{made, context_.state_hash}, turn);
@@ -83,6 +84,10 @@ void StageServer::on_commit(const protocol::Commit& commit, node::Turn turn) {
 
 void StageServer::apply(const protocol::Commit& commit, node::Turn turn) {
     context_.applying = commit;
+    if (commit.scalars.skips()) {  // nothing was sealed: what is under way must not be added
+        reduction_.abort();
+        wave_.new_step(turn.now);
+    }
     context_.device.submit_for<swarm::Digest>(
         turn,
         0,

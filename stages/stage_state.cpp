@@ -256,11 +256,11 @@ void StageState::apply(
     const swarm::protocol::StepScalars& scalars,
     std::span<const float> gradient
 ) {
-    SWARM_ASSERT(gradient.size() == weights_.size());
     ++version_.step;
-    if (scalars.clip_factor == 0) {
+    if (scalars.skips()) {
         return;
     }
+    SWARM_ASSERT(gradient.size() == weights_.size());
     AdamWScalars rounded = round_scalars(optimizer, scalars);
     const float decay = rounded.decay;
     std::size_t begin = 0;

@@ -72,7 +72,7 @@ class StageState {
     [[nodiscard]] swarm::Digest hash() const;
 
     /// `gradient`: flat, as the weights. The version's step grows by one. A clip factor of 0 skips
-    /// the step: weights and moments stay as they are.
+    /// the step: weights and moments stay as they are, and the gradient may be empty.
     void apply(
         const swarm::run::OptimizerConfig& optimizer,
         const swarm::protocol::StepScalars& scalars,

@@ -111,7 +111,8 @@ class StageWorker {
     [[nodiscard]] std::vector<std::uint32_t> missing_slices() const;
     /// No slice is missing.
     [[nodiscard]] ResultSummary summarise_result() const;
-    /// The result becomes one optimizer step; the accumulator is emptied. Returns the state hash.
+    /// The result becomes one optimizer step, or none is needed where the scalars skip it; the
+    /// accumulator is emptied. Returns the state hash.
     swarm::Digest apply(const swarm::protocol::StepScalars& scalars, std::uint64_t step);
 
     /// Logits of the last position at the last stage, else the activation. Not coded.

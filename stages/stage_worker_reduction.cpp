@@ -154,9 +154,12 @@ StageWorker::ResultSummary StageWorker::summarise_result() const {
 
 swarm::Digest StageWorker::apply(const swarm::protocol::StepScalars& scalars, std::uint64_t step) {
     SWARM_ASSERT(state_.version().step == step);
-    SWARM_ASSERT(std::find(gathered_.begin(), gathered_.end(), false) == gathered_.end());
-    const std::span<const float> gradient(result_);
-    state_.apply(config_.optimizer, scalars, gradient.first(layout_.elements()));
+    std::span<const float> gradient;
+    if (!scalars.skips()) {
+        SWARM_ASSERT(std::find(gathered_.begin(), gathered_.end(), false) == gathered_.end());
+        gradient = std::span<const float>(result_).first(layout_.elements());
+    }
+    state_.apply(config_.optimizer, scalars, gradient);
     accumulator_.clear();
     compute_->use_weights(state_.weights());
     return state_.hash();

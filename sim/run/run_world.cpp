@@ -1,6 +1,5 @@
 #include "sim/run/run_world.hpp"
 
-#include "stages/oracle_compute.hpp"
 #include "stages/single_run.hpp"
 
 #include <algorithm>
@@ -100,9 +99,9 @@ PeerId RunWorld::add_server(std::uint64_t number, const PeerOptions& machine) {
             options.own_address = "sim:" + std::to_string(id.words[0]);
             options.bugs = options_.bugs;
             options.memory_bytes = memory_bytes;
-            options.make_compute = [](const RunConfig& config, const auto& layout) {
+            options.make_compute = [this](const RunConfig& config, const auto& layout) {
                 return swarm::Result<std::unique_ptr<stages::StageCompute>>(
-                    stages::make_oracle_compute(config, layout)
+                    options_.make_compute(config, layout)
                 );
             };
             return std::make_unique<stages::StageServer>(std::move(options));
@@ -123,6 +122,8 @@ void RunWorld::hear(PeerId from, const node::Report& report) {
     }
     if (const auto* step = std::get_if<node::StepCommitted>(&report)) {
         steps_.push_back(*step);
+    } else if (const auto* skip = std::get_if<node::StepSkipped>(&report)) {
+        skipped_.push_back(*skip);
     } else if (const auto* share = std::get_if<node::ShareCounted>(&report)) {
         shares_[{share->stage, share->peer}] += share->microbatches;
     } else if (const auto* finished = std::get_if<node::RunFinished>(&report)) {

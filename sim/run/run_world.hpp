@@ -7,6 +7,7 @@
 #include "sim/run/checker.hpp"
 #include "sim/world.hpp"
 #include "stages/checkpoint.hpp"
+#include "stages/oracle_compute.hpp"
 #include "stages/stage_server.hpp"
 #include "swarm/run/coordinator.hpp"
 
@@ -28,6 +29,7 @@ struct RunWorldOptions {
     WorldOptions world = {};
     PeerOptions peer = {};
     swarm::run::PlantedBugs bugs = {};
+    stages::MakeCompute make_compute = &stages::make_oracle_compute;
 };
 
 /// The oracle model with a tiny state: `stages` layers, ids as tokens.
@@ -82,6 +84,9 @@ class RunWorld {
 
     [[nodiscard]] const std::vector<node::StepCommitted>& steps() const { return steps_; }
 
+    /// Steps that were skipped, with the reason.
+    [[nodiscard]] const std::vector<node::StepSkipped>& skipped() const { return skipped_; }
+
     /// Microbatches of the committed steps that went through a peer as a member of a stage.
     [[nodiscard]] const std::map<std::pair<swarm::StageIndex, PeerId>, std::uint64_t>& shares(
     ) const {
@@ -122,6 +127,7 @@ class RunWorld {
     std::function<void(PeerId, const node::Report&)> report_observer_;
     std::uint32_t servers_ = 0;
     std::vector<node::StepCommitted> steps_;
+    std::vector<node::StepSkipped> skipped_;
     std::map<std::pair<swarm::StageIndex, PeerId>, std::uint64_t> shares_;
     std::optional<swarm::Digest> weights_sha256_;
     std::optional<node::RunFailed> failure_;

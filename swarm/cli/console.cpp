@@ -85,13 +85,22 @@ void Progress::show_one(const node::StepCommitted& step) {
                             ? took
                             : (1 - kNewestWeighs) * seconds_per_step_ + kNewestWeighs * took;
     const auto left = static_cast<double>(steps_ - std::min(steps_, step.step + 1));
-    console_.status(progress_line(
+    const std::string line = progress_line(
         step,
         steps_,
         static_cast<double>(tokens_per_step_) / seconds_per_step_,
         left * seconds_per_step_,
         peers_per_stage_
-    ));
+    );
+    console_.status(line + (skipped_ > 0 ? "  skipped " + std::to_string(skipped_) : ""));
+}
+
+void Progress::show_one(const node::StepSkipped& skip) {
+    ++skipped_;
+    console_.warn(
+        "step " + std::to_string(skip.step + 1) + "/" + std::to_string(steps_) +
+        " skipped, the weights stay as they are: " + skip.reason
+    );
 }
 
 void Progress::show_one(const node::PeerChanged& changed) {

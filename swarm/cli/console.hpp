@@ -57,6 +57,7 @@ class Progress {
     void show_one(const PastLoss&) {}
 
     void show_one(const node::StepCommitted& step);
+    void show_one(const node::StepSkipped& skip);
 
     void show_one(const node::ShareCounted&) {}
 
@@ -68,6 +69,7 @@ class Progress {
     Console& console_;
     std::uint64_t steps_;
     std::uint64_t tokens_per_step_;
+    std::uint64_t skipped_ = 0;
     double seconds_per_step_ = 0;  // EMA
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     std::vector<std::uint32_t> peers_per_stage_;

@@ -52,6 +52,14 @@ json::object to_object(const node::StepCommitted& step) {
         {"wire_bytes", step.wire_bytes ? json::value(*step.wire_bytes) : nullptr}};
 }
 
+json::object to_object(const node::StepSkipped& skip) {
+    return {
+        {"kind", "skip"},
+        {"step", skip.step},
+        {"reason", skip.reason},
+        {"took_ns", skip.took.count()}};
+}
+
 json::object to_object(const node::ShareCounted& share) {
     return {
         {"kind", "share"},
@@ -203,6 +211,13 @@ std::optional<TrainReport> read_report(const std::string& kind, Fields& from) {
     }
     if (kind == "step") {
         return read_step(from);
+    }
+    if (kind == "skip") {
+        node::StepSkipped skip;
+        skip.step = from.number<std::uint64_t>("step");
+        skip.reason = from.text("reason");
+        skip.took = Duration(from.number<std::int64_t>("took_ns"));
+        return skip;
     }
     if (kind == "share") {
         node::ShareCounted share;

@@ -29,6 +29,7 @@ using TrainReport = std::variant<
     Listening,
     PastLoss,
     node::StepCommitted,
+    node::StepSkipped,
     node::ShareCounted,
     node::PeerChanged,
     node::RunFinished,

@@ -20,6 +20,11 @@ void RunEvents::committed(TimePoint now) {
     }
 }
 
+void RunEvents::skipped(std::string reason, TimePoint now) {
+    committed(now);
+    events_.push_back({.kind = "skip", .at = now, .reason = std::move(reason)});
+}
+
 void RunEvents::begin(RunEvent event) {
     event.is_open = true;
     events_.push_back(std::move(event));

@@ -17,7 +17,7 @@
 namespace swarm::cli {
 
 struct RunEvent {
-    const char* kind;  // kill freeze coordinator_kill drain leave join move fence stage_empty
+    const char* kind;  // kill freeze coordinator_kill drain leave join move fence stage_empty skip
     TimePoint at;
     std::optional<PeerId> peer{};  // none: the coordinator
     std::optional<StageIndex> stage{};
@@ -52,6 +52,8 @@ class RunEvents {
 
     // What the coordinator says. Before the first commit peers gather; that is no event.
     void committed(TimePoint now);
+    /// A commit, too: it ends what faults cost.
+    void skipped(std::string reason, TimePoint now);
     void changed(const node::PeerChanged& changed, TimePoint now);
 
     [[nodiscard]] const std::vector<RunEvent>& all() const { return events_; }

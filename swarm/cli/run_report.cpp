@@ -172,6 +172,11 @@ void RunReport::add_one(const node::StepCommitted& step, TimePoint now) {
     events_.committed(now);
 }
 
+void RunReport::add_one(const node::StepSkipped& skip, TimePoint now) {
+    began_ = began_.value_or(now - skip.took);
+    events_.skipped("step " + std::to_string(skip.step) + ": " + skip.reason, now);
+}
+
 void RunReport::add_one(const node::ShareCounted& share, TimePoint) {
     PeerFacts& peer = peers_[share.peer];
     if (peer.stage != share.stage) {
@@ -318,6 +323,7 @@ std::string RunReport::trouble() const {
           std::pair("freeze", "frozen"),
           std::pair("drain", "drained"),
           std::pair("move", "moved"),
+          std::pair("skip", "steps skipped"),
           std::pair("coordinator_kill", "coordinators killed")}) {
         if (const std::size_t count = events_.count(kind)) {
             text += std::to_string(count) + " " + done + ", ";
@@ -365,6 +371,7 @@ std::string RunReport::to_json() const {
     whole["kills"] = events_.count("kill");
     whole["freezes"] = events_.count("freeze");
     whole["joins"] = events_.joins();
+    whole["skips"] = events_.count("skip");
     whole["recovery_s"] = seconds_array(events_.recoveries(false));
     whole["recovery_alone_s"] = seconds_array(events_.recoveries(true));
     whole["tokens_per_s"] = number_or_null(tokens_per_s());

@@ -5,6 +5,7 @@
 #include "swarm/cli/compute_factory.hpp"
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/train.hpp"
+#include "swarm/run/dropped_work.hpp"
 #include "swarm/run/partition.hpp"
 
 #include <utility>
@@ -40,11 +41,21 @@ Result<> train_steps(
         if (!record) {
             return record.error();
         }
-        reports.add(committed(*record, clock_now() - begin, config.microbatches));
+        if (record->skipped) {
+            reports.add(node::StepSkipped{record->step, *record->skipped, clock_now() - begin});
+        } else {
+            reports.add(committed(*record, clock_now() - begin, config.microbatches));
+        }
         if (is_checkpoint_due(config, run.version().step)) {
             if (const Result<> saved = save(run, directory); !saved) {
                 return saved.error();
             }
+        }
+        if (run.skips_in_a_row() >= run::kSkipsInARowMax) {
+            return Error{
+                ErrorCode::NotFinite,
+                Reaction::Fatal,
+                run::skipped_too_often(record->step, *record->skipped)};
         }
     }
     return {};

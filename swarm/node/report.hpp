@@ -38,6 +38,13 @@ struct StepCommitted {
     std::optional<std::uint64_t> wire_bytes{};
 };
 
+/// The coordinator has committed that a step changes nothing: it cannot be computed.
+struct StepSkipped {
+    std::uint64_t step = 0;
+    std::string reason;
+    Duration took{};
+};
+
 /// Whom the microbatches of a committed step went through: one per (slot, stage).
 struct ShareCounted {
     std::uint64_t step = 0;
@@ -147,6 +154,7 @@ struct GenerationFailed {
 using Report = std::variant<
     LogLine,
     StepCommitted,
+    StepSkipped,
     ShareCounted,
     PeerChanged,
     RunFinished,

@@ -264,6 +264,9 @@ struct StepScalars {
     double bias_correction1 = 1;  // 1 - beta1^t
     double bias_correction2 = 1;  // 1 - beta2^t
 
+    /// The batch is consumed, the parameters stay as they are: nothing of a result is needed.
+    [[nodiscard]] bool skips() const { return clip_factor == 0; }
+
     friend bool operator==(const StepScalars&, const StepScalars&) = default;
 };
 
@@ -275,12 +278,13 @@ struct SnapshotOrder {
     friend bool operator==(const SnapshotOrder&, const SnapshotOrder&) = default;
 };
 
-/// Coordinator -> all: version (gen, t) becomes (gen, t + 1) by the result of exactly this epoch.
+/// Coordinator -> all: version (gen, t) becomes (gen, t + 1) by the result of exactly this epoch,
+/// or without one where the scalars skip the step.
 struct Commit {
     ParameterVersion version;
     Epoch epoch;
     StepScalars scalars;
-    std::vector<Digest> result_hashes;  // one per stage
+    std::vector<Digest> result_hashes;  // one per stage; none of a skip
     std::vector<SnapshotOrder> snapshots;
 
     friend bool operator==(const Commit&, const Commit&) = default;

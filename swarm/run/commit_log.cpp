@@ -33,6 +33,9 @@ struct LineOf {
     }
 
     std::string operator()(const CommitRecord& record) const {
+        if (record.skips()) {
+            return "skip" + text_of(record.version) + ' ' + std::to_string(record.epoch.value);
+        }
         std::string line = "commit" + text_of(record.version);
         line += ' ' + std::to_string(record.epoch.value);
         const auto& scalars = record.scalars;
@@ -145,6 +148,10 @@ StateRecord read_state(Words& words) {
 
 }  // namespace
 
+CommitRecord skip_of(ParameterVersion version, Epoch epoch) {
+    return {version, epoch, {.clip_factor = 0}, 0, 0, {}};
+}
+
 std::string to_line(const LogRecord& record) {
     return std::visit(LineOf{}, record);
 }
@@ -157,6 +164,9 @@ Result<LogRecord> parse_record(std::string_view line) {
         record = CincRecord{words.number<std::uint32_t>()};
     } else if (kind == "commit") {
         record = read_commit(words);
+    } else if (kind == "skip") {
+        const ParameterVersion version = words.version();
+        record = skip_of(version, {words.number<std::uint64_t>()});
     } else if (kind == "state") {
         record = read_state(words);
     } else if (kind == "checkpoint") {
@@ -177,7 +187,12 @@ void RunHistory::apply(const LogRecord& record) {
     } else if (const auto* commit = std::get_if<CommitRecord>(&record)) {
         version = {commit->version.gen, commit->version.step + 1};
         last_commit = *commit;
-        losses.emplace_back(commit->version.step, commit->loss);
+        if (commit->skips()) {
+            ++skips_in_a_row;
+        } else {
+            skips_in_a_row = 0;
+            losses.emplace_back(commit->version.step, commit->loss);
+        }
     } else if (const auto* state = std::get_if<StateRecord>(&record)) {
         states[{state->version, state->stage}] = state->hash;
     } else if (const auto* written = std::get_if<CheckpointRecord>(&record)) {
@@ -185,6 +200,7 @@ void RunHistory::apply(const LogRecord& record) {
     } else if (const auto* rollback = std::get_if<RollbackRecord>(&record)) {
         version = rollback->version;
         last_commit.reset();
+        skips_in_a_row = 0;
         std::erase_if(losses, [&](const auto& entry) { return entry.first >= version.step; });
     }
 }

@@ -2,6 +2,7 @@
 // Invariant: replaying the records of any prefix of the log gives a state the run really was in.
 // The ledger is not in here: it is soft state, the truth lies in the peers' id sets.
 //   cinc <n> | commit <gen> <step> <epoch> <clip> <lr> <bc1> <bc2> <loss> <norm> <hash>...
+//   skip <gen> <step> <epoch>
 //   state <gen> <step> <stage> <hash> | checkpoint <gen> <step> <name> | rollback <gen> <step>
 // Framing, CRC and torn tails are the file store's business (swarm/net/file_store).
 // Errors: Malformed (Fatal: the log is ours, and a coordinator must not rewrite what it cannot
@@ -28,7 +29,7 @@ struct CincRecord {
     std::uint32_t cinc = 0;
 };
 
-/// Version (gen, step) became (gen, step + 1).
+/// Version (gen, step) became (gen, step + 1). A skip has neither loss nor norm nor hashes.
 struct CommitRecord {
     ParameterVersion version;
     Epoch epoch;
@@ -36,7 +37,12 @@ struct CommitRecord {
     double loss = 0;
     double gradient_norm = 0;
     std::vector<Digest> result_hashes;
+
+    [[nodiscard]] bool skips() const { return scalars.skips(); }
 };
+
+/// The step consumes its batch and changes nothing.
+CommitRecord skip_of(ParameterVersion version, Epoch epoch);
 
 struct StateRecord {
     ParameterVersion version;
@@ -67,6 +73,7 @@ struct RunHistory {
     std::optional<CheckpointRecord> checkpoint;  // the newest
     std::map<std::pair<ParameterVersion, StageIndex>, Digest> states;
     std::vector<std::pair<std::uint64_t, double>> losses;  // (step, loss), rolled back ones removed
+    std::uint32_t skips_in_a_row = 0;                      // up to the current version
 
     void apply(const LogRecord& record);
 };

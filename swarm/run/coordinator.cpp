@@ -45,16 +45,6 @@ void Coordinator::on(const node::Event& event, TimePoint now, node::Outbox& out)
         if (step_.phase() == StepMachine::Phase::Deciding && !committing_) {
             record_decision(turn);
         }
-        if (step_.drops_again_and_again() && phase_ == Phase::Open) {
-            fail(
-                1,
-                "step " + std::to_string(context_.version.step) +
-                    " drops microbatches again and again: the model diverged (lower the learning "
-                    "rate, resume from a checkpoint) or cannot compute this batch; the servers' "
-                    "logs say why",
-                turn
-            );
-        }
         write_checkpoint(turn);
         finish(turn);
     }
@@ -338,6 +328,8 @@ void Coordinator::conclude(node::Turn turn) {
     if (context_.version.step == context_.config.steps) {
         phase_ = Phase::Finishing;
         step_.finish();
+    } else if (history_.skips_in_a_row >= kSkipsInARowMax) {
+        fail(1, skipped_too_often(record.version.step, *step_.skip_reason()), turn);
     } else {
         step_.open(false, turn);
     }
@@ -367,6 +359,12 @@ std::vector<protocol::SnapshotOrder> Coordinator::snapshot_orders() {
 
 void Coordinator::report_step(const CommitRecord& record, node::Turn turn) {
     const std::uint64_t step = record.version.step;
+    if (record.skips()) {
+        turn.out.add(node::Tell{
+            node::StepSkipped{step, *step_.skip_reason(), turn.now - step_began_}});
+        step_began_ = turn.now;
+        return;
+    }
     turn.out.add(node::Tell{node::StepCommitted{
         step,
         record.loss,

@@ -32,6 +32,7 @@ void StepMachine::open(bool recall_all, node::Turn turn) {
     opened_at_ = turn.now;
     fenced_ = 0;
     dropped_.clear();
+    skip_reason_.reset();
     launcher_.new_step(turn.now);
     if (recall_all) {
         ledger_.need_all();
@@ -135,38 +136,44 @@ void StepMachine::on(SlotId from, const protocol::Fail& fail, node::Turn turn) {
             ledger_.need(item.microbatch);
         }
     }
-    if (phase_ == Phase::Reducing && ledger_.needs_recall()) {
+    if (phase_ == Phase::Reducing && (ledger_.needs_recall() || skip_reason_)) {
         abort_reduce("a backward was lost", turn);
     }
 }
 
 void StepMachine::note_dropped(SlotId from, const protocol::Fail& fail, node::Turn turn) {
+    using Verdict = DroppedWork::Verdict;
+    const auto can_do_without = [&](SlotId slot) {
+        const SlotInfo* const info = context_.roster.find(slot);
+        return info && has_replica(*info);
+    };
     for (const protocol::FailedItem& item : fail.items) {
-        if (!ledger_.is_current(item.microbatch, item.attempt) ||
-            !dropped_.emplace(item.microbatch, item.attempt).second) {
+        if (skip_reason_ || !ledger_.is_current(item.microbatch, item.attempt)) {
             continue;
         }
-        const std::set<SlotId> parties{from, fail.about};
-        if (dropped_.size() == 1) {
-            in_all_drops_ = parties;
-        }
-        std::erase_if(in_all_drops_, [&](SlotId slot) { return !parties.contains(slot); });
-    }
-    if (drops_again_and_again()) {
-        fence_who_dropped(from, fail.about, turn);
-    }
-}
-
-void StepMachine::fence_who_dropped(SlotId from, SlotId about, node::Turn turn) {
-    for (const SlotId slot : {from, about}) {
-        const SlotInfo* const info = context_.roster.find(slot);
-        if (info && in_all_drops_.contains(slot) && has_replica(*info)) {
+        const auto [verdict, slot] =
+            dropped_.note(item.microbatch, item.attempt, {from, fail.about}, can_do_without);
+        if (verdict == Verdict::Skip) {
+            const StageIndex stage = context_.roster.find(from)->stage;
+            skip_reason_ = "microbatch " + std::to_string(item.microbatch.value) +
+                           " is not finite in stage " + std::to_string(stage.value);
+        } else if (verdict == Verdict::TryWithout) {
+            try_without(slot, turn);
+        } else if (verdict == Verdict::Fence) {
             // What was dropped with it others may compute: without it for the rest of this step.
-            unreachable_.insert(info->peer);
+            unreachable_.insert(context_.roster.find(slot)->peer);
             dropped_.clear();
             fence(slot, "every microbatch that was dropped was dropped with it", false, turn);
             return;
         }
+    }
+}
+
+void StepMachine::try_without(SlotId slot, node::Turn turn) {
+    // Until its next heartbeat the replay goes to somebody else.
+    if (context_.roster.find(slot)->standing == protocol::Standing::Member) {
+        context_.roster.set_standing(slot, protocol::Standing::Suspect);
+        launcher_.refresh(turn.now);
     }
 }
 

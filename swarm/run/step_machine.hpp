@@ -1,12 +1,14 @@
 // The open step at the coordinator: launch, recall, reduce, decide (step protocol, section 4).
 // Invariants: RECALL(e+1) leaves only when every member answered e or was fenced; REDUCE lists
 // cover each (stage, microbatch) once; a decision is made only when every stage's unfenced members
-// all hold the result of one epoch (R4). Fences fall on silence and lies, never on slowness, and
-// never on the last live member of a stage (it is waited for) while nobody else has its state.
+// all hold the result of one epoch (R4), or to skip a step that nobody can compute. Fences fall on
+// silence and lies, never on slowness, and never on the last live member of a stage (it is waited
+// for) while nobody else has its state.
 // Threading: single strand. Errors: none; what a peer says wrongly is ignored or fenced.
 #pragma once
 
 #include "swarm/run/commit_log.hpp"
+#include "swarm/run/dropped_work.hpp"
 #include "swarm/run/launcher.hpp"
 #include "swarm/run/recent_times.hpp"
 #include "swarm/run/run_context.hpp"
@@ -82,9 +84,8 @@ class StepMachine {
 
     [[nodiscard]] std::uint32_t fenced() const { return fenced_; }
 
-    /// Attempt after attempt could not be computed or was not finite, and it is not the doing of
-    /// one member that the step can do without.
-    [[nodiscard]] bool drops_again_and_again() const { return dropped_.size() > kDroppedMax; }
+    /// Why the step is to be skipped; nothing while it may be computed.
+    [[nodiscard]] const std::optional<std::string>& skip_reason() const { return skip_reason_; }
 
     [[nodiscard]] std::uint32_t counted() const;
     /// As the holders report it: for people, nothing is decided by it.
@@ -96,8 +97,6 @@ class StepMachine {
     }
 
  private:
-    /// A few may be chance; a diverged model, a broken peer or a liar drops all of them.
-    static constexpr std::size_t kDroppedMax = 64;
     static constexpr int kFruitlessMax = 6;  // the limit of a wave grows to 64 times what is usual
 
     struct Joiner {
@@ -123,7 +122,9 @@ class StepMachine {
     [[nodiscard]] Duration wave_limit() const;
     [[nodiscard]] bool has_replica(const protocol::SlotInfo& info) const;
     void note_dropped(SlotId from, const protocol::Fail& fail, node::Turn turn);
-    void fence_who_dropped(SlotId from, SlotId about, node::Turn turn);
+    void try_without(SlotId slot, node::Turn turn);
+    [[nodiscard]] bool has_members_everywhere() const;
+    void decide_skip();
 
     void start_when_complete(node::Turn turn);
     void run(node::Turn turn);
@@ -161,8 +162,8 @@ class StepMachine {
     bool paused_ = false;
     bool first_step_ = true;
     std::uint32_t fenced_ = 0;
-    std::set<std::pair<MicrobatchId, Attempt>> dropped_;
-    std::set<SlotId> in_all_drops_;  // who sent or dropped each of those
+    DroppedWork dropped_;
+    std::optional<std::string> skip_reason_;
     RecentTimes waves_;
     int fruitless_ = 0;  // times in a row that waves were given up before one came through
     RecentTimes reduces_;

@@ -77,6 +77,10 @@ void StepMachine::run(node::Turn turn) {
         paused_ = false;
         turn.out.log(node::LogLine::Level::Info, "every stage has a member again: going on");
     }
+    if (skip_reason_ && has_members_everywhere()) {
+        decide_skip();
+        return;
+    }
     if (ledger_.needs_recall() || !joiners_.empty()) {
         begin_recall(turn);
         return;
@@ -85,6 +89,24 @@ void StepMachine::run(node::Turn turn) {
     if (ledger_.all_pathed() && !ledger_.needs_recall()) {
         begin_reduce(turn);
     }
+}
+
+bool StepMachine::has_members_everywhere() const {
+    for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {
+        if (!context_.roster.has_member({stage})) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Every member has what it takes, the version before: nobody is waited for.
+void StepMachine::decide_skip() {
+    holders_.clear();
+    lists_.clear();
+    decision_ = skip_of(context_.version, epoch_);
+    deadline_ = kNever;
+    phase_ = Phase::Deciding;
 }
 
 void StepMachine::launch(node::Turn turn) {

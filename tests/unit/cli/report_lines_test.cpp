@@ -61,6 +61,10 @@ TEST(ReportLines, CarryTheOthers) {
     EXPECT_EQ(share.microbatches, 5U);
     EXPECT_EQ(share.units_per_s, 0.1);
     EXPECT_EQ(there_and_back(node::RunFailed{4, "nobody"}).exit_code, 4);
+    const node::StepSkipped skip = there_and_back(node::StepSkipped{7, "a \"NaN\"", Duration(5)});
+    EXPECT_EQ(skip.step, 7U);
+    EXPECT_EQ(skip.reason, "a \"NaN\"");
+    EXPECT_EQ(skip.took, Duration(5));
     Digest digest;
     digest.bytes[0] = std::byte{0xab};
     digest.bytes[31] = std::byte{0x01};

@@ -44,6 +44,21 @@ TEST(RunReport, SaysNullForWhatItDoesNotKnow) {
     EXPECT_EQ(report.at("kills").to_number<int>(), 0);
 }
 
+TEST(RunReport, TellsOfASkippedStepWithItsReason) {
+    RunReport report(small_run());
+    report.add(step(0, 3.5), at(12));
+    report.add(node::StepSkipped{1, "microbatch 2 is not finite in stage 0", seconds(1)}, at(13));
+    const json::object whole = parsed(report);
+    EXPECT_EQ(whole.at("steps").as_array().size(), 1U);
+    EXPECT_EQ(whole.at("losses").as_array().size(), 1U);
+    EXPECT_EQ(whole.at("skips").to_number<int>(), 1);
+    const json::object& event = whole.at("events").at(0).as_object();
+    EXPECT_EQ(event.at("kind").as_string(), "skip");
+    EXPECT_EQ(event.at("reason").as_string(), "step 1: microbatch 2 is not finite in stage 0");
+    EXPECT_EQ(event.at("t_s").to_number<double>(), 3);
+    EXPECT_NE(report.trouble().find("1 steps skipped"), std::string::npos) << report.trouble();
+}
+
 TEST(RunReport, SaysWhatTheSimulatorNeedsToRepeatTheRun) {
     RunReport report(small_run());
     report.add_peer(kBert, 20);

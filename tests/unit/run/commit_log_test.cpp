@@ -29,6 +29,7 @@ std::vector<LogRecord> one_of_each() {
     return {
         CincRecord{7},
         commit(5, 2.25),
+        skip_of({2, 6}, make_epoch(3, 11)),
         StateRecord{{2, 6}, {1}, digest(9)},
         CheckpointRecord{{2, 6}, "step-6"},
         RollbackRecord{{3, 6}}};
@@ -62,6 +63,18 @@ TEST(CommitLog, ReadsBackACommitBitForBit) {
     EXPECT_EQ(back.result_hashes, written.result_hashes);
 }
 
+TEST(CommitLog, ReadsBackASkip) {
+    const std::string line = to_line(skip_of({2, 6}, make_epoch(3, 11)));
+    EXPECT_TRUE(line.starts_with("skip 2 6 ")) << line;
+    const auto record = parse_record(line);
+    ASSERT_TRUE(record);
+    const auto& back = std::get<CommitRecord>(*record);
+    EXPECT_TRUE(back.skips());
+    EXPECT_EQ(back.version, (ParameterVersion{2, 6}));
+    EXPECT_EQ(back.epoch, make_epoch(3, 11));
+    EXPECT_TRUE(back.result_hashes.empty());
+}
+
 TEST(CommitLog, ReadsBackALossThatIsNoNumber) {
     const std::string line = to_line(commit(5, std::numeric_limits<double>::quiet_NaN()));
     EXPECT_EQ(reread(line), line);
@@ -74,7 +87,7 @@ TEST(CommitLog, WritesLinesWithoutLineBreaks) {
 }
 
 TEST(CommitLog, NeverTakesATruncatedStateOrCommitForAWholeOne) {
-    const std::string state = to_line(one_of_each()[2]);
+    const std::string state = to_line(one_of_each()[3]);
     for (std::size_t size = 0; size < state.size(); ++size) {
         EXPECT_FALSE(parse_record(state.substr(0, size))) << size;
     }
@@ -107,6 +120,8 @@ TEST(CommitLog, RefusesWhatItDoesNotKnow) {
           "cinc 1 2",
           "cinc 0x10",
           "cinc one",
+          "skip 1 2",
+          "skip 1 2 3 4",
           "Cinc 1",
           "rollback 1",
           "rollback 1 2 3",
@@ -119,7 +134,7 @@ TEST(CommitLog, RefusesWhatItDoesNotKnow) {
 }
 
 TEST(CommitLog, RefusesAHashWithALetterThatIsNoDigit) {
-    std::string line = to_line(one_of_each()[2]);
+    std::string line = to_line(one_of_each()[3]);
     line.back() = 'g';
     EXPECT_FALSE(parse_record(line));
 }
@@ -130,6 +145,22 @@ TEST(CommitLog, SaysInOneShortLineWhatItCouldNotRead) {
     EXPECT_EQ(record.error().code, ErrorCode::Malformed);
     EXPECT_EQ(record.error().reaction, Reaction::Fatal);
     EXPECT_LT(record.error().detail.size(), 250U);
+}
+
+TEST(RunHistory, CountsSkipsInARowAndKeepsNoLossOfThem) {
+    RunHistory history;
+    history.apply(commit(0, 4));
+    history.apply(skip_of({2, 1}, make_epoch(1, 2)));
+    history.apply(skip_of({2, 2}, make_epoch(1, 1)));
+    EXPECT_EQ(history.skips_in_a_row, 2U);
+    EXPECT_EQ(history.version, (ParameterVersion{2, 3}));
+    EXPECT_TRUE(history.last_commit->skips());
+    EXPECT_EQ(history.losses.size(), 1U);
+    history.apply(commit(3, 3));
+    EXPECT_EQ(history.skips_in_a_row, 0U);
+    history.apply(skip_of({2, 4}, make_epoch(1, 1)));
+    history.apply(RollbackRecord{{3, 4}});
+    EXPECT_EQ(history.skips_in_a_row, 0U);
 }
 
 TEST(RunHistory, IsTheStateAfterEveryPrefixOfTheLog) {

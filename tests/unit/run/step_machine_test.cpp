@@ -204,15 +204,15 @@ TEST_F(StepMachineTest, CountsADropOnlyOfACurrentAttemptAndOnce) {
     for (int i = 0; i < 200; ++i) {
         say(4, fail);
     }
-    EXPECT_FALSE(step_.drops_again_and_again());
+    EXPECT_FALSE(step_.skip_reason());
     EXPECT_EQ(context_.roster.all_members().size(), 5U);
 }
 
-TEST_F(StepMachineTest, OneMemberThatDropsEverythingLosesItsSlotAndDoesNotEndTheRun) {
+TEST_F(StepMachineTest, OneMemberThatDropsEverythingLosesItsSlotAndDoesNotEndTheStep) {
     for (std::uint64_t round = 0; round < 20; ++round) {
         if (is_member(4)) {
             drop_all(4, 1 + round % 3);
-            EXPECT_FALSE(step_.drops_again_and_again());
+            EXPECT_FALSE(step_.skip_reason());
             go_on();
         }
     }
@@ -227,21 +227,48 @@ TEST_F(StepMachineTest, OneMemberThatDropsEverythingLosesItsSlotAndDoesNotEndThe
 TEST_F(StepMachineTest, OneMemberWhoseOutputOthersDropLosesItsSlot) {
     for (std::uint64_t round = 0; round < 20 && is_member(2); ++round) {
         drop_all(4 + round % 2, 2);
-        EXPECT_FALSE(step_.drops_again_and_again());
+        EXPECT_FALSE(step_.skip_reason());
         go_on();
     }
     EXPECT_FALSE(is_member(2));
     EXPECT_EQ(context_.roster.all_members().size(), 4U);
 }
 
-TEST_F(StepMachineTest, DropsOfDifferentMembersMeanThatNobodyCanComputeThis) {
-    std::uint64_t round = 0;
-    for (; round < 20 && !step_.drops_again_and_again(); ++round) {
-        drop_all(4 + round % 2, 1 + round % 3);
-        go_on();
-    }
-    EXPECT_EQ(round, 9U);  // 8 at a time, and 64 are not enough
+TEST_F(StepMachineTest, TriesWithoutWhoeverHasDroppedAMicrobatchTwice) {
+    drop_all(4, 1);
+    go_on();
+    EXPECT_EQ(context_.roster.find(slot(4))->standing, protocol::Standing::Member);
+    drop_all(4, 2);
+    EXPECT_EQ(context_.roster.find(slot(4))->standing, protocol::Standing::Suspect);
+    EXPECT_EQ(context_.roster.find(slot(2))->standing, protocol::Standing::Member);
+}
+
+TEST_F(StepMachineTest, WhatDifferentMembersDropIsSkipped) {
+    drop_all(4, 1);
+    go_on();
+    EXPECT_FALSE(step_.skip_reason());
+    drop_all(5, 2);
+    EXPECT_EQ(step_.skip_reason(), "microbatch 0 is not finite in stage 1");
+    go_on();
+    ASSERT_EQ(step_.phase(), Phase::Deciding);
+    EXPECT_TRUE(step_.decision().skips());
+    EXPECT_TRUE(step_.decision().result_hashes.empty());
+    EXPECT_EQ(step_.decision().epoch, step_.epoch());
     EXPECT_EQ(context_.roster.all_members().size(), 5U);
+}
+
+TEST_F(StepMachineTest, ASkipIsOfOneStepOnly) {
+    drop_all(4, 1);
+    go_on();
+    drop_all(5, 2);
+    go_on();
+    Actions actions;
+    context_.version.step += 1;
+    step_.open(false, actions.at(now_));
+    EXPECT_FALSE(step_.skip_reason());
+    go_on();
+    drop_all(5, 2);
+    EXPECT_FALSE(step_.skip_reason());
 }
 
 class LonelyTail : public StepMachineTest {
@@ -250,11 +277,10 @@ class LonelyTail : public StepMachineTest {
 };
 
 TEST_F(LonelyTail, IsBelievedBecauseNobodyElseCanTry) {
-    for (std::uint64_t round = 0; round < 20 && !step_.drops_again_and_again(); ++round) {
-        drop_all(3, 1 + round % 2);
-        go_on();
-    }
-    EXPECT_TRUE(step_.drops_again_and_again());
+    drop_all(3, 1);
+    go_on();
+    drop_all(3, 2);
+    EXPECT_TRUE(step_.skip_reason());
     EXPECT_TRUE(is_member(3));
 }
 

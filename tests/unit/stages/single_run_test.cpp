@@ -10,6 +10,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <set>
+#include <utility>
 
 namespace stages {
 namespace {
@@ -34,6 +37,80 @@ TEST(SingleRun, CountsEveryMicrobatchOnceAtEveryStage) {
         EXPECT_DOUBLE_EQ(record->gradient_norm, std::sqrt(8.0 * 6));
         EXPECT_EQ(run.version().step, step + 1);
     }
+}
+
+/// Its `bad` losses, counted over all of its steps, are no numbers.
+class LossNotFinite final : public StageCompute {
+ public:
+    LossNotFinite(std::unique_ptr<StageCompute> inner, std::set<int> bad)
+        : inner_(std::move(inner)), bad_(std::move(bad)) {}
+
+    void use_weights(std::span<const float> weights) override { inner_->use_weights(weights); }
+
+    Result<HostTensor> forward(
+        GraphKey key, const HostTensor* input, std::span<const std::uint32_t> tokens, bool keep
+    ) override {
+        return inner_->forward(key, input, tokens, keep);
+    }
+
+    Result<TailOutput> forward_tail(
+        const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+    ) override {
+        auto output = inner_->forward_tail(input, tokens, gradient);
+        if (output && bad_.contains(losses_++)) {
+            output->loss = std::nan("");
+        }
+        return output;
+    }
+
+    Result<HostTensor> backward(
+        GraphKey key, const HostTensor& by_output, std::span<float> gradient
+    ) override {
+        return inner_->backward(key, by_output, gradient);
+    }
+
+    void drop(GraphKey key) override { inner_->drop(key); }
+
+    void drop_all() override { inner_->drop_all(); }
+
+    [[nodiscard]] std::uint64_t graph_bytes() const override { return inner_->graph_bytes(); }
+
+    Result<HostTensor> infer(const HostTensor* input, std::span<const std::uint32_t> tokens)
+        override {
+        return inner_->infer(input, tokens);
+    }
+
+    [[nodiscard]] std::string compute_class() const override { return inner_->compute_class(); }
+
+ private:
+    std::unique_ptr<StageCompute> inner_;
+    std::set<int> bad_;
+    int losses_ = 0;
+};
+
+TEST(SingleRun, SkipsAStepWithALossThatIsNotFinite) {
+    const auto make = [](const auto& config, const auto& layout) {
+        auto oracle = make_oracle_compute(config, layout);
+        // Of the first step the third microbatch, of the second the first one.
+        return std::make_unique<LossNotFinite>(std::move(oracle), std::set<int>{2, 3});
+    };
+    SingleRun run(test::oracle_run(2, 4), make, {});
+    const swarm::Digest seed = run.weights_sha256();
+    for (const char* const which : {"microbatch 2: ", "microbatch 0: "}) {
+        const auto record = run.step();
+        ASSERT_TRUE(record.has_value()) << record.error().detail;
+        ASSERT_TRUE(record->skipped);
+        EXPECT_TRUE(record->skipped->starts_with(which)) << *record->skipped;
+        EXPECT_EQ(run.weights_sha256(), seed);
+    }
+    EXPECT_EQ(run.skips_in_a_row(), 2U);
+    EXPECT_EQ(run.version().step, 2U);
+    const auto sound = run.step();
+    ASSERT_TRUE(sound.has_value());
+    EXPECT_EQ(sound->counted_once, 4U) << "nothing is left of what was added before";
+    EXPECT_EQ(sound->counted_wrong, 0U);
+    EXPECT_EQ(run.skips_in_a_row(), 0U);
+    EXPECT_NE(run.weights_sha256(), seed);
 }
 
 TEST(SingleRun, LowersTheOraclesLossWithEachStep) {
