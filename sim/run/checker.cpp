@@ -73,12 +73,16 @@ void Checker::check_coordinator(const swarm::run::Coordinator& role, const node:
 // R4, and so P5: the first event after the decision finds what it was made on.
 void Checker::check_decision(const swarm::run::Coordinator& role) {
     const swarm::run::Roster& roster = role.context().roster;
+    const std::size_t least = role.context().config.min_holders;
     const bool skips = role.step().decision().skips();  // then the state before is all it takes
     const std::set<swarm::SlotId>& holders = holders_[decided_];
     for (std::uint32_t stage = 0; stage < role.context().config.stages; ++stage) {
         const std::vector<swarm::SlotId> members = roster.members({stage});
         if (members.empty()) {
             violated("P5", "a step was decided without a holder in stage " + std::to_string(stage));
+        }
+        if (!skips && members.size() < least) {
+            violated("P5", "a step was decided by fewer than min_holders");
         }
         for (const swarm::SlotId slot : members) {
             if (!skips && !holders.contains(slot)) {

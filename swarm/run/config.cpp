@@ -19,6 +19,7 @@ namespace {
 // TOML's integers are int64; the file must be able to say every seed.
 constexpr std::uint64_t kSeedMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kStepsMax = 1'000'000'000;
+constexpr std::uint32_t kHoldersMax = 64;
 // One stage may hold them all: 9 tensors per layer and 3 more stay below kTensorsMax.
 constexpr std::uint32_t kLayersMax = 448;
 // Keep every product of dimensions far below 2^64 and tensors of one layer below 2^32 elements.
@@ -109,6 +110,7 @@ void check_schedule(const RunConfig& config, Checker& check) {
     check.within(config.batch, 1, protocol::kTokensMax, "run.batch");
     check.within(config.in_flight, 0, protocol::kMicrobatchesMax, "run.in_flight");
     check.within(config.min_peers, 0, protocol::kRosterMax, "run.min_peers");
+    check.within(config.min_holders, 1, kHoldersMax, "run.min_holders");
     check.require(
         router::make_policy(config.policy, 0) != nullptr,
         "run.policy",

@@ -49,6 +49,7 @@ struct RunConfig {
     std::uint32_t batch = 4;             // sequences per microbatch (B)
     std::uint32_t in_flight = 0;         // 0: twice the peers, at least 2
     std::uint32_t min_peers = 0;         // wait for so many before the first step; 0: one per stage
+    std::uint32_t min_holders = 1;       // peers of a stage that must hold a step before its commit
     std::uint32_t checkpoint_every = 0;  // steps; 0: at the end only
     std::string corpus;                  // path of the text; empty: the demo corpus
     std::string policy = "expected_finish";

@@ -20,6 +20,7 @@ void visit_fields(Config& config, Visitor& visit) {
     visit("run", "batch", config.batch);
     visit("run", "in_flight", config.in_flight);
     visit("run", "min_peers", config.min_peers);
+    visit("run", "min_holders", config.min_holders);
     visit("run", "checkpoint_every", config.checkpoint_every);
     visit("run", "corpus", config.corpus);
     visit("run", "policy", config.policy);

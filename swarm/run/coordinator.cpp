@@ -45,6 +45,7 @@ void Coordinator::on(const node::Event& event, TimePoint now, node::Outbox& out)
         if (step_.phase() == StepMachine::Phase::Deciding && !committing_) {
             record_decision(turn);
         }
+        serve_newcomers(turn);
         write_checkpoint(turn);
         finish(turn);
     }
@@ -335,7 +336,7 @@ void Coordinator::conclude(node::Turn turn) {
     }
 }
 
-std::vector<protocol::SnapshotOrder> Coordinator::snapshot_orders() {
+std::vector<protocol::SnapshotOrder> Coordinator::joiner_orders() {
     std::vector<protocol::SnapshotOrder> orders;
     for (const PeerId joiner : std::exchange(needs_snapshot_, {})) {
         const SlotInfo* const info = context_.roster.find_peer(joiner);
@@ -345,6 +346,18 @@ std::vector<protocol::SnapshotOrder> Coordinator::snapshot_orders() {
             orders.push_back({donors[orders.size() % donors.size()], joiner});
         }
     }
+    return orders;
+}
+
+// The commit that they would wait for waits for them.
+void Coordinator::serve_newcomers(node::Turn turn) {
+    if (step_.waits_for_holders() && !needs_snapshot_.empty() && history_.last_commit) {
+        repeat_commit(joiner_orders(), turn);
+    }
+}
+
+std::vector<protocol::SnapshotOrder> Coordinator::snapshot_orders() {
+    std::vector<protocol::SnapshotOrder> orders = joiner_orders();
     const std::uint64_t step = context_.version.step;
     const bool last = step == context_.config.steps;
     const std::uint32_t every = context_.config.checkpoint_every;

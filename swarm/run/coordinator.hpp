@@ -100,6 +100,8 @@ class Coordinator final : public node::Role {
     void record_decision(node::Turn turn);
     void conclude(node::Turn turn);
     std::vector<protocol::SnapshotOrder> snapshot_orders();
+    std::vector<protocol::SnapshotOrder> joiner_orders();
+    void serve_newcomers(node::Turn turn);
     void report_step(const CommitRecord& record, node::Turn turn);
     void release_drained(node::Turn turn);
     void finish(node::Turn turn);

@@ -5,6 +5,7 @@
 #include "swarm/run/coordinator.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace swarm::run {
 
@@ -21,6 +22,9 @@ void Coordinator::begin_moves(const std::vector<router::Move>& moves, node::Turn
     });
     for (const router::Move& move : moves) {
         const SlotInfo& info = *context_.roster.find(move.slot);
+        if (context_.roster.pickable(info.stage).size() <= context_.config.min_holders) {
+            continue;  // what the stage would be left with could not commit
+        }
         moving_[info.peer] = move.to;
         context_.roster.set_standing(move.slot, Standing::Draining);
     }
@@ -33,12 +37,13 @@ bool Coordinator::release_mover(const SlotInfo& info, node::Turn turn) {
         return false;
     }
     const std::vector<SlotId> members = context_.roster.members(info.stage);
-    const bool stays = std::none_of(members.begin(), members.end(), [&](SlotId slot) {
+    const auto others = std::count_if(members.begin(), members.end(), [&](SlotId slot) {
         const SlotInfo& other = *context_.roster.find(slot);
         return slot != info.slot && other.standing == Standing::Member &&
                context_.sessions.is_linked(other.peer);
     });
-    if (stays) {  // the others are dead, or about to be found so: it is the last with the state
+    // The others are dead, or about to be found so: it may be the last with the state.
+    if (std::cmp_less(others, context_.config.min_holders)) {
         context_.roster.set_standing(info.slot, Standing::Member);
         moving_.erase(moving);
         return true;

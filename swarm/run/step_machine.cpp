@@ -33,6 +33,7 @@ void StepMachine::open(bool recall_all, node::Turn turn) {
     fenced_ = 0;
     dropped_.clear();
     skip_reason_.reset();
+    waits_for_holders_ = false;
     launcher_.new_step(turn.now);
     if (recall_all) {
         ledger_.need_all();

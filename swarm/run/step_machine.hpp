@@ -1,9 +1,9 @@
 // The open step at the coordinator: launch, recall, reduce, decide (step protocol, section 4).
 // Invariants: RECALL(e+1) leaves only when every member answered e or was fenced; REDUCE lists
 // cover each (stage, microbatch) once; a decision is made only when every stage's unfenced members
-// all hold the result of one epoch (R4), or to skip a step that nobody can compute. Fences fall on
-// silence and lies, never on slowness, and never on the last live member of a stage (it is waited
-// for) while nobody else has its state.
+// all hold the result of one epoch, and are at least min_holders (R4), or to skip a step that
+// nobody can compute. Fences fall on silence and lies, never on slowness, and never on the last
+// live member of a stage (it is waited for) while nobody else has its state.
 // Threading: single strand. Errors: none; what a peer says wrongly is ignored or fenced.
 #pragma once
 
@@ -87,6 +87,9 @@ class StepMachine {
     /// Why the step is to be skipped; nothing while it may be computed.
     [[nodiscard]] const std::optional<std::string>& skip_reason() const { return skip_reason_; }
 
+    /// All microbatches are computed, but a stage has fewer members than min_holders.
+    [[nodiscard]] bool waits_for_holders() const { return waits_for_holders_; }
+
     [[nodiscard]] std::uint32_t counted() const;
     /// As the holders report it: for people, nothing is decided by it.
     [[nodiscard]] std::uint64_t wire_bytes() const;
@@ -123,7 +126,8 @@ class StepMachine {
     [[nodiscard]] bool has_replica(const protocol::SlotInfo& info) const;
     void note_dropped(SlotId from, const protocol::Fail& fail, node::Turn turn);
     void try_without(SlotId slot, node::Turn turn);
-    [[nodiscard]] bool has_members_everywhere() const;
+    [[nodiscard]] bool has_members_everywhere(std::size_t at_least) const;
+    void reduce_when_enough(node::Turn turn);
     void decide_skip();
 
     void start_when_complete(node::Turn turn);
@@ -164,6 +168,7 @@ class StepMachine {
     std::uint32_t fenced_ = 0;
     DroppedWork dropped_;
     std::optional<std::string> skip_reason_;
+    bool waits_for_holders_ = false;
     RecentTimes waves_;
     int fruitless_ = 0;  // times in a row that waves were given up before one came through
     RecentTimes reduces_;

@@ -77,7 +77,7 @@ void StepMachine::run(node::Turn turn) {
         paused_ = false;
         turn.out.log(node::LogLine::Level::Info, "every stage has a member again: going on");
     }
-    if (skip_reason_ && has_members_everywhere()) {
+    if (skip_reason_ && has_members_everywhere(1)) {
         decide_skip();
         return;
     }
@@ -87,13 +87,27 @@ void StepMachine::run(node::Turn turn) {
     }
     launch(turn);
     if (ledger_.all_pathed() && !ledger_.needs_recall()) {
-        begin_reduce(turn);
+        reduce_when_enough(turn);
     }
 }
 
-bool StepMachine::has_members_everywhere() const {
+void StepMachine::reduce_when_enough(node::Turn turn) {
+    const std::uint32_t least = context_.config.min_holders;
+    if (has_members_everywhere(least)) {
+        waits_for_holders_ = false;
+        begin_reduce(turn);
+    } else if (!std::exchange(waits_for_holders_, true)) {
+        turn.out.log(
+            node::LogLine::Level::Warning,
+            "step " + std::to_string(context_.version.step) + " waits: a stage has fewer than " +
+                std::to_string(least) + " peers (min_holders); start another one with `swarm serve`"
+        );
+    }
+}
+
+bool StepMachine::has_members_everywhere(std::size_t at_least) const {
     for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {
-        if (!context_.roster.has_member({stage})) {
+        if (context_.roster.members({stage}).size() < at_least) {
             return false;
         }
     }
@@ -280,7 +294,7 @@ bool StepMachine::has_holders_everywhere() const {
         const bool all = std::all_of(members.begin(), members.end(), [&](SlotId slot) {
             return holders_.contains(slot);
         });
-        if (members.empty() || !all) {
+        if (members.size() < std::max<std::size_t>(1, context_.config.min_holders) || !all) {
             return false;
         }
     }
@@ -340,7 +354,14 @@ void StepMachine::expire_grace(node::Turn turn) {
             continue;
         }
         at = turn.now;
-        for (const SlotId slot : context_.roster.members(stage)) {
+        const std::vector<SlotId> members = context_.roster.members(stage);
+        const auto holders = std::count_if(members.begin(), members.end(), [&](SlotId slot) {
+            return holders_.contains(slot);
+        });
+        if (std::cmp_less(holders, context_.config.min_holders)) {
+            continue;  // the silent one is needed
+        }
+        for (const SlotId slot : members) {
             // A live one heartbeats every 2 s: only who is suspect has "sent nothing since".
             const bool silent = context_.roster.find(slot)->standing == protocol::Standing::Suspect;
             if (silent && !holders_.contains(slot)) {

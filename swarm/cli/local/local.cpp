@@ -46,6 +46,14 @@ Result<run::RunConfig> local_config(const LocalOptions& options) {
             "--peers is " + std::to_string(options.peers) + ", must be at least --stages (" +
                 std::to_string(config->stages) + "): each stage needs a peer"};
     }
+    if (options.peers / config->stages < config->min_holders) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--peers is " + std::to_string(options.peers) + ", must be at least --stages (" +
+                std::to_string(config->stages) + ") x run.min_holders (" +
+                std::to_string(config->min_holders) + ")"};
+    }
     if (config->min_peers == 0) {
         config->min_peers = options.peers;
     }

@@ -171,6 +171,8 @@ TEST(CheckRun, NamesTheKeyOfEachBrokenRule) {
         {"run.batch", [](RunConfig& run) { run.batch = 64; }},
         {"run.in_flight", [](RunConfig& run) { run.in_flight = 4096; }},
         {"run.min_peers", [](RunConfig& run) { run.min_peers = 20000; }},
+        {"run.min_holders", [](RunConfig& run) { run.min_holders = 0; }},
+        {"run.min_holders", [](RunConfig& run) { run.min_holders = 65; }},
         {"run.policy", [](RunConfig& run) { run.policy = "fastest"; }},
         {"run.codec", [](RunConfig& run) { run.codec = "zip"; }},
         {"run.layers_per_stage", [](RunConfig& run) { run.layers_per_stage = {6}; }},
