@@ -11,6 +11,9 @@ using Level = node::LogLine::Level;
 
 void Joining::greet(node::Turn turn) {
     ask_at_ = turn.now + kAskAgainAfter;
+    if (cached_) {
+        start_from_cache(turn);
+    }
     if (context_.slot || busy_ || fetcher_ || context_.applying) {
         return;  // while a commit is applied the version that it would name is out of date
     }
@@ -126,6 +129,7 @@ void Joining::on(
     PeerId from, const protocol::Chunk& chunk, node::Payload payload, node::Turn turn
 ) {
     if (fetcher_) {
+        downloaded_bytes_ += payload.bytes().size();
         fetcher_->on(from, chunk, std::move(payload), turn);
         finish_download(turn);
     }
@@ -157,15 +161,43 @@ void Joining::finish_download(node::Turn turn) {
     if (fetcher_->outcome() == Outcome::Open) {
         return;
     }
-    busy_ = true;
-    const ParameterVersion version = builds_ = fetcher_->plan().version;
-    auto chunks = std::make_shared<std::vector<node::Payload>>(fetcher_->take_chunks());
+    const ParameterVersion version = fetcher_->plan().version;
+    auto chunks = std::make_shared<const std::vector<node::Payload>>(fetcher_->take_chunks());
     fetcher_.reset();
+    start_from_chunks(version, std::move(chunks), turn);
+}
+
+void Joining::start_from_cache(node::Turn turn) {
+    auto cached = *std::exchange(cached_, std::nullopt);
+    auto config = swarm::run::parse_run(cached.run_file, "run file of the cache");
+    if (cached.coordinator != context_.coordinator || !config ||
+        cached.stage.value >= config->stages) {
+        turn.out.log(Level::Info, "the cached state is of another run: not used");
+        return;
+    }
+    build({cached.stage, cached.run_file, cached.version, false}, std::move(*config), turn);
+    if (!fatal_) {
+        changed_ = true;  // the stage is another one
+        start_from_chunks(
+            cached.version,
+            std::make_shared<const std::vector<node::Payload>>(std::move(cached.chunks)),
+            turn
+        );
+    }
+}
+
+void Joining::start_from_chunks(
+    ParameterVersion version,
+    std::shared_ptr<const std::vector<node::Payload>> chunks,
+    node::Turn turn
+) {
+    busy_ = true;
+    builds_ = version;
     using Started = std::optional<swarm::Digest>;
     context_.device.submit_for<Started>(
         turn,
         0,
-        [worker = context_.worker, chunks, version](Started& hash) {
+        [worker = context_.worker, chunks = std::move(chunks), version](Started& hash) {
             auto state = StageState::from_chunks(worker->layout(), version, *chunks);
             if (state) {
                 hash = worker->start_from(std::move(*state));

@@ -1,7 +1,8 @@
 // How a peer comes to hold the state of its stage: assigned a stage, it builds version 0 from the
 // seed, or downloads a snapshot that a donor froze at a commit, follows every commit since as an
 // observer, and asks for a slot as soon as its version is the current one. The same path serves a
-// peer that was fenced and came back too late.
+// peer that was fenced and came back too late. Who restarts with a cached state takes that first:
+// while its version is the current one there is nothing to download.
 // Invariants: a state is used only when its hash is the one its manifest says; commits are replayed
 // in order, each with the values of exactly its epoch.
 // Threading: single strand. Bounds: only the kFollowedMax versions from its own (or the snapshot's)
@@ -10,6 +11,7 @@
 // Source: step protocol, section 7.
 #pragma once
 
+#include "stages/cached_state.hpp"
 #include "stages/server_context.hpp"
 #include "swarm/run/state_fetcher.hpp"
 
@@ -28,8 +30,16 @@ using ComputeFactory = std::function<swarm::Result<
 
 class Joining {
  public:
-    Joining(ServerContext& context, ComputeFactory make_compute, std::string address)
-        : context_(context), make_compute_(std::move(make_compute)), address_(std::move(address)) {}
+    Joining(
+        ServerContext& context,
+        ComputeFactory make_compute,
+        std::string address,
+        std::optional<CachedState> cached
+    )
+        : context_(context),
+          make_compute_(std::move(make_compute)),
+          address_(std::move(address)),
+          cached_(std::move(cached)) {}
 
     /// The coordinator hears us (again): says what we have.
     void greet(node::Turn turn);
@@ -54,6 +64,12 @@ class Joining {
     [[nodiscard]] const std::optional<std::string>& fatal() const { return fatal_; }
 
     [[nodiscard]] std::string status() const;
+
+    /// Of states, since the process started.
+    [[nodiscard]] std::uint64_t downloaded_bytes() const { return downloaded_bytes_; }
+
+    /// Of the run that the state belongs to; empty before the first.
+    [[nodiscard]] const std::string& run_file() const { return run_file_; }
 
     /// Commits of which something is kept.
     [[nodiscard]] std::size_t kept() const { return followed_.size(); }
@@ -80,6 +96,14 @@ class Joining {
 
     void build(const protocol::Assign& assign, swarm::run::RunConfig config, node::Turn turn);
     void start_from_seed(node::Turn turn);
+    /// Takes the cached state, if it is of this coordinator's run.
+    void start_from_cache(node::Turn turn);
+    /// On the device: the chunks become the worker's state.
+    void start_from_chunks(
+        ParameterVersion version,
+        std::shared_ptr<const std::vector<node::Payload>> chunks,
+        node::Turn turn
+    );
     void start_download(ParameterVersion version, std::vector<PeerId> donors, node::Turn turn);
     void finish_download(node::Turn turn);
     void replay_followed(node::Turn turn);
@@ -93,7 +117,9 @@ class Joining {
     ServerContext& context_;
     ComputeFactory make_compute_;
     std::string address_;
+    std::optional<CachedState> cached_;  // until the first contact
     std::string run_file_;
+    std::uint64_t downloaded_bytes_ = 0;
     std::optional<swarm::run::StateFetcher> fetcher_;
     std::deque<Followed> followed_;
     bool busy_ = false;        // the device builds or replays a state

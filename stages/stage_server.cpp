@@ -31,8 +31,14 @@ StageServer::StageServer(Options options)
       links_(context_),
       wave_(context_, links_),
       reduction_(context_),
-      joining_(context_, options_.make_compute, options_.own_address),
+      joining_(
+          context_,
+          options_.make_compute,
+          options_.own_address,
+          std::exchange(options_.cached, std::nullopt)
+      ),
       snapshots_(context_),
+      cache_(context_, options_.keeps_state),
       inference_(context_) {
     context_.self = options_.self;
     context_.coordinator = options_.coordinator;
@@ -66,7 +72,7 @@ TimePoint StageServer::next_deadline() const {
     TimePoint due = std::min({dial_at_, beat_at_, give_up_at_, leave_at_});
     due = std::min({due, links_.next_deadline(), wave_.next_deadline()});
     due = std::min({due, reduction_.next_deadline(), joining_.next_deadline()});
-    due = std::min(due, inference_.next_deadline());
+    due = std::min({due, inference_.next_deadline(), cache_.next_deadline()});
     for (const Deferred& deferred : deferred_) {
         due = std::min(due, deferred.until);
     }
@@ -104,6 +110,9 @@ void StageServer::handle(const node::Woke&, node::Turn turn) {
     reduction_.wake(turn);
     joining_.wake(turn);
     inference_.wake(turn);
+    if (cache_.next_deadline() <= turn.now) {
+        cache_.look(joining_.run_file(), turn);
+    }
     refuse_overdue(turn);
 }
 

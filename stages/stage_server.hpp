@@ -2,7 +2,7 @@
 // coordinator to the last goodbye. It routes each event to the sub-machine that owns it; what they
 // share is in server_context.
 //   wave: training legs · reduction: one epoch's butterfly · joining: how a state is come by
-//   snapshots: donor · inference_relay · peer_links
+//   snapshots: donor · state_cache · inference_relay · peer_links
 // Invariants: frames of another version are held (newer, at most 2 s) or refused, never computed;
 // only COMMIT and RECALL of the current step free sums; a lost coordinator changes nothing: the
 // server computes, keeps its sums and reconnects for ever.
@@ -15,6 +15,7 @@
 #include "stages/reduction.hpp"
 #include "stages/server_context.hpp"
 #include "stages/snapshots.hpp"
+#include "stages/state_cache.hpp"
 #include "stages/wave.hpp"
 
 #include <deque>
@@ -36,6 +37,10 @@ class StageServer final : public node::Role {
         swarm::Duration first_contact_within{};
         /// What the stage may take of this machine (stages/memory_plan); 0: no bound.
         std::uint64_t memory_bytes = 0;
+        /// Keeps the newest state in the peer's store (stages/state_cache); `cached`: what an
+        /// earlier process has left there.
+        bool keeps_state = false;
+        std::optional<CachedState> cached{};
         swarm::run::PlantedBugs bugs{};
     };
 
@@ -69,9 +74,11 @@ class StageServer final : public node::Role {
     void handle(const node::Asked& asked, node::Turn turn);
     void handle(const node::Stop&, node::Turn turn);
 
-    void handle(const node::Stored&, node::Turn) {}  // it stores nothing yet
+    void handle(const node::Stored& stored, node::Turn turn) {
+        cache_.on(stored, joining_.run_file(), turn);
+    }
 
-    void handle(const node::Loaded&, node::Turn) {}
+    void handle(const node::Loaded&, node::Turn) {}  // what it needs it is given
 
     void take_from_coordinator(const node::Received& received, node::Turn turn);
     void take_from_peer(const node::Received& received, node::Turn turn);
@@ -106,6 +113,7 @@ class StageServer final : public node::Role {
     Reduction reduction_;
     Joining joining_;
     Snapshots snapshots_;
+    StateCache cache_;
     InferenceRelay inference_;
 
     std::deque<Deferred> deferred_;

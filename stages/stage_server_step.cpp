@@ -36,6 +36,14 @@ void StageServer::on_roster(const protocol::Roster& roster, node::Turn turn) {
     wave_.refresh(turn.now);
     if (before != context_.slot) {
         say_status(context_.slot ? "working" : joining_.status(), turn);
+        if (context_.slot && options_.keeps_state) {
+            turn.out.log(
+                node::LogLine::Level::Info,
+                "admitted at step " + std::to_string(context_.version->step) + "; " +
+                    std::to_string(joining_.downloaded_bytes()) +
+                    " bytes of state downloaded since the start"
+            );
+        }
     }
 }
 
@@ -133,6 +141,7 @@ void StageServer::after_state_change(node::Turn turn) {
     }
     wave_.refresh(turn.now);
     say_status(context_.slot ? "working" : joining_.status(), turn);
+    cache_.look(joining_.run_file(), turn);
     redeliver(turn);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <sstream>
 #include <utility>
 
 namespace sim {
@@ -99,6 +100,8 @@ PeerId RunWorld::add_server(std::uint64_t number, const PeerOptions& machine) {
             options.own_address = "sim:" + std::to_string(id.words[0]);
             options.bugs = options_.bugs;
             options.memory_bytes = memory_bytes;
+            options.keeps_state = options_.servers_keep_state;
+            options.cached = cached_state(id);
             options.make_compute = [this](const RunConfig& config, const auto& layout) {
                 return swarm::Result<std::unique_ptr<stages::StageCompute>>(
                     options_.make_compute(config, layout)
@@ -109,6 +112,22 @@ PeerId RunWorld::add_server(std::uint64_t number, const PeerOptions& machine) {
         machine
     );
     return id;
+}
+
+std::optional<stages::CachedState> RunWorld::cached_state(PeerId id) const {
+    if (!options_.servers_keep_state) {
+        return std::nullopt;
+    }
+    const auto& files = world_.disk(id).files();
+    const auto found = files.find(stages::StateCache::kFileName);
+    if (found == files.end()) {
+        return std::nullopt;
+    }
+    std::istringstream file(
+        std::string(reinterpret_cast<const char*>(found->second.data()), found->second.size())
+    );
+    auto state = stages::parse_cached_state(file);
+    return state ? std::optional(std::move(*state)) : std::nullopt;
 }
 
 bool RunWorld::run(swarm::Duration limit) {

@@ -30,6 +30,7 @@ struct RunWorldOptions {
     PeerOptions peer = {};
     swarm::run::PlantedBugs bugs = {};
     stages::MakeCompute make_compute = &stages::make_oracle_compute;
+    bool servers_keep_state = false;  // as with `swarm serve --cache`
 };
 
 /// The oracle model with a tiny state: `stages` layers, ids as tokens.
@@ -116,6 +117,7 @@ class RunWorld {
  private:
     void add_coordinator();
     void hear(PeerId from, const node::Report& report);
+    [[nodiscard]] std::optional<stages::CachedState> cached_state(PeerId id) const;
 
     RunWorldOptions options_;
     World world_;

@@ -146,6 +146,9 @@ void add_serve(CLI::App& root, ServeOptions& serve) {
     app.add_option("--key", serve.key_file, "keep this identity (default: a new one each time)")
         ->type_name("FILE");
     add_memory(app, serve.memory_bytes, "at most so much for the stage: 2GiB (default: no bound)");
+    app.add_option(
+        "--cache", serve.cache_folder, "keep the stage's newest state there, for the next start"
+    );
     app.add_option("--service-ms", serve.service_ms, "play a slow peer: hold each forward so long");
     app.add_option("--swarm-key", serve.swarm_key_file, "the secret of a private run")
         ->type_name("FILE");

@@ -54,6 +54,7 @@ struct ServeOptions {
     std::string swarm_key_file;
     std::uint32_t service_ms = 0;    // 0: as fast as it is
     std::uint64_t memory_bytes = 0;  // 0: no bound
+    std::string cache_folder;        // empty: nothing is kept
     // Of a model of others, instead of a run:
     std::string model;         // a path or a name
     std::uint32_t stages = 1;  // it is offered in so many parts

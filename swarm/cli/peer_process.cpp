@@ -56,6 +56,9 @@ Result<> PeerProcess::start(const MakeRole& make_role) {
     Result<std::string> swarm_key = read_swarm_key(options_.swarm_key_file);
     const Result<net::Identity> identity = identity_from(options_.key_file);
     Result<net::FileStore> store = net::FileStore::open(store_folder());
+    if (!options_.store_folder.empty() && !options_.key_file.empty()) {
+        key_lock_.emplace(net::FileStore::open(options_.key_file + ".store"));
+    }
     std::optional<Error> error;
     const auto note = [&](const auto& result) {
         if (!result && !error) {
@@ -67,6 +70,9 @@ Result<> PeerProcess::start(const MakeRole& make_role) {
     note(swarm_key);
     note(identity);
     note(store);
+    if (key_lock_) {
+        note(*key_lock_);
+    }
     if (error) {
         return *error;
     }
@@ -101,8 +107,11 @@ Result<> PeerProcess::start(
     return {};
 }
 
-/// These roles keep nothing on disk, but the store's lock keeps two processes from being one peer.
+/// Most roles keep nothing on disk, but the store's lock keeps two processes from being one peer.
 std::filesystem::path PeerProcess::store_folder() {
+    if (!options_.store_folder.empty()) {
+        return options_.store_folder;
+    }
     if (options_.key_file.empty()) {
         return scratch_.emplace().path();
     }

@@ -28,6 +28,7 @@ class PeerProcess {
         std::string listen;
         std::string key_file;  // empty: a new identity
         std::string swarm_key_file;
+        std::string store_folder{};  // for what the role writes; empty: it writes nothing
         std::uint32_t service_ms = 0;
         /// Work units of one forward, once known: what service_ms holds. See paced_role.hpp.
         std::shared_ptr<double> forward_units = std::make_shared<double>(0);
@@ -68,6 +69,7 @@ class PeerProcess {
     Options options_;
     Console& console_;
     std::optional<TemporaryDirectory> scratch_;
+    std::optional<Result<net::FileStore>> key_lock_;  // where the store lies elsewhere
     net::EventLoop loop_;
     std::optional<net::Host> host_;
     std::optional<int> exit_code_;

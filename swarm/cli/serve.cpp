@@ -6,7 +6,9 @@
 #include "swarm/cli/stack/serve_model.hpp"
 #include "swarm/cli/verbs.hpp"
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace swarm::cli {
@@ -24,12 +26,34 @@ stages::ComputeFactory measured_factory(
     };
 }
 
+/// What an earlier process has kept; what cannot be used is downloaded, as without it.
+std::optional<stages::CachedState> cached_state(const std::string& folder, Console& console) {
+    if (folder.empty()) {
+        return std::nullopt;
+    }
+    const std::filesystem::path file =
+        std::filesystem::path(folder) / stages::StateCache::kFileName;
+    auto cached = stages::read_cached_state(file);
+    if (!cached && cached.error().code != ErrorCode::NotFound) {
+        console.warn(cached.error().detail + "; not used, the state is downloaded");
+    }
+    if (!cached) {
+        return std::nullopt;
+    }
+    console.info(
+        "stage " + std::to_string(cached->stage.value) + ", step " +
+        std::to_string(cached->version.step) + ": state read from " + file.string()
+    );
+    return std::move(*cached);
+}
+
 int serve_run(const ServeOptions& options, Console& console) {
     PeerProcess::Options process;
     process.towards = options.join;
     process.listen = options.listen;
     process.key_file = options.key_file;
     process.swarm_key_file = options.swarm_key_file;
+    process.store_folder = options.cache_folder;
     process.service_ms = options.service_ms;
     process.drain_note =
         "leaving at the next commit, in 60 s at the latest; once more leaves at once";
@@ -43,6 +67,8 @@ int serve_run(const ServeOptions& options, Console& console) {
         server.make_compute = measured_factory(options.device, forward_units);
         server.first_contact_within = options.wait;
         server.memory_bytes = options.memory_bytes;
+        server.keeps_state = !options.cache_folder.empty();
+        server.cached = cached_state(options.cache_folder, console);
         console.info(
             "peer " + short_name(self.peer) + " joins " + options.join + "; Ctrl-C leaves cleanly"
         );

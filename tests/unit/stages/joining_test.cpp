@@ -18,7 +18,8 @@ constexpr swarm::Epoch kEpoch{5};
 /// An observer of a run's only stage, with the state of version 0; one member.
 class JoiningTest : public testing::Test {
  protected:
-    JoiningTest() : bed_(kSelf, test::small_run(1), 0), joining_(bed_.context, {}, "a:1") {
+    JoiningTest()
+        : bed_(kSelf, test::small_run(1), 0), joining_(bed_.context, {}, "a:1", std::nullopt) {
         protocol::SlotInfo info;
         info.slot = {1};
         info.peer = kReplica;
