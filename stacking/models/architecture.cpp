@@ -2,6 +2,7 @@
 
 #include "stacking/models/limits.hpp"
 #include "swarm/base/check.hpp"
+#include "swarm/run/layer_split.hpp"
 
 #include <utility>
 
@@ -84,6 +85,16 @@ std::vector<swarm::run::StageLayout> split(const Architecture& architecture, std
     swarm::run::RunConfig run;
     run.model = architecture.model;
     run.stages = stages;
+    std::vector<swarm::run::LayerCost> costs(architecture.model.layers);
+    for (std::uint32_t layer = 0; layer < costs.size(); ++layer) {
+        for (const auto& tensor : swarm::run::layer_tensors(run, layer)) {
+            costs[layer].time += static_cast<double>(tensor.elements());
+        }
+    }
+    const double head =
+        static_cast<double>(architecture.model.vocabulary) * architecture.model.width;
+    costs.back().time += head;
+    run.layers_per_stage = *swarm::run::split_layers(costs, stages);
     return swarm::run::partition(run);
 }
 

@@ -25,7 +25,8 @@ struct Architecture {
 
 swarm::Result<> check(const Architecture& architecture);
 
-/// Its layers as `stages` stages of about equal size: names and shapes, in global order. Needs a
+/// Its layers as `stages` stages that take about as long: each weight is read once per token, the
+/// head with the last layer, of the embedding a row. Names and shapes, in global order. Needs a
 /// checked architecture and 1 <= stages <= layers.
 std::vector<swarm::run::StageLayout> split(const Architecture& architecture, std::uint32_t stages);
 

@@ -39,6 +39,7 @@ SessionClient::SessionClient(Options options)
       context_{
           .self = options_.self,
           .model = options_.model,
+          .vocabulary = options_.vocabulary,
           .patience = options_.patience,
           .links = {},
           .router = router::SessionRouter(options_.incarnation.value),

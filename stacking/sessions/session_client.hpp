@@ -24,6 +24,7 @@ class SessionClient final : public node::Role {
         PeerId directory;
         std::string directory_address;
         swarm::Digest model;
+        std::uint32_t vocabulary = 0;  // of the model; 0: not known, any token is taken
         swarm::Duration patience = std::chrono::seconds(60);  // for one token
     };
 

@@ -219,6 +219,11 @@ void SessionFlow::take(PeerId from, const protocol::SessionToken& token, node::T
     if (!expected) {
         return;
     }
+    if (context_.vocabulary > 0 && token.token >= context_.vocabulary) {
+        note_loss("a peer gave a token that the model does not have", turn.now);
+        leave_failed(token.id.hop, turn);
+        return new_route(turn);
+    }
     measure(turn.now);
     for (Hop& hop : hops_) {
         hop.strikes = 0;

@@ -37,6 +37,7 @@ class RecentCalls {
 struct ClientContext {
     PeerId self;
     swarm::Digest model;
+    std::uint32_t vocabulary = 0;  // 0: not known
     swarm::Duration patience = std::chrono::seconds(60);
     LinkBook links;
     router::SessionRouter router;

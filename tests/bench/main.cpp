@@ -6,6 +6,7 @@
 #include "tests/bench/machine_load.hpp"
 #include "tests/bench/pick.hpp"
 #include "tests/bench/pipeline.hpp"
+#include "tests/bench/served.hpp"
 #include "tests/bench/world.hpp"
 #include "tests/golden/model_file.hpp"
 
@@ -189,6 +190,22 @@ bool write_json(const std::string& file, const boost::json::object& report) {
     return static_cast<bool>(out);
 }
 
+Figures served_figures(const std::string& weights) {
+    const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    const auto rates = bench::measure_served(here / "swarm", "smollm2", weights);
+    if (!rates) {
+        std::fprintf(stderr, "%s\n", rates.error().detail.c_str());
+        std::exit(1);
+    }
+    Figures figures{{"alone_tokens_per_s", rates->alone}};
+    for (std::size_t stages = 1; stages <= rates->served.size(); ++stages) {
+        const double ratio = rates->served[stages - 1] / rates->alone;
+        figures.emplace_back("ratio_" + std::to_string(stages), ratio);
+    }
+    figures.emplace_back("hop_ms", rates->added_ms_per_hop());
+    return figures;
+}
+
 /// One measurement, printed and put into the report.
 boost::json::object measure(
     const std::string& name, const std::function<Figures()>& run, std::size_t count
@@ -221,27 +238,33 @@ int main(int argc, char** argv) {
         "  link  frames over loopback against plain TLS: ratio, heartbeat_p99_ms\n"
         "  pipeline  two stages against two single processes, minutes a run: ratio, cpu_ratio\n"
         "  codec  every codec and path against memcpy, and byte planes: rows, byte_planes\n"
-        "  decode  SmolLM2 in one process, one thread, and another program in turns: rows",
+        "  decode  SmolLM2 in one process, one thread, and another program in turns: rows\n"
+        "  served  SmolLM2 by 1, 2, 3 peers on loopback against one process: ratio_1, _2, _3, "
+        "hop_ms",
         "swarm-bench"};
+    std::string weights = "fp32";
     const std::map<std::string, std::function<Figures()>> benches{
         {"pick", pick_figures},
         {"sim", sim_figures},
         {"link", link_figures},
-        {"pipeline", pipeline_figures}};
+        {"pipeline", pipeline_figures},
+        {"served", [&] { return served_figures(weights); }}};
     std::size_t runs = 5;
     std::string name;
     std::string json_file;
     std::string state_file;
     std::string beside;
-    app.add_option("NAME", name, "pick, sim, link, pipeline, codec or decode")
+    app.add_option("NAME", name, "pick, sim, link, pipeline, codec, decode or served")
         ->required()
-        ->check(CLI::IsMember({"pick", "sim", "link", "pipeline", "codec", "decode"}));
+        ->check(CLI::IsMember({"pick", "sim", "link", "pipeline", "codec", "decode", "served"}));
     app.add_option(
         "--beside",
         beside,
         "decode: a command that does the same (baselines/transformers_decode.py)"
     );
     app.add_option("--state", state_file, "codec: pack this file of fp32 state, at most 64 MiB");
+    app.add_option("--weights", weights, "served: kept as fp32, bf16 or int8")
+        ->check(CLI::IsMember({"fp32", "bf16", "int8"}));
     app.add_option("--json", json_file, "Write the figures to this file");
     app.add_option("--runs", runs, "How many to take the median of")->check(CLI::Range(1, 99));
     try {

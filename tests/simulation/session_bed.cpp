@@ -65,6 +65,7 @@ SessionBed::SessionBed(SessionBedOptions options)
         client.incarnation = incarnation;
         client.directory = kDirectory;
         client.model = digest(1);
+        client.vocabulary = options_.model.vocabulary;
         client.patience = options_.patience;
         return std::make_unique<sessions::SessionClient>(std::move(client));
     });

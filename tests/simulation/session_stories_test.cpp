@@ -236,6 +236,7 @@ std::vector<Lie> lies() {
         lie_in<SessionOpened>([](SessionOpened& opened) { ++opened.id.route; }),
         lie_in<SessionToken>([](SessionToken& token) { ++token.position; }),
         lie_in<SessionToken>([](SessionToken& token) { ++token.id.route; }),
+        lie_in<SessionToken>([](SessionToken& token) { token.token += 97; }),
         lie_in<SessionToken>([](SessionToken& token) { token.id.session ^= 1; })};
 }
 

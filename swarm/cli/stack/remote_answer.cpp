@@ -97,6 +97,7 @@ Result<> RemoteAnswer::start(const std::string& directory) {
     client.incarnation = host_options.incarnation;
     client.directory_address = directory;
     client.model = *model;
+    client.vocabulary = opened->source.architecture().model.vocabulary;
     client.patience = options_.wait;
     auto role = std::make_unique<stacking::sessions::SessionClient>(std::move(client));
     host_.emplace(loop_, std::move(role), std::move(*store), self, std::move(host_options));

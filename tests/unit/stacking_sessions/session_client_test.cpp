@@ -34,6 +34,7 @@ class SessionClientTest : public testing::Test {
         options.incarnation = {5};
         options.directory = kDirectory;
         options.model = digest_of(1);
+        options.vocabulary = 100;
         client_.emplace(std::move(options));
         on(node::Woke{});
         on(node::LinkUp{kDirectory, Lane::Control, {1}});
@@ -201,6 +202,21 @@ TEST_F(SessionClientTest, WithoutKeptRowsTheTokensFillAll) {
     EXPECT_EQ(rows[0].second.tokens, (std::vector<std::uint32_t>{5, 6, 7}));
     EXPECT_FALSE(rows[0].second.wanted);
     EXPECT_TRUE(rows[1].second.wanted);
+}
+
+TEST_F(SessionClientTest, WhoGivesATokenThatTheModelLacksIsLeft) {
+    start();
+    const PeerId liar = hops_[1];
+    SessionToken foreign = token(3);
+    foreign.token = 100;
+    receive(liar, foreign);
+    EXPECT_EQ(streamed(), 0U);
+    const auto opens = link_up();
+    ASSERT_EQ(opens.size(), 2U);
+    EXPECT_NE(opens[1].first, liar);
+    open(opens);
+    receive(hops_[1], token(3));
+    EXPECT_EQ(streamed(), 1U);
 }
 
 TEST_F(SessionClientTest, AStrangersTroubleChangesNothing) {

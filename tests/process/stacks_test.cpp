@@ -1,0 +1,179 @@
+// Two members trained apart on two kinds of text, stacked: the ensemble is nearly as good as the
+// better one on each, raw chaining is refused by the gate, and both are said with their losses.
+#include "tests/process/program.hpp"
+#include "tests/unit/net/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace swarm::test {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr double kWindow = 32;
+
+std::string read_text(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+struct Losses {
+    double digits = 0;
+    double words = 0;
+    double stack = 0;
+};
+
+class StacksTest : public testing::Test {
+ protected:
+    void SetUp() override {
+        std::string digits;
+        std::string words;
+        for (int i = 0; i < 20'000; ++i) {
+            digits += static_cast<char>('0' + i % 10);
+        }
+        while (words.size() < 20'000) {
+            words += "it is a truth universally acknowledged that a single man must want ";
+        }
+        train("digits", digits);
+        train("words", words);
+    }
+
+    /// A Llama of one layer, in runs/<name>; the beginning of its text stays in <name>.part.
+    void train(const std::string& name, const std::string& text) {
+        std::ofstream(file(name + ".txt")) << text;
+        std::ofstream(file(name + ".part")) << text.substr(0, 2000);
+        std::ofstream(file(name + ".toml"))
+            << "[run]\nname = \"" << name << "\"\nstages = 1\nsteps = 60\nmicrobatches = 4\n"
+            << "batch = 4\ncorpus = \"" << file(name + ".txt") << "\"\n[model]\nlayers = 1\n"
+            << "width = 32\nheads = 2\nkv_heads = 2\nffn_width = 64\ncontext = " << kWindow << "\n";
+        EXPECT_EQ(run({"train", "--single", file(name + ".toml"), "--dir", file(name)}), 0) << err;
+    }
+
+    int run(const std::vector<std::string>& arguments) {
+        Program program(arguments, folder.path());
+        const int exit_code = program.wait(seconds(60));
+        out = program.out();
+        err = program.err();
+        return exit_code;
+    }
+
+    int make(const std::string& mode) {
+        return run(
+            {"stack",
+             "new",
+             file(mode + ".toml"),
+             "--mode",
+             mode,
+             "--member",
+             "digits",
+             "--member",
+             "words"}
+        );
+    }
+
+    int measure(const std::string& mode) {
+        return run(
+            {"stack",
+             "measure",
+             file(mode + ".toml"),
+             "--text",
+             file("digits.part"),
+             "--text",
+             file("words.part"),
+             "--window",
+             "32"}
+        );
+    }
+
+    /// Of the n-th text that was measured.
+    [[nodiscard]] Losses losses(int text) const {
+        std::istringstream lines(out);
+        std::string line;
+        for (int skip = 0; skip <= 4 * text; ++skip) {
+            std::getline(lines, line);
+        }
+        Losses losses;
+        std::string name;
+        lines >> losses.digits >> name >> losses.words >> name >> losses.stack;
+        return losses;
+    }
+
+    [[nodiscard]] std::string file(const std::string& name) const {
+        return (folder.path() / name).string();
+    }
+
+    TemporaryFolder folder;
+    std::string out;
+    std::string err;
+};
+
+TEST_F(StacksTest, AnEnsembleIsNearlyAsGoodAsTheBetterMemberOnEachText) {
+    ASSERT_EQ(make("ensemble"), 0) << err;
+    EXPECT_NE(out.find("not measured yet"), std::string::npos);
+    ASSERT_EQ(measure("ensemble"), 0) << err;
+    const double dearest = std::log(2.0) / (kWindow - 1);  // to find out which one fits
+    const Losses digits = losses(0);
+    EXPECT_LT(digits.digits + 1, digits.words) << out;
+    EXPECT_LE(digits.stack, digits.digits + dearest + 1e-3) << out;
+    const Losses words = losses(1);
+    EXPECT_LT(words.words + 1, words.digits) << out;
+    EXPECT_LE(words.stack, words.words + dearest + 1e-3) << out;
+    EXPECT_NE(out.find("\npasses: "), std::string::npos) << out;
+
+    ASSERT_EQ(run({"stack", "show", file("ensemble.toml")}), 0) << err;
+    EXPECT_NE(out.find("\npasses: "), std::string::npos) << out;
+    ASSERT_EQ(run({"generate", "--stack", file("ensemble.toml"), "--tokens", "8", "34567890"}), 0)
+        << err;
+    EXPECT_EQ(out, "3456789012345678\n");
+    EXPECT_EQ(count_lines(err), 2U) << err;
+}
+
+TEST_F(StacksTest, RawChainingIsRefusedWithTheLosses) {
+    ASSERT_EQ(make("chain"), 0) << err;
+    EXPECT_EQ(measure("chain"), 3) << err;
+    EXPECT_NE(out.find("\nrefused: "), std::string::npos) << out;
+    EXPECT_EQ(run({"generate", "--stack", file("chain.toml"), "--tokens", "8", "3456"}), 3);
+    EXPECT_NE(err.find("worse than its best member alone"), std::string::npos) << err;
+    EXPECT_EQ(count_lines(err), 1U) << err;
+    EXPECT_EQ(out, "");
+}
+
+TEST_F(StacksTest, AMemberThatIsAddedMakesItAStackThatWasNotMeasured) {
+    ASSERT_EQ(make("ensemble"), 0) << err;
+    ASSERT_EQ(measure("ensemble"), 0) << err;
+    EXPECT_EQ(run({"stack", "add", file("ensemble.toml"), "digits"}), 0) << err;
+    EXPECT_NE(out.find("3 members"), std::string::npos) << out;
+    EXPECT_EQ(read_text(file("ensemble.toml")).find("[[seam]]"), std::string::npos);
+    EXPECT_EQ(run({"generate", "--stack", file("ensemble.toml"), "--tokens", "4", "3456"}), 0);
+    EXPECT_NE(err.find("was not measured"), std::string::npos) << err;
+    EXPECT_EQ(out, "34567890\n");
+}
+
+TEST_F(StacksTest, WhatCannotBeStackedIsOneLine) {
+    const auto expect_refused = [&](const std::vector<std::string>& arguments,
+                                    const std::string& why) {
+        EXPECT_EQ(run(arguments), 3) << err;
+        EXPECT_NE(err.find(why), std::string::npos) << err;
+        EXPECT_EQ(count_lines(err), 1U) << err;
+    };
+    ASSERT_EQ(make("ensemble"), 0) << err;
+    const std::string stack = file("ensemble.toml");
+    expect_refused({"stack", "new", stack, "--member", "digits"}, "is there already");
+    expect_refused({"stack", "add", stack, "giant"}, "giant");
+    expect_refused({"stack", "measure", stack, "--text", file("none")}, "none");
+    expect_refused(
+        {"stack", "measure", stack, "--text", file("words.part"), "--window", "33"}, "2 to 32"
+    );
+    expect_refused({"stack", "show", file("none.toml")}, "none.toml");
+    expect_refused(
+        {"stack", "new", file("x.toml"), "--member", "digits", "--prior", "1,2"}, "--prior"
+    );
+}
+
+}  // namespace
+}  // namespace swarm::test
