@@ -387,7 +387,10 @@ std::string Joining::status() const {
     if (!context_.worker) {
         return "waiting for a stage";
     }
-    return context_.version ? "following the run" : "waiting for a snapshot";
+    if (context_.version) {
+        return "following the run";
+    }
+    return busy_ ? "building its state" : "waiting for a snapshot";
 }
 
 }  // namespace stages

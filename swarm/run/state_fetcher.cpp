@@ -11,8 +11,20 @@ namespace {
 
 constexpr Duration kAnswerWithin = std::chrono::seconds(10);
 constexpr Duration kBusyPause = std::chrono::milliseconds(200);
+/// The first request may leave, or its answer, before the links between the two are up.
+constexpr Duration kManifestAgainAfter = std::chrono::milliseconds(500);
 /// A donor that was asked for a snapshot has it within a step's apply; then something is wrong.
 constexpr std::uint32_t kRefusalsMax = 150;
+
+void send(
+    const StateFetcher::Plan& plan,
+    std::optional<std::uint32_t> chunk,
+    PeerId donor,
+    node::Turn turn
+) {
+    protocol::Message message{0, 0, protocol::Fetch{plan.version, plan.stage, chunk}};
+    turn.out.add(node::Send{donor, std::move(message)});
+}
 
 }  // namespace
 
@@ -38,8 +50,12 @@ void StateFetcher::advance(node::Turn turn) {
         }
     }
     if (!manifest_) {
-        if (!open_.contains(std::nullopt)) {
+        const auto asked = open_.find(std::nullopt);
+        if (asked == open_.end()) {
             ask(std::nullopt, turn);
+        } else if (Donor& donor = donors_[asked->second.donor]; donor.not_before == kAtOnce) {
+            donor.not_before = turn.now + kManifestAgainAfter;
+            send(plan_, std::nullopt, asked->second.donor, turn);
         }
         return;
     }
@@ -62,8 +78,10 @@ void StateFetcher::ask(std::optional<std::uint32_t> chunk, node::Turn turn) {
     }
     ++donors_[*donor].open;
     open_[chunk] = {*donor, turn.now};
-    protocol::Message message{0, 0, protocol::Fetch{plan_.version, plan_.stage, chunk}};
-    turn.out.add(node::Send{*donor, std::move(message)});
+    if (!chunk) {
+        donors_[*donor].not_before = turn.now + kManifestAgainAfter;
+    }
+    send(plan_, chunk, *donor, turn);
 }
 
 std::optional<PeerId> StateFetcher::free_donor(TimePoint now) const {
@@ -112,6 +130,7 @@ void StateFetcher::on(
     end_request(chunk.chunk, from);
     const auto bytes = payload.bytes();
     if (!chunk.chunk) {
+        donors_[from].not_before = kAtOnce;
         const bool sized = bytes.size() == plan_.chunks * sizeof(Digest);
         if (!sized || (plan_.state_hash && sha256(bytes) != *plan_.state_hash)) {
             donor_lost(from);

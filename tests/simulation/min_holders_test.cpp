@@ -24,7 +24,9 @@ TEST(MinHolders, ALoneReplicaDoesNotCommitUntilAnotherHasJoined) {
     EXPECT_TRUE(story.run().coordinator_role()->step().waits_for_holders());
     EXPECT_NE(story.log().find("(min_holders)"), std::string::npos) << story.log();
     const PeerId newcomer = story.run().add_server();  // no commit comes to take a snapshot at
+    const swarm::TimePoint came_at = story.world().now();
     ASSERT_TRUE(story.until_has_slot(newcomer)) << story.log();
+    EXPECT_LT(story.world().now() - came_at, 3s) << "it asks for its state once more, not late";
     EXPECT_EQ(story.boss().version.step, step);
     EXPECT_EQ(story.stage_of(newcomer), 1U);
     story.expect_equal_to_one_process();
