@@ -128,6 +128,9 @@ void Fleet::depart(const Happening& happening) {
 
 bool Fleet::is_last_of_its_stage(std::uint32_t number) const {
     const swarm::run::Coordinator* const coordinator = run_.coordinator_role();
+    if (coordinator == nullptr) {
+        return true;  // it may be: nobody says who else is there
+    }
     const swarm::run::Roster& roster = coordinator->context().roster;
     const auto* const own = roster.find_peer(peer(number));
     if (own == nullptr || own->standing == swarm::protocol::Standing::Observer) {

@@ -38,7 +38,8 @@ void RunMetrics::take_sample() {
         }
         const Use total{run_.world().busy(peer(number)), fleet_.time_up(number)};
         Use& before = by_peer_[number - 1];
-        const auto* const slot = coordinator->context().roster.find_peer(peer(number));
+        const auto* const slot =
+            coordinator ? coordinator->context().roster.find_peer(peer(number)) : nullptr;
         if (slot != nullptr) {
             now[slot->stage.value].busy += total.busy - before.busy;
             now[slot->stage.value].up += total.up - before.up;
@@ -47,7 +48,11 @@ void RunMetrics::take_sample() {
     }
     Sample sample;
     sample.at_s = seconds(run_.world().now().time_since_epoch());
-    sample.peers_per_stage = coordinator->context().roster.peers_per_stage();
+    if (coordinator != nullptr) {
+        sample.peers_per_stage = coordinator->context().roster.peers_per_stage();
+    } else if (!samples_.empty()) {
+        sample.peers_per_stage = samples_.back().peers_per_stage;  // as it last knew
+    }
     for (std::size_t stage = 0; stage < now.size(); ++stage) {
         sample.utilisation_per_stage.push_back(share(now[stage].busy, now[stage].up));
         by_stage_[stage].busy += now[stage].busy;

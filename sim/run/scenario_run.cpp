@@ -80,7 +80,8 @@ class ScenarioRun {
           options_(options),
           run_(world_of(scenario, seed, options.bugs)),
           fleet_(scenario, schedule.fleet, run_),
-          metrics_(scenario, run_, fleet_) {
+          metrics_(scenario, run_, fleet_),
+          disturb_at_(options.disturb ? TimePoint{} : swarm::kNever) {
         set_chances(true);
         run_.observe_reports([this](PeerId, const node::Report& report) {
             if (const auto* const changed = std::get_if<node::PeerChanged>(&report)) {
@@ -109,9 +110,12 @@ class ScenarioRun {
             const auto& happenings = schedule_.happenings;
             const TimePoint happens =
                 next < happenings.size() ? happenings[next].at : swarm::kNever;
-            advance_to(std::min({happens, metrics_.next_sample(), calm_at(), end()}));
+            advance_to(std::min({happens, metrics_.next_sample(), disturb_at_, calm_at(), end()}));
             while (next < happenings.size() && happenings[next].at <= now()) {
                 fleet_.carry_out(happenings[next++]);
+            }
+            if (now() >= disturb_at_) {
+                disturb_at_ = options_.disturb(run_, false);
             }
             if (now() >= metrics_.next_sample()) {
                 metrics_.take_sample();
@@ -166,12 +170,20 @@ class ScenarioRun {
         steps_before_calm_ = run_.steps().size();
         empty_in_calm_ = stage_without_state();
         set_chances(false);
+        if (options_.disturb) {
+            options_.disturb(run_, true);
+            disturb_at_ = swarm::kNever;
+        }
     }
 
     /// The first stage of which nobody who answers has the state, or the one before, from which a
     /// recorded commit leads to it.
     [[nodiscard]] std::optional<std::uint32_t> stage_without_state() {
-        const std::uint64_t step = run_.coordinator_role()->context().version.step;
+        const swarm::run::Coordinator* const coordinator = run_.coordinator_role();
+        if (coordinator == nullptr) {
+            return std::nullopt;  // it is about to be back, and the others have not gone
+        }
+        const std::uint64_t step = coordinator->context().version.step;
         std::vector<bool> held(scenario_.pipeline.stages);
         for (std::uint32_t number = 1; number <= fleet_.size(); ++number) {
             if (!fleet_.was_there(number) || run_.world().is_frozen(peer(number))) {
@@ -245,8 +257,9 @@ class ScenarioRun {
     }
 
     void compare_with_single(SimReport& report) {
-        const std::vector<double> single =
-            train_single(config_of(scenario_, seed_), run_.steps().size());
+        // A coordinator that dies before it has told of a step does not tell of it again.
+        const std::uint64_t steps = run_.steps().empty() ? 0 : run_.steps().back().step + 1;
+        const std::vector<double> single = train_single(config_of(scenario_, seed_), steps);
         for (const node::StepCommitted& step : run_.steps()) {
             if (single.at(step.step) != step.loss) {
                 report.violations.push_back(
@@ -265,6 +278,7 @@ class ScenarioRun {
     RunWorld run_;
     Fleet fleet_;
     RunMetrics metrics_;
+    TimePoint disturb_at_;
     std::deque<std::string> trace_lines_;
     std::optional<std::size_t> steps_before_calm_;
     std::optional<std::uint32_t> empty_in_calm_;  // a stage that nobody held when the calm began

@@ -20,6 +20,9 @@ struct ExactOptions {
     std::function<void(const std::string&)> trace_line;
     /// In its place: sees each event before it takes effect.
     std::function<void(RunWorld&, PeerId, const node::Event&)> on_event = {};
+    /// What befalls the run besides the schedule: called between events, first at the start, then
+    /// when what it returned has come, and a last time when the calm begins.
+    std::function<TimePoint(RunWorld&, bool calm)> disturb = {};
     /// What one process makes of the same run is computed and compared at the end.
     bool compare_with_single = false;
     swarm::run::PlantedBugs bugs = {};

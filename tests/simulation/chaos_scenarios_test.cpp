@@ -29,6 +29,29 @@ TEST_P(ManyChaosScenarios, KeepEveryRuleAndCommitInTheCalm) {
 
 INSTANTIATE_TEST_SUITE_P(Batch, ManyChaosScenarios, ::testing::Range<std::uint64_t>(0, 20));
 
+class RoughChaosScenarios : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(RoughChaosScenarios, KeepEveryRuleThroughDrainsDonorDeathsAndTornDisks) {
+    constexpr std::uint64_t kRoughSeeds = 50;
+    Sums sums;
+    for (std::uint64_t i = 0; i < kRoughSeeds && !HasFatalFailure(); ++i) {
+        const std::uint64_t seed = GetParam() * kRoughSeeds + i;
+        run_scenario(rough_fleet(seed, Speed::Brisk, 5min), sums);
+    }
+    print(sums);
+    std::printf(
+        "%llu drains, %llu donors died, %llu disks torn\n",
+        static_cast<unsigned long long>(sums.rough.drains),
+        static_cast<unsigned long long>(sums.rough.donor_deaths),
+        static_cast<unsigned long long>(sums.rough.torn_disks)
+    );
+    EXPECT_GT(sums.rough.drains, kRoughSeeds);
+    EXPECT_GT(sums.rough.donor_deaths, 0U);
+    EXPECT_GT(sums.rough.torn_disks, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Batch, RoughChaosScenarios, ::testing::Range<std::uint64_t>(0, 4));
+
 /// What led to the faults that the seeds below found.
 struct Situations {
     std::uint64_t long_waves = 0;            // past the first deadline of a wave, not given up
@@ -101,10 +124,12 @@ TEST(ChaosScenarios, OneSeed) {
         options.trace_line = [](const std::string& line) { std::puts(line.c_str()); };
     }
     const std::uint64_t number = seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10);
+    const bool rough = std::getenv("SWARM_ROUGH") != nullptr;
     const bool slow = speed != nullptr && std::string(speed) == name_of(Speed::Slow);
     Sums sums;
     const std::chrono::minutes duration(minutes == nullptr ? 5 : std::atoi(minutes));
-    run_scenario(drawn_fleet(number, slow ? Speed::Slow : Speed::Brisk, duration), sums, options);
+    const Speed drawn = slow ? Speed::Slow : Speed::Brisk;
+    run_scenario((rough ? rough_fleet : drawn_fleet)(number, drawn, duration), sums, options);
 }
 
 }  // namespace

@@ -80,6 +80,19 @@ DrawnFleet drawn_fleet(std::uint64_t seed, Speed speed, std::chrono::minutes dur
     return {std::move(scenario), seed, speed};
 }
 
+DrawnFleet rough_fleet(std::uint64_t seed, Speed speed, std::chrono::minutes duration) {
+    DrawnFleet fleet = drawn_fleet(seed, speed, duration);
+    fleet.rough = true;
+    Scenario& scenario = fleet.scenario;
+    scenario.churn = {};
+    scenario.pipeline.state_bytes = 4'000'000;
+    for (PeerGroup& group : scenario.groups) {
+        group.up_bytes_per_s = {Draw::Kind::Constant, {2e6}};
+        group.down_bytes_per_s = {Draw::Kind::Constant, {2e6}};
+    }
+    return fleet;
+}
+
 void print(const Sums& sums) {
     std::printf(
         "%llu steps, %llu events, %llu moves, %llu faults\n",
@@ -91,14 +104,25 @@ void print(const Sums& sums) {
 }
 
 void run_scenario(const DrawnFleet& fleet, Sums& sums, const ExactOptions& extra) {
-    const auto& [scenario, seed, speed] = fleet;
+    const auto& [scenario, seed, speed, rough] = fleet;
     ExactOptions options = extra;
+    RoughTimes times(seed);
+    if (rough) {
+        options.disturb = [&](RunWorld& run, bool calm) { return times.disturb(run, calm); };
+        options.on_event = [&](RunWorld& run, PeerId at, const node::Event& event) {
+            times.on_event(run, at, event);
+            if (extra.on_event) {
+                extra.on_event(run, at, event);
+            }
+        };
+    }
     options.compare_with_single = true;
     const swarm::Result<SimReport> report = run_exact(scenario, seed, options);
     ASSERT_TRUE(report) << report.error().detail;
     EXPECT_TRUE(report->violations.empty())
         << "seed " << seed << " at " << report->virtual_s << " s: " << report->violations.front()
-        << "\nreplay: SWARM_SEED=" << seed << " SWARM_SPEED=" << name_of(speed) << " SWARM_MINUTES="
+        << "\nreplay: SWARM_SEED=" << seed << " SWARM_SPEED=" << name_of(speed)
+        << (rough ? " SWARM_ROUGH=1" : "") << " SWARM_MINUTES="
         << std::chrono::duration_cast<std::chrono::minutes>(scenario.duration).count()
         << " simulation_test --gtest_filter=ChaosScenarios.OneSeed";
     EXPECT_FALSE(report->failure) << "seed " << seed << ": " << *report->failure
@@ -107,7 +131,10 @@ void run_scenario(const DrawnFleet& fleet, Sums& sums, const ExactOptions& extra
     sums.events += report->events;
     sums.moves += report->moves;
     sums.notes += report->notes.size();
-    if (seed % 20 == 0) {
+    sums.rough.drains += times.counts().drains;
+    sums.rough.donor_deaths += times.counts().donor_deaths;
+    sums.rough.torn_disks += times.counts().torn_disks;
+    if (seed % 20 == 0 && !rough) {
         EXPECT_EQ(run_exact(scenario, seed)->trace_hash, report->trace_hash) << "seed " << seed;
     }
 }

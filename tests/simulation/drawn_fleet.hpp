@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sim/run/scenario_run.hpp"
+#include "tests/simulation/rough_times.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -19,15 +20,20 @@ struct DrawnFleet {
     Scenario scenario;
     std::uint64_t seed = 0;
     Speed speed = Speed::Brisk;
+    bool rough = false;
 };
 
 DrawnFleet drawn_fleet(std::uint64_t seed, Speed speed, std::chrono::minutes duration);
+
+/// The same one, but states take seconds to download, and nobody goes but by RoughTimes.
+DrawnFleet rough_fleet(std::uint64_t seed, Speed speed, std::chrono::minutes duration);
 
 struct Sums {
     std::uint64_t steps = 0;
     std::uint64_t events = 0;
     std::uint64_t moves = 0;
     std::uint64_t notes = 0;
+    RoughTimes::Counts rough;
 };
 
 void print(const Sums& sums);
