@@ -49,6 +49,7 @@ bool DirectoryLink::wake(node::Turn turn) {
         turn.out.add(node::Dial{directory_, node::Lane::Control, address_});
         return false;
     }
+    beat_at_ = turn.now;
     due_ = turn.now + kBeatEvery;
     return true;
 }

@@ -7,6 +7,7 @@
 
 #include "stacking/sessions/link_book.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace stacking::sessions {
@@ -14,6 +15,7 @@ namespace stacking::sessions {
 class DirectoryLink {
  public:
     static constexpr swarm::Duration kBeatEvery = std::chrono::seconds(2);
+    static constexpr swarm::Duration kHurriedBeatEvery = std::chrono::milliseconds(200);
     static constexpr swarm::Duration kPauseFirst = std::chrono::milliseconds(100);
     static constexpr swarm::Duration kPauseMax = std::chrono::seconds(2);
 
@@ -28,6 +30,9 @@ class DirectoryLink {
 
     /// Dials when it is time. True: send the beat now.
     bool wake(node::Turn turn);
+
+    /// Somebody waits for the answer: the next beat comes sooner.
+    void hurry() { due_ = up_ ? std::min(due_, beat_at_ + kHurriedBeatEvery) : due_; }
 
     [[nodiscard]] TimePoint next_deadline() const { return due_; }
 
@@ -50,6 +55,7 @@ class DirectoryLink {
     bool up_ = false;
     swarm::Duration pause_ = kPauseFirst;
     TimePoint due_ = swarm::kAtOnce;  // of the next dial or beat; kNever while dialing
+    TimePoint beat_at_ = swarm::kAtOnce;
 };
 
 }  // namespace stacking::sessions

@@ -53,11 +53,14 @@ void SessionClient::on(const node::Event& event, TimePoint now, node::Outbox& ou
         return;
     }
     std::visit([&](const auto& occurred) { handle(occurred, turn); }, event);
-    if (directory_.wake(turn)) {
-        send(directory_.peer(), protocol::Locate{options_.model}, turn);
-    }
     for (auto& [session, flow] : flows_) {
         flow.advance(turn);
+        if (flow.is_waiting()) {
+            directory_.hurry();
+        }
+    }
+    if (directory_.wake(turn)) {
+        send(directory_.peer(), protocol::Locate{options_.model}, turn);
     }
     std::erase_if(flows_, [](const auto& item) { return item.second.is_done(); });
 }

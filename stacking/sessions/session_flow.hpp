@@ -77,6 +77,9 @@ class SessionFlow {
 
     [[nodiscard]] bool is_done() const { return phase_ == Phase::Done; }
 
+    /// Some hop has nobody.
+    [[nodiscard]] bool is_waiting() const { return phase_ == Phase::Waiting; }
+
     [[nodiscard]] std::uint64_t request() const { return request_.request; }
 
  private:

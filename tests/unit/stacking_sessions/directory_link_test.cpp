@@ -53,6 +53,20 @@ TEST(DirectoryLink, TheOneThatWasNamedIsNeverReplaced) {
     EXPECT_FALSE(link.on(node::LinkUp{kStranger, Lane::Control, {1}, true}, kNow + 4s));
 }
 
+TEST(DirectoryLink, BeatsSoonerWhileSomebodyWaits) {
+    DirectoryLink link(kDirectory, "directory.example:1");
+    link.on(node::LinkUp{kDirectory, Lane::Control, {1}, true}, kNow);
+    node::Outbox out;
+    EXPECT_TRUE(link.wake({kNow, out}));
+    EXPECT_EQ(link.next_deadline(), kNow + DirectoryLink::kBeatEvery);
+    link.hurry();
+    EXPECT_EQ(link.next_deadline(), kNow + DirectoryLink::kHurriedBeatEvery);
+    link.on(node::LinkDown{kDirectory, Lane::Control}, kNow);
+    const TimePoint redial = link.next_deadline();
+    link.hurry();
+    EXPECT_EQ(link.next_deadline(), redial);  // a dial is not hastened
+}
+
 TEST(DirectoryLink, RemembersWhyItIsDown) {
     DirectoryLink link(PeerId{}, "directory.example:1");
     EXPECT_EQ(link.failure(), "");
