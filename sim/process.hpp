@@ -11,6 +11,7 @@
 #include "swarm/node/role_runner.hpp"
 
 #include <boost/container/flat_map.hpp>
+#include <boost/container/flat_set.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include <cstdint>
@@ -148,6 +149,7 @@ struct Process {
     std::deque<std::unique_ptr<node::Event>> requests{};
     std::deque<LinkToNobody> dials_to_nobody{};
     boost::unordered_flat_map<LinkKey, LinkId, LinkKeyHash> links{};
+    boost::container::flat_set<LinkKey> lost_links{};  // it has not heard of their end yet
     boost::container::flat_map<DialKey, LinkId> dialing{};
     std::vector<Item> held{};  // came while the peer was frozen or the way to it blocked, in order
 };

@@ -114,6 +114,7 @@ void World::end_process(Process& process) {
     process.disk_answers.clear();
     process.requests.clear();
     process.dials_to_nobody.clear();
+    process.lost_links.clear();
     process.device.crash();
     process.disk.crash(process.disk_rng);
     for (const auto& [key, link] : std::exchange(process.dialing, {})) {
@@ -287,7 +288,7 @@ void World::carry_out(Process& target, const Item& item) {
     }
     switch (item.kind) {
         case ItemKind::LinkIsReset:
-            return deliver(target, node::LinkDown{processes_[item.index]->self, item.lane});
+            return tell_of_loss(target, {item.index, item.lane});
         case ItemKind::DialIsReset:
             return fail_dial(target, dialed_as(item.index, item.generation != 0), item.lane);
         case ItemKind::DialToNobody: {

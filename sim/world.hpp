@@ -208,6 +208,7 @@ class World {
     }
 
     void bring_up(Process& process, LinkId id, Side side);
+    void tell_of_loss(Process& process, LinkKey key);
     void end_link(Process& process, LinkKey key);
     void hang_up(LinkId id, Side from);
     void reset(LinkId id);

@@ -118,7 +118,11 @@ void World::dial_failed(Process& target, LinkId id) {
 void World::bring_up(Process& process, LinkId id, Side side) {
     Link& link = *network_.find(id);
     const LinkKey key{link.peers[other(side)], link.lane};
-    end_link(process, key);
+    // A loss that is still to be told, and dials that were held: the old link's end comes first (C4).
+    tell_of_loss(process, key);
+    if (process.runner) {
+        end_link(process, key);
+    }
     if (!process.runner) {
         return hang_up(id, side);  // it ended in the turn that heard of the old link's end
     }
@@ -132,6 +136,12 @@ void World::bring_up(Process& process, LinkId id, Side side) {
             link.incarnations[other(side)],
             side == Side::Dialer}
     );
+}
+
+void World::tell_of_loss(Process& process, LinkKey key) {
+    if (process.lost_links.erase(key) > 0) {
+        deliver(process, node::LinkDown{processes_[key.remote]->self, key.lane});
+    }
 }
 
 void World::end_link(Process& process, LinkKey key) {
@@ -177,6 +187,7 @@ void World::reset(LinkId id) {
         item.value = process.life;
         if (link.ends[side] == End::Up) {
             process.links.erase(key);
+            process.lost_links.insert(key);
             queue_.push_urgent(now_, item);
         } else if (link.ends[side] == End::Pending && process.dialing.erase(dialed) > 0) {
             item.kind = ItemKind::DialIsReset;

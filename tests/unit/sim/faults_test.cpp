@@ -82,6 +82,26 @@ TEST(FaultsAtOneInstant, AFrameThatWasHeldStaysAheadOfTheNext) {
     EXPECT_EQ(bert->texts(), (Texts{"Woke", "LinkUp 1", "Received 1 #0 0", "Received 1 #1 0"}));
 }
 
+/// Two dials are held; the link of the first is lost in the turn that hears of it.
+TEST(FaultsAtOneInstant, ALostLinkIsHeardOfBeforeItsSuccessor) {
+    World world(World::Options{});
+    world.set_frame_loss(1, 1);
+    const auto bert = add_recorder(world, kBert, {{"LinkUp 1", message(kAnna, 0)}});
+    const auto anna = add_recorder(
+        world,
+        kAnna,
+        {{"Woke", node::Dial{kBert, Lane::Control, ""}},
+         {"DialFailed 2", node::Dial{kBert, Lane::Control, ""}}}
+    );
+    world.block(kAnna, kBert);
+    world.run_for(4s);
+    ASSERT_EQ(anna->count("DialFailed 2"), 1U);
+    world.unblock(kAnna, kBert);
+    world.run_for(1s);
+    EXPECT_EQ(bert->texts(), (Texts{"Woke", "LinkUp 1", "LinkDown 1", "LinkUp 1"}));
+    EXPECT_EQ(anna->count("LinkUp 2"), 1U);
+}
+
 TEST_F(Faults, AStopOfAFrozenPeerWaitsForItsThaw) {
     world_.freeze(kBert);
     world_.stop(kBert);
