@@ -118,7 +118,7 @@ void World::dial_failed(Process& target, LinkId id) {
 void World::bring_up(Process& process, LinkId id, Side side) {
     Link& link = *network_.find(id);
     const LinkKey key{link.peers[other(side)], link.lane};
-    // A loss that is still to be told, and dials that were held: the old link's end comes first (C4).
+    // A loss may still be untold, where dials were held: the old link's end comes first (C4).
     tell_of_loss(process, key);
     if (process.runner) {
         end_link(process, key);

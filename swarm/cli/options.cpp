@@ -124,6 +124,9 @@ void add_model_service(CLI::App& app, ServeOptions& serve) {
         ->type_name("SIZE")
         ->needs(model)
         ->default_str("1GiB");
+    for (const char* of_a_run : {"--device", "--memory", "--cache"}) {
+        model->excludes(app.get_option(of_a_run));
+    }
 }
 
 void add_serve(CLI::App& root, ServeOptions& serve) {
