@@ -1,5 +1,7 @@
 #include "stacking/stack/ensemble.hpp"
 
+#include "stacking/stack/log_probabilities.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -13,9 +15,6 @@ using swarm::Reaction;
 using swarm::Result;
 
 namespace {
-
-/// Tokens that are read at once: bounds (members x tokens x V) of logits.
-constexpr std::size_t kTokensAtOnce = 32;
 
 Error refused(ErrorCode code, std::string what) {
     return {code, Reaction::Reject, std::move(what)};
@@ -32,24 +31,6 @@ double log_sum(std::span<const double> values) {
 }
 
 }  // namespace
-
-bool normalise(std::span<float> logits) {
-    float most = logits.front();
-    bool finite = true;
-    for (const float logit : logits) {
-        finite = finite && std::isfinite(logit);
-        most = std::max(most, logit);
-    }
-    double sum = 0;
-    for (const float logit : logits) {
-        sum += std::exp(static_cast<double>(logit) - most);
-    }
-    const double shift = most + std::log(sum);
-    for (float& logit : logits) {
-        logit = static_cast<float>(logit - shift);
-    }
-    return finite;
-}
 
 Ensemble::Ensemble(Members members, std::vector<double> priors)
     : members_(std::move(members)), log_priors_(std::move(priors)) {

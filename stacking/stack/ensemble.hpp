@@ -50,8 +50,4 @@ class Ensemble final : public TextReader {
     std::vector<std::vector<float>> expected_;
 };
 
-/// In place: logits (V) to log-probabilities. False, and nothing means anything, when one of them
-/// is not finite.
-bool normalise(std::span<float> logits);
-
 }  // namespace stacking::stack

@@ -1,6 +1,6 @@
 #include "stacking/stack/losses.hpp"
 
-#include "stacking/stack/ensemble.hpp"
+#include "stacking/stack/log_probabilities.hpp"
 
 #include <algorithm>
 #include <string>
@@ -14,9 +14,6 @@ using swarm::Reaction;
 using swarm::Result;
 
 namespace {
-
-/// Tokens whose logits are held at once.
-constexpr std::size_t kTokensAtOnce = 32;
 
 Error refused(ErrorCode code, std::string what) {
     return {code, Reaction::Reject, std::move(what)};

@@ -7,19 +7,11 @@
 #include <boost/json/parse.hpp>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
-
 namespace swarm::test {
 namespace {
 
 namespace json = boost::json;
 using std::chrono::seconds;
-
-std::string read_text(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 class GenerateModelTest : public testing::Test {
  protected:

@@ -24,11 +24,6 @@ namespace {
 using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
-std::string read_all(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
 /// After fork(): async-signal-safe calls only.
 [[noreturn]] void become(pid_t parent, const char* out, const char* err, char* const* arguments) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -124,11 +119,16 @@ bool Program::wait_for_text(const std::string& text, milliseconds deadline) {
 }
 
 std::string Program::out() const {
-    return read_all(out_);
+    return read_text(out_);
 }
 
 std::string Program::err() const {
-    return read_all(err_);
+    return read_text(err_);
+}
+
+std::string read_text(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
 std::size_t count_lines(const std::string& text) {

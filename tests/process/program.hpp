@@ -43,6 +43,9 @@ class Program {
     bool ended_ = false;
 };
 
+/// The whole file; empty when there is none.
+std::string read_text(const std::filesystem::path& path);
+
 /// Lines of a text that are not empty.
 std::size_t count_lines(const std::string& text);
 

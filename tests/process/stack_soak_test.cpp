@@ -11,8 +11,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -29,11 +27,6 @@ struct Losses {
     std::vector<double> resumed_ms;
     std::size_t equal = 0;
 };
-
-std::string read_text(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 class StackSoakTest : public testing::TestWithParam<const char*> {
  protected:

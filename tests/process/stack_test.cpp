@@ -11,7 +11,6 @@
 
 #include <csignal>
 #include <fstream>
-#include <iterator>
 #include <memory>
 
 namespace swarm::test {
@@ -22,11 +21,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kPatience{90};
-
-std::string read_text(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 std::string joined(std::uint32_t first, std::uint32_t step, std::uint32_t last) {
     std::string list = std::to_string(first);
@@ -210,6 +204,8 @@ TEST_F(StackByHandTest, WhatCannotBeServedIsOneLine) {
     expect_refused({"local", "--model", "smollm2"}, "--prompt");
     expect_refused({"local", "--model", "smollm2", "--steps", "3", "--prompt", "x"}, "--steps");
     expect_refused({"local", "--model", "giant", "--prompt", "x"}, "giant");
+    expect_refused({"local", "--model", "smollm2", "--device", "cpu", "--prompt", "x"}, "--device");
+    expect_refused({"local", "--model", "oracle", "--weights", "int8"}, "--weights");
     const auto nobody = start(with({"--wait", "1s"}));
     EXPECT_EQ(nobody->wait(seconds(30)), 4) << nobody->err();
     EXPECT_NE(nobody->err().find("no directory at 127.0.0.1:1"), std::string::npos);

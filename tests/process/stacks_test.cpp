@@ -7,7 +7,6 @@
 
 #include <cmath>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 namespace swarm::test {
@@ -16,11 +15,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr double kWindow = 32;
-
-std::string read_text(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 struct Losses {
     double digits = 0;

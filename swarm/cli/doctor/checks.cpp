@@ -61,7 +61,7 @@ double memory_gib(const std::string& key) {
 
 /// The median time of a durable write of 4 KiB; negative: none is possible.
 double sync_ms(const fs::path& folder) {
-    std::string name = (folder / ".swarm-doctor.XXXXXX").string();
+    std::string name = (folder / ".swarm-doctor.XXXXXX").string();  // mkstemp() fills them in
     const int file = ::mkstemp(name.data());
     if (file < 0) {
         return -1;

@@ -161,8 +161,12 @@ int local(const LocalOptions& given) {
     if (options.run.model && !run::named_model(*options.run.model)) {
         return local_stack(options, console);
     }
-    if (options.raw || !options.kill_at.empty() || !options.freeze_at.empty()) {
-        console.error("--raw, --kill-at and --freeze-at belong to a model that is served");
+    const LocalOptions none;
+    if (options.raw || !options.kill_at.empty() || !options.freeze_at.empty() ||
+        options.weights != none.weights || options.replay != none.replay) {
+        console.error(
+            "--raw, --weights, --replay, --kill-at and --freeze-at belong to a model that is served"
+        );
         return kRejected;
     }
     if (options.demo) {

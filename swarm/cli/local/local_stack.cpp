@@ -347,7 +347,8 @@ std::optional<std::string> stray_flag(const LocalOptions& options) {
         {"--checkpoint-every", run.checkpoint_every.has_value()},
         {"--churn", options.churn.has_value()},
         {"--demo", options.demo},
-        {"--memory", options.memory_bytes > 0}};
+        {"--memory", options.memory_bytes > 0},
+        {"--device", options.device != LocalOptions().device}};
     for (const auto& [name, given] : flags) {
         if (given) {
             return name;

@@ -134,7 +134,7 @@ int serve_model(const ServeOptions& options, Console& console) {
         server.load = [model = served->model, format, kv_bytes = options.kv_bytes, forward_units](
                           LayerRange layers
                       ) {
-            *forward_units = layers.end - layers.first;
+            *forward_units = layers.end - layers.first;  // no other job is under way until it ends
             return load_layers(*model, layers, format, kv_bytes);
         };
         server.address = self.address;
