@@ -16,4 +16,8 @@ std::vector<swarm::protocol::TokenScore> top_tokens(
     std::span<const float> logits, std::uint32_t count
 );
 
+/// Log-softmax of one of them, with the arithmetic of top_tokens(). Not finite where a logit is
+/// not. `token` below V.
+double log_probability(std::span<const float> logits, std::uint32_t token);
+
 }  // namespace stages

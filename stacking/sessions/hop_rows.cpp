@@ -33,6 +33,8 @@ void HopTable::begin(Hop& hop, std::uint32_t position) {
     ++hop.begins;
     hop.log.begin(position);
     hop.queued_upto = position;
+    // A row judges the token after it: those of the rows from here on come again.
+    hop.judged.erase(hop.judged.upper_bound(position), hop.judged.end());
 }
 
 void HopTable::take(PeerId from, const protocol::SessionResume& resume, node::Turn turn) {
@@ -124,6 +126,19 @@ void HopTable::make_ready(Key key, const Hop& hop) {
     }
 }
 
+std::vector<HopTable::Judged> HopTable::to_judge(const Hop& hop, const Frame& frame) const {
+    const protocol::SessionOpen& open = hop.open;
+    std::vector<Judged> judged;
+    const std::uint64_t text_end = std::uint64_t{open.text_from} + open.text.size();
+    for (std::uint32_t row = 0; shape_.last && row < frame.rows; ++row) {
+        const std::uint64_t position = std::uint64_t{frame.position} + row + 1;
+        if (position >= open.text_from && position < text_end) {
+            judged.push_back({.row = row, .token = open.text[position - open.text_from]});
+        }
+    }
+    return judged;
+}
+
 /// The oldest prompt's rows alone, or single rows of as many hops as a batch takes.
 HopTable::Call HopTable::next_call() {
     Call call;
@@ -135,15 +150,17 @@ HopTable::Call HopTable::next_call() {
             ++at;
             continue;
         }
-        const bool samples = hop.open.sampling.temperature > 0;
+        const std::uint32_t drawn_from =
+            hop.open.sampling.temperature > 0 ? protocol::kTopTokensMax : 1;
         call.pieces.push_back(
             {.key = *at,
              .cache = hop.cache,
              .begins = hop.begins,
              .frame = std::move(hop.queue.front()),
              .exit_threshold = hop.open.exit_threshold,
-             .top = samples ? protocol::kTopTokensMax : std::max(hop.open.sampling.top, 1U)}
+             .top = std::max(hop.open.sampling.top, drawn_from)}
         );
+        call.pieces.back().judged = to_judge(hop, call.pieces.back().frame);
         hop.queue.pop_front();
         hop.in_flight = true;
         at = ready_.erase(at);
@@ -183,8 +200,11 @@ void HopTable::run(SessionCompute& compute, Call& call) {
         }
         tokens.insert(tokens.end(), piece.frame.tokens.begin(), piece.frame.tokens.end());
         values.insert(values.end(), piece.frame.values.begin(), piece.frame.values.end());
-        if (shape.last && piece.frame.wanted) {
-            wanted.push_back(static_cast<std::uint32_t>(rows.size() - 1));
+        const auto first = static_cast<std::uint32_t>(rows.size() - piece.frame.rows);
+        if (shape.last) {
+            for (const std::uint32_t row : logit_rows(piece)) {
+                wanted.push_back(first + row);
+            }
         }
     }
     const StageInput input = shape.first ? StageInput(std::span<const TokenId>(tokens))
@@ -193,8 +213,7 @@ void HopTable::run(SessionCompute& compute, Call& call) {
     call.failed = !out;
     std::size_t read = 0;
     for (Piece& piece : call.pieces) {
-        const std::size_t pieces_rows =
-            shape.last ? (piece.frame.wanted ? 1 : 0) : piece.frame.rows;
+        const std::size_t pieces_rows = shape.last ? logit_rows(piece).size() : piece.frame.rows;
         const std::size_t count = pieces_rows * (shape.last ? shape.vocabulary : shape.width);
         if (call.failed || out->size() - read < count) {
             call.failed = true;
@@ -203,7 +222,7 @@ void HopTable::run(SessionCompute& compute, Call& call) {
         const auto own = std::span(*out).subspan(read, count);
         read += count;
         if (shape.last) {
-            piece.found = stages::top_tokens(own, piece.top);
+            judge(piece, own, shape.vocabulary);
             continue;
         }
         piece.values.assign(own.begin(), own.end());
@@ -211,6 +230,33 @@ void HopTable::run(SessionCompute& compute, Call& call) {
             const auto head = compute.exit_logits(own.last(shape.width));
             piece.found = stages::top_tokens(head, piece.top);
         }
+    }
+}
+
+/// Of the frame: those that judge the text, and the one that the next token is wanted of.
+std::vector<std::uint32_t> HopTable::logit_rows(const Piece& piece) {
+    std::vector<std::uint32_t> rows;
+    for (const Judged& judged : piece.judged) {
+        rows.push_back(judged.row);
+    }
+    const std::uint32_t last = piece.frame.rows - 1;
+    if (piece.frame.wanted && (rows.empty() || rows.back() != last)) {
+        rows.push_back(last);
+    }
+    return rows;
+}
+
+/// At the last stage; `logits` of logit_rows().
+void HopTable::judge(Piece& piece, std::span<const float> logits, std::uint32_t vocabulary) {
+    for (std::size_t i = 0; i < piece.judged.size(); ++i) {
+        Judged& judged = piece.judged[i];
+        const auto row = logits.subspan(i * vocabulary, vocabulary);
+        judged.log_probability = stages::log_probability(row, judged.token);
+        piece.spoiled = piece.spoiled || !std::isfinite(judged.log_probability);
+    }
+    if (piece.frame.wanted) {
+        piece.found = stages::top_tokens(logits.last(vocabulary), piece.top);
+        piece.spoiled = piece.spoiled || piece.found.empty();
     }
 }
 
@@ -223,8 +269,7 @@ void HopTable::finish(Call& call, node::Turn turn) {
         }
         Hop& hop = at->second;
         hop.in_flight = false;
-        const bool no_token = shape_.last && piece.frame.wanted && piece.found.empty();
-        if (call.failed || no_token) {
+        if (call.failed || piece.spoiled) {
             give_up(hop, SessionReason::Failed, turn);
             remove(at, turn);
             continue;
@@ -247,6 +292,9 @@ void HopTable::finish(Piece& piece, node::Turn turn) {
         hop.hop_us.resize(std::min<std::size_t>(hop.hop_us.size(), hop.open.id.hop));
         hop.hop_us.push_back(microseconds(turn.now - piece.frame.came));
     }
+    for (const Judged& judged : piece.judged) {
+        hop.judged[piece.frame.position + judged.row + 1] = judged.log_probability;
+    }
     hop.log.append(piece.frame.rows, piece.frame.wanted, piece.values, exits);
     if (shape_.last ? piece.frame.wanted : exits) {
         tell_token(hop, piece, turn);
@@ -260,7 +308,12 @@ void HopTable::tell_token(const Hop& hop, const Piece& piece, node::Turn turn) c
     told.id = hop.open.id;
     told.position = hop.log.upto();
     const SamplerOptions options{sampling.temperature, sampling.seed};
-    told.token = sample_token(piece.found, options, told.position);
+    const std::size_t drawn_from =
+        std::min<std::size_t>(piece.found.size(), protocol::kTopTokensMax);
+    told.token = sample_token(std::span(piece.found).first(drawn_from), options, told.position);
+    for (const auto& [position, log_probability] : hop.judged) {
+        told.text_log_probability += log_probability;
+    }
     told.hop_us = hop.hop_us;
     told.top = piece.found;
     told.top.resize(std::min<std::size_t>(told.top.size(), sampling.top));

@@ -19,9 +19,10 @@ HopTable::Hops::iterator HopTable::find(const protocol::HopId& id, PeerId client
 }
 
 bool HopTable::fits(const protocol::SessionOpen& open) const {
+    const auto known = [this](TokenId token) { return token < shape_.vocabulary; };
     return open.model == options_.host.model && open.layers == options_.host.hosted &&
            shape_.first == (open.id.hop == 0) && shape_.last == (open.id.hop + 1 == open.hops) &&
-           open.positions <= shape_.context;
+           open.positions <= shape_.context && std::ranges::all_of(open.text, known);
 }
 
 void HopTable::take(PeerId from, const protocol::SessionOpen& open, node::Turn turn) {

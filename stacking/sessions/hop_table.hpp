@@ -93,7 +93,8 @@ class HopTable {
         std::uint64_t begins = 0;  // what was computed before the last one is void
         std::uint32_t queued_upto = 0;
         std::deque<Frame> queue{};
-        std::vector<std::uint32_t> hop_us{};  // of the last wanted rows, this hop's among them
+        std::vector<std::uint32_t> hop_us{};       // of the last wanted rows, this hop's among them
+        std::map<std::uint32_t, double> judged{};  // by position: log-probability of its token
         TimePoint expires{};
         TimePoint since{};  // and rows computed from then on: when will it end?
         std::uint32_t computed = 0;
@@ -103,6 +104,13 @@ class HopTable {
 
     using Hops = std::map<Key, Hop>;
 
+    /// A token of the text that the client wants judged, and the row that it follows.
+    struct Judged {
+        std::uint32_t row = 0;  // of the frame
+        TokenId token = 0;
+        double log_probability = 0;  // out
+    };
+
     /// One frame of a device call, and what came of it.
     struct Piece {
         Key key;
@@ -111,6 +119,8 @@ class HopTable {
         Frame frame;
         double exit_threshold = 2;
         std::uint32_t top = 0;                      // candidates to find
+        std::vector<Judged> judged{};               // at the last hop
+        bool spoiled = false;                       // logits that are no numbers
         std::vector<float> values{};                // out, (rows, C)
         std::vector<protocol::TokenScore> found{};  // empty: not asked for, or not finite
     };
@@ -138,9 +148,12 @@ class HopTable {
         const Hop& hop, const protocol::SessionRows& rows, const node::Payload& payload
     ) const;
     void make_ready(Key key, const Hop& hop);
+    std::vector<Judged> to_judge(const Hop& hop, const Frame& frame) const;
     void call_device(node::Turn turn);
     [[nodiscard]] Call next_call();
     static void run(SessionCompute& compute, Call& call);
+    static std::vector<std::uint32_t> logit_rows(const Piece& piece);
+    static void judge(Piece& piece, std::span<const float> logits, std::uint32_t vocabulary);
     void finish(Call& call, node::Turn turn);
     void finish(Piece& piece, node::Turn turn);
     void tell_token(const Hop& hop, const Piece& piece, node::Turn turn) const;

@@ -112,7 +112,7 @@ std::uint64_t OracleSessionCompute::advance(Cache& cache, std::uint64_t input) c
 std::vector<float> OracleSessionCompute::logits(std::uint64_t state) const {
     std::vector<float> values;
     for (std::uint32_t token = 0; token < model_.vocabulary; ++token) {
-        values.push_back(static_cast<float>(combine(state, token) % 1024) / 64.0F);
+        values.push_back(static_cast<float>(combine(state, token) % 1024) / 1024 * model_.spread);
     }
     return values;
 }

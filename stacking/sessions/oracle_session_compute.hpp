@@ -19,6 +19,7 @@ struct OracleModel {
     std::uint32_t layers = 3;
     std::uint32_t vocabulary = 97;
     std::uint32_t context = 4096;
+    float spread = 16;  // of the logits: small ones leave the mean of several models open
 };
 
 class OracleSessionCompute final : public SessionCompute {

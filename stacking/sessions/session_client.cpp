@@ -1,15 +1,17 @@
 #include "stacking/sessions/session_client.hpp"
 
+#include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace stacking::sessions {
 namespace {
 
 /// Empty when the request can be served.
-std::string refusal(const node::SessionRequest& request, std::size_t sessions) {
+std::string refusal(const node::SessionRequest& request) {
     if (request.prompt.empty()) {
         return "the prompt is empty; give at least one token";
     }
@@ -24,27 +26,37 @@ std::string refusal(const node::SessionRequest& request, std::size_t sessions) {
     if (request.path.size() > protocol::kHopsMax) {
         return "the path has more than " + std::to_string(protocol::kHopsMax) + " hops";
     }
-    if (request.sampling.top > protocol::kTopTokensMax) {
-        return "at most " + std::to_string(protocol::kTopTokensMax) +
+    if (request.sampling.top > protocol::kCandidatesMax) {
+        return "at most " + std::to_string(protocol::kCandidatesMax) +
                " candidates can be asked for";
     }
-    return sessions < SessionClient::kRequestsMax ? "" : "too many requests at once; try later";
+    const auto bad_prior = [](const node::StackMember& member) {
+        return !(member.prior > 0 && std::isfinite(member.prior));
+    };
+    if (std::ranges::any_of(request.members, bad_prior)) {
+        return "the prior of a stack's member must be a positive number";
+    }
+    return "";
 }
 
 }  // namespace
 
 SessionClient::SessionClient(Options options)
-    : options_(std::move(options)),
-      directory_(options_.directory, options_.directory_address),
-      context_{
-          .self = options_.self,
-          .model = options_.model,
-          .vocabulary = options_.vocabulary,
-          .patience = options_.patience,
-          .links = {},
-          .router = router::SessionRouter(options_.incarnation.value),
-          .located = {},
-          .directory_failure = {}} {}
+    : options_(std::move(options)), directory_(options_.directory, options_.directory_address) {
+    SWARM_ASSERT(!options_.models.empty());
+    for (const Model& model : options_.models) {
+        contexts_.push_back(
+            {.self = options_.self,
+             .model = model.digest,
+             .vocabulary = model.vocabulary,
+             .patience = options_.patience,
+             .links = {},
+             .router = router::SessionRouter(options_.incarnation.value),
+             .located = {},
+             .directory_failure = {}}
+        );
+    }
+}
 
 void SessionClient::on(const node::Event& event, TimePoint now, node::Outbox& out) {
     const node::Turn turn{now, out};
@@ -59,9 +71,15 @@ void SessionClient::on(const node::Event& event, TimePoint now, node::Outbox& ou
             directory_.hurry();
         }
     }
-    if (directory_.wake(turn)) {
-        send(directory_.peer(), protocol::Locate{options_.model}, turn);
+    for (EnsembleFlow& ensemble : ensembles_) {
+        ensemble.advance(flows_, turn);
     }
+    if (directory_.wake(turn)) {
+        for (const ClientContext& context : contexts_) {
+            send(directory_.peer(), protocol::Locate{context.model}, turn);
+        }
+    }
+    std::erase_if(ensembles_, [](const EnsembleFlow& ensemble) { return ensemble.is_done(); });
     std::erase_if(flows_, [](const auto& item) { return item.second.is_done(); });
 }
 
@@ -70,17 +88,24 @@ TimePoint SessionClient::next_deadline() const {
     for (const auto& [session, flow] : flows_) {
         due = std::min(due, flow.next_deadline());
     }
+    for (const EnsembleFlow& ensemble : ensembles_) {
+        due = std::min(due, ensemble.next_deadline());
+    }
     return ended_ ? swarm::kNever : due;
 }
 
 void SessionClient::handle(const node::LinkUp& up, node::Turn turn) {
     directory_.on(up, turn.now);
-    context_.directory_failure = directory_.failure();
-    context_.links.on(up);
+    for (ClientContext& context : contexts_) {
+        context.directory_failure = directory_.failure();
+        context.links.on(up);
+    }
 }
 
 void SessionClient::handle(const node::LinkDown& down, node::Turn turn) {
-    context_.links.on(down);
+    for (ClientContext& context : contexts_) {
+        context.links.on(down);
+    }
     directory_.on(down, turn.now);
     for (auto& [session, flow] : flows_) {
         flow.lost(down.peer, down.lane, turn);
@@ -88,10 +113,12 @@ void SessionClient::handle(const node::LinkDown& down, node::Turn turn) {
 }
 
 void SessionClient::handle(const node::DialFailed& failed, node::Turn turn) {
-    context_.links.on(failed);
     directory_.on(failed, turn.now);
-    context_.directory_failure = directory_.failure();
-    if (!context_.links.is_up(failed.peer, failed.lane)) {
+    for (ClientContext& context : contexts_) {
+        context.links.on(failed);
+        context.directory_failure = directory_.failure();
+    }
+    if (!contexts_.front().links.is_up(failed.peer, failed.lane)) {
         for (auto& [session, flow] : flows_) {
             flow.lost(failed.peer, failed.lane, turn);
         }
@@ -107,8 +134,9 @@ void SessionClient::handle(const node::Received& received, node::Turn turn) {
                 found->second.take(received.peer, body, turn);
             }
         } else if constexpr (std::is_same_v<Body, protocol::Located>) {
-            if (received.peer == directory_.peer() && body.model == options_.model) {
-                context_.located = body;
+            ClientContext* const context = context_of(body.model);
+            if (received.peer == directory_.peer() && context != nullptr) {
+                context->located = body;
             }
         }
     };
@@ -119,6 +147,11 @@ void SessionClient::handle(const node::Asked& asked, node::Turn turn) {
     if (const auto* request = std::get_if<node::SessionRequest>(&asked.request)) {
         start(*request, turn);
     } else if (const auto* cancel = std::get_if<node::CancelRequest>(&asked.request)) {
+        for (EnsembleFlow& ensemble : ensembles_) {
+            if (ensemble.request() == cancel->request) {
+                ensemble.cancel(flows_, turn);
+            }
+        }
         for (auto& [session, flow] : flows_) {
             if (flow.request() == cancel->request) {
                 flow.cancel(turn);
@@ -127,16 +160,48 @@ void SessionClient::handle(const node::Asked& asked, node::Turn turn) {
     }
 }
 
+ClientContext* SessionClient::context_of(const swarm::Digest& model) {
+    const auto found = std::ranges::find(contexts_, model, &ClientContext::model);
+    return found == contexts_.end() ? nullptr : &*found;
+}
+
+std::uint64_t SessionClient::next_session() {
+    constexpr unsigned kCounterBits = 24;
+    const std::uint64_t start_bits = swarm::mix_bits(options_.incarnation.value) << kCounterBits;
+    return start_bits | (++started_ & ((1U << kCounterBits) - 1));
+}
+
 void SessionClient::start(const node::SessionRequest& request, node::Turn turn) {
-    std::string why = refusal(request, flows_.size());
+    std::string why = refusal(request);
+    std::vector<ClientContext*> contexts;
+    for (const node::StackMember& member : request.members) {
+        contexts.push_back(context_of(member.model));
+        if (contexts.back() == nullptr || contexts.back()->vocabulary == 0 ||
+            contexts.back()->vocabulary != contexts.front()->vocabulary) {
+            why = "a member of the stack is not known here, or has another vocabulary";
+            break;
+        }
+    }
+    if (flows_.size() + std::max<std::size_t>(contexts.size(), 1) > kSessionsMax) {
+        why = "too many requests at once; try later";
+    }
     if (!why.empty()) {
         turn.out.add(node::Tell{node::GenerationFailed{request.request, std::move(why)}});
         return;
     }
-    constexpr unsigned kCounterBits = 24;
-    const std::uint64_t start_bits = swarm::mix_bits(options_.incarnation.value) << kCounterBits;
-    const std::uint64_t session = start_bits | (++started_ & ((1U << kCounterBits) - 1));
-    flows_.try_emplace(session, session, request, context_, turn.now);
+    if (contexts.empty()) {
+        const std::uint64_t session = next_session();
+        flows_.try_emplace(session, session, request, contexts_.front(), turn.now);
+        return;
+    }
+    std::vector<std::uint64_t> sessions;
+    const node::SessionRequest own = EnsembleFlow::for_member(request);
+    for (std::uint32_t member = 0; member < contexts.size(); ++member) {
+        const std::uint64_t session = next_session();
+        flows_.try_emplace(session, session, own, *contexts[member], turn.now, member);
+        sessions.push_back(session);
+    }
+    ensembles_.emplace_back(request, contexts.front()->vocabulary, std::move(sessions), turn.now);
 }
 
 }  // namespace stacking::sessions

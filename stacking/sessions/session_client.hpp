@@ -1,30 +1,36 @@
 // The role that owns sessions: takes requests, finds peers by the directory, streams tokens, fails
-// over, cancels. No activation passes through it: it keeps token ids and positions.
+// over, cancels. No activation passes through it: it keeps token ids and positions. A request for
+// a stack has a session at each member, and its tokens come from their mean (ensemble_flow).
 // Invariants: each token is told once, in order; each request ends with its last token, one
 // GenerationFailed, or its cancellation. Session ids hold the incarnation, so a restarted client
 // never meets caches of its former self.
-// Threading: a role, single strand. Bound: kRequestsMax sessions at once.
+// Threading: a role, single strand. Bound: kSessionsMax sessions at once.
 #pragma once
 
 #include "stacking/sessions/directory_link.hpp"
-#include "stacking/sessions/session_flow.hpp"
+#include "stacking/sessions/ensemble_flow.hpp"
 
-#include <map>
 #include <string>
+#include <vector>
 
 namespace stacking::sessions {
 
 class SessionClient final : public node::Role {
  public:
-    static constexpr std::size_t kRequestsMax = 64;
+    static constexpr std::size_t kSessionsMax = 64;
+
+    struct Model {
+        swarm::Digest digest;
+        std::uint32_t vocabulary = 0;  // 0: not known, any token is taken
+    };
 
     struct Options {
         PeerId self;
         swarm::Incarnation incarnation;
         PeerId directory;
         std::string directory_address;
-        swarm::Digest model;
-        std::uint32_t vocabulary = 0;  // of the model; 0: not known, any token is taken
+        /// At least one: it serves requests that name no members.
+        std::vector<Model> models;
         swarm::Duration patience = std::chrono::seconds(60);  // for one token
     };
 
@@ -34,8 +40,6 @@ class SessionClient final : public node::Role {
     [[nodiscard]] TimePoint next_deadline() const override;
 
  private:
-    using Flows = std::map<std::uint64_t, SessionFlow>;  // by session
-
     void handle(const node::LinkUp& up, node::Turn turn);
     void handle(const node::LinkDown& down, node::Turn turn);
     void handle(const node::DialFailed& failed, node::Turn turn);
@@ -46,11 +50,14 @@ class SessionClient final : public node::Role {
     void handle(const Other&, node::Turn) {}  // it stores, loads and computes nothing
 
     void start(const node::SessionRequest& request, node::Turn turn);
+    ClientContext* context_of(const swarm::Digest& model);
+    std::uint64_t next_session();
 
     Options options_;
     DirectoryLink directory_;
-    ClientContext context_;
-    Flows flows_;
+    std::vector<ClientContext> contexts_;  // by model, as many as there are; flows point into it
+    EnsembleFlow::Flows flows_;
+    std::vector<EnsembleFlow> ensembles_;
     std::uint64_t started_ = 0;
     bool ended_ = false;
 };

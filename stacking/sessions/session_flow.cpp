@@ -79,7 +79,11 @@ std::vector<protocol::LayerRange> ClientContext::stages() const {
 }
 
 SessionFlow::SessionFlow(
-    std::uint64_t session, node::SessionRequest request, ClientContext& context, TimePoint now
+    std::uint64_t session,
+    node::SessionRequest request,
+    ClientContext& context,
+    TimePoint now,
+    std::optional<std::uint32_t> member
 )
     : session_(session),
       request_(std::move(request)),
@@ -88,7 +92,8 @@ SessionFlow::SessionFlow(
       left_(request_.tokens),
       token_since_(now),
       sent_at_(now),
-      sign_of_life_(now) {
+      sign_of_life_(now),
+      member_(member) {
     for (std::uint32_t first = 0; first < known(); first += protocol::kSessionRowsMax) {
         calls_.push_back(first);
     }
@@ -137,7 +142,7 @@ void SessionFlow::advance(node::Turn turn) {
     if (is_done()) {
         return;
     }
-    if (token_since_ + context_.patience <= turn.now) {
+    if (!answer_ && token_since_ + context_.patience <= turn.now) {
         const auto waited = std::chrono::duration_cast<std::chrono::seconds>(context_.patience);
         return fail(
             "no token in " + std::to_string(waited.count()) + " s: " + trouble_ +
@@ -157,7 +162,10 @@ void SessionFlow::advance(node::Turn turn) {
 }
 
 TimePoint SessionFlow::next_deadline() const {
-    return is_done() ? swarm::kNever : std::min(due_, token_since_ + context_.patience);
+    if (is_done()) {
+        return swarm::kNever;
+    }
+    return answer_ ? due_ : std::min(due_, token_since_ + context_.patience);
 }
 
 void SessionFlow::send_frame(std::uint32_t position, std::uint32_t end, node::Turn turn) {
@@ -219,7 +227,7 @@ void SessionFlow::take(PeerId from, const protocol::SessionToken& token, node::T
     if (!expected) {
         return;
     }
-    if (context_.vocabulary > 0 && token.token >= context_.vocabulary) {
+    if (!is_possible(token)) {
         note_loss("a peer gave a token that the model does not have", turn.now);
         leave_failed(token.id.hop, turn);
         return new_route(turn);
@@ -236,25 +244,56 @@ void SessionFlow::take(PeerId from, const protocol::SessionToken& token, node::T
             token.position,
             failover_->reason,
             failover_->detected,
-            turn.now - failover_->noticed}});
+            turn.now - failover_->noticed,
+            member_.value_or(0)}});
         failover_.reset();
     }
-    --left_;
+    if (member_) {
+        answer_ = Answer{token.position, token.top, token.text_log_probability};
+        due_ = swarm::kNever;
+        return;
+    }
+    tell(token, turn);
+    go_on(token.token, turn);
+}
+
+/// Whether the model could say that; more is not known of a peer's word.
+bool SessionFlow::is_possible(const protocol::SessionToken& token) const {
+    constexpr double kRounding = 1e-6;
+    const auto exists = [this](std::uint32_t id) {
+        return context_.vocabulary == 0 || id < context_.vocabulary;
+    };
+    const auto possible = [&](const protocol::TokenScore& score) {
+        return exists(score.token) && score.log_probability <= kRounding;
+    };
+    return exists(token.token) && std::ranges::all_of(token.top, possible) &&
+           token.text_log_probability <= kRounding * protocol::kJudgedTokensMax &&
+           !(member_ && token.top.empty());
+}
+
+void SessionFlow::tell(const protocol::SessionToken& token, node::Turn turn) const {
     turn.out.add(node::Tell{node::TokenStreamed{
         request_.request,
         token.position,
         token.token,
         token.top,
         turn.now - token_since_,
-        left_ == 0,
+        left_ == 1,
         token.hop_us}});
-    if (left_ == 0) {
+}
+
+void SessionFlow::go_on(TokenId token, node::Turn turn) {
+    answer_.reset();
+    if (--left_ == 0) {
         return finish(turn);
     }
     calls_.push_back(known());
-    tokens_.push_back(token.token);
+    tokens_.push_back(token);
     token_since_ = sign_of_life_ = turn.now;
     timeouts_ = openings_ = 0;
+    if (phase_ != Phase::Running) {
+        return;  // the route that is being opened sends it
+    }
     replaying_ = false;
     send_rows(calls_.back(), turn);
     due_ = turn.now + silent_max();
@@ -269,7 +308,10 @@ void SessionFlow::finish(node::Turn turn) {
 }
 
 void SessionFlow::fail(std::string reason, node::Turn turn) {
-    turn.out.add(node::Tell{node::GenerationFailed{request_.request, std::move(reason)}});
+    if (!member_) {
+        turn.out.add(node::Tell{node::GenerationFailed{request_.request, reason}});
+    }
+    failure_ = std::move(reason);
     finish(turn);
 }
 

@@ -5,11 +5,14 @@
 // Invariants: a token is taken once, at the position after the last one; each route makes the
 // last call again at every hop, so that the token waited for comes by the path of its own. The
 // tokens are a function of (weights, path, prompt, sampling), never of who served them or how.
+// A member of a stack holds: it keeps what the last hop answers, tells no token and ends no
+// request; whoever mixes the members' answers says with which token it goes on.
 // Every wait has a deadline: max(1 s, 8 x p99 of its own calls), doubled while nothing comes, and
 // `patience` in all. Threading: single strand. Cost: O(hops) per message.
 #pragma once
 
 #include "router/session_router.hpp"
+#include "stacking/session_compute.hpp"
 #include "stacking/sessions/link_book.hpp"
 
 #include <functional>
@@ -60,8 +63,20 @@ class SessionFlow {
     /// Complaints of one hop in a row before it is left although it answers.
     static constexpr int kStrikesMax = 3;
 
+    /// What the last hop says of the next token.
+    struct Answer {
+        std::uint32_t position = 0;  // of that token
+        std::vector<protocol::TokenScore> top;
+        double text_log_probability = 0;  // of the prompt's end, kJudgedTokensMax of it
+    };
+
+    /// `member`: of a stack, and then it holds.
     SessionFlow(
-        std::uint64_t session, node::SessionRequest request, ClientContext& context, TimePoint now
+        std::uint64_t session,
+        node::SessionRequest request,
+        ClientContext& context,
+        TimePoint now,
+        std::optional<std::uint32_t> member = {}
     );
 
     /// Goes on where it can; call after every event.
@@ -72,6 +87,15 @@ class SessionFlow {
     void take(PeerId from, const protocol::SessionTrouble& trouble, node::Turn turn);
     void lost(PeerId peer, node::Lane lane, node::Turn turn);
     void cancel(node::Turn turn);
+
+    /// Of a member: empty while it is waited for.
+    [[nodiscard]] const std::optional<Answer>& answer() const { return answer_; }
+
+    /// Why a member is done.
+    [[nodiscard]] const std::string& failure() const { return failure_; }
+
+    /// A member that has answered reads this token next.
+    void go_on(TokenId token, node::Turn turn);
 
     [[nodiscard]] TimePoint next_deadline() const;
 
@@ -112,6 +136,8 @@ class SessionFlow {
     void send_rows(std::uint32_t from, node::Turn turn);
     void send_frame(std::uint32_t position, std::uint32_t end, node::Turn turn);
     void measure(TimePoint now);
+    [[nodiscard]] bool is_possible(const protocol::SessionToken& token) const;
+    void tell(const protocol::SessionToken& token, node::Turn turn) const;
     void finish(node::Turn turn);
     void fail(std::string reason, node::Turn turn);
     [[nodiscard]] swarm::Duration silent_max() const;
@@ -147,6 +173,9 @@ class SessionFlow {
     bool replaying_ = false;  // this route's first token includes a refill
     RecentCalls recent_;
     std::optional<Failover> failover_;
+    std::optional<std::uint32_t> member_;
+    std::optional<Answer> answer_;
+    std::string failure_;
     std::string trouble_ = "nobody serves the model yet";
 };
 

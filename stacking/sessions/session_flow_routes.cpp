@@ -1,5 +1,6 @@
 // Who serves the hops of a session, and how a route is replaced by the next.
 #include "stacking/sessions/session_flow.hpp"
+#include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
 
@@ -131,6 +132,14 @@ void SessionFlow::open_hops(node::Turn turn) {
             .exact = request_.exact,
             .exit_threshold = request_.exit_threshold,
             .sampling = request_.sampling};
+        if (member_ && i + 1 == hops_.size()) {
+            const std::size_t prompt = request_.prompt.size();
+            const std::size_t from = prompt - std::min(prompt, protocol::kJudgedTokensMax);
+            open.text_from = static_cast<std::uint32_t>(from);
+            open.text.assign(
+                request_.prompt.begin() + static_cast<std::ptrdiff_t>(from), request_.prompt.end()
+            );
+        }
         if (i > 0) {
             open.previous = {*hops_[i - 1].peer, hops_[i - 1].address};
         }
@@ -181,7 +190,7 @@ void SessionFlow::resume(node::Turn turn) {
         );
     }
     phase_ = Phase::Running;
-    node::SessionRouted routed{request_.request, route_, {}};
+    node::SessionRouted routed{request_.request, route_, {}, member_.value_or(0)};
     for (const Hop& hop : hops_) {
         routed.peers.push_back(*hop.peer);
     }

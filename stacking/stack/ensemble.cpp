@@ -20,29 +20,10 @@ Error refused(ErrorCode code, std::string what) {
     return {code, Reaction::Reject, std::move(what)};
 }
 
-/// log of the sum of exponentials.
-double log_sum(std::span<const double> values) {
-    const double most = *std::max_element(values.begin(), values.end());
-    double sum = 0;
-    for (const double value : values) {
-        sum += std::exp(value - most);
-    }
-    return most + std::log(sum);
-}
-
 }  // namespace
 
-Ensemble::Ensemble(Members members, std::vector<double> priors)
-    : members_(std::move(members)), log_priors_(std::move(priors)) {
-    for (double& prior : log_priors_) {
-        prior = std::log(prior);
-    }
-    const double all = log_sum(log_priors_);
-    for (double& prior : log_priors_) {
-        prior -= all;
-    }
-    log_weights_ = log_priors_;
-}
+Ensemble::Ensemble(Members members, std::span<const double> priors)
+    : members_(std::move(members)), weights_(priors) {}
 
 Result<std::unique_ptr<Ensemble>> Ensemble::make(Members members, std::vector<double> priors) {
     if (members.empty() || members.size() > kMembersMax || members.size() != priors.size()) {
@@ -64,7 +45,7 @@ Result<std::unique_ptr<Ensemble>> Ensemble::make(Members members, std::vector<do
             return refused(ErrorCode::Mismatch, "a prior must be a positive number");
         }
     }
-    return std::unique_ptr<Ensemble>(new Ensemble(std::move(members), std::move(priors)));
+    return std::unique_ptr<Ensemble>(new Ensemble(std::move(members), priors));
 }
 
 std::uint32_t Ensemble::vocabulary() const {
@@ -80,7 +61,7 @@ std::uint32_t Ensemble::context() const {
 }
 
 Result<> Ensemble::begin(std::uint32_t tokens) {
-    log_weights_ = log_priors_;
+    weights_.restart();
     expected_.clear();
     for (const auto& member : members_) {
         if (auto begun = member->begin(tokens); begun.has_error()) {
@@ -95,20 +76,18 @@ void Ensemble::observe(TokenId token) {
     if (expected_.empty()) {
         return;  // nobody was asked about the first token
     }
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-        log_weights_[i] += expected_[i][token];
+    std::vector<double> given;
+    for (const std::vector<float>& by_token : expected_) {
+        given.push_back(by_token[token]);
     }
-    const double all = log_sum(log_weights_);
-    for (double& weight : log_weights_) {
-        weight -= all;
-    }
+    weights_.observe(given);
 }
 
 void Ensemble::mix(std::vector<float>& out) const {
     std::vector<double> terms(members_.size());
     for (std::size_t token = 0; token < expected_.front().size(); ++token) {
         for (std::size_t i = 0; i < members_.size(); ++i) {
-            terms[i] = log_weights_[i] + expected_[i][token];
+            terms[i] = weights_.log_weights()[i] + expected_[i][token];
         }
         out.push_back(static_cast<float>(log_sum(terms)));
     }
@@ -149,7 +128,7 @@ Result<std::vector<float>> Ensemble::read(std::span<const TokenId> tokens, Wante
 }
 
 std::vector<double> Ensemble::weights() const {
-    std::vector<double> weights = log_weights_;
+    std::vector<double> weights = weights_.log_weights();
     for (double& weight : weights) {
         weight = std::exp(weight);
     }

@@ -1,15 +1,13 @@
 // Several models as one: the mean of their distributions over the next token.
-//   p(x) = sum of w_i p_i(x),   w_i ~ prior_i x p_i(text so far)
-// The weights are running Bayes over the text that is being read, so the member that has predicted
-// it best counts most; a new text begins with the priors. In nats a text costs at most
-// -log(prior) more than by its best member.
+//   p(x) = sum of w_i p_i(x)
+// The weights are those of running Bayes over the text that is being read; a new text begins with
+// the priors.
 // Invariants: weights sum to 1; equal members give one member's distribution, but for rounding.
 // Errors: Mismatch (Reject): members with other vocabularies, priors that are no probabilities.
 // NotFinite (Reject): a member's logits. Cost: O(members x V) per token beside the members.
-// Source: Branch-Train-Merge (Li et al. 2022, section 4), with the exact posterior of the text in
-// place of an averaged one.
 #pragma once
 
+#include "stacking/stack/running_bayes.hpp"
 #include "stacking/stack/text_reader.hpp"
 
 namespace stacking::stack {
@@ -38,14 +36,13 @@ class Ensemble final : public TextReader {
     [[nodiscard]] std::vector<double> weights() const;
 
  private:
-    Ensemble(Members members, std::vector<double> priors);
+    Ensemble(Members members, std::span<const double> priors);
 
     void observe(TokenId token);
     void mix(std::vector<float>& out) const;
 
     Members members_;
-    std::vector<double> log_priors_;
-    std::vector<double> log_weights_;
+    RunningBayes weights_;
     /// Of the token to come, by member: (V) log-probabilities; empty before the first token.
     std::vector<std::vector<float>> expected_;
 };

@@ -15,6 +15,7 @@ examples:
   swarm generate --model runs/austen "It is a truth universally"  # what a run has trained
   swarm generate --model llama.gguf --temperature 0.8 --seed 7 --json out.json "Tell me a story"
   swarm generate --model smollm2 --join 192.168.1.7:7118 "Why is the sky blue?"   # by peers
+  swarm generate --stack two.toml --join 192.168.1.7:7118 "It is a truth"         # by peers
   swarm generate --join 192.168.1.7:7117 "It is a truth universally"              # of a run
   swarm generate --join 192.168.1.7:7117 --tokens 400 --temperature 0.8 --seed 7 "Emma")";
 
@@ -26,7 +27,7 @@ void add_model_generation(
     app.add_flag("--raw", generate.raw, "continue the text as it is, without the chat template");
     app.add_flag("--ignore-eos", generate.ignore_eos, "go on after the end of the answer");
     add_weights(app, generate.weights)->excludes(join);
-    add_replay(app, generate.replay)->needs(model)->needs(join);
+    add_replay(app, generate.replay)->needs(join);
     app.add_option("--path", generate.path, "A,B,...: stages in this order (default: each once)")
         ->delimiter(',')
         ->needs(model)
@@ -48,16 +49,17 @@ void add_model_generation(
 void add_generate(CLI::App& root, GenerateOptions& generate) {
     CLI::App& app = *root.add_subcommand("generate", "Continue a text, or answer one");
     app.footer(std::string(kGenerateExamples) + "\n" + kExitCodes);
-    auto* const join =
-        app.add_option(
-               "--join", generate.join, "the coordinator of a run, or with --model a directory"
-        )
-            ->type_name("HOST:PORT");
+    auto* const join = app.add_option(
+                              "--join",
+                              generate.join,
+                              "the coordinator of a run, or a directory with --model or --stack"
+    )
+                           ->type_name("HOST:PORT");
     auto* const model = app.add_option("--model", generate.model, kModelHelp)->type_name("MODEL");
     auto* const stack =
         app.add_option("--stack", generate.stack, "several models as one: see swarm stack")
             ->type_name("STACK.toml");
-    stack->excludes(model)->excludes(join);
+    stack->excludes(model);
     app.add_option("prompt,--prompt", generate.prompt, "the text to continue, or the question")
         ->required();
     app.add_option("--tokens,--max-tokens", generate.tokens, "how many to add at most")
@@ -73,6 +75,14 @@ void add_generate(CLI::App& root, GenerateOptions& generate) {
     add_duration(app, "--wait", "how long to wait for an answer (60s)", [&](Duration wait) {
         generate.wait = wait;
     })->needs(join);
+    add_duration(
+        app,
+        "--late",
+        "a member this much later than the first one is left out (10s)",
+        [&](Duration late) { generate.late_after = late; }
+    )
+        ->needs(stack)
+        ->needs(join);
     app.add_option("--swarm-key", generate.swarm_key_file, "the secret of a private run")
         ->type_name("FILE")
         ->needs(join);
@@ -82,7 +92,7 @@ void add_generate(CLI::App& root, GenerateOptions& generate) {
                 "generate", "wants --model NAME, --stack STACK.toml or --join HOST:PORT"
             );
         }
-        for (const char* flag : {"--raw", "--ignore-eos", "--json"}) {
+        for (const char* flag : {"--raw", "--ignore-eos", "--json", "--replay"}) {
             if (model->count() + stack->count() == 0 && app.count(flag) > 0) {
                 throw CLI::ValidationError(flag, "wants --model or --stack");
             }

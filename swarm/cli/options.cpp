@@ -48,7 +48,8 @@ examples:
   swarm local --stages 3 --peers 9 --steps 200 --churn default --verify
   swarm local --demo --prompt "It is a truth"
   swarm local --model smollm2 --stages 3 --peers 6 --prompt "Tell me a story" --verify
-  swarm local --model smollm2 --prompt "Tell me a story" --kill-every 1s)";
+  swarm local --model smollm2 --prompt "Tell me a story" --kill-every 1s
+  swarm local --stack two.toml --peers 4 --prompt "It is a truth" --verify)";
 
 constexpr const char* kPlanExamples = R"(
 examples:
@@ -170,8 +171,11 @@ void add_directory(CLI::App& root, DirectoryOptions& directory) {
         ->type_name("FILE");
 }
 
-/// Flags of a model of others; local() refuses them with a run.
+/// Flags of a model of others, or a stack; local() refuses them with a run.
 void add_model_swarm(CLI::App& app, LocalOptions& local) {
+    app.add_option("--stack", local.stack, "serve several models as one: see swarm stack")
+        ->type_name("STACK.toml")
+        ->excludes(app.get_option("--model"));
     add_weights(app, local.weights);
     add_replay(app, local.replay);
     app.add_flag("--raw", local.raw, "continue --prompt as it is, without the chat template");

@@ -74,7 +74,7 @@ struct DirectoryOptions {
 struct GenerateOptions {
     std::string join;
     std::string model;  // a path or a name
-    std::string stack;  // STACK.toml: several models as one, in this process
+    std::string stack;  // STACK.toml: several models as one
     std::string prompt;
     std::uint32_t tokens = 200;
     double temperature = 0;
@@ -90,6 +90,7 @@ struct GenerateOptions {
     std::string replay = "exact";     // or fast
     std::vector<std::uint32_t> path;  // stages in their order; empty: each once
     double exit_threshold = 2;        // of a token's probability; above 1: never exit early
+    Duration late_after = std::chrono::seconds(10);  // of a stack's member
 };
 
 struct LocalOptions {
@@ -108,7 +109,8 @@ struct LocalOptions {
     std::uint32_t tokens = 200;
     std::string directory;  // empty: a temporary one
     std::string json_file;
-    // Of a model of others:
+    // Of a model of others, or a stack:
+    std::string stack;
     std::string weights = "fp32";
     std::string replay = "exact";
     bool raw = false;

@@ -76,6 +76,12 @@ struct GenerateRequest {
     std::uint64_t seed = 0;
 };
 
+/// One of the models whose mean is asked.
+struct StackMember {
+    Digest model;
+    double prior = 1;  // positive; in proportion to those of the others
+};
+
 /// Continue this prompt in a session of its own (stacking/sessions).
 struct SessionRequest {
     std::uint64_t request = 0;
@@ -85,6 +91,10 @@ struct SessionRequest {
     std::vector<std::uint32_t> path;  // stages in the order they are gone through; empty: each once
     double exit_threshold = 2;        // of a token's probability; above 1: never exit early
     bool exact = true;                // after a loss, repeat the calls as they were
+    /// None: one model. Else each of these reads the text, and their mean gives the next token.
+    std::vector<StackMember> members{};
+    /// From the first member's answer to the last: who is later is left out from there on.
+    Duration late_after = std::chrono::seconds(10);
 };
 
 /// Give up this request; nothing more is told of it.

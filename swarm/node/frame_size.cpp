@@ -107,7 +107,8 @@ struct ListBytes {
     }
 
     std::uint64_t operator()(const SessionOpen& open) const {
-        return 4 * kDigest + open.previous.address.size() + open.next.address.size();
+        return 4 * kDigest + open.previous.address.size() + open.next.address.size() +
+               kToken * open.text.size();
     }
 
     std::uint64_t operator()(const SessionRows& rows) const {

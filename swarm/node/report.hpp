@@ -126,6 +126,7 @@ struct SessionRouted {
     std::uint64_t request = 0;
     std::uint32_t route = 0;  // 1: the first
     std::vector<PeerId> peers;
+    std::uint32_t member = 0;  // of a stack
 };
 
 /// A session goes on with other peers.
@@ -133,8 +134,17 @@ struct SessionMoved {
     std::uint64_t request = 0;
     std::uint32_t position = 0;  // of the token that was waited for
     std::string reason;
-    Duration detected{};  // since the last sign that all was well
-    Duration resumed{};   // from there to the next token
+    Duration detected{};       // since the last sign that all was well
+    Duration resumed{};        // from there to the next token
+    std::uint32_t member = 0;  // of a stack
+};
+
+/// A stack goes on without a member; the others count for more.
+struct MemberDropped {
+    std::uint64_t request = 0;
+    std::uint32_t member = 0;
+    std::uint32_t position = 0;  // of the first token without it
+    std::string reason;
 };
 
 /// A directory lists a peer from now on, or no longer.
@@ -166,6 +176,7 @@ using Report = std::variant<
     TokenStreamed,
     SessionRouted,
     SessionMoved,
+    MemberDropped,
     HostListed,
     GenerationFailed>;
 

@@ -80,8 +80,14 @@ inline constexpr std::uint32_t kOpenFetchesMax = 4;
 /// Inference requests in flight at one stage server.
 inline constexpr std::size_t kInferencesMax = 64;
 
-/// Candidates a tail returns for the next token.
+/// Candidates for the next token that one is drawn from.
 inline constexpr std::uint32_t kTopTokensMax = 64;
+
+/// Candidates that a session's tail returns when asked to: all of a vocabulary of bytes.
+inline constexpr std::uint32_t kCandidatesMax = 256;
+
+/// Tokens of a text that a session's tail is asked to judge: 16 KiB of control at most.
+inline constexpr std::size_t kJudgedTokensMax = 4096;
 
 /// Layers of one model: a few times the deepest published one.
 inline constexpr std::uint32_t kLayersMax = 4096;

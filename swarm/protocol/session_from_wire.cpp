@@ -104,7 +104,7 @@ Sampling sampling_of(const wire::SessionOpen& in, Validator& check) {
     return {
         .temperature = check.finite_and_not_negative(sampling.temperature(), "temperature"),
         .seed = sampling.seed(),
-        .top = check.below(sampling.top(), kTopTokensMax + 1, "top")};
+        .top = check.below(sampling.top(), kCandidatesMax + 1, "top")};
 }
 
 SessionOpen read(const wire::SessionOpen& in, Validator& check) {
@@ -118,9 +118,13 @@ SessionOpen read(const wire::SessionOpen& in, Validator& check) {
         .next = path_peer_of(in.has_next(), in.next(), "next", check),
         .exact = in.exact(),
         .exit_threshold = check.finite_and_not_negative(in.exit_threshold(), "exit_threshold"),
-        .sampling = sampling_of(in, check)};
+        .sampling = sampling_of(in, check),
+        .text_from = position_of(in.text_from(), "text_from", check),
+        .text = check.list(in.text(), kJudgedTokensMax, "text", same_number)};
     check.require(body.id.hop < body.hops, "id.hop", "is not on the path");
     check.require(body.positions > 0, "positions", "are none");
+    const std::uint64_t text_end = std::uint64_t{body.text_from} + body.text.size();
+    check.require(text_end <= body.positions, "text", "is longer than the session");
     return body;
 }
 
@@ -164,8 +168,9 @@ SessionToken read(const wire::SessionToken& in, Validator& check) {
         .id = id_of(in, check),
         .position = position_of(in.position(), "position", check),
         .token = in.token(),
-        .top = check.list(in.top(), kTopTokensMax, "top", score),
-        .hop_us = check.list(in.hop_us(), kHopsMax, "hop_us", same_number)};
+        .top = check.list(in.top(), kCandidatesMax, "top", score),
+        .hop_us = check.list(in.hop_us(), kHopsMax, "hop_us", same_number),
+        .text_log_probability = check.finite(in.text_log_probability(), "text_log_probability")};
 }
 
 SessionTrouble read(const wire::SessionTrouble& in, Validator& check) {

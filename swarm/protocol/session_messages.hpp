@@ -146,6 +146,10 @@ struct SessionOpen {
     bool exact = true;          // replay the calls as they were; else in large ones
     double exit_threshold = 2;  // probability above which a hop with a head ends the token's path
     Sampling sampling;
+    /// Tokens at positions [text_from, text_from + size) whose probability, each after those
+    /// before it, the last hop is to tell. Empty: none.
+    std::uint32_t text_from = 0;
+    std::vector<std::uint32_t> text{};
 
     friend bool operator==(const SessionOpen&, const SessionOpen&) = default;
 };
@@ -189,6 +193,9 @@ struct SessionToken {
     std::uint32_t token = 0;
     std::vector<TokenScore> top;        // best first
     std::vector<std::uint32_t> hop_us;  // how long each hop kept its rows; for people
+    /// Natural logarithm, of as much of SessionOpen's text as was read so far. The first token of
+    /// a session has no probability.
+    double text_log_probability = 0;
 
     friend bool operator==(const SessionToken&, const SessionToken&) = default;
 };

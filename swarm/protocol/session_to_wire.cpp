@@ -68,6 +68,8 @@ void put(const SessionOpen& body, wire::Message* envelope) {
     sampling->set_temperature(body.sampling.temperature);
     sampling->set_seed(body.sampling.seed);
     sampling->set_top(body.sampling.top);
+    out->set_text_from(body.text_from);
+    out->mutable_text()->Add(body.text.begin(), body.text.end());
 }
 
 void put(const SessionOpened& body, wire::Message* envelope) {
@@ -105,6 +107,7 @@ void put(const SessionToken& body, wire::Message* envelope) {
         item->set_log_probability(score.log_probability);
     }
     out->mutable_hop_us()->Add(body.hop_us.begin(), body.hop_us.end());
+    out->set_text_log_probability(body.text_log_probability);
 }
 
 void put(const SessionTrouble& body, wire::Message* envelope) {

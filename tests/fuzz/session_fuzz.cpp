@@ -52,7 +52,7 @@ std::unique_ptr<node::Role> make_client() {
     options.self = {{2, 0, 0, 0}};
     options.incarnation = {5};
     options.directory = kDirectory;
-    options.model = protocol::sample_digest(6);
+    options.models = {{protocol::sample_digest(6), 97}};
     return std::make_unique<sessions::SessionClient>(std::move(options));
 }
 
@@ -85,6 +85,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     node::SessionRequest request;
     request.prompt = {1, 2, 3};
     request.tokens = 4;
+    client.deliver(node::Asked{request});
+    request.request = 1;  // and of a stack
+    request.members = {{protocol::sample_digest(6), 1}, {protocol::sample_digest(6), 2}};
     client.deliver(node::Asked{request});
     const auto take = [&](std::uint8_t sender,
                           std::uint8_t number,

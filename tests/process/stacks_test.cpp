@@ -3,6 +3,9 @@
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,6 +15,7 @@
 namespace swarm::test {
 namespace {
 
+namespace json = boost::json;
 using std::chrono::seconds;
 
 constexpr double kWindow = 32;
@@ -125,6 +129,44 @@ TEST_F(StacksTest, AnEnsembleIsNearlyAsGoodAsTheBetterMemberOnEachText) {
         << err;
     EXPECT_EQ(out, "3456789012345678\n");
     EXPECT_EQ(count_lines(err), 2U) << err;
+}
+
+/// Two peers of each member, real processes: a peer of either dies in mid-text.
+TEST_F(StacksTest, PeersAnswerForTheMembersAndMayDie) {
+    ASSERT_EQ(make("ensemble"), 0) << err;
+    const std::vector<std::string> ask{
+        "local",
+        "--stack",
+        file("ensemble.toml"),
+        "--peers",
+        "4",
+        "--prompt",
+        "it is a ",
+        "--tokens",
+        "20",
+        "--kill-at",
+        "4,9,14",
+        "--verify",
+        "--json",
+        file("said.json")};
+    ASSERT_EQ(run(ask), 0) << err;
+    EXPECT_NE(err.find("the same 20 tokens"), std::string::npos) << err;
+    EXPECT_EQ(out.substr(0, 8), "it is a ");
+    const json::object report = json::parse(read_text(file("said.json"))).as_object();
+    EXPECT_TRUE(report.at("verified").as_bool());
+    // One waits until the member's other peer is back; the last may wait beyond the end.
+    EXPECT_GE(report.at("faults").as_array().size(), 2U);
+    EXPECT_GE(report.at("moves").as_array().size(), 1U);
+    ASSERT_EQ(report.at("members").as_array().size(), 2U);
+    for (const json::value& member : report.at("members").as_array()) {
+        EXPECT_FALSE(member.as_object().contains("left_out_at"));
+    }
+}
+
+TEST_F(StacksTest, AChainIsNotServedByPeers) {
+    ASSERT_EQ(make("chain"), 0) << err;
+    EXPECT_EQ(run({"generate", "--stack", file("chain.toml"), "--join", "127.0.0.1:1", "x"}), 3);
+    EXPECT_NE(err.find("is a chain"), std::string::npos) << err;
 }
 
 TEST_F(StacksTest, RawChainingIsRefusedWithTheLosses) {

@@ -1,6 +1,9 @@
 #include "tests/simulation/session_bed.hpp"
 
+#include "stacking/sampler.hpp"
+#include "stacking/stack/ensemble.hpp"
 #include "stages/top_tokens.hpp"
+#include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -43,6 +46,12 @@ class Liar final : public node::Role {
     Lie lie_;
 };
 
+swarm::Digest model_digest(std::uint32_t member) {
+    swarm::Digest digest = SessionBed::digest(1);
+    digest.bytes[1] = static_cast<std::byte>(member);
+    return digest;
+}
+
 }  // namespace
 
 swarm::Digest SessionBed::digest(unsigned char first) {
@@ -64,8 +73,9 @@ SessionBed::SessionBed(SessionBedOptions options)
         client.self = kClient;
         client.incarnation = incarnation;
         client.directory = kDirectory;
-        client.model = digest(1);
-        client.vocabulary = options_.model.vocabulary;
+        for (std::uint32_t member = 0; member < options_.members; ++member) {
+            client.models.push_back({model_digest(member), options_.model.vocabulary});
+        }
         client.patience = options_.patience;
         return std::make_unique<sessions::SessionClient>(std::move(client));
     });
@@ -83,7 +93,7 @@ std::vector<protocol::LayerRange> SessionBed::split() const {
 }
 
 protocol::LayerRange SessionBed::layers_of(PeerId server) const {
-    return split()[(server.words[0] - 1) / options_.replicas];
+    return split()[(server.words[0] - 1) % of_member() / options_.replicas];
 }
 
 void SessionBed::add_server(std::uint64_t number) {
@@ -93,7 +103,7 @@ void SessionBed::add_server(std::uint64_t number) {
     const auto make = [this, self](swarm::Incarnation) -> std::unique_ptr<node::Role> {
         sessions::SessionServer::Options server;
         server.self = self;
-        server.model = digest(1);
+        server.model = model_digest(member_of(self));
         server.layers = options_.model.layers;
         if (options_.directory_places) {
             server.split = split();
@@ -102,7 +112,7 @@ void SessionBed::add_server(std::uint64_t number) {
         }
         server.load = [this, self](protocol::LayerRange layers) {
             const auto compute = std::make_shared<OracleSessionCompute>(
-                options_.model, layers, options_.budget_positions
+                model_of(member_of(self)), layers, options_.budget_positions
             );
             computes_[self].push_back(compute);
             placed_[self] = layers;
@@ -144,13 +154,54 @@ void SessionBed::hear(const node::Report& report) {
         told.done = token->last;
     } else if (const auto* moved = std::get_if<node::SessionMoved>(&report)) {
         told_.at(moved->request).moves.push_back(*moved);
+    } else if (const auto* dropped = std::get_if<node::MemberDropped>(&report)) {
+        told_.at(dropped->request).dropped.push_back(*dropped);
     } else if (const auto* failed = std::get_if<node::GenerationFailed>(&report)) {
         told_.at(failed->request).failure = failed->reason;
         told_.at(failed->request).done = true;
     }
 }
 
+sessions::OracleModel SessionBed::model_of(std::uint32_t member) const {
+    sessions::OracleModel model = options_.model;
+    model.weights += member;
+    return model;
+}
+
+std::unique_ptr<stacking::stack::TextReader> SessionBed::reader(std::uint32_t member) const {
+    stacking::stack::ModelReader::Stages whole;
+    whole.push_back(std::make_unique<OracleSessionCompute>(
+        model_of(member), protocol::LayerRange{0, options_.model.layers}, options_.model.context
+    ));
+    return std::move(*stacking::stack::ModelReader::make(std::move(whole)));
+}
+
+std::vector<std::uint32_t> SessionBed::expected_of_stack(const node::SessionRequest& request
+) const {
+    stacking::stack::Ensemble::Members members;
+    std::vector<double> priors;
+    for (const node::StackMember& member : request.members) {
+        members.push_back(reader(std::to_integer<std::uint32_t>(member.model.bytes[1])));
+        priors.push_back(member.prior);
+    }
+    const auto stack = *stacking::stack::Ensemble::make(std::move(members), std::move(priors));
+    std::vector<std::uint32_t> tokens = request.prompt;
+    (void)stack->begin(static_cast<std::uint32_t>(tokens.size()) + request.tokens);
+    std::span<const std::uint32_t> next = tokens;
+    const stacking::SamplerOptions sampler{request.sampling.temperature, request.sampling.seed};
+    for (std::uint32_t i = 0; i < request.tokens; ++i) {
+        const auto scores = *stack->read(next, stacking::stack::TextReader::Wanted::AfterLast);
+        const auto best = stages::top_tokens(scores, protocol::kTopTokensMax);
+        tokens.push_back(stacking::sample_token(best, sampler, tokens.size()));
+        next = std::span(tokens).last(1);
+    }
+    return {tokens.begin() + static_cast<std::ptrdiff_t>(request.prompt.size()), tokens.end()};
+}
+
 std::vector<std::uint32_t> SessionBed::expected(const node::SessionRequest& request) const {
+    if (!request.members.empty()) {
+        return expected_of_stack(request);
+    }
     std::vector<std::unique_ptr<OracleSessionCompute>> path;
     std::vector<std::uint32_t> stages = request.path;
     for (std::uint32_t stage = 0; request.path.empty() && stage < options_.stages; ++stage) {
@@ -242,6 +293,13 @@ node::SessionRequest session_request(
     }
     request.tokens = tokens;
     request.exact = exact;
+    return request;
+}
+
+node::SessionRequest stack_request(node::SessionRequest request, std::vector<double> priors) {
+    for (std::uint32_t member = 0; member < priors.size(); ++member) {
+        request.members.push_back({model_digest(member), priors[member]});
+    }
     return request;
 }
 

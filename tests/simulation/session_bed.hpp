@@ -1,6 +1,7 @@
 // A world of session servers, a directory and one client on virtual time, with the oracle model;
 // and what one process makes of the same prompts, to hold it against.
-// Peers 1 to stages x replicas serve; stage by stage, `replicas` each.
+// Peers 1 to stages x replicas serve; stage by stage, `replicas` each; then those of the next
+// member, where a stack is served.
 #pragma once
 
 #include "sim/world.hpp"
@@ -8,6 +9,7 @@
 #include "stacking/sessions/oracle_session_compute.hpp"
 #include "stacking/sessions/session_client.hpp"
 #include "stacking/sessions/session_server.hpp"
+#include "stacking/stack/text_reader.hpp"
 
 #include <functional>
 #include <map>
@@ -28,6 +30,7 @@ struct SessionBedOptions {
     std::uint32_t stages = 3;
     std::uint32_t replicas = 2;
     sessions::OracleModel model{.layers = 6};
+    std::uint32_t members = 1;              // of a stack: models with other weights
     std::uint64_t budget_positions = 4096;  // of each peer
     std::uint64_t kept_bytes_max = 1 << 20;
     swarm::Duration ttl = std::chrono::minutes(5);
@@ -43,6 +46,7 @@ struct SessionBedOptions {
 struct Told {
     std::vector<std::uint32_t> tokens;
     std::vector<node::SessionMoved> moves;
+    std::vector<node::MemberDropped> dropped;
     std::string failure;
     bool done = false;
     bool in_order = true;
@@ -76,7 +80,17 @@ class SessionBed {
     [[nodiscard]] std::uint64_t reserved(PeerId server) const;
     [[nodiscard]] std::size_t largest_call() const;
 
-    [[nodiscard]] std::uint32_t servers() const { return options_.stages * options_.replicas; }
+    [[nodiscard]] std::uint32_t servers() const { return options_.members * of_member(); }
+
+    /// Peers that serve one member.
+    [[nodiscard]] std::uint32_t of_member() const { return options_.stages * options_.replicas; }
+
+    [[nodiscard]] std::uint32_t member_of(PeerId server) const {
+        return static_cast<std::uint32_t>(server.words[0] - 1) / of_member();
+    }
+
+    /// Of the next token, as one process reads the text with this member alone.
+    [[nodiscard]] std::unique_ptr<stacking::stack::TextReader> reader(std::uint32_t member) const;
 
     [[nodiscard]] protocol::LayerRange layers_of(PeerId server) const;
 
@@ -89,6 +103,9 @@ class SessionBed {
 
  private:
     void add_server(std::uint64_t number);
+    [[nodiscard]] sessions::OracleModel model_of(std::uint32_t member) const;
+    [[nodiscard]] std::vector<std::uint32_t> expected_of_stack(const node::SessionRequest& request
+    ) const;
     void hear(const node::Report& report);
 
     SessionBedOptions options_;
@@ -103,5 +120,8 @@ class SessionBed {
 node::SessionRequest session_request(
     std::uint64_t number, std::uint32_t prompt, std::uint32_t tokens, bool exact = true
 );
+
+/// The same of a stack of the bed's members, which have these priors.
+node::SessionRequest stack_request(node::SessionRequest request, std::vector<double> priors);
 
 }  // namespace sim

@@ -158,7 +158,8 @@ int run_local(
 int local(const LocalOptions& given) {
     Console console;
     LocalOptions options = given;
-    if (options.run.model && !run::named_model(*options.run.model)) {
+    const bool of_others = options.run.model && !run::named_model(*options.run.model);
+    if (of_others || !options.stack.empty()) {
         return local_stack(options, console);
     }
     const LocalOptions none;

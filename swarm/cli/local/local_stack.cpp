@@ -5,6 +5,7 @@
 #include "swarm/cli/local/reported_child.hpp"
 #include "swarm/cli/model/generate_alone.hpp"
 #include "swarm/cli/model/model_store.hpp"
+#include "swarm/cli/stack/open_stack.hpp"
 #include "swarm/cli/train.hpp"
 #include "swarm/net/address.hpp"
 #include "swarm/net/identity.hpp"
@@ -35,7 +36,8 @@ Error cannot(std::string what) {
 
 GenerateOptions question_of(const LocalOptions& options) {
     GenerateOptions question;
-    question.model = *options.run.model;
+    question.model = options.run.model.value_or("");
+    question.stack = options.stack;
     question.prompt = options.prompt.value_or("");
     question.tokens = options.tokens;
     question.raw = options.raw;
@@ -47,10 +49,14 @@ GenerateOptions question_of(const LocalOptions& options) {
 }  // namespace
 
 LocalStack::LocalStack(
-    const LocalOptions& options, std::filesystem::path directory, Console& console
+    const LocalOptions& options,
+    std::vector<std::string> models,
+    std::filesystem::path directory,
+    Console& console
 )
     : options_(options),
       question_(question_of(options)),
+      models_(std::move(models)),
       directory_(std::move(directory)),
       console_(console),
       child_signals_(loop_.io(), SIGCHLD) {
@@ -92,6 +98,7 @@ Result<> LocalStack::start() {
     for (std::uint32_t i = 0; i < options_.peers; ++i) {
         Peer& peer = *peers_.emplace_back(std::make_unique<Peer>(loop_.io()));
         peer.name = "peer-" + std::to_string(i + 1);
+        peer.model = models_[i % models_.size()];
         const std::vector<std::uint32_t>& paces = options_.service_ms;
         peer.service_ms = paces.empty() ? 0 : paces[i % paces.size()];
         const auto identity = net::Identity::load_or_create(directory_ / (peer.name + ".pem"));
@@ -135,11 +142,12 @@ Result<> LocalStack::start_directory() {
 }
 
 Result<> LocalStack::start_peer(Peer& peer) {
-    const std::uint32_t stages = options_.run.stages.value_or(std::min(kStages, options_.peers));
+    const std::uint32_t sane = options_.stack.empty() ? std::min(kStages, options_.peers) : 1;
+    const std::uint32_t stages = options_.run.stages.value_or(sane);
     Result<Child> child = Child::start(
         {{"serve",
           "--model",
-          question_.model,
+          peer.model,
           "--join",
           address_,
           "--listen",
@@ -203,16 +211,26 @@ bool LocalStack::may_disturb(const Peer& peer) const {
     }
     return std::any_of(peers_.begin(), peers_.end(), [&](const auto& other) {
         return other->id != peer.id && other->process && !other->frozen &&
-               other->listed == peer.listed;
+               other->model == peer.model && other->listed == peer.listed;
     });
+}
+
+/// Hop by hop, of all members.
+std::vector<PeerId> LocalStack::serving() const {
+    std::vector<PeerId> peers;
+    for (const auto& [member, route] : routes_) {
+        peers.insert(peers.end(), route.begin(), route.end());
+    }
+    return peers;
 }
 
 /// What is due waits until somebody may be disturbed; hop by hop along the path.
 void LocalStack::disturb() {
-    while (!due_.empty() && !calm_ && !route_.empty()) {
+    const std::vector<PeerId> path = serving();
+    while (!due_.empty() && !calm_ && !path.empty()) {
         Peer* victim = nullptr;
-        for (std::size_t i = 0; i < route_.size() && victim == nullptr; ++i) {
-            Peer* const peer = find(route_[(faults_.size() + i) % route_.size()]);
+        for (std::size_t i = 0; i < path.size() && victim == nullptr; ++i) {
+            Peer* const peer = find(path[(faults_.size() + i) % path.size()]);
             victim = peer != nullptr && may_disturb(*peer) ? peer : nullptr;
         }
         if (victim == nullptr) {
@@ -280,7 +298,9 @@ void LocalStack::end(const Error& error) {
 
 int LocalStack::answer() {
     RemoteAnswer::Hooks hooks;
-    hooks.on_route = [this](const std::vector<PeerId>& peers) { route_ = peers; };
+    hooks.on_route = [this](std::uint32_t member, const std::vector<PeerId>& peers) {
+        routes_[member] = peers;
+    };
     hooks.on_token = [this](std::size_t count) { on_token(count); };
     answer_.emplace(loop_, question_, std::move(hooks), console_);
     if (const Result<> started = answer_->start(address_); !started) {
@@ -361,29 +381,53 @@ Error usage(std::string what) {
     return {ErrorCode::Usage, Reaction::Reject, std::move(what)};
 }
 
+/// What is to be served: the model, or the stack's members, each once.
+Result<std::vector<std::string>> models_of(const LocalOptions& options) {
+    if (options.stack.empty()) {
+        if (const auto model = find_model(*options.run.model); !model) {
+            return model.error();
+        }
+        return std::vector{*options.run.model};
+    }
+    const auto stack = read_stack(options.stack);
+    if (!stack) {
+        return stack.error();
+    }
+    std::vector<std::string> models;
+    for (const auto& member : stack->members) {
+        std::string model = located_member(options.stack, member.model);
+        if (std::ranges::find(models, model) == models.end()) {
+            models.push_back(std::move(model));
+        }
+    }
+    return models;
+}
+
 }  // namespace
 
 int local_stack(const LocalOptions& options, Console& console) {
     if (const auto stray = stray_flag(options)) {
-        return end_with(
-            console, usage(*stray + " belongs to training; " + *options.run.model + " is served")
-        );
+        const std::string served = options.stack.empty() ? *options.run.model : options.stack;
+        return end_with(console, usage(*stray + " belongs to training; " + served + " is served"));
     }
     if (!options.prompt) {
         return end_with(console, usage("a model of others answers: add --prompt \"...\""));
     }
-    if (options.run.stages.value_or(1) > options.peers) {
-        return end_with(console, usage("--peers is less than --stages: each stage needs a peer"));
+    Result<std::vector<std::string>> models = models_of(options);
+    if (!models) {
+        return end_with(console, models.error());
     }
-    if (const auto model = find_model(*options.run.model); !model) {
-        return end_with(console, model.error());
+    if (options.run.stages.value_or(1) * models->size() > options.peers) {
+        return end_with(
+            console, usage("--peers is less than --stages of all models: each stage needs a peer")
+        );
     }
     TemporaryDirectory scratch;
     const std::filesystem::path directory =
         options.directory.empty() ? scratch.path() : std::filesystem::path(options.directory);
     std::error_code ignored;  // what is missing shows when a file is written
     std::filesystem::create_directories(directory, ignored);
-    const int exit_code = LocalStack(options, directory, console).run();
+    const int exit_code = LocalStack(options, std::move(*models), directory, console).run();
     if (exit_code != kDone && options.directory.empty()) {
         scratch.keep();
         console.info("the logs of all processes are in " + directory.string());

@@ -1,5 +1,6 @@
-// A directory, N peers that serve a model as real processes on loopback, and one answer by them,
-// with faults by the token or by the clock: what `swarm local --model smollm2` runs.
+// A directory, N peers that serve a model, or the members of a stack in turn, as real processes on
+// loopback, and one answer by them, with faults by the token or by the clock: what
+// `swarm local --model smollm2` and `swarm local --stack STACK.toml` run.
 // Invariants: a peer is disturbed only while another one of its layers is listed and runs; every
 // child is ended by its own pid before this object is gone, whatever happens.
 // Threading: the loop's thread. Times: real.
@@ -20,6 +21,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,8 +31,13 @@ namespace swarm::cli {
 
 class LocalStack {
  public:
-    /// `directory` exists; `options.prompt` is given.
-    LocalStack(const LocalOptions& options, std::filesystem::path directory, Console& console);
+    /// `directory` exists; `options.prompt` is given. `models`: what the peers serve in turn.
+    LocalStack(
+        const LocalOptions& options,
+        std::vector<std::string> models,
+        std::filesystem::path directory,
+        Console& console
+    );
     LocalStack(const LocalStack&) = delete;
     LocalStack& operator=(const LocalStack&) = delete;
     ~LocalStack();
@@ -45,6 +52,7 @@ class LocalStack {
         explicit Peer(boost::asio::io_context& io) : timer(io) {}
 
         std::string name;  // of its key and log file
+        std::string model;
         PeerId id;
         std::uint32_t service_ms = 0;
         std::optional<Child> process;
@@ -70,6 +78,7 @@ class LocalStack {
     void on_token(std::size_t count);
     void wind(Clockwork& clockwork);
     void disturb();
+    [[nodiscard]] std::vector<PeerId> serving() const;
     [[nodiscard]] bool may_disturb(const Peer& peer) const;
     void disturb(Fault fault, Peer& peer);
     void await_children();
@@ -82,6 +91,7 @@ class LocalStack {
 
     const LocalOptions& options_;
     GenerateOptions question_;
+    std::vector<std::string> models_;
     std::filesystem::path directory_;
     Console& console_;
     net::EventLoop loop_;
@@ -92,7 +102,7 @@ class LocalStack {
     std::vector<std::unique_ptr<Peer>> peers_;
     std::vector<std::unique_ptr<Clockwork>> clockworks_;
     std::optional<RemoteAnswer> answer_;
-    std::vector<PeerId> route_;
+    std::map<std::uint32_t, std::vector<PeerId>> routes_;  // by member
     std::deque<Fault> due_;
     boost::json::array faults_;
     std::optional<bool> equal_;  // to one process
@@ -100,7 +110,7 @@ class LocalStack {
     std::optional<int> exit_code_;
 };
 
-/// `swarm local` with a model of others.
+/// `swarm local` with a model of others, or a stack.
 int local_stack(const LocalOptions& options, Console& console);
 
 }  // namespace swarm::cli

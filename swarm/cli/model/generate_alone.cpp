@@ -89,36 +89,8 @@ Result<Asked> ask_model(const GenerateOptions& options, Console& console) {
     return Asked{std::move(*reader), std::move(*tokenizer), std::move(*question)};
 }
 
-/// The gate: what was measured and lost is refused.
-Result<> pass_gate(const stacking::stack::StackFile& stack, Console& console) {
-    const auto verdict = judge(stack);
-    if (!verdict) {
-        console.warn("the stack was not measured: swarm stack measure says whether it pays");
-        return {};
-    }
-    if (verdict->passes()) {
-        return {};
-    }
-    char losses[96];
-    std::snprintf(
-        losses, sizeof losses, "%.4f nats per token, %.4f by ", verdict->stack, verdict->best_member
-    );
-    return Error{
-        ErrorCode::Mismatch,
-        Reaction::Reject,
-        "the stack predicts worse than its best member alone: " + std::string(losses) +
-            stack.members[verdict->best].model};
-}
-
 Result<Asked> ask_stack(const GenerateOptions& options, Console& console) {
-    Result<stacking::stack::StackFile> file = read_stack(options.stack);
-    if (!file) {
-        return file.error();
-    }
-    if (const Result<> passed = pass_gate(*file, console); !passed) {
-        return passed.error();
-    }
-    auto stack = OpenStack::open(options.stack, std::move(*file), format_of(options));
+    auto stack = open_to_generate(options, console);
     if (!stack) {
         return stack.error();
     }
@@ -133,6 +105,10 @@ Result<Asked> ask_stack(const GenerateOptions& options, Console& console) {
         return question.error();
     }
     return Asked{std::move(*reader), stack->take_tokenizer(), std::move(*question)};
+}
+
+Result<Asked> ask(const GenerateOptions& options, Console& console) {
+    return options.stack.empty() ? ask_model(options, console) : ask_stack(options, console);
 }
 
 Result<Answer> run(const Asked& asked, const GenerateOptions& options, const AnswerHooks& hooks) {
@@ -158,8 +134,7 @@ std::string to_json(
 }  // namespace
 
 int generate_alone(const GenerateOptions& options, Console& console) {
-    const Result<Asked> asked =
-        options.stack.empty() ? ask_model(options, console) : ask_stack(options, console);
+    const Result<Asked> asked = ask(options, console);
     if (!asked) {
         return end_with(console, asked.error());
     }
@@ -179,7 +154,7 @@ int generate_alone(const GenerateOptions& options, Console& console) {
 }
 
 Result<std::vector<std::uint32_t>> ids_alone(const GenerateOptions& options, Console& console) {
-    const Result<Asked> asked = ask_model(options, console);
+    const Result<Asked> asked = ask(options, console);
     if (!asked) {
         return asked.error();
     }

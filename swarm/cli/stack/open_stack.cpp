@@ -4,6 +4,8 @@
 #include "stacking/stack/ensemble.hpp"
 #include "swarm/cli/run_setup.hpp"
 
+#include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <limits>
 #include <system_error>
@@ -27,13 +29,6 @@ Error refused(std::string what) {
     return {ErrorCode::Mismatch, Reaction::Reject, std::move(what)};
 }
 
-/// A path beside the stack's file, or a name.
-std::string located(const fs::path& stack, const std::string& model) {
-    std::error_code ignored;
-    const fs::path beside = stack.parent_path() / model;
-    return fs::exists(beside, ignored) ? beside.string() : model;
-}
-
 std::unique_ptr<LlamaSessions> sessions_of(
     std::shared_ptr<const stacking::llama::StageWeights> weights
 ) {
@@ -43,7 +38,34 @@ std::unique_ptr<LlamaSessions> sessions_of(
     return std::make_unique<LlamaSessions>(std::move(weights), unbounded);
 }
 
+/// The gate: what was measured and lost is refused.
+Result<> pass_gate(const StackFile& stack, Console& console) {
+    const auto verdict = judge(stack);
+    if (!verdict) {
+        console.warn("the stack was not measured: swarm stack measure says whether it pays");
+        return {};
+    }
+    if (verdict->passes()) {
+        return {};
+    }
+    char losses[96];
+    std::snprintf(
+        losses, sizeof losses, "%.4f nats per token, %.4f by ", verdict->stack, verdict->best_member
+    );
+    return Error{
+        ErrorCode::Mismatch,
+        Reaction::Reject,
+        "the stack predicts worse than its best member alone: " + std::string(losses) +
+            stack.members[verdict->best].model};
+}
+
 }  // namespace
+
+std::string located_member(const fs::path& stack, const std::string& model) {
+    std::error_code ignored;
+    const fs::path beside = stack.parent_path() / model;
+    return fs::exists(beside, ignored) ? beside.string() : model;
+}
 
 Result<StackFile> read_stack(const fs::path& file) {
     const Result<std::string> text = read_file(file, kStackBytesMax);
@@ -76,7 +98,7 @@ Result<OpenStack> OpenStack::open(const fs::path& path, StackFile file, WeightFo
     std::vector<OpenModel> members;
     std::optional<stacking::tokenizers::ModelTokenizer> tokenizer;
     for (const auto& member : file.members) {
-        Result<OpenModel> model = open_model(located(path, member.model));
+        Result<OpenModel> model = open_model(located_member(path, member.model));
         if (!model) {
             return model.error();
         }
@@ -158,6 +180,26 @@ Result<std::unique_ptr<TextReader>> OpenStack::reader() {
         return ensemble.error();
     }
     return std::unique_ptr<TextReader>(std::move(*ensemble));
+}
+
+std::uint32_t OpenStack::context() const {
+    std::uint32_t least = members_.front().source.architecture().model.context;
+    for (const OpenModel& member : members_) {
+        least = std::min(least, member.source.architecture().model.context);
+    }
+    return least;
+}
+
+Result<OpenStack> open_to_generate(const GenerateOptions& options, Console& console) {
+    Result<StackFile> file = read_stack(options.stack);
+    if (!file) {
+        return file.error();
+    }
+    if (const Result<> passed = pass_gate(*file, console); !passed) {
+        return passed.error();
+    }
+    const WeightFormat format = *stacking::kernels::parse_weight_format(options.weights);
+    return OpenStack::open(options.stack, std::move(*file), format);
 }
 
 }  // namespace swarm::cli

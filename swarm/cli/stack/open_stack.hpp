@@ -10,7 +10,9 @@
 #include "stacking/stack/stack_file.hpp"
 #include "stacking/stack/text_reader.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
+#include "swarm/cli/console.hpp"
 #include "swarm/cli/model/open_model.hpp"
+#include "swarm/cli/options.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -40,6 +42,13 @@ class OpenStack {
 
     /// For who needs it longer; then it is gone from here.
     stacking::tokenizers::ModelTokenizer take_tokenizer() { return std::move(tokenizer_); }
+
+    [[nodiscard]] const stacking::models::ModelSource& source(std::size_t member) const {
+        return members_[member].source;
+    }
+
+    /// Positions that every member can read.
+    [[nodiscard]] std::uint32_t context() const;
 
     /// At any of them the first member's texts end.
     [[nodiscard]] const std::vector<std::uint32_t>& end_tokens() const {
@@ -74,5 +83,12 @@ class OpenStack {
     stacking::kernels::WeightFormat format_;
     std::vector<Weights> whole_;  // by member; null: not read yet
 };
+
+/// The stack of `options`, if it may answer: what was measured, and predicts worse than its best
+/// member alone, is refused. Warns when it was not measured.
+Result<OpenStack> open_to_generate(const GenerateOptions& options, Console& console);
+
+/// A path beside the stack's file, or a name.
+std::string located_member(const std::filesystem::path& stack, const std::string& model);
 
 }  // namespace swarm::cli

@@ -1,6 +1,5 @@
 #include "swarm/cli/stack/remote_answer.hpp"
 
-#include "stacking/models/model_digest.hpp"
 #include "stacking/sessions/session_client.hpp"
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/run_setup.hpp"
@@ -58,6 +57,18 @@ std::string names_of(const std::vector<PeerId>& peers) {
     return names;
 }
 
+json::array as_json(const std::vector<std::vector<PeerId>>& routes) {
+    json::array all;
+    for (const std::vector<PeerId>& route : routes) {
+        json::array peers;
+        for (const PeerId& peer : route) {
+            peers.push_back(json::value(short_name(peer)));
+        }
+        all.push_back(std::move(peers));
+    }
+    return all;
+}
+
 }  // namespace
 
 RemoteAnswer::RemoteAnswer(
@@ -73,16 +84,9 @@ Result<> RemoteAnswer::start(const std::string& directory) {
     if (!swarm_key) {
         return swarm_key.error();
     }
-    const Result<OpenModel> opened = open_model(options_.model);
-    if (!opened) {
-        return opened.error();
-    }
-    const Result<Digest> model = stacking::models::identity_of(opened->source);
-    if (!model) {
-        return model.error();
-    }
-    if (const Result<> read = read_prompt(*opened); !read) {
-        return read.error();
+    Result<ServedQuestion> asked = read_served_question(options_, console_);
+    if (!asked) {
+        return asked.error();
     }
     Result<net::FileStore> store = net::FileStore::open(scratch_.path());
     if (!store) {
@@ -96,40 +100,33 @@ Result<> RemoteAnswer::start(const std::string& directory) {
     client.self = self.peer();
     client.incarnation = host_options.incarnation;
     client.directory_address = directory;
-    client.model = *model;
-    client.vocabulary = opened->source.architecture().model.vocabulary;
+    client.models = asked->models;
     client.patience = options_.wait;
     auto role = std::make_unique<stacking::sessions::SessionClient>(std::move(client));
     host_.emplace(loop_, std::move(role), std::move(*store), self, std::move(host_options));
     host_->start();
+    for (const std::string& name : asked->names) {
+        readers_.push_back({name, {}, {}});
+    }
+    ask(*asked);
+    question_ = std::move(asked->question);
+    tokenizer_ = std::move(asked->tokenizer);
+    stream_.emplace(*tokenizer_, question_->before);
+    return {};
+}
+
+void RemoteAnswer::ask(const ServedQuestion& asked) {
     node::SessionRequest request;
     request.request = kRequest;
-    request.prompt = question_->prompt;
-    request.tokens = question_->tokens_max;
+    request.prompt = asked.question.prompt;
+    request.tokens = asked.question.tokens_max;
     request.sampling = {options_.temperature, options_.seed, 1};
     request.path = options_.path;
     request.exit_threshold = options_.exit_threshold;
     request.exact = options_.replay == "exact";
+    request.members = asked.members;
+    request.late_after = options_.late_after;
     host_->ask({std::move(request)});
-    return {};
-}
-
-Result<> RemoteAnswer::read_prompt(const OpenModel& model) {
-    auto tokenizer = open_tokenizer(model);
-    if (!tokenizer) {
-        return tokenizer.error();
-    }
-    tokenizer_ = std::move(*tokenizer);
-    const auto& architecture = model.source.architecture();
-    Result<Question> question = read_question(
-        options_, *tokenizer_, architecture.model.context, architecture.end_tokens, console_
-    );
-    if (!question) {
-        return question.error();
-    }
-    question_ = std::move(*question);
-    stream_.emplace(*tokenizer_, question_->before);
-    return {};
 }
 
 void RemoteAnswer::on_tell(const node::Report& report) {
@@ -140,11 +137,15 @@ void RemoteAnswer::on_tell(const node::Report& report) {
     } else if (const auto* const token = std::get_if<node::TokenStreamed>(&report)) {
         take(*token);
     } else if (const auto* const routed = std::get_if<node::SessionRouted>(&report)) {
-        routes_.push_back(routed->peers);
+        readers_.at(routed->member).routes.push_back(routed->peers);
         routed_ = ids_.empty() ? clock_now() : routed_;
         if (hooks_.on_route) {
-            hooks_.on_route(routed->peers);
+            hooks_.on_route(routed->member, routed->peers);
         }
+    } else if (const auto* const dropped = std::get_if<node::MemberDropped>(&report)) {
+        Reader& reader = readers_.at(dropped->member);
+        reader.dropped = *dropped;
+        console_.warn(reader.name + " is left out from here on: " + dropped->reason);
     } else if (const auto* const moved = std::get_if<node::SessionMoved>(&report)) {
         moves_.push_back(*moved);
         moved_ = true;
@@ -194,7 +195,8 @@ int RemoteAnswer::finish() {
 }
 
 std::vector<double> RemoteAnswer::hop_ms() const {
-    std::vector<std::vector<double>> of_hop(routes_.empty() ? 0 : routes_.back().size());
+    const bool one = readers_.size() == 1 && !readers_.front().routes.empty();
+    std::vector<std::vector<double>> of_hop(one ? readers_.front().routes.back().size() : 0);
     for (const node::TokenStreamed& token : timed_) {
         for (std::size_t hop = 0; hop < std::min(of_hop.size(), token.hop_us.size()); ++hop) {
             of_hop[hop].push_back(token.hop_us[hop] / 1000.0);
@@ -222,12 +224,18 @@ std::string RemoteAnswer::summary() const {
     }
     std::string text =
         timing_line("prompt", question_->prompt.size(), seconds(first_token_ - routed_)) +
-        timing_line("decode", ids_.size() - 1, seconds(last_token_ - first_token_)) + "hops    ";
-    for (const double hop : hop_ms()) {
-        text += printed(" %.1f ms", hop);
+        timing_line("decode", ids_.size() - 1, seconds(last_token_ - first_token_));
+    if (readers_.size() == 1) {
+        text += "hops    ";
+        for (const double hop : hop_ms()) {
+            text += printed(" %.1f ms", hop);
+        }
+        text += printed(", between them %.1f ms per token (medians)\n", between_hops_ms());
     }
-    text += printed(", between them %.1f ms per token (medians)\n", between_hops_ms());
-    text += "path     " + names_of(routes_.back()) + "\n";
+    for (const Reader& reader : readers_) {
+        text += "path     " + (reader.routes.empty() ? "none" : names_of(reader.routes.back()));
+        text += (readers_.size() == 1 ? "" : " for " + reader.name) + "\n";
+    }
     for (const node::SessionMoved& move : moves_) {
         text += printed(
             "moved    at token %zu: %s; noticed after %.0f ms, the next token %.0f ms later\n",
@@ -240,27 +248,37 @@ std::string RemoteAnswer::summary() const {
     return text;
 }
 
-json::object RemoteAnswer::to_json() const {
+json::array RemoteAnswer::moves_as_json() const {
     json::array moves;
     for (const node::SessionMoved& move : moves_) {
         moves.push_back(json::object{
             {"token", move.position - question_->prompt.size()},
+            {"member", readers_.at(move.member).name},
             {"reason", move.reason},
             {"detected_ms", ms(move.detected)},
             {"resumed_ms", ms(move.resumed)}});
     }
-    json::array routes;
-    for (const std::vector<PeerId>& route : routes_) {
-        json::array peers;
-        for (const PeerId& peer : route) {
-            peers.push_back(json::value(short_name(peer)));
+    return moves;
+}
+
+json::array RemoteAnswer::members_as_json() const {
+    json::array members;
+    for (const Reader& reader : readers_) {
+        json::object member{{"model", reader.name}, {"routes", as_json(reader.routes)}};
+        if (reader.dropped) {
+            member["left_out_at"] = reader.dropped->position - question_->prompt.size();
+            member["reason"] = reader.dropped->reason;
         }
-        routes.push_back(std::move(peers));
+        members.push_back(std::move(member));
     }
+    return members;
+}
+
+json::object RemoteAnswer::to_json() const {
     const std::vector<double> hops = hop_ms();
     const std::size_t decoded = ids_.empty() ? 0 : ids_.size() - 1;
-    return {
-        {"model", options_.model},
+    json::object report{
+        {"model", options_.stack.empty() ? options_.model : options_.stack},
         {"replay", options_.replay},
         {"prompt_tokens", question_->prompt.size()},
         {"ids", json::array(ids_.begin(), ids_.end())},
@@ -268,10 +286,15 @@ json::object RemoteAnswer::to_json() const {
         {"prefill_tokens_per_s",
          rate_as_json(question_->prompt.size(), seconds(first_token_ - routed_))},
         {"decode_tokens_per_s", rate_as_json(decoded, seconds(last_token_ - first_token_))},
-        {"hop_ms", json::array(hops.begin(), hops.end())},
-        {"between_hops_ms", between_hops_ms()},
-        {"routes", std::move(routes)},
-        {"moves", std::move(moves)}};
+        {"moves", moves_as_json()}};
+    if (options_.stack.empty()) {
+        report["routes"] = as_json(readers_.front().routes);
+        report["hop_ms"] = json::array(hops.begin(), hops.end());
+        report["between_hops_ms"] = between_hops_ms();
+    } else {
+        report["members"] = members_as_json();
+    }
+    return report;
 }
 
 int generate_remote(const GenerateOptions& options, Console& console) {

@@ -1,5 +1,6 @@
-// One answer by the peers that serve a model: a session client on a host of this process, its text
-// on stdout as it comes, its speeds and what happened to its peers on stderr and in --json.
+// One answer by the peers that serve a model, or the members of a stack: a session client on a host
+// of this process, its text on stdout as it comes, its speeds and what happened to its peers on
+// stderr and in --json.
 // Invariant: the tokens are those of one process with the same weights, whoever serves them.
 // Threading: the loop's thread. Errors: those of opening the model and its tokenizer, TooLarge (the
 // prompt fills the context); GenerationFailed becomes a line and kRunFailed.
@@ -7,12 +8,12 @@
 
 #include "swarm/cli/console.hpp"
 #include "swarm/cli/model/answer_text.hpp"
-#include "swarm/cli/model/open_model.hpp"
-#include "swarm/cli/model/question.hpp"
 #include "swarm/cli/options.hpp"
+#include "swarm/cli/stack/served_question.hpp"
 #include "swarm/cli/temporary_directory.hpp"
 #include "swarm/net/host.hpp"
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
 #include <functional>
@@ -25,8 +26,9 @@ namespace swarm::cli {
 class RemoteAnswer {
  public:
     struct Hooks {
-        std::function<void(const std::vector<PeerId>&)> on_route{};  // who serves the hops now
-        std::function<void(std::size_t)> on_token{};                 // how many there are
+        /// Who serves the hops now; of which member of a stack, 0 for a model.
+        std::function<void(std::uint32_t, const std::vector<PeerId>&)> on_route{};
+        std::function<void(std::size_t)> on_token{};  // how many there are
     };
 
     /// All of them outlive this object.
@@ -54,12 +56,21 @@ class RemoteAnswer {
     [[nodiscard]] const std::vector<std::uint32_t>& ids() const { return ids_; }
 
  private:
-    Result<> read_prompt(const OpenModel& model);
+    /// A model, or a member of a stack.
+    struct Reader {
+        std::string name;
+        std::vector<std::vector<PeerId>> routes;
+        std::optional<node::MemberDropped> dropped;
+    };
+
     void on_tell(const node::Report& report);
     void take(const node::TokenStreamed& token);
     void end(int exit_code);
+    void ask(const ServedQuestion& asked);
     [[nodiscard]] std::vector<double> hop_ms() const;
     [[nodiscard]] double between_hops_ms() const;
+    [[nodiscard]] boost::json::array moves_as_json() const;
+    [[nodiscard]] boost::json::array members_as_json() const;
 
     net::EventLoop& loop_;
     const GenerateOptions& options_;
@@ -74,7 +85,7 @@ class RemoteAnswer {
     std::vector<std::uint32_t> ids_;
     std::vector<node::TokenStreamed> timed_;  // those of plain decode steps
     std::vector<node::SessionMoved> moves_;
-    std::vector<std::vector<PeerId>> routes_;
+    std::vector<Reader> readers_;
     TimePoint routed_{};
     TimePoint first_token_{};
     TimePoint last_token_{};
@@ -82,7 +93,7 @@ class RemoteAnswer {
     std::optional<int> exit_code_;
 };
 
-/// `swarm generate --model --join`.
+/// `swarm generate --model --join`, or `--stack --join`.
 int generate_remote(const GenerateOptions& options, Console& console);
 
 }  // namespace swarm::cli

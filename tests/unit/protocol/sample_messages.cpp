@@ -196,7 +196,9 @@ std::vector<Body> session_bodies() {
         .next = {.peer = sample_peer(15), .address = "peer.example:4604"},
         .exact = true,
         .exit_threshold = 0.9,
-        .sampling = {.temperature = 0.7, .seed = ~0ULL, .top = 64}};
+        .sampling = {.temperature = 0.7, .seed = ~0ULL, .top = 64},
+        .text_from = 7,
+        .text = {0, 300, 50256}};
     const SessionRows rows{
         .id = hop(),
         .position = 511,
@@ -209,7 +211,8 @@ std::vector<Body> session_bodies() {
         .position = 1U << 18,
         .token = 50256,
         .top = {{.token = 50256, .log_probability = -0.25}},
-        .hop_us = {900, 1, 70'000}};
+        .hop_us = {900, 1, 70'000},
+        .text_log_probability = -12.5};
     return {
         open,
         SessionOpened{.id = hop(), .filled_upto = 512, .kept_from = 256},

@@ -119,14 +119,28 @@ TEST(SessionLimits, BoundRows) {
     expect_refused(rows(3, 2), ErrorCode::Malformed, "tokens");
 }
 
+TEST(SessionLimits, BoundTextsToJudge) {
+    const auto open = [](std::uint32_t from, std::size_t count) {
+        return changed<SessionOpen>([&](SessionOpen& body) {
+            body.positions = kJudgedTokensMax + 1;
+            body.text_from = from;
+            body.text.assign(count, 1);
+        });
+    };
+    expect_taken(open(1, kJudgedTokensMax));
+    expect_refused(open(2, kJudgedTokensMax), ErrorCode::Malformed, "text");
+    expect_refused(open(0, kJudgedTokensMax + 1), ErrorCode::TooLarge, "text");
+    expect_refused(open(kPositionsMax + 1, 0), ErrorCode::TooLarge, "text_from");
+}
+
 TEST(SessionLimits, BoundCandidates) {
-    const auto open = changed<SessionOpen>([](auto& b) { b.sampling.top = kTopTokensMax + 1; });
+    const auto open = changed<SessionOpen>([](auto& b) { b.sampling.top = kCandidatesMax + 1; });
     expect_refused(open, ErrorCode::TooLarge, "top");
     const auto token = [](std::size_t count) {
         return changed<SessionToken>([&](SessionToken& body) { body.top.resize(count); });
     };
-    expect_taken(token(kTopTokensMax));
-    expect_refused(token(kTopTokensMax + 1), ErrorCode::TooLarge, "top");
+    expect_taken(token(kCandidatesMax));
+    expect_refused(token(kCandidatesMax + 1), ErrorCode::TooLarge, "top");
 }
 
 TEST(SessionLimits, BoundTheWait) {
@@ -169,6 +183,11 @@ TEST(SessionLimits, NumbersAreFinite) {
     );
     check_double<SessionToken>(
         [](SessionToken& b) -> double& { return b.top[0].log_probability; }, "log_probability", true
+    );
+    check_double<SessionToken>(
+        [](SessionToken& b) -> double& { return b.text_log_probability; },
+        "text_log_probability",
+        true
     );
 }
 

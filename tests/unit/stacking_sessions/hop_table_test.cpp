@@ -313,5 +313,64 @@ TEST_F(LastHopTest, ACallThatFailsEndsTheHop) {
     EXPECT_EQ(compute_->reserved_positions(), 0U);
 }
 
+TEST_F(LastHopTest, JudgesTheTextThatTheClientNames) {
+    const std::vector<std::uint32_t> text{10, 20, 30};
+    auto asked = last();
+    asked.sampling.top = 97;
+    take(kClient, asked);
+    std::vector<double> log_probability;  // of each token of the text, after the rows before it
+    for (std::uint32_t row = 0; row < 2; ++row) {
+        const auto told = sent<SessionToken>(take(kNext, onward(row, true), payload({1, 2, 3, 4})));
+        ASSERT_EQ(told.size(), 1U);
+        EXPECT_EQ(told[0].second.text_log_probability, 0);
+        for (const protocol::TokenScore& score : told[0].second.top) {
+            if (score.token == text[row + 1]) {
+                log_probability.push_back(score.log_probability);
+            }
+        }
+    }
+    ASSERT_EQ(log_probability.size(), 2U);
+
+    asked.id.route = 2;
+    asked.text = text;
+    take(kClient, asked);
+    const auto send_on = [&](std::uint32_t position, bool wanted) {
+        SessionRows message = onward(position, wanted);
+        message.id.route = asked.id.route;
+        return sent<SessionToken>(take(kNext, message, payload({1, 2, 3, 4})));
+    };
+    EXPECT_TRUE(send_on(0, false).empty());
+    const auto early = send_on(1, true);  // judged and wanted: one row, one answer
+    ASSERT_EQ(early.size(), 1U);
+    const double both = log_probability[0] + log_probability[1];
+    EXPECT_EQ(early[0].second.text_log_probability, both);
+    const auto later = send_on(2, true);
+    ASSERT_EQ(later.size(), 1U);
+    EXPECT_EQ(later[0].second.text_log_probability, both);
+
+    asked.id.route = 3;  // makes the second call again: its token counts once
+    take(kClient, asked);
+    const auto again = send_on(1, true);
+    ASSERT_EQ(again.size(), 1U);
+    EXPECT_EQ(again[0].second.text_log_probability, both);
+    EXPECT_EQ(again[0].second.top, early[0].second.top);
+}
+
+TEST_F(LastHopTest, ATextFromTheMiddleIsJudgedFromItsFirstToken) {
+    auto asked = last();
+    asked.text_from = 1;
+    asked.text = {20};
+    take(kClient, asked);
+    const auto told = sent<SessionToken>(take(kNext, onward(0, true), payload({1, 2, 3, 4})));
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_LT(told[0].second.text_log_probability, 0);
+}
+
+TEST_F(LastHopTest, ATextOfUnknownTokensIsRefused) {
+    auto asked = last();
+    asked.text = {10, 97};
+    EXPECT_EQ(reason_of(take(kClient, asked)), SessionReason::Mismatch);
+}
+
 }  // namespace
 }  // namespace stacking::sessions

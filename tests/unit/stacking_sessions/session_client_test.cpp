@@ -33,8 +33,7 @@ class SessionClientTest : public testing::Test {
         options.self = kSelf;
         options.incarnation = {5};
         options.directory = kDirectory;
-        options.model = digest_of(1);
-        options.vocabulary = 100;
+        options.models = {{digest_of(1), 100}};
         client_.emplace(std::move(options));
         on(node::Woke{});
         on(node::LinkUp{kDirectory, Lane::Control, {1}});

@@ -1,0 +1,28 @@
+// What peers are asked: of which model, or which members of a stack, and the prompt in its tokens.
+// Only headers and tokenizers are read here; the weights are the peers'.
+// Threading: one thread. Errors: those of opening models, stack and tokenizer, and of
+// read_question(); Mismatch (Reject): a stack that is no ensemble, or that the gate refuses.
+#pragma once
+
+#include "stacking/sessions/session_client.hpp"
+#include "stacking/tokenizers/model_tokenizer.hpp"
+#include "swarm/cli/console.hpp"
+#include "swarm/cli/model/question.hpp"
+#include "swarm/cli/options.hpp"
+
+#include <string>
+#include <vector>
+
+namespace swarm::cli {
+
+struct ServedQuestion {
+    std::vector<stacking::sessions::SessionClient::Model> models;  // each once
+    std::vector<node::StackMember> members;                        // empty: the only model is asked
+    std::vector<std::string> names;  // of models or members, for people
+    stacking::tokenizers::ModelTokenizer tokenizer;
+    Question question;
+};
+
+Result<ServedQuestion> read_served_question(const GenerateOptions& options, Console& console);
+
+}  // namespace swarm::cli

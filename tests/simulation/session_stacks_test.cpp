@@ -1,0 +1,164 @@
+// Stacks whose members are served by peers: their texts are those of one process that holds all
+// members, whatever happens to the peers, until a member is gone for good.
+#include "stacking/stack/text_reader.hpp"
+#include "stages/top_tokens.hpp"
+#include "tests/simulation/session_bed.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Two models, two stages of two peers each. With logits this close no member wins at once.
+SessionBedOptions two_members() {
+    SessionBedOptions options;
+    options.members = 2;
+    options.stages = 2;
+    options.model.spread = 0.25F;
+    return options;
+}
+
+node::SessionRequest request_of_two(std::uint64_t number, std::uint32_t tokens, bool exact) {
+    return stack_request(session_request(number, 5, tokens, exact), {1, 1});
+}
+
+TEST(SessionStacks, SayWhatOneProcessSays) {
+    SessionBedOptions options = two_members();
+    options.members = 3;
+    SessionBed bed(options);
+    bed.ask(stack_request(session_request(1, 40, 60), {1, 1, 1}));
+    bed.ask(stack_request(session_request(2, 300, 40), {5, 1, 0.2}));
+    node::SessionRequest drawn = stack_request(session_request(3, 1, 60), {1, 2, 3});
+    drawn.sampling = {.temperature = 0.9, .seed = 7, .top = 3};
+    bed.ask(drawn);
+    bed.ask(session_request(4, 10, 20));  // of the first model alone, beside them
+    EXPECT_TRUE(bed.run());
+    EXPECT_EQ(bed.verdict(), "");
+    EXPECT_NE(bed.told(1).tokens, bed.expected(session_request(1, 40, 60)));
+}
+
+TEST(SessionStacks, OfOneMemberTwiceSayWhatItSays) {
+    SessionBed bed;
+    node::SessionRequest twice = session_request(1, 5, 30);
+    twice.members = {{SessionBed::digest(1), 1}, {SessionBed::digest(1), 4}};
+    bed.ask(twice);
+    EXPECT_TRUE(bed.run());
+    EXPECT_EQ(bed.told(1).tokens, bed.expected(session_request(1, 5, 30)));
+}
+
+/// The peer is chosen by the event, so that all of both members are met.
+TEST(SessionStacks, SurviveACrashBeforeEveryEvent) {
+    SessionBed calm(two_members());
+    calm.ask(request_of_two(1, 8, true));
+    ASSERT_TRUE(calm.run());
+    std::size_t moves = 0;
+    for (const bool exact : {true, false}) {
+        for (std::uint64_t at = 0; at < calm.world().events(); ++at) {
+            SessionBed bed(two_members());
+            bed.ask(request_of_two(1, 8, exact));
+            bed.world().run_until([&] { return bed.world().events() >= at; }, 60s);
+            bed.world().crash(peer(1 + at % bed.servers()));
+            bed.run();
+            ASSERT_EQ(bed.verdict(), "") << "event " << at;
+            ASSERT_TRUE(bed.told(1).dropped.empty()) << "event " << at;
+            moves += bed.told(1).moves.size();
+        }
+    }
+    EXPECT_GT(moves, 50U);
+}
+
+TEST(SessionStacks, GoOnWithoutAMemberThatIsGone) {
+    SessionBed bed(two_members());
+    bed.ask(request_of_two(1, 20, true));
+    ASSERT_TRUE(bed.world().run_until([&] { return bed.told(1).tokens.size() == 5; }, 60s));
+    bed.world().crash(peer(7));  // the second member's last stage
+    bed.world().crash(peer(8));
+    EXPECT_TRUE(bed.run());
+    const Told& told = bed.told(1);
+    EXPECT_EQ(told.failure, "");
+    EXPECT_TRUE(told.in_order);
+    ASSERT_EQ(told.tokens.size(), 20U);
+    ASSERT_EQ(told.dropped.size(), 1U);
+    EXPECT_EQ(told.dropped[0].member, 1U);
+    // Both have said what came before; the rest is the first one's continuation of that.
+    const std::size_t together = told.dropped[0].position - 5;
+    const auto expected = bed.expected(request_of_two(1, 20, true));
+    for (std::size_t i = 0; i < together; ++i) {
+        EXPECT_EQ(told.tokens[i], expected[i]);
+    }
+    const auto alone = bed.reader(0);
+    std::vector<std::uint32_t> text = session_request(1, 5, 20).prompt;
+    text.insert(text.end(), told.tokens.begin(), told.tokens.end());
+    ASSERT_FALSE(alone->begin(static_cast<std::uint32_t>(text.size())).has_error());
+    const auto scores = alone->read(text, stacking::stack::TextReader::Wanted::AfterEach);
+    ASSERT_FALSE(scores.has_error());
+    for (std::size_t i = together; i < told.tokens.size(); ++i) {
+        const auto row = std::span(*scores).subspan((5 + i - 1) * 97, 97);
+        EXPECT_EQ(told.tokens[i], stages::top_tokens(row, 1).front().token);
+    }
+}
+
+TEST(SessionStacks, EndWithOneLineWhenTheLastMemberIsGone) {
+    SessionBedOptions options = two_members();
+    options.patience = 20s;
+    SessionBed bed(options);
+    bed.ask(request_of_two(1, 20, true));
+    ASSERT_TRUE(bed.world().run_until([&] { return bed.told(1).tokens.size() == 5; }, 60s));
+    for (const std::uint64_t number : {1, 2, 5, 6}) {
+        bed.world().crash(peer(number));
+    }
+    EXPECT_TRUE(bed.run());
+    EXPECT_NE(bed.told(1).failure.find("no token in 20 s"), std::string::npos);
+    EXPECT_LE(bed.told(1).dropped.size(), 1U);
+}
+
+TEST(SessionStacks, ACancelFreesThePagesOfAllMembers) {
+    SessionBed bed(two_members());
+    bed.ask(request_of_two(1, 50, true));
+    ASSERT_TRUE(bed.world().run_until([&] { return bed.told(1).tokens.size() == 5; }, 60s));
+    bed.cancel(1);
+    bed.world().run_for(20ms);
+    for (std::uint64_t number = 1; number <= bed.servers(); ++number) {
+        EXPECT_EQ(bed.reserved(peer(number)), 0U) << number;
+    }
+    const std::size_t tokens = bed.told(1).tokens.size();
+    bed.world().run_for(10s);
+    EXPECT_EQ(bed.told(1).tokens.size(), tokens);
+}
+
+TEST(SessionStacks, OfAnUnknownMemberAreRefused) {
+    SessionBed bed;
+    bed.ask(request_of_two(1, 5, true));
+    EXPECT_TRUE(bed.run());
+    EXPECT_NE(bed.told(1).failure.find("is not known here"), std::string::npos);
+}
+
+/// A tail that claims the impossible would otherwise have all the weight.
+TEST(SessionStacks, DoNotBelieveImpossibleProbabilities) {
+    const auto lie_in = [](auto change) {
+        return [change](protocol::Body& body) {
+            if (auto* token = std::get_if<protocol::SessionToken>(&body)) {
+                change(*token);
+            }
+        };
+    };
+    const std::vector<Lie> lies{
+        lie_in([](protocol::SessionToken& token) { token.top.clear(); }),
+        lie_in([](protocol::SessionToken& token) { token.top.front().log_probability = 3; }),
+        lie_in([](protocol::SessionToken& token) { token.top.back().token = 97; }),
+        lie_in([](protocol::SessionToken& token) { token.text_log_probability = 1000; })};
+    for (std::size_t i = 0; i < lies.size(); ++i) {
+        SessionBedOptions options = two_members();
+        options.liar = 3;
+        options.lie = lies[i];
+        SessionBed bed(options);
+        bed.ask(request_of_two(1, 20, true));
+        EXPECT_TRUE(bed.run());
+        EXPECT_EQ(bed.verdict(), "") << "lie " << i;
+    }
+}
+
+}  // namespace
+}  // namespace sim
