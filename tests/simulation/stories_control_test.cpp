@@ -278,6 +278,40 @@ TEST(Story14, APeerThatTheCoordinatorDoesNotHearIsFencedAfterSixSeconds) {
     story.expect_equal_to_one_process();
 }
 
+/// A reduce begins while a member has no link; another one is fenced in it; then the link is back,
+/// and with it comes the reduce that is over, its group as it was.
+TEST(Story14, ACopyOfAReduceThatIsOverDoesNoHarm) {
+    Story story(story_options(2, 3, 8));
+    ASSERT_TRUE(story.reach_step(2));
+    const PeerId cut = story.members(0).front();
+    const PeerId restarted = story.replica_of(cut);
+    const std::uint64_t step = story.boss().version.step + 1;
+    std::set<swarm::MicrobatchId> pathed;
+    ASSERT_TRUE(story.until_sent<protocol::Path>([&](PeerId, PeerId, const auto& path) {
+        return path.version.step == step && pathed.insert(path.microbatch).second &&
+               pathed.size() == 8;
+    }));
+    story.block_both_ways(cut, kBoss);
+    story.reset_links(cut, kBoss);
+    protocol::Reduce begun;
+    ASSERT_TRUE(story.until_sent<protocol::Reduce>([&](PeerId, PeerId, const auto& reduce) {
+        begun = reduce;
+        return true;
+    }));
+    ASSERT_EQ(begun.version.step, step);
+    story.world().crash(restarted);
+    story.world().restart(restarted);
+    ASSERT_TRUE(story.until_fenced(1, 1s)) << story.log();
+    bool came_late = false;
+    story.on_send<protocol::Reduce>([&](PeerId, PeerId to, const auto& reduce) {
+        came_late = came_late || (to == cut && reduce.epoch == begun.epoch);
+    });
+    story.unblock_both_ways(cut, kBoss);
+    story.expect_equal_to_one_process();
+    EXPECT_TRUE(came_late) << story.log();
+    EXPECT_EQ(story.run().fenced(), 1U) << story.log();
+}
+
 TEST(Story15, ADuplicateAfterAReconnectIsAnsweredAndNotComputedAgain) {
     Story story(story_options(2, 2));
     ASSERT_TRUE(story.reach_step(2));
