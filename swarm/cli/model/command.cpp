@@ -22,27 +22,65 @@ void note(int number) {
     caught = caught == 0 ? number : caught;
 }
 
+/// Holds back what could come between a look at the child and the wait for it.
+class HeldSignals {
+ public:
+    HeldSignals() {
+        sigemptyset(&held_);
+        sigaddset(&held_, SIGCHLD);
+        for (const int number : kCaught) {
+            sigaddset(&held_, number);
+        }
+        ::sigprocmask(SIG_BLOCK, &held_, &before_);
+    }
+
+    HeldSignals(const HeldSignals&) = delete;
+    HeldSignals& operator=(const HeldSignals&) = delete;
+
+    ~HeldSignals() { restore(); }
+
+    void restore() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+    /// The next of them, whenever it came.
+    [[nodiscard]] int wait() const {
+        int number = 0;
+        ::sigwait(&held_, &number);
+        return number;
+    }
+
+ private:
+    sigset_t held_{};
+    sigset_t before_{};
+};
+
 /// After fork(): async-signal-safe calls only.
-[[noreturn]] void become(pid_t parent, int input, char* const* arguments) {
+[[noreturn]] void become(
+    pid_t parent, const HeldSignals& signals, int input, char* const* arguments
+) {
     end_with_parent(parent);
     for (const int number : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) {
         std::signal(number, SIG_DFL);
     }
+    signals.restore();
     ::dup2(input, STDIN_FILENO);
     ::dup2(STDERR_FILENO, STDOUT_FILENO);
     ::execvp(arguments[0], arguments);
     ::_exit(kNotStarted);
 }
 
-int wait_for(pid_t child) {
+/// `came`: a signal that would have ended us.
+int wait_for(pid_t child, const HeldSignals& signals, std::optional<int>& came) {
     int status = 0;
-    while (::waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) {
-            return kNotStarted;
-        }
-        if (caught != 0) {
+    pid_t ended = 0;
+    while ((ended = ::waitpid(child, &status, WNOHANG)) == 0) {
+        const int number = signals.wait();
+        if (number != SIGCHLD) {
             ::kill(child, SIGTERM);  // it may not have heard of it
+            came = number;
         }
+    }
+    if (ended < 0) {
+        return kNotStarted;
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : after_signal(WTERMSIG(status));
 }
@@ -78,11 +116,20 @@ int run_command(const std::vector<std::string>& command) {
         return kNotStarted;
     }
     const pid_t parent = ::getpid();
-    const pid_t child = ::fork();
-    if (child == 0) {
-        become(parent, input.get(), arguments.data());
+    std::optional<int> came;
+    int exit_code = kNotStarted;
+    {
+        const HeldSignals signals;
+        const pid_t child = ::fork();
+        if (child == 0) {
+            become(parent, signals, input.get(), arguments.data());
+        }
+        exit_code = child < 0 ? kNotStarted : wait_for(child, signals, came);
     }
-    return child < 0 ? kNotStarted : wait_for(child);
+    if (came) {
+        ::raise(*came);  // held back no more
+    }
+    return exit_code;
 }
 
 }  // namespace swarm::cli
