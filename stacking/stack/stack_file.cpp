@@ -3,6 +3,7 @@
 #include "stacking/stack/ensemble.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::size_t kSeamsMax = 1024;
 constexpr std::size_t kTextMax = 512;
-constexpr StackMode kModes[] = {StackMode::Ensemble, StackMode::Chain};
+constexpr StackMode kModes[] = {StackMode::Ensemble, StackMode::Chain, StackMode::Bridge};
 
 /// Reads tables key by key; keeps the first thing that is wrong.
 class Reader {
@@ -98,6 +99,11 @@ void read_member(Reader& reader, const toml::table& table, StackMember& member) 
             reader.text(node, member.model);
         } else if (key == "prior") {
             reader.number(node, kSmallestPrior, member.prior);
+        } else if (key == "layers") {
+            member.layers = parse_layers(node.value_exact<std::string>().value_or(""));
+            if (!member.layers) {
+                reader.fail(node, "layers wants a range, as \"0-5\"");
+            }
         } else {
             return false;
         }
@@ -141,12 +147,9 @@ void read_seam(Reader& reader, const toml::table& table, Seam& seam) {
 
 void read_mode(Reader& reader, const toml::node& node, StackMode& mode) {
     const auto value = node.value_exact<std::string>();
-    const auto* const found =
-        std::find_if(std::begin(kModes), std::end(kModes), [&](StackMode one) {
-            return value && to_text(one) == *value;
-        });
-    if (found == std::end(kModes)) {
-        return reader.fail(node, "mode is \"ensemble\" or \"chain\"");
+    const auto found = parse_mode(value.value_or(""));
+    if (!found) {
+        return reader.fail(node, "mode is \"ensemble\", \"chain\" or \"bridge\"");
     }
     mode = *found;
 }
@@ -154,6 +157,12 @@ void read_mode(Reader& reader, const toml::node& node, StackMode& mode) {
 void check(Reader& reader, const StackFile& stack) {
     if (stack.members.empty()) {
         reader.fail("a stack needs a member");
+    }
+    if (stack.mode == StackMode::Bridge && stack.members.size() != 2) {
+        reader.fail("a bridge leads from one member to another: it needs two");
+    }
+    if (stack.mode != StackMode::Bridge && !stack.bridge.empty()) {
+        reader.fail("only mode bridge has a bridge");
     }
     for (const Seam& seam : stack.seams) {
         if (seam.members.size() != stack.members.size()) {
@@ -179,8 +188,34 @@ std::string number(double value) {
 
 }  // namespace
 
+std::optional<LayerSpan> parse_layers(std::string_view text) {
+    LayerSpan layers;
+    const char* const end = text.data() + text.size();
+    const auto first = std::from_chars(text.data(), end, layers.first);
+    if (first.ec != std::errc{} || first.ptr == end || *first.ptr != '-') {
+        return std::nullopt;
+    }
+    const auto last = std::from_chars(first.ptr + 1, end, layers.last);
+    const bool good = last.ec == std::errc{} && last.ptr == end && layers.first <= layers.last;
+    return good ? std::optional(layers) : std::nullopt;
+}
+
 std::string_view to_text(StackMode mode) {
-    return mode == StackMode::Ensemble ? "ensemble" : "chain";
+    switch (mode) {
+        case StackMode::Ensemble:
+            return "ensemble";
+        case StackMode::Chain:
+            return "chain";
+        case StackMode::Bridge:
+            break;
+    }
+    return "bridge";
+}
+
+std::optional<StackMode> parse_mode(std::string_view text) {
+    const auto* const found =
+        std::ranges::find_if(kModes, [&](StackMode one) { return to_text(one) == text; });
+    return found == std::end(kModes) ? std::nullopt : std::optional(*found);
 }
 
 Result<StackFile> parse_stack(std::string_view toml, const std::string& file) {
@@ -201,6 +236,8 @@ Result<StackFile> parse_stack(std::string_view toml, const std::string& file) {
             reader.text(node, stack.name);
         } else if (key == "mode") {
             read_mode(reader, node, stack.mode);
+        } else if (key == "bridge") {
+            reader.text(node, stack.bridge);
         } else if (key == "member") {
             reader.each_table(node, kMembersMax, [&](const toml::table& table) {
                 read_member(reader, table, stack.members.emplace_back());
@@ -224,9 +261,16 @@ Result<StackFile> parse_stack(std::string_view toml, const std::string& file) {
 std::string to_toml(const StackFile& stack) {
     std::string text = "name = " + quoted(stack.name) +
                        "\nmode = " + quoted(std::string(to_text(stack.mode))) + "\n";
+    if (!stack.bridge.empty()) {
+        text += "bridge = " + quoted(stack.bridge) + "\n";
+    }
     for (const StackMember& member : stack.members) {
         text += "\n[[member]]\nmodel = " + quoted(member.model) +
                 "\nprior = " + number(member.prior) + "\n";
+        if (member.layers) {
+            text += "layers = \"" + std::to_string(member.layers->first) + "-" +
+                    std::to_string(member.layers->last) + "\"\n";
+        }
     }
     for (const Seam& seam : stack.seams) {
         text += "\n[[seam]]\ntext = " + quoted(seam.text) +

@@ -1,12 +1,12 @@
 // A stack as its owner describes it, and what was measured of it: STACK.toml.
 //   name = "two-authors"
-//   mode = "ensemble"          # or "chain": one member's last layer feeds the next one's first
+//   mode = "ensemble"          # or "chain", or "bridge" (stack/README.md)
+//   bridge = "two.safetensors" # of mode bridge, from `swarm stack train`; relative to STACK.toml
 //   [[member]]                 # a file, a folder or a name; relative to STACK.toml
-//   model = "runs/austen"
-//   prior = 1.0
+//   model = "runs/austen"      # and prior = 1.0, layers = "0-5" (all)
 //   [[seam]]                   # written by `swarm stack measure`; losses in nats per token
-//   text = "emma.txt"
-//   tokens = 4096              # predicted
+//   text = "emma.txt"          # of which so many tokens were predicted:
+//   tokens = 4096
 //   members = [1.21, 1.93]     # each alone
 //   stack = 1.23
 // Errors: Usage (Reject), one line with file and line: unknown keys, numbers out of bounds.
@@ -22,14 +22,27 @@
 
 namespace stacking::stack {
 
-enum class StackMode : std::uint8_t { Ensemble, Chain };
+enum class StackMode : std::uint8_t { Ensemble, Chain, Bridge };
 
-/// "ensemble", "chain"
+/// "ensemble", "chain", "bridge"
 std::string_view to_text(StackMode mode);
+std::optional<StackMode> parse_mode(std::string_view text);
+
+/// Layers of a member, the last one among them.
+struct LayerSpan {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+
+    friend bool operator==(const LayerSpan&, const LayerSpan&) = default;
+};
+
+/// "3-7"
+std::optional<LayerSpan> parse_layers(std::string_view text);
 
 struct StackMember {
     std::string model;
     double prior = 1;
+    std::optional<LayerSpan> layers{};  // none: all
 
     friend bool operator==(const StackMember&, const StackMember&) = default;
 };
@@ -46,6 +59,7 @@ struct Seam {
 struct StackFile {
     std::string name = "stack";
     StackMode mode = StackMode::Ensemble;
+    std::string bridge;  // empty: not trained, which is the second member alone
     std::vector<StackMember> members;
     std::vector<Seam> seams;
 

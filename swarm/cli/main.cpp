@@ -59,6 +59,10 @@ struct RunVerb {
         return swarm::cli::measure_stack(options);
     }
 
+    int operator()(const swarm::cli::StackTrainOptions& options) const {
+        return swarm::cli::train_stack(options);
+    }
+
     int operator()(const swarm::cli::StackShowOptions& options) const {
         return swarm::cli::show_stack(options);
     }

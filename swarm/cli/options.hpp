@@ -150,6 +150,17 @@ struct StackMeasureOptions {
     std::string weights = "fp32";
 };
 
+struct StackTrainOptions {
+    std::string file;
+    std::vector<std::string> texts;
+    std::uint32_t steps = 250;
+    std::uint32_t batch = 8;
+    std::uint32_t window = 128;  // tokens
+    double learning_rate = 1e-3;
+    std::uint64_t seed = 1;
+    std::string device = "auto";
+};
+
 struct StackShowOptions {
     std::string file;
 };
@@ -217,6 +228,7 @@ using Command = std::variant<
     StackNewOptions,
     StackAddOptions,
     StackMeasureOptions,
+    StackTrainOptions,
     StackShowOptions,
     SimOptions,
     SimCompareOptions,

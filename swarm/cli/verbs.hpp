@@ -17,6 +17,7 @@ int doctor(const DoctorOptions& options);
 int new_stack(const StackNewOptions& options);
 int add_to_stack(const StackAddOptions& options);
 int measure_stack(const StackMeasureOptions& options);
+int train_stack(const StackTrainOptions& options);
 int show_stack(const StackShowOptions& options);
 int simulate(const SimOptions& options);
 int compare_policies(const SimCompareOptions& options);

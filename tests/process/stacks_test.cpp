@@ -41,13 +41,15 @@ class StacksTest : public testing::Test {
         train("words", words);
     }
 
-    /// A Llama of one layer, in runs/<name>; the beginning of its text stays in <name>.part.
-    void train(const std::string& name, const std::string& text) {
+    /// A Llama in runs/<name>; the beginning of its text stays in <name>.part.
+    void train(const std::string& name, const std::string& text, int layers = 1, int steps = 60) {
         std::ofstream(file(name + ".txt")) << text;
         std::ofstream(file(name + ".part")) << text.substr(0, 2000);
         std::ofstream(file(name + ".toml"))
-            << "[run]\nname = \"" << name << "\"\nstages = 1\nsteps = 60\nmicrobatches = 4\n"
-            << "batch = 4\ncorpus = \"" << file(name + ".txt") << "\"\n[model]\nlayers = 1\n"
+            << "[run]\nname = \"" << name << "\"\nstages = 1\nsteps = " << steps
+            << "\nmicrobatches = 4\n"
+            << "batch = 4\ncorpus = \"" << file(name + ".txt") << "\"\n[model]\nlayers = " << layers
+            << "\n"
             << "width = 32\nheads = 2\nkv_heads = 2\nffn_width = 64\ncontext = " << kWindow << "\n";
         EXPECT_EQ(run({"train", "--single", file(name + ".toml"), "--dir", file(name)}), 0) << err;
     }
@@ -108,6 +110,7 @@ class StacksTest : public testing::Test {
     TemporaryFolder folder;
     std::string out;
     std::string err;
+    int code = 0;
 };
 
 TEST_F(StacksTest, AnEnsembleIsNearlyAsGoodAsTheBetterMemberOnEachText) {
@@ -161,6 +164,78 @@ TEST_F(StacksTest, PeersAnswerForTheMembersAndMayDie) {
     for (const json::value& member : report.at("members").as_array()) {
         EXPECT_FALSE(member.as_object().contains("left_out_at"));
     }
+}
+
+TEST_F(StacksTest, ABridgeBeginsAsItsSecondMemberAndLearns) {
+    ASSERT_EQ(make("bridge"), 0) << err;
+    measure("bridge");  // over both texts together the gate may refuse it, as any one member
+    const Losses before = losses(1);
+    EXPECT_EQ(before.stack, before.words) << out;
+    EXPECT_EQ(losses(0).stack, losses(0).words) << out;
+    const std::vector<std::string> train{
+        "stack",
+        "train",
+        file("bridge.toml"),
+        "--text",
+        file("digits.txt"),
+        "--steps",
+        "60",
+        "--batch",
+        "4",
+        "--window",
+        "32",
+        "--learning-rate",
+        "0.01"};
+    ASSERT_EQ(run(train), 0) << err;
+    EXPECT_NE(out.find("held out, nats per token"), std::string::npos) << out;
+    measure("bridge");
+    EXPECT_LT(losses(0).stack, losses(0).words - 0.5) << out;
+}
+
+/// The control: cut in two and put together again, a model predicts what it did; the other way
+/// round it does not, and the gate says so.
+TEST_F(StacksTest, AModelCutIntoMembersIsThatModel) {
+    train("deep", read_text(file("words.txt")), 2, 300);
+    const auto loss_of = [&](const std::string& name, std::vector<std::string> members) {
+        std::vector<std::string> made{"stack", "new", file(name), "--mode", "chain"};
+        for (std::string& member : members) {
+            made.insert(made.end(), {"--member", std::move(member)});
+        }
+        EXPECT_EQ(run(made), 0) << err;
+        code =
+            run({"stack", "measure", file(name), "--text", file("words.part"), "--window", "32"});
+        const std::string written = read_text(file(name));
+        return written.substr(written.rfind("stack = "));
+    };
+    const std::string whole = loss_of("whole.toml", {"deep"});
+    EXPECT_EQ(loss_of("cut.toml", {"deep@0-0", "deep@1-1"}), whole);
+    EXPECT_EQ(code, 0) << out;
+    EXPECT_NE(loss_of("swapped.toml", {"deep@1-1", "deep@0-0"}), whole);
+    EXPECT_EQ(code, 3) << out;
+    EXPECT_NE(out.find("\nrefused: "), std::string::npos) << out;
+    EXPECT_NE(out.find("by deep@0-0 alone"), std::string::npos) << out;
+    EXPECT_EQ(run({"stack", "new", file("no.toml"), "--member", "deep@1-2"}), 3);
+    EXPECT_NE(err.find("has the layers 0 to 1, not 2"), std::string::npos) << err;
+}
+
+TEST_F(StacksTest, WhatCannotBeTrainedIsOneLine) {
+    ASSERT_EQ(make("chain"), 0) << err;
+    ASSERT_EQ(make("bridge"), 0) << err;
+    const auto expect_refused = [&](std::vector<std::string> more, const std::string& why) {
+        more.insert(more.begin(), {"stack", "train"});
+        EXPECT_EQ(run(more), 3);
+        EXPECT_NE(err.find(why), std::string::npos) << err;
+        EXPECT_EQ(count_lines(err), 1U) << err;
+    };
+    const std::string bridge = file("bridge.toml");
+    EXPECT_EQ(run({"stack", "add", bridge, "digits"}), 3);
+    EXPECT_NE(err.find("it needs two"), std::string::npos) << err;
+    expect_refused({file("chain.toml"), "--text", file("words.txt")}, "is no bridge");
+    expect_refused({bridge, "--text", file("words.txt")}, "at most 32 tokens");
+    expect_refused({bridge, "--text", file("words.part"), "--window", "32"}, "are the least");
+    expect_refused({bridge, "--text", file("none.txt"), "--window", "32"}, "none.txt");
+    EXPECT_EQ(run({"generate", "--stack", bridge, "--join", "127.0.0.1:1", "x"}), 3);
+    EXPECT_NE(err.find("is a bridge"), std::string::npos) << err;
 }
 
 TEST_F(StacksTest, AChainIsNotServedByPeers) {

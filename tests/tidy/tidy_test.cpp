@@ -55,7 +55,7 @@ const std::map<std::string, Folders, std::less<>>& visible_to() {
         {"stacking/kernels", {"swarm/base"}},
         {"stacking/llama",
          {"swarm/base", "swarm/run", "stacking", "stacking/models", "stacking/kernels"}},
-        {"stacking/stack", {"swarm/base", "swarm/protocol", "stacking"}},
+        {"stacking/stack", {"swarm/base", "swarm/protocol", "swarm/run", "stages", "stacking"}},
         {"stages/torch",
          {"swarm/base", "swarm/protocol", "swarm/node", "compression", "swarm/run", "stages"}},
         // The two hosts know roles as Role and nothing more, and not each other.

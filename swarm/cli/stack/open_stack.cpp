@@ -1,6 +1,7 @@
 #include "swarm/cli/stack/open_stack.hpp"
 
 #include "stacking/llama/llama_sessions.hpp"
+#include "stacking/stack/bridged_reader.hpp"
 #include "stacking/stack/ensemble.hpp"
 #include "swarm/cli/run_setup.hpp"
 
@@ -17,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 using stacking::kernels::WeightFormat;
 using stacking::llama::LlamaSessions;
+using stacking::stack::Bridge;
+using stacking::stack::BridgedReader;
 using stacking::stack::Ensemble;
 using stacking::stack::ModelReader;
 using stacking::stack::StackFile;
@@ -24,6 +27,7 @@ using stacking::stack::StackMode;
 using stacking::stack::TextReader;
 
 constexpr std::uint64_t kStackBytesMax = 1U << 20;
+constexpr std::uint64_t kBridgeBytesMax = 1ULL << 30;
 
 Error refused(std::string what) {
     return {ErrorCode::Mismatch, Reaction::Reject, std::move(what)};
@@ -75,10 +79,12 @@ Result<StackFile> read_stack(const fs::path& file) {
     return stacking::stack::parse_stack(*text, file.string());
 }
 
-Result<> write_stack(const fs::path& file, const StackFile& stack) {
+Result<> write_whole(const fs::path& file, std::span<const std::byte> bytes) {
     const fs::path partial = file.string() + ".partial";
     std::ofstream out(partial, std::ios::binary | std::ios::trunc);
-    out << to_toml(stack);
+    out.write(
+        reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())
+    );
     out.close();
     std::error_code failed;
     if (out) {
@@ -94,6 +100,11 @@ Result<> write_stack(const fs::path& file, const StackFile& stack) {
     return {};
 }
 
+Result<> write_stack(const fs::path& file, const StackFile& stack) {
+    const std::string text = to_toml(stack);
+    return write_whole(file, std::as_bytes(std::span(text)));
+}
+
 Result<OpenStack> OpenStack::open(const fs::path& path, StackFile file, WeightFormat format) {
     std::vector<OpenModel> members;
     std::optional<stacking::tokenizers::ModelTokenizer> tokenizer;
@@ -101,6 +112,13 @@ Result<OpenStack> OpenStack::open(const fs::path& path, StackFile file, WeightFo
         Result<OpenModel> model = open_model(located_member(path, member.model));
         if (!model) {
             return model.error();
+        }
+        const std::uint32_t layers = model->source.architecture().model.layers;
+        if (member.layers && member.layers->last >= layers) {
+            return refused(
+                member.model + " has the layers 0 to " + std::to_string(layers - 1) + ", not " +
+                std::to_string(member.layers->last)
+            );
         }
         auto own = open_tokenizer(*model);
         if (!own) {
@@ -117,12 +135,16 @@ Result<OpenStack> OpenStack::open(const fs::path& path, StackFile file, WeightFo
         }
         members.push_back(std::move(*model));
     }
-    return OpenStack(std::move(file), std::move(members), std::move(*tokenizer), format);
+    return OpenStack(path, std::move(file), std::move(members), std::move(*tokenizer), format);
 }
 
 Result<OpenStack::Weights> OpenStack::load(std::size_t member, bool embedding, bool head) const {
     const auto& source = members_[member].source;
     run::StageLayout layout = split(source.architecture(), 1).front();
+    if (const auto& layers = file_.members[member].layers) {
+        layout.first_layer = layers->first;
+        layout.layers = layers->last - layers->first + 1;
+    }
     layout.has_embedding = embedding;
     layout.has_head = head;
     return stacking::llama::load_stage(source, layout, format_);
@@ -161,9 +183,66 @@ Result<std::unique_ptr<TextReader>> OpenStack::chain() {
     return std::unique_ptr<TextReader>(std::move(*reader));
 }
 
+Result<Bridge> OpenStack::bridge() const {
+    if (file_.bridge.empty()) {
+        const auto width = [this](std::size_t member) {
+            return members_[member].source.architecture().model.width;
+        };
+        return Bridge::zero(width(0), width(1));
+    }
+    const fs::path file = path_.parent_path() / file_.bridge;
+    const Result<std::string> bytes = read_file(file, kBridgeBytesMax);
+    if (!bytes) {
+        return bytes.error();
+    }
+    Result<Bridge> bridge = Bridge::parse(std::as_bytes(std::span(*bytes)));
+    if (!bridge) {
+        return Error{
+            bridge.error().code,
+            bridge.error().reaction,
+            file.string() + ": " + bridge.error().detail};
+    }
+    return bridge;
+}
+
+Result<std::unique_ptr<TextReader>> OpenStack::bridged() {
+    Result<Bridge> bridge = this->bridge();
+    if (!bridge) {
+        return bridge.error();
+    }
+    auto lower = load(0, true, false);
+    auto upper = lower ? load(1, false, true) : lower;
+    if (!upper) {
+        return upper.error();
+    }
+    run::StageLayout embedding = split(members_[1].source.architecture(), 1).front();
+    embedding.layers = 0;
+    embedding.has_head = false;
+    const auto alone = stacking::llama::load_stage(members_[1].source, embedding, format_);
+    if (!alone) {
+        return alone.error();
+    }
+    BridgedReader::Parts parts{
+        .lower = sessions_of(std::move(*lower)),
+        .upper = sessions_of(std::move(*upper)),
+        .embed = [matrix = (*alone)->embedding](
+                     stacking::TokenId token, std::span<float> row
+                 ) { matrix->read_row(token, row); },
+        .lower_vocabulary = members_[0].source.architecture().model.vocabulary,
+        .bridge = std::move(*bridge)};
+    auto reader = BridgedReader::make(std::move(parts));
+    if (!reader) {
+        return reader.error();
+    }
+    return std::unique_ptr<TextReader>(std::move(*reader));
+}
+
 Result<std::unique_ptr<TextReader>> OpenStack::reader() {
     if (file_.mode == StackMode::Chain) {
         return chain();
+    }
+    if (file_.mode == StackMode::Bridge) {
+        return bridged();
     }
     Ensemble::Members readers;
     std::vector<double> priors;

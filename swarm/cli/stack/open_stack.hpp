@@ -7,6 +7,7 @@
 
 #include "stacking/kernels/packed_matrix.hpp"
 #include "stacking/llama/stage_weights.hpp"
+#include "stacking/stack/bridge.hpp"
 #include "stacking/stack/stack_file.hpp"
 #include "stacking/stack/text_reader.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
@@ -16,6 +17,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace swarm::cli {
@@ -23,6 +26,7 @@ namespace swarm::cli {
 Result<stacking::stack::StackFile> read_stack(const std::filesystem::path& file);
 
 /// Whole, or not at all. StorageFailed.
+Result<> write_whole(const std::filesystem::path& file, std::span<const std::byte> bytes);
 Result<> write_stack(const std::filesystem::path& file, const stacking::stack::StackFile& stack);
 
 class OpenStack {
@@ -63,12 +67,14 @@ class OpenStack {
     using Weights = std::shared_ptr<const stacking::llama::StageWeights>;
 
     OpenStack(
+        std::filesystem::path path,
         stacking::stack::StackFile file,
         std::vector<OpenModel> members,
         stacking::tokenizers::ModelTokenizer tokenizer,
         stacking::kernels::WeightFormat format
     )
-        : file_(std::move(file)),
+        : path_(std::move(path)),
+          file_(std::move(file)),
           members_(std::move(members)),
           tokenizer_(std::move(tokenizer)),
           format_(format),
@@ -76,7 +82,10 @@ class OpenStack {
 
     Result<Weights> load(std::size_t member, bool embedding, bool head) const;
     Result<std::unique_ptr<stacking::stack::TextReader>> chain();
+    Result<std::unique_ptr<stacking::stack::TextReader>> bridged();
+    [[nodiscard]] Result<stacking::stack::Bridge> bridge() const;
 
+    std::filesystem::path path_;
     stacking::stack::StackFile file_;
     std::vector<OpenModel> members_;
     stacking::tokenizers::ModelTokenizer tokenizer_;

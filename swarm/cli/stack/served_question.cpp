@@ -53,12 +53,20 @@ Result<ServedQuestion> of_stack(const GenerateOptions& options, Console& console
         return Error{
             ErrorCode::Mismatch,
             Reaction::Reject,
-            options.stack + " is a chain; peers serve ensembles (leave out --join)"};
+            options.stack + " is a " + std::string(to_text(stack->file().mode)) +
+                "; peers serve ensembles (leave out --join)"};
     }
     std::vector<SessionClient::Model> models;
     std::vector<node::StackMember> members;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < stack->file().members.size(); ++i) {
+        if (stack->file().members[i].layers) {
+            return Error{
+                ErrorCode::Mismatch,
+                Reaction::Reject,
+                stack->file().members[i].model + " is a member with some of its layers; peers " +
+                    "serve whole ones (leave out --join)"};
+        }
         Result<SessionClient::Model> asked = client_model(stack->source(i));
         if (!asked) {
             return asked.error();

@@ -9,13 +9,16 @@ constexpr const char* kExamples = R"(
 examples:
   swarm stack new two.toml --member runs/austen --member runs/code
   swarm stack measure two.toml --text emma.txt --text main.cpp
+  swarm stack train bridge.toml --text emma.txt     # of mode bridge
   swarm stack show two.toml
   swarm generate --stack two.toml "It is a truth")";
 
 constexpr const char* kNewExamples = R"(
 examples:
   swarm stack new two.toml --member runs/austen --member runs/code --prior 2,1
-  swarm stack new chain.toml --mode chain --member runs/a --member runs/b)";
+  swarm stack new chain.toml --mode chain --member runs/a --member runs/b
+  swarm stack new deeper.toml --mode chain --member runs/a --member runs/a@2-5  # layers again
+  swarm stack new bridge.toml --mode bridge --member runs/a --member runs/b)";
 
 constexpr const char* kAddExamples = R"(
 examples:
@@ -28,12 +31,41 @@ examples:
   swarm stack measure two.toml --text emma.txt --tokens 65536 --window 128 --weights int8
 Exit code 3 when the stack predicts these texts worse than its best member alone.)";
 
+constexpr const char* kTrainExamples = R"(
+examples:
+  swarm stack train bridge.toml --text emma.txt
+  swarm stack train bridge.toml --text emma.txt --steps 1000 --batch 16 --window 256
+Both members stay as they are; what is trained is the map between them. What was measured with
+another bridge is dropped.)";
+
 constexpr const char* kShowExamples = R"(
 examples:
   swarm stack show two.toml)";
 
 constexpr double kPriorMost = 1e6;
 constexpr double kPriorLeast = 1e-6;
+constexpr double kRateMost = 1;
+constexpr double kRateLeast = 1e-9;
+
+void add_training(CLI::App& app, StackTrainOptions& train) {
+    app.add_option("--text", train.texts, "what to learn from; may come again")
+        ->type_name("FILE")
+        ->required();
+    app.add_option("--steps", train.steps, "of the optimizer")
+        ->check(CLI::Range(1U, 1U << 20))
+        ->capture_default_str();
+    app.add_option("--batch", train.batch, "windows per step")
+        ->check(CLI::Range(1U, 1024U))
+        ->capture_default_str();
+    app.add_option("--window", train.window, "tokens read in one go")
+        ->check(CLI::Range(2U, 1U << 14))
+        ->capture_default_str();
+    app.add_option("--learning-rate", train.learning_rate, "its highest")
+        ->check(CLI::Range(kRateLeast, kRateMost))
+        ->capture_default_str();
+    app.add_option("--seed", train.seed, "of the windows")->capture_default_str();
+    app.add_option("--device", train.device, "auto, cpu or cuda:N")->capture_default_str();
+}
 
 }  // namespace
 
@@ -54,13 +86,17 @@ StackVerbs::StackVerbs(CLI::App& root, const std::string& exit_codes) {
     new_ = verb("new", "Write a stack of these members", kNewExamples);
     file(new_, new_options_.file);
     new_->add_option("--member", new_options_.members, "a model: a file, a folder or a name")
-        ->type_name("MODEL")
+        ->type_name("MODEL[@A-B]")
         ->required();
     new_->add_option("--prior", new_options_.priors, "A,B,...: how much each counts at first (1)")
         ->delimiter(',')
         ->check(prior);
-    new_->add_option("--mode", new_options_.mode, "ensemble, or chain: layers after layers")
-        ->check(CLI::IsMember({"ensemble", "chain"}))
+    new_->add_option(
+            "--mode",
+            new_options_.mode,
+            "ensemble; chain: layers after layers; bridge: the same over a trained map"
+    )
+        ->check(CLI::IsMember({"ensemble", "chain", "bridge"}))
         ->capture_default_str();
 
     add_ = verb("add", "Add a member", kAddExamples);
@@ -86,6 +122,10 @@ StackVerbs::StackVerbs(CLI::App& root, const std::string& exit_codes) {
         ->check(CLI::IsMember({"fp32", "bf16", "int8"}))
         ->capture_default_str();
 
+    train_ = verb("train", "Train the bridge between two members", kTrainExamples);
+    file(train_, train_options_.file);
+    add_training(*train_, train_options_);
+
     show_ = verb("show", "Members, what was measured, and the verdict", kShowExamples);
     file(show_, show_options_.file);
 }
@@ -99,6 +139,9 @@ Command StackVerbs::command() const {
     }
     if (measure_->parsed()) {
         return measure_options_;
+    }
+    if (train_->parsed()) {
+        return train_options_;
     }
     return show_options_;
 }

@@ -26,10 +26,12 @@ class StackVerbs {
     CLI::App* new_ = nullptr;
     CLI::App* add_ = nullptr;
     CLI::App* measure_ = nullptr;
+    CLI::App* train_ = nullptr;
     CLI::App* show_ = nullptr;
     StackNewOptions new_options_;
     StackAddOptions add_options_;
     StackMeasureOptions measure_options_;
+    StackTrainOptions train_options_;
     StackShowOptions show_options_;
 };
 

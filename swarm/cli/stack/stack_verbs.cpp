@@ -20,7 +20,7 @@ using stacking::stack::judge;
 using stacking::stack::Loss;
 using stacking::stack::Seam;
 using stacking::stack::StackFile;
-using stacking::stack::StackMode;
+using stacking::stack::StackMember;
 using stacking::stack::TextReader;
 
 constexpr std::uint64_t kTextBytesMax = 64U << 20;
@@ -30,6 +30,23 @@ Error usage(std::string what) {
     return {ErrorCode::Usage, Reaction::Reject, std::move(what)};
 }
 
+/// MODEL, or MODEL@A-B: its layers A to B.
+StackMember member_of(const std::string& text, double prior) {
+    const std::size_t at = text.rfind('@');
+    const auto layers = at == std::string::npos
+                            ? std::nullopt
+                            : stacking::stack::parse_layers(std::string_view(text).substr(at + 1));
+    return {layers ? text.substr(0, at) : text, prior, layers};
+}
+
+std::string name_of(const StackMember& member) {
+    if (!member.layers) {
+        return member.model;
+    }
+    return member.model + "@" + std::to_string(member.layers->first) + "-" +
+           std::to_string(member.layers->last);
+}
+
 void print_seam(const StackFile& stack, const Seam& seam) {
     std::printf(
         "%s, %llu tokens, nats per token:\n",
@@ -37,7 +54,7 @@ void print_seam(const StackFile& stack, const Seam& seam) {
         static_cast<unsigned long long>(seam.tokens)
     );
     for (std::size_t i = 0; i < seam.members.size(); ++i) {
-        std::printf("  %8.4f  %s\n", seam.members[i], stack.members[i].model.c_str());
+        std::printf("  %8.4f  %s\n", seam.members[i], name_of(stack.members[i]).c_str());
     }
     std::printf("  %8.4f  the stack\n", seam.stack);
 }
@@ -49,7 +66,7 @@ bool print_verdict(const StackFile& stack) {
         std::printf("not measured yet: swarm stack measure --text FILE\n");
         return true;
     }
-    const std::string& best = stack.members[verdict->best].model;
+    const std::string best = name_of(stack.members[verdict->best]);
     std::printf(
         "%s: %.4f nats per token in all, %.4f by %s alone\n",
         verdict->passes() ? "passes" : "refused",
@@ -62,6 +79,9 @@ bool print_verdict(const StackFile& stack) {
 
 /// The members open, fit each other, and the file is written.
 int write_checked(const std::string& file, const StackFile& stack, Console& console) {
+    if (const auto readable = stacking::stack::parse_stack(to_toml(stack), file); !readable) {
+        return end_with(console, readable.error());
+    }
     const auto opened = OpenStack::open(file, stack, WeightFormat::Fp32);
     if (!opened) {
         return end_with(console, opened.error());
@@ -133,10 +153,10 @@ int new_stack(const StackNewOptions& options) {
     }
     StackFile stack;
     stack.name = fs::path(options.file).stem().string();
-    stack.mode = options.mode == "chain" ? StackMode::Chain : StackMode::Ensemble;
+    stack.mode = *stacking::stack::parse_mode(options.mode);
     for (std::size_t i = 0; i < options.members.size(); ++i) {
-        stack.members.push_back({options.members[i], options.priors.empty() ? 1 : options.priors[i]}
-        );
+        const double prior = options.priors.empty() ? 1 : options.priors[i];
+        stack.members.push_back(member_of(options.members[i], prior));
     }
     return write_checked(options.file, stack, console);
 }
@@ -147,7 +167,7 @@ int add_to_stack(const StackAddOptions& options) {
     if (!stack) {
         return end_with(console, stack.error());
     }
-    stack->members.push_back({options.member, options.prior});
+    stack->members.push_back(member_of(options.member, options.prior));
     stack->seams.clear();
     return write_checked(options.file, *stack, console);
 }
@@ -188,7 +208,7 @@ int show_stack(const StackShowOptions& options) {
     }
     std::printf("%s: %s of\n", stack->name.c_str(), std::string(to_text(stack->mode)).c_str());
     for (const auto& member : stack->members) {
-        std::printf("  %s, prior %g\n", member.model.c_str(), member.prior);
+        std::printf("  %s, prior %g\n", name_of(member).c_str(), member.prior);
     }
     for (const Seam& seam : stack->seams) {
         print_seam(*stack, seam);

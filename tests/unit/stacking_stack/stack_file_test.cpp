@@ -8,15 +8,16 @@ namespace {
 StackFile two() {
     StackFile stack;
     stack.name = "two \"quoted\" authors";
-    stack.members = {{"runs/austen", 1}, {"runs/code", 0.25}};
+    stack.members = {{"runs/austen", 1, {}}, {"runs/code", 0.25, LayerSpan{2, 11}}};
     stack.seams = {{"emma.txt", 4096, {1.0 / 3, 2}, 0.1}};
     return stack;
 }
 
 TEST(StackFile, ReadsBackWhatItWrote) {
-    for (const StackMode mode : {StackMode::Ensemble, StackMode::Chain}) {
+    for (const StackMode mode : {StackMode::Ensemble, StackMode::Chain, StackMode::Bridge}) {
         StackFile stack = two();
         stack.mode = mode;
+        stack.bridge = mode == StackMode::Bridge ? "two.bridge.safetensors" : "";
         const auto read = parse_stack(to_toml(stack), "two.toml");
         ASSERT_TRUE(read.has_value()) << read.error().detail;
         EXPECT_EQ(*read, stack);
@@ -37,11 +38,17 @@ TEST(StackFile, WhatIsWrongIsOneLineWithItsPlace) {
     expect_refused("name = \"x", "bad.toml:1");
     expect_refused("colour = 3\n" + member, "bad.toml:1: unknown key colour");
     expect_refused("mode = \"pile\"\n" + member, "bad.toml:1: mode is");
+    expect_refused("mode = \"bridge\"\n" + member, "it needs two");
+    expect_refused("mode = \"bridge\"\n" + member + member + member, "it needs two");
+    expect_refused("bridge = \"b\"\n" + member, "only mode bridge");
     expect_refused("member = 3", "tables");
     expect_refused("[[member]]\nprior = 1.0", "needs a model");
     expect_refused(member + "prior = 0.0", "bad.toml:3");
     expect_refused(member + "prior = nan", "bad.toml:3");
     expect_refused(member + "weight = 1", "unknown key weight");
+    for (const char* layers : {"3", "\"\"", "\"3\"", "\"3-\"", "\"5-3\"", "\"-1-3\"", "\"1-2x\""}) {
+        expect_refused(member + "layers = " + layers, "bad.toml:3: layers wants a range");
+    }
     expect_refused(member + seam + seam.substr(0, 9) + "text = \"u\"\n", "number of its tokens");
     expect_refused(member + member + seam, "measured with other members");
     expect_refused(member + seam + "stack = -1.0\n", "bad.toml");

@@ -1,0 +1,211 @@
+#include "stacking/stack/bridge_training.hpp"
+
+#include "stages/stage_state.hpp"
+#include "swarm/base/rng.hpp"
+#include "swarm/run/step_scalars.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace stacking::stack {
+
+using swarm::Result;
+
+namespace {
+
+/// One token in so many is held out, at the text's end; judged in batches of which there are at
+/// most so many.
+constexpr std::size_t kHeldOutShare = 10;
+constexpr std::size_t kHeldOutBatchesMax = 4;
+/// Times that the held-out text is looked at.
+constexpr std::uint32_t kLooks = 10;
+
+constexpr stages::GraphKey kKey{{0}, {1}};
+
+swarm::run::StageLayout layout_of(std::uint32_t inputs, std::uint32_t outputs) {
+    swarm::run::StageLayout layout;
+    layout.tensors = {{"bridge.weight", {outputs, inputs}}, {"bridge.bias", {outputs}}};
+    return layout;
+}
+
+std::vector<double> sums_of_squares(
+    const swarm::run::StageLayout& layout, std::span<const float> gradient
+) {
+    std::vector<double> sums;
+    for (const swarm::run::TensorSpec& tensor : layout.tensors) {
+        double sum = 0;
+        for (const float value : gradient.first(tensor.elements())) {
+            sum += static_cast<double>(value) * value;
+        }
+        gradient = gradient.subspan(tensor.elements());
+        sums.push_back(sum);
+    }
+    return sums;
+}
+
+/// Into `gradient` (A, then b): by_x^T normalised, and the sum of by_x over rows.
+void add_outer(
+    std::span<const float> by_x,
+    std::span<const float> normalised,
+    std::size_t inputs,
+    std::size_t outputs,
+    std::span<float> gradient
+) {
+    for (std::size_t row = 0; row < by_x.size() / outputs; ++row) {
+        const float* const in = normalised.data() + row * inputs;
+        for (std::size_t out = 0; out < outputs; ++out) {
+            const float by = by_x[row * outputs + out];
+            float* const to = gradient.data() + out * inputs;
+            for (std::size_t i = 0; i < inputs; ++i) {
+                to[i] += by * in[i];
+            }
+            gradient[outputs * inputs + out] += by;
+        }
+    }
+}
+
+}  // namespace
+
+swarm::run::RunConfig bridge_run(
+    const swarm::run::ModelConfig& model, const BridgeTraining& training
+) {
+    swarm::run::RunConfig config;
+    config.model = model;
+    config.model.context = training.window;
+    config.stages = 1;
+    config.steps = training.steps;
+    config.microbatches = 1;
+    config.batch = training.batch;
+    config.seed = training.seed;
+    config.optimizer.learning_rate = training.learning_rate;
+    config.optimizer.final_learning_rate = training.learning_rate / 10;
+    return config;
+}
+
+BridgeTrainer::BridgeTrainer(
+    Members members, BridgeTraining training, std::span<const TokenId> text
+)
+    : members_(members),
+      training_(training),
+      text_(text),
+      held_from_(text.size() - text.size() / kHeldOutShare),
+      thrown_away_(members.upper_parameters) {}
+
+std::vector<TokenId> BridgeTrainer::batch_of(std::uint64_t step) const {
+    std::vector<TokenId> batch;
+    const std::size_t row = training_.window + std::size_t{1};
+    swarm::Rng rng(training_.seed, step);
+    for (std::uint32_t i = 0; i < training_.batch; ++i) {
+        const auto from = text_.subspan(rng.below(held_from_ - row + 1), row);
+        batch.insert(batch.end(), from.begin(), from.end());
+    }
+    return batch;
+}
+
+Result<double> BridgeTrainer::run(
+    const Bridge& bridge, std::span<const TokenId> batch, std::span<float> gradient
+) {
+    auto said = members_.lower.forward(kKey, nullptr, batch, false);
+    if (said.has_error()) {
+        return said.error();
+    }
+    std::vector<float> normalised(said->values.begin(), said->values.end());
+    normalise_rows(normalised, members_.lower_width);
+    std::vector<float> x;
+    const std::size_t row = training_.window + std::size_t{1};
+    for (std::size_t at = 0; at < batch.size(); ++at) {
+        if ((at + 1) % row == 0) {
+            continue;  // a target alone
+        }
+        const auto embedded = members_.embedding.subspan(
+            std::size_t{batch[at]} * members_.upper_width, members_.upper_width
+        );
+        x.insert(x.end(), embedded.begin(), embedded.end());
+    }
+    bridge.add(normalised, x);
+    const auto input = stages::make_host_tensor(
+        {training_.batch, training_.window, members_.upper_width}, std::move(x)
+    );
+    const auto out = members_.upper.forward_tail(&input, batch, thrown_away_);
+    if (out.has_error()) {
+        return out.error();
+    }
+    if (!gradient.empty()) {
+        add_outer(
+            out->gradient_below.values,
+            normalised,
+            members_.lower_width,
+            members_.upper_width,
+            gradient
+        );
+    }
+    return out->loss;
+}
+
+Result<double> BridgeTrainer::held_out(const Bridge& bridge) {
+    const std::size_t row = training_.window + std::size_t{1};
+    const std::size_t each = row * training_.batch;
+    const std::span<const TokenId> held = text_.subspan(held_from_);
+    double sum = 0;
+    std::size_t batches = 0;
+    for (; batches < kHeldOutBatchesMax && (batches + 1) * each <= held.size(); ++batches) {
+        const auto loss = run(bridge, held.subspan(batches * each, each), {});
+        if (loss.has_error()) {
+            return loss;
+        }
+        sum += *loss;
+    }
+    return sum / static_cast<double>(batches);
+}
+
+Result<Bridge> BridgeTrainer::train(const std::function<void(const Progress&)>& on_step) {
+    const std::size_t least = (training_.window + std::size_t{1}) * training_.batch * kHeldOutShare;
+    if (text_.size() < least) {
+        return swarm::Error{
+            swarm::ErrorCode::TooLarge,
+            swarm::Reaction::Reject,
+            "the text has " + std::to_string(text_.size()) + " tokens; " + std::to_string(least) +
+                " are the least for this batch and window"};
+    }
+    const std::uint32_t inputs = members_.lower_width;
+    const std::uint32_t outputs = members_.upper_width;
+    const auto config = bridge_run({}, training_);
+    const auto layout = layout_of(inputs, outputs);
+    const std::vector<float> zeros(layout.elements());
+    auto state = stages::StageState::from_tensors(layout, {}, zeros, zeros, zeros);
+    Bridge best = Bridge::zero(inputs, outputs);
+    const auto first = held_out(best);
+    if (first.has_error()) {
+        return first.error();
+    }
+    start_loss_ = best_loss_ = *first;
+    const std::uint32_t look_every = std::max(training_.steps / kLooks, 1U);
+    std::vector<float> gradient;
+    for (std::uint32_t step = 0; step < training_.steps; ++step) {
+        gradient.assign(layout.elements(), 0);
+        const auto now = Bridge::from(inputs, outputs, state.weights());
+        const auto loss = run(now, batch_of(step), gradient);
+        if (loss.has_error()) {
+            return loss.error();
+        }
+        const auto scalars =
+            swarm::run::step_scalars(config, step, sums_of_squares(layout, gradient));
+        state.apply(config.optimizer, scalars, gradient);
+        if ((step + 1) % look_every == 0 || step + 1 == training_.steps) {
+            auto candidate = Bridge::from(inputs, outputs, state.weights());
+            const auto seen = held_out(candidate);
+            if (seen.has_error()) {
+                return seen.error();
+            }
+            if (*seen < best_loss_) {
+                best_loss_ = *seen;
+                best = std::move(candidate);
+            }
+        }
+        on_step({step + 1, *loss, best_loss_});
+    }
+    return best;
+}
+
+}  // namespace stacking::stack

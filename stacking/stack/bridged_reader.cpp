@@ -1,0 +1,73 @@
+#include "stacking/stack/bridged_reader.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace stacking::stack {
+
+using swarm::Result;
+
+Result<std::unique_ptr<BridgedReader>> BridgedReader::make(Parts parts) {
+    const StageShape lower = parts.lower->shape();
+    const StageShape upper = parts.upper->shape();
+    const bool fits = lower.first && !lower.last && !upper.first && upper.last &&
+                      lower.width == parts.bridge.inputs() &&
+                      upper.width == parts.bridge.outputs() &&
+                      parts.lower_vocabulary == upper.vocabulary;
+    if (!fits) {
+        return swarm::Error{
+            swarm::ErrorCode::Mismatch,
+            swarm::Reaction::Reject,
+            "the bridge leads from width " + std::to_string(parts.bridge.inputs()) + " to " +
+                std::to_string(parts.bridge.outputs()) + "; the members have widths " +
+                std::to_string(lower.width) + " and " + std::to_string(upper.width)};
+    }
+    return std::unique_ptr<BridgedReader>(new BridgedReader(std::move(parts)));
+}
+
+std::uint32_t BridgedReader::vocabulary() const {
+    return parts_.upper->shape().vocabulary;
+}
+
+std::uint32_t BridgedReader::context() const {
+    return std::min(parts_.lower->shape().context, parts_.upper->shape().context);
+}
+
+Result<> BridgedReader::begin(std::uint32_t tokens) {
+    parts_.lower->drop(cache_);
+    parts_.upper->drop(cache_);
+    ++cache_.value;
+    filled_ = 0;
+    if (auto reserved = parts_.lower->reserve(cache_, tokens); reserved.has_error()) {
+        return reserved;
+    }
+    return parts_.upper->reserve(cache_, tokens);
+}
+
+Result<std::vector<float>> BridgedReader::read(std::span<const TokenId> tokens, Wanted wanted) {
+    std::vector<SessionRow> rows;
+    std::vector<std::uint32_t> logit_rows;
+    const std::size_t width = parts_.bridge.outputs();
+    std::vector<float> x(tokens.size() * width);
+    for (std::uint32_t i = 0; i < tokens.size(); ++i) {
+        rows.push_back({cache_, filled_ + i});
+        if (wanted == Wanted::AfterEach || i + 1 == tokens.size()) {
+            logit_rows.push_back(i);
+        }
+    }
+    auto said = parts_.lower->forward(rows, tokens, {});
+    if (said.has_error()) {
+        return said;
+    }
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        parts_.embed(tokens[i], std::span(x).subspan(i * width, width));
+    }
+    normalise_rows(*said, parts_.bridge.inputs());
+    parts_.bridge.add(*said, x);
+    auto scores = parts_.upper->forward(rows, std::span<const float>(x), logit_rows);
+    filled_ += scores.has_error() ? 0 : static_cast<std::uint32_t>(tokens.size());
+    return scores;
+}
+
+}  // namespace stacking::stack
