@@ -158,6 +158,37 @@ TEST_F(SimTest, CtrlCLeavesTheReportOfWhatRan) {
     EXPECT_GE(json::parse(read("o.json")).as_array().size(), 1U);
 }
 
+/// In the middle of its only run, in both modes: the report says how far it came.
+TEST_F(SimTest, CtrlCLeavesTheReportOfTheRunThatItEnds) {
+    constexpr double kDayS = 86'400;
+    for (const std::string mode : {"exact", "fluid"}) {
+        const std::string churn = "[churn]\nmtbf = \"60s\"\nabsence_mean = \"60s\"\n";
+        const std::string year = write("year.toml", kSmall + churn);
+        Program program(
+            {"sim",
+             year,
+             "--mode",
+             mode,
+             "--set",
+             "duration=300d",
+             "--json",
+             path("o.json"),
+             "--html",
+             path("o.html")},
+            folder_.path()
+        );
+        ASSERT_TRUE(program.wait_for_text("ETA", kPatience)) << program.err();
+        program.signal(SIGINT);
+        EXPECT_EQ(program.wait(kPatience), 130) << program.err();
+        const json::object report = json::parse(read("o.json")).as_object();
+        EXPECT_TRUE(report.at("interrupted").as_bool()) << mode;
+        EXPECT_GT(report.at("virtual_s").to_number<double>(), 0) << mode;
+        EXPECT_LT(report.at("virtual_s").to_number<double>(), 300 * kDayS) << mode;
+        EXPECT_NE(program.out().find("INTERRUPTED"), std::string::npos) << program.out();
+        EXPECT_NE(read("o.html").find("</html>"), std::string::npos) << mode;
+    }
+}
+
 TEST_F(SimTest, RecordsARealRunAsAScenario) {
     Program real(
         {"local",
