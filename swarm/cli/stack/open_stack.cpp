@@ -27,6 +27,7 @@ using stacking::stack::StackMode;
 using stacking::stack::TextReader;
 
 constexpr std::uint64_t kStackBytesMax = 1U << 20;
+constexpr std::uint64_t kTextBytesMax = 64U << 20;
 constexpr std::uint64_t kBridgeBytesMax = 1ULL << 30;
 
 Error refused(std::string what) {
@@ -136,6 +137,19 @@ Result<OpenStack> OpenStack::open(const fs::path& path, StackFile file, WeightFo
         members.push_back(std::move(*model));
     }
     return OpenStack(path, std::move(file), std::move(members), std::move(*tokenizer), format);
+}
+
+Result<std::vector<stacking::TokenId>> OpenStack::read_tokens(const std::string& file) const {
+    const Result<std::string> text = read_file(file, kTextBytesMax);
+    if (!text) {
+        return text.error();
+    }
+    auto tokens = tokenizer_.bpe.encode(*text, stacking::tokenizers::SpecialTokens::AsText);
+    if (!tokens) {
+        return Error{
+            tokens.error().code, tokens.error().reaction, file + ": " + tokens.error().detail};
+    }
+    return std::move(*tokens);
 }
 
 Result<OpenStack::Weights> OpenStack::load(std::size_t member, bool embedding, bool head) const {

@@ -44,6 +44,9 @@ class OpenStack {
         return tokenizer_;
     }
 
+    /// Of a text file, as plain text. Its errors name the file.
+    [[nodiscard]] Result<std::vector<stacking::TokenId>> read_tokens(const std::string& file) const;
+
     /// For who needs it longer; then it is gone from here.
     stacking::tokenizers::ModelTokenizer take_tokenizer() { return std::move(tokenizer_); }
 

@@ -1,7 +1,6 @@
 // `swarm stack`: describes several models as one, and measures whether it pays.
 #include "stacking/stack/losses.hpp"
 #include "swarm/cli/exit_code.hpp"
-#include "swarm/cli/run_setup.hpp"
 #include "swarm/cli/stack/open_stack.hpp"
 #include "swarm/cli/train.hpp"
 #include "swarm/cli/verbs.hpp"
@@ -23,7 +22,6 @@ using stacking::stack::StackFile;
 using stacking::stack::StackMember;
 using stacking::stack::TextReader;
 
-constexpr std::uint64_t kTextBytesMax = 64U << 20;
 constexpr std::uint32_t kWindow = 256;
 
 Error usage(std::string what) {
@@ -102,14 +100,9 @@ int write_checked(const std::string& file, const StackFile& stack, Console& cons
 Result<Seam> measure_text(
     const StackMeasureOptions& options, const std::string& name, OpenStack& stack
 ) {
-    const Result<std::string> text = read_file(name, kTextBytesMax);
-    if (!text) {
-        return text.error();
-    }
-    auto tokens = stack.tokenizer().bpe.encode(*text, stacking::tokenizers::SpecialTokens::AsText);
+    auto tokens = stack.read_tokens(name);
     if (!tokens) {
-        return Error{
-            tokens.error().code, tokens.error().reaction, name + ": " + tokens.error().detail};
+        return tokens.error();
     }
     tokens->resize(std::min<std::size_t>(tokens->size(), options.tokens));
     const auto loss_of = [&](Result<std::unique_ptr<TextReader>> reader) -> Result<Loss> {

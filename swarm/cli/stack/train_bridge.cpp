@@ -3,7 +3,6 @@
 #include "swarm/base/check.hpp"
 #include "swarm/cli/compute_factory.hpp"
 #include "swarm/cli/exit_code.hpp"
-#include "swarm/cli/run_setup.hpp"
 #include "swarm/cli/stack/open_stack.hpp"
 #include "swarm/cli/train.hpp"
 #include "swarm/cli/verbs.hpp"
@@ -24,7 +23,6 @@ using stacking::stack::BridgeTraining;
 using stacking::stack::StackFile;
 using stacking::stack::StackMode;
 
-constexpr std::uint64_t kTextBytesMax = 64U << 20;
 constexpr std::uint32_t kReportEvery = 10;  // steps
 
 Error usage(std::string what) {
@@ -72,14 +70,9 @@ Result<std::vector<stacking::TokenId>> read_texts(
 ) {
     std::vector<stacking::TokenId> tokens;
     for (const std::string& name : options.texts) {
-        const Result<std::string> text = read_file(name, kTextBytesMax);
-        if (!text) {
-            return text.error();
-        }
-        const auto own =
-            stack.tokenizer().bpe.encode(*text, stacking::tokenizers::SpecialTokens::AsText);
+        const auto own = stack.read_tokens(name);
         if (!own) {
-            return Error{own.error().code, own.error().reaction, name + ": " + own.error().detail};
+            return own.error();
         }
         tokens.insert(tokens.end(), own->begin(), own->end());
     }
