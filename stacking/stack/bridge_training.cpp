@@ -14,7 +14,7 @@ using swarm::Result;
 
 namespace {
 
-/// One token in so many is held out, at the text's end; judged in batches of which there are at
+/// One token in so many is held out, at each text's end; judged in batches of which there are at
 /// most so many.
 constexpr std::size_t kHeldOutShare = 10;
 constexpr std::size_t kHeldOutBatchesMax = 4;
@@ -83,21 +83,41 @@ swarm::run::RunConfig bridge_run(
     return config;
 }
 
-BridgeTrainer::BridgeTrainer(
-    Members members, BridgeTraining training, std::span<const TokenId> text
-)
-    : members_(members),
-      training_(training),
-      text_(text),
-      held_from_(text.size() - text.size() / kHeldOutShare),
-      thrown_away_(members.upper_parameters) {}
+BridgeTrainer::BridgeTrainer(Members members, BridgeTraining training, std::span<const Text> texts)
+    : members_(members), training_(training), thrown_away_(members.upper_parameters) {
+    for (const Text& text : texts) {
+        const std::size_t kept = text.size() - text.size() / kHeldOutShare;
+        text_.insert(text_.end(), text.begin(), text.begin() + static_cast<std::ptrdiff_t>(kept));
+    }
+    hold_out(texts);
+}
 
-std::vector<TokenId> BridgeTrainer::batch_of(std::uint64_t step) const {
-    std::vector<TokenId> batch;
+/// Windows from the end of each text in turn, from the back to the front; whole batches of them.
+void BridgeTrainer::hold_out(std::span<const Text> texts) {
+    const std::size_t row = training_.window + std::size_t{1};
+    const std::size_t most = kHeldOutBatchesMax * training_.batch;
+    for (std::size_t turn = 1, rows = 0; rows < most; ++turn) {
+        const std::size_t before = rows;
+        for (const Text& text : texts) {
+            if (rows < most && turn * row <= text.size() / kHeldOutShare) {
+                const auto window = std::span(text).subspan(text.size() - turn * row, row);
+                held_.insert(held_.end(), window.begin(), window.end());
+                ++rows;
+            }
+        }
+        if (rows == before) {
+            break;
+        }
+    }
+    held_.resize(held_.size() - held_.size() % (row * training_.batch));
+}
+
+BridgeTrainer::Text BridgeTrainer::batch_of(std::uint64_t step) const {
+    Text batch;
     const std::size_t row = training_.window + std::size_t{1};
     swarm::Rng rng(training_.seed, step);
     for (std::uint32_t i = 0; i < training_.batch; ++i) {
-        const auto from = text_.subspan(rng.below(held_from_ - row + 1), row);
+        const auto from = std::span(text_).subspan(rng.below(text_.size() - row + 1), row);
         batch.insert(batch.end(), from.begin(), from.end());
     }
     return batch;
@@ -144,29 +164,26 @@ Result<double> BridgeTrainer::run(
 }
 
 Result<double> BridgeTrainer::held_out(const Bridge& bridge) {
-    const std::size_t row = training_.window + std::size_t{1};
-    const std::size_t each = row * training_.batch;
-    const std::span<const TokenId> held = text_.subspan(held_from_);
+    const std::size_t each = (training_.window + std::size_t{1}) * training_.batch;
     double sum = 0;
-    std::size_t batches = 0;
-    for (; batches < kHeldOutBatchesMax && (batches + 1) * each <= held.size(); ++batches) {
-        const auto loss = run(bridge, held.subspan(batches * each, each), {});
+    for (std::size_t at = 0; at < held_.size(); at += each) {
+        const auto loss = run(bridge, std::span(held_).subspan(at, each), {});
         if (loss.has_error()) {
             return loss;
         }
         sum += *loss;
     }
-    return sum / static_cast<double>(batches);
+    return sum * static_cast<double>(each) / static_cast<double>(held_.size());
 }
 
 Result<Bridge> BridgeTrainer::train(const std::function<void(const Progress&)>& on_step) {
-    const std::size_t least = (training_.window + std::size_t{1}) * training_.batch * kHeldOutShare;
-    if (text_.size() < least) {
+    if (held_.empty()) {
+        const std::size_t least = (training_.window + std::size_t{1}) * training_.batch;
         return swarm::Error{
-            swarm::ErrorCode::TooLarge,
+            swarm::ErrorCode::Usage,
             swarm::Reaction::Reject,
-            "the text has " + std::to_string(text_.size()) + " tokens; " + std::to_string(least) +
-                " are the least for this batch and window"};
+            "too little text: " + std::to_string(least * kHeldOutShare) +
+                " tokens are the least for this batch and window"};
     }
     const std::uint32_t inputs = members_.lower_width;
     const std::uint32_t outputs = members_.upper_width;

@@ -1,8 +1,8 @@
 // Trains a bridge between two frozen models: gradients reach the bridge alone.
 // The optimizer is training's own (stages/stage_state): AdamW, warmup, cosine, clipping.
-// Invariant: what comes back predicts the held-out end of the text no worse than the second model
+// Invariant: what comes back predicts the held-out ends of the texts no worse than the second model
 // alone: the best bridge that was seen, and the zero bridge is the first that is seen.
-// Threading: one thread. Errors: those of StageCompute; TooLarge (the text is too short); Reject.
+// Threading: one thread. Errors: those of StageCompute; Usage (too little text); Reject.
 // Cost per step: a forward of the first model, forward and backward of the second, over batch x
 // window tokens. Deviation from training on cached states: the first model's states are computed as
 // they are needed, since windows are drawn and rarely come twice.
@@ -41,8 +41,10 @@ class BridgeTrainer {
         std::span<const float> embedding;  // of the second model, (V, C2)
     };
 
-    /// What lives at the references outlives this object, `text` too.
-    BridgeTrainer(Members members, BridgeTraining training, std::span<const TokenId> text);
+    using Text = std::vector<TokenId>;
+
+    /// What lives at the references outlives this object. The last tenth of each text is held out.
+    BridgeTrainer(Members members, BridgeTraining training, std::span<const Text> texts);
 
     struct Progress {
         std::uint32_t step = 0;
@@ -53,13 +55,14 @@ class BridgeTrainer {
     /// The best bridge. `on_step` after each step.
     swarm::Result<Bridge> train(const std::function<void(const Progress&)>& on_step);
 
-    /// Of the second model alone, on the held-out text; after train().
+    /// Of the second model alone, on what is held out; after train().
     [[nodiscard]] double start_loss() const { return start_loss_; }
 
     [[nodiscard]] double best_loss() const { return best_loss_; }
 
  private:
-    [[nodiscard]] std::vector<TokenId> batch_of(std::uint64_t step) const;
+    void hold_out(std::span<const Text> texts);
+    [[nodiscard]] Text batch_of(std::uint64_t step) const;
     /// Loss of the batch; into gradient_ when there is one.
     swarm::Result<double> run(
         const Bridge& bridge, std::span<const TokenId> batch, std::span<float> gradient
@@ -68,8 +71,8 @@ class BridgeTrainer {
 
     Members members_;
     BridgeTraining training_;
-    std::span<const TokenId> text_;
-    std::size_t held_from_ = 0;
+    Text text_;
+    Text held_;  // whole batches
     std::vector<float> thrown_away_;
     double start_loss_ = 0;
     double best_loss_ = 0;

@@ -65,18 +65,18 @@ Result<TrainingMember> load_member(
     return member;
 }
 
-Result<std::vector<stacking::TokenId>> read_texts(
+Result<std::vector<BridgeTrainer::Text>> read_texts(
     const StackTrainOptions& options, const OpenStack& stack
 ) {
-    std::vector<stacking::TokenId> tokens;
+    std::vector<BridgeTrainer::Text> texts;
     for (const std::string& name : options.texts) {
-        const auto own = stack.read_tokens(name);
-        if (!own) {
-            return own.error();
+        Result<BridgeTrainer::Text> text = stack.read_tokens(name);
+        if (!text) {
+            return text.error();
         }
-        tokens.insert(tokens.end(), own->begin(), own->end());
+        texts.push_back(std::move(*text));
     }
-    return tokens;
+    return texts;
 }
 
 /// A stack whose members have the window's context, and one vocabulary.
@@ -107,7 +107,7 @@ Result<> check(const StackTrainOptions& options, const OpenStack& stack) {
 Result<Bridge> train(
     const StackTrainOptions& options,
     const OpenStack& stack,
-    std::span<const stacking::TokenId> text
+    std::span<const BridgeTrainer::Text> texts
 ) {
     Result<TrainingMember> lower = load_member(stack.source(0), false, options);
     if (!lower) {
@@ -130,7 +130,7 @@ Result<Bridge> train(
         lower->config.model.width,
         upper->config.model.width,
         *embedding};
-    BridgeTrainer trainer(members, training, text);
+    BridgeTrainer trainer(members, training, texts);
     Result<Bridge> bridge = trainer.train([&](const BridgeTrainer::Progress& progress) {
         if (progress.step % kReportEvery == 0 || progress.step == options.steps) {
             std::printf(
@@ -169,11 +169,11 @@ int train_stack(const StackTrainOptions& options) {
     if (const Result<> fits = check(options, *stack); !fits) {
         return end_with(console, fits.error());
     }
-    const auto text = read_texts(options, *stack);
-    if (!text) {
-        return end_with(console, text.error());
+    const auto texts = read_texts(options, *stack);
+    if (!texts) {
+        return end_with(console, texts.error());
     }
-    const Result<Bridge> bridge = train(options, *stack, *text);
+    const Result<Bridge> bridge = train(options, *stack, *texts);
     if (!bridge) {
         return end_with(console, bridge.error());
     }

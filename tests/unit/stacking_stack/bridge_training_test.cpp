@@ -109,18 +109,18 @@ class BridgeTrainerTest : public testing::Test {
             embedding_.insert(embedding_.end(), {static_cast<float>(token), 0});
         }
         for (std::uint32_t i = 0; i < 4000; ++i) {
-            text_.push_back(i * i % kTokens);
+            texts_[i % 2].push_back(i * i % kTokens);
         }
     }
 
     BridgeTrainer trainer(BridgeTraining training) {
         lower_.emplace(training);
         upper_.emplace(training);
-        return {{*lower_, *upper_, 7, 2, 2, embedding_}, training, text_};
+        return {{*lower_, *upper_, 7, 2, 2, embedding_}, training, texts_};
     }
 
     std::vector<float> embedding_;
-    std::vector<TokenId> text_;
+    std::vector<BridgeTrainer::Text> texts_{2};
     std::optional<Lower> lower_;
     std::optional<Upper> upper_;
 };
@@ -163,10 +163,11 @@ TEST_F(BridgeTrainerTest, TheSameSeedGivesTheSameBits) {
 }
 
 TEST_F(BridgeTrainerTest, AShortTextIsRefused) {
-    text_.resize(4 * 17 * 10 - 1);
+    texts_.resize(1);
+    texts_[0].resize(4 * 17 * 10 - 1);
     const auto refused = trainer({30, 4, 16, 0.05, 1}).train([](const auto&) {});
     ASSERT_TRUE(refused.has_error());
-    EXPECT_NE(refused.error().detail.find("680 are the least"), std::string::npos);
+    EXPECT_NE(refused.error().detail.find("680 tokens are the least"), std::string::npos);
 }
 
 }  // namespace
