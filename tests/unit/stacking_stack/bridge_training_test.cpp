@@ -145,7 +145,7 @@ TEST_F(BridgeTrainerTest, FindsTheMap) {
 TEST_F(BridgeTrainerTest, GivesTheZeroBridgeWhenNothingIsBetter) {
     BridgeTrainer trainer = this->trainer({20, 4, 16, 0.05, 1});
     for (std::uint32_t token = 0; token < kTokens; ++token) {
-        embedding_[2 * token] += token % 2 == 1 ? 2 : -2;  // it has the best input already
+        embedding_[2 * token] += token % 2 == 1 ? 2.0F : -2.0F;  // it has the best input already
         embedding_[2 * token + 1] = 3;
     }
     const auto bridge = trainer.train([](const BridgeTrainer::Progress&) {});
