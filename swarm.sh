@@ -166,7 +166,7 @@ fetch_model() { # PRESET
 
 fetch_all() {
     mkdir -p "$cache"
-    scratch=$(mktemp -d "$cache/.partial.XXXXXX")
+    scratch=$(mktemp -d "$cache/.partial.XXXXXX") # mktemp fills in the X
     trap 'rm -rf "$scratch"' EXIT
     # Extracted, not installed: its package wants a Boost that conflicts with ours.
     [[ -e $cache/msgpack ]] || { unpack_deb "${msgpack_deb[@]}" msgpack && publish msgpack; }

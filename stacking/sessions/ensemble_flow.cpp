@@ -37,6 +37,8 @@ EnsembleFlow::EnsembleFlow(
 node::SessionRequest EnsembleFlow::for_member(const node::SessionRequest& request) {
     node::SessionRequest own = request;
     own.sampling = {.temperature = 0, .seed = 0, .top = protocol::kCandidatesMax};
+    own.exit_threshold = 2;  // an early exit says nothing of the text
+    own.members.clear();
     return own;
 }
 
@@ -57,8 +59,8 @@ void EnsembleFlow::drop(std::size_t member, std::string reason, Flows& flows, no
         std::move(reason)}});
 }
 
-/// Every member that is left. Leaves out those that have failed, and the late.
-bool EnsembleFlow::all_answered(Flows& flows, node::Turn turn) {
+/// True: who is left has answered. Leaves out those that have failed, and the late.
+bool EnsembleFlow::gather(Flows& flows, node::Turn turn) {
     std::vector<std::size_t> missing;
     for (std::size_t member = 0; member < sessions_.size() && !done_; ++member) {
         if (!weights_.has(member)) {
@@ -125,7 +127,7 @@ void EnsembleFlow::give_token(Flows& flows, node::Turn turn) {
 }
 
 void EnsembleFlow::advance(Flows& flows, node::Turn turn) {
-    if (!done_ && all_answered(flows, turn)) {
+    if (!done_ && gather(flows, turn)) {
         give_token(flows, turn);
     }
 }

@@ -48,7 +48,7 @@ class EnsembleFlow {
 
  private:
     void drop(std::size_t member, std::string reason, Flows& flows, node::Turn turn);
-    bool all_answered(Flows& flows, node::Turn turn);
+    bool gather(Flows& flows, node::Turn turn);
     void give_token(Flows& flows, node::Turn turn);
 
     node::SessionRequest request_;

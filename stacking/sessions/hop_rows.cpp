@@ -293,7 +293,8 @@ void HopTable::finish(Piece& piece, node::Turn turn) {
         hop.hop_us.push_back(microseconds(turn.now - piece.frame.came));
     }
     for (const Judged& judged : piece.judged) {
-        hop.judged[piece.frame.position + judged.row + 1] = judged.log_probability;
+        const double before = hop.judged.empty() ? 0 : hop.judged.rbegin()->second;
+        hop.judged[piece.frame.position + judged.row + 1] = before + judged.log_probability;
     }
     hop.log.append(piece.frame.rows, piece.frame.wanted, piece.values, exits);
     if (shape_.last ? piece.frame.wanted : exits) {
@@ -311,9 +312,7 @@ void HopTable::tell_token(const Hop& hop, const Piece& piece, node::Turn turn) c
     const std::size_t drawn_from =
         std::min<std::size_t>(piece.found.size(), protocol::kTopTokensMax);
     told.token = sample_token(std::span(piece.found).first(drawn_from), options, told.position);
-    for (const auto& [position, log_probability] : hop.judged) {
-        told.text_log_probability += log_probability;
-    }
+    told.text_log_probability = hop.judged.empty() ? 0 : hop.judged.rbegin()->second;
     told.hop_us = hop.hop_us;
     told.top = piece.found;
     told.top.resize(std::min<std::size_t>(told.top.size(), sampling.top));

@@ -94,7 +94,7 @@ class HopTable {
         std::uint32_t queued_upto = 0;
         std::deque<Frame> queue{};
         std::vector<std::uint32_t> hop_us{};       // of the last wanted rows, this hop's among them
-        std::map<std::uint32_t, double> judged{};  // by position: log-probability of its token
+        std::map<std::uint32_t, double> judged{};  // by position: of the text up to its token
         TimePoint expires{};
         TimePoint since{};  // and rows computed from then on: when will it end?
         std::uint32_t computed = 0;

@@ -50,10 +50,9 @@ SessionClient::SessionClient(Options options)
              .model = model.digest,
              .vocabulary = model.vocabulary,
              .patience = options_.patience,
-             .links = {},
-             .router = router::SessionRouter(options_.incarnation.value),
-             .located = {},
-             .directory_failure = {}}
+             .links = links_,
+             .directory = directory_,
+             .router = router::SessionRouter(options_.incarnation.value)}
         );
     }
 }
@@ -96,16 +95,11 @@ TimePoint SessionClient::next_deadline() const {
 
 void SessionClient::handle(const node::LinkUp& up, node::Turn turn) {
     directory_.on(up, turn.now);
-    for (ClientContext& context : contexts_) {
-        context.directory_failure = directory_.failure();
-        context.links.on(up);
-    }
+    links_.on(up);
 }
 
 void SessionClient::handle(const node::LinkDown& down, node::Turn turn) {
-    for (ClientContext& context : contexts_) {
-        context.links.on(down);
-    }
+    links_.on(down);
     directory_.on(down, turn.now);
     for (auto& [session, flow] : flows_) {
         flow.lost(down.peer, down.lane, turn);
@@ -113,12 +107,9 @@ void SessionClient::handle(const node::LinkDown& down, node::Turn turn) {
 }
 
 void SessionClient::handle(const node::DialFailed& failed, node::Turn turn) {
+    links_.on(failed);
     directory_.on(failed, turn.now);
-    for (ClientContext& context : contexts_) {
-        context.links.on(failed);
-        context.directory_failure = directory_.failure();
-    }
-    if (!contexts_.front().links.is_up(failed.peer, failed.lane)) {
+    if (!links_.is_up(failed.peer, failed.lane)) {
         for (auto& [session, flow] : flows_) {
             flow.lost(failed.peer, failed.lane, turn);
         }

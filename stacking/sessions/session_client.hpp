@@ -55,6 +55,7 @@ class SessionClient final : public node::Role {
 
     Options options_;
     DirectoryLink directory_;
+    LinkBook links_;
     std::vector<ClientContext> contexts_;  // by model, as many as there are; flows point into it
     EnsembleFlow::Flows flows_;
     std::vector<EnsembleFlow> ensembles_;

@@ -108,8 +108,8 @@ bool SessionFlow::lay_out_path(node::Turn turn) {
     if (stages.empty()) {
         trouble_ = context_.located.layers == 0 ? "nobody serves the model yet"
                                                 : "some layers of the model are served by nobody";
-        if (!context_.directory_failure.empty()) {
-            trouble_ = "the directory cannot be reached: " + context_.directory_failure;
+        if (!context_.directory.failure().empty()) {
+            trouble_ = "the directory cannot be reached: " + context_.directory.failure();
         }
         return false;
     }
@@ -228,7 +228,7 @@ void SessionFlow::take(PeerId from, const protocol::SessionToken& token, node::T
         return;
     }
     if (!is_possible(token)) {
-        note_loss("a peer gave a token that the model does not have", turn.now);
+        note_loss("a peer said of a token what its model cannot", turn.now);
         leave_failed(token.id.hop, turn);
         return new_route(turn);
     }
@@ -249,7 +249,7 @@ void SessionFlow::take(PeerId from, const protocol::SessionToken& token, node::T
         failover_.reset();
     }
     if (member_) {
-        answer_ = Answer{token.position, token.top, token.text_log_probability};
+        answer_ = Answer{token.top, token.text_log_probability};
         due_ = swarm::kNever;
         return;
     }

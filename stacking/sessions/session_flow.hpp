@@ -13,7 +13,7 @@
 
 #include "router/session_router.hpp"
 #include "stacking/session_compute.hpp"
-#include "stacking/sessions/link_book.hpp"
+#include "stacking/sessions/directory_link.hpp"
 
 #include <functional>
 #include <optional>
@@ -36,16 +36,16 @@ class RecentCalls {
     std::size_t count_ = 0;
 };
 
-/// What the sessions of one client share.
+/// What the sessions of one client with one model share.
 struct ClientContext {
     PeerId self;
     swarm::Digest model;
     std::uint32_t vocabulary = 0;  // 0: not known
     swarm::Duration patience = std::chrono::seconds(60);
-    LinkBook links;
+    LinkBook& links;  // of all models
+    const DirectoryLink& directory;
     router::SessionRouter router;
-    protocol::Located located;      // the directory's last word
-    std::string directory_failure;  // why it cannot be reached; empty: it can
+    protocol::Located located{};  // the directory's last word
 
     [[nodiscard]] std::vector<PeerId> hosts_of(protocol::LayerRange layers) const;
     [[nodiscard]] std::string address_of(PeerId peer) const;
@@ -65,7 +65,6 @@ class SessionFlow {
 
     /// What the last hop says of the next token.
     struct Answer {
-        std::uint32_t position = 0;  // of that token
         std::vector<protocol::TokenScore> top;
         double text_log_probability = 0;  // of the prompt's end, kJudgedTokensMax of it
     };

@@ -1,5 +1,6 @@
 #include "stacking/stack/bridge_training.hpp"
 
+#include "stages/reduction_math.hpp"
 #include "stages/stage_state.hpp"
 #include "swarm/base/rng.hpp"
 #include "swarm/run/step_scalars.hpp"
@@ -34,12 +35,8 @@ std::vector<double> sums_of_squares(
 ) {
     std::vector<double> sums;
     for (const swarm::run::TensorSpec& tensor : layout.tensors) {
-        double sum = 0;
-        for (const float value : gradient.first(tensor.elements())) {
-            sum += static_cast<double>(value) * value;
-        }
+        sums.push_back(stages::sum_of_squares(gradient.first(tensor.elements())));
         gradient = gradient.subspan(tensor.elements());
-        sums.push_back(sum);
     }
     return sums;
 }

@@ -142,8 +142,8 @@ Result<> LocalStack::start_directory() {
 }
 
 Result<> LocalStack::start_peer(Peer& peer) {
-    const std::uint32_t sane = options_.stack.empty() ? std::min(kStages, options_.peers) : 1;
-    const std::uint32_t stages = options_.run.stages.value_or(sane);
+    const std::uint32_t usual = options_.stack.empty() ? std::min(kStages, options_.peers) : 1;
+    const std::uint32_t stages = options_.run.stages.value_or(usual);
     Result<Child> child = Child::start(
         {{"serve",
           "--model",

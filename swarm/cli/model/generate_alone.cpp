@@ -4,7 +4,6 @@
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/model/answer.hpp"
 #include "swarm/cli/model/answer_text.hpp"
-#include "swarm/cli/model/open_model.hpp"
 #include "swarm/cli/model/question.hpp"
 #include "swarm/cli/stack/open_stack.hpp"
 #include "swarm/cli/train.hpp"
@@ -67,26 +66,15 @@ struct Asked {
 };
 
 Result<Asked> ask_model(const GenerateOptions& options, Console& console) {
-    const Result<OpenModel> model = open_model(options.model);
-    if (!model) {
-        return model.error();
+    Result<ModelQuestion> asked = read_model_question(options, console);
+    if (!asked) {
+        return asked.error();
     }
-    Result<ModelTokenizer> tokenizer = open_tokenizer(*model);
-    if (!tokenizer) {
-        return tokenizer.error();
-    }
-    const auto& architecture = model->source.architecture();
-    Result<Question> question = read_question(
-        options, *tokenizer, architecture.model.context, architecture.end_tokens, console
-    );
-    if (!question) {
-        return question.error();
-    }
-    auto reader = reader_of(model->source, format_of(options));
+    auto reader = reader_of(asked->model.source, format_of(options));
     if (!reader) {
         return reader.error();
     }
-    return Asked{std::move(*reader), std::move(*tokenizer), std::move(*question)};
+    return Asked{std::move(*reader), std::move(asked->tokenizer), std::move(asked->question)};
 }
 
 Result<Asked> ask_stack(const GenerateOptions& options, Console& console) {

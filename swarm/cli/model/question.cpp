@@ -32,4 +32,23 @@ Result<Question> read_question(
     return question;
 }
 
+Result<ModelQuestion> read_model_question(const GenerateOptions& options, Console& console) {
+    Result<OpenModel> model = open_model(options.model);
+    if (!model) {
+        return model.error();
+    }
+    auto tokenizer = open_tokenizer(*model);
+    if (!tokenizer) {
+        return tokenizer.error();
+    }
+    const auto& architecture = model->source.architecture();
+    Result<Question> question = read_question(
+        options, *tokenizer, architecture.model.context, architecture.end_tokens, console
+    );
+    if (!question) {
+        return question.error();
+    }
+    return ModelQuestion{std::move(*model), std::move(*tokenizer), std::move(*question)};
+}
+
 }  // namespace swarm::cli

@@ -1,9 +1,11 @@
 // What is asked of a model or a stack: the prompt in its tokens, and where the answer ends.
-// Threading: one thread. Errors: those of encoding; Mismatch, TooLarge (Reject) as answer.hpp.
+// Threading: one thread. Errors: those of opening the model and of encoding; Mismatch, TooLarge
+// (Reject) as answer.hpp.
 #pragma once
 
 #include "swarm/cli/console.hpp"
 #include "swarm/cli/model/answer.hpp"
+#include "swarm/cli/model/open_model.hpp"
 #include "swarm/cli/options.hpp"
 
 #include <cstdint>
@@ -27,5 +29,15 @@ Result<Question> read_question(
     const std::vector<std::uint32_t>& end_tokens,
     Console& console
 );
+
+/// A model's files, open, and what it is asked.
+struct ModelQuestion {
+    OpenModel model;
+    stacking::tokenizers::ModelTokenizer tokenizer;
+    Question question;
+};
+
+/// Of `options.model`.
+Result<ModelQuestion> read_model_question(const GenerateOptions& options, Console& console);
 
 }  // namespace swarm::cli

@@ -1,7 +1,6 @@
 #include "swarm/cli/stack/served_question.hpp"
 
 #include "stacking/models/model_digest.hpp"
-#include "swarm/cli/model/open_model.hpp"
 #include "swarm/cli/stack/open_stack.hpp"
 
 #include <algorithm>
@@ -21,27 +20,16 @@ Result<SessionClient::Model> client_model(const stacking::models::ModelSource& s
 }
 
 Result<ServedQuestion> of_model(const GenerateOptions& options, Console& console) {
-    const Result<OpenModel> model = open_model(options.model);
-    if (!model) {
-        return model.error();
-    }
-    Result<SessionClient::Model> asked = client_model(model->source);
+    Result<ModelQuestion> asked = read_model_question(options, console);
     if (!asked) {
         return asked.error();
     }
-    auto tokenizer = open_tokenizer(*model);
-    if (!tokenizer) {
-        return tokenizer.error();
-    }
-    const auto& architecture = model->source.architecture();
-    Result<Question> question = read_question(
-        options, *tokenizer, architecture.model.context, architecture.end_tokens, console
-    );
-    if (!question) {
-        return question.error();
+    const Result<SessionClient::Model> model = client_model(asked->model.source);
+    if (!model) {
+        return model.error();
     }
     return ServedQuestion{
-        {*asked}, {}, {options.model}, std::move(*tokenizer), std::move(*question)};
+        {*model}, {}, {options.model}, std::move(asked->tokenizer), std::move(asked->question)};
 }
 
 Result<ServedQuestion> of_stack(const GenerateOptions& options, Console& console) {

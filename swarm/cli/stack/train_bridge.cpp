@@ -1,6 +1,5 @@
 // `swarm stack train`: trains the bridge of a stack and writes it beside the stack's file.
 #include "stacking/stack/bridge_training.hpp"
-#include "swarm/base/check.hpp"
 #include "swarm/cli/compute_factory.hpp"
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/stack/open_stack.hpp"
@@ -38,11 +37,11 @@ struct TrainingMember {
 };
 
 Result<TrainingMember> load_member(
-    const ModelSource& source, bool is_upper, const StackTrainOptions& options
+    const ModelSource& source,
+    bool is_upper,
+    const BridgeTraining& training,
+    const std::string& device
 ) {
-    BridgeTraining training;
-    training.batch = options.batch;
-    training.window = options.window;
     TrainingMember member;
     member.config = bridge_run(source.architecture().model, training);
     member.layout = split(source.architecture(), 1).front();
@@ -56,7 +55,7 @@ Result<TrainingMember> load_member(
         return weights.error();
     }
     member.weights = std::move(*weights);
-    auto compute = make_compute_factory(options.device)(member.config, member.layout);
+    auto compute = make_compute_factory(device)(member.config, member.layout);
     if (!compute) {
         return compute.error();
     }
@@ -109,11 +108,13 @@ Result<Bridge> train(
     const OpenStack& stack,
     std::span<const BridgeTrainer::Text> texts
 ) {
-    Result<TrainingMember> lower = load_member(stack.source(0), false, options);
+    const BridgeTraining training{
+        options.steps, options.batch, options.window, options.learning_rate, options.seed};
+    Result<TrainingMember> lower = load_member(stack.source(0), false, training, options.device);
     if (!lower) {
         return lower.error();
     }
-    Result<TrainingMember> upper = load_member(stack.source(1), true, options);
+    Result<TrainingMember> upper = load_member(stack.source(1), true, training, options.device);
     if (!upper) {
         return upper.error();
     }
@@ -121,8 +122,6 @@ Result<Bridge> train(
     if (!embedding) {
         return embedding.error();
     }
-    const BridgeTraining training{
-        options.steps, options.batch, options.window, options.learning_rate, options.seed};
     const BridgeTrainer::Members members{
         *lower->compute,
         *upper->compute,
