@@ -3,9 +3,35 @@
 #include "swarm/cli/options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <utility>
 
 namespace swarm::cli {
+namespace {
+
+/// Bits per second, as lines are sold; in bytes.
+std::optional<std::uint64_t> parse_rate(const std::string& text) {
+    constexpr double kLeast = 1e3;
+    constexpr double kMost = 1e12;
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [unit, error] = std::from_chars(text.data(), end, value);
+    const std::string_view name(unit, static_cast<std::size_t>(end - unit));
+    double bits = 0;
+    if (name == "kb/s" || name == "kbit/s") {
+        bits = value * 1e3;
+    } else if (name == "Mb/s" || name == "Mbit/s") {
+        bits = value * 1e6;
+    } else if (name == "Gb/s" || name == "Gbit/s") {
+        bits = value * 1e9;
+    }
+    if (error != std::errc{} || !(bits >= kLeast && bits <= kMost)) {
+        return std::nullopt;
+    }
+    return static_cast<std::uint64_t>(bits / 8);
+}
+
+}  // namespace
 
 const char* const kExitCodes = R"(
 exit codes: 0 done, 1 failure while running, 2 usage, 3 run file or model rejected,
@@ -28,6 +54,28 @@ CLI::Option* add_duration(
         to(*duration);
     };
     return app.add_option_function<std::string>(name, take, help)->type_name("TIME");
+}
+
+CLI::Option* add_rates(
+    CLI::App& app,
+    const std::string& name,
+    const std::string& help,
+    std::vector<std::uint64_t>& bytes_per_s
+) {
+    const auto take = [name, &bytes_per_s](const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) {
+            const std::optional<std::uint64_t> rate = parse_rate(text);
+            if (!rate) {
+                throw CLI::ValidationError(
+                    name, "wants a rate from 1kb/s to 1000Gb/s such as 10Mb/s, not " + text
+                );
+            }
+            bytes_per_s.push_back(*rate);
+        }
+    };
+    return app.add_option_function<std::vector<std::string>>(name, take, help)
+        ->delimiter(',')
+        ->type_name("RATE");
 }
 
 CLI::Option* add_weights(CLI::App& app, std::string& weights) {

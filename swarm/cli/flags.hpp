@@ -4,8 +4,10 @@
 
 #include "swarm/base/units.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -24,6 +26,13 @@ CLI::Option* add_duration(
     const std::string& name,
     const std::string& help,
     std::function<void(Duration)> to
+);
+/// One or more rates of a line, such as 10Mb/s or 2.5Gb/s, in bytes per second.
+CLI::Option* add_rates(
+    CLI::App& app,
+    const std::string& name,
+    const std::string& help,
+    std::vector<std::uint64_t>& bytes_per_s
 );
 CLI::Option* add_weights(CLI::App& app, std::string& weights);
 CLI::Option* add_replay(CLI::App& app, std::string& replay);

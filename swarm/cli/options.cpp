@@ -28,6 +28,7 @@ constexpr const char* kServeExamples = R"(
 examples:
   swarm serve --join 192.168.1.7:7117            # lends this machine; Ctrl-C leaves cleanly
   swarm serve --join example.org:7117 --device cuda:0
+  swarm serve --join example.org:7117 --listen 0.0.0.0:7200 --advertise my.home.example:7200
   swarm serve --model smollm2 --join 192.168.1.7:7118             # answers with a model
   swarm serve --model smollm2 --stages 3 --join 192.168.1.7:7118  # with a third of its layers)";
 
@@ -46,6 +47,7 @@ examples:
   swarm local --stages 3 --peers 6 --steps 60 --verify
   swarm local --model oracle --stages 2 --peers 4 --service-ms 20 --kill-every 3s --verify
   swarm local --stages 3 --peers 9 --steps 200 --churn default --verify
+  swarm local --stages 2 --peers 2 --codec int8 --line-rate 10Mb/s --line-delay 20ms
   swarm local --demo --prompt "It is a truth"
   swarm local --model smollm2 --stages 3 --peers 6 --prompt "Tell me a story" --verify
   swarm local --model smollm2 --prompt "Tell me a story" --kill-every 1s
@@ -147,6 +149,14 @@ void add_serve(CLI::App& root, ServeOptions& serve) {
     app.add_option("--listen", serve.listen, "where other peers reach this one")
         ->type_name("HOST:PORT")
         ->capture_default_str();
+    app.add_option(
+           "--advertise",
+           serve.advertise,
+           "what others dial, when that is not where this one listens: a forwarded port"
+    )
+        ->type_name("HOST:PORT");
+    app.add_option("--dial-from", serve.dial_from, "the address of this machine to dial from")
+        ->type_name("IP");
     app.add_option("--key", serve.key_file, "keep this identity (default: a new one each time)")
         ->type_name("FILE");
     add_memory(app, serve.memory_bytes, "at most so much for the stage: 2GiB (default: no bound)");
@@ -206,6 +216,21 @@ void add_local(CLI::App& root, LocalOptions& local) {
     });
     add_duration(app, "--freeze-every", "SIGSTOP a peer for 1-8 s", [&](Duration every) {
         local.freeze_every = every;
+    });
+    add_rates(
+        app,
+        "--line-rate",
+        "A,B,...: of each peer's line, both ways, such as 10Mb/s (default: no bound)",
+        local.line_bytes_per_s
+    );
+    add_duration(
+        app,
+        "--line-delay",
+        "one way between any two processes (0s)",
+        [&](Duration delay) { local.line_delay = delay; }
+    );
+    add_duration(app, "--cut-every", "cut a connection", [&](Duration every) {
+        local.cut_every = every;
     });
     add_memory(app, local.memory_bytes, "what each peer lends its stage (default: no bound)");
     app.add_flag("--verify", local.verify, "compare with --single, bit for bit");

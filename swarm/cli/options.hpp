@@ -49,6 +49,8 @@ struct ServeOptions {
     std::string join;
     Duration wait = std::chrono::seconds(60);
     std::string listen = "0.0.0.0:0";
+    std::string advertise;  // what others dial; empty: found out
+    std::string dial_from;
     std::string device = "auto";
     std::string key_file;  // empty: a new identity
     std::string swarm_key_file;
@@ -101,7 +103,11 @@ struct LocalOptions {
     std::optional<std::string> churn;       // "default", or a file; the next two override it
     std::optional<Duration> kill_every;
     std::optional<Duration> freeze_every;
-    std::uint64_t memory_bytes = 0;  // of each peer; 0: no bound
+    std::vector<std::uint64_t>
+        line_bytes_per_s;               // each way, by peer as service_ms; empty: no bound
+    Duration line_delay{};              // one way, between any two
+    std::optional<Duration> cut_every;  // a connection
+    std::uint64_t memory_bytes = 0;     // of each peer; 0: no bound
     bool verify = false;
     bool demo = false;
     std::string device = "auto";

@@ -33,6 +33,16 @@ Result<std::optional<net::Address>> address_if_any(const std::string& text) {
     return std::optional(*address);
 }
 
+Result<> check_source(const std::string& address) {
+    if (address.empty() || net::is_ip(address)) {
+        return {};
+    }
+    return Error{
+        ErrorCode::Usage,
+        Reaction::Reject,
+        "--dial-from wants an IP address of this machine, not '" + address + "'"};
+}
+
 }  // namespace
 
 int PeerProcess::run(const MakeRole& make_role) {
@@ -53,6 +63,8 @@ int PeerProcess::run(const MakeRole& make_role) {
 Result<> PeerProcess::start(const MakeRole& make_role) {
     const Result<std::optional<net::Address>> towards = address_if_any(options_.towards);
     const Result<net::Address> listen = parse_listen_address(options_.listen);
+    const Result<std::optional<net::Address>> advertise = address_if_any(options_.advertise);
+    const Result<> source = check_source(options_.dial_from);
     Result<std::string> swarm_key = read_swarm_key(options_.swarm_key_file);
     const Result<net::Identity> identity = identity_from(options_.key_file);
     Result<net::FileStore> store = net::FileStore::open(store_folder());
@@ -67,6 +79,8 @@ Result<> PeerProcess::start(const MakeRole& make_role) {
     };
     note(towards);
     note(listen);
+    note(advertise);
+    note(source);
     note(swarm_key);
     note(identity);
     note(store);
@@ -93,6 +107,7 @@ Result<> PeerProcess::start(
     host_options.swarm_key = std::move(swarm_key);
     host_options.listen_address = listen.host;
     host_options.listen_port = listen.port;
+    host_options.dial_from = options_.dial_from;
     host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
     host_options.compute.service = std::chrono::milliseconds(options_.service_ms);
     const Incarnation incarnation = host_options.incarnation;
@@ -101,8 +116,12 @@ Result<> PeerProcess::start(
     if (!port) {
         return port.error();
     }
-    const std::string host = advertised_host(listen.host, towards ? &*towards : nullptr);
-    paced.wrap(make_role({identity.peer(), incarnation, net::to_text(net::Address{host, *port})}));
+    std::string address = options_.advertise;
+    if (address.empty()) {
+        const std::string host = advertised_host(listen.host, towards ? &*towards : nullptr);
+        address = net::to_text(net::Address{host, *port});
+    }
+    paced.wrap(make_role({identity.peer(), incarnation, std::move(address)}));
     host_->start();
     return {};
 }

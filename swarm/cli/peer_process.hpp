@@ -26,7 +26,9 @@ class PeerProcess {
     struct Options {
         std::string towards;  // host:port that this peer dials; empty: none
         std::string listen;
-        std::string key_file;  // empty: a new identity
+        std::string advertise{};  // what others dial instead; empty: found out
+        std::string dial_from{};  // an address of this machine; empty: as it is routed
+        std::string key_file;     // empty: a new identity
         std::string swarm_key_file;
         std::string store_folder{};  // for what the role writes; empty: it writes nothing
         std::uint32_t service_ms = 0;

@@ -106,7 +106,7 @@ std::size_t RunEvents::count(std::string_view kind) const {
 }
 
 std::vector<Duration> RunEvents::recoveries(bool alone) const {
-    static constexpr std::string_view kFaults[] = {"kill", "freeze", "coordinator_kill"};
+    static constexpr std::string_view kFaults[] = {"kill", "freeze", "coordinator_kill", "cut"};
     std::vector<Duration> recoveries;
     for (const RunEvent& event : events_) {
         const bool is_fault =

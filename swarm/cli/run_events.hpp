@@ -1,6 +1,6 @@
 // What befell a run, in order, and what each event cost: `events` in --json.
-// A fault (kill, freeze, coordinator_kill) costs the time to the next commit; a drain until the
-// peer has left; a join or a move until the coordinator has admitted the peer, since its process
+// A fault (kill, freeze, coordinator_kill, cut) costs the time to the next commit; a drain until
+// the peer has left; a join or a move until the coordinator has admitted the peer, since its process
 // was started, or it was fenced. What nobody has seen begin or end has no cost.
 // Invariant: a fault is `alone` when no other fault lies between it and its commit.
 // Threading: one thread. Times are of the caller's clock, on one scale. Memory: O(events).
@@ -17,9 +17,10 @@
 namespace swarm::cli {
 
 struct RunEvent {
-    const char* kind;  // kill freeze coordinator_kill drain leave join move fence stage_empty skip
+    // kill freeze coordinator_kill cut drain leave join move fence stage_empty skip
+    const char* kind;
     TimePoint at;
-    std::optional<PeerId> peer{};  // none: the coordinator
+    std::optional<PeerId> peer{};  // none: the coordinator, or a connection
     std::optional<StageIndex> stage{};
     std::string reason{};
     std::optional<Duration> length{};  // of a freeze
@@ -41,6 +42,9 @@ class RunEvents {
     }
 
     void kill_coordinator(TimePoint now) { add_fault({"coordinator_kill", now}); }
+
+    /// A connection between any two.
+    void cut(TimePoint now) { add_fault({"cut", now}); }
 
     void drain(PeerId peer, TimePoint now) { begin({"drain", now, peer}); }
 

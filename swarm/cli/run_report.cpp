@@ -324,7 +324,8 @@ std::string RunReport::trouble() const {
           std::pair("drain", "drained"),
           std::pair("move", "moved"),
           std::pair("skip", "steps skipped"),
-          std::pair("coordinator_kill", "coordinators killed")}) {
+          std::pair("coordinator_kill", "coordinators killed"),
+          std::pair("cut", "connections cut")}) {
         if (const std::size_t count = events_.count(kind)) {
             text += std::to_string(count) + " " + done + ", ";
         }
@@ -370,6 +371,7 @@ std::string RunReport::to_json() const {
     whole["events"] = event_array(events_, began_);
     whole["kills"] = events_.count("kill");
     whole["freezes"] = events_.count("freeze");
+    whole["cuts"] = events_.count("cut");
     whole["joins"] = events_.joins();
     whole["skips"] = events_.count("skip");
     whole["recovery_s"] = seconds_array(events_.recoveries(false));

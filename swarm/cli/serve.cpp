@@ -51,6 +51,8 @@ int serve_run(const ServeOptions& options, Console& console) {
     PeerProcess::Options process;
     process.towards = options.join;
     process.listen = options.listen;
+    process.advertise = options.advertise;
+    process.dial_from = options.dial_from;
     process.key_file = options.key_file;
     process.swarm_key_file = options.swarm_key_file;
     process.store_folder = options.cache_folder;

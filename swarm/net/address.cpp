@@ -1,5 +1,7 @@
 #include "swarm/net/address.hpp"
 
+#include <boost/asio/ip/address.hpp>
+
 #include <charconv>
 
 namespace swarm::net {
@@ -26,6 +28,12 @@ Result<Address> parse_address(std::string_view text) {
         return usage;
     }
     return Address{std::string(host), port};
+}
+
+bool is_ip(const std::string& host) {
+    boost::system::error_code error;
+    boost::asio::ip::make_address(host, error);
+    return !error;
 }
 
 std::string to_text(const Address& address) {

@@ -19,6 +19,8 @@ struct Address {
 };
 
 Result<Address> parse_address(std::string_view text);
+/// Whether it is an IPv4 or IPv6 address and no name.
+bool is_ip(const std::string& host);
 std::string to_text(const Address& address);
 
 }  // namespace swarm::net

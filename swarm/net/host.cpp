@@ -42,7 +42,11 @@ HostCore::HostCore(
           if (!ended_) {
               std::visit([&](auto& asked) { perform(asked); }, action);
           }
-      }) {}
+      }) {
+    if (!options_.dial_from.empty()) {
+        source_ = asio::ip::make_address(options_.dial_from);
+    }
+}
 
 Result<std::uint16_t> HostCore::listen() {
     const std::string where =

@@ -32,6 +32,7 @@ struct HostOptions {
     Incarnation incarnation = random_incarnation();
     std::string listen_address = "0.0.0.0";
     std::uint16_t listen_port = 0;  // 0: a free one
+    std::string dial_from;          // an address of this machine, is_ip(); empty: as it is routed
     Duration dial_timeout = std::chrono::seconds(3);
     Duration drain_timeout = std::chrono::seconds(2);
     Duration stall_timeout = std::chrono::seconds(10);

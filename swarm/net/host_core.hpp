@@ -88,6 +88,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     asio::io_context& io_;
     HostOptions options_;
     std::shared_ptr<const Link::Terms> terms_;
+    asio::ip::address source_;  // of what is dialled; "any": as it is routed
     tcp::acceptor acceptor_;
     asio::steady_timer timer_;
     TimePoint armed_for_ = kNever;

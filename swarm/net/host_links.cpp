@@ -101,7 +101,7 @@ asio::awaitable<Result<Link::Remote>> HostCore::reach(std::shared_ptr<Link> link
     }
     Result<> connected = unreachable(address + " stands for no address");
     for (const tcp::endpoint& endpoint : *endpoints) {
-        connected = co_await link->connect(endpoint);
+        connected = co_await link->connect(endpoint, source_);
         if (connected) {
             break;
         }

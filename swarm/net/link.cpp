@@ -72,17 +72,29 @@ Link::Link(tcp::socket socket, std::shared_ptr<const Terms> terms, Side side)
       side_(side),
       timer_(stream_.socket().get_executor()) {}
 
-asio::awaitable<Result<>> Link::connect(tcp::endpoint address) {
+asio::awaitable<Result<>> Link::connect(tcp::endpoint address, asio::ip::address source) {
     constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
+    const auto failed = [](const error_code& error) {
+        return Error{ErrorCode::Unreachable, Reaction::Retry, "cannot connect: " + error.message()};
+    };
     if (closed_) {  // the deadline has passed between two attempts
         co_return Error{ErrorCode::Unreachable, Reaction::Retry, "cannot connect in time"};
     }
     error_code ignored;
     stream_.socket().close(ignored);  // of the attempt before, if any
+    if (!source.is_unspecified()) {
+        error_code unbound;
+        stream_.socket().open(address.protocol(), unbound);
+        if (!unbound) {
+            stream_.socket().bind({source, 0}, unbound);
+        }
+        if (unbound) {
+            co_return failed(unbound);
+        }
+    }
     const auto [error] = co_await stream_.socket().async_connect(address, kAsTuple);
     if (error) {
-        co_return Error{
-            ErrorCode::Unreachable, Reaction::Retry, "cannot connect: " + error.message()};
+        co_return failed(error);
     }
     co_return Result<>();
 }

@@ -57,8 +57,9 @@ class Link : public std::enable_shared_from_this<Link> {
 
     [[nodiscard]] Side side() const { return side_; }
 
-    /// May be tried again with another address until close_now(), by the deadline too.
-    asio::awaitable<Result<>> connect(tcp::endpoint address);
+    /// From `source`, a local address, unless that is "any". May be tried again with another
+    /// `address` until close_now(), by the deadline too.
+    asio::awaitable<Result<>> connect(tcp::endpoint address, asio::ip::address source);
     /// TLS, then Hello: proves who we are and learns who they are. `lane` is what a client asks
     /// for; a server takes what it hears.
     asio::awaitable<Result<Remote>> introduce(Lane lane);

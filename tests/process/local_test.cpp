@@ -74,6 +74,14 @@ TEST(LocalRun, EqualsOneProcessWithDrawnRoundingWhenPeersAreKilled) {
     EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
+/// On lines of a home: 20 Mb/s, 10 ms, and connections that do not last.
+TEST(LocalRun, EqualsOneProcessWhenConnectionsAreCut) {
+    const LocalRun run =
+        run_disturbed({"--cut-every", "700ms", "--line-rate", "20Mb/s", "--line-delay", "10ms"});
+    expect_exact(run);
+    EXPECT_GE(run.report.at("cuts").to_number<int>(), 3);
+}
+
 TEST(LocalRun, EqualsOneProcessWhenPeersFreeze) {
     const LocalRun run = run_disturbed({"--freeze-every", "4s"});
     expect_exact(run);

@@ -38,6 +38,8 @@ class Chaos {
     /// Between the two, in milliseconds.
     Duration draw(Duration shortest, Duration longest);
 
+    std::uint64_t draw() { return rng_.next(); }
+
     /// Until the next disturbance: half to one and a half of the mean.
     Duration pause(Duration mean) { return draw(mean / 2, mean + mean / 2); }
 

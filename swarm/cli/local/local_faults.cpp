@@ -17,7 +17,8 @@ void LocalSwarm::disturb_by_the_clock() {
         {churn_.kill_every, &LocalSwarm::kill_somebody},
         {churn_.freeze_every, &LocalSwarm::freeze_somebody},
         {churn_.drain_every, &LocalSwarm::drain_somebody},
-        {churn_.coordinator_kill_every, &LocalSwarm::kill_coordinator}};
+        {churn_.coordinator_kill_every, &LocalSwarm::kill_coordinator},
+        {options_.cut_every, &LocalSwarm::cut_something}};
     for (const auto& [every, act] : kinds) {
         if (every) {
             disturbances_.push_back(std::make_unique<Disturbance>(loop_.io(), *every, act));
@@ -79,6 +80,12 @@ void LocalSwarm::kill_coordinator() {
             end(started.error());
         }
     });
+}
+
+void LocalSwarm::cut_something() {
+    lines_.cut_one(chaos_.draw());
+    report_.events().cut(clock_now());
+    console_.warn("a connection was cut");
 }
 
 void LocalSwarm::kill(Peer& peer, bool restart) {

@@ -59,6 +59,7 @@ LocalStack::LocalStack(
       models_(std::move(models)),
       directory_(std::move(directory)),
       console_(console),
+      lines_(options),
       child_signals_(loop_.io(), SIGCHLD) {
     loop_.on_signal([this](int number) { exit_code_ = after_signal(number); });
     await_children();
@@ -106,6 +107,11 @@ Result<> LocalStack::start() {
             return identity.error();
         }
         peer.id = identity->peer();
+        Result<std::vector<std::string>> addresses = lines_.serve_flags();
+        if (!addresses) {
+            return addresses.error();
+        }
+        peer.addresses = std::move(*addresses);
         if (const Result<> started = start_peer(peer); !started) {
             return started.error();
         }
@@ -136,7 +142,11 @@ Result<> LocalStack::start_directory() {
     if (!port) {
         return port.error();
     }
-    address_ = net::to_text(net::Address{"127.0.0.1", *port});
+    Result<std::string> front = lines_.in_front_of(net::to_text({"127.0.0.1", *port}));
+    if (!front) {
+        return front.error();
+    }
+    address_ = std::move(*front);
     listing_->start();
     return {};
 }
@@ -144,24 +154,23 @@ Result<> LocalStack::start_directory() {
 Result<> LocalStack::start_peer(Peer& peer) {
     const std::uint32_t usual = options_.stack.empty() ? std::min(kStages, options_.peers) : 1;
     const std::uint32_t stages = options_.run.stages.value_or(usual);
-    Result<Child> child = Child::start(
-        {{"serve",
-          "--model",
-          peer.model,
-          "--join",
-          address_,
-          "--listen",
-          "127.0.0.1:0",
-          "--stages",
-          std::to_string(stages),
-          "--weights",
-          options_.weights,
-          "--key",
-          (directory_ / (peer.name + ".pem")).string(),
-          "--service-ms",
-          std::to_string(peer.service_ms)},
-         directory_ / (peer.name + ".log")}
-    );
+    Child::Spec spec{
+        {"serve",
+         "--model",
+         peer.model,
+         "--join",
+         address_,
+         "--stages",
+         std::to_string(stages),
+         "--weights",
+         options_.weights,
+         "--key",
+         (directory_ / (peer.name + ".pem")).string(),
+         "--service-ms",
+         std::to_string(peer.service_ms)},
+        directory_ / (peer.name + ".log")};
+    spec.arguments.insert(spec.arguments.end(), peer.addresses.begin(), peer.addresses.end());
+    Result<Child> child = Child::start(spec);
     if (!child) {
         return child.error();
     }
@@ -366,6 +375,7 @@ std::optional<std::string> stray_flag(const LocalOptions& options) {
         {"--corpus", run.corpus.has_value()},
         {"--checkpoint-every", run.checkpoint_every.has_value()},
         {"--churn", options.churn.has_value()},
+        {"--cut-every", options.cut_every.has_value()},
         {"--demo", options.demo},
         {"--memory", options.memory_bytes > 0},
         {"--device", options.device != LocalOptions().device}};

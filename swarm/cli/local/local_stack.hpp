@@ -8,6 +8,7 @@
 
 #include "swarm/cli/console.hpp"
 #include "swarm/cli/local/child.hpp"
+#include "swarm/cli/local/local_lines.hpp"
 #include "swarm/cli/options.hpp"
 #include "swarm/cli/stack/remote_answer.hpp"
 #include "swarm/cli/temporary_directory.hpp"
@@ -55,6 +56,7 @@ class LocalStack {
         std::string model;
         PeerId id;
         std::uint32_t service_ms = 0;
+        std::vector<std::string> addresses;  // flags
         std::optional<Child> process;
         std::optional<protocol::LayerRange> listed;  // for these layers
         bool frozen = false;
@@ -97,7 +99,8 @@ class LocalStack {
     net::EventLoop loop_;
     TemporaryDirectory scratch_;  // of the directory's host
     std::optional<net::Host> listing_;
-    std::string address_;
+    LocalLines lines_;
+    std::string address_;  // what others dial to reach the directory
     boost::asio::signal_set child_signals_;
     std::vector<std::unique_ptr<Peer>> peers_;
     std::vector<std::unique_ptr<Clockwork>> clockworks_;

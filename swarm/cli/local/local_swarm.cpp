@@ -33,6 +33,7 @@ LocalSwarm::LocalSwarm(
       progress_(console, config),
       report_(config),
       chaos_(config.seed),
+      lines_(options),
       demo_(config.steps),
       service_ms_(options.service_ms),
       child_signals_(loop_.io(), SIGCHLD),
@@ -109,7 +110,7 @@ Result<> LocalSwarm::start_coordinator(bool resume) {
     } else {
         arguments.push_back((directory_ / kRunFileName).string());
     }
-    const std::string listen = resume ? address_ : "127.0.0.1:0";
+    const std::string listen = resume ? listens_ : "127.0.0.1:0";
     const std::string directory = (directory_ / "run").string();
     arguments.insert(arguments.end(), {"--dir", directory, "--listen", listen});
     if (options_.prompt) {
@@ -138,6 +139,11 @@ Result<> LocalSwarm::add_peer(std::uint32_t service_ms) {
         return identity.error();
     }
     peer->id = identity->peer();
+    Result<std::vector<std::string>> addresses = lines_.serve_flags();
+    if (!addresses) {
+        return addresses.error();
+    }
+    peer->addresses = std::move(*addresses);
     report_.add_peer(
         peer->id, service_ms == 0 ? std::nullopt : std::optional<std::uint32_t>(service_ms)
     );
@@ -146,22 +152,21 @@ Result<> LocalSwarm::add_peer(std::uint32_t service_ms) {
 }
 
 Result<> LocalSwarm::start_peer(Peer& peer) {
-    Result<Child> child = Child::start(
-        {{"serve",
-          "--join",
-          address_,
-          "--listen",
-          "127.0.0.1:0",
-          "--device",
-          options_.device,
-          "--key",
-          (directory_ / (peer.name + ".pem")).string(),
-          "--service-ms",
-          std::to_string(peer.service_ms),
-          "--memory",
-          std::to_string(options_.memory_bytes)},
-         directory_ / (peer.name + ".log")}
-    );
+    Child::Spec spec{
+        {"serve",
+         "--join",
+         address_,
+         "--device",
+         options_.device,
+         "--key",
+         (directory_ / (peer.name + ".pem")).string(),
+         "--service-ms",
+         std::to_string(peer.service_ms),
+         "--memory",
+         std::to_string(options_.memory_bytes)},
+        directory_ / (peer.name + ".log")};
+    spec.arguments.insert(spec.arguments.end(), peer.addresses.begin(), peer.addresses.end());
+    Result<Child> child = Child::start(spec);
     if (!child) {
         return child.error();
     }
@@ -186,9 +191,15 @@ void LocalSwarm::on_report(const TrainReport& report) {
 }
 
 void LocalSwarm::on_listening(const std::string& address) {
-    if (!std::exchange(address_, address).empty()) {
+    if (!std::exchange(listens_, address).empty()) {
         return;  // it was resumed
     }
+    Result<std::string> front = lines_.in_front_of(address);
+    if (!front) {
+        end(front.error());
+        return;
+    }
+    address_ = std::move(*front);
     for (std::uint32_t i = 0; i < options_.peers; ++i) {
         const std::uint32_t service_ms =
             service_ms_.empty() ? 0 : service_ms_[i % service_ms_.size()];

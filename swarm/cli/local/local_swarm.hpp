@@ -9,6 +9,7 @@
 #include "swarm/cli/local/chaos.hpp"
 #include "swarm/cli/local/churn_plan.hpp"
 #include "swarm/cli/local/demo_script.hpp"
+#include "swarm/cli/local/local_lines.hpp"
 #include "swarm/cli/local/reported_child.hpp"
 #include "swarm/cli/options.hpp"
 #include "swarm/cli/run_report.hpp"
@@ -62,6 +63,7 @@ class LocalSwarm {
         std::string name;  // of its key and log file
         PeerId id;
         std::uint32_t service_ms = 0;
+        std::vector<std::string> addresses;  // flags
         std::optional<Child> process;
         bool expected_to_end = false;
         bool draining = false;
@@ -94,6 +96,7 @@ class LocalSwarm {
     void freeze_somebody();
     void drain_somebody();
     void kill_coordinator();
+    void cut_something();
     void kill(Peer& peer, bool restart);
     void add_successor(Peer& peer);
     void freeze(Peer& peer, Duration time);
@@ -114,6 +117,7 @@ class LocalSwarm {
     Progress progress_;
     RunReport report_;
     Chaos chaos_;
+    LocalLines lines_;
     DemoScript demo_;
     std::vector<std::uint32_t> service_ms_;
     boost::asio::signal_set child_signals_;
@@ -123,8 +127,9 @@ class LocalSwarm {
     bool coordinator_killed_ = false;  // until the next one starts
     std::optional<Child> generator_;
     std::vector<std::unique_ptr<Peer>> peers_;
-    std::string address_;
-    bool calm_ = false;  // no more faults
+    std::string listens_;  // the coordinator
+    std::string address_;  // what others dial to reach it
+    bool calm_ = false;    // no more faults
     std::optional<int> exit_code_;
 };
 

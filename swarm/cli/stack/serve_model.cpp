@@ -119,6 +119,8 @@ int serve_model(const ServeOptions& options, Console& console) {
     PeerProcess::Options process;
     process.towards = options.join;
     process.listen = options.listen;
+    process.advertise = options.advertise;
+    process.dial_from = options.dial_from;
     process.key_file = options.key_file;
     process.swarm_key_file = options.swarm_key_file;
     process.service_ms = options.service_ms;

@@ -207,6 +207,36 @@ TEST(Options, APromptMayLookLikeAFlag) {
     EXPECT_EQ(std::get<GenerateOptions>(command).prompt, "--emma");
 }
 
+TEST(Options, LocalTakesTheRatesOfLines) {
+    const Command command = parse(
+        {"local",
+         "--line-rate",
+         "10Mb/s,2.5Gb/s,64kbit/s",
+         "--line-delay",
+         "20ms",
+         "--cut-every",
+         "1s"}
+    );
+    ASSERT_TRUE(std::holds_alternative<LocalOptions>(command));
+    const auto& local = std::get<LocalOptions>(command);
+    EXPECT_EQ(local.line_bytes_per_s, (std::vector<std::uint64_t>{1'250'000, 312'500'000, 8'000}));
+    EXPECT_EQ(local.line_delay, std::chrono::milliseconds(20));
+    EXPECT_EQ(local.cut_every, std::chrono::seconds(1));
+    for (const char* bad :
+         {"10", "10MB/s", "0Mb/s", "-1Mb/s", "nan Mb/s", "nanMb/s", "1e9Gb/s", "Mb/s"}) {
+        EXPECT_EQ(exit_code_of({"local", "--line-rate", bad}), kUsage) << bad;
+    }
+}
+
+TEST(Options, ServeTakesAddressesThatAreNotItsOwn) {
+    const Command command = parse(
+        {"serve", "--join", "a:1", "--advertise", "home.example:7200", "--dial-from", "10.0.0.7"}
+    );
+    ASSERT_TRUE(std::holds_alternative<ServeOptions>(command));
+    EXPECT_EQ(std::get<ServeOptions>(command).advertise, "home.example:7200");
+    EXPECT_EQ(std::get<ServeOptions>(command).dial_from, "10.0.0.7");
+}
+
 TEST(Options, TimesHaveUnits) {
     EXPECT_EQ(parse_duration("500ms"), std::chrono::milliseconds(500));
     EXPECT_EQ(parse_duration("3s"), std::chrono::seconds(3));

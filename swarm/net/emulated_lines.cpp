@@ -1,0 +1,398 @@
+#include "swarm/net/emulated_lines.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/asio/write.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <map>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace swarm::net {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+using Clock = std::chrono::steady_clock;
+using Instant = Clock::time_point;
+
+constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
+
+/// A timer wakes late; what a line could have carried meanwhile is not lost to it.
+constexpr auto kCatchUp = std::chrono::milliseconds(5);
+/// How long a line is busy with one piece: the longest that a small frame waits behind a large one
+/// of another connection.
+constexpr auto kPieceTime = std::chrono::milliseconds(2);
+constexpr std::size_t kPieceBytesMin = 1500;
+constexpr std::size_t kPieceBytesMax = 64ULL << 10;
+constexpr auto kAcceptPause = std::chrono::milliseconds(50);
+/// Small, so that the line is the bottleneck and not what waits in front of it.
+constexpr int kSocketBufferBytes = 128 << 10;
+
+/// One direction of a line, shared by the connections of its process. First come, first served; a
+/// connection has at most one piece in it.
+class Direction {
+ public:
+    explicit Direction(std::uint64_t bytes_per_s) : bytes_per_s_(bytes_per_s) {}
+
+    /// When it will have carried `bytes` more.
+    Instant carry(std::size_t bytes, Instant now) {
+        if (bytes_per_s_ == 0) {
+            return now;
+        }
+        const std::chrono::duration<double> busy(
+            static_cast<double>(bytes) / static_cast<double>(bytes_per_s_)
+        );
+        free_at_ =
+            std::max(free_at_, now - kCatchUp) + std::chrono::duration_cast<Clock::duration>(busy);
+        return free_at_;
+    }
+
+    [[nodiscard]] std::size_t piece_bytes() const {
+        const double bytes =
+            static_cast<double>(bytes_per_s_) * std::chrono::duration<double>(kPieceTime).count();
+        return bytes_per_s_ == 0 ? kPieceBytesMax
+                                 : static_cast<std::size_t>(std::clamp(
+                                       bytes,
+                                       static_cast<double>(kPieceBytesMin),
+                                       static_cast<double>(kPieceBytesMax)
+                                   ));
+    }
+
+ private:
+    std::uint64_t bytes_per_s_;
+    Instant free_at_{};
+};
+
+struct BothWays {
+    explicit BothWays(EmulatedLines::Line line)
+        : up(line.up_bytes_per_s), down(line.down_bytes_per_s) {}
+
+    Direction up;
+    Direction down;
+};
+
+struct Piece {
+    std::vector<char> bytes;
+    Instant due;
+};
+
+/// One way of a connection: what has left and has not come yet.
+struct Way {
+    Way(tcp::socket& source, tcp::socket& target, Direction& sends, Direction& receives)
+        : from(source),
+          to(target),
+          up(sends),
+          down(receives),
+          timer(source.get_executor()),
+          changed(source.get_executor(), Instant::max()) {}
+
+    tcp::socket& from;
+    tcp::socket& to;
+    Direction& up;
+    Direction& down;
+    asio::steady_timer timer;    // of the line
+    asio::steady_timer changed;  // cancelled whenever the next two change
+    std::deque<Piece> under_way;
+    std::size_t bytes = 0;
+    Instant end_due = Instant::max();  // when the end of the stream comes, once it has left
+};
+
+struct Connection {
+    Connection(tcp::socket dialled, asio::io_context& io, BothWays& client_line, BothWays& own_line)
+        : client(std::move(dialled)),
+          server(io),
+          there(client, server, client_line.up, own_line.down),
+          back(server, client, own_line.up, client_line.down) {}
+
+    /// The other side hears of it as of a crash.
+    void cut() {
+        error_code ignored;
+        client.set_option(tcp::socket::linger(true, 0), ignored);
+        server.set_option(tcp::socket::linger(true, 0), ignored);
+        close();
+    }
+
+    void close() {
+        error_code ignored;
+        client.close(ignored);
+        server.close(ignored);
+        for (Way* const way : {&there, &back}) {
+            way->timer.cancel();
+            way->changed.cancel();
+        }
+        closed = true;
+    }
+
+    tcp::socket client;
+    tcp::socket server;
+    Way there;
+    Way back;
+    int open_ways = 2;
+    bool closed = false;
+};
+
+using ConnectionPtr = std::shared_ptr<Connection>;
+
+asio::awaitable<void> wait_until(asio::steady_timer& timer, Instant when) {
+    if (when > Clock::now()) {
+        timer.expires_at(when);
+        co_await timer.async_wait(kAsTuple);
+    }
+}
+
+asio::awaitable<void> wait_for_change(Way& way) {
+    way.changed.expires_at(Instant::max());
+    co_await way.changed.async_wait(kAsTuple);
+}
+
+asio::awaitable<void> take_in(ConnectionPtr connection, Way& way, Duration delay) {
+    const std::size_t room = std::min(way.up.piece_bytes(), way.down.piece_bytes());
+    while (!connection->closed) {
+        std::vector<char> bytes(room);
+        const auto [error, count] =
+            co_await way.from.async_read_some(asio::buffer(bytes), kAsTuple);
+        if (error) {
+            way.end_due = Clock::now() + delay;
+            way.changed.cancel();
+            co_return;
+        }
+        bytes.resize(count);
+        const Instant now = Clock::now();
+        const Instant carried = std::max(way.up.carry(count, now), way.down.carry(count, now));
+        co_await wait_until(way.timer, carried);
+        way.bytes += count;
+        way.under_way.push_back({std::move(bytes), std::max(carried, now) + delay});
+        way.changed.cancel();
+        while (way.bytes > EmulatedLines::kUnderWayBytesMax && !connection->closed) {
+            co_await wait_for_change(way);
+        }
+    }
+}
+
+asio::awaitable<void> hand_over(ConnectionPtr connection, Way& way) {
+    asio::steady_timer arrival(way.to.get_executor());
+    while (!connection->closed) {
+        if (!way.under_way.empty()) {
+            Piece piece = std::move(way.under_way.front());
+            way.under_way.pop_front();
+            co_await wait_until(arrival, piece.due);
+            const auto [error, count] =
+                co_await asio::async_write(way.to, asio::buffer(piece.bytes), kAsTuple);
+            if (error) {
+                connection->cut();
+            }
+            way.bytes -= piece.bytes.size();
+            way.changed.cancel();
+        } else if (way.end_due != Instant::max()) {
+            co_await wait_until(arrival, way.end_due);
+            error_code ignored;
+            way.to.shutdown(tcp::socket::shutdown_send, ignored);
+            co_return;
+        } else {
+            co_await wait_for_change(way);
+        }
+    }
+}
+
+Error cannot_listen(const error_code& error) {
+    return {
+        ErrorCode::Unreachable,
+        Reaction::Fatal,
+        "cannot emulate lines on the addresses 127.0.0.0/8: " + error.message()};
+}
+
+}  // namespace
+
+class EmulatedLines::Core {
+ public:
+    explicit Core(Duration delay) : delay_(delay), thread_([this] { io_.run(); }) {}
+
+    Core(const Core&) = delete;
+    Core& operator=(const Core&) = delete;
+
+    ~Core() {
+        io_.stop();  // what is under way ends with its sockets
+        thread_.join();
+    }
+
+    Result<Ends> add(Line line) {
+        return in_thread<Ends>([this, line] { return add_here(line); });
+    }
+
+    Result<Address> add_front(const Address& back) {
+        return in_thread<Address>([this, back]() -> Result<Address> {
+            error_code error;
+            const auto host = asio::ip::make_address(back.host, error);
+            if (error) {
+                return cannot_listen(error);
+            }
+            return open("127.0.0.1", Line{}, [&](std::uint16_t) {
+                return tcp::endpoint(host, back.port);
+            });
+        });
+    }
+
+    void cut_one(std::uint64_t draw) {
+        asio::post(io_, [this, draw] {
+            if (!connections_.empty()) {
+                connections_[draw % connections_.size()]->cut();
+            }
+        });
+    }
+
+ private:
+    struct Front {
+        Front(asio::io_context& io, Line own) : acceptor(io), line(own) {}
+
+        tcp::acceptor acceptor;
+        tcp::endpoint back;
+        BothWays line;
+    };
+
+    template <typename Value>
+    Result<Value> in_thread(std::function<Result<Value>()> action) {
+        return asio::post(io_, asio::use_future(std::move(action))).get();
+    }
+
+    Result<Ends> add_here(Line line) {
+        if (count_ >= kLinesMax) {
+            return cannot_listen(asio::error::no_descriptors);
+        }
+        // 127.2.0.1 in front of 127.1.0.1, which dials from 127.3.0.1; and so on. One port for both
+        // sides: it is free in front, so nobody has any reason to use it behind.
+        const std::string rest =
+            std::to_string(count_ / 250) + "." + std::to_string(count_ % 250 + 1);
+        ++count_;
+        const std::string behind = "127.1." + rest;
+        const Result<Address> front = open("127.2." + rest, line, [&](std::uint16_t port) {
+            return tcp::endpoint(asio::ip::make_address(behind), port);
+        });
+        if (!front) {
+            return front.error();
+        }
+        const std::string source = "127.3." + rest;
+        by_source_[source] = &fronts_.back()->line;
+        return Ends{*front, Address{behind, front->port}, source};
+    }
+
+    Result<Address> open(
+        const std::string& host,
+        Line line,
+        const std::function<tcp::endpoint(std::uint16_t)>& back_of
+    ) {
+        auto front = std::make_unique<Front>(io_, line);
+        error_code error;
+        const tcp::endpoint endpoint(asio::ip::make_address(host), 0);
+        front->acceptor.open(endpoint.protocol(), error);
+        if (!error) {
+            front->acceptor.bind(endpoint, error);
+        }
+        if (!error) {
+            front->acceptor.listen(tcp::acceptor::max_listen_connections, error);
+        }
+        if (error) {
+            return cannot_listen(error);
+        }
+        const std::uint16_t port = front->acceptor.local_endpoint().port();
+        front->back = back_of(port);
+        fronts_.push_back(std::move(front));
+        spawn(accept(*fronts_.back()));
+        return Address{host, port};
+    }
+
+    asio::awaitable<void> accept(Front& front) {
+        for (;;) {
+            auto [error, socket] = co_await front.acceptor.async_accept(kAsTuple);
+            if (!error) {
+                const auto remote = socket.remote_endpoint(error);
+                const auto known = by_source_.find(remote.address().to_string());
+                BothWays& line = known == by_source_.end() ? unbounded_ : *known->second;
+                auto connection =
+                    std::make_shared<Connection>(std::move(socket), io_, line, front.line);
+                connections_.push_back(connection);
+                spawn(connect(std::move(connection), front.back));
+            } else if (error != asio::error::connection_aborted) {
+                asio::steady_timer pause(io_, kAcceptPause);  // out of files: not for long
+                co_await pause.async_wait(kAsTuple);
+            }
+        }
+    }
+
+    asio::awaitable<void> connect(ConnectionPtr connection, tcp::endpoint back) {
+        co_await wait_until(connection->there.timer, Clock::now() + 2 * delay_);  // SYN and its ACK
+        auto [error] = co_await connection->server.async_connect(back, kAsTuple);
+        if (error || connection->closed) {
+            connection->cut();
+            forget(connection);
+            co_return;
+        }
+        for (tcp::socket* const socket : {&connection->client, &connection->server}) {
+            socket->set_option(tcp::no_delay(true), error);
+            socket->set_option(tcp::socket::receive_buffer_size(kSocketBufferBytes), error);
+        }
+        spawn(pass(connection, connection->there));
+        spawn(pass(connection, connection->back));
+    }
+
+    /// Its second way to end ends a connection.
+    asio::awaitable<void> pass(ConnectionPtr connection, Way& way) {
+        spawn(take_in(connection, way, delay_));
+        co_await hand_over(connection, way);
+        if (--connection->open_ways == 0) {
+            connection->close();
+            forget(connection);
+        }
+    }
+
+    void forget(const ConnectionPtr& connection) { std::erase(connections_, connection); }
+
+    void spawn(asio::awaitable<void> task) {
+        asio::co_spawn(io_, std::move(task), [](const std::exception_ptr& bug) {
+            if (bug) {
+                std::rethrow_exception(bug);
+            }
+        });
+    }
+
+    Duration delay_;
+    asio::io_context io_{1};
+    asio::executor_work_guard<asio::io_context::executor_type> guard_{io_.get_executor()};
+    BothWays unbounded_{Line{}};
+    std::vector<std::unique_ptr<Front>> fronts_;
+    std::map<std::string, BothWays*> by_source_;
+    std::vector<ConnectionPtr> connections_;
+    std::size_t count_ = 0;
+    std::thread thread_;  // last: it uses all of the above
+};
+
+EmulatedLines::EmulatedLines(Duration delay) : core_(std::make_unique<Core>(delay)) {}
+
+EmulatedLines::~EmulatedLines() = default;
+
+Result<EmulatedLines::Ends> EmulatedLines::add(Line line) {
+    return core_->add(line);
+}
+
+Result<Address> EmulatedLines::add_front(const Address& back) {
+    return core_->add_front(back);
+}
+
+void EmulatedLines::cut_one(std::uint64_t draw) {
+    core_->cut_one(draw);
+}
+
+}  // namespace swarm::net
