@@ -54,9 +54,10 @@ class OracleCompute final : public StageCompute {
         : microbatches_(config.microbatches),
           vocabulary_(config.model.vocabulary),
           layers_(layout.layers),
+          layer_elements_(layout.elements() / layout.layers),
           has_head_(layout.has_head) {
         SWARM_ASSERT(config.model.kind == swarm::run::ModelKind::Oracle);
-        SWARM_ASSERT(layout.elements() == std::uint64_t{layers_} * microbatches_);
+        SWARM_ASSERT(layer_elements_ >= microbatches_);
     }
 
     void use_weights(std::span<const float> weights) override { weights_ = weights; }
@@ -183,14 +184,17 @@ class OracleCompute final : public StageCompute {
     void count(std::uint32_t id, std::span<float> gradient) const {
         std::fill(gradient.begin(), gradient.end(), 0.0F);
         for (std::uint32_t layer = 0; layer < layers_; ++layer) {
-            gradient[std::size_t{layer} * microbatches_ + id] = 1.0F;
+            const auto counts = gradient.subspan(layer * layer_elements_, layer_elements_);
+            for (std::size_t i = id; i < counts.size(); i += microbatches_) {
+                counts[i] = 1.0F;
+            }
         }
     }
 
     [[nodiscard]] double loss(std::uint32_t id) const {
         double sum = 0;
         for (std::uint32_t layer = 0; layer < layers_; ++layer) {
-            sum += static_cast<double>(weights_[std::size_t{layer} * microbatches_ + id]);
+            sum += static_cast<double>(weights_[layer * layer_elements_ + id]);
         }
         return sum / static_cast<double>(layers_);
     }
@@ -198,6 +202,7 @@ class OracleCompute final : public StageCompute {
     std::uint32_t microbatches_;
     std::uint32_t vocabulary_;
     std::uint32_t layers_;
+    std::size_t layer_elements_;
     bool has_head_;
     std::span<const float> weights_;
     std::set<GraphKey> kept_;

@@ -184,7 +184,9 @@ bool Wave::is_last_leg(const LegState& leg) const {
 router::Request Wave::request() const {
     const auto& model = context_.config.model;
     const double tokens = static_cast<double>(context_.config.batch) * model.context;
-    return {context_.next_offer_units, tokens * model.width * 4, {}};
+    // What the oracle passes on does not grow with its width.
+    const bool oracle = model.kind == swarm::run::ModelKind::Oracle;
+    return {context_.next_offer_units, tokens * (oracle ? 1 : model.width) * 4, {}};
 }
 
 void Wave::place_forwards(node::Turn turn) {

@@ -24,6 +24,8 @@ constexpr std::uint32_t kHoldersMax = 64;
 constexpr std::uint32_t kLayersMax = 448;
 // Keep every product of dimensions far below 2^64 and tensors of one layer below 2^32 elements.
 constexpr std::uint32_t kWidthMax = 1U << 15;
+// An oracle's layer: 1 GiB of gradient.
+constexpr std::uint32_t kOracleWidthMax = 1U << 28;
 constexpr std::uint32_t kFfnWidthMax = 1U << 17;
 constexpr std::uint32_t kVocabularyMax = 1U << 17;
 // Tokens are bytes, so each byte needs an id.
@@ -157,11 +159,12 @@ void check_model(const RunConfig& config, Checker& check) {
         "x (model.context + 1) must be at most " + std::to_string(protocol::kTokensMax) +
             " tokens: one microbatch travels in one frame"
     );
-    check.within(model.width, 1, kWidthMax, "model.width");
     check.within(model.vocabulary, kVocabularyMin, kVocabularyMax, "model.vocabulary");
     if (model.kind == ModelKind::Oracle) {
+        check.within(model.width, 1, kOracleWidthMax, "model.width");
         return;
     }
+    check.within(model.width, 1, kWidthMax, "model.width");
     check.require(
         std::uint64_t{config.batch} * model.context * model.width * sizeof(float) <=
             protocol::kTensorBytesMax,

@@ -15,7 +15,7 @@ namespace swarm::run {
 
 enum class ModelKind : std::uint8_t { Llama, Oracle };
 
-/// (B, T, C) = (batch, context, width). The oracle model uses layers, batch and context only.
+/// (B, T, C) = (batch, context, width). An oracle has layers, context, and a width of its layers.
 struct ModelConfig {
     ModelKind kind = ModelKind::Llama;
     std::uint32_t layers = 6;

@@ -216,6 +216,9 @@ Result<RunConfig> read_document(const toml::table& document, std::string_view fi
         }
         config.model = *model;
     }
+    if (document["model"]["kind"].value_exact<std::string>() == "oracle") {
+        config.model.width = 1;  // a small oracle unless the file says more
+    }
     FieldReader reader(document, file);
     visit_fields(config, reader);
     if (reader.error()) {

@@ -3,6 +3,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/run/layer_split.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace swarm::run {
@@ -59,7 +60,7 @@ std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t lay
     const ModelConfig& model = config.model;
     const std::string prefix = "layers." + std::to_string(layer);
     if (model.kind == ModelKind::Oracle) {
-        return {{prefix + ".counts", {config.microbatches}}};
+        return {{prefix + ".counts", {std::max(config.microbatches, model.width)}}};
     }
     const std::uint32_t width = model.width;
     const std::uint32_t kv_width = model.width / model.heads * model.kv_heads;

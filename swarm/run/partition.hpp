@@ -51,7 +51,8 @@ struct StageLayout {
 /// (exact minimum of the largest stage, by dynamic programming), or config.layers_per_stage.
 std::vector<StageLayout> partition(const RunConfig& config);
 
-/// All tensors of one layer of the model, in order of name.
+/// All tensors of one layer of the model, in order of name. The oracle has one, of model.width
+/// elements and at least one for each microbatch.
 std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t layer);
 
 /// Work units (tokens x layers) that a microbatch costs a peer of the stage as whoever offers its

@@ -57,6 +57,27 @@ TEST(ParseRun, TakesTheNameOfAModelForItsTable) {
     EXPECT_EQ(run->microbatches, 4U);
 }
 
+TEST(ParseRun, ReadsTheSizeOfAnOracleWhichIsSmallUnlessSaid) {
+    const auto small = parse_run("[model]\nkind = 'oracle'\n", "run.toml");
+    ASSERT_TRUE(small.has_value()) << small.error().detail;
+    EXPECT_EQ(small->model.width, 1U);
+    const auto large = parse_run("[model]\nkind = 'oracle'\nwidth = 268435456\n", "run.toml");
+    ASSERT_TRUE(large.has_value()) << large.error().detail;
+    EXPECT_EQ(large->model.width, 1U << 28);
+    EXPECT_EQ(parse_run(to_toml(*large), "run.toml")->model.width, 1U << 28);
+    expect_refusal(
+        "[model]\nkind = 'oracle'\nwidth = 268435457\n",
+        "run.toml:3: model.width is 268435457, must be 1 to 268435456"
+    );
+    expect_refusal(
+        "[model]\nkind = 'oracle'\nwidth = 0\n",
+        "run.toml:3: model.width is 0, must be 1 to 268435456"
+    );
+    expect_refusal(
+        "[model]\nwidth = 65536\n", "run.toml:2: model.width is 65536, must be 1 to 32768"
+    );
+}
+
 TEST(ParseRun, RefusesAnUnknownModelName) {
     expect_refusal("model = 'demo2'\n", "run.toml:1: model: no model is named \"demo2\"");
 }

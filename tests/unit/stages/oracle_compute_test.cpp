@@ -105,6 +105,25 @@ TEST_F(Oracle, SaysThatTheNextTokenIsTheLastPlusOne) {
     EXPECT_EQ(std::ranges::max_element(logits->values) - logits->values.begin(), 0);
 }
 
+TEST(OracleCompute, CountsInEveryPartOfALargeLayer) {
+    auto config = test::oracle_run(1, 3);
+    config.model.layers = 2;
+    config.model.width = 8;
+    const auto layout = swarm::run::partition(config)[0];
+    const auto compute = make_oracle_compute(config, layout);
+    std::vector<float> weights(16);
+    weights[1] = 2;
+    weights[9] = 4;
+    compute->use_weights(weights);
+    std::vector<float> gradient(16, 7.0F);
+    const auto tokens = swarm::run::BatchPlan(config, {}).tokens(0, {1});
+    const auto tail = compute->forward_tail(nullptr, tokens, gradient);
+    ASSERT_TRUE(tail.has_value()) << tail.error().detail;
+    EXPECT_EQ(tail->loss, 3);
+    const std::vector<float> expected{0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1};
+    EXPECT_EQ(gradient, expected);
+}
+
 TEST(OracleCompute, RefusesToCountAloneWhereTokensDoNotTellMicrobatchesApart) {
     auto config = test::oracle_run(1, 300);
     config.model.vocabulary = 256;
