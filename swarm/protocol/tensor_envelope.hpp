@@ -22,8 +22,9 @@ constexpr std::uint64_t bytes_of(Dtype dtype) {
 }
 
 /// Number in the wire format; names are in compression/registry. None: little-endian elements.
-enum class CodecId : std::uint8_t { None, Int8, Bf16, Fp16, Int4, HadamardInt4 };
-inline constexpr CodecId kLastCodecId = CodecId::HadamardInt4;
+/// BytePlanes: lossless, of what is hashed: chunks of a state and parts of a reduction.
+enum class CodecId : std::uint8_t { None, Int8, Bf16, Fp16, Int4, HadamardInt4, BytePlanes };
+inline constexpr CodecId kLastCodecId = CodecId::BytePlanes;
 
 struct TensorEnvelope {
     Dtype dtype = Dtype::Bytes;  // of the decoded elements

@@ -142,10 +142,10 @@ TEST(TensorEnvelope, OfOtherTypesIsMalformed) {
     expect_refused(
         head +
             "d\x00\xa1"
-            "c\x06\xa1"
+            "c\x07\xa1"
             "s\x90"s,
         ErrorCode::Malformed
-    );  // codec 6
+    );  // codec 7
     expect_refused(
         head +
             "d\x00\xa1"
