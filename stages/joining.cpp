@@ -1,7 +1,5 @@
 #include "stages/joining.hpp"
 
-#include "swarm/protocol/limits.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -116,10 +114,8 @@ void Joining::start_download(
     ParameterVersion version, std::vector<PeerId> donors, node::Turn turn
 ) {
     const std::uint64_t bytes = 12 * context_.layout.elements();
-    const auto chunks =
-        static_cast<std::uint32_t>((bytes + protocol::kChunkBytes - 1) / protocol::kChunkBytes);
     fetcher_.emplace(
-        swarm::run::StateFetcher::Plan{version, context_.stage(), chunks, std::nullopt},
+        swarm::run::StateFetcher::Plan{version, context_.stage(), bytes, std::nullopt},
         std::move(donors)
     );
     fetcher_->advance(turn);
@@ -382,7 +378,7 @@ TimePoint Joining::next_deadline() const {
 std::string Joining::status() const {
     if (fetcher_) {
         return "downloading the state: " + std::to_string(fetcher_->received()) + " of " +
-               std::to_string(fetcher_->plan().chunks) + " MiB";
+               std::to_string(fetcher_->plan().chunks()) + " MiB";
     }
     if (!context_.worker) {
         return "waiting for a stage";

@@ -1,5 +1,7 @@
 #include "stages/snapshots.hpp"
 
+#include "swarm/run/state_chunk.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -116,8 +118,8 @@ void Snapshots::on(PeerId from, const protocol::Fetch& fetch, node::Turn turn) {
         return;
     }
     found->used_at = turn.now;
-    node::Payload payload =
-        fetch.chunk ? found->state->chunk(*fetch.chunk) : manifest_payload(found->manifest);
+    node::Payload payload = fetch.chunk ? swarm::run::pack_chunk(found->state->chunk(*fetch.chunk))
+                                        : manifest_payload(found->manifest);
     ServerContext::send(
         from, protocol::Chunk{fetch.version, fetch.stage, fetch.chunk}, std::move(payload), turn
     );

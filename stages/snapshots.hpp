@@ -4,7 +4,8 @@
 // has no room for them. A new one takes the place of the one that was left alone longest; while all
 // are being fetched it is owed: whoever wants it is told Busy, asks again, and has it as soon as
 // there is room, if the state is still that one.
-// Threading: single strand; copies and hashes are made on the device. Memory: one state each, for
+// Threading: single strand; copies and hashes are made on the device, a chunk is packed when it is
+// asked for (state_chunk.hpp). Memory: one state each, for
 // kForgottenAfter at most beyond the last fetch.
 // Source: step protocol, section 7.
 #pragma once

@@ -3,6 +3,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
 #include "swarm/protocol/limits.hpp"
+#include "swarm/run/state_chunk.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -44,10 +45,6 @@ float near_normal(std::uint64_t word) {
         sum += static_cast<std::int32_t>((word >> (16 * i)) & 0xffff);
     }
     return static_cast<float>(sum) * kFourToTwoPercent;
-}
-
-std::uint32_t chunks_for(std::uint64_t bytes) {
-    return static_cast<std::uint32_t>((bytes + kChunkBytes - 1) / kChunkBytes);
 }
 
 swarm::Error wrong_size(const std::string& what, std::uint64_t have, std::uint64_t want) {
@@ -189,11 +186,12 @@ swarm::Result<StageState> StageState::from_chunks(
     const StageLayout& layout, swarm::ParameterVersion version, std::span<const Payload> chunks
 ) {
     const std::uint64_t bytes = 12 * layout.elements();
-    if (chunks.size() != chunks_for(bytes)) {
-        return wrong_size("the number of state chunks", chunks.size(), chunks_for(bytes));
+    const std::uint32_t count = swarm::run::chunk_count(bytes);
+    if (chunks.size() != count) {
+        return wrong_size("the number of state chunks", chunks.size(), count);
     }
     for (std::size_t i = 0; i < chunks.size(); ++i) {
-        const std::uint64_t want = std::min(kChunkBytes, bytes - i * kChunkBytes);
+        const std::uint64_t want = swarm::run::chunk_bytes(bytes, static_cast<std::uint32_t>(i));
         if (chunks[i].bytes().size() != want) {
             const std::string what = "the size of state chunk " + std::to_string(i);
             return wrong_size(what, chunks[i].bytes().size(), want);
@@ -213,7 +211,7 @@ swarm::Result<StageState> StageState::from_chunks(
 }
 
 std::uint32_t StageState::chunk_count() const {
-    return chunks_for(bytes());
+    return swarm::run::chunk_count(bytes());
 }
 
 std::vector<std::byte> StageState::stream(std::uint64_t begin, std::uint64_t end) const {

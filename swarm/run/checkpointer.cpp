@@ -1,20 +1,9 @@
 #include "swarm/run/checkpointer.hpp"
 
-#include "swarm/protocol/limits.hpp"
-
 #include <algorithm>
 #include <utility>
 
 namespace swarm::run {
-namespace {
-
-/// 12 bytes per parameter: weight and two moments.
-std::uint32_t chunks_of(const StageLayout& layout) {
-    const std::uint64_t bytes = 12 * layout.elements();
-    return static_cast<std::uint32_t>((bytes + protocol::kChunkBytes - 1) / protocol::kChunkBytes);
-}
-
-}  // namespace
 
 std::vector<SlotId> snapshot_donors(const Roster& roster, StageIndex stage) {
     const std::vector<SlotId> members = roster.members(stage);
@@ -53,7 +42,7 @@ std::vector<protocol::SnapshotOrder> Checkpointer::order(
 void Checkpointer::begin(const RunContext& context, node::Turn turn) {
     for (std::uint32_t stage = 0; stage < donors_.size(); ++stage) {
         const StateFetcher::Plan plan{
-            version_, {stage}, chunks_of(context.layouts[stage]), std::nullopt};
+            version_, {stage}, 12 * context.layouts[stage].elements(), std::nullopt};
         fetchers_.emplace_back(plan, std::vector<PeerId>{donors_[stage]});
         fetchers_.back().advance(turn);
     }

@@ -2,6 +2,7 @@
 // and FETCH, and what it does when a stage has nobody left.
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/coordinator.hpp"
+#include "swarm/run/state_chunk.hpp"
 
 #include <algorithm>
 
@@ -281,7 +282,7 @@ void Coordinator::take(PeerId peer, const protocol::Fetch& fetch, node::Turn tur
         );
         context_.sessions.post(peer, answer, std::move(payload), turn);
     } else if (*fetch.chunk < chunks.size()) {
-        context_.sessions.post(peer, answer, chunks[*fetch.chunk], turn);
+        context_.sessions.post(peer, answer, pack_chunk(chunks[*fetch.chunk]), turn);
     } else {
         context_.sessions.post(peer, refused, {}, turn);
     }

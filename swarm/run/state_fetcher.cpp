@@ -32,11 +32,11 @@ StateFetcher::StateFetcher(Plan plan, std::vector<PeerId> donors) : plan_(std::m
     for (const PeerId donor : donors) {
         donors_[donor] = {};
     }
-    chunks_.resize(plan_.chunks);
+    chunks_.resize(plan_.chunks());
 }
 
 StateFetcher::Outcome StateFetcher::outcome() const {
-    if (manifest_ && received_ == plan_.chunks) {
+    if (manifest_ && received_ == plan_.chunks()) {
         return Outcome::Complete;
     }
     return donors_.empty() ? Outcome::Failed : Outcome::Open;
@@ -60,11 +60,11 @@ void StateFetcher::advance(node::Turn turn) {
         return;
     }
     while (free_donor(turn.now)) {
-        while (next_chunk_ < plan_.chunks &&
+        while (next_chunk_ < plan_.chunks() &&
                (!chunks_[next_chunk_].empty() || open_.contains(next_chunk_))) {
             ++next_chunk_;
         }
-        if (next_chunk_ == plan_.chunks) {
+        if (next_chunk_ == plan_.chunks()) {
             return;
         }
         ask(next_chunk_, turn);
@@ -131,18 +131,19 @@ void StateFetcher::on(
     const auto bytes = payload.bytes();
     if (!chunk.chunk) {
         donors_[from].not_before = kAtOnce;
-        const bool sized = bytes.size() == plan_.chunks * sizeof(Digest);
+        const bool sized = bytes.size() == plan_.chunks() * sizeof(Digest);
         if (!sized || (plan_.state_hash && sha256(bytes) != *plan_.state_hash)) {
             donor_lost(from);
         } else {
-            manifest_.emplace(plan_.chunks);
+            manifest_.emplace(plan_.chunks());
             std::memcpy(manifest_->data(), bytes.data(), bytes.size());
         }
     } else if (manifest_ && chunks_[*chunk.chunk].empty()) {
-        if (sha256(bytes) != (*manifest_)[*chunk.chunk]) {
+        auto raw = unpack_chunk(std::move(payload), chunk_bytes(plan_.state_bytes, *chunk.chunk));
+        if (!raw || sha256(raw->bytes()) != (*manifest_)[*chunk.chunk]) {
             donor_lost(from);
         } else {
-            chunks_[*chunk.chunk] = std::move(payload);
+            chunks_[*chunk.chunk] = std::move(*raw);
             ++received_;
         }
     }

@@ -1,13 +1,15 @@
 // Downloads one stage's state: manifest first, then 1 MiB chunks from several donors at once, each
-// checked by its hash. Used by joiners and by the coordinator for checkpoints.
-// Invariants: at most kOpenFetchesMax requests open per donor; a chunk with a wrong hash is
-// dropped and its donor used no more; nothing is kept that the manifest does not name.
-// Threading: single strand. Cost: one SHA-256 pass over the state.
+// unpacked and checked by its hash. Used by joiners and by the coordinator for checkpoints.
+// Invariants: at most kOpenFetchesMax requests open per donor; a chunk with a wrong hash, or that
+// does not unpack to its size, is dropped and its donor used no more; nothing is kept that the
+// manifest does not name.
+// Threading: single strand. Cost: one pass of byte planes (state_chunk.hpp) and SHA-256 each.
 // Source: step protocol, section 7; Fetch and Chunk in PROTOCOL.md.
 #pragma once
 
 #include "swarm/base/digest.hpp"
 #include "swarm/node/role.hpp"
+#include "swarm/run/state_chunk.hpp"
 
 #include <cstdint>
 #include <map>
@@ -21,8 +23,10 @@ class StateFetcher {
     struct Plan {
         ParameterVersion version;
         StageIndex stage;
-        std::uint32_t chunks = 0;          // as the layout says
+        std::uint64_t state_bytes = 0;     // as the layout says
         std::optional<Digest> state_hash;  // of the STATE record, when known
+
+        [[nodiscard]] std::uint32_t chunks() const { return chunk_count(state_bytes); }
     };
 
     enum class Outcome { Open, Complete, Failed };

@@ -74,7 +74,8 @@ class CheckpointerTest : public testing::Test {
 
     /// Manifest and chunk of a stage.
     void deliver(std::uint64_t from, std::uint32_t stage) {
-        const node::Payload chunk = payload(std::vector<std::byte>(64, std::byte{9}));
+        const std::uint64_t bytes = 12 * context_.layouts[stage % 2].elements();
+        const node::Payload chunk = payload(std::vector<std::byte>(bytes, std::byte{9}));
         const Digest digest = sha256(chunk.bytes());
         Actions actions;
         const PeerId peer{{from}};

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace swarm::run {
@@ -20,6 +21,8 @@ constexpr TimePoint kStart{};
 constexpr ParameterVersion kVersion{0, 4};
 constexpr StageIndex kStage{1};
 constexpr std::uint32_t kChunks = 10;
+constexpr std::uint64_t kLastChunkBytes = 100;
+constexpr std::uint64_t kStateBytes = (kChunks - 1) * protocol::kChunkBytes + kLastChunkBytes;
 
 node::Payload payload_of(std::vector<std::byte> bytes) {
     const protocol::TensorEnvelope envelope{
@@ -28,7 +31,8 @@ node::Payload payload_of(std::vector<std::byte> bytes) {
 }
 
 node::Payload chunk_payload(std::uint32_t index) {
-    return payload_of(std::vector<std::byte>(100, static_cast<std::byte>(index)));
+    const std::size_t bytes = index + 1 < kChunks ? protocol::kChunkBytes : kLastChunkBytes;
+    return payload_of(std::vector<std::byte>(bytes, static_cast<std::byte>(index)));
 }
 
 node::Payload manifest_payload() {
@@ -111,7 +115,7 @@ class StateFetcherTest : public testing::Test {
     }
 
     StateFetcher fetcher_{
-        {kVersion, kStage, kChunks, sha256(manifest_payload().bytes())}, {kFirst, kSecond}};
+        {kVersion, kStage, kStateBytes, sha256(manifest_payload().bytes())}, {kFirst, kSecond}};
     std::vector<Asked> asked_;
 };
 
@@ -172,6 +176,44 @@ TEST_F(StateFetcherTest, LeavesADonorWhoseChunkHasAnotherHash) {
     }
     EXPECT_EQ(fetcher_.received(), 0U);
     EXPECT_EQ(fetcher_.outcome(), Outcome::Open);
+}
+
+TEST_F(StateFetcherTest, KeepsChunksRawThoughTheyTravelPacked) {
+    for (std::vector<Asked> open = start(); !open.empty(); open = take_asked()) {
+        for (const Asked& asked : open) {
+            node::Payload packed = pack_chunk(chunk_payload(asked.chunk.value()));
+            EXPECT_LT(packed.bytes().size(), kLastChunkBytes * 10);
+            deliver(asked.donor, asked.chunk, std::move(packed));
+        }
+    }
+    EXPECT_EQ(fetcher_.state_hash(), sha256(manifest_payload().bytes()));
+    ASSERT_EQ(fetcher_.outcome(), Outcome::Complete);
+    const auto chunks = fetcher_.take_chunks();
+    for (std::uint32_t i = 0; i < kChunks; ++i) {
+        EXPECT_TRUE(std::ranges::equal(chunks[i].bytes(), chunk_payload(i).bytes())) << i;
+    }
+}
+
+TEST_F(StateFetcherTest, LeavesADonorWhoseChunkDoesNotUnpack) {
+    const auto open = start();
+    const node::Payload good = pack_chunk(chunk_payload(*open[0].chunk));
+    std::vector<std::byte> damaged(good.bytes().begin(), good.bytes().end());
+    damaged.back() ^= std::byte{1};
+    deliver(open[0].donor, open[0].chunk, {good.envelope(), std::move(damaged)});
+    for (const Asked& asked : take_asked()) {
+        EXPECT_NE(asked.donor, open[0].donor);
+    }
+    EXPECT_EQ(fetcher_.received(), 0U);
+    EXPECT_EQ(fetcher_.outcome(), Outcome::Open);
+}
+
+TEST_F(StateFetcherTest, LeavesADonorWhosePackedChunkIsAnother) {
+    const auto open = start();
+    deliver(open[0].donor, open[0].chunk, pack_chunk(chunk_payload(99)));  // the shorter one's size
+    for (const Asked& asked : take_asked()) {
+        EXPECT_NE(asked.donor, open[0].donor);
+    }
+    EXPECT_EQ(fetcher_.received(), 0U);
 }
 
 TEST_F(StateFetcherTest, FetchesEverythingFromTheOtherDonorWhenOneIsLost) {

@@ -1,9 +1,11 @@
 #include "stages/snapshots.hpp"
 
+#include "swarm/run/state_chunk.hpp"
 #include "tests/unit/stages/server_bed.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -62,6 +64,22 @@ TEST_F(SnapshotsTest, KeepsTwo) {
     EXPECT_TRUE(serves(0));
     EXPECT_TRUE(serves(1));
     EXPECT_FALSE(serves(2));
+}
+
+TEST_F(SnapshotsTest, SendsAChunkPacked) {
+    freeze(0);
+    const auto fetch = protocol::Fetch{{0, 0}, {0}, 0};
+    snapshots_.on(kJoiner, fetch, bed_.at(kStart));
+    snapshots_.on(kJoiner, fetch, bed_.at(kStart));
+    const auto sent = bed_.settle();
+    ASSERT_EQ(sent.size(), 2U);
+    const Payload& first = sent[0].payload;
+    EXPECT_TRUE(std::ranges::equal(first.bytes(), sent[1].payload.bytes()));
+    const Payload raw = bed_.context.worker->state().chunk(0);
+    EXPECT_LT(first.bytes().size() * 112, raw.bytes().size() * 100);
+    const auto unpacked = swarm::run::unpack_chunk(first, raw.bytes().size());
+    ASSERT_TRUE(unpacked) << unpacked.error().detail;
+    EXPECT_TRUE(std::ranges::equal(unpacked->bytes(), raw.bytes()));
 }
 
 TEST_F(SnapshotsTest, KeepsAsManyAsTheMemoryLentHasRoomFor) {

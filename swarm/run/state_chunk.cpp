@@ -1,0 +1,71 @@
+#include "swarm/run/state_chunk.hpp"
+
+#include "compression/byte_planes.hpp"
+#include "swarm/base/check.hpp"
+#include "swarm/protocol/limits.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace swarm::run {
+namespace {
+
+using compression::ElementBytes;
+using protocol::CodecId;
+using protocol::Dtype;
+using protocol::kChunkBytes;
+using protocol::TensorEnvelope;
+
+constexpr auto kWidth = ElementBytes::Four;
+
+TensorEnvelope packed_envelope(std::uint64_t raw_bytes) {
+    const auto values = static_cast<std::uint32_t>(raw_bytes / sizeof(float));
+    return {Dtype::Float32, CodecId::BytePlanes, {values}};
+}
+
+}  // namespace
+
+std::uint32_t chunk_count(std::uint64_t state_bytes) {
+    return static_cast<std::uint32_t>((state_bytes + kChunkBytes - 1) / kChunkBytes);
+}
+
+std::uint64_t chunk_bytes(std::uint64_t state_bytes, std::uint32_t chunk) {
+    SWARM_ASSERT(chunk < chunk_count(state_bytes));
+    return std::min(kChunkBytes, state_bytes - chunk * kChunkBytes);
+}
+
+node::Payload pack_chunk(node::Payload raw) {
+    const std::size_t raw_bytes = raw.bytes().size();
+    SWARM_ASSERT(raw_bytes <= kChunkBytes && raw_bytes % sizeof(float) == 0);
+    auto packed = compression::pack_planes(raw.bytes(), kWidth);
+    if (!packed || packed->size() >= raw_bytes) {
+        return raw;
+    }
+    return {packed_envelope(raw_bytes), std::move(*packed)};
+}
+
+Result<node::Payload> unpack_chunk(node::Payload sent, std::uint64_t raw_bytes) {
+    SWARM_ASSERT(raw_bytes <= kChunkBytes);
+    const std::size_t sent_bytes = sent.bytes().size();
+    if (sent.envelope().codec == CodecId::None && sent_bytes == raw_bytes) {
+        return sent;
+    }
+    if (sent.envelope() != packed_envelope(raw_bytes) || sent_bytes >= raw_bytes) {
+        return Error{
+            ErrorCode::Mismatch,
+            Reaction::Reject,
+            "a chunk of " + std::to_string(sent_bytes) + " bytes where " +
+                std::to_string(raw_bytes) + " belong, or fewer as byte planes; use another donor"};
+    }
+    std::vector<std::byte> raw(raw_bytes);
+    if (const auto done = compression::unpack_planes(sent.bytes(), kWidth, raw); done.has_error()) {
+        return done.error();
+    }
+    const TensorEnvelope envelope{
+        Dtype::Bytes, CodecId::None, {static_cast<std::uint32_t>(raw_bytes)}};
+    return node::Payload(envelope, std::move(raw));
+}
+
+}  // namespace swarm::run
