@@ -31,6 +31,9 @@ bool Reduction::start(const protocol::Reduce& reduce, const MicrobatchIds& held,
     for (Members* members : {&added_, &taken_, &arrived_}) {
         members->reset(group_.size());
     }
+    sent_.assign(group_.size(), {});
+    std::erase_if(fast_, [this](PeerId peer) { return !member_indices_.contains(peer); });
+    refused_ = std::make_shared<std::vector<std::uint32_t>>();
     own_values_.reset();
     const auto own = member_index(context_.self);
     if (!own) {
@@ -110,24 +113,53 @@ void Reduction::send_all_scatters(node::Turn turn) {
     }
 }
 
+bool Reduction::packs_for(std::uint32_t member) const {
+    const std::uint64_t part_bytes = elements() / group_.size() * sizeof(std::int64_t);
+    return part_bytes >= kPackedBytesMin && !fast_.contains(peers_[member]);
+}
+
+void Reduction::judge_line(std::uint32_t member, std::uint64_t bytes, TimePoint now) {
+    const Sent& sent = sent_[member];
+    if (sent.bytes == 0) {
+        return;
+    }
+    const double seconds = std::chrono::duration<double>(now - sent.at).count();
+    if (static_cast<double>(sent.bytes + bytes) > kRawAboveBytesPerSecond * seconds) {
+        fast_.insert(peers_[member]);
+    } else {
+        fast_.erase(peers_[member]);
+    }
+}
+
 void Reduction::send_scatter(std::vector<std::uint32_t> slices, node::Turn turn) {
     using Parts = std::vector<std::pair<protocol::Part, node::Payload>>;
+    std::vector<bool> packed;
+    for (const std::uint32_t slice : slices) {
+        packed.push_back(packs_for(slice));
+    }
     context_.device.submit_for<Parts>(
         turn,
         0,
         [worker = context_.worker,
          version = *context_.version,
          epoch = epoch_,
-         slices = std::move(slices)](Parts& parts) {
-            for (const std::uint32_t slice : slices) {
+         slices = std::move(slices),
+         packed = std::move(packed)](Parts& parts) {
+            for (std::size_t i = 0; i < slices.size(); ++i) {
                 parts.emplace_back(
-                    protocol::Part{version, epoch, slice, false}, worker->scatter_part(slice)
+                    protocol::Part{version, epoch, slices[i], false},
+                    packed[i] ? worker->packed_scatter_part(slices[i])
+                              : worker->scatter_part(slices[i])
                 );
             }
         },
         [this, mine = generation_](Parts& parts, node::Turn later) {
             if (is_current(mine)) {
                 for (auto& [part, values] : parts) {
+                    Sent& sent = sent_[part.slice];
+                    if (sent.bytes == 0) {  // a repeated one says nothing of the line
+                        sent = {later.now, values.bytes().size()};
+                    }
                     ServerContext::send(peers_[part.slice], part, std::move(values), later);
                 }
             }
@@ -149,10 +181,15 @@ bool Reduction::has_size(const node::Payload& values, std::uint32_t slice, proto
     const SliceRange range =
         slice_range(elements(), slice, static_cast<std::uint32_t>(group_.size()));
     const std::uint64_t wanted = range.end - range.begin;
-    const protocol::TensorEnvelope envelope{
+    const std::uint64_t raw_bytes = wanted * protocol::bytes_of(dtype);
+    protocol::TensorEnvelope envelope{
         dtype, protocol::CodecId::None, {static_cast<std::uint32_t>(wanted)}};
-    return values.envelope() == envelope &&
-           values.bytes().size() == wanted * protocol::bytes_of(dtype);
+    if (values.envelope() == envelope) {
+        return values.bytes().size() == raw_bytes;
+    }
+    envelope.codec = protocol::CodecId::BytePlanes;
+    return dtype == protocol::Dtype::Int64 && values.envelope() == envelope &&
+           values.bytes().size() < raw_bytes;
 }
 
 void Reduction::on(PeerId from, const protocol::Part& part, node::Payload values, node::Turn turn) {
@@ -193,31 +230,50 @@ void Reduction::take_scatter(std::uint32_t member, node::Payload values, node::T
     }
     added_.add(member);
     stuck_at_ = turn.now + kStuckAfter;
-    context_.device.submit(turn, 0, [worker = context_.worker, values = std::move(values)] {
-        // The size was checked above, and nothing else can be wrong with integers.
-        SWARM_ASSERT(worker->add_part(values));
-    });
+    context_.device.submit(
+        turn,
+        0,
+        [worker = context_.worker, refused = refused_, member, values = std::move(values)] {
+            if (worker->add_part(values).has_error()) {
+                refused->push_back(member);
+            }
+        }
+    );
     if (added_.count() + 1 == group_.size()) {
         finish_own_slice(turn);
     }
 }
 
 void Reduction::finish_own_slice(node::Turn turn) {
-    context_.device.submit_for<node::Payload>(
+    struct Outcome {
+        std::vector<std::uint32_t> refused;
+        node::Payload values;
+    };
+
+    context_.device.submit_for<Outcome>(
         turn,
         0,
         [worker = context_.worker,
-         bug = context_.bugs.result_in_accumulator](node::Payload& values) {
-            values = worker->finish_own_slice();
+         refused = refused_,
+         bug = context_.bugs.result_in_accumulator](Outcome& outcome) {
+            outcome.refused = std::exchange(*refused, {});
+            if (!outcome.refused.empty()) {
+                return;
+            }
+            outcome.values = worker->finish_own_slice();
             if (bug) {
                 worker->clear_accumulator();
             }
         },
-        [this, mine = generation_](node::Payload& values, node::Turn later) {
+        [this, mine = generation_](Outcome& outcome, node::Turn later) {
             if (!is_current(mine)) {
                 return;
             }
-            own_values_ = std::move(values);
+            if (!outcome.refused.empty()) {
+                parts_refused(outcome.refused, later);
+                return;
+            }
+            own_values_ = std::move(outcome.values);
             for (const PeerId peer : peers_) {
                 send_gathered(peer, later);
             }
@@ -229,6 +285,13 @@ void Reduction::finish_own_slice(node::Turn turn) {
             slice_arrived(own_, later);
         }
     );
+}
+
+void Reduction::parts_refused(std::span<const std::uint32_t> members, node::Turn turn) {
+    for (const std::uint32_t member : members) {
+        added_.remove(member);
+    }
+    stuck_at_ = turn.now + kStuckAfter;  // then the coordinator hears whom we wait for
 }
 
 void Reduction::send_gathered(PeerId to, node::Turn turn) {
@@ -243,6 +306,7 @@ void Reduction::take_gathered(std::uint32_t member, node::Payload values, node::
         return;
     }
     taken_.add(member);
+    judge_line(member, values.bytes().size(), turn.now);
     stuck_at_ = turn.now + kStuckAfter;
     context_.device.submit(turn, 0, [worker = context_.worker, member, values = std::move(values)] {
         // The size was checked above; what is not finite shows in the summary.

@@ -99,7 +99,10 @@ class StageWorker {
     void begin_result(std::uint32_t own, std::uint32_t members);
     /// int64 sums of slice `slice` for its owner.
     [[nodiscard]] Payload scatter_part(std::uint32_t slice) const;
-    /// Adds another member's int64 sums to the own slice. Mismatch when the size is another.
+    /// The same as byte planes, where these are smaller.
+    [[nodiscard]] Payload packed_scatter_part(std::uint32_t slice) const;
+    /// Adds another member's int64 sums to the own slice. Mismatch when the size is another,
+    /// Malformed when they do not unpack; the slice is then as before.
     Result<> add_part(const Payload& part);
     /// Own slice complete: fp32 values for everybody, kept in the result too.
     Payload finish_own_slice();
@@ -133,6 +136,7 @@ class StageWorker {
     std::vector<float> take_buffer();
     void keep_pending(GraphKey key, std::vector<float> gradient);
     [[nodiscard]] std::span<float> slice_of_result(std::uint32_t slice);
+    [[nodiscard]] std::span<const std::int64_t> slice_of_sums(std::uint32_t slice) const;
 
     swarm::run::RunConfig config_;
     swarm::run::StageLayout layout_;

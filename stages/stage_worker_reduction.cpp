@@ -1,4 +1,5 @@
 // The half of StageWorker that turns accumulators into one optimizer step.
+#include "compression/byte_planes.hpp"
 #include "stages/reduction_math.hpp"
 #include "stages/stage_worker.hpp"
 #include "stages/tensor_checks.hpp"
@@ -23,6 +24,10 @@ namespace {
 
 TensorEnvelope slice_envelope(Dtype dtype, std::size_t elements) {
     return {dtype, CodecId::None, {static_cast<std::uint32_t>(elements)}};
+}
+
+TensorEnvelope packed_envelope(std::size_t elements) {
+    return {Dtype::Int64, CodecId::BytePlanes, {static_cast<std::uint32_t>(elements)}};
 }
 
 /// A copy that nobody changes any more: parts are sent while the worker goes on.
@@ -65,6 +70,11 @@ std::span<float> StageWorker::slice_of_result(std::uint32_t slice) {
     return std::span(result_).subspan(range.begin, range.end - range.begin);
 }
 
+std::span<const std::int64_t> StageWorker::slice_of_sums(std::uint32_t slice) const {
+    const SliceRange range = slice_range(extended_elements(), slice, members_);
+    return accumulator_.sums().subspan(range.begin, range.end - range.begin);
+}
+
 void StageWorker::begin_observed_result(std::uint32_t members) {
     SWARM_ASSERT(members > 0);
     members_ = members;
@@ -76,18 +86,33 @@ void StageWorker::begin_observed_result(std::uint32_t members) {
 void StageWorker::begin_result(std::uint32_t own, std::uint32_t members) {
     begin_observed_result(members);
     own_ = own;
-    const SliceRange range = slice_range(extended_elements(), own, members);
-    const auto sums = accumulator_.sums().subspan(range.begin, range.end - range.begin);
+    const auto sums = slice_of_sums(own);
     own_slice_.assign(sums.begin(), sums.end());
 }
 
 Payload StageWorker::scatter_part(std::uint32_t slice) const {
-    const SliceRange range = slice_range(extended_elements(), slice, members_);
-    const auto sums = accumulator_.sums().subspan(range.begin, range.end - range.begin);
-    return copy_of<std::int64_t>(Dtype::Int64, sums);
+    return copy_of<std::int64_t>(Dtype::Int64, slice_of_sums(slice));
+}
+
+Payload StageWorker::packed_scatter_part(std::uint32_t slice) const {
+    const auto sums = slice_of_sums(slice);
+    auto packed = compression::pack_integers(sums);
+    if (!packed || packed->size() >= sums.size_bytes()) {
+        return scatter_part(slice);
+    }
+    return {packed_envelope(sums.size()), std::move(*packed)};
 }
 
 Result<> StageWorker::add_part(const Payload& part) {
+    if (part.envelope() == packed_envelope(own_slice_.size())) {
+        std::vector<std::int64_t> sums(own_slice_.size());
+        const auto unpacked = compression::unpack_integers(part.bytes(), sums);
+        if (unpacked.has_error()) {
+            return unpacked.error();
+        }
+        add_sums(std::as_bytes(std::span(sums)), own_slice_);
+        return {};
+    }
     if (const auto fits = check_slice(part, Dtype::Int64, own_slice_.size()); fits.has_error()) {
         return fits.error();
     }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <map>
 #include <memory>
 
 namespace stages {
@@ -74,27 +75,57 @@ class ReductionTest : public testing::Test {
     }
 
     /// Delivers parts between members until none is left; what goes to the coordinator is kept.
-    void exchange() {
+    /// What left at kStart arrives at `now`.
+    void exchange(TimePoint now = kStart) {
         bool moved = true;
         while (moved) {
             moved = false;
             for (const auto& from : members_) {
                 for (node::Send& send : from->bed.settle()) {
                     moved = true;
-                    route(from->bed.context.self, send);
+                    route(from->bed.context.self, send, now);
                 }
             }
         }
     }
 
-    void route(PeerId from, const node::Send& send) {
+    void route(PeerId from, const node::Send& send, TimePoint now = kStart) {
         if (send.peer == kCoordinator) {
             told_.push_back(send);
             return;
         }
         Member& to = member(send.peer.words[0] - 100);
         const auto& part = std::get<protocol::Part>(send.message.body);
-        to.reduction.on(from, part, send.payload, to.bed.at());
+        scattered_.insert_or_assign(from, part.gathered ? scattered_[from] : send.payload);
+        to.reduction.on(from, part, send.payload, to.bed.at(now));
+    }
+
+    /// Two members, whose parts are long enough to be packed.
+    void make_large_group() {
+        config_.model.width = 64;
+        config_.model.ffn_width = 128;
+        make_group(2);
+    }
+
+    /// All go through the epoch; its parts arrive at `now`. Returns the hash of the result.
+    swarm::Digest reduce_in(Epoch epoch, TimePoint now) {
+        told_.clear();
+        for (const auto& each : members_) {
+            start(*each, epoch);
+        }
+        exchange(now);
+        EXPECT_EQ(reduced().size(), members_.size());
+        EXPECT_EQ(reduced().at(0).result_hash, reduced().at(1).result_hash);
+        return reduced().at(0).result_hash;
+    }
+
+    /// The last part that the first member sent: bytes of its 8 per element.
+    double bytes_per_element() {
+        const node::Payload& part = scattered_[peer(0)];
+        const bool packed = part.envelope().codec == protocol::CodecId::BytePlanes;
+        EXPECT_EQ(packed, part.bytes().size() < 8 * part.envelope().elements());
+        return static_cast<double>(part.bytes().size()) /
+               static_cast<double>(part.envelope().elements());
     }
 
     [[nodiscard]] std::vector<protocol::Reduced> reduced() const {
@@ -104,6 +135,7 @@ class ReductionTest : public testing::Test {
     swarm::run::RunConfig config_ = test::small_run(1);
     std::vector<std::unique_ptr<Member>> members_;
     std::vector<node::Send> told_;
+    std::map<PeerId, node::Payload> scattered_;
 };
 
 TEST_F(ReductionTest, GivesAllMembersTheSameResultWithEveryMicrobatchOnce) {
@@ -315,6 +347,80 @@ TEST_F(ReductionTest, PacksManySmallPartsInOneJob) {
     const auto parts = bodies<protocol::Part>(member(0).bed.settle(), peer(3));
     ASSERT_EQ(parts.size(), 1U);
     EXPECT_EQ(parts[0].slice, 3U);
+}
+
+TEST_F(ReductionTest, PacksPartsForALineThatItHasNotSeen) {
+    make_large_group();
+    const swarm::Digest packed = reduce_in(kEpoch, kStart);
+    EXPECT_LT(bytes_per_element(), 5.5) << "gradients of 40 magnitudes, evenly";
+    members_.clear();
+    make_group(1);
+    told_.clear();
+    start(member(0));
+    exchange();
+    EXPECT_EQ(reduced().at(0).result_hash, packed);
+}
+
+TEST_F(ReductionTest, SendsPartsAsTheyAreWhereTheLastSliceCameBackFast) {
+    make_large_group();
+    const swarm::Digest hash = reduce_in({5}, kStart);
+    EXPECT_EQ(reduce_in({6}, kStart + 10s), hash);
+    EXPECT_EQ(bytes_per_element(), 8.0);
+    EXPECT_EQ(reduce_in({7}, kStart + 10s), hash);
+    EXPECT_LT(bytes_per_element(), 5.5) << "that took 10 s";
+}
+
+TEST_F(ReductionTest, SendsShortPartsAsTheyAre) {
+    make_group(2);
+    reduce_in(kEpoch, kStart);
+    EXPECT_EQ(bytes_per_element(), 8.0);
+}
+
+TEST_F(ReductionTest, WaitsForAPartInPlaceOfOneThatDoesNotUnpack) {
+    make_large_group();
+    start(member(0));
+    member(0).bed.settle();
+    start(member(1));
+    const auto sends = member(1).bed.settle();
+    ASSERT_EQ(sends.size(), 1U);
+    const node::Payload& good = sends[0].payload;
+    std::vector<std::byte> damaged(good.bytes().begin(), good.bytes().end());
+    damaged[damaged.size() / 2] ^= std::byte{1};
+    damaged[8] ^= std::byte{1};  // the size of the first plane
+    member(0).reduction.on(
+        peer(1),
+        std::get<protocol::Part>(sends[0].message.body),
+        node::Payload(good.envelope(), std::move(damaged)),
+        member(0).bed.at()
+    );
+    EXPECT_TRUE(member(0).bed.settle(kStart + 1s).empty());
+    ASSERT_EQ(member(0).reduction.next_deadline(), kStart + 4s);
+    member(0).reduction.wake(member(0).bed.at(kStart + 4s));
+    const auto stuck = bodies<protocol::Stuck>(member(0).bed.settle(), kCoordinator);
+    ASSERT_EQ(stuck.size(), 1U);
+    EXPECT_EQ(stuck[0].waits_for, std::vector<SlotId>{{2}});
+    member(0).reduction.resend(peer(1), member(0).bed.at());
+    route(peer(1), sends[0]);
+    exchange();
+    ASSERT_EQ(reduced().size(), 2U);
+    EXPECT_EQ(reduced()[0].result_hash, reduced()[1].result_hash);
+    EXPECT_EQ(reduced()[0].counted_once, config_.microbatches);
+}
+
+TEST_F(ReductionTest, DropsAPackedPartThatIsLongerThanARawOne) {
+    make_large_group();
+    start(member(0));
+    member(0).bed.settle();
+    start(member(1));
+    const auto sends = member(1).bed.settle();
+    const node::Payload& good = sends.at(0).payload;
+    std::vector<std::byte> padded(good.bytes().begin(), good.bytes().end());
+    padded.resize(8 * good.envelope().elements());
+    const auto part = std::get<protocol::Part>(sends[0].message.body);
+    member(0).reduction.on(
+        peer(1), part, node::Payload(good.envelope(), padded), member(0).bed.at()
+    );
+    EXPECT_TRUE(member(0).bed.settle().empty()) << "no job, so nothing was allocated";
 }
 
 TEST_F(ReductionTest, TakesNoPartFromOutsideTheGroup) {

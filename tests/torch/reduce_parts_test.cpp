@@ -1,0 +1,86 @@
+// What the parts of a reduction weigh when real gradients of the demo model are in them.
+#include "stages/single_run.hpp"
+#include "stages/torch/make_llama.hpp"
+#include "swarm/run/partition.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+namespace stages {
+namespace {
+
+constexpr std::uint64_t kSteps = 20;
+constexpr std::uint32_t kReplicas = 2;
+
+swarm::run::RunConfig demo() {
+    swarm::run::RunConfig config;
+    config.stages = 1;
+    return config;
+}
+
+swarm::run::Corpus license_text() {
+    std::ifstream in(SWARM_LICENSE, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::unique_ptr<StageCompute> make_llama(
+    const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout
+) {
+    return std::move(*torch_backend::make_llama_compute(config, layout));
+}
+
+std::unique_ptr<StageWorker> make_worker(const swarm::run::RunConfig& config) {
+    const auto layout = swarm::run::partition(config)[0];
+    return std::make_unique<StageWorker>(config, layout, make_llama(config, layout));
+}
+
+}  // namespace
+
+TEST(ReduceParts, AreShortAtStepTwentyOfTheDemoModel) {
+    const swarm::run::RunConfig config = demo();
+    const swarm::run::Corpus corpus = license_text();
+    ASSERT_FALSE(corpus.empty());
+    SingleRun run(config, make_llama, corpus);
+    while (run.version().step < kSteps) {
+        const auto step = run.step();
+        ASSERT_TRUE(step) << step.error().detail;
+        ASSERT_FALSE(step->skipped);
+    }
+    // One of two replicas: it has every other microbatch, and sends the other's half.
+    const auto worker = make_worker(config);
+    worker->start_from(run.state(0));
+    const swarm::run::BatchPlan plan(config, corpus);
+    for (std::uint32_t id = 0; id < config.microbatches; id += kReplicas) {
+        const StageWorker::Leg leg{
+            kSteps, {{id}, swarm::make_epoch(1, 1)}, plan.tokens(kSteps, {id}), {}};
+        ASSERT_TRUE(worker->forward_tail(leg));
+        worker->accumulate(leg.key);
+    }
+    worker->begin_result(0, kReplicas);
+    const Payload raw = worker->scatter_part(1);
+    const Payload packed = worker->packed_scatter_part(1);
+    const auto elements = static_cast<double>(raw.envelope().elements());
+    const double bytes = static_cast<double>(packed.bytes().size()) / elements;
+    std::printf("%.0f elements: %.3f bytes per element, 8 as they are\n", elements, bytes);
+    EXPECT_GT(elements, 500'000);
+    EXPECT_LE(bytes, 4.6);
+
+    const auto owner = make_worker(config);
+    const auto other = make_worker(config);
+    for (const auto& [at, part] : {std::pair{&owner, &raw}, {&other, &packed}}) {
+        (*at)->begin_result(1, kReplicas);
+        const auto added = (*at)->add_part(*part);
+        ASSERT_TRUE(added) << added.error().detail;
+    }
+    const Payload from_raw = owner->finish_own_slice();
+    const Payload from_packed = other->finish_own_slice();
+    EXPECT_TRUE(std::ranges::equal(from_raw.bytes(), from_packed.bytes()));
+}
+
+}  // namespace stages
