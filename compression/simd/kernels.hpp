@@ -2,8 +2,9 @@
 // tails, errors.
 // Invariant: every path gives the same bits on all inputs (default rounding, denormals not
 // flushed); the scalar path is the reference.
-// Threading: functions without state. Groups are of 64 values. What a loop reads and writes is
-// said beside it, and nothing else is touched. Errors: false, and the output is then unspecified.
+// Threading: functions without state. Groups are of 64 values, wide ones of 256. What a loop reads
+// and writes is said beside it, and nothing else is touched. Errors: false, and the output is then
+// unspecified.
 // Cost: one pass; the groups' scales are computed for 8 or 16 groups at once, because two dependent
 // divisions per group would cost more than all the rest. Source: own.
 #pragma once
@@ -16,7 +17,10 @@
 namespace compression::simd {
 
 inline constexpr std::size_t kGroup = 64;
+/// Measured beside kGroup, sent by no codec: fewer scales, and one large value spoils more.
+inline constexpr std::size_t kWideGroup = 256;
 inline constexpr std::size_t kInt8GroupBytes = sizeof(float) + kGroup;
+inline constexpr std::size_t kWideInt8GroupBytes = sizeof(float) + kWideGroup;
 inline constexpr std::size_t kInt4GroupBytes = sizeof(std::uint16_t) + kGroup / 2;
 
 using Path = swarm::CpuPath;
@@ -37,6 +41,11 @@ struct Kernels {
     bool (*decode_int8)(const std::byte* bytes, std::size_t groups, float* out);
     /// Adds what decode_int8 gives.
     bool (*add_int8)(const std::byte* bytes, std::size_t groups, float* sum);
+
+    /// The same of wide groups.
+    bool (*encode_wide_int8)(const float* values, std::size_t groups, std::byte* out);
+    bool (*decode_wide_int8)(const std::byte* bytes, std::size_t groups, float* out);
+    bool (*add_wide_int8)(const std::byte* bytes, std::size_t groups, float* sum);
 
     /// kInt4GroupBytes per group. False as above.
     bool (*encode_int4)(const float* values, std::size_t groups, std::byte* out);

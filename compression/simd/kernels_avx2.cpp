@@ -2,31 +2,17 @@
 #include "compression/simd/draw.hpp"
 #include "compression/simd/group_scale.hpp"
 #include "compression/simd/kernels.hpp"
+#include "compression/simd/scales_avx2.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <immintrin.h>
 
-// A function that lacks it cannot inline the intrinsics, which is an error of the compiler.
-#define SWARM_AVX2 __attribute__((target("avx2,f16c")))
-
 namespace compression::simd {
 namespace {
 
-constexpr std::size_t kLanes = 8;
-constexpr std::size_t kVectors = kGroup / kLanes;  // of one group
-constexpr std::size_t kBatch = 8;                  // groups whose scales are computed at once
-
-SWARM_AVX2 inline __m256i magnitude_of(__m256 values) {
-    return _mm256_and_si256(
-        _mm256_castps_si256(values), _mm256_set1_epi32(static_cast<int>(kMagnitudeMask))
-    );
-}
-
-SWARM_AVX2 inline __m128i halves_max(__m256i values) {
-    return _mm_max_epi32(_mm256_castsi256_si128(values), _mm256_extracti128_si256(values, 1));
-}
+using namespace avx2;
 
 SWARM_AVX2 inline std::uint32_t lanes_max(__m256i values) {
     __m128i four = halves_max(values);
@@ -107,65 +93,6 @@ SWARM_AVX2 void decode_fp16(const std::byte* bytes, std::size_t count, float* ou
     scalar_kernels().decode_fp16(bytes + 2 * i, count - i, out + i);
 }
 
-struct Scales {
-    alignas(32) float scale[kBatch];
-    alignas(32) float inverse[kBatch];
-};
-
-/// Lane k of the result: the largest lane of the k-th vector.
-SWARM_AVX2 inline __m128i largest_lanes(const __m128i* four) {
-    const __m128i ab =
-        _mm_max_epi32(_mm_unpacklo_epi32(four[0], four[1]), _mm_unpackhi_epi32(four[0], four[1]));
-    const __m128i cd =
-        _mm_max_epi32(_mm_unpacklo_epi32(four[2], four[3]), _mm_unpackhi_epi32(four[2], four[3]));
-    return _mm_max_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
-}
-
-/// scale_of() and inverse_of() for the groups of a batch. False: NaN or infinity.
-SWARM_AVX2 inline bool scales_of(
-    const ScaleRule& rule, const float* values, std::size_t groups, Scales& scales
-) {
-    __m128i maxima[kBatch];
-    for (std::size_t group = 0; group < kBatch; ++group) {
-        __m256i largest = _mm256_setzero_si256();
-        if (group < groups) {
-            const float* const from = values + group * kGroup;
-            for (std::size_t i = 0; i < kVectors; ++i) {
-                const __m256 eight = _mm256_loadu_ps(from + i * kLanes);
-                largest = _mm256_max_epi32(largest, magnitude_of(eight));
-            }
-        }
-        maxima[group] = halves_max(largest);
-    }
-    const __m256i bits = _mm256_set_m128i(largest_lanes(maxima + 4), largest_lanes(maxima));
-    const __m256i not_finite =
-        _mm256_cmpgt_epi32(bits, _mm256_set1_epi32(static_cast<int>(kInfinityBits - 1)));
-    if (_mm256_movemask_epi8(not_finite) != 0) {
-        return false;
-    }
-    const __m256 largest = _mm256_castsi256_ps(bits);
-    const __m256 levels = _mm256_set1_ps(rule.levels);
-    const __m256i unused = _mm256_set1_epi32(static_cast<int>(rule.unused_bits));
-    const __m256 max = _mm256_set1_ps(rule.max);
-    const __m256i step = _mm256_add_epi32(unused, _mm256_set1_epi32(1));
-    __m256i scale_bits = _mm256_castps_si256(_mm256_div_ps(largest, levels));
-    scale_bits = _mm256_andnot_si256(unused, _mm256_add_epi32(scale_bits, unused));
-    const __m256 rounded = _mm256_castsi256_ps(scale_bits);
-    const __m256 too_small = _mm256_and_ps(
-        _mm256_cmp_ps(rounded, max, _CMP_LT_OQ),
-        _mm256_cmp_ps(_mm256_mul_ps(levels, rounded), largest, _CMP_LT_OQ)
-    );
-    scale_bits =
-        _mm256_add_epi32(scale_bits, _mm256_and_si256(_mm256_castps_si256(too_small), step));
-    __m256 scale = _mm256_castsi256_ps(scale_bits);
-    scale = _mm256_min_ps(_mm256_max_ps(scale, _mm256_set1_ps(kScaleMin)), max);
-    const __m256 not_zero = _mm256_cmp_ps(largest, _mm256_set1_ps(kZeroMax), _CMP_GT_OQ);
-    _mm256_store_ps(scales.scale, _mm256_and_ps(scale, not_zero));
-    const __m256 inverse = _mm256_div_ps(_mm256_set1_ps(1.0F), scale);
-    _mm256_store_ps(scales.inverse, _mm256_and_ps(inverse, not_zero));
-    return true;
-}
-
 /// Four vectors of small integers become 32 bytes, in order.
 SWARM_AVX2 inline __m256i pack_bytes(const __m256i* four) {
     const __m256i packed = _mm256_packs_epi16(
@@ -188,7 +115,7 @@ SWARM_AVX2 inline __m256i nearest_32(const float* from, __m256 inverse) {
 
 /// Calls write(values, scale, inverse, group, out) for each group. False: NaN or infinity. The
 /// writers are classes, not lambdas: a lambda does not inherit the target of its function.
-template <std::size_t kBytes, class Writer>
+template <std::size_t kBytes, std::size_t kSize = kGroup, class Writer>
 SWARM_AVX2 inline bool encode_groups(
     const ScaleRule& rule,
     const float* values,
@@ -199,31 +126,36 @@ SWARM_AVX2 inline bool encode_groups(
     Scales scales;
     for (std::size_t begin = 0; begin < groups; begin += kBatch) {
         const std::size_t count = std::min(kBatch, groups - begin);
-        if (!scales_of(rule, values + begin * kGroup, count, scales)) {
+        if (!scales_of<kSize>(rule, values + begin * kSize, count, scales)) {
             return false;
         }
         for (std::size_t i = 0; i < count; ++i) {
             const std::size_t group = begin + i;
             const __m256 inverse = _mm256_broadcast_ss(scales.inverse + i);
-            write(values + group * kGroup, scales.scale[i], inverse, group, out + group * kBytes);
+            write(values + group * kSize, scales.scale[i], inverse, group, out + group * kBytes);
         }
     }
     return true;
 }
 
+template <std::size_t kSize>
 struct Int8Writer {
     SWARM_AVX2 void operator()(
         const float* from, float scale, __m256 inverse, std::size_t, std::byte* to
     ) const {
         std::memcpy(to, &scale, sizeof scale);
         auto* const steps = reinterpret_cast<__m256i*>(to + sizeof scale);
-        _mm256_storeu_si256(steps, nearest_32(from, inverse));
-        _mm256_storeu_si256(steps + 1, nearest_32(from + 32, inverse));
+        for (std::size_t i = 0; i < kSize / 32; ++i) {
+            _mm256_storeu_si256(steps + i, nearest_32(from + 32 * i, inverse));
+        }
     }
 };
 
+template <std::size_t kSize>
 SWARM_AVX2 bool encode_int8(const float* values, std::size_t groups, std::byte* out) {
-    return encode_groups<kInt8GroupBytes>(kInt8Rule, values, groups, out, Int8Writer{});
+    return encode_groups<sizeof(float) + kSize, kSize>(
+        kInt8Rule, values, groups, out, Int8Writer<kSize>{}
+    );
 }
 
 /// 8 bytes become 8 values, times the scale.
@@ -236,19 +168,20 @@ SWARM_AVX2 inline void widen(__m128i levels, __m256 scale, float* out) {
 }
 
 /// decode_int8 and add_int8.
-template <bool kAdd>
+template <bool kAdd, std::size_t kSize>
 SWARM_AVX2 bool read_int8(const std::byte* bytes, std::size_t groups, float* out) {
     const __m256i refused = _mm256_set1_epi8(-128);
-    for (; groups > 0; --groups, bytes += kInt8GroupBytes, out += kGroup) {
+    for (; groups > 0; --groups, bytes += sizeof(float) + kSize, out += kSize) {
         std::uint32_t scale_bits = 0;
         std::memcpy(&scale_bits, bytes, sizeof scale_bits);
         const __m256 scale = _mm256_set1_ps(std::bit_cast<float>(scale_bits));
         const auto* const levels = reinterpret_cast<const __m256i*>(bytes + sizeof scale_bits);
-        const __m256i bad = _mm256_or_si256(
-            _mm256_cmpeq_epi8(_mm256_loadu_si256(levels), refused),
-            _mm256_cmpeq_epi8(_mm256_loadu_si256(levels + 1), refused)
-        );
-        for (std::size_t i = 0; i < kVectors; ++i) {
+        __m256i bad = _mm256_setzero_si256();
+        for (std::size_t i = 0; i < kSize / 32; ++i) {
+            const __m256i equal = _mm256_cmpeq_epi8(_mm256_loadu_si256(levels + i), refused);
+            bad = _mm256_or_si256(bad, equal);
+        }
+        for (std::size_t i = 0; i < kSize / kLanes; ++i) {
             const std::byte* const from = bytes + sizeof scale_bits + i * kLanes;
             float* const to = out + i * kLanes;
             __m256 eight = widened(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)), scale);
@@ -437,9 +370,12 @@ const Kernels& avx2_kernels() {
         .decode_bf16 = decode_bf16,
         .encode_fp16 = encode_fp16,
         .decode_fp16 = decode_fp16,
-        .encode_int8 = encode_int8,
-        .decode_int8 = read_int8<false>,
-        .add_int8 = read_int8<true>,
+        .encode_int8 = encode_int8<kGroup>,
+        .decode_int8 = read_int8<false, kGroup>,
+        .add_int8 = read_int8<true, kGroup>,
+        .encode_wide_int8 = encode_int8<kWideGroup>,
+        .decode_wide_int8 = read_int8<false, kWideGroup>,
+        .add_wide_int8 = read_int8<true, kWideGroup>,
         .encode_int4 = encode_int4,
         .encode_int4_stochastic = encode_int4_stochastic,
         .decode_int4 = decode_int4,

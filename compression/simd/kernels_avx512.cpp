@@ -104,9 +104,10 @@ SWARM_AVX512 inline __m128i largest_lanes(const __m128i* four) {
     return _mm_max_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
 }
 
+template <std::size_t kSize>
 SWARM_AVX512 inline __m128i group_maxima(const float* values) {
     __m512i largest = magnitude_of(_mm512_loadu_ps(values));
-    for (std::size_t i = 1; i < kVectors; ++i) {
+    for (std::size_t i = 1; i < kSize / kLanes; ++i) {
         const __m512 sixteen = _mm512_loadu_ps(values + i * kLanes);
         largest = _mm512_max_epi32(largest, magnitude_of(sixteen));
     }
@@ -116,13 +117,14 @@ SWARM_AVX512 inline __m128i group_maxima(const float* values) {
 }
 
 /// scale_of() and inverse_of() for the groups of a batch. False: NaN or infinity.
+template <std::size_t kSize>
 SWARM_AVX512 inline bool scales_of(
     const ScaleRule& rule, const float* values, std::size_t groups, Scales& scales
 ) {
     alignas(64) __m128i maxima[kBatch];
     for (std::size_t group = 0; group < kBatch; ++group) {
         maxima[group] =
-            group < groups ? group_maxima(values + group * kGroup) : _mm_setzero_si128();
+            group < groups ? group_maxima<kSize>(values + group * kSize) : _mm_setzero_si128();
     }
     alignas(64) __m128i lanes[4];
     for (std::size_t i = 0; i < 4; ++i) {
@@ -177,7 +179,7 @@ SWARM_AVX512 inline __m512i nearest_64(const float* from, __m512 inverse) {
 
 /// Calls write(values, scale, inverse, group, out) for each group. False: NaN or infinity. The
 /// writers are classes, not lambdas: a lambda does not inherit the target of its function.
-template <std::size_t kBytes, class Writer>
+template <std::size_t kBytes, std::size_t kSize = kGroup, class Writer>
 SWARM_AVX512 inline bool encode_groups(
     const ScaleRule& rule,
     const float* values,
@@ -188,29 +190,35 @@ SWARM_AVX512 inline bool encode_groups(
     Scales scales;
     for (std::size_t begin = 0; begin < groups; begin += kBatch) {
         const std::size_t count = std::min(kBatch, groups - begin);
-        if (!scales_of(rule, values + begin * kGroup, count, scales)) {
+        if (!scales_of<kSize>(rule, values + begin * kSize, count, scales)) {
             return false;
         }
         for (std::size_t i = 0; i < count; ++i) {
             const std::size_t group = begin + i;
             const __m512 inverse = _mm512_set1_ps(scales.inverse[i]);
-            write(values + group * kGroup, scales.scale[i], inverse, group, out + group * kBytes);
+            write(values + group * kSize, scales.scale[i], inverse, group, out + group * kBytes);
         }
     }
     return true;
 }
 
+template <std::size_t kSize>
 struct Int8Writer {
     SWARM_AVX512 void operator()(
         const float* from, float scale, __m512 inverse, std::size_t, std::byte* to
     ) const {
         std::memcpy(to, &scale, sizeof scale);
-        _mm512_storeu_si512(to + sizeof scale, nearest_64(from, inverse));
+        for (std::size_t i = 0; i < kSize; i += kGroup) {
+            _mm512_storeu_si512(to + sizeof scale + i, nearest_64(from + i, inverse));
+        }
     }
 };
 
+template <std::size_t kSize>
 SWARM_AVX512 bool encode_int8(const float* values, std::size_t groups, std::byte* out) {
-    return encode_groups<kInt8GroupBytes>(kInt8Rule, values, groups, out, Int8Writer{});
+    return encode_groups<sizeof(float) + kSize, kSize>(
+        kInt8Rule, values, groups, out, Int8Writer<kSize>{}
+    );
 }
 
 /// 16 bytes become 16 values, times the scale.
@@ -223,16 +231,18 @@ SWARM_AVX512 inline void widen(__m128i levels, __m512 scale, float* out) {
 }
 
 /// decode_int8 and add_int8.
-template <bool kAdd>
+template <bool kAdd, std::size_t kSize>
 SWARM_AVX512 bool read_int8(const std::byte* bytes, std::size_t groups, float* out) {
-    for (; groups > 0; --groups, bytes += kInt8GroupBytes, out += kGroup) {
+    for (; groups > 0; --groups, bytes += sizeof(float) + kSize, out += kSize) {
         std::uint32_t scale_bits = 0;
         std::memcpy(&scale_bits, bytes, sizeof scale_bits);
         const __m512 scale = _mm512_set1_ps(std::bit_cast<float>(scale_bits));
         const std::byte* const levels = bytes + sizeof scale_bits;
-        const __mmask64 bad =
-            _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(levels), _mm512_set1_epi8(-128));
-        for (std::size_t i = 0; i < kVectors; ++i) {
+        __mmask64 bad = 0;
+        for (std::size_t i = 0; i < kSize; i += kGroup) {
+            bad |= _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(levels + i), _mm512_set1_epi8(-128));
+        }
+        for (std::size_t i = 0; i < kSize / kLanes; ++i) {
             const std::byte* const from = levels + i * kLanes;
             float* const to = out + i * kLanes;
             __m512 sixteen =
@@ -406,9 +416,12 @@ const Kernels& avx512_kernels() {
         .decode_bf16 = decode_bf16,
         .encode_fp16 = encode_fp16,
         .decode_fp16 = decode_fp16,
-        .encode_int8 = encode_int8,
-        .decode_int8 = read_int8<false>,
-        .add_int8 = read_int8<true>,
+        .encode_int8 = encode_int8<kGroup>,
+        .decode_int8 = read_int8<false, kGroup>,
+        .add_int8 = read_int8<true, kGroup>,
+        .encode_wide_int8 = encode_int8<kWideGroup>,
+        .decode_wide_int8 = read_int8<false, kWideGroup>,
+        .add_wide_int8 = read_int8<true, kWideGroup>,
         .encode_int4 = encode_int4,
         .encode_int4_stochastic = encode_int4_stochastic,
         .decode_int4 = decode_int4,

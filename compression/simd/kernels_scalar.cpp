@@ -92,28 +92,30 @@ void decode_halves(const std::byte* bytes, std::size_t count, float* out) {
     }
 }
 
+template <std::size_t kSize>
 bool encode_int8(const float* values, std::size_t groups, std::byte* out) {
-    for (; groups > 0; --groups, values += kGroup, out += kInt8GroupBytes) {
-        const std::uint32_t largest = largest_magnitude(values, kGroup);
+    for (; groups > 0; --groups, values += kSize, out += sizeof(float) + kSize) {
+        const std::uint32_t largest = largest_magnitude(values, kSize);
         if (largest >= kInfinityBits) {
             return false;
         }
         const float scale = scale_of(kInt8Rule, std::bit_cast<float>(largest));
         const float inverse = inverse_of(scale);
         std::memcpy(out, &scale, sizeof scale);
-        for (std::size_t i = 0; i < kGroup; ++i) {
+        for (std::size_t i = 0; i < kSize; ++i) {
             out[sizeof scale + i] = static_cast<std::byte>(nearest_integer(values[i] * inverse));
         }
     }
     return true;
 }
 
+template <std::size_t kSize>
 bool decode_int8(const std::byte* bytes, std::size_t groups, float* out) {
-    for (; groups > 0; --groups, bytes += kInt8GroupBytes, out += kGroup) {
+    for (; groups > 0; --groups, bytes += sizeof(float) + kSize, out += kSize) {
         std::uint32_t scale_bits = 0;
         std::memcpy(&scale_bits, bytes, sizeof scale_bits);
         bool well_formed = is_scale(scale_bits, kInt8Rule.unused_bits, kInt8Rule.max);
-        for (std::size_t i = 0; i < kGroup; ++i) {
+        for (std::size_t i = 0; i < kSize; ++i) {
             const auto level = static_cast<std::int8_t>(bytes[sizeof scale_bits + i]);
             well_formed &= level != -128;
             out[i] = static_cast<float>(level) * std::bit_cast<float>(scale_bits);
@@ -125,13 +127,14 @@ bool decode_int8(const std::byte* bytes, std::size_t groups, float* out) {
     return true;
 }
 
+template <std::size_t kSize>
 bool add_int8(const std::byte* bytes, std::size_t groups, float* sum) {
-    for (; groups > 0; --groups, bytes += kInt8GroupBytes, sum += kGroup) {
-        float values[kGroup];
-        if (!decode_int8(bytes, 1, values)) {
+    for (; groups > 0; --groups, bytes += sizeof(float) + kSize, sum += kSize) {
+        float values[kSize];
+        if (!decode_int8<kSize>(bytes, 1, values)) {
             return false;
         }
-        for (std::size_t i = 0; i < kGroup; ++i) {
+        for (std::size_t i = 0; i < kSize; ++i) {
             sum[i] += values[i];
         }
     }
@@ -243,9 +246,12 @@ const Kernels& scalar_kernels() {
         .decode_bf16 = decode_halves<from_bf16>,
         .encode_fp16 = encode_halves<to_fp16>,
         .decode_fp16 = decode_halves<from_fp16>,
-        .encode_int8 = encode_int8,
-        .decode_int8 = decode_int8,
-        .add_int8 = add_int8,
+        .encode_int8 = encode_int8<kGroup>,
+        .decode_int8 = decode_int8<kGroup>,
+        .add_int8 = add_int8<kGroup>,
+        .encode_wide_int8 = encode_int8<kWideGroup>,
+        .decode_wide_int8 = decode_int8<kWideGroup>,
+        .add_wide_int8 = add_int8<kWideGroup>,
         .encode_int4 = encode_int4,
         .encode_int4_stochastic = encode_int4_stochastic,
         .decode_int4 = decode_int4,

@@ -34,10 +34,21 @@ struct PlanesRow {
     double unpack_mb_per_s = 0;
 };
 
+/// What one member sends another in a reduction.
+struct PartsRow {
+    std::string data;
+    double bytes_per_element = 0;  // 8 as they are
+    double pack_mb_per_s = 0;      // of the 8 bytes
+    double unpack_mb_per_s = 0;
+};
+
 std::vector<CodecRow> measure_codecs(std::size_t tensor_bytes, std::size_t rounds);
 
 /// `state_file`: fp32 training state, such as the files of a checkpoint; empty: made-up weights and
 /// moments.
 Result<PlanesRow> measure_planes(const std::string& state_file, std::size_t rounds);
+
+/// Made-up sums of gradients: the demo model's are measured by tests/torch.
+PartsRow measure_parts(std::size_t rounds);
 
 }  // namespace swarm::bench

@@ -3,10 +3,14 @@
 // TLS context, in turns; the ratio is the median of kLinkRounds ratios of neighbours.
 // Heartbeats: delay on the control lane while the bulk lane is full; both lanes share their threads
 // with the bulk lane, as in a host.
+// Transfer: activations of 4 MiB of fp32, encoded by the sending thread, decoded by the receiving
+// one, with and without a codec in turns; the ratio as above.
 // Units: bytes per second, milliseconds.
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 namespace swarm::bench {
 
@@ -24,5 +28,14 @@ struct LinkFigures {
 };
 
 LinkFigures measure_link();
+
+struct TransferRow {
+    std::string codec;
+    double bytes_per_s = 0;  // of fp32
+    double over_none = 0;
+};
+
+/// Every codec that serves activations.
+std::vector<TransferRow> measure_transfers();
 
 }  // namespace swarm::bench

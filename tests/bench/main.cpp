@@ -75,6 +75,40 @@ Figures pipeline_figures() {
     return {{"ratio", figures->ratio}, {"cpu_ratio", figures->cpu_ratio}};
 }
 
+boost::json::object codec_parts(std::size_t runs) {
+    const bench::PartsRow parts = bench::measure_parts(runs);
+    std::printf(
+        "parts of a reduction, %s: %.2f bytes per element; pack %.0f MB/s, unpack %.0f MB/s\n",
+        parts.data.c_str(),
+        parts.bytes_per_element,
+        parts.pack_mb_per_s,
+        parts.unpack_mb_per_s
+    );
+    return {
+        {"data", parts.data},
+        {"bytes_per_element", parts.bytes_per_element},
+        {"pack_mb_per_s", parts.pack_mb_per_s},
+        {"unpack_mb_per_s", parts.unpack_mb_per_s}};
+}
+
+boost::json::array codec_transfers() {
+    boost::json::array transfers;
+    for (const bench::TransferRow& row : bench::measure_transfers()) {
+        std::printf(
+            "4 MiB over loopback TLS, %-13s: %.2f GB/s of fp32, %.2f of none\n",
+            row.codec.c_str(),
+            row.bytes_per_s / 1e9,
+            row.over_none
+        );
+        transfers.push_back(
+            {{"codec", row.codec},
+             {"gb_per_s", row.bytes_per_s / 1e9},
+             {"over_none", row.over_none}}
+        );
+    }
+    return transfers;
+}
+
 boost::json::object to_json(const bench::CodecRow& row) {
     return {
         {"codec", row.codec},
@@ -118,11 +152,15 @@ boost::json::object measure_codecs(const std::string& state_file, std::size_t ru
         planes->pack_mb_per_s,
         planes->unpack_mb_per_s
     );
+    boost::json::object parts = codec_parts(std::min<std::size_t>(runs, 5));
+    boost::json::array transfers = codec_transfers();
     return {
         {"name", "codec"},
         {"runs", runs},
         {"foreign_load", load.foreign().value_or(0)},
         {"rows", std::move(rows)},
+        {"reduce_parts", std::move(parts)},
+        {"transfers", std::move(transfers)},
         {"byte_planes",
          {{"data", planes->data},
           {"ratio", planes->ratio},
@@ -237,7 +275,8 @@ int main(int argc, char** argv) {
         "  sim   simulated world of 1,000 peers: events_per_s\n"
         "  link  frames over loopback against plain TLS: ratio, heartbeat_p99_ms\n"
         "  pipeline  two stages against two single processes, minutes a run: ratio, cpu_ratio\n"
-        "  codec  every codec and path against memcpy, and byte planes: rows, byte_planes\n"
+        "  codec  every codec and path against memcpy, byte planes, 4 MiB over loopback: rows,\n"
+        "         byte_planes, reduce_parts, transfers\n"
         "  decode  SmolLM2 in one process, one thread, and another program in turns: rows\n"
         "  served  SmolLM2 by 1, 2, 3 peers on loopback against one process: ratio_1, _2, _3, "
         "hop_ms",
