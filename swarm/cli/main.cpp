@@ -1,22 +1,12 @@
+#include "swarm/base/keep_freed_memory.hpp"
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/verbs.hpp"
 
 #include <csignal>
 #include <exception>
 #include <iostream>
-#include <malloc.h>
 
 namespace {
-
-/// A step frees and takes the same few sizes again, gradients of the whole stage among them. glibc
-/// gives blocks above 32 MiB back at once, and so pays for the same pages (a fault and 4 KiB of
-/// zeros each) in every step: a fifth of all faults of a run of 27 million parameters.
-void keep_freed_memory() {
-    constexpr int kKeptBytes = 1 << 30;
-    mallopt(M_MMAP_MAX, 0);
-    mallopt(M_TRIM_THRESHOLD, kKeptBytes);
-    mallopt(M_ARENA_MAX, 1);  // one heap for the I/O thread and the compute threads
-}
 
 struct RunVerb {
     int operator()(const swarm::cli::TrainOptions& options) const {
@@ -100,7 +90,7 @@ struct RunVerb {
 }  // namespace
 
 int main(int argc, char** argv) {
-    keep_freed_memory();
+    swarm::keep_freed_memory();
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);  // beyond `ulimit -f`, write() fails as on a full disk
     try {
