@@ -1,5 +1,6 @@
 // swarm-bench: the figures that the documents promise, measured on this machine. For developers;
 // never installed. A figure taken under foreign load is withheld: null in the file.
+#include "tests/bench/allreduce.hpp"
 #include "tests/bench/codec.hpp"
 #include "tests/bench/decode.hpp"
 #include "tests/bench/link.hpp"
@@ -21,6 +22,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -215,6 +217,53 @@ boost::json::object measure_decode(const std::string& beside, std::size_t runs) 
         {"rows", std::move(rows)}};
 }
 
+boost::json::value to_json(const std::optional<double>& value) {
+    return value ? boost::json::value(*value) : boost::json::value(nullptr);
+}
+
+/// Ratios of neighbours in time: nothing is withheld, the foreign load stands beside them.
+boost::json::object measure_allreduce(
+    std::uint32_t mib, std::size_t runs, const std::string& python
+) {
+    const bench::LoadMeter load;
+    const auto figures = bench::measure_allreduce(mib, runs, python);
+    if (!figures) {
+        std::fprintf(stderr, "%s\n", figures.error().detail.c_str());
+        std::exit(1);
+    }
+    std::printf(
+        "%u x %u MiB: %.3f s, %.3f s for its %zu MiB over plain TLS\nratio_to_link: %.3f\n",
+        bench::kReducers,
+        mib,
+        figures->seconds,
+        figures->link_seconds,
+        figures->mib_on_wire,
+        figures->ratio_to_link
+    );
+    const auto print = [](const char* key, const std::optional<double>& value) {
+        if (value) {
+            std::printf("%s: %.3g\n", key, *value);
+        }
+    };
+    print("gloo_seconds", figures->gloo_seconds);
+    print("ratio_to_gloo", figures->ratio_to_gloo);
+    print("hivemind_seconds", figures->hivemind_seconds);
+    print("hivemind_to_gloo", figures->hivemind_to_gloo);
+    return {
+        {"name", "allreduce"},
+        {"runs", runs},
+        {"foreign_load", load.foreign().value_or(0)},
+        {"mib", mib},
+        {"mib_on_wire", figures->mib_on_wire},
+        {"seconds", figures->seconds},
+        {"link_seconds", figures->link_seconds},
+        {"ratio_to_link", figures->ratio_to_link},
+        {"gloo_seconds", to_json(figures->gloo_seconds)},
+        {"ratio_to_gloo", to_json(figures->ratio_to_gloo)},
+        {"hivemind_seconds", to_json(figures->hivemind_seconds)},
+        {"hivemind_to_gloo", to_json(figures->hivemind_to_gloo)}};
+}
+
 bool write_json(const std::string& file, const boost::json::object& report) {
     if (file.empty()) {
         return true;
@@ -279,7 +328,9 @@ int main(int argc, char** argv) {
         "         byte_planes, reduce_parts, transfers\n"
         "  decode  SmolLM2 in one process, one thread, and another program in turns: rows\n"
         "  served  SmolLM2 by 1, 2, 3 peers on loopback against one process: ratio_1, _2, _3, "
-        "hop_ms",
+        "hop_ms\n"
+        "  allreduce  four peers add up --mib of gradients, beside plain TLS and gloo: "
+        "ratio_to_link, ratio_to_gloo",
         "swarm-bench"};
     std::string weights = "fp32";
     const std::map<std::string, std::function<Figures()>> benches{
@@ -293,9 +344,16 @@ int main(int argc, char** argv) {
     std::string json_file;
     std::string state_file;
     std::string beside;
-    app.add_option("NAME", name, "pick, sim, link, pipeline, codec, decode or served")
+    std::uint32_t mib = 64;
+    std::string python = "python3";
+    app.add_option("NAME", name, "pick, sim, link, pipeline, codec, decode, served or allreduce")
         ->required()
-        ->check(CLI::IsMember({"pick", "sim", "link", "pipeline", "codec", "decode", "served"}));
+        ->check(CLI::IsMember(
+            {"pick", "sim", "link", "pipeline", "codec", "decode", "served", "allreduce"}
+        ));
+    app.add_option("--mib", mib, "allreduce: fp32 gradients of each peer")
+        ->check(CLI::Range(1U, bench::kReducedMibMax));
+    app.add_option("--python", python, "allreduce: runs gloo and hivemind, where it has them");
     app.add_option(
         "--beside",
         beside,
@@ -313,6 +371,8 @@ int main(int argc, char** argv) {
     }
     const boost::json::object report = name == "codec"    ? measure_codecs(state_file, runs)
                                        : name == "decode" ? measure_decode(beside, runs)
-                                                          : measure(name, benches.at(name), runs);
+                                       : name == "allreduce"
+                                           ? measure_allreduce(mib, runs, python)
+                                           : measure(name, benches.at(name), runs);
     return write_json(json_file, report) ? 0 : 1;
 }
