@@ -17,6 +17,8 @@
 namespace swarm::cli {
 namespace {
 
+constexpr std::uint32_t kSeatsMax = 16;
+
 constexpr const char* kTrainExamples = R"(
 examples:
   swarm train                              # the demo model; prints what its peers have to type
@@ -29,6 +31,7 @@ examples:
   swarm serve --join 192.168.1.7:7117            # lends this machine; Ctrl-C leaves cleanly
   swarm serve --join example.org:7117 --device cuda:0
   swarm serve --join example.org:7117 --listen 0.0.0.0:7200 --advertise my.home.example:7200
+  swarm serve --join 192.168.1.7:7117 --host 2   # two stages, which share the device
   swarm serve --model smollm2 --join 192.168.1.7:7118             # answers with a model
   swarm serve --model smollm2 --stages 3 --join 192.168.1.7:7118  # with a third of its layers)";
 
@@ -163,6 +166,9 @@ void add_serve(CLI::App& root, ServeOptions& serve) {
     app.add_option(
         "--cache", serve.cache_folder, "keep the stage's newest state there, for the next start"
     );
+    app.add_option("--host", serve.seats, "so many stages, one at a time on the same device")
+        ->check(CLI::Range(1U, kSeatsMax))
+        ->capture_default_str();
     app.add_option("--service-ms", serve.service_ms, "play a slow peer: hold each forward so long");
     app.add_option("--swarm-key", serve.swarm_key_file, "the secret of a private run")
         ->type_name("FILE");

@@ -54,6 +54,7 @@ struct ServeOptions {
     std::string device = "auto";
     std::string key_file;  // empty: a new identity
     std::string swarm_key_file;
+    std::uint32_t seats = 1;
     std::uint32_t service_ms = 0;    // 0: as fast as it is
     std::uint64_t memory_bytes = 0;  // 0: no bound
     std::string cache_folder;        // empty: nothing is kept

@@ -6,7 +6,9 @@
 #include "swarm/cli/run_setup.hpp"
 #include "swarm/cli/train.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -43,6 +45,23 @@ Result<> check_source(const std::string& address) {
         "--dial-from wants an IP address of this machine, not '" + address + "'"};
 }
 
+/// Port 0 is a free one for each.
+net::Address of_seat(net::Address first, std::uint32_t number) {
+    if (first.port != 0) {
+        first.port = static_cast<std::uint16_t>(first.port + number);
+    }
+    return first;
+}
+
+/// A file or folder of a seat: the first one's is as it was given.
+std::string of_seat(const std::string& first, std::uint32_t number) {
+    return first.empty() || number == 0 ? first : first + "." + std::to_string(number + 1);
+}
+
+bool has_ports(const net::Address& first, std::uint32_t seats) {
+    return first.port + seats - 1 <= std::numeric_limits<std::uint16_t>::max();
+}
+
 }  // namespace
 
 int PeerProcess::run(const MakeRole& make_role) {
@@ -50,27 +69,43 @@ int PeerProcess::run(const MakeRole& make_role) {
         return end_with(console_, started.error());
     }
     loop_.on_signal([this](int number) { on_signal(number); });
-    loop_.run_until([this] { return exit_code_ || host_->failure(); });
-    host_->stop();
-    static_cast<void>(loop_.run_until([this] { return host_->finished(); }, kGoodbye));
-    if (host_->failure()) {
-        console_.error(host_->failure()->detail);
-        return kRunFailed;
+    const auto failed = [](const Seat& seat) { return seat.host->failure().has_value(); };
+    loop_.run_until([&] { return exit_code_ || std::ranges::any_of(seats_, failed); });
+    for (Seat& seat : seats_) {
+        seat.host->stop();
+    }
+    const auto finished = [](const Seat& seat) { return seat.host->finished(); };
+    static_cast<void>(
+        loop_.run_until([&] { return std::ranges::all_of(seats_, finished); }, kGoodbye)
+    );
+    for (const Seat& seat : seats_) {
+        if (failed(seat)) {
+            console_.error(seat.host->failure()->detail);
+            return kRunFailed;
+        }
     }
     return signal_ ? after_signal(*signal_) : *exit_code_;
 }
 
 Result<> PeerProcess::start(const MakeRole& make_role) {
+    const Result<Means> means = check_means();
+    if (!means) {
+        return means.error();
+    }
+    for (std::uint32_t number = 0; number < options_.seats; ++number) {
+        if (const Result<> started = start(number, *means, make_role); !started) {
+            return started.error();
+        }
+    }
+    return {};
+}
+
+Result<PeerProcess::Means> PeerProcess::check_means() const {
     const Result<std::optional<net::Address>> towards = address_if_any(options_.towards);
     const Result<net::Address> listen = parse_listen_address(options_.listen);
     const Result<std::optional<net::Address>> advertise = address_if_any(options_.advertise);
     const Result<> source = check_source(options_.dial_from);
     Result<std::string> swarm_key = read_swarm_key(options_.swarm_key_file);
-    const Result<net::Identity> identity = identity_from(options_.key_file);
-    Result<net::FileStore> store = net::FileStore::open(store_folder());
-    if (!options_.store_folder.empty() && !options_.key_file.empty()) {
-        key_lock_.emplace(net::FileStore::open(options_.key_file + ".store"));
-    }
     std::optional<Error> error;
     const auto note = [&](const auto& result) {
         if (!result && !error) {
@@ -82,78 +117,106 @@ Result<> PeerProcess::start(const MakeRole& make_role) {
     note(advertise);
     note(source);
     note(swarm_key);
-    note(identity);
-    note(store);
-    if (key_lock_) {
-        note(*key_lock_);
-    }
     if (error) {
         return *error;
     }
-    return start(*towards, *listen, std::move(*swarm_key), *identity, std::move(*store), make_role);
+    if (!has_ports(*listen, options_.seats) ||
+        (*advertise && !has_ports(**advertise, options_.seats))) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "there are not " + std::to_string(options_.seats) + " ports from there to 65535"};
+    }
+    auto device = options_.seats > 1 ? std::make_shared<net::SharedDevice>() : nullptr;
+    return Means{*towards, *listen, *advertise, std::move(*swarm_key), std::move(device)};
 }
 
-Result<> PeerProcess::start(
-    const std::optional<net::Address>& towards,
-    const net::Address& listen,
-    std::string swarm_key,
-    const net::Identity& identity,
-    net::FileStore store,
-    const MakeRole& make_role
-) {
-    auto role = std::make_unique<PacedRole>(options_.forward_units);
+Result<> PeerProcess::start(std::uint32_t number, const Means& means, const MakeRole& make_role) {
+    Seat& seat = seats_.emplace_back();
+    const std::string key_file = of_seat(options_.key_file, number);
+    const std::filesystem::path folder = store_folder(number, seat);
+    const Result<net::Identity> identity = identity_from(key_file);
+    Result<net::FileStore> store = net::FileStore::open(folder);
+    if (!options_.store_folder.empty() && !key_file.empty()) {
+        seat.key_lock.emplace(net::FileStore::open(key_file + ".store"));
+    }
+    if (!identity) {
+        return identity.error();
+    }
+    if (!store) {
+        return store.error();
+    }
+    if (seat.key_lock && !*seat.key_lock) {
+        return seat.key_lock->error();
+    }
+    const auto forward_units = std::make_shared<double>(0);
+    auto role = std::make_unique<PacedRole>(forward_units);
     PacedRole& paced = *role;
+    const net::Address listen = of_seat(means.listen, number);
     net::HostOptions host_options;
-    host_options.swarm_key = std::move(swarm_key);
+    host_options.swarm_key = means.swarm_key;
     host_options.listen_address = listen.host;
     host_options.listen_port = listen.port;
     host_options.dial_from = options_.dial_from;
-    host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
+    host_options.on_tell = [this, &seat](const node::Report& report) { on_tell(seat, report); };
     host_options.compute.service = std::chrono::milliseconds(options_.service_ms);
+    host_options.compute.device = means.device;
     const Incarnation incarnation = host_options.incarnation;
-    host_.emplace(loop_, std::move(role), std::move(store), identity, host_options);
-    const Result<std::uint16_t> port = host_->listen();
+    seat.host.emplace(loop_, std::move(role), std::move(*store), *identity, host_options);
+    const Result<std::uint16_t> port = seat.host->listen();
     if (!port) {
         return port.error();
     }
-    std::string address = options_.advertise;
-    if (address.empty()) {
-        const std::string host = advertised_host(listen.host, towards ? &*towards : nullptr);
-        address = net::to_text(net::Address{host, *port});
-    }
-    paced.wrap(make_role({identity.peer(), incarnation, std::move(address)}));
-    host_->start();
+    const std::optional<net::Address>& towards = means.towards;
+    const net::Address address =
+        means.advertise
+            ? of_seat(*means.advertise, number)
+            : net::Address{advertised_host(listen.host, towards ? &*towards : nullptr), *port};
+    paced.wrap(make_role(
+        {identity->peer(), incarnation, net::to_text(address), forward_units, folder.string()}
+    ));
+    seat.host->start();
     return {};
 }
 
 /// Most roles keep nothing on disk, but the store's lock keeps two processes from being one peer.
-std::filesystem::path PeerProcess::store_folder() {
+std::filesystem::path PeerProcess::store_folder(std::uint32_t number, Seat& seat) const {
     if (!options_.store_folder.empty()) {
-        return options_.store_folder;
+        return of_seat(options_.store_folder, number);
     }
     if (options_.key_file.empty()) {
-        return scratch_.emplace().path();
+        return seat.scratch.emplace().path();
     }
-    return options_.key_file + ".store";
+    return of_seat(options_.key_file, number) + ".store";
 }
 
-void PeerProcess::on_tell(const node::Report& report) {
+void PeerProcess::on_tell(Seat& seat, const node::Report& report) {
     if (const auto* const line = std::get_if<node::LogLine>(&report)) {
         console_.log(line->level, line->text);
     } else if (const auto* const status = std::get_if<node::ServerStatus>(&report)) {
-        console_.status(
-            "stage " + std::to_string(status->stage.value) + ", step " +
-            std::to_string(status->version.step) + ": " + status->text
-        );
+        seat.status = "stage " + std::to_string(status->stage.value) + ", step " +
+                      std::to_string(status->version.step) + ": " + status->text;
+        show_status();
     } else if (const auto* const failed = std::get_if<node::RunFailed>(&report)) {
         console_.error(failed->text);
         exit_code_ = failed->exit_code;
     } else if (const auto* const done = std::get_if<node::ServerDone>(&report)) {
         console_.info(done->reason);
-        exit_code_ = exit_code_.value_or(kDone);
+        seat.done = true;
+        if (std::ranges::all_of(seats_, &Seat::done)) {
+            exit_code_ = exit_code_.value_or(kDone);
+        }
     } else if (options_.on_report) {
         options_.on_report(report);
     }
+}
+
+void PeerProcess::show_status() {
+    std::string text;
+    for (const Seat& seat : seats_) {
+        text += (text.empty() || seat.status.empty() ? "" : "; ") + seat.status;
+    }
+    console_.status(text);
 }
 
 void PeerProcess::on_signal(int number) {
@@ -166,7 +229,9 @@ void PeerProcess::on_signal(int number) {
         return;
     }
     console_.info(options_.drain_note);
-    host_->ask({node::DrainRequest{}});
+    for (Seat& seat : seats_) {
+        seat.host->ask({node::DrainRequest{}});
+    }
 }
 
 }  // namespace swarm::cli

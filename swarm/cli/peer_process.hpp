@@ -1,7 +1,7 @@
-// What a process that others dial has around its role: identity, store, listener, signals, and the
-// lines that people see.
-// Invariant: run() ends when the role is done or has failed, its disk fails, or a person says so;
-// in each case the role's last word is sent, for kGoodbye at most.
+// What a process that others dial has around its roles: identities, stores, listeners, signals, and
+// the lines that people see. A process with several seats is as many peers, which share its device.
+// Invariant: run() ends when all roles are done, one has failed, a disk fails, or a person says so;
+// in each case the roles' last words are sent, for kGoodbye at most.
 // Threading: the main thread. Errors: one line on stderr, and an exit code.
 #pragma once
 
@@ -11,6 +11,8 @@
 #include "swarm/net/host.hpp"
 
 #include <chrono>
+#include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -25,8 +27,9 @@ class PeerProcess {
 
     struct Options {
         std::string towards;  // host:port that this peer dials; empty: none
-        std::string listen;
-        std::string advertise{};  // what others dial instead; empty: found out
+        std::uint32_t seats = 1;
+        std::string listen;       // of the first seat; the next ports are those of the next seats
+        std::string advertise{};  // what others dial instead, likewise; empty: found out
         std::string dial_from{};  // an address of this machine; empty: as it is routed
         std::string key_file;     // empty: a new identity
         std::string swarm_key_file;
@@ -44,6 +47,9 @@ class PeerProcess {
         PeerId peer;
         Incarnation incarnation;
         std::string address;  // where others dial it
+        /// Work units of one forward, once known: what service_ms holds. See paced_role.hpp.
+        std::shared_ptr<double> forward_units;
+        std::string store_folder;
     };
 
     using MakeRole = std::function<std::unique_ptr<node::Role>(const Self&)>;
@@ -55,25 +61,35 @@ class PeerProcess {
     int run(const MakeRole& make_role);
 
  private:
+    struct Seat {
+        std::optional<TemporaryDirectory> scratch;
+        std::optional<Result<net::FileStore>> key_lock;  // where the store lies elsewhere
+        std::string status;
+        bool done = false;
+        std::optional<net::Host> host;  // last: it tells of the rest
+    };
+
+    /// What all seats have in common, checked.
+    struct Means {
+        std::optional<net::Address> towards;
+        net::Address listen;
+        std::optional<net::Address> advertise;
+        std::string swarm_key;
+        std::shared_ptr<net::SharedDevice> device;
+    };
+
     Result<> start(const MakeRole& make_role);
-    Result<> start(
-        const std::optional<net::Address>& towards,
-        const net::Address& listen,
-        std::string swarm_key,
-        const net::Identity& identity,
-        net::FileStore store,
-        const MakeRole& make_role
-    );
-    std::filesystem::path store_folder();
-    void on_tell(const node::Report& report);
+    Result<Means> check_means() const;
+    Result<> start(std::uint32_t number, const Means& means, const MakeRole& make_role);
+    std::filesystem::path store_folder(std::uint32_t number, Seat& seat) const;
+    void on_tell(Seat& seat, const node::Report& report);
+    void show_status();
     void on_signal(int number);
 
     Options options_;
     Console& console_;
-    std::optional<TemporaryDirectory> scratch_;
-    std::optional<Result<net::FileStore>> key_lock_;  // where the store lies elsewhere
     net::EventLoop loop_;
-    std::optional<net::Host> host_;
+    std::deque<Seat> seats_;  // hosts point at theirs
     std::optional<int> exit_code_;
     std::optional<int> signal_;
 };

@@ -28,9 +28,6 @@ stages::ComputeFactory measured_factory(
 
 /// What an earlier process has kept; what cannot be used is downloaded, as without it.
 std::optional<stages::CachedState> cached_state(const std::string& folder, Console& console) {
-    if (folder.empty()) {
-        return std::nullopt;
-    }
     const std::filesystem::path file =
         std::filesystem::path(folder) / stages::StateCache::kFileName;
     auto cached = stages::read_cached_state(file);
@@ -50,6 +47,7 @@ std::optional<stages::CachedState> cached_state(const std::string& folder, Conso
 int serve_run(const ServeOptions& options, Console& console) {
     PeerProcess::Options process;
     process.towards = options.join;
+    process.seats = options.seats;
     process.listen = options.listen;
     process.advertise = options.advertise;
     process.dial_from = options.dial_from;
@@ -59,18 +57,19 @@ int serve_run(const ServeOptions& options, Console& console) {
     process.service_ms = options.service_ms;
     process.drain_note =
         "leaving at the next commit, in 60 s at the latest; once more leaves at once";
-    const auto forward_units = process.forward_units;
     return PeerProcess(process, console).run([&](const PeerProcess::Self& self) {
         stages::StageServer::Options server;
         server.self = self.peer;
         server.incarnation = self.incarnation;
         server.coordinator_address = options.join;
         server.own_address = self.address;
-        server.make_compute = measured_factory(options.device, forward_units);
+        server.make_compute = measured_factory(options.device, self.forward_units);
         server.first_contact_within = options.wait;
         server.memory_bytes = options.memory_bytes;
         server.keeps_state = !options.cache_folder.empty();
-        server.cached = cached_state(options.cache_folder, console);
+        if (server.keeps_state) {
+            server.cached = cached_state(self.store_folder, console);
+        }
         console.info(
             "peer " + short_name(self.peer) + " joins " + options.join + "; Ctrl-C leaves cleanly"
         );

@@ -51,6 +51,8 @@ void ComputePool::run_jobs() {
 }
 
 void ComputePool::run(const node::Compute& next) {
+    const auto asked = Steady::now();
+    const SharedDevice::Turn turn(options_.device.get());
     const auto start = Steady::now();
     next.work->run();
     const double services = next.work->work_units() / options_.units_per_service;
@@ -64,7 +66,7 @@ void ComputePool::run(const node::Compute& next) {
     }
     lock.unlock();
     if (next.answered) {
-        done_(next.job, std::chrono::duration_cast<Duration>(Steady::now() - start));
+        done_(next.job, std::chrono::duration_cast<Duration>(Steady::now() - asked));
     }
 }
 

@@ -118,13 +118,13 @@ int serve_model(const ServeOptions& options, Console& console) {
     }
     PeerProcess::Options process;
     process.towards = options.join;
+    process.seats = options.seats;
     process.listen = options.listen;
     process.advertise = options.advertise;
     process.dial_from = options.dial_from;
     process.key_file = options.key_file;
     process.swarm_key_file = options.swarm_key_file;
     process.service_ms = options.service_ms;
-    const auto forward_units = process.forward_units;
     return PeerProcess(process, console).run([&](const PeerProcess::Self& self) {
         stacking::sessions::SessionServer::Options server;
         server.self = self.peer;
@@ -133,9 +133,10 @@ int serve_model(const ServeOptions& options, Console& console) {
         server.split = served->split;
         server.fixed = served->fixed;
         const WeightFormat format = *stacking::kernels::parse_weight_format(options.weights);
-        server.load = [model = served->model, format, kv_bytes = options.kv_bytes, forward_units](
-                          LayerRange layers
-                      ) {
+        server.load = [model = served->model,
+                       format,
+                       kv_bytes = options.kv_bytes,
+                       forward_units = self.forward_units](LayerRange layers) {
             *forward_units = layers.end - layers.first;  // no other job is under way until it ends
             return load_layers(*model, layers, format, kv_bytes);
         };

@@ -127,5 +127,28 @@ TEST(ComputePool, ShutdownInterruptsAHeldJobAndDropsTheRest) {
     EXPECT_FALSE(second_ran);
 }
 
+/// Two peers of one process: a job of the one waits for the other's, though its thread is idle.
+TEST(ComputePool, SharesADeviceJobByJob) {
+    constexpr auto kLongEnough = std::chrono::milliseconds(50);
+    ComputePool::Options options;
+    options.device = std::make_shared<SharedDevice>();
+    Answers answers;
+    std::promise<void> first_began;
+    std::promise<void> second_began;
+    bool together = true;
+    ComputePool first(options, answers.done());
+    ComputePool second(options, answers.done());
+    first.submit({{1}, job(1, [&] {
+                      first_began.set_value();
+                      const auto seen = second_began.get_future().wait_for(kLongEnough);
+                      together = seen == std::future_status::ready;
+                  })});
+    ASSERT_EQ(first_began.get_future().wait_for(kPatience), std::future_status::ready);
+    second.submit({{2}, job(1, [&] { second_began.set_value(); })});
+    ASSERT_TRUE(answers.wait_for(2));
+    EXPECT_FALSE(together);
+    EXPECT_EQ(answers.jobs_, (std::vector<std::uint64_t>{1, 2}));
+}
+
 }  // namespace
 }  // namespace swarm::net
