@@ -1,6 +1,7 @@
 #include "stages/joining.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 namespace stages {
@@ -118,6 +119,7 @@ void Joining::start_download(
         swarm::run::StateFetcher::Plan{version, context_.stage(), bytes, std::nullopt},
         std::move(donors)
     );
+    download_began_ = turn.now;
     fetcher_->advance(turn);
 }
 
@@ -138,9 +140,31 @@ void Joining::on(PeerId from, const protocol::ChunkRefused& refused, node::Turn 
     }
 }
 
-void Joining::peer_lost(PeerId peer, node::Turn turn) {
+void Joining::follow_roster(node::Turn turn) {
+    const std::vector<PeerId> donors = fetcher_ ? fetcher_->donors() : std::vector<PeerId>{};
+    for (const PeerId donor : donors) {
+        if (donor != context_.coordinator && context_.roster.find_peer(donor) == nullptr) {
+            peer_lost(donor, turn);
+        }
+    }
+}
+
+void Joining::link_up(PeerId peer, node::Turn turn) {
     if (fetcher_) {
-        fetcher_->donor_lost(peer);
+        fetcher_->link_up(peer, turn);
+    }
+}
+
+void Joining::link_down(PeerId peer, node::Turn turn) {
+    if (fetcher_) {
+        fetcher_->link_down(peer, turn);
+        finish_download(turn);
+    }
+}
+
+void Joining::peer_lost(PeerId peer, node::Turn turn) {
+    if (fetcher_) {  // its last donor may have been lost a moment ago
+        fetcher_->donor_lost(peer, turn);
         finish_download(turn);
     }
 }
@@ -158,6 +182,17 @@ void Joining::finish_download(node::Turn turn) {
         return;
     }
     const ParameterVersion version = fetcher_->plan().version;
+    const double took = std::chrono::duration<double>(turn.now - download_began_).count();
+    char text[128];
+    std::snprintf(
+        text,
+        sizeof text,
+        "the state is here: %u MiB in %.1f s, from %zu peers",
+        fetcher_->plan().chunks(),
+        took,
+        fetcher_->donors().size()
+    );
+    turn.out.log(Level::Info, text);
     auto chunks = std::make_shared<const std::vector<node::Payload>>(fetcher_->take_chunks());
     fetcher_.reset();
     start_from_chunks(version, std::move(chunks), turn);
@@ -277,15 +312,19 @@ void Joining::follow(
 }
 
 void Joining::follow(const protocol::Commit& commit, node::Turn turn) {
+    std::vector<PeerId> donors;
     for (const protocol::SnapshotOrder& order : commit.snapshots) {
         const auto* const donor = context_.roster.find(order.donor);
         if (order.receiver == context_.self && donor && context_.worker) {
-            followed_.clear();
-            ask_at_ = turn.now + kAskAgainAfter;
-            const ParameterVersion made{commit.version.gen, commit.version.step + 1};
-            start_download(made, {donor->peer}, turn);
-            return;
+            donors.push_back(donor->peer);
         }
+    }
+    if (!donors.empty()) {
+        followed_.clear();
+        ask_at_ = turn.now + kAskAgainAfter;
+        const ParameterVersion made{commit.version.gen, commit.version.step + 1};
+        start_download(made, std::move(donors), turn);
+        return;
     }
     const std::optional<ParameterVersion> from = base();
     if (!from || commit.version < *from) {
@@ -375,10 +414,22 @@ TimePoint Joining::next_deadline() const {
     return fetcher_ ? std::min(ask, fetcher_->next_deadline()) : ask;
 }
 
-std::string Joining::status() const {
+std::string Joining::download_status(TimePoint now) const {
+    const std::uint32_t received = fetcher_->received();
+    const std::uint32_t all = fetcher_->plan().chunks();
+    std::string text = "downloading the state: " + std::to_string(received) + " of " +
+                       std::to_string(all) + " MiB";
+    if (received > 0) {
+        const swarm::Duration left = (now - download_began_) / received * (all - received);
+        text += ", " + std::to_string(std::chrono::ceil<std::chrono::seconds>(left).count()) +
+                " s left";
+    }
+    return text;
+}
+
+std::string Joining::status(TimePoint now) const {
     if (fetcher_) {
-        return "downloading the state: " + std::to_string(fetcher_->received()) + " of " +
-               std::to_string(fetcher_->plan().chunks()) + " MiB";
+        return download_status(now);
     }
     if (!context_.worker) {
         return "waiting for a stage";

@@ -47,6 +47,12 @@ class Joining {
     void on(const protocol::Assign& assign, node::Turn turn);
     void on(PeerId from, const protocol::Chunk& chunk, node::Payload payload, node::Turn turn);
     void on(PeerId from, const protocol::ChunkRefused& refused, node::Turn turn);
+    /// Donors that were fenced have nothing to give.
+    void follow_roster(node::Turn turn);
+    void link_up(PeerId peer, node::Turn turn);
+    /// It may come back.
+    void link_down(PeerId peer, node::Turn turn);
+    /// It is no member of the run any more.
     void peer_lost(PeerId peer, node::Turn turn);
 
     // As an observer.
@@ -63,7 +69,7 @@ class Joining {
 
     [[nodiscard]] const std::optional<std::string>& fatal() const { return fatal_; }
 
-    [[nodiscard]] std::string status() const;
+    [[nodiscard]] std::string status(TimePoint now) const;
 
     /// Of states, since the process started.
     [[nodiscard]] std::uint64_t downloaded_bytes() const { return downloaded_bytes_; }
@@ -111,6 +117,7 @@ class Joining {
     void have_state(ParameterVersion version, swarm::Digest hash, node::Turn turn);
     /// What it has, or will have when the download is over; nothing while it waits for a donor.
     [[nodiscard]] std::optional<ParameterVersion> base() const;
+    [[nodiscard]] std::string download_status(TimePoint now) const;
     /// Null when the version is none that it follows.
     Followed* followed(ParameterVersion version, swarm::Epoch epoch);
 
@@ -121,6 +128,7 @@ class Joining {
     std::string run_file_;
     std::uint64_t downloaded_bytes_ = 0;
     std::optional<swarm::run::StateFetcher> fetcher_;
+    TimePoint download_began_{};
     std::deque<Followed> followed_;
     bool busy_ = false;        // the device builds or replays a state
     ParameterVersion builds_;  // while busy_ without a version

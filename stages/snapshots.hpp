@@ -5,8 +5,8 @@
 // are being fetched it is owed: whoever wants it is told Busy, asks again, and has it as soon as
 // there is room, if the state is still that one.
 // Threading: single strand; copies and hashes are made on the device, a chunk is packed when it is
-// asked for (state_chunk.hpp). Memory: one state each, for
-// kForgottenAfter at most beyond the last fetch.
+// asked for (state_chunk.hpp). Memory: one state each, for kForgottenAfter at most beyond the last
+// fetch.
 // Source: step protocol, section 7.
 #pragma once
 

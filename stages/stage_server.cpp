@@ -104,6 +104,7 @@ void StageServer::handle(const node::Woke&, node::Turn turn) {
     }
     if (beat_at_ <= turn.now) {
         heartbeat(turn);
+        say_state(turn);
     }
     links_.wake(turn);
     wave_.wake(turn.now);
@@ -136,6 +137,9 @@ void StageServer::handle(const node::LinkUp& up, node::Turn turn) {
         coordinator_up_[index] = true;
         dial_pause_ = kDialPauseFirst;
         give_up_at_ = swarm::kNever;
+        if (coordinator_up_[0] && coordinator_up_[1]) {
+            joining_.link_up(up.peer, turn);
+        }
         if (up.lane == Lane::Bulk) {
             return;
         }
@@ -158,6 +162,7 @@ void StageServer::handle(const node::LinkUp& up, node::Turn turn) {
         return;
     }
     if (links_.on(up)) {
+        joining_.link_up(up.peer, turn);
         wave_.link_changed(up.peer, turn.now);
         wave_.resend(up.peer, turn);
         reduction_.resend(up.peer, turn);
@@ -165,6 +170,7 @@ void StageServer::handle(const node::LinkUp& up, node::Turn turn) {
 }
 
 void StageServer::handle(const node::LinkDown& down, node::Turn turn) {
+    joining_.link_down(down.peer, turn);
     if (down.peer == context_.coordinator) {
         coordinator_up_[static_cast<std::size_t>(down.lane)] = false;
         if (down.lane == Lane::Control) {
@@ -176,7 +182,6 @@ void StageServer::handle(const node::LinkDown& down, node::Turn turn) {
     }
     links_.on(down, turn);
     inference_.peer_lost(down.peer, turn);
-    joining_.peer_lost(down.peer, turn);
     wave_.link_changed(down.peer, turn.now);
 }
 
@@ -366,7 +371,7 @@ void StageServer::handle(const node::Asked& asked, node::Turn turn) {
             return;
         }
         leave_at_ = turn.now + kDrainMax;
-        say_status("leaving at the next commit, in 60 s at the latest", turn);
+        say_state(turn);
         ask_to_leave(turn);
     }
 }
@@ -378,6 +383,17 @@ void StageServer::ask_to_leave(node::Turn turn) {
 void StageServer::handle(const node::Stop&, node::Turn turn) {
     if (context_.control_up && context_.slot && !draining_) {
         context_.tell_coordinator(protocol::Leave{"the process ends"}, turn);
+    }
+}
+
+void StageServer::say_state(node::Turn turn) {
+    if (leave_at_ != swarm::kNever) {
+        const auto left = std::chrono::ceil<std::chrono::seconds>(leave_at_ - turn.now).count();
+        say_status(
+            "leaving at the next commit, in " + std::to_string(left) + " s at the latest", turn
+        );
+    } else {
+        say_status(context_.slot ? "working" : joining_.status(turn.now), turn);
     }
 }
 

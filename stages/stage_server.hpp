@@ -103,6 +103,7 @@ class StageServer final : public node::Role {
     void dial_coordinator(node::Turn turn);
     void heartbeat(node::Turn turn);
     void ask_to_leave(node::Turn turn);
+    void say_state(node::Turn turn);
     void say_status(std::string text, node::Turn turn);
     void end(std::string reason, node::Turn turn);
 

@@ -17,6 +17,7 @@ void StageServer::on_roster(const protocol::Roster& roster, node::Turn turn) {
                         own->stage == context_.stage();
     const std::optional<SlotId> before = context_.slot;
     context_.slot = member ? std::optional(own->slot) : std::nullopt;
+    joining_.follow_roster(turn);
     if (before && !context_.slot && context_.version) {
         // Fenced: the sums are void. With the current version it may return at once; a complete
         // result stays, as its epoch may have been decided.
@@ -35,7 +36,7 @@ void StageServer::on_roster(const protocol::Roster& roster, node::Turn turn) {
     }
     wave_.refresh(turn.now);
     if (before != context_.slot) {
-        say_status(context_.slot ? "working" : joining_.status(), turn);
+        say_state(turn);
         if (context_.slot && options_.keeps_state) {
             turn.out.log(
                 node::LogLine::Level::Info,
@@ -140,7 +141,7 @@ void StageServer::after_state_change(node::Turn turn) {
         static_cast<void>(gone);  // nothing of the new step was sent there
     }
     wave_.refresh(turn.now);
-    say_status(context_.slot ? "working" : joining_.status(), turn);
+    say_state(turn);
     cache_.look(joining_.run_file(), turn);
     redeliver(turn);
 }
@@ -151,6 +152,7 @@ void StageServer::peer_lost(PeerId peer, node::Turn turn) {
         wave_.slot_lost(info->slot, turn);
     }
     inference_.peer_lost(peer, turn);
+    joining_.peer_lost(peer, turn);
 }
 
 }  // namespace stages

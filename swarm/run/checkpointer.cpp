@@ -67,8 +67,7 @@ void Checkpointer::on(PeerId from, const protocol::ChunkRefused& refused, node::
 
 void Checkpointer::donor_lost(PeerId donor, node::Turn turn) {
     for (StateFetcher& fetcher : fetchers_) {
-        fetcher.donor_lost(donor);
-        fetcher.advance(turn);
+        fetcher.donor_lost(donor, turn);
     }
     check(turn);
 }

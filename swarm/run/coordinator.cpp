@@ -336,14 +336,25 @@ void Coordinator::conclude(node::Turn turn) {
     }
 }
 
+/// Several donors each, so that neither one's line nor its death decides how long it takes; others
+/// for each joiner. Who finds no room in the commit waits for the next one.
 std::vector<protocol::SnapshotOrder> Coordinator::joiner_orders() {
     std::vector<protocol::SnapshotOrder> orders;
-    for (const PeerId joiner : std::exchange(needs_snapshot_, {})) {
+    const std::vector<PeerId> joiners = std::exchange(needs_snapshot_, {});
+    const std::size_t each = std::clamp<std::size_t>(
+        kSnapshotOrdersMax / std::max<std::size_t>(joiners.size(), 1), 1, kDonorsMax
+    );
+    for (const PeerId joiner : joiners) {
+        if (orders.size() + each > kSnapshotOrdersMax) {
+            needs_snapshot_.push_back(joiner);
+            continue;
+        }
         const SlotInfo* const info = context_.roster.find_peer(joiner);
         const std::vector<SlotId> donors =
             info ? snapshot_donors(context_.roster, info->stage) : std::vector<SlotId>{};
-        if (!donors.empty()) {
-            orders.push_back({donors[orders.size() % donors.size()], joiner});
+        const std::size_t first = orders.size();
+        for (std::size_t i = 0; i < std::min(each, donors.size()); ++i) {
+            orders.push_back({donors[(first + i) % donors.size()], joiner});
         }
     }
     return orders;

@@ -58,6 +58,10 @@ class Coordinator final : public node::Role {
     [[nodiscard]] bool lost_stage() const { return lost_stage_; }
 
  private:
+    /// Of one joiner; and of all that one commit serves: its 64 KiB have room for thrice as many.
+    static constexpr std::size_t kDonorsMax = 4;
+    static constexpr std::size_t kSnapshotOrdersMax = 512;
+
     enum class Phase { Starting, Loading, Opening, Open, Finishing, Complete, Failed };
 
     void handle(const node::Woke&, node::Turn turn);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Duration kAnswerWithin = std::chrono::seconds(10);
 constexpr Duration kBusyPause = std::chrono::milliseconds(200);
-/// The first request may leave, or its answer, before the links between the two are up.
+/// A first request may leave, or its answer, before the links between the two are up.
 constexpr Duration kManifestAgainAfter = std::chrono::milliseconds(500);
 /// A donor that was asked for a snapshot has it within a step's apply; then something is wrong.
 constexpr std::uint32_t kRefusalsMax = 150;
@@ -43,23 +43,31 @@ StateFetcher::Outcome StateFetcher::outcome() const {
 }
 
 void StateFetcher::advance(node::Turn turn) {
-    give_up_late_requests(turn.now);
+    give_up_late_donors(turn.now);
     for (auto& [peer, donor] : donors_) {
         if (donor.not_before <= turn.now) {
             donor.not_before = kAtOnce;  // a pause that is over is no deadline
         }
     }
-    if (!manifest_) {
-        const auto asked = open_.find(std::nullopt);
-        if (asked == open_.end()) {
-            ask(std::nullopt, turn);
-        } else if (Donor& donor = donors_[asked->second.donor]; donor.not_before == kAtOnce) {
-            donor.not_before = turn.now + kManifestAgainAfter;
-            send(plan_, std::nullopt, asked->second.donor, turn);
-        }
-        return;
+    if (manifest_) {
+        ask_for_chunks(turn);
+    } else {
+        ask_for_manifest(turn);
     }
-    while (free_donor(turn.now)) {
+}
+
+void StateFetcher::ask_for_manifest(node::Turn turn) {
+    for (auto& [peer, donor] : donors_) {
+        if (!donor.is_down && donor.not_before == kAtOnce) {
+            donor.not_before = turn.now + kManifestAgainAfter;
+            donor.silent_since = std::min(donor.silent_since, turn.now);
+            send(plan_, std::nullopt, peer, turn);
+        }
+    }
+}
+
+void StateFetcher::ask_for_chunks(node::Turn turn) {
+    while (const std::optional<PeerId> peer = free_donor(turn.now)) {
         while (next_chunk_ < plan_.chunks() &&
                (!chunks_[next_chunk_].empty() || open_.contains(next_chunk_))) {
             ++next_chunk_;
@@ -67,28 +75,19 @@ void StateFetcher::advance(node::Turn turn) {
         if (next_chunk_ == plan_.chunks()) {
             return;
         }
-        ask(next_chunk_, turn);
+        Donor& donor = donors_[*peer];
+        ++donor.open;
+        donor.silent_since = std::min(donor.silent_since, turn.now);
+        open_[next_chunk_] = *peer;
+        send(plan_, next_chunk_, *peer, turn);
     }
-}
-
-void StateFetcher::ask(std::optional<std::uint32_t> chunk, node::Turn turn) {
-    const auto donor = free_donor(turn.now);
-    if (!donor) {
-        return;
-    }
-    ++donors_[*donor].open;
-    open_[chunk] = {*donor, turn.now};
-    if (!chunk) {
-        donors_[*donor].not_before = turn.now + kManifestAgainAfter;
-    }
-    send(plan_, chunk, *donor, turn);
 }
 
 std::optional<PeerId> StateFetcher::free_donor(TimePoint now) const {
     std::optional<PeerId> best;
     std::uint32_t least = protocol::kOpenFetchesMax;
     for (const auto& [peer, donor] : donors_) {
-        if (donor.not_before <= now && donor.open < least) {
+        if (!donor.is_down && donor.not_before <= now && donor.open < least) {
             least = donor.open;
             best = peer;
         }
@@ -96,77 +95,136 @@ std::optional<PeerId> StateFetcher::free_donor(TimePoint now) const {
     return best;
 }
 
-void StateFetcher::give_up_late_requests(TimePoint now) {
+Duration StateFetcher::patience() const {
+    return kAnswerWithin * static_cast<std::int64_t>(donors_.size());
+}
+
+void StateFetcher::give_up_late_donors(TimePoint now) {
     std::vector<PeerId> late;
-    for (const auto& [chunk, request] : open_) {
-        if (request.asked_at + kAnswerWithin <= now) {
-            late.push_back(request.donor);
+    for (const auto& [peer, donor] : donors_) {
+        if (donor.silent_since != kNever && donor.silent_since + patience() <= now) {
+            late.push_back(peer);
         }
     }
     for (const PeerId donor : late) {
-        donor_lost(donor);
+        forget(donor);
     }
 }
 
-void StateFetcher::end_request(std::optional<std::uint32_t> chunk, PeerId donor) {
+void StateFetcher::end_request(std::uint32_t chunk) {
+    --donors_[open_.at(chunk)].open;
     open_.erase(chunk);
-    const auto found = donors_.find(donor);
-    if (found != donors_.end() && found->second.open > 0) {
-        --found->second.open;
-    }
-    if (chunk && *chunk < next_chunk_) {
-        next_chunk_ = *chunk;
-    }
+    next_chunk_ = std::min(next_chunk_, chunk);
+}
+
+void StateFetcher::heard(PeerId donor, TimePoint now) {
+    donors_[donor].silent_since = donors_[donor].open > 0 ? now : kNever;
+    donors_[donor].is_known = true;
 }
 
 void StateFetcher::on(
     PeerId from, const protocol::Chunk& chunk, node::Payload payload, node::Turn turn
 ) {
-    const auto request = open_.find(chunk.chunk);
-    if (request == open_.end() || request->second.donor != from || chunk.version != plan_.version ||
-        chunk.stage != plan_.stage) {
+    if (!donors_.contains(from) || chunk.version != plan_.version || chunk.stage != plan_.stage) {
         return;
     }
-    end_request(chunk.chunk, from);
-    const auto bytes = payload.bytes();
     if (!chunk.chunk) {
-        donors_[from].not_before = kAtOnce;
-        const bool sized = bytes.size() == plan_.chunks() * sizeof(Digest);
-        if (!sized || (plan_.state_hash && sha256(bytes) != *plan_.state_hash)) {
-            donor_lost(from);
-        } else {
-            manifest_.emplace(plan_.chunks());
-            std::memcpy(manifest_->data(), bytes.data(), bytes.size());
-        }
-    } else if (manifest_ && chunks_[*chunk.chunk].empty()) {
-        auto raw = unpack_chunk(std::move(payload), chunk_bytes(plan_.state_bytes, *chunk.chunk));
-        if (!raw || sha256(raw->bytes()) != (*manifest_)[*chunk.chunk]) {
-            donor_lost(from);
-        } else {
-            chunks_[*chunk.chunk] = std::move(*raw);
-            ++received_;
-        }
+        heard(from, turn.now);
+        take_manifest(from, payload.bytes());
+    } else if (const auto asked = open_.find(*chunk.chunk);
+               asked != open_.end() && asked->second == from) {
+        end_request(*chunk.chunk);
+        heard(from, turn.now);
+        take_chunk(from, *chunk.chunk, std::move(payload));
     }
     advance(turn);
+}
+
+void StateFetcher::take_manifest(PeerId from, std::span<const std::byte> bytes) {
+    if (manifest_) {
+        return;  // another donor was faster
+    }
+    const bool sized = bytes.size() == plan_.chunks() * sizeof(Digest);
+    if (!sized || (plan_.state_hash && sha256(bytes) != *plan_.state_hash)) {
+        forget(from);
+        return;
+    }
+    manifest_.emplace(plan_.chunks());
+    std::memcpy(manifest_->data(), bytes.data(), bytes.size());
+    for (auto& [peer, donor] : donors_) {
+        donor.not_before = kAtOnce;
+        donor.silent_since = donor.is_down ? donor.silent_since : kNever;
+    }
+}
+
+void StateFetcher::take_chunk(PeerId from, std::uint32_t chunk, node::Payload payload) {
+    auto raw = unpack_chunk(std::move(payload), chunk_bytes(plan_.state_bytes, chunk));
+    if (!raw || sha256(raw->bytes()) != (*manifest_)[chunk]) {
+        forget(from);
+        return;
+    }
+    chunks_[chunk] = std::move(*raw);
+    ++received_;
 }
 
 void StateFetcher::on(PeerId from, const protocol::ChunkRefused& refused, node::Turn turn) {
-    const auto request = open_.find(refused.chunk);
-    if (request == open_.end() || request->second.donor != from) {
+    if (!donors_.contains(from) || refused.version != plan_.version ||
+        refused.stage != plan_.stage) {
         return;
     }
-    end_request(refused.chunk, from);
+    if (refused.chunk) {
+        const auto asked = open_.find(*refused.chunk);
+        if (asked == open_.end() || asked->second != from) {
+            return;
+        }
+        end_request(*refused.chunk);
+    }
+    heard(from, turn.now);
     Donor& donor = donors_[from];
     donor.not_before = turn.now + kBusyPause;
     if (!refused.busy || ++donor.refusals > kRefusalsMax) {
-        donor_lost(from);
+        forget(from);
     }
     advance(turn);
 }
 
-void StateFetcher::donor_lost(PeerId donor) {
+void StateFetcher::donor_lost(PeerId donor, node::Turn turn) {
+    if (donors_.contains(donor)) {
+        forget(donor);
+        advance(turn);
+    }
+}
+
+void StateFetcher::link_down(PeerId donor, node::Turn turn) {
+    const auto found = donors_.find(donor);
+    if (found != donors_.end() && !found->second.is_down) {
+        drop_requests_to(donor);
+        found->second.is_down = true;
+        found->second.silent_since = turn.now;
+        advance(turn);
+    }
+}
+
+void StateFetcher::link_up(PeerId donor, node::Turn turn) {
+    const auto found = donors_.find(donor);
+    if (found != donors_.end() && (found->second.is_down || !found->second.is_known)) {
+        drop_requests_to(donor);
+        found->second.is_down = false;
+        advance(turn);
+    }
+}
+
+void StateFetcher::forget(PeerId donor) {
+    drop_requests_to(donor);
     donors_.erase(donor);
-    std::erase_if(open_, [&](const auto& entry) { return entry.second.donor == donor; });
+}
+
+/// As if it had never been asked.
+void StateFetcher::drop_requests_to(PeerId donor) {
+    std::erase_if(open_, [&](const auto& entry) { return entry.second == donor; });
+    donors_[donor].open = 0;
+    donors_[donor].not_before = kAtOnce;
+    donors_[donor].silent_since = kNever;
     next_chunk_ = 0;
 }
 
@@ -175,15 +233,23 @@ TimePoint StateFetcher::next_deadline() const {
         return kNever;
     }
     TimePoint due = kNever;
-    for (const auto& [chunk, request] : open_) {
-        due = std::min(due, request.asked_at + kAnswerWithin);
-    }
     for (const auto& [peer, donor] : donors_) {
+        if (donor.silent_since != kNever) {
+            due = std::min(due, donor.silent_since + patience());
+        }
         if (donor.not_before != kAtOnce) {
             due = std::min(due, donor.not_before);
         }
     }
     return due;
+}
+
+std::vector<PeerId> StateFetcher::donors() const {
+    std::vector<PeerId> peers;
+    for (const auto& [peer, donor] : donors_) {
+        peers.push_back(peer);
+    }
+    return peers;
 }
 
 Digest StateFetcher::state_hash() const {
