@@ -50,6 +50,7 @@ class Direction {
 
     /// When it will have carried `bytes` more.
     Instant carry(std::size_t bytes, Instant now) {
+        carried_bytes_ += bytes;
         if (bytes_per_s_ == 0) {
             return now;
         }
@@ -60,6 +61,8 @@ class Direction {
             std::max(free_at_, now - kCatchUp) + std::chrono::duration_cast<Clock::duration>(busy);
         return free_at_;
     }
+
+    [[nodiscard]] std::uint64_t carried_bytes() const { return carried_bytes_; }
 
     [[nodiscard]] std::size_t piece_bytes() const {
         const double bytes =
@@ -74,6 +77,7 @@ class Direction {
 
  private:
     std::uint64_t bytes_per_s_;
+    std::uint64_t carried_bytes_ = 0;
     Instant free_at_{};
 };
 
@@ -246,6 +250,13 @@ class EmulatedLines::Core {
         });
     }
 
+    std::uint64_t received_bytes(const std::string& source) {
+        return *in_thread<std::uint64_t>([this, source]() -> Result<std::uint64_t> {
+            const auto found = by_source_.find(source);
+            return found == by_source_.end() ? 0 : found->second->down.carried_bytes();
+        });
+    }
+
     void cut_one(std::uint64_t draw) {
         asio::post(io_, [this, draw] {
             if (!connections_.empty()) {
@@ -389,6 +400,10 @@ Result<EmulatedLines::Ends> EmulatedLines::add(Line line) {
 
 Result<Address> EmulatedLines::add_front(const Address& back) {
     return core_->add_front(back);
+}
+
+std::uint64_t EmulatedLines::received_bytes(const std::string& source) {
+    return core_->received_bytes(source);
 }
 
 void EmulatedLines::cut_one(std::uint64_t draw) {

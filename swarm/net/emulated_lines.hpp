@@ -49,6 +49,9 @@ class EmulatedLines {
     /// For one that listens already, on a line without bound. What others dial.
     Result<Address> add_front(const Address& back);
 
+    /// What the line of that source has taken in so far.
+    [[nodiscard]] std::uint64_t received_bytes(const std::string& source);
+
     /// Cuts the connection that `draw` chooses among those under way, if any, without a word to
     /// either side but TCP's reset.
     void cut_one(std::uint64_t draw);

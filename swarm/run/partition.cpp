@@ -3,7 +3,6 @@
 #include "swarm/base/check.hpp"
 #include "swarm/run/layer_split.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace swarm::run {
@@ -60,7 +59,11 @@ std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t lay
     const ModelConfig& model = config.model;
     const std::string prefix = "layers." + std::to_string(layer);
     if (model.kind == ModelKind::Oracle) {
-        return {{prefix + ".counts", {std::max(config.microbatches, model.width)}}};
+        // A large one is a matrix, which begins as noise: its state is no smaller when packed.
+        const bool large = model.width > config.microbatches;
+        const std::vector<std::uint32_t> shape =
+            large ? std::vector{1U, model.width} : std::vector{config.microbatches};
+        return {{prefix + ".counts", shape}};
     }
     const std::uint32_t width = model.width;
     const std::uint32_t kv_width = model.width / model.heads * model.kv_heads;

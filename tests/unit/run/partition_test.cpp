@@ -183,7 +183,7 @@ TEST(Partition, TheOracleHasAsManyElementsPerLayerAsItsWidthAndRoomForEachMicrob
     config.model.width = 4;
     EXPECT_EQ(layer_tensors(config, 0).front().shape, (std::vector<std::uint32_t>{5}));
     config.model.width = 1U << 24;
-    EXPECT_EQ(layer_tensors(config, 0).front().shape, (std::vector<std::uint32_t>{1U << 24}));
+    EXPECT_EQ(layer_tensors(config, 0).front().shape, (std::vector<std::uint32_t>{1, 1U << 24}));
     EXPECT_EQ(activation_shape(config), (std::vector<std::uint32_t>{1, 1, 13}));
 }
 

@@ -1,0 +1,154 @@
+// A volunteer that comes late to a stage with 1 GB of state, on lines of 200 Mb/s: how much of its
+// line the download uses, what it costs those who train, and what two dead donors change.
+// The oracle model; its lines are emulated (swarm/net/emulated_lines.hpp).
+// SWARM_STATE_MIB: another size of the state.
+#include "swarm/net/emulated_lines.hpp"
+#include "tests/process/train_bed.hpp"
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+namespace swarm::test {
+namespace {
+
+using std::chrono::seconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kBytesPerElement = 12;        // weight and two moments
+constexpr std::uint64_t kLineBytesPerS = 25'000'000;  // 200 Mb/s
+constexpr int kDonors = 4;
+constexpr std::ptrdiff_t kFirstSteps = 3;  // before anybody joins
+constexpr double kShareOfLine = 0.8;
+constexpr double kSlowerByMost = 1.1;
+constexpr seconds kPatience(300);
+
+std::uint64_t state_bytes() {
+    const char* const mib = std::getenv("SWARM_STATE_MIB");
+    return (mib == nullptr ? 1024ULL : std::strtoull(mib, nullptr, 10)) << 20;
+}
+
+class JoinerTest : public TrainBed {
+ protected:
+    void SetUp() override {
+        const std::filesystem::path run = folder.path() / "run.toml";
+        std::ofstream(run) << "[run]\nstages = 1\nsteps = 12\nmicrobatches = 64\nmin_peers = "
+                           << kDonors << "\n[model]\nkind = \"oracle\"\nlayers = 1\nwidth = "
+                           << state_bytes() / kBytesPerElement << "\n";
+        coordinator = std::make_unique<Program>(
+            train({run.string(), "--json", (folder.path() / "run.json").string()}), folder.path()
+        );
+        const auto at = net::parse_address(address);
+        ASSERT_TRUE(at);
+        const auto in_front = lines.add_front(*at);
+        ASSERT_TRUE(in_front) << in_front.error().detail;
+        front = net::to_text(*in_front);
+        for (int i = 0; i < kDonors; ++i) {
+            join();
+        }
+        ASSERT_TRUE(coordinator->wait_for_text("step 3/", kPatience)) << coordinator->err();
+    }
+
+    /// One more peer, on a line of its own.
+    Program& join() {
+        const auto ends = lines.add({kLineBytesPerS, kLineBytesPerS});
+        EXPECT_TRUE(ends) << ends.error().detail;
+        source = ends->source;
+        peers.push_back(std::make_unique<Program>(
+            std::vector<std::string>{
+                "serve",
+                "--join",
+                front,
+                "--listen",
+                net::to_text(ends->back),
+                "--advertise",
+                net::to_text(ends->front),
+                "--dial-from",
+                ends->source,
+                "--service-ms",
+                "200"},
+            folder.path()
+        ));
+        return *peers.back();
+    }
+
+    /// Waits for the joiner's state. What the download made of its line.
+    double share_of_line(Program& joiner) {
+        EXPECT_TRUE(joiner.wait_for_text("downloading the state", kPatience)) << joiner.err();
+        const std::uint64_t before = lines.received_bytes(source);
+        EXPECT_TRUE(joiner.wait_for_text("the state is here", kPatience)) << joiner.err();
+        const auto bytes = static_cast<double>(lines.received_bytes(source) - before);
+        std::smatch said;
+        const std::string err = joiner.err();
+        EXPECT_TRUE(std::regex_search(err, said, std::regex("MiB in ([0-9.]+) s, from")));
+        const double took_s = std::stod(said[1]);
+        const double share = bytes / took_s / static_cast<double>(kLineBytesPerS);
+        std::printf(
+            "%.0f MB of state, %.0f MB on the line in %.1f s: %.2f of it\n",
+            static_cast<double>(state_bytes()) / 1e6,
+            bytes / 1e6,
+            took_s,
+            share
+        );
+        return share;
+    }
+
+    std::size_t committed() {
+        std::istringstream log(coordinator->err());
+        std::size_t steps = 0;
+        for (std::string line; std::getline(log, line);) {
+            steps += line.starts_with("step ") ? 1U : 0U;
+        }
+        return steps;
+    }
+
+    /// Of each step; all of them count every microbatch.
+    std::vector<double> step_seconds() {
+        EXPECT_EQ(coordinator->wait(kPatience), 0) << coordinator->err();
+        const auto report = boost::json::parse(read_text(folder.path() / "run.json"));
+        std::vector<double> took;
+        for (const auto& step : report.at("steps").as_array()) {
+            EXPECT_EQ(step.at("counted"), step.at("expected"));
+            took.push_back(step.at("seconds").to_number<double>());
+            std::printf("step %zu: %.2f s\n", took.size(), took.back());
+        }
+        return took;
+    }
+
+    net::EmulatedLines lines{std::chrono::milliseconds(5)};
+    std::unique_ptr<Program> coordinator;
+    std::string front;
+    std::string source;  // of the last that joined
+};
+
+TEST_F(JoinerTest, UsesItsLineAndHardlySlowsTheOthers) {
+    Program& joiner = join();
+    EXPECT_GE(share_of_line(joiner), kShareOfLine);
+    const std::size_t last = committed();  // the steps after it have a fifth worker
+    const std::vector<double> took = step_seconds();
+    ASSERT_GT(took.size(), last);
+    const double before = took.at(kFirstSteps - 1);
+    const double meanwhile = *std::max_element(took.begin() + kFirstSteps, took.begin() + last);
+    std::printf("step %.2f s, beside the download %.2f s at most\n", before, meanwhile);
+    EXPECT_LE(meanwhile, kSlowerByMost * before);
+}
+
+TEST_F(JoinerTest, FinishesWhenTwoOfItsDonorsAreKilled) {
+    Program& joiner = join();
+    ASSERT_TRUE(joiner.wait_for_text(" s left", kPatience)) << joiner.err();
+    peers[0]->signal(SIGKILL);
+    peers[1]->signal(SIGKILL);
+    share_of_line(joiner);
+    EXPECT_NE(joiner.err().find("from 2 peers"), std::string::npos) << joiner.err();
+    step_seconds();
+}
+
+}  // namespace
+}  // namespace swarm::test
