@@ -34,6 +34,10 @@ json::value digest_or_null(const std::optional<Digest>& digest) {
     return digest ? json::value(to_hex(*digest)) : json::value(nullptr);
 }
 
+json::value number_if_any(std::uint64_t number) {
+    return number > 0 ? json::value(number) : json::value(nullptr);
+}
+
 std::string describe(std::uint64_t step, double loss, double single) {
     const auto shortest = [](double value) { return json::serialize(number_or_null(value)); };
     return "loss of step " + std::to_string(step) + ": " + shortest(loss) + ", alone " +
@@ -158,10 +162,10 @@ void RunReport::add(const TrainReport& report, TimePoint now) {
     std::visit([&](const auto& one) { add_one(one, now); }, report);
 }
 
-void RunReport::add_peer(PeerId peer, std::optional<std::uint32_t> service_ms) {
+void RunReport::add_peer(PeerId peer, Handicap handicap) {
     const std::uint64_t number = 1 + peers_started_++;
     PeerFacts& facts = peers_[peer];
-    facts.service_ms = service_ms;
+    facts.handicap = handicap;
     facts.number = number;
 }
 
@@ -298,7 +302,7 @@ std::string RunReport::peer_table() const {
             static_cast<unsigned long long>(microbatches_of(id)),
             percent(share_of(facts)).c_str(),
             percent(speed_share_of(facts)).c_str(),
-            facts.service_ms ? std::to_string(*facts.service_ms).c_str() : "-",
+            facts.handicap.service_ms > 0 ? std::to_string(facts.handicap.service_ms).c_str() : "-",
             static_cast<unsigned long long>(events_.count("kill", id))
         );
         table += text;
@@ -359,7 +363,8 @@ std::string RunReport::to_json() const {
             peer["share"] = number_or_null(share_of(facts));
         }
         peer["speed_share"] = number_or_null(speed_share_of(facts));
-        peer["service_ms"] = facts.service_ms ? json::value(*facts.service_ms) : nullptr;
+        peer["service_ms"] = number_if_any(facts.handicap.service_ms);
+        peer["line_bytes_per_s"] = number_if_any(facts.handicap.line_bytes_per_s);
         peer["kills"] = events_.count("kill", id);
         peers.push_back(std::move(peer));
     }
@@ -368,6 +373,7 @@ std::string RunReport::to_json() const {
     whole["steps"] = step_array(steps_, config_);
     whole["peers"] = std::move(peers);
     whole["config"] = config_object(config_);
+    whole["line_delay_s"] = seconds(line_delay_);
     whole["events"] = event_array(events_, began_);
     whole["kills"] = events_.count("kill");
     whole["freezes"] = events_.count("freeze");

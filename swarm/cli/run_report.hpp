@@ -38,8 +38,18 @@ class RunReport {
     explicit RunReport(run::RunConfig config) : config_(std::move(config)) {}
 
     void add(const TrainReport& report, TimePoint now);
+
+    /// How the starter of the processes holds a peer back; 0: not at all.
+    struct Handicap {
+        std::uint32_t service_ms = 0;
+        std::uint64_t line_bytes_per_s = 0;
+    };
+
     /// Lists the peer even when it never does a thing. Peers are numbered in the order of these.
-    void add_peer(PeerId peer, std::optional<std::uint32_t> service_ms);
+    void add_peer(PeerId peer, Handicap handicap);
+
+    /// One way between any two processes.
+    void set_line_delay(Duration delay) { line_delay_ = delay; }
 
     /// What the starter of the processes does to them goes in here.
     [[nodiscard]] RunEvents& events() { return events_; }
@@ -75,7 +85,7 @@ class RunReport {
         std::uint64_t admitted = 0;  // first of all, second, ...; 0: never
         std::map<StageIndex, std::uint64_t> microbatches;
         double units_per_s = 0;  // as last measured in that stage; 0: never
-        std::optional<std::uint32_t> service_ms;
+        Handicap handicap;
         std::uint64_t number = 0;  // 0: started by somebody else
     };
 
@@ -103,6 +113,7 @@ class RunReport {
     std::optional<Digest> weights_;
     std::optional<Verification> verification_;
     RunEvents events_;
+    Duration line_delay_{};
     std::optional<TimePoint> began_;  // the first step
     std::uint64_t peers_started_ = 0;
     std::uint64_t peers_admitted_ = 0;

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace swarm::test {
 namespace {
@@ -72,6 +74,32 @@ TEST(LocalRun, EqualsOneProcessWithDrawnRoundingWhenPeersAreKilled) {
     const LocalRun run = run_disturbed({"--kill-every", "3s", "--codec", "int4"});
     expect_exact(run);
     EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
+}
+
+/// Two round trips between the last microbatch and the next step's first: all is held, reduce; done,
+/// commit. A third would show, however slow the machine is.
+TEST(LocalRun, AStepBoundaryCostsTwoRoundTrips) {
+    const LocalRun run = run_local(
+        {"--stages",
+         "1",
+         "--peers",
+         "1",
+         "--steps",
+         "8",
+         "--microbatches",
+         "2",
+         "--line-delay",
+         "100ms"},
+        seconds(60)
+    );
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    std::vector<double> took_s;
+    for (const auto& step : run.report.at("steps").as_array()) {
+        took_s.push_back(step.at("seconds").as_double());
+    }
+    std::sort(took_s.begin(), took_s.end());
+    EXPECT_GE(took_s.at(4), 0.4);
+    EXPECT_LT(took_s.at(4), 0.5);
 }
 
 /// On lines of a home: 20 Mb/s, 10 ms, and connections that do not last.

@@ -1,6 +1,6 @@
 // The simulator held against real processes: the same run on sockets and a clock, recorded, and
 // repeated on virtual time. Three seeds at once: nine peers that hold each job for its service time
-// are idle but for a hundredth of a core.
+// are idle but for a hundredth of a core. Lines of 200 ms there and back are emulated.
 // Step time is the mean over all steps, so that it has the kill in it; the median of such a run
 // says how the other steps went, and is printed.
 #include "tests/bench/machine_load.hpp"
@@ -31,8 +31,11 @@ constexpr double kShareTolerance = 0.05;  // of the real share, as a mean over t
 constexpr double kSharePoints = 0.05;     // each share, of the stage's microbatches
 
 // A run takes 100 to 130 s, wherever its slow peers end up: so there is one kill.
-constexpr const char* kSteps = "44";
-constexpr const char* kKillEvery = "75s";
+const std::vector<std::string> kOneKill{
+    "--kill-every", "75s", "--microbatches", "24", "--steps", "44"};
+// Enough microbatches for peers that wait 0.2 s for each answer.
+const std::vector<std::string> kLongLines{
+    "--line-delay", "100ms", "--in-flight", "72", "--microbatches", "96", "--steps", "12"};
 constexpr seconds kPatience(240);
 
 struct Peer {
@@ -49,6 +52,7 @@ struct Comparison {
     double simulated_step_s = 0;
     double real_median_s = 0;
     double simulated_median_s = 0;
+    double simulated_utilisation = 0;
     std::map<std::string, Peer> peers;  // by number in the scenario
 };
 
@@ -68,11 +72,13 @@ double mean_deviation(const Comparison& comparison) {
 class SimAgainstLocal : public testing::Test {
  protected:
     /// Trains one swarm per seed, at once.
-    void train(const std::string& policy) {
+    void train(const std::string& policy, const std::vector<std::string>& how = kOneKill) {
         const bench::LoadMeter meter;
         std::vector<std::unique_ptr<Program>> runs;
         for (int seed = 1; seed <= kSeeds; ++seed) {
-            runs.push_back(std::make_unique<Program>(local(policy, seed), folder_.path()));
+            std::vector<std::string> command = local(policy, seed);
+            command.insert(command.end(), how.begin(), how.end());
+            runs.push_back(std::make_unique<Program>(command, folder_.path()));
         }
         for (const auto& run : runs) {
             ASSERT_EQ(run->wait(kPatience), 0) << run->err();
@@ -85,14 +91,14 @@ class SimAgainstLocal : public testing::Test {
     }
 
     /// Records and simulates the run of a seed.
-    Comparison compare(int seed) {
+    Comparison compare(int seed, int kills = 1) {
         const std::string scenario = path("run.toml", seed);
         const std::string simulated = path("sim.json", seed);
         swarm({"sim", "record", path("run.json", seed), "-o", scenario});
         swarm({"sim", scenario, "--mode", "exact", "--json", simulated});
         const json::object real = json::parse(read(path("run.json", seed))).as_object();
         const json::object sim = json::parse(read(simulated)).as_object();
-        EXPECT_EQ(real.at("kills").to_number<int>(), 1);
+        EXPECT_EQ(real.at("kills").to_number<int>(), kills);
         EXPECT_TRUE(sim.at("violations").as_array().empty());
         Comparison comparison;
         read_step_times(real, sim, comparison);
@@ -123,12 +129,6 @@ class SimAgainstLocal : public testing::Test {
             "9",
             "--service-ms",
             "50,65,85",
-            "--kill-every",
-            kKillEvery,
-            "--microbatches",
-            "24",
-            "--steps",
-            kSteps,
             "--policy",
             policy,
             "--seed",
@@ -168,6 +168,7 @@ class SimAgainstLocal : public testing::Test {
         std::sort(times.begin(), times.end());
         comparison.real_median_s = times[(times.size() - 1) / 2];
         comparison.simulated_step_s = sim.at("step_s").at("mean").to_number<double>();
+        comparison.simulated_utilisation = sim.at("utilisation").to_number<double>();
         comparison.simulated_median_s = sim.at("step_s").at("p50").to_number<double>();
     }
 
@@ -238,6 +239,19 @@ TEST_F(SimAgainstLocal, StepTimeAndSharesAreWithinFivePercent) {
         const Comparison comparison = compare(seed);
         expect_same_steps_and_stages(comparison);
         EXPECT_LE(mean_deviation(comparison), kShareTolerance);
+    }
+}
+
+/// As much work in another time: busy time over peer time follows from the steps.
+TEST_F(SimAgainstLocal, UtilisationOverLongLinesIsWithinFivePercent) {
+    ASSERT_NO_FATAL_FAILURE(train("shortest_queue", kLongLines));
+    for (int seed = 1; seed <= kSeeds; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        const Comparison comparison = compare(seed, 0);
+        const double simulated = comparison.simulated_utilisation;
+        const double real = simulated * comparison.simulated_step_s / comparison.real_step_s;
+        std::printf("  utilisation %.1f %%, simulated %.1f %%\n", 100 * real, 100 * simulated);
+        EXPECT_NEAR(real, simulated, kStepTolerance * simulated);
     }
 }
 

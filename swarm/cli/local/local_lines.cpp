@@ -8,9 +8,9 @@ LocalLines::LocalLines(const LocalOptions& options) : bytes_per_s_(options.line_
     }
 }
 
-Result<std::vector<std::string>> LocalLines::serve_flags() {
+Result<LocalLines::Place> LocalLines::next_place() {
     if (!lines_) {
-        return std::vector<std::string>{"--listen", "127.0.0.1:0"};
+        return Place{{"--listen", "127.0.0.1:0"}};
     }
     const std::uint64_t rate =
         bytes_per_s_.empty() ? 0 : bytes_per_s_[peers_++ % bytes_per_s_.size()];
@@ -18,13 +18,14 @@ Result<std::vector<std::string>> LocalLines::serve_flags() {
     if (!ends) {
         return ends.error();
     }
-    return std::vector<std::string>{
-        "--listen",
-        net::to_text(ends->back),
-        "--advertise",
-        net::to_text(ends->front),
-        "--dial-from",
-        ends->source};
+    return Place{
+        {"--listen",
+         net::to_text(ends->back),
+         "--advertise",
+         net::to_text(ends->front),
+         "--dial-from",
+         ends->source},
+        rate};
 }
 
 Result<std::string> LocalLines::in_front_of(const std::string& address) {

@@ -18,8 +18,13 @@ class LocalLines {
  public:
     explicit LocalLines(const LocalOptions& options);
 
-    /// Flags of `serve` for one more peer, the same whenever it starts again.
-    Result<std::vector<std::string>> serve_flags();
+    struct Place {
+        std::vector<std::string> serve_flags;  // the same whenever the peer starts again
+        std::uint64_t bytes_per_s = 0;         // each way; 0: no bound
+    };
+
+    /// Of one more peer.
+    Result<Place> next_place();
     /// What others dial to reach a coordinator or directory that listens at `address`.
     Result<std::string> in_front_of(const std::string& address);
 

@@ -107,11 +107,11 @@ Result<> LocalStack::start() {
             return identity.error();
         }
         peer.id = identity->peer();
-        Result<std::vector<std::string>> addresses = lines_.serve_flags();
-        if (!addresses) {
-            return addresses.error();
+        Result<LocalLines::Place> place = lines_.next_place();
+        if (!place) {
+            return place.error();
         }
-        peer.addresses = std::move(*addresses);
+        peer.addresses = std::move(place->serve_flags);
         if (const Result<> started = start_peer(peer); !started) {
             return started.error();
         }

@@ -39,6 +39,7 @@ LocalSwarm::LocalSwarm(
       child_signals_(loop_.io(), SIGCHLD),
       resume_timer_(loop_.io()) {
     loop_.on_signal([this](int number) { end(after_signal(number)); });
+    report_.set_line_delay(options.line_delay);
     await_children();
 }
 
@@ -139,14 +140,12 @@ Result<> LocalSwarm::add_peer(std::uint32_t service_ms) {
         return identity.error();
     }
     peer->id = identity->peer();
-    Result<std::vector<std::string>> addresses = lines_.serve_flags();
-    if (!addresses) {
-        return addresses.error();
+    Result<LocalLines::Place> place = lines_.next_place();
+    if (!place) {
+        return place.error();
     }
-    peer->addresses = std::move(*addresses);
-    report_.add_peer(
-        peer->id, service_ms == 0 ? std::nullopt : std::optional<std::uint32_t>(service_ms)
-    );
+    peer->addresses = std::move(place->serve_flags);
+    report_.add_peer(peer->id, {service_ms, place->bytes_per_s});
     peers_.push_back(std::move(peer));
     return start_peer(*peers_.back());
 }

@@ -16,14 +16,21 @@ namespace {
 namespace json = boost::json;
 
 constexpr double kRestartAfter_s = 2;  // as `swarm local` does
+constexpr double kDelayMax_s = 3600;
+constexpr double kLoopback_us = 100;
 constexpr double kSlack = 2;  // the simulated run may take so many times as long, and then ends
 
 struct RecordedPeer {
     std::string id;
     std::uint64_t service_ms = 0;
-    std::uint64_t admitted = 0;  // first of all, second, ...
-    std::uint64_t stage = 0;     // the first one it had
-    std::uint64_t turn = 0;      // first in that stage, second, ...; from 0
+    std::uint64_t line_bytes_per_s = 0;  // each way; 0: no bound
+    std::uint64_t admitted = 0;          // first of all, second, ...
+    std::uint64_t stage = 0;             // the first one it had
+    std::uint64_t turn = 0;              // first in that stage, second, ...; from 0
+
+    [[nodiscard]] bool is_like(const RecordedPeer& other) const {
+        return service_ms == other.service_ms && line_bytes_per_s == other.line_bytes_per_s;
+    }
 };
 
 struct RecordedFault {
@@ -41,6 +48,7 @@ struct RecordedRun {
     std::uint64_t seed = 0;
     std::uint64_t activation_bytes = 0;
     std::string policy;
+    double line_delay_s = 0;
     std::uint64_t steps = 0;
     double seconds = 0;
     std::vector<RecordedPeer> peers;
@@ -51,6 +59,16 @@ struct RecordedRun {
 /// Boost.JSON says what is missing by throwing; parse() below turns that into an Error.
 std::uint64_t count_at(const json::object& object, const char* key) {
     return object.at(key).to_number<std::uint64_t>();
+}
+
+/// 0 for null, and in reports of earlier versions.
+double number_if_any(const json::object& object, const char* key) {
+    const json::value* const value = object.if_contains(key);
+    return value == nullptr || value->is_null() ? 0 : value->to_number<double>();
+}
+
+std::uint64_t count_if_any(const json::object& object, const char* key) {
+    return number_if_any(object, key) == 0 ? 0 : count_at(object, key);
 }
 
 std::string text_at(const json::object& object, const char* key) {
@@ -65,13 +83,13 @@ std::vector<RecordedPeer> read_peers(const json::array& array) {
     std::vector<RecordedPeer> peers;
     for (const json::value& value : array) {
         const json::object& peer = value.as_object();
-        const json::value& service = peer.at("service_ms");
         if (peer.at("admitted").is_null()) {
             continue;  // it did nothing
         }
         peers.push_back(
             {text_at(peer, "id"),
-             service.is_null() ? 0 : service.to_number<std::uint64_t>(),
+             count_if_any(peer, "service_ms"),
+             count_if_any(peer, "line_bytes_per_s"),
              count_at(peer, "admitted"),
              count_at(peer, "first_stage")}
         );
@@ -99,6 +117,10 @@ RecordedRun read_run(const json::object& whole) {
     run.seed = count_at(config, "seed");
     run.activation_bytes = count_at(config, "activation_bytes");
     run.policy = text_at(config, "policy");
+    run.line_delay_s = number_if_any(whole, "line_delay_s");
+    if (!(run.line_delay_s >= 0 && run.line_delay_s <= kDelayMax_s)) {
+        throw std::out_of_range("line_delay_s");
+    }
     for (const json::value& step : whole.at("steps").as_array()) {
         run.seconds += step.as_object().at("seconds").to_number<double>();
         ++run.steps;
@@ -107,7 +129,7 @@ RecordedRun read_run(const json::object& whole) {
     for (const json::value& value : whole.at("events").as_array()) {
         const json::object& event = value.as_object();
         const std::string kind = text_at(event, "kind");
-        if (kind == "drain" || kind == "coordinator_kill") {
+        if (kind == "drain" || kind == "coordinator_kill" || kind == "cut") {
             run.not_repeatable = kind;
         } else if (kind == "kill" || kind == "freeze") {  // the simulator finds what followed
             const bool lasts = kind == "freeze";
@@ -147,7 +169,15 @@ std::string milliseconds(double seconds) {
     return "\"" + std::to_string(std::llround(1000 * seconds)) + "ms\"";
 }
 
-/// Peers that come one after the other at the same speed are a group.
+std::string line(const RecordedPeer& peer) {
+    if (peer.line_bytes_per_s == 0) {
+        return "";
+    }
+    const std::string rate = number(static_cast<double>(peer.line_bytes_per_s));
+    return "up_bytes_per_s = " + rate + "\ndown_bytes_per_s = " + rate + "\n";
+}
+
+/// Peers that come one after the other and are alike are a group.
 std::string groups(const std::vector<RecordedPeer>& peers) {
     std::string toml = "\n";
     for (std::size_t i = 0; i < peers.size(); ++i) {
@@ -155,13 +185,13 @@ std::string groups(const std::vector<RecordedPeer>& peers) {
     }
     for (std::size_t begin = 0; begin < peers.size();) {
         std::size_t end = begin;
-        while (end < peers.size() && peers[end].service_ms == peers[begin].service_ms) {
+        while (end < peers.size() && peers[end].is_like(peers[begin])) {
             ++end;
         }
         toml += "\n[[peers]]\nname = \"from-" + std::to_string(begin + 1) +
                 "\"\ncount = " + std::to_string(end - begin) +
                 "\nunits_per_s = " + number(1000.0 / static_cast<double>(peers[begin].service_ms)) +
-                "\n";
+                "\n" + line(peers[begin]);
         begin = end;
     }
     return toml;
@@ -246,7 +276,9 @@ Result<std::string> scenario_of_run(std::string_view text, const std::string& fi
             "\nwork_units = 1.0\nactivation_bytes = " + std::to_string(run->activation_bytes) +
             "\npolicy = \"" + run->policy + "\"\n";
     toml += groups(run->peers);
-    toml += "\n[regions]\nlatency = \"100us\"  # not measured: loopback and two event loops\n";
+    const auto latency_us = std::llround(kLoopback_us + 1e6 * run->line_delay_s);
+    toml += "\n[regions]\nlatency = \"" + std::to_string(latency_us) +
+            "us\"  # 100us of it not measured: loopback and two event loops\n";
     return toml + plan(*run);
 }
 

@@ -59,6 +59,30 @@ TEST(RecordedRun, PeersComeInAnOrderThatGivesThemTheirStages) {
     EXPECT_EQ(scenario.groups[1].units_per_s.values, std::vector<double>{10.0});
 }
 
+TEST(RecordedRun, KeepsTheLines) {
+    std::string text = changed(
+        R"("first_stage": 1, "service_ms": 50})",
+        R"("first_stage": 1, "service_ms": 50, "line_bytes_per_s": 1250000})"
+    );
+    text.replace(text.find("\"steps\""), 0, "\"line_delay_s\": 0.02, ");
+    const Result<std::string> toml = scenario_of_run(text, "run.json");
+    ASSERT_TRUE(toml) << toml.error().detail;
+    const auto scenario = sim::parse_scenario(*toml, "run.toml");
+    ASSERT_TRUE(scenario) << scenario.error().detail << "\n" << *toml;
+    ASSERT_EQ(scenario->groups.size(), 3U) << "of one speed, but with another line";
+    EXPECT_EQ(scenario->groups[1].up_bytes_per_s.values, std::vector<double>{1.25e6});
+    EXPECT_EQ(scenario->groups[1].down_bytes_per_s.values, std::vector<double>{1.25e6});
+    EXPECT_NE(toml->find("latency = \"20100us\""), std::string::npos) << *toml;
+}
+
+TEST(RecordedRun, RefusesADelayThatIsNone) {
+    for (const char* bad : {"-1", "1e300", "\"long\""}) {
+        std::string text = kRun;
+        text.replace(text.find("\"steps\""), 0, std::string("\"line_delay_s\": ") + bad + ", ");
+        EXPECT_FALSE(scenario_of_run(text, "run.json")) << bad;
+    }
+}
+
 TEST(RecordedRun, SaysWhichPeerWasWhom) {
     const Result<std::string> toml = scenario_of_run(kRun, "run.json");
     EXPECT_NE(

@@ -61,8 +61,9 @@ TEST(RunReport, TellsOfASkippedStepWithItsReason) {
 
 TEST(RunReport, SaysWhatTheSimulatorNeedsToRepeatTheRun) {
     RunReport report(small_run());
-    report.add_peer(kBert, 20);
-    report.add_peer(kAnna, 40);
+    report.add_peer(kBert, {.service_ms = 20, .line_bytes_per_s = 1'250'000});
+    report.set_line_delay(std::chrono::milliseconds(20));
+    report.add_peer(kAnna, {.service_ms = 40});
     report.events().kill(kAnna, at(5));
     report.add(step(0, 3.5), at(12));  // began at 10
     report.events().freeze(kBert, at(14), seconds(3));
@@ -70,6 +71,10 @@ TEST(RunReport, SaysWhatTheSimulatorNeedsToRepeatTheRun) {
     EXPECT_EQ(whole.at("config").at("microbatches").to_number<int>(), 4);
     EXPECT_EQ(whole.at("config").at("activation_bytes").to_number<int>(), 4 * 2 * 10 * 128);
     EXPECT_EQ(whole.at("peers").at(0).at("number").to_number<int>(), 2) << "by id, not by start";
+    EXPECT_EQ(whole.at("line_delay_s").as_double(), 0.02);
+    EXPECT_EQ(whole.at("peers").at(0).at("service_ms").to_number<int>(), 40);
+    EXPECT_TRUE(whole.at("peers").at(0).at("line_bytes_per_s").is_null());
+    EXPECT_EQ(whole.at("peers").at(1).at("line_bytes_per_s").to_number<int>(), 1'250'000);
     const json::array& events = whole.at("events").as_array();
     ASSERT_EQ(events.size(), 2U);
     EXPECT_EQ(events[0].at("kind").as_string(), "kill");
@@ -119,7 +124,7 @@ TEST(RunReport, AStepThatCountsLessIsSeen) {
 
 TEST(RunReport, SharesAreThoseOfTheStage) {
     RunReport report(small_run());
-    report.add_peer(kAnna, 40);
+    report.add_peer(kAnna, {.service_ms = 40});
     report.add(node::ShareCounted{0, kAnna, {1}, 3}, at(1));
     report.add(node::ShareCounted{0, kBert, {1}, 1}, at(1));
     const json::array peers = parsed(report).at("peers").as_array();
@@ -171,7 +176,7 @@ TEST(RunReport, MeasuresFromAFaultToTheNextCommit) {
     report.add(step(1, 2), at(7));
     report.events().kill_coordinator(at(8));
     report.add(step(2, 1), at(9));
-    report.add_peer(kAnna, 40);
+    report.add_peer(kAnna, {.service_ms = 40});
     const json::object whole = parsed(report);
     const json::array& recoveries = whole.at("recovery_s").as_array();
     ASSERT_EQ(recoveries.size(), 3U);
