@@ -5,6 +5,18 @@ find_package(OpenSSL 3 REQUIRED)
 find_package(Protobuf 3.21 REQUIRED)
 find_package(tomlplusplus 3.3 REQUIRED)
 
+# libsentencepiece exports a protobuf of its own, 3.14. Of two shared ones in a process the first
+# would serve both, and end it before main(): so ours is a part of each program, and hidden.
+# whole-archive: else a shared library that comes earlier in the command would be asked first.
+find_library(SWARM_PROTOBUF_ARCHIVE libprotobuf-lite.a REQUIRED
+  DOC "libprotobuf-lite.a, 3.21 or newer; Debian: libprotobuf-dev")
+add_library(swarm_protobuf INTERFACE)
+target_include_directories(swarm_protobuf SYSTEM INTERFACE ${Protobuf_INCLUDE_DIRS})
+target_link_options(swarm_protobuf INTERFACE
+  "LINKER:--whole-archive,${SWARM_PROTOBUF_ARCHIVE},--no-whole-archive"
+  LINKER:--exclude-libs,libprotobuf-lite.a)
+target_link_libraries(swarm_protobuf INTERFACE Threads::Threads)
+
 # msgpack's Debian package clashes with Boost 1.81, so swarm.sh extracts its headers into the cache.
 find_path(SWARM_MSGPACK_INCLUDE msgpack.hpp HINTS "$ENV{SWARM_DEPS}/msgpack/usr/include" REQUIRED
   DOC "Folder with msgpack.hpp; ./swarm.sh build puts it there")
