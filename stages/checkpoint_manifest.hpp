@@ -7,12 +7,17 @@
 #include "swarm/base/ids.hpp"
 #include "swarm/base/result.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace stages {
+
+/// The run's tokenizer, where its tokens are not bytes: as it lies in the run's folder.
+inline constexpr const char* kTokenizerFile = "tokenizer.model";
+inline constexpr std::size_t kTokenizerBytesMax = 8U << 20;
 
 struct CheckpointManifest {
     struct File {

@@ -38,6 +38,17 @@ add_library(swarm_pcre2 INTERFACE)
 target_include_directories(swarm_pcre2 SYSTEM INTERFACE "${SWARM_PCRE2_INCLUDE}")
 target_link_libraries(swarm_pcre2 INTERFACE "${SWARM_PCRE2_LIBRARY}")
 
+find_path(SWARM_SENTENCEPIECE_INCLUDE sentencepiece_trainer.h REQUIRED
+  DOC "Folder with sentencepiece_trainer.h (libsentencepiece-dev)")
+find_library(SWARM_SENTENCEPIECE_LIBRARY sentencepiece REQUIRED
+  DOC "libsentencepiece (libsentencepiece-dev)")
+find_library(SWARM_SENTENCEPIECE_TRAIN_LIBRARY sentencepiece_train REQUIRED
+  DOC "libsentencepiece_train (libsentencepiece-dev)")
+add_library(swarm_sentencepiece INTERFACE)
+target_include_directories(swarm_sentencepiece SYSTEM INTERFACE "${SWARM_SENTENCEPIECE_INCLUDE}")
+target_link_libraries(swarm_sentencepiece INTERFACE
+  "${SWARM_SENTENCEPIECE_TRAIN_LIBRARY}" "${SWARM_SENTENCEPIECE_LIBRARY}")
+
 if(SWARM_WITH_NET)
   find_package(CLI11 2.1 REQUIRED)
 endif()

@@ -168,6 +168,7 @@ TEST(Tidy, ForeignHeadersStayWhereTheyBelong) {
         {std::regex("^CLI/"), {"swarm/cli", "tests/bench"}},
         {std::regex("^(zstd|zdict)"), {"compression", "tests/unit/compression", "tests/fuzz"}},
         {std::regex("^pcre2"), {"stacking/tokenizers"}},
+        {std::regex("^sentencepiece_"), {"stacking/tokenizers"}},
         {std::regex("^toml"), {"swarm/run", "swarm/cli", "sim/scenario", "stacking/stack"}},
     };
     for (const SourceFile& file : source_files()) {
