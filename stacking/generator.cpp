@@ -185,8 +185,25 @@ void Generator::ask_again(Session& session, std::string trouble) {
     session.trouble = std::move(trouble);
 }
 
+bool Generator::check_tokenizer(node::Turn turn) {
+    const swarm::run::RunConfig& config = *view_.config();
+    if (config.tokenizer_sha256 == options_.tokenizer_sha256) {
+        return true;
+    }
+    ended_ = true;
+    std::string text = "the tokenizer that was given is not the run's";
+    if (config.tokenizer_sha256.empty()) {
+        text = "the tokens of this run are bytes; leave --tokenizer out";
+    } else if (options_.tokenizer_sha256.empty()) {
+        text = "the tokens of this run are " + config.tokenizer +
+               "; name tokenizer.model of the run's folder, or of a checkpoint, with --tokenizer";
+    }
+    turn.out.add(node::Tell{node::RunFailed{kExitBadRun, std::move(text)}});
+    return false;
+}
+
 void Generator::advance(node::Turn turn) {
-    if (view_.config() == nullptr) {
+    if (view_.config() == nullptr || !check_tokenizer(turn)) {
         return;
     }
     const std::uint32_t vocabulary = view_.config()->model.vocabulary;

@@ -29,6 +29,8 @@ class Generator final : public node::Role {
         std::string coordinator_address;  // host:port
         /// How long the coordinator may be out of reach before the first contact; 0: for ever.
         swarm::Duration first_contact_within{};
+        /// The run must have this tokenizer (run.tokenizer_sha256); empty: tokens are bytes.
+        std::string tokenizer_sha256;
         /// How long one token may take, the wait for the roster included.
         swarm::Duration patience = std::chrono::seconds(60);
     };
@@ -66,6 +68,8 @@ class Generator final : public node::Role {
     void take(PeerId from, const protocol::Inferred& inferred, node::Turn turn);
     void add_token(Sessions::iterator at, std::uint32_t token, node::Turn turn);
     void ask_again(Session& session, std::string trouble);
+    /// False: the prompt's tokens are not the run's; it has ended then.
+    bool check_tokenizer(node::Turn turn);
     void advance(node::Turn turn);
     void ask(Session& session, node::Turn turn);
     void give_up_late(node::Turn turn);

@@ -73,18 +73,26 @@ std::vector<Unit> collect_units(const StageState& state) {
 /// Takes the stages one by one, so that only one needs to be in memory beside the files.
 class FilesOfStages {
  public:
-    FilesOfStages(const swarm::run::RunConfig& config, swarm::ParameterVersion version)
+    FilesOfStages(
+        const swarm::run::RunConfig& config,
+        swarm::ParameterVersion version,
+        std::string_view tokenizer
+    )
         : made_{checkpoint_name(version), {}, {}} {
         manifest_.version = version;
         manifest_.run_file = swarm::run::to_toml(config);
+        if (!tokenizer.empty()) {
+            const auto bytes = std::as_bytes(std::span(tokenizer));
+            add_file(kTokenizerFile, std::vector(bytes.begin(), bytes.end()));
+        }
     }
 
     void add(const StageState& state) {
         SWARM_ASSERT(state.version() == manifest_.version);
         weights_.add(std::as_bytes(state.weights()));
         for (const Unit& unit : collect_units(state)) {
-            add_file(weights_file(unit.name), unit.weights);
-            add_file(moments_file(unit.name), unit.moments);
+            add_file(weights_file(unit.name), write_safetensors(unit.weights));
+            add_file(moments_file(unit.name), write_safetensors(unit.moments));
         }
     }
 
@@ -99,8 +107,7 @@ class FilesOfStages {
     }
 
  private:
-    void add_file(const std::string& name, std::span<const NamedTensor> tensors) {
-        std::vector<std::byte> bytes = write_safetensors(tensors);
+    void add_file(const std::string& name, std::vector<std::byte> bytes) {
         manifest_.files.push_back({name, bytes.size(), swarm::to_hex(swarm::sha256(bytes))});
         made_.files.push_back({made_.name + "/" + name, to_payload(std::move(bytes))});
     }
@@ -135,10 +142,12 @@ std::string checkpoint_name(swarm::ParameterVersion version) {
 }
 
 swarm::run::CheckpointFiles checkpoint_files(
-    const swarm::run::RunConfig& config, std::span<const StageState* const> stages
+    const swarm::run::RunConfig& config,
+    std::span<const StageState* const> stages,
+    std::string_view tokenizer
 ) {
     SWARM_ASSERT(!stages.empty());
-    FilesOfStages files(config, stages.front()->version());
+    FilesOfStages files(config, stages.front()->version(), tokenizer);
     for (const StageState* const state : stages) {
         files.add(*state);
     }
@@ -149,7 +158,7 @@ Result<swarm::run::CheckpointFiles> SafetensorsCheckpoint::make_files(swarm::run
 ) const {
     const std::vector<StageLayout> layouts = swarm::run::partition(config_);
     SWARM_ASSERT(state.chunks.size() == layouts.size());
-    FilesOfStages files(config_, state.version);
+    FilesOfStages files(config_, state.version, tokenizer_);
     for (std::size_t s = 0; s < layouts.size(); ++s) {
         const auto stage = StageState::from_chunks(layouts[s], state.version, state.chunks[s]);
         if (stage.has_error()) {

@@ -2,6 +2,7 @@
 //   manifest.json                 version, run file, name, size and SHA-256 of each other file
 //   layers.17.safetensors         weights, by name: "layers.17.attn.wo"
 //   layers.17.adam.safetensors    moments: "layers.17.attn.wo.exp_avg" and "….exp_avg_sq"
+//   tokenizer.model               of a run whose tokens are not bytes
 // One pair of files per layer, and for "embed" and "head", so any number of stages can load it.
 // Invariant: the manifest is written last and covers every byte, its own too: a checkpoint that is
 // read without an Error is the one that was written.
@@ -18,6 +19,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,22 +42,27 @@ struct FoundCheckpoint {
 /// "checkpoint-0-20": version (0, 20).
 std::string checkpoint_name(swarm::ParameterVersion version);
 
-/// `stages`: the state of every stage of the model, in order, all of one version.
+/// `stages`: the state of every stage of the model, in order, all of one version. `tokenizer`: the
+/// bytes of its file; empty: tokens are bytes.
 swarm::run::CheckpointFiles checkpoint_files(
-    const swarm::run::RunConfig& config, std::span<const StageState* const> stages
+    const swarm::run::RunConfig& config,
+    std::span<const StageState* const> stages,
+    std::string_view tokenizer = {}
 );
 
 /// The coordinator's: from the chunks it has fetched.
 class SafetensorsCheckpoint final : public swarm::run::CheckpointFormat {
  public:
     /// config has passed check_run().
-    explicit SafetensorsCheckpoint(swarm::run::RunConfig config) : config_(std::move(config)) {}
+    explicit SafetensorsCheckpoint(swarm::run::RunConfig config, std::string tokenizer = {})
+        : config_(std::move(config)), tokenizer_(std::move(tokenizer)) {}
 
     [[nodiscard]] swarm::Result<swarm::run::CheckpointFiles> make_files(swarm::run::RunState state
     ) const override;
 
  private:
     swarm::run::RunConfig config_;
+    std::string tokenizer_;
 };
 
 /// The state of a stage of any split of the same model.
@@ -75,7 +82,8 @@ std::vector<std::filesystem::path> checkpoint_folders(const std::filesystem::pat
 swarm::Result<std::filesystem::path> write_checkpoint(
     const std::filesystem::path& parent,
     const swarm::run::RunConfig& config,
-    std::span<const StageState* const> stages
+    std::span<const StageState* const> stages,
+    std::string_view tokenizer = {}
 );
 swarm::Result<Checkpoint> read_checkpoint(const std::filesystem::path& folder);
 /// The newest checkpoint below `parent` that is whole. NotFound says why each one is not.

@@ -143,14 +143,23 @@ Result<CheckpointManifest> read_manifest(const fs::path& folder) {
     return manifest;
 }
 
+/// With the SHA-256 that the manifest says.
+Result<std::vector<std::byte>> read_whole(
+    const fs::path& folder, const CheckpointManifest::File& file
+) {
+    const fs::path path = folder / file.name;
+    auto content = read_file(path, file.bytes);
+    if (content.has_value() && swarm::to_hex(swarm::sha256(*content)) != file.sha256) {
+        return unreadable(ErrorCode::Malformed, path, "is damaged: its SHA-256 is another");
+    }
+    return content;
+}
+
 Result<Safetensors> read_tensors(const fs::path& folder, const CheckpointManifest::File& file) {
     const fs::path path = folder / file.name;
-    const auto content = read_file(path, file.bytes);
+    const auto content = read_whole(folder, file);
     if (content.has_error()) {
         return content.error();
-    }
-    if (swarm::to_hex(swarm::sha256(*content)) != file.sha256) {
-        return unreadable(ErrorCode::Malformed, path, "is damaged: its SHA-256 is another");
     }
     auto tensors = Safetensors::parse(*content);
     if (tensors.has_error()) {
@@ -204,9 +213,10 @@ std::vector<fs::path> checkpoint_folders(const fs::path& parent) {
 Result<fs::path> write_checkpoint(
     const fs::path& parent,
     const swarm::run::RunConfig& config,
-    std::span<const StageState* const> stages
+    std::span<const StageState* const> stages,
+    std::string_view tokenizer
 ) {
-    const swarm::run::CheckpointFiles made = checkpoint_files(config, stages);
+    const swarm::run::CheckpointFiles made = checkpoint_files(config, stages, tokenizer);
     const fs::path folder = parent / made.name;
     std::error_code code;
     fs::create_directories(folder, code);
@@ -240,6 +250,12 @@ Result<Checkpoint> read_checkpoint(const fs::path& folder) {
     checkpoint.run_file = std::move(manifest->run_file);
     checkpoint.run_file_hash = swarm::sha256(std::as_bytes(std::span(checkpoint.run_file)));
     for (const CheckpointManifest::File& file : manifest->files) {
+        if (file.name == kTokenizerFile) {
+            if (const auto whole = read_whole(folder, file); whole.has_error()) {
+                return whole.error();
+            }
+            continue;
+        }
         auto tensors = read_tensors(folder, file);
         if (tensors.has_error()) {
             return tensors.error();

@@ -66,14 +66,43 @@ Result<Architecture> architecture_of(const fs::path& folder, const CheckpointMan
     return architecture;
 }
 
-Result<ModelSource> open_checkpoint(const fs::path& folder) {
+Result<CheckpointManifest> read_manifest(const fs::path& folder) {
     const auto text = read_text(folder / kManifestName, kIndexBytesMax);
     if (text.has_error()) {
         return text.error();
     }
-    const auto manifest = stages::parse_manifest(*text);
+    auto manifest = stages::parse_manifest(*text);
     if (manifest.has_error()) {
         return refused_at(manifest.error().code, folder, manifest.error().detail);
+    }
+    return manifest;
+}
+
+Result<std::string> read_tokenizer(const fs::path& folder) {
+    const auto manifest = read_manifest(folder);
+    if (manifest.has_error()) {
+        return manifest.error();
+    }
+    const auto config = swarm::run::parse_run(manifest->run_file, folder.string());
+    if (config.has_error()) {
+        return config.error();
+    }
+    if (!swarm::run::sentencepiece_tokens(config->tokenizer)) {
+        return std::string();
+    }
+    const fs::path path = folder / stages::kTokenizerFile;
+    auto file = read_text(path, stages::kTokenizerBytesMax);
+    if (file.has_value() &&
+        swarm::to_hex(swarm::sha256(std::as_bytes(std::span(*file)))) != config->tokenizer_sha256) {
+        return refused_at(ErrorCode::Malformed, path, "damaged: not the tokenizer of the run");
+    }
+    return file;
+}
+
+Result<ModelSource> open_checkpoint(const fs::path& folder) {
+    const auto manifest = read_manifest(folder);
+    if (manifest.has_error()) {
+        return manifest.error();
     }
     auto architecture = architecture_of(folder, *manifest);
     if (architecture.has_error()) {
@@ -87,6 +116,9 @@ Result<ModelSource> open_checkpoint(const fs::path& folder) {
         }
         if (auto good = check_file(folder / file.name, file); good.has_error()) {
             return good.error();
+        }
+        if (file.name == stages::kTokenizerFile) {
+            continue;
         }
         if (auto added = add_safetensors(folder / file.name, files, catalogue); added.has_error()) {
             return added.error();
@@ -103,6 +135,23 @@ Result<ModelSource> open_checkpoint(const fs::path& folder) {
     return ModelSource::make(std::move(*architecture), std::move(tensors), std::move(files));
 }
 
+/// What `open` makes of the folder, or of the newest checkpoint in it of which it can make it.
+template <class Made>
+Result<Made> open_newest(const fs::path& folder, Result<Made> (*open)(const fs::path&)) {
+    if (is_checkpoint(folder)) {
+        return open(folder);
+    }
+    std::optional<Error> newest;
+    for (const fs::path& checkpoint : stages::checkpoint_folders(folder)) {
+        auto made = open(checkpoint);
+        if (made.has_value()) {
+            return made;
+        }
+        newest = newest ? newest : made.error();
+    }
+    return newest ? *newest : refused_at(ErrorCode::NotFound, folder, "holds no checkpoint");
+}
+
 }  // namespace
 
 bool is_run_checkpoint(const fs::path& folder) {
@@ -110,18 +159,11 @@ bool is_run_checkpoint(const fs::path& folder) {
 }
 
 Result<ModelSource> open_run_checkpoint(const fs::path& folder) {
-    if (is_checkpoint(folder)) {
-        return open_checkpoint(folder);
-    }
-    std::optional<Error> newest;
-    for (const fs::path& checkpoint : stages::checkpoint_folders(folder)) {
-        auto model = open_checkpoint(checkpoint);
-        if (model.has_value()) {
-            return model;
-        }
-        newest = newest ? newest : model.error();
-    }
-    return newest ? *newest : refused_at(ErrorCode::NotFound, folder, "holds no checkpoint");
+    return open_newest(folder, open_checkpoint);
+}
+
+Result<std::string> read_run_tokenizer(const fs::path& folder) {
+    return open_newest(folder, read_tokenizer);
 }
 
 }  // namespace stacking::models

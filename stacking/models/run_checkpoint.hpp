@@ -10,6 +10,7 @@
 #include "stacking/models/model_source.hpp"
 
 #include <filesystem>
+#include <string>
 
 namespace stacking::models {
 
@@ -17,5 +18,9 @@ namespace stacking::models {
 bool is_run_checkpoint(const std::filesystem::path& folder);
 
 swarm::Result<ModelSource> open_run_checkpoint(const std::filesystem::path& folder);
+
+/// The tokenizer that lies in a checkpoint, by the SHA-256 that its run has; of a run's folder in
+/// the newest checkpoint that has it whole. Empty: the tokens are bytes.
+swarm::Result<std::string> read_run_tokenizer(const std::filesystem::path& folder);
 
 }  // namespace stacking::models

@@ -99,7 +99,9 @@ class Coordination {
         run::Coordinator::Options options{
             directory_.config,
             corpus_,
-            std::make_shared<stages::SafetensorsCheckpoint>(directory_.config)};
+            std::make_shared<stages::SafetensorsCheckpoint>(
+                directory_.config, directory_.tokenizer
+            )};
         options.resume = as_run_state(directory_.resumed);
         options.stage_lost_after = options_.stage_lost_after;
         return options;

@@ -1,6 +1,8 @@
 // `swarm generate`: with a run's peers (here), with those that serve a model, or in this process;
 // the text goes to stdout as it comes.
 #include "stacking/generator.hpp"
+#include "stacking/tokenizers/sentence_piece.hpp"
+#include "stacking/tokenizers/utf8.hpp"
 #include "swarm/cli/console.hpp"
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/model/generate_alone.hpp"
@@ -16,13 +18,18 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace swarm::cli {
 namespace {
 
+using stacking::tokenizers::SentencePiece;
+
 constexpr auto kGoodbye = std::chrono::seconds(2);
-constexpr std::uint32_t kBytes = 256;  // the vocabulary: a token is a byte
+constexpr std::uint32_t kBytes = 256;  // the vocabulary where a token is a byte
 
 class Generation {
  public:
@@ -54,6 +61,10 @@ class Generation {
         if (!swarm_key) {
             return swarm_key.error();
         }
+        Result<std::vector<std::uint32_t>> prompt = encode_prompt();
+        if (!prompt) {
+            return prompt.error();
+        }
         Result<net::FileStore> store = net::FileStore::open(scratch_.path());
         if (!store) {
             return store.error();
@@ -62,6 +73,7 @@ class Generation {
         generator.coordinator_address = options_.join;
         generator.first_contact_within = options_.wait;
         generator.patience = options_.wait;
+        generator.tokenizer_sha256 = pieces_ ? to_hex(pieces_->sha256()) : "";
         net::HostOptions host_options;
         host_options.swarm_key = std::move(*swarm_key);
         host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
@@ -73,12 +85,30 @@ class Generation {
             std::move(host_options)
         );
         host_->start();
-        node::GenerateRequest request{1, {}, options_.tokens, options_.temperature, options_.seed};
-        for (const char letter : options_.prompt) {
-            request.prompt.push_back(static_cast<unsigned char>(letter));
-        }
-        host_->ask({std::move(request)});
+        host_->ask({node::GenerateRequest{
+            1, std::move(*prompt), options_.tokens, options_.temperature, options_.seed}});
         return {};
+    }
+
+    Result<std::vector<std::uint32_t>> encode_prompt() {
+        if (options_.tokenizer_file.empty()) {
+            std::vector<std::uint32_t> bytes;
+            for (const char letter : options_.prompt) {
+                bytes.push_back(static_cast<unsigned char>(letter));
+            }
+            return bytes;
+        }
+        Result<std::string> file = read_file(options_.tokenizer_file, SentencePiece::kFileBytesMax);
+        if (!file) {
+            return file.error();
+        }
+        Result<SentencePiece> pieces = SentencePiece::parse(std::move(*file));
+        if (!pieces) {
+            const Error& error = pieces.error();
+            return Error{error.code, error.reaction, options_.tokenizer_file + ": " + error.detail};
+        }
+        pieces_ = std::move(*pieces);
+        return pieces_->encode(options_.prompt);
     }
 
     void on_tell(const node::Report& report) {
@@ -99,11 +129,14 @@ class Generation {
         if (!std::exchange(begun_, true)) {
             std::cout << options_.prompt;
         }
-        if (token.token < kBytes) {
+        if (pieces_) {
+            const Result<std::string> bytes = pieces_->decode(std::span(&token.token, 1));
+            std::cout << stream_.push(bytes ? *bytes : "") << std::flush;
+        } else if (token.token < kBytes) {
             std::cout << static_cast<char>(token.token) << std::flush;
         }
         if (token.last) {
-            std::cout << std::endl;
+            std::cout << stream_.finish() << std::endl;
             exit_code_ = kDone;
         }
     }
@@ -113,6 +146,8 @@ class Generation {
     TemporaryDirectory scratch_;
     net::EventLoop loop_;
     std::optional<net::Host> host_;
+    std::optional<SentencePiece> pieces_;  // of the run, unless its tokens are bytes
+    stacking::tokenizers::Utf8Stream stream_;
     std::optional<int> exit_code_;
     bool begun_ = false;
 };

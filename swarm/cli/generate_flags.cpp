@@ -86,6 +86,15 @@ void add_generate(CLI::App& root, GenerateOptions& generate) {
     app.add_option("--swarm-key", generate.swarm_key_file, "the secret of a private run")
         ->type_name("FILE")
         ->needs(join);
+    app.add_option(
+           "--tokenizer",
+           generate.tokenizer_file,
+           "of a run with spm:N: tokenizer.model in its folder"
+    )
+        ->type_name("FILE")
+        ->needs(join)
+        ->excludes(model)
+        ->excludes(stack);
     app.callback([&app, join, model, stack] {
         if (join->count() + model->count() + stack->count() == 0) {
             throw CLI::ValidationError(

@@ -78,6 +78,10 @@ void add_run_flags(CLI::App& app, RunFlags& run) {
         "--codec", run.codec, "of what passes between peers: " + compression::codec_names()
     );
     app.add_option("--corpus", run.corpus, "text to train on")->type_name("FILE");
+    app.add_option(
+           "--tokenizer", run.tokenizer, "bytes, or spm:N: SentencePiece, trained on the corpus"
+    )
+        ->type_name("NAME");
     app.add_option("--checkpoint-every", run.checkpoint_every, "steps; 0: at the end only");
 }
 

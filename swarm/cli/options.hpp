@@ -26,6 +26,7 @@ struct RunFlags {
     std::optional<std::string> policy;
     std::optional<std::string> codec;
     std::optional<std::string> corpus;
+    std::optional<std::string> tokenizer;
     std::optional<std::uint32_t> checkpoint_every;
     std::optional<std::uint32_t> min_peers;
 };
@@ -84,6 +85,7 @@ struct GenerateOptions {
     std::uint64_t seed = 1;
     Duration wait = std::chrono::seconds(60);
     std::string swarm_key_file;
+    std::string tokenizer_file;  // of the run at `join`; empty: its tokens are bytes
     // Of a model:
     bool raw = false;
     bool ignore_eos = false;

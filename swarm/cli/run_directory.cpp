@@ -1,11 +1,15 @@
 #include "swarm/cli/run_directory.hpp"
 
 #include "stages/checkpoint.hpp"
+#include "stages/checkpoint_manifest.hpp"
+#include "swarm/base/digest.hpp"
 #include "swarm/cli/run_setup.hpp"
+#include "swarm/protocol/limits.hpp"
 #include "swarm/run/partition.hpp"
 
 #include <cerrno>
 #include <fstream>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -14,14 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<> write_run_file(const RunDirectory& directory) {
-    const fs::path path = directory.path / kRunFileName;
+Result<> write_file(const fs::path& path, const std::string& content) {
     const fs::path draft = path.string() + ".draft";
     std::error_code error;
-    fs::create_directories(directory.path, error);
+    fs::create_directories(path.parent_path(), error);
     errno = 0;
-    std::ofstream out(draft);
-    out << run::to_toml(directory.config);
+    std::ofstream out(draft, std::ios::binary);
+    out << content;
     out.close();
     if (out) {
         fs::rename(draft, path, error);
@@ -67,7 +70,57 @@ Result<> find_checkpoint(RunDirectory& directory) {
     return {};
 }
 
+/// A resumed run keeps the tokenizer that it was begun with: its weights know no other.
+Result<> find_tokenizer(RunDirectory& directory) {
+    const fs::path run_file = directory.path / kRunFileName;
+    const Result<std::string> text = read_file(run_file, protocol::kRunFileBytesMax);
+    if (!text) {
+        return text.error();
+    }
+    const Result<run::RunConfig> begun = run::parse_run(*text, run_file.string());
+    if (!begun) {
+        return begun.error();
+    }
+    run::RunConfig& config = directory.config;
+    const std::string& digest = begun->tokenizer_sha256;
+    if (config.tokenizer != begun->tokenizer ||
+        (!config.tokenizer_sha256.empty() && config.tokenizer_sha256 != digest)) {
+        return Error{
+            ErrorCode::Mismatch,
+            Reaction::Reject,
+            "the run in " + directory.path.string() + " was begun with the tokenizer " +
+                begun->tokenizer + "; it cannot go on with " +
+                (config.tokenizer == begun->tokenizer ? "another one" : config.tokenizer)};
+    }
+    config.tokenizer_sha256 = digest;
+    if (!run::sentencepiece_tokens(config.tokenizer)) {
+        return {};
+    }
+    const fs::path path = directory.path / stages::kTokenizerFile;
+    Result<std::string> file = read_file(path, stages::kTokenizerBytesMax);
+    if (!file || to_hex(sha256(std::as_bytes(std::span(*file)))) != digest) {
+        return Error{
+            file ? ErrorCode::Mismatch : file.error().code,
+            Reaction::Reject,
+            (file ? path.string() + " is not the tokenizer of this run" : file.error().detail) +
+                "; each of its checkpoints has a copy"};
+    }
+    directory.tokenizer = std::move(*file);
+    return {};
+}
+
 }  // namespace
+
+Result<> write_run_files(const RunDirectory& directory) {
+    if (!directory.tokenizer.empty()) {
+        // First: where there is a run.toml, there is its tokenizer.
+        const fs::path path = directory.path / stages::kTokenizerFile;
+        if (const Result<> written = write_file(path, directory.tokenizer); !written) {
+            return written;
+        }
+    }
+    return write_file(directory.path / kRunFileName, run::to_toml(directory.config));
+}
 
 Result<RunDirectory> open_run_directory(const TrainOptions& options) {
     RunDirectory directory;
@@ -94,13 +147,14 @@ Result<RunDirectory> open_run_directory(const TrainOptions& options) {
             begun ? where + " holds a run already; go on with --resume, or choose another --dir"
                   : "nothing to resume in " + where + "; name the folder with --dir"};
     }
-    if (options.resume) {
-        if (const Result<> found = find_checkpoint(directory); !found) {
-            return found.error();
-        }
+    if (!options.resume) {
+        return directory;
     }
-    if (const Result<> written = write_run_file(directory); !written) {
-        return written.error();
+    if (const Result<> found = find_tokenizer(directory); !found) {
+        return found.error();
+    }
+    if (const Result<> found = find_checkpoint(directory); !found) {
+        return found.error();
     }
     return directory;
 }

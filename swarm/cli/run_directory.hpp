@@ -1,5 +1,6 @@
-// The directory of a run: run.toml (what was asked for), the commit log, the coordinator's key, and
-// the checkpoints. A run is begun in it once; after that only --resume goes on.
+// The directory of a run: run.toml (what was asked for), tokenizer.model unless tokens are bytes,
+// the commit log, the coordinator's key, and the checkpoints. A run is begun in it once; after that
+// only --resume goes on, with the tokenizer that it was begun with.
 // Errors: Usage, NotFound, Malformed, Mismatch (Reject): exit code 3; StorageFailed (Fatal).
 #pragma once
 
@@ -19,13 +20,17 @@ namespace swarm::cli {
 struct RunDirectory {
     std::filesystem::path path;
     run::RunConfig config;
+    std::string tokenizer;  // the bytes of tokenizer.model; empty: none, or not trained yet
     std::vector<stages::StageState> resumed;  // by stage; empty: from the beginning
     std::vector<std::string> notices;         // checkpoints that were passed over, and why
 };
 
-/// Makes the directory and writes run.toml; with --resume reads it and the newest checkpoint that
-/// is whole.
+/// With --resume reads run.toml, the tokenizer and the newest checkpoint that is whole; else there
+/// must be no run.
 Result<RunDirectory> open_run_directory(const TrainOptions& options);
+
+/// Makes the directory, and writes tokenizer.model and run.toml.
+Result<> write_run_files(const RunDirectory& directory);
 
 /// As the coordinator takes it; nullopt when there is no checkpoint.
 std::optional<run::RunState> as_run_state(const std::vector<stages::StageState>& stages);

@@ -11,7 +11,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kRunFileBytesMax = 1U << 20;
-constexpr std::uint64_t kCorpusBytesMax = 16ULL << 30;
 constexpr std::uint64_t kSwarmKeyBytesMax = 4096;
 
 Error rejected(ErrorCode code, std::string detail) {
@@ -22,6 +21,19 @@ template <class Field>
 void override_with(const std::optional<Field>& flag, Field& field) {
     if (flag) {
         field = *flag;
+    }
+}
+
+void override_tokenizer(const RunFlags& flags, run::RunConfig& config) {
+    if (flags.tokenizer && *flags.tokenizer != config.tokenizer) {
+        if (run::sentencepiece_tokens(config.tokenizer) && !flags.model) {
+            config.model.vocabulary = run::ModelConfig{}.vocabulary;  // it followed the other one
+        }
+        config.tokenizer = *flags.tokenizer;
+        config.tokenizer_sha256.clear();
+    }
+    if (flags.tokenizer || flags.model) {
+        run::follow_tokenizer(config);
     }
 }
 
@@ -97,38 +109,11 @@ Result<run::RunConfig> resolve_run(const fs::path& run_file, const RunFlags& fla
     override_with(flags.corpus, config.corpus);
     override_with(flags.checkpoint_every, config.checkpoint_every);
     override_with(flags.min_peers, config.min_peers);
+    override_tokenizer(flags, config);
     if (const Result<> checked = run::check_run(config); !checked) {
         return checked.error();
     }
     return config;
-}
-
-Result<run::Corpus> load_corpus(const run::RunConfig& config) {
-    if (config.model.kind == run::ModelKind::Oracle) {
-        return run::Corpus{};
-    }
-    const fs::path path =
-        config.corpus.empty() ? cache_folder() / "corpus" / "austen.txt" : fs::path(config.corpus);
-    const Result<std::string> text = read_file(path, kCorpusBytesMax);
-    if (!text) {
-        const bool own = !config.corpus.empty();
-        return rejected(
-            text.error().code,
-            "no text to train on: " + text.error().detail +
-                (own ? "; name another one with --corpus FILE"
-                     : "; `./swarm.sh build` puts it there, or name one with --corpus FILE")
-        );
-    }
-    const std::uint64_t needed = std::uint64_t{config.model.context} + 2;
-    if (text->size() < needed) {
-        return rejected(
-            ErrorCode::Malformed,
-            "the corpus " + path.string() + " has " + std::to_string(text->size()) +
-                " bytes; a context of " + std::to_string(config.model.context) + " needs " +
-                std::to_string(needed)
-        );
-    }
-    return run::Corpus(text->begin(), text->end());
 }
 
 Result<std::string> read_swarm_key(const std::string& file) {

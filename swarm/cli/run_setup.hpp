@@ -1,10 +1,9 @@
-// From the command line to a run that can start: the configuration, its corpus, its directory.
+// From the command line to a run that can start: the configuration, and the files around it.
 // Errors: Usage, NotFound, Malformed (Reject): one line each, exit code 3.
 #pragma once
 
 #include "swarm/base/result.hpp"
 #include "swarm/cli/options.hpp"
-#include "swarm/run/batch_plan.hpp"
 #include "swarm/run/config.hpp"
 
 #include <filesystem>
@@ -18,9 +17,6 @@ Result<run::RunConfig> resolve_run(const std::filesystem::path& run_file, const 
 /// Where ./swarm.sh and `swarm model fetch` keep what they download: $SWARM_DEPS, or swarm below
 /// the user's cache.
 std::filesystem::path cache_folder();
-
-/// config.corpus, or the demo corpus below the cache; the oracle model needs none.
-Result<run::Corpus> load_corpus(const run::RunConfig& config);
 
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t bytes_max);
 

@@ -2,10 +2,12 @@
 
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/run_setup.hpp"
+#include "swarm/cli/training_text.hpp"
 #include "swarm/cli/verbs.hpp"
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <string_view>
@@ -27,6 +29,15 @@ void write_all(int descriptor, std::string_view text) {
         }
         text.remove_prefix(static_cast<std::size_t>(written));
     }
+}
+
+/// Losses are per token, so those of two tokenizers are told apart by what a token holds.
+std::string line_of(const std::string& tokenizer, const TrainingText& text) {
+    char ratio[32];
+    const double tokens = static_cast<double>(text.corpus.size());
+    std::snprintf(ratio, sizeof ratio, "%.3f", static_cast<double>(text.bytes) / tokens);
+    return tokenizer + ": " + std::to_string(text.corpus.size()) + " tokens, " + ratio +
+           " bytes each; a loss divided by that is in nats per byte";
 }
 
 }  // namespace
@@ -87,13 +98,20 @@ int train(const TrainOptions& options) {
     for (const std::string& notice : directory->notices) {
         console.warn(notice);
     }
-    Result<run::Corpus> corpus = load_corpus(directory->config);
-    if (!corpus) {
-        return end_with(console, corpus.error());
+    Result<TrainingText> text = load_text(directory->config, std::move(directory->tokenizer));
+    if (!text) {
+        return end_with(console, text.error());
+    }
+    if (!text->tokenizer.empty()) {
+        console.info(line_of(directory->config.tokenizer, *text));
+    }
+    directory->tokenizer = std::move(text->tokenizer);
+    if (const Result<> written = write_run_files(*directory); !written) {
+        return end_with(console, written.error());
     }
     return options.single
-               ? train_single(options, std::move(*directory), std::move(*corpus), console)
-               : coordinate(options, std::move(*directory), *corpus, console);
+               ? train_single(options, std::move(*directory), std::move(text->corpus), console)
+               : coordinate(options, std::move(*directory), text->corpus, console);
 }
 
 }  // namespace swarm::cli

@@ -13,12 +13,13 @@
 namespace swarm::cli {
 namespace {
 
-Result<> save(const stages::SingleRun& run, const std::filesystem::path& directory) {
+Result<> save(const stages::SingleRun& run, const RunDirectory& directory) {
     std::vector<const stages::StageState*> states;
     for (std::uint32_t stage = 0; stage < run.stages(); ++stage) {
         states.push_back(&run.state(stage));
     }
-    const auto written = stages::write_checkpoint(directory, run.config(), states);
+    const auto written =
+        stages::write_checkpoint(directory.path, run.config(), states, directory.tokenizer);
     return written ? Result<>() : Result<>(written.error());
 }
 
@@ -31,9 +32,7 @@ node::StepCommitted committed(const stages::StepRecord& record, Duration took, s
     return {record.step, record.loss, record.gradient_norm, took, of, record.counted_once, 0, 0};
 }
 
-Result<> train_steps(
-    stages::SingleRun& run, const std::filesystem::path& directory, TrainReports& reports
-) {
+Result<> train_steps(stages::SingleRun& run, const RunDirectory& directory, TrainReports& reports) {
     const run::RunConfig& config = run.config();
     while (run.version().step < config.steps) {
         const TimePoint begin = clock_now();
@@ -82,7 +81,7 @@ int train_single(
         run.resume(std::move(directory.resumed));
     }
     TrainReports reports(console, options, config);
-    if (const Result<> trained = train_steps(run, directory.path, reports); !trained) {
+    if (const Result<> trained = train_steps(run, directory, reports); !trained) {
         console.error(trained.error().detail + kGoOn);
         return kRunFailed;
     }

@@ -12,14 +12,14 @@
 
 namespace swarm::run {
 
-/// The training text as token ids (bytes for now). Shared, immutable.
-using Corpus = std::vector<std::uint8_t>;
+/// The training text as token ids. Immutable.
+using Corpus = std::vector<std::uint16_t>;
 
 class BatchPlan {
  public:
     /// `corpus` outlives the plan and has more than config.model.context + 1 tokens (checked by
     /// the caller; the oracle model may have an empty one: its tokens are the ids themselves).
-    BatchPlan(const RunConfig& config, std::span<const std::uint8_t> corpus);
+    BatchPlan(const RunConfig& config, std::span<const std::uint16_t> corpus);
 
     /// B x (T + 1) ids: row b holds the inputs and, shifted by one, the targets.
     [[nodiscard]] std::vector<std::uint32_t> tokens(std::uint64_t step, MicrobatchId id) const;
@@ -29,7 +29,7 @@ class BatchPlan {
     std::uint32_t batch_;
     std::uint32_t row_;
     std::uint32_t vocabulary_;
-    std::span<const std::uint8_t> corpus_;
+    std::span<const std::uint16_t> corpus_;
 };
 
 }  // namespace swarm::run

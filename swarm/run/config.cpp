@@ -7,6 +7,7 @@
 #include "swarm/run/config_fields.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -28,8 +29,13 @@ constexpr std::uint32_t kWidthMax = 1U << 15;
 constexpr std::uint32_t kOracleWidthMax = 1U << 28;
 constexpr std::uint32_t kFfnWidthMax = 1U << 17;
 constexpr std::uint32_t kVocabularyMax = 1U << 17;
-// Tokens are bytes, so each byte needs an id.
+// Each byte needs an id.
 constexpr std::uint32_t kVocabularyMin = 256;
+// 257 of them are the bytes and the unknown; ids fit into 16 bits (Corpus).
+constexpr std::uint32_t kSentencePieceTokensMin = 300;
+constexpr std::uint32_t kSentencePieceTokensMax = 1U << 16;
+constexpr std::string_view kSentencePiecePrefix = "spm:";
+constexpr std::size_t kSha256Digits = 64;
 constexpr std::size_t kNameMax = 64;
 
 /// Keeps the first fault.
@@ -182,6 +188,42 @@ void check_model(const RunConfig& config, Checker& check) {
     );
 }
 
+bool is_sha256(const std::string& text) {
+    return text.size() == kSha256Digits &&
+           text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+void check_tokenizer(const RunConfig& config, Checker& check) {
+    const std::optional<std::uint32_t> tokens = sentencepiece_tokens(config.tokenizer);
+    const bool known =
+        tokens ? *tokens >= kSentencePieceTokensMin && *tokens <= kSentencePieceTokensMax
+               : config.tokenizer == "bytes";
+    check.require(
+        known,
+        "run.tokenizer",
+        "is \"" + config.tokenizer + "\", must be bytes, or spm:N with N from " +
+            std::to_string(kSentencePieceTokensMin) + " to " +
+            std::to_string(kSentencePieceTokensMax)
+    );
+    check.require(
+        !tokens || config.model.kind != ModelKind::Oracle,
+        "run.tokenizer",
+        "must be bytes: the oracle model reads no text"
+    );
+    check.require(
+        !tokens || config.model.vocabulary == *tokens,
+        "model.vocabulary",
+        "is " + std::to_string(config.model.vocabulary) + ", must be what run.tokenizer " +
+            config.tokenizer + " has; leave it out"
+    );
+    const std::string& digest = config.tokenizer_sha256;
+    check.require(
+        digest.empty() || (tokens && is_sha256(digest)),
+        "run.tokenizer_sha256",
+        "must be 64 hexadecimal digits of a tokenizer spm:N, or empty"
+    );
+}
+
 void check_optimizer(const OptimizerConfig& optimizer, Checker& check) {
     constexpr double kBelowOne = 1.0 - std::numeric_limits<double>::epsilon();
     constexpr const char* kFraction = "must be at least 0 and below 1";
@@ -209,11 +251,30 @@ void check_optimizer(const OptimizerConfig& optimizer, Checker& check) {
 
 std::optional<Fault> first_fault(const RunConfig& config) {
     Checker check;
+    check_tokenizer(config, check);
     check_model(config, check);
     check_schedule(config, check);
     check_layers_per_stage(config, check);
     check_optimizer(config.optimizer, check);
     return check.fault();
+}
+
+std::optional<std::uint32_t> sentencepiece_tokens(std::string_view tokenizer) {
+    if (!tokenizer.starts_with(kSentencePiecePrefix)) {
+        return std::nullopt;
+    }
+    tokenizer.remove_prefix(kSentencePiecePrefix.size());
+    std::uint32_t tokens = 0;
+    const char* const end = tokenizer.data() + tokenizer.size();
+    const auto [rest, error] = std::from_chars(tokenizer.data(), end, tokens);
+    // Not "spm:02000": one tokenizer has one name.
+    const bool plain = error == std::errc{} && rest == end && !tokenizer.starts_with('0');
+    return plain ? std::optional(tokens) : std::nullopt;
+}
+
+void follow_tokenizer(RunConfig& config) {
+    config.model.vocabulary =
+        sentencepiece_tokens(config.tokenizer).value_or(config.model.vocabulary);
 }
 
 Result<> check_run(const RunConfig& config) {

@@ -7,6 +7,7 @@
 #include "swarm/base/units.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,8 @@ struct RunConfig {
     std::uint32_t min_holders = 1;       // peers of a stage that must hold a step before its commit
     std::uint32_t checkpoint_every = 0;  // steps; 0: at the end only
     std::string corpus;                  // path of the text; empty: the demo corpus
+    std::string tokenizer = "bytes";     // or spm:N, SentencePiece with N tokens
+    std::string tokenizer_sha256;        // of its file, once it is trained; of bytes none
     std::string policy = "expected_finish";
     std::string codec = "none";
     std::string rebalancer = "none";  // moves a peer between stages, once per period
@@ -64,6 +67,10 @@ struct RunConfig {
 /// Bounds: stages <= layers, microbatches <= kMicrobatchesMax, unknown keys refused.
 Result<RunConfig> parse_run(std::string_view toml, std::string_view name);
 Result<> check_run(const RunConfig& config);
+/// N of "spm:N"; nullopt when tokens are bytes, or when it is neither.
+std::optional<std::uint32_t> sentencepiece_tokens(std::string_view tokenizer);
+/// Gives the model as many tokens as a SentencePiece tokenizer has.
+void follow_tokenizer(RunConfig& config);
 /// The whole configuration as TOML; parse_run() of it gives an equal configuration.
 std::string to_toml(const RunConfig& config);
 

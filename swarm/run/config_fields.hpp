@@ -23,6 +23,8 @@ void visit_fields(Config& config, Visitor& visit) {
     visit("run", "min_holders", config.min_holders);
     visit("run", "checkpoint_every", config.checkpoint_every);
     visit("run", "corpus", config.corpus);
+    visit("run", "tokenizer", config.tokenizer);
+    visit("run", "tokenizer_sha256", config.tokenizer_sha256);
     visit("run", "policy", config.policy);
     visit("run", "codec", config.codec);
     visit("run", "rebalancer", config.rebalancer);

@@ -224,6 +224,9 @@ Result<RunConfig> read_document(const toml::table& document, std::string_view fi
     if (reader.error()) {
         return *reader.error();
     }
+    if (document.at_path("model.vocabulary").node() == nullptr) {
+        follow_tokenizer(config);
+    }
     if (const auto fault = first_fault(config)) {
         return usage(file, line_of(document, fault->key), fault->key + " " + fault->what);
     }

@@ -32,7 +32,7 @@ class Coordinator final : public node::Role {
  public:
     struct Options {
         RunConfig config;
-        std::span<const std::uint8_t> corpus;  // outlives the role
+        std::span<const std::uint16_t> corpus;  // outlives the role
         std::shared_ptr<const CheckpointFormat> checkpoints;
         /// A checkpoint read from disk: what the run falls back to when no peer has a newer state.
         std::optional<RunState> resume = std::nullopt;

@@ -17,7 +17,7 @@ namespace swarm::run {
 
 class Launcher {
  public:
-    Launcher(RunContext& context, std::span<const std::uint8_t> corpus, std::uint64_t seed);
+    Launcher(RunContext& context, std::span<const std::uint16_t> corpus, std::uint64_t seed);
 
     /// Call when roster or links changed.
     void refresh(TimePoint now);

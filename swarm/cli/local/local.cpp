@@ -5,6 +5,7 @@
 #include "swarm/cli/run_setup.hpp"
 #include "swarm/cli/temporary_directory.hpp"
 #include "swarm/cli/train.hpp"
+#include "swarm/cli/training_text.hpp"
 #include "swarm/cli/verbs.hpp"
 
 #include <algorithm>
@@ -64,8 +65,9 @@ Result<run::RunConfig> local_config(const LocalOptions& options) {
         config->rebalancer = "capacity";  // moves are part of what a run must live through
         config->rebalance_every_s = kChurnRebalanceEvery_s;
     }
-    if (const Result<run::Corpus> corpus = load_corpus(*config); !corpus) {
-        return corpus.error();
+    // Says in run.toml which tokenizer the children's must be.
+    if (const Result<TrainingText> text = load_text(*config); !text) {
+        return text.error();
     }
     return config;
 }

@@ -373,6 +373,7 @@ std::optional<std::string> stray_flag(const LocalOptions& options) {
         {"--policy", run.policy.has_value()},
         {"--codec", run.codec.has_value()},
         {"--corpus", run.corpus.has_value()},
+        {"--tokenizer", run.tokenizer.has_value()},
         {"--checkpoint-every", run.checkpoint_every.has_value()},
         {"--churn", options.churn.has_value()},
         {"--cut-every", options.cut_every.has_value()},

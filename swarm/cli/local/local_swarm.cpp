@@ -1,5 +1,6 @@
 #include "swarm/cli/local/local_swarm.hpp"
 
+#include "stages/checkpoint_manifest.hpp"
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/run_setup.hpp"
 #include "swarm/cli/train.hpp"
@@ -236,21 +237,25 @@ void LocalSwarm::on_finished() {
 }
 
 void LocalSwarm::generate() {
-    Result<Child> child = Child::start(
-        {{"generate",
-          "--join",
-          address_,
-          "--tokens",
-          std::to_string(options_.tokens),
-          "--temperature",
-          "0.7",  // the likeliest letter of a small model is always "the"
-          "--seed",
-          "1",
-          "--",
-          *options_.prompt},
-         directory_ / "generate.log",
-         true}
-    );
+    Child::Spec spec{
+        {"generate",
+         "--join",
+         address_,
+         "--tokens",
+         std::to_string(options_.tokens),
+         "--temperature",
+         "0.7",  // the likeliest letter of a small model is always "the"
+         "--seed",
+         "1"},
+        directory_ / "generate.log",
+        true};
+    std::vector<std::string>& arguments = spec.arguments;
+    if (!config_.tokenizer_sha256.empty()) {
+        const std::string file = (directory_ / "run" / stages::kTokenizerFile).string();
+        arguments.insert(arguments.end(), {"--tokenizer", file});
+    }
+    arguments.insert(arguments.end(), {"--", *options_.prompt});
+    Result<Child> child = Child::start(spec);
     if (!child) {
         end(child.error());
         return;

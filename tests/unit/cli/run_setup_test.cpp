@@ -77,34 +77,29 @@ TEST(ResolveRun, AnotherNumberOfStagesDropsTheFilesSplit) {
     EXPECT_TRUE(config->layers_per_stage.empty());
 }
 
-TEST(LoadCorpus, TheOracleModelNeedsNone) {
-    run::RunConfig config;
-    config.model = *run::named_model("oracle");
-    config.corpus = "/nowhere";
-    const auto corpus = load_corpus(config);
-    ASSERT_TRUE(corpus);
-    EXPECT_TRUE(corpus->empty());
-}
+TEST(ResolveRun, TheModelFollowsTheTokenizer) {
+    RunFlags flags;
+    flags.tokenizer = "spm:2000";
+    const auto plain = resolve_run("", flags);
+    ASSERT_TRUE(plain) << plain.error().detail;
+    EXPECT_EQ(plain->model.vocabulary, 2000U);
+    flags.model = "demo";
+    EXPECT_EQ(resolve_run("", flags)->model.vocabulary, 2000U);
+    flags.model = "oracle";
+    EXPECT_FALSE(resolve_run("", flags));
 
-TEST(LoadCorpus, RefusesAMissingOrShortText) {
-    run::RunConfig config;
-    config.corpus = "/nowhere";
-    EXPECT_FALSE(load_corpus(config));
-    const TextFile file("short");
-    config.corpus = file.path();
-    const auto corpus = load_corpus(config);
-    ASSERT_FALSE(corpus);
-    EXPECT_EQ(corpus.error().reaction, Reaction::Reject);
-}
-
-TEST(LoadCorpus, ReadsEveryByte) {
-    const std::string text(1000, '\xff');
-    const TextFile file(text);
-    run::RunConfig config;
-    config.corpus = file.path();
-    const auto corpus = load_corpus(config);
-    ASSERT_TRUE(corpus);
-    EXPECT_EQ(*corpus, run::Corpus(1000, 0xff));
+    const TextFile file(
+        "[run]\ntokenizer = \"spm:2000\"\ntokenizer_sha256 = \"" + std::string(64, 'a') + "\"\n"
+    );
+    EXPECT_EQ(resolve_run(file.path(), {})->model.vocabulary, 2000U);
+    for (const auto& [name, tokens] : {std::pair("spm:300", 300U), std::pair("bytes", 256U)}) {
+        RunFlags other;
+        other.tokenizer = name;
+        const auto changed = resolve_run(file.path(), other);
+        ASSERT_TRUE(changed) << changed.error().detail;
+        EXPECT_EQ(changed->model.vocabulary, tokens);
+        EXPECT_EQ(changed->tokenizer_sha256, "");  // it was the file's tokenizer's
+    }
 }
 
 TEST(ReadSwarmKey, IgnoresTheLineEndAndRefusesNothing) {

@@ -20,7 +20,7 @@ RunConfig small_config() {
 /// 0, 1, 2, ...: a row shows where it was cut out.
 Corpus counting_corpus(std::size_t size) {
     Corpus corpus(size);
-    std::iota(corpus.begin(), corpus.end(), std::uint8_t{0});
+    std::iota(corpus.begin(), corpus.end(), std::uint16_t{0});
     return corpus;
 }
 
@@ -63,6 +63,16 @@ TEST(BatchPlan, ACorpusOfOneRowIsThatRow) {
     config.batch = 1;
     EXPECT_EQ(
         BatchPlan(config, corpus).tokens(3, {0}), (std::vector<std::uint32_t>{0, 1, 2, 3, 4})
+    );
+}
+
+TEST(BatchPlan, TokensMayBeMoreThanBytes) {
+    const Corpus corpus{0, 255, 256, 2000, 65535};
+    RunConfig config = small_config();
+    config.batch = 1;
+    EXPECT_EQ(
+        BatchPlan(config, corpus).tokens(0, {0}),
+        (std::vector<std::uint32_t>{0, 255, 256, 2000, 65535})
     );
 }
 

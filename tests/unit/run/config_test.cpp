@@ -196,6 +196,21 @@ TEST(CheckRun, NamesTheKeyOfEachBrokenRule) {
         {"run.min_holders", [](RunConfig& run) { run.min_holders = 65; }},
         {"run.policy", [](RunConfig& run) { run.policy = "fastest"; }},
         {"run.codec", [](RunConfig& run) { run.codec = "zip"; }},
+        {"run.tokenizer", [](RunConfig& run) { run.tokenizer = "bpe"; }},
+        {"run.tokenizer",
+         [](RunConfig& run) {
+             run.model = *named_model("oracle");
+             run.tokenizer = "spm:2000";
+         }},
+        {"model.vocabulary", [](RunConfig& run) { run.tokenizer = "spm:2000"; }},
+        {"run.tokenizer_sha256",
+         [](RunConfig& run) { run.tokenizer_sha256 = std::string(64, 'a'); }},
+        {"run.tokenizer_sha256",
+         [](RunConfig& run) {
+             run.tokenizer = "spm:2000";
+             run.tokenizer_sha256 = "abc";
+             follow_tokenizer(run);
+         }},
         {"run.layers_per_stage", [](RunConfig& run) { run.layers_per_stage = {6}; }},
         {"run.layers_per_stage",
          [](RunConfig& run) {
@@ -231,6 +246,53 @@ TEST(CheckRun, NamesTheKeyOfEachBrokenRule) {
         ASSERT_TRUE(checked.has_error()) << bad.key;
         EXPECT_TRUE(checked.error().detail.starts_with(std::string(bad.key) + " "))
             << bad.key << ": " << checked.error().detail;
+    }
+}
+
+TEST(ParseRun, TheModelHasTheTokensOfItsTokenizer) {
+    const auto followed = parse_run("[run]\ntokenizer = \"spm:2000\"\n", "run.toml");
+    ASSERT_TRUE(followed.has_value()) << followed.error().detail;
+    EXPECT_EQ(followed->model.vocabulary, 2000U);
+    const auto named = parse_run("model = \"demo\"\n[run]\ntokenizer = \"spm:300\"\n", "run.toml");
+    ASSERT_TRUE(named.has_value()) << named.error().detail;
+    EXPECT_EQ(named->model.vocabulary, 300U);
+    const auto back = parse_run(to_toml(*followed), "run.toml");
+    ASSERT_TRUE(back.has_value()) << back.error().detail;
+    EXPECT_EQ(back->tokenizer, "spm:2000");
+    EXPECT_EQ(back->model.vocabulary, 2000U);
+    expect_refusal(
+        "[run]\ntokenizer = \"spm:2000\"\n[model]\nvocabulary = 256\n",
+        "run.toml:4: model.vocabulary is 256, must be what run.tokenizer spm:2000 has"
+    );
+}
+
+TEST(CheckRun, RefusesTokenizersThatAreNone) {
+    for (const char* const name :
+         {"spm",
+          "spm:",
+          "spm:0",
+          "spm:299",
+          "spm:65537",
+          "spm:1000000000",
+          "spm:99999999999999999999",
+          "spm:-2",
+          "spm:02000",
+          "spm:2000 ",
+          "SPM:2000",
+          ""}) {
+        RunConfig run;
+        run.tokenizer = name;
+        follow_tokenizer(run);
+        const auto checked = check_run(run);
+        ASSERT_TRUE(checked.has_error()) << name;
+        EXPECT_NE(checked.error().detail.find("N from 300 to 65536"), std::string::npos)
+            << checked.error().detail;
+    }
+    for (const char* const name : {"bytes", "spm:300", "spm:65536"}) {
+        RunConfig run;
+        run.tokenizer = name;
+        follow_tokenizer(run);
+        EXPECT_TRUE(check_run(run).has_value()) << name;
     }
 }
 

@@ -87,6 +87,37 @@ TEST_F(GeneratorTest, AsksForTheWindowAndReportsTheToken) {
     EXPECT_TRUE(told[0].last);
 }
 
+/// What a generator with this tokenizer says of a run with that one.
+std::string verdict(const std::string& given, const std::string& of_run) {
+    Generator::Options options;
+    options.coordinator_address = "here:7117";
+    options.tokenizer_sha256 = given;
+    Generator generator(std::move(options));
+    swarm::run::RunConfig config;
+    if (!of_run.empty()) {
+        config.tokenizer = "spm:300";
+        config.tokenizer_sha256 = of_run;
+        swarm::run::follow_tokenizer(config);
+    }
+    protocol::Assign assign;
+    assign.run_file = swarm::run::to_toml(config);
+    Actions actions;
+    generator.on(node::Woke{}, kStart, actions.out);
+    generator.on(node::LinkUp{kCoordinator, Lane::Control, {5}}, kStart, actions.out);
+    generator.on(received(kCoordinator, assign, 1), kStart, actions.out);
+    const auto failed = actions.told<node::RunFailed>();
+    return failed.empty() ? "" : failed.at(0).text;
+}
+
+TEST(Generator, TakesOnlyTheRunsOwnTokenizer) {
+    const std::string one(64, 'a');
+    EXPECT_EQ(verdict("", ""), "");
+    EXPECT_EQ(verdict(one, one), "");
+    EXPECT_NE(verdict("", one).find("spm:300; name tokenizer.model"), std::string::npos);
+    EXPECT_NE(verdict(one, "").find("leave --tokenizer out"), std::string::npos);
+    EXPECT_NE(verdict(one, std::string(64, 'b')).find("is not the run's"), std::string::npos);
+}
+
 TEST_F(GeneratorTest, SlidesTheWindowOverWhatItGenerated) {
     connect({kFirst});
     const auto first = question(on(prompt({1, 2, 3, 4}, 2)), kFirst);

@@ -3,11 +3,15 @@
 #include "stacking/models/any_model.hpp"
 #include "stacking/models/model_digest.hpp"
 #include "stages/checkpoint.hpp"
+#include "swarm/base/digest.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace stacking::models {
 namespace {
@@ -101,6 +105,35 @@ TEST_F(RunCheckpointTest, DoesNotReadTheOptimizersFiles) {
     EXPECT_TRUE(open_run_checkpoint(folder).has_value());
     fs::remove(folder / "layers.1.safetensors");
     EXPECT_EQ(open_run_checkpoint(folder).error().code, ErrorCode::NotFound);
+}
+
+TEST_F(RunCheckpointTest, HasTheTokenizerOfItsRun) {
+    EXPECT_EQ(*read_run_tokenizer(write(scratch.path() / "bytes", 1)), "");
+    const std::string tokenizer = "any bytes";
+    swarm::run::RunConfig run = config(1);
+    run.tokenizer = "spm:300";
+    swarm::run::follow_tokenizer(run);
+    run.tokenizer_sha256 = swarm::to_hex(swarm::sha256(std::as_bytes(std::span(tokenizer))));
+    StageState state = StageState::from_seed(run, swarm::run::partition(run).front());
+    const StageState* const view = &state;
+    std::vector<fs::path> folders;
+    for (const std::uint64_t step : {20U, 40U}) {
+        state.set_version({0, step});
+        const auto written = stages::write_checkpoint(scratch.path(), run, {&view, 1}, tokenizer);
+        ASSERT_TRUE(written.has_value()) << written.error().detail;
+        folders.push_back(*written);
+    }
+    EXPECT_TRUE(open_run_checkpoint(scratch.path()).has_value());
+    EXPECT_TRUE(stages::read_checkpoint(folders[1]).has_value());
+    EXPECT_EQ(*read_run_tokenizer(folders[1]), tokenizer);
+
+    damage(folders[1] / "tokenizer.model");
+    EXPECT_EQ(read_run_tokenizer(folders[1]).error().code, ErrorCode::Malformed);
+    EXPECT_EQ(open_run_checkpoint(folders[1]).error().code, ErrorCode::Malformed);
+    EXPECT_EQ(stages::read_checkpoint(folders[1]).error().code, ErrorCode::Malformed);
+    EXPECT_EQ(*read_run_tokenizer(scratch.path()), tokenizer) << "the older one is whole";
+    fs::remove(folders[0] / "tokenizer.model");
+    EXPECT_TRUE(read_run_tokenizer(scratch.path()).has_error());
 }
 
 TEST_F(RunCheckpointTest, OfTheOracleModelHasNoText) {
