@@ -6,6 +6,7 @@
 #include "stacking/tokenizers/byte_alphabet.hpp"
 #include "stacking/tokenizers/gguf_vocabulary.hpp"
 #include "stacking/tokenizers/tokenizer_json.hpp"
+#include "stages/checkpoint_manifest.hpp"
 #include "stages/strict_json.hpp"
 
 #include <boost/json/object.hpp>
@@ -27,6 +28,7 @@ using swarm::Result;
 namespace {
 
 constexpr const char* kTokenizerName = "tokenizer.json";
+constexpr const char* kPiecesName = stages::kTokenizerFile;
 constexpr const char* kConfigName = "tokenizer_config.json";
 constexpr const char* kTemplateName = "chat_template.jinja";
 
@@ -46,16 +48,35 @@ Result<ModelTokenizer> make(Result<Vocabulary> vocabulary, std::string chat_temp
     if (bpe.has_error()) {
         return bpe.error();
     }
-    return ModelTokenizer{std::move(*bpe), std::move(chat_template)};
+    return ModelTokenizer(std::move(*bpe), std::move(chat_template));
 }
 
-/// What runs of our own train on: token i is byte i.
+Result<ModelTokenizer> make_pieces(Result<std::string> file) {
+    if (file.has_error()) {
+        return file.error();
+    }
+    auto pieces = SentencePiece::parse(std::move(*file));
+    if (pieces.has_error()) {
+        return pieces.error();
+    }
+    return ModelTokenizer(std::move(*pieces));
+}
+
+/// What runs of our own train on, unless they name another: token i is byte i.
 Result<ModelTokenizer> byte_tokenizer() {
     Vocabulary vocabulary;
     for (unsigned byte = 0; byte < 256; ++byte) {
         vocabulary.tokens.push_back(letter_of(static_cast<std::uint8_t>(byte)));
     }
     return make(std::move(vocabulary), {});
+}
+
+Result<ModelTokenizer> open_run_tokenizer(const fs::path& folder) {
+    auto file = models::read_run_tokenizer(folder);
+    if (file.has_value() && file->empty()) {
+        return byte_tokenizer();
+    }
+    return file.has_error() ? file.error() : with_path(make_pieces(std::move(file)), folder);
 }
 
 Result<ModelTokenizer> open_gguf_tokenizer(const fs::path& path) {
@@ -119,7 +140,12 @@ Result<ModelTokenizer> open_tokenizer(const fs::path& model) {
         return open_gguf_tokenizer(model);
     }
     if (models::is_run_checkpoint(model)) {
-        return byte_tokenizer();
+        return open_run_tokenizer(model);
+    }
+    if (!fs::exists(model / kTokenizerName, ignored) && fs::exists(model / kPiecesName, ignored)) {
+        return with_path(
+            make_pieces(models::read_text(model / kPiecesName, stages::kTokenizerBytesMax)), model
+        );
     }
     const auto text = models::read_text(model / kTokenizerName, kTokenizerJsonBytesMax);
     if (text.has_error()) {
@@ -132,35 +158,63 @@ Result<ModelTokenizer> open_tokenizer(const fs::path& model) {
     return with_path(make(parse_tokenizer_json(*text), std::move(*jinja)), model);
 }
 
-Result<> check_fits(const ByteBpe& bpe, std::uint32_t vocabulary) {
-    if (bpe.size() <= vocabulary) {
+Result<std::vector<std::uint32_t>> ModelTokenizer::encode(
+    std::string_view text, SpecialTokens special
+) const {
+    const ByteBpe* const own = bpe();
+    return own != nullptr ? own->encode(text, special) : pieces()->encode(text);
+}
+
+Result<std::string> ModelTokenizer::decode(std::span<const std::uint32_t> ids) const {
+    const ByteBpe* const own = bpe();
+    return own != nullptr ? own->decode(ids) : pieces()->decode(ids);
+}
+
+std::uint32_t ModelTokenizer::size() const {
+    const ByteBpe* const own = bpe();
+    return own != nullptr ? own->size() : pieces()->size();
+}
+
+bool ModelTokenizer::has_tokens_of(const ModelTokenizer& other) const {
+    if (bpe() != nullptr && other.bpe() != nullptr) {
+        return bpe()->vocabulary().tokens == other.bpe()->vocabulary().tokens;
+    }
+    return pieces() != nullptr && other.pieces() != nullptr &&
+           pieces()->file() == other.pieces()->file();
+}
+
+Result<> check_fits(const ModelTokenizer& tokenizer, std::uint32_t vocabulary) {
+    if (tokenizer.size() <= vocabulary) {
         return {};
     }
     return Error{
         ErrorCode::Mismatch,
         Reaction::Reject,
-        "the tokenizer has " + std::to_string(bpe.size()) + " tokens, the model " +
+        "the tokenizer has " + std::to_string(tokenizer.size()) + " tokens, the model " +
             std::to_string(vocabulary) + "; it is another model's"};
 }
 
 Result<> write_tokenizer(
     const ModelTokenizer& tokenizer, std::optional<std::uint32_t> end_token, const fs::path& folder
 ) {
-    const Vocabulary& vocabulary = tokenizer.bpe.vocabulary();
+    if (tokenizer.pieces() != nullptr) {
+        return write_text(folder / kPiecesName, tokenizer.pieces()->file());
+    }
+    const Vocabulary& vocabulary = tokenizer.bpe()->vocabulary();
     json::object config{
         {"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
     if (end_token && *end_token < vocabulary.tokens.size()) {
         config["eos_token"] = vocabulary.tokens[*end_token];
     }
-    if (!tokenizer.chat_template.empty()) {
-        config["chat_template"] = tokenizer.chat_template;
+    if (!tokenizer.chat_template().empty()) {
+        config["chat_template"] = tokenizer.chat_template();
     }
     auto written = write_text(folder / kTokenizerName, make_tokenizer_json(vocabulary));
     if (written.has_value()) {
         written = write_text(folder / kConfigName, json::serialize(config) + "\n");
     }
-    if (written.has_value() && !tokenizer.chat_template.empty()) {
-        written = write_text(folder / kTemplateName, tokenizer.chat_template);
+    if (written.has_value() && !tokenizer.chat_template().empty()) {
+        written = write_text(folder / kTemplateName, tokenizer.chat_template());
     }
     return written;
 }

@@ -14,6 +14,7 @@ namespace {
 using stacking::TokenId;
 using stacking::stack::TextReader;
 using stacking::tokenizers::AfterMessages;
+using stacking::tokenizers::ByteBpe;
 using stacking::tokenizers::ChatMessage;
 using stacking::tokenizers::ChatRole;
 using stacking::tokenizers::ChatTemplate;
@@ -25,12 +26,16 @@ Error refusal(ErrorCode code, std::string what) {
 }
 
 Result<std::vector<TokenId>> encode_chat(const ModelTokenizer& tokenizer, std::string_view text) {
-    const auto chat = ChatTemplate::recognise(tokenizer.chat_template, tokenizer.bpe);
+    if (tokenizer.bpe() == nullptr) {
+        return refusal(ErrorCode::Unsupported, "the model has no chat template; use --raw");
+    }
+    const ByteBpe& bpe = *tokenizer.bpe();
+    const auto chat = ChatTemplate::recognise(tokenizer.chat_template(), bpe);
     if (!chat) {
         return refusal(chat.error().code, chat.error().detail + "; use --raw");
     }
     const ChatMessage message{ChatRole::User, std::string(text)};
-    return chat->encode(tokenizer.bpe, std::span(&message, 1), AfterMessages::BeginAnswer);
+    return chat->encode(bpe, std::span(&message, 1), AfterMessages::BeginAnswer);
 }
 
 /// Reads the tokens, and gives the next one. `position`: its own.
@@ -63,7 +68,7 @@ Result<PromptTokens> encode_prompt(
 ) {
     const auto special =
         kind == PromptKind::Raw ? SpecialTokens::Recognised : SpecialTokens::AsText;
-    const auto plain = tokenizer.bpe.encode(text, special);
+    const auto plain = tokenizer.encode(text, special);
     if (!plain) {
         return plain.error();
     }
@@ -73,7 +78,7 @@ Result<PromptTokens> encode_prompt(
             text.empty() ? "the prompt is empty" : "no byte of the prompt has a token in this model"
         );
     }
-    const auto back = tokenizer.bpe.decode(*plain);
+    const auto back = tokenizer.decode(*plain);
     if (!back) {
         return back.error();
     }

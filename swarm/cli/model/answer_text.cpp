@@ -11,7 +11,7 @@ namespace swarm::cli {
 
 void TextStream::add(std::uint32_t token) {
     // A model may have more tokens than its tokenizer: padding, which has no text.
-    if (const auto bytes = tokenizer_.bpe.decode(std::span(&token, 1))) {
+    if (const auto bytes = tokenizer_.decode(std::span(&token, 1))) {
         write(stream_.push(*bytes));
     }
 }

@@ -31,15 +31,20 @@ void describe_tokenizer(const Result<ModelTokenizer>& tokenizer, ModelSummary& s
         summary.chat = "none";
         return;
     }
-    const auto& vocabulary = tokenizer->bpe.vocabulary();
-    summary.tokenizer = "byte-level BPE, " + std::to_string(vocabulary.tokens.size()) +
-                        " tokens, " + std::to_string(vocabulary.special_tokens.size()) +
-                        " of them special";
-    if (tokenizer->chat_template.empty()) {
+    if (tokenizer->bpe() == nullptr) {
+        summary.tokenizer = "SentencePiece, " + std::to_string(tokenizer->size()) + " tokens";
         summary.chat = "none";
         return;
     }
-    const auto chat = ChatTemplate::recognise(tokenizer->chat_template, tokenizer->bpe);
+    const auto& vocabulary = tokenizer->bpe()->vocabulary();
+    summary.tokenizer = "byte-level BPE, " + std::to_string(vocabulary.tokens.size()) +
+                        " tokens, " + std::to_string(vocabulary.special_tokens.size()) +
+                        " of them special";
+    if (tokenizer->chat_template().empty()) {
+        summary.chat = "none";
+        return;
+    }
+    const auto chat = ChatTemplate::recognise(tokenizer->chat_template(), *tokenizer->bpe());
     summary.chat = chat ? "SmolLM2-Instruct" : chat.error().detail;
 }
 

@@ -23,7 +23,7 @@ Result<stacking::tokenizers::ModelTokenizer> open_tokenizer(const OpenModel& mod
     auto tokenizer = stacking::tokenizers::open_tokenizer(model.path);
     if (tokenizer) {
         const std::uint32_t vocabulary = model.source.architecture().model.vocabulary;
-        if (const auto fits = check_fits(tokenizer->bpe, vocabulary); !fits) {
+        if (const auto fits = check_fits(*tokenizer, vocabulary); !fits) {
             return fits.error();
         }
     }

@@ -12,7 +12,7 @@ Result<Question> read_question(
     Console& console
 ) {
     // A model without a template was taught to continue texts, not to answer.
-    const bool raw = options.raw || tokenizer.chat_template.empty();
+    const bool raw = options.raw || tokenizer.chat_template().empty();
     const auto kind = raw ? PromptKind::Raw : PromptKind::Chat;
     Result<PromptTokens> prompt = encode_prompt(tokenizer, options.prompt, kind);
     if (!prompt) {

@@ -125,7 +125,7 @@ Result<OpenStack> OpenStack::open(const fs::path& path, StackFile file, WeightFo
         if (!own) {
             return own.error();
         }
-        if (tokenizer && own->bpe.vocabulary().tokens != tokenizer->bpe.vocabulary().tokens) {
+        if (tokenizer && !own->has_tokens_of(*tokenizer)) {
             return refused(
                 member.model + " has another tokenizer than " + file.members.front().model +
                 "; members of a stack share one"
@@ -144,7 +144,7 @@ Result<std::vector<stacking::TokenId>> OpenStack::read_tokens(const std::string&
     if (!text) {
         return text.error();
     }
-    auto tokens = tokenizer_.bpe.encode(*text, stacking::tokenizers::SpecialTokens::AsText);
+    auto tokens = tokenizer_.encode(*text, stacking::tokenizers::SpecialTokens::AsText);
     if (!tokens) {
         return Error{
             tokens.error().code, tokens.error().reaction, file + ": " + tokens.error().detail};

@@ -121,7 +121,7 @@ ModelTokenizer tokenizer() {
     vocabulary.tokens[4] = "qq";
     auto bpe = ByteBpe::make(std::move(vocabulary));
     EXPECT_TRUE(bpe.has_value());
-    return {std::move(*bpe), ""};
+    return ModelTokenizer(std::move(*bpe));
 }
 
 TEST(EncodePrompt, OfARawTextMayHaveSpecialTokens) {

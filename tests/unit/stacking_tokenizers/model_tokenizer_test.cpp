@@ -86,7 +86,7 @@ TEST(ModelTokenizer, IsTheSameInAFolderAsInTheFileItCameFrom) {
         );
     const auto original = open_tokenizer(path);
     ASSERT_TRUE(original.has_value()) << original.error().detail;
-    EXPECT_EQ(original->chat_template, "{{ messages }}");
+    EXPECT_EQ(original->chat_template(), "{{ messages }}");
     const auto copy_folder = folder.path() / "copy";
     std::filesystem::create_directory(copy_folder);
     ASSERT_TRUE(write_tokenizer(*original, 262, copy_folder).has_value());
@@ -96,8 +96,8 @@ TEST(ModelTokenizer, IsTheSameInAFolderAsInTheFileItCameFrom) {
         }
         const auto copy = open_tokenizer(copy_folder);
         ASSERT_TRUE(copy.has_value()) << copy.error().detail;
-        EXPECT_EQ(copy->bpe.vocabulary().tokens, original->bpe.vocabulary().tokens);
-        EXPECT_EQ(copy->chat_template, original->chat_template);
+        EXPECT_EQ(copy->bpe()->vocabulary().tokens, original->bpe()->vocabulary().tokens);
+        EXPECT_EQ(copy->chat_template(), original->chat_template());
     }
     EXPECT_EQ(
         write_tokenizer(*original, 262, folder.path() / "missing").error().code,
@@ -108,11 +108,12 @@ TEST(ModelTokenizer, IsTheSameInAFolderAsInTheFileItCameFrom) {
 }
 
 TEST(ModelTokenizer, OfAnotherModelIsRefused) {
-    const auto bpe = ByteBpe::make(test::small_vocabulary());
+    auto bpe = ByteBpe::make(test::small_vocabulary());
     ASSERT_TRUE(bpe.has_value());
-    EXPECT_TRUE(check_fits(*bpe, bpe->size()).has_value());
-    EXPECT_TRUE(check_fits(*bpe, bpe->size() + 64).has_value());
-    EXPECT_EQ(check_fits(*bpe, bpe->size() - 1).error().code, ErrorCode::Mismatch);
+    const ModelTokenizer tokenizer(std::move(*bpe));
+    EXPECT_TRUE(check_fits(tokenizer, tokenizer.size()).has_value());
+    EXPECT_TRUE(check_fits(tokenizer, tokenizer.size() + 64).has_value());
+    EXPECT_EQ(check_fits(tokenizer, tokenizer.size() - 1).error().code, ErrorCode::Mismatch);
 }
 
 TEST(ChatTemplate, OthersAreRefused) {
