@@ -92,6 +92,20 @@ TEST_F(TokenizerTest, PeersEqualOneProcessAndContinueThePrompt) {
     EXPECT_NE(read_text(file("local/run/run.toml")).find("vocabulary = 400"), std::string::npos);
 }
 
+TEST_F(TokenizerTest, ARunIsAskedInItsOwnTokensOnly) {
+    train_single("other", "spm:401");
+    const std::string address = "127.0.0.1:" + std::to_string(free_port());
+    Program coordinator(
+        {"train", run_file("spm:400"), "--dir", file("run"), "--listen", address}, folder.path()
+    );
+    ASSERT_TRUE(coordinator.wait_for_text("waiting for peers", seconds(60))) << coordinator.err();
+    EXPECT_EQ(run({"generate", "--join", address, "peer 1"}), kRefused);
+    EXPECT_NE(err.find("are spm:400; name tokenizer.model"), std::string::npos) << err;
+    const std::string other = file("other/tokenizer.model");
+    EXPECT_EQ(run({"generate", "--join", address, "--tokenizer", other, "peer 1"}), kRefused);
+    EXPECT_NE(err.find("is not the run's"), std::string::npos) << err;
+}
+
 TEST_F(TokenizerTest, AResumedRunKeepsItsTokenizer) {
     train_single("run", "spm:400");
     const std::vector<std::string> resume{"train", "--single", "--resume", "--dir", file("run")};
