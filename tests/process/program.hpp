@@ -29,6 +29,8 @@ class Program {
     /// Until the text is on stderr; false at the deadline or when the program has ended before.
     bool wait_for_text(const std::string& text, std::chrono::milliseconds deadline);
 
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
     [[nodiscard]] std::string out() const;
     [[nodiscard]] std::string err() const;
 
