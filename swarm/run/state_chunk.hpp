@@ -1,9 +1,9 @@
 // How a chunk of a state travels: packed as byte planes where they are smaller, else as it is. What
 // is hashed, kept and written to disk is always the raw chunk.
-// Both directions run inline in the turn that sends or receives the chunk. One is kChunkBytes at
-// most, 2 ms to pack and 1 ms to unpack (3.5 ms at 300 MB/s), less than a roster of many peers
-// costs; a job would wait behind legs of many times that on the device, which also has its own work
-// to do, and a coordinator has no device. Only one chunk is worked on per event.
+// Both directions run inline in the turn that sends or receives the chunk, one chunk per event: it
+// is kChunkBytes at most, 2 to 3 ms to pack and 1 ms to unpack, at the 400 to 800 MB/s of a core. A
+// job would wait behind legs of many times that on the device, which has its own work to do, and
+// a coordinator has no device.
 // Errors of unpack_chunk, all Reject: Malformed, Mismatch; nothing is allocated but `raw_bytes`.
 // Source: compression/byte_planes.hpp; its zstd decides the packed bytes, no hash depends on them.
 #pragma once
