@@ -1,7 +1,6 @@
 // A volunteer that comes late to a stage with 1 GB of state, on lines of 200 Mb/s: how much of its
 // line the download uses, what it costs those who train, and what two dead donors change.
 // The oracle model; its lines are emulated (swarm/net/emulated_lines.hpp).
-// SWARM_STATE_MIB: another size of the state.
 #include "swarm/net/emulated_lines.hpp"
 #include "tests/process/train_bed.hpp"
 
@@ -11,7 +10,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -29,19 +27,16 @@ constexpr std::ptrdiff_t kFirstSteps = 3;  // before anybody joins
 constexpr double kShareOfLine = 0.8;
 constexpr double kSlowerByMost = 1.1;
 constexpr seconds kPatience(300);
-
-std::uint64_t state_bytes() {
-    const char* const mib = std::getenv("SWARM_STATE_MIB");
-    return (mib == nullptr ? 1024ULL : std::strtoull(mib, nullptr, 10)) << 20;
-}
+constexpr std::uint64_t kStateBytes = 1ULL << 30;
 
 class JoinerTest : public TrainBed {
  protected:
-    void SetUp() override {
+    /// Four donors train, and have committed three steps.
+    void start(std::uint64_t state_bytes) {
         const std::filesystem::path run = folder.path() / "run.toml";
         std::ofstream(run) << "[run]\nstages = 1\nsteps = 12\nmicrobatches = 64\nmin_peers = "
                            << kDonors << "\n[model]\nkind = \"oracle\"\nlayers = 1\nwidth = "
-                           << state_bytes() / kBytesPerElement << "\n";
+                           << state_bytes / kBytesPerElement << "\n";
         coordinator = std::make_unique<Program>(
             train({run.string(), "--json", (folder.path() / "run.json").string()}), folder.path()
         );
@@ -90,13 +85,7 @@ class JoinerTest : public TrainBed {
         EXPECT_TRUE(std::regex_search(err, said, std::regex("MiB in ([0-9.]+) s, from")));
         const double took_s = std::stod(said[1]);
         const double share = bytes / took_s / static_cast<double>(kLineBytesPerS);
-        std::printf(
-            "%.0f MB of state, %.0f MB on the line in %.1f s: %.2f of it\n",
-            static_cast<double>(state_bytes()) / 1e6,
-            bytes / 1e6,
-            took_s,
-            share
-        );
+        std::printf("%.0f MB on the line in %.1f s: %.2f of it\n", bytes / 1e6, took_s, share);
         return share;
     }
 
@@ -129,6 +118,7 @@ class JoinerTest : public TrainBed {
 };
 
 TEST_F(JoinerTest, UsesItsLineAndHardlySlowsTheOthers) {
+    start(kStateBytes);
     Program& joiner = join();
     EXPECT_GE(share_of_line(joiner), kShareOfLine);
     const std::size_t last = committed();  // the steps after it have a fifth worker
@@ -141,6 +131,7 @@ TEST_F(JoinerTest, UsesItsLineAndHardlySlowsTheOthers) {
 }
 
 TEST_F(JoinerTest, FinishesWhenTwoOfItsDonorsAreKilled) {
+    start(kStateBytes / 2);  // two are left, and a slice of theirs must fit into one frame
     Program& joiner = join();
     ASSERT_TRUE(joiner.wait_for_text(" s left", kPatience)) << joiner.err();
     peers[0]->signal(SIGKILL);
