@@ -197,7 +197,7 @@ TEST(RunReport, KnowsTheLossesOfEarlierProcesses) {
 
 TEST(RunReport, SaysInWhichOrderPeersCameToWhichStages) {
     RunReport report(small_run());
-    report.add_peer(kAnna, 20);
+    report.add_peer(kAnna, {.service_ms = 20});
     report.add(node::PeerChanged{kBert, {1}, node::PeerChange::Admitted, "", {0, 1}}, at(1));
     report.add(node::PeerChanged{kBert, {0}, node::PeerChange::Admitted, "", {1, 0}}, at(2));
     const json::array peers = parsed(report).at("peers").as_array();
