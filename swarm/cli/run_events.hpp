@@ -1,7 +1,7 @@
 // What befell a run, in order, and what each event cost: `events` in --json.
 // A fault (kill, freeze, coordinator_kill, cut) costs the time to the next commit; a drain until
-// the peer has left; a join or a move until the coordinator has admitted the peer, since its process
-// was started, or it was fenced. What nobody has seen begin or end has no cost.
+// the peer has left; a join or a move until the coordinator has admitted the peer, since its
+// process was started, or it was fenced. What nobody has seen begin or end has no cost.
 // Invariant: a fault is `alone` when no other fault lies between it and its commit.
 // Threading: one thread. Times are of the caller's clock, on one scale. Memory: O(events).
 #pragma once

@@ -76,8 +76,8 @@ TEST(LocalRun, EqualsOneProcessWithDrawnRoundingWhenPeersAreKilled) {
     EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
-/// Two round trips between the last microbatch and the next step's first: all is held, reduce; done,
-/// commit. A third would show, however slow the machine is.
+/// Two round trips between the last microbatch and the next step's first: all is held, reduce;
+/// done, commit. A third would show, however slow the machine is.
 TEST(LocalRun, AStepBoundaryCostsTwoRoundTrips) {
     const LocalRun run = run_local(
         {"--stages",
