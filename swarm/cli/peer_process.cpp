@@ -125,7 +125,8 @@ Result<PeerProcess::Means> PeerProcess::check_means() const {
         return Error{
             ErrorCode::Usage,
             Reaction::Reject,
-            "there are not " + std::to_string(options_.seats) + " ports from there to 65535"};
+            "--host " + std::to_string(options_.seats) + " needs " +
+                std::to_string(options_.seats) + " ports in a row; there are not so many to 65535"};
     }
     auto device = options_.seats > 1 ? std::make_shared<net::SharedDevice>() : nullptr;
     return Means{*towards, *listen, *advertise, std::move(*swarm_key), std::move(device)};
