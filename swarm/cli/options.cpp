@@ -170,7 +170,7 @@ void add_serve(CLI::App& root, ServeOptions& serve) {
     app.add_option(
         "--cache", serve.cache_folder, "keep the stage's newest state there, for the next start"
     );
-    app.add_option("--host", serve.seats, "so many stages, one at a time on the same device")
+    app.add_option("--host", serve.seats, "serve so many stages, which take turns on the device")
         ->check(CLI::Range(1U, kSeatsMax))
         ->capture_default_str();
     app.add_option("--service-ms", serve.service_ms, "play a slow peer: hold each forward so long");
@@ -230,7 +230,7 @@ void add_local(CLI::App& root, LocalOptions& local) {
     add_rates(
         app,
         "--line-rate",
-        "A,B,...: of each peer's line, both ways, such as 10Mb/s (default: no bound)",
+        "A,B,...: of each peer's line, each way, such as 10Mb/s",
         local.line_bytes_per_s
     );
     add_duration(

@@ -55,7 +55,8 @@ TEST_F(SeatsTest, CtrlCLeavesWithAllOfThem) {
 TEST_F(SeatsTest, EachNeedsAPort) {
     const auto volunteer = serve("127.0.0.1:65535");
     EXPECT_EQ(volunteer->wait(seconds(20)), 3) << volunteer->err();
-    EXPECT_NE(volunteer->err().find("--host 2 needs 2 ports"), std::string::npos) << volunteer->err();
+    const std::string err = volunteer->err();
+    EXPECT_NE(err.find("--host 2 needs 2 ports"), std::string::npos) << err;
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // Checkpoints whose donors go.
 #include "story.hpp"
 
+#include <map>
 #include <set>
+#include <vector>
 
 namespace sim {
 namespace {
@@ -57,6 +59,31 @@ TEST(Snapshots, AJoinerIsNotSentToAMemberThatLeavesWithTheCommit) {
     })) << story.log();
     EXPECT_EQ(roster.find(leaver), nullptr);
     EXPECT_NE(donor, leaver);
+    story.expect_equal_to_one_process();
+}
+
+/// Six replicas and two newcomers: each has four donors, and they begin with others.
+TEST(Snapshots, JoinersHaveFourDonorsEach) {
+    Story story(story_options(1, 6));
+    ASSERT_TRUE(story.reach_step(2));
+    std::map<PeerId, std::vector<swarm::SlotId>> donors;
+    donors[story.run().add_server()];
+    donors[story.run().add_server()];
+    ASSERT_TRUE(story.until_sent<protocol::Commit>([&](PeerId, PeerId, const auto& commit) {
+        for (auto& [joiner, slots] : donors) {
+            slots.clear();
+            for (const protocol::SnapshotOrder& order : commit.snapshots) {
+                if (order.receiver == joiner) {
+                    slots.push_back(order.donor);
+                }
+            }
+        }
+        return !donors.begin()->second.empty() && !donors.rbegin()->second.empty();
+    })) << story.log();
+    for (const auto& [joiner, slots] : donors) {
+        EXPECT_EQ(std::set(slots.begin(), slots.end()).size(), 4U);
+    }
+    EXPECT_NE(donors.begin()->second.front(), donors.rbegin()->second.front());
     story.expect_equal_to_one_process();
 }
 
