@@ -99,6 +99,14 @@ void Snapshots::freeze(ParameterVersion version, node::Turn turn) {
     );
 }
 
+bool Snapshots::spend(TimePoint now) {
+    if (spent_until_ > now + kBurst) {
+        return false;
+    }
+    spent_until_ = std::max(spent_until_, now) + kPerChunk;
+    return true;
+}
+
 void Snapshots::on(PeerId from, const protocol::Fetch& fetch, node::Turn turn) {
     if (owed_ == fetch.version && context_.version == fetch.version && !context_.applying) {
         freeze(fetch.version, turn);  // there may be room by now
@@ -118,6 +126,12 @@ void Snapshots::on(PeerId from, const protocol::Fetch& fetch, node::Turn turn) {
         return;
     }
     found->used_at = turn.now;
+    if (!spend(turn.now)) {
+        ServerContext::send(
+            from, protocol::ChunkRefused{fetch.version, fetch.stage, fetch.chunk, true}, {}, turn
+        );
+        return;
+    }
     node::Payload payload = fetch.chunk ? swarm::run::pack_chunk(found->state->chunk(*fetch.chunk))
                                         : manifest_payload(found->manifest);
     ServerContext::send(

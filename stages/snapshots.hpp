@@ -3,7 +3,8 @@
 // Invariants: a snapshot never changes; at most kSnapshotsMax are kept, fewer where the memory lent
 // has no room for them. A new one takes the place of the one that was left alone longest; while all
 // are being fetched it is owed: whoever wants it is told Busy, asks again, and has it as soon as
-// there is room, if the state is still that one.
+// there is room, if the state is still that one. Beyond kChunksPerSecond all are told Busy: each
+// chunk costs its strand milliseconds, and it trains meanwhile.
 // Threading: single strand; copies and hashes are made on the device, a chunk is packed when it is
 // asked for (state_chunk.hpp). Memory: one state each, for kForgottenAfter at most beyond the last
 // fetch.
@@ -40,6 +41,11 @@ class Snapshots {
     static constexpr swarm::Duration kInUseFor = std::chrono::seconds(2);
     /// A joiner begins within so long of the order (Joining::kSnapshotWithin).
     static constexpr swarm::Duration kForgottenAfter = std::chrono::seconds(60);
+    /// Over all who fetch; 400 Mb/s from each donor.
+    static constexpr std::int64_t kChunksPerSecond = 50;
+    static constexpr swarm::Duration kPerChunk =
+        swarm::Duration(std::chrono::seconds(1)) / kChunksPerSecond;
+    static constexpr swarm::Duration kBurst = std::chrono::milliseconds(500);
 
     struct Snapshot {
         ParameterVersion version;
@@ -50,12 +56,15 @@ class Snapshots {
 
     [[nodiscard]] Snapshot* find(ParameterVersion version);
     [[nodiscard]] bool has_room() const;
+    /// Takes one answer's time from what is left for donating.
+    [[nodiscard]] bool spend(TimePoint now);
     /// Their number changed: graphs have the rest of the memory lent.
     void share_memory(node::Turn turn);
 
     ServerContext& context_;
     std::deque<Snapshot> kept_;
-    std::optional<ParameterVersion> owed_;  // the last that was ordered, while it had no room
+    std::optional<ParameterVersion> owed_;    // the last that was ordered, while it had no room
+    TimePoint spent_until_ = swarm::kAtOnce;  // answers given, at their rate
 };
 
 }  // namespace stages

@@ -13,7 +13,8 @@ constexpr Duration kAnswerWithin = std::chrono::seconds(10);
 constexpr Duration kBusyPause = std::chrono::milliseconds(200);
 /// A first request may leave, or its answer, before the links between the two are up.
 constexpr Duration kManifestAgainAfter = std::chrono::milliseconds(500);
-/// A donor that was asked for a snapshot has it within a step's apply; then something is wrong.
+/// In a row. A donor that was asked for a snapshot has it within a step's apply, and one that is at
+/// the end of what it gives goes on a moment later; then something is wrong.
 constexpr std::uint32_t kRefusalsMax = 150;
 
 void send(
@@ -135,6 +136,7 @@ void StateFetcher::on(
                asked != open_.end() && asked->second == from) {
         end_request(*chunk.chunk);
         heard(from, turn.now);
+        donors_[from].refusals = 0;
         take_chunk(from, *chunk.chunk, std::move(payload));
     }
     advance(turn);

@@ -29,6 +29,7 @@ class StepMachine {
         Duration wave_min = std::chrono::seconds(5);  // of each stage, before p95 is known
         Duration recall_min = std::chrono::seconds(3);
         Duration reduce_min = std::chrono::seconds(10);
+        double slowest_line_bytes_per_s = 1.25e6;  // 10 Mb/s: large stages reduce for longer
         Duration holder_grace_min = std::chrono::seconds(4);
         Duration restart_grace = std::chrono::seconds(3);
     };
@@ -123,6 +124,7 @@ class StepMachine {
     [[nodiscard]] bool has_holders_everywhere() const;
     [[nodiscard]] std::optional<SlotId> find_minority(StageIndex stage) const;
     [[nodiscard]] Duration wave_limit() const;
+    [[nodiscard]] Duration reduce_patience() const;
     [[nodiscard]] bool has_replica(const protocol::SlotInfo& info) const;
     void note_dropped(SlotId from, const protocol::Fail& fail, node::Turn turn);
     void try_without(SlotId slot, node::Turn turn);

@@ -214,8 +214,24 @@ void StepMachine::begin_reduce(node::Turn turn) {
             context_.send(slot, reduce, turn);
         }
     }
-    deadline_ = turn.now + std::max(timing_.reduce_min, 4 * waves_.p95());
+    deadline_ = turn.now + reduce_patience();
     phase_ = Phase::Reducing;
+}
+
+/// Nobody tells how fast lines are, so it is what the largest stage takes on the slowest one that a
+/// run is made for. Who dies or freezes is noticed long before, by its silence.
+Duration StepMachine::reduce_patience() const {
+    constexpr double kBytesPerElement = 12;  // int64 one way, fp32 the other
+    std::uint64_t elements = 0;
+    for (const StageLayout& layout : context_.layouts) {
+        elements = std::max(elements, layout.elements());
+    }
+    const std::chrono::duration<double> on_the_line(
+        kBytesPerElement * static_cast<double>(elements) / timing_.slowest_line_bytes_per_s
+    );
+    return std::max(
+        {timing_.reduce_min, 4 * waves_.p95(), std::chrono::duration_cast<Duration>(on_the_line)}
+    );
 }
 
 void StepMachine::on(SlotId from, const protocol::Reduced& reduced, node::Turn turn) {

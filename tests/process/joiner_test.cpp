@@ -1,7 +1,7 @@
 // A volunteer that comes late to a stage, on lines of 200 Mb/s: how much of its line the download
 // of the state uses, what it costs those who train, and what two dead donors change.
-// Not 1 GB yet: slices of 90 MB take such a line more than the 3 s after which replicas are taken
-// for stuck, and half of it would not fit into one frame.
+// Half of the state where donors die: those who are left have to reduce it, and a slice is one
+// frame of 256 MiB at most.
 // The oracle model; its lines are emulated (swarm/net/emulated_lines.hpp).
 #include "swarm/net/emulated_lines.hpp"
 #include "tests/process/train_bed.hpp"
@@ -31,7 +31,7 @@ constexpr std::ptrdiff_t kFirstSteps = 3;  // before anybody joins
 constexpr double kShareOfLine = 0.8;
 constexpr double kSlowerByMost = 1.1;
 constexpr seconds kPatience(300);
-constexpr std::uint64_t kStateBytes = 128ULL << 20;
+constexpr std::uint64_t kStateBytes = 1ULL << 30;
 
 class JoinerTest : public TrainBed {
  protected:
@@ -140,7 +140,7 @@ TEST_F(JoinerTest, UsesItsLineAndHardlySlowsTheOthers) {
 }
 
 TEST_F(JoinerTest, FinishesWhenTwoOfItsDonorsAreKilled) {
-    start(kStateBytes);
+    start(kStateBytes / 2);
     Program& joiner = join();
     ASSERT_TRUE(joiner.wait_for_text("downloading the state", kPatience)) << joiner.err();
     peers[0]->signal(SIGKILL);

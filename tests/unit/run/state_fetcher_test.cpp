@@ -288,6 +288,29 @@ TEST_F(StateFetcherTest, LeavesADonorThatIsBusyForEver) {
     EXPECT_EQ(fetcher_.outcome(), Outcome::Failed);
 }
 
+TEST_F(StateFetcherTest, KeepsADonorThatIsBusyNowAndThen) {
+    lose(kSecond);
+    std::vector<Asked> open = start();
+    TimePoint now = kStart;
+    for (int chunk = 0; chunk < 4; ++chunk) {
+        for (int again = 0; again < 25; ++again) {
+            for (const Asked& asked : open) {
+                refuse(asked, true, now);
+            }
+            now += 200ms;
+            advance(now);
+            open = take_asked();
+            ASSERT_FALSE(open.empty()) << chunk << " " << again;
+        }
+        deliver(open.front());
+        open.erase(open.begin());
+        const std::vector<Asked> next = take_asked();
+        open.insert(open.end(), next.begin(), next.end());
+    }
+    serve(open);
+    expect_complete();
+}
+
 TEST_F(StateFetcherTest, LeavesADonorThatDoesNotHaveTheState) {
     auto open = start();
     const Asked refused = open[0];

@@ -19,8 +19,10 @@ constexpr std::uint32_t kMicrobatches = 8;
 
 class StepMachineTest : public testing::Test {
  protected:
-    explicit StepMachineTest(std::vector<std::uint32_t> stages = {0, 0, 0, 1, 1})
-        : stages_(std::move(stages)), context_(make_context(stages_)) {
+    explicit StepMachineTest(
+        std::vector<std::uint32_t> stages = {0, 0, 0, 1, 1}, std::uint32_t width = 1
+    )
+        : stages_(std::move(stages)), context_(make_context(stages_, width)) {
         for (std::uint64_t n = 1; n <= stages_.size(); ++n) {
             Actions actions;
             for (const auto lane : {node::Lane::Control, node::Lane::Bulk}) {
@@ -41,10 +43,11 @@ class StepMachineTest : public testing::Test {
 
     static PeerId peer(std::uint64_t n) { return {{n, 0, 0, 0}}; }
 
-    static RunContext make_context(const std::vector<std::uint32_t>& stages) {
+    static RunContext make_context(const std::vector<std::uint32_t>& stages, std::uint32_t width) {
         RunConfig config;
         config.model = *named_model("oracle");
         config.model.layers = 2;
+        config.model.width = width;
         config.model.context = 1;
         config.batch = 1;
         config.stages = 2;
@@ -206,6 +209,39 @@ TEST_F(StepMachineTest, CountsADropOnlyOfACurrentAttemptAndOnce) {
     }
     EXPECT_FALSE(step_.skip_reason());
     EXPECT_EQ(context_.roster.all_members().size(), 5U);
+}
+
+TEST_F(StepMachineTest, ASmallReductionThatTakesTenSecondsCostsWhoIsWaitedFor) {
+    reach_reduce();
+    say(4, stuck({5}));
+    EXPECT_EQ(step_.next_deadline(), now_ + 10s);
+    Actions actions;
+    step_.wake(actions.at(now_ += 10s));
+    EXPECT_FALSE(is_member(5));
+    EXPECT_NE(step_.phase(), Phase::Reducing);
+}
+
+class LargeStepMachineTest : public StepMachineTest {
+ protected:
+    static constexpr std::uint32_t kElements = 10'000'000;  // 120 MB: 96 s at 10 Mb/s
+
+    LargeStepMachineTest() : StepMachineTest({0, 0, 0, 1, 1}, kElements) {}
+};
+
+/// Its members are busy, not stuck, whatever they say of each other meanwhile.
+TEST_F(LargeStepMachineTest, HasTheTimeOfItsBytesOnASlowLine) {
+    reach_reduce();
+    say(4, stuck({5}));
+    say(5, stuck({4}));
+    EXPECT_EQ(step_.next_deadline(), now_ + 96s);
+    Actions early;
+    step_.wake(early.at(now_ + 95s));
+    EXPECT_EQ(context_.roster.all_members().size(), 5U);
+    EXPECT_EQ(step_.phase(), Phase::Reducing);
+    Actions late;
+    step_.wake(late.at(now_ += 96s));
+    EXPECT_EQ(context_.roster.all_members().size(), 4U);
+    EXPECT_NE(step_.phase(), Phase::Reducing);
 }
 
 TEST_F(StepMachineTest, OneMemberThatDropsEverythingLosesItsSlotAndDoesNotEndTheStep) {

@@ -129,6 +129,16 @@ TEST_F(SnapshotsTest, OwesNothingOfAStateThatIsGone) {
     EXPECT_TRUE(serves(0, kStart + seconds(9))) << "nothing took its place";
 }
 
+TEST_F(SnapshotsTest, GivesSoManyChunksASecondHoweverManyAreAskedFor) {
+    freeze(0);
+    int served = 0;
+    for (int asked = 0; asked < 1000; ++asked) {
+        served += serves(0, kStart + std::chrono::milliseconds(10 * asked)) ? 1 : 0;
+    }
+    EXPECT_NEAR(served, 500 + 25, 2) << "50 a second, and half a second's at once";
+    EXPECT_TRUE(serves(0, kStart + seconds(11))) << "it has had a second's rest";
+}
+
 TEST_F(SnapshotsTest, ForgetsWhatNobodyFetches) {
     freeze(0);
     snapshots_.forget_idle(bed_.at(kStart + seconds(59)));
