@@ -11,7 +11,10 @@ namespace stages {
 SingleRun::SingleRun(
     swarm::run::RunConfig config, MakeCompute make_compute, swarm::run::Corpus corpus
 )
-    : config_(std::move(config)), corpus_(std::move(corpus)), plan_(config_, corpus_) {
+    : config_(std::move(config)),
+      corpus_(std::move(corpus)),
+      plan_(config_, corpus_),
+      codecs_(swarm::run::first_codecs(config_)) {
     for (const swarm::run::StageLayout& layout : swarm::run::partition(config_)) {
         workers_.push_back(
             std::make_unique<StageWorker>(config_, layout, make_compute(config_, layout))
@@ -28,6 +31,11 @@ void SingleRun::resume(std::vector<StageState> states) {
     for (std::size_t s = 0; s < states.size(); ++s) {
         workers_[s]->start_from(std::move(states[s]));
     }
+}
+
+void SingleRun::use_codecs(swarm::run::LegCodecs codecs) {
+    SWARM_ASSERT(codecs.size() == codecs_.size());
+    codecs_ = std::move(codecs);
 }
 
 Result<StepRecord> SingleRun::step() {
@@ -60,7 +68,7 @@ StepRecord SingleRun::skip(std::uint64_t step, std::string reason) {
 }
 
 Result<double> SingleRun::run_microbatch(std::uint64_t step, swarm::MicrobatchId id) {
-    StageWorker::Leg leg{step, {id, swarm::make_epoch(1, 1)}, plan_.tokens(step, id), {}};
+    StageWorker::Leg leg{step, {id, swarm::make_epoch(1, 1)}, plan_.tokens(step, id), {}, codecs_};
     const std::size_t tail = workers_.size() - 1;
     for (std::size_t s = 0; s < tail; ++s) {
         auto output = workers_[s]->forward(leg, true);

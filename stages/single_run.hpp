@@ -35,6 +35,9 @@ class SingleRun {
     /// Goes on from states of the same model, in stage order, all of one version.
     void resume(std::vector<StageState> states);
 
+    /// Of the steps from now on; until then those that the run begins with.
+    void use_codecs(swarm::run::LegCodecs codecs);
+
     Result<StepRecord> step();
 
     [[nodiscard]] const swarm::run::RunConfig& config() const { return config_; }
@@ -67,6 +70,7 @@ class SingleRun {
     swarm::run::RunConfig config_;
     swarm::run::Corpus corpus_;
     swarm::run::BatchPlan plan_;
+    swarm::run::LegCodecs codecs_;
     std::vector<std::unique_ptr<StageWorker>> workers_;  // by stage
     std::uint32_t skips_in_a_row_ = 0;
 };

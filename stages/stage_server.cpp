@@ -359,7 +359,8 @@ void StageServer::heartbeat(node::Turn turn) {
     const protocol::Heartbeat beat{
         context_.version.value_or(ParameterVersion{}),
         context_.roster.number(),
-        wave_.observed_rates(turn.now)};
+        wave_.observed_rates(turn.now),
+        context_.worker ? wave_.own_speeds(turn.now) : protocol::SelfMeasured{}};
     turn.out.add(node::Send{context_.coordinator, context_.control.unnumbered(beat)});
 }
 

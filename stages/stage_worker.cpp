@@ -66,6 +66,17 @@ Payload alias(const HostTensor& tensor) {
     return {std::move(envelope), std::as_bytes(tensor.values), tensor.owner};
 }
 
+const compression::Codec& codec_of(
+    const swarm::run::LegCodecs& codecs, std::uint32_t boundary, bool gradient
+) {
+    using swarm::protocol::Leg;
+    const Leg leg = gradient ? Leg::Backward : Leg::Forward;
+    const auto* const codec =
+        compression::find_codec(codecs.at(swarm::run::leg_index(boundary, leg)));
+    SWARM_ASSERT(codec != nullptr);  // the wire knows no other
+    return *codec;
+}
+
 Result<> check_tokens(const swarm::run::RunConfig& config, std::span<const std::uint32_t> tokens) {
     const std::size_t want = std::size_t{config.batch} * (config.model.context + 1);
     if (tokens.size() != want) {
@@ -94,10 +105,10 @@ StageWorker::StageWorker(
       layout_(std::move(layout)),
       compute_(std::move(compute)),
       graphs_(*compute_),
-      codec_(compression::find_codec(config.codec)),
+      codecs_(swarm::run::first_codecs(config)),
       state_(swarm::run::StageLayout{}),  // until start_from()
       accumulator_(layout_.elements(), config.microbatches) {
-    SWARM_ASSERT(codec_ != nullptr && compute_ != nullptr);
+    SWARM_ASSERT(compute_ != nullptr);
 }
 
 StageWorker::~StageWorker() = default;
@@ -144,37 +155,47 @@ Result<> StageWorker::check_leg(const Leg& leg) const {
     return {};
 }
 
+const compression::Codec& StageWorker::codec_above(const Leg& leg, bool gradient) const {
+    return codec_of(leg.codecs.empty() ? codecs_ : leg.codecs, layout_.stage.value, gradient);
+}
+
+const compression::Codec& StageWorker::codec_below(const Leg& leg, bool gradient) const {
+    return codec_of(leg.codecs.empty() ? codecs_ : leg.codecs, layout_.stage.value - 1, gradient);
+}
+
 Result<Payload> StageWorker::encode(const HostTensor& tensor, const Leg& leg, bool gradient) const {
     SWARM_ASSERT(tensor.shape == swarm::run::activation_shape(config_));
-    if (codec_->id() == CodecId::None) {
+    const compression::Codec& codec = gradient ? codec_below(leg, true) : codec_above(leg, false);
+    if (codec.id() == CodecId::None) {
         if (const auto finite = check_finite(tensor.values); finite.has_error()) {
             return finite.error();
         }
         return alias(tensor);
     }
-    std::vector<std::byte> bytes(codec_->encoded_bytes(tensor.values.size()));
+    std::vector<std::byte> bytes(codec.encoded_bytes(tensor.values.size()));
     const TensorRole role = gradient ? TensorRole::ActivationGradient : TensorRole::Activation;
     const std::uint64_t seed = rounding_seed(config_.seed, leg, layout_.stage, gradient);
-    if (const auto coded = codec_->encode(tensor.values, role, seed, bytes); coded.has_error()) {
+    if (const auto coded = codec.encode(tensor.values, role, seed, bytes); coded.has_error()) {
         return coded.error();
     }
-    return Payload({Dtype::Float32, codec_->id(), tensor.shape}, std::move(bytes));
+    return Payload({Dtype::Float32, codec.id(), tensor.shape}, std::move(bytes));
 }
 
-Result<HostTensor> StageWorker::decode(const Payload& payload) const {
-    const TensorEnvelope want{Dtype::Float32, codec_->id(), swarm::run::activation_shape(config_)};
+Result<HostTensor> StageWorker::decode(const Payload& payload, const compression::Codec& codec)
+    const {
+    const TensorEnvelope want{Dtype::Float32, codec.id(), swarm::run::activation_shape(config_)};
     if (payload.envelope() != want) {
         return mismatch(
             "a tensor " + to_text(payload.envelope().shape) + " where one of fp32 " +
-            to_text(want.shape) + " coded by " + config_.codec +
+            to_text(want.shape) + " coded by " + std::string(codec.name()) +
             " belongs; the sender runs another model"
         );
     }
     const std::uint64_t elements = want.elements();
-    if (payload.bytes().size() != codec_->encoded_bytes(elements)) {
+    if (payload.bytes().size() != codec.encoded_bytes(elements)) {
         return mismatch(
             "a tensor of " + std::to_string(payload.bytes().size()) + " bytes, its shape needs " +
-            std::to_string(codec_->encoded_bytes(elements))
+            std::to_string(codec.encoded_bytes(elements))
         );
     }
     if (want.codec == CodecId::None) {
@@ -185,20 +206,20 @@ Result<HostTensor> StageWorker::decode(const Payload& payload) const {
         return tensor;
     }
     std::vector<float> values(elements);
-    if (const auto decoded = codec_->decode(payload.bytes(), values); decoded.has_error()) {
+    if (const auto decoded = codec.decode(payload.bytes(), values); decoded.has_error()) {
         return decoded.error();
     }
     return make_host_tensor(want.shape, std::move(values));
 }
 
-Result<std::optional<HostTensor>> StageWorker::decode_input(const Payload& payload) const {
+Result<std::optional<HostTensor>> StageWorker::decode_input(const Leg& leg) const {
     if (layout_.has_embedding) {
-        if (!payload.empty()) {
+        if (!leg.input.empty()) {
             return mismatch("an activation for the first stage, which takes tokens only");
         }
         return std::optional<HostTensor>();
     }
-    auto input = decode(payload);
+    auto input = decode(leg.input, codec_below(leg, false));
     if (input.has_error()) {
         return input.error();
     }
@@ -226,7 +247,7 @@ Result<Payload> StageWorker::forward(const Leg& leg, bool keep) {
             return checked.error();
         }
     }
-    const auto input = decode_input(leg.input);
+    const auto input = decode_input(leg);
     if (input.has_error()) {
         return input.error();
     }
@@ -251,7 +272,7 @@ Result<StageWorker::TailOutcome> StageWorker::forward_tail(const Leg& leg) {
             return checked.error();
         }
     }
-    const auto input = decode_input(leg.input);
+    const auto input = decode_input(leg);
     if (input.has_error()) {
         return input.error();
     }
@@ -293,7 +314,7 @@ Result<Payload> StageWorker::backward(const Leg& leg) {
     if (const auto checked = check_leg(leg); checked.has_error()) {
         return checked.error();
     }
-    const auto by_output = decode(leg.input);
+    const auto by_output = decode(leg.input, codec_above(leg, true));
     if (by_output.has_error()) {
         return by_output.error();
     }

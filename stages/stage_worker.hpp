@@ -3,7 +3,7 @@
 // be added, and when, is the role's decision (stages/stage_server).
 // Invariants: the accumulator changes only in accumulate() and clear_accumulator(); a result sits
 // in a buffer of its own and touches the weights only in apply() (R2, R3).
-// Threading: one thread, the device's. Payloads in and out are coded by the run's codec.
+// Threading: one thread, the device's. Payloads in and out are coded as the leg says, or the run.
 // Shapes: activations (B, T, C) fp32; the flat vector of a stage is its tensors in global order,
 // followed by one counter per microbatch of the step ("extended" below, P + M elements): a
 // gradient adds exactly 1.0 to its own counter, so the reduced counters show who was counted.
@@ -17,7 +17,7 @@
 #include "stages/kept_graphs.hpp"
 #include "stages/stage_state.hpp"
 #include "swarm/node/payload.hpp"
-#include "swarm/run/config.hpp"
+#include "swarm/run/leg_codecs.hpp"
 
 #include <cstdint>
 #include <map>
@@ -41,6 +41,7 @@ class StageWorker {
         GraphKey key;
         std::vector<std::uint32_t> tokens;  // forward legs only
         Payload input;                      // empty for the forward of the first stage
+        swarm::run::LegCodecs codecs{};     // of all stages' legs; empty: those of the run
     };
 
     struct TailOutcome {
@@ -126,13 +127,17 @@ class StageWorker {
     /// Forwards computed again because their graph had no room.
     [[nodiscard]] std::uint64_t recomputed() const { return graphs_.recomputed(); }
 
- private:
     [[nodiscard]] std::uint64_t extended_elements() const;
+ private:
     [[nodiscard]] Result<> check_leg(const Leg& leg) const;
+    /// Of what crosses the boundary above this stage, or below it.
+    [[nodiscard]] const compression::Codec& codec_above(const Leg& leg, bool gradient) const;
+    [[nodiscard]] const compression::Codec& codec_below(const Leg& leg, bool gradient) const;
+    /// An activation goes up, a gradient down.
     Result<Payload> encode(const HostTensor& tensor, const Leg& leg, bool gradient) const;
-    Result<HostTensor> decode(const Payload& payload) const;
+    Result<HostTensor> decode(const Payload& payload, const compression::Codec& codec) const;
     /// The input of a forward leg: none where the embedding is.
-    Result<std::optional<HostTensor>> decode_input(const Payload& payload) const;
+    Result<std::optional<HostTensor>> decode_input(const Leg& leg) const;
     std::vector<float> take_buffer();
     void keep_pending(GraphKey key, std::vector<float> gradient);
     [[nodiscard]] std::span<float> slice_of_result(std::uint32_t slice);
@@ -142,18 +147,13 @@ class StageWorker {
     swarm::run::StageLayout layout_;
     std::unique_ptr<StageCompute> compute_;
     KeptGraphs graphs_;
-    const compression::Codec* codec_;
+    swarm::run::LegCodecs codecs_;  // where a leg names none
     StageState state_;
     Accumulator accumulator_;
     std::map<GraphKey, std::vector<float>> pending_;
     std::vector<std::vector<float>> spare_;  // buffers of P floats, used again
     std::vector<std::int64_t> own_slice_;
     std::vector<float> result_;
-    std::vector<bool> gathered_;  // by slice: its values are in the result
-    std::uint32_t own_ = 0;
-    std::uint32_t members_ = 1;
-};
-
 /// Elements [begin, end) of slice `slice` of n: as equal as possible, the first ones larger.
 struct SliceRange {
     std::uint64_t begin = 0;
@@ -161,5 +161,10 @@ struct SliceRange {
 };
 
 SliceRange slice_range(std::uint64_t elements, std::uint32_t slice, std::uint32_t members);
+
+    std::vector<bool> gathered_;  // by slice: its values are in the result
+    std::uint32_t own_ = 0;
+    std::uint32_t members_ = 1;
+};
 
 }  // namespace stages

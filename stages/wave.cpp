@@ -21,6 +21,7 @@ void Wave::assigned() {
     router_ = std::make_unique<router::HopRouter>(
         router::make_policy(context_.config.policy, seed), router::HopRouter::Options{}
     );
+    speeds_ = {};
     candidates_.clear();
     forget_step();
 }
@@ -31,6 +32,7 @@ void Wave::new_step(TimePoint now) {
 }
 
 void Wave::forget_step() {
+    speeds_.forget_what_is_under_way();
     rows_.assign(context_.config.microbatches, Row{});
     legs_.clear();
     queue_.clear();
@@ -63,6 +65,11 @@ void Wave::link_changed(PeerId peer, TimePoint now) {
     }
 }
 
+bool Wave::has_right_codecs(const swarm::run::LegCodecs& codecs) const {
+    const std::size_t legs = 2 * (std::size_t{context_.config.stages} - 1);
+    return codecs.size() == (swarm::run::chooses_codecs(context_.config) ? legs : 0);
+}
+
 std::optional<RefusedReason> Wave::check(PeerId from, const protocol::Forward& forward) const {
     if (forward.microbatch.value >= rows_.size()) {
         return RefusedReason::Invalid;
@@ -74,7 +81,8 @@ std::optional<RefusedReason> Wave::check(PeerId from, const protocol::Forward& f
                             forward.path.back() == sender->slot && sender->stage.value + 1 == stage;
     const bool sized = forward.tokens.size() == static_cast<std::size_t>(context_.config.batch) *
                                                     (context_.config.model.context + 1);
-    if (!(from_coordinator || from_below) || !sized || forward.mask.empty()) {
+    if (!(from_coordinator || from_below) || !sized || forward.mask.empty() ||
+        !has_right_codecs(forward.codecs)) {
         return RefusedReason::Invalid;
     }
     const Row& row = rows_[forward.microbatch.value];
@@ -90,11 +98,11 @@ std::optional<RefusedReason> Wave::check(PeerId from, const protocol::Forward& f
 std::optional<RefusedReason> Wave::check(PeerId from, const protocol::Backward& backward) const {
     const std::uint32_t stage = context_.stage().value;
     const auto* const sender = context_.roster.find_peer(from);
-    const bool shaped = backward.microbatch.value < rows_.size() && sender &&
-                        backward.path.size() == context_.config.stages &&
-                        stage + 1 < context_.config.stages && context_.slot &&
-                        backward.path[stage] == *context_.slot &&
-                        backward.path[stage + 1] == sender->slot;
+    const bool shaped =
+        backward.microbatch.value < rows_.size() && sender &&
+        backward.path.size() == context_.config.stages && stage + 1 < context_.config.stages &&
+        context_.slot && backward.path[stage] == *context_.slot &&
+        backward.path[stage + 1] == sender->slot && has_right_codecs(backward.codecs);
     if (!shaped) {
         return RefusedReason::Invalid;
     }
@@ -132,7 +140,8 @@ void Wave::take(
         return;
     }
     rows_[forward.microbatch.value].seen = forward.attempt;
-    LegState state{leg, forward.mask, forward.path, from, forward.tokens, std::move(input)};
+    LegState state{
+        leg, forward.mask, forward.path, from, forward.codecs, forward.tokens, std::move(input)};
     accept(std::move(state), turn);
 }
 
@@ -147,7 +156,7 @@ void Wave::take(
         context_.answer(from, protocol::Refused{leg, *reason}, turn);
         return;
     }
-    LegState state{leg, backward.mask, backward.path, from, {}, std::move(input)};
+    LegState state{leg, backward.mask, backward.path, from, backward.codecs, {}, std::move(input)};
     accept(std::move(state), turn);
 }
 
@@ -223,6 +232,7 @@ void Wave::offer(LegState& leg, SlotId to, node::Turn turn) {
     leg.offered_at = turn.now;
     leg.passed_there = false;
     leg.resent = false;
+    speeds_.sent(outgoing(leg).leg, turn.now);
     send_offer(leg, turn);
 }
 
@@ -238,11 +248,17 @@ void Wave::send_offer(const LegState& leg, node::Turn turn) {
     }
     if (id.leg == Leg::Forward) {
         protocol::Forward forward{
-            id.version, id.microbatch, id.attempt, leg.mask, std::move(path), leg.tokens};
+            id.version,
+            id.microbatch,
+            id.attempt,
+            leg.mask,
+            std::move(path),
+            leg.tokens,
+            leg.codecs};
         context_.send_leg(info->peer, std::move(forward), leg.output, turn);
     } else {
         protocol::Backward backward{
-            id.version, id.microbatch, id.attempt, leg.mask, std::move(path)};
+            id.version, id.microbatch, id.attempt, leg.mask, std::move(path), leg.codecs};
         context_.send_leg(info->peer, std::move(backward), leg.output, turn);
     }
 }
@@ -254,6 +270,7 @@ void Wave::on(PeerId from, const protocol::Accepted& accepted, node::Turn turn) 
         return;
     }
     leg->stage = Stage::Accepted;
+    speeds_.arrived(accepted.leg.leg, leg->output.bytes().size(), turn.now);
     leg->output = {};
     if (accepted.leg.leg == Leg::Forward) {
         router_->accepted(sender->slot, accepted.leg, turn.now);
@@ -267,6 +284,7 @@ void Wave::on(PeerId from, const protocol::Refused& refused, node::Turn turn) {
     if (!leg || !sender || leg->to != sender->slot || leg->stage != Stage::Offered) {
         return;
     }
+    speeds_.arrived(refused.leg.leg, leg->output.bytes().size(), turn.now);
     if (refused.leg.leg == Leg::Forward) {
         router_->refused(sender->slot, refused.leg, refused.reason, turn.now);
     }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "router/hop_router.hpp"
+#include "stages/own_speeds.hpp"
 #include "stages/peer_links.hpp"
 #include "stages/server_context.hpp"
 #include "swarm/base/digest.hpp"
@@ -76,6 +77,10 @@ class Wave {
         return router_->observed_rates(now);
     }
 
+    [[nodiscard]] protocol::SelfMeasured own_speeds(TimePoint now) {
+        return speeds_.measured(context_.is_tail(), now);
+    }
+
     /// A peer for an inference hop: any that is linked.
     [[nodiscard]] std::optional<PeerId> any_next_hop() const;
 
@@ -89,6 +94,7 @@ class Wave {
         StageMask mask;
         std::vector<SlotId> path;  // as received
         PeerId from;               // who hears ACCEPTED and PASSED
+        swarm::run::LegCodecs codecs{};
         std::vector<std::uint32_t> tokens{};
         node::Payload input{};
         node::Payload output{};  // until the next hop accepts it
@@ -112,6 +118,7 @@ class Wave {
     using LegKey = std::pair<MicrobatchId, protocol::Leg>;
 
     void forget_step();
+    [[nodiscard]] bool has_right_codecs(const swarm::run::LegCodecs& codecs) const;
     std::optional<RefusedReason> check(PeerId from, const protocol::Forward& forward) const;
     std::optional<RefusedReason> check(PeerId from, const protocol::Backward& backward) const;
     /// True when the leg was taken before: its answers are repeated.
@@ -153,6 +160,7 @@ class Wave {
     ServerContext& context_;
     PeerLinks& links_;
     std::unique_ptr<router::HopRouter> router_;
+    OwnSpeeds speeds_;
     std::vector<SlotId> candidates_;  // that the router knows
     std::vector<Row> rows_;
     using Age = std::pair<std::uint64_t, LegKey>;

@@ -9,11 +9,19 @@ using protocol::Leg;
 
 namespace {
 
+/// Takes the input.
 StageWorker::Leg worker_leg(
-    const LegId& id, std::vector<std::uint32_t> tokens, node::Payload input
+    const LegId& id,
+    std::vector<std::uint32_t> tokens,
+    node::Payload& input,
+    const swarm::run::LegCodecs& codecs
 ) {
     return {
-        id.version.step, GraphKey{id.microbatch, id.attempt}, std::move(tokens), std::move(input)};
+        id.version.step,
+        GraphKey{id.microbatch, id.attempt},
+        std::move(tokens),
+        std::exchange(input, {}),
+        codecs};
 }
 
 }  // namespace
@@ -51,11 +59,12 @@ void Wave::compute_forward(LegState& leg, node::Turn turn) {
         context_.forward_units(),
         [worker = context_.worker,
          keep,
-         work = worker_leg(leg.id, leg.tokens, std::exchange(leg.input, {}))](Outcome& outcome) {
+         work = worker_leg(leg.id, leg.tokens, leg.input, leg.codecs)](Outcome& outcome) {
             outcome.emplace(worker->forward(work, keep));
         },
-        [this, id = leg.id](Outcome& outcome, node::Turn later) {
+        [this, id = leg.id, given = turn.now](Outcome& outcome, node::Turn later) {
             --on_device_;
+            speeds_.computed(id.leg, given, later.now);
             computed({id.microbatch, id.leg}, id, std::move(*outcome), later);
         }
     );
@@ -67,11 +76,12 @@ void Wave::compute_tail(LegState& leg, node::Turn turn) {
         turn,
         3 * context_.forward_units(),
         [worker = context_.worker,
-         work = worker_leg(leg.id, leg.tokens, std::exchange(leg.input, {}))](Outcome& outcome) {
+         work = worker_leg(leg.id, leg.tokens, leg.input, leg.codecs)](Outcome& outcome) {
             outcome.emplace(worker->forward_tail(work));
         },
-        [this, id = leg.id](Outcome& outcome, node::Turn later) {
+        [this, id = leg.id, given = turn.now](Outcome& outcome, node::Turn later) {
             --on_device_;
+            speeds_.computed(id.leg, given, later.now);
             const auto found = legs_.find({id.microbatch, id.leg});
             const bool current = found != legs_.end() && found->second->id == id && context_.slot;
             if (*outcome && current) {
@@ -99,11 +109,12 @@ void Wave::compute_backward(LegState& leg, node::Turn turn) {
         turn,
         2 * context_.forward_units(),
         [worker = context_.worker,
-         work = worker_leg(leg.id, {}, std::exchange(leg.input, {}))](Outcome& outcome) {
+         work = worker_leg(leg.id, {}, leg.input, leg.codecs)](Outcome& outcome) {
             outcome.emplace(worker->backward(work));
         },
-        [this, id = leg.id](Outcome& outcome, node::Turn later) {
+        [this, id = leg.id, given = turn.now](Outcome& outcome, node::Turn later) {
             --on_device_;
+            speeds_.computed(id.leg, given, later.now);
             computed({id.microbatch, id.leg}, id, std::move(*outcome), later);
         }
     );

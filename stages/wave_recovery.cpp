@@ -17,6 +17,7 @@ constexpr swarm::Duration kOverdue = std::chrono::seconds(3);
 
 protocol::Held Wave::recall(const protocol::Recall& recall, node::Turn turn) {
     sealed_ = false;
+    speeds_.forget_what_is_under_way();
     protocol::Held answer{recall.version, recall.epoch, {}, {}};
     if (recall.void_all) {
         held_.clear();
@@ -124,6 +125,7 @@ void Wave::slot_lost(SlotId slot, node::Turn turn) {
         leg.to = {};
     }
     if (!items.empty()) {
+        speeds_.forget_what_is_under_way();
         fail(slot, protocol::FailReason::Lost, std::move(items), turn);
     }
 }

@@ -157,6 +157,9 @@ std::string progress_line(
             line += (i == 0 ? "" : "+") + std::to_string(peers_per_stage[i]);
         }
     }
+    if (!step.codecs.empty()) {
+        line += "  codecs " + step.codecs;
+    }
     if (step.replayed > 0) {
         line += "  replayed " + std::to_string(step.replayed);
     }

@@ -61,8 +61,9 @@ examples:
   swarm plan run.toml --peers 6                       # six equal peers
   swarm plan run.toml --speeds 400,400,100,50 --latency 30ms --memory 8GiB
   swarm plan run.toml --layer-ms 12,12,12,12,12,19 --speeds 1,1,0.5   # layers that you measured
-Without --layer-ms a layer's time follows from its multiplications. Reductions, narrow lines, and
-peers that come and go are not in it; `swarm sim` has those.)";
+  swarm plan --codec auto --peers 4 --line-rate 10Mb/s               # which codecs that leads to
+Without --layer-ms a layer's time follows from its multiplications. Reductions, and peers that come
+and go, are not in it; `swarm sim` has those.)";
 
 void add_run_flags(CLI::App& app, RunFlags& run) {
     app.add_option("--model", run.model, "demo (small Llama) or oracle (a test of counting)")
@@ -75,7 +76,10 @@ void add_run_flags(CLI::App& app, RunFlags& run) {
     app.add_option("--in-flight", run.in_flight, "microbatches under way; 0: twice the peers");
     app.add_option("--policy", run.policy, "router policy: " + router::policy_names());
     app.add_option(
-        "--codec", run.codec, "of what passes between peers: " + compression::codec_names()
+        "--codec",
+        run.codec,
+        "of what passes between peers: " + compression::codec_names() +
+            "; two for forward/backward; auto: as the lines need it"
     );
     app.add_option("--corpus", run.corpus, "text to train on")->type_name("FILE");
     app.add_option(
@@ -100,7 +104,15 @@ void add_train(CLI::App& root, TrainOptions& train) {
     app.add_option("--min-peers", train.run.min_peers, "wait for so many; 0: one per stage");
     app.add_option("--dir", train.directory, "log and checkpoints (default: runs/<name>)");
     app.add_flag("--resume", train.resume, "go on with the run in --dir");
-    app.add_flag("--single", train.single, "the same training in this process alone");
+    auto* const single =
+        app.add_flag("--single", train.single, "the same training in this process alone");
+    app.add_option(
+           "--codecs-from",
+           train.codecs_from,
+           "for --single of a run with codec auto: repeat what the run in DIR chose"
+    )
+        ->type_name("DIR")
+        ->needs(single);
     app.add_option("--device", train.device, "for --single: auto, cpu or cuda:N");
     app.add_flag("--hold", train.hold, "keep the peers after the last step until Ctrl-C");
     add_duration(
@@ -292,6 +304,12 @@ void add_plan(CLI::App& root, PlanOptions& plan) {
     add_duration(app, "--latency", "one way between two peers (0s)", [&](Duration latency) {
         plan.latency = latency;
     });
+    add_rates(
+        app,
+        "--line-rate",
+        "A,B,...: of each peer's line, each way, such as 10Mb/s (default: no bound)",
+        plan.line_bytes_per_s
+    );
     app.add_option("--json", plan.json_file, "write the figures")->type_name("FILE");
 }
 

@@ -42,6 +42,7 @@ struct TrainOptions {
     std::string listen = "0.0.0.0:7117";
     std::string swarm_key_file;
     std::string device = "auto";  // --single
+    std::string codecs_from;      // --single: the directory of a run that chose its codecs
     std::string json_file;
     int reports_fd = -1;  // for `swarm local`
 };
@@ -135,6 +136,7 @@ struct PlanOptions {
     std::vector<double> layer_ms;
     std::uint64_t memory_bytes = 0;  // of each peer; 0: no bound
     Duration latency{};
+    std::vector<std::uint64_t> line_bytes_per_s;  // as LocalOptions
     std::string json_file;
 };
 

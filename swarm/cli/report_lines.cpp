@@ -49,7 +49,8 @@ json::object to_object(const node::StepCommitted& step) {
         {"counted", step.counted},
         {"replayed", step.replayed},
         {"fenced", step.fenced},
-        {"wire_bytes", step.wire_bytes ? json::value(*step.wire_bytes) : nullptr}};
+        {"wire_bytes", step.wire_bytes ? json::value(*step.wire_bytes) : nullptr},
+        {"codecs", step.codecs}};
 }
 
 json::object to_object(const node::StepSkipped& skip) {
@@ -186,6 +187,7 @@ node::StepCommitted read_step(Fields& from) {
     if (!from.is_null("wire_bytes")) {
         step.wire_bytes = from.number<std::uint64_t>("wire_bytes");
     }
+    step.codecs = from.text("codecs");
     return step;
 }
 

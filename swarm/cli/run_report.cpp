@@ -3,6 +3,7 @@
 #include "compression/codec.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/net/identity.hpp"
+#include "swarm/run/leg_codecs.hpp"
 
 #include <boost/json.hpp>
 
@@ -44,14 +45,24 @@ std::string describe(std::uint64_t step, double loss, double single) {
            shortest(single);
 }
 
+/// The mean of both ways; of a run that chooses its codecs, as it begins.
+std::uint64_t bytes_per_leg(const run::RunConfig& config, std::uint64_t values) {
+    const run::LegCodecs codecs = run::first_codecs(config);
+    std::uint64_t bytes = 0;
+    for (const run::CodecId id : codecs) {
+        const compression::Codec* const codec = compression::find_codec(id);
+        SWARM_ASSERT(codec != nullptr);
+        bytes += codec->encoded_bytes(values);
+    }
+    return codecs.empty() ? 0 : bytes / codecs.size();
+}
+
 /// What the simulator needs to repeat the run.
 json::object config_object(const run::RunConfig& config) {
     const bool oracle = config.model.kind == run::ModelKind::Oracle;
     // The simulator's frames already carry the oracle's own tensors.
     const std::uint64_t values =
         oracle ? 0 : std::uint64_t{config.batch} * config.model.context * config.model.width;
-    const compression::Codec* const codec = compression::find_codec(config.codec);
-    SWARM_ASSERT(codec != nullptr);
     return {
         {"model", oracle ? "oracle" : "llama"},
         {"stages", config.stages},
@@ -61,7 +72,7 @@ json::object config_object(const run::RunConfig& config) {
         {"policy", config.policy},
         {"codec", config.codec},
         {"seed", config.seed},
-        {"activation_bytes", codec->encoded_bytes(values)}};
+        {"activation_bytes", bytes_per_leg(config, values)}};
 }
 
 json::array step_array(
@@ -81,6 +92,9 @@ json::array step_array(
              {"replayed", step.replayed},
              {"fenced", step.fenced}}
         );
+        if (!step.codecs.empty()) {
+            array.back().as_object()["codecs"] = step.codecs;
+        }
     }
     return array;
 }

@@ -95,6 +95,10 @@ int train(const TrainOptions& options) {
     if (!directory) {
         return end_with(console, directory.error());
     }
+    const auto choices = read_codec_choices(options.codecs_from, directory->config);
+    if (!choices) {
+        return end_with(console, choices.error());
+    }
     for (const std::string& notice : directory->notices) {
         console.warn(notice);
     }
@@ -110,7 +114,9 @@ int train(const TrainOptions& options) {
         return end_with(console, written.error());
     }
     return options.single
-               ? train_single(options, std::move(*directory), std::move(text->corpus), console)
+               ? train_single(
+                     options, std::move(*directory), *choices, std::move(text->corpus), console
+                 )
                : coordinate(options, std::move(*directory), text->corpus, console);
 }
 

@@ -2,6 +2,7 @@
 // Threading: one thread. Errors: a starter that no longer reads its reports is not one.
 #pragma once
 
+#include "swarm/cli/codec_choices.hpp"
 #include "swarm/cli/console.hpp"
 #include "swarm/cli/options.hpp"
 #include "swarm/cli/run_directory.hpp"
@@ -9,6 +10,7 @@
 #include "swarm/run/batch_plan.hpp"
 
 #include <string>
+#include <vector>
 
 namespace swarm::cli {
 
@@ -48,7 +50,11 @@ int coordinate(
     const TrainOptions& options, RunDirectory directory, const run::Corpus& corpus, Console& console
 );
 int train_single(
-    const TrainOptions& options, RunDirectory directory, run::Corpus corpus, Console& console
+    const TrainOptions& options,
+    RunDirectory directory,
+    const std::vector<run::CodecChange>& choices,  // empty: as the run begins
+    run::Corpus corpus,
+    Console& console
 );
 
 }  // namespace swarm::cli

@@ -9,9 +9,20 @@
 #include "swarm/run/partition.hpp"
 
 #include <utility>
+#include <vector>
 
 namespace swarm::cli {
 namespace {
+
+void use_choice(
+    stages::SingleRun& run, const std::vector<run::CodecChange>& choices, std::uint64_t step
+) {
+    for (const run::CodecChange& change : choices) {
+        if (change.step <= step) {
+            run.use_codecs(change.codecs);
+        }
+    }
+}
 
 Result<> save(const stages::SingleRun& run, const RunDirectory& directory) {
     std::vector<const stages::StageState*> states;
@@ -32,9 +43,15 @@ node::StepCommitted committed(const stages::StepRecord& record, Duration took, s
     return {record.step, record.loss, record.gradient_norm, took, of, record.counted_once, 0, 0};
 }
 
-Result<> train_steps(stages::SingleRun& run, const RunDirectory& directory, TrainReports& reports) {
+Result<> train_steps(
+    stages::SingleRun& run,
+    const RunDirectory& directory,
+    const std::vector<run::CodecChange>& choices,
+    TrainReports& reports
+) {
     const run::RunConfig& config = run.config();
     while (run.version().step < config.steps) {
+        use_choice(run, choices, run.version().step);
         const TimePoint begin = clock_now();
         const Result<stages::StepRecord> record = run.step();
         if (!record) {
@@ -63,7 +80,11 @@ Result<> train_steps(stages::SingleRun& run, const RunDirectory& directory, Trai
 }  // namespace
 
 int train_single(
-    const TrainOptions& options, RunDirectory directory, run::Corpus corpus, Console& console
+    const TrainOptions& options,
+    RunDirectory directory,
+    const std::vector<run::CodecChange>& choices,
+    run::Corpus corpus,
+    Console& console
 ) {
     const run::RunConfig config = directory.config;
     const stages::ComputeFactory factory = make_compute_factory(options.device);
@@ -81,7 +102,7 @@ int train_single(
         run.resume(std::move(directory.resumed));
     }
     TrainReports reports(console, options, config);
-    if (const Result<> trained = train_steps(run, directory, reports); !trained) {
+    if (const Result<> trained = train_steps(run, directory, choices, reports); !trained) {
         console.error(trained.error().detail + kGoOn);
         return kRunFailed;
     }

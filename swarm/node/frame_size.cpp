@@ -46,10 +46,12 @@ struct ListBytes {
     std::uint64_t operator()(const Heartbeat& beat) const { return kRate * beat.rates.size(); }
 
     std::uint64_t operator()(const Forward& forward) const {
-        return kSlot * forward.path.size() + kToken * forward.tokens.size();
+        return kSlot * forward.path.size() + kToken * forward.tokens.size() + forward.codecs.size();
     }
 
-    std::uint64_t operator()(const Backward& back) const { return kSlot * back.path.size(); }
+    std::uint64_t operator()(const Backward& back) const {
+        return kSlot * back.path.size() + back.codecs.size();
+    }
 
     std::uint64_t operator()(const Path& path) const { return kSlot * path.path.size(); }
 

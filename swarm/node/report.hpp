@@ -36,6 +36,7 @@ struct StepCommitted {
     /// Frames of activations and their gradients between stage servers, as those who are still
     /// there say; nothing is known of a run in one process.
     std::optional<std::uint64_t> wire_bytes{};
+    std::string codecs{};  // "int4/int8,none/none" where the run chooses them
 };
 
 /// The coordinator has committed that a step changes nothing: it cannot be computed.

@@ -64,6 +64,12 @@ std::vector<std::uint32_t> tokens_of(const List& in, Validator& check) {
     return {in.begin(), in.end()};
 }
 
+std::vector<CodecId> codecs_of(const std::string& in, Validator& check) {
+    return check.list(in, kLegCodecsMax, "codecs", [&](char value) {
+        return check.choice(static_cast<unsigned char>(value), kLastLegCodec, "codecs");
+    });
+}
+
 SlotInfo slot_of(const wire::SlotInfo& in, Validator& check) {
     return {
         .slot = {in.slot()},
@@ -120,7 +126,16 @@ Heartbeat read(const wire::Heartbeat& in, Validator& check) {
     return {
         .version = version_of(in, check),
         .roster = in.roster(),
-        .rates = check.list(in.rates(), kRosterMax, "rates", rate)};
+        .rates = check.list(in.rates(), kRosterMax, "rates", rate),
+        .own = {
+            .microbatch_s =
+                check.finite_and_not_negative(in.own().microbatch_s(), "own.microbatch_s"),
+            .to_next_bytes_per_s = check.finite_and_not_negative(
+                in.own().to_next_bytes_per_s(), "own.to_next_bytes_per_s"
+            ),
+            .to_previous_bytes_per_s = check.finite_and_not_negative(
+                in.own().to_previous_bytes_per_s(), "own.to_previous_bytes_per_s"
+            )}};
 }
 
 HeartbeatReply read(const wire::HeartbeatReply& in, Validator& check) {
@@ -134,7 +149,8 @@ Forward read(const wire::Forward& in, Validator& check) {
         .attempt = {in.attempt()},
         .mask = check.mask(in.mask()),
         .path = path_of(in.path(), check),
-        .tokens = tokens_of(in.tokens(), check)};
+        .tokens = tokens_of(in.tokens(), check),
+        .codecs = codecs_of(in.codecs(), check)};
 }
 
 Backward read(const wire::Backward& in, Validator& check) {
@@ -144,7 +160,8 @@ Backward read(const wire::Backward& in, Validator& check) {
         .microbatch = check.microbatch(in.microbatch()),
         .attempt = {in.attempt()},
         .mask = check.mask(in.mask()),
-        .path = path_of(in.path(), check)};
+        .path = path_of(in.path(), check),
+        .codecs = codecs_of(in.codecs(), check)};
 }
 
 Accepted read(const wire::Accepted& in, Validator& check) {

@@ -9,6 +9,8 @@ namespace swarm::protocol {
 
 /// One bit per stage in StageMask.
 inline constexpr std::uint32_t kStagesMax = 64;
+/// Of a microbatch: two legs across each boundary between stages.
+inline constexpr std::size_t kLegCodecsMax = 2 * (kStagesMax - 1);
 
 /// int64 headroom: |g| < 2^11 times 2^40 times 2^11 microbatches stays below 2^63, with a factor
 /// of two left for a tied tensor that counts each microbatch twice.

@@ -8,6 +8,7 @@
 #include "swarm/base/ids.hpp"
 #include "swarm/protocol/session_messages.hpp"
 #include "swarm/protocol/slot_table.hpp"
+#include "swarm/protocol/tensor_envelope.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -74,11 +75,21 @@ struct ObservedRate {
     friend bool operator==(const ObservedRate&, const ObservedRate&) = default;
 };
 
+/// What a peer has measured of itself; 0: not known yet.
+struct SelfMeasured {
+    double microbatch_s = 0;             // of its device, forward and backward
+    double to_next_bytes_per_s = 0;      // of its line, while it sends activations
+    double to_previous_bytes_per_s = 0;  // and gradients
+
+    friend bool operator==(const SelfMeasured&, const SelfMeasured&) = default;
+};
+
 /// Peer -> coordinator, every 2 s.
 struct Heartbeat {
     ParameterVersion version;
     std::uint64_t roster = 0;
     std::vector<ObservedRate> rates;  // what this peer saw of others, never of itself
+    SelfMeasured own{};
 
     friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
@@ -99,6 +110,7 @@ struct Forward {
     StageMask mask;
     std::vector<SlotId> path;           // hops so far, stage 0 first
     std::vector<std::uint32_t> tokens;  // B x (T + 1): inputs and targets
+    std::vector<CodecId> codecs{};      // by boundary: forward, backward; empty: the run file's
 
     friend bool operator==(const Forward&, const Forward&) = default;
 };
@@ -109,7 +121,8 @@ struct Backward {
     MicrobatchId microbatch;
     Attempt attempt;
     StageMask mask;
-    std::vector<SlotId> path;  // of the whole forward, stage 0 first
+    std::vector<SlotId> path;       // of the whole forward, stage 0 first
+    std::vector<CodecId> codecs{};  // as the forward's
 
     friend bool operator==(const Backward&, const Backward&) = default;
 };

@@ -25,6 +25,7 @@ constexpr std::uint64_t bytes_of(Dtype dtype) {
 /// BytePlanes: lossless, of what is hashed: chunks of a state and parts of a reduction.
 enum class CodecId : std::uint8_t { None, Int8, Bf16, Fp16, Int4, HadamardInt4, BytePlanes };
 inline constexpr CodecId kLastCodecId = CodecId::BytePlanes;
+inline constexpr CodecId kLastLegCodec = CodecId::HadamardInt4;  // of what passes between stages
 
 struct TensorEnvelope {
     Dtype dtype = Dtype::Bytes;  // of the decoded elements

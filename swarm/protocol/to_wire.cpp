@@ -57,6 +57,12 @@ void put_values(const Values& values, Field* out) {
     out->Add(values.begin(), values.end());
 }
 
+void put_codecs(const std::vector<CodecId>& codecs, std::string* out) {
+    for (const CodecId codec : codecs) {
+        out->push_back(static_cast<char>(codec));
+    }
+}
+
 // ---- bodies: each writes itself into the envelope's oneof ----
 
 void put(const Acknowledge& /*body*/, wire::Message* envelope) {
@@ -106,6 +112,12 @@ void put(const Heartbeat& body, wire::Message* envelope) {
         item->set_units_per_s(rate.units_per_s);
         item->set_queued(rate.queued);
     }
+    if (body.own != SelfMeasured{}) {
+        wire::SelfMeasured* own = out->mutable_own();
+        own->set_microbatch_s(body.own.microbatch_s);
+        own->set_to_next_bytes_per_s(body.own.to_next_bytes_per_s);
+        own->set_to_previous_bytes_per_s(body.own.to_previous_bytes_per_s);
+    }
 }
 
 void put(const HeartbeatReply& body, wire::Message* envelope) {
@@ -122,6 +134,7 @@ void put(const Forward& body, wire::Message* envelope) {
     out->set_mask(body.mask.bits);
     put_ids(body.path, out->mutable_path());
     put_values(body.tokens, out->mutable_tokens());
+    put_codecs(body.codecs, out->mutable_codecs());
 }
 
 void put(const Backward& body, wire::Message* envelope) {
@@ -131,6 +144,7 @@ void put(const Backward& body, wire::Message* envelope) {
     out->set_attempt(body.attempt.value);
     out->set_mask(body.mask.bits);
     put_ids(body.path, out->mutable_path());
+    put_codecs(body.codecs, out->mutable_codecs());
 }
 
 void put(const Accepted& body, wire::Message* envelope) {

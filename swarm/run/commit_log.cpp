@@ -8,6 +8,8 @@
 namespace swarm::run {
 namespace {
 
+constexpr std::string_view kCodecs = "codecs=";
+
 Error malformed(std::string_view line) {
     const std::string start(line.substr(0, 60));
     return {
@@ -50,6 +52,11 @@ struct LineOf {
         }
         for (const Digest& hash : record.result_hashes) {
             line += ' ' + to_hex(hash);
+        }
+        if (!record.codecs.empty()) {
+            line += ' ';
+            line += kCodecs;
+            line += to_text(record.codecs);
         }
         return line;
     }
@@ -110,6 +117,16 @@ class Words {
         return digest;
     }
 
+    /// The next word, if there is one and it begins so: what follows that.
+    std::optional<std::string_view> word_after(std::string_view start) {
+        if (!rest_.starts_with(start)) {
+            return std::nullopt;
+        }
+        return word().substr(start.size());
+    }
+
+    void fail() { failed_ = true; }
+
     [[nodiscard]] bool at_end() const { return rest_.empty(); }
 
     [[nodiscard]] bool failed() const { return failed_; }
@@ -132,9 +149,20 @@ CommitRecord read_commit(Words& words) {
           &record.gradient_norm}) {
         *value = words.number<double>();
     }
+    std::optional<std::string_view> codecs;
     do {  // one per stage, and every run has a stage
         record.result_hashes.push_back(words.digest());
-    } while (!words.failed() && !words.at_end());
+        codecs = words.word_after(kCodecs);
+    } while (!words.failed() && !words.at_end() && !codecs);
+    if (codecs) {
+        const auto stages = static_cast<std::uint32_t>(record.result_hashes.size());
+        const std::optional<LegCodecs> parsed = parse_leg_codecs(*codecs, stages);
+        if (!parsed) {
+            words.fail();
+            return record;
+        }
+        record.codecs = *parsed;
+    }
     return record;
 }
 
@@ -181,12 +209,33 @@ Result<LogRecord> parse_record(std::string_view line) {
     return *record;
 }
 
+void RunHistory::pass_on_in(std::uint64_t step, const LegCodecs& chosen) {
+    if (codecs.empty() || codecs.back().codecs != chosen) {
+        codecs.push_back({step, chosen});
+    }
+}
+
+void RunHistory::roll_back(ParameterVersion to) {
+    version = to;
+    last_commit.reset();
+    skips_in_a_row = 0;
+    std::erase_if(losses, [&](const auto& entry) { return entry.first >= to.step; });
+    if (!codecs.empty()) {
+        const LegCodecs latest = codecs.back().codecs;  // it knows no reason to go back to others
+        std::erase_if(codecs, [&](const CodecChange& change) { return change.step >= to.step; });
+        pass_on_in(to.step, latest);
+    }
+}
+
 void RunHistory::apply(const LogRecord& record) {
     if (const auto* start = std::get_if<CincRecord>(&record)) {
         cinc = start->cinc;
     } else if (const auto* commit = std::get_if<CommitRecord>(&record)) {
         version = {commit->version.gen, commit->version.step + 1};
         last_commit = *commit;
+        if (!commit->codecs.empty()) {
+            pass_on_in(version.step, commit->codecs);
+        }
         if (commit->skips()) {
             ++skips_in_a_row;
         } else {
@@ -198,10 +247,7 @@ void RunHistory::apply(const LogRecord& record) {
     } else if (const auto* written = std::get_if<CheckpointRecord>(&record)) {
         checkpoint = *written;
     } else if (const auto* rollback = std::get_if<RollbackRecord>(&record)) {
-        version = rollback->version;
-        last_commit.reset();
-        skips_in_a_row = 0;
-        std::erase_if(losses, [&](const auto& entry) { return entry.first >= version.step; });
+        roll_back(rollback->version);
     }
 }
 

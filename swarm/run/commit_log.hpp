@@ -2,6 +2,7 @@
 // Invariant: replaying the records of any prefix of the log gives a state the run really was in.
 // The ledger is not in here: it is soft state, the truth lies in the peers' id sets.
 //   cinc <n> | commit <gen> <step> <epoch> <clip> <lr> <bc1> <bc2> <loss> <norm> <hash>...
+//          [codecs=<forward>/<backward>,...]: of the next step, where the run chooses them
 //   skip <gen> <step> <epoch>
 //   state <gen> <step> <stage> <hash> | checkpoint <gen> <step> <name> | rollback <gen> <step>
 // Framing, CRC and torn tails are the file store's business (swarm/net/file_store).
@@ -13,6 +14,7 @@
 #include "swarm/base/ids.hpp"
 #include "swarm/base/result.hpp"
 #include "swarm/protocol/message.hpp"
+#include "swarm/run/leg_codecs.hpp"
 
 #include <cstdint>
 #include <map>
@@ -37,6 +39,7 @@ struct CommitRecord {
     double loss = 0;
     double gradient_norm = 0;
     std::vector<Digest> result_hashes;
+    LegCodecs codecs{};  // of the next step; empty: as before
 
     [[nodiscard]] bool skips() const { return scalars.skips(); }
 };
@@ -74,8 +77,13 @@ struct RunHistory {
     std::map<std::pair<ParameterVersion, StageIndex>, Digest> states;
     std::vector<std::pair<std::uint64_t, double>> losses;  // (step, loss), rolled back ones removed
     std::uint32_t skips_in_a_row = 0;                      // up to the current version
+    std::vector<CodecChange> codecs;                       // in order of step; empty: never chosen
 
     void apply(const LogRecord& record);
+
+ private:
+    void pass_on_in(std::uint64_t step, const LegCodecs& chosen);
+    void roll_back(ParameterVersion to);
 };
 
 Result<RunHistory> replay_log(const std::vector<std::string>& lines);

@@ -5,6 +5,7 @@
 #include "router/rebalancer.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/config_fields.hpp"
+#include "swarm/run/leg_codecs.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -131,9 +132,9 @@ void check_schedule(const RunConfig& config, Checker& check) {
     );
     check.within(config.rebalance_every_s, 1, 86'400, "run.rebalance_every_s");
     check.require(
-        compression::find_codec(config.codec) != nullptr,
+        chooses_codecs(config) || parse_codec_pair(config.codec),
         "run.codec",
-        "must be one of " + compression::codec_names()
+        "must be auto, one of " + compression::codec_names() + ", or two for forward/backward"
     );
 }
 

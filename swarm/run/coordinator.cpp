@@ -27,7 +27,8 @@ Coordinator::Coordinator(Options options)
           {},
           FailureDetector{FailureDetector::Timing{}},
           0,
-          {}},
+          {},
+          first_codecs(options_.config)},
       launcher_(context_, options_.corpus, options_.config.seed),
       step_(context_, launcher_, options_.timing),
       checkpointer_(options_.checkpoints),
@@ -94,6 +95,9 @@ void Coordinator::handle(const node::Loaded& loaded, node::Turn turn) {
     restarted_ = history_.cinc > 0;
     context_.cinc = history_.cinc + 1;
     context_.version = history_.version;
+    if (!history_.codecs.empty()) {
+        context_.codecs = history_.codecs.back().codecs;
+    }
     context_.roster = Roster(context_.config.stages, context_.cinc);
     phase_ = Phase::Opening;
     opening_ = append(CincRecord{context_.cinc}, true, turn);
@@ -302,131 +306,6 @@ void Coordinator::lose(PeerId peer, const std::string& reason, bool is_gone, nod
         }
     }
     watch_lost_stage(turn);
-}
-
-void Coordinator::record_decision(node::Turn turn) {
-    committing_ = append(step_.decision(), true, turn);
-    if (options_.bugs.commit_before_fsync) {
-        conclude(turn);
-    }
-}
-
-void Coordinator::conclude(node::Turn turn) {
-    const CommitRecord record = step_.decision();
-    history_.apply(record);
-    context_.version = history_.version;
-    applied_.clear();
-    const std::vector<protocol::SnapshotOrder> orders = snapshot_orders();
-    const protocol::Commit commit{
-        record.version, record.epoch, record.scalars, record.result_hashes, orders};
-    for (const protocol::SlotInfo& info : context_.roster.slots()) {
-        context_.sessions.send(info.peer, commit, turn);
-    }
-    checkpointer_.begin(context_, turn);
-    report_step(record, turn);
-    left_at_commit_.clear();
-    release_drained(turn);
-    if (context_.version.step == context_.config.steps) {
-        phase_ = Phase::Finishing;
-        step_.finish();
-    } else if (history_.skips_in_a_row >= kSkipsInARowMax) {
-        fail(1, skipped_too_often(record.version.step, *step_.skip_reason()), turn);
-    } else {
-        step_.open(false, turn);
-    }
-}
-
-/// Several donors each, so that neither one's line nor its death decides how long it takes; others
-/// for each joiner. Who finds no room in the commit waits for the next one.
-std::vector<protocol::SnapshotOrder> Coordinator::joiner_orders() {
-    std::vector<protocol::SnapshotOrder> orders;
-    const std::vector<PeerId> joiners = std::exchange(needs_snapshot_, {});
-    const std::size_t each = std::clamp<std::size_t>(
-        kSnapshotOrdersMax / std::max<std::size_t>(joiners.size(), 1), 1, kDonorsMax
-    );
-    for (const PeerId joiner : joiners) {
-        if (orders.size() + each > kSnapshotOrdersMax) {
-            needs_snapshot_.push_back(joiner);
-            continue;
-        }
-        const SlotInfo* const info = context_.roster.find_peer(joiner);
-        const std::vector<SlotId> donors =
-            info ? snapshot_donors(context_.roster, info->stage) : std::vector<SlotId>{};
-        const std::size_t first = orders.size();
-        for (std::size_t i = 0; i < std::min(each, donors.size()); ++i) {
-            orders.push_back({donors[(first + i) % donors.size()], joiner});
-        }
-    }
-    return orders;
-}
-
-// The commit that they would wait for waits for them.
-void Coordinator::serve_newcomers(node::Turn turn) {
-    if (step_.waits_for_holders() && !needs_snapshot_.empty() && history_.last_commit) {
-        repeat_commit(joiner_orders(), turn);
-    }
-}
-
-std::vector<protocol::SnapshotOrder> Coordinator::snapshot_orders() {
-    std::vector<protocol::SnapshotOrder> orders = joiner_orders();
-    const std::uint64_t step = context_.version.step;
-    const bool last = step == context_.config.steps;
-    const std::uint32_t every = context_.config.checkpoint_every;
-    if (last || (every > 0 && step % every == 0)) {
-        for (const protocol::SnapshotOrder& order :
-             checkpointer_.order(context_, context_.version)) {
-            orders.push_back(order);
-        }
-    }
-    return orders;
-}
-
-void Coordinator::report_step(const CommitRecord& record, node::Turn turn) {
-    const std::uint64_t step = record.version.step;
-    if (record.skips()) {
-        turn.out.add(node::Tell{
-            node::StepSkipped{step, *step_.skip_reason(), turn.now - step_began_}});
-        step_began_ = turn.now;
-        return;
-    }
-    turn.out.add(node::Tell{node::StepCommitted{
-        step,
-        record.loss,
-        record.gradient_norm,
-        turn.now - step_began_,
-        context_.config.microbatches,
-        step_.counted(),
-        step_.ledger().replayed(),
-        step_.fenced(),
-        step_.wire_bytes()}});
-    step_began_ = turn.now;
-    speeds_.note(context_.roster, {0}, launcher_.observed_rates(turn.now));
-    for (const auto& [slot, ids] : step_.lists()) {
-        if (const SlotInfo* info = context_.roster.find(slot)) {
-            const auto count = static_cast<std::uint32_t>(ids.size());
-            const double speed = speeds_.units_per_s(slot);
-            turn.out.add(node::Tell{node::ShareCounted{step, info->peer, info->stage, count, speed}}
-            );
-        }
-    }
-}
-
-void Coordinator::release_drained(node::Turn turn) {
-    std::vector<SlotInfo> drained;
-    for (const protocol::SlotInfo& info : context_.roster.slots()) {
-        if (info.standing == Standing::Draining) {
-            drained.push_back(info);
-        }
-    }
-    for (const SlotInfo& info : drained) {
-        if (release_mover(info, turn)) {
-            continue;
-        }
-        context_.roster.remove(info.slot);
-        context_.sessions.send(info.peer, protocol::Finished{context_.version}, turn);
-        context_.detector.forget(info.peer);
-        context_.tell(node::PeerChange::Left, info, "drained", turn);
-    }
 }
 
 StoreId Coordinator::append(const LogRecord& record, bool durable, node::Turn turn) {

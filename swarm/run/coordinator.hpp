@@ -9,6 +9,7 @@
 #pragma once
 
 #include "swarm/run/checkpointer.hpp"
+#include "swarm/run/codec_chooser.hpp"
 #include "swarm/run/commit_log.hpp"
 #include "swarm/run/launcher.hpp"
 #include "swarm/run/measured_speeds.hpp"
@@ -130,6 +131,8 @@ class Coordinator final : public node::Role {
     Checkpointer checkpointer_;
     Placement placement_;
     MeasuredSpeeds speeds_;
+    CodecChooser chooser_;
+    CommitRecord deciding_;  // on its way to the log
     RunHistory history_;
     Phase phase_ = Phase::Starting;
     std::uint64_t next_store_ = 1;

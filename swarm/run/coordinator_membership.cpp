@@ -181,6 +181,7 @@ void Coordinator::take(PeerId peer, const protocol::Heartbeat& beat, node::Turn 
     if (info && info->standing == Standing::Member) {
         placement_.note(context_.roster, info->slot, beat.rates);
         speeds_.note(context_.roster, {info->stage.value + 1}, beat.rates);
+        chooser_.note(context_.roster, info->slot, beat.own);
     }
     if (placement_.wants_own_rates(turn.now)) {
         const auto rates = launcher_.observed_rates(turn.now);

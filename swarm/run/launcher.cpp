@@ -47,6 +47,9 @@ void Launcher::send(const Offer& offer, node::Turn turn) {
     }
     protocol::Forward forward{
         offer.leg.version, offer.leg.microbatch, offer.leg.attempt, offer.mask, {}, {}};
+    if (chooses_codecs(context_.config)) {
+        forward.codecs = context_.codecs;
+    }
     forward.tokens = plan_.tokens(offer.leg.version.step, offer.leg.microbatch);
     context_.sessions.post(info->peer, std::move(forward), {}, turn);
 }

@@ -4,6 +4,7 @@
 
 #include "swarm/run/config.hpp"
 #include "swarm/run/failure_detector.hpp"
+#include "swarm/run/leg_codecs.hpp"
 #include "swarm/run/partition.hpp"
 #include "swarm/run/planted_bugs.hpp"
 #include "swarm/run/roster.hpp"
@@ -57,6 +58,7 @@ struct RunContext {
     }
 
     std::vector<PeerId> clients;  // generators: they want the roster only
+    LegCodecs codecs{};           // of the current step
 };
 
 }  // namespace swarm::run

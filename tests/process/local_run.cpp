@@ -13,7 +13,10 @@ LocalRun run_local(std::vector<std::string> flags, std::chrono::seconds deadline
     const TemporaryFolder folder;
     const std::filesystem::path json = folder.path() / "report.json";
     std::vector<std::string> arguments{
-        "local", "--model", "oracle", "--dir", (folder.path() / "run").string(), "--json", json};
+        "local", "--dir", (folder.path() / "run").string(), "--json", json};
+    if (flags.empty() || flags.front().starts_with("--")) {  // no run file
+        arguments.insert(arguments.end(), {"--model", "oracle"});
+    }
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     Program program(std::move(arguments), folder.path());
     LocalRun run;

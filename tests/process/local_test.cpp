@@ -1,9 +1,12 @@
 // Real processes on loopback, over TLS, against one process.
 #include "tests/process/local_run.hpp"
+#include "tests/unit/net/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 #include <vector>
 
@@ -154,6 +157,39 @@ TEST(LocalRun, ContinuesAPromptWithTheSamePeers) {
     const std::string first_line = run.out.substr(0, run.out.find('\n'));
     EXPECT_EQ(first_line.rfind("abc", 0), 0U) << run.out;
     EXPECT_EQ(first_line.size(), 8U) << run.out;
+}
+
+/// A real model whose activations are what its lines are slow for. What is chosen on the way is in
+/// the log, so replays and one process pass the same bytes.
+TEST(LocalRun, EqualsOneProcessWhenItChoosesItsCodecsAndPeersAreKilled) {
+    const TemporaryFolder folder;
+    const std::filesystem::path text = folder.path() / "text.txt";
+    const std::filesystem::path run_file = folder.path() / "run.toml";
+    std::ofstream out(text);
+    for (int line = 0; line < 500; ++line) {
+        out << "line " << line << " of a text that is " << line * line << " times too long\n";
+    }
+    out.close();
+    std::ofstream(run_file) << "[run]\nstages = 2\nsteps = 20\nmicrobatches = 8\nbatch = 4\n"
+                            << "codec = \"auto\"\ncorpus = \"" << text.string() << "\"\n"
+                            << "[model]\nkind = \"llama\"\nlayers = 2\nwidth = 64\nheads = 2\n"
+                            << "kv_heads = 2\nffn_width = 128\ncontext = 64\n";
+    const LocalRun run = run_local(
+        {run_file.string(),
+         "--peers",
+         "4",
+         "--line-rate",
+         "4Mb/s",
+         "--kill-every",
+         "6s",
+         "--verify"},
+        seconds(240)
+    );
+    expect_exact(run);
+    EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
+    const auto& steps = run.report.at("steps").as_array();
+    EXPECT_EQ(steps.front().at("codecs"), "int8/int8");
+    EXPECT_NE(steps.back().at("codecs"), "int8/int8");
 }
 
 }  // namespace

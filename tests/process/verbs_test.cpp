@@ -100,6 +100,20 @@ TEST_F(VerbsTest, ABusyPortIsOneLine) {
     );
 }
 
+TEST_F(VerbsTest, CodecsOfAnotherRunThatCannotBeRepeatedAreOneLine) {
+    const std::vector<std::string> single{
+        "train", "--single", "--model", "oracle", "--steps", "1", "--dir", directory("run")};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), single.begin(), single.end());
+        return more;
+    };
+    expect_refused(with({"--codecs-from", directory("other")}), 3);  // its own codec has a name
+    expect_refused(with({"--codec", "auto", "--codecs-from", directory("missing")}), 3);
+    expect_refused({"train", "--model", "oracle", "--codecs-from", directory("other")}, 2);
+    expect_refused(with({"--codec", "int8/zip"}), 3);
+    EXPECT_FALSE(std::filesystem::exists(directory("run"))) << "nothing was begun";
+}
+
 TEST_F(VerbsTest, AnUnservableDeviceIsRejected) {
     expect_refused(
         {"train",

@@ -5,6 +5,7 @@
 #include "swarm/cli/run_setup.hpp"
 #include "swarm/cli/train.hpp"
 #include "swarm/net/identity.hpp"
+#include "swarm/run/leg_codecs.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -62,18 +63,23 @@ int LocalSwarm::verify() {
     RunReport single(config_);
     std::optional<int> ended;
     const std::filesystem::path log = directory_ / "single.log";
-    Result<Child> child = Child::start(
-        {{"train",
-          (directory_ / kRunFileName).string(),
-          "--single",
-          "--device",
-          options_.device,
-          "--dir",
-          (directory_ / "single").string()},
-         log,
-         false,
-         true}
-    );
+    Child::Spec spec{
+        {"train",
+         (directory_ / kRunFileName).string(),
+         "--single",
+         "--device",
+         options_.device,
+         "--dir",
+         (directory_ / "single").string()},
+        log,
+        false,
+        true};
+    if (run::chooses_codecs(config_)) {
+        spec.arguments.insert(
+            spec.arguments.end(), {"--codecs-from", (directory_ / "run").string()}
+        );
+    }
+    Result<Child> child = Child::start(spec);
     if (!child) {
         return end_with(console_, child.error());
     }

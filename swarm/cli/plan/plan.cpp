@@ -52,6 +52,9 @@ int plan(const PlanOptions& options) {
     PlanRequest request{std::move(*config), {}, options.layer_ms, 0};
     request.peers = peers_of(options, request.config.stages);
     request.latency_s = std::chrono::duration<double>(options.latency).count();
+    request.line_bytes_per_s.assign(
+        options.line_bytes_per_s.begin(), options.line_bytes_per_s.end()
+    );
     const Result<RunPlan> planned = make_plan(request);
     if (!planned) {
         return end_with(console, planned.error());

@@ -71,6 +71,19 @@ std::string to_text(const RunPlan& plan, bool measured) {
         plan.tokens_per_s,
         100 * plan.utilisation
     );
+    for (std::size_t leg = 0; leg + 1 < plan.codecs.size(); leg += 2) {
+        if (plan.passing_s[leg] + plan.passing_s[leg + 1] > 0) {
+            const std::string pair = run::to_text({plan.codecs[leg], plan.codecs[leg + 1]});
+            text += print(
+                "between the stages %zu and %zu: %s, %.4g s up and %.4g s down\n",
+                leg / 2,
+                leg / 2 + 1,
+                pair.c_str(),
+                plan.passing_s[leg],
+                plan.passing_s[leg + 1]
+            );
+        }
+    }
     if (!plan.idle_peers.empty()) {
         text += print("%zu peers lend too little memory for any stage\n", plan.idle_peers.size());
     }
@@ -98,6 +111,8 @@ std::string to_json(const RunPlan& plan, const std::vector<std::uint32_t>& bette
         {"tokens_per_s", plan.tokens_per_s},
         {"utilisation", plan.utilisation},
         {"limit", plan.limit},
+        {"codecs", run::to_text(plan.codecs)},
+        {"passing_s", json::array(plan.passing_s.begin(), plan.passing_s.end())},
         {"better_layers_per_stage", numbers(better)}};
     return json::serialize(object) + "\n";
 }

@@ -1,18 +1,20 @@
 #include "swarm/cli/plan/run_plan.hpp"
 
 #include "stages/memory_plan.hpp"
+#include "swarm/protocol/tensor_envelope.hpp"
+#include "swarm/run/codec_choice.hpp"
 #include "swarm/run/layer_split.hpp"
 #include "swarm/run/partition.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 namespace swarm::cli {
 namespace {
 
 constexpr double kForwardAndBackward = 3;
-constexpr double kPerPeerInFlight = 2;
 constexpr double kCommitHops = 2;
 /// Of the step, above which a bubble is what limits it.
 constexpr double kLargeBubble = 0.25;
@@ -86,6 +88,17 @@ double speed_of_all(const PlanRequest& request) {
     return sum;
 }
 
+/// Microbatches under way at once.
+std::uint32_t window_of(const PlanRequest& request, const RunPlan& plan) {
+    std::size_t members = 0;
+    for (const RunPlan::Stage& stage : plan.stages) {
+        members += stage.peers.size();
+    }
+    const std::uint32_t asked = request.config.in_flight;
+    const auto usual = static_cast<std::uint32_t>(std::max<std::size_t>(2, 2 * members));
+    return std::min(asked > 0 ? asked : usual, plan.microbatches);
+}
+
 std::string stage_limit(const RunPlan& plan, std::size_t weakest) {
     const RunPlan::Stage& stage = plan.stages[weakest];
     std::string text = "stage " + std::to_string(weakest) + " has the least capacity";
@@ -95,26 +108,105 @@ std::string stage_limit(const RunPlan& plan, std::size_t weakest) {
     return text + ": more peers help there first";
 }
 
+double slowest_line(const PlanRequest& request, const RunPlan::Stage& stage) {
+    double slowest = 0;
+    for (const std::uint32_t peer : stage.peers) {
+        const auto& lines = request.line_bytes_per_s;
+        const double rate = lines.empty() ? 0 : lines[peer % lines.size()];
+        slowest = slowest == 0 || rate == 0 ? std::max(slowest, rate) : std::min(slowest, rate);
+    }
+    return slowest;
+}
+
+/// What each peer of `from` gets through when all send to those of `to`; 0: no bound.
+double line_between(
+    const PlanRequest& request, const RunPlan::Stage& from, const RunPlan::Stage& to
+) {
+    const double up = slowest_line(request, from);
+    const double down = slowest_line(request, to) * static_cast<double>(to.peers.size()) /
+                        static_cast<double>(from.peers.size());
+    return up == 0 || down == 0 ? std::max(up, down) : std::min(up, down);
+}
+
+run::CodecChoiceInput lines_of(const PlanRequest& request, const RunPlan& plan) {
+    const protocol::TensorEnvelope activation{
+        protocol::Dtype::Float32, protocol::CodecId::None, run::activation_shape(request.config)};
+    run::CodecChoiceInput input;
+    input.elements = activation.elements();
+    input.microbatches = plan.microbatches;
+    input.in_flight = window_of(request, plan);
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+        const RunPlan::Stage& stage = plan.stages[s];
+        const bool last = s + 1 == plan.stages.size();
+        const auto peers = static_cast<double>(stage.peers.size());
+        input.stages.push_back(
+            {static_cast<std::uint32_t>(stage.peers.size()),
+             peers / stage.per_s,
+             last ? 0 : line_between(request, stage, plan.stages[s + 1]),
+             s == 0 ? 0 : line_between(request, stage, plan.stages[s - 1])}
+        );
+    }
+    return input;
+}
+
+/// The codecs, and what passing on takes with them.
+void plan_lines(const PlanRequest& request, RunPlan& plan) {
+    const run::CodecChoiceInput input = lines_of(request, plan);
+    plan.codecs = run::first_codecs(request.config);
+    if (run::chooses_codecs(request.config)) {
+        plan.codecs = run::choose_codecs(input, plan.codecs);
+    }
+    for (std::size_t leg = 0; leg < plan.codecs.size(); ++leg) {
+        plan.passing_s.push_back(run::passing_s(input, leg, plan.codecs[leg]));
+    }
+}
+
+/// The boundary and way whose lines have the most to do for each microbatch.
+struct BusiestLine {
+    std::size_t leg = 0;
+    double period_s = 0;  // between two microbatches
+};
+
+BusiestLine busiest_line(const RunPlan& plan) {
+    BusiestLine busiest;
+    for (std::size_t leg = 0; leg < plan.passing_s.size(); ++leg) {
+        const RunPlan::Stage& from = plan.stages[leg / 2 + leg % 2];
+        const double period_s = plan.passing_s[leg] / static_cast<double>(from.peers.size());
+        if (period_s > busiest.period_s) {
+            busiest = {leg, period_s};
+        }
+    }
+    return busiest;
+}
+
+std::string line_limit(const PlanRequest& request, const BusiestLine& line) {
+    const std::size_t below = line.leg / 2;
+    return "the lines between the stages " + std::to_string(below) + " and " +
+           std::to_string(below + 1) +
+           (run::chooses_codecs(request.config) ? ": faster ones, or more peers"
+                                                : ": --codec auto, faster ones, or more peers");
+}
+
 /// Fills in what follows from who serves where. As sim/fluid has it, for unequal stages.
 void reckon(const PlanRequest& request, RunPlan& plan) {
     const double microbatches = plan.microbatches;
     double way_s = 2.0 * static_cast<double>(plan.stages.size()) * request.latency_s;
     std::size_t weakest = 0;
-    double members = 0;
     std::vector<double> compute_s;
     for (std::size_t s = 0; s < plan.stages.size(); ++s) {
         const RunPlan::Stage& stage = plan.stages[s];
         const auto peers = static_cast<double>(stage.peers.size());
-        members += peers;
         compute_s.push_back(peers / stage.per_s);  // the mean, as shares follow speed
         way_s += compute_s.back();
         weakest = stage.per_s < plan.stages[weakest].per_s ? s : weakest;
     }
-    const double asked = request.config.in_flight;
-    const double window =
-        std::min(asked > 0 ? asked : std::max(2.0, kPerPeerInFlight * members), microbatches);
-    const double bubble_s = way_s - compute_s[weakest];
-    const double by_work = microbatches / plan.stages[weakest].per_s + bubble_s;
+    way_s = std::accumulate(plan.passing_s.begin(), plan.passing_s.end(), way_s);
+    const BusiestLine line = busiest_line(plan);
+    const bool lines_limit = line.period_s * plan.stages[weakest].per_s > 1;
+    const double window = window_of(request, plan);
+    const double bubble_s = way_s - (lines_limit ? plan.passing_s[line.leg] : compute_s[weakest]);
+    const double period_s = lines_limit ? line.period_s : 1 / plan.stages[weakest].per_s;
+    const double by_work = microbatches * period_s + bubble_s;
     const double by_window = microbatches * way_s / window;
     plan.step_s = std::max(by_work, by_window) + kCommitHops * request.latency_s;
     const run::RunConfig& config = request.config;
@@ -131,6 +223,8 @@ void reckon(const PlanRequest& request, RunPlan& plan) {
         plan.limit = "filling and draining the pipeline takes " +
                      std::to_string(std::lround(100 * bubble_s / plan.step_s)) +
                      " % of a step: raise microbatches";
+    } else if (lines_limit) {
+        plan.limit = line_limit(request, line);
     } else {
         plan.limit = stage_limit(plan, weakest);
     }
@@ -171,6 +265,7 @@ Result<RunPlan> make_plan(const PlanRequest& request) {
             );
         }
     }
+    plan_lines(request, plan);
     reckon(request, plan);
     return plan;
 }

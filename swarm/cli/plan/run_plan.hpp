@@ -3,7 +3,8 @@
 // Model: a stage does as much as its peers together; a step ends with an empty pipeline, so to its
 // microbatches at the rate of the weakest stage comes the way of one through all the others. At
 // best: where peers share a stage, a simulated step takes up to a quarter longer, as microbatches
-// wait behind others. Not in it: reductions, narrow lines, activations' memory, churn.
+// wait behind others. Not in it: reductions, activations' memory, churn.
+// A line passes tensors at the rate of the slower of its two ends, both ways at once.
 // Units: work in GFLOP and speed in GFLOP/s; with measured layers milliseconds of that machine, and
 // speed as a multiple of it. Threading: pure functions.
 // Errors: Usage, Mismatch (Reject), one line. Cost: O(stages x layers^2 + peers^2).
@@ -11,6 +12,7 @@
 
 #include "swarm/base/result.hpp"
 #include "swarm/run/config.hpp"
+#include "swarm/run/leg_codecs.hpp"
 #include "swarm/run/peer_assignment.hpp"
 
 #include <cstdint>
@@ -24,6 +26,8 @@ struct PlanRequest {
     std::vector<run::PeerPower> peers;
     std::vector<double> layer_ms;  // measured, forward and backward; empty: by multiplications
     double latency_s = 0;          // one way
+    std::vector<double> line_bytes_per_s =
+        {};  // each way, by peer, from the start again; 0: no bound
 };
 
 struct RunPlan {
@@ -40,6 +44,8 @@ struct RunPlan {
 
     std::vector<Stage> stages;
     std::vector<std::uint32_t> idle_peers;  // no stage fits their memory
+    run::LegCodecs codecs;                  // chosen, where the run file says so
+    std::vector<double> passing_s;          // of a tensor over each boundary, as the codecs
     std::uint32_t microbatches = 0;
     double step_s = 0;
     double tokens_per_s = 0;

@@ -57,6 +57,45 @@ TEST(RunPlan, SaysWhatLimitsTheRun) {
     EXPECT_EQ(make_plan(request)->limit, "too few microbatches are under way: raise in_flight");
 }
 
+/// Activations of the demo model, 65,536 values, over lines of 10 Mb/s.
+PlanRequest narrow(std::string codec) {
+    PlanRequest request = request_of(2, 2, 2);
+    request.config.codec = std::move(codec);
+    request.layer_ms = {1, 1};
+    request.peers.assign(2, {1000, 0});
+    request.line_bytes_per_s = {1.25e6};
+    return request;
+}
+
+TEST(RunPlan, NarrowLinesLimitIt) {
+    const RunPlan plan = *make_plan(narrow("none"));
+    ASSERT_EQ(plan.passing_s.size(), 2U);
+    EXPECT_NEAR(plan.passing_s[0], 262'144 / 1.25e6, 1e-9);
+    // Each microbatch has to pass; the first one's way and the last one's way back come to that.
+    EXPECT_NEAR(plan.step_s, 64 * plan.passing_s[0] + plan.passing_s[1] + 0.002, 1e-9);
+    EXPECT_NE(plan.limit.find("lines between the stages 0 and 1"), std::string::npos);
+    EXPECT_NE(plan.limit.find("--codec auto"), std::string::npos);
+    const std::string text = to_text(plan, true);
+    EXPECT_NE(text.find("0 and 1: none/none, 0.2097 s up"), std::string::npos) << text;
+}
+
+TEST(RunPlan, SaysWhichCodecsANarrowLineLeadsTo) {
+    const RunPlan plan = *make_plan(narrow("auto"));
+    EXPECT_EQ(run::to_text(plan.codecs), "int4/int4");
+    EXPECT_LT(plan.step_s, make_plan(narrow("int8"))->step_s * 0.6);
+    PlanRequest wide = narrow("auto");
+    wide.line_bytes_per_s = {1e9};
+    EXPECT_EQ(run::to_text(make_plan(wide)->codecs), "none/none");
+}
+
+TEST(RunPlan, TheSlowerEndOfALineDecides) {
+    PlanRequest request = narrow("none");
+    request.line_bytes_per_s = {0, 1.25e6};  // the first peer's has no bound
+    EXPECT_NEAR(make_plan(request)->passing_s[0], 262'144 / 1.25e6, 1e-9);
+    request.line_bytes_per_s.clear();
+    EXPECT_EQ(make_plan(request)->passing_s, (std::vector<double>{0, 0}));
+}
+
 TEST(RunPlan, WithoutMeasuredLayersTheHeadCostsAndTheEmbeddingDoesNot) {
     PlanRequest request = request_of(3, 3, 3);
     request.layer_ms.clear();
@@ -160,8 +199,19 @@ Command parse(std::vector<const char*> arguments) {
 
 TEST(PlanFlags, TakeLists) {
     const auto plan = std::get<PlanOptions>(parse(
-        {"run.toml", "--peers", "5", "--speeds", "1,0.5", "--latency", "30ms", "--stages", "2"}
+        {"run.toml",
+         "--peers",
+         "5",
+         "--speeds",
+         "1,0.5",
+         "--latency",
+         "30ms",
+         "--stages",
+         "2",
+         "--line-rate",
+         "8Mb/s,80Mb/s"}
     ));
+    EXPECT_EQ(plan.line_bytes_per_s, (std::vector<std::uint64_t>{1'000'000, 10'000'000}));
     EXPECT_EQ(plan.run_file, "run.toml");
     EXPECT_EQ(plan.peers, 5U);
     EXPECT_EQ(plan.speeds, (std::vector<double>{1, 0.5}));

@@ -182,6 +182,19 @@ TEST(Limits, BoundTokens) {
     expect_refused(infer(kTokensMax + 1), ErrorCode::TooLarge, "tokens");
 }
 
+TEST(Limits, BoundCodecs) {
+    const auto forward = [](std::size_t count) {
+        return changed<Forward>([&](Forward& body) { body.codecs.assign(count, CodecId::Int8); });
+    };
+    expect_taken(forward(kLegCodecsMax));
+    expect_refused(forward(kLegCodecsMax + 1), ErrorCode::TooLarge, "codecs");
+    const auto backward = [](std::size_t count) {
+        return changed<Backward>([&](Backward& body) { body.codecs.assign(count, CodecId::Int8); });
+    };
+    expect_taken(backward(kLegCodecsMax));
+    expect_refused(backward(kLegCodecsMax + 1), ErrorCode::TooLarge, "codecs");
+}
+
 TEST(Limits, LargestTokenIdsFitInAControlFrame) {
     expect_taken(changed<Forward>([](Forward& body) { body.tokens.assign(kTokensMax, 0xffff'ffff); }
     ));
@@ -296,6 +309,15 @@ TEST(Limits, NumbersAreFinite) {
     check_double<Heartbeat>(
         [](Heartbeat& b) -> double& { return b.rates[0].queued; }, "queued", false
     );
+    check_double<Heartbeat>(
+        [](Heartbeat& b) -> double& { return b.own.microbatch_s; }, "microbatch_s", false
+    );
+    check_double<Heartbeat>(
+        [](Heartbeat& b) -> double& { return b.own.to_next_bytes_per_s; }, "to_next", false
+    );
+    check_double<Heartbeat>(
+        [](Heartbeat& b) -> double& { return b.own.to_previous_bytes_per_s; }, "to_previous", false
+    );
     check_double<Reduced>(
         [](Reduced& b) -> double& { return b.sums_of_squares[1]; }, "sums_of_squares", false
     );
@@ -323,6 +345,11 @@ TEST(Limits, EnumeratorsAreKnown) {
     expect_refused(changed<Refused>(refused), ErrorCode::Malformed, "reason");
     const auto fail = [](Fail& body) { body.reason = static_cast<FailReason>(3); };
     expect_refused(changed<Fail>(fail), ErrorCode::Malformed, "reason");
+    const auto lossless = [](auto& body) { body.codecs.assign(2, CodecId::BytePlanes); };
+    expect_refused(changed<Forward>(lossless), ErrorCode::Malformed, "codecs");
+    expect_refused(changed<Backward>(lossless), ErrorCode::Malformed, "codecs");
+    const auto unknown = [](auto& body) { body.codecs.assign(2, static_cast<CodecId>(255)); };
+    expect_refused(changed<Forward>(unknown), ErrorCode::Malformed, "codecs");
 }
 
 TEST(Limits, BoundTheControlPart) {

@@ -66,7 +66,9 @@ std::vector<Body> membership_bodies() {
     const Heartbeat heartbeat{
         .version = kVersion,
         .roster = 9,
-        .rates = {{.slot = slot(1), .units_per_s = 1536.5, .queued = 2}}};
+        .rates = {{.slot = slot(1), .units_per_s = 1536.5, .queued = 2}},
+        .own = {
+            .microbatch_s = 0.25, .to_next_bytes_per_s = 1.25e6, .to_previous_bytes_per_s = 1e9}};
     return {
         Acknowledge{},
         join,
@@ -84,13 +86,15 @@ std::vector<Body> attempt_bodies() {
         .attempt = kEpoch,
         .mask = {5},
         .path = {slot(1), slot(2)},
-        .tokens = {0, 127, 128, 50256, 0xffff'ffff}};
+        .tokens = {0, 127, 128, 50256, 0xffff'ffff},
+        .codecs = {CodecId::Int4, CodecId::Int8}};
     const Backward backward{
         .version = kVersion,
         .microbatch = kMicrobatch,
         .attempt = kEpoch,
         .mask = {~0ULL},
-        .path = {slot(1), slot(2)}};
+        .path = {slot(1), slot(2)},
+        .codecs = {CodecId::None, CodecId::HadamardInt4}};
     const Path path{
         .version = kVersion,
         .microbatch = kMicrobatch,

@@ -63,6 +63,62 @@ TEST(CommitLog, ReadsBackACommitBitForBit) {
     EXPECT_EQ(back.result_hashes, written.result_hashes);
 }
 
+CommitRecord choosing(std::uint64_t step, LegCodecs codecs) {
+    CommitRecord record = commit(step, 1);
+    record.codecs = std::move(codecs);
+    return record;
+}
+
+TEST(CommitLog, ReadsBackTheCodecsOfTheNextStep) {
+    const LegCodecs codecs{CodecId::Int4, CodecId::None};
+    const std::string line = to_line(choosing(5, codecs));
+    EXPECT_TRUE(line.ends_with(" codecs=int4/none")) << line;
+    const auto record = parse_record(line);
+    ASSERT_TRUE(record);
+    EXPECT_EQ(std::get<CommitRecord>(*record).codecs, codecs);
+    EXPECT_EQ(std::get<CommitRecord>(*record).result_hashes.size(), 2U);
+}
+
+TEST(CommitLog, RefusesCodecsThatAreNone) {
+    const std::string line = to_line(choosing(5, {CodecId::Int4, CodecId::None}));
+    const std::string start = line.substr(0, line.find(" codecs="));
+    ASSERT_TRUE(parse_record(start));
+    for (const char* const end :
+         {" codecs=",
+          " codecs=zip/none",
+          " codecs=none",
+          " codecs=none/none,none/none",
+          " codecs=none/none ",
+          " codecs=none/none x",
+          " codec=none/none"}) {
+        EXPECT_FALSE(parse_record(start + end)) << end;
+    }
+}
+
+TEST(CommitLog, KnowsWhichStepsWhichCodecsPassed) {
+    const LegCodecs first{CodecId::Int4, CodecId::None};
+    const LegCodecs second{CodecId::None, CodecId::None};
+    RunHistory history;
+    history.apply(commit(0, 1));
+    EXPECT_TRUE(history.codecs.empty());
+    history.apply(choosing(1, first));
+    history.apply(commit(2, 1));
+    history.apply(choosing(3, first));
+    history.apply(choosing(4, second));
+    ASSERT_EQ(history.codecs.size(), 2U);
+    EXPECT_EQ(history.codecs[0].step, 2U);
+    EXPECT_EQ(history.codecs[0].codecs, first);
+    EXPECT_EQ(history.codecs[1].step, 5U);
+    EXPECT_EQ(history.codecs[1].codecs, second);
+    history.apply(RollbackRecord{{3, 3}});  // what is current stays
+    ASSERT_EQ(history.codecs.size(), 2U);
+    EXPECT_EQ(history.codecs[1].step, 3U);
+    EXPECT_EQ(history.codecs[1].codecs, second);
+    history.apply(RollbackRecord{{4, 0}});
+    ASSERT_EQ(history.codecs.size(), 1U);
+    EXPECT_EQ(history.codecs[0].step, 0U);
+}
+
 TEST(CommitLog, ReadsBackASkip) {
     const std::string line = to_line(skip_of({2, 6}, make_epoch(3, 11)));
     EXPECT_TRUE(line.starts_with("skip 2 6 ")) << line;

@@ -196,6 +196,8 @@ TEST(CheckRun, NamesTheKeyOfEachBrokenRule) {
         {"run.min_holders", [](RunConfig& run) { run.min_holders = 65; }},
         {"run.policy", [](RunConfig& run) { run.policy = "fastest"; }},
         {"run.codec", [](RunConfig& run) { run.codec = "zip"; }},
+        {"run.codec", [](RunConfig& run) { run.codec = "int8/zip"; }},
+        {"run.codec", [](RunConfig& run) { run.codec = "auto/int8"; }},
         {"run.tokenizer", [](RunConfig& run) { run.tokenizer = "bpe"; }},
         {"run.tokenizer",
          [](RunConfig& run) {

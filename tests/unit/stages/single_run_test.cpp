@@ -143,6 +143,22 @@ TEST(SingleRun, RepeatsItselfBitForBitWithEveryCodec) {
     }
 }
 
+TEST(SingleRun, CodesAsItIsTold) {
+    auto config = test::small_run(3);
+    config.codec = "int4/int8";
+    const auto named = train(config, test::make_noise_compute, 2);
+    config.codec = "auto";
+    const auto told = [&](const char* codecs) {
+        SingleRun run(config, test::make_noise_compute, {});
+        run.use_codecs(*swarm::run::parse_leg_codecs(codecs, 3));
+        EXPECT_TRUE(run.step().has_value());
+        EXPECT_TRUE(run.step().has_value());
+        return run.weights_sha256();
+    };
+    EXPECT_EQ(told("int4/int8,int4/int8"), named);
+    EXPECT_NE(told("int8/int4,int8/int4"), named);
+}
+
 TEST(SingleRun, PassesTheOraclesIdsThroughEveryCodec) {
     for (const auto& codec : compression::codecs_on(compression::simd::Path::Scalar)) {
         SCOPED_TRACE(codec->name());

@@ -206,6 +206,14 @@ TEST_F(StageServerTest, RefusesTheTokensOfAnotherBatch) {
     expect_takes_a_replay();
 }
 
+TEST_F(StageServerTest, RefusesCodecsThatItsRunDoesNotChoose) {
+    protocol::Forward coded = forward();
+    coded.codecs.assign(2, protocol::CodecId::Int4);
+    from(kBelow, coded, activation());
+    expect_refused(kBelow, RefusedReason::Invalid);
+    expect_takes_a_replay();
+}
+
 TEST_F(StageServerTest, RefusesATensorOfTheNextStepWhenThatDoesNotCome) {
     protocol::Forward early = forward();
     early.version = {0, 1};

@@ -360,6 +360,39 @@ TEST(StageWorker, SendsTheSameCodedBytesForEveryAttempt) {
     }
 }
 
+/// Of three stages, each boundary and way its own.
+TEST(StageWorker, CodesWhatCrossesABoundaryAsItsLegSays) {
+    const auto config = test::small_run(3);
+    auto head = test::make_worker(config, test::make_noise_compute, 0);
+    auto middle = test::make_worker(config, test::make_noise_compute, 1);
+    auto tail = test::make_worker(config, test::make_noise_compute, 2);
+    auto leg = test::leg_of(config, 0);
+    leg.codecs = {CodecId::Int8, CodecId::Bf16, CodecId::Int4, CodecId::None};
+    const auto pass = [&](swarm::Result<Payload> sent, CodecId in) {
+        ASSERT_TRUE(sent.has_value()) << sent.error().detail;
+        EXPECT_EQ(sent->envelope().codec, in);
+        leg.input = std::move(*sent);
+    };
+    pass(head->forward(leg, true), CodecId::Int8);
+    pass(middle->forward(leg, true), CodecId::Int4);
+    pass(tail->forward_tail(leg)->gradient_below, CodecId::None);
+    pass(middle->backward(leg), CodecId::Bf16);
+    EXPECT_TRUE(head->backward(leg).has_value());
+}
+
+TEST(StageWorker, RefusesWhatIsCodedInAnotherWayThanItsLegSays) {
+    const auto config = test::small_run(2);
+    auto head = test::make_worker(config, test::make_noise_compute, 0);
+    auto tail = test::make_worker(config, test::make_noise_compute, 1);
+    auto leg = test::leg_of(config, 0);
+    leg.codecs = {CodecId::Int8, CodecId::Int8};
+    leg.input = *head->forward(leg, false);
+    leg.codecs = {CodecId::Int4, CodecId::Int8};
+    const auto refused = tail->forward_tail(leg);
+    ASSERT_TRUE(refused.has_error());
+    EXPECT_EQ(refused.error().code, ErrorCode::Mismatch);
+}
+
 /// The gradient's rounding is drawn: the seed may hold step and microbatch, never the attempt.
 TEST(StageWorker, DrawsTheSameRoundingForEveryAttempt) {
     auto config = test::small_run(2);
@@ -369,6 +402,22 @@ TEST(StageWorker, DrawsTheSameRoundingForEveryAttempt) {
         auto tail = test::make_worker(config, test::make_noise_compute, 1);
         auto leg = test::leg_of(config, microbatch);
         leg.key.attempt = attempt;
+TEST(SliceRange, CoversAllElementsInOrderAsEvenlyAsPossible) {
+    for (const std::uint64_t elements : {0U, 1U, 7U, 100U, 101U}) {
+        for (std::uint32_t members = 1; members <= 9; ++members) {
+            std::uint64_t next = 0;
+            for (std::uint32_t slice = 0; slice < members; ++slice) {
+                const SliceRange range = slice_range(elements, slice, members);
+                ASSERT_EQ(range.begin, next);
+                EXPECT_GE(range.end - range.begin, elements / members);
+                EXPECT_LE(range.end - range.begin, (elements + members - 1) / members);
+                next = range.end;
+            }
+            EXPECT_EQ(next, elements);
+        }
+    }
+}
+
         const auto up = head->forward(leg, true);
         leg.input = *up;
         return tail->forward_tail(leg)->gradient_below;
@@ -400,22 +449,6 @@ TEST(StageWorker, RefusesAnActivationForInferenceThatDoesNotFitThePrompt) {
     EXPECT_TRUE(tail->infer({}, prompt).has_error());
     EXPECT_TRUE(tail->infer(*carried, {}).has_error());
     EXPECT_TRUE(tail->infer(*carried, std::vector<std::uint32_t>{5, 6}).has_error());
-}
-
-TEST(SliceRange, CoversAllElementsInOrderAsEvenlyAsPossible) {
-    for (const std::uint64_t elements : {0U, 1U, 7U, 100U, 101U}) {
-        for (std::uint32_t members = 1; members <= 9; ++members) {
-            std::uint64_t next = 0;
-            for (std::uint32_t slice = 0; slice < members; ++slice) {
-                const SliceRange range = slice_range(elements, slice, members);
-                ASSERT_EQ(range.begin, next);
-                EXPECT_GE(range.end - range.begin, elements / members);
-                EXPECT_LE(range.end - range.begin, (elements + members - 1) / members);
-                next = range.end;
-            }
-            EXPECT_EQ(next, elements);
-        }
-    }
 }
 
 }  // namespace

@@ -1,0 +1,121 @@
+#include "swarm/run/codec_choice.hpp"
+
+#include "compression/codec.hpp"
+#include "swarm/base/check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace swarm::run {
+namespace {
+
+using protocol::Leg;
+
+/// From the least lossy on. What is not in here is neither smaller nor better than one that is.
+constexpr std::array kLadder{CodecId::None, CodecId::Int8, CodecId::Int4};
+constexpr double kSlowerAtMost = 1.03;  // than the fastest choice
+/// Measurements waver: a choice that wins less is not worth a change.
+constexpr double kWorthAChange = 0.95;
+/// Both ends together, of a processor of 2020 with AVX2; what a line costs is far above it.
+constexpr double kCodingSPerElement = 2e-9;
+
+std::size_t rank(CodecId codec) {
+    return static_cast<std::size_t>(
+        std::find(kLadder.begin(), kLadder.end(), codec) - kLadder.begin()
+    );
+}
+
+/// The way down is the sender's business: stage b sends forward over boundary b, stage b + 1 back.
+const StageMeasured& sender(const CodecChoiceInput& input, std::size_t leg) {
+    return input.stages[leg / 2 + leg % 2];
+}
+
+double line_bytes_per_s(const CodecChoiceInput& input, std::size_t leg) {
+    const StageMeasured& from = sender(input, leg);
+    return leg % 2 == 0 ? from.to_next_bytes_per_s : from.to_previous_bytes_per_s;
+}
+
+LegCodecs fastest(const CodecChoiceInput& input, LegCodecs codecs) {
+    for (std::size_t leg = 0; leg < codecs.size(); ++leg) {
+        if (line_bytes_per_s(input, leg) > 0) {
+            codecs[leg] =
+                *std::min_element(kLadder.begin(), kLadder.end(), [&](CodecId a, CodecId b) {
+                    return passing_s(input, leg, a) < passing_s(input, leg, b);
+                });
+        }
+    }
+    return codecs;
+}
+
+/// Gradients first: int4 costs them more.
+void lift(const CodecChoiceInput& input, CodecId to, double within_s, LegCodecs& codecs) {
+    for (const std::size_t way : {1U, 0U}) {
+        for (std::size_t leg = way; leg < codecs.size(); leg += 2) {
+            LegCodecs better = codecs;
+            better[leg] = to;
+            const bool lifts = line_bytes_per_s(input, leg) > 0 && rank(to) < rank(codecs[leg]);
+            if (lifts && predicted_step_s(input, better) <= within_s) {
+                codecs = std::move(better);
+            }
+        }
+    }
+}
+
+bool is_less_lossy(const LegCodecs& a, const LegCodecs& b) {
+    std::size_t of_a = 0;
+    std::size_t of_b = 0;
+    for (std::size_t leg = 0; leg < a.size(); ++leg) {
+        of_a += rank(a[leg]);
+        of_b += rank(b[leg]);
+    }
+    return of_a < of_b;
+}
+
+}  // namespace
+
+double passing_s(const CodecChoiceInput& input, std::size_t leg, CodecId id) {
+    const double rate = line_bytes_per_s(input, leg);
+    if (rate <= 0) {
+        return 0;
+    }
+    const compression::Codec* const codec = compression::find_codec(id);
+    SWARM_ASSERT(codec != nullptr);
+    const double coding_s =
+        id == CodecId::None ? 0 : kCodingSPerElement * static_cast<double>(input.elements);
+    return static_cast<double>(codec->encoded_bytes(input.elements)) / rate + coding_s;
+}
+
+double predicted_step_s(const CodecChoiceInput& input, const LegCodecs& codecs) {
+    double through_s = 0;  // of one microbatch, when it is alone
+    double period_s = 0;   // between two of them
+    for (const StageMeasured& stage : input.stages) {
+        through_s += stage.microbatch_s;
+        period_s = std::max(period_s, stage.microbatch_s / stage.peers);
+    }
+    for (std::size_t leg = 0; leg < codecs.size(); ++leg) {
+        const double takes_s = passing_s(input, leg, codecs[leg]);
+        through_s += takes_s;
+        period_s = std::max(period_s, takes_s / sender(input, leg).peers);
+    }
+    period_s = std::max(period_s, through_s / input.in_flight);
+    return through_s + period_s * (input.microbatches - 1);
+}
+
+LegCodecs choose_codecs(const CodecChoiceInput& input, const LegCodecs& current) {
+    SWARM_ASSERT(current.size() == 2 * (input.stages.size() - 1));
+    for (const StageMeasured& stage : input.stages) {
+        if (stage.microbatch_s <= 0) {
+            return current;
+        }
+    }
+    LegCodecs chosen = fastest(input, current);
+    const double within_s = kSlowerAtMost * predicted_step_s(input, chosen);
+    lift(input, CodecId::Int8, within_s, chosen);
+    lift(input, CodecId::None, within_s, chosen);
+    const double wins =
+        predicted_step_s(input, chosen) / std::max(predicted_step_s(input, current), 1e-9);
+    return wins <= kWorthAChange || is_less_lossy(chosen, current) ? chosen : current;
+}
+
+}  // namespace swarm::run
