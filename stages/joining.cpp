@@ -277,12 +277,12 @@ Joining::Followed* Joining::followed(ParameterVersion version, swarm::Epoch epoc
     for (Followed& step : followed_) {
         if (step.version == version) {
             if (step.epoch < epoch) {  // the older epoch is dead
-                step = Followed{version, epoch, 0, {}, std::nullopt};
+                step = Followed{version, epoch, 0, 0, {}, std::nullopt};
             }
             return &step;
         }
     }
-    followed_.push_back({version, epoch, 0, {}, std::nullopt});
+    followed_.push_back({version, epoch, 0, 0, {}, std::nullopt});
     return &followed_.back();
 }
 
@@ -290,6 +290,7 @@ void Joining::follow(const protocol::Reduce& reduce) {
     Followed* const step = followed(reduce.version, reduce.epoch);
     if (step && step->epoch == reduce.epoch) {
         step->members = static_cast<std::uint32_t>(reduce.group.size());
+        step->parts = step->members > 0 ? context_.slices(step->members).count() : 0;
     }
 }
 
@@ -297,15 +298,16 @@ void Joining::follow(
     PeerId from, const protocol::Part& part, node::Payload values, node::Turn turn
 ) {
     const auto* const sender = context_.roster.find_peer(from);
-    if (!part.gathered || !sender || sender->stage != context_.stage()) {
+    if (!part.gathered || !sender || sender->stage != context_.stage() ||
+        values.bytes().size() > context_.slice_bytes_max) {
         return;
     }
     // Slices go to members in the order of their slots: a newcomer's, which the roster here may
     // lack, are the last.
     const std::size_t members = context_.roster.members(context_.stage()).size();
+    const std::uint32_t parts = members > 0 ? context_.slices(members).count() : 0;
     Followed* const step = followed(part.version, part.epoch);
-    if (step && step->epoch == part.epoch &&
-        part.slice < std::max<std::size_t>(step->members, members)) {
+    if (step && step->epoch == part.epoch && part.slice < std::max(step->parts, parts)) {
         step->slices.try_emplace(part.slice, std::move(values));
     }
     replay_followed(turn);
@@ -365,15 +367,18 @@ void Joining::replay_front(node::Turn turn) {
     context_.device.submit_for<Replayed>(
         turn,
         0,
-        [worker = context_.worker, step, stage = context_.stage()](Replayed& hash) {
+        [worker = context_.worker,
+         step,
+         stage = context_.stage(),
+         slices = context_.slices(std::max(step->members, 1U))](Replayed& hash) {
             const protocol::Commit& commit = *step->commit;
             if (commit.scalars.skips()) {
                 hash = worker->apply(commit.scalars, step->version.step);
                 return;
             }
-            worker->begin_observed_result(step->members);
+            worker->begin_observed_result(slices);
             for (const auto& [slice, values] : step->slices) {
-                if (slice >= step->members || !worker->store_gathered(slice, values)) {
+                if (slice >= slices.count() || !worker->store_gathered(slice, values)) {
                     return;
                 }
             }

@@ -89,13 +89,14 @@ class Joining {
     struct Followed {
         ParameterVersion version;
         swarm::Epoch epoch;
-        std::uint32_t members = 0;
+        std::uint32_t members = 0;  // 0: not known yet
+        std::uint32_t parts = 0;    // that the members send
         std::map<std::uint32_t, node::Payload> slices;
         std::optional<protocol::Commit> commit;
 
         /// What the commit needs is there.
         [[nodiscard]] bool complete() const {
-            const bool all = members > 0 && slices.size() == members;
+            const bool all = members > 0 && slices.size() == parts;
             return commit && commit->epoch == epoch && (all || commit->scalars.skips());
         }
     };

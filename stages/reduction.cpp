@@ -28,18 +28,22 @@ bool Reduction::start(const protocol::Reduce& reduce, const MicrobatchIds& held,
         peers_.push_back(info ? info->peer : PeerId{});
         member_indices_.emplace(peers_.back(), static_cast<std::uint32_t>(peers_.size() - 1));
     }
-    for (Members* members : {&added_, &taken_, &arrived_}) {
-        members->reset(group_.size());
-    }
-    sent_.assign(group_.size(), {});
     std::erase_if(fast_, [this](PeerId peer) { return !member_indices_.contains(peer); });
-    refused_ = std::make_shared<std::vector<std::uint32_t>>();
-    own_values_.reset();
     const auto own = member_index(context_.self);
     if (!own) {
         active_ = false;
         return false;
     }
+    slices_ = context_.slices(group_.size());
+    added_.resize(slices_.pieces());
+    for (Some& added : added_) {
+        added.reset(group_.size());
+    }
+    taken_.reset(slices_.count());
+    arrived_.reset(slices_.count());
+    exchanged_.assign(group_.size(), {});
+    refused_ = std::make_shared<std::vector<RefusedPart>>();
+    own_values_.assign(slices_.pieces(), std::nullopt);
     own_ = *own;
     stuck_at_ = turn.now + kStuckAfter;
     return ids_changed(held, turn);
@@ -71,7 +75,7 @@ void Reduction::abort() {
     active_ = false;
     sealed_ = false;
     complete_ = false;
-    own_values_.reset();
+    own_values_.clear();
     stuck_at_ = swarm::kNever;
     // Parts of a later epoch may have overtaken its REDUCE: they are told apart by their epoch.
 }
@@ -84,13 +88,14 @@ void Reduction::new_step() {
 
 void Reduction::seal(node::Turn turn) {
     sealed_ = true;
-    const auto members = static_cast<std::uint32_t>(group_.size());
-    context_.device.submit(turn, 0, [worker = context_.worker, own = own_, members] {
-        worker->begin_result(own, members);
+    context_.device.submit(turn, 0, [worker = context_.worker, own = own_, slices = slices_] {
+        worker->begin_result(own, slices);
     });
-    send_all_scatters(turn);
-    if (members == 1) {
-        finish_own_slice(turn);
+    for (std::uint32_t piece = 0; piece < std::min(slices_.pieces(), kUnderWayMax); ++piece) {
+        send_next_scatters(turn);
+    }
+    for (std::uint32_t piece = 0; group_.size() == 1 && piece < slices_.pieces(); ++piece) {
+        finish_slice(slices_.slice(own_, piece), turn);
     }
     const std::vector<EarlyPart> early = std::exchange(early_, {});
     for (const EarlyPart& part : early) {
@@ -98,33 +103,33 @@ void Reduction::seal(node::Turn turn) {
     }
 }
 
-void Reduction::send_all_scatters(node::Turn turn) {
-    const auto members = static_cast<std::uint32_t>(group_.size());
-    const std::uint64_t part_bytes = elements() / members * sizeof(std::int64_t);
+void Reduction::send_next_scatters(node::Turn turn) {
+    const std::uint64_t part_bytes = slices_.range(0).size() * sizeof(std::int64_t);
     const std::uint64_t parts_per_job = kScatterJobBytes / (part_bytes + 1) + 1;
-    std::vector<std::uint32_t> slices;
-    for (std::uint32_t slice = 0; slice < members; ++slice) {
-        if (slice != own_) {
-            slices.push_back(slice);
+    std::vector<std::uint32_t> next;
+    for (std::uint32_t member = 0; member < slices_.members(); ++member) {
+        if (member != own_) {
+            next.push_back(slices_.slice(member, exchanged_[member].sent++));
         }
-        if (slices.size() == parts_per_job || (slice + 1 == members && !slices.empty())) {
-            send_scatter(std::exchange(slices, {}), turn);
+        if (next.size() == parts_per_job || (member + 1 == slices_.members() && !next.empty())) {
+            send_scatter(std::exchange(next, {}), turn);
         }
     }
 }
 
 bool Reduction::packs_for(std::uint32_t member) const {
-    const std::uint64_t part_bytes = elements() / group_.size() * sizeof(std::int64_t);
+    const std::uint64_t part_bytes = slices_.range(0).size() * sizeof(std::int64_t);
     return part_bytes >= kPackedBytesMin && !fast_.contains(peers_[member]);
 }
 
-void Reduction::judge_line(std::uint32_t member, std::uint64_t bytes, TimePoint now) {
-    const Sent& sent = sent_[member];
-    if (sent.bytes == 0) {
+/// Once all of its slices are here.
+void Reduction::judge_line(std::uint32_t member, TimePoint now) {
+    const Exchanged& with = exchanged_[member];
+    if (with.bytes == 0 || with.came_back < slices_.pieces()) {
         return;
     }
-    const double seconds = std::chrono::duration<double>(now - sent.at).count();
-    if (static_cast<double>(sent.bytes + bytes) > kRawAboveBytesPerSecond * seconds) {
+    const double seconds = std::chrono::duration<double>(now - with.since).count();
+    if (static_cast<double>(with.bytes) > kRawAboveBytesPerSecond * seconds) {
         fast_.insert(peers_[member]);
     } else {
         fast_.erase(peers_[member]);
@@ -135,7 +140,7 @@ void Reduction::send_scatter(std::vector<std::uint32_t> slices, node::Turn turn)
     using Parts = std::vector<std::pair<protocol::Part, node::Payload>>;
     std::vector<bool> packed;
     for (const std::uint32_t slice : slices) {
-        packed.push_back(packs_for(slice));
+        packed.push_back(packs_for(slices_.owner(slice)));
     }
     context_.device.submit_for<Parts>(
         turn,
@@ -156,19 +161,15 @@ void Reduction::send_scatter(std::vector<std::uint32_t> slices, node::Turn turn)
         [this, mine = generation_](Parts& parts, node::Turn later) {
             if (is_current(mine)) {
                 for (auto& [part, values] : parts) {
-                    Sent& sent = sent_[part.slice];
-                    if (sent.bytes == 0) {  // a repeated one says nothing of the line
-                        sent = {later.now, values.bytes().size()};
-                    }
-                    ServerContext::send(peers_[part.slice], part, std::move(values), later);
+                    const std::uint32_t member = slices_.owner(part.slice);
+                    Exchanged& with = exchanged_[member];
+                    with.since = with.bytes == 0 ? later.now : with.since;
+                    with.bytes += values.bytes().size();
+                    ServerContext::send(peers_[member], part, std::move(values), later);
                 }
             }
         }
     );
-}
-
-std::uint64_t Reduction::elements() const {
-    return context_.layout.elements() + context_.config.microbatches;
 }
 
 std::optional<std::uint32_t> Reduction::member_index(PeerId peer) const {
@@ -178,9 +179,7 @@ std::optional<std::uint32_t> Reduction::member_index(PeerId peer) const {
 
 bool Reduction::has_size(const node::Payload& values, std::uint32_t slice, protocol::Dtype dtype)
     const {
-    const SliceRange range =
-        slice_range(elements(), slice, static_cast<std::uint32_t>(group_.size()));
-    const std::uint64_t wanted = range.end - range.begin;
+    const std::uint64_t wanted = slices_.range(slice).size();
     const std::uint64_t raw_bytes = wanted * protocol::bytes_of(dtype);
     protocol::TensorEnvelope envelope{
         dtype, protocol::CodecId::None, {static_cast<std::uint32_t>(wanted)}};
@@ -201,52 +200,59 @@ void Reduction::on(PeerId from, const protocol::Part& part, node::Payload values
         return;
     }
     const auto member = member_index(from);
-    if (!mine || complete_ || !member || *member == own_) {
+    if (!mine || complete_ || !member || *member == own_ || part.slice >= slices_.count()) {
         return;  // of an epoch that is dead, or decided
     }
-    if (part.gathered && part.slice == *member) {
-        take_gathered(*member, std::move(values), turn);
-    } else if (!part.gathered && part.slice == own_) {
-        take_scatter(*member, std::move(values), turn);
+    const std::uint32_t owner = slices_.owner(part.slice);
+    if (part.gathered && owner == *member) {
+        take_gathered(*member, part.slice, std::move(values), turn);
+    } else if (!part.gathered && owner == own_) {
+        take_scatter(*member, part.slice, std::move(values), turn);
     }
 }
 
 void Reduction::keep_early(PeerId from, const protocol::Part& part, node::Payload values) {
     const auto* const sender = context_.roster.find_peer(from);
+    const Slices alone = context_.slices(1);  // no group cuts finer, or has longer slices
     const bool plausible = sender && sender->stage == context_.stage() &&
-                           values.bytes().size() <= elements() * sizeof(std::int64_t);
+                           values.bytes().size() <= context_.slice_bytes_max &&
+                           values.bytes().size() <= alone.share(0).size() * sizeof(std::int64_t);
     const bool repeated = std::any_of(early_.begin(), early_.end(), [&](const EarlyPart& early) {
         return early.from == from && early.part == part;
     });
-    const std::size_t of_all = 2 * context_.roster.slots_of(context_.stage()).size();
+    const std::size_t of_each = std::min(alone.pieces(), kUnderWayMax) + alone.pieces();
+    const std::size_t of_all = of_each * context_.roster.slots_of(context_.stage()).size();
     if (plausible && !repeated && early_.size() < std::max(protocol::kEarlyPartsMax, of_all)) {
         early_.push_back({from, part, std::move(values)});
     }
 }
 
-void Reduction::take_scatter(std::uint32_t member, node::Payload values, node::Turn turn) {
-    if (added_.has(member) || !has_size(values, own_, protocol::Dtype::Int64)) {
+void Reduction::take_scatter(
+    std::uint32_t member, std::uint32_t slice, node::Payload values, node::Turn turn
+) {
+    Some& added = added_[slices_.piece(slice)];
+    if (added.has(member) || !has_size(values, slice, protocol::Dtype::Int64)) {
         return;
     }
-    added_.add(member);
+    added.add(member);
     stuck_at_ = turn.now + kStuckAfter;
     context_.device.submit(
         turn,
         0,
-        [worker = context_.worker, refused = refused_, member, values = std::move(values)] {
-            if (worker->add_part(values).has_error()) {
-                refused->push_back(member);
+        [worker = context_.worker, refused = refused_, member, slice, values = std::move(values)] {
+            if (worker->add_part(slice, values).has_error()) {
+                refused->push_back({slice, member});
             }
         }
     );
-    if (added_.count() + 1 == group_.size()) {
-        finish_own_slice(turn);
+    if (added.count() + 1 == group_.size()) {
+        finish_slice(slice, turn);
     }
 }
 
-void Reduction::finish_own_slice(node::Turn turn) {
+void Reduction::finish_slice(std::uint32_t slice, node::Turn turn) {
     struct Outcome {
-        std::vector<std::uint32_t> refused;
+        std::vector<RefusedPart> refused;
         node::Payload values;
     };
 
@@ -255,17 +261,24 @@ void Reduction::finish_own_slice(node::Turn turn) {
         0,
         [worker = context_.worker,
          refused = refused_,
+         slice,
          bug = context_.bugs.result_in_accumulator](Outcome& outcome) {
-            outcome.refused = std::exchange(*refused, {});
+            const auto of_this = std::stable_partition(
+                refused->begin(),
+                refused->end(),
+                [&](const RefusedPart& part) { return part.slice != slice; }
+            );
+            outcome.refused.assign(of_this, refused->end());
+            refused->erase(of_this, refused->end());
             if (!outcome.refused.empty()) {
                 return;
             }
-            outcome.values = worker->finish_own_slice();
+            outcome.values = worker->finish_slice(slice);
             if (bug) {
                 worker->clear_accumulator();
             }
         },
-        [this, mine = generation_](Outcome& outcome, node::Turn later) {
+        [this, slice, mine = generation_](Outcome& outcome, node::Turn later) {
             if (!is_current(mine)) {
                 return;
             }
@@ -273,51 +286,63 @@ void Reduction::finish_own_slice(node::Turn turn) {
                 parts_refused(outcome.refused, later);
                 return;
             }
-            own_values_ = std::move(outcome.values);
-            for (const PeerId peer : peers_) {
-                send_gathered(peer, later);
-            }
-            for (const SlotId slot : observers_) {
-                if (const auto* info = context_.roster.find(slot)) {
-                    send_gathered(info->peer, later);
-                }
-            }
-            slice_arrived(own_, later);
+            own_values_[slices_.piece(slice)] = std::move(outcome.values);
+            send_values(slice, later);
+            slice_arrived(slice, later);
         }
     );
 }
 
-void Reduction::parts_refused(std::span<const std::uint32_t> members, node::Turn turn) {
-    for (const std::uint32_t member : members) {
-        added_.remove(member);
+void Reduction::send_values(std::uint32_t slice, node::Turn turn) {
+    for (const PeerId peer : peers_) {
+        send_gathered(slice, peer, turn);
+    }
+    for (const SlotId slot : observers_) {
+        if (const auto* info = context_.roster.find(slot)) {
+            send_gathered(slice, info->peer, turn);
+        }
+    }
+}
+
+void Reduction::parts_refused(std::span<const RefusedPart> parts, node::Turn turn) {
+    for (const RefusedPart& part : parts) {
+        added_[slices_.piece(part.slice)].remove(part.member);
     }
     stuck_at_ = turn.now + kStuckAfter;  // then the coordinator hears whom we wait for
 }
 
-void Reduction::send_gathered(PeerId to, node::Turn turn) {
+void Reduction::send_gathered(std::uint32_t slice, PeerId to, node::Turn turn) {
     if (to != context_.self) {
-        const protocol::Part part{*context_.version, epoch_, own_, true};
-        ServerContext::send(to, part, *own_values_, turn);
+        const protocol::Part part{*context_.version, epoch_, slice, true};
+        ServerContext::send(to, part, *own_values_[slices_.piece(slice)], turn);
     }
 }
 
-void Reduction::take_gathered(std::uint32_t member, node::Payload values, node::Turn turn) {
-    if (taken_.has(member) || !has_size(values, member, protocol::Dtype::Float32)) {
+void Reduction::take_gathered(
+    std::uint32_t member, std::uint32_t slice, node::Payload values, node::Turn turn
+) {
+    if (taken_.has(slice) || !has_size(values, slice, protocol::Dtype::Float32)) {
         return;
     }
-    taken_.add(member);
-    judge_line(member, values.bytes().size(), turn.now);
+    taken_.add(slice);
+    Exchanged& with = exchanged_[member];
+    ++with.came_back;
+    with.bytes += with.bytes > 0 ? values.bytes().size() : 0;
+    judge_line(member, turn.now);
     stuck_at_ = turn.now + kStuckAfter;
-    context_.device.submit(turn, 0, [worker = context_.worker, member, values = std::move(values)] {
+    if (with.sent < slices_.pieces()) {
+        send_scatter({slices_.slice(member, with.sent++)}, turn);
+    }
+    context_.device.submit(turn, 0, [worker = context_.worker, slice, values = std::move(values)] {
         // The size was checked above; what is not finite shows in the summary.
-        std::ignore = worker->store_gathered(member, values);
+        std::ignore = worker->store_gathered(slice, values);
     });
-    slice_arrived(member, turn);
+    slice_arrived(slice, turn);
 }
 
 void Reduction::slice_arrived(std::uint32_t slice, node::Turn turn) {
     arrived_.add(slice);
-    if (arrived_.count() == group_.size()) {
+    if (arrived_.count() == slices_.count()) {
         stuck_at_ = swarm::kNever;
         summarise(turn);
     }
@@ -376,14 +401,37 @@ void Reduction::resend(PeerId peer, node::Turn turn) {
         return;
     }
     if (index && *index != own_) {
-        send_scatter({*index}, turn);
+        const std::uint32_t sent = exchanged_[*index].sent;
+        for (std::uint32_t piece = sent - std::min(sent, kUnderWayMax); piece < sent; ++piece) {
+            send_scatter({slices_.slice(*index, piece)}, turn);
+        }
     }
     const auto* const info = context_.roster.find_peer(peer);
     const bool observes =
         info && std::find(observers_.begin(), observers_.end(), info->slot) != observers_.end();
-    if (own_values_ && (index || observes)) {
-        send_gathered(peer, turn);
+    if (index || observes) {
+        resend_values(peer, index, turn);
     }
+}
+
+/// A member that sent its part of a slice has the values of the kUnderWayMax-th before it.
+void Reduction::resend_values(PeerId peer, std::optional<std::uint32_t> member, node::Turn turn) {
+    for (std::uint32_t piece = 0; piece < own_values_.size(); ++piece) {
+        const std::uint32_t evidence = piece + kUnderWayMax;
+        const bool has_it = member && evidence < added_.size() && added_[evidence].has(*member);
+        if (own_values_[piece] && !has_it) {
+            send_gathered(slices_.slice(own_, piece), peer, turn);
+        }
+    }
+}
+
+bool Reduction::owes(std::uint32_t member) const {
+    for (std::uint32_t piece = 0; piece < slices_.pieces(); ++piece) {
+        if (!added_[piece].has(member) || !arrived_.has(slices_.slice(member, piece))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void Reduction::wake(node::Turn turn) {
@@ -395,9 +443,9 @@ void Reduction::wake(node::Turn turn) {
         return;  // it waits for backwards, not for replicas
     }
     protocol::Stuck stuck{*context_.version, epoch_, {}};
-    for (std::uint32_t i = 0; i < peers_.size(); ++i) {
-        if (i != own_ && (!added_.has(i) || !arrived_.has(i))) {
-            stuck.waits_for.push_back(group_[i]);
+    for (std::uint32_t member = 0; member < slices_.members(); ++member) {
+        if (member != own_ && owes(member)) {
+            stuck.waits_for.push_back(group_[member]);
         }
     }
     context_.tell_coordinator(std::move(stuck), turn);

@@ -1,10 +1,10 @@
-// One epoch's butterfly over a stage's replicas: slice i of the sums goes to member i, who adds
-// them up and sends the values to all. Starts only when the ids held are exactly those of the
-// REDUCE list (R1); a part counts only for the epoch it names, the result sits in a buffer of its
-// own (R2). Observers get the values and contribute nothing.
+// One epoch's butterfly over a stage's replicas: each slice of the sums (slices.hpp) goes to its
+// owner, who adds them up and sends the values to all. Starts only when the ids held are exactly
+// those of the REDUCE list (R1); a part counts only for the epoch it names, the result sits in a
+// buffer of its own (R2). Observers get the values and contribute nothing.
 // Invariant: what complete() names holds every microbatch's gradient exactly once.
-// Threading: single strand; sums are made on the device. Bounds: kEarlyPartsMax parts kept that
-// came before the list was complete. Errors: a part of the wrong size is dropped; one that does
+// Threading: single strand; sums are made on the device. Bounds: kUnderWayMax parts on the way to
+// each member, kEarlyPartsMax kept that came before the list was complete. Errors: a part of the wrong size is dropped; one that does
 // not unpack counts as not there, so the coordinator hears whom we wait for.
 // Source: step protocol, sections 2 and 5. Cost: 8 bytes per element up, or about 4 as byte planes
 // where the member's last slice came back slowly; 4 down, per member.
@@ -61,11 +61,21 @@ class Reduction {
     static constexpr double kRawAboveBytesPerSecond = 250e6;
     /// Smaller parts take a packet or few either way.
     static constexpr std::uint64_t kPackedBytesMin = 64U << 10;
+    /// Parts to one member whose values have not come back: 64 MiB keep any line busy.
+    static constexpr std::uint32_t kUnderWayMax = 8;
 
-    /// Our part of a slice, sent in this epoch.
-    struct Sent {
-        TimePoint at;
-        std::uint64_t bytes = 0;  // 0: not yet
+    /// What passed between us and a member in this epoch.
+    struct Exchanged {
+        TimePoint since;
+        std::uint64_t bytes = 0;      // both ways; 0: nothing yet
+        std::uint32_t sent = 0;       // of its slices: our parts, in order
+        std::uint32_t came_back = 0;  // of its slices: the values
+    };
+
+    /// Whose part of an own slice does not unpack.
+    struct RefusedPart {
+        std::uint32_t slice = 0;
+        std::uint32_t member = 0;
     };
 
     struct EarlyPart {
@@ -74,26 +84,26 @@ class Reduction {
         node::Payload values;
     };
 
-    /// Some of the members, by their place in the group.
-    class Members {
+    /// Some of the members, or of the slices, by their number.
+    class Some {
      public:
-        void reset(std::size_t members) {
-            has_.assign(members, false);
+        void reset(std::size_t of) {
+            has_.assign(of, false);
             count_ = 0;
         }
 
-        [[nodiscard]] bool has(std::uint32_t member) const { return has_[member]; }
+        [[nodiscard]] bool has(std::uint32_t number) const { return has_[number]; }
 
         [[nodiscard]] std::size_t count() const { return count_; }
 
-        void add(std::uint32_t member) {
-            count_ += has_[member] ? 0 : 1;
-            has_[member] = true;
+        void add(std::uint32_t number) {
+            count_ += has_[number] ? 0 : 1;
+            has_[number] = true;
         }
 
-        void remove(std::uint32_t member) {
-            count_ -= has_[member] ? 1 : 0;
-            has_[member] = false;
+        void remove(std::uint32_t number) {
+            count_ -= has_[number] ? 1 : 0;
+            has_[number] = false;
         }
 
      private:
@@ -105,22 +115,30 @@ class Reduction {
     void seal(node::Turn turn);
     /// Our parts to this member go as byte planes.
     [[nodiscard]] bool packs_for(std::uint32_t member) const;
-    void judge_line(std::uint32_t member, std::uint64_t bytes, TimePoint now);
-    /// Packs and sends our part of these members' slices.
+    void judge_line(std::uint32_t member, TimePoint now);
+    /// Packs and sends our part of these slices.
     void send_scatter(std::vector<std::uint32_t> slices, node::Turn turn);
-    void send_all_scatters(node::Turn turn);
+    /// Of the next slice of each member.
+    void send_next_scatters(node::Turn turn);
     void keep_early(PeerId from, const protocol::Part& part, node::Payload values);
-    void take_scatter(std::uint32_t member, node::Payload values, node::Turn turn);
-    void take_gathered(std::uint32_t member, node::Payload values, node::Turn turn);
-    void finish_own_slice(node::Turn turn);
-    /// Parts of the own slice came, but do not unpack.
-    void parts_refused(std::span<const std::uint32_t> members, node::Turn turn);
-    void send_gathered(PeerId to, node::Turn turn);
-    [[nodiscard]] std::uint64_t elements() const;
+    void take_scatter(
+        std::uint32_t member, std::uint32_t slice, node::Payload values, node::Turn turn
+    );
+    void take_gathered(
+        std::uint32_t member, std::uint32_t slice, node::Payload values, node::Turn turn
+    );
+    void finish_slice(std::uint32_t slice, node::Turn turn);
+    void send_values(std::uint32_t slice, node::Turn turn);
+    /// Parts of an own slice came, but do not unpack.
+    void parts_refused(std::span<const RefusedPart> parts, node::Turn turn);
+    void send_gathered(std::uint32_t slice, PeerId to, node::Turn turn);
+    void resend_values(PeerId peer, std::optional<std::uint32_t> member, node::Turn turn);
     /// They came, but are no numbers to go on with.
     void slices_refused(std::span<const std::uint32_t> slices, node::Turn turn);
     void slice_arrived(std::uint32_t slice, node::Turn turn);
     void summarise(node::Turn turn);
+    /// A part of an own slice, or the values of one of its own.
+    [[nodiscard]] bool owes(std::uint32_t member) const;
     [[nodiscard]] std::optional<std::uint32_t> member_index(PeerId peer) const;
     [[nodiscard]] bool has_size(
         const node::Payload& values, std::uint32_t slice, protocol::Dtype dtype
@@ -141,14 +159,15 @@ class Reduction {
     std::vector<PeerId> peers_;  // of group_, in order
     std::uint32_t own_ = 0;
     boost::container::flat_map<PeerId, std::uint32_t> member_indices_;  // of peers_
-    Members added_;           // whose part of the own slice is in
-    Members taken_;           // whose slice was handed to the device
-    Members arrived_;         // whose slice is in the result
-    std::vector<Sent> sent_;  // by member
-    std::set<PeerId> fast_;   // of peers_: the last slice came back fast
-    /// Whose part of the own slice does not unpack. The device's, until a job hands it over.
-    std::shared_ptr<std::vector<std::uint32_t>> refused_;
-    std::optional<node::Payload> own_values_;
+    Slices slices_{0, 1};
+    std::vector<Some> added_;           // by own piece: the members whose part is in
+    Some taken_;                        // slices that were handed to the device
+    Some arrived_;                      // slices that are in the result
+    std::vector<Exchanged> exchanged_;  // by member
+    std::set<PeerId> fast_;             // of peers_: the last slices came back fast
+    /// The device's, until a job hands it over.
+    std::shared_ptr<std::vector<RefusedPart>> refused_;
+    std::vector<std::optional<node::Payload>> own_values_;  // by own piece
     std::vector<EarlyPart> early_;
     TimePoint stuck_at_ = swarm::kNever;
 };

@@ -33,7 +33,8 @@ struct ServerContext {
     PeerId self;
     PeerId coordinator;
     swarm::Incarnation incarnation;
-    std::uint64_t lent_memory_bytes = 0;  // 0: no bound
+    std::uint64_t lent_memory_bytes = 0;                       // 0: no bound
+    std::uint64_t slice_bytes_max = protocol::kSliceBytesMax;  // alike in the whole stage
     swarm::run::PlantedBugs bugs;
 
     swarm::run::RunConfig config;             // of the run, once assigned
@@ -62,6 +63,14 @@ struct ServerContext {
     [[nodiscard]] double forward_units() const {
         const double tokens = static_cast<double>(config.batch) * config.model.context;
         return tokens * layout.layers;
+    }
+
+    /// Of a reduction among so many members.
+    [[nodiscard]] Slices slices(std::size_t members) const {
+        return {
+            layout.elements() + config.microbatches,
+            static_cast<std::uint32_t>(members),
+            slice_bytes_max};
     }
 
     /// In order, repeated after a reconnect until acknowledged.

@@ -101,8 +101,11 @@ Result<StepRecord> SingleRun::commit(std::uint64_t step, double loss) {
     record.counted_once = config_.microbatches;
     std::vector<double> sums_of_squares;  // of all tensors, in global order
     for (const auto& worker : workers_) {
-        worker->begin_result(0, 1);
-        worker->finish_own_slice();
+        const Slices slices(worker->extended_elements(), 1);
+        worker->begin_result(0, slices);
+        for (std::uint32_t slice = 0; slice < slices.count(); ++slice) {
+            worker->finish_slice(slice);
+        }
         StageWorker::ResultSummary summary = worker->summarise_result();
         sums_of_squares.insert(
             sums_of_squares.end(), summary.sums_of_squares.begin(), summary.sums_of_squares.end()

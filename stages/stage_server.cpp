@@ -45,6 +45,7 @@ StageServer::StageServer(Options options)
     context_.incarnation = options_.incarnation;
     context_.lent_memory_bytes = options_.memory_bytes;
     context_.bugs = options_.bugs;
+    context_.slice_bytes_max = options_.slice_bytes_max;
 }
 
 void StageServer::on(const node::Event& event, TimePoint now, node::Outbox& out) {

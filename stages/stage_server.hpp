@@ -42,6 +42,7 @@ class StageServer final : public node::Role {
         bool keeps_state = false;
         std::optional<CachedState> cached{};
         swarm::run::PlantedBugs bugs{};
+        std::uint64_t slice_bytes_max = protocol::kSliceBytesMax;  // tests cut finer
     };
 
     explicit StageServer(Options options);

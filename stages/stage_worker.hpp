@@ -15,6 +15,7 @@
 #include "stages/accumulator.hpp"
 #include "stages/compute.hpp"
 #include "stages/kept_graphs.hpp"
+#include "stages/slices.hpp"
 #include "stages/stage_state.hpp"
 #include "swarm/node/payload.hpp"
 #include "swarm/run/leg_codecs.hpp"
@@ -95,20 +96,22 @@ class StageWorker {
     void drop_all_graphs();
     void clear_accumulator();
 
-    // The reduction of one epoch over n members, of which this one owns slice `own`.
+    // The reduction of one epoch, of which this member owns the slices of share `own`.
+    /// What is cut into slices: the parameters and the counters.
+    [[nodiscard]] std::uint64_t extended_elements() const;
     /// Starts a new result from the accumulator, dropping the last one.
-    void begin_result(std::uint32_t own, std::uint32_t members);
+    void begin_result(std::uint32_t own, const Slices& slices);
     /// int64 sums of slice `slice` for its owner.
     [[nodiscard]] Payload scatter_part(std::uint32_t slice) const;
     /// The same as byte planes, where these are smaller.
     [[nodiscard]] Payload packed_scatter_part(std::uint32_t slice) const;
-    /// Adds another member's int64 sums to the own slice. Mismatch when the size is another,
+    /// Adds another member's int64 sums to an own slice. Mismatch when the size is another,
     /// Malformed when they do not unpack; the slice is then as before.
-    Result<> add_part(const Payload& part);
-    /// Own slice complete: fp32 values for everybody, kept in the result too.
-    Payload finish_own_slice();
+    Result<> add_part(std::uint32_t slice, const Payload& part);
+    /// An own slice is complete: fp32 values for everybody, kept in the result too.
+    Payload finish_slice(std::uint32_t slice);
     /// For an observer, which owns no slice.
-    void begin_observed_result(std::uint32_t members);
+    void begin_observed_result(const Slices& slices);
     /// Another member's values. Mismatch when the size is not the slice's, NotFinite.
     Result<> store_gathered(std::uint32_t slice, const Payload& values);
     /// Slices that never came, or that store_gathered() refused.
@@ -127,7 +130,6 @@ class StageWorker {
     /// Forwards computed again because their graph had no room.
     [[nodiscard]] std::uint64_t recomputed() const { return graphs_.recomputed(); }
 
-    [[nodiscard]] std::uint64_t extended_elements() const;
  private:
     [[nodiscard]] Result<> check_leg(const Leg& leg) const;
     /// Of what crosses the boundary above this stage, or below it.
@@ -141,6 +143,7 @@ class StageWorker {
     std::vector<float> take_buffer();
     void keep_pending(GraphKey key, std::vector<float> gradient);
     [[nodiscard]] std::span<float> slice_of_result(std::uint32_t slice);
+    [[nodiscard]] std::span<std::int64_t> own_sums(std::uint32_t slice);
     [[nodiscard]] std::span<const std::int64_t> slice_of_sums(std::uint32_t slice) const;
 
     swarm::run::RunConfig config_;
@@ -152,19 +155,11 @@ class StageWorker {
     Accumulator accumulator_;
     std::map<GraphKey, std::vector<float>> pending_;
     std::vector<std::vector<float>> spare_;  // buffers of P floats, used again
-    std::vector<std::int64_t> own_slice_;
+    std::vector<std::int64_t> own_share_;
     std::vector<float> result_;
-/// Elements [begin, end) of slice `slice` of n: as equal as possible, the first ones larger.
-struct SliceRange {
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-};
-
-SliceRange slice_range(std::uint64_t elements, std::uint32_t slice, std::uint32_t members);
-
     std::vector<bool> gathered_;  // by slice: its values are in the result
     std::uint32_t own_ = 0;
-    std::uint32_t members_ = 1;
+    Slices slices_{0, 1};  // of the result
 };
 
 }  // namespace stages

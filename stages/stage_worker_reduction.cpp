@@ -53,41 +53,39 @@ Result<> check_slice(const Payload& part, Dtype dtype, std::size_t elements) {
 
 }  // namespace
 
-SliceRange slice_range(std::uint64_t elements, std::uint32_t slice, std::uint32_t members) {
-    SWARM_ASSERT(slice < members);
-    const std::uint64_t share = elements / members;
-    const std::uint64_t larger = elements % members;  // so many slices have one element more
-    const std::uint64_t begin = slice * share + std::min<std::uint64_t>(slice, larger);
-    return {begin, begin + share + (slice < larger ? 1 : 0)};
-}
-
 std::uint64_t StageWorker::extended_elements() const {
     return layout_.elements() + config_.microbatches;
 }
 
 std::span<float> StageWorker::slice_of_result(std::uint32_t slice) {
-    const SliceRange range = slice_range(extended_elements(), slice, members_);
-    return std::span(result_).subspan(range.begin, range.end - range.begin);
+    const SliceRange range = slices_.range(slice);
+    return std::span(result_).subspan(range.begin, range.size());
 }
 
 std::span<const std::int64_t> StageWorker::slice_of_sums(std::uint32_t slice) const {
-    const SliceRange range = slice_range(extended_elements(), slice, members_);
-    return accumulator_.sums().subspan(range.begin, range.end - range.begin);
+    const SliceRange range = slices_.range(slice);
+    return accumulator_.sums().subspan(range.begin, range.size());
 }
 
-void StageWorker::begin_observed_result(std::uint32_t members) {
-    SWARM_ASSERT(members > 0);
-    members_ = members;
-    own_slice_.clear();
+std::span<std::int64_t> StageWorker::own_sums(std::uint32_t slice) {
+    SWARM_ASSERT(slices_.owner(slice) == own_);
+    const SliceRange range = slices_.range(slice);
+    return std::span(own_share_).subspan(range.begin - slices_.share(own_).begin, range.size());
+}
+
+void StageWorker::begin_observed_result(const Slices& slices) {
+    slices_ = slices;
+    own_share_.clear();
     result_.resize(extended_elements());
-    gathered_.assign(members, false);
+    gathered_.assign(slices.count(), false);
 }
 
-void StageWorker::begin_result(std::uint32_t own, std::uint32_t members) {
-    begin_observed_result(members);
+void StageWorker::begin_result(std::uint32_t own, const Slices& slices) {
+    begin_observed_result(slices);
     own_ = own;
-    const auto sums = slice_of_sums(own);
-    own_slice_.assign(sums.begin(), sums.end());
+    const SliceRange share = slices.share(own);
+    const auto sums = accumulator_.sums().subspan(share.begin, share.size());
+    own_share_.assign(sums.begin(), sums.end());
 }
 
 Payload StageWorker::scatter_part(std::uint32_t slice) const {
@@ -103,37 +101,37 @@ Payload StageWorker::packed_scatter_part(std::uint32_t slice) const {
     return {packed_envelope(sums.size()), std::move(*packed)};
 }
 
-Result<> StageWorker::add_part(const Payload& part) {
-    if (part.envelope() == packed_envelope(own_slice_.size())) {
-        std::vector<std::int64_t> sums(own_slice_.size());
+Result<> StageWorker::add_part(std::uint32_t slice, const Payload& part) {
+    const std::span<std::int64_t> own = own_sums(slice);
+    if (part.envelope() == packed_envelope(own.size())) {
+        std::vector<std::int64_t> sums(own.size());
         const auto unpacked = compression::unpack_integers(part.bytes(), sums);
         if (unpacked.has_error()) {
             return unpacked.error();
         }
-        add_sums(std::as_bytes(std::span(sums)), own_slice_);
+        add_sums(std::as_bytes(std::span(sums)), own);
         return {};
     }
-    if (const auto fits = check_slice(part, Dtype::Int64, own_slice_.size()); fits.has_error()) {
+    if (const auto fits = check_slice(part, Dtype::Int64, own.size()); fits.has_error()) {
         return fits.error();
     }
-    add_sums(part.bytes(), own_slice_);
+    add_sums(part.bytes(), own);
     return {};
 }
 
-Payload StageWorker::finish_own_slice() {
-    const std::span<float> own = slice_of_result(own_);
-    SWARM_ASSERT(own.size() == own_slice_.size());
-    to_values(own_slice_, own);
-    gathered_[own_] = true;
-    return copy_of<float>(Dtype::Float32, own);
+Payload StageWorker::finish_slice(std::uint32_t slice) {
+    const std::span<float> values = slice_of_result(slice);
+    to_values(own_sums(slice), values);
+    gathered_[slice] = true;
+    return copy_of<float>(Dtype::Float32, values);
 }
 
 Result<> StageWorker::store_gathered(std::uint32_t slice, const Payload& values) {
-    if (slice >= members_) {
+    if (slice >= slices_.count()) {
         return Error{
             ErrorCode::Mismatch,
             Reaction::Reject,
-            "slice " + std::to_string(slice) + " of " + std::to_string(members_) +
+            "slice " + std::to_string(slice) + " of " + std::to_string(slices_.count()) +
                 " does not exist; the sender has another group"};
     }
     const std::span<float> target = slice_of_result(slice);
@@ -152,7 +150,7 @@ Result<> StageWorker::store_gathered(std::uint32_t slice, const Payload& values)
 
 std::vector<std::uint32_t> StageWorker::missing_slices() const {
     std::vector<std::uint32_t> missing;
-    for (std::uint32_t slice = 0; slice < members_; ++slice) {
+    for (std::uint32_t slice = 0; slice < slices_.count(); ++slice) {
         if (!gathered_[slice]) {
             missing.push_back(slice);
         }

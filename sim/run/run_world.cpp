@@ -100,6 +100,7 @@ PeerId RunWorld::add_server(std::uint64_t number, const PeerOptions& machine) {
             options.own_address = "sim:" + std::to_string(id.words[0]);
             options.bugs = options_.bugs;
             options.memory_bytes = memory_bytes;
+            options.slice_bytes_max = options_.slice_bytes_max;
             options.keeps_state = options_.servers_keep_state;
             options.cached = cached_state(id);
             options.make_compute = [this](const RunConfig& config, const auto& layout) {

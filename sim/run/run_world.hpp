@@ -31,6 +31,7 @@ struct RunWorldOptions {
     swarm::run::PlantedBugs bugs = {};
     stages::MakeCompute make_compute = &stages::make_oracle_compute;
     bool servers_keep_state = false;  // as with `swarm serve --cache`
+    std::uint64_t slice_bytes_max = swarm::protocol::kSliceBytesMax;
 };
 
 /// The oracle model with a tiny state: `stages` layers, ids as tokens.

@@ -234,7 +234,7 @@ Part read(const wire::Part& in, Validator& check) {
     return {
         .version = version_of(in, check),
         .epoch = {in.epoch()},
-        .slice = check.below(in.slice(), kRosterMax, "slice"),
+        .slice = check.below(in.slice(), kSlicesMax, "slice"),
         .gathered = in.gathered()};
 }
 

@@ -66,6 +66,13 @@ inline constexpr std::size_t kWorkQueueMax = 256;
 /// Frames of a newer version that a peer holds while it asks for the missing COMMIT.
 inline constexpr std::size_t kHeldForVersionMax = 256;
 
+/// A part of a reduction, as int64 sums: large enough that frames cost nothing, small enough that a
+/// slice is added up while the next one is on the line. All members must agree on it.
+inline constexpr std::uint64_t kSliceBytesMax = 8ULL << 20;
+
+/// Slices of a stage: those of the largest state, and one for each member of the largest roster.
+inline constexpr std::uint32_t kSlicesMax = 1U << 15;
+
 /// Parts of an epoch whose REDUCE has not arrived: a scatter and a gather of each member, of so
 /// many members at least; a larger stage may keep as many of each of its own.
 inline constexpr std::size_t kEarlyPartsMax = 2 * 64;

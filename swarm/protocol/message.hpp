@@ -225,7 +225,7 @@ struct Reduce {
     ParameterVersion version;
     Epoch epoch;
     std::vector<MicrobatchId> ids;
-    std::vector<SlotId> group;      // the stage's members, in slot order; slice i belongs to [i]
+    std::vector<SlotId> group;      // the stage's members, in slot order; [i] owns share i
     std::vector<SlotId> observers;  // get the gathered slices
 
     friend bool operator==(const Reduce&, const Reduce&) = default;

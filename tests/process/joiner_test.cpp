@@ -1,7 +1,5 @@
 // A volunteer that comes late to a stage, on lines of 200 Mb/s: how much of its line the download
 // of the state uses, what it costs those who train, and what two dead donors change.
-// Half of the state where donors die: those who are left have to reduce it, and a slice is one
-// frame of 256 MiB at most.
 // The oracle model; its lines are emulated (swarm/net/emulated_lines.hpp).
 #include "swarm/net/emulated_lines.hpp"
 #include "tests/process/train_bed.hpp"
@@ -36,11 +34,11 @@ constexpr std::uint64_t kStateBytes = 1ULL << 30;
 class JoinerTest : public TrainBed {
  protected:
     /// Four donors train, and have committed three steps.
-    void start(std::uint64_t state_bytes) {
+    void start() {
         const std::filesystem::path run = folder.path() / "run.toml";
         std::ofstream(run) << "[run]\nstages = 1\nsteps = 9\nmicrobatches = 32\nmin_peers = "
                            << kDonors << "\n[model]\nkind = \"oracle\"\nlayers = 1\nwidth = "
-                           << state_bytes / kBytesPerElement << "\n";
+                           << kStateBytes / kBytesPerElement << "\n";
         coordinator = std::make_unique<Program>(
             train({run.string(), "--json", (folder.path() / "run.json").string()}), folder.path()
         );
@@ -127,7 +125,7 @@ class JoinerTest : public TrainBed {
 };
 
 TEST_F(JoinerTest, UsesItsLineAndHardlySlowsTheOthers) {
-    start(kStateBytes);
+    start();
     Program& joiner = join();
     EXPECT_GE(share_of_line(joiner), kShareOfLine);
     const std::size_t last = committed();  // the steps after it have a fifth worker
@@ -140,7 +138,7 @@ TEST_F(JoinerTest, UsesItsLineAndHardlySlowsTheOthers) {
 }
 
 TEST_F(JoinerTest, FinishesWhenTwoOfItsDonorsAreKilled) {
-    start(kStateBytes / 2);
+    start();
     Program& joiner = join();
     ASSERT_TRUE(joiner.wait_for_text("downloading the state", kPatience)) << joiner.err();
     peers[0]->signal(SIGKILL);

@@ -22,7 +22,11 @@ struct Totals {
 };
 
 std::uint64_t chaos(std::uint64_t seed, const Reference& reference, Totals& totals) {
-    RunWorld run(three_by_two(seed, 6));
+    RunWorldOptions options = three_by_two(seed, 6);
+    if (seed % 2 == 1) {
+        options.slice_bytes_max = sizeof(std::int64_t);  // a dozen pieces for each member
+    }
+    RunWorld run(std::move(options));
     HealthWatch health(run);
     run_chaos(run, health, seed);
     std::string log;

@@ -62,7 +62,8 @@ TEST(ReduceParts, AreShortAtStepTwentyOfTheDemoModel) {
         ASSERT_TRUE(worker->forward_tail(leg));
         worker->accumulate(leg.key);
     }
-    worker->begin_result(0, kReplicas);
+    const Slices slices(worker->extended_elements(), kReplicas);
+    worker->begin_result(0, slices);
     const Payload raw = worker->scatter_part(1);
     const Payload packed = worker->packed_scatter_part(1);
     const auto elements = static_cast<double>(raw.envelope().elements());
@@ -74,12 +75,12 @@ TEST(ReduceParts, AreShortAtStepTwentyOfTheDemoModel) {
     const auto owner = make_worker(config);
     const auto other = make_worker(config);
     for (const auto& [at, part] : {std::pair{&owner, &raw}, {&other, &packed}}) {
-        (*at)->begin_result(1, kReplicas);
-        const auto added = (*at)->add_part(*part);
+        (*at)->begin_result(1, slices);
+        const auto added = (*at)->add_part(1, *part);
         ASSERT_TRUE(added) << added.error().detail;
     }
-    const Payload from_raw = owner->finish_own_slice();
-    const Payload from_packed = other->finish_own_slice();
+    const Payload from_raw = owner->finish_slice(1);
+    const Payload from_packed = other->finish_slice(1);
     EXPECT_TRUE(std::ranges::equal(from_raw.bytes(), from_packed.bytes()));
 }
 

@@ -237,7 +237,7 @@ TEST(Limits, BoundListsOfSlots) {
     const auto observers =
         changed<Reduce>([](Reduce& body) { body.observers = slots(kRosterMax + 1); });
     expect_refused(observers, ErrorCode::TooLarge, "observers");
-    const auto slice = changed<Part>([](Part& body) { body.slice = kRosterMax; });
+    const auto slice = changed<Part>([](Part& body) { body.slice = kSlicesMax; });
     expect_refused(slice, ErrorCode::TooLarge, "slice");
 }
 

@@ -36,8 +36,8 @@ class KeptGraphsTest : public testing::Test {
             EXPECT_TRUE(backward(id)) << id;
             worker_->accumulate(test::leg_of(config_, id).key);
         }
-        worker_->begin_result(0, 1);
-        worker_->finish_own_slice();
+        worker_->begin_result(0, Slices(worker_->extended_elements(), 1));
+        worker_->finish_slice(0);
         return worker_->summarise_result().hash;
     }
 

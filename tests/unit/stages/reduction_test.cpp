@@ -100,6 +100,16 @@ class ReductionTest : public testing::Test {
         to.reduction.on(from, part, send.payload, to.bed.at(now));
     }
 
+    /// Members that cut their stage into so many pieces each, about.
+    void make_fine_group(std::uint32_t members, std::uint32_t pieces) {
+        make_group(members);
+        const std::uint64_t share = member(0).bed.context.slices(members).share(0).size();
+        for (const auto& each : members_) {
+            each->bed.context.slice_bytes_max = (share / pieces + 1) * sizeof(std::int64_t);
+        }
+        ASSERT_GE(member(0).bed.context.slices(members).pieces(), pieces - 2);
+    }
+
     /// Two members, whose parts are long enough to be packed.
     void make_large_group() {
         config_.model.width = 64;
@@ -293,7 +303,7 @@ TEST_F(ReductionTest, DropsAPartOfAnotherSizeOrShape) {
     start(member(0));
     member(0).bed.settle();
     const std::uint64_t elements = member(0).bed.context.layout.elements() + config_.microbatches;
-    const auto range = slice_range(elements, 0, 2);
+    const auto range = Slices(elements, 2).range(0);
     const auto count = static_cast<std::uint32_t>(range.end - range.begin);
     const std::vector<std::vector<std::uint32_t>> shapes{{count - 1}, {1, count}, {count, 1}};
     for (const auto& shape : shapes) {
@@ -323,7 +333,7 @@ TEST_F(ReductionTest, GoesOnWithNothingThatIsNotFinite) {
         route(peer(1), send);  // its sums: they complete the slice of member 0
     }
     const std::uint64_t elements = member(0).bed.context.layout.elements() + config_.microbatches;
-    const auto range = slice_range(elements, 1, 2);
+    const auto range = Slices(elements, 2).range(1);
     const auto count = static_cast<std::uint32_t>(range.end - range.begin);
     const protocol::TensorEnvelope envelope{
         protocol::Dtype::Float32, protocol::CodecId::None, {count}};
@@ -337,6 +347,77 @@ TEST_F(ReductionTest, GoesOnWithNothingThatIsNotFinite) {
     const auto stuck = bodies<protocol::Stuck>(member(0).bed.settle(), kCoordinator);
     ASSERT_EQ(stuck.size(), 1U);
     EXPECT_EQ(stuck[0].waits_for, std::vector<SlotId>{{2}});
+}
+
+TEST_F(ReductionTest, InPiecesItComesToTheSameResult) {
+    make_group(3);
+    const swarm::Digest hash = reduce_in(kEpoch, kStart);
+    for (const std::uint32_t pieces : {2U, 8U, 9U, 40U}) {
+        members_.clear();
+        make_fine_group(3, pieces);
+        EXPECT_EQ(reduce_in(kEpoch, kStart), hash) << pieces;
+        EXPECT_EQ(reduced()[0].counted_once, config_.microbatches);
+    }
+}
+
+TEST_F(ReductionTest, HasFewPartsUnderWayToAMember) {
+    make_fine_group(2, 40);
+    start(member(0));
+    EXPECT_EQ(bodies<protocol::Part>(member(0).bed.settle(), peer(1)).size(), 8U);
+    EXPECT_TRUE(member(0).bed.settle().empty()) << "until values come back";
+}
+
+/// In mid-reduction the link goes, with whatever is on it.
+TEST_F(ReductionTest, GoesOnInPiecesAfterALinkWasLost) {
+    make_fine_group(2, 40);
+    for (const auto& each : members_) {
+        start(*each);
+    }
+    for (int rounds = 0; rounds < 5; ++rounds) {
+        for (const auto& from : members_) {
+            for (const node::Send& send : from->bed.settle()) {
+                route(from->bed.context.self, send);
+            }
+        }
+    }
+    member(0).bed.settle();
+    member(1).bed.settle();
+    exchange();
+    EXPECT_TRUE(reduced().empty()) << "what was lost is missing";
+    member(0).reduction.resend(peer(1), member(0).bed.at());
+    member(1).reduction.resend(peer(0), member(1).bed.at());
+    exchange();
+    ASSERT_EQ(reduced().size(), 2U);
+    EXPECT_EQ(reduced()[0].result_hash, reduced()[1].result_hash);
+    EXPECT_EQ(reduced()[0].counted_once, config_.microbatches);
+}
+
+TEST_F(ReductionTest, KeepsPiecesThatComeBeforeItsOwnList) {
+    make_fine_group(3, 12);
+    start(member(0));
+    start(member(1));
+    exchange();
+    start(member(2));
+    exchange();
+    EXPECT_EQ(reduced().size(), 3U);
+}
+
+TEST_F(ReductionTest, DropsASliceThatDoesNotExist) {
+    make_group(2);
+    start(member(0));
+    start(member(1));
+    auto sends = member(1).bed.settle();
+    auto part = std::get<protocol::Part>(sends.at(0).message.body);
+    for (const std::uint32_t slice : {2U, 0xffff'ffffU}) {
+        part.slice = slice;
+        for (const bool gathered : {false, true}) {
+            part.gathered = gathered;
+            member(0).reduction.on(peer(1), part, sends[0].payload, member(0).bed.at());
+        }
+    }
+    route(peer(1), sends[0]);
+    exchange();
+    EXPECT_EQ(reduced().size(), 2U);
 }
 
 TEST_F(ReductionTest, PacksManySmallPartsInOneJob) {

@@ -30,22 +30,27 @@ void add_microbatch(StageWorker& worker, const swarm::run::RunConfig& config, st
 }
 
 /// Scatter and gather over all workers, each in another order.
-void reduce(const Workers& workers) {
+void reduce(
+    const Workers& workers, std::uint64_t slice_bytes_max = swarm::protocol::kSliceBytesMax
+) {
     const auto members = static_cast<std::uint32_t>(workers.size());
+    const Slices slices(workers[0]->extended_elements(), members, slice_bytes_max);
     for (std::uint32_t own = 0; own < members; ++own) {
-        workers[own]->begin_result(own, members);
+        workers[own]->begin_result(own, slices);
     }
-    for (std::uint32_t own = 0; own < members; ++own) {
+    for (std::uint32_t slice = 0; slice < slices.count(); ++slice) {
+        const std::uint32_t own = slices.owner(slice);
         for (std::uint32_t turn = 1; turn < members; ++turn) {
             const auto& other = *workers[(own + turn) % members];
-            ASSERT_TRUE(workers[own]->add_part(other.scatter_part(own)));
+            ASSERT_TRUE(workers[own]->add_part(slice, other.scatter_part(slice)));
         }
     }
-    for (std::uint32_t own = 0; own < members; ++own) {
-        const Payload values = workers[own]->finish_own_slice();
+    for (std::uint32_t slice = 0; slice < slices.count(); ++slice) {
+        const std::uint32_t own = slices.owner(slice);
+        const Payload values = workers[own]->finish_slice(slice);
         for (std::uint32_t other = 0; other < members; ++other) {
             if (other != own) {
-                ASSERT_TRUE(workers[other]->store_gathered(own, values));
+                ASSERT_TRUE(workers[other]->store_gathered(slice, values));
             }
         }
     }
@@ -96,6 +101,23 @@ TEST(StageWorker, ReducesOverAnyMembersToTheSameBitsAsAlone) {
     }
 }
 
+TEST(StageWorker, ComesToTheSameResultHoweverFinelyItIsCut) {
+    const auto config = test::small_run(1);
+    std::optional<swarm::Digest> hash;
+    for (const std::uint64_t slice_bytes_max : {1ULL << 20, 4096ULL, 200ULL, 8ULL}) {
+        Workers members;
+        for (std::uint32_t i = 0; i < 3; ++i) {
+            members.push_back(test::make_worker(config, test::make_noise_compute, 0));
+            add_microbatch(*members[i], config, i);
+        }
+        reduce(members, slice_bytes_max);
+        hash = hash.value_or(members[0]->summarise_result().hash);
+        for (const auto& member : members) {
+            EXPECT_EQ(member->summarise_result().hash, *hash) << slice_bytes_max;
+        }
+    }
+}
+
 TEST(StageWorker, LetsAnObserverFollowWithoutASliceOfItsOwn) {
     const auto config = test::small_run(1);
     Workers members;
@@ -105,9 +127,9 @@ TEST(StageWorker, LetsAnObserverFollowWithoutASliceOfItsOwn) {
     add_microbatch(*members[1], config, 4);
     reduce(members);
     auto observer = test::make_worker(config, test::make_noise_compute, 0);
-    observer->begin_observed_result(2);
-    ASSERT_TRUE(observer->store_gathered(1, members[1]->finish_own_slice()));
-    ASSERT_TRUE(observer->store_gathered(0, members[0]->finish_own_slice()));
+    observer->begin_observed_result(Slices(observer->extended_elements(), 2));
+    ASSERT_TRUE(observer->store_gathered(1, members[1]->finish_slice(1)));
+    ASSERT_TRUE(observer->store_gathered(0, members[0]->finish_slice(0)));
     const auto summary = observer->summarise_result();
     EXPECT_EQ(summary.hash, members[0]->summarise_result().hash);
     const auto scalars = scalars_of(config, summary);
@@ -162,8 +184,8 @@ TEST(StageWorker, WarmingUpLeavesNoTrace) {
     swarm::Digest first;
     for (const auto& worker : workers) {
         add_microbatch(*worker, config, 2);
-        worker->begin_result(0, 1);
-        worker->finish_own_slice();
+        worker->begin_result(0, Slices(worker->extended_elements(), 1));
+        worker->finish_slice(0);
         const auto summary = worker->summarise_result();
         EXPECT_EQ(summary.counted_once, 1U);
         first = worker == workers[0] ? summary.hash : first;
@@ -193,23 +215,24 @@ TEST(StageWorker, RefusesPartsOfAnotherSize) {
     const auto config = test::small_run(1);
     auto worker = test::make_worker(config, test::make_noise_compute, 0);
     auto two = test::make_worker(config, test::make_noise_compute, 0);
-    worker->begin_result(0, 3);
-    two->begin_result(0, 2);
-    const auto added = worker->add_part(two->scatter_part(0));
+    worker->begin_result(0, Slices(worker->extended_elements(), 3));
+    two->begin_result(0, Slices(two->extended_elements(), 2));
+    const auto added = worker->add_part(0, two->scatter_part(0));
     ASSERT_TRUE(added.has_error());
     EXPECT_EQ(added.error().code, ErrorCode::Mismatch);
-    EXPECT_TRUE(worker->store_gathered(1, two->finish_own_slice()).has_error());
-    EXPECT_TRUE(worker->store_gathered(3, worker->finish_own_slice()).has_error());
-    EXPECT_TRUE(worker->add_part(Payload()).has_error());
+    EXPECT_TRUE(worker->store_gathered(1, two->finish_slice(0)).has_error());
+    EXPECT_TRUE(worker->store_gathered(3, worker->finish_slice(0)).has_error());
+    EXPECT_TRUE(worker->add_part(0, Payload()).has_error());
 }
 
 TEST(StageWorker, RefusesGatheredValuesThatAreNotFinite) {
     const auto config = test::oracle_run(1, 4);
     auto worker = test::make_worker(config, make_oracle_compute, 0);
     auto other = test::make_worker(config, make_oracle_compute, 0);
-    worker->begin_result(0, 2);
-    other->begin_result(1, 2);
-    const Payload good = other->finish_own_slice();
+    const Slices slices(worker->extended_elements(), 2);
+    worker->begin_result(0, slices);
+    other->begin_result(1, slices);
+    const Payload good = other->finish_slice(1);
     std::vector<std::byte> bytes(good.bytes().begin(), good.bytes().end());
     const float infinity = std::numeric_limits<float>::infinity();
     std::memcpy(bytes.data(), &infinity, sizeof(infinity));
@@ -402,22 +425,6 @@ TEST(StageWorker, DrawsTheSameRoundingForEveryAttempt) {
         auto tail = test::make_worker(config, test::make_noise_compute, 1);
         auto leg = test::leg_of(config, microbatch);
         leg.key.attempt = attempt;
-TEST(SliceRange, CoversAllElementsInOrderAsEvenlyAsPossible) {
-    for (const std::uint64_t elements : {0U, 1U, 7U, 100U, 101U}) {
-        for (std::uint32_t members = 1; members <= 9; ++members) {
-            std::uint64_t next = 0;
-            for (std::uint32_t slice = 0; slice < members; ++slice) {
-                const SliceRange range = slice_range(elements, slice, members);
-                ASSERT_EQ(range.begin, next);
-                EXPECT_GE(range.end - range.begin, elements / members);
-                EXPECT_LE(range.end - range.begin, (elements + members - 1) / members);
-                next = range.end;
-            }
-            EXPECT_EQ(next, elements);
-        }
-    }
-}
-
         const auto up = head->forward(leg, true);
         leg.input = *up;
         return tail->forward_tail(leg)->gradient_below;
