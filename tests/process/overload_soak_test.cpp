@@ -1,0 +1,10 @@
+// As overload_test, for a minute.
+#include "tests/process/overload_bed.hpp"
+
+namespace swarm::test {
+
+TEST_F(OverloadTest, TheStepTimeIsBackTenSecondsAfterAMinuteAtAThirdOfTheSpeed) {
+    expect_recovery(seconds(60), 300);
+}
+
+}  // namespace swarm::test
