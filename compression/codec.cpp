@@ -117,9 +117,7 @@ Result<> Codec::result_of_reading(Outcome outcome) const {
         case Outcome::Malformed:
             break;
     }
-    return refused(
-        name(), ErrorCode::Malformed, "a scale or a level that no encoder writes; drop the tensor"
-    );
+    return refused(name(), ErrorCode::Malformed, std::string(malformed()) + "; drop the tensor");
 }
 
 }  // namespace compression

@@ -77,6 +77,11 @@ class Codec {
  protected:
     enum class Outcome : std::uint8_t { Done, NotFinite, Malformed };
 
+    /// What a Malformed one of read() and add() may mean.
+    [[nodiscard]] virtual std::string_view malformed() const {
+        return "a scale or a level that no encoder writes";
+    }
+
     /// In pieces by read() and a loop, unless the codec knows better. The size is checked.
     virtual Outcome add(std::span<const std::byte> bytes, std::span<float> sum) const;
 
@@ -95,7 +100,7 @@ const Codec* find_codec(std::string_view name);
 const Codec* find_codec(CodecId id);
 /// Every codec on one path, in the order of their numbers; none where the processor lacks it.
 std::span<const std::unique_ptr<const Codec>> codecs_on(simd::Path path);
-/// "none, int8, ...": for error texts and --help.
+/// "none, int8, ...": what may be chosen for the legs, for error texts and --help.
 std::string codec_names();
 
 }  // namespace compression

@@ -2,6 +2,7 @@
 #include "compression/int4.hpp"
 #include "compression/int8.hpp"
 #include "compression/none.hpp"
+#include "compression/sparse.hpp"
 
 #include <array>
 #include <vector>
@@ -13,7 +14,7 @@ using Codecs = std::vector<std::unique_ptr<const Codec>>;
 
 /// Every codec there is, in the order of its number.
 constexpr std::unique_ptr<const Codec> (*kFactories[])(const simd::Kernels&) = {
-    make_none, make_int8, make_bf16, make_fp16, make_int4, make_hadamard_int4};
+    make_none, make_int8, make_bf16, make_fp16, make_int4, make_hadamard_int4, make_sparse};
 
 Codecs make_all(const simd::Kernels* kernels) {
     Codecs codecs;
@@ -61,8 +62,10 @@ std::span<const std::unique_ptr<const Codec>> codecs_on(simd::Path path) {
 std::string codec_names() {
     std::string names;
     for (const auto& codec : codecs()) {
-        names += names.empty() ? "" : ", ";
-        names += codec->name();
+        if (codec->check_role(TensorRole::Activation)) {
+            names += names.empty() ? "" : ", ";
+            names += codec->name();
+        }
     }
     return names;
 }

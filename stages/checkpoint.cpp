@@ -21,6 +21,7 @@ namespace {
 
 constexpr const char* kFirstMoment = ".exp_avg";
 constexpr const char* kSecondMoment = ".exp_avg_sq";
+constexpr const char* kError = ".error";
 
 /// "layers.17" of "layers.17.attn.wo", "embed" of "embed.weight".
 std::string unit_of(const std::string& tensor) {
@@ -35,6 +36,10 @@ std::string weights_file(const std::string& unit) {
 
 std::string moments_file(const std::string& unit) {
     return unit + ".adam.safetensors";
+}
+
+std::string replica_file(const std::string& unit, std::size_t replica) {
+    return unit + ".replica-" + std::to_string(replica) + ".safetensors";
 }
 
 swarm::node::Payload to_payload(std::vector<std::byte> bytes) {
@@ -87,6 +92,21 @@ class FilesOfStages {
         }
     }
 
+    void add(const ReplicaView& replica) {
+        SWARM_ASSERT(replica.state->version() == manifest_.version);
+        std::size_t begin = 0;
+        for (Unit& unit : collect_units(*replica.state)) {
+            for (const NamedTensor& tensor : unit.weights) {
+                const std::size_t count = tensor.values.size();
+                const std::span<const float> error = replica.error.subspan(begin, count);
+                unit.moments.push_back({tensor.name + kError, tensor.shape, error});
+                begin += count;
+            }
+            const std::string file = replica_file(unit.name, replica.replica);
+            add_file(file, write_safetensors(unit.moments));
+        }
+    }
+
     void add(const StageState& state) {
         SWARM_ASSERT(state.version() == manifest_.version);
         weights_.add(std::as_bytes(state.weights()));
@@ -135,6 +155,13 @@ bool append_tensor(
     return true;
 }
 
+Error made_by_another_model(const std::string& tensor) {
+    return {
+        ErrorCode::Mismatch,
+        Reaction::Reject,
+        "the checkpoint has no " + tensor + " of the run's shape; it was made by another model"};
+}
+
 }  // namespace
 
 std::string checkpoint_name(swarm::ParameterVersion version) {
@@ -144,12 +171,16 @@ std::string checkpoint_name(swarm::ParameterVersion version) {
 swarm::run::CheckpointFiles checkpoint_files(
     const swarm::run::RunConfig& config,
     std::span<const StageState* const> stages,
-    std::string_view tokenizer
+    std::string_view tokenizer,
+    std::span<const ReplicaView> replicas
 ) {
     SWARM_ASSERT(!stages.empty());
     FilesOfStages files(config, stages.front()->version(), tokenizer);
     for (const StageState* const state : stages) {
         files.add(*state);
+    }
+    for (const ReplicaView& replica : replicas) {
+        files.add(replica);
     }
     return std::move(files).finish();
 }
@@ -184,16 +215,34 @@ Result<StageState> restore_stage(const Checkpoint& checkpoint, const StageLayout
         if (!append_tensor(checkpoint, weights_file(unit), name, tensor, weights) ||
             !append_tensor(checkpoint, moments, name + kFirstMoment, tensor, first) ||
             !append_tensor(checkpoint, moments, name + kSecondMoment, tensor, second)) {
-            return Error{
-                ErrorCode::Mismatch,
-                Reaction::Reject,
-                "the checkpoint has no " + tensor.name +
-                    " of the run's shape; it was made by another model"};
+            return made_by_another_model(tensor.name);
         }
     }
     return StageState::from_tensors(
         layout, checkpoint.version, std::move(weights), std::move(first), std::move(second)
     );
+}
+
+Result<std::vector<ReplicaState>> restore_replicas(
+    const Checkpoint& checkpoint, const StageLayout& layout
+) {
+    std::vector<ReplicaState> replicas;
+    const std::string first_unit = unit_of(layout.tensors.front().name);
+    while (checkpoint.files.contains(replica_file(first_unit, replicas.size()))) {
+        ReplicaState replica;
+        for (const TensorSpec& tensor : layout.tensors) {
+            const std::string file = replica_file(unit_of(tensor.name), replicas.size());
+            const std::string& name = tensor.name;
+            auto& [first, second, error] = replica;
+            if (!append_tensor(checkpoint, file, name + kFirstMoment, tensor, first) ||
+                !append_tensor(checkpoint, file, name + kSecondMoment, tensor, second) ||
+                !append_tensor(checkpoint, file, name + kError, tensor, error)) {
+                return made_by_another_model(name);
+            }
+        }
+        replicas.push_back(std::move(replica));
+    }
+    return replicas;
 }
 
 Result<std::vector<StageState>> restore_stages(

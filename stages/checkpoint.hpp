@@ -3,6 +3,7 @@
 //   layers.17.safetensors         weights, by name: "layers.17.attn.wo"
 //   layers.17.adam.safetensors    moments: "layers.17.attn.wo.exp_avg" and "….exp_avg_sq"
 //   tokenizer.model               of a run whose tokens are not bytes
+//   layers.17.replica-0.safetensors   of mode sparse: its moments, and "layers.17.attn.wo.error"
 // One pair of files per layer, and for "embed" and "head", so any number of stages can load it.
 // Invariant: the manifest is written last and covers every byte, its own too: a checkpoint that is
 // read without an Error is the one that was written.
@@ -39,15 +40,30 @@ struct FoundCheckpoint {
     std::vector<std::string> notices;  // why newer ones were passed over, newest first
 };
 
+/// What a replica of mode sparse keeps to itself, when all have the shared weights. Flat.
+struct ReplicaState {
+    std::vector<float> first_moments;
+    std::vector<float> second_moments;
+    std::vector<float> error;
+};
+
+/// The same, to be written. The replicas of a stage are numbered from 0.
+struct ReplicaView {
+    std::uint32_t replica = 0;
+    const StageState* state = nullptr;
+    std::span<const float> error;
+};
+
 /// "checkpoint-0-20": version (0, 20).
 std::string checkpoint_name(swarm::ParameterVersion version);
 
 /// `stages`: the state of every stage of the model, in order, all of one version. `tokenizer`: the
-/// bytes of its file; empty: tokens are bytes.
+/// bytes of its file; empty: tokens are bytes. `replicas`: of all stages, in mode sparse.
 swarm::run::CheckpointFiles checkpoint_files(
     const swarm::run::RunConfig& config,
     std::span<const StageState* const> stages,
-    std::string_view tokenizer = {}
+    std::string_view tokenizer = {},
+    std::span<const ReplicaView> replicas = {}
 );
 
 /// The coordinator's: from the chunks it has fetched.
@@ -73,6 +89,11 @@ swarm::Result<std::vector<StageState>> restore_stages(
     const Checkpoint& checkpoint, std::span<const swarm::run::StageLayout> layouts
 );
 
+/// In the order of their numbers; none where the checkpoint was made in mode exact.
+swarm::Result<std::vector<ReplicaState>> restore_replicas(
+    const Checkpoint& checkpoint, const swarm::run::StageLayout& layout
+);
+
 // On disk, for --single and for reading. A coordinator writes by WriteFile.
 
 /// Folders below `parent` that are named as checkpoints are, newest first; whole or not.
@@ -83,7 +104,8 @@ swarm::Result<std::filesystem::path> write_checkpoint(
     const std::filesystem::path& parent,
     const swarm::run::RunConfig& config,
     std::span<const StageState* const> stages,
-    std::string_view tokenizer = {}
+    std::string_view tokenizer = {},
+    std::span<const ReplicaView> replicas = {}
 );
 swarm::Result<Checkpoint> read_checkpoint(const std::filesystem::path& folder);
 /// The newest checkpoint below `parent` that is whole. NotFound says why each one is not.

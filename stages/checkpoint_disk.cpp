@@ -214,9 +214,10 @@ Result<fs::path> write_checkpoint(
     const fs::path& parent,
     const swarm::run::RunConfig& config,
     std::span<const StageState* const> stages,
-    std::string_view tokenizer
+    std::string_view tokenizer,
+    std::span<const ReplicaView> replicas
 ) {
-    const swarm::run::CheckpointFiles made = checkpoint_files(config, stages, tokenizer);
+    const auto made = checkpoint_files(config, stages, tokenizer, replicas);
     const fs::path folder = parent / made.name;
     std::error_code code;
     fs::create_directories(folder, code);

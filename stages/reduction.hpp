@@ -4,8 +4,9 @@
 // buffer of its own (R2). Observers get the values and contribute nothing.
 // Invariant: what complete() names holds every microbatch's gradient exactly once.
 // Threading: single strand; sums are made on the device. Bounds: kUnderWayMax parts on the way to
-// each member, kEarlyPartsMax kept that came before the list was complete. Errors: a part of the wrong size is dropped; one that does
-// not unpack counts as not there, so the coordinator hears whom we wait for.
+// each member, kEarlyPartsMax kept that came before the list was complete. Errors: a part of the
+// wrong size is dropped; one that does not unpack counts as not there, so the coordinator hears
+// whom we wait for.
 // Source: step protocol, sections 2 and 5. Cost: 8 bytes per element up, or about 4 as byte planes
 // where the member's last slice came back slowly; 4 down, per member.
 #pragma once

@@ -8,6 +8,32 @@
 
 namespace stages {
 
+Result<double> run_microbatch(std::span<StageWorker* const> path, StageWorker::Leg leg) {
+    const std::size_t tail = path.size() - 1;
+    for (std::size_t s = 0; s < tail; ++s) {
+        auto output = path[s]->forward(leg, true);
+        if (output.has_error()) {
+            return output.error();
+        }
+        leg.input = std::move(*output);
+    }
+    auto outcome = path[tail]->forward_tail(leg);
+    if (outcome.has_error()) {
+        return outcome.error();
+    }
+    path[tail]->accumulate(leg.key);
+    leg.input = std::move(outcome->gradient_below);
+    for (std::size_t s = tail; s-- > 0;) {
+        auto below = path[s]->backward(leg);
+        if (below.has_error()) {
+            return below.error();
+        }
+        path[s]->accumulate(leg.key);
+        leg.input = std::move(*below);
+    }
+    return outcome->loss;
+}
+
 SingleRun::SingleRun(
     swarm::run::RunConfig config, MakeCompute make_compute, swarm::run::Corpus corpus
 )
@@ -41,8 +67,14 @@ void SingleRun::use_codecs(swarm::run::LegCodecs codecs) {
 Result<StepRecord> SingleRun::step() {
     const std::uint64_t step = version().step;
     double loss_sum = 0;
+    std::vector<StageWorker*> path;
+    for (const auto& worker : workers_) {
+        path.push_back(worker.get());
+    }
     for (std::uint32_t m = 0; m < config_.microbatches; ++m) {
-        const auto loss = run_microbatch(step, {m});
+        const auto loss = run_microbatch(
+            path, {step, {{m}, swarm::make_epoch(1, 1)}, plan_.tokens(step, {m}), {}, codecs_}
+        );
         if (loss.has_error() && loss.error().code == swarm::ErrorCode::NotFinite) {
             return skip(step, "microbatch " + std::to_string(m) + ": " + loss.error().detail);
         }
@@ -67,33 +99,6 @@ StepRecord SingleRun::skip(std::uint64_t step, std::string reason) {
     return record;
 }
 
-Result<double> SingleRun::run_microbatch(std::uint64_t step, swarm::MicrobatchId id) {
-    StageWorker::Leg leg{step, {id, swarm::make_epoch(1, 1)}, plan_.tokens(step, id), {}, codecs_};
-    const std::size_t tail = workers_.size() - 1;
-    for (std::size_t s = 0; s < tail; ++s) {
-        auto output = workers_[s]->forward(leg, true);
-        if (output.has_error()) {
-            return output.error();
-        }
-        leg.input = std::move(*output);
-    }
-    auto outcome = workers_[tail]->forward_tail(leg);
-    if (outcome.has_error()) {
-        return outcome.error();
-    }
-    workers_[tail]->accumulate(leg.key);
-    leg.input = std::move(outcome->gradient_below);
-    for (std::size_t s = tail; s-- > 0;) {
-        auto below = workers_[s]->backward(leg);
-        if (below.has_error()) {
-            return below.error();
-        }
-        workers_[s]->accumulate(leg.key);
-        leg.input = std::move(*below);
-    }
-    return outcome->loss;
-}
-
 Result<StepRecord> SingleRun::commit(std::uint64_t step, double loss) {
     StepRecord record;
     record.step = step;
@@ -101,11 +106,7 @@ Result<StepRecord> SingleRun::commit(std::uint64_t step, double loss) {
     record.counted_once = config_.microbatches;
     std::vector<double> sums_of_squares;  // of all tensors, in global order
     for (const auto& worker : workers_) {
-        const Slices slices(worker->extended_elements(), 1);
-        worker->begin_result(0, slices);
-        for (std::uint32_t slice = 0; slice < slices.count(); ++slice) {
-            worker->finish_slice(slice);
-        }
+        worker->finish_alone();
         StageWorker::ResultSummary summary = worker->summarise_result();
         sums_of_squares.insert(
             sums_of_squares.end(), summary.sums_of_squares.begin(), summary.sums_of_squares.end()

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ struct StepRecord {
     std::vector<swarm::Digest> result_hashes;  // by stage
     std::optional<std::string> skipped{};      // why; then nothing above but `step` means anything
 };
+
+/// One microbatch up through the workers of all stages and back, whose gradients are then added;
+/// returns its loss. `leg`: that of the first stage.
+Result<double> run_microbatch(std::span<StageWorker* const> path, StageWorker::Leg leg);
 
 class SingleRun {
  public:
@@ -62,8 +67,6 @@ class SingleRun {
     Result<Payload> infer(std::span<const std::uint32_t> tokens);
 
  private:
-    /// One microbatch through all stages and back; returns its loss.
-    Result<double> run_microbatch(std::uint64_t step, swarm::MicrobatchId id);
     Result<StepRecord> commit(std::uint64_t step, double loss);
     StepRecord skip(std::uint64_t step, std::string reason);
 

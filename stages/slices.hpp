@@ -1,7 +1,7 @@
-// How the flat vector of a stage is cut for its reduction. Each member owns an equal share of it, in
-// slot order; a share is cut into pieces of kSliceBytesMax at most, so that a frame stays small
-// however large the stage is, and adding, sending and storing go on at once. Small stages: one piece.
-// A slice is one piece of one member's share; slices are numbered along the vector.
+// How the flat vector of a stage is cut for its reduction. Each member owns an equal share of it,
+// in slot order; a share is cut into pieces of kSliceBytesMax at most, so that a frame stays small
+// however large the stage is, and adding, sending and storing go on at once. Small stages: one
+// piece. A slice is one piece of one member's share; slices are numbered along the vector.
 // Invariant: every member that has the same stage, group and `slice_bytes_max` cuts alike.
 #pragma once
 

@@ -249,6 +249,11 @@ Digest StageState::hash() const {
     return manifest_hash(manifest());
 }
 
+void StageState::set_weights(std::span<const float> weights) {
+    SWARM_ASSERT(weights.size() == weights_.size());
+    std::ranges::copy(weights, weights_.begin());
+}
+
 void StageState::apply(
     const swarm::run::OptimizerConfig& optimizer,
     const swarm::protocol::StepScalars& scalars,

@@ -71,6 +71,9 @@ class StageState {
     [[nodiscard]] std::vector<swarm::Digest> manifest() const;
     [[nodiscard]] swarm::Digest hash() const;
 
+    /// Flat, as many as there are; version and moments stay as they are.
+    void set_weights(std::span<const float> weights);
+
     /// `gradient`: flat, as the weights. The version's step grows by one. A clip factor of 0 skips
     /// the step: weights and moments stay as they are, and the gradient may be empty.
     void apply(

@@ -126,6 +126,11 @@ swarm::Digest StageWorker::start_from(StageState state) {
     return state_.hash();
 }
 
+void StageWorker::use_weights(std::span<const float> weights) {
+    state_.set_weights(weights);
+    compute_->use_weights(state_.weights());
+}
+
 // Its errors mean nothing: a model may refuse zeros, and a real microbatch will say the same.
 void StageWorker::warm_up() {
     const std::vector<std::uint32_t> tokens(

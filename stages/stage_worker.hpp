@@ -73,6 +73,9 @@ class StageWorker {
     /// Takes over a downloaded or resumed state (see StageState::from_chunks).
     swarm::Digest start_from(StageState state);
 
+    /// Goes on from these weights, with its own moments and version.
+    void use_weights(std::span<const float> weights);
+
     /// A microbatch of zeros, forgotten at once. A library's first one is many times slower than
     /// those that follow, and senders would take that for this peer's speed.
     void warm_up();
@@ -110,6 +113,8 @@ class StageWorker {
     Result<> add_part(std::uint32_t slice, const Payload& part);
     /// An own slice is complete: fp32 values for everybody, kept in the result too.
     Payload finish_slice(std::uint32_t slice);
+    /// The whole result of a member that is alone.
+    void finish_alone();
     /// For an observer, which owns no slice.
     void begin_observed_result(const Slices& slices);
     /// Another member's values. Mismatch when the size is not the slice's, NotFinite.

@@ -126,6 +126,14 @@ Payload StageWorker::finish_slice(std::uint32_t slice) {
     return copy_of<float>(Dtype::Float32, values);
 }
 
+void StageWorker::finish_alone() {
+    const Slices slices(extended_elements(), 1);
+    begin_result(0, slices);
+    for (std::uint32_t slice = 0; slice < slices.count(); ++slice) {
+        finish_slice(slice);
+    }
+}
+
 Result<> StageWorker::store_gathered(std::uint32_t slice, const Payload& values) {
     if (slice >= slices_.count()) {
         return Error{

@@ -24,7 +24,8 @@ examples:
   swarm train                              # the demo model; prints what its peers have to type
   swarm train run.toml --steps 1000        # a flag goes before the file
   swarm train run.toml --resume            # after a crash, or Ctrl-C
-  swarm train --single --model oracle      # one process, no network: what any run must equal)";
+  swarm train --single --model oracle      # one process, no network: what any run must equal
+  swarm train --single --mode sparse --replicas 4 --steps 400 --beside-exact)";
 
 constexpr const char* kServeExamples = R"(
 examples:
@@ -95,6 +96,24 @@ void add_memory(CLI::App& app, std::uint64_t& bytes, const std::string& help) {
         ->type_name("SIZE");
 }
 
+/// After --single.
+void add_mode(CLI::App& app, TrainOptions& train) {
+    app.add_option(
+           "--mode",
+           train.run.mode,
+           "exact, or sparse: the replicas of a stage train alone and share the largest changes"
+    )
+        ->check(CLI::IsMember({"exact", "sparse"}));
+    app.add_option("--sync-every", train.run.sync_every, "steps that sparse replicas train alone");
+    app.add_option("--replicas", train.run.replicas, "of each stage, for --single --mode sparse");
+    app.add_option("--lose-every", train.lose_every, "steps; then a sparse replica is replaced")
+        ->check(CLI::PositiveNumber)
+        ->needs(app.get_option("--single"));
+    app.add_flag("--beside-exact", train.beside_exact, "train in mode exact too; show both losses")
+        ->needs(app.get_option("--single"))
+        ->excludes(app.get_option("--resume"));
+}
+
 void add_train(CLI::App& root, TrainOptions& train) {
     CLI::App& app = *root.add_subcommand("train", "Train a model with whoever joins");
     app.footer(std::string(kTrainExamples) + "\n" + kExitCodes);
@@ -113,6 +132,7 @@ void add_train(CLI::App& root, TrainOptions& train) {
     )
         ->type_name("DIR")
         ->needs(single);
+    add_mode(app, train);
     app.add_option("--device", train.device, "for --single: auto, cpu or cuda:N");
     app.add_flag("--hold", train.hold, "keep the peers after the last step until Ctrl-C");
     add_duration(

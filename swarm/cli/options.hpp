@@ -25,6 +25,9 @@ struct RunFlags {
     std::optional<std::uint32_t> in_flight;
     std::optional<std::string> policy;
     std::optional<std::string> codec;
+    std::optional<std::string> mode;  // exact or sparse
+    std::optional<std::uint32_t> sync_every;
+    std::optional<std::uint32_t> replicas;
     std::optional<std::string> corpus;
     std::optional<std::string> tokenizer;
     std::optional<std::uint32_t> checkpoint_every;
@@ -37,7 +40,9 @@ struct TrainOptions {
     std::string directory;  // empty: runs/<name>
     bool resume = false;
     bool single = false;
-    bool hold = false;  // keep the peers after the last step, until SIGINT
+    bool beside_exact = false;     // --single in mode sparse
+    std::uint64_t lose_every = 0;  // steps between two replicas lost, of --single; 0: none
+    bool hold = false;             // keep the peers after the last step, until SIGINT
     Duration stage_lost_after = std::chrono::seconds(120);
     std::string listen = "0.0.0.0:7117";
     std::string swarm_key_file;

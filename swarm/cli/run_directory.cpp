@@ -41,6 +41,28 @@ Result<> write_file(const fs::path& path, const std::string& content) {
     return {};
 }
 
+/// Those that the checkpoint lacks join as newcomers do, and those that the run lacks are lost.
+Result<> find_replicas(const stages::Checkpoint& checkpoint, RunDirectory& directory) {
+    for (const run::StageLayout& layout : run::partition(directory.config)) {
+        auto found = stages::restore_replicas(checkpoint, layout);
+        if (!found) {
+            return found.error();
+        }
+        directory.replicas.push_back(std::move(*found));
+    }
+    const std::size_t held = directory.replicas.front().size();
+    const std::uint32_t wanted = run::replicas_alone(directory.config);
+    if (held != wanted) {
+        directory.notices.push_back(
+            "the checkpoint has " + std::to_string(held) + " replicas of each stage, the run " +
+            std::to_string(wanted) +
+            (held < wanted ? ": the others join with empty error buffers"
+                           : ": what the others had not sent is lost")
+        );
+    }
+    return {};
+}
+
 Result<> find_checkpoint(RunDirectory& directory) {
     Result<stages::FoundCheckpoint> found = stages::find_latest(directory.path);
     if (!found) {
@@ -67,7 +89,9 @@ Result<> find_checkpoint(RunDirectory& directory) {
         return states.error();
     }
     directory.resumed = std::move(*states);
-    return {};
+    return directory.config.mode == run::SyncMode::Sparse
+               ? find_replicas(found->checkpoint, directory)
+               : Result<>();
 }
 
 /// A resumed run keeps the tokenizer that it was begun with: its weights know no other.

@@ -4,6 +4,7 @@
 // Errors: Usage, NotFound, Malformed, Mismatch (Reject): exit code 3; StorageFailed (Fatal).
 #pragma once
 
+#include "stages/checkpoint.hpp"
 #include "stages/stage_state.hpp"
 #include "swarm/base/result.hpp"
 #include "swarm/cli/options.hpp"
@@ -21,8 +22,9 @@ struct RunDirectory {
     std::filesystem::path path;
     run::RunConfig config;
     std::string tokenizer;  // the bytes of tokenizer.model; empty: none, or not trained yet
-    std::vector<stages::StageState> resumed;  // by stage; empty: from the beginning
-    std::vector<std::string> notices;         // checkpoints that were passed over, and why
+    std::vector<stages::StageState> resumed;                  // by stage; empty: from the beginning
+    std::vector<std::vector<stages::ReplicaState>> replicas;  // of `resumed`, in mode sparse
+    std::vector<std::string> notices;  // checkpoints that were passed over, and why
 };
 
 /// With --resume reads run.toml, the tokenizer and the newest checkpoint that is whole; else there

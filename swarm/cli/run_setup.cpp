@@ -106,6 +106,11 @@ Result<run::RunConfig> resolve_run(const fs::path& run_file, const RunFlags& fla
     override_with(flags.in_flight, config.in_flight);
     override_with(flags.policy, config.policy);
     override_with(flags.codec, config.codec);
+    if (flags.mode) {
+        config.mode = *flags.mode == "sparse" ? run::SyncMode::Sparse : run::SyncMode::Exact;
+    }
+    override_with(flags.sync_every, config.sync_every);
+    override_with(flags.replicas, config.replicas);
     override_with(flags.corpus, config.corpus);
     override_with(flags.checkpoint_every, config.checkpoint_every);
     override_with(flags.min_peers, config.min_peers);

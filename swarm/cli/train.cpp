@@ -102,6 +102,19 @@ int train(const TrainOptions& options) {
     for (const std::string& notice : directory->notices) {
         console.warn(notice);
     }
+    const run::RunConfig& config = directory->config;
+    if (config.mode == run::SyncMode::Exact && (options.beside_exact || options.lose_every > 0)) {
+        console.error("--beside-exact and --lose-every are for mode sparse; add --mode sparse");
+        return kUsage;
+    }
+    if (options.lose_every > 0 && run::replicas_alone(config) < 2) {
+        console.error("--lose-every needs two replicas of each stage; add --replicas 2");
+        return kUsage;
+    }
+    const auto trains = options.single ? Result<>() : check_trains_over_peers(config);
+    if (!trains) {
+        return end_with(console, trains.error());
+    }
     Result<TrainingText> text = load_text(directory->config, std::move(directory->tokenizer));
     if (!text) {
         return end_with(console, text.error());

@@ -27,6 +27,8 @@ class TrainReports {
 
     [[nodiscard]] RunReport& gathered() { return gathered_; }
 
+    [[nodiscard]] Console& console() { return console_; }
+
     /// Writes --json and one line of results to stdout. False when the file cannot be written.
     [[nodiscard]] bool finish();
 

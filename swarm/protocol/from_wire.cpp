@@ -1,5 +1,6 @@
 #include "swarm/protocol/frame.hpp"
 #include "swarm/protocol/limits.hpp"
+#include "swarm/protocol/parts_from_wire.hpp"
 #include "swarm/protocol/session_wire.hpp"
 #include "swarm/protocol/validator.hpp"
 
@@ -12,76 +13,6 @@
 namespace swarm::protocol {
 
 namespace {
-
-// ---- parts ----
-
-/// From a message with a `version`; its absence would read as version (0, 0).
-template <class Wire>
-ParameterVersion version_of(const Wire& in, Validator& check) {
-    check.require(in.has_version(), "version", "is missing");
-    return {.gen = in.version().gen(), .step = in.version().step()};
-}
-
-template <class Wire>
-LegId leg_of(const Wire& in, Validator& check) {
-    check.require(in.has_leg(), "leg", "is missing");
-    const wire::LegId& leg = in.leg();
-    return {
-        .version = version_of(leg, check),
-        .microbatch = check.microbatch(leg.microbatch()),
-        .attempt = {leg.attempt()},
-        .leg = check.choice(leg.leg(), Leg::Backward, "leg")};
-}
-
-template <class List>
-std::vector<SlotId> slots_of(
-    const List& in, std::size_t max, std::string_view field, Validator& check
-) {
-    return check.list(in, max, field, [](std::uint64_t value) { return SlotId{value}; });
-}
-
-template <class List>
-std::vector<SlotId> path_of(const List& in, Validator& check) {
-    return slots_of(in, kStagesMax, "path", check);
-}
-
-/// A set of microbatches: strictly increasing, so that nothing is counted twice.
-template <class List>
-std::vector<MicrobatchId> ids_of(const List& in, Validator& check) {
-    std::int64_t last = -1;
-    return check.list(in, kMicrobatchesMax, "ids", [&](std::uint32_t value) {
-        check.require(value > last, "ids", "are not strictly increasing");
-        last = value;
-        return check.microbatch(value);
-    });
-}
-
-template <class List>
-std::vector<std::uint32_t> tokens_of(const List& in, Validator& check) {
-    if (!check.fits(static_cast<std::size_t>(in.size()), kTokensMax, "tokens")) {
-        return {};
-    }
-    return {in.begin(), in.end()};
-}
-
-std::vector<CodecId> codecs_of(const std::string& in, Validator& check) {
-    return check.list(in, kLegCodecsMax, "codecs", [&](char value) {
-        return check.choice(static_cast<unsigned char>(value), kLastLegCodec, "codecs");
-    });
-}
-
-SlotInfo slot_of(const wire::SlotInfo& in, Validator& check) {
-    return {
-        .slot = {in.slot()},
-        .peer = check.peer(in.peer(), "slots.peer"),
-        .incarnation = {in.incarnation()},
-        .stage = check.stage(in.stage()),
-        .admitted = {in.admitted()},
-        .standing = check.choice(in.standing(), Standing::Observer, "slots.standing"),
-        .address = check.text(in.address(), "slots.address")};
-}
-
-// ---- bodies ----
 
 Acknowledge read(const wire::Acknowledge& /*in*/, Validator& /*check*/) {
     return {};
@@ -127,15 +58,7 @@ Heartbeat read(const wire::Heartbeat& in, Validator& check) {
         .version = version_of(in, check),
         .roster = in.roster(),
         .rates = check.list(in.rates(), kRosterMax, "rates", rate),
-        .own = {
-            .microbatch_s =
-                check.finite_and_not_negative(in.own().microbatch_s(), "own.microbatch_s"),
-            .to_next_bytes_per_s = check.finite_and_not_negative(
-                in.own().to_next_bytes_per_s(), "own.to_next_bytes_per_s"
-            ),
-            .to_previous_bytes_per_s = check.finite_and_not_negative(
-                in.own().to_previous_bytes_per_s(), "own.to_previous_bytes_per_s"
-            )}};
+        .own = measured_of(in.own(), check)};
 }
 
 HeartbeatReply read(const wire::HeartbeatReply& in, Validator& check) {

@@ -23,8 +23,18 @@ constexpr std::uint64_t bytes_of(Dtype dtype) {
 
 /// Number in the wire format; names are in compression/registry. None: little-endian elements.
 /// BytePlanes: lossless, of what is hashed: chunks of a state and parts of a reduction.
-enum class CodecId : std::uint8_t { None, Int8, Bf16, Fp16, Int4, HadamardInt4, BytePlanes };
-inline constexpr CodecId kLastCodecId = CodecId::BytePlanes;
+/// Sparse: of pseudo-gradients.
+enum class CodecId : std::uint8_t {
+    None,
+    Int8,
+    Bf16,
+    Fp16,
+    Int4,
+    HadamardInt4,
+    BytePlanes,
+    Sparse
+};
+inline constexpr CodecId kLastCodecId = CodecId::Sparse;
 inline constexpr CodecId kLastLegCodec = CodecId::HadamardInt4;  // of what passes between stages
 
 struct TensorEnvelope {

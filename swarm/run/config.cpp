@@ -22,6 +22,10 @@ namespace {
 constexpr std::uint64_t kSeedMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kStepsMax = 1'000'000'000;
 constexpr std::uint32_t kHoldersMax = 64;
+// SparseLoCo's own trials end at 500 (methods: H of 15 to 50 is usual).
+constexpr std::uint32_t kSyncEveryMax = 1000;
+constexpr std::uint32_t kSyncEveryDefault = 8;
+constexpr std::uint32_t kReplicasDefault = 2;
 // One stage may hold them all: 9 tensors per layer and 3 more stay below kTensorsMax.
 constexpr std::uint32_t kLayersMax = 448;
 // Keep every product of dimensions far below 2^64 and tensors of one layer below 2^32 elements.
@@ -135,6 +139,38 @@ void check_schedule(const RunConfig& config, Checker& check) {
         chooses_codecs(config) || parse_codec_pair(config.codec),
         "run.codec",
         "must be auto, one of " + compression::codec_names() + ", or two for forward/backward"
+    );
+}
+
+void check_mode(const RunConfig& config, Checker& check) {
+    if (config.mode == SyncMode::Exact) {
+        constexpr const char* kLeaveOut = "must be left out where run.mode is exact: ";
+        check.require(
+            config.sync_every == 0,
+            "run.sync_every",
+            std::string(kLeaveOut) + "its replicas are equal after every step"
+        );
+        check.require(
+            config.replicas == 0,
+            "run.replicas",
+            std::string(kLeaveOut) + "it gives the same bits for any number of replicas"
+        );
+        return;
+    }
+    check.within(config.sync_every, 0, kSyncEveryMax, "run.sync_every");
+    check.within(config.replicas, 0, kHoldersMax, "run.replicas");
+    check.require(
+        replicas_alone(config) <= config.microbatches,
+        "run.replicas",
+        "is " + std::to_string(replicas_alone(config)) + ", must be at most run.microbatches (" +
+            std::to_string(config.microbatches) + "): each replica needs one in every step"
+    );
+    check.require(
+        config.checkpoint_every % steps_between_syncs(config) == 0,
+        "run.checkpoint_every",
+        "is " + std::to_string(config.checkpoint_every) +
+            ", must be a multiple of run.sync_every (" +
+            std::to_string(steps_between_syncs(config)) + "): only then there is one state to write"
     );
 }
 
@@ -255,6 +291,7 @@ std::optional<Fault> first_fault(const RunConfig& config) {
     check_tokenizer(config, check);
     check_model(config, check);
     check_schedule(config, check);
+    check_mode(config, check);
     check_layers_per_stage(config, check);
     check_optimizer(config.optimizer, check);
     return check.fault();
@@ -276,6 +313,29 @@ std::optional<std::uint32_t> sentencepiece_tokens(std::string_view tokenizer) {
 void follow_tokenizer(RunConfig& config) {
     config.model.vocabulary =
         sentencepiece_tokens(config.tokenizer).value_or(config.model.vocabulary);
+}
+
+std::uint32_t steps_between_syncs(const RunConfig& config) {
+    return config.sync_every == 0 ? kSyncEveryDefault : config.sync_every;
+}
+
+std::uint32_t replicas_alone(const RunConfig& config) {
+    return config.replicas == 0 ? kReplicasDefault : config.replicas;
+}
+
+bool is_sync_step(const RunConfig& config, std::uint64_t step) {
+    return (step + 1) % steps_between_syncs(config) == 0 || step + 1 == config.steps;
+}
+
+Result<> check_trains_over_peers(const RunConfig& config) {
+    if (config.mode == SyncMode::Exact) {
+        return {};
+    }
+    return Error{
+        ErrorCode::Usage,
+        Reaction::Reject,
+        "run.mode is sparse, which only one process trains yet: add --single to swarm train, or "
+        "leave run.mode out"};
 }
 
 Result<> check_run(const RunConfig& config) {

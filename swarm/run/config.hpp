@@ -16,6 +16,10 @@ namespace swarm::run {
 
 enum class ModelKind : std::uint8_t { Llama, Oracle };
 
+/// How the replicas of a stage become one again. Exact: each step, by the sums of all gradients.
+/// Sparse: each trains alone for some steps, then they exchange a part of what they have changed.
+enum class SyncMode : std::uint8_t { Exact, Sparse };
+
 /// (B, T, C) = (batch, context, width). An oracle has layers, context, and a width of its layers.
 struct ModelConfig {
     ModelKind kind = ModelKind::Llama;
@@ -57,6 +61,9 @@ struct RunConfig {
     std::string tokenizer_sha256;        // of its file, once it is trained; of bytes none
     std::string policy = "expected_finish";
     std::string codec = "none";
+    SyncMode mode = SyncMode::Exact;
+    std::uint32_t sync_every = 0;     // steps between two exchanges of Sparse; 0: 8
+    std::uint32_t replicas = 0;       // of each stage, for Sparse in one process; 0: 2
     std::string rebalancer = "none";  // moves a peer between stages, once per period
     std::uint32_t rebalance_every_s = 300;
     std::vector<std::uint32_t> layers_per_stage;  // empty: equal parameters
@@ -73,6 +80,14 @@ std::optional<std::uint32_t> sentencepiece_tokens(std::string_view tokenizer);
 void follow_tokenizer(RunConfig& config);
 /// The whole configuration as TOML; parse_run() of it gives an equal configuration.
 std::string to_toml(const RunConfig& config);
+
+/// With their defaults filled in; for Sparse.
+std::uint32_t steps_between_syncs(const RunConfig& config);
+std::uint32_t replicas_alone(const RunConfig& config);
+/// Whether the replicas exchange what they have after `step`, which counts from 0.
+bool is_sync_step(const RunConfig& config, std::uint64_t step);
+/// Usage where the mode is one that only one process can train.
+Result<> check_trains_over_peers(const RunConfig& config);
 
 /// `--model demo|oracle`.
 Result<ModelConfig> named_model(std::string_view name);

@@ -27,6 +27,9 @@ void visit_fields(Config& config, Visitor& visit) {
     visit("run", "tokenizer_sha256", config.tokenizer_sha256);
     visit("run", "policy", config.policy);
     visit("run", "codec", config.codec);
+    visit("run", "mode", config.mode);
+    visit("run", "sync_every", config.sync_every);
+    visit("run", "replicas", config.replicas);
     visit("run", "rebalancer", config.rebalancer);
     visit("run", "rebalance_every_s", config.rebalance_every_s);
     visit("run", "layers_per_stage", config.layers_per_stage);

@@ -6,6 +6,9 @@
 #include <algorithm>
 
 namespace swarm::run {
+
+using compression::TensorRole;
+
 namespace {
 
 constexpr std::string_view kAuto = "auto";
@@ -30,7 +33,8 @@ std::optional<CodecPair> parse_codec_pair(std::string_view text) {
     const auto* const forward = compression::find_codec(text.substr(0, slash));
     const auto* const backward =
         is_pair ? compression::find_codec(text.substr(slash + 1)) : forward;
-    if (forward == nullptr || backward == nullptr) {
+    if (forward == nullptr || !forward->check_role(TensorRole::Activation) || backward == nullptr ||
+        !backward->check_role(TensorRole::ActivationGradient)) {
         return std::nullopt;
     }
     return CodecPair{forward->id(), backward->id()};

@@ -176,7 +176,9 @@ std::vector<CodecRow> measure_codecs(std::size_t tensor_bytes, std::size_t round
     for (const auto path : swarm::kCpuPaths) {
         for (const auto& codec : compression::codecs_on(path)) {
             const auto name = to_text(path);
-            rows.push_back(measure(*codec, name, TensorRole::Activation, tensor_bytes, rounds));
+            const bool legs = codec->check_role(TensorRole::Activation).has_value();
+            const auto role = legs ? TensorRole::Activation : TensorRole::PseudoGradient;
+            rows.push_back(measure(*codec, name, role, tensor_bytes, rounds));
             if (codec->name().find("int4") != std::string_view::npos) {
                 rows.push_back(
                     measure(*codec, name, TensorRole::ActivationGradient, tensor_bytes, rounds)

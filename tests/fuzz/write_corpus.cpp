@@ -157,8 +157,11 @@ void write_coded(const std::filesystem::path& folder) {
     std::size_t decoder = 0;
     for (const auto& codec : compression::codecs_on(compression::simd::Path::Scalar)) {
         std::vector<std::byte> bytes(codec->encoded_bytes(kElements));
-        if (codec->encode(values, compression::TensorRole::Activation, 0, bytes)) {
-            write_input(decoder, bytes);
+        for (const compression::TensorRole role : compression::kTensorRoles) {
+            if (codec->encode(values, role, 0, bytes)) {
+                write_input(decoder, bytes);
+                break;
+            }
         }
         ++decoder;
     }

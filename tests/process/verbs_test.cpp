@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 
 namespace swarm::test {
@@ -59,6 +61,66 @@ TEST_F(VerbsTest, ABadRunFileIsRejected) {
     expect_refused({"local", "--model", "oracle", "--stages", "3", "--peers", "2"}, 3);
     expect_refused({"local", "--model", "demo", "--corpus", directory("missing.txt")}, 3);
     expect_refused({"train", "--resume", "--dir", directory("missing")}, 3);
+}
+
+TEST_F(VerbsTest, ModeSparseTrainsInOneProcessOnly) {
+    const std::string file = write("sparse.toml", "model = 'oracle'\n[run]\nmode = 'sparse'\n");
+    expect_refused({"train", file}, 3);
+    expect_refused({"local", file}, 3);
+    expect_refused({"plan", file}, 3);
+    expect_refused({"train", "--single", "--replicas", "2"}, 3);
+    expect_refused({"train", "--single", "--beside-exact", "--dir", directory("exact")}, 2);
+    expect_refused({"train", "--single", "--lose-every", "5", "--dir", directory("exact")}, 2);
+    expect_refused({"train", "--single", file, "--lose-every", "5", "--replicas", "1"}, 2);
+}
+
+TEST_F(VerbsTest, ARunOfModeSparseGoesOnAsIfUninterrupted) {
+    const auto train = [&](const std::string& name, std::vector<std::string> more) {
+        more.insert(more.begin(), {"train", "--single", "--dir", directory(name)});
+        Program program(more, folder.path());
+        EXPECT_EQ(program.wait(seconds(60)), 0) << program.err();
+        const std::string out = program.out();
+        return out.substr(std::min(out.size(), out.rfind("sha256 ")));
+    };
+    const std::string file =
+        write("sparse.toml", "model = 'oracle'\n[run]\nmode = 'sparse'\nsync_every = 3\n");
+    const std::string whole = train("whole", {file, "--steps", "12"});
+    EXPECT_EQ(whole.rfind("sha256 ", 0), 0U);
+    // The learning rate follows the number of steps, so both are told the same one.
+    const std::string cut = directory("cut");
+    std::filesystem::create_directories(cut);
+    EXPECT_EQ(train("twin", {file, "--steps", "12", "--checkpoint-every", "6"}), whole);
+    std::filesystem::rename(directory("twin") + "/checkpoint-0-6", cut + "/checkpoint-0-6");
+    std::filesystem::rename(directory("twin") + "/run.toml", cut + "/run.toml");
+    EXPECT_EQ(train("cut", {"--resume"}), whole);
+}
+
+TEST_F(VerbsTest, ModeSparseShowsItsLossBesideThatOfExactAndWhatIsLost) {
+    Program program(
+        {"train",
+         "--single",
+         "--model",
+         "oracle",
+         "--mode",
+         "sparse",
+         "--steps",
+         "16",
+         "--beside-exact",
+         "--lose-every",
+         "5",
+         "--dir",
+         directory("run")},
+        folder.path()
+    );
+    EXPECT_EQ(program.wait(seconds(60)), 0) << program.err();
+    for (const char* text :
+         {"2 replicas of each stage",
+          "step 8: loss ",
+          "step 16: loss ",
+          "step 5: replica 0 of stage 0 is lost",
+          "lost with 3 replicas"}) {
+        EXPECT_NE(program.err().find(text), std::string::npos) << program.err();
+    }
 }
 
 TEST_F(VerbsTest, ABadModelIsRejected) {

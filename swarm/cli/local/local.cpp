@@ -40,6 +40,9 @@ Result<run::RunConfig> local_config(const LocalOptions& options) {
     if (!config) {
         return config.error();
     }
+    if (const Result<> trains = run::check_trains_over_peers(*config); !trains) {
+        return trains.error();
+    }
     if (options.peers < config->stages) {
         return Error{
             ErrorCode::Usage,

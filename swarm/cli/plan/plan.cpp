@@ -49,6 +49,9 @@ int plan(const PlanOptions& options) {
     if (!config) {
         return end_with(console, config.error());
     }
+    if (const Result<> trains = run::check_trains_over_peers(*config); !trains) {
+        return end_with(console, trains.error());
+    }
     PlanRequest request{std::move(*config), {}, options.layer_ms, 0};
     request.peers = peers_of(options, request.config.stages);
     request.latency_s = std::chrono::duration<double>(options.latency).count();

@@ -118,6 +118,9 @@ TEST(Options, WhatIsNotUnderstoodIsAUsageErrorOfOneLine) {
         {"train", "--stepz", "3"},
         {"train", "--steps", "many"},
         {"train", "--steps", "-1"},
+        {"train", "--single", "--mode", "fast"},
+        {"train", "--mode", "sparse", "--beside-exact"},
+        {"train", "--single", "--resume", "--beside-exact"},
         {"serve"},
         {"serve", "--join", "a:1", "--wait", "soon"},
         {"serve", "--join", "a:1", "--memory", "-1GiB"},
@@ -165,6 +168,16 @@ TEST(Options, AFlagThatIsNotGivenOverridesNothing) {
     EXPECT_FALSE(train.run.stages);
     EXPECT_FALSE(train.run.model);
     EXPECT_FALSE(train.single);
+}
+
+TEST(Options, TrainTakesAMode) {
+    const Command command =
+        parse({"train", "--single", "--mode", "sparse", "--sync-every", "4", "--replicas", "3"});
+    const auto& train = std::get<TrainOptions>(command);
+    EXPECT_EQ(train.run.mode, "sparse");
+    EXPECT_EQ(train.run.sync_every, 4U);
+    EXPECT_EQ(train.run.replicas, 3U);
+    EXPECT_FALSE(train.beside_exact);
 }
 
 TEST(Options, LocalTakesFaultsAndSpeeds) {

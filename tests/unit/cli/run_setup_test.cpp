@@ -39,6 +39,19 @@ TEST(ResolveRun, AFlagBeatsTheFileAndTheFileBeatsTheDefault) {
     EXPECT_EQ(config->microbatches, run::RunConfig{}.microbatches);
 }
 
+TEST(ResolveRun, AModeMayBeSaidInTheFileOrByAFlag) {
+    const TextFile file("[run]\nmode = 'sparse'\nsync_every = 4\n");
+    const auto said = resolve_run(file.path(), {});
+    ASSERT_TRUE(said) << said.error().detail;
+    EXPECT_EQ(said->mode, run::SyncMode::Sparse);
+    RunFlags flags;
+    flags.mode = "exact";
+    EXPECT_FALSE(resolve_run(file.path(), flags)) << "sync_every means nothing then";
+    flags.mode = "sparse";
+    flags.replicas = 3;
+    EXPECT_EQ(resolve_run("", flags)->replicas, 3U);
+}
+
 TEST(ResolveRun, WithoutAFileTheDefaultsHold) {
     const auto config = resolve_run("", {});
     ASSERT_TRUE(config);

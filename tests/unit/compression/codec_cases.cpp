@@ -3,6 +3,7 @@
 #include "compression/half.hpp"
 #include "compression/int4.hpp"
 #include "compression/int8.hpp"
+#include "compression/sparse.hpp"
 #include "swarm/base/rng.hpp"
 
 #include <algorithm>
@@ -61,6 +62,11 @@ std::uint64_t documented_size(CodecId id, std::uint64_t n) {
             return (n + 1) / 2 + 2 * ((n + 63) / 64);
         case CodecId::HadamardInt4:
             return 34 * ((n + 63) / 64);
+        case CodecId::Sparse: {
+            const std::uint64_t kept = (n % 4096 + 63) / 64;  // of the last chunk
+            const std::uint64_t last = 4 + (3 * kept + 1) / 2 + (kept + 3) / 4;
+            return n == 0 ? 0 : 4 + n / 4096 * 116 + (kept > 0 ? last : 0);
+        }
         case CodecId::BytePlanes:
             break;  // no codec of legs
     }
@@ -83,6 +89,7 @@ double documented_error(CodecId id, double magnitude, double group_error) {
         case CodecId::Int4:
         case CodecId::HadamardInt4:
             return group_error;
+        case CodecId::Sparse:  // sparse_errors()
         case CodecId::BytePlanes:
             break;
     }
@@ -103,9 +110,38 @@ double group_error(CodecId id, const Values& group, TensorRole role) {
     }
 }
 
+/// What is kept errs as documented, the rest loses itself; of equal ones either may be kept.
+std::vector<double> sparse_errors(const Values& values) {
+    std::vector<double> errors;
+    for (std::size_t begin = 0; begin < values.size(); begin += kSparseChunk) {
+        const std::size_t count = std::min(kSparseChunk, values.size() - begin);
+        std::vector<float> magnitudes;
+        for (std::size_t i = begin; i < begin + count; ++i) {
+            magnitudes.push_back(std::fabs(values[i]));
+        }
+        std::vector<float> kept = magnitudes;
+        std::sort(kept.rbegin(), kept.rend());
+        kept.resize((count + 63) / 64);
+        while (!kept.empty() && kept.back() < 0x1p-126F) {
+            kept.pop_back();
+        }
+        const float least = kept.empty() ? FLT_MAX : kept.back();
+        const float bound = kept.empty() ? 0 : sparse_error_bound(least, kept.front());
+        for (const float magnitude : magnitudes) {
+            const bool stays = magnitude > least;
+            const bool tie = magnitude == least;
+            errors.push_back(stays ? bound : tie ? std::max(bound, magnitude) : magnitude);
+        }
+    }
+    return errors;
+}
+
 }  // namespace
 
 std::vector<double> documented_errors(CodecId id, const Values& values, TensorRole role) {
+    if (id == CodecId::Sparse) {
+        return sparse_errors(values);
+    }
     std::vector<double> errors;
     double of_group = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -115,6 +151,10 @@ std::vector<double> documented_errors(CodecId id, const Values& values, TensorRo
         errors.push_back(documented_error(id, std::fabs(values[i]), of_group));
     }
     return errors;
+}
+
+bool serves_legs(CodecId id) {
+    return id != CodecId::Sparse;
 }
 
 float largest_taken(CodecId id) {

@@ -20,6 +20,8 @@ using Values = std::vector<float>;
 std::uint64_t documented_size(CodecId id, std::uint64_t elements);
 /// Largest allowed error of each value.
 std::vector<double> documented_errors(CodecId id, const Values& values, TensorRole role);
+/// Whether it codes what passes between stages.
+bool serves_legs(CodecId id);
 /// Above it the codec refuses, as it does NaN.
 float largest_taken(CodecId id);
 /// Whether the seed counts: rounding up or down by draws.
@@ -52,6 +54,10 @@ class CodecSuite : public testing::TestWithParam<Case> {
     [[nodiscard]] const Codec& codec() const { return *GetParam().codec; }
 
     [[nodiscard]] std::vector<TensorRole> roles() const;
+
+    /// Of those that it serves, the first: activations, but for codecs of gradients.
+    [[nodiscard]] TensorRole main_role() const { return roles().front(); }
+
     [[nodiscard]] Bytes encode(const Values& values, TensorRole role) const;
     [[nodiscard]] Values decode(const Bytes& bytes, std::size_t elements) const;
 };

@@ -12,7 +12,8 @@ TEST(CodecRegistry, FindsEachCodecByNameAndByNumber) {
           CodecId::Bf16,
           CodecId::Fp16,
           CodecId::Int4,
-          CodecId::HadamardInt4}) {
+          CodecId::HadamardInt4,
+          CodecId::Sparse}) {
         const Codec* codec = find_codec(id);
         ASSERT_NE(codec, nullptr) << static_cast<int>(id);
         EXPECT_EQ(codec->id(), id);
@@ -28,12 +29,12 @@ TEST(CodecRegistry, KnowsNoCodecNobodyRegistered) {
 
 TEST(CodecRegistry, HasACodecForEveryNumberThatAnEnvelopeMayCarryButBytePlanes) {
     for (int id = 0; id <= static_cast<int>(swarm::protocol::kLastCodecId); ++id) {
-        const bool of_a_leg = static_cast<CodecId>(id) != CodecId::BytePlanes;
-        EXPECT_EQ(find_codec(static_cast<CodecId>(id)) != nullptr, of_a_leg) << id;
+        const bool of_floats = static_cast<CodecId>(id) != CodecId::BytePlanes;
+        EXPECT_EQ(find_codec(static_cast<CodecId>(id)) != nullptr, of_floats) << id;
     }
 }
 
-TEST(CodecRegistry, NamesEveryCodecForErrorTexts) {
+TEST(CodecRegistry, NamesEveryCodecOfTheLegsForErrorTexts) {
     EXPECT_EQ(codec_names(), "none, int8, bf16, fp16, int4, hadamard-int4");
 }
 

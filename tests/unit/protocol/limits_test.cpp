@@ -310,13 +310,13 @@ TEST(Limits, NumbersAreFinite) {
         [](Heartbeat& b) -> double& { return b.rates[0].queued; }, "queued", false
     );
     check_double<Heartbeat>(
-        [](Heartbeat& b) -> double& { return b.own.microbatch_s; }, "microbatch_s", false
+        [](Heartbeat& b) -> double& { return b.own.microbatch_s; }, "own", false
     );
     check_double<Heartbeat>(
-        [](Heartbeat& b) -> double& { return b.own.to_next_bytes_per_s; }, "to_next", false
+        [](Heartbeat& b) -> double& { return b.own.to_next_bytes_per_s; }, "own", false
     );
     check_double<Heartbeat>(
-        [](Heartbeat& b) -> double& { return b.own.to_previous_bytes_per_s; }, "to_previous", false
+        [](Heartbeat& b) -> double& { return b.own.to_previous_bytes_per_s; }, "own", false
     );
     check_double<Reduced>(
         [](Reduced& b) -> double& { return b.sums_of_squares[1]; }, "sums_of_squares", false

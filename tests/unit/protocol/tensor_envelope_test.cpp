@@ -142,7 +142,7 @@ TEST(TensorEnvelope, OfOtherTypesIsMalformed) {
     expect_refused(
         head +
             "d\x00\xa1"
-            "c\x07\xa1"
+            "c\x08\xa1"
             "s\x90"s,
         ErrorCode::Malformed
     );  // codec 7

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <vector>
 
 namespace swarm::run {
 namespace {
@@ -196,8 +197,8 @@ TEST(CheckRun, NamesTheKeyOfEachBrokenRule) {
         {"run.min_holders", [](RunConfig& run) { run.min_holders = 65; }},
         {"run.policy", [](RunConfig& run) { run.policy = "fastest"; }},
         {"run.codec", [](RunConfig& run) { run.codec = "zip"; }},
-        {"run.codec", [](RunConfig& run) { run.codec = "int8/zip"; }},
         {"run.codec", [](RunConfig& run) { run.codec = "auto/int8"; }},
+        {"run.codec", [](RunConfig& run) { run.codec = "sparse"; }},
         {"run.tokenizer", [](RunConfig& run) { run.tokenizer = "bpe"; }},
         {"run.tokenizer",
          [](RunConfig& run) {
@@ -296,6 +297,85 @@ TEST(CheckRun, RefusesTokenizersThatAreNone) {
         follow_tokenizer(run);
         EXPECT_TRUE(check_run(run).has_value()) << name;
     }
+}
+
+TEST(ParseRun, ReadsAModeAndWhatBelongsToIt) {
+    const auto run = parse_run(
+        "[run]\nmode = 'sparse'\nsync_every = 4\nreplicas = 3\ncheckpoint_every = 8\n", "run.toml"
+    );
+    ASSERT_TRUE(run.has_value()) << run.error().detail;
+    EXPECT_EQ(run->mode, SyncMode::Sparse);
+    EXPECT_EQ(steps_between_syncs(*run), 4U);
+    EXPECT_EQ(replicas_alone(*run), 3U);
+    const auto back = parse_run(to_toml(*run), "run.toml");
+    ASSERT_TRUE(back.has_value()) << back.error().detail;
+    EXPECT_EQ(back->mode, SyncMode::Sparse);
+    EXPECT_EQ(back->sync_every, 4U);
+    EXPECT_EQ(back->replicas, 3U);
+    expect_refusal(
+        "[run]\nmode = 'fast'\n", "run.toml:2: run.mode must be \"exact\" or \"sparse\""
+    );
+    expect_refusal("[run]\nsync_every = 2\n", "run.toml:2: run.sync_every must be left out");
+}
+
+TEST(ToToml, OfAnExactRunIsTheTextThatItWasBeforeThereWereModes) {
+    const std::string text = to_toml(RunConfig{});
+    for (const char* key : {"\nmode", "sync_every", "replicas"}) {
+        EXPECT_EQ(text.find(key), std::string::npos) << key;
+    }
+    EXPECT_EQ(parse_run("[run]\nmode = 'exact'\n", "run.toml")->mode, SyncMode::Exact);
+}
+
+TEST(SyncModes, NamesTheKeyOfEachBrokenRule) {
+    const BadRun of_exact[] = {
+        {"run.sync_every", [](RunConfig& run) { run.sync_every = 4; }},
+        {"run.replicas", [](RunConfig& run) { run.replicas = 2; }},
+    };
+    const BadRun of_sparse[] = {
+        {"run.sync_every", [](RunConfig& run) { run.sync_every = 1001; }},
+        {"run.replicas", [](RunConfig& run) { run.replicas = 65; }},
+        {"run.replicas", [](RunConfig& run) { run.replicas = 9; }},
+        {"run.replicas", [](RunConfig& run) { run.microbatches = 1; }},
+        {"run.checkpoint_every", [](RunConfig& run) { run.checkpoint_every = 12; }},
+    };
+    const auto expect_named = [](SyncMode mode, const BadRun& bad) {
+        RunConfig run;
+        run.mode = mode;
+        bad.spoil(run);
+        const auto checked = check_run(run);
+        ASSERT_TRUE(checked.has_error()) << bad.key;
+        EXPECT_TRUE(checked.error().detail.starts_with(std::string(bad.key) + " "))
+            << bad.key << ": " << checked.error().detail;
+    };
+    for (const BadRun& bad : of_exact) {
+        expect_named(SyncMode::Exact, bad);
+    }
+    for (const BadRun& bad : of_sparse) {
+        expect_named(SyncMode::Sparse, bad);
+    }
+}
+
+TEST(SyncModes, SparseExchangesEverySoManyStepsAndAfterTheLast) {
+    RunConfig run;
+    run.mode = SyncMode::Sparse;
+    run.steps = 20;
+    std::vector<std::uint64_t> steps;
+    for (std::uint64_t step = 0; step < run.steps; ++step) {
+        if (is_sync_step(run, step)) {
+            steps.push_back(step);
+        }
+    }
+    EXPECT_EQ(steps, (std::vector<std::uint64_t>{7, 15, 19}));
+}
+
+TEST(SyncModes, OnlyExactTrainsOverPeers) {
+    RunConfig run;
+    EXPECT_TRUE(check_trains_over_peers(run).has_value());
+    run.mode = SyncMode::Sparse;
+    const auto refused = check_trains_over_peers(run);
+    ASSERT_TRUE(refused.has_error());
+    EXPECT_EQ(refused.error().code, ErrorCode::Usage);
+    EXPECT_TRUE(refused.error().detail.starts_with("run.mode is sparse"));
 }
 
 TEST(CheckRun, TakesTheDemoAndTheOracle) {

@@ -61,7 +61,8 @@ TEST(LegCodecs, AreNotWhatIsNoSuchText) {
 TEST(LegCodecs, OfARunAreOneNameOrTwo) {
     ASSERT_TRUE(parse_codec_pair("fp16"));
     EXPECT_EQ(parse_codec_pair("fp16")->backward, CodecId::Fp16);
-    for (const char* const text : {"", "auto", "zip", "int8/", "/int8", "int8/zip", "a/b/c"}) {
+    for (const char* const text :
+         {"", "auto", "zip", "int8/", "/int8", "int8/zip", "a/b/c", "sparse", "int8/sparse"}) {
         EXPECT_FALSE(parse_codec_pair(text)) << text;
     }
 }

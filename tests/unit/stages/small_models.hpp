@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace stages::test {
@@ -21,6 +22,11 @@ inline constexpr std::uint64_t kNoiseGraphBytes = 1000;
 /// they are the same for every split. Activations are a function of the tokens.
 std::unique_ptr<StageCompute> make_noise_compute(
     const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout
+);
+
+/// As `inner`, but its `bad` losses, counted over all of its steps, are no numbers.
+std::unique_ptr<StageCompute> make_losses_not_finite(
+    std::unique_ptr<StageCompute> inner, std::set<int> bad
 );
 
 /// One worker at version 0 for a stage of the run.
