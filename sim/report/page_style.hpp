@@ -1,9 +1,11 @@
 // The style sheet of the report's page: light and dark by the reader's system, from 320 pixels up.
+// Its colours and curves stand apart, for an SVG without a page.
 #pragma once
 
 namespace sim {
 
-inline constexpr const char* kPageStyle = R"(
+/// Names for the colours, light and dark, and the curves and grids that use them.
+inline constexpr const char* kCurveStyle = R"(
 :root { color-scheme: light dark; --back: #ffffff; --text: #1b1f24; --soft: #57606a;
   --line: #d0d7de; --card: #f6f8fa; --trouble: #b3261e; --gain: #1a7f37; --other: #6e7781;
   --c0: #0b62b8; --c1: #b4540a; --c2: #17774a; --c3: #9b2f85; --c4: #7d6100; --c5: #5a48c4;
@@ -13,6 +15,19 @@ inline constexpr const char* kPageStyle = R"(
     --trouble: #ff8a80; --gain: #6fd08c; --other: #9aa5b1;
     --c0: #6cb0f0; --c1: #f0944d; --c2: #55c48a; --c3: #e08ac8; --c4: #d9b93b; --c5: #a99cf5;
     --c6: #f27a7f; --c7: #b5c0cb; } }
+.grid { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
+.curve { fill: none; stroke-width: 1.75; stroke-linejoin: round;
+  vector-effect: non-scaling-stroke; }
+.curve.s0 { stroke: var(--c0); } .curve.s1 { stroke: var(--c1); }
+.curve.s2 { stroke: var(--c2); } .curve.s3 { stroke: var(--c3); }
+.curve.s4 { stroke: var(--c4); stroke-dasharray: 7 3; }
+.curve.s5 { stroke: var(--c5); stroke-dasharray: 7 3; }
+.curve.s6 { stroke: var(--c6); stroke-dasharray: 7 3; }
+.curve.s7 { stroke: var(--c7); stroke-dasharray: 7 3; }
+)";
+
+/// The rest of a page, after kCurveStyle.
+inline constexpr const char* kPageStyle = R"(
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1rem; max-width: 75rem; background: var(--back);
   color: var(--text); font: 1rem/1.45 system-ui, sans-serif; overflow-wrap: anywhere; }
@@ -41,9 +56,6 @@ svg:focus-visible, summary:focus-visible { outline: 2px solid var(--c0); outline
 .y span { position: absolute; right: 0.375rem; transform: translateY(50%); white-space: nowrap; }
 .x { grid-column: 2; height: 1.25rem; }
 .x span { position: absolute; top: 0.25rem; transform: translateX(-50%); white-space: nowrap; }
-.grid { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
-.curve { fill: none; stroke-width: 1.75; stroke-linejoin: round;
-  vector-effect: non-scaling-stroke; }
 .mark { stroke-width: 1; stroke-dasharray: 2 3; opacity: 0.55;
   vector-effect: non-scaling-stroke; }
 .dense .mark { opacity: 0.2; }
@@ -53,12 +65,6 @@ svg:focus-visible, summary:focus-visible { outline: 2px solid var(--c0); outline
 .event.other { fill: var(--other); }
 .tip { fill: transparent; }
 .tip:hover { fill: var(--soft); fill-opacity: 0.2; }
-.curve.s0 { stroke: var(--c0); } .curve.s1 { stroke: var(--c1); }
-.curve.s2 { stroke: var(--c2); } .curve.s3 { stroke: var(--c3); }
-.curve.s4 { stroke: var(--c4); stroke-dasharray: 7 3; }
-.curve.s5 { stroke: var(--c5); stroke-dasharray: 7 3; }
-.curve.s6 { stroke: var(--c6); stroke-dasharray: 7 3; }
-.curve.s7 { stroke: var(--c7); stroke-dasharray: 7 3; }
 .key { display: inline-block; width: 1.25rem; margin-right: 0.375rem; vertical-align: middle;
   border-top: 3px solid; }
 .key.s0 { border-color: var(--c0); } .key.s1 { border-color: var(--c1); }

@@ -19,7 +19,7 @@ std::string head(const SimReport& report) {
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
            "<link rel=\"icon\" href=\"data:,\"><title>" +
            escaped(report.scenario) + ", seed " + std::to_string(report.seed) + "</title><style>" +
-           kPageStyle + "</style></head>\n";
+           kCurveStyle + kPageStyle + "</style></head>\n";
 }
 
 std::string tile(const char* name, const std::string& figure) {
