@@ -1,0 +1,91 @@
+#include "tests/bench/quality_math.hpp"
+
+#include "swarm/base/check.hpp"
+
+#include <algorithm>
+
+namespace swarm::bench {
+namespace {
+
+/// Of the line from a to b, at `loss`.
+double crossing(const LossPoint& a, const LossPoint& b, double loss) {
+    return a.at + (b.at - a.at) * (a.loss - loss) / (a.loss - b.loss);
+}
+
+}  // namespace
+
+LossCurve smoothed(const LossCurve& curve, std::size_t points) {
+    SWARM_ASSERT(points > 0);
+    LossCurve smooth;
+    for (std::size_t i = 0; i < curve.size(); ++i) {
+        const std::size_t first = i + 1 > points ? i + 1 - points : 0;
+        double sum = 0;
+        for (std::size_t j = first; j <= i; ++j) {
+            sum += curve[j].loss;
+        }
+        smooth.push_back({curve[i].at, sum / static_cast<double>(i + 1 - first)});
+    }
+    return smooth;
+}
+
+LossCurve mean_of(std::span<const LossCurve> curves) {
+    SWARM_ASSERT(!curves.empty());
+    LossCurve mean = curves.front();
+    for (const LossCurve& curve : curves.subspan(1)) {
+        mean.resize(std::min(mean.size(), curve.size()));
+        for (std::size_t i = 0; i < mean.size(); ++i) {
+            SWARM_ASSERT(mean[i].at == curve[i].at);
+            mean[i].loss += curve[i].loss;
+        }
+    }
+    for (LossPoint& point : mean) {
+        point.loss /= static_cast<double>(curves.size());
+    }
+    return mean;
+}
+
+double loss_at(const LossCurve& curve, double at) {
+    SWARM_ASSERT(!curve.empty());
+    const auto after = std::find_if(curve.begin(), curve.end(), [&](const LossPoint& point) {
+        return point.at >= at;
+    });
+    if (after == curve.begin()) {
+        return after->loss;
+    }
+    const LossPoint& a = *(after - 1);
+    if (after == curve.end()) {
+        return a.loss;
+    }
+    return a.loss + (after->loss - a.loss) * (at - a.at) / (after->at - a.at);
+}
+
+std::optional<double> first_at_or_below(const LossCurve& curve, double loss) {
+    for (std::size_t i = 0; i < curve.size(); ++i) {
+        if (curve[i].loss <= loss) {
+            return i == 0 ? curve[i].at : crossing(curve[i - 1], curve[i], loss);
+        }
+    }
+    return std::nullopt;
+}
+
+double percent_above(double value, double reference) {
+    return 100 * (value - reference) / reference;
+}
+
+double seconds_on_line(const LineStep& step) {
+    const auto stages = static_cast<double>(step.stages);
+    const auto microbatches = static_cast<double>(step.microbatches);
+    const double compute_s = step.compute_s / (stages * microbatches);
+    const double forward_s = static_cast<double>(step.forward_bytes) / step.line_bytes_per_s;
+    const double backward_s = static_cast<double>(step.backward_bytes) / step.line_bytes_per_s;
+    double busiest_s = compute_s;
+    if (step.stages == 2) {
+        busiest_s = std::max({compute_s, forward_s, backward_s});
+    } else if (step.stages > 2) {  // a peer in the middle sends, and gets, one of each
+        busiest_s = std::max(compute_s, forward_s + backward_s);
+    }
+    const double way_s = stages * compute_s + (stages - 1) * (forward_s + backward_s);
+    return microbatches * busiest_s + way_s - busiest_s;
+}
+
+}  // namespace swarm::bench

@@ -1,0 +1,116 @@
+// From the training runs of the quality bench to its figures, and these as text, JSON and SVG.
+// A row is one way of training, named for its codecs; the first row is "none", and all others are
+// compared with it, seed by seed.
+// Losses: in training the mean of the last kTrainingSteps steps; held out that of the weights after
+// the last step, on text that no run trains on, with nothing coded between the stages.
+// Extra steps: until the held-out loss, smoothed over kSmoothedPoints, is that of "none" at the
+// last step; the run goes on for them, at the last learning rate.
+// Equal time: when the quickest row has made its steps on the line (quality_math.hpp); losses of
+// the others there are read off their curves.
+// Threading: pure functions. Units: seconds, bytes, nats per token, per cent of the loss of "none".
+#pragma once
+
+#include "tests/bench/quality_math.hpp"
+
+#include <boost/json/object.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace swarm::bench {
+
+inline constexpr std::size_t kTrainingSteps = 20;
+inline constexpr std::size_t kSmoothedPoints = 3;
+
+/// Beyond them a run is given up.
+constexpr std::uint64_t extra_steps_max(std::uint64_t steps) {
+    return steps / 2;
+}
+
+/// Of one microbatch, between two stages.
+struct LegBytes {
+    std::uint64_t forward = 0;
+    std::uint64_t backward = 0;
+};
+
+struct SeedRun {
+    std::uint64_t seed = 0;
+    LossCurve training;    // by step, from 0: its loss before the update
+    LossCurve held_out;    // by steps made, 0 and the last one included
+    double compute_s = 0;  // CPU time of a step, all stages; the median
+};
+
+struct QualityRow {
+    std::string name;
+    LegBytes bytes;
+    std::vector<SeedRun> seeds;  // 1, 2, ..: as far as they are done
+};
+
+struct QualityRuns {
+    std::uint64_t steps = 0;
+    std::uint32_t stages = 1;
+    std::uint32_t microbatches = 1;
+    double line_bytes_per_s = 1;
+    std::uint64_t held_out_tokens = 0;
+    std::string machine;           // compute class
+    std::vector<QualityRow> rows;  // the first is "none"
+    std::string stopped;           // why it ended early; empty: it did not
+};
+
+/// One loss beside that of "none".
+struct Compared {
+    double loss = 0;
+    double percent = 0;
+};
+
+struct SeedFigures {
+    std::uint64_t seed = 0;
+    Compared training;
+    Compared held_out;
+    std::optional<double> extra_steps;  // nothing: more than extra_steps_max()
+};
+
+struct RowFigures {
+    std::string name;
+    LegBytes bytes;
+    double compute_s = 0;
+    double step_s = 0;  // on the line
+    // Means over the seeds; the percentage is the mean of theirs.
+    Compared training;
+    Compared held_out;
+    std::optional<double> extra_steps;  // nothing if one seed has none
+    double equal_time_loss = 0;         // held out
+    std::vector<SeedFigures> seeds;
+};
+
+struct QualityFigures {
+    double equal_time_s = 0;
+    std::vector<RowFigures> rows;  // those with a seed that is done
+};
+
+/// Extra steps of a run that has this held-out curve so far. Below zero: it was there earlier.
+std::optional<double> extra_steps(
+    const LossCurve& held_out, const LossCurve& of_none, std::uint64_t steps
+);
+
+QualityFigures figures_of(const QualityRuns& runs);
+
+/// A line per row.
+std::string to_text(const QualityRuns& runs, const QualityFigures& figures);
+
+/// {name: "quality", steps, stages, microbatches, line_bits_per_s, held_out_tokens, machine,
+///  extra_steps_max, equal_time_s, stopped: null or why,
+///  rows: [{name, forward_bytes, backward_bytes, compute_s, step_s, training_loss,
+///    training_percent, held_out_loss, held_out_percent, extra_steps: null if above the most,
+///    equal_time_loss,
+///    curve: [[steps, held-out loss]], means,
+///    seeds: [{seed, training_loss, training_percent, held_out_loss, held_out_percent,
+///      extra_steps}]}]}
+boost::json::object to_json(const QualityRuns& runs, const QualityFigures& figures);
+
+/// Held-out loss against time on the line, from a tenth of the steps on; empty without a run.
+std::string to_svg(const QualityRuns& runs, const QualityFigures& figures);
+
+}  // namespace swarm::bench
