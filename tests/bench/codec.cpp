@@ -6,10 +6,10 @@
 #include "stages/accumulator.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
+#include "tests/bench/cpu_time.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <functional>
 #include <span>
@@ -19,13 +19,6 @@ namespace {
 
 using compression::Codec;
 using compression::TensorRole;
-
-/// CPU time: what others do in between costs nothing but cache.
-double cpu_seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 /// Bell-shaped, as activations are.
 std::vector<float> bell(std::size_t count, double width) {

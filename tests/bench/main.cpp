@@ -7,19 +7,19 @@
 #include "tests/bench/machine_load.hpp"
 #include "tests/bench/pick.hpp"
 #include "tests/bench/pipeline.hpp"
+#include "tests/bench/quality.hpp"
+#include "tests/bench/result_file.hpp"
 #include "tests/bench/served.hpp"
 #include "tests/bench/world.hpp"
 #include "tests/golden/model_file.hpp"
 
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <optional>
@@ -33,6 +33,23 @@ namespace bench = swarm::bench;
 using Figures = std::vector<std::pair<std::string, double>>;  // by key of the JSON file
 
 constexpr std::size_t kSimulatedPeers = 1000;
+
+constexpr const char* kDescription =
+    "Measures one part of swarm: medians of --runs, withheld when others used more than 15 % "
+    "of the machine meanwhile.\n"
+    "  pick  slower of two router policies among 1,000 peers: ns_per_pick\n"
+    "  sim   simulated world of 1,000 peers: events_per_s\n"
+    "  link  frames over loopback against plain TLS: ratio, heartbeat_p99_ms\n"
+    "  pipeline  two stages against two single processes, minutes a run: ratio, cpu_ratio\n"
+    "  codec  every codec and path against memcpy, byte planes, 4 MiB over loopback: rows,\n"
+    "         byte_planes, reduce_parts, transfers\n"
+    "  decode  SmolLM2 in one process, one thread, and another program in turns: rows\n"
+    "  served  SmolLM2 by 1, 2, 3 peers on loopback against one process: ratio_1, _2, _3, "
+    "hop_ms\n"
+    "  allreduce  four peers add up --mib of gradients, beside plain TLS and gloo: "
+    "ratio_to_link, ratio_to_gloo\n"
+    "  quality  the demo model with each codec, an hour: losses at equal steps and at equal "
+    "time\n           on a line, extra steps: rows";
 
 /// The median of each figure over so many runs.
 Figures medians(const std::function<Figures()>& measure, std::size_t count) {
@@ -264,19 +281,6 @@ boost::json::object measure_allreduce(
         {"hivemind_to_gloo", to_json(figures->hivemind_to_gloo)}};
 }
 
-bool write_json(const std::string& file, const boost::json::object& report) {
-    if (file.empty()) {
-        return true;
-    }
-    std::ofstream out(file);
-    out << boost::json::serialize(report) << '\n';
-    out.close();
-    if (!out) {
-        std::fprintf(stderr, "cannot write %s: does its folder exist?\n", file.c_str());
-    }
-    return static_cast<bool>(out);
-}
-
 Figures served_figures(const std::string& weights) {
     const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     const auto rates = bench::measure_served(here / "swarm", "smollm2", weights);
@@ -317,21 +321,7 @@ boost::json::object measure(
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app{
-        "Measures one part of swarm: medians of --runs, withheld when others used more than 15 % "
-        "of the machine meanwhile.\n"
-        "  pick  slower of two router policies among 1,000 peers: ns_per_pick\n"
-        "  sim   simulated world of 1,000 peers: events_per_s\n"
-        "  link  frames over loopback against plain TLS: ratio, heartbeat_p99_ms\n"
-        "  pipeline  two stages against two single processes, minutes a run: ratio, cpu_ratio\n"
-        "  codec  every codec and path against memcpy, byte planes, 4 MiB over loopback: rows,\n"
-        "         byte_planes, reduce_parts, transfers\n"
-        "  decode  SmolLM2 in one process, one thread, and another program in turns: rows\n"
-        "  served  SmolLM2 by 1, 2, 3 peers on loopback against one process: ratio_1, _2, _3, "
-        "hop_ms\n"
-        "  allreduce  four peers add up --mib of gradients, beside plain TLS and gloo: "
-        "ratio_to_link, ratio_to_gloo",
-        "swarm-bench"};
+    CLI::App app{kDescription, "swarm-bench"};
     std::string weights = "fp32";
     const std::map<std::string, std::function<Figures()>> benches{
         {"pick", pick_figures},
@@ -346,10 +336,13 @@ int main(int argc, char** argv) {
     std::string beside;
     std::uint32_t mib = 64;
     std::string python = "python3";
-    app.add_option("NAME", name, "pick, sim, link, pipeline, codec, decode, served or allreduce")
+    bench::QualityOptions quality;
+    app.add_option(
+           "NAME", name, "pick, sim, link, pipeline, codec, decode, served, allreduce or quality"
+    )
         ->required()
         ->check(CLI::IsMember(
-            {"pick", "sim", "link", "pipeline", "codec", "decode", "served", "allreduce"}
+            {"pick", "sim", "link", "pipeline", "codec", "decode", "served", "allreduce", "quality"}
         ));
     app.add_option("--mib", mib, "allreduce: fp32 gradients of each peer")
         ->check(CLI::Range(1U, bench::kReducedMibMax));
@@ -364,15 +357,23 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"fp32", "bf16", "int8"}));
     app.add_option("--json", json_file, "Write the figures to this file");
     app.add_option("--runs", runs, "How many to take the median of")->check(CLI::Range(1, 99));
+    bench::add_quality_flags(app, quality);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
+    }
+    if (name == "quality") {
+        return bench::measure_quality(quality, json_file);
     }
     const boost::json::object report = name == "codec"    ? measure_codecs(state_file, runs)
                                        : name == "decode" ? measure_decode(beside, runs)
                                        : name == "allreduce"
                                            ? measure_allreduce(mib, runs, python)
                                            : measure(name, benches.at(name), runs);
-    return write_json(json_file, report) ? 0 : 1;
+    const auto written = bench::write_json(json_file, report);
+    if (!written) {
+        std::fprintf(stderr, "%s\n", written.error().detail.c_str());
+    }
+    return written ? 0 : 1;
 }

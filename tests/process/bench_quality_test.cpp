@@ -1,0 +1,108 @@
+// `swarm-bench quality` as a developer runs it, with few steps.
+#include "tests/process/program.hpp"
+#include "tests/unit/net/temporary_folder.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <csignal>
+
+namespace swarm::test {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::seconds;
+
+class BenchQuality : public testing::Test {
+ protected:
+    [[nodiscard]] std::vector<std::string> quality(std::vector<std::string> more) const {
+        std::vector<std::string> all{"quality", "--json", json_file};
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    }
+
+    [[nodiscard]] json::object report() const {
+        return json::parse(read_text(json_file)).as_object();
+    }
+
+    TemporaryFolder folder;
+    std::string json_file = (folder.path() / "quality.json").string();
+    std::string svg_file = (folder.path() / "quality.svg").string();
+};
+
+double number(const json::value& value) {
+    return value.to_number<double>();
+}
+
+TEST_F(BenchQuality, ComparesACodecWithNone) {
+    Program program(
+        quality(
+            {"--corpus",
+             SWARM_LICENSE,
+             "--steps",
+             "4",
+             "--seeds",
+             "1",
+             "--codecs",
+             "int8",
+             "--svg",
+             svg_file}
+        ),
+        folder.path()
+    );
+    ASSERT_EQ(program.wait(seconds(200)), 0) << program.err();
+    EXPECT_EQ(count_lines(program.out()), 2U) << program.out();
+    const json::object made = report();
+    EXPECT_TRUE(made.at("stopped").is_null());
+    ASSERT_EQ(made.at("rows").as_array().size(), 2U);
+    const json::object& none = made.at("rows").at(0).as_object();
+    const json::object& int8 = made.at("rows").at(1).as_object();
+    // 4 sequences x 128 tokens x 128 wide.
+    EXPECT_EQ(number(none.at("forward_bytes")), 4 * 65'536);
+    EXPECT_EQ(number(int8.at("forward_bytes")), 65'536 + 4 * 1024);
+    // From the logarithm of 256, what knows nothing has, downwards.
+    EXPECT_NEAR(number(none.at("curve").at(0).at(1)), std::log(256), 0.2);
+    EXPECT_LT(number(none.at("held_out_loss")), 5.4);
+    EXPECT_LT(std::abs(number(int8.at("held_out_percent"))), 0.5);
+    EXPECT_NE(number(int8.at("held_out_percent")), 0) << "it was trained with int8";
+    EXPECT_GT(number(none.at("compute_s")), 0);
+    EXPECT_LT(number(int8.at("step_s")), number(none.at("step_s")));
+    EXPECT_LT(number(int8.at("equal_time_loss")), number(none.at("equal_time_loss")));
+    EXPECT_NE(read_text(svg_file).find(">int8<"), std::string::npos);
+}
+
+TEST_F(BenchQuality, KeepsWhatIsDoneWhenInterrupted) {
+    Program program(
+        quality({"--corpus", SWARM_LICENSE, "--steps", "2", "--seeds", "99"}), folder.path()
+    );
+    ASSERT_TRUE(program.wait_for_text("none, seed 1", seconds(120))) << program.err();
+    program.signal(SIGINT);
+    EXPECT_EQ(program.wait(seconds(30)), 130) << program.err();
+    const json::object made = report();
+    EXPECT_EQ(made.at("stopped"), "interrupted");
+    EXPECT_GE(made.at("rows").as_array().size(), 1U);
+    EXPECT_EQ(made.at("rows").at(0).at("name"), "none");
+}
+
+TEST_F(BenchQuality, SaysInOneLineWhatIsWrong) {
+    const auto said = [&](const std::vector<std::string>& flags, int exit_code) {
+        Program program(quality(flags), folder.path());
+        EXPECT_EQ(program.wait(seconds(30)), exit_code) << program.err();
+        return program.err();
+    };
+    EXPECT_NE(said({"--codecs", "int8,zip"}, 2).find("must be one of none, "), std::string::npos);
+    EXPECT_NE(said({"--codecs", "auto"}, 2).find("must be one of none, "), std::string::npos);
+    EXPECT_NE(said({"--line", "fast"}, 2).find("wants a rate"), std::string::npos);
+    EXPECT_NE(said({"--line", "1Mb/s,2Mb/s"}, 2).find("--line"), std::string::npos);
+    EXPECT_NE(said({"--corpus", "/nowhere"}, 1).find("/nowhere"), std::string::npos);
+    EXPECT_NE(
+        said({"--corpus", SWARM_LICENSE, "--svg", "/nowhere/a.svg"}, 1).find("cannot write"),
+        std::string::npos
+    );
+}
+
+}  // namespace
+}  // namespace swarm::test
