@@ -1,4 +1,4 @@
-// An empty folder for one test, gone after it.
+// An empty folder for one test, gone after it. A test may have several.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,8 @@ class TemporaryFolder {
     std::filesystem::path path_ =
         std::filesystem::path(testing::TempDir()) /
         (std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) + "-" +
-         std::to_string(::getpid()));
+         std::to_string(::getpid()) + "-" + std::to_string(++made_));
+    inline static int made_ = 0;
 };
 
 }  // namespace swarm::test
