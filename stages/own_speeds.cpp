@@ -22,9 +22,9 @@ void LineMeter::turn_windows(TimePoint now) {
     window_began_ = now;
 }
 
-void LineMeter::arrived(std::uint64_t bytes, TimePoint now) {
-    if (under_way_ == 0) {
-        return;  // of a step that is over
+void LineMeter::arrived(std::uint64_t bytes, Generation sent_in, TimePoint now) {
+    if (sent_in != Generation{generation_} || under_way_ == 0) {
+        return;  // forgotten
     }
     bytes_ += bytes;
     if (--under_way_ == 0 && bytes_ >= kBytesMin && now > began_) {

@@ -17,19 +17,27 @@ namespace stages {
 using swarm::TimePoint;
 namespace protocol = swarm::protocol;
 
-/// One way of a peer's line. Bytes that are under way when the step ends count for nothing.
+/// One way of a peer's line. What was under way when the step ended or something was lost counts
+/// for nothing, also where it arrives later: a busy period would seem to be over too early.
 class LineMeter {
  public:
-    void sent(TimePoint now) {
+    enum class Generation : std::uint32_t {};
+
+    /// Returns what arrived() is to be told.
+    [[nodiscard]] Generation sent(TimePoint now) {
         if (under_way_++ == 0) {
             began_ = now;
             bytes_ = 0;
         }
+        return Generation{generation_};
     }
 
-    void arrived(std::uint64_t bytes, TimePoint now);
+    void arrived(std::uint64_t bytes, Generation sent_in, TimePoint now);
 
-    void forget_what_is_under_way() { under_way_ = 0; }
+    void forget_what_is_under_way() {
+        under_way_ = 0;
+        ++generation_;
+    }
 
     /// 0: not measured in the last half minute or so.
     [[nodiscard]] double bytes_per_s(TimePoint now);
@@ -41,6 +49,7 @@ class LineMeter {
     void turn_windows(TimePoint now);
 
     std::uint32_t under_way_ = 0;
+    std::uint32_t generation_ = 0;
     std::uint64_t bytes_ = 0;
     TimePoint began_{};
     TimePoint window_began_{};
@@ -53,10 +62,14 @@ class OwnSpeeds {
     /// A job that was given to the device at `given` is done; jobs are done in their order.
     void computed(protocol::Leg leg, TimePoint given, TimePoint now);
 
-    void sent(protocol::Leg leg, TimePoint now) { line(leg).sent(now); }
+    [[nodiscard]] LineMeter::Generation sent(protocol::Leg leg, TimePoint now) {
+        return line(leg).sent(now);
+    }
 
-    void arrived(protocol::Leg leg, std::uint64_t bytes, TimePoint now) {
-        line(leg).arrived(bytes, now);
+    void arrived(
+        protocol::Leg leg, std::uint64_t bytes, LineMeter::Generation sent_in, TimePoint now
+    ) {
+        line(leg).arrived(bytes, sent_in, now);
     }
 
     /// A new step, or something was lost.

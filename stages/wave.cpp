@@ -232,7 +232,7 @@ void Wave::offer(LegState& leg, SlotId to, node::Turn turn) {
     leg.offered_at = turn.now;
     leg.passed_there = false;
     leg.resent = false;
-    speeds_.sent(outgoing(leg).leg, turn.now);
+    leg.offered_in = speeds_.sent(outgoing(leg).leg, turn.now);
     send_offer(leg, turn);
 }
 
@@ -270,7 +270,7 @@ void Wave::on(PeerId from, const protocol::Accepted& accepted, node::Turn turn) 
         return;
     }
     leg->stage = Stage::Accepted;
-    speeds_.arrived(accepted.leg.leg, leg->output.bytes().size(), turn.now);
+    speeds_.arrived(accepted.leg.leg, leg->output.bytes().size(), leg->offered_in, turn.now);
     leg->output = {};
     if (accepted.leg.leg == Leg::Forward) {
         router_->accepted(sender->slot, accepted.leg, turn.now);
@@ -284,7 +284,7 @@ void Wave::on(PeerId from, const protocol::Refused& refused, node::Turn turn) {
     if (!leg || !sender || leg->to != sender->slot || leg->stage != Stage::Offered) {
         return;
     }
-    speeds_.arrived(refused.leg.leg, leg->output.bytes().size(), turn.now);
+    speeds_.arrived(refused.leg.leg, leg->output.bytes().size(), leg->offered_in, turn.now);
     if (refused.leg.leg == Leg::Forward) {
         router_->refused(sender->slot, refused.leg, refused.reason, turn.now);
     }

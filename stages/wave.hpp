@@ -102,6 +102,7 @@ class Wave {
         SlotId to{};                       // whom the output was offered
         std::vector<SlotId> refused_by{};  // for good
         TimePoint offered_at{};
+        LineMeter::Generation offered_in{};
         bool passed_there = false;
         bool resent = false;  // a copy may still be under way when a refusal comes
         std::uint64_t order = 0;

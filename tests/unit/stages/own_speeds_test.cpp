@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <tuple>
 
 namespace stages {
 namespace {
@@ -15,23 +16,20 @@ constexpr std::uint64_t kTensor = 100'000;
 
 TEST(LineMeter, MeasuresABusyPeriodAsAWhole) {
     LineMeter line;
-    line.sent(kStart);
-    line.sent(kStart + 10ms);
-    line.arrived(kTensor, kStart + 100ms);
+    const auto first = line.sent(kStart);
+    const auto second = line.sent(kStart + 10ms);
+    line.arrived(kTensor, first, kStart + 100ms);
     EXPECT_EQ(line.bytes_per_s(kStart + 100ms), 0) << "one is under way";
-    line.arrived(kTensor, kStart + 200ms);
+    line.arrived(kTensor, second, kStart + 200ms);
     EXPECT_DOUBLE_EQ(line.bytes_per_s(kStart + 200ms), 1e6);
 }
 
 TEST(LineMeter, CountsTheBestOfTheLastHalfMinute) {
     LineMeter line;
-    line.sent(kStart);
-    line.arrived(kTensor, kStart + 100ms);
-    line.sent(kStart + 1s);
-    line.arrived(kTensor, kStart + 2s);
+    line.arrived(kTensor, line.sent(kStart), kStart + 100ms);
+    line.arrived(kTensor, line.sent(kStart + 1s), kStart + 2s);
     EXPECT_DOUBLE_EQ(line.bytes_per_s(kStart + 2s), 1e6);
-    line.sent(kStart + 16s);
-    line.arrived(kTensor, kStart + 17s);
+    line.arrived(kTensor, line.sent(kStart + 16s), kStart + 17s);
     EXPECT_DOUBLE_EQ(line.bytes_per_s(kStart + 17s), 1e6);
     EXPECT_DOUBLE_EQ(line.bytes_per_s(kStart + 40s), 1e5);
     EXPECT_DOUBLE_EQ(line.bytes_per_s(kStart + 100s), 0);
@@ -39,20 +37,30 @@ TEST(LineMeter, CountsTheBestOfTheLastHalfMinute) {
 
 TEST(LineMeter, LearnsNothingFromFewBytes) {
     LineMeter line;
-    line.sent(kStart);
-    line.arrived(52, kStart + 1ms);
+    line.arrived(52, line.sent(kStart), kStart + 1ms);
     EXPECT_EQ(line.bytes_per_s(kStart + 1s), 0);
 }
 
 TEST(LineMeter, ForgetsWhatNeverArrived) {
     LineMeter line;
-    line.sent(kStart);
-    line.sent(kStart);
+    const auto before = line.sent(kStart);
+    std::ignore = line.sent(kStart);
     line.forget_what_is_under_way();
-    line.arrived(kTensor, kStart + 1ms);  // of the step before
+    line.arrived(kTensor, before, kStart + 1ms);
     EXPECT_EQ(line.bytes_per_s(kStart + 1ms), 0);
-    line.sent(kStart + 1s);
-    line.arrived(kTensor, kStart + 2s);
+    line.arrived(kTensor, line.sent(kStart + 1s), kStart + 2s);
+    EXPECT_DOUBLE_EQ(line.bytes_per_s(kStart + 2s), 1e5);
+}
+
+/// A recall in mid-step: what was sent before it arrives while the next is on its way.
+TEST(LineMeter, ALateArrivalDoesNotEndTheNextPeriod) {
+    LineMeter line;
+    const auto before = line.sent(kStart);
+    line.forget_what_is_under_way();
+    const auto after = line.sent(kStart + 1s);
+    line.arrived(kTensor, before, kStart + 1001ms);
+    EXPECT_EQ(line.bytes_per_s(kStart + 1001ms), 0) << "100 MB/s by a line of 0.1";
+    line.arrived(kTensor, after, kStart + 2s);
     EXPECT_DOUBLE_EQ(line.bytes_per_s(kStart + 2s), 1e5);
 }
 
@@ -74,10 +82,10 @@ TEST(OwnSpeeds, DoesNotCountTheWaitForTheJobBefore) {
 
 TEST(OwnSpeeds, KeepsTheTwoWaysApart) {
     OwnSpeeds speeds;
-    speeds.sent(Leg::Forward, kStart);
-    speeds.sent(Leg::Backward, kStart);
-    speeds.arrived(Leg::Forward, kTensor, kStart + 100ms);
-    speeds.arrived(Leg::Backward, kTensor, kStart + 1s);
+    const auto forward = speeds.sent(Leg::Forward, kStart);
+    const auto backward = speeds.sent(Leg::Backward, kStart);
+    speeds.arrived(Leg::Forward, kTensor, forward, kStart + 100ms);
+    speeds.arrived(Leg::Backward, kTensor, backward, kStart + 1s);
     const auto measured = speeds.measured(false, kStart + 1s);
     EXPECT_DOUBLE_EQ(measured.to_next_bytes_per_s, 1e6);
     EXPECT_DOUBLE_EQ(measured.to_previous_bytes_per_s, 1e5);
