@@ -117,6 +117,13 @@ void Reduction::send_next_scatters(node::Turn turn) {
     }
 }
 
+/// Values may overtake each other where a link was lost: the next waits for the oldest then.
+bool Reduction::may_send_next(std::uint32_t member) const {
+    const std::uint32_t next = exchanged_[member].sent;
+    return next < slices_.pieces() &&
+           (next < kUnderWayMax || taken_.has(slices_.slice(member, next - kUnderWayMax)));
+}
+
 bool Reduction::packs_for(std::uint32_t member) const {
     const std::uint64_t part_bytes = slices_.range(0).size() * sizeof(std::int64_t);
     return part_bytes >= kPackedBytesMin && !fast_.contains(peers_[member]);
@@ -330,7 +337,7 @@ void Reduction::take_gathered(
     with.bytes += with.bytes > 0 ? values.bytes().size() : 0;
     judge_line(member, turn.now);
     stuck_at_ = turn.now + kStuckAfter;
-    if (with.sent < slices_.pieces()) {
+    while (may_send_next(member)) {
         send_scatter({slices_.slice(member, with.sent++)}, turn);
     }
     context_.device.submit(turn, 0, [worker = context_.worker, slice, values = std::move(values)] {

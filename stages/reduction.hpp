@@ -62,7 +62,8 @@ class Reduction {
     static constexpr double kRawAboveBytesPerSecond = 250e6;
     /// Smaller parts take a packet or few either way.
     static constexpr std::uint64_t kPackedBytesMin = 64U << 10;
-    /// Parts to one member whose values have not come back: 64 MiB keep any line busy.
+    /// A member's part of a piece says that it has the values of the piece so many before it: that
+    /// is how many are under way to each, and 64 MiB keep any line busy.
     static constexpr std::uint32_t kUnderWayMax = 8;
 
     /// What passed between us and a member in this epoch.
@@ -117,6 +118,7 @@ class Reduction {
     /// Our parts to this member go as byte planes.
     [[nodiscard]] bool packs_for(std::uint32_t member) const;
     void judge_line(std::uint32_t member, TimePoint now);
+    [[nodiscard]] bool may_send_next(std::uint32_t member) const;
     /// Packs and sends our part of these slices.
     void send_scatter(std::vector<std::uint32_t> slices, node::Turn turn);
     /// Of the next slice of each member.

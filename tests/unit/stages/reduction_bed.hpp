@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -76,15 +77,22 @@ class ReductionTest : public testing::Test {
     }
 
     /// Delivers parts between members until none is left; what goes to the coordinator is kept.
-    /// What left at kStart arrives at `now`.
-    void exchange(TimePoint now = kStart) {
+    /// What left at kStart arrives at `now`; parts of which `is_lost` says so do not.
+    void exchange(
+        TimePoint now = kStart,
+        std::function<bool(const protocol::Part&)> is_lost =
+            [](const protocol::Part&) { return false; }
+    ) {
         bool moved = true;
         while (moved) {
             moved = false;
             for (const auto& from : members_) {
                 for (node::Send& send : from->bed.settle()) {
                     moved = true;
-                    route(from->bed.context.self, send, now);
+                    const auto* const part = std::get_if<protocol::Part>(&send.message.body);
+                    if (part == nullptr || !is_lost(*part)) {
+                        route(from->bed.context.self, send, now);
+                    }
                 }
             }
         }

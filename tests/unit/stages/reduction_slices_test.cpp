@@ -50,6 +50,22 @@ TEST_F(ReductionInSlices, GoesOnInPiecesAfterALinkWasLost) {
     EXPECT_EQ(reduced()[0].counted_once, config_.microbatches);
 }
 
+/// The first values that come back are lost, those behind them are not.
+TEST_F(ReductionInSlices, RepeatsValuesThatOthersOvertook) {
+    make_fine_group(2, 40);
+    for (const auto& each : members_) {
+        start(*each);
+    }
+    exchange(kStart, [lost = false](const protocol::Part& part) mutable {
+        return part.gathered && !std::exchange(lost, true);
+    });
+    EXPECT_TRUE(told_.empty()) << "neither has all of the values";
+    member(0).reduction.resend(peer(1), member(0).bed.at());
+    member(1).reduction.resend(peer(0), member(1).bed.at());
+    exchange();
+    EXPECT_EQ(reduced().size(), 2U);
+}
+
 TEST_F(ReductionInSlices, KeepsPiecesThatComeBeforeItsOwnList) {
     make_fine_group(3, 12);
     start(member(0));
