@@ -1,5 +1,7 @@
 #include "tests/unit/protocol/sample_messages.hpp"
 
+#include "swarm/protocol/frame.hpp"
+
 #include <cstddef>
 #include <string>
 
@@ -248,7 +250,7 @@ std::vector<Message> sample_messages() {
 
 Hello sample_hello() {
     return {
-        .protocol_version = 1,
+        .protocol_version = kProtocolVersion,
         .lane = 1,
         .incarnation = {0x0123'4567'89ab'cdef},
         .proof = std::vector<std::byte>(32, std::byte{0xa5})};
