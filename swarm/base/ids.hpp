@@ -21,7 +21,7 @@ struct Id {
 struct PeerId {
     std::array<std::uint64_t, 4> words{};
 
-    // NOLINTNEXTLINE(modernize-use-nullptr): as above
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads the 0 inside a defaulted <=>
     friend constexpr auto operator<=>(const PeerId&, const PeerId&) = default;
 };
 
@@ -52,7 +52,7 @@ struct ParameterVersion {
     std::uint32_t gen = 0;
     std::uint64_t step = 0;
 
-    // NOLINTNEXTLINE(modernize-use-nullptr): as above
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads the 0 inside a defaulted <=>
     friend constexpr auto operator<=>(const ParameterVersion&, const ParameterVersion&) = default;
 };
 

@@ -5,6 +5,7 @@
 
 #include "sim/run/run_world.hpp"
 #include "stages/single_run.hpp"
+#include "tests/wrapped_compute.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -28,16 +29,14 @@ struct Fault {
     }
 };
 
-class FaultyCompute final : public stages::StageCompute {
+class FaultyCompute final : public stages::test::WrappedCompute {
  public:
     FaultyCompute(
         std::unique_ptr<stages::StageCompute> inner,
         std::uint32_t stage,
         std::shared_ptr<const Fault> fault
     )
-        : inner_(std::move(inner)), stage_(stage), fault_(std::move(fault)) {}
-
-    void use_weights(std::span<const float> weights) override { inner_->use_weights(weights); }
+        : WrappedCompute(std::move(inner)), stage_(stage), fault_(std::move(fault)) {}
 
     stages::Result<stages::HostTensor> forward(
         stages::GraphKey key,
@@ -45,7 +44,7 @@ class FaultyCompute final : public stages::StageCompute {
         std::span<const std::uint32_t> tokens,
         bool keep
     ) override {
-        auto output = inner_->forward(key, input, tokens, keep);
+        auto output = WrappedCompute::forward(key, input, tokens, keep);
         if (output && fault_->hits(stage_, key.microbatch.value, Leg::Forward)) {
             std::vector<float> values(output->values.begin(), output->values.end());
             values.front() = kNaN;
@@ -59,7 +58,7 @@ class FaultyCompute final : public stages::StageCompute {
         std::span<const std::uint32_t> tokens,
         std::span<float> gradient
     ) override {
-        auto output = inner_->forward_tail(input, tokens, gradient);
+        auto output = WrappedCompute::forward_tail(input, tokens, gradient);
         if (output && fault_->hits(stage_, tokens.front(), Leg::Forward)) {
             output->loss = std::numeric_limits<double>::quiet_NaN();
         }
@@ -69,42 +68,28 @@ class FaultyCompute final : public stages::StageCompute {
     stages::Result<stages::HostTensor> backward(
         stages::GraphKey key, const stages::HostTensor& by_output, std::span<float> gradient
     ) override {
-        auto output = inner_->backward(key, by_output, gradient);
+        auto output = WrappedCompute::backward(key, by_output, gradient);
         if (output && fault_->hits(stage_, key.microbatch.value, Leg::Backward)) {
             gradient.front() = kNaN;
         }
         return output;
     }
 
-    void drop(stages::GraphKey key) override { inner_->drop(key); }
-
-    void drop_all() override { inner_->drop_all(); }
-
-    [[nodiscard]] std::uint64_t graph_bytes() const override { return inner_->graph_bytes(); }
-
-    stages::Result<stages::HostTensor> infer(
-        const stages::HostTensor* input, std::span<const std::uint32_t> tokens
-    ) override {
-        return inner_->infer(input, tokens);
-    }
-
-    [[nodiscard]] std::string compute_class() const override { return inner_->compute_class(); }
-
  private:
     using Leg = swarm::protocol::Leg;
     static constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-    std::unique_ptr<stages::StageCompute> inner_;
     std::uint32_t stage_;
     std::shared_ptr<const Fault> fault_;
 };
 
-inline stages::MakeCompute with_fault(std::shared_ptr<const Fault> fault) {
-    return [fault](const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout) {
-        return std::make_unique<FaultyCompute>(
-            stages::make_oracle_compute(config, layout), layout.stage.value, fault
-        );
-    };
+inline stages::MakeCompute with_fault(
+    std::shared_ptr<const Fault> fault, stages::MakeCompute make = &stages::make_oracle_compute
+) {
+    return
+        [fault, make](const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout) {
+            return std::make_unique<FaultyCompute>(make(config, layout), layout.stage.value, fault);
+        };
 }
 
 struct FaultyReference {
@@ -156,7 +141,7 @@ class FaultyWorld {
 
  private:
     static RunWorldOptions with(RunWorldOptions options, const std::shared_ptr<Fault>& fault) {
-        options.make_compute = with_fault(fault);
+        options.make_compute = with_fault(fault, options.make_compute);
         return options;
     }
 

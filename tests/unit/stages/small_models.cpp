@@ -2,6 +2,7 @@
 
 #include "swarm/base/rng.hpp"
 #include "swarm/run/batch_plan.hpp"
+#include "tests/wrapped_compute.hpp"
 
 #include <cmath>
 #include <map>
@@ -107,50 +108,22 @@ class NoiseCompute final : public StageCompute {
     std::map<GraphKey, std::uint64_t> kept_;  // hash of the tokens
 };
 
-class LossNotFinite final : public StageCompute {
+class LossNotFinite final : public WrappedCompute {
  public:
     LossNotFinite(std::unique_ptr<StageCompute> inner, std::set<int> bad)
-        : inner_(std::move(inner)), bad_(std::move(bad)) {}
-
-    void use_weights(std::span<const float> weights) override { inner_->use_weights(weights); }
-
-    Result<HostTensor> forward(
-        GraphKey key, const HostTensor* input, std::span<const std::uint32_t> tokens, bool keep
-    ) override {
-        return inner_->forward(key, input, tokens, keep);
-    }
+        : WrappedCompute(std::move(inner)), bad_(std::move(bad)) {}
 
     Result<TailOutput> forward_tail(
         const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
     ) override {
-        auto output = inner_->forward_tail(input, tokens, gradient);
+        auto output = WrappedCompute::forward_tail(input, tokens, gradient);
         if (output && bad_.contains(losses_++)) {
             output->loss = std::nan("");
         }
         return output;
     }
 
-    Result<HostTensor> backward(
-        GraphKey key, const HostTensor& by_output, std::span<float> gradient
-    ) override {
-        return inner_->backward(key, by_output, gradient);
-    }
-
-    void drop(GraphKey key) override { inner_->drop(key); }
-
-    void drop_all() override { inner_->drop_all(); }
-
-    [[nodiscard]] std::uint64_t graph_bytes() const override { return inner_->graph_bytes(); }
-
-    Result<HostTensor> infer(const HostTensor* input, std::span<const std::uint32_t> tokens)
-        override {
-        return inner_->infer(input, tokens);
-    }
-
-    [[nodiscard]] std::string compute_class() const override { return inner_->compute_class(); }
-
  private:
-    std::unique_ptr<StageCompute> inner_;
     std::set<int> bad_;
     int losses_ = 0;
 };

@@ -5,6 +5,7 @@
 #include "swarm/base/rng.hpp"
 #include "swarm/run/step_scalars.hpp"
 #include "tests/unit/stages/small_models.hpp"
+#include "tests/wrapped_compute.hpp"
 
 #include <gtest/gtest.h>
 
@@ -306,18 +307,9 @@ TEST(StageWorker, RefusesTokensAndIdsThatAreNotTheRuns) {
 }
 
 /// Gives one bad element in the gradient of the weights.
-class BrokenCompute final : public StageCompute {
+class BrokenCompute final : public test::WrappedCompute {
  public:
-    void use_weights(std::span<const float> /*weights*/) override {}
-
-    Result<HostTensor> forward(
-        GraphKey /*key*/,
-        const HostTensor* /*input*/,
-        std::span<const std::uint32_t> /*tokens*/,
-        bool /*keep*/
-    ) override {
-        return swarm::Error{ErrorCode::Unsupported, swarm::Reaction::Reject, "not needed"};
-    }
+    using WrappedCompute::WrappedCompute;
 
     Result<TailOutput> forward_tail(
         const HostTensor* /*input*/,
@@ -328,32 +320,12 @@ class BrokenCompute final : public StageCompute {
         gradient[3] = tokens[0] == 1 ? std::numeric_limits<float>::infinity() : 1.0F;
         return TailOutput{};
     }
-
-    Result<HostTensor> backward(
-        GraphKey /*key*/, const HostTensor& /*by_output*/, std::span<float> /*gradient*/
-    ) override {
-        return swarm::Error{ErrorCode::NotFound, swarm::Reaction::Reject, "not needed"};
-    }
-
-    void drop(GraphKey /*key*/) override {}
-
-    void drop_all() override {}
-
-    [[nodiscard]] std::uint64_t graph_bytes() const override { return 0; }
-
-    Result<HostTensor> infer(
-        const HostTensor* /*input*/, std::span<const std::uint32_t> /*tokens*/
-    ) override {
-        return swarm::Error{ErrorCode::Unsupported, swarm::Reaction::Reject, "not needed"};
-    }
-
-    [[nodiscard]] std::string compute_class() const override { return "broken"; }
 };
 
 std::unique_ptr<StageCompute> make_broken_compute(
-    const swarm::run::RunConfig& /*config*/, const swarm::run::StageLayout& /*layout*/
+    const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout
 ) {
-    return std::make_unique<BrokenCompute>();
+    return std::make_unique<BrokenCompute>(make_oracle_compute(config, layout));
 }
 
 TEST(StageWorker, LeavesNothingPendingOfAGradientThatIsNotFinite) {

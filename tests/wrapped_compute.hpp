@@ -1,0 +1,55 @@
+// A compute that passes everything on: a test's own kind overrides what it wants to be different.
+#pragma once
+
+#include "stages/compute.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace stages::test {
+
+class WrappedCompute : public StageCompute {
+ public:
+    explicit WrappedCompute(std::unique_ptr<StageCompute> inner) : inner_(std::move(inner)) {}
+
+    void use_weights(std::span<const float> weights) override { inner_->use_weights(weights); }
+
+    Result<HostTensor> forward(
+        GraphKey key, const HostTensor* input, std::span<const std::uint32_t> tokens, bool keep
+    ) override {
+        return inner_->forward(key, input, tokens, keep);
+    }
+
+    Result<TailOutput> forward_tail(
+        const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+    ) override {
+        return inner_->forward_tail(input, tokens, gradient);
+    }
+
+    Result<HostTensor> backward(
+        GraphKey key, const HostTensor& by_output, std::span<float> gradient
+    ) override {
+        return inner_->backward(key, by_output, gradient);
+    }
+
+    void drop(GraphKey key) override { inner_->drop(key); }
+
+    void drop_all() override { inner_->drop_all(); }
+
+    [[nodiscard]] std::uint64_t graph_bytes() const override { return inner_->graph_bytes(); }
+
+    Result<HostTensor> infer(const HostTensor* input, std::span<const std::uint32_t> tokens)
+        override {
+        return inner_->infer(input, tokens);
+    }
+
+    [[nodiscard]] std::string compute_class() const override { return inner_->compute_class(); }
+
+ private:
+    std::unique_ptr<StageCompute> inner_;
+};
+
+}  // namespace stages::test
