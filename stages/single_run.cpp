@@ -7,6 +7,18 @@
 #include <utility>
 
 namespace stages {
+namespace {
+
+void append(std::vector<float>& to, std::span<const float> values) {
+    to.insert(to.end(), values.begin(), values.end());
+}
+
+std::vector<float> part(std::span<const float> all, std::size_t begin, std::size_t count) {
+    const auto values = all.subspan(begin, count);
+    return {values.begin(), values.end()};
+}
+
+}  // namespace
 
 Result<double> run_microbatch(std::span<StageWorker* const> path, StageWorker::Leg leg) {
     const std::size_t tail = path.size() - 1;
@@ -38,14 +50,55 @@ SingleRun::SingleRun(
     swarm::run::RunConfig config, MakeCompute make_compute, swarm::run::Corpus corpus
 )
     : config_(std::move(config)),
+      make_compute_(std::move(make_compute)),
       corpus_(std::move(corpus)),
       plan_(config_, corpus_),
       codecs_(swarm::run::first_codecs(config_)) {
+    make_workers();
+    for (const auto& worker : workers_) {
+        worker->start_from_seed();
+    }
+}
+
+void SingleRun::make_workers() {
+    workers_.clear();
     for (const swarm::run::StageLayout& layout : swarm::run::partition(config_)) {
         workers_.push_back(
-            std::make_unique<StageWorker>(config_, layout, make_compute(config_, layout))
+            std::make_unique<StageWorker>(config_, layout, make_compute_(config_, layout))
         );
-        workers_.back()->start_from_seed();
+    }
+}
+
+std::vector<std::uint32_t> SingleRun::layers_per_stage() const {
+    return swarm::run::layers_of(swarm::run::partition(config_));
+}
+
+void SingleRun::cut_as(const std::vector<std::uint32_t>& layers_per_stage) {
+    SWARM_ASSERT(layers_per_stage.size() == workers_.size());
+    const swarm::ParameterVersion at = version();
+    std::vector<float> weights;
+    std::vector<float> first_moments;
+    std::vector<float> second_moments;
+    for (const auto& worker : workers_) {  // stages lie in global order
+        const StageState& state = worker->state();
+        append(weights, state.weights());
+        append(first_moments, state.first_moments());
+        append(second_moments, state.second_moments());
+    }
+    config_.layers_per_stage = layers_per_stage;
+    make_workers();
+    std::size_t begin = 0;
+    const auto layouts = swarm::run::partition(config_);
+    for (std::size_t s = 0; s < workers_.size(); ++s) {
+        const std::size_t count = layouts[s].elements();
+        workers_[s]->start_from(StageState::from_tensors(
+            layouts[s],
+            at,
+            part(weights, begin, count),
+            part(first_moments, begin, count),
+            part(second_moments, begin, count)
+        ));
+        begin += count;
     }
 }
 

@@ -43,6 +43,9 @@ class SingleRun {
     /// Of the steps from now on; until then those that the run begins with.
     void use_codecs(swarm::run::LegCodecs codecs);
 
+    /// Layers of as many stages as there are: where the codecs' errors come about.
+    void cut_as(const std::vector<std::uint32_t>& layers_per_stage);
+
     Result<StepRecord> step();
 
     [[nodiscard]] const swarm::run::RunConfig& config() const { return config_; }
@@ -56,6 +59,8 @@ class SingleRun {
         return static_cast<std::uint32_t>(workers_.size());
     }
 
+    [[nodiscard]] std::vector<std::uint32_t> layers_per_stage() const;
+
     [[nodiscard]] const StageState& state(std::uint32_t stage) const {
         return workers_[stage]->state();
     }
@@ -67,10 +72,12 @@ class SingleRun {
     Result<Payload> infer(std::span<const std::uint32_t> tokens);
 
  private:
+    void make_workers();
     Result<StepRecord> commit(std::uint64_t step, double loss);
     StepRecord skip(std::uint64_t step, std::string reason);
 
     swarm::run::RunConfig config_;
+    MakeCompute make_compute_;
     swarm::run::Corpus corpus_;
     swarm::run::BatchPlan plan_;
     swarm::run::LegCodecs codecs_;

@@ -84,6 +84,11 @@ void RunWorld::add_coordinator() {
     });
 }
 
+void RunWorld::cut_as(std::vector<std::uint32_t> layers_per_stage) {
+    options_.config.layers_per_stage = std::move(layers_per_stage);
+    checkpoints_ = std::make_shared<stages::SafetensorsCheckpoint>(options_.config);
+}
+
 PeerId RunWorld::add_server() {
     return add_server(++servers_, options_.peer);
 }

@@ -74,6 +74,9 @@ class RunWorld {
     /// What the next start of the coordinator's process has for `train --resume`.
     void resume_from(swarm::run::RunState state) { resume_ = std::move(state); }
 
+    /// As its next start cuts the model.
+    void cut_as(std::vector<std::uint32_t> layers_per_stage);
+
     /// Adds one more server that joins now. Returns its id.
     PeerId add_server();
     /// The server with this number, on a machine of its own kind.

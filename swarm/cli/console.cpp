@@ -1,6 +1,7 @@
 #include "swarm/cli/console.hpp"
 
 #include "swarm/net/identity.hpp"
+#include "swarm/run/layer_split.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -93,6 +94,13 @@ void Progress::show_one(const node::StepCommitted& step) {
         peers_per_stage_
     );
     console_.status(line + (skipped_ > 0 ? "  skipped " + std::to_string(skipped_) : ""));
+}
+
+void Progress::show_one(const StagesCut& cut) {
+    console_.info(
+        "the stages get " + run::to_text(cut.layers_per_stage) + " layers from step " +
+        std::to_string(cut.step + 1) + " on: all peers download the checkpoint"
+    );
 }
 
 void Progress::show_one(const node::StepSkipped& skip) {

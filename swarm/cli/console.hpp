@@ -56,6 +56,7 @@ class Progress {
 
     void show_one(const PastLoss&) {}
 
+    void show_one(const StagesCut& cut);
     void show_one(const node::StepCommitted& step);
     void show_one(const node::StepSkipped& skip);
 

@@ -33,15 +33,16 @@ class Coordination {
           console_(console),
           reports_(reports) {}
 
-    /// The exit code; nullopt: a stage is lost, and the next life may go on from the newest
-    /// checkpoint.
+    /// The exit code; nullopt: the next life may go on from the newest checkpoint, because a stage
+    /// is lost or the stages are to be cut anew.
     std::optional<int> run() {
         if (const Result<> started = start(); !started) {
             return end_with(console_, started.error());
         }
         loop_.on_signal([this](int number) { on_signal(number); });
         loop_.run_until([this] {
-            return exit_code_ || coordinator_->complete() || host_->failure();
+            return exit_code_ || coordinator_->complete() || !cut_anew().empty() ||
+                   host_->failure();
         });
         host_->stop();
         if (!loop_.run_until([this] { return host_->finished(); }, kGoodbye)) {
@@ -51,7 +52,7 @@ class Coordination {
             console_.error(host_->failure()->detail + kGoOn);
             exit_code_ = kRunFailed;
         }
-        if (coordinator_->lost_stage()) {
+        if (coordinator_->lost_stage() || (!exit_code_ && !cut_anew().empty())) {
             return std::nullopt;
         }
         return exit_code_.value_or(kDone);
@@ -59,6 +60,19 @@ class Coordination {
 
     /// Where it listened: peers redial that address.
     [[nodiscard]] const std::string& address() const { return address_; }
+
+    /// Layers of each stage; empty: the stages stay as they are.
+    [[nodiscard]] const std::vector<std::uint32_t>& cut_anew() const {
+        return coordinator_->cut_anew();
+    }
+
+    [[nodiscard]] std::uint64_t step() const { return coordinator_->context().version.step; }
+
+    /// Into run.toml.
+    Result<> write_cut() {
+        directory_.config.layers_per_stage = cut_anew();
+        return write_run_files(directory_);
+    }
 
  private:
     Result<> start() {
@@ -201,11 +215,23 @@ int coordinate(
             const bool written = reports.finish();
             return *exit_code == kDone && !written ? kRunFailed : *exit_code;
         }
+        if (!life.cut_anew().empty()) {
+            reports.add(StagesCut{life.step(), life.cut_anew()});
+            if (const Result<> written = life.write_cut(); !written) {
+                static_cast<void>(reports.finish());
+                return end_with(console, written.error());
+            }
+        }
         options.resume = true;
         options.run_file.clear();
+        options.run = {};  // all of it is in run.toml
         options.listen = life.address();
         Result<RunDirectory> newest = open_run_directory(options);
-        if (!newest || newest->resumed.empty()) {
+        if (!newest) {
+            static_cast<void>(reports.finish());
+            return end_with(console, newest.error());
+        }
+        if (newest->resumed.empty()) {
             console.error(
                 "a stage had no peer for too long, and there is no checkpoint to go on from; set "
                 "[run] checkpoint_every"
@@ -217,7 +243,9 @@ int coordinate(
             console.warn(notice);
         }
         directory = std::move(*newest);
-        console.warn("a stage had no peer for too long: its peers get the newest checkpoint");
+        if (life.cut_anew().empty()) {
+            console.warn("a stage had no peer for too long: its peers get the newest checkpoint");
+        }
     }
 }
 

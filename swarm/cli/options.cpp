@@ -87,6 +87,11 @@ void add_run_flags(CLI::App& app, RunFlags& run) {
            "--tokenizer", run.tokenizer, "bytes, or spm:N: SentencePiece, trained on the corpus"
     )
         ->type_name("NAME");
+    app.add_option(
+        "--split",
+        run.split,
+        "of layers into stages: fixed (default), or measured: anew when one has become slower"
+    );
     app.add_option("--checkpoint-every", run.checkpoint_every, "steps; 0: at the end only");
 }
 
@@ -128,7 +133,8 @@ void add_train(CLI::App& root, TrainOptions& train) {
     app.add_option(
            "--codecs-from",
            train.codecs_from,
-           "for --single of a run with codec auto: repeat what the run in DIR chose"
+           "for --single of a run with codec auto or split measured: repeat what the one in DIR "
+           "chose"
     )
         ->type_name("DIR")
         ->needs(single);

@@ -25,7 +25,8 @@ struct RunFlags {
     std::optional<std::uint32_t> in_flight;
     std::optional<std::string> policy;
     std::optional<std::string> codec;
-    std::optional<std::string> mode;  // exact or sparse
+    std::optional<std::string> split;  // fixed or measured
+    std::optional<std::string> mode;   // exact or sparse
     std::optional<std::uint32_t> sync_every;
     std::optional<std::uint32_t> replicas;
     std::optional<std::string> corpus;
@@ -47,7 +48,7 @@ struct TrainOptions {
     std::string listen = "0.0.0.0:7117";
     std::string swarm_key_file;
     std::string device = "auto";  // --single
-    std::string codecs_from;      // --single: the directory of a run that chose its codecs
+    std::string codecs_from;      // --single: the directory of a run that chose codecs or split
     std::string json_file;
     int reports_fd = -1;  // for `swarm local`
 };

@@ -53,6 +53,13 @@ json::object to_object(const node::StepCommitted& step) {
         {"codecs", step.codecs}};
 }
 
+json::object to_object(const StagesCut& cut) {
+    return {
+        {"kind", "split"},
+        {"step", cut.step},
+        {"layers_per_stage", json::value_from(cut.layers_per_stage)}};
+}
+
 json::object to_object(const node::StepSkipped& skip) {
     return {
         {"kind", "skip"},
@@ -210,6 +217,12 @@ std::optional<TrainReport> read_report(const std::string& kind, Fields& from) {
         past.step = from.number<std::uint64_t>("step");
         past.loss = from.real("loss");
         return past;
+    }
+    if (kind == "split") {
+        StagesCut cut;
+        cut.step = from.number<std::uint64_t>("step");
+        cut.layers_per_stage = from.numbers("layers_per_stage");
+        return cut;
     }
     if (kind == "step") {
         return read_step(from);

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace swarm::cli {
 
@@ -25,9 +26,16 @@ struct PastLoss {
     double loss = 0;
 };
 
+/// The run goes on from here with stages of so many layers.
+struct StagesCut {
+    std::uint64_t step = 0;
+    std::vector<std::uint32_t> layers_per_stage;
+};
+
 using TrainReport = std::variant<
     Listening,
     PastLoss,
+    StagesCut,
     node::StepCommitted,
     node::StepSkipped,
     node::ShareCounted,

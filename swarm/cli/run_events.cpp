@@ -18,6 +18,14 @@ void RunEvents::committed(TimePoint now) {
         events_[fault].cost = now - events_[fault].at;
         events_[fault].alone = alone;
     }
+    if (const auto split = std::exchange(open_split_, std::nullopt)) {
+        events_[*split].cost = now - events_[*split].at;
+    }
+}
+
+void RunEvents::split(std::string layers, TimePoint now) {
+    open_split_ = events_.size();
+    events_.push_back({.kind = "split", .at = now, .reason = std::move(layers)});
 }
 
 void RunEvents::skipped(std::string reason, TimePoint now) {

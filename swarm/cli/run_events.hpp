@@ -1,7 +1,7 @@
 // What befell a run, in order, and what each event cost: `events` in --json.
-// A fault (kill, freeze, coordinator_kill, cut) costs the time to the next commit; a drain until
-// the peer has left; a join or a move until the coordinator has admitted the peer, since its
-// process was started, or it was fenced. What nobody has seen begin or end has no cost.
+// A fault (kill, freeze, coordinator_kill, cut) and a split cost the time to the next commit; a
+// drain until the peer has left; a join or a move until the coordinator has admitted the peer,
+// since its process was started, or it was fenced. What nobody has seen begin or end has no cost.
 // Invariant: a fault is `alone` when no other fault lies between it and its commit.
 // Threading: one thread. Times are of the caller's clock, on one scale. Memory: O(events).
 #pragma once
@@ -17,7 +17,7 @@
 namespace swarm::cli {
 
 struct RunEvent {
-    // kill freeze coordinator_kill cut drain leave join move fence stage_empty skip
+    // kill freeze coordinator_kill cut drain leave join move fence stage_empty skip split
     const char* kind;
     TimePoint at;
     std::optional<PeerId> peer{};  // none: the coordinator, or a connection
@@ -59,6 +59,8 @@ class RunEvents {
     /// A commit, too: it ends what faults cost.
     void skipped(std::string reason, TimePoint now);
     void changed(const node::PeerChanged& changed, TimePoint now);
+    /// The stages get other layers.
+    void split(std::string layers, TimePoint now);
 
     [[nodiscard]] const std::vector<RunEvent>& all() const { return events_; }
 
@@ -83,6 +85,7 @@ class RunEvents {
 
     std::vector<RunEvent> events_;
     std::vector<std::size_t> open_faults_;
+    std::optional<std::size_t> open_split_;
     std::set<PeerId> members_;
     std::size_t joins_ = 0;
     bool began_ = false;

@@ -3,6 +3,7 @@
 #include "compression/codec.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/net/identity.hpp"
+#include "swarm/run/layer_split.hpp"
 #include "swarm/run/leg_codecs.hpp"
 
 #include <boost/json.hpp>
@@ -183,6 +184,14 @@ void RunReport::add_peer(PeerId peer, Handicap handicap) {
     facts.number = number;
 }
 
+void RunReport::add_one(const StagesCut& cut, TimePoint now) {
+    events_.split(
+        "from step " + std::to_string(cut.step) + " on layers " +
+            run::to_text(cut.layers_per_stage),
+        now
+    );
+}
+
 void RunReport::add_one(const node::StepCommitted& step, TimePoint now) {
     began_ = began_.value_or(now - step.took);
     losses_[step.step] = step.loss;
@@ -342,6 +351,7 @@ std::string RunReport::trouble() const {
           std::pair("drain", "drained"),
           std::pair("move", "moved"),
           std::pair("skip", "steps skipped"),
+          std::pair("split", "times cut anew"),
           std::pair("coordinator_kill", "coordinators killed"),
           std::pair("cut", "connections cut")}) {
         if (const std::size_t count = events_.count(kind)) {

@@ -98,6 +98,7 @@ class RunReport {
 
     void add_one(const PastLoss& past, TimePoint) { losses_[past.step] = past.loss; }
 
+    void add_one(const StagesCut& cut, TimePoint now);
     void add_one(const node::StepCommitted& step, TimePoint now);
     void add_one(const node::StepSkipped& skip, TimePoint now);
     void add_one(const node::ShareCounted& share, TimePoint now);

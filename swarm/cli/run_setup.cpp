@@ -106,6 +106,7 @@ Result<run::RunConfig> resolve_run(const fs::path& run_file, const RunFlags& fla
     override_with(flags.in_flight, config.in_flight);
     override_with(flags.policy, config.policy);
     override_with(flags.codec, config.codec);
+    override_with(flags.split, config.split);
     if (flags.mode) {
         config.mode = *flags.mode == "sparse" ? run::SyncMode::Sparse : run::SyncMode::Exact;
     }

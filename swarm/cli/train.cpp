@@ -95,7 +95,7 @@ int train(const TrainOptions& options) {
     if (!directory) {
         return end_with(console, directory.error());
     }
-    const auto choices = read_codec_choices(options.codecs_from, directory->config);
+    const auto choices = read_run_choices(options.codecs_from, directory->config);
     if (!choices) {
         return end_with(console, choices.error());
     }

@@ -2,15 +2,14 @@
 // Threading: one thread. Errors: a starter that no longer reads its reports is not one.
 #pragma once
 
-#include "swarm/cli/codec_choices.hpp"
 #include "swarm/cli/console.hpp"
 #include "swarm/cli/options.hpp"
+#include "swarm/cli/run_choices.hpp"
 #include "swarm/cli/run_directory.hpp"
 #include "swarm/cli/run_report.hpp"
 #include "swarm/run/batch_plan.hpp"
 
 #include <string>
-#include <vector>
 
 namespace swarm::cli {
 
@@ -54,7 +53,7 @@ int coordinate(
 int train_single(
     const TrainOptions& options,
     RunDirectory directory,
-    const std::vector<run::CodecChange>& choices,  // empty: as the run begins
+    const RunChoices& choices,
     run::Corpus corpus,
     Console& console
 );

@@ -20,13 +20,24 @@
 namespace swarm::cli {
 namespace {
 
-void use_choice(
-    stages::SingleRun& run, const std::vector<run::CodecChange>& choices, std::uint64_t step
-) {
-    for (const run::CodecChange& change : choices) {
-        if (change.step <= step) {
-            run.use_codecs(change.codecs);
-        }
+/// The last of `changes` that is in force at the step; null: none yet.
+template <class Change>
+const Change* in_force(const std::vector<Change>& changes, std::uint64_t step) {
+    const Change* found = nullptr;
+    for (const Change& change : changes) {
+        found = change.step <= step ? &change : found;
+    }
+    return found;
+}
+
+void follow(const RunChoices& choices, stages::SingleRun& run) {
+    const std::uint64_t step = run.version().step;
+    if (const auto* const codecs = in_force(choices.codecs, step)) {
+        run.use_codecs(codecs->codecs);
+    }
+    const auto* const split = in_force(choices.splits, step);
+    if (split != nullptr && split->layers_per_stage != run.layers_per_stage()) {
+        run.cut_as(split->layers_per_stage);
     }
 }
 
@@ -232,7 +243,7 @@ int train_sparse(
 int train_single(
     const TrainOptions& options,
     RunDirectory directory,
-    const std::vector<run::CodecChange>& choices,
+    const RunChoices& choices,
     run::Corpus corpus,
     Console& console
 ) {
@@ -255,12 +266,12 @@ int train_single(
     if (!directory.resumed.empty()) {
         run.resume(std::move(directory.resumed));
     }
-    use_choice(run, choices, run.version().step);
-    auto next_choice = [&](const stages::StepRecord&) {
-        use_choice(run, choices, run.version().step);
+    follow(choices, run);
+    auto follow_on = [&](const stages::StepRecord&) {
+        follow(choices, run);
         return Result<>();
     };
-    return train_to_the_end(run, directory, reports, next_choice);
+    return train_to_the_end(run, directory, reports, follow_on);
 }
 
 }  // namespace swarm::cli

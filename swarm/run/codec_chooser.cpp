@@ -12,18 +12,7 @@ double slower(double a, double b) {
     return a <= 0 || b <= 0 ? std::max(a, b) : std::min(a, b);
 }
 
-}  // namespace
-
-void CodecChooser::note(const Roster& roster, SlotId slot, const protocol::SelfMeasured& measured) {
-    measured_[slot] = measured;
-    if (measured_.size() > 2 * roster.slots().size()) {
-        for (auto entry = measured_.begin(); entry != measured_.end();) {
-            entry = roster.find(entry->first) ? entry + 1 : measured_.erase(entry);
-        }
-    }
-}
-
-CodecChoiceInput CodecChooser::input(const RunContext& context) const {
+CodecChoiceInput input_of(const RunContext& context, const SelfMeasures& measures) {
     const RunConfig& config = context.config;
     const protocol::TensorEnvelope activation{
         protocol::Dtype::Float32, CodecId::None, activation_shape(config)};
@@ -36,17 +25,16 @@ CodecChoiceInput CodecChooser::input(const RunContext& context) const {
         std::uint32_t measured = 0;
         const std::vector<SlotId> members = context.roster.members({stage});
         for (const SlotId slot : members) {
-            const auto found = measured_.find(slot);
-            if (found == measured_.end() || found->second.microbatch_s <= 0) {
+            const protocol::SelfMeasured* const one = measures.find(slot);
+            if (one == nullptr) {
                 continue;
             }
-            const protocol::SelfMeasured& one = found->second;
             ++measured;
-            together.microbatch_s += one.microbatch_s;
+            together.microbatch_s += one->microbatch_s;
             together.to_next_bytes_per_s =
-                slower(together.to_next_bytes_per_s, one.to_next_bytes_per_s);
+                slower(together.to_next_bytes_per_s, one->to_next_bytes_per_s);
             together.to_previous_bytes_per_s =
-                slower(together.to_previous_bytes_per_s, one.to_previous_bytes_per_s);
+                slower(together.to_previous_bytes_per_s, one->to_previous_bytes_per_s);
         }
         together.microbatch_s /= std::max(measured, 1U);
         together.peers = std::max(static_cast<std::uint32_t>(members.size()), 1U);
@@ -57,11 +45,15 @@ CodecChoiceInput CodecChooser::input(const RunContext& context) const {
     return input;
 }
 
-LegCodecs CodecChooser::next(const RunContext& context, TimePoint now) {
+}  // namespace
+
+LegCodecs CodecChooser::next(
+    const RunContext& context, const SelfMeasures& measures, TimePoint now
+) {
     if (!chooses_codecs(context.config) || now < not_before_) {
         return context.codecs;
     }
-    LegCodecs chosen = choose_codecs(input(context), context.codecs);
+    LegCodecs chosen = choose_codecs(input_of(context, measures), context.codecs);
     if (chosen != context.codecs) {
         not_before_ = now + kKeepFor;
     }

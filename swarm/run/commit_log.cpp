@@ -1,5 +1,7 @@
 #include "swarm/run/commit_log.hpp"
 
+#include "swarm/base/check.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -9,6 +11,7 @@ namespace swarm::run {
 namespace {
 
 constexpr std::string_view kCodecs = "codecs=";
+constexpr std::string_view kLayers = "layers=";
 
 Error malformed(std::string_view line) {
     const std::string start(line.substr(0, 60));
@@ -31,11 +34,17 @@ std::string text_of(ParameterVersion version) {
 
 struct LineOf {
     std::string operator()(const CincRecord& record) const {
-        return "cinc " + std::to_string(record.cinc);
+        std::string line = "cinc " + std::to_string(record.cinc);
+        std::string before = ' ' + std::string(kLayers);
+        for (const std::uint32_t layers : record.layers_per_stage) {
+            line += std::exchange(before, ",") + std::to_string(layers);
+        }
+        return line;
     }
 
     std::string operator()(const CommitRecord& record) const {
         if (record.skips()) {
+            SWARM_ASSERT(record.codecs.empty());
             return "skip" + text_of(record.version) + ' ' + std::to_string(record.epoch.value);
         }
         std::string line = "commit" + text_of(record.version);
@@ -125,6 +134,22 @@ class Words {
         return word().substr(start.size());
     }
 
+    /// Numbers with commas between them, at least one.
+    template <class Number>
+    std::vector<Number> numbers_after(std::string_view start) {
+        std::vector<Number> numbers;
+        for (auto rest = word_after(start); rest && !failed_;) {
+            const std::size_t end = std::min(rest->find(','), rest->size());
+            Number value{};
+            const char* const begin = rest->data();
+            const auto [stop, error] = std::from_chars(begin, begin + end, value);
+            failed_ = error != std::errc() || stop != begin + end;
+            numbers.push_back(value);
+            rest = end < rest->size() ? std::optional(rest->substr(end + 1)) : std::nullopt;
+        }
+        return numbers;
+    }
+
     void fail() { failed_ = true; }
 
     [[nodiscard]] bool at_end() const { return rest_.empty(); }
@@ -166,6 +191,12 @@ CommitRecord read_commit(Words& words) {
     return record;
 }
 
+CincRecord read_cinc(Words& words) {
+    CincRecord record{words.number<std::uint32_t>()};
+    record.layers_per_stage = words.numbers_after<std::uint32_t>(kLayers);
+    return record;
+}
+
 StateRecord read_state(Words& words) {
     StateRecord record;
     record.version = words.version();
@@ -189,7 +220,7 @@ Result<LogRecord> parse_record(std::string_view line) {
     const std::string_view kind = words.word();
     std::optional<LogRecord> record;
     if (kind == "cinc") {
-        record = CincRecord{words.number<std::uint32_t>()};
+        record = read_cinc(words);
     } else if (kind == "commit") {
         record = read_commit(words);
     } else if (kind == "skip") {
@@ -215,6 +246,13 @@ void RunHistory::pass_on_in(std::uint64_t step, const LegCodecs& chosen) {
     }
 }
 
+void RunHistory::cut_as(std::uint64_t step, const std::vector<std::uint32_t>& layers_per_stage) {
+    if (!layers_per_stage.empty() &&
+        (splits.empty() || splits.back().layers_per_stage != layers_per_stage)) {
+        splits.push_back({step, layers_per_stage});
+    }
+}
+
 void RunHistory::roll_back(ParameterVersion to) {
     version = to;
     last_commit.reset();
@@ -225,11 +263,17 @@ void RunHistory::roll_back(ParameterVersion to) {
         std::erase_if(codecs, [&](const CodecChange& change) { return change.step >= to.step; });
         pass_on_in(to.step, latest);
     }
+    if (!splits.empty()) {
+        const SplitChange latest = splits.back();
+        std::erase_if(splits, [&](const SplitChange& change) { return change.step >= to.step; });
+        cut_as(to.step, latest.layers_per_stage);
+    }
 }
 
 void RunHistory::apply(const LogRecord& record) {
     if (const auto* start = std::get_if<CincRecord>(&record)) {
         cinc = start->cinc;
+        cut_as(version.step, start->layers_per_stage);
     } else if (const auto* commit = std::get_if<CommitRecord>(&record)) {
         version = {commit->version.gen, commit->version.step + 1};
         last_commit = *commit;

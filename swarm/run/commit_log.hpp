@@ -1,7 +1,8 @@
 // The coordinator's write-ahead log: what a run has decided, as records of one line of text each.
 // Invariant: replaying the records of any prefix of the log gives a state the run really was in.
 // The ledger is not in here: it is soft state, the truth lies in the peers' id sets.
-//   cinc <n> | commit <gen> <step> <epoch> <clip> <lr> <bc1> <bc2> <loss> <norm> <hash>...
+//   cinc <n> [layers=<of each stage>,...]
+//   commit <gen> <step> <epoch> <clip> <lr> <bc1> <bc2> <loss> <norm> <hash>...
 //          [codecs=<forward>/<backward>,...]: of the next step, where the run chooses them
 //   skip <gen> <step> <epoch>
 //   state <gen> <step> <stage> <hash> | checkpoint <gen> <step> <name> | rollback <gen> <step>
@@ -27,8 +28,10 @@
 
 namespace swarm::run {
 
+/// One process of the coordinator: how it cuts the model into stages, empty in logs of old.
 struct CincRecord {
     std::uint32_t cinc = 0;
+    std::vector<std::uint32_t> layers_per_stage{};
 };
 
 /// Version (gen, step) became (gen, step + 1). A skip has neither loss nor norm nor hashes.
@@ -68,6 +71,12 @@ using LogRecord =
 std::string to_line(const LogRecord& record);
 Result<LogRecord> parse_record(std::string_view line);
 
+/// From this step on the stages have so many layers.
+struct SplitChange {
+    std::uint64_t step = 0;
+    std::vector<std::uint32_t> layers_per_stage;
+};
+
 /// The fold of a log.
 struct RunHistory {
     std::uint32_t cinc = 0;
@@ -78,11 +87,13 @@ struct RunHistory {
     std::vector<std::pair<std::uint64_t, double>> losses;  // (step, loss), rolled back ones removed
     std::uint32_t skips_in_a_row = 0;                      // up to the current version
     std::vector<CodecChange> codecs;                       // in order of step; empty: never chosen
+    std::vector<SplitChange> splits;                       // in order of step; empty: not known
 
     void apply(const LogRecord& record);
 
  private:
     void pass_on_in(std::uint64_t step, const LegCodecs& chosen);
+    void cut_as(std::uint64_t step, const std::vector<std::uint32_t>& layers_per_stage);
     void roll_back(ParameterVersion to);
 };
 

@@ -134,6 +134,11 @@ void check_schedule(const RunConfig& config, Checker& check) {
         "run.rebalancer",
         "must be one of " + router::rebalancer_names()
     );
+    check.require(
+        config.split == kFixedSplit || config.split == kMeasuredSplit,
+        "run.split",
+        "must be fixed or measured"
+    );
     check.within(config.rebalance_every_s, 1, 86'400, "run.rebalance_every_s");
     check.require(
         chooses_codecs(config) || parse_codec_pair(config.codec),

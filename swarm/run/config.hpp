@@ -45,6 +45,9 @@ struct OptimizerConfig {
     double clip_norm = 1.0;
 };
 
+inline constexpr const char* kFixedSplit = "fixed";
+inline constexpr const char* kMeasuredSplit = "measured";
+
 struct RunConfig {
     std::string name = "run";
     std::uint64_t seed = 1;
@@ -67,6 +70,7 @@ struct RunConfig {
     std::string rebalancer = "none";  // moves a peer between stages, once per period
     std::uint32_t rebalance_every_s = 300;
     std::vector<std::uint32_t> layers_per_stage;  // empty: equal parameters
+    std::string split = kFixedSplit;  // or measured: cut anew when a stage has become slower
     ModelConfig model;
     OptimizerConfig optimizer;
 };

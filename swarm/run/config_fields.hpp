@@ -33,6 +33,7 @@ void visit_fields(Config& config, Visitor& visit) {
     visit("run", "rebalancer", config.rebalancer);
     visit("run", "rebalance_every_s", config.rebalance_every_s);
     visit("run", "layers_per_stage", config.layers_per_stage);
+    visit("run", "split", config.split);
     auto& model = config.model;
     visit("model", "kind", model.kind);
     visit("model", "layers", model.layers);

@@ -48,6 +48,7 @@ void Coordinator::on(const node::Event& event, TimePoint now, node::Outbox& out)
         }
         serve_newcomers(turn);
         write_checkpoint(turn);
+        watch_cut(turn);
         finish(turn);
     }
 }
@@ -62,7 +63,7 @@ TimePoint Coordinator::next_deadline() const {
     TimePoint due = std::min(context_.detector.next_deadline(), step_.next_deadline());
     due = std::min(due, checkpointer_.next_deadline());
     if (phase_ == Phase::Open) {
-        due = std::min(due, placement_.next_deadline());
+        due = std::min({due, placement_.next_deadline(), cut_by_});
     }
     if (lost_since_ != kNever) {
         due = std::min(due, lost_since_ + lost_stage_patience());
@@ -95,12 +96,19 @@ void Coordinator::handle(const node::Loaded& loaded, node::Turn turn) {
     restarted_ = history_.cinc > 0;
     context_.cinc = history_.cinc + 1;
     context_.version = history_.version;
-    if (!history_.codecs.empty()) {
+    // Of a run.toml with as many boundaries: a run may go on with other stages.
+    if (!history_.codecs.empty() &&
+        history_.codecs.back().codecs.size() == context_.codecs.size()) {
         context_.codecs = history_.codecs.back().codecs;
     }
     context_.roster = Roster(context_.config.stages, context_.cinc);
+    if (!leave_old_split(turn)) {
+        return;
+    }
+    const CincRecord record{context_.cinc, layers_of(context_.layouts)};
+    history_.apply(record);
     phase_ = Phase::Opening;
-    opening_ = append(CincRecord{context_.cinc}, true, turn);
+    opening_ = append(record, true, turn);
 }
 
 void Coordinator::handle(const node::Stored& stored, node::Turn turn) {
@@ -122,6 +130,10 @@ void Coordinator::handle(const node::Stored& stored, node::Turn turn) {
             final_checkpoint_ = true;
         }
         checkpoint_files_.reset();
+        if (cut_by_ != kNever && version == context_.version) {
+            cut_anew_ = cut_to_;
+            phase_ = Phase::Ended;
+        }
     }
 }
 
@@ -315,7 +327,7 @@ StoreId Coordinator::append(const LogRecord& record, bool durable, node::Turn tu
 }
 
 void Coordinator::fail(int exit_code, std::string text, node::Turn turn) {
-    phase_ = Phase::Failed;
+    phase_ = Phase::Ended;
     turn.out.add(node::Tell{node::RunFailed{exit_code, std::move(text)}});
 }
 

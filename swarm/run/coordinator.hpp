@@ -15,6 +15,8 @@
 #include "swarm/run/measured_speeds.hpp"
 #include "swarm/run/placement.hpp"
 #include "swarm/run/run_context.hpp"
+#include "swarm/run/self_measures.hpp"
+#include "swarm/run/split_chooser.hpp"
 #include "swarm/run/step_machine.hpp"
 
 #include <cstdint>
@@ -58,12 +60,19 @@ class Coordinator final : public node::Role {
     /// It failed because a stage has nobody: its successor may go on from the newest checkpoint.
     [[nodiscard]] bool lost_stage() const { return lost_stage_; }
 
+    /// It ended at a checkpoint because its stages should have so many layers: its successor cuts
+    /// them so, and goes on from there. Empty: it did not.
+    [[nodiscard]] const std::vector<std::uint32_t>& cut_anew() const { return cut_anew_; }
+
  private:
     /// Of one joiner; and of all that one commit serves: its 64 KiB have room for thrice as many.
     static constexpr std::size_t kDonorsMax = 4;
     static constexpr std::size_t kSnapshotOrdersMax = 512;
 
-    enum class Phase { Starting, Loading, Opening, Open, Finishing, Complete, Failed };
+    /// Of a checkpoint that a new split waits for.
+    static constexpr Duration kCutWithin = std::chrono::seconds(60);
+
+    enum class Phase { Starting, Loading, Opening, Open, Finishing, Complete, Ended };
 
     void handle(const node::Woke&, node::Turn turn);
     void handle(const node::Loaded& loaded, node::Turn turn);
@@ -94,6 +103,8 @@ class Coordinator final : public node::Role {
     void lose(PeerId peer, const std::string& reason, bool is_gone, node::Turn turn);
     void assign(PeerId peer, const protocol::Join& join, node::Turn turn);
     [[nodiscard]] StageIndex neediest_stage() const;
+    /// The new split was chosen for the peers that each stage has.
+    [[nodiscard]] bool keeps_stage(const protocol::Join& join) const;
     void compare_compute_class(const std::string& compute_class, node::Turn turn);
     void consider_state(PeerId peer, const protocol::Join& join, node::Turn turn);
     [[nodiscard]] bool has_lost_stage() const;
@@ -101,6 +112,11 @@ class Coordinator final : public node::Role {
     void watch_lost_stage(node::Turn turn);
     [[nodiscard]] bool can_roll_back() const;
     void roll_back(node::Turn turn);
+    void go_back_to_checkpoint(node::Turn turn);
+    /// The log is of another split, whose states are of no use. False: there is nothing else.
+    [[nodiscard]] bool leave_old_split(node::Turn turn);
+    void hold_for_cut(node::Turn turn);
+    void watch_cut(node::Turn turn);
 
     void record_decision(node::Turn turn);
     void conclude(node::Turn turn);
@@ -131,7 +147,9 @@ class Coordinator final : public node::Role {
     Checkpointer checkpointer_;
     Placement placement_;
     MeasuredSpeeds speeds_;
-    CodecChooser chooser_;
+    SelfMeasures measures_;
+    CodecChooser codec_chooser_;
+    SplitChooser split_chooser_;
     CommitRecord deciding_;  // on its way to the log
     RunHistory history_;
     Phase phase_ = Phase::Starting;
@@ -151,10 +169,14 @@ class Coordinator final : public node::Role {
     std::optional<Digest> weights_sha256_;
     TimePoint lost_since_ = kNever;
     std::optional<ParameterVersion> rolled_back_to_;
+    std::vector<std::uint32_t> cut_to_;  // once the checkpoint of the current version is written
+    TimePoint cut_by_ = kNever;
+    std::vector<std::uint32_t> cut_anew_;
     TimePoint step_began_{};
     bool final_checkpoint_ = false;
     bool released_ = false;
     bool restarted_ = false;
+    bool was_cut_ = false;  // by this process, into as many stages
     bool lost_stage_ = false;
     bool wrote_checkpoint_ = false;  // newer than options_.resume
 };

@@ -13,8 +13,11 @@ using Level = node::LogLine::Level;
 
 void Coordinator::record_decision(node::Turn turn) {
     deciding_ = step_.decision();
-    if (LegCodecs next = chooser_.next(context_, turn.now); next != context_.codecs) {
-        deciding_.codecs = std::move(next);
+    if (!deciding_.skips()) {  // its record has no room for them
+        LegCodecs next = codec_chooser_.next(context_, measures_, turn.now);
+        if (next != context_.codecs) {
+            deciding_.codecs = std::move(next);
+        }
     }
     committing_ = append(deciding_, true, turn);
     if (options_.bugs.commit_before_fsync) {
@@ -27,6 +30,9 @@ void Coordinator::conclude(node::Turn turn) {
     history_.apply(record);
     context_.version = history_.version;
     applied_.clear();
+    if (moving_.empty()) {
+        cut_to_ = split_chooser_.next(context_, measures_, turn.now);
+    }
     const std::vector<protocol::SnapshotOrder> orders = snapshot_orders();
     const protocol::Commit commit{
         record.version, record.epoch, record.scalars, record.result_hashes, orders};
@@ -49,6 +55,7 @@ void Coordinator::conclude(node::Turn turn) {
         fail(1, skipped_too_often(record.version.step, *step_.skip_reason()), turn);
     } else {
         step_.open(false, turn);
+        hold_for_cut(turn);
     }
 }
 
@@ -88,7 +95,7 @@ std::vector<protocol::SnapshotOrder> Coordinator::snapshot_orders() {
     const std::uint64_t step = context_.version.step;
     const bool last = step == context_.config.steps;
     const std::uint32_t every = context_.config.checkpoint_every;
-    if (last || (every > 0 && step % every == 0)) {
+    if (last || (every > 0 && step % every == 0) || !cut_to_.empty()) {
         for (const protocol::SnapshotOrder& order :
              checkpointer_.order(context_, context_.version)) {
             orders.push_back(order);

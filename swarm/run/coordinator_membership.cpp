@@ -132,7 +132,9 @@ void Coordinator::compare_compute_class(const std::string& compute_class, node::
 void Coordinator::assign(PeerId peer, const protocol::Join& join, node::Turn turn) {
     assigned_.erase(peer);  // what it was told before must not count where it is needed now
     const SlotInfo* const known = context_.roster.find_peer(peer);
-    const StageIndex stage = known ? known->stage : stage_for(peer, turn.now);
+    const StageIndex stage = known               ? known->stage
+                             : keeps_stage(join) ? *join.stage
+                                                 : stage_for(peer, turn.now);
     const bool from_seed = context_.version.step == 0 && context_.version.gen == 0;
     const bool from_checkpoint = rolled_back_to_ == context_.version;
     assigned_[peer] = stage;
@@ -181,7 +183,7 @@ void Coordinator::take(PeerId peer, const protocol::Heartbeat& beat, node::Turn 
     if (info && info->standing == Standing::Member) {
         placement_.note(context_.roster, info->slot, beat.rates);
         speeds_.note(context_.roster, {info->stage.value + 1}, beat.rates);
-        chooser_.note(context_.roster, info->slot, beat.own);
+        measures_.note(context_.roster, info->slot, beat.own);
     }
     if (placement_.wants_own_rates(turn.now)) {
         const auto rates = launcher_.observed_rates(turn.now);
@@ -347,18 +349,23 @@ bool Coordinator::can_roll_back() const {
     return options_.resume && !wrote_checkpoint_ && rolled_back_to_ != context_.version;
 }
 
-void Coordinator::roll_back(node::Turn turn) {
+void Coordinator::go_back_to_checkpoint(node::Turn turn) {
     const ParameterVersion to{context_.version.gen + 1, options_.resume->version.step};
-    turn.out.log(
-        Level::Warning,
-        "no peer has the state of step " + std::to_string(context_.version.step) +
-            ": going back to the checkpoint of step " + std::to_string(to.step)
-    );
     const RollbackRecord record{to};
     append(record, true, turn);
     history_.apply(record);
     context_.version = to;
     rolled_back_to_ = to;
+}
+
+void Coordinator::roll_back(node::Turn turn) {
+    turn.out.log(
+        Level::Warning,
+        "no peer has the state of step " + std::to_string(context_.version.step) +
+            ": going back to the checkpoint of step " +
+            std::to_string(options_.resume->version.step)
+    );
+    go_back_to_checkpoint(turn);
     lost_since_ = turn.now;
     std::vector<SlotInfo> slots;
     for (const protocol::SlotInfo& info : context_.roster.slots()) {

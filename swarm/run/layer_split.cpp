@@ -31,20 +31,23 @@ struct Balance {
 Result<std::vector<std::uint32_t>> split_layers(
     const std::vector<LayerCost>& layers,
     std::uint32_t stages,
-    const std::vector<std::uint64_t>& memory_bytes
+    const std::vector<std::uint64_t>& memory_bytes,
+    const std::vector<double>& speeds
 ) {
     SWARM_ASSERT(stages > 0 && stages <= layers.size());
     SWARM_ASSERT(memory_bytes.empty() || memory_bytes.size() == stages);
+    SWARM_ASSERT(speeds.empty() || speeds.size() == stages);
     // best[s][n]: the best split of the first n layers into s stages.
     std::vector<std::vector<Balance>> best(stages + 1, std::vector<Balance>(layers.size() + 1));
     best[0][0] = {0, kNone, 0};
     for (std::size_t s = 1; s <= stages; ++s) {
+        const double speed = speeds.empty() ? 1 : speeds[s - 1];
         for (std::size_t n = s; n <= layers.size(); ++n) {
             Balance& chosen = best[s][n];
             double time = 0;
             std::uint64_t bytes = 0;
             for (std::size_t cut = n; cut-- >= s;) {
-                time += layers[cut].time;
+                time += layers[cut].time / speed;
                 bytes += layers[cut].memory_bytes;
                 if (!memory_bytes.empty() && bytes > memory_bytes[s - 1]) {
                     break;
@@ -68,6 +71,14 @@ Result<std::vector<std::uint32_t>> split_layers(
         split[s - 1] = static_cast<std::uint32_t>(n - best[s][n].last_cut);
     }
     return split;
+}
+
+std::string to_text(const std::vector<std::uint32_t>& layers_per_stage) {
+    std::string text;
+    for (const std::uint32_t layers : layers_per_stage) {
+        text += (text.empty() ? "" : ", ") + std::to_string(layers);
+    }
+    return text;
 }
 
 }  // namespace swarm::run

@@ -10,21 +10,27 @@
 #include "swarm/base/result.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace swarm::run {
 
 struct LayerCost {
-    double time = 0;  // of a microbatch, forward and backward
+    double time = 0;  // of a microbatch, forward and backward; or its work, of stages with speeds
     std::uint64_t memory_bytes = 0;
 };
 
 /// Layers of each stage. The embedding counts with the first layer, the head with the last.
-/// 1 <= stages <= layers. `memory_bytes`: of each stage in order; empty: no bound.
+/// 1 <= stages <= layers. `memory_bytes`: of each stage in order; empty: no bound. `speeds`: of
+/// each stage in order, work per time; empty: all the same.
 Result<std::vector<std::uint32_t>> split_layers(
     const std::vector<LayerCost>& layers,
     std::uint32_t stages,
-    const std::vector<std::uint64_t>& memory_bytes = {}
+    const std::vector<std::uint64_t>& memory_bytes = {},
+    const std::vector<double>& speeds = {}
 );
+
+/// "3, 3": for people.
+std::string to_text(const std::vector<std::uint32_t>& layers_per_stage);
 
 }  // namespace swarm::run

@@ -34,21 +34,6 @@ std::uint64_t elements_of(const std::vector<TensorSpec>& tensors) {
     return count;
 }
 
-/// Elements of each layer; the embedding counts with the first one, the head with the last.
-std::vector<LayerCost> layer_costs(const RunConfig& config) {
-    std::vector<std::uint64_t> elements;
-    for (std::uint32_t layer = 0; layer < config.model.layers; ++layer) {
-        elements.push_back(elements_of(layer_tensors(config, layer)));
-    }
-    elements.front() += elements_of(embedding_tensors(config.model));
-    elements.back() += elements_of(head_tensors(config.model));
-    std::vector<LayerCost> costs;
-    for (const std::uint64_t count : elements) {
-        costs.push_back({static_cast<double>(count), 0});
-    }
-    return costs;
-}
-
 void append(std::vector<TensorSpec>& to, std::vector<TensorSpec> from) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
@@ -80,11 +65,24 @@ std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t lay
     };
 }
 
+std::vector<std::uint64_t> layer_elements(const RunConfig& config) {
+    std::vector<std::uint64_t> elements;
+    for (std::uint32_t layer = 0; layer < config.model.layers; ++layer) {
+        elements.push_back(elements_of(layer_tensors(config, layer)));
+    }
+    elements.front() += elements_of(embedding_tensors(config.model));
+    elements.back() += elements_of(head_tensors(config.model));
+    return elements;
+}
+
 std::vector<StageLayout> partition(const RunConfig& config) {
     SWARM_ASSERT(config.stages > 0 && config.stages <= config.model.layers);
-    const auto split = config.layers_per_stage.empty()
-                           ? *split_layers(layer_costs(config), config.stages)
-                           : config.layers_per_stage;
+    std::vector<LayerCost> costs;
+    for (const std::uint64_t elements : layer_elements(config)) {
+        costs.push_back({static_cast<double>(elements), 0});
+    }
+    const auto split = config.layers_per_stage.empty() ? *split_layers(costs, config.stages)
+                                                       : config.layers_per_stage;
     std::vector<StageLayout> stages;
     std::uint32_t next_layer = 0;
     for (std::uint32_t s = 0; s < config.stages; ++s) {
@@ -105,6 +103,14 @@ std::vector<StageLayout> partition(const RunConfig& config) {
         }
     }
     return stages;
+}
+
+std::vector<std::uint32_t> layers_of(const std::vector<StageLayout>& stages) {
+    std::vector<std::uint32_t> layers;
+    for (const StageLayout& stage : stages) {
+        layers.push_back(stage.layers);
+    }
+    return layers;
 }
 
 double offer_units(const RunConfig& config, const StageLayout& stage) {

@@ -51,6 +51,12 @@ struct StageLayout {
 /// (exact minimum of the largest stage, by dynamic programming), or config.layers_per_stage.
 std::vector<StageLayout> partition(const RunConfig& config);
 
+/// As config.layers_per_stage has it.
+std::vector<std::uint32_t> layers_of(const std::vector<StageLayout>& stages);
+
+/// Parameters of each layer; the embedding counts with the first one, the head with the last.
+std::vector<std::uint64_t> layer_elements(const RunConfig& config);
+
 /// All tensors of one layer of the model, in order of name. The oracle has one, of model.width
 /// elements and at least one for each microbatch.
 std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t layer);

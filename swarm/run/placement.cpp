@@ -15,10 +15,6 @@ constexpr Duration kOwnLookEvery = std::chrono::seconds(2);
 constexpr SlotId kOwn{};
 /// No honest sender has more at one peer.
 constexpr double kQueuedMax = protocol::kOffersPerReceiverMax;
-/// Of a line between homes, until the first download has shown better.
-constexpr double kAssumedBytesPerS = 12.5e6;
-/// Weights and AdamW's two moments.
-constexpr double kStateBytesPerParameter = 12;
 /// Weight of the newest download.
 constexpr double kNewest = 0.5;
 

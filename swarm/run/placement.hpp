@@ -30,6 +30,11 @@ namespace swarm::run {
 /// From the end of a download until work comes at full rate: admission, the first measurements.
 inline constexpr double kWarmUp_s = 5;
 
+/// Of a line between homes, until the first download has shown better.
+inline constexpr double kAssumedBytesPerS = 12.5e6;
+/// Weights and AdamW's two moments.
+inline constexpr double kStateBytesPerParameter = 12;
+
 /// A peer that was fenced may be back at once; if it is not, its stage should not wait for the end
 /// of the period.
 inline constexpr Duration kRoundAfterLoss = std::chrono::seconds(5);

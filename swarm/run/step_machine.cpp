@@ -34,6 +34,7 @@ void StepMachine::open(bool recall_all, node::Turn turn) {
     dropped_.clear();
     skip_reason_.reset();
     waits_for_holders_ = false;
+    held_ = false;
     launcher_.new_step(turn.now);
     if (recall_all) {
         ledger_.need_all();

@@ -42,6 +42,11 @@ class StepMachine {
     /// coordinator (`recall_all`) their sums are asked for before anything is launched.
     void open(bool recall_all, node::Turn turn);
 
+    /// Nothing of this step is launched until it is released, or another one is opened.
+    void hold() { held_ = true; }
+
+    void release() { held_ = false; }
+
     /// No step follows: the run is complete.
     void finish() { phase_ = Phase::Done; }
 
@@ -166,6 +171,7 @@ class StepMachine {
     TimePoint opened_at_{};
     TimePoint deadline_ = kNever;  // of the recall or the reduce
     bool paused_ = false;
+    bool held_ = false;
     bool first_step_ = true;
     std::uint32_t fenced_ = 0;
     DroppedWork dropped_;

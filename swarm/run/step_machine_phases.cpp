@@ -69,6 +69,9 @@ void StepMachine::start_when_complete(node::Turn turn) {
 }
 
 void StepMachine::run(node::Turn turn) {
+    if (held_) {
+        return;
+    }
     if (!every_stage_has_member()) {
         paused_ = true;
         return;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -109,6 +110,29 @@ TEST(Soak, TwentyKilledCoordinatorsLoseNothing) {
     ASSERT_EQ(single.wait(seconds(60)), 0) << single.err();
     const auto hash = [](const std::string& out) { return out.substr(out.rfind(' ')); };
     EXPECT_EQ(hash(coordinator->out()), hash(single.out()));
+}
+
+/// Of steps [first, last).
+double mean_step_s(const boost::json::object& report, std::size_t first, std::size_t last) {
+    double sum = 0;
+    for (std::size_t i = first; i < last; ++i) {
+        sum += report.at("steps").at(i).at("seconds").as_double();
+    }
+    return sum / static_cast<double>(last - first);
+}
+
+/// With LibTorch, and a codec whose errors come about where the boundary is.
+TEST(Soak, ALopsidedSplitIsCutAnewAndRepeatedByOneProcess) {
+    const TemporaryFolder folder;
+    const std::string file = folder.path() / "run.toml";
+    std::ofstream(file) << "model = \"demo\"\n[run]\nstages = 2\nsteps = 110\ncodec = \"int8\"\n"
+                           "split = \"measured\"\nlayers_per_stage = [1, 5]\n";
+    const LocalRun run = run_local({file, "--peers", "2", "--verify"}, seconds(500));
+    expect_exact(run);
+    const double before_s = mean_step_s(run.report, 5, 20);
+    const double after_s = mean_step_s(run.report, 90, 105);
+    std::cout << "step: " << before_s << " s, " << after_s << " s\n";
+    EXPECT_LT(after_s, 0.9 * before_s);
 }
 
 /// One step of 400 microbatches through one stage of three peers; by their service time.

@@ -1,7 +1,6 @@
 // The stories of the step protocol (section 9), 9 to 17: a coordinator that dies, a stage that
 // nobody holds, peers that cannot reach each other, and what returns from another time.
 #include "stages/oracle_compute.hpp"
-#include "stages/single_run.hpp"
 #include "story.hpp"
 #include "swarm/run/commit_log.hpp"
 
@@ -384,21 +383,6 @@ TEST(Story16, AReduceThatOvertakesTheLastBackwardWaitsForIt) {
     EXPECT_GT(parts, 0U);
     story.expect_equal_to_one_process();
     EXPECT_EQ(story.run().replayed(), 0U) << story.log();
-}
-
-swarm::run::RunState state_after(const swarm::run::RunConfig& config, std::uint64_t steps) {
-    stages::SingleRun single(config, &stages::make_oracle_compute, {});
-    while (single.version().step < steps) {
-        EXPECT_TRUE(single.step().has_value());
-    }
-    swarm::run::RunState state{single.version(), {}};
-    for (std::uint32_t stage = 0; stage < single.stages(); ++stage) {
-        auto& chunks = state.chunks.emplace_back();
-        for (std::uint32_t i = 0; i < single.state(stage).chunk_count(); ++i) {
-            chunks.push_back(single.state(stage).chunk(i));
-        }
-    }
-    return state;
 }
 
 TEST(Story17, APeerOfTheTimelineBeforeARollbackIsRefused) {

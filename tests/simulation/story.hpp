@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sim/run/run_world.hpp"
+#include "stages/single_run.hpp"
 
 #include <gtest/gtest.h>
 
@@ -29,6 +30,22 @@ inline RunWorldOptions story_options(
     options.peers = stages * replicas;
     options.peer.device.units_per_s = 20;
     return options;
+}
+
+/// What one process has made of the run by then, as a checkpoint holds it.
+inline swarm::run::RunState state_after(const swarm::run::RunConfig& config, std::uint64_t steps) {
+    stages::SingleRun single(config, &stages::make_oracle_compute, {});
+    while (single.version().step < steps) {
+        EXPECT_TRUE(single.step().has_value());
+    }
+    swarm::run::RunState state{single.version(), {}};
+    for (std::uint32_t stage = 0; stage < single.stages(); ++stage) {
+        auto& chunks = state.chunks.emplace_back();
+        for (std::uint32_t i = 0; i < single.state(stage).chunk_count(); ++i) {
+            chunks.push_back(single.state(stage).chunk(i));
+        }
+    }
+    return state;
 }
 
 class Story {

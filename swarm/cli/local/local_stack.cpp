@@ -372,6 +372,7 @@ std::optional<std::string> stray_flag(const LocalOptions& options) {
         {"--in-flight", run.in_flight.has_value()},
         {"--policy", run.policy.has_value()},
         {"--codec", run.codec.has_value()},
+        {"--split", run.split.has_value()},
         {"--corpus", run.corpus.has_value()},
         {"--tokenizer", run.tokenizer.has_value()},
         {"--checkpoint-every", run.checkpoint_every.has_value()},

@@ -74,7 +74,7 @@ int LocalSwarm::verify() {
         log,
         false,
         true};
-    if (run::chooses_codecs(config_)) {
+    if (run::chooses_codecs(config_) || config_.split == run::kMeasuredSplit) {
         spec.arguments.insert(
             spec.arguments.end(), {"--codecs-from", (directory_ / "run").string()}
         );

@@ -4,6 +4,7 @@
 #include "swarm/cli/run_setup.hpp"
 #include "swarm/cli/train.hpp"
 #include "swarm/cli/verbs.hpp"
+#include "swarm/run/layer_split.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -33,14 +34,6 @@ std::vector<run::PeerPower> peers_of(const PlanOptions& options, std::uint32_t s
     return peers;
 }
 
-std::string list_of(const std::vector<std::uint32_t>& split) {
-    std::string text;
-    for (const std::uint32_t layers : split) {
-        text += (text.empty() ? "" : ", ") + std::to_string(layers);
-    }
-    return "[" + text + "]";
-}
-
 }  // namespace
 
 int plan(const PlanOptions& options) {
@@ -68,8 +61,8 @@ int plan(const PlanOptions& options) {
     }
     std::cout << to_text(*planned, !options.layer_ms.empty());
     if (!better.empty()) {
-        std::cout << "by time it would be faster with layers_per_stage = " << list_of(better)
-                  << '\n';
+        std::cout << "by time it would be faster with layers_per_stage = [" << run::to_text(better)
+                  << "]" << '\n';
     }
     const bool written = options.json_file.empty() ||
                          write_text(console, options.json_file, to_json(*planned, better));

@@ -4,6 +4,7 @@
 #include "swarm/protocol/tensor_envelope.hpp"
 #include "swarm/run/codec_choice.hpp"
 #include "swarm/run/layer_split.hpp"
+#include "swarm/run/layer_work.hpp"
 #include "swarm/run/partition.hpp"
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 namespace swarm::cli {
 namespace {
 
-constexpr double kForwardAndBackward = 3;
 constexpr double kCommitHops = 2;
 /// Of the step, above which a bubble is what limits it.
 constexpr double kLargeBubble = 0.25;
@@ -25,29 +25,8 @@ Error rejected(ErrorCode code, std::string detail) {
     return {code, Reaction::Reject, std::move(detail)};
 }
 
-/// GFLOP of a microbatch: 2 per weight and token, and the scores of attention. An embedding is
-/// looked up; the head multiplies.
-std::vector<double> counted_units(const run::RunConfig& config) {
-    const run::ModelConfig& model = config.model;
-    const double tokens = static_cast<double>(config.batch) * model.context;
-    std::vector<double> units;
-    for (std::uint32_t layer = 0; layer < model.layers; ++layer) {
-        double weights = 0;
-        for (const run::TensorSpec& tensor : run::layer_tensors(config, layer)) {
-            weights += static_cast<double>(tensor.elements());
-        }
-        const double attention = 4.0 * model.context * model.width;
-        units.push_back(kForwardAndBackward * tokens * (2 * weights + attention) / 1e9);
-    }
-    if (model.kind == run::ModelKind::Llama) {
-        const double head = 2.0 * model.vocabulary * model.width;
-        units.back() += kForwardAndBackward * tokens * head / 1e9;
-    }
-    return units;
-}
-
 std::vector<double> units_of(const PlanRequest& request) {
-    return request.layer_ms.empty() ? counted_units(request.config) : request.layer_ms;
+    return request.layer_ms.empty() ? run::layer_work(request.config) : request.layer_ms;
 }
 
 std::uint64_t memory_of(const run::RunConfig& config, std::uint64_t parameters) {

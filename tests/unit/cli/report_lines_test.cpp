@@ -56,6 +56,9 @@ TEST(ReportLines, CarryPeersAndReasons) {
 }
 
 TEST(ReportLines, CarryTheOthers) {
+    const StagesCut cut = there_and_back(StagesCut{49, {3, 2, 1}});
+    EXPECT_EQ(cut.step, 49U);
+    EXPECT_EQ(cut.layers_per_stage, (std::vector<std::uint32_t>{3, 2, 1}));
     EXPECT_EQ(there_and_back(Listening{"127.0.0.1:4711"}).address, "127.0.0.1:4711");
     const node::ShareCounted share = there_and_back(node::ShareCounted{3, kPeer, {1}, 5, 0.1});
     EXPECT_EQ(share.microbatches, 5U);

@@ -104,6 +104,16 @@ TEST_F(RunEventsTest, FencesAndEmptyStagesCarryTheirReason) {
     EXPECT_EQ(events.all()[1].kind, std::string("stage_empty"));
 }
 
+TEST_F(RunEventsTest, ASplitCostsTheTimeToTheNextCommitAndIsNoFault) {
+    events.committed(at(1));
+    events.split("layers 3, 3", at(2));
+    events.committed(at(5));
+    events.committed(at(6));
+    EXPECT_EQ(last().reason, "layers 3, 3");
+    EXPECT_EQ(last().cost, seconds(3));
+    EXPECT_TRUE(events.recoveries(false).empty());
+}
+
 TEST_F(RunEventsTest, FaultsThatOverlapAreNotAlone) {
     events.kill(kAnna, at(1));
     events.freeze(kBert, at(2), seconds(3));

@@ -44,17 +44,18 @@ class CodecChooserTest : public testing::Test {
     }
 
     void say(std::uint64_t slot, double compute_s, double to_next, double to_previous) {
-        chooser_.note(context_->roster, slots_.at(slot - 1), {compute_s, to_next, to_previous});
+        measures_.note(context_->roster, slots_.at(slot - 1), {compute_s, to_next, to_previous});
     }
 
     LegCodecs next(TimePoint now) {
-        context_->codecs = chooser_.next(*context_, now);
+        context_->codecs = chooser_.next(*context_, measures_, now);
         return context_->codecs;
     }
 
     RunConfig config_;
     std::optional<RunContext> context_;
     std::vector<SlotId> slots_;
+    SelfMeasures measures_;
     CodecChooser chooser_;
 };
 

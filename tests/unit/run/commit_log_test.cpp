@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <tuple>
 
 namespace swarm::run {
 namespace {
@@ -32,7 +33,8 @@ std::vector<LogRecord> one_of_each() {
         skip_of({2, 6}, make_epoch(3, 11)),
         StateRecord{{2, 6}, {1}, digest(9)},
         CheckpointRecord{{2, 6}, "step-6"},
-        RollbackRecord{{3, 6}}};
+        RollbackRecord{{3, 6}},
+        CincRecord{8, {3, 2, 1}}};
 }
 
 /// Every field of a record decides its line, so equal lines are equal records.
@@ -117,6 +119,58 @@ TEST(CommitLog, KnowsWhichStepsWhichCodecsPassed) {
     history.apply(RollbackRecord{{4, 0}});
     ASSERT_EQ(history.codecs.size(), 1U);
     EXPECT_EQ(history.codecs[0].step, 0U);
+}
+
+TEST(CommitLog, ReadsBackHowTheModelIsCut) {
+    const std::string line = to_line(CincRecord{8, {3, 2, 10}});
+    EXPECT_EQ(line, "cinc 8 layers=3,2,10");
+    const auto record = parse_record(line);
+    ASSERT_TRUE(record);
+    EXPECT_EQ(
+        std::get<CincRecord>(*record).layers_per_stage, (std::vector<std::uint32_t>{3, 2, 10})
+    );
+    EXPECT_TRUE(parse_record("cinc 8")) << "as logs of old have it";
+    for (const char* const bad :
+         {"cinc 8 layers=",
+          "cinc 8 layers=,",
+          "cinc 8 layers=3,",
+          "cinc 8 layers=3,,1",
+          "cinc 8 layers=3 ",
+          "cinc 8 layers=3 x",
+          "cinc 8 layers=-3",
+          "cinc 8 layers=3.5",
+          "cinc 8 3,2"}) {
+        EXPECT_FALSE(parse_record(bad)) << bad;
+    }
+}
+
+TEST(CommitLog, KnowsWhichStepsWereCutHow) {
+    const std::vector<std::uint32_t> first{3, 3};
+    const std::vector<std::uint32_t> second{4, 2};
+    RunHistory history;
+    history.apply(CincRecord{1, {}});
+    EXPECT_TRUE(history.splits.empty()) << "not known";
+    history.apply(CincRecord{2, first});
+    history.apply(commit(0, 1));
+    history.apply(commit(1, 1));
+    history.apply(CincRecord{3, first});
+    ASSERT_EQ(history.splits.size(), 1U);
+    history.apply(RollbackRecord{{3, 1}});
+    history.apply(CincRecord{4, second});
+    ASSERT_EQ(history.splits.size(), 2U);
+    EXPECT_EQ(history.splits[0].step, 0U);
+    EXPECT_EQ(history.splits[1].step, 1U);
+    EXPECT_EQ(history.splits[1].layers_per_stage, second);
+    history.apply(RollbackRecord{{4, 0}});  // what is current stays
+    ASSERT_EQ(history.splits.size(), 1U);
+    EXPECT_EQ(history.splits[0].step, 0U);
+    EXPECT_EQ(history.splits[0].layers_per_stage, second);
+}
+
+TEST(CommitLog, ASkipHasNoRoomForCodecs) {
+    CommitRecord skip = skip_of({2, 6}, make_epoch(3, 11));
+    skip.codecs = {protocol::CodecId::Int4, protocol::CodecId::Int8};
+    EXPECT_DEATH(std::ignore = to_line(skip), "record.codecs.empty");
 }
 
 TEST(CommitLog, ReadsBackASkip) {

@@ -181,68 +181,69 @@ struct BadRun {
     void (*spoil)(RunConfig&);
 };
 
+const BadRun kBadRuns[] = {
+    {"run.name", [](RunConfig& run) { run.name = "../elsewhere"; }},
+    {"run.name", [](RunConfig& run) { run.name.clear(); }},
+    {"run.seed", [](RunConfig& run) { run.seed = ~0ULL; }},
+    {"run.steps", [](RunConfig& run) { run.steps = 0; }},
+    {"run.stages", [](RunConfig& run) { run.stages = 0; }},
+    {"run.microbatches", [](RunConfig& run) { run.microbatches = 0; }},
+    {"run.batch", [](RunConfig& run) { run.batch = 0; }},
+    {"run.batch", [](RunConfig& run) { run.batch = 64; }},
+    {"run.in_flight", [](RunConfig& run) { run.in_flight = 4096; }},
+    {"run.min_peers", [](RunConfig& run) { run.min_peers = 20000; }},
+    {"run.min_holders", [](RunConfig& run) { run.min_holders = 0; }},
+    {"run.min_holders", [](RunConfig& run) { run.min_holders = 65; }},
+    {"run.policy", [](RunConfig& run) { run.policy = "fastest"; }},
+    {"run.split", [](RunConfig& run) { run.split = "even"; }},
+    {"run.codec", [](RunConfig& run) { run.codec = "zip"; }},
+    {"run.codec", [](RunConfig& run) { run.codec = "auto/int8"; }},
+    {"run.codec", [](RunConfig& run) { run.codec = "sparse"; }},
+    {"run.tokenizer", [](RunConfig& run) { run.tokenizer = "bpe"; }},
+    {"run.tokenizer",
+     [](RunConfig& run) {
+         run.model = *named_model("oracle");
+         run.tokenizer = "spm:2000";
+     }},
+    {"model.vocabulary", [](RunConfig& run) { run.tokenizer = "spm:2000"; }},
+    {"run.tokenizer_sha256", [](RunConfig& run) { run.tokenizer_sha256 = std::string(64, 'a'); }},
+    {"run.tokenizer_sha256",
+     [](RunConfig& run) {
+         run.tokenizer = "spm:2000";
+         run.tokenizer_sha256 = "abc";
+         follow_tokenizer(run);
+     }},
+    {"run.layers_per_stage", [](RunConfig& run) { run.layers_per_stage = {6}; }},
+    {"run.layers_per_stage",
+     [](RunConfig& run) {
+         run.layers_per_stage = {0, 3, 3};
+     }},
+    {"run.layers_per_stage",
+     [](RunConfig& run) {
+         run.layers_per_stage = {2, 2, 3};
+     }},
+    {"model.layers", [](RunConfig& run) { run.model.layers = 0; }},
+    {"model.layers", [](RunConfig& run) { run.model.layers = 449; }},
+    {"model.context", [](RunConfig& run) { run.model.context = 0; }},
+    {"model.context", [](RunConfig& run) { run.model.context = ~0U; }},
+    {"model.width", [](RunConfig& run) { run.model.width = 1U << 16; }},
+    {"model.heads", [](RunConfig& run) { run.model.heads = 0; }},
+    {"model.heads", [](RunConfig& run) { run.model.heads = 3; }},
+    {"model.heads", [](RunConfig& run) { run.model.heads = 128; }},
+    {"model.kv_heads", [](RunConfig& run) { run.model.kv_heads = 0; }},
+    {"model.kv_heads", [](RunConfig& run) { run.model.kv_heads = 3; }},
+    {"model.ffn_width", [](RunConfig& run) { run.model.ffn_width = 0; }},
+    {"model.vocabulary", [](RunConfig& run) { run.model.vocabulary = 255; }},
+    {"model.rope_base", [](RunConfig& run) { run.model.rope_base = 0; }},
+    {"model.norm_epsilon", [](RunConfig& run) { run.model.norm_epsilon = 0; }},
+    {"optimizer.beta1", [](RunConfig& run) { run.optimizer.beta1 = -0.1; }},
+    {"optimizer.epsilon", [](RunConfig& run) { run.optimizer.epsilon = 0; }},
+    {"optimizer.weight_decay", [](RunConfig& run) { run.optimizer.weight_decay = 1; }},
+    {"optimizer.clip_norm", [](RunConfig& run) { run.optimizer.clip_norm = 0; }},
+};
+
 TEST(CheckRun, NamesTheKeyOfEachBrokenRule) {
-    const BadRun bad_runs[] = {
-        {"run.name", [](RunConfig& run) { run.name = "../elsewhere"; }},
-        {"run.name", [](RunConfig& run) { run.name.clear(); }},
-        {"run.seed", [](RunConfig& run) { run.seed = ~0ULL; }},
-        {"run.steps", [](RunConfig& run) { run.steps = 0; }},
-        {"run.stages", [](RunConfig& run) { run.stages = 0; }},
-        {"run.microbatches", [](RunConfig& run) { run.microbatches = 0; }},
-        {"run.batch", [](RunConfig& run) { run.batch = 0; }},
-        {"run.batch", [](RunConfig& run) { run.batch = 64; }},
-        {"run.in_flight", [](RunConfig& run) { run.in_flight = 4096; }},
-        {"run.min_peers", [](RunConfig& run) { run.min_peers = 20000; }},
-        {"run.min_holders", [](RunConfig& run) { run.min_holders = 0; }},
-        {"run.min_holders", [](RunConfig& run) { run.min_holders = 65; }},
-        {"run.policy", [](RunConfig& run) { run.policy = "fastest"; }},
-        {"run.codec", [](RunConfig& run) { run.codec = "zip"; }},
-        {"run.codec", [](RunConfig& run) { run.codec = "auto/int8"; }},
-        {"run.codec", [](RunConfig& run) { run.codec = "sparse"; }},
-        {"run.tokenizer", [](RunConfig& run) { run.tokenizer = "bpe"; }},
-        {"run.tokenizer",
-         [](RunConfig& run) {
-             run.model = *named_model("oracle");
-             run.tokenizer = "spm:2000";
-         }},
-        {"model.vocabulary", [](RunConfig& run) { run.tokenizer = "spm:2000"; }},
-        {"run.tokenizer_sha256",
-         [](RunConfig& run) { run.tokenizer_sha256 = std::string(64, 'a'); }},
-        {"run.tokenizer_sha256",
-         [](RunConfig& run) {
-             run.tokenizer = "spm:2000";
-             run.tokenizer_sha256 = "abc";
-             follow_tokenizer(run);
-         }},
-        {"run.layers_per_stage", [](RunConfig& run) { run.layers_per_stage = {6}; }},
-        {"run.layers_per_stage",
-         [](RunConfig& run) {
-             run.layers_per_stage = {0, 3, 3};
-         }},
-        {"run.layers_per_stage",
-         [](RunConfig& run) {
-             run.layers_per_stage = {2, 2, 3};
-         }},
-        {"model.layers", [](RunConfig& run) { run.model.layers = 0; }},
-        {"model.layers", [](RunConfig& run) { run.model.layers = 449; }},
-        {"model.context", [](RunConfig& run) { run.model.context = 0; }},
-        {"model.context", [](RunConfig& run) { run.model.context = ~0U; }},
-        {"model.width", [](RunConfig& run) { run.model.width = 1U << 16; }},
-        {"model.heads", [](RunConfig& run) { run.model.heads = 0; }},
-        {"model.heads", [](RunConfig& run) { run.model.heads = 3; }},
-        {"model.heads", [](RunConfig& run) { run.model.heads = 128; }},
-        {"model.kv_heads", [](RunConfig& run) { run.model.kv_heads = 0; }},
-        {"model.kv_heads", [](RunConfig& run) { run.model.kv_heads = 3; }},
-        {"model.ffn_width", [](RunConfig& run) { run.model.ffn_width = 0; }},
-        {"model.vocabulary", [](RunConfig& run) { run.model.vocabulary = 255; }},
-        {"model.rope_base", [](RunConfig& run) { run.model.rope_base = 0; }},
-        {"model.norm_epsilon", [](RunConfig& run) { run.model.norm_epsilon = 0; }},
-        {"optimizer.beta1", [](RunConfig& run) { run.optimizer.beta1 = -0.1; }},
-        {"optimizer.epsilon", [](RunConfig& run) { run.optimizer.epsilon = 0; }},
-        {"optimizer.weight_decay", [](RunConfig& run) { run.optimizer.weight_decay = 1; }},
-        {"optimizer.clip_norm", [](RunConfig& run) { run.optimizer.clip_norm = 0; }},
-    };
-    for (const BadRun& bad : bad_runs) {
+    for (const BadRun& bad : kBadRuns) {
         RunConfig run;
         bad.spoil(run);
         const auto checked = check_run(run);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -65,6 +66,72 @@ TEST_F(CoordinatorTest, EndsWhenItsLogCannotBeRead) {
     const node::Outbox out = tell(node::Loaded{{"cinc one"}});
     const auto& report = std::get<node::Tell>(out.actions.at(0)).report;
     EXPECT_EQ(std::get<node::RunFailed>(report).exit_code, 3);
+}
+
+/// A run may go on with other stages than its log tells of.
+TEST_F(CoordinatorTest, GoesOnWithTheCodecsOfItsLogWhereTheyFit) {
+    for (const std::uint32_t stages : {2U, 3U}) {
+        Coordinator::Options options;
+        options.config.model = *named_model("oracle");
+        options.config.stages = stages;
+        options.config.codec = "auto";
+        const LegCodecs first = first_codecs(options.config);
+        coordinator_ = std::make_unique<Coordinator>(std::move(options));
+        tell(node::Woke{});
+        CommitRecord chosen;
+        chosen.version = {1, 0};
+        chosen.scalars.clip_factor = 1;
+        chosen.result_hashes.resize(2);
+        chosen.codecs = {protocol::CodecId::Int4, protocol::CodecId::None};
+        tell(node::Loaded{{to_line(chosen)}});
+        ASSERT_EQ(coordinator_->context().version, (ParameterVersion{1, 1}));
+        EXPECT_EQ(coordinator_->context().codecs, stages == 2 ? chosen.codecs : first);
+    }
+}
+
+class OtherSplit : public CoordinatorTest {
+ protected:
+    /// Two stages of three layers, where the log tells of one of two and one of four.
+    explicit OtherSplit(std::optional<RunState> resume = std::nullopt) {
+        Coordinator::Options options;
+        options.config.model = *named_model("oracle");
+        options.config.stages = 2;
+        options.resume = std::move(resume);
+        coordinator_ = std::make_unique<Coordinator>(std::move(options));
+        tell(node::Woke{});
+        CommitRecord commit;
+        commit.version = {1, 0};
+        commit.scalars.clip_factor = 1;
+        commit.result_hashes.resize(2);
+        log_ = {to_line(CincRecord{4, {2, 4}}), to_line(commit)};
+    }
+
+    std::vector<std::string> log_;
+};
+
+class OtherSplitWithCheckpoint : public OtherSplit {
+ protected:
+    OtherSplitWithCheckpoint() : OtherSplit(RunState{{1, 0}, {}}) {}
+};
+
+TEST_F(OtherSplitWithCheckpoint, StatesOfTheOldOneCountForNothing) {
+    const node::Outbox out = tell(node::Loaded{log_});
+    EXPECT_EQ(coordinator_->context().version, (ParameterVersion{2, 0}));
+    std::vector<std::string> lines;
+    for (const node::Action& action : out.actions) {
+        if (const auto* const append = std::get_if<node::Append>(&action)) {
+            lines.push_back(append->record);
+            EXPECT_TRUE(append->durable);
+        }
+    }
+    EXPECT_EQ(lines, (std::vector<std::string>{"rollback 2 0", "cinc 5 layers=3,3"}));
+}
+
+TEST_F(OtherSplit, WithoutACheckpointThereIsNothingToCut) {
+    const node::Outbox out = tell(node::Loaded{log_});
+    const auto& failed = std::get<node::RunFailed>(std::get<node::Tell>(out.actions.at(0)).report);
+    EXPECT_EQ(failed.exit_code, 3);
+    EXPECT_NE(failed.text.find("2, 4 layers, not 3, 3"), std::string::npos) << failed.text;
 }
 
 TEST_F(CoordinatorTest, EndsWhenAStageHasNoPeerInTime) {

@@ -21,22 +21,24 @@ std::vector<LayerCost> times(const std::vector<double>& values) {
     return layers;
 }
 
+/// Of each stage in order; empty: no bound, and all alike.
+struct Stages {
+    std::vector<std::uint64_t> memory_bytes{};
+    std::vector<double> speeds{};
+};
+
 /// Infinite when a stage does not fit.
-double longest(
-    const std::vector<LayerCost>& layers,
-    const Split& split,
-    const std::vector<std::uint64_t>& memory_bytes
-) {
+double longest(const std::vector<LayerCost>& layers, const Split& split, const Stages& of) {
     double longest = 0;
     std::size_t next = 0;
     for (std::size_t s = 0; s < split.size(); ++s) {
         double time = 0;
         std::uint64_t bytes = 0;
         for (std::uint32_t i = 0; i < split[s]; ++i, ++next) {
-            time += layers[next].time;
+            time += layers[next].time / (of.speeds.empty() ? 1 : of.speeds[s]);
             bytes += layers[next].memory_bytes;
         }
-        if (!memory_bytes.empty() && bytes > memory_bytes[s]) {
+        if (!of.memory_bytes.empty() && bytes > of.memory_bytes[s]) {
             return std::numeric_limits<double>::infinity();
         }
         longest = std::max(longest, time);
@@ -46,27 +48,24 @@ double longest(
 
 /// Over all splits of what is left.
 double brute_force(
-    const std::vector<LayerCost>& layers,
-    std::uint32_t stages,
-    const std::vector<std::uint64_t>& memory_bytes,
-    Split begun = {}
+    const std::vector<LayerCost>& layers, std::uint32_t stages, const Stages& of, Split begun = {}
 ) {
     const auto done = std::accumulate(begun.begin(), begun.end(), std::size_t{0});
     if (begun.size() + 1 == stages) {
         begun.push_back(static_cast<std::uint32_t>(layers.size() - done));
-        return longest(layers, begun, memory_bytes);
+        return longest(layers, begun, of);
     }
     double best = std::numeric_limits<double>::infinity();
     const std::size_t later = stages - begun.size() - 1;
     for (std::uint32_t count = 1; done + count + later <= layers.size(); ++count) {
         begun.push_back(count);
-        best = std::min(best, brute_force(layers, stages, memory_bytes, begun));
+        best = std::min(best, brute_force(layers, stages, of, begun));
         begun.pop_back();
     }
     return best;
 }
 
-TEST(LayerSplit, TheLongestStageIsAsShortAsBruteForceFindsItWithAndWithoutMemory) {
+TEST(LayerSplit, TheLongestStageIsAsShortAsBruteForceFindsIt) {
     Rng rng(1, 1);
     int refused = 0;
     for (int i = 0; i < 5'000; ++i) {
@@ -75,12 +74,15 @@ TEST(LayerSplit, TheLongestStageIsAsShortAsBruteForceFindsItWithAndWithoutMemory
             layer = {rng.unit(), 1 + rng.below(5)};
         }
         const auto stages = static_cast<std::uint32_t>(1 + rng.below(layers.size()));
-        std::vector<std::uint64_t> memory_bytes;
+        Stages of;
         for (std::uint32_t s = 0; s < stages && i % 2 == 1; ++s) {
-            memory_bytes.push_back(2 + rng.below(16));
+            of.memory_bytes.push_back(2 + rng.below(16));
         }
-        const double best = brute_force(layers, stages, memory_bytes);
-        const auto split = split_layers(layers, stages, memory_bytes);
+        for (std::uint32_t s = 0; s < stages && i % 3 == 1; ++s) {
+            of.speeds.push_back(0.1 + rng.unit());
+        }
+        const double best = brute_force(layers, stages, of);
+        const auto split = split_layers(layers, stages, of.memory_bytes, of.speeds);
         if (!split) {
             ++refused;
             ASSERT_EQ(best, std::numeric_limits<double>::infinity()) << "case " << i;
@@ -88,7 +90,7 @@ TEST(LayerSplit, TheLongestStageIsAsShortAsBruteForceFindsItWithAndWithoutMemory
         }
         ASSERT_EQ(split->size(), stages);
         ASSERT_EQ(std::count(split->begin(), split->end(), 0U), 0);
-        ASSERT_NEAR(longest(layers, *split, memory_bytes), best, 1e-12) << "case " << i;
+        ASSERT_NEAR(longest(layers, *split, of), best, 1e-12) << "case " << i;
     }
     EXPECT_GT(refused, 100);
     EXPECT_LT(refused, 2'000);

@@ -5,6 +5,7 @@
 #include "stages/oracle_compute.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
 #include "tests/unit/stages/small_models.hpp"
+#include "tests/wrapped_compute.hpp"
 
 #include <gtest/gtest.h>
 
@@ -84,6 +85,22 @@ TEST(SingleRun, EndsWithTheSameWeightsForEveryNumberOfStages) {
     EXPECT_EQ(train(test::oracle_run(6, 7), make_oracle_compute, 4), oracle);
 }
 
+/// Moments go along with their weights.
+TEST(SingleRun, MayBeCutAnewBetweenTwoSteps) {
+    const auto uncut = train(test::small_run(2), test::make_noise_compute, 4);
+    auto config = test::small_run(2);
+    config.layers_per_stage = {2, 1};
+    SingleRun run(config, test::make_noise_compute, {});
+    EXPECT_TRUE(run.step().has_value());
+    EXPECT_TRUE(run.step().has_value());
+    run.cut_as({1, 2});
+    EXPECT_EQ(run.layers_per_stage(), (std::vector<std::uint32_t>{1, 2}));
+    EXPECT_EQ(run.version().step, 2U);
+    EXPECT_TRUE(run.step().has_value());
+    EXPECT_TRUE(run.step().has_value());
+    EXPECT_EQ(run.weights_sha256(), uncut);
+}
+
 TEST(SingleRun, RepeatsItselfBitForBitWithEveryCodec) {
     for (const auto& codec : compression::codecs_on(compression::simd::Path::Scalar)) {
         if (!codec->check_role(compression::TensorRole::Activation)) {
@@ -103,22 +120,14 @@ float sum_of(std::span<const float> values) {
 }
 
 /// What it is given shows in its gradients.
-class ShowsItsInput final : public StageCompute {
+class ShowsItsInput final : public test::WrappedCompute {
  public:
-    explicit ShowsItsInput(std::unique_ptr<StageCompute> inner) : inner_(std::move(inner)) {}
-
-    void use_weights(std::span<const float> weights) override { inner_->use_weights(weights); }
-
-    Result<HostTensor> forward(
-        GraphKey key, const HostTensor* input, std::span<const std::uint32_t> tokens, bool keep
-    ) override {
-        return inner_->forward(key, input, tokens, keep);
-    }
+    using WrappedCompute::WrappedCompute;
 
     Result<TailOutput> forward_tail(
         const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
     ) override {
-        auto output = inner_->forward_tail(input, tokens, gradient);
+        auto output = WrappedCompute::forward_tail(input, tokens, gradient);
         gradient[0] += input == nullptr ? 0 : sum_of(input->values);
         return output;
     }
@@ -126,26 +135,10 @@ class ShowsItsInput final : public StageCompute {
     Result<HostTensor> backward(
         GraphKey key, const HostTensor& by_output, std::span<float> gradient
     ) override {
-        auto output = inner_->backward(key, by_output, gradient);
+        auto output = WrappedCompute::backward(key, by_output, gradient);
         gradient[0] += sum_of(by_output.values);
         return output;
     }
-
-    void drop(GraphKey key) override { inner_->drop(key); }
-
-    void drop_all() override { inner_->drop_all(); }
-
-    [[nodiscard]] std::uint64_t graph_bytes() const override { return inner_->graph_bytes(); }
-
-    Result<HostTensor> infer(const HostTensor* input, std::span<const std::uint32_t> tokens)
-        override {
-        return inner_->infer(input, tokens);
-    }
-
-    [[nodiscard]] std::string compute_class() const override { return inner_->compute_class(); }
-
- private:
-    std::unique_ptr<StageCompute> inner_;
 };
 
 std::unique_ptr<StageCompute> make_shows_its_input(

@@ -1,0 +1,64 @@
+#include "swarm/cli/run_choices.hpp"
+
+#include "swarm/net/file_store.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+Error unusable(const std::string& folder, const std::string& why) {
+    return {ErrorCode::Usage, Reaction::Reject, "--codecs-from " + folder + ": " + why};
+}
+
+bool fits(const run::SplitChange& change, const run::RunConfig& config) {
+    const std::vector<std::uint32_t>& layers = change.layers_per_stage;
+    const auto sum = std::accumulate(layers.begin(), layers.end(), std::uint64_t{0});
+    return layers.size() == config.stages && sum == config.model.layers &&
+           std::find(layers.begin(), layers.end(), 0U) == layers.end();
+}
+
+Result<run::RunHistory> read_history(const std::string& folder) {
+    if (!std::filesystem::exists(std::filesystem::path(folder) / "run.toml")) {
+        return unusable(folder, "there is no run");
+    }
+    const Result<net::FileStore> store = net::FileStore::open(folder);
+    if (!store) {
+        return store.error();
+    }
+    const Result<std::vector<std::string>> records = store->load();
+    if (!records) {
+        return records.error();
+    }
+    return run::replay_log(*records);
+}
+
+}  // namespace
+
+Result<RunChoices> read_run_choices(const std::string& folder, const run::RunConfig& config) {
+    if (folder.empty()) {
+        return RunChoices();
+    }
+    if (!run::chooses_codecs(config) && config.split != run::kMeasuredSplit) {
+        return unusable(
+            folder, "this run chooses nothing: its codec is " + config.codec + ", its split fixed"
+        );
+    }
+    Result<run::RunHistory> history = read_history(folder);
+    if (!history) {
+        return history.error();
+    }
+    const std::size_t legs = run::first_codecs(config).size();
+    const auto same_legs = [&](const auto& change) { return change.codecs.size() == legs; };
+    const auto same_model = [&](const auto& change) { return fits(change, config); };
+    if (!std::all_of(history->codecs.begin(), history->codecs.end(), same_legs) ||
+        !std::all_of(history->splits.begin(), history->splits.end(), same_model)) {
+        return unusable(folder, "that run has another number of stages or layers");
+    }
+    return RunChoices{std::move(history->codecs), std::move(history->splits)};
+}
+
+}  // namespace swarm::cli

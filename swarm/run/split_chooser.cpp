@@ -1,0 +1,112 @@
+#include "swarm/run/split_chooser.hpp"
+
+#include "swarm/run/layer_split.hpp"
+#include "swarm/run/layer_work.hpp"
+#include "swarm/run/placement.hpp"
+
+#include <algorithm>
+
+namespace swarm::run {
+namespace {
+
+/// Seconds in which all members of a stage get through a microbatch; 0: none has been measured.
+/// Who has not been measured is taken to be like the others.
+double microbatch_s(const std::vector<SlotId>& members, const SelfMeasures& measures) {
+    double rate = 0;
+    double measured = 0;
+    for (const SlotId slot : members) {
+        if (const protocol::SelfMeasured* const own = measures.find(slot)) {
+            rate += 1 / own->microbatch_s;
+            ++measured;
+        }
+    }
+    return measured == 0 ? 0 : measured / (rate * static_cast<double>(members.size()));
+}
+
+double work_of(const std::vector<double>& layers, std::uint32_t first, std::uint32_t count) {
+    double work = 0;
+    for (std::uint32_t i = first; i < first + count; ++i) {
+        work += layers[i];
+    }
+    return work;
+}
+
+double longest_s(
+    const std::vector<std::uint32_t>& split,
+    const std::vector<double>& layers,
+    const std::vector<double>& work_per_s
+) {
+    double longest = 0;
+    std::uint32_t first = 0;
+    for (std::size_t stage = 0; stage < split.size(); ++stage) {
+        longest = std::max(longest, work_of(layers, first, split[stage]) / work_per_s[stage]);
+        first += split[stage];
+    }
+    return longest;
+}
+
+/// All peers load their new states from the coordinator.
+double cut_s(const RunContext& context) {
+    double bytes = 0;
+    for (const StageLayout& layout : context.layouts) {
+        const auto members = static_cast<double>(context.roster.members(layout.stage).size());
+        bytes += kStateBytesPerParameter * static_cast<double>(layout.elements()) * members;
+    }
+    return bytes / kAssumedBytesPerS + kWarmUp_s;
+}
+
+double microbatches_left(const RunContext& context) {
+    const std::uint64_t steps = context.config.steps;
+    const std::uint64_t left = steps - std::min(context.version.step, steps);
+    return static_cast<double>(left) * context.config.microbatches;
+}
+
+std::vector<std::uint64_t> memory_caps(const RunContext& context, double growth) {
+    std::uint64_t largest = 0;
+    for (const StageLayout& layout : context.layouts) {
+        largest = std::max(largest, layout.elements());
+    }
+    return std::vector<std::uint64_t>(
+        context.config.stages, static_cast<std::uint64_t>(growth * static_cast<double>(largest))
+    );
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> SplitChooser::next(
+    const RunContext& context, const SelfMeasures& measures, TimePoint now
+) {
+    if (context.config.split != kMeasuredSplit) {
+        return {};
+    }
+    const std::vector<double> work = layer_work(context.config);
+    std::vector<double> work_per_s;
+    for (const StageLayout& layout : context.layouts) {
+        const double takes_s = microbatch_s(context.roster.members(layout.stage), measures);
+        if (takes_s == 0) {
+            forget();
+            return {};
+        }
+        work_per_s.push_back(work_of(work, layout.first_layer, layout.layers) / takes_s);
+    }
+    const std::vector<std::uint64_t> elements = layer_elements(context.config);
+    std::vector<LayerCost> costs;
+    for (std::size_t layer = 0; layer < work.size(); ++layer) {
+        costs.push_back({work[layer], elements[layer]});
+    }
+    const auto split =
+        split_layers(costs, context.config.stages, memory_caps(context, kGrowthMax), work_per_s);
+    // Absurd measures make infinite times, whose difference is no number: then nothing pays.
+    const double now_s = longest_s(layers_of(context.layouts), work, work_per_s);
+    const double then_s = split ? longest_s(*split, work, work_per_s) : now_s;
+    const double won_s = (now_s - then_s) * microbatches_left(context);
+    const bool pays = split && now_s >= kBetterBy * then_s && won_s >= cut_s(context);
+    if (!pays) {
+        forget();
+        return {};
+    }
+    better_since_ = std::min(better_since_, now);
+    return now - better_since_ >= kSeenFor ? *split : std::vector<std::uint32_t>();
+}
+
+}  // namespace swarm::run

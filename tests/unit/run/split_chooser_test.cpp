@@ -1,0 +1,163 @@
+#include "swarm/run/split_chooser.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+namespace swarm::run {
+namespace {
+
+using namespace std::chrono_literals;
+using Split = std::vector<std::uint32_t>;
+
+constexpr TimePoint kStart{};
+
+/// Two stages of two members, three layers each.
+class SplitChooserTest : public testing::Test {
+ protected:
+    SplitChooserTest() {
+        config_.model = *named_model("oracle");
+        config_.model.layers = 6;
+        config_.stages = 2;
+        config_.steps = 1000;
+        config_.split = kMeasuredSplit;
+        begin();
+    }
+
+    void begin() {
+        context_.emplace(RunContext{
+            config_,
+            partition(config_),
+            {},
+            1,
+            {0, 0},
+            Roster(config_.stages, 1),
+            {},
+            FailureDetector{FailureDetector::Timing{}},
+            0,
+            {},
+            {}});
+        slots_.clear();
+        for (std::uint64_t n = 1; n <= 4; ++n) {
+            protocol::SlotInfo info;
+            info.peer = {{n, 0, 0, 0}};
+            info.stage = {n <= 2 ? 0U : 1U};
+            info.standing = protocol::Standing::Member;
+            slots_.push_back(context_->roster.add(info));
+        }
+    }
+
+    void say(std::uint64_t slot, double microbatch_s) {
+        measures_.note(context_->roster, slots_.at(slot - 1), {microbatch_s, 0, 0});
+    }
+
+    Split next(TimePoint now) { return chooser_.next(*context_, measures_, now); }
+
+    RunConfig config_;
+    std::optional<RunContext> context_;
+    std::vector<SlotId> slots_;
+    SelfMeasures measures_;
+    SplitChooser chooser_;
+};
+
+TEST_F(SplitChooserTest, AStageThatIsSlowGetsFewerLayersOnceThatHasLasted) {
+    say(1, 0.3);
+    say(2, 0.3);
+    say(3, 0.9);
+    say(4, 0.9);
+    EXPECT_EQ(next(kStart), Split{});
+    EXPECT_EQ(next(kStart + 29s), Split{});
+    EXPECT_EQ(next(kStart + 30s), (Split{5, 1}));
+}
+
+TEST_F(SplitChooserTest, TheMembersOfAStageCountTogether) {
+    say(1, 0.2);  // together with the next one as fast as two of 0.3
+    say(2, 0.6);
+    say(3, 0.9);
+    say(4, 0.9);
+    next(kStart);
+    EXPECT_EQ(next(kStart + 30s), (Split{5, 1}));
+}
+
+TEST_F(SplitChooserTest, AMomentIsNotEnough) {
+    const auto say_slow = [&](bool slow) {
+        for (std::uint64_t slot = 1; slot <= 4; ++slot) {
+            say(slot, slow && slot > 2 ? 0.9 : 0.3);
+        }
+    };
+    say_slow(true);
+    next(kStart);
+    say_slow(false);
+    EXPECT_EQ(next(kStart + 20s), Split{});
+    say_slow(true);
+    EXPECT_EQ(next(kStart + 31s), Split{}) << "it begins anew";
+    EXPECT_EQ(next(kStart + 61s), (Split{5, 1}));
+}
+
+TEST_F(SplitChooserTest, WaitsUntilEachStageIsMeasured) {
+    say(1, 0.3);
+    next(kStart);
+    EXPECT_EQ(next(kStart + 60s), Split{});
+    say(4, 0.9);
+    EXPECT_EQ(next(kStart + 90s), Split{});
+    EXPECT_EQ(next(kStart + 120s), (Split{5, 1}));
+}
+
+TEST_F(SplitChooserTest, ASmallDifferenceIsLeftAlone) {
+    say(1, 0.30);
+    say(3, 0.33);
+    next(kStart);
+    EXPECT_EQ(next(kStart + 60s), Split{});
+}
+
+/// 8 microbatches of a fifth of a second less, and 5 s to begin anew.
+TEST_F(SplitChooserTest, TheDownloadHasToPayBeforeTheRunEnds) {
+    say(1, 0.3);
+    say(3, 0.9);
+    context_->version.step = config_.steps - 2;
+    next(kStart);
+    EXPECT_EQ(next(kStart + 60s), Split{});
+    context_->version.step = config_.steps - 4;
+    next(kStart + 61s);
+    EXPECT_EQ(next(kStart + 120s), (Split{5, 1}));
+}
+
+/// Nobody says how much memory peers have.
+TEST_F(SplitChooserTest, NoStageGrowsToMoreThanTwiceTheLargest) {
+    config_.model.layers = 9;
+    config_.stages = 3;
+    begin();
+    context_->roster.add({{}, {{9, 0, 0, 0}}, {}, {2}, {}, protocol::Standing::Member, {}});
+    const SlotId third = context_->roster.members({2}).front();
+    say(1, 0.01);
+    say(3, 3);
+    measures_.note(context_->roster, third, {3, 0, 0});
+    next(kStart);
+    EXPECT_EQ(next(kStart + 60s), (Split{6, 2, 1})) << "of 3, 3, 3; 7, 1, 1 would be faster";
+}
+
+TEST_F(SplitChooserTest, NoMeasureIsTooAbsurd) {
+    for (const double first_s : {1e-308, 1e-300, 1.0, 1e300, 1e308}) {
+        for (const double second_s : {1e-308, 1e-300, 1.0, 1e300, 1e308}) {
+            say(1, first_s);
+            say(3, second_s);
+            next(kStart);
+            const Split split = next(kStart + 60s);
+            EXPECT_TRUE(split.empty() || split[0] + split[1] == 6) << first_s << ' ' << second_s;
+        }
+    }
+}
+
+TEST_F(SplitChooserTest, AFixedSplitStays) {
+    config_.split = kFixedSplit;
+    begin();
+    say(1, 0.1);
+    say(3, 0.9);
+    next(kStart);
+    EXPECT_EQ(next(kStart + 60s), Split{});
+}
+
+}  // namespace
+}  // namespace swarm::run
