@@ -288,12 +288,34 @@ class ScenarioRun {
 
 }  // namespace
 
+namespace {
+
+/// Each has messages under way, and the world's queue has room for 2^24.
+constexpr std::uint64_t kLinksMax = 1 << 21;
+
+/// Where the peers are spread evenly.
+std::uint64_t links_of(std::uint64_t peers, std::uint64_t stages) {
+    const std::uint64_t of_a_stage = (peers + stages - 1) / stages;
+    return of_a_stage * of_a_stage * (stages - 1);
+}
+
+}  // namespace
+
 swarm::Result<SimReport> run_exact(
     const Scenario& scenario, std::uint64_t seed, const ExactOptions& options
 ) {
     const swarm::Result<Schedule> schedule = make_schedule(scenario, seed);
     if (!schedule) {
         return schedule.error();
+    }
+    const std::uint64_t links = links_of(schedule->fleet.size(), scenario.pipeline.stages);
+    if (links > kLinksMax) {
+        return swarm::Error{
+            swarm::ErrorCode::TooLarge,
+            swarm::Reaction::Reject,
+            "mode exact keeps each link between peers of neighbouring stages: about " +
+                std::to_string(links) + " here, at most " + std::to_string(kLinksMax) +
+                "; use more stages, fewer peers, or --mode fluid"};
     }
     return ScenarioRun(scenario, seed, *schedule, options).run();
 }

@@ -1,7 +1,8 @@
 // The exact fidelity: the production coordinator and stage servers, every message, the oracle's
 // gradients, simulated disks and faults, and the checker on every event.
 // Invariant: a function of (scenario, seed).
-// Threading: none. Cost: that of the world's events. Errors: as make_schedule.
+// Threading: none. Cost: that of the world's events. Errors: as make_schedule; TooLarge (Reject)
+// for a fleet whose links are too many.
 #pragma once
 
 #include "sim/report/sim_report.hpp"

@@ -168,5 +168,16 @@ TEST(RunExact, AnIdleCalmIsAViolationOnlyIfEachStageHasItsState) {
     EXPECT_TRUE(idle.violations[0].starts_with("I9: in the calm")) << idle.violations[0];
 }
 
+TEST(RunExact, RefusesAFleetWhoseLinksAreTooMany) {
+    Scenario scenario;
+    scenario.groups.front().count = 10'000;
+    scenario.pipeline.stages = 16;
+    const auto report = run_exact(scenario, 1);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().code, swarm::ErrorCode::TooLarge);
+    EXPECT_NE(report.error().detail.find("5859375 here"), std::string::npos)
+        << report.error().detail;
+}
+
 }  // namespace
 }  // namespace sim
