@@ -179,7 +179,7 @@ fetch_all() {
 build() {
     local preset=$1 options=()
     shift
-    [[ -z ${SWARM_TORCH_ROOT:-} || $preset =~ ^(core|asan|fuzz)$ ]] ||
+    [[ -z ${SWARM_TORCH_ROOT:-} || $preset =~ ^(core|asan)$ ]] ||
         options+=("-DSWARM_TORCH_ROOT=$SWARM_TORCH_ROOT")
     say "building $preset: ${*:-everything} (-j$jobs) in build/$preset"
     cmake --preset "$preset" --log-level=WARNING "${options[@]}" >/dev/null ||
@@ -207,8 +207,6 @@ print_slowest_units() {
         "build/$1/tree/.ninja_log" | sort -rn | awk 'NR <= 10'
 }
 
-stage() { build "$1" && run_tests "$@"; } # PRESET [CTEST OPTION...]
-
 verb_build() { # [TARGET...]
     timed packages install_packages "${build_packages[@]}"
     timed download fetch_all
@@ -222,10 +220,12 @@ verb_test() {
     timed packages install_packages "${build_packages[@]}" "${test_packages[@]}"
     timed download fetch_all
     timed model fetch_model "$main"
-    timed "$main" stage "$main" "${selection[@]}"
-    timed asan stage asan -L unit
-    timed asan-seeds run_tests asan -R 'ManyChaosScenarios.*/[01]$'  # 200 drawn fleets
-    timed fuzz stage fuzz -L fuzz  # each target for a moment, from its corpus
+    timed "$main-build" build "$main"
+    timed "$main" run_tests "$main" "${selection[@]}"
+    timed asan-build build asan unit_tests drawn_fleets_test trace_hash fuzz_tests
+    timed asan run_tests asan -L unit
+    timed asan-seeds run_tests asan -R 'ManyChaosScenarios.*/[01]$|TraceHash'  # 200 drawn fleets
+    timed fuzz run_tests asan -L fuzz  # each target for a moment, from its corpus
     print_slowest_units "$main"
     say "times:$phases"
     ((${#failed_stages[@]} == 0)) || say "failed in: ${failed_stages[*]}"

@@ -124,7 +124,7 @@ void run_scenario(const DrawnFleet& fleet, Sums& sums, const ExactOptions& extra
         << "\nreplay: SWARM_SEED=" << seed << " SWARM_SPEED=" << name_of(speed)
         << (rough ? " SWARM_ROUGH=1" : "") << " SWARM_MINUTES="
         << std::chrono::duration_cast<std::chrono::minutes>(scenario.duration).count()
-        << " simulation_test --gtest_filter=ChaosScenarios.OneSeed";
+        << " drawn_fleets_test --gtest_filter=ChaosScenarios.OneSeed";
     EXPECT_FALSE(report->failure) << "seed " << seed << ": " << *report->failure
                                   << last_notes(*report);
     sums.steps += report->steps;

@@ -1,6 +1,6 @@
 // One chaotic run whose trace hash is written down: every compiler and optimisation level must come
 // to the same events at the same times (I12). Built by gcc with the tests and by clang, with
-// sanitizers, in the fuzz preset. A change of the protocol changes the number: take the new one.
+// sanitizers, in the preset asan. A change of the protocol changes the number: take the new one.
 #include "sim/run/run_world.hpp"
 
 #include <cstdio>

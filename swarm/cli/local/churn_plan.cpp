@@ -50,10 +50,11 @@ Result<ChurnPlan> parse_churn(std::string_view toml, const std::string& file) {
         {"coordinator_kill_every", &plan.coordinator_kill_every}};
     for (const auto& [key, node] : document) {
         const std::string place = file + ":" + std::to_string(node.source().begin.line);
-        const auto* const field =
-            std::find_if(std::begin(fields), std::end(fields), [&](const auto& known) {
-                return known.first == key.str();
-            });
+        const auto* const field = std::find_if(
+            std::begin(fields),
+            std::end(fields),
+            [name = key.str()](const auto& known) { return known.first == name; }
+        );
         if (field == std::end(fields)) {
             return usage(place, "unknown key " + std::string(key.str()));
         }

@@ -25,7 +25,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr auto kReadyWithin = std::chrono::seconds(120);
-constexpr auto kGoodbye = std::chrono::seconds(5);
 constexpr auto kRestartAfter = std::chrono::milliseconds(200);
 constexpr auto kFrozenFor = std::chrono::seconds(3);
 constexpr std::uint32_t kStages = 3;

@@ -8,6 +8,7 @@
 #include "swarm/cli/verbs.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <iostream>
 #include <limits>
 #include <optional>
@@ -110,7 +111,8 @@ void thin_out(sim::SimReport& report) {
 /// The one that the page shows.
 sim::SimReport& shown_of(Reports& reports) {
     const sim::SimReport* const trouble = first_in_trouble(reports);
-    return trouble == nullptr ? reports.front() : reports[trouble - reports.data()];
+    const std::ptrdiff_t at = trouble == nullptr ? 0 : trouble - reports.data();
+    return reports[static_cast<std::size_t>(at)];
 }
 
 /// Curves and events only of the report that the page shows, the first in trouble or else the

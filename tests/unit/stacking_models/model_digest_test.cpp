@@ -18,7 +18,7 @@ ModelSource open(const test::GgufBuilder& file) {
 ModelSource changed(std::size_t from_end) {
     std::vector<std::byte> bytes = test::small_gguf().bytes();
     bytes[bytes.size() - from_end] ^= std::byte{1};
-    return std::move(*open_gguf(std::make_unique<MemoryBytes>(std::move(bytes))));
+    return *open_gguf(std::make_unique<MemoryBytes>(std::move(bytes)));
 }
 
 swarm::Digest digest(const ModelSource& model, std::uint32_t first, std::uint32_t end) {
