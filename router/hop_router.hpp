@@ -12,6 +12,8 @@
 #include "swarm/protocol/limits.hpp"
 #include "swarm/protocol/message.hpp"
 
+#include <boost/container/flat_set.hpp>
+
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -108,9 +110,9 @@ class HopRouter {
 
     std::unique_ptr<Policy> policy_;
     Options options_;
-    std::vector<SlotId> slots_;          // in order; apart, so that a look-up reads little
-    std::vector<Candidate> candidates_;  // in the same order
-    std::set<SlotId> linked_;            // also of slots that are no candidates
+    std::vector<SlotId> slots_;                  // in order; apart, so that a look-up reads little
+    std::vector<Candidate> candidates_;          // in the same order
+    boost::container::flat_set<SlotId> linked_;  // also of slots that are no candidates
     std::set<std::pair<TimePoint, SlotId>> pauses_;  // every candidate's paused_until
 };
 

@@ -23,16 +23,7 @@ std::vector<SlotId> PeerLinks::follow_roster(node::Turn turn) {
         return {};  // most changes happen elsewhere, and of a slot only the standing ever changes
     }
     followed_ = std::move(near);
-    std::map<PeerId, Neighbour> wanted;
-    for (const SlotId slot : followed_) {
-        const protocol::SlotInfo& info = *context_.roster.find(slot);
-        if (info.peer != context_.self) {
-            Neighbour& neighbour = wanted[info.peer];
-            neighbour.slot = slot;
-            neighbour.incarnation = info.incarnation;
-            neighbour.address = info.address;
-        }
-    }
+    Neighbours wanted = listed();
     std::vector<SlotId> gone;
     for (auto& [peer, old] : neighbours_) {
         const auto kept = wanted.find(peer);
@@ -70,6 +61,25 @@ std::vector<SlotId> PeerLinks::follow_roster(node::Turn turn) {
         reschedule(peer, neighbour);
     }
     return gone;
+}
+
+PeerLinks::Neighbours PeerLinks::listed() const {
+    std::vector<std::pair<PeerId, SlotId>> peers;
+    peers.reserve(followed_.size());
+    for (const SlotId slot : followed_) {
+        peers.emplace_back(context_.roster.find(slot)->peer, slot);
+    }
+    std::ranges::stable_sort(peers, {}, &std::pair<PeerId, SlotId>::first);
+    Neighbours neighbours;
+    neighbours.reserve(peers.size());
+    for (const auto& [peer, slot] : peers) {
+        const protocol::SlotInfo& info = *context_.roster.find(slot);
+        if (peer != context_.self) {
+            Neighbour neighbour{slot, info.incarnation, info.address};
+            neighbours.insert_or_assign(neighbours.end(), peer, std::move(neighbour));
+        }
+    }
+    return neighbours;
 }
 
 void PeerLinks::dial_due(PeerId peer, Neighbour& neighbour, node::Turn turn) {

@@ -8,8 +8,10 @@
 
 #include "stages/server_context.hpp"
 
+#include <boost/container/flat_map.hpp>
+#include <boost/container/flat_set.hpp>
+
 #include <array>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -41,6 +43,8 @@ class PeerLinks {
     std::vector<PeerId> take_lost() { return std::exchange(lost_, {}); }
 
  private:
+    using LaneKey = std::pair<PeerId, node::Lane>;
+
     static constexpr swarm::Duration kRestoreWithin = std::chrono::seconds(2);
 
     struct Wire {
@@ -53,12 +57,16 @@ class PeerLinks {
         SlotId slot;
         swarm::Incarnation incarnation;
         std::string address;
-        std::array<Wire, 2> lanes;          // by node::Lane
+        std::array<Wire, 2> lanes{};        // by node::Lane
         TimePoint lost_at = swarm::kNever;  // when the first lane went down; kNever: all is well
         bool was_linked = false;
         TimePoint due = swarm::kNever;  // as in due_
     };
 
+    using Neighbours = boost::container::flat_map<PeerId, Neighbour>;
+
+    /// Those of followed_, each in its last slot there, as if nothing was known of their links.
+    [[nodiscard]] Neighbours listed() const;
     void dial_due(PeerId peer, Neighbour& neighbour, node::Turn turn);
     /// Call after every change of what its deadline follows from.
     void reschedule(PeerId peer, Neighbour& neighbour);
@@ -69,11 +77,10 @@ class PeerLinks {
 
     ServerContext& context_;
     std::vector<SlotId> followed_;  // of our stage and the two beside it, in the last roster
-    std::map<PeerId, Neighbour> neighbours_;
+    Neighbours neighbours_;
     std::set<std::pair<TimePoint, PeerId>> due_;  // a redial, or the end of the wait for one lost
-    std::map<std::pair<PeerId, node::Lane>, swarm::Incarnation>
-        early_;                                        // links of peers not listed yet
-    std::set<std::pair<PeerId, node::Lane>> dialing_;  // also of peers that left the roster since
+    boost::container::flat_map<LaneKey, swarm::Incarnation> early_;  // of peers not listed yet
+    boost::container::flat_set<LaneKey> dialing_;  // also of peers that left the roster since
     std::vector<PeerId> lost_;
 };
 
