@@ -45,12 +45,16 @@ double longest_s(
     return longest;
 }
 
+std::uint64_t state_bytes(std::uint64_t elements) {
+    return static_cast<std::uint64_t>(kStateBytesPerParameter) * elements;
+}
+
 /// All peers load their new states from the coordinator.
 double cut_s(const RunContext& context) {
     double bytes = 0;
     for (const StageLayout& layout : context.layouts) {
-        const auto members = static_cast<double>(context.roster.members(layout.stage).size());
-        bytes += kStateBytesPerParameter * static_cast<double>(layout.elements()) * members;
+        const std::size_t members = context.roster.members(layout.stage).size();
+        bytes += static_cast<double>(state_bytes(layout.elements()) * members);
     }
     return bytes / kAssumedBytesPerS + kWarmUp_s;
 }
@@ -64,7 +68,7 @@ double microbatches_left(const RunContext& context) {
 std::vector<std::uint64_t> memory_caps(const RunContext& context, double growth) {
     std::uint64_t largest = 0;
     for (const StageLayout& layout : context.layouts) {
-        largest = std::max(largest, layout.elements());
+        largest = std::max(largest, state_bytes(layout.elements()));
     }
     return std::vector<std::uint64_t>(
         context.config.stages, static_cast<std::uint64_t>(growth * static_cast<double>(largest))
@@ -92,7 +96,7 @@ std::vector<std::uint32_t> SplitChooser::next(
     const std::vector<std::uint64_t> elements = layer_elements(context.config);
     std::vector<LayerCost> costs;
     for (std::size_t layer = 0; layer < work.size(); ++layer) {
-        costs.push_back({work[layer], elements[layer]});
+        costs.push_back({work[layer], state_bytes(elements[layer])});
     }
     const auto split =
         split_layers(costs, context.config.stages, memory_caps(context, kGrowthMax), work_per_s);

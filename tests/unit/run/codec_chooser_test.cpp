@@ -1,10 +1,10 @@
 #include "swarm/run/codec_chooser.hpp"
 
+#include "tests/unit/run/two_by_two.hpp"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <optional>
-#include <vector>
 
 namespace swarm::run {
 namespace {
@@ -22,40 +22,19 @@ class CodecChooserTest : public testing::Test {
         config_.stages = 2;
         config_.layers_per_stage = {3, 3};
         config_.codec = "auto";
-        context_.emplace(RunContext{
-            config_,
-            partition(config_),
-            {},
-            1,
-            {0, 0},
-            Roster(config_.stages, 1),
-            {},
-            FailureDetector{FailureDetector::Timing{}},
-            0,
-            {},
-            first_codecs(config_)});
-        for (std::uint64_t n = 1; n <= 4; ++n) {
-            protocol::SlotInfo info;
-            info.peer = {{n, 0, 0, 0}};
-            info.stage = {n <= 2 ? 0U : 1U};
-            info.standing = protocol::Standing::Member;
-            slots_.push_back(context_->roster.add(info));
-        }
+        run_.begin(config_, first_codecs(config_));
     }
 
-    void say(std::uint64_t slot, double compute_s, double to_next, double to_previous) {
-        measures_.note(context_->roster, slots_.at(slot - 1), {compute_s, to_next, to_previous});
+    void say(std::uint64_t member, double compute_s, double to_next, double to_previous) {
+        run_.say(member, {compute_s, to_next, to_previous});
     }
 
     LegCodecs next(TimePoint now) {
-        context_->codecs = chooser_.next(*context_, measures_, now);
-        return context_->codecs;
+        return run_.context().codecs = chooser_.next(run_.context(), run_.measures(), now);
     }
 
     RunConfig config_;
-    std::optional<RunContext> context_;
-    std::vector<SlotId> slots_;
-    SelfMeasures measures_;
+    TwoByTwo run_;
     CodecChooser chooser_;
 };
 
@@ -87,12 +66,12 @@ TEST_F(CodecChooserTest, ForgetsWhoHasLeft) {
     say(1, 0.002, kFast, 0);
     say(2, 0.002, kSlow, 0);
     say(3, 0.002, 0, kFast);
-    context_->roster.remove(slots_.at(1));
+    run_.context().roster.remove(run_.slots().at(1));
     EXPECT_EQ(next(kStart), (LegCodecs{CodecId::None, CodecId::None}));
 }
 
 TEST_F(CodecChooserTest, ChoosesNothingForARunThatNamesItsCodec) {
-    context_->config.codec = "int8";
+    run_.context().config.codec = "int8";
     say(1, 0.002, kSlow, 0);
     say(3, 0.002, 0, kSlow);
     EXPECT_EQ(next(kStart), (LegCodecs{CodecId::Int8, CodecId::Int8}));

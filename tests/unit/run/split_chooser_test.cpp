@@ -1,9 +1,10 @@
 #include "swarm/run/split_chooser.hpp"
 
+#include "tests/unit/run/two_by_two.hpp"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <optional>
 #include <vector>
 
 namespace swarm::run {
@@ -26,39 +27,14 @@ class SplitChooserTest : public testing::Test {
         begin();
     }
 
-    void begin() {
-        context_.emplace(RunContext{
-            config_,
-            partition(config_),
-            {},
-            1,
-            {0, 0},
-            Roster(config_.stages, 1),
-            {},
-            FailureDetector{FailureDetector::Timing{}},
-            0,
-            {},
-            {}});
-        slots_.clear();
-        for (std::uint64_t n = 1; n <= 4; ++n) {
-            protocol::SlotInfo info;
-            info.peer = {{n, 0, 0, 0}};
-            info.stage = {n <= 2 ? 0U : 1U};
-            info.standing = protocol::Standing::Member;
-            slots_.push_back(context_->roster.add(info));
-        }
-    }
+    void begin() { run_.begin(config_); }
 
-    void say(std::uint64_t slot, double microbatch_s) {
-        measures_.note(context_->roster, slots_.at(slot - 1), {microbatch_s, 0, 0});
-    }
+    void say(std::uint64_t member, double microbatch_s) { run_.say(member, {microbatch_s, 0, 0}); }
 
-    Split next(TimePoint now) { return chooser_.next(*context_, measures_, now); }
+    Split next(TimePoint now) { return chooser_.next(run_.context(), run_.measures(), now); }
 
     RunConfig config_;
-    std::optional<RunContext> context_;
-    std::vector<SlotId> slots_;
-    SelfMeasures measures_;
+    TwoByTwo run_;
     SplitChooser chooser_;
 };
 
@@ -116,10 +92,10 @@ TEST_F(SplitChooserTest, ASmallDifferenceIsLeftAlone) {
 TEST_F(SplitChooserTest, TheDownloadHasToPayBeforeTheRunEnds) {
     say(1, 0.3);
     say(3, 0.9);
-    context_->version.step = config_.steps - 2;
+    run_.context().version.step = config_.steps - 2;
     next(kStart);
     EXPECT_EQ(next(kStart + 60s), Split{});
-    context_->version.step = config_.steps - 4;
+    run_.context().version.step = config_.steps - 4;
     next(kStart + 61s);
     EXPECT_EQ(next(kStart + 120s), (Split{5, 1}));
 }
@@ -129,11 +105,10 @@ TEST_F(SplitChooserTest, NoStageGrowsToMoreThanTwiceTheLargest) {
     config_.model.layers = 9;
     config_.stages = 3;
     begin();
-    context_->roster.add({{}, {{9, 0, 0, 0}}, {}, {2}, {}, protocol::Standing::Member, {}});
-    const SlotId third = context_->roster.members({2}).front();
+    run_.add_member({2});
     say(1, 0.01);
     say(3, 3);
-    measures_.note(context_->roster, third, {3, 0, 0});
+    say(5, 3);
     next(kStart);
     EXPECT_EQ(next(kStart + 60s), (Split{6, 2, 1})) << "of 3, 3, 3; 7, 1, 1 would be faster";
 }
