@@ -27,12 +27,12 @@ std::size_t rank(CodecId codec) {
 }
 
 /// The way down is the sender's business: stage b sends forward over boundary b, stage b + 1 back.
-const StageMeasured& sender(const CodecChoiceInput& input, std::size_t leg) {
-    return input.stages[leg / 2 + leg % 2];
+std::size_t sender(std::size_t leg) {
+    return leg / 2 + leg % 2;
 }
 
 double line_bytes_per_s(const CodecChoiceInput& input, std::size_t leg) {
-    const StageMeasured& from = sender(input, leg);
+    const StageMeasured& from = input.stages[sender(leg)];
     return leg % 2 == 0 ? from.to_next_bytes_per_s : from.to_previous_bytes_per_s;
 }
 
@@ -87,19 +87,19 @@ double passing_s(const CodecChoiceInput& input, std::size_t leg, CodecId id) {
 }
 
 double predicted_step_s(const CodecChoiceInput& input, const LegCodecs& codecs) {
-    double through_s = 0;  // of one microbatch, when it is alone
-    double period_s = 0;   // between two of them
+    return step_time(stage_times(input, codecs), input.microbatches, input.in_flight).step_s;
+}
+
+std::vector<StageTime> stage_times(const CodecChoiceInput& input, const LegCodecs& codecs) {
+    std::vector<StageTime> times;
     for (const StageMeasured& stage : input.stages) {
-        through_s += stage.microbatch_s;
-        period_s = std::max(period_s, stage.microbatch_s / stage.peers);
+        times.push_back({static_cast<double>(stage.peers), stage.microbatch_s, 0, 0});
     }
     for (std::size_t leg = 0; leg < codecs.size(); ++leg) {
-        const double takes_s = passing_s(input, leg, codecs[leg]);
-        through_s += takes_s;
-        period_s = std::max(period_s, takes_s / sender(input, leg).peers);
+        StageTime& from = times[sender(leg)];
+        (leg % 2 == 0 ? from.to_next_s : from.to_previous_s) = passing_s(input, leg, codecs[leg]);
     }
-    period_s = std::max(period_s, through_s / input.in_flight);
-    return through_s + period_s * (input.microbatches - 1);
+    return times;
 }
 
 LegCodecs choose_codecs(const CodecChoiceInput& input, const LegCodecs& current) {

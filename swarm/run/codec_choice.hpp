@@ -4,11 +4,11 @@
 // Invariant: a function of its input. A leg whose line nobody has measured yet keeps its codec, and
 // all do while a stage's device is not measured. A change that would win too little is not made.
 // Cost: a few thousand operations per boundary. Threading: none.
-// Source: the cost model is that of pipelines with a bounded number of microbatches under way.
-// Reductions are not in it: no codec here makes them faster.
+// Source: step_time() is the cost model. Reductions are not in it: no codec here makes them faster.
 #pragma once
 
 #include "swarm/run/leg_codecs.hpp"
+#include "swarm/run/step_time.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -33,6 +33,9 @@ struct CodecChoiceInput {
 /// What a tensor takes to the next peer, in seconds; 0 where nobody measured the line. `leg` as in
 /// LegCodecs.
 double passing_s(const CodecChoiceInput& input, std::size_t leg, CodecId codec);
+
+/// What step_time() asks for; lines that nobody measured take no time.
+std::vector<StageTime> stage_times(const CodecChoiceInput& input, const LegCodecs& codecs);
 
 /// Of computing and passing on, in seconds; lines that nobody measured take no time.
 double predicted_step_s(const CodecChoiceInput& input, const LegCodecs& codecs);

@@ -1,6 +1,7 @@
 #include "tests/bench/quality_math.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/run/step_time.hpp"
 
 #include <algorithm>
 
@@ -73,19 +74,13 @@ double percent_above(double value, double reference) {
 }
 
 double seconds_on_line(const LineStep& step) {
-    const auto stages = static_cast<double>(step.stages);
-    const auto microbatches = static_cast<double>(step.microbatches);
-    const double compute_s = step.compute_s / (stages * microbatches);
-    const double forward_s = static_cast<double>(step.forward_bytes) / step.line_bytes_per_s;
-    const double backward_s = static_cast<double>(step.backward_bytes) / step.line_bytes_per_s;
-    double busiest_s = compute_s;
-    if (step.stages == 2) {
-        busiest_s = std::max({compute_s, forward_s, backward_s});
-    } else if (step.stages > 2) {  // a peer in the middle sends, and gets, one of each
-        busiest_s = std::max(compute_s, forward_s + backward_s);
-    }
-    const double way_s = stages * compute_s + (stages - 1) * (forward_s + backward_s);
-    return microbatches * busiest_s + way_s - busiest_s;
+    const auto parts = static_cast<double>(step.stages) * step.microbatches;
+    const double up_s = static_cast<double>(step.forward_bytes) / step.line_bytes_per_s;
+    const double down_s = static_cast<double>(step.backward_bytes) / step.line_bytes_per_s;
+    std::vector<run::StageTime> stages(step.stages, {1, step.compute_s / parts, up_s, down_s});
+    stages.front().to_previous_s = 0;
+    stages.back().to_next_s = 0;
+    return run::step_time(stages, step.microbatches, step.microbatches).step_s;
 }
 
 }  // namespace swarm::bench

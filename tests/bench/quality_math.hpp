@@ -1,7 +1,6 @@
 // The arithmetic of the quality bench: curves of a loss, what a step takes on a line, extra steps.
-// Model of a step, that of `swarm plan` with lines: one peer per stage, all alike, on full-duplex
-// lines without delay. To the microbatches at the rate of the busiest stage or line comes the way
-// of one through all the others. Not in it: reductions.
+// A step is that of `swarm plan` (run::step_time): one peer per stage, all alike, on full-duplex
+// lines without delay.
 // Invariant: curves are by rising `at`. Units: seconds, bytes, nats. Threading: pure functions.
 // Cost: O(points).
 #pragma once

@@ -6,16 +6,15 @@
 #include "swarm/run/layer_split.hpp"
 #include "swarm/run/layer_work.hpp"
 #include "swarm/run/partition.hpp"
+#include "swarm/run/step_time.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 namespace swarm::cli {
 namespace {
 
-constexpr double kCommitHops = 2;
 /// Of the step, above which a bubble is what limits it.
 constexpr double kLargeBubble = 0.25;
 /// Below, another split is not worth a line.
@@ -97,13 +96,12 @@ double slowest_line(const PlanRequest& request, const RunPlan::Stage& stage) {
     return slowest;
 }
 
-/// What each peer of `from` gets through when all send to those of `to`; 0: no bound.
+/// 0: no bound.
 double line_between(
     const PlanRequest& request, const RunPlan::Stage& from, const RunPlan::Stage& to
 ) {
     const double up = slowest_line(request, from);
-    const double down = slowest_line(request, to) * static_cast<double>(to.peers.size()) /
-                        static_cast<double>(from.peers.size());
+    const double down = slowest_line(request, to);
     return up == 0 || down == 0 ? std::max(up, down) : std::min(up, down);
 }
 
@@ -128,8 +126,8 @@ run::CodecChoiceInput lines_of(const PlanRequest& request, const RunPlan& plan) 
     return input;
 }
 
-/// The codecs, and what passing on takes with them.
-void plan_lines(const PlanRequest& request, RunPlan& plan) {
+/// The codecs, what passing on takes with them, and the step.
+run::StepTime plan_step(const PlanRequest& request, RunPlan& plan) {
     const run::CodecChoiceInput input = lines_of(request, plan);
     plan.codecs = run::first_codecs(request.config);
     if (run::chooses_codecs(request.config)) {
@@ -138,57 +136,35 @@ void plan_lines(const PlanRequest& request, RunPlan& plan) {
     for (std::size_t leg = 0; leg < plan.codecs.size(); ++leg) {
         plan.passing_s.push_back(run::passing_s(input, leg, plan.codecs[leg]));
     }
+    return run::step_time(
+        run::stage_times(input, plan.codecs), input.microbatches, input.in_flight, request.latency_s
+    );
 }
 
-/// The boundary and way whose lines have the most to do for each microbatch.
-struct BusiestLine {
-    std::size_t leg = 0;
-    double period_s = 0;  // between two microbatches
-};
-
-BusiestLine busiest_line(const RunPlan& plan) {
-    BusiestLine busiest;
-    for (std::size_t leg = 0; leg < plan.passing_s.size(); ++leg) {
-        const RunPlan::Stage& from = plan.stages[leg / 2 + leg % 2];
-        const double period_s = plan.passing_s[leg] / static_cast<double>(from.peers.size());
-        if (period_s > busiest.period_s) {
-            busiest = {leg, period_s};
-        }
+std::string limit_of(const PlanRequest& request, const RunPlan& plan, const run::StepTime& step) {
+    if (step.busiest == run::Busiest::Window) {
+        return "too few microbatches are under way: raise in_flight";
     }
-    return busiest;
-}
-
-std::string line_limit(const PlanRequest& request, const BusiestLine& line) {
-    const std::size_t below = line.leg / 2;
-    return "the lines between the stages " + std::to_string(below) + " and " +
-           std::to_string(below + 1) +
+    if (step.bubble_s > kLargeBubble * step.step_s) {
+        return "filling and draining the pipeline takes " +
+               std::to_string(std::lround(100 * step.bubble_s / step.step_s)) +
+               " % of a step: raise microbatches";
+    }
+    if (step.busiest == run::Busiest::Device) {
+        return stage_limit(plan, step.stage);
+    }
+    return "the lines of stage " + std::to_string(step.stage) +
            (run::chooses_codecs(request.config) ? ": faster ones, or more peers"
                                                 : ": --codec auto, faster ones, or more peers");
 }
 
-/// Fills in what follows from who serves where. As sim/fluid has it, for unequal stages.
+/// Fills in what follows from who serves where.
 void reckon(const PlanRequest& request, RunPlan& plan) {
-    const double microbatches = plan.microbatches;
-    double way_s = 2.0 * static_cast<double>(plan.stages.size()) * request.latency_s;
-    std::size_t weakest = 0;
-    std::vector<double> compute_s;
-    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-        const RunPlan::Stage& stage = plan.stages[s];
-        const auto peers = static_cast<double>(stage.peers.size());
-        compute_s.push_back(peers / stage.per_s);  // the mean, as shares follow speed
-        way_s += compute_s.back();
-        weakest = stage.per_s < plan.stages[weakest].per_s ? s : weakest;
-    }
-    way_s = std::accumulate(plan.passing_s.begin(), plan.passing_s.end(), way_s);
-    const BusiestLine line = busiest_line(plan);
-    const bool lines_limit = line.period_s * plan.stages[weakest].per_s > 1;
-    const double window = window_of(request, plan);
-    const double bubble_s = way_s - (lines_limit ? plan.passing_s[line.leg] : compute_s[weakest]);
-    const double period_s = lines_limit ? line.period_s : 1 / plan.stages[weakest].per_s;
-    const double by_work = microbatches * period_s + bubble_s;
-    const double by_window = microbatches * way_s / window;
-    plan.step_s = std::max(by_work, by_window) + kCommitHops * request.latency_s;
+    const run::StepTime step = plan_step(request, plan);
+    plan.step_s = step.step_s;
+    plan.limit = limit_of(request, plan, step);
     const run::RunConfig& config = request.config;
+    const double microbatches = plan.microbatches;
     plan.tokens_per_s = microbatches * config.batch * config.model.context / plan.step_s;
     double units = 0;
     for (RunPlan::Stage& stage : plan.stages) {
@@ -196,17 +172,6 @@ void reckon(const PlanRequest& request, RunPlan& plan) {
         stage.busy = microbatches / stage.per_s / plan.step_s;
     }
     plan.utilisation = microbatches * units / (speed_of_all(request) * plan.step_s);
-    if (by_window > by_work && window < microbatches) {
-        plan.limit = "too few microbatches are under way: raise in_flight";
-    } else if (bubble_s > kLargeBubble * plan.step_s) {
-        plan.limit = "filling and draining the pipeline takes " +
-                     std::to_string(std::lround(100 * bubble_s / plan.step_s)) +
-                     " % of a step: raise microbatches";
-    } else if (lines_limit) {
-        plan.limit = line_limit(request, line);
-    } else {
-        plan.limit = stage_limit(plan, weakest);
-    }
 }
 
 }  // namespace
@@ -244,7 +209,6 @@ Result<RunPlan> make_plan(const PlanRequest& request) {
             );
         }
     }
-    plan_lines(request, plan);
     reckon(request, plan);
     return plan;
 }

@@ -1,9 +1,8 @@
 // What a run will be like, before it begins: layers, time and memory of each stage, which peers it
 // would get, how long a step takes, and what limits it.
-// Model: a stage does as much as its peers together; a step ends with an empty pipeline, so to its
-// microbatches at the rate of the weakest stage comes the way of one through all the others. At
-// best: where peers share a stage, a simulated step takes up to a quarter longer, as microbatches
-// wait behind others. Not in it: reductions, activations' memory, churn.
+// Model: run::step_time, with the stage's peers at their mean speed, as shares follow speed. At
+// best: where peers share a stage, a simulated step takes up to a quarter longer. Activations'
+// memory is not in it.
 // A line passes tensors at the rate of the slower of its two ends, both ways at once.
 // Units: work in GFLOP and speed in GFLOP/s; with measured layers milliseconds of that machine, and
 // speed as a multiple of it. Threading: pure functions.

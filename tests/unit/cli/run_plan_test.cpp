@@ -73,7 +73,7 @@ TEST(RunPlan, NarrowLinesLimitIt) {
     EXPECT_NEAR(plan.passing_s[0], 262'144 / 1.25e6, 1e-9);
     // Each microbatch has to pass; the first one's way and the last one's way back come to that.
     EXPECT_NEAR(plan.step_s, 64 * plan.passing_s[0] + plan.passing_s[1] + 0.002, 1e-9);
-    EXPECT_NE(plan.limit.find("lines between the stages 0 and 1"), std::string::npos);
+    EXPECT_NE(plan.limit.find("the lines of stage 0"), std::string::npos);
     EXPECT_NE(plan.limit.find("--codec auto"), std::string::npos);
     const std::string text = to_text(plan, true);
     EXPECT_NE(text.find("0 and 1: none/none, 0.2097 s up"), std::string::npos) << text;

@@ -1,0 +1,115 @@
+// `swarm plan` held against real processes: the step that it predicts for stages of one peer each,
+// on narrow lines, and the one that they take there. Their jobs are held for a service time, so
+// that this machine's speed does not matter while it is fast enough.
+#include "tests/process/program.hpp"
+#include "tests/unit/net/temporary_folder.hpp"
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace swarm::test {
+namespace {
+
+namespace json = boost::json;
+
+constexpr double kTolerance = 0.1;  // of the prediction
+constexpr int kServiceMs = 20;      // of a forward; a backward takes two
+constexpr int kSteps = 8;
+constexpr std::chrono::seconds kPatience(120);
+
+struct Case {
+    int stages;
+    std::string codec;
+    std::string rate;
+
+    friend std::ostream& operator<<(std::ostream& out, const Case& one) {
+        return out << one.stages << " stages, " << one.codec << ", " << one.rate;
+    }
+};
+
+class PlanAgainstLocal : public testing::TestWithParam<Case> {
+ protected:
+    /// A layer per stage: quick to compute, with activations of 262,144 bytes.
+    PlanAgainstLocal() {
+        std::ofstream(folder_.path() / "run.toml")
+            << "[run]\nname = \"planned\"\nsteps = " << kSteps << "\nstages = " << GetParam().stages
+            << "\n[model]\nlayers = " << GetParam().stages << "\n";
+    }
+
+    json::object swarm(std::vector<std::string> arguments) {
+        const auto file = folder_.path() / (arguments.front() + ".json");
+        const std::vector<std::string> run{
+            "--codec",
+            GetParam().codec,
+            "--line-rate",
+            GetParam().rate,
+            "--peers",
+            std::to_string(GetParam().stages),
+            "--json",
+            file.string()};
+        arguments.insert(arguments.begin() + 1, (folder_.path() / "run.toml").string());
+        arguments.insert(arguments.end(), run.begin(), run.end());
+        Program program(arguments, folder_.path());
+        EXPECT_EQ(program.wait(kPatience), 0) << program.err();
+        return json::parse(read_text(file)).as_object();
+    }
+
+    double planned_s() {
+        const std::string layer_ms = std::to_string(3 * kServiceMs);
+        std::string layers = layer_ms;
+        for (int i = 1; i < GetParam().stages; ++i) {
+            layers += "," + layer_ms;
+        }
+        return swarm({"plan", "--latency", "10ms", "--layer-ms", layers, "--speeds", "1"})
+            .at("step_s")
+            .to_number<double>();
+    }
+
+    /// The median; the first step waits for links to come up.
+    double real_s() {
+        const json::object run =
+            swarm({"local", "--line-delay", "10ms", "--service-ms", std::to_string(kServiceMs)});
+        std::vector<double> steps;
+        for (const json::value& step : run.at("steps").as_array()) {
+            steps.push_back(step.at("seconds").to_number<double>());
+        }
+        EXPECT_EQ(steps.size(), static_cast<std::size_t>(kSteps));
+        std::sort(steps.begin() + 1, steps.end());
+        return steps.at(1 + (steps.size() - 1) / 2);
+    }
+
+    TemporaryFolder folder_;
+};
+
+TEST_P(PlanAgainstLocal, AStepTakesWhatWasPlanned) {
+    const double planned = planned_s();
+    const double real = real_s();
+    std::printf("planned %.3f s, took %.3f s: %.3f\n", planned, real, real / planned);
+    EXPECT_NEAR(real, planned, kTolerance * planned);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OnLines,
+    PlanAgainstLocal,
+    testing::Values(
+        Case{2, "none", "10Mb/s"},
+        Case{2, "int8", "10Mb/s"},
+        Case{2, "int4", "10Mb/s"},
+        Case{2, "none", "50Mb/s"},
+        Case{3, "none", "10Mb/s"},
+        Case{3, "int8", "10Mb/s"},
+        Case{3, "int4", "10Mb/s"},
+        Case{3, "none", "50Mb/s"}
+    )
+);
+
+}  // namespace
+}  // namespace swarm::test
