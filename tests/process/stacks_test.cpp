@@ -159,7 +159,7 @@ TEST_F(StacksTest, PeersAnswerForTheMembersAndMayDie) {
     EXPECT_TRUE(report.at("verified").as_bool());
     // One waits until the member's other peer is back; the last may wait beyond the end.
     EXPECT_GE(report.at("faults").as_array().size(), 2U);
-    EXPECT_GE(report.at("moves").as_array().size(), 1U);
+    EXPECT_GE(report.at("failovers").as_array().size(), 1U);
     ASSERT_EQ(report.at("members").as_array().size(), 2U);
     for (const json::value& member : report.at("members").as_array()) {
         EXPECT_FALSE(member.as_object().contains("left_out_at"));

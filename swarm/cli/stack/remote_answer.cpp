@@ -57,14 +57,18 @@ std::string names_of(const std::vector<PeerId>& peers) {
     return names;
 }
 
+json::array as_json(const std::vector<PeerId>& route) {
+    json::array peers;
+    for (const PeerId& peer : route) {
+        peers.push_back(json::value(short_name(peer)));
+    }
+    return peers;
+}
+
 json::array as_json(const std::vector<std::vector<PeerId>>& routes) {
     json::array all;
     for (const std::vector<PeerId>& route : routes) {
-        json::array peers;
-        for (const PeerId& peer : route) {
-            peers.push_back(json::value(short_name(peer)));
-        }
-        all.push_back(std::move(peers));
+        all.push_back(as_json(route));
     }
     return all;
 }
@@ -248,17 +252,18 @@ std::string RemoteAnswer::summary() const {
     return text;
 }
 
-json::array RemoteAnswer::moves_as_json() const {
-    json::array moves;
+json::array RemoteAnswer::failovers_as_json() const {
+    json::array failovers;
     for (const node::SessionMoved& move : moves_) {
-        moves.push_back(json::object{
+        failovers.push_back(json::object{
             {"token", move.position - question_->prompt.size()},
             {"member", readers_.at(move.member).name},
             {"reason", move.reason},
-            {"detected_ms", ms(move.detected)},
-            {"resumed_ms", ms(move.resumed)}});
+            {"detect_ms", ms(move.detected)},
+            {"resume_ms", ms(move.resumed)},
+            {"mode", options_.replay}});
     }
-    return moves;
+    return failovers;
 }
 
 json::array RemoteAnswer::members_as_json() const {
@@ -286,9 +291,11 @@ json::object RemoteAnswer::to_json() const {
         {"prefill_tokens_per_s",
          rate_as_json(question_->prompt.size(), seconds(first_token_ - routed_))},
         {"decode_tokens_per_s", rate_as_json(decoded, seconds(last_token_ - first_token_))},
-        {"moves", moves_as_json()}};
+        {"failovers", failovers_as_json()}};
     if (options_.stack.empty()) {
-        report["routes"] = as_json(readers_.front().routes);
+        const std::vector<std::vector<PeerId>>& routes = readers_.front().routes;
+        report["path"] = routes.empty() ? json::array() : as_json(routes.back());
+        report["routes"] = as_json(routes);
         report["hop_ms"] = json::array(hops.begin(), hops.end());
         report["between_hops_ms"] = between_hops_ms();
     } else {

@@ -69,7 +69,7 @@ class RemoteAnswer {
     void ask(const ServedQuestion& asked);
     [[nodiscard]] std::vector<double> hop_ms() const;
     [[nodiscard]] double between_hops_ms() const;
-    [[nodiscard]] boost::json::array moves_as_json() const;
+    [[nodiscard]] boost::json::array failovers_as_json() const;
     [[nodiscard]] boost::json::array members_as_json() const;
 
     net::EventLoop& loop_;
