@@ -99,15 +99,16 @@ void Snapshots::freeze(ParameterVersion version, node::Turn turn) {
     );
 }
 
-bool Snapshots::spend(TimePoint now) {
+bool Snapshots::spend(Pace pace, TimePoint now) {
     if (spent_until_ > now + kBurst) {
         return false;
     }
-    spent_until_ = std::max(spent_until_, now) + kPerChunk;
+    spent_until_ =
+        std::max(spent_until_, now) + (pace == Pace::Full ? kPerChunk : kPerChunkBesideReduction);
     return true;
 }
 
-void Snapshots::on(PeerId from, const protocol::Fetch& fetch, node::Turn turn) {
+void Snapshots::on(PeerId from, const protocol::Fetch& fetch, Pace pace, node::Turn turn) {
     if (owed_ == fetch.version && context_.version == fetch.version && !context_.applying) {
         freeze(fetch.version, turn);  // there may be room by now
     }
@@ -126,7 +127,7 @@ void Snapshots::on(PeerId from, const protocol::Fetch& fetch, node::Turn turn) {
         return;
     }
     found->used_at = turn.now;
-    if (!spend(turn.now)) {
+    if (!spend(pace, turn.now)) {
         ServerContext::send(
             from, protocol::ChunkRefused{fetch.version, fetch.stage, fetch.chunk, true}, {}, turn
         );

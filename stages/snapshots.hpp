@@ -4,7 +4,8 @@
 // has no room for them. A new one takes the place of the one that was left alone longest; while all
 // are being fetched it is owed: whoever wants it is told Busy, asks again, and has it as soon as
 // there is room, if the state is still that one. Beyond kChunksPerSecond all are told Busy: each
-// chunk costs its strand milliseconds, and it trains meanwhile.
+// chunk costs its strand milliseconds, and it trains meanwhile; during a reduction, which needs the
+// same line, beyond a twentieth of that.
 // Threading: single strand; copies and hashes are made on the device, a chunk is packed when it is
 // asked for (state_chunk.hpp). Memory: one state each, for kForgottenAfter at most beyond the last
 // fetch.
@@ -13,6 +14,7 @@
 
 #include "stages/server_context.hpp"
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -22,11 +24,13 @@ namespace stages {
 
 class Snapshots {
  public:
+    enum class Pace : std::uint8_t { Full, BesideReduction };
+
     explicit Snapshots(ServerContext& context) : context_(context) {}
 
     /// The state has just become this version, or has it still.
     void freeze(ParameterVersion version, node::Turn turn);
-    void on(PeerId from, const protocol::Fetch& fetch, node::Turn turn);
+    void on(PeerId from, const protocol::Fetch& fetch, Pace pace, node::Turn turn);
 
     /// Those that nobody fetches any more.
     void forget_idle(node::Turn turn);
@@ -45,6 +49,8 @@ class Snapshots {
     static constexpr std::int64_t kChunksPerSecond = 50;
     static constexpr swarm::Duration kPerChunk =
         swarm::Duration(std::chrono::seconds(1)) / kChunksPerSecond;
+    /// 20 Mb/s from each donor: a tenth of the line of a home.
+    static constexpr swarm::Duration kPerChunkBesideReduction = 20 * kPerChunk;
     static constexpr swarm::Duration kBurst = std::chrono::milliseconds(500);
 
     struct Snapshot {
@@ -57,7 +63,7 @@ class Snapshots {
     [[nodiscard]] Snapshot* find(ParameterVersion version);
     [[nodiscard]] bool has_room() const;
     /// Takes one answer's time from what is left for donating.
-    [[nodiscard]] bool spend(TimePoint now);
+    [[nodiscard]] bool spend(Pace pace, TimePoint now);
     /// Their number changed: graphs have the rest of the memory lent.
     void share_memory(node::Turn turn);
 

@@ -239,7 +239,7 @@ void StageServer::take_from_coordinator(const node::Received& received, node::Tu
             take_decision(body, turn);
         }
     } else if (const auto* fetch = std::get_if<protocol::Fetch>(&body)) {
-        snapshots_.on(received.peer, *fetch, turn);
+        donate(received.peer, *fetch, turn);
     } else if (const auto* chunk = std::get_if<protocol::Chunk>(&body)) {
         joining_.on(received.peer, *chunk, received.payload, turn);
     } else if (const auto* refused = std::get_if<protocol::ChunkRefused>(&body)) {
@@ -247,6 +247,11 @@ void StageServer::take_from_coordinator(const node::Received& received, node::Tu
     } else if (std::holds_alternative<protocol::Finished>(body)) {
         end(draining_ ? "left the run" : "the run is finished", turn);
     }
+}
+
+void StageServer::donate(PeerId to, const protocol::Fetch& fetch, node::Turn turn) {
+    using Pace = Snapshots::Pace;
+    snapshots_.on(to, fetch, reduction_.is_active() ? Pace::BesideReduction : Pace::Full, turn);
 }
 
 void StageServer::take_decision(const protocol::Body& body, node::Turn turn) {
@@ -284,7 +289,7 @@ void StageServer::take_from_peer(const node::Received& received, node::Turn turn
             reduction_.on(from, *part, received.payload, turn);
         }
     } else if (const auto* fetch = std::get_if<protocol::Fetch>(&body)) {
-        snapshots_.on(from, *fetch, turn);
+        donate(from, *fetch, turn);
     } else if (const auto* chunk = std::get_if<protocol::Chunk>(&body)) {
         joining_.on(from, *chunk, received.payload, turn);
     } else if (const auto* refused_chunk = std::get_if<protocol::ChunkRefused>(&body)) {

@@ -83,6 +83,7 @@ class StageServer final : public node::Role {
 
     void take_from_coordinator(const node::Received& received, node::Turn turn);
     void take_from_peer(const node::Received& received, node::Turn turn);
+    void donate(PeerId to, const protocol::Fetch& fetch, node::Turn turn);
     void take_decision(const protocol::Body& body, node::Turn turn);
     template <class Leg>
     void take_leg(

@@ -23,7 +23,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kBytesPerElement = 12;        // weight and two moments
 constexpr std::uint64_t kLineBytesPerS = 25'000'000;  // 200 Mb/s
 constexpr int kDonors = 4;
-constexpr std::ptrdiff_t kFirstSteps = 3;  // before anybody joins
+constexpr std::ptrdiff_t kFirstSteps = 2;  // before anybody joins
+/// A step computes for a minute, and adds up a gigabyte's gradients in a third of that: where lines
+/// are busy all the time, no download can be both quick and free.
+constexpr const char* kServiceMs = "1000";
+constexpr int kMicrobatches = 80;
 /// Of the time that the state, as it is, would take on the line. The oracle's moments pack well, so
 /// the line itself is idle for a part of it.
 constexpr double kShareOfLine = 0.8;
@@ -36,8 +40,9 @@ class JoinerTest : public TrainBed {
     /// Four donors train, and have committed three steps.
     void start() {
         const std::filesystem::path run = folder.path() / "run.toml";
-        std::ofstream(run) << "[run]\nstages = 1\nsteps = 9\nmicrobatches = 32\nmin_peers = "
-                           << kDonors << "\n[model]\nkind = \"oracle\"\nlayers = 1\nwidth = "
+        std::ofstream(run) << "[run]\nstages = 1\nsteps = 5\nmicrobatches = " << kMicrobatches
+                           << "\nmin_peers = " << kDonors
+                           << "\n[model]\nkind = \"oracle\"\nlayers = 1\nwidth = "
                            << kStateBytes / kBytesPerElement << "\n";
         coordinator = std::make_unique<Program>(
             train({run.string(), "--json", (folder.path() / "run.json").string()}), folder.path()
@@ -50,7 +55,8 @@ class JoinerTest : public TrainBed {
         for (int i = 0; i < kDonors; ++i) {
             join();
         }
-        ASSERT_TRUE(coordinator->wait_for_text("step 3/", kPatience)) << coordinator->err();
+        const std::string first = "step " + std::to_string(kFirstSteps) + "/";
+        ASSERT_TRUE(coordinator->wait_for_text(first, kPatience)) << coordinator->err();
     }
 
     /// One more peer, on a line of its own.
@@ -70,7 +76,7 @@ class JoinerTest : public TrainBed {
                 "--dial-from",
                 ends->source,
                 "--service-ms",
-                "200"},
+                kServiceMs},
             folder.path()
         ));
         return *peers.back();

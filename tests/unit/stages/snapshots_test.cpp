@@ -15,6 +15,7 @@ namespace {
 using std::chrono::seconds;
 using test::bodies;
 using test::kStart;
+using Pace = Snapshots::Pace;
 
 constexpr PeerId kSelf{{2}};
 constexpr PeerId kJoiner{{3}};
@@ -43,13 +44,14 @@ class SnapshotsTest : public testing::Test {
         bed_.settle(now);
     }
 
-    bool serves(std::uint64_t step, TimePoint now = kStart) {
-        snapshots_.on(kJoiner, protocol::Fetch{{0, step}, {0}, 0}, bed_.at(now));
+    bool serves(std::uint64_t step, TimePoint now = kStart, Pace pace = Pace::Full) {
+        snapshots_.on(kJoiner, protocol::Fetch{{0, step}, {0}, 0}, pace, bed_.at(now));
         return !bodies<protocol::Chunk>(bed_.settle(now), kJoiner).empty();
     }
 
     bool says_busy(std::uint64_t step, TimePoint now = kStart) {
-        snapshots_.on(kJoiner, protocol::Fetch{{0, step}, {0}, std::nullopt}, bed_.at(now));
+        const protocol::Fetch fetch{{0, step}, {0}, std::nullopt};
+        snapshots_.on(kJoiner, fetch, Pace::Full, bed_.at(now));
         const auto refused = bodies<protocol::ChunkRefused>(bed_.settle(now), kJoiner);
         return !refused.empty() && refused[0].busy;
     }
@@ -69,8 +71,8 @@ TEST_F(SnapshotsTest, KeepsTwo) {
 TEST_F(SnapshotsTest, SendsAChunkPacked) {
     freeze(0);
     const auto fetch = protocol::Fetch{{0, 0}, {0}, 0};
-    snapshots_.on(kJoiner, fetch, bed_.at(kStart));
-    snapshots_.on(kJoiner, fetch, bed_.at(kStart));
+    snapshots_.on(kJoiner, fetch, Pace::Full, bed_.at(kStart));
+    snapshots_.on(kJoiner, fetch, Pace::Full, bed_.at(kStart));
     const auto sent = bed_.settle();
     ASSERT_EQ(sent.size(), 2U);
     const Payload& first = sent[0].payload;
@@ -137,6 +139,16 @@ TEST_F(SnapshotsTest, GivesSoManyChunksASecondHoweverManyAreAskedFor) {
     }
     EXPECT_NEAR(served, 500 + 25, 2) << "50 a second, and half a second's at once";
     EXPECT_TRUE(serves(0, kStart + seconds(11))) << "it has had a second's rest";
+}
+
+TEST_F(SnapshotsTest, LeavesItsLineToAReduction) {
+    freeze(0);
+    int served = 0;
+    for (int asked = 0; asked < 1000; ++asked) {
+        const TimePoint now = kStart + std::chrono::milliseconds(10 * asked);
+        served += serves(0, now, Pace::BesideReduction) ? 1 : 0;
+    }
+    EXPECT_NEAR(served, 25 + 1, 1) << "five in two seconds, and half a second's at once";
 }
 
 TEST_F(SnapshotsTest, ForgetsWhatNobodyFetches) {
