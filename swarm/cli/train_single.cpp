@@ -117,6 +117,7 @@ int train_to_the_end(
 ) {
     if (const Result<> trained = train_steps(run, directory, reports, beside); !trained) {
         reports.console().error(trained.error().detail + kGoOn);
+        static_cast<void>(reports.finish());  // what happened until then
         return kRunFailed;
     }
     reports.add(node::RunFinished{run.version(), run.weights_sha256()});
