@@ -32,15 +32,17 @@ struct SessionRow {
 };
 
 struct StageShape {
-    bool first = false;
+    bool first = false;  // its place in the model
     bool last = false;
     std::uint32_t width = 0;
     std::uint32_t vocabulary = 0;
     std::uint32_t context = 0;           // positions that a session can have at most
     std::size_t bytes_per_position = 0;  // of KV, all layers of the stage
+    bool takes_tokens = false;           // it holds the embedding: the first one does,
+    bool gives_logits = false;           // or the head: the last one does; with tied ones, both
 };
 
-/// At the first stage (R) token ids, at others (R, C) fp32.
+/// (R) token ids, or (R, C) fp32 that other layers gave.
 using StageInput = std::variant<std::span<const TokenId>, std::span<const float>>;
 
 class SessionCompute {
@@ -62,20 +64,24 @@ class SessionCompute {
     /// Frees its pages at once. Unknown caches are ignored.
     virtual void drop(CacheId cache) = 0;
 
-    /// Rows may belong to different sessions (decode), to one (prefill), or to any mix. Gives
-    /// (R, C) fp32; at the last stage (W, V) logits, of the W `wanted_logit_rows` in their order,
-    /// which elsewhere must be empty.
-    [[nodiscard]] virtual swarm::Result<std::vector<float>> forward(
+    /// Through the layers and no further, wherever on a path: gives (R, C) fp32. Rows may belong to
+    /// different sessions (decode), to one (prefill), or to any mix. Tokens: only where
+    /// takes_tokens.
+    [[nodiscard]] virtual swarm::Result<std::vector<float>> run_layers(
+        std::span<const SessionRow> rows, const StageInput& input
+    ) = 0;
+
+    /// (W, V), of W rows that run_layers() gave; only where gives_logits.
+    [[nodiscard]] virtual std::vector<float> logits(std::span<const float> outputs) = 0;
+
+    /// At the stage's own place in its model: tokens go into the first one and no other, and of the
+    /// last one come (W, V) logits, of the `wanted_logit_rows` in their order, which elsewhere must
+    /// be empty; else as run_layers().
+    [[nodiscard]] swarm::Result<std::vector<float>> forward(
         std::span<const SessionRow> rows,
         const StageInput& input,
         std::span<const std::uint32_t> wanted_logit_rows
-    ) = 0;
-
-    /// For early exit: logits (V) of one row that forward() gave, by a head of this stage's own.
-    /// Empty where it has none, which is the rule.
-    [[nodiscard]] virtual std::vector<float> exit_logits(std::span<const float> /*output_row*/) {
-        return {};
-    }
+    );
 };
 
 }  // namespace stacking

@@ -43,12 +43,14 @@ LlamaSessions::LlamaSessions(std::shared_ptr<const StageWeights> weights, const 
 
 StageShape LlamaSessions::shape() const {
     return {
-        .first = weights_->embedding != nullptr && !weights_->layers.empty(),
-        .last = weights_->head != nullptr,
+        .first = weights_->first,
+        .last = weights_->last,
         .width = weights_->model.width,
         .vocabulary = weights_->model.vocabulary,
         .context = weights_->model.context,
-        .bytes_per_position = caches_.shape().bytes_per_position()};
+        .bytes_per_position = caches_.shape().bytes_per_position(),
+        .takes_tokens = weights_->embedding != nullptr,
+        .gives_logits = weights_->head != nullptr};
 }
 
 swarm::Result<> LlamaSessions::reserve(CacheId cache, std::uint32_t positions) {
@@ -63,15 +65,14 @@ void LlamaSessions::drop(CacheId cache) {
     caches_.drop(cache);
 }
 
-swarm::Result<> LlamaSessions::check_input(
-    std::size_t rows, const StageInput& input, std::span<const std::uint32_t> wanted
-) const {
+swarm::Result<> LlamaSessions::check_input(std::size_t rows, const StageInput& input) const {
     const StageShape is = shape();
     if (const auto* const tokens = std::get_if<std::span<const TokenId>>(&input)) {
-        if (!is.first || tokens->size() != rows) {
+        if (!is.takes_tokens || tokens->size() != rows) {
             return refusal(
                 ErrorCode::Mismatch,
-                is.first ? "as many tokens as rows are wanted" : "tokens are for the first stage"
+                is.takes_tokens ? "as many tokens as rows are wanted"
+                                : "tokens for a stage that has no embedding"
             );
         }
         const bool known =
@@ -79,16 +80,8 @@ swarm::Result<> LlamaSessions::check_input(
         if (!known) {
             return refusal(ErrorCode::Mismatch, "a token that the model does not have");
         }
-    } else if (is.first || std::get<std::span<const float>>(input).size() != rows * is.width) {
-        return refusal(
-            ErrorCode::Mismatch,
-            is.first ? "the first stage takes tokens" : "the input is not (rows, width)"
-        );
-    }
-    const bool in_range =
-        std::ranges::all_of(wanted, [&](std::uint32_t row) { return row < rows; });
-    if (!in_range || wanted.size() > rows || (!is.last && !wanted.empty())) {
-        return refusal(ErrorCode::Mismatch, "logits of rows that the call or the stage has not");
+    } else if (std::get<std::span<const float>>(input).size() != rows * is.width) {
+        return refusal(ErrorCode::Mismatch, "the input is not (rows, width)");
     }
     return {};
 }
@@ -123,12 +116,10 @@ swarm::Result<> LlamaSessions::find_rows(std::span<const SessionRow> rows) {
     return {};
 }
 
-swarm::Result<std::vector<float>> LlamaSessions::forward(
-    std::span<const SessionRow> rows,
-    const StageInput& input,
-    std::span<const std::uint32_t> wanted_logit_rows
+swarm::Result<std::vector<float>> LlamaSessions::run_layers(
+    std::span<const SessionRow> rows, const StageInput& input
 ) {
-    auto fits = check_input(rows.size(), input, wanted_logit_rows);
+    auto fits = check_input(rows.size(), input);
     if (fits) {
         fits = find_rows(rows);
     }
@@ -136,30 +127,16 @@ swarm::Result<std::vector<float>> LlamaSessions::forward(
         return fits.error();
     }
     const std::size_t width = weights_->model.width;
-    const bool last = weights_->head != nullptr;
-    std::vector<float> out((last ? wanted_logit_rows.size() : rows.size()) * width);
+    std::vector<float> out(rows.size() * width);
     for (std::size_t first = 0; first < rows.size(); first += kRowsAtOnce) {
         const std::size_t count = std::min(kRowsAtOnce, rows.size() - first);
         run_chunk(first, count, input);
-        if (!last) {
-            std::copy_n(hidden_.begin(), count * width, out.data() + first * width);
-            continue;
-        }
-        for (std::size_t i = 0; i < wanted_logit_rows.size(); ++i) {
-            const std::size_t row = wanted_logit_rows[i];
-            if (row >= first && row < first + count) {
-                std::copy_n(hidden_.data() + (row - first) * width, width, out.data() + i * width);
-            }
-        }
+        std::copy_n(hidden_.begin(), count * width, out.data() + first * width);
     }
     for (const Row& row : rows_) {
         row.cache->filled = row.position + 1;
     }
-    if (!last) {
-        return out;
-    }
-    hidden_ = std::move(out);
-    return logits(wanted_logit_rows.size());
+    return out;
 }
 
 void LlamaSessions::run_chunk(std::size_t first, std::size_t count, const StageInput& input) {
@@ -283,11 +260,15 @@ void LlamaSessions::feed_forward(const LayerWeights& layer, std::size_t count) {
     add_product(layer.down, {wide_.data(), count, 2 * ffn});
 }
 
-std::vector<float> LlamaSessions::logits(std::size_t wanted) {
+std::vector<float> LlamaSessions::logits(std::span<const float> outputs) {
+    SWARM_ASSERT(weights_->head != nullptr);
+    const std::size_t width = weights_->model.width;
     const std::size_t vocabulary = weights_->model.vocabulary;
+    const std::size_t wanted = outputs.size() / width;
+    hidden_.assign(outputs.begin(), outputs.end());
     normalise(weights_->head_norm, wanted);
     std::vector<float> out(wanted * vocabulary);
-    const kernels::Rows normed{normed_.data(), wanted, weights_->model.width};
+    const kernels::Rows normed{normed_.data(), wanted, width};
     kernels_.multiply(weights_->head->view(), normed, out.data(), vocabulary);
     return out;
 }

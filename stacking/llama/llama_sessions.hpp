@@ -31,11 +31,10 @@ class LlamaSessions final : public SessionCompute {
     [[nodiscard]] swarm::Result<> reserve(CacheId cache, std::uint32_t positions) override;
     void truncate(CacheId cache, std::uint32_t positions) override;
     void drop(CacheId cache) override;
-    [[nodiscard]] swarm::Result<std::vector<float>> forward(
-        std::span<const SessionRow> rows,
-        const StageInput& input,
-        std::span<const std::uint32_t> wanted_logit_rows
+    [[nodiscard]] swarm::Result<std::vector<float>> run_layers(
+        std::span<const SessionRow> rows, const StageInput& input
     ) override;
+    [[nodiscard]] std::vector<float> logits(std::span<const float> outputs) override;
 
  private:
     struct Row {
@@ -43,9 +42,7 @@ class LlamaSessions final : public SessionCompute {
         std::uint32_t position = 0;
     };
 
-    [[nodiscard]] swarm::Result<> check_input(
-        std::size_t rows, const StageInput& input, std::span<const std::uint32_t> wanted
-    ) const;
+    [[nodiscard]] swarm::Result<> check_input(std::size_t rows, const StageInput& input) const;
     [[nodiscard]] swarm::Result<> find_rows(std::span<const SessionRow> rows);
     void run_chunk(std::size_t first, std::size_t count, const StageInput& input);
     void attend(std::size_t layer, std::size_t first, std::size_t count);
@@ -54,7 +51,6 @@ class LlamaSessions final : public SessionCompute {
     void normalise(const std::vector<float>& weight, std::size_t count);
     /// hidden_ += in x matrix
     void add_product(const kernels::PackedMatrix& matrix, const kernels::Rows& in);
-    [[nodiscard]] std::vector<float> logits(std::size_t wanted);
 
     std::shared_ptr<const StageWeights> weights_;
     const kernels::Kernels& kernels_;

@@ -93,23 +93,34 @@ LayerWeights read_layer(Reader& reader, std::uint32_t layer) {
 swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
     const models::ModelSource& source,
     const swarm::run::StageLayout& layout,
-    kernels::WeightFormat format
+    kernels::WeightFormat format,
+    bool exits
 ) {
     Reader reader(source, format);
     auto stage = std::make_shared<StageWeights>();
     stage->model = source.architecture().model;
     stage->format = format;
+    const bool tied = source.architecture().tied_embeddings;
+    stage->first = layout.has_embedding && layout.layers > 0;
+    stage->last = layout.has_head;
     if (layout.has_embedding) {
         stage->embedding = std::make_shared<PackedMatrix>(reader.matrix({"embed.weight"}));
     }
     for (std::uint32_t i = 0; i < layout.layers && !reader.fault(); ++i) {
         stage->layers.push_back(read_layer(reader, layout.first_layer + i));
     }
-    if (layout.has_head && !reader.fault()) {
-        stage->head_norm = reader.vector("head.norm");
-        const bool shared = layout.has_embedding && source.architecture().tied_embeddings;
+    if (tied && stage->first) {
+        stage->head = stage->embedding;
+    } else if ((stage->last || exits) && !reader.fault()) {
+        const bool shared = layout.has_embedding && tied;
         stage->head = shared ? stage->embedding
                              : std::make_shared<PackedMatrix>(reader.matrix({"head.weight"}));
+    }
+    if (tied && stage->last) {
+        stage->embedding = stage->head;
+    }
+    if (stage->head != nullptr && !reader.fault()) {
+        stage->head_norm = reader.vector("head.norm");
     }
     if (reader.fault()) {
         return *reader.fault();
@@ -122,10 +133,11 @@ swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
 swarm::Result<std::shared_ptr<const StageWeights>> load_stage(
     const models::ModelSource& source,
     const swarm::run::StageLayout& layout,
-    kernels::WeightFormat format
+    kernels::WeightFormat format,
+    bool exits
 ) {
     try {
-        return read_stage(source, layout, format);
+        return read_stage(source, layout, format, exits);
     } catch (const std::bad_alloc&) {
         return Error{
             ErrorCode::Full,

@@ -65,7 +65,7 @@ std::optional<HopTable::Frame> HopTable::read(
     if (rows.rows > hop.open.positions || rows.position > hop.open.positions - rows.rows) {
         return std::nullopt;
     }
-    if (shape_.first) {
+    if (hop.open.id.hop == 0) {
         frame.tokens = rows.tokens;
         const auto known = [this](TokenId token) { return token < shape_.vocabulary; };
         const bool good = rows.tokens.size() == rows.rows &&
@@ -130,7 +130,7 @@ std::vector<HopTable::Judged> HopTable::to_judge(const Hop& hop, const Frame& fr
     const protocol::SessionOpen& open = hop.open;
     std::vector<Judged> judged;
     const std::uint64_t text_end = std::uint64_t{open.text_from} + open.text.size();
-    for (std::uint32_t row = 0; shape_.last && row < frame.rows; ++row) {
+    for (std::uint32_t row = 0; hop.is_last() && row < frame.rows; ++row) {
         const std::uint64_t position = std::uint64_t{frame.position} + row + 1;
         if (position >= open.text_from && position < text_end) {
             judged.push_back({.row = row, .token = open.text[position - open.text_from]});
@@ -139,14 +139,16 @@ std::vector<HopTable::Judged> HopTable::to_judge(const Hop& hop, const Frame& fr
     return judged;
 }
 
-/// The oldest prompt's rows alone, or single rows of as many hops as a batch takes.
+/// The oldest prompt's rows alone, or single rows of as many hops as a batch takes: all of them
+/// tokens, or none.
 HopTable::Call HopTable::next_call() {
     Call call;
     const bool prefill = hops_.at(ready_.front()).queue.front().rows > 1;
+    const bool tokens = ready_.front().second == 0;
     const std::size_t pieces_max = prefill ? 1 : protocol::kSessionBatchMax;
     for (auto at = ready_.begin(); at != ready_.end() && call.pieces.size() < pieces_max;) {
         Hop& hop = hops_.at(*at);
-        if (!prefill && hop.queue.front().rows > 1) {
+        if (!prefill && (hop.queue.front().rows > 1 || (at->second == 0) != tokens)) {
             ++at;
             continue;
         }
@@ -157,6 +159,7 @@ HopTable::Call HopTable::next_call() {
              .cache = hop.cache,
              .begins = hop.begins,
              .frame = std::move(hop.queue.front()),
+             .is_last = hop.is_last(),
              .exit_threshold = hop.open.exit_threshold,
              .top = std::max(hop.open.sampling.top, drawn_from)}
         );
@@ -192,7 +195,6 @@ void HopTable::run(SessionCompute& compute, Call& call) {
     std::vector<SessionRow> rows;
     std::vector<TokenId> tokens;
     std::vector<float> values;
-    std::vector<std::uint32_t> wanted;
     for (const Piece& piece : call.pieces) {
         compute.truncate(piece.cache, piece.frame.position);
         for (std::uint32_t i = 0; i < piece.frame.rows; ++i) {
@@ -200,42 +202,45 @@ void HopTable::run(SessionCompute& compute, Call& call) {
         }
         tokens.insert(tokens.end(), piece.frame.tokens.begin(), piece.frame.tokens.end());
         values.insert(values.end(), piece.frame.values.begin(), piece.frame.values.end());
-        const auto first = static_cast<std::uint32_t>(rows.size() - piece.frame.rows);
-        if (shape.last) {
-            for (const std::uint32_t row : logit_rows(piece)) {
-                wanted.push_back(first + row);
-            }
+    }
+    const StageInput input = call.pieces.front().key.second == 0
+                                 ? StageInput(std::span<const TokenId>(tokens))
+                                 : StageInput(std::span<const float>(values));
+    const auto out = compute.run_layers(rows, input);
+    call.failed = !out || out->size() != rows.size() * shape.width;
+    if (call.failed) {
+        return;
+    }
+    std::vector<float> asked;  // of all pieces: the head reads its weights once
+    std::size_t first = 0;
+    for (Piece& piece : call.pieces) {
+        const std::size_t width = shape.width;
+        const auto own = std::span(*out).subspan(first, piece.frame.rows * width);
+        first += own.size();
+        for (const std::uint32_t row : logit_rows(piece, shape)) {
+            const auto one = own.subspan(row * width, width);
+            asked.insert(asked.end(), one.begin(), one.end());
+        }
+        if (!piece.is_last) {
+            piece.values.assign(own.begin(), own.end());
         }
     }
-    const StageInput input = shape.first ? StageInput(std::span<const TokenId>(tokens))
-                                         : StageInput(std::span<const float>(values));
-    const auto out = compute.forward(rows, input, wanted);
-    call.failed = !out;
-    std::size_t read = 0;
+    const std::vector<float> logits = asked.empty() ? asked : compute.logits(asked);
+    std::span<const float> left = logits;
     for (Piece& piece : call.pieces) {
-        const std::size_t pieces_rows = shape.last ? logit_rows(piece).size() : piece.frame.rows;
-        const std::size_t count = pieces_rows * (shape.last ? shape.vocabulary : shape.width);
-        if (call.failed || out->size() - read < count) {
-            call.failed = true;
-            return;
-        }
-        const auto own = std::span(*out).subspan(read, count);
-        read += count;
-        if (shape.last) {
-            judge(piece, own, shape.vocabulary);
-            continue;
-        }
-        piece.values.assign(own.begin(), own.end());
-        if (piece.frame.wanted && piece.exit_threshold <= 1) {
-            const auto head = compute.exit_logits(own.last(shape.width));
-            piece.found = stages::top_tokens(head, piece.top);
-        }
+        const std::size_t count = logit_rows(piece, shape).size() * shape.vocabulary;
+        judge(piece, left.first(count), shape.vocabulary);
+        left = left.subspan(count);
     }
 }
 
-/// Of the frame: those that judge the text, and the one that the next token is wanted of.
-std::vector<std::uint32_t> HopTable::logit_rows(const Piece& piece) {
+/// Of the frame: those that judge the text, and the one that the next token is wanted of, at the
+/// last hop or where it may exit.
+std::vector<std::uint32_t> HopTable::logit_rows(const Piece& piece, const StageShape& shape) {
     std::vector<std::uint32_t> rows;
+    if (!piece.is_last && (piece.exit_threshold > 1 || !shape.gives_logits)) {
+        return rows;
+    }
     for (const Judged& judged : piece.judged) {
         rows.push_back(judged.row);
     }
@@ -246,7 +251,7 @@ std::vector<std::uint32_t> HopTable::logit_rows(const Piece& piece) {
     return rows;
 }
 
-/// At the last stage; `logits` of logit_rows().
+/// `logits` of logit_rows().
 void HopTable::judge(Piece& piece, std::span<const float> logits, std::uint32_t vocabulary) {
     for (std::size_t i = 0; i < piece.judged.size(); ++i) {
         Judged& judged = piece.judged[i];
@@ -254,9 +259,9 @@ void HopTable::judge(Piece& piece, std::span<const float> logits, std::uint32_t 
         judged.log_probability = stages::log_probability(row, judged.token);
         piece.spoiled = piece.spoiled || !std::isfinite(judged.log_probability);
     }
-    if (piece.frame.wanted) {
+    if (piece.frame.wanted && !logits.empty()) {
         piece.found = stages::top_tokens(logits.last(vocabulary), piece.top);
-        piece.spoiled = piece.spoiled || piece.found.empty();
+        piece.spoiled = piece.spoiled || (piece.is_last && piece.found.empty());
     }
 }
 
@@ -285,7 +290,7 @@ void HopTable::finish(Call& call, node::Turn turn) {
 void HopTable::finish(Piece& piece, node::Turn turn) {
     Hop& hop = hops_.at(piece.key);
     const auto best = piece.found.empty() ? 0 : std::exp(piece.found.front().log_probability);
-    const bool exits = !shape_.last && !piece.found.empty() && best >= piece.exit_threshold;
+    const bool exits = !hop.is_last() && !piece.found.empty() && best >= piece.exit_threshold;
     hop.computed += piece.frame.rows;
     if (piece.frame.wanted) {
         hop.hop_us = std::move(piece.frame.hop_us);
@@ -297,7 +302,7 @@ void HopTable::finish(Piece& piece, node::Turn turn) {
         hop.judged[piece.frame.position + judged.row + 1] = before + judged.log_probability;
     }
     hop.log.append(piece.frame.rows, piece.frame.wanted, piece.values, exits);
-    if (shape_.last ? piece.frame.wanted : exits) {
+    if (hop.is_last() ? piece.frame.wanted : exits) {
         tell_token(hop, piece, turn);
     }
     pump(hop, turn);

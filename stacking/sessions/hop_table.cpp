@@ -21,7 +21,8 @@ HopTable::Hops::iterator HopTable::find(const protocol::HopId& id, PeerId client
 bool HopTable::fits(const protocol::SessionOpen& open) const {
     const auto known = [this](TokenId token) { return token < shape_.vocabulary; };
     return open.model == options_.host.model && open.layers == options_.host.hosted &&
-           shape_.first == (open.id.hop == 0) && shape_.last == (open.id.hop + 1 == open.hops) &&
+           (open.id.hop > 0 || shape_.takes_tokens) &&
+           (open.id.hop + 1 < open.hops || shape_.gives_logits) &&
            open.positions <= shape_.context && std::ranges::all_of(open.text, known);
 }
 
@@ -41,7 +42,7 @@ void HopTable::take(PeerId from, const protocol::SessionOpen& open, node::Turn t
         return add(from, open, turn);
     }
     Hop& hop = at->second;
-    if (hop.client != from || hop.open.positions != open.positions) {
+    if (hop.client != from || hop.open.positions != open.positions || hop.open.hops != open.hops) {
         return refuse(SessionReason::Unknown, 0);
     }
     if (open.id.route <= hop.open.id.route) {
@@ -59,7 +60,7 @@ void HopTable::take(PeerId from, const protocol::SessionOpen& open, node::Turn t
 
 void HopTable::add(PeerId from, const protocol::SessionOpen& open, node::Turn turn) {
     const Key key{open.id.session, open.id.hop};
-    const std::uint32_t width = shape_.last ? 0 : shape_.width;
+    const std::uint32_t width = open.id.hop + 1 == open.hops ? 0 : shape_.width;
     std::uint64_t bytes = std::uint64_t{open.positions} * width * sizeof(float);
     const bool keeps = kept_bytes_ + bytes <= options_.kept_bytes_max;
     bytes = keeps ? bytes : 0;

@@ -117,6 +117,7 @@ class HopTable {
         CacheId cache;
         std::uint64_t begins = 0;
         Frame frame;
+        bool is_last = false;
         double exit_threshold = 2;
         std::uint32_t top = 0;                      // candidates to find
         std::vector<Judged> judged{};               // at the last hop
@@ -152,7 +153,7 @@ class HopTable {
     void call_device(node::Turn turn);
     [[nodiscard]] Call next_call();
     static void run(SessionCompute& compute, Call& call);
-    static std::vector<std::uint32_t> logit_rows(const Piece& piece);
+    static std::vector<std::uint32_t> logit_rows(const Piece& piece, const StageShape& shape);
     static void judge(Piece& piece, std::span<const float> logits, std::uint32_t vocabulary);
     void finish(Call& call, node::Turn turn);
     void finish(Piece& piece, node::Turn turn);

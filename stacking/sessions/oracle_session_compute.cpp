@@ -57,7 +57,9 @@ StageShape OracleSessionCompute::shape() const {
         .width = kWidth,
         .vocabulary = model_.vocabulary,
         .context = model_.context,
-        .bytes_per_position = sizeof(std::uint64_t) * (layers_.end - layers_.first)};
+        .bytes_per_position = sizeof(std::uint64_t) * (layers_.end - layers_.first),
+        .takes_tokens = layers_.first == 0 || (model_.tied && layers_.end == model_.layers),
+        .gives_logits = model_.exits || layers_.end == model_.layers};
 }
 
 swarm::Result<> OracleSessionCompute::reserve(CacheId cache, std::uint32_t positions) {
@@ -109,14 +111,6 @@ std::uint64_t OracleSessionCompute::advance(Cache& cache, std::uint64_t input) c
     return state;
 }
 
-std::vector<float> OracleSessionCompute::logits(std::uint64_t state) const {
-    std::vector<float> values;
-    for (std::uint32_t token = 0; token < model_.vocabulary; ++token) {
-        values.push_back(static_cast<float>(combine(state, token) % 1024) / 1024 * model_.spread);
-    }
-    return values;
-}
-
 swarm::Result<std::vector<std::uint64_t>> OracleSessionCompute::read(
     std::span<const SessionRow> rows, const StageInput& input
 ) {
@@ -150,10 +144,8 @@ swarm::Result<std::vector<std::uint64_t>> OracleSessionCompute::read(
     return states;
 }
 
-swarm::Result<std::vector<float>> OracleSessionCompute::forward(
-    std::span<const SessionRow> rows,
-    const StageInput& input,
-    std::span<const std::uint32_t> wanted_logit_rows
+swarm::Result<std::vector<float>> OracleSessionCompute::run_layers(
+    std::span<const SessionRow> rows, const StageInput& input
 ) {
     largest_call_ = std::max(largest_call_, rows.size());
     const auto states = read(rows, input);
@@ -162,20 +154,22 @@ swarm::Result<std::vector<float>> OracleSessionCompute::forward(
     }
     std::vector<float> out;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        const std::uint64_t state = advance(caches_.at(rows[i].cache), (*states)[i]);
-        if (!shape().last) {
-            append_row(state, out);
-        } else if (std::ranges::count(wanted_logit_rows, i) > 0) {
-            const std::vector<float> values = logits(state);
-            out.insert(out.end(), values.begin(), values.end());
-        }
+        append_row(advance(caches_.at(rows[i].cache), (*states)[i]), out);
     }
     return out;
 }
 
-std::vector<float> OracleSessionCompute::exit_logits(std::span<const float> output_row) {
-    const auto state = state_of(output_row);
-    return state ? logits(~*state) : std::vector<float>();
+std::vector<float> OracleSessionCompute::logits(std::span<const float> outputs) {
+    std::vector<float> values;
+    for (std::size_t at = 0; at < outputs.size(); at += kWidth) {
+        const std::uint64_t said = *state_of(outputs.subspan(at, kWidth));
+        const std::uint64_t state = shape().last ? said : ~said;
+        for (std::uint32_t token = 0; token < model_.vocabulary; ++token) {
+            const std::uint64_t drawn = combine(state, token) % 1024;
+            values.push_back(static_cast<float>(drawn) / 1024 * model_.spread);
+        }
+    }
+    return values;
 }
 
 }  // namespace stacking::sessions

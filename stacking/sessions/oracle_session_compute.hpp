@@ -2,7 +2,8 @@
 // history), so a token depends on every earlier token, every layer and every position, and a mixed,
 // gapped or foreign cache gives another one. What passes between stages is (R, 4): 64 bits as four
 // 16-bit integers, which fp32 holds exactly.
-// The last layer's stage has the head; any other has one too (early exit), with other logits.
+// The last layer's stage has the head; where there are exits any other has one, too, with other
+// logits.
 // Errors, threading: as SessionCompute. Cost: O(rows x layers), no floating-point arithmetic.
 // Source: own.
 #pragma once
@@ -20,6 +21,8 @@ struct OracleModel {
     std::uint32_t vocabulary = 97;
     std::uint32_t context = 4096;
     float spread = 16;  // of the logits: small ones leave the mean of several models open
+    bool tied = false;  // the last stage takes tokens, too
+    bool exits = true;  // every stage has a head
 };
 
 class OracleSessionCompute final : public SessionCompute {
@@ -35,12 +38,10 @@ class OracleSessionCompute final : public SessionCompute {
     [[nodiscard]] swarm::Result<> reserve(CacheId cache, std::uint32_t positions) override;
     void truncate(CacheId cache, std::uint32_t positions) override;
     void drop(CacheId cache) override;
-    [[nodiscard]] swarm::Result<std::vector<float>> forward(
-        std::span<const SessionRow> rows,
-        const StageInput& input,
-        std::span<const std::uint32_t> wanted_logit_rows
+    [[nodiscard]] swarm::Result<std::vector<float>> run_layers(
+        std::span<const SessionRow> rows, const StageInput& input
     ) override;
-    [[nodiscard]] std::vector<float> exit_logits(std::span<const float> output_row) override;
+    [[nodiscard]] std::vector<float> logits(std::span<const float> outputs) override;
 
     [[nodiscard]] std::uint64_t reserved_positions() const { return reserved_; }
 
@@ -60,7 +61,6 @@ class OracleSessionCompute final : public SessionCompute {
         std::span<const SessionRow> rows, const StageInput& input
     );
     std::uint64_t advance(Cache& cache, std::uint64_t input) const;
-    [[nodiscard]] std::vector<float> logits(std::uint64_t state) const;
 
     OracleModel model_;
     swarm::protocol::LayerRange layers_;

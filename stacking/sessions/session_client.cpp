@@ -26,6 +26,12 @@ std::string refusal(const node::SessionRequest& request) {
     if (request.path.size() > protocol::kHopsMax) {
         return "the path has more than " + std::to_string(protocol::kHopsMax) + " hops";
     }
+    if (!request.chain.empty() && !(request.path.empty() && request.members.empty())) {
+        return "a chain is a path of its own, and no ensemble";
+    }
+    if (request.chain.size() > protocol::kHopsMax) {
+        return "the chain has more than " + std::to_string(protocol::kHopsMax) + " members";
+    }
     if (request.sampling.top > protocol::kCandidatesMax) {
         return "at most " + std::to_string(protocol::kCandidatesMax) +
                " candidates can be asked for";
@@ -49,6 +55,7 @@ SessionClient::SessionClient(Options options)
             {.self = options_.self,
              .model = model.digest,
              .vocabulary = model.vocabulary,
+             .tied = model.tied,
              .patience = options_.patience,
              .links = links_,
              .directory = directory_,
@@ -165,31 +172,50 @@ std::uint64_t SessionClient::next_session() {
 void SessionClient::start(const node::SessionRequest& request, node::Turn turn) {
     std::string why = refusal(request);
     std::vector<ClientContext*> contexts;
-    for (const node::StackMember& member : request.members) {
-        contexts.push_back(context_of(member.model));
-        if (contexts.back() == nullptr || contexts.back()->vocabulary == 0 ||
-            contexts.back()->vocabulary != contexts.front()->vocabulary) {
+    const auto add = [&](const swarm::Digest& model) {
+        contexts.push_back(context_of(model));
+        const bool fits = contexts.back() != nullptr && contexts.front() != nullptr &&
+                          contexts.back()->vocabulary != 0 &&
+                          contexts.back()->vocabulary == contexts.front()->vocabulary;
+        if (!fits) {
             why = "a member of the stack is not known here, or has another vocabulary";
-            break;
         }
-    }
-    if (flows_.size() + std::max<std::size_t>(contexts.size(), 1) > kSessionsMax) {
+    };
+    std::ranges::for_each(request.members, add, &node::StackMember::model);
+    std::ranges::for_each(request.chain, add, &node::ChainMember::model);
+    const std::size_t sessions = std::max<std::size_t>(request.members.size(), 1);
+    if (flows_.size() + sessions > kSessionsMax) {
         why = "too many requests at once; try later";
     }
     if (!why.empty()) {
         turn.out.add(node::Tell{node::GenerationFailed{request.request, std::move(why)}});
         return;
     }
-    if (contexts.empty()) {
-        const std::uint64_t session = next_session();
-        flows_.try_emplace(session, session, request, contexts_.front(), turn.now);
-        return;
+    if (!request.members.empty()) {
+        return start_ensemble(request, contexts, turn);
     }
+    std::vector<SessionFlow::Part> parts;
+    for (std::size_t i = 0; i < request.chain.size(); ++i) {
+        parts.push_back({contexts[i], request.chain[i].layers});
+    }
+    if (parts.empty()) {
+        parts.push_back({&contexts_.front()});
+    }
+    const std::uint64_t session = next_session();
+    flows_.try_emplace(session, session, request, std::move(parts), turn.now);
+}
+
+void SessionClient::start_ensemble(
+    const node::SessionRequest& request,
+    const std::vector<ClientContext*>& contexts,
+    node::Turn turn
+) {
     std::vector<std::uint64_t> sessions;
     const node::SessionRequest own = EnsembleFlow::for_member(request);
     for (std::uint32_t member = 0; member < contexts.size(); ++member) {
         const std::uint64_t session = next_session();
-        flows_.try_emplace(session, session, own, *contexts[member], turn.now, member);
+        std::vector<SessionFlow::Part> parts{{contexts[member]}};
+        flows_.try_emplace(session, session, own, std::move(parts), turn.now, member);
         sessions.push_back(session);
     }
     ensembles_.emplace_back(request, contexts.front()->vocabulary, std::move(sessions), turn.now);

@@ -1,6 +1,7 @@
 // The role that owns sessions: takes requests, finds peers by the directory, streams tokens, fails
 // over, cancels. No activation passes through it: it keeps token ids and positions. A request for
-// a stack has a session at each member, and its tokens come from their mean (ensemble_flow).
+// an ensemble has a session at each member, and its tokens come from their mean (ensemble_flow);
+// one for a chain has one session, whose path leads through all members.
 // Invariants: each token is told once, in order; each request ends with its last token, one
 // GenerationFailed, or its cancellation. Session ids hold the incarnation, so a restarted client
 // never meets caches of its former self.
@@ -22,6 +23,7 @@ class SessionClient final : public node::Role {
     struct Model {
         swarm::Digest digest;
         std::uint32_t vocabulary = 0;  // 0: not known, any token is taken
+        bool tied = false;             // embedding and head are one matrix
     };
 
     struct Options {
@@ -50,6 +52,11 @@ class SessionClient final : public node::Role {
     void handle(const Other&, node::Turn) {}  // it stores, loads and computes nothing
 
     void start(const node::SessionRequest& request, node::Turn turn);
+    void start_ensemble(
+        const node::SessionRequest& request,
+        const std::vector<ClientContext*>& contexts,
+        node::Turn turn
+    );
     ClientContext* context_of(const swarm::Digest& model);
     std::uint64_t next_session();
 

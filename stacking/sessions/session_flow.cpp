@@ -1,10 +1,10 @@
 #include "stacking/sessions/session_flow.hpp"
 
+#include "stacking/model_path.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 namespace stacking::sessions {
 namespace {
@@ -55,21 +55,24 @@ std::string ClientContext::address_of(PeerId peer) const {
     return {};
 }
 
-std::vector<protocol::LayerRange> ClientContext::stages() const {
+std::vector<protocol::LayerRange> ClientContext::stages(std::optional<protocol::LayerRange> layers
+) const {
+    const protocol::LayerRange all = layers.value_or(protocol::LayerRange{0, located.layers});
     std::map<protocol::LayerRange, std::size_t> hosts;
     for (const protocol::HostInfo& host : located.hosts) {
         ++hosts[host.hosted];
     }
     std::vector<protocol::LayerRange> stages;
-    std::uint32_t upto = 0;
-    while (upto < located.layers) {
+    std::uint32_t upto = all.first;
+    while (upto < all.end) {
         std::optional<protocol::LayerRange> best;  // with the most peers
         for (const auto& [range, count] : hosts) {
-            if (range.first == upto && (!best || count > hosts.at(*best))) {
+            const bool fits = range.first == upto && range.end <= all.end;
+            if (fits && (!best || count > hosts.at(*best))) {
                 best = range;
             }
         }
-        if (!best || best->end > located.layers) {
+        if (!best) {
             return {};
         }
         upto = best->end;
@@ -81,13 +84,14 @@ std::vector<protocol::LayerRange> ClientContext::stages() const {
 SessionFlow::SessionFlow(
     std::uint64_t session,
     node::SessionRequest request,
-    ClientContext& context,
+    std::vector<Part> parts,
     TimePoint now,
     std::optional<std::uint32_t> member
 )
     : session_(session),
       request_(std::move(request)),
-      context_(context),
+      parts_(std::move(parts)),
+      context_(*parts_.back().context),
       tokens_(request_.prompt),
       left_(request_.tokens),
       token_since_(now),
@@ -104,36 +108,48 @@ std::uint32_t SessionFlow::positions() const {
 }
 
 bool SessionFlow::lay_out_path(node::Turn turn) {
-    const std::vector<protocol::LayerRange> stages = context_.stages();
-    if (stages.empty()) {
-        trouble_ = context_.located.layers == 0 ? "nobody serves the model yet"
-                                                : "some layers of the model are served by nobody";
-        if (!context_.directory.failure().empty()) {
-            trouble_ = "the directory cannot be reached: " + context_.directory.failure();
-        }
-        return false;
-    }
-    std::vector<std::uint32_t> path = request_.path;
-    if (path.empty()) {
-        path.resize(stages.size());
-        std::iota(path.begin(), path.end(), 0U);
-    }
-    const auto last = static_cast<std::uint32_t>(stages.size() - 1);
-    for (std::size_t hop = 0; hop < path.size(); ++hop) {
-        // The first stage takes tokens, the last gives them: neither can stand elsewhere.
-        const bool ends = (path[hop] == 0) == (hop == 0);
-        const bool tails = (path[hop] == last) == (hop + 1 == path.size());
-        if (path[hop] > last || !ends || !tails) {
-            fail(
-                "the path must begin with stage 0, end with stage " + std::to_string(last) +
-                    " and name neither in between",
-                turn
-            );
+    std::vector<Hop> hops;
+    std::vector<protocol::LayerRange> stages;
+    for (const Part& part : parts_) {
+        stages = part.context->stages(part.layers);
+        if (stages.empty()) {
+            trouble_ = part.context->located.layers == 0
+                           ? "nobody serves the model yet"
+                           : "some layers of the model are served by nobody";
+            if (!context_.directory.failure().empty()) {
+                trouble_ = "the directory cannot be reached: " + context_.directory.failure();
+            }
             return false;
         }
+        for (const protocol::LayerRange& layers : stages) {
+            Hop& hop = hops.emplace_back();
+            hop.context = part.context;
+            hop.layers = layers;
+        }
     }
-    for (const std::uint32_t stage : path) {
-        hops_.emplace_back().layers = stages[stage];
+    if (hops.size() > protocol::kHopsMax) {
+        fail("the path has more than " + std::to_string(protocol::kHopsMax) + " hops", turn);
+        return false;
+    }
+    if (!request_.path.empty()) {
+        return follow_path(stages, turn);
+    }
+    hops_ = std::move(hops);
+    return true;
+}
+
+/// Of one model's stages.
+bool SessionFlow::follow_path(const std::vector<protocol::LayerRange>& stages, node::Turn turn) {
+    const auto count = static_cast<std::uint32_t>(stages.size());
+    std::string refusal = path_refusal(request_.path, count, context_.tied);
+    if (!refusal.empty()) {
+        fail(std::move(refusal), turn);
+        return false;
+    }
+    for (const std::uint32_t stage : request_.path) {
+        Hop& hop = hops_.emplace_back();
+        hop.context = &context_;
+        hop.layers = stages[stage];
     }
     return true;
 }
@@ -213,9 +229,9 @@ void SessionFlow::measure(TimePoint now) {
     }
     for (const Hop& hop : hops_) {
         if (prompt) {
-            context_.router.prefilled(*hop.peer, known(), sent_at_, now);
+            hop.context->router.prefilled(*hop.peer, known(), sent_at_, now);
         } else {
-            context_.router.decoded(*hop.peer, sent_at_, now);
+            hop.context->router.decoded(*hop.peer, sent_at_, now);
         }
     }
 }
@@ -236,7 +252,7 @@ void SessionFlow::take(PeerId from, const protocol::SessionToken& token, node::T
     for (Hop& hop : hops_) {
         hop.strikes = 0;
         hop.filled_upto = known();
-        context_.router.succeeded(*hop.peer);
+        hop.context->router.succeeded(*hop.peer);
     }
     if (failover_) {
         turn.out.add(node::Tell{node::SessionMoved{
@@ -279,7 +295,8 @@ void SessionFlow::tell(const protocol::SessionToken& token, node::Turn turn) con
         token.top,
         turn.now - token_since_,
         left_ == 1,
-        token.hop_us}});
+        token.hop_us,
+        token.id.hop}});
 }
 
 void SessionFlow::go_on(TokenId token, node::Turn turn) {

@@ -41,6 +41,7 @@ struct ClientContext {
     PeerId self;
     swarm::Digest model;
     std::uint32_t vocabulary = 0;  // 0: not known
+    bool tied = false;             // its first and its last stage both embed and have a head
     swarm::Duration patience = std::chrono::seconds(60);
     LinkBook& links;  // of all models
     const DirectoryLink& directory;
@@ -49,9 +50,11 @@ struct ClientContext {
 
     [[nodiscard]] std::vector<PeerId> hosts_of(protocol::LayerRange layers) const;
     [[nodiscard]] std::string address_of(PeerId peer) const;
-    /// The model's stages: ranges that follow each other and cover it. Empty: some layers are
-    /// served by nobody.
-    [[nodiscard]] std::vector<protocol::LayerRange> stages() const;
+    /// The model's stages, or those of some layers: ranges that follow each other and cover them.
+    /// Empty: some layers are served by nobody.
+    [[nodiscard]] std::vector<protocol::LayerRange> stages(
+        std::optional<protocol::LayerRange> layers = {}
+    ) const;
 };
 
 class SessionFlow {
@@ -69,11 +72,17 @@ class SessionFlow {
         double text_log_probability = 0;  // of the prompt's end, kJudgedTokensMax of it
     };
 
-    /// `member`: of a stack, and then it holds.
+    /// A model, or a part of one: what the path leads through.
+    struct Part {
+        ClientContext* context;
+        std::optional<protocol::LayerRange> layers{};  // none: all
+    };
+
+    /// At least one part; more are a chain. `member`: of an ensemble, and then it holds.
     SessionFlow(
         std::uint64_t session,
         node::SessionRequest request,
-        ClientContext& context,
+        std::vector<Part> parts,
         TimePoint now,
         std::optional<std::uint32_t> member = {}
     );
@@ -109,6 +118,7 @@ class SessionFlow {
     enum class Phase { Waiting, Opening, Running, Done };
 
     struct Hop {
+        ClientContext* context = nullptr;
         protocol::LayerRange layers;
         std::optional<PeerId> peer;
         std::string address;  // the directory may forget it
@@ -132,6 +142,7 @@ class SessionFlow {
 
     [[nodiscard]] std::uint32_t positions() const;
     bool lay_out_path(node::Turn turn);
+    bool follow_path(const std::vector<protocol::LayerRange>& stages, node::Turn turn);
     void send_rows(std::uint32_t from, node::Turn turn);
     void send_frame(std::uint32_t position, std::uint32_t end, node::Turn turn);
     void measure(TimePoint now);
@@ -156,7 +167,8 @@ class SessionFlow {
 
     std::uint64_t session_;
     node::SessionRequest request_;
-    ClientContext& context_;
+    std::vector<Part> parts_;
+    ClientContext& context_;  // the last part's, which says the tokens
     Phase phase_ = Phase::Waiting;
     std::vector<Hop> hops_;
     std::vector<std::uint32_t> tokens_;  // prompt, then what was generated

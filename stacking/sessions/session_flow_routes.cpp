@@ -58,23 +58,24 @@ bool SessionFlow::fill_hops(node::Turn turn) {
             continue;
         }
         const router::SessionWork work{static_cast<double>(known()), static_cast<double>(left_)};
-        const std::vector<PeerId> hosts = context_.hosts_of(hop.layers);
-        hop.peer = context_.router.pick(hosts, work, turn.now, neighbours(i));
+        const std::vector<PeerId> hosts = hop.context->hosts_of(hop.layers);
+        router::SessionRouter& router = hop.context->router;
+        hop.peer = router.pick(hosts, work, turn.now, neighbours(i));
         if (!hop.peer) {
-            hop.peer = context_.router.pick(hosts, work, turn.now);
+            hop.peer = router.pick(hosts, work, turn.now);
         }
         if (hop.peer) {
             hop.placed = work;
-            hop.address = context_.address_of(*hop.peer);
+            hop.address = hop.context->address_of(*hop.peer);
             hop.filled_upto = 0;
-            context_.router.placed(*hop.peer, work);
+            router.placed(*hop.peer, work);
             continue;
         }
         all = false;
-        const TimePoint usable_at = context_.router.usable_at(hosts);
+        const TimePoint usable_at = router.usable_at(hosts);
         due_ = std::min(due_, usable_at);
         const bool begun = known() > request_.prompt.size();
-        if (!begun && context_.router.all_full(hosts, turn.now)) {
+        if (!begun && router.all_full(hosts, turn.now)) {
             const auto wait = std::chrono::ceil<std::chrono::seconds>(usable_at - turn.now);
             fail(
                 "the peers of layers " + std::to_string(hop.layers.first) + " to " +
@@ -124,7 +125,7 @@ void SessionFlow::open_hops(node::Turn turn) {
         protocol::SessionOpen open{
             .id = {session_, route_, i},
             .hops = static_cast<std::uint32_t>(hops_.size()),
-            .model = context_.model,
+            .model = hop.context->model,
             .layers = hop.layers,
             .positions = positions(),
             .previous = {.peer = context_.self, .address = ""},
@@ -212,7 +213,7 @@ void SessionFlow::leave(Hop& hop, node::Turn turn) {
         return;
     }
     const PeerId peer = *hop.peer;
-    context_.router.left(peer, hop.placed);
+    hop.context->router.left(peer, hop.placed);
     hop.peer.reset();
     hop.strikes = 0;
     const auto stays = [peer](const Hop& other) { return other.peer == peer; };
@@ -223,21 +224,25 @@ void SessionFlow::leave(Hop& hop, node::Turn turn) {
 
 void SessionFlow::leave_failed(std::size_t hop, node::Turn turn) {
     if (hops_[hop].peer) {
-        context_.router.rest(*hops_[hop].peer, turn.now);
+        hops_[hop].context->router.rest(*hops_[hop].peer, turn.now);
         leave(hops_[hop], turn);
     }
 }
 
 void SessionFlow::lost(PeerId peer, node::Lane lane, node::Turn turn) {
-    bool any = false;
+    std::vector<ClientContext*> lost_by;
     for (std::size_t i = 0; i < hops_.size(); ++i) {
         if (hops_[i].peer == peer && (lane == node::Lane::Control || i == 0)) {
             leave(hops_[i], turn);
-            any = true;
+            if (std::ranges::find(lost_by, hops_[i].context) == lost_by.end()) {
+                lost_by.push_back(hops_[i].context);
+            }
         }
     }
-    if (any) {
-        context_.router.rest(peer, turn.now);
+    if (!lost_by.empty()) {
+        for (ClientContext* const context : lost_by) {
+            context->router.rest(peer, turn.now);
+        }
         note_loss("the link to a peer broke", turn.now);
         new_route(turn);
     }
@@ -261,7 +266,7 @@ void SessionFlow::take(PeerId from, const protocol::SessionTrouble& trouble, nod
     switch (trouble.reason) {
         case SessionReason::Full: {
             const auto wait = std::chrono::milliseconds(trouble.wait_ms);
-            context_.router.full(
+            hops_[hop].context->router.full(
                 *hops_[hop].peer,
                 turn.now + std::clamp<swarm::Duration>(wait, kFullLeast, kFullMost)
             );
@@ -321,8 +326,8 @@ bool SessionFlow::leave_laggard(node::Turn turn) {
     const auto again = static_cast<std::size_t>(timeouts_ - kTimeoutsOfALaggard) % hops_.size();
     laggard = (laggard + hops_.size() - again) % hops_.size();
     const std::vector<PeerId> self{*hops_[laggard].peer};
-    const std::vector<PeerId> hosts = context_.hosts_of(hops_[laggard].layers);
-    if (!context_.router.pick(hosts, {}, turn.now, self)) {
+    const std::vector<PeerId> hosts = hops_[laggard].context->hosts_of(hops_[laggard].layers);
+    if (!hops_[laggard].context->router.pick(hosts, {}, turn.now, self)) {
         return false;
     }
     leave_failed(laggard, turn);

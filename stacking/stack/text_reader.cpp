@@ -1,6 +1,9 @@
 #include "stacking/stack/text_reader.hpp"
 
+#include "stages/top_tokens.hpp"
+
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -11,15 +14,36 @@ using swarm::ErrorCode;
 using swarm::Reaction;
 using swarm::Result;
 
-Result<std::unique_ptr<ModelReader>> ModelReader::make(Stages stages) {
+namespace {
+
+std::vector<float> rows_of(
+    std::span<const float> values, std::size_t width, std::span<const std::uint32_t> rows
+) {
+    std::vector<float> chosen;
+    for (const std::uint32_t row : rows) {
+        const auto from = values.subspan(row * width, width);
+        chosen.insert(chosen.end(), from.begin(), from.end());
+    }
+    return chosen;
+}
+
+/// 0 where some logit is no number.
+double best_probability(std::span<const float> logits) {
+    const auto best = stages::top_tokens(logits, 1);
+    return best.empty() ? 0 : std::exp(best.front().log_probability);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ModelReader>> ModelReader::make(Stages stages, double exit_threshold) {
     const auto refused = [](std::string what) {
         return Error{ErrorCode::Mismatch, Reaction::Reject, std::move(what)};
     };
     for (std::size_t i = 0; i < stages.size(); ++i) {
         const StageShape shape = stages[i]->shape();
         const bool last = i + 1 == stages.size();
-        if (shape.first != (i == 0) || shape.last != last) {
-            return refused("the stages are not those of a model, in their order");
+        if ((i == 0 && !shape.takes_tokens) || (last && !shape.gives_logits)) {
+            return refused("a path begins where the embedding is and ends where the head is");
         }
         if (!last && stages[i + 1]->shape().width != shape.width) {
             return refused(
@@ -31,7 +55,7 @@ Result<std::unique_ptr<ModelReader>> ModelReader::make(Stages stages) {
     if (stages.empty()) {
         return refused("a model needs a stage");
     }
-    return std::unique_ptr<ModelReader>(new ModelReader(std::move(stages)));
+    return std::unique_ptr<ModelReader>(new ModelReader(std::move(stages), exit_threshold));
 }
 
 std::uint32_t ModelReader::vocabulary() const {
@@ -70,20 +94,33 @@ Result<std::vector<float>> ModelReader::read(std::span<const TokenId> tokens, Wa
         }
     }
     std::vector<float> values;
+    std::vector<float> scores(logit_rows.size() * vocabulary());
+    std::vector<bool> scored(logit_rows.size());
     for (const auto& stage : stages_) {
         const StageShape shape = stage->shape();
-        const StageInput input =
-            shape.first ? StageInput(tokens) : StageInput(std::span<const float>(values));
-        const auto asked = shape.last ? std::span<const std::uint32_t>(logit_rows)
-                                      : std::span<const std::uint32_t>();
-        auto out = stage->forward(rows, input, asked);
+        const bool last = stage == stages_.back();
+        const StageInput input = stage == stages_.front()
+                                     ? StageInput(tokens)
+                                     : StageInput(std::span<const float>(values));
+        auto out = stage->run_layers(rows, input);
         if (out.has_error()) {
             return out;
         }
         values = std::move(*out);
+        if (!last && (exit_threshold_ > 1 || !shape.gives_logits)) {
+            continue;
+        }
+        const std::vector<float> said = stage->logits(rows_of(values, shape.width, logit_rows));
+        for (std::size_t i = 0; i < logit_rows.size(); ++i) {
+            const auto row = std::span(said).subspan(i * shape.vocabulary, shape.vocabulary);
+            if (!scored[i] && (last || best_probability(row) >= exit_threshold_)) {
+                std::ranges::copy(row, scores.data() + i * shape.vocabulary);
+                scored[i] = true;
+            }
+        }
     }
     filled_ += static_cast<std::uint32_t>(tokens.size());
-    return values;
+    return scores;
 }
 
 }  // namespace stacking::stack

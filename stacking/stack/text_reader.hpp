@@ -37,13 +37,18 @@ class TextReader {
     ) = 0;
 };
 
-/// One model, whose stages lie in this process: each one's output is the next one's input.
+/// One model, whose stages lie in this process: each one's output is the next one's input. Or a
+/// path through stages of one or several: only the first takes tokens, only the last gives scores,
+/// but for a token that exits early, at a stage with a head whose best token is likely enough.
 class ModelReader final : public TextReader {
  public:
     using Stages = std::vector<std::unique_ptr<SessionCompute>>;
 
     /// Mismatch unless the first takes tokens, the last gives logits, and the widths fit.
-    static swarm::Result<std::unique_ptr<ModelReader>> make(Stages stages);
+    /// `exit_threshold`: above 1 nothing exits.
+    static swarm::Result<std::unique_ptr<ModelReader>> make(
+        Stages stages, double exit_threshold = 2
+    );
 
     [[nodiscard]] std::uint32_t vocabulary() const override;
     [[nodiscard]] std::uint32_t context() const override;
@@ -53,9 +58,11 @@ class ModelReader final : public TextReader {
     ) override;
 
  private:
-    explicit ModelReader(Stages stages) : stages_(std::move(stages)) {}
+    ModelReader(Stages stages, double exit_threshold)
+        : stages_(std::move(stages)), exit_threshold_(exit_threshold) {}
 
     Stages stages_;
+    double exit_threshold_;
     CacheId cache_{0};  // of the text that is being read; 0: none yet
     std::uint32_t filled_ = 0;
 };

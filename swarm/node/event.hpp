@@ -9,6 +9,7 @@
 #include "swarm/protocol/message.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -82,6 +83,12 @@ struct StackMember {
     double prior = 1;  // positive; in proportion to those of the others
 };
 
+/// Layers that a text goes through, of one of several models.
+struct ChainMember {
+    Digest model;
+    std::optional<protocol::LayerRange> layers{};  // none: all
+};
+
 /// Continue this prompt in a session of its own (stacking/sessions).
 struct SessionRequest {
     std::uint64_t request = 0;
@@ -93,6 +100,8 @@ struct SessionRequest {
     bool exact = true;                // after a loss, repeat the calls as they were
     /// None: one model. Else each of these reads the text, and their mean gives the next token.
     std::vector<StackMember> members{};
+    /// None: one model. Else the layers of these, one after the other, are the path.
+    std::vector<ChainMember> chain{};
     /// From the first member's answer to the last: who is later is left out from there on.
     Duration late_after = std::chrono::seconds(10);
 };

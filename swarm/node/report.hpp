@@ -120,6 +120,7 @@ struct TokenStreamed {
     Duration took{};
     bool last = false;
     std::vector<std::uint32_t> hop_us;  // how long each hop says that it kept its rows
+    std::uint32_t hop = 0;  // which of them said it: not the last one of its path if early
 };
 
 /// Whom a session goes through from now on.

@@ -29,6 +29,7 @@ std::shared_ptr<sessions::OracleSessionCompute> make_compute() {
     sessions::OracleModel model;
     model.layers = 20;
     model.context = 1U << 18;
+    model.tied = true;  // it takes tokens, too
     return std::make_shared<sessions::OracleSessionCompute>(
         model, protocol::LayerRange{10, 20}, 1U << 19
     );
@@ -88,6 +89,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     client.deliver(node::Asked{request});
     request.request = 1;  // and of a stack
     request.members = {{protocol::sample_digest(6), 1}, {protocol::sample_digest(6), 2}};
+    client.deliver(node::Asked{request});
+    request.request = 2;  // and of a chain
+    request.members.clear();
+    request.chain = {{protocol::sample_digest(6)}, {protocol::sample_digest(6), {{10, 20}}}};
     client.deliver(node::Asked{request});
     const auto take = [&](std::uint8_t sender,
                           std::uint8_t number,

@@ -54,6 +54,15 @@ swarm::Digest model_digest(std::uint32_t member) {
 
 }  // namespace
 
+node::SessionRequest chain_request(
+    node::SessionRequest request, const std::vector<ChainLink>& links
+) {
+    for (const ChainLink& link : links) {
+        request.chain.push_back({model_digest(link.member), link.layers});
+    }
+    return request;
+}
+
 swarm::Digest SessionBed::digest(unsigned char first) {
     swarm::Digest digest;
     digest.bytes[0] = static_cast<std::byte>(first);
@@ -74,7 +83,9 @@ SessionBed::SessionBed(SessionBedOptions options)
         client.incarnation = incarnation;
         client.directory = kDirectory;
         for (std::uint32_t member = 0; member < options_.members; ++member) {
-            client.models.push_back({model_digest(member), options_.model.vocabulary});
+            client.models.push_back(
+                {model_digest(member), options_.model.vocabulary, options_.model.tied}
+            );
         }
         client.patience = options_.patience;
         return std::make_unique<sessions::SessionClient>(std::move(client));
@@ -202,43 +213,62 @@ std::vector<std::uint32_t> SessionBed::expected(const node::SessionRequest& requ
     if (!request.members.empty()) {
         return expected_of_stack(request);
     }
-    std::vector<std::unique_ptr<OracleSessionCompute>> path;
-    std::vector<std::uint32_t> stages = request.path;
-    for (std::uint32_t stage = 0; request.path.empty() && stage < options_.stages; ++stage) {
-        stages.push_back(stage);
-    }
-    for (const std::uint32_t stage : stages) {
-        const PeerId server = peer(stage * options_.replicas + 1);
-        path.push_back(std::make_unique<OracleSessionCompute>(
-            options_.model, layers_of(server), options_.model.context
-        ));
-        (void)path.back()->reserve({1}, options_.model.context);
-    }
+    const std::vector<std::unique_ptr<OracleSessionCompute>> path = path_of(request);
     std::vector<std::uint32_t> tokens = request.prompt;
     for (std::uint32_t at = 0; at + 1 < request.prompt.size() + request.tokens; ++at) {
         const stacking::SessionRow row{{1}, at};
         std::vector<float> values;
         std::vector<float> exit;
-        for (auto& stage : path) {
-            const auto out =
-                path.front() == stage
-                    ? stage->forward({&row, 1}, std::span(&tokens[at], 1), {})
-                    : stage->forward(
-                          {&row, 1}, std::span<const float>(values), std::vector<std::uint32_t>{0}
-                      );
-            values = *out;
-            const auto head = stage->shape().last ? values : stage->exit_logits(values);
+        for (const auto& stage : path) {
+            const bool last = stage == path.back();
+            values = *stage->run_layers(
+                {&row, 1},
+                stage == path.front()
+                    ? stacking::StageInput(std::span<const std::uint32_t>(tokens).subspan(at, 1))
+                    : stacking::StageInput(std::span<const float>(values))
+            );
+            const auto head = stage->logits(values);
             const auto best = stages::top_tokens(head, 1).front();
-            if (exit.empty() && !stage->shape().last &&
-                std::exp(best.log_probability) >= request.exit_threshold) {
+            if (exit.empty() &&
+                (last || std::exp(best.log_probability) >= request.exit_threshold)) {
                 exit = head;
             }
         }
         if (tokens.size() == at + 1) {
-            tokens.push_back(stages::top_tokens(exit.empty() ? values : exit, 1).front().token);
+            tokens.push_back(stages::top_tokens(exit, 1).front().token);
         }
     }
     return {tokens.begin() + static_cast<std::ptrdiff_t>(request.prompt.size()), tokens.end()};
+}
+
+std::vector<std::unique_ptr<OracleSessionCompute>> SessionBed::path_of(
+    const node::SessionRequest& request
+) const {
+    std::vector<std::unique_ptr<OracleSessionCompute>> path;
+    const auto add = [&](std::uint32_t member, protocol::LayerRange layers) {
+        path.push_back(
+            std::make_unique<OracleSessionCompute>(model_of(member), layers, options_.model.context)
+        );
+        (void)path.back()->reserve({1}, options_.model.context);
+    };
+    const std::vector<protocol::LayerRange> stages = split();
+    for (const std::uint32_t stage : request.path) {
+        add(0, stages[stage]);
+    }
+    std::vector<node::ChainMember> chain = request.chain;
+    if (path.empty() && chain.empty()) {
+        chain.push_back({model_digest(0)});
+    }
+    for (const node::ChainMember& member : chain) {
+        for (const protocol::LayerRange& stage : stages) {
+            const bool within = !member.layers || (member.layers->first <= stage.first &&
+                                                   stage.end <= member.layers->end);
+            if (within) {
+                add(std::to_integer<std::uint32_t>(member.model.bytes[1]), stage);
+            }
+        }
+    }
+    return path;
 }
 
 std::string SessionBed::verdict() const {

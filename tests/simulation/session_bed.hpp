@@ -104,6 +104,10 @@ class SessionBed {
  private:
     void add_server(std::uint64_t number);
     [[nodiscard]] sessions::OracleModel model_of(std::uint32_t member) const;
+    /// A compute for each hop, with a cache {1}.
+    [[nodiscard]] std::vector<std::unique_ptr<sessions::OracleSessionCompute>> path_of(
+        const node::SessionRequest& request
+    ) const;
     [[nodiscard]] std::vector<std::uint32_t> expected_of_stack(const node::SessionRequest& request
     ) const;
     void hear(const node::Report& report);
@@ -123,5 +127,15 @@ node::SessionRequest session_request(
 
 /// The same of a stack of the bed's members, which have these priors.
 node::SessionRequest stack_request(node::SessionRequest request, std::vector<double> priors);
+
+/// Of a chain: one of the bed's members, or some of its layers.
+struct ChainLink {
+    std::uint32_t member = 0;
+    std::optional<protocol::LayerRange> layers{};
+};
+
+node::SessionRequest chain_request(
+    node::SessionRequest request, const std::vector<ChainLink>& links
+);
 
 }  // namespace sim

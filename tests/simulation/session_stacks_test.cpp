@@ -131,6 +131,59 @@ TEST(SessionStacks, EndWithOneLineWhenTheLastMemberIsGone) {
     EXPECT_LE(bed.told(1).dropped.size(), 1U);
 }
 
+/// Layers of two models, and of one of them again.
+TEST(SessionChains, SurviveACrashBeforeEveryEvent) {
+    const auto chain = [](bool exact) {
+        return chain_request(session_request(1, 5, 8, exact), {{0}, {1, {{3, 6}}}, {0, {{3, 6}}}});
+    };
+    const std::size_t exact = moves_under_crashes(two_members(), chain(true));
+    const std::size_t fast = moves_under_crashes(two_members(), chain(false));
+    EXPECT_GT(exact + fast, 50U);
+}
+
+TEST(SessionChains, AreThePathThroughAllMembers) {
+    SessionBed bed(two_members());
+    bed.ask(chain_request(session_request(1, 300, 20), {{0}, {1}}));
+    bed.ask(chain_request(session_request(2, 5, 20), {{1}, {0}}));
+    node::SessionRequest early = chain_request(session_request(3, 5, 20), {{0}, {1}});
+    early.exit_threshold = 0.011;
+    bed.ask(early);
+    bed.ask(session_request(4, 5, 20));
+    EXPECT_TRUE(bed.run());
+    EXPECT_EQ(bed.verdict(), "");
+    EXPECT_NE(bed.told(2).tokens, bed.expected(session_request(2, 5, 20)));
+}
+
+/// The control: a model that is cut into members is that model.
+TEST(SessionChains, OfTheHalvesOfAModelSayWhatItSays) {
+    SessionBed bed(two_members());
+    const auto whole = session_request(1, 5, 30);
+    bed.ask(chain_request(whole, {{0, {{0, 3}}}, {0, {{3, 6}}}}));
+    EXPECT_TRUE(bed.run());
+    EXPECT_EQ(bed.told(1).tokens, bed.expected(whole));
+}
+
+TEST(SessionChains, ThatCannotBeGoneEndWithOneLine) {
+    SessionBedOptions options = two_members();
+    options.patience = 5s;
+    SessionBed bed(options);
+    // Its peers hold three layers each: nobody has the second one alone.
+    bed.ask(chain_request(session_request(1, 5, 5), {{0}, {1, {{1, 2}}}}));
+    auto both = stack_request(session_request(2, 5, 5), {1, 1});
+    bed.ask(chain_request(both, {{0}, {1}}));
+    auto path = chain_request(session_request(3, 5, 5), {{0}, {1}});
+    path.path = {0, 1};
+    bed.ask(path);
+    auto stranger = session_request(4, 5, 5);
+    stranger.chain.push_back({SessionBed::digest(9)});
+    bed.ask(stranger);
+    EXPECT_TRUE(bed.run());
+    EXPECT_NE(bed.told(1).failure.find("are served by nobody"), std::string::npos);
+    EXPECT_NE(bed.told(2).failure.find("no ensemble"), std::string::npos);
+    EXPECT_NE(bed.told(3).failure.find("a path of its own"), std::string::npos);
+    EXPECT_NE(bed.told(4).failure.find("is not known here"), std::string::npos);
+}
+
 TEST(SessionStacks, ACancelFreesThePagesOfAllMembers) {
     SessionBed bed(two_members());
     bed.ask(request_of_two(1, 50, true));

@@ -267,11 +267,18 @@ node::SessionRequest with_path(std::vector<std::uint32_t> path, double exit_thre
     return request;
 }
 
-/// Four stages, and a kill of a peer of each at several tokens.
-void survives_kills(const node::SessionRequest& request) {
+SessionBedOptions four_stages(bool tied = false) {
     SessionBedOptions options;
     options.stages = 4;
     options.model.layers = 8;
+    options.model.tied = tied;
+    return options;
+}
+
+/// A kill of a peer of each stage at several tokens.
+void survives_kills(
+    const node::SessionRequest& request, const SessionBedOptions& options = four_stages()
+) {
     for (std::uint64_t victim = 1; victim <= 8; ++victim) {
         for (std::size_t token = 0; token < 12; token += 3) {
             SessionBed bed(options);
@@ -291,13 +298,42 @@ TEST(SessionPaths, ArePartOfTheSession) {
     survives_kills(looped);
     survives_kills(swapped);
     survives_kills(with_path({0, 1, 1, 1, 3}));
-    SessionBedOptions options;
-    options.stages = 4;
-    options.model.layers = 8;
-    const SessionBed bed(options);
+    survives_kills(with_path({0, 3, 0, 1, 3}));  // ends in the middle give and take rows
+    const SessionBed bed(four_stages());
     EXPECT_NE(bed.expected(plain), bed.expected(looped));
     EXPECT_NE(bed.expected(plain), bed.expected(swapped));
     EXPECT_EQ(bed.expected(plain), bed.expected(with_path({0, 1, 2, 3})));
+}
+
+TEST(SessionPaths, OfATiedModelBeginAndEndAtEitherOfItsEnds) {
+    survives_kills(with_path({3, 0, 3}), four_stages(true));
+    survives_kills(with_path({0, 1, 0}, 0.2), four_stages(true));
+    SessionBedOptions two = four_stages(true);
+    two.stages = 2;
+    two.replicas = 1;
+    for (const auto& path : std::vector<std::vector<std::uint32_t>>{{1, 0, 1}, {1, 0}, {1}, {0}}) {
+        SessionBed bed(two);
+        bed.ask(with_path(path));
+        EXPECT_TRUE(bed.run());
+        EXPECT_EQ(bed.verdict(), "");
+        EXPECT_NE(bed.told(1).tokens, bed.expected(with_path({})));
+    }
+}
+
+/// Sessions whose rows are tokens and others whose rows are not meet at one peer.
+TEST(SessionPaths, OfManySessionsShareTheirPeers) {
+    SessionBedOptions options = four_stages();
+    options.replicas = 1;
+    SessionBed bed(options);
+    for (std::uint64_t number = 1; number <= 6; ++number) {
+        node::SessionRequest request = session_request(number, 5, 30);
+        request.path = number % 2 == 0 ? std::vector<std::uint32_t>{0, 1, 2, 3}
+                                       : std::vector<std::uint32_t>{0, 3, 0, 3};
+        bed.ask(request);
+    }
+    EXPECT_TRUE(bed.run());
+    EXPECT_EQ(bed.verdict(), "");
+    EXPECT_GT(bed.largest_call(), 1U);
 }
 
 TEST(SessionPaths, WithOnePeerAStageALoopStaysAtIt) {
@@ -310,12 +346,18 @@ TEST(SessionPaths, WithOnePeerAStageALoopStaysAtIt) {
 }
 
 TEST(SessionPaths, ThatCannotBeGoneAreRefusedAtOnce) {
-    for (const auto& path : std::vector<std::vector<std::uint32_t>>{
-             {1, 2}, {0, 1}, {0, 0, 1, 2}, {0, 2, 1, 2}, {0, 7, 2}, {0}}) {
+    for (const auto& path :
+         std::vector<std::vector<std::uint32_t>>{{1, 2}, {0, 1}, {2, 0, 1}, {0, 7, 2}, {0}}) {
         SessionBed bed;
         bed.ask(with_path(path));
         EXPECT_TRUE(bed.run(10s));
         EXPECT_NE(bed.told(1).failure.find("the path must begin with"), std::string::npos);
+    }
+    for (const auto& path : std::vector<std::vector<std::uint32_t>>{{1, 3}, {3, 1}, {0, 4, 3}}) {
+        SessionBed bed(four_stages(true));
+        bed.ask(with_path(path));
+        EXPECT_TRUE(bed.run(10s));
+        EXPECT_NE(bed.told(1).failure.find("the path must begin and end"), std::string::npos);
     }
 }
 

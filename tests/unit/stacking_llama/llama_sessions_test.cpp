@@ -22,6 +22,7 @@ using test::Stages;
 
 constexpr std::uint32_t kLength = 140;  // three pages, the last of them begun
 constexpr CacheId kFirst{1};
+constexpr CacheId kSecond{2};
 
 bool all_finite(std::span<const float> values) {
     return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
@@ -213,6 +214,55 @@ TEST(LlamaSessions, GivesLogitsOfTheRowsThatAreWantedInTheirOrder) {
     EXPECT_TRUE(std::equal(two->begin(), two->begin() + kVocabulary, all.begin() + 3 * kVocabulary)
     );
     EXPECT_TRUE(std::equal(two->begin() + kVocabulary, two->end(), all.begin() + kVocabulary));
+}
+
+/// Rows of the embedding of these tokens.
+std::vector<float> embedded(const StageWeights& weights, std::span<const TokenId> tokens) {
+    std::vector<float> rows(tokens.size() * kWidth);
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        weights.embedding->read_row(tokens[i], std::span(rows).subspan(i * kWidth, kWidth));
+    }
+    return rows;
+}
+
+TEST(LlamaSessions, OfATiedModelTakeTokensAndGiveLogitsAtBothEnds) {
+    const models::ModelSource model = random_llama(Head::Tied);
+    const auto layouts = split(model.architecture(), 2);
+    const SessionRow rows[] = {{kFirst, 0}, {kFirst, 1}};
+    const SessionRow others[] = {{kSecond, 0}, {kSecond, 1}};
+    const TokenId tokens[] = {3, 77};
+    for (const auto& layout : layouts) {
+        auto weights = *load_stage(model, layout, WeightFormat::Fp32);
+        LlamaSessions stage(weights, {});
+        EXPECT_TRUE(stage.shape().takes_tokens && stage.shape().gives_logits);
+        EXPECT_NE(stage.shape().first, stage.shape().last);
+        ASSERT_TRUE(stage.reserve(kFirst, 2).has_value());
+        ASSERT_TRUE(stage.reserve(kSecond, 2).has_value());
+        const auto by_tokens = stage.run_layers(rows, std::span<const TokenId>(tokens));
+        const auto by_rows =
+            stage.run_layers(others, std::span<const float>(embedded(*weights, tokens)));
+        ASSERT_TRUE(by_tokens.has_value() && by_rows.has_value());
+        EXPECT_EQ(*by_tokens, *by_rows);
+        // The same layers, as a model that has no others.
+        swarm::run::StageLayout whole = layout;
+        whole.has_embedding = whole.has_head = true;
+        LlamaSessions alone(*load_stage(model, whole, WeightFormat::Fp32), {});
+        ASSERT_TRUE(alone.reserve(kFirst, 2).has_value());
+        const std::uint32_t wanted[] = {0, 1};
+        EXPECT_EQ(
+            stage.logits(*by_tokens), *alone.forward(rows, std::span<const TokenId>(tokens), wanted)
+        );
+    }
+}
+
+TEST(LlamaSessions, HaveAHeadInTheMiddleWhereExitsAreWanted) {
+    const models::ModelSource model = random_llama(Head::Own);
+    const auto layouts = split(model.architecture(), 3);
+    for (const bool exits : {false, true}) {
+        const LlamaSessions stage(*load_stage(model, layouts[1], WeightFormat::Int8, exits), {});
+        EXPECT_EQ(stage.shape().gives_logits, exits);
+        EXPECT_FALSE(stage.shape().last || stage.shape().takes_tokens);
+    }
 }
 
 }  // namespace

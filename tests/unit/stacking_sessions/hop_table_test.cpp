@@ -31,7 +31,8 @@ class HopTableTest : public testing::Test {
  protected:
     /// Layers of a model of three.
     explicit HopTableTest(protocol::LayerRange layers = {0, 1}, std::uint64_t budget = 100) {
-        compute_ = std::make_shared<OracleSessionCompute>(OracleModel{}, layers, budget);
+        compute_ =
+            std::make_shared<OracleSessionCompute>(OracleModel{.exits = false}, layers, budget);
         HopTable::Options options;
         options.self = kSelf;
         options.host = {digest_of(1), 3, layers, digest_of(2)};
@@ -187,6 +188,13 @@ TEST_F(HopTableTest, OtherModelsLayersAndPlacesAreAMismatch) {
     EXPECT_EQ(table_->hops(), 0U);
 }
 
+TEST_F(HopTableTest, ANewRouteDoesNotChangeThePathsLength) {
+    take(kClient, open());
+    auto longer = open(2);
+    longer.hops = 4;
+    EXPECT_EQ(reason_of(take(kClient, longer)), SessionReason::Unknown);
+}
+
 TEST_F(HopTableTest, WrongTokensAndTooManyRowsAreInvalid) {
     take(kClient, open());
     SessionRows unknown = rows(0, 2);
@@ -279,6 +287,12 @@ class LastHopTest : public HopTableTest {
         return {{protocol::Dtype::Float32, protocol::CodecId::None, {rows, 4}}, std::move(bytes)};
     }
 };
+
+TEST_F(LastHopTest, IsNoFirstOneWithoutTheEmbedding) {
+    auto alone = open();
+    alone.hops = 1;
+    EXPECT_EQ(reason_of(take(kClient, alone)), SessionReason::Mismatch);
+}
 
 TEST_F(LastHopTest, SamplesOnlyWhatIsWanted) {
     take(kClient, last());
