@@ -96,4 +96,19 @@ CLI::Option* add_replay(CLI::App& app, std::string& replay) {
         ->capture_default_str();
 }
 
+std::array<CLI::Option*, 2> add_path(
+    CLI::App& app, std::vector<std::uint32_t>& path, double& exit_threshold
+) {
+    return {
+        app.add_option("--path", path, "A,B,...: stages in this order (default: each once)")
+            ->delimiter(','),
+        app.add_option(
+               "--exit",
+               exit_threshold,
+               "probability at which a stage with a head of its own ends a token's path (default: "
+               "never)"
+        )
+            ->check(CLI::NonNegativeNumber)};
+}
+
 }  // namespace swarm::cli

@@ -4,6 +4,7 @@
 
 #include "swarm/base/units.hpp"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -36,5 +37,9 @@ CLI::Option* add_rates(
 );
 CLI::Option* add_weights(CLI::App& app, std::string& weights);
 CLI::Option* add_replay(CLI::App& app, std::string& replay);
+/// --path and --exit, of a model's stages.
+std::array<CLI::Option*, 2> add_path(
+    CLI::App& app, std::vector<std::uint32_t>& path, double& exit_threshold
+);
 
 }  // namespace swarm::cli

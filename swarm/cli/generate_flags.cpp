@@ -1,6 +1,7 @@
 #include "swarm/cli/generate_flags.hpp"
 
 #include "swarm/cli/flags.hpp"
+#include "swarm/protocol/limits.hpp"
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -28,19 +29,14 @@ void add_model_generation(
     app.add_flag("--ignore-eos", generate.ignore_eos, "go on after the end of the answer");
     add_weights(app, generate.weights)->excludes(join);
     add_replay(app, generate.replay)->needs(join);
-    app.add_option("--path", generate.path, "A,B,...: stages in this order (default: each once)")
-        ->delimiter(',')
+    for (CLI::Option* const option : add_path(app, generate.path, generate.exit_threshold)) {
+        option->needs(model);
+    }
+    app.add_option("--stages", generate.stages, "of the model in this process, for --path, --exit")
+        ->check(CLI::Range(1U, protocol::kHopsMax))
         ->needs(model)
-        ->needs(join);
-    app.add_option(
-           "--exit",
-           generate.exit_threshold,
-           "probability at which a stage with a head of its own ends a token's path (default: "
-           "never)"
-    )
-        ->check(CLI::NonNegativeNumber)
-        ->needs(model)
-        ->needs(join);
+        ->excludes(join)
+        ->capture_default_str();
     app.add_option("--json", generate.json_file, "write ids, text and speeds")->type_name("FILE");
 }
 

@@ -167,6 +167,12 @@ void add_model_service(CLI::App& app, ServeOptions& serve) {
         ->type_name("A-B")
         ->needs(model);
     add_weights(app, serve.weights)->needs(model);
+    app.add_flag(
+           "--exits",
+           serve.exits,
+           "with the model's head, so that a token's path may end here (generate --exit)"
+    )
+        ->needs(model);
     app.add_option("--kv-memory", serve.kv_bytes, "for the caches of sessions")
         ->transform(CLI::AsSizeValue(true))
         ->type_name("SIZE")
@@ -237,6 +243,7 @@ void add_model_swarm(CLI::App& app, LocalOptions& local) {
     add_weights(app, local.weights);
     add_replay(app, local.replay);
     app.add_flag("--raw", local.raw, "continue --prompt as it is, without the chat template");
+    add_path(app, local.path, local.exit_threshold);
     app.add_option("--kill-at", local.kill_at, "A,B,...: SIGKILL a peer that serves at that token")
         ->delimiter(',');
     app.add_option("--freeze-at", local.freeze_at, "A,B,...: SIGSTOP one at that token")

@@ -72,6 +72,7 @@ struct ServeOptions {
     std::string layers;        // "A-B": these, whatever is needed most; empty: the directory says
     std::string weights = "fp32";
     std::uint64_t kv_bytes = 1ULL << 30;
+    bool exits = false;  // with the model's head, whatever the layers
 };
 
 struct DirectoryOptions {
@@ -98,10 +99,11 @@ struct GenerateOptions {
     bool ignore_eos = false;
     std::string weights = "fp32";  // in this process alone
     std::string json_file;
-    // Of its peers:
-    std::string replay = "exact";     // or fast
+    std::uint32_t stages = 1;         // in this process alone
     std::vector<std::uint32_t> path;  // stages in their order; empty: each once
     double exit_threshold = 2;        // of a token's probability; above 1: never exit early
+    // Of its peers:
+    std::string replay = "exact";                    // or fast
     Duration late_after = std::chrono::seconds(10);  // of a stack's member
 };
 
@@ -130,6 +132,8 @@ struct LocalOptions {
     std::string weights = "fp32";
     std::string replay = "exact";
     bool raw = false;
+    std::vector<std::uint32_t> path;  // as GenerateOptions
+    double exit_threshold = 2;
     std::vector<std::uint32_t> kill_at;  // tokens at which a peer that serves is disturbed
     std::vector<std::uint32_t> freeze_at;
 };

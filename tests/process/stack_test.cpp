@@ -97,6 +97,18 @@ TEST_F(StackTest, FreezesAndKillsChangeNoTokenInFastReplay) {
     expect_survived(local({"--replay", "fast", "--kill-at", "10,50", "--freeze-at", "20,35"}), 4);
 }
 
+/// One process that goes the same path says the same, through kills; its early exits, too.
+TEST_F(StackTest, PathsAndExitsAreThoseOfOneProcess) {
+    const json::object report =
+        local({"--path", "2,0,1,0,2", "--exit", "0.3", "--kill-at", "20,40"});
+    EXPECT_TRUE(report.at("verified").as_bool());
+    EXPECT_EQ(report.at("routes").at(0).as_array().size(), 5U);
+    const json::array& answered = report.at("answered_by_hop").as_array();
+    EXPECT_GE(answered.size(), 1U);
+    const json::object never = local({"--exit", "1.1"});
+    EXPECT_EQ(never.at("answered_by_hop"), (json::array{0, 0, 64}));
+}
+
 /// Directory, servers and client as people start them, each in a process of its own.
 class StackByHandTest : public StackTest {
  protected:
@@ -168,6 +180,34 @@ TEST_F(StackByHandTest, NewcomersFillTheStagesAndAnswer) {
     EXPECT_EQ(unserved->wait(seconds(30)), 1);
     EXPECT_NE(unserved->err().find("served by nobody"), std::string::npos) << unserved->err();
     EXPECT_EQ(count_lines(unserved->err()), 1U) << unserved->err();
+}
+
+/// SmolLM2's embedding is its head: both stages have it.
+TEST_F(StackByHandTest, ThePathAndTheExitAreTheClientsChoice) {
+    start_directory();
+    const auto first = serve({"--stages", "2"});
+    const auto second = serve({"--stages", "2"});
+    ASSERT_TRUE(first->wait_for_text("serves layers", seconds(30))) << first->err();
+    ASSERT_TRUE(second->wait_for_text("serves layers", seconds(30))) << second->err();
+    const auto said = [&](std::vector<std::string> more) {
+        const std::string report = (folder.path() / "said.json").string();
+        more.insert(more.end(), {"--swarm-key", key(), "--ignore-eos", "--json", report});
+        const auto answer = ask(more);
+        EXPECT_EQ(answer->wait(kPatience), 0) << answer->err();
+        return json::parse(read_text(report)).as_object();
+    };
+    const json::object whole = said({});
+    EXPECT_EQ(whole.at("answered_by_hop"), (json::array{0, 7}));
+    EXPECT_EQ(said({"--exit", "1.1"}).at("ids"), whole.at("ids"));
+    EXPECT_EQ(said({"--path", "0,1"}).at("ids"), whole.at("ids"));
+    EXPECT_EQ(said({"--exit", "0"}).at("answered_by_hop"), (json::array{7}));
+    const json::object around = said({"--path", "1,0,1", "--exit", "0.9"});
+    EXPECT_EQ(around.at("routes").at(0).as_array().size(), 3U);
+    EXPECT_EQ(around.at("ids").as_array().size(), 7U);
+    const auto nowhere = ask({"--swarm-key", key(), "--path", "1,2"});
+    EXPECT_EQ(nowhere->wait(seconds(30)), 1);
+    EXPECT_NE(nowhere->err().find("the path must begin and end"), std::string::npos);
+    EXPECT_EQ(count_lines(nowhere->err()), 1U) << nowhere->err();
 }
 
 TEST_F(StackByHandTest, OtherWeightsOfTheSameLayersAreRefused) {

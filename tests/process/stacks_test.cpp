@@ -238,10 +238,31 @@ TEST_F(StacksTest, WhatCannotBeTrainedIsOneLine) {
     EXPECT_NE(err.find("is a bridge"), std::string::npos) << err;
 }
 
-TEST_F(StacksTest, AChainIsNotServedByPeers) {
+/// A model cut into two members, each by two peers; and two models, each by one.
+TEST_F(StacksTest, PeersAnswerForAChainAndMayDie) {
+    train("deep", read_text(file("words.txt")), 2, 20);
     ASSERT_EQ(make("chain"), 0) << err;
-    EXPECT_EQ(run({"generate", "--stack", file("chain.toml"), "--join", "127.0.0.1:1", "x"}), 3);
-    EXPECT_NE(err.find("is a chain"), std::string::npos) << err;
+    const std::string cut = file("cut.toml");
+    ASSERT_EQ(
+        run({"stack", "new", cut, "--mode", "chain", "--member", "deep@0-0", "--member", "deep@1-1"}
+        ),
+        0
+    ) << err;
+    const auto local = [&](const std::string& stack, std::vector<std::string> more) {
+        more.insert(
+            more.begin(), {"local", "--stack", stack, "--prompt", "it is a ", "--tokens", "20"}
+        );
+        more.insert(more.end(), {"--verify", "--json", file("said.json")});
+        EXPECT_EQ(run(more), 0) << err;
+        EXPECT_NE(err.find("the same 20 tokens"), std::string::npos) << err;
+        return json::parse(read_text(file("said.json"))).as_object();
+    };
+    const json::object killed = local(cut, {"--peers", "4", "--kill-at", "4,9,14"});
+    EXPECT_GE(killed.at("faults").as_array().size(), 2U);
+    EXPECT_GE(killed.at("failovers").as_array().size(), 1U);
+    EXPECT_EQ(killed.at("routes").at(0).as_array().size(), 2U);
+    const json::object two = local(file("chain.toml"), {"--peers", "2"});
+    EXPECT_EQ(two.at("answered_by_hop"), (json::array{0, 20}));
 }
 
 TEST_F(StacksTest, RawChainingIsRefusedWithTheLosses) {

@@ -169,9 +169,12 @@ int local(const LocalOptions& given) {
     }
     const LocalOptions none;
     if (options.raw || !options.kill_at.empty() || !options.freeze_at.empty() ||
-        options.weights != none.weights || options.replay != none.replay) {
+        options.weights != none.weights || options.replay != none.replay || !options.path.empty() ||
+        options.exit_threshold != none.exit_threshold) {
         console.error(
-            "--raw, --weights, --replay, --kill-at and --freeze-at belong to a model that is served"
+            "--raw, --weights, --replay, --path, --exit, --kill-at and --freeze-at belong to a "
+            "model "
+            "that is served"
         );
         return kRejected;
     }

@@ -33,6 +33,13 @@ Error cannot(std::string what) {
     return {ErrorCode::Unreachable, Reaction::Fatal, std::move(what)};
 }
 
+/// In which the model is served; of a stack each member.
+std::uint32_t stages_of(const LocalOptions& options) {
+    return options.run.stages.value_or(
+        options.stack.empty() ? std::min(kStages, options.peers) : 1
+    );
+}
+
 GenerateOptions question_of(const LocalOptions& options) {
     GenerateOptions question;
     question.model = options.run.model.value_or("");
@@ -42,6 +49,9 @@ GenerateOptions question_of(const LocalOptions& options) {
     question.raw = options.raw;
     question.weights = options.weights;
     question.replay = options.replay;
+    question.stages = stages_of(options);
+    question.path = options.path;
+    question.exit_threshold = options.exit_threshold;
     return question;
 }
 
@@ -49,13 +59,13 @@ GenerateOptions question_of(const LocalOptions& options) {
 
 LocalStack::LocalStack(
     const LocalOptions& options,
-    std::vector<std::string> models,
+    std::vector<Served> served,
     std::filesystem::path directory,
     Console& console
 )
     : options_(options),
       question_(question_of(options)),
-      models_(std::move(models)),
+      served_(std::move(served)),
       directory_(std::move(directory)),
       console_(console),
       lines_(options),
@@ -98,7 +108,7 @@ Result<> LocalStack::start() {
     for (std::uint32_t i = 0; i < options_.peers; ++i) {
         Peer& peer = *peers_.emplace_back(std::make_unique<Peer>(loop_.io()));
         peer.name = "peer-" + std::to_string(i + 1);
-        peer.model = models_[i % models_.size()];
+        peer.serves = served_[i % served_.size()];
         const std::vector<std::uint32_t>& paces = options_.service_ms;
         peer.service_ms = paces.empty() ? 0 : paces[i % paces.size()];
         const auto identity = net::Identity::load_or_create(directory_ / (peer.name + ".pem"));
@@ -151,16 +161,12 @@ Result<> LocalStack::start_directory() {
 }
 
 Result<> LocalStack::start_peer(Peer& peer) {
-    const std::uint32_t usual = options_.stack.empty() ? std::min(kStages, options_.peers) : 1;
-    const std::uint32_t stages = options_.run.stages.value_or(usual);
     Child::Spec spec{
         {"serve",
          "--model",
-         peer.model,
+         peer.serves.model,
          "--join",
          address_,
-         "--stages",
-         std::to_string(stages),
          "--weights",
          options_.weights,
          "--key",
@@ -168,6 +174,12 @@ Result<> LocalStack::start_peer(Peer& peer) {
          "--service-ms",
          std::to_string(peer.service_ms)},
         directory_ / (peer.name + ".log")};
+    const bool whole = peer.serves.layers.empty();
+    spec.arguments.push_back(whole ? "--stages" : "--layers");
+    spec.arguments.push_back(whole ? std::to_string(question_.stages) : peer.serves.layers);
+    if (options_.exit_threshold <= 1) {
+        spec.arguments.push_back("--exits");
+    }
     spec.arguments.insert(spec.arguments.end(), peer.addresses.begin(), peer.addresses.end());
     Result<Child> child = Child::start(spec);
     if (!child) {
@@ -219,7 +231,7 @@ bool LocalStack::may_disturb(const Peer& peer) const {
     }
     return std::any_of(peers_.begin(), peers_.end(), [&](const auto& other) {
         return other->id != peer.id && other->process && !other->frozen &&
-               other->model == peer.model && other->listed == peer.listed;
+               other->serves == peer.serves && other->listed == peer.listed;
     });
 }
 
@@ -332,7 +344,11 @@ int LocalStack::answer() {
 }
 
 int LocalStack::verify() {
-    const Result<std::vector<std::uint32_t>> alone = ids_alone(question_, console_);
+    GenerateOptions whole = question_;
+    if (whole.path.empty() && whole.exit_threshold > 1) {
+        whole.stages = 1;  // the model as nobody cut it
+    }
+    const Result<std::vector<std::uint32_t>> alone = ids_alone(whole, console_);
     if (!alone) {
         return end_with(console_, alone.error());
     }
@@ -356,94 +372,6 @@ int LocalStack::write_report() {
     report["verified"] = equal_ ? json::value(*equal_) : json::value(nullptr);
     const bool written = write_text(console_, options_.json_file, json::serialize(report) + "\n");
     return *exit_code_ == kDone && !written ? kRunFailed : *exit_code_;
-}
-
-namespace {
-
-/// A flag of training means nothing here, and silence would hide that.
-std::optional<std::string> stray_flag(const LocalOptions& options) {
-    const RunFlags& run = options.run;
-    const std::pair<const char*, bool> flags[] = {
-        {"run.toml", !options.run_file.empty()},
-        {"--steps", run.steps.has_value()},
-        {"--seed", run.seed.has_value()},
-        {"--microbatches", run.microbatches.has_value()},
-        {"--in-flight", run.in_flight.has_value()},
-        {"--policy", run.policy.has_value()},
-        {"--codec", run.codec.has_value()},
-        {"--split", run.split.has_value()},
-        {"--corpus", run.corpus.has_value()},
-        {"--tokenizer", run.tokenizer.has_value()},
-        {"--checkpoint-every", run.checkpoint_every.has_value()},
-        {"--churn", options.churn.has_value()},
-        {"--cut-every", options.cut_every.has_value()},
-        {"--demo", options.demo},
-        {"--memory", options.memory_bytes > 0},
-        {"--device", options.device != LocalOptions().device}};
-    for (const auto& [name, given] : flags) {
-        if (given) {
-            return name;
-        }
-    }
-    return std::nullopt;
-}
-
-Error usage(std::string what) {
-    return {ErrorCode::Usage, Reaction::Reject, std::move(what)};
-}
-
-/// What is to be served: the model, or the stack's members, each once.
-Result<std::vector<std::string>> models_of(const LocalOptions& options) {
-    if (options.stack.empty()) {
-        if (const auto model = find_model(*options.run.model); !model) {
-            return model.error();
-        }
-        return std::vector{*options.run.model};
-    }
-    const auto stack = read_stack(options.stack);
-    if (!stack) {
-        return stack.error();
-    }
-    std::vector<std::string> models;
-    for (const auto& member : stack->members) {
-        std::string model = located_member(options.stack, member.model);
-        if (std::ranges::find(models, model) == models.end()) {
-            models.push_back(std::move(model));
-        }
-    }
-    return models;
-}
-
-}  // namespace
-
-int local_stack(const LocalOptions& options, Console& console) {
-    if (const auto stray = stray_flag(options)) {
-        const std::string served = options.stack.empty() ? *options.run.model : options.stack;
-        return end_with(console, usage(*stray + " belongs to training; " + served + " is served"));
-    }
-    if (!options.prompt) {
-        return end_with(console, usage("a model of others answers: add --prompt \"...\""));
-    }
-    Result<std::vector<std::string>> models = models_of(options);
-    if (!models) {
-        return end_with(console, models.error());
-    }
-    if (options.run.stages.value_or(1) * models->size() > options.peers) {
-        return end_with(
-            console, usage("--peers is less than --stages of all models: each stage needs a peer")
-        );
-    }
-    TemporaryDirectory scratch;
-    const std::filesystem::path directory =
-        options.directory.empty() ? scratch.path() : std::filesystem::path(options.directory);
-    std::error_code ignored;  // what is missing shows when a file is written
-    std::filesystem::create_directories(directory, ignored);
-    const int exit_code = LocalStack(options, std::move(*models), directory, console).run();
-    if (exit_code != kDone && options.directory.empty()) {
-        scratch.keep();
-        console.info("the logs of all processes are in " + directory.string());
-    }
-    return exit_code;
 }
 
 }  // namespace swarm::cli

@@ -32,10 +32,18 @@ namespace swarm::cli {
 
 class LocalStack {
  public:
+    /// What a peer serves: a model, or these layers of it.
+    struct Served {
+        std::string model;
+        std::string layers{};  // "A-B"; empty: those with the fewest peers
+
+        friend bool operator==(const Served&, const Served&) = default;
+    };
+
     /// `directory` exists; `options.prompt` is given. `models`: what the peers serve in turn.
     LocalStack(
         const LocalOptions& options,
-        std::vector<std::string> models,
+        std::vector<Served> served,
         std::filesystem::path directory,
         Console& console
     );
@@ -53,7 +61,7 @@ class LocalStack {
         explicit Peer(boost::asio::io_context& io) : timer(io) {}
 
         std::string name;  // of its key and log file
-        std::string model;
+        Served serves;
         PeerId id;
         std::uint32_t service_ms = 0;
         std::vector<std::string> addresses;  // flags
@@ -93,7 +101,7 @@ class LocalStack {
 
     const LocalOptions& options_;
     GenerateOptions question_;
-    std::vector<std::string> models_;
+    std::vector<Served> served_;  // by turns
     std::filesystem::path directory_;
     Console& console_;
     net::EventLoop loop_;

@@ -1,6 +1,7 @@
 #include "swarm/cli/model/generate_alone.hpp"
 
 #include "stacking/llama/llama_sessions.hpp"
+#include "stacking/model_path.hpp"
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/model/answer.hpp"
 #include "swarm/cli/model/answer_text.hpp"
@@ -15,7 +16,9 @@
 #include <cstdio>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -38,20 +41,55 @@ double seconds_now() {
     return std::chrono::duration<double>(clock_now().time_since_epoch()).count();
 }
 
-Result<std::unique_ptr<TextReader>> reader_of(
-    const ModelSource& model, stacking::kernels::WeightFormat format
-) {
-    auto weights =
-        stacking::llama::load_stage(model, split(model.architecture(), 1).front(), format);
-    if (!weights) {
-        return weights.error();
+/// The stages of the path, each one's weights once. Where tokens may exit, all have the head.
+Result<ModelReader::Stages> stages_of(const ModelSource& model, const GenerateOptions& options) {
+    const auto& architecture = model.architecture();
+    if (options.stages > architecture.model.layers) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--stages is " + std::to_string(options.stages) + "; the model has " +
+                std::to_string(architecture.model.layers) + " layers"};
     }
-    // The only session: it reserves what it needs and no more.
-    const LlamaSessions::Options unbounded{
-        .kv_budget_bytes = std::numeric_limits<std::size_t>::max()};
+    std::vector<std::uint32_t> path = options.path;
+    if (path.empty()) {
+        path.resize(options.stages);
+        std::iota(path.begin(), path.end(), 0U);
+    }
+    std::string refusal =
+        stacking::path_refusal(path, options.stages, architecture.tied_embeddings);
+    if (!refusal.empty()) {
+        return Error{ErrorCode::Usage, Reaction::Reject, std::move(refusal)};
+    }
+    const auto layouts = split(architecture, options.stages);
+    std::map<std::uint32_t, std::shared_ptr<const stacking::llama::StageWeights>> weights;
     ModelReader::Stages stages;
-    stages.push_back(std::make_unique<LlamaSessions>(std::move(*weights), unbounded));
-    auto reader = ModelReader::make(std::move(stages));
+    for (const std::uint32_t stage : path) {
+        if (weights[stage] == nullptr) {
+            auto read = stacking::llama::load_stage(
+                model, layouts[stage], format_of(options), options.exit_threshold <= 1
+            );
+            if (!read) {
+                return read.error();
+            }
+            weights[stage] = std::move(*read);
+        }
+        // The only session: it reserves what it needs and no more.
+        const LlamaSessions::Options unbounded{
+            .kv_budget_bytes = std::numeric_limits<std::size_t>::max()};
+        stages.push_back(std::make_unique<LlamaSessions>(weights[stage], unbounded));
+    }
+    return stages;
+}
+
+Result<std::unique_ptr<TextReader>> reader_of(
+    const ModelSource& model, const GenerateOptions& options
+) {
+    auto stages = stages_of(model, options);
+    if (!stages) {
+        return stages.error();
+    }
+    auto reader = ModelReader::make(std::move(*stages), options.exit_threshold);
     if (!reader) {
         return reader.error();
     }
@@ -70,7 +108,7 @@ Result<Asked> ask_model(const GenerateOptions& options, Console& console) {
     if (!asked) {
         return asked.error();
     }
-    auto reader = reader_of(asked->model.source, format_of(options));
+    auto reader = reader_of(asked->model.source, options);
     if (!reader) {
         return reader.error();
     }

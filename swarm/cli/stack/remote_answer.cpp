@@ -109,6 +109,7 @@ Result<> RemoteAnswer::start(const std::string& directory) {
     auto role = std::make_unique<stacking::sessions::SessionClient>(std::move(client));
     host_.emplace(loop_, std::move(role), std::move(*store), self, std::move(host_options));
     host_->start();
+    ensemble_ = !asked->members.empty();
     for (const std::string& name : asked->names) {
         readers_.push_back({name, {}, {}});
     }
@@ -129,6 +130,7 @@ void RemoteAnswer::ask(const ServedQuestion& asked) {
     request.exit_threshold = options_.exit_threshold;
     request.exact = options_.replay == "exact";
     request.members = asked.members;
+    request.chain = asked.chain;
     request.late_after = options_.late_after;
     host_->ask({std::move(request)});
 }
@@ -171,6 +173,8 @@ void RemoteAnswer::take(const node::TokenStreamed& token) {
         return end(kDone);
     }
     ids_.push_back(token.token);
+    answered_.resize(std::max<std::size_t>(answered_.size(), token.hop + std::size_t{1}));
+    ++answered_[token.hop];
     stream_->add(token.token);
     if (hooks_.on_token) {
         hooks_.on_token(ids_.size());
@@ -292,8 +296,9 @@ json::object RemoteAnswer::to_json() const {
          rate_as_json(question_->prompt.size(), seconds(first_token_ - routed_))},
         {"decode_tokens_per_s", rate_as_json(decoded, seconds(last_token_ - first_token_))},
         {"failovers", failovers_as_json()}};
-    if (options_.stack.empty()) {
+    if (!ensemble_) {
         const std::vector<std::vector<PeerId>>& routes = readers_.front().routes;
+        report["answered_by_hop"] = json::array(answered_.begin(), answered_.end());
         report["path"] = routes.empty() ? json::array() : as_json(routes.back());
         report["routes"] = as_json(routes);
         report["hop_ms"] = json::array(hops.begin(), hops.end());

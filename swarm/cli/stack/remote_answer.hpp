@@ -85,7 +85,9 @@ class RemoteAnswer {
     std::vector<std::uint32_t> ids_;
     std::vector<node::TokenStreamed> timed_;  // those of plain decode steps
     std::vector<node::SessionMoved> moves_;
-    std::vector<Reader> readers_;
+    bool ensemble_ = false;
+    std::vector<Reader> readers_;        // of a model or a chain one
+    std::vector<std::size_t> answered_;  // tokens by the hop that ended their path
     TimePoint routed_{};
     TimePoint first_token_{};
     TimePoint last_token_{};

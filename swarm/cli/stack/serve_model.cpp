@@ -38,9 +38,17 @@ Result<LayerRange> parse_layers(const std::string& text, std::uint32_t layers) {
     return LayerRange{first, last + 1};
 }
 
-/// What another format makes of the same file is other weights.
+/// What of a model is kept here, and how.
+struct Kept {
+    WeightFormat format = WeightFormat::Fp32;
+    bool exits = false;
+    std::uint64_t kv_bytes = 0;
+};
+
+/// What another format makes of the same file is other weights; and where one peer of some layers
+/// ends a token's path, all of them do.
 Result<Digest> digest_of(
-    const ModelSource& model, const run::StageLayout& layers, WeightFormat as
+    const ModelSource& model, const run::StageLayout& layers, const Kept& kept
 ) {
     const Result<Digest> stored = stacking::models::digest_of(model, layers);
     if (!stored) {
@@ -48,24 +56,23 @@ Result<Digest> digest_of(
     }
     Sha256 hash;
     hash.add(stored->bytes);
-    hash.add_text(std::string(stacking::kernels::name_of(as)));
+    hash.add_text(std::string(stacking::kernels::name_of(kept.format)));
+    hash.add_text(kept.exits ? ", exits" : "");
     return hash.finish();
 }
 
-Result<LoadedLayers> load_layers(
-    const ModelSource& model, LayerRange layers, WeightFormat format, std::uint64_t kv_bytes
-) {
+Result<LoadedLayers> load_layers(const ModelSource& model, LayerRange layers, const Kept& kept) {
     const run::StageLayout layout =
         stacking::models::layers_of(model.architecture(), layers.first, layers.end);
-    const Result<Digest> digest = digest_of(model, layout, format);
+    const Result<Digest> digest = digest_of(model, layout, kept);
     if (!digest) {
         return digest.error();
     }
-    auto weights = stacking::llama::load_stage(model, layout, format);
+    auto weights = stacking::llama::load_stage(model, layout, kept.format, kept.exits);
     if (!weights) {
         return weights.error();
     }
-    const stacking::llama::LlamaSessions::Options memory{.kv_budget_bytes = kv_bytes};
+    const stacking::llama::LlamaSessions::Options memory{.kv_budget_bytes = kept.kv_bytes};
     return LoadedLayers{
         std::make_shared<stacking::llama::LlamaSessions>(std::move(*weights), memory), *digest};
 }
@@ -134,11 +141,10 @@ int serve_model(const ServeOptions& options, Console& console) {
         server.fixed = served->fixed;
         const WeightFormat format = *stacking::kernels::parse_weight_format(options.weights);
         server.load = [model = served->model,
-                       format,
-                       kv_bytes = options.kv_bytes,
+                       kept = Kept{format, options.exits, options.kv_bytes},
                        forward_units = self.forward_units](LayerRange layers) {
             *forward_units = layers.end - layers.first;  // no other job is under way until it ends
-            return load_layers(*model, layers, format, kv_bytes);
+            return load_layers(*model, layers, kept);
         };
         server.address = self.address;
         server.directory_address = options.join;

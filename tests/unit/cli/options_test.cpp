@@ -70,6 +70,13 @@ TEST(Options, GenerateTakesAModelAndItsPeers) {
          "0.9",
          "text"}
     );
+    EXPECT_EQ(
+        std::get<GenerateOptions>(
+            parse({"generate", "--model", "smollm2", "--stages", "2", "--path", "1,0,1", "text"})
+        )
+            .stages,
+        2U
+    );
     ASSERT_TRUE(std::holds_alternative<GenerateOptions>(command));
     const auto& generate = std::get<GenerateOptions>(command);
     EXPECT_EQ(generate.join, "a:1");
@@ -131,7 +138,9 @@ TEST(Options, WhatIsNotUnderstoodIsAUsageErrorOfOneLine) {
         {"generate", "text"},
         {"generate", "--model", "smollm2", "--join", "a:1", "--weights", "int8", "text"},
         {"generate", "--model", "smollm2", "--join", "a:1", "--replay", "slow", "text"},
-        {"generate", "--model", "smollm2", "--path", "0,1", "text"},
+        {"generate", "--join", "a:1", "--path", "0,1", "text"},
+        {"generate", "--join", "a:1", "--exit", "0.5", "text"},
+        {"generate", "--model", "smollm2", "--join", "a:1", "--stages", "2", "text"},
         {"generate", "--model", "smollm2", "--join", "a:1", "--exit", "-1", "text"},
         {"serve", "--join", "a:1", "--layers", "0-3"},
         {"serve", "--join", "a:1", "--model", "smollm2", "--stages", "0"},

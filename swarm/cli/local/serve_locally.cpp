@@ -1,0 +1,108 @@
+// The command behind LocalStack: what is to be served, and which flags mean nothing then.
+#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/local/local_stack.hpp"
+#include "swarm/cli/model/model_store.hpp"
+#include "swarm/cli/stack/open_stack.hpp"
+#include "swarm/cli/temporary_directory.hpp"
+#include "swarm/cli/train.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+/// A flag of training means nothing here, and silence would hide that.
+std::optional<std::string> stray_flag(const LocalOptions& options) {
+    const RunFlags& run = options.run;
+    const std::pair<const char*, bool> flags[] = {
+        {"run.toml", !options.run_file.empty()},
+        {"--steps", run.steps.has_value()},
+        {"--seed", run.seed.has_value()},
+        {"--microbatches", run.microbatches.has_value()},
+        {"--in-flight", run.in_flight.has_value()},
+        {"--policy", run.policy.has_value()},
+        {"--codec", run.codec.has_value()},
+        {"--split", run.split.has_value()},
+        {"--corpus", run.corpus.has_value()},
+        {"--tokenizer", run.tokenizer.has_value()},
+        {"--checkpoint-every", run.checkpoint_every.has_value()},
+        {"--churn", options.churn.has_value()},
+        {"--cut-every", options.cut_every.has_value()},
+        {"--demo", options.demo},
+        {"--memory", options.memory_bytes > 0},
+        {"--device", options.device != LocalOptions().device}};
+    for (const auto& [name, given] : flags) {
+        if (given) {
+            return name;
+        }
+    }
+    return std::nullopt;
+}
+
+Error usage(std::string what) {
+    return {ErrorCode::Usage, Reaction::Reject, std::move(what)};
+}
+
+/// What is to be served: the model, or the stack's members, each once.
+Result<std::vector<LocalStack::Served>> served_of(const LocalOptions& options) {
+    if (options.stack.empty()) {
+        if (const auto model = find_model(*options.run.model); !model) {
+            return model.error();
+        }
+        return std::vector<LocalStack::Served>{{*options.run.model}};
+    }
+    const auto stack = read_stack(options.stack);
+    if (!stack) {
+        return stack.error();
+    }
+    std::vector<LocalStack::Served> served;
+    for (const auto& member : stack->members) {
+        LocalStack::Served one{located_member(options.stack, member.model)};
+        if (const auto& layers = member.layers) {
+            one.layers = std::to_string(layers->first) + "-" + std::to_string(layers->last);
+        }
+        if (std::ranges::find(served, one) == served.end()) {
+            served.push_back(std::move(one));
+        }
+    }
+    return served;
+}
+
+}  // namespace
+
+int local_stack(const LocalOptions& options, Console& console) {
+    if (const auto stray = stray_flag(options)) {
+        const std::string served = options.stack.empty() ? *options.run.model : options.stack;
+        return end_with(console, usage(*stray + " belongs to training; " + served + " is served"));
+    }
+    if (!options.prompt) {
+        return end_with(console, usage("a model of others answers: add --prompt \"...\""));
+    }
+    const bool reordered = !options.path.empty() || options.exit_threshold <= 1;
+    if (!options.stack.empty() && reordered) {
+        return end_with(console, usage("--path and --exit are of a model's stages, not a stack's"));
+    }
+    Result<std::vector<LocalStack::Served>> served = served_of(options);
+    if (!served) {
+        return end_with(console, served.error());
+    }
+    if (options.run.stages.value_or(1) * served->size() > options.peers) {
+        return end_with(
+            console, usage("--peers is less than --stages of all models: each stage needs a peer")
+        );
+    }
+    TemporaryDirectory scratch;
+    const std::filesystem::path directory =
+        options.directory.empty() ? scratch.path() : std::filesystem::path(options.directory);
+    std::error_code ignored;  // what is missing shows when a file is written
+    std::filesystem::create_directories(directory, ignored);
+    const int exit_code = LocalStack(options, std::move(*served), directory, console).run();
+    if (exit_code != kDone && options.directory.empty()) {
+        scratch.keep();
+        console.info("the logs of all processes are in " + directory.string());
+    }
+    return exit_code;
+}
+
+}  // namespace swarm::cli
