@@ -1,6 +1,5 @@
 #include "stages/sparse_run.hpp"
 
-#include "stages/sparse_sync.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
 #include "swarm/run/step_scalars.hpp"
@@ -26,6 +25,10 @@ std::uint64_t share_seed(
     return seed;
 }
 
+SparseReplica::Weights copy_of(std::span<const float> weights) {
+    return std::make_shared<const std::vector<float>>(weights.begin(), weights.end());
+}
+
 }  // namespace
 
 SparseRun::SparseRun(
@@ -39,15 +42,15 @@ SparseRun::SparseRun(
     for (const swarm::run::StageLayout& layout : swarm::run::partition(config_)) {
         Stage& stage = stages_.emplace_back();
         stage.layout = layout;
+        SparseReplica::Weights shared;
         for (std::uint32_t r = 0; r < swarm::run::replicas_alone(config_); ++r) {
-            Replica& replica = stage.replicas.emplace_back();
-            replica.worker =
+            auto worker =
                 std::make_unique<StageWorker>(config_, layout, make_compute(config_, layout));
-            replica.worker->start_from_seed();
-            replica.error.resize(layout.elements());
+            worker->start_from_seed();
+            shared = shared ? shared : copy_of(worker->state().weights());
+            SparseReplica sparse(worker->layout(), *codec_, shared);
+            stage.replicas.push_back({std::move(worker), std::move(sparse)});
         }
-        const std::span<const float> weights = stage.replicas[0].worker->state().weights();
-        stage.shared.assign(weights.begin(), weights.end());
     }
 }
 
@@ -58,22 +61,23 @@ void SparseRun::resume(
     for (std::size_t s = 0; s < states.size(); ++s) {
         SWARM_ASSERT(states[s].version() == states[0].version());
         Stage& stage = stages_[s];
-        stage.shared.assign(states[s].weights().begin(), states[s].weights().end());
+        const SparseReplica::Weights shared = copy_of(states[s].weights());
         for (std::size_t r = 0; r < stage.replicas.size(); ++r) {
             Replica& replica = stage.replicas[r];
             if (r >= kept[s].size()) {
                 replica.worker->start_from(states[s]);
+                replica.sparse.start_anew(shared);
                 continue;
             }
             ReplicaState& own = kept[s][r];
             replica.worker->start_from(StageState::from_tensors(
                 stage.layout,
                 states[s].version(),
-                stage.shared,
+                *shared,
                 std::move(own.first_moments),
                 std::move(own.second_moments)
             ));
-            replica.error = std::move(own.error);
+            replica.sparse.resume(shared, std::move(own.error));
         }
     }
 }
@@ -145,7 +149,7 @@ StepRecord SparseRun::take_local_steps(std::uint64_t step, double loss) {
             auto own = scalars;
             own.clip_factor = scalars.clip_factor * (all / replica.held);
             replica.worker->apply(own, step);
-            replica.trained += std::exchange(replica.held, 0);
+            replica.sparse.trained_on(std::exchange(replica.held, 0));
         }
     }
     skips_in_a_row_ = 0;
@@ -172,31 +176,28 @@ Result<> SparseRun::synchronise(std::uint64_t step) {
         std::vector<SparseShare> shares;
         for (std::size_t r = 0; r < stage.replicas.size(); ++r) {
             Replica& replica = stage.replicas[r];
-            if (replica.trained == 0) {
+            if (replica.sparse.trained() == 0) {
                 continue;  // every step since then was skipped
             }
-            auto bytes = take_share(
-                stage.layout,
-                *codec_,
-                stage.shared,
+            auto share = replica.sparse.share(
                 replica.worker->state().weights(),
-                replica.error,
                 share_seed(config_.seed, step, stage.layout.stage.value, r)
             );
-            if (bytes.has_error()) {
-                return bytes.error();
+            if (share.has_error()) {
+                return share.error();
             }
-            shares.push_back({std::move(*bytes), std::exchange(replica.trained, 0)});
+            shares.push_back(std::move(*share));
         }
         if (shares.empty()) {
             continue;
         }
-        if (auto applied = apply_shares(stage.layout, *codec_, shares, stage.shared);
-            applied.has_error()) {
-            return applied;
+        const auto shared = stage.replicas[0].sparse.propose(shares);
+        if (shared.has_error()) {
+            return shared.error();
         }
         for (Replica& replica : stage.replicas) {
-            replica.worker->use_weights(stage.shared);
+            replica.sparse.adopt(*shared);
+            replica.worker->use_weights(**shared);
         }
     }
     return {};
@@ -213,18 +214,17 @@ std::uint64_t SparseRun::replace(std::uint32_t stage, std::uint32_t replica) {
     gone.worker->start_from(StageState::from_tensors(
         of.layout,
         donor.version(),
-        of.shared,
+        *of.shared(),
         copy(donor.first_moments()),
         copy(donor.second_moments())
     ));
-    std::ranges::fill(gone.error, 0.0F);
-    return std::exchange(gone.trained, 0);
+    return gone.sparse.start_anew(of.shared());
 }
 
 swarm::Digest SparseRun::weights_sha256() const {
     std::vector<std::span<const float>> weights;
     for (const Stage& stage : stages_) {
-        weights.emplace_back(stage.shared);
+        weights.emplace_back(*stage.shared());
     }
     return weights_hash(weights);
 }

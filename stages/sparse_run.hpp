@@ -12,6 +12,7 @@
 
 #include "stages/checkpoint.hpp"
 #include "stages/single_run.hpp"
+#include "stages/sparse_replica.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -58,7 +59,7 @@ class SparseRun {
 
     /// What the replica has not sent yet; without what it has trained since the last exchange.
     [[nodiscard]] std::span<const float> error(std::uint32_t stage, std::uint32_t replica) const {
-        return stages_[stage].replicas[replica].error;
+        return stages_[stage].replicas[replica].sparse.error();
     }
 
     /// Of the shared weights, in global order.
@@ -70,15 +71,17 @@ class SparseRun {
  private:
     struct Replica {
         std::unique_ptr<StageWorker> worker;
-        std::vector<float> error;
-        std::uint32_t held = 0;     // microbatches of this step
-        std::uint64_t trained = 0;  // microbatches since the last exchange
+        SparseReplica sparse;
+        std::uint32_t held = 0;  // microbatches of this step
     };
 
     struct Stage {
         swarm::run::StageLayout layout;
-        std::vector<float> shared;
-        std::vector<Replica> replicas;
+        std::vector<Replica> replicas;  // all with the same shared weights
+
+        [[nodiscard]] const SparseReplica::Weights& shared() const {
+            return replicas[0].sparse.shared();
+        }
     };
 
     /// Runs every microbatch; the mean of their losses.

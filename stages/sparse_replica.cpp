@@ -1,0 +1,62 @@
+#include "stages/sparse_replica.hpp"
+
+#include "swarm/base/check.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace stages {
+
+SparseReplica::SparseReplica(
+    const swarm::run::StageLayout& layout, const compression::Codec& codec, Weights shared
+)
+    : layout_(layout), codec_(codec), error_(layout.elements()) {
+    adopt(std::move(shared));
+}
+
+std::uint64_t SparseReplica::start_anew(Weights shared) {
+    const std::uint64_t lost = trained_;
+    std::ranges::fill(error_, 0.0F);
+    adopt(std::move(shared));
+    return lost;
+}
+
+void SparseReplica::resume(Weights shared, std::vector<float> error) {
+    SWARM_ASSERT(error.size() == layout_.elements());
+    error_ = std::move(error);
+    adopt(std::move(shared));
+}
+
+void SparseReplica::trained_on(std::uint32_t microbatches) {
+    SWARM_ASSERT(!share_);  // it would be counted, but is not in there
+    trained_ += microbatches;
+}
+
+Result<SparseShare> SparseReplica::share(std::span<const float> local, std::uint64_t seed) {
+    SWARM_ASSERT(trained_ > 0);
+    if (!share_) {
+        auto taken = take_share(layout_, codec_, *shared_, local, error_, seed);
+        if (taken.has_error()) {
+            return taken.error();
+        }
+        share_ = std::move(*taken);
+    }
+    return SparseShare{*share_, trained_};
+}
+
+Result<SparseReplica::Weights> SparseReplica::propose(std::span<const SparseShare> shares) const {
+    std::vector<float> weights = *shared_;
+    if (auto applied = apply_shares(layout_, codec_, shares, weights); applied.has_error()) {
+        return applied.error();
+    }
+    return std::make_shared<const std::vector<float>>(std::move(weights));
+}
+
+void SparseReplica::adopt(Weights shared) {
+    SWARM_ASSERT(shared && shared->size() == layout_.elements());
+    shared_ = std::move(shared);
+    trained_ = 0;
+    share_.reset();
+}
+
+}  // namespace stages
