@@ -2,6 +2,7 @@
 
 #include "swarm/base/check.hpp"
 #include "swarm/protocol/limits.hpp"
+#include "swarm/run/turns.hpp"
 
 #include <algorithm>
 #include <variant>
@@ -125,7 +126,7 @@ void Coordinator::handle(const node::Stored& stored, node::Turn turn) {
         wrote_checkpoint_ = true;
         const ParameterVersion version = checkpointer_.version();
         turn.out.add(node::Tell{node::CheckpointWritten{version, checkpoint_files_->name}});
-        if (version.step == context_.config.steps) {
+        if (version.step == turns_in(context_.config)) {
             weights_sha256_ = checkpoint_files_->weights_sha256;
             final_checkpoint_ = true;
         }
@@ -139,7 +140,7 @@ void Coordinator::handle(const node::Stored& stored, node::Turn turn) {
 
 void Coordinator::open_for_peers(node::Turn turn) {
     step_began_ = turn.now;
-    if (context_.version.step < context_.config.steps) {
+    if (context_.version.step < turns_in(context_.config)) {
         phase_ = Phase::Open;
         lost_since_ = turn.now;
         step_.open(restarted_, turn);

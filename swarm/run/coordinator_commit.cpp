@@ -2,6 +2,7 @@
 // and who may leave.
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/coordinator.hpp"
+#include "swarm/run/turns.hpp"
 
 #include <algorithm>
 
@@ -48,7 +49,7 @@ void Coordinator::conclude(node::Turn turn) {
     }
     left_at_commit_.clear();
     release_drained(turn);
-    if (context_.version.step == context_.config.steps) {
+    if (context_.version.step == turns_in(context_.config)) {
         phase_ = Phase::Finishing;
         step_.finish();
     } else if (history_.skips_in_a_row >= kSkipsInARowMax) {
@@ -92,10 +93,12 @@ void Coordinator::serve_newcomers(node::Turn turn) {
 
 std::vector<protocol::SnapshotOrder> Coordinator::snapshot_orders() {
     std::vector<protocol::SnapshotOrder> orders = joiner_orders();
-    const std::uint64_t step = context_.version.step;
-    const bool last = step == context_.config.steps;
+    const std::uint64_t turn = context_.version.step;
+    const std::uint64_t step = steps_before(context_.config, turn);
+    const bool last = turn == turns_in(context_.config);
     const std::uint32_t every = context_.config.checkpoint_every;
-    if (last || (every > 0 && step % every == 0) || !cut_to_.empty()) {
+    const bool due = every > 0 && step % every == 0 && is_shared_version(context_.config, turn);
+    if (last || due || !cut_to_.empty()) {
         for (const protocol::SnapshotOrder& order :
              checkpointer_.order(context_, context_.version)) {
             orders.push_back(order);
@@ -105,7 +108,7 @@ std::vector<protocol::SnapshotOrder> Coordinator::snapshot_orders() {
 }
 
 void Coordinator::report_step(const CommitRecord& record, node::Turn turn) {
-    const std::uint64_t step = record.version.step;
+    const std::uint64_t step = steps_before(context_.config, record.version.step);
     if (record.skips()) {
         turn.out.add(node::Tell{
             node::StepSkipped{step, *step_.skip_reason(), turn.now - step_began_}});

@@ -1,5 +1,7 @@
 #include "swarm/run/launcher.hpp"
 
+#include "swarm/run/turns.hpp"
+
 #include <utility>
 
 namespace swarm::run {
@@ -50,7 +52,8 @@ void Launcher::send(const Offer& offer, node::Turn turn) {
     if (chooses_codecs(context_.config)) {
         forward.codecs = context_.codecs;
     }
-    forward.tokens = plan_.tokens(offer.leg.version.step, offer.leg.microbatch);
+    const std::uint64_t step = steps_before(context_.config, offer.leg.version.step);
+    forward.tokens = plan_.tokens(step, offer.leg.microbatch);
     context_.sessions.post(info->peer, std::move(forward), {}, turn);
 }
 

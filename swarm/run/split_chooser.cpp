@@ -3,6 +3,7 @@
 #include "swarm/run/layer_split.hpp"
 #include "swarm/run/layer_work.hpp"
 #include "swarm/run/placement.hpp"
+#include "swarm/run/turns.hpp"
 
 #include <algorithm>
 
@@ -61,7 +62,8 @@ double cut_s(const RunContext& context) {
 
 double microbatches_left(const RunContext& context) {
     const std::uint64_t steps = context.config.steps;
-    const std::uint64_t left = steps - std::min(context.version.step, steps);
+    const std::uint64_t done = steps_before(context.config, context.version.step);
+    const std::uint64_t left = steps - std::min(done, steps);
     return static_cast<double>(left) * context.config.microbatches;
 }
 

@@ -2,6 +2,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/run/step_machine.hpp"
 #include "swarm/run/step_scalars.hpp"
+#include "swarm/run/turns.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -333,7 +334,8 @@ void StepMachine::decide_when_held() {
         sums.insert(sums.end(), found.begin(), found.end());
         record.result_hashes.push_back(reduced.result_hash);
     }
-    record.scalars = step_scalars(context_.config, context_.version.step, sums);
+    const std::uint64_t step = steps_before(context_.config, context_.version.step);
+    record.scalars = step_scalars(context_.config, step, sums);
     record.gradient_norm = gradient_norm(sums);
     decision_ = std::move(record);
     deadline_ = kNever;

@@ -1,0 +1,73 @@
+#include "swarm/run/turns.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace swarm::run {
+namespace {
+
+RunConfig sparse(std::uint64_t steps, std::uint32_t sync_every) {
+    RunConfig config;
+    config.mode = SyncMode::Sparse;
+    config.steps = steps;
+    config.sync_every = sync_every;
+    return config;
+}
+
+/// "0 1 2 x 3": the steps by their number, an exchange as x.
+std::string turns_of(const RunConfig& config) {
+    std::string text;
+    for (std::uint64_t turn = 0; turn < turns_in(config); ++turn) {
+        text += text.empty() ? "" : " ";
+        text += is_exchange(config, turn) ? "x" : std::to_string(steps_before(config, turn));
+    }
+    return text;
+}
+
+TEST(Turns, OfExactAreItsSteps) {
+    RunConfig config;
+    config.steps = 20;
+    EXPECT_EQ(turns_in(config), 20U);
+    for (std::uint64_t turn = 0; turn <= 20; ++turn) {
+        EXPECT_EQ(steps_before(config, turn), turn);
+        EXPECT_FALSE(is_exchange(config, turn));
+        EXPECT_TRUE(is_shared_version(config, turn));
+    }
+}
+
+TEST(Turns, OfSparseEndARoundOfStepsWithAnExchange) {
+    EXPECT_EQ(turns_of(sparse(6, 3)), "0 1 2 x 3 4 5 x");
+    EXPECT_EQ(turns_of(sparse(3, 1)), "0 x 1 x 2 x");
+    EXPECT_EQ(turns_of(sparse(2, 8)), "0 1 x");
+    EXPECT_EQ(turns_of(sparse(7, 3)), "0 1 2 x 3 4 5 x 6 x") << "the last round may be shorter";
+    EXPECT_EQ(turns_of(sparse(10, 0)), "0 1 2 3 4 5 6 7 x 8 9 x");
+}
+
+TEST(Turns, AnExchangeFollowsEachStepAfterWhichOneProcessSynchronises) {
+    for (const std::uint32_t sync_every : {1U, 2U, 3U, 5U, 8U, 40U}) {
+        const RunConfig config = sparse(23, sync_every);
+        std::uint64_t turn = 0;
+        for (std::uint64_t step = 0; step < config.steps; ++step) {
+            EXPECT_FALSE(is_exchange(config, turn));
+            EXPECT_EQ(steps_before(config, turn), step);
+            ++turn;
+            EXPECT_EQ(is_exchange(config, turn), is_sync_step(config, step)) << step;
+            EXPECT_EQ(steps_before(config, turn), step + 1);
+            turn += is_sync_step(config, step) ? 1 : 0;
+        }
+        EXPECT_EQ(turn, turns_in(config)) << sync_every;
+    }
+}
+
+TEST(Turns, ReplicasHaveOneStateAtTheStartAndAfterAnExchange) {
+    const RunConfig config = sparse(7, 3);
+    std::string shared;
+    for (std::uint64_t version = 0; version <= turns_in(config); ++version) {
+        shared += is_shared_version(config, version) ? std::to_string(version) + " " : "";
+    }
+    EXPECT_EQ(shared, "0 4 8 10 ");
+}
+
+}  // namespace
+}  // namespace swarm::run
