@@ -44,6 +44,9 @@ class SparseReplica {
 
     [[nodiscard]] const Weights& shared() const { return shared_; }
 
+    /// Of each replica's share.
+    [[nodiscard]] std::uint64_t share_bytes() const { return stages::share_bytes(layout_, codec_); }
+
     /// What it has not sent yet; without what it has trained since the last exchange.
     [[nodiscard]] std::span<const float> error() const { return error_; }
 
