@@ -123,8 +123,6 @@ StepRecord SparseRun::take_local_steps(std::uint64_t step, double loss) {
     record.step = step;
     record.loss = loss;
     record.counted_once = config_.microbatches;
-    const auto all = static_cast<double>(config_.microbatches);
-    // A gradient counts 1 / microbatches of the step, a mean over n of them all / n as much.
     std::vector<double> squares;  // of all tensors, in global order: means over the microbatches
     for (Stage& stage : stages_) {
         std::uint32_t counted = 0;
@@ -133,9 +131,9 @@ StepRecord SparseRun::take_local_steps(std::uint64_t step, double loss) {
         for (Replica& replica : stage.replicas) {
             replica.worker->finish_alone();
             const StageWorker::ResultSummary summary = replica.worker->summarise_result();
-            for (std::size_t i = 0; i < summary.sums_of_squares.size(); ++i) {
-                squares[first + i] += summary.sums_of_squares[i] * (all / replica.held);
-            }
+            swarm::run::add_local_squares(
+                config_, summary.sums_of_squares, replica.held, std::span(squares).subspan(first)
+            );
             counted += summary.counted_once;
             record.counted_wrong = std::max(record.counted_wrong, summary.counted_wrong);
             record.result_hashes.push_back(summary.hash);
@@ -146,9 +144,7 @@ StepRecord SparseRun::take_local_steps(std::uint64_t step, double loss) {
     const auto scalars = swarm::run::step_scalars(config_, step, squares);
     for (Stage& stage : stages_) {
         for (Replica& replica : stage.replicas) {
-            auto own = scalars;
-            own.clip_factor = scalars.clip_factor * (all / replica.held);
-            replica.worker->apply(own, step);
+            replica.worker->apply(swarm::run::local_scalars(config_, scalars, replica.held), step);
             replica.sparse.trained_on(std::exchange(replica.held, 0));
         }
     }

@@ -1,6 +1,8 @@
 #include "swarm/run/step_machine.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/run/step_scalars.hpp"
+#include "swarm/run/turns.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -88,6 +90,26 @@ bool StepMachine::may_leave(SlotId slot) const {
     return !info ||
            (phase_ != Phase::Reducing && phase_ != Phase::Deciding && !awaited_.contains(slot) &&
             ledger_.in_flight() == 0 && ledger_.ids_of(slot, info->stage).empty());
+}
+
+bool StepMachine::replicas_train_alone() const {
+    return context_.config.mode == SyncMode::Sparse &&
+           !is_exchange(context_.config, context_.version.step);
+}
+
+/// Sums of squares of the stage's tensors: alike at all members, or a mean where each has its own.
+std::vector<double> StepMachine::squares_of(StageIndex stage) const {
+    const std::vector<SlotId> members = context_.roster.members(stage);
+    if (!replicas_train_alone()) {
+        return holders_.at(members.front()).sums_of_squares;
+    }
+    std::vector<double> squares(context_.layouts[stage.value].tensors.size());
+    for (const SlotId slot : members) {
+        if (const auto held = static_cast<std::uint32_t>(lists_.at(slot).size()); held > 0) {
+            add_local_squares(context_.config, holders_.at(slot).sums_of_squares, held, squares);
+        }
+    }
+    return squares;
 }
 
 bool StepMachine::is_acceptable(const protocol::Path& path) const {

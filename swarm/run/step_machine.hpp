@@ -127,6 +127,9 @@ class StepMachine {
     [[nodiscard]] bool every_stage_has_member() const;
     [[nodiscard]] bool is_acceptable(const protocol::Path& path) const;
     [[nodiscard]] bool has_holders_everywhere() const;
+    /// In a step of mode sparse.
+    [[nodiscard]] bool replicas_train_alone() const;
+    [[nodiscard]] std::vector<double> squares_of(StageIndex stage) const;
     [[nodiscard]] std::optional<SlotId> find_minority(StageIndex stage) const;
     [[nodiscard]] Duration wave_limit() const;
     [[nodiscard]] Duration reduce_patience() const;

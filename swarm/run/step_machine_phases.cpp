@@ -207,6 +207,16 @@ void StepMachine::begin_reduce(node::Turn turn) {
     lists_.clear();
     for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {
         const std::vector<SlotId> group = context_.roster.members({stage});
+        if (replicas_train_alone()) {
+            // Each is a group of its own: its sums are its result, and there is nothing to observe.
+            for (const SlotId slot : group) {
+                lists_[slot] = ledger_.ids_of(slot, {stage});
+                context_.send(
+                    slot, protocol::Reduce{context_.version, epoch_, lists_[slot], {slot}, {}}, turn
+                );
+            }
+            continue;
+        }
         const std::vector<SlotId> observers = context_.roster.observers({stage});
         for (const SlotId slot : group) {
             lists_[slot] = ledger_.ids_of(slot, {stage});
@@ -248,9 +258,14 @@ void StepMachine::on(SlotId from, const protocol::Reduced& reduced, node::Turn t
         std::all_of(reduced.sums_of_squares.begin(), reduced.sums_of_squares.end(), [](double sum) {
             return std::isfinite(sum) && sum >= 0;
         });
+    const auto list = lists_.find(from);
+    if (list == lists_.end()) {
+        return;  // nobody asked it
+    }
+    const std::size_t count =
+        replicas_train_alone() ? list->second.size() : context_.config.microbatches;
     const bool complete =
-        reduced.counted_once == context_.config.microbatches && reduced.counted_wrong == 0 &&
-        finite &&
+        reduced.counted_once == count && reduced.counted_wrong == 0 && finite &&
         reduced.sums_of_squares.size() == context_.layouts[info->stage.value].tensors.size();
     if (!complete) {
         fence(from, "its result does not count every microbatch once", false, turn);
@@ -263,6 +278,9 @@ void StepMachine::on(SlotId from, const protocol::Reduced& reduced, node::Turn t
         reduces_.add(turn.now - first->second);
     }
     deadline_ = std::max(deadline_, turn.now + timing_.reduce_min);
+    if (replicas_train_alone()) {
+        return;  // no two results are the same
+    }
     if (const auto liar = find_minority(stage)) {
         fence(*liar, "its result differs from its replicas'", false, turn);
         if (phase_ == Phase::Reducing) {
@@ -328,11 +346,12 @@ void StepMachine::decide_when_held() {
     CommitRecord record{context_.version, epoch_, {}, ledger_.mean_loss(), 0, {}};
     std::vector<double> sums;  // stages in order hold the tensors in global order
     for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {
-        const SlotId slot = context_.roster.members({stage}).front();
-        const protocol::Reduced& reduced = holders_.at(slot);
-        const auto& found = reduced.sums_of_squares;
+        const std::vector<double> found = squares_of({stage});
         sums.insert(sums.end(), found.begin(), found.end());
-        record.result_hashes.push_back(reduced.result_hash);
+        const SlotId slot = context_.roster.members({stage}).front();
+        record.result_hashes.push_back(
+            replicas_train_alone() ? Digest{} : holders_.at(slot).result_hash
+        );
     }
     const std::uint64_t step = steps_before(context_.config, context_.version.step);
     record.scalars = step_scalars(context_.config, step, sums);

@@ -1,5 +1,7 @@
 #include "swarm/run/step_scalars.hpp"
 
+#include "swarm/base/check.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -50,6 +52,28 @@ protocol::StepScalars step_scalars(
         .learning_rate = learning_rate_at(config, step),
         .bias_correction1 = bias_correction(config.optimizer.beta1, step),
         .bias_correction2 = bias_correction(config.optimizer.beta2, step)};
+}
+
+void add_local_squares(
+    const RunConfig& config,
+    std::span<const double> own,
+    std::uint32_t held,
+    std::span<double> sums_of_squares
+) {
+    SWARM_ASSERT(held > 0 && own.size() == sums_of_squares.size());
+    const double longer = static_cast<double>(config.microbatches) / held;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        sums_of_squares[i] += own[i] * longer;
+    }
+}
+
+protocol::StepScalars local_scalars(
+    const RunConfig& config, const protocol::StepScalars& scalars, std::uint32_t held
+) {
+    SWARM_ASSERT(held > 0);
+    protocol::StepScalars own = scalars;
+    own.clip_factor = scalars.clip_factor * (static_cast<double>(config.microbatches) / held);
+    return own;
 }
 
 }  // namespace swarm::run

@@ -20,9 +20,11 @@ constexpr std::uint32_t kMicrobatches = 8;
 class StepMachineTest : public testing::Test {
  protected:
     explicit StepMachineTest(
-        std::vector<std::uint32_t> stages = {0, 0, 0, 1, 1}, std::uint32_t width = 1
+        std::vector<std::uint32_t> stages = {0, 0, 0, 1, 1},
+        std::uint32_t width = 1,
+        SyncMode mode = SyncMode::Exact
     )
-        : stages_(std::move(stages)), context_(make_context(stages_, width)) {
+        : stages_(std::move(stages)), context_(make_context(stages_, width, mode)) {
         for (std::uint64_t n = 1; n <= stages_.size(); ++n) {
             Actions actions;
             for (const auto lane : {node::Lane::Control, node::Lane::Bulk}) {
@@ -43,8 +45,11 @@ class StepMachineTest : public testing::Test {
 
     static PeerId peer(std::uint64_t n) { return {{n, 0, 0, 0}}; }
 
-    static RunContext make_context(const std::vector<std::uint32_t>& stages, std::uint32_t width) {
+    static RunContext make_context(
+        const std::vector<std::uint32_t>& stages, std::uint32_t width, SyncMode mode
+    ) {
         RunConfig config;
+        config.mode = mode;
         config.model = *named_model("oracle");
         config.model.layers = 2;
         config.model.width = width;
@@ -99,6 +104,8 @@ class StepMachineTest : public testing::Test {
                     recalled = true;
                 } else if (const auto* const forward = std::get_if<protocol::Forward>(&body)) {
                     launched_[forward->microbatch] = {forward->attempt, send.peer};
+                } else if (const auto* const reduce = std::get_if<protocol::Reduce>(&body)) {
+                    reduces_[send.peer] = *reduce;
                 }
             }
         }
@@ -149,6 +156,7 @@ class StepMachineTest : public testing::Test {
     StepMachine step_{context_, launcher_, {}};
     TimePoint now_{};
     std::map<MicrobatchId, std::pair<Attempt, PeerId>> launched_;
+    std::map<PeerId, protocol::Reduce> reduces_;
 };
 
 TEST_F(StepMachineTest, BelievesAPathOnlyFromTheTailThatEndsIt) {
@@ -218,6 +226,77 @@ TEST_F(StepMachineTest, ASmallReductionThatTakesTenSecondsCostsWhoIsWaitedFor) {
     Actions actions;
     step_.wake(actions.at(now_ += 10s));
     EXPECT_FALSE(is_member(5));
+    EXPECT_NE(step_.phase(), Phase::Reducing);
+}
+
+TEST_F(StepMachineTest, ReplicasOfExactReduceAsOneGroup) {
+    reach_reduce();
+    EXPECT_EQ(reduces_.at(peer(4)).group, (std::vector<SlotId>{slot(4), slot(5)}));
+    EXPECT_EQ(reduces_.at(peer(5)).group, reduces_.at(peer(4)).group);
+}
+
+class SparseStepMachineTest : public StepMachineTest {
+ protected:
+    SparseStepMachineTest() : StepMachineTest({0, 0, 0, 1, 1}, 1, SyncMode::Sparse) {}
+
+    /// Two microbatches arrive at peer 4, the others at peer 5.
+    void reach_reduce_at_both() {
+        for (std::uint32_t id = 0; id < kMicrobatches; ++id) {
+            const std::uint64_t tail = id < 2 ? 4 : 5;
+            say(tail, path(id, tail));
+        }
+        go_on();
+        ASSERT_EQ(step_.phase(), Phase::Reducing);
+        ASSERT_EQ(reduces_.size(), 5U);
+    }
+
+    [[nodiscard]] std::uint32_t listed(std::uint64_t n) const {
+        return static_cast<std::uint32_t>(reduces_.at(peer(n)).ids.size());
+    }
+
+    /// Of a replica alone: a result that is no other's, of gradients that all have norm `norm`.
+    void say_reduced(std::uint64_t n, double norm, std::uint32_t counted) {
+        const double part = norm * counted / kMicrobatches;
+        protocol::Reduced reduced{context_.version, step_.epoch(), {}, {}, counted, 0, 0};
+        reduced.sums_of_squares.assign(context_.layouts[n < 4 ? 0 : 1].tensors.size(), 0);
+        reduced.sums_of_squares[0] = part * part;
+        reduced.result_hash.bytes[0] = static_cast<std::byte>(n);
+        say(n, reduced);
+        go_on();
+    }
+};
+
+TEST_F(SparseStepMachineTest, EachReplicaIsAGroupOfItsOwn) {
+    reach_reduce_at_both();
+    std::uint32_t below = 0;
+    for (std::uint64_t n = 1; n <= 5; ++n) {
+        EXPECT_EQ(reduces_.at(peer(n)).group, std::vector<SlotId>{slot(n)});
+        below += n < 4 ? listed(n) : 0;
+    }
+    EXPECT_EQ(below, kMicrobatches) << "each is listed once per stage";
+    EXPECT_EQ(listed(4), 2U);
+    EXPECT_EQ(listed(5), 6U);
+}
+
+TEST_F(SparseStepMachineTest, DecidesWhenEachHasCountedItsOwnAndComparesNoResults) {
+    reach_reduce_at_both();
+    for (std::uint64_t n = 1; n <= 5; ++n) {
+        EXPECT_EQ(step_.phase(), Phase::Reducing);
+        say_reduced(n, n < 4 ? 3.0 : 4.0, listed(n));
+    }
+    ASSERT_EQ(step_.phase(), Phase::Deciding);
+    EXPECT_EQ(context_.roster.all_members().size(), 5U);
+    // Squares are a mean over microbatches, whoever has them.
+    EXPECT_DOUBLE_EQ(step_.decision().gradient_norm, 5.0);
+    EXPECT_EQ(step_.decision().result_hashes, std::vector<Digest>(2)) << "there is none of all";
+}
+
+TEST_F(SparseStepMachineTest, WhoCountsMoreOrLessThanItsListIsFenced) {
+    reach_reduce_at_both();
+    say_reduced(5, 1.0, listed(5));
+    EXPECT_TRUE(is_member(5));
+    say_reduced(4, 1.0, kMicrobatches);
+    EXPECT_FALSE(is_member(4));
     EXPECT_NE(step_.phase(), Phase::Reducing);
 }
 

@@ -71,6 +71,32 @@ TEST(StepScalars, ClipsALongGradientToTheNormAndLeavesAShortOne) {
     EXPECT_EQ(step_scalars(config, 0, std::array{0.0}).clip_factor, 1.0);
 }
 
+TEST(LocalScalars, AReplicaOfAllMicrobatchesHasThoseOfExact) {
+    RunConfig config;
+    config.microbatches = 6;
+    std::array squares{0.0, 0.0};
+    add_local_squares(config, std::array{9.0, 16.0}, 6, squares);
+    EXPECT_EQ(squares, (std::array{9.0, 16.0}));
+    const auto scalars = step_scalars(config, 3, squares);
+    const auto own = local_scalars(config, scalars, 6);
+    EXPECT_EQ(own.clip_factor, scalars.clip_factor);
+    EXPECT_EQ(own.learning_rate, scalars.learning_rate);
+}
+
+TEST(LocalScalars, EachStepsByTheMeanOfItsOwnMicrobatches) {
+    // Two replicas with 1 and 3 of 4 equal gradients of norm 8, each counted as a quarter.
+    RunConfig config;
+    config.microbatches = 4;
+    config.optimizer.clip_norm = 1e9;
+    std::array squares{0.0};
+    add_local_squares(config, std::array{2.0 * 2.0}, 1, squares);
+    add_local_squares(config, std::array{6.0 * 6.0}, 3, squares);
+    EXPECT_EQ(gradient_norm(squares), 8.0);
+    const auto scalars = step_scalars(config, 0, squares);
+    EXPECT_EQ(local_scalars(config, scalars, 1).clip_factor * 2.0, 8.0);
+    EXPECT_EQ(local_scalars(config, scalars, 3).clip_factor * 6.0, 8.0);
+}
+
 TEST(GradientNorm, IsTheRootOfTheSum) {
     EXPECT_EQ(gradient_norm(std::array{9.0, 16.0}), 5.0);
 }
