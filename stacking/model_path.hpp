@@ -1,6 +1,6 @@
-// The order in which a token goes through the stages of a model: each once, in another order, or some
-// again. The first one of a path embeds the token, the last one applies the head; any other takes
-// rows and gives rows, whatever it holds.
+// The order in which a token goes through the stages of a model: each once, in another order, or
+// some again. The first one of a path embeds the token, the last one applies the head; any other
+// takes rows and gives rows, whatever it holds.
 // Threading: const and any thread. Errors: one line for people. Cost: O(path).
 #pragma once
 
