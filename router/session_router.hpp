@@ -4,7 +4,7 @@
 // Both rates are what this client saw itself; a peer that was never measured counts with the mean.
 // Not picked: who rests after a failure (doubling pauses), and who said it is full, until then.
 // Threading: single strand. Bounds: the peers listed. Cost: pick O(peers of the stage).
-// Source: Helix (prefill and decode apart, memory first); weights by max-flow are not here yet.
+// Source: Helix (prefill and decode apart, memory first); weights by max-flow are not used yet.
 #pragma once
 
 #include "router/mean_rate.hpp"
