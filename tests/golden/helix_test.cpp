@@ -1,0 +1,237 @@
+// Routers of sessions on a published placement: Helix's three regions with LLaMA-2 70B. Sessions
+// keep their path; peers and links serve one token after another. What is judged is the choice of
+// paths: the peers are lines of waiting tokens, not the program's roles, and KV is not counted.
+// Bound: the maximum flow of the same graph. The sessions are enough to fill it; with 300 of them
+// delay decides, and nothing is claimed.
+#include "router/hop_turns.hpp"
+#include "router/iwrr.hpp"
+#include "swarm/base/rng.hpp"
+#include "tests/golden/table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <queue>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace sim::golden {
+namespace {
+
+using router::kClientHost;
+
+constexpr double kBatch = 100;
+constexpr double kPositionBytes = 16384;
+constexpr std::size_t kSessions = 2000;
+constexpr int kTokensOfSession = 8;
+constexpr double kWarmUp_s = 120;
+constexpr double kMeasured_s = 60;
+
+struct Cluster {
+    router::LayerGraph graph{.layers = 80, .hosts = {}, .links = {}};
+    std::vector<double> regions{};
+
+    [[nodiscard]] bool near(std::size_t from, std::size_t to) const {
+        return regions.at(from) == regions.at(to);
+    }
+};
+
+const char* const kNodes[] = {"A100-0", "A100-1", "A100-2", "A100-3", "L4-4",  "L4-5",
+                              "T4-6",   "T4-7",   "T4-8",   "T4-9",   "T4-10", "T4-11",
+                              "T4-12",  "T4-13",  "L4-14",  "L4-15",  "L4-16", "L4-17",
+                              "L4-18",  "L4-19",  "T4-20",  "T4-21",  "T4-22", "T4-23"};
+
+Cluster published() {
+    const Table table = read_table("sim/golden/helix_70b.csv");
+    Cluster cluster;
+    for (const char* node : kNodes) {
+        const auto first = static_cast<std::uint32_t>(table.at(node, 1));
+        const auto end = static_cast<std::uint32_t>(table.at(node, 2));
+        const double batch_s = table.at(node, 3) / 1000 * (end - first);
+        cluster.graph.hosts.push_back({first, end, kBatch / batch_s});
+        cluster.regions.push_back(table.at(node, 0));
+    }
+    const std::size_t hosts = cluster.graph.hosts.size();
+    for (std::size_t from = 0; from < hosts; ++from) {
+        for (const auto& [one, other] : {std::pair{kClientHost, from}, {from, kClientHost}}) {
+            if (router::leads_on(cluster.graph, one, other)) {
+                cluster.graph.links.push_back({one, other});
+            }
+        }
+        for (std::size_t to = 0; to < hosts; ++to) {
+            if (router::leads_on(cluster.graph, from, to)) {
+                const double bytes_per_s = cluster.near(from, to) ? 1.25e9 : 12.5e6;
+                cluster.graph.links.push_back({from, to, bytes_per_s / kPositionBytes});
+            }
+        }
+    }
+    return cluster;
+}
+
+/// The host after this one, or kClientHost at the end.
+using NextHost = std::function<std::size_t(std::size_t from)>;
+
+/// A line: one token after the other.
+struct Line {
+    double token_s = 0;
+    double free_at_s = 0;
+
+    double through(double now_s) { return free_at_s = std::max(free_at_s, now_s) + token_s; }
+};
+
+struct Session {
+    std::vector<std::size_t> path;
+    int left = 0;
+};
+
+class Crowd {
+ public:
+    Crowd(const Cluster& cluster, NextHost next) : cluster_(cluster), next_(std::move(next)) {
+        for (const router::LayerHost& host : cluster.graph.hosts) {
+            hosts_.push_back({1 / host.tokens_per_s});
+        }
+        for (const router::HopLink& link : cluster.graph.links) {
+            links_[{link.from, link.to}] = {1 / link.tokens_per_s};
+        }
+    }
+
+    double tokens_per_s() {
+        for (std::size_t i = 0; i < kSessions; ++i) {
+            begin(i);
+            arrivals_.push({0, i, 0});
+        }
+        double tokens = 0;
+        while (arrivals_.top().at_s < kWarmUp_s + kMeasured_s) {
+            const Arrival arrival = arrivals_.top();
+            arrivals_.pop();
+            tokens += step(arrival) && arrival.at_s >= kWarmUp_s ? 1 : 0;
+        }
+        return tokens / kMeasured_s;
+    }
+
+ private:
+    struct Arrival {
+        double at_s;
+        std::size_t session;
+        std::size_t hop;
+
+        friend bool operator>(const Arrival& a, const Arrival& b) {
+            return std::tie(a.at_s, a.session) > std::tie(b.at_s, b.session);
+        }
+    };
+
+    void begin(std::size_t session) {
+        sessions_[session] = {{}, kTokensOfSession};
+        std::vector<std::size_t>& path = sessions_[session].path;
+        for (auto at = next_(kClientHost); at != kClientHost; at = next_(at)) {
+            path.push_back(at);
+        }
+    }
+
+    /// Whether the token is through, and back at the client.
+    bool step(const Arrival& arrival) {
+        const std::vector<std::size_t>& path = sessions_[arrival.session].path;
+        const double done_s = hosts_[path[arrival.hop]].through(arrival.at_s);
+        if (arrival.hop + 1 < path.size()) {
+            const std::size_t from = path[arrival.hop];
+            const std::size_t to = path[arrival.hop + 1];
+            const double delay_s = cluster_.near(from, to) ? 0.001 : 0.05;
+            const double sent_s = links_.at({from, to}).through(done_s);
+            arrivals_.push({sent_s + delay_s, arrival.session, arrival.hop + 1});
+            return false;
+        }
+        if (--sessions_[arrival.session].left == 0) {
+            begin(arrival.session);
+        }
+        arrivals_.push({done_s + 0.1, arrival.session, 0});  // to the client and back
+        return true;
+    }
+
+    const Cluster& cluster_;
+    NextHost next_;
+    std::vector<Line> hosts_;
+    std::map<std::pair<std::size_t, std::size_t>, Line> links_;
+    std::vector<Session> sessions_{kSessions};
+    std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
+};
+
+/// Hosts that may follow, by the one before.
+std::map<std::size_t, std::vector<std::size_t>> followers(const Cluster& cluster) {
+    std::map<std::size_t, std::vector<std::size_t>> hosts;
+    for (const router::HopLink& link : cluster.graph.links) {
+        hosts[link.from].push_back(link.to);
+    }
+    return hosts;
+}
+
+double by_flow(const Cluster& cluster, const router::LayerFlow& flow) {
+    router::HopTurns turns(flow);
+    return Crowd(
+               cluster,
+               [&](std::size_t from) {
+                   return turns.pick(from, [](std::size_t) { return true; }).value();
+               }
+    ).tokens_per_s();
+}
+
+/// Training's rule at each sender, which knows how fast every peer answers it, link included.
+double by_iwrr(const Cluster& cluster) {
+    const auto all = followers(cluster);
+    std::map<std::size_t, router::Iwrr> senders;
+    std::map<std::size_t, std::uint32_t> slots;
+    for (const router::HopLink& link : cluster.graph.links) {
+        router::Iwrr& policy = senders.try_emplace(link.from, link.from).first->second;
+        const router::SlotId slot{slots[link.from]++};
+        policy.add(slot, {});
+        const double host = link.to == kClientHost ? router::kTokensPerSMax
+                                                   : cluster.graph.hosts[link.to].tokens_per_s;
+        policy.rate_changed(slot, std::min(host, link.tokens_per_s), {});
+    }
+    return Crowd(
+               cluster,
+               [&](std::size_t from) {
+                   const auto slot = senders.at(from).pick({.work_units = 1}, {});
+                   return all.at(from).at(slot.value().value);
+               }
+    ).tokens_per_s();
+}
+
+double at_random(const Cluster& cluster) {
+    swarm::Rng rng(1, 1);
+    const auto all = followers(cluster);
+    return Crowd(
+               cluster,
+               [&](std::size_t from) {
+                   const auto& hosts = all.at(from);
+                   return hosts[rng.below(hosts.size())];
+               }
+    ).tokens_per_s();
+}
+
+TEST(Helix, FlowWeightsCarryWhatThePublishedPlacementCan) {
+    const Cluster cluster = published();
+    const auto flow = router::max_flow(cluster.graph);
+    ASSERT_TRUE(flow);
+    const double bound = flow->tokens_per_s;
+    const double ours = by_flow(cluster, *flow) / bound;
+    const double iwrr = by_iwrr(cluster) / bound;
+    const double random = at_random(cluster) / bound;
+    std::printf(
+        "max-flow %.1f tokens/s; share: flow weights %.3f, iwrr %.3f, random %.3f\n",
+        bound,
+        ours,
+        iwrr,
+        random
+    );
+    EXPECT_GE(ours, 0.95);
+    EXPECT_LE(ours, 1.01);
+    EXPECT_GT(ours, iwrr);
+    EXPECT_GT(ours, random);
+}
+
+}  // namespace
+}  // namespace sim::golden
