@@ -16,11 +16,6 @@ constexpr float kSlack = 0x1p-19F;
 /// Groups that are transformed before they are coded; they stay in the first cache.
 constexpr std::size_t kBlockGroups = 16;
 
-/// The largest coefficient of 64 values of kHadamardMax is 8 of them.
-float hadamard_scale_max() {
-    return simd::scale_of(simd::kInt4Rule, 8 * kHadamardMax);
-}
-
 class FourBit : public Codec {
  public:
     [[nodiscard]] std::string_view refusal_of(TensorRole role) const override {
@@ -148,13 +143,12 @@ class HadamardInt4 final : public FourBit {
     }
 
     Outcome read(std::span<const std::byte> bytes, std::span<float> out) const override {
-        static const float scale_max = hadamard_scale_max();
         const std::size_t groups = bytes.size() / kInt4GroupBytes;
         float block[kBlockGroups * kGroup];
         for (std::size_t group = 0; group < groups; group += kBlockGroups) {
             const std::size_t count = std::min(kBlockGroups, groups - group);
             const std::byte* const from = bytes.data() + group * kInt4GroupBytes;
-            if (!kernels().decode_int4(from, count, scale_max, block)) {
+            if (!kernels().decode_int4(from, count, simd::kHadamardScaleMax, block)) {
                 return Outcome::Malformed;
             }
             kernels().hadamard(block, count, block);

@@ -11,11 +11,11 @@
 #pragma once
 
 #include "compression/codec.hpp"
+#include "compression/simd/group_scale.hpp"
 
 namespace compression {
 
-/// Largest magnitude that hadamard-int4 takes.
-inline constexpr float kHadamardMax = 0x1p+112F;
+using simd::kHadamardMax;
 
 std::unique_ptr<const Codec> make_int4(const simd::Kernels& kernels);
 std::unique_ptr<const Codec> make_hadamard_int4(const simd::Kernels& kernels);

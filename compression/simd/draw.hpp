@@ -21,12 +21,12 @@ struct GroupKey {
     std::uint32_t high;
 };
 
-inline GroupKey group_key(std::uint64_t seed, std::uint64_t group) {
+constexpr GroupKey group_key(std::uint64_t seed, std::uint64_t group) {
     const std::uint64_t key = swarm::mix_bits(swarm::mix_bits(seed) + group + 1);
     return {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
 }
 
-inline std::uint32_t draw(GroupKey key, std::uint32_t place) {
+constexpr std::uint32_t draw(GroupKey key, std::uint32_t place) {
     std::uint32_t bits = key.low + place * kPlaceStep;
     bits = (bits ^ (bits >> 16)) * kMixOne;
     bits ^= key.high;

@@ -2,10 +2,10 @@
 // largest |x| <= levels * scale. Few bits, so that level * scale is exact in fp32: decoding then
 // is one multiplication without rounding, and encoding what was decoded changes nothing.
 // Invariant: 0, or between kScaleMin and rule.max; levels * max is finite.
-// Every vector path repeats scale_of() operation by operation. Source: own.
+// Every vector path repeats scale_of() operation by operation; being constexpr, it serves kernels
+// of GPUs as it is. Source: own.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -30,28 +30,40 @@ inline constexpr float kZeroMax = kScaleMin / 2;
 inline constexpr std::uint32_t kMagnitudeMask = 0x7fffffff;
 inline constexpr std::uint32_t kInfinityBits = 0x7f800000;
 
+/// By value: kernels cannot take the address of a constant of the host, as std::bit_cast and
+/// std::clamp do.
+constexpr std::uint32_t bits_of(float value) {
+    return std::bit_cast<std::uint32_t>(value);
+}
+
 /// `largest` is finite and not negative.
-inline float scale_of(const ScaleRule& rule, float largest) {
+constexpr float scale_of(ScaleRule rule, float largest) {
     if (largest <= kZeroMax) {
         return 0;
     }
-    std::uint32_t bits = std::bit_cast<std::uint32_t>(largest / rule.levels);
+    std::uint32_t bits = bits_of(largest / rule.levels);
     bits = (bits + rule.unused_bits) & ~rule.unused_bits;
     float scale = std::bit_cast<float>(bits);
     if (scale < rule.max && rule.levels * scale < largest) {
         scale = std::bit_cast<float>(bits + rule.unused_bits + 1);  // the division rounded down
     }
-    return std::clamp(scale, kScaleMin, rule.max);
+    scale = scale < kScaleMin ? kScaleMin : scale;
+    return scale > rule.max ? rule.max : scale;
 }
 
-inline float inverse_of(float scale) {
+constexpr float inverse_of(float scale) {
     return scale > 0 ? 1.0F / scale : 0.0F;
 }
 
 /// Whether scale_of() may have given the number with these bits.
-inline bool is_scale(std::uint32_t bits, std::uint32_t unused_bits, float max) {
-    return bits == 0 || (bits >= std::bit_cast<std::uint32_t>(kScaleMin) &&
-                         bits <= std::bit_cast<std::uint32_t>(max) && (bits & unused_bits) == 0);
+constexpr bool is_scale(std::uint32_t bits, std::uint32_t unused_bits, float max) {
+    return bits == 0 ||
+           (bits >= bits_of(kScaleMin) && bits <= bits_of(max) && (bits & unused_bits) == 0);
 }
+
+/// Largest magnitude that hadamard-int4 takes, and its largest scale: a coefficient is at most 8
+/// such values.
+inline constexpr float kHadamardMax = 0x1p+112F;
+inline constexpr float kHadamardScaleMax = scale_of(kInt4Rule, 8 * kHadamardMax);
 
 }  // namespace compression::simd

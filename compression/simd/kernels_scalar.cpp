@@ -2,6 +2,7 @@
 #include "compression/simd/draw.hpp"
 #include "compression/simd/group_scale.hpp"
 #include "compression/simd/kernels.hpp"
+#include "compression/simd/rounding.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -12,67 +13,12 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers travel as they lie in memory");
 
-/// Adding 1.5 * 2^23 rounds to the nearest integer (ties to even) into the low bits.
-constexpr float kRounder = 12582912.0F;
-constexpr float kFp16Max = 65504.0F;
-constexpr std::uint32_t kFp16SmallestNormalBits = 0x38800000;  // of 2^-14, as fp32
-constexpr std::uint32_t kFp16ExponentOffset = 0x38000000;      // 112 << 23
-constexpr std::uint32_t kSignBit = 0x80000000;
-constexpr std::uint32_t kQuietBit = 0x00400000;
-
-std::uint32_t bits_of(float value) {
-    return std::bit_cast<std::uint32_t>(value);
-}
-
-std::int32_t nearest_integer(float value) {
-    return static_cast<std::int32_t>(bits_of(value + kRounder) - bits_of(kRounder));
-}
-
 std::uint32_t largest_magnitude(const float* values, std::size_t count) {
     std::int32_t largest = 0;
     for (std::size_t i = 0; i < count; ++i) {
         largest = std::max(largest, static_cast<std::int32_t>(bits_of(values[i]) & kMagnitudeMask));
     }
     return static_cast<std::uint32_t>(largest);
-}
-
-std::uint16_t to_bf16(float value) {
-    const std::uint32_t bits = bits_of(value);
-    // Above this, rounding would carry into infinity.
-    const std::uint32_t magnitude = std::min(bits & kMagnitudeMask, 0x7f7f7fffU);
-    const std::uint32_t rounded = magnitude + 0x7fff + ((magnitude >> 16) & 1);
-    return static_cast<std::uint16_t>(((bits & kSignBit) | rounded) >> 16);
-}
-
-std::uint16_t to_fp16(float value) {
-    const std::uint32_t bits = bits_of(value);
-    const std::uint32_t magnitude = std::min(bits & kMagnitudeMask, bits_of(kFp16Max));
-    std::uint32_t half = 0;
-    if (magnitude >= kFp16SmallestNormalBits) {
-        half = (magnitude - kFp16ExponentOffset + 0xfff + ((magnitude >> 13) & 1)) >> 13;
-    } else {
-        // fp32 numbers around 0.5 lie 2^-24 apart, as the denormals of fp16 do.
-        half = bits_of(std::bit_cast<float>(magnitude) + 0.5F) - bits_of(0.5F);
-    }
-    return static_cast<std::uint16_t>((bits & kSignBit) >> 16 | half);
-}
-
-float from_fp16(std::uint16_t half) {
-    const std::uint32_t sign = std::uint32_t{half} << 16 & kSignBit;
-    const std::uint32_t magnitude = half & 0x7fffU;
-    std::uint32_t bits = 0;
-    if (magnitude >= 0x7c00) {  // infinity; NaN, which comes out quiet as from the processor
-        bits = magnitude << 13 | kInfinityBits | (magnitude > 0x7c00 ? kQuietBit : 0);
-    } else if (magnitude >= 0x400) {
-        bits = (magnitude << 13) + kFp16ExponentOffset;
-    } else {
-        bits = bits_of(static_cast<float>(magnitude) * 0x1p-24F);
-    }
-    return std::bit_cast<float>(sign | bits);
-}
-
-float from_bf16(std::uint16_t half) {
-    return std::bit_cast<float>(std::uint32_t{half} << 16);
 }
 
 template <std::uint16_t (*kConvert)(float)>

@@ -1,0 +1,185 @@
+// The bodies that GPUs run, on the host: a loop over the sixteen lanes of each group.
+#include "compression/cuda/gpu.hpp"
+#include "compression/cuda/groups.hpp"
+#include "same_bits.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace compression::cuda::test {
+namespace {
+
+/// Sixteen lanes in lock step: each does its part before any goes on.
+class HostLanes {
+ public:
+    template <class T>
+    using Own = std::array<T, kLanes>;
+
+    explicit HostLanes(bool* refused) : refused_(refused) {}
+
+    template <class F>
+    void each(F f) const {
+        for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+            f(lane);
+        }
+    }
+
+    void spread_largest(Own<std::uint32_t>& values) const {
+        for (std::uint32_t mask = kLanes / 2; mask > 0; mask /= 2) {
+            const Own<std::uint32_t> before = values;
+            each([&](std::uint32_t lane) {
+                values[lane] = std::max(before[lane], before[lane ^ mask]);
+            });
+        }
+    }
+
+    [[nodiscard]] Own<Four> of_partner(const Own<Four>& values, std::uint32_t mask) const {
+        Own<Four> partner{};
+        each([&](std::uint32_t lane) { partner[lane] = values[lane ^ mask]; });
+        return partner;
+    }
+
+    void refuse() const { *refused_ = true; }
+
+ private:
+    bool* refused_;
+};
+
+/// Memory as a GPU's: aligned, and watched behind its end.
+template <class T>
+class Watched {
+ public:
+    explicit Watched(std::size_t count) : count_(count), blocks_(count * sizeof(T) / 16 + 2) {
+        std::memset(blocks_.data(), kUntouched, 16 * blocks_.size());
+    }
+
+    T* data() { return reinterpret_cast<T*>(blocks_.data()); }
+
+    [[nodiscard]] std::vector<T> take() {
+        const auto* const bytes = reinterpret_cast<const unsigned char*>(blocks_.data());
+        for (std::size_t i = count_ * sizeof(T); i < 16 * blocks_.size(); ++i) {
+            EXPECT_EQ(bytes[i], kUntouched) << "written " << i << " of " << count_ * sizeof(T);
+        }
+        return {data(), data() + count_};
+    }
+
+ private:
+    static constexpr unsigned char kUntouched = 0xa5;
+
+    struct alignas(16) Block {
+        std::byte bytes[16];
+    };
+
+    std::size_t count_;
+    std::vector<Block> blocks_;
+};
+
+class LanesOnHost final : public Coder {
+ public:
+    std::optional<Bytes> encode(
+        const Codec& codec, const Values& values, TensorRole role, std::uint64_t seed
+    ) override {
+        Watched<float> there(values.size());
+        std::ranges::copy(values, there.data());
+        Watched<std::byte> bytes(codec.encoded_bytes(values.size()));
+        Job job = *job_of(codec, Direction::Encode, role, seed);
+        job.count = values.size();
+        job.values = there.data();
+        job.bytes = bytes.data();
+        const bool taken = run(job);
+        Bytes coded = bytes.take();
+        return taken ? std::optional(std::move(coded)) : std::nullopt;
+    }
+
+    std::optional<Values> decode(
+        const Codec& codec, const Bytes& bytes, const Values& start, Direction direction
+    ) override {
+        Watched<float> there(start.size());
+        std::ranges::copy(start, there.data());
+        Watched<std::byte> coded(bytes.size());
+        std::ranges::copy(bytes, coded.data());
+        Job job = *job_of(codec, direction, TensorRole::Activation, 0);
+        job.count = start.size();
+        job.values = there.data();
+        job.bytes = coded.data();
+        const bool taken = run(job);
+        Values values = there.take();
+        return taken ? std::optional(std::move(values)) : std::nullopt;
+    }
+
+ private:
+    static bool run(const Job& job) {
+        bool refused = false;
+        const HostLanes team(&refused);
+        for (std::uint64_t group = 0; group < groups_of(job); ++group) {
+            if (job.direction == Direction::Encode) {
+                encode_group(team, job, group);
+            } else {
+                decode_group(team, job, group);
+            }
+        }
+        return !refused;
+    }
+};
+
+class Lanes : public testing::TestWithParam<const Codec*> {
+ protected:
+    LanesOnHost lanes;
+};
+
+TEST_P(Lanes, EncodeAsTheScalarPath) {
+    expect_same_encoding(lanes, *GetParam());
+}
+
+TEST_P(Lanes, RefuseWhatTheScalarPathRefuses) {
+    expect_same_refusals(lanes, *GetParam());
+}
+
+TEST_P(Lanes, EncodeRandomBitsAsTheScalarPath) {
+    expect_same_of_random_bits(lanes, *GetParam());
+}
+
+TEST_P(Lanes, DecodeAndAddAsTheScalarPath) {
+    expect_same_decoding(lanes, *GetParam());
+}
+
+std::string codec_name(const testing::TestParamInfo<const Codec*>& info) {
+    std::string name(info.param->name());
+    std::erase(name, '-');
+    return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(OnHost, Lanes, testing::ValuesIn(coded_on_gpus()), codec_name);
+
+TEST(GpuCodecs, AreFive) {
+    EXPECT_EQ(coded_on_gpus().size(), 5U);
+}
+
+TEST(GpuCodecs, RefuseOthersAndRolesWithTheReason) {
+    const auto sparse =
+        job_of(*find_codec("sparse"), Direction::Encode, TensorRole::PseudoGradient, 0);
+    ASSERT_TRUE(sparse.has_error());
+    EXPECT_EQ(sparse.error().detail, "no GPU codes sparse");
+    const auto role = job_of(*find_codec("int4"), Direction::Encode, TensorRole::Parameter, 0);
+    ASSERT_TRUE(role.has_error());
+    EXPECT_NE(role.error().detail.find("15 levels"), std::string::npos) << role.error().detail;
+}
+
+TEST(GpuCodecs, SayWhyThereIsNoGpu) {
+    const auto gpus = count_gpus();
+    if (gpus.has_error()) {
+        EXPECT_EQ(gpus.error().code, swarm::ErrorCode::Unsupported);
+#ifdef SWARM_CODECS_CUDA_BUILT  // then the library itself must load
+        EXPECT_TRUE(gpus.error().detail.starts_with("CUDA finds no GPU")) << gpus.error().detail;
+#else
+        EXPECT_NE(gpus.error().detail.find(kLibraryFile), std::string::npos) << gpus.error().detail;
+#endif
+        EXPECT_TRUE(Gpu::open(0).has_error());
+    } else {
+        EXPECT_TRUE(Gpu::open(*gpus).has_error());
+    }
+}
+
+}  // namespace
+}  // namespace compression::cuda::test
