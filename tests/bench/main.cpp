@@ -3,6 +3,7 @@
 #include "tests/bench/allreduce.hpp"
 #include "tests/bench/codec.hpp"
 #include "tests/bench/decode.hpp"
+#include "tests/bench/gpu_codec.hpp"
 #include "tests/bench/link.hpp"
 #include "tests/bench/machine_load.hpp"
 #include "tests/bench/pick.hpp"
@@ -139,6 +140,32 @@ boost::json::object to_json(const bench::CodecRow& row) {
         {"gb_per_s", row.gb_per_s}};
 }
 
+/// Adds rows of the path cuda; without a GPU a line says why there are none.
+void add_gpu_rows(boost::json::array& rows, std::size_t runs) {
+    const auto measured = bench::measure_gpu_codecs(runs);
+    if (!measured) {
+        std::printf("cuda: no device (%s)\n", measured.error().detail.c_str());
+        return;
+    }
+    for (const auto& [row, launches] : *measured) {
+        std::printf(
+            "%-25s %-6s %2zu MiB: encode %.2f, decode %.2f, decode + add %.2f of a copy on the "
+            "GPU; %.1f empty launches; %.1f GB/s\n",
+            row.codec.c_str(),
+            row.path.c_str(),
+            row.tensor_bytes >> 20,
+            row.encode_over_memcpy,
+            row.decode_over_memcpy,
+            row.decode_add_over_memcpy,
+            launches,
+            row.gb_per_s
+        );
+        boost::json::object object = to_json(row);
+        object["encode_launches"] = launches;
+        rows.push_back(std::move(object));
+    }
+}
+
 /// Ratios of CPU time, taken in turns: nothing is withheld, the foreign load stands beside them.
 boost::json::object measure_codecs(const std::string& state_file, std::size_t runs) {
     const bench::LoadMeter load;
@@ -159,6 +186,7 @@ boost::json::object measure_codecs(const std::string& state_file, std::size_t ru
             rows.push_back(to_json(row));
         }
     }
+    add_gpu_rows(rows, runs);
     const auto planes = bench::measure_planes(state_file, std::min<std::size_t>(runs, 5));
     if (!planes) {
         std::fprintf(stderr, "%s\n", planes.error().detail.c_str());
