@@ -4,6 +4,7 @@
 #include "swarm/run/step_scalars.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace stages {
@@ -16,6 +17,16 @@ void append(std::vector<float>& to, std::span<const float> values) {
 std::vector<float> part(std::span<const float> all, std::size_t begin, std::size_t count) {
     const auto values = all.subspan(begin, count);
     return {values.begin(), values.end()};
+}
+
+/// The two uses are quantised apart and added as integers, so the sum shows no split.
+std::vector<std::int64_t> tied_sums(const StageWorker& first, const StageWorker& last) {
+    const auto embedding = first.sums_of(swarm::run::kEmbeddingTensor);
+    const auto head = last.sums_of(swarm::run::kHeadTensor);
+    SWARM_ASSERT(embedding.size() == head.size());
+    std::vector<std::int64_t> sums(embedding.begin(), embedding.end());
+    std::transform(head.begin(), head.end(), sums.begin(), sums.begin(), std::plus<>());
+    return sums;
 }
 
 }  // namespace
@@ -157,9 +168,13 @@ Result<StepRecord> SingleRun::commit(std::uint64_t step, double loss) {
     record.step = step;
     record.loss = loss;
     record.counted_once = config_.microbatches;
+    std::vector<std::int64_t> tied;
+    if (config_.model.tied_embeddings) {
+        tied = tied_sums(*workers_.front(), *workers_.back());
+    }
     std::vector<double> sums_of_squares;  // of all tensors, in global order
     for (const auto& worker : workers_) {
-        worker->finish_alone();
+        worker->finish_alone(tied);
         StageWorker::ResultSummary summary = worker->summarise_result();
         sums_of_squares.insert(
             sums_of_squares.end(), summary.sums_of_squares.begin(), summary.sums_of_squares.end()

@@ -128,7 +128,10 @@ StageState::StageState(const StageLayout& layout)
 StageState StageState::from_seed(const swarm::run::RunConfig& config, const StageLayout& layout) {
     StageState state(layout);
     std::size_t begin = 0;
-    for (const TensorSpec& tensor : layout.tensors) {
+    for (TensorSpec tensor : layout.tensors) {
+        if (config.model.tied_embeddings && tensor.name == swarm::run::kHeadTensor) {
+            tensor.name = swarm::run::kEmbeddingTensor;
+        }
         fill_initial(
             config.seed, tensor, std::span(state.weights_).subspan(begin, tensor.elements())
         );

@@ -25,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace compression {
@@ -51,7 +52,7 @@ class StageWorker {
     };
 
     struct ResultSummary {
-        std::vector<double> sums_of_squares;  // one per tensor of the layout
+        std::vector<double> sums_of_squares;  // one per tensor of the layout; 0 for a tied head
         swarm::Digest hash;                   // SHA-256 of the fp32 result, counters included
         std::uint32_t counted_once = 0;
         std::uint32_t counted_wrong = 0;
@@ -113,8 +114,11 @@ class StageWorker {
     Result<> add_part(std::uint32_t slice, const Payload& part);
     /// An own slice is complete: fp32 values for everybody, kept in the result too.
     Payload finish_slice(std::uint32_t slice);
-    /// The whole result of a member that is alone.
-    void finish_alone();
+    /// The sums of the tied matrix over its use as `tensor`; none where the stage lacks it.
+    [[nodiscard]] std::span<const std::int64_t> sums_of(std::string_view tensor) const;
+    /// The whole result of a member that is alone. `tied`: of a tied matrix the sums over both its
+    /// uses, which are the result of either; else empty.
+    void finish_alone(std::span<const std::int64_t> tied = {});
     /// For an observer, which owns no slice.
     void begin_observed_result(const Slices& slices);
     /// Another member's values. Mismatch when the size is not the slice's, NotFinite.
@@ -147,6 +151,8 @@ class StageWorker {
     Result<std::optional<HostTensor>> decode_input(const Leg& leg) const;
     std::vector<float> take_buffer();
     void keep_pending(GraphKey key, std::vector<float> gradient);
+    /// Where the tensor lies in the flat vector; empty where the stage lacks it.
+    [[nodiscard]] SliceRange range_of(std::string_view tensor) const;
     [[nodiscard]] std::span<float> slice_of_result(std::uint32_t slice);
     [[nodiscard]] std::span<std::int64_t> own_sums(std::uint32_t slice);
     [[nodiscard]] std::span<const std::int64_t> slice_of_sums(std::uint32_t slice) const;

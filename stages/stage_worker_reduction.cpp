@@ -126,9 +126,32 @@ Payload StageWorker::finish_slice(std::uint32_t slice) {
     return copy_of<float>(Dtype::Float32, values);
 }
 
-void StageWorker::finish_alone() {
+SliceRange StageWorker::range_of(std::string_view tensor) const {
+    SliceRange range;
+    for (const swarm::run::TensorSpec& spec : layout_.tensors) {
+        range = {range.end, range.end + spec.elements()};
+        if (spec.name == tensor) {
+            return range;
+        }
+    }
+    return {};
+}
+
+std::span<const std::int64_t> StageWorker::sums_of(std::string_view tensor) const {
+    const SliceRange range = range_of(tensor);
+    return accumulator_.sums().subspan(range.begin, range.size());
+}
+
+void StageWorker::finish_alone(std::span<const std::int64_t> tied) {
     const Slices slices(extended_elements(), 1);
     begin_result(0, slices);
+    for (const char* const use : {swarm::run::kEmbeddingTensor, swarm::run::kHeadTensor}) {
+        const SliceRange range = range_of(use);
+        if (!tied.empty() && range.size() > 0) {
+            SWARM_ASSERT(range.size() == tied.size());
+            std::copy(tied.begin(), tied.end(), std::span(own_share_).subspan(range.begin).begin());
+        }
+    }
     for (std::uint32_t slice = 0; slice < slices.count(); ++slice) {
         finish_slice(slice);
     }
@@ -172,7 +195,11 @@ StageWorker::ResultSummary StageWorker::summarise_result() const {
     const std::span<const float> result(result_);
     std::size_t begin = 0;
     for (const swarm::run::TensorSpec& tensor : layout_.tensors) {
-        summary.sums_of_squares.push_back(sum_of_squares(result.subspan(begin, tensor.elements())));
+        // The clip norm counts a tied matrix once: as the embedding.
+        const bool again = config_.model.tied_embeddings && tensor.name == swarm::run::kHeadTensor;
+        summary.sums_of_squares.push_back(
+            again ? 0 : sum_of_squares(result.subspan(begin, tensor.elements()))
+        );
         begin += tensor.elements();
     }
     for (const float counter : result.subspan(begin)) {

@@ -83,6 +83,12 @@ Result<> find_checkpoint(RunDirectory& directory) {
             passed_over + "going on from " + found->folder.string() + ", the newest that is whole"
         );
     }
+    if (found->checkpoint.config.model.tied_embeddings != directory.config.model.tied_embeddings) {
+        return Error{
+            ErrorCode::Mismatch,
+            Reaction::Reject,
+            found->folder.string() + " is of a run with another model.tied_embeddings"};
+    }
     Result<std::vector<stages::StageState>> states =
         stages::restore_stages(found->checkpoint, run::partition(directory.config));
     if (!states) {

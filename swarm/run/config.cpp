@@ -208,6 +208,12 @@ void check_model(const RunConfig& config, Checker& check) {
             " tokens: one microbatch travels in one frame"
     );
     check.within(model.vocabulary, kVocabularyMin, kVocabularyMax, "model.vocabulary");
+    check.require(
+        !model.tied_embeddings ||
+            (model.kind == ModelKind::Llama && config.mode == SyncMode::Exact),
+        "model.tied_embeddings",
+        "must be false for the oracle model and where run.mode is sparse"
+    );
     if (model.kind == ModelKind::Oracle) {
         check.within(model.width, 1, kOracleWidthMax, "model.width");
         return;
@@ -333,6 +339,13 @@ bool is_sync_step(const RunConfig& config, std::uint64_t step) {
 }
 
 Result<> check_trains_over_peers(const RunConfig& config) {
+    if (config.model.tied_embeddings) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "model.tied_embeddings is true, which only one process trains yet: add --single to "
+            "swarm train, or leave it out"};
+    }
     if (config.mode == SyncMode::Exact) {
         return {};
     }

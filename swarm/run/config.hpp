@@ -32,6 +32,7 @@ struct ModelConfig {
     std::uint32_t context = 128;
     double rope_base = 10000;
     double norm_epsilon = 1e-5;
+    bool tied_embeddings = false;  // the head is the embedding matrix
 };
 
 struct OptimizerConfig {
@@ -90,7 +91,7 @@ std::uint32_t steps_between_syncs(const RunConfig& config);
 std::uint32_t replicas_alone(const RunConfig& config);
 /// Whether the replicas exchange what they have after `step`, which counts from 0.
 bool is_sync_step(const RunConfig& config, std::uint64_t step);
-/// Usage where the mode is one that only one process can train.
+/// Usage where the mode or the model is one that only one process can train.
 Result<> check_trains_over_peers(const RunConfig& config);
 
 /// `--model demo|oracle`.

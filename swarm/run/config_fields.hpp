@@ -45,6 +45,7 @@ void visit_fields(Config& config, Visitor& visit) {
     visit("model", "context", model.context);
     visit("model", "rope_base", model.rope_base);
     visit("model", "norm_epsilon", model.norm_epsilon);
+    visit("model", "tied_embeddings", model.tied_embeddings);
     auto& optimizer = config.optimizer;
     visit("optimizer", "learning_rate", optimizer.learning_rate);
     visit("optimizer", "warmup_steps", optimizer.warmup_steps);

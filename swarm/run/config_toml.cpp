@@ -78,6 +78,12 @@ class FieldReader {
         return true;
     }
 
+    static bool read(const toml::node& node, bool& field) {
+        const auto value = node.value_exact<bool>();
+        field = value.value_or(field);
+        return value.has_value();
+    }
+
     template <std::unsigned_integral Field>
     static bool read(const toml::node& node, Field& field) {
         const auto value = node.value_exact<std::int64_t>();
@@ -118,6 +124,8 @@ class FieldReader {
 
     static std::string wanted(double) { return "a number"; }
 
+    static std::string wanted(bool) { return "true or false"; }
+
     template <std::unsigned_integral Field>
     static std::string wanted(Field) {
         return sizeof(Field) == 4 ? "a whole number from 0 to 4294967295"
@@ -149,10 +157,11 @@ struct FieldWriter {
         write(*entry->second.as_table(), key, field);
     }
 
-    /// Where they say no more than their absence, so that the text of an exact run, which ASSIGN
-    /// carries and checkpoints hash, is the one it was before there were other modes.
+    /// Where they say no more than their absence, so that the text of an exact, untied run, which
+    /// ASSIGN carries and checkpoints hash, is the one it was before there were others.
     static bool is_left_out(std::string_view key) {
-        return key == "mode" || key == "sync_every" || key == "replicas";
+        return key == "mode" || key == "sync_every" || key == "replicas" ||
+               key == "tied_embeddings";
     }
 
     static void write(toml::table& to, const char* key, const std::string& field) {
@@ -160,6 +169,8 @@ struct FieldWriter {
     }
 
     static void write(toml::table& to, const char* key, double field) { to.insert(key, field); }
+
+    static void write(toml::table& to, const char* key, bool field) { to.insert(key, field); }
 
     template <std::unsigned_integral Field>
     static void write(toml::table& to, const char* key, Field field) {

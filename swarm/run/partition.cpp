@@ -13,7 +13,7 @@ std::vector<TensorSpec> embedding_tensors(const ModelConfig& model) {
     if (model.kind == ModelKind::Oracle) {
         return {};
     }
-    return {{"embed.weight", {model.vocabulary, model.width}}};
+    return {{kEmbeddingTensor, {model.vocabulary, model.width}}};
 }
 
 std::vector<TensorSpec> head_tensors(const ModelConfig& model) {
@@ -22,7 +22,7 @@ std::vector<TensorSpec> head_tensors(const ModelConfig& model) {
     }
     return {
         {"head.norm", {model.width}},
-        {"head.weight", {model.vocabulary, model.width}},
+        {kHeadTensor, {model.vocabulary, model.width}},
     };
 }
 

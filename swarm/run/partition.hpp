@@ -13,6 +13,11 @@
 
 namespace swarm::run {
 
+/// The first tensor of the model and the last one. Where they are tied, each stage that has one
+/// keeps a copy under its own name, and both copies are equal bit for bit after every step.
+inline constexpr const char* kEmbeddingTensor = "embed.weight";
+inline constexpr const char* kHeadTensor = "head.weight";
+
 struct TensorSpec {
     std::string name;
     std::vector<std::uint32_t> shape;  // row-major

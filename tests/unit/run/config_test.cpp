@@ -236,6 +236,16 @@ const BadRun kBadRuns[] = {
     {"model.vocabulary", [](RunConfig& run) { run.model.vocabulary = 255; }},
     {"model.rope_base", [](RunConfig& run) { run.model.rope_base = 0; }},
     {"model.norm_epsilon", [](RunConfig& run) { run.model.norm_epsilon = 0; }},
+    {"model.tied_embeddings",
+     [](RunConfig& run) {
+         run.model = *named_model("oracle");
+         run.model.tied_embeddings = true;
+     }},
+    {"model.tied_embeddings",
+     [](RunConfig& run) {
+         run.mode = SyncMode::Sparse;
+         run.model.tied_embeddings = true;
+     }},
     {"optimizer.beta1", [](RunConfig& run) { run.optimizer.beta1 = -0.1; }},
     {"optimizer.epsilon", [](RunConfig& run) { run.optimizer.epsilon = 0; }},
     {"optimizer.weight_decay", [](RunConfig& run) { run.optimizer.weight_decay = 1; }},
@@ -377,6 +387,26 @@ TEST(SyncModes, OnlyExactTrainsOverPeers) {
     ASSERT_TRUE(refused.has_error());
     EXPECT_EQ(refused.error().code, ErrorCode::Usage);
     EXPECT_TRUE(refused.error().detail.starts_with("run.mode is sparse"));
+}
+
+TEST(TiedEmbeddings, AreSaidInTheRunFileOnlyWhereTheyAre) {
+    RunConfig run;
+    EXPECT_EQ(to_toml(run).find("tied_embeddings"), std::string::npos);
+    run.model.tied_embeddings = true;
+    const auto back = parse_run(to_toml(run), "run.toml");
+    ASSERT_TRUE(back.has_value()) << back.error().detail;
+    EXPECT_TRUE(back->model.tied_embeddings);
+    expect_refusal(
+        "[model]\ntied_embeddings = 1\n", "run.toml:2: model.tied_embeddings must be true or false"
+    );
+}
+
+TEST(TiedEmbeddings, TrainInOneProcessOnly) {
+    RunConfig run;
+    run.model.tied_embeddings = true;
+    const auto refused = check_trains_over_peers(run);
+    ASSERT_TRUE(refused.has_error());
+    EXPECT_TRUE(refused.error().detail.starts_with("model.tied_embeddings is true"));
 }
 
 TEST(CheckRun, TakesTheDemoAndTheOracle) {

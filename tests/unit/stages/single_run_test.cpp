@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -83,6 +84,93 @@ TEST(SingleRun, EndsWithTheSameWeightsForEveryNumberOfStages) {
     EXPECT_EQ(train(test::small_run(3), test::make_noise_compute, 4), one);
     const auto oracle = train(test::oracle_run(1, 7), make_oracle_compute, 4);
     EXPECT_EQ(train(test::oracle_run(6, 7), make_oracle_compute, 4), oracle);
+}
+
+swarm::run::RunConfig tied_run(std::uint32_t stages) {
+    auto config = test::small_run(stages);
+    config.model.tied_embeddings = true;
+    return config;
+}
+
+TEST(SingleRun, OfATiedModelEndsWithTheSameWeightsForEveryNumberOfStages) {
+    const auto one = train(tied_run(1), test::make_noise_compute, 4);
+    EXPECT_EQ(train(tied_run(2), test::make_noise_compute, 4), one);
+    EXPECT_EQ(train(tied_run(3), test::make_noise_compute, 4), one);
+    EXPECT_NE(train(test::small_run(1), test::make_noise_compute, 4), one);
+}
+
+TEST(SingleRun, KeepsBothCopiesOfATiedMatrixEqual) {
+    SingleRun run(tied_run(3), test::make_noise_compute, {});
+    const std::size_t count = swarm::run::partition(tied_run(3))[0].tensors[0].elements();
+    const auto seed = run.weights_sha256();
+    for (int step = 0; step < 4; ++step) {
+        for (const auto of :
+             {&StageState::weights, &StageState::first_moments, &StageState::second_moments}) {
+            const auto embedding = (run.state(0).*of)().first(count);
+            const auto head = (run.state(2).*of)().last(count);
+            EXPECT_TRUE(std::equal(embedding.begin(), embedding.end(), head.begin())) << step;
+        }
+        ASSERT_TRUE(run.step().has_value());
+    }
+    EXPECT_NE(run.weights_sha256(), seed);
+}
+
+/// A gradient of 1 in the embedding, of 2 in the head, of 0 in all else.
+class OneBelowTwoAbove final : public test::WrappedCompute {
+ public:
+    OneBelowTwoAbove(std::unique_ptr<StageCompute> inner, const swarm::run::StageLayout& layout)
+        : WrappedCompute(std::move(inner)), layout_(layout) {}
+
+    Result<TailOutput> forward_tail(
+        const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+    ) override {
+        auto output = WrappedCompute::forward_tail(input, tokens, gradient);
+        fill(gradient);
+        return output;
+    }
+
+    Result<HostTensor> backward(
+        GraphKey key, const HostTensor& by_output, std::span<float> gradient
+    ) override {
+        auto output = WrappedCompute::backward(key, by_output, gradient);
+        fill(gradient);
+        return output;
+    }
+
+ private:
+    void fill(std::span<float> gradient) const {
+        std::fill(gradient.begin(), gradient.end(), 0.0F);
+        if (layout_.has_embedding) {
+            const auto part = gradient.first(layout_.tensors.front().elements());
+            std::fill(part.begin(), part.end(), 1.0F);
+        }
+        if (layout_.has_head) {
+            const auto part = gradient.last(layout_.tensors.back().elements());
+            std::fill(part.begin(), part.end(), 2.0F);
+        }
+    }
+
+    swarm::run::StageLayout layout_;
+};
+
+/// Every microbatch counts in both its uses, and the norm counts the matrix once.
+TEST(SingleRun, AddsBothUsesOfATiedMatrix) {
+    const auto make = [](const auto& config, const auto& layout) {
+        return std::make_unique<OneBelowTwoAbove>(test::make_noise_compute(config, layout), layout);
+    };
+    for (const std::uint32_t stages : {1U, 3U}) {
+        const auto config = tied_run(stages);
+        SingleRun run(config, make, {});
+        const auto record = run.step();
+        ASSERT_TRUE(record.has_value()) << record.error().detail;
+        const auto elements = swarm::run::partition(config)[0].tensors[0].elements();
+        EXPECT_DOUBLE_EQ(
+            record->gradient_norm,
+            3.0 * config.microbatches * std::sqrt(static_cast<double>(elements))
+        ) << stages;
+        EXPECT_EQ(record->counted_once, config.microbatches);
+        EXPECT_EQ(record->counted_wrong, 0U);
+    }
 }
 
 /// Moments go along with their weights.
@@ -187,9 +275,8 @@ TEST(SingleRun, ChangesWithTheSeed) {
     EXPECT_NE(train(config, test::make_noise_compute, 2), one);
 }
 
-TEST(SingleRun, EndsAsIfUninterruptedAfterAResumeWithOtherStages) {
+void expect_resumes_with_other_stages(const swarm::run::RunConfig& config) {
     const test::ScratchFolder scratch;
-    const auto config = test::small_run(3);
     {
         SingleRun run(config, test::make_noise_compute, {});
         ASSERT_TRUE(run.step() && run.step());
@@ -212,6 +299,11 @@ TEST(SingleRun, EndsAsIfUninterruptedAfterAResumeWithOtherStages) {
         ASSERT_TRUE(run.step() && run.step());
         EXPECT_EQ(run.weights_sha256(), train(config, test::make_noise_compute, 4)) << stages;
     }
+}
+
+TEST(SingleRun, EndsAsIfUninterruptedAfterAResumeWithOtherStages) {
+    expect_resumes_with_other_stages(test::small_run(3));
+    expect_resumes_with_other_stages(tied_run(3));
 }
 
 TEST(SingleRun, ContinuesAPromptThroughAllStages) {
