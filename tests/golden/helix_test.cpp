@@ -1,6 +1,7 @@
-// Routers of sessions on a published placement: Helix's three regions with LLaMA-2 70B. Sessions
-// keep their path; peers and links serve one token after another. What is judged is the choice of
-// paths: the peers are lines of waiting tokens, not the program's roles, and KV is not counted.
+// Routers of sessions on published placements of LLaMA-2 70B: Helix's 24 hosts in three regions,
+// and its 42 at one place. Sessions keep their path; peers and links serve one token after another.
+// What is judged is the choice of paths: the peers are lines of waiting tokens, not the program's
+// roles, and KV is not counted.
 // Bound: the maximum flow of the same graph. The sessions are enough to fill it; with 300 of them
 // delay decides, and nothing is claimed. Separate pipelines are judged twice: as published, and by
 // what fits beside KV.
@@ -45,10 +46,18 @@ struct Cluster {
     }
 };
 
-const char* const kNodes[] = {"A100-0", "A100-1", "A100-2", "A100-3", "L4-4",  "L4-5",
-                              "T4-6",   "T4-7",   "T4-8",   "T4-9",   "T4-10", "T4-11",
-                              "T4-12",  "T4-13",  "L4-14",  "L4-15",  "L4-16", "L4-17",
-                              "L4-18",  "L4-19",  "T4-20",  "T4-21",  "T4-22", "T4-23"};
+const std::vector<std::string> kNodes = {"A100-0", "A100-1", "A100-2", "A100-3", "L4-4",  "L4-5",
+                                         "T4-6",   "T4-7",   "T4-8",   "T4-9",   "T4-10", "T4-11",
+                                         "T4-12",  "T4-13",  "L4-14",  "L4-15",  "L4-16", "L4-17",
+                                         "L4-18",  "L4-19",  "T4-20",  "T4-21",  "T4-22", "T4-23"};
+
+const std::vector<std::string> kNodesOfOnePlace = {
+    "T4-0",    "L4x2-1",  "L4-2",   "V100-3",  "T4x4-4",  "L4x2-5",  "L4-6",
+    "V100-7",  "A100-8",  "T4x2-9", "T4-10",   "T4x2-11", "V100-12", "T4-13",
+    "V100-14", "L4-15",   "T4-16",  "T4x2-17", "L4-18",   "T4-19",   "L4x2-20",
+    "A100-21", "T4x2-22", "L4-23",  "T4x2-24", "T4-25",   "V100-26", "T4x4-27",
+    "L4-28",   "T4-29",   "T4-30",  "T4x4-31", "L4x2-32", "T4x4-33", "T4x2-34",
+    "A100-35", "T4-36",   "L4-37",  "V100-38", "L4-39",   "A100-40", "T4-41"};
 
 enum class Placement { Published, SeparatePipelines };
 
@@ -57,18 +66,9 @@ bool same_device(std::size_t one, std::size_t other) {
     return device(kNodes[one]) == device(kNodes[other]);
 }
 
-Cluster cluster_of(Placement placement) {
-    const bool separate = placement == Placement::SeparatePipelines;
-    const Table table = read_table("sim/golden/helix_70b.csv");
-    Cluster cluster;
-    for (const char* node : kNodes) {
-        const auto first = static_cast<std::uint32_t>(table.at(node, separate ? 4 : 1));
-        const auto end = static_cast<std::uint32_t>(table.at(node, separate ? 5 : 2));
-        const double batch_s = table.at(node, 3) / 1000 * (end - first);
-        cluster.graph.hosts.push_back({first, end, kBatch / batch_s});
-        cluster.regions.push_back(table.at(node, 0));
-        cluster.layers_max.push_back(static_cast<std::uint32_t>(table.at(node, 6)));
-    }
+/// `separate`: devices of one kind among themselves.
+void connect(Cluster& cluster, double near_bytes_per_s, bool separate) {
+    const double near = near_bytes_per_s / kPositionBytes;
     const std::size_t hosts = cluster.graph.hosts.size();
     for (std::size_t from = 0; from < hosts; ++from) {
         for (const auto& [one, other] : {std::pair{kClientHost, from}, {from, kClientHost}}) {
@@ -79,13 +79,41 @@ Cluster cluster_of(Placement placement) {
         for (std::size_t to = 0; to < hosts; ++to) {
             const bool linked = !separate || same_device(from, to);
             if (linked && router::leads_on(cluster.graph, from, to)) {
-                const double near = 1.25e9 / kPositionBytes;
                 cluster.graph.links.push_back(
                     {from, to, cluster.near(from, to) ? near : kFarTokensPerS}
                 );
             }
         }
     }
+}
+
+void add_host(Cluster& cluster, const Table& table, const std::string& node, std::size_t column) {
+    const auto first = static_cast<std::uint32_t>(table.at(node, column));
+    const auto end = static_cast<std::uint32_t>(table.at(node, column + 1));
+    const double batch_s = table.at(node, 3) / 1000 * (end - first);
+    cluster.graph.hosts.push_back({first, end, kBatch / batch_s});
+    cluster.regions.push_back(table.at(node, 0));
+}
+
+Cluster cluster_of(Placement placement) {
+    const bool separate = placement == Placement::SeparatePipelines;
+    const Table table = read_table("sim/golden/helix_70b.csv");
+    Cluster cluster;
+    for (const std::string& node : kNodes) {
+        add_host(cluster, table, node, separate ? 4 : 1);
+        cluster.layers_max.push_back(static_cast<std::uint32_t>(table.at(node, 6)));
+    }
+    connect(cluster, 1.25e9, separate);
+    return cluster;
+}
+
+Cluster one_place() {
+    const Table table = read_table("sim/golden/helix_42.csv");
+    Cluster cluster;
+    for (const std::string& node : kNodesOfOnePlace) {
+        add_host(cluster, table, node, 1);
+    }
+    connect(cluster, 1e9, false);
     return cluster;
 }
 
@@ -239,8 +267,7 @@ double at_random(const Cluster& cluster) {
     ).tokens_per_s();
 }
 
-TEST(Helix, FlowWeightsCarryWhatThePublishedPlacementCan) {
-    const Cluster cluster = cluster_of(Placement::Published);
+void expect_flow_to_carry(const Cluster& cluster) {
     const auto flow = router::max_flow(cluster.graph);
     ASSERT_TRUE(flow);
     const double bound = flow->tokens_per_s;
@@ -258,6 +285,14 @@ TEST(Helix, FlowWeightsCarryWhatThePublishedPlacementCan) {
     EXPECT_LE(ours, 1.01);
     EXPECT_GT(ours, iwrr);
     EXPECT_GT(ours, random);
+}
+
+TEST(Helix, FlowWeightsCarryWhatThePublishedPlacementCan) {
+    expect_flow_to_carry(cluster_of(Placement::Published));
+}
+
+TEST(Helix, FlowWeightsCarryWhatSevenKindsOfDevicesCan) {
+    expect_flow_to_carry(one_place());
 }
 
 /// Of pipelines that share no host, as many fit as the layers that all hosts hold make up; where no
