@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace stacking::sessions {
 
@@ -14,11 +13,20 @@ using protocol::SessionReason;
 
 namespace {
 
-node::Payload payload_of(const Outgoing& out, std::uint32_t width) {
-    std::vector<std::byte> bytes(out.values.size() * sizeof(float));
-    std::memcpy(bytes.data(), out.values.data(), bytes.size());
-    return {
-        {protocol::Dtype::Float32, protocol::CodecId::None, {out.rows, width}}, std::move(bytes)};
+/// Nothing where they are not rows of that width, coded as rows may be, and finite.
+std::optional<std::vector<float>> decoded(
+    const node::Payload& payload, std::uint32_t rows, std::uint32_t width
+) {
+    const protocol::TensorEnvelope& envelope = payload.envelope();
+    const compression::Codec* const codec = find_row_codec(envelope.codec);
+    const std::vector<std::uint32_t> shape{rows, width};
+    if (codec == nullptr || envelope.dtype != protocol::Dtype::Float32 || envelope.shape != shape ||
+        payload.bytes().size() != rows * row_bytes(*codec, width)) {
+        return std::nullopt;
+    }
+    std::vector<float> values(std::size_t{rows} * width);
+    const bool good = !decode_rows(*codec, width, payload.bytes(), values).has_error();
+    return good ? std::optional(std::move(values)) : std::nullopt;
 }
 
 std::uint32_t microseconds(swarm::Duration time) {
@@ -65,25 +73,21 @@ std::optional<HopTable::Frame> HopTable::read(
     if (rows.rows > hop.open.positions || rows.position > hop.open.positions - rows.rows) {
         return std::nullopt;
     }
-    if (hop.open.id.hop == 0) {
-        frame.tokens = rows.tokens;
-        const auto known = [this](TokenId token) { return token < shape_.vocabulary; };
-        const bool good = rows.tokens.size() == rows.rows &&
-                          std::all_of(rows.tokens.begin(), rows.tokens.end(), known);
-        return good ? std::optional(std::move(frame)) : std::nullopt;
-    }
-    const std::size_t numbers = std::size_t{rows.rows} * shape_.width;
-    const protocol::TensorEnvelope& envelope = payload.envelope();
-    const std::vector<std::uint32_t> shape{rows.rows, shape_.width};
-    if (envelope.dtype != protocol::Dtype::Float32 || envelope.codec != protocol::CodecId::None ||
-        envelope.shape != shape || payload.bytes().size() != numbers * sizeof(float)) {
+    const auto known = [this](TokenId token) { return token < shape_.vocabulary; };
+    if (rows.tokens.size() != (hop.takes_tokens() ? rows.rows : 0) ||
+        !std::ranges::all_of(rows.tokens, known)) {
         return std::nullopt;
     }
-    frame.values.resize(numbers);
-    std::memcpy(frame.values.data(), payload.bytes().data(), payload.bytes().size());
-    const auto is_finite = [](float value) { return std::isfinite(value); };
-    const bool good = std::all_of(frame.values.begin(), frame.values.end(), is_finite);
-    return good ? std::optional(std::move(frame)) : std::nullopt;
+    if (hop.open.id.hop > 0) {
+        const std::uint32_t width = options_.bridge ? options_.bridge->inputs : shape_.width;
+        auto values = decoded(payload, rows.rows, width);
+        if (!values) {
+            return std::nullopt;
+        }
+        frame.values = std::move(*values);
+    }
+    frame.tokens = rows.tokens;
+    return frame;
 }
 
 void HopTable::take(
@@ -140,7 +144,7 @@ std::vector<HopTable::Judged> HopTable::to_judge(const Hop& hop, const Frame& fr
 }
 
 /// The oldest prompt's rows alone, or single rows of as many hops as a batch takes: all of them
-/// tokens, or none.
+/// tokens alone, or none.
 HopTable::Call HopTable::next_call() {
     Call call;
     const bool prefill = hops_.at(ready_.front()).queue.front().rows > 1;
@@ -160,6 +164,7 @@ HopTable::Call HopTable::next_call() {
              .begins = hop.begins,
              .frame = std::move(hop.queue.front()),
              .is_last = hop.is_last(),
+             .codec = find_row_codec(hop.open.codec),
              .exit_threshold = hop.open.exit_threshold,
              .top = std::max(hop.open.sampling.top, drawn_from)}
         );
@@ -185,13 +190,14 @@ void HopTable::call_device(node::Turn turn) {
     device_.submit(
         turn,
         rows * layers,
-        [compute = options_.compute, call] { run(*compute, *call); },
+        [compute = options_.compute, bridge = options_.bridge, call] {
+            run(*compute, bridge.get(), *call);
+        },
         [this, call](node::Turn later) { finish(*call, later); }
     );
 }
 
-void HopTable::run(SessionCompute& compute, Call& call) {
-    const StageShape shape = compute.shape();
+void HopTable::run(SessionCompute& compute, const stack::BridgedInput* bridge, Call& call) {
     std::vector<SessionRow> rows;
     std::vector<TokenId> tokens;
     std::vector<float> values;
@@ -203,26 +209,36 @@ void HopTable::run(SessionCompute& compute, Call& call) {
         tokens.insert(tokens.end(), piece.frame.tokens.begin(), piece.frame.tokens.end());
         values.insert(values.end(), piece.frame.values.begin(), piece.frame.values.end());
     }
+    if (bridge != nullptr) {
+        values = bridge->read(tokens, std::move(values));
+    }
     const StageInput input = call.pieces.front().key.second == 0
                                  ? StageInput(std::span<const TokenId>(tokens))
                                  : StageInput(std::span<const float>(values));
     const auto out = compute.run_layers(rows, input);
-    call.failed = !out || out->size() != rows.size() * shape.width;
-    if (call.failed) {
-        return;
+    call.failed = !out || out->size() != rows.size() * compute.shape().width;
+    if (!call.failed) {
+        split(*out, compute, call);
     }
+}
+
+/// To each piece its own: coded for the next hop, and scored where somebody wants to know.
+void HopTable::split(std::span<const float> outputs, SessionCompute& compute, Call& call) {
+    const StageShape shape = compute.shape();
     std::vector<float> asked;  // of all pieces: the head reads its weights once
     std::size_t first = 0;
     for (Piece& piece : call.pieces) {
         const std::size_t width = shape.width;
-        const auto own = std::span(*out).subspan(first, piece.frame.rows * width);
+        const auto own = outputs.subspan(first, piece.frame.rows * width);
         first += own.size();
         for (const std::uint32_t row : logit_rows(piece, shape)) {
             const auto one = own.subspan(row * width, width);
             asked.insert(asked.end(), one.begin(), one.end());
         }
         if (!piece.is_last) {
-            piece.values.assign(own.begin(), own.end());
+            auto coded = encode_rows(*piece.codec, width, own);
+            piece.spoiled = coded.has_error();
+            piece.coded = piece.spoiled ? std::vector<std::byte>() : std::move(*coded);
         }
     }
     const std::vector<float> logits = asked.empty() ? asked : compute.logits(asked);
@@ -301,7 +317,11 @@ void HopTable::finish(Piece& piece, node::Turn turn) {
         const double before = hop.judged.empty() ? 0 : hop.judged.rbegin()->second;
         hop.judged[piece.frame.position + judged.row + 1] = before + judged.log_probability;
     }
-    hop.log.append(piece.frame.rows, piece.frame.wanted, piece.values, exits);
+    ComputedRows computed{piece.frame.rows, piece.frame.wanted, exits, piece.coded};
+    if (hop.passes_tokens()) {
+        computed.tokens = piece.frame.tokens;
+    }
+    hop.log.append(computed);
     if (hop.is_last() ? piece.frame.wanted : exits) {
         tell_token(hop, piece, turn);
     }
@@ -334,10 +354,12 @@ void HopTable::pump(Hop& hop, node::Turn turn) {
             .position = out->position,
             .rows = out->rows,
             .wanted = out->wanted,
-            .tokens = {},
+            .tokens = out->tokens,
             .hop_us = out->wanted ? hop.hop_us : std::vector<std::uint32_t>{}};
         ++rows.id.hop;
-        node::Payload payload = payload_of(*out, shape_.width);
+        node::Payload payload(
+            {protocol::Dtype::Float32, hop.open.codec, {out->rows, shape_.width}}, out->bytes
+        );
         if (hop.open.next.peer == options_.self) {
             take(options_.self, rows, payload, turn);
         } else {

@@ -18,11 +18,18 @@ HopTable::Hops::iterator HopTable::find(const protocol::HopId& id, PeerId client
     return same ? at : hops_.end();
 }
 
+/// The first hop takes tokens, a bridge rows and tokens, any other rows.
+bool HopTable::fits_the_place(const protocol::SessionOpen& open) const {
+    const std::uint32_t hop = open.id.hop;
+    const bool begins =
+        options_.bridge ? hop > 0 && hop <= open.tokens_upto : hop > 0 || shape_.takes_tokens;
+    return begins && (hop + 1 < open.hops || shape_.gives_logits);
+}
+
 bool HopTable::fits(const protocol::SessionOpen& open) const {
     const auto known = [this](TokenId token) { return token < shape_.vocabulary; };
     return open.model == options_.host.model && open.layers == options_.host.hosted &&
-           (open.id.hop > 0 || shape_.takes_tokens) &&
-           (open.id.hop + 1 < open.hops || shape_.gives_logits) &&
+           fits_the_place(open) && find_row_codec(open.codec) != nullptr &&
            open.positions <= shape_.context && std::ranges::all_of(open.text, known);
 }
 
@@ -42,7 +49,9 @@ void HopTable::take(PeerId from, const protocol::SessionOpen& open, node::Turn t
         return add(from, open, turn);
     }
     Hop& hop = at->second;
-    if (hop.client != from || hop.open.positions != open.positions || hop.open.hops != open.hops) {
+    const bool same_path = hop.open.positions == open.positions && hop.open.hops == open.hops &&
+                           hop.open.tokens_upto == open.tokens_upto && hop.open.codec == open.codec;
+    if (hop.client != from || !same_path) {
         return refuse(SessionReason::Unknown, 0);
     }
     if (open.id.route <= hop.open.id.route) {
@@ -60,12 +69,19 @@ void HopTable::take(PeerId from, const protocol::SessionOpen& open, node::Turn t
 
 void HopTable::add(PeerId from, const protocol::SessionOpen& open, node::Turn turn) {
     const Key key{open.id.session, open.id.hop};
-    const std::uint32_t width = open.id.hop + 1 == open.hops ? 0 : shape_.width;
-    std::uint64_t bytes = std::uint64_t{open.positions} * width * sizeof(float);
+    const bool last = open.id.hop + 1 == open.hops;
+    const bool with_tokens = !last && open.id.hop < open.tokens_upto;
+    const std::size_t each = last ? 0 : row_bytes(*find_row_codec(open.codec), shape_.width);
+    std::uint64_t bytes =
+        open.positions * std::uint64_t{each + (with_tokens ? sizeof(TokenId) : 0)};
     const bool keeps = kept_bytes_ + bytes <= options_.kept_bytes_max;
     bytes = keeps ? bytes : 0;
     kept_bytes_ += bytes;
-    Hop hop{.client = from, .open = open, .cache = {++caches_}, .log = RowLog(width, keeps)};
+    Hop hop{
+        .client = from,
+        .open = open,
+        .cache = {++caches_},
+        .log = RowLog(each, with_tokens, keeps)};
     hop.kept_bytes = bytes;
     hop.since = turn.now;
     hop.expires = turn.now + options_.ttl;

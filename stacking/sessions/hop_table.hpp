@@ -7,14 +7,17 @@
 // Cost: O(log hops + bytes) per message; lost links and deadlines O(hops).
 #pragma once
 
+#include "stacking/row_coding.hpp"
 #include "stacking/session_compute.hpp"
 #include "stacking/sessions/link_book.hpp"
 #include "stacking/sessions/row_log.hpp"
+#include "stacking/stack/bridged_input.hpp"
 #include "stages/device_queue.hpp"
 
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -37,6 +40,8 @@ class HopTable {
         PeerId self;
         HostedLayers host;
         std::shared_ptr<SessionCompute> compute;
+        /// In front of the layers; then they take rows with tokens, and nothing else.
+        std::shared_ptr<const stack::BridgedInput> bridge{};
         /// Sent rows that are kept for refills, of all sessions; a session that does not fit keeps
         /// none, and is refilled from the tokens.
         std::uint64_t kept_bytes_max = kKeptBytesMax;
@@ -72,8 +77,8 @@ class HopTable {
         std::uint32_t position = 0;
         std::uint32_t rows = 0;
         bool wanted = false;
-        std::vector<TokenId> tokens{};  // at the first hop, else values
-        std::vector<float> values{};
+        std::vector<TokenId> tokens{};  // as far as they travel
+        std::vector<float> values{};    // but at the first hop
         TimePoint came{};
         std::vector<std::uint32_t> hop_us{};  // of the hops before
     };
@@ -100,6 +105,10 @@ class HopTable {
         std::uint32_t computed = 0;
 
         [[nodiscard]] bool is_last() const { return open.id.hop + 1 == open.hops; }
+
+        [[nodiscard]] bool takes_tokens() const { return open.id.hop <= open.tokens_upto; }
+
+        [[nodiscard]] bool passes_tokens() const { return open.id.hop < open.tokens_upto; }
     };
 
     using Hops = std::map<Key, Hop>;
@@ -118,11 +127,12 @@ class HopTable {
         std::uint64_t begins = 0;
         Frame frame;
         bool is_last = false;
+        const compression::Codec* codec = nullptr;  // of what leaves
         double exit_threshold = 2;
         std::uint32_t top = 0;                      // candidates to find
         std::vector<Judged> judged{};               // at the last hop
-        bool spoiled = false;                       // logits that are no numbers
-        std::vector<float> values{};                // out, (rows, C)
+        bool spoiled = false;                       // rows or logits that are no numbers
+        std::vector<std::byte> coded{};             // out, the rows
         std::vector<protocol::TokenScore> found{};  // empty: not asked for, or not finite
     };
 
@@ -133,6 +143,7 @@ class HopTable {
 
     // hop_table.cpp: the life of a hop
     [[nodiscard]] bool fits(const protocol::SessionOpen& open) const;
+    [[nodiscard]] bool fits_the_place(const protocol::SessionOpen& open) const;
     void add(PeerId from, const protocol::SessionOpen& open, node::Turn turn);
     void reserve(Key key, Hop& hop, node::Turn turn);
     void see_to_links(const Hop& hop, node::Turn turn);
@@ -152,7 +163,8 @@ class HopTable {
     std::vector<Judged> to_judge(const Hop& hop, const Frame& frame) const;
     void call_device(node::Turn turn);
     [[nodiscard]] Call next_call();
-    static void run(SessionCompute& compute, Call& call);
+    static void run(SessionCompute& compute, const stack::BridgedInput* bridge, Call& call);
+    static void split(std::span<const float> outputs, SessionCompute& compute, Call& call);
     static std::vector<std::uint32_t> logit_rows(const Piece& piece, const StageShape& shape);
     static void judge(Piece& piece, std::span<const float> logits, std::uint32_t vocabulary);
     void finish(Call& call, node::Turn turn);

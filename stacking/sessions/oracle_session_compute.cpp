@@ -3,6 +3,7 @@
 #include "swarm/base/rng.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string>
 
@@ -43,7 +44,28 @@ void append_row(std::uint64_t state, std::vector<float>& out) {
     }
 }
 
+std::uint64_t hash_of_bits(std::span<const float> row) {
+    std::uint64_t state = 0;
+    for (const float number : row) {
+        state = combine(state, std::bit_cast<std::uint32_t>(number));
+    }
+    return state;
+}
+
 }  // namespace
+
+stack::BridgedInput oracle_bridge(std::uint64_t which) {
+    constexpr std::uint32_t kWidth = OracleSessionCompute::kWidth;
+    auto read = [which](std::span<const TokenId> tokens, const std::vector<float>& rows) {
+        std::vector<float> x;
+        for (std::size_t i = 0; i < tokens.size(); ++i) {
+            const std::uint64_t said = hash_of_bits(std::span(rows).subspan(i * kWidth, kWidth));
+            append_row(combine(combine(which, tokens[i]), said), x);
+        }
+        return x;
+    };
+    return {kWidth, read};
+}
 
 OracleSessionCompute::OracleSessionCompute(
     const OracleModel& model, swarm::protocol::LayerRange layers, std::uint64_t budget_positions
@@ -135,7 +157,12 @@ swarm::Result<std::vector<std::uint64_t>> OracleSessionCompute::read(
             continue;
         }
         const auto numbers = std::get<std::span<const float>>(input);
-        const auto state = state_of(numbers.subspan(i * kWidth, kWidth));
+        const auto row = numbers.subspan(i * kWidth, kWidth);
+        if (model_.takes_any_row) {
+            states.push_back(hash_of_bits(row));
+            continue;
+        }
+        const auto state = state_of(row);
         if (!state) {
             return state.error();
         }

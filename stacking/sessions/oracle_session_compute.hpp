@@ -9,6 +9,7 @@
 #pragma once
 
 #include "stacking/session_compute.hpp"
+#include "stacking/stack/bridged_input.hpp"
 #include "swarm/protocol/session_messages.hpp"
 
 #include <map>
@@ -20,10 +21,14 @@ struct OracleModel {
     std::uint32_t layers = 3;
     std::uint32_t vocabulary = 97;
     std::uint32_t context = 4096;
-    float spread = 16;  // of the logits: small ones leave the mean of several models open
-    bool tied = false;  // the last stage takes tokens, too
-    bool exits = true;  // every stage has a head
+    float spread = 16;           // of the logits: small ones leave the mean of several models open
+    bool tied = false;           // the last stage takes tokens, too
+    bool exits = true;           // every stage has a head
+    bool takes_any_row = false;  // by its bits: of rows that a lossy codec has changed
 };
+
+/// Hashes (which, token, the row's bits): another token, row or bridge gives another row.
+stack::BridgedInput oracle_bridge(std::uint64_t which);
 
 class OracleSessionCompute final : public SessionCompute {
  public:

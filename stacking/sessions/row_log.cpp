@@ -6,14 +6,17 @@
 
 namespace stacking::sessions {
 
-void RowLog::append(std::uint32_t rows, bool wanted, std::span<const float> values, bool held) {
-    SWARM_ASSERT(rows > 0 && values.size() == std::size_t{rows} * width_);
-    if (width_ > 0) {
+void RowLog::append(const ComputedRows& computed) {
+    const auto& [rows, wanted, held, bytes, tokens] = computed;
+    SWARM_ASSERT(rows > 0 && bytes.size() == rows * row_bytes_);
+    SWARM_ASSERT(tokens.size() == (with_tokens_ ? rows : 0));
+    if (row_bytes_ > 0) {
         calls_.push_back({upto_, rows, wanted && !held});
-        values_.insert(values_.end(), values.begin(), values.end());
+        bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+        tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     }
     upto_ += rows;
-    if (width_ == 0) {
+    if (row_bytes_ == 0) {
         kept_from_ = upto_;
     }
     if (!held) {
@@ -36,10 +39,12 @@ void RowLog::begin(std::uint32_t position) {
         call.wanted = false;
     }
     kept_from_ = std::min(kept_from_, position);
-    if (width_ == 0) {
+    if (row_bytes_ == 0) {
         kept_from_ = position;
     }
-    values_.resize(std::size_t{position - kept_from_} * width_);
+    const std::size_t kept = position - kept_from_;
+    bytes_.resize(kept * row_bytes_);
+    tokens_.resize(with_tokens_ ? kept : 0);
 }
 
 bool RowLog::send_from(std::uint32_t position) {
@@ -71,9 +76,13 @@ std::optional<Outgoing> RowLog::next(bool exact, std::uint32_t rows_max) {
     }
     out.rows = end - out.position;
     out.wanted = wanted;
-    const auto begin = values_.begin() +
-                       static_cast<std::ptrdiff_t>(std::size_t{out.position - kept_from_} * width_);
-    out.values.assign(begin, begin + static_cast<std::ptrdiff_t>(std::size_t{out.rows} * width_));
+    const std::size_t before = out.position - kept_from_;
+    const auto bytes = std::span(bytes_).subspan(before * row_bytes_, out.rows * row_bytes_);
+    out.bytes.assign(bytes.begin(), bytes.end());
+    if (with_tokens_) {
+        const auto tokens = std::span(tokens_).subspan(before, out.rows);
+        out.tokens.assign(tokens.begin(), tokens.end());
+    }
     cursor_ = end;
     if (!keeps_) {
         forget_below(end);
@@ -85,8 +94,11 @@ void RowLog::forget_below(std::uint32_t position) {
     while (!calls_.empty() && calls_.front().end() <= position) {
         calls_.pop_front();
     }
-    const std::size_t gone = std::size_t{position - kept_from_} * width_;
-    values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(gone));
+    const std::size_t gone = position - kept_from_;
+    bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(gone * row_bytes_));
+    if (with_tokens_) {
+        tokens_.erase(tokens_.begin(), tokens_.begin() + static_cast<std::ptrdiff_t>(gone));
+    }
     kept_from_ = position;
 }
 

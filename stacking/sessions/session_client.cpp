@@ -1,5 +1,6 @@
 #include "stacking/sessions/session_client.hpp"
 
+#include "stacking/row_coding.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
 #include "swarm/protocol/limits.hpp"
@@ -32,6 +33,15 @@ std::string refusal(const node::SessionRequest& request) {
     if (request.chain.size() > protocol::kHopsMax) {
         return "the chain has more than " + std::to_string(protocol::kHopsMax) + " members";
     }
+    if (!request.chain.empty() && request.chain.front().bridged) {
+        return "a bridge leads from one member to another: the first one has none";
+    }
+    const auto is_no_row_codec = [](protocol::CodecId codec) {
+        return find_row_codec(codec) == nullptr;
+    };
+    if (std::ranges::any_of(request.codecs, is_no_row_codec)) {
+        return "the rows of a session are coded by one of " + row_codec_names();
+    }
     if (request.sampling.top > protocol::kCandidatesMax) {
         return "at most " + std::to_string(protocol::kCandidatesMax) +
                " candidates can be asked for";
@@ -54,6 +64,7 @@ SessionClient::SessionClient(Options options)
         contexts_.push_back(
             {.self = options_.self,
              .model = model.digest,
+             .name = model.name,
              .vocabulary = model.vocabulary,
              .tied = model.tied,
              .patience = options_.patience,
@@ -196,7 +207,7 @@ void SessionClient::start(const node::SessionRequest& request, node::Turn turn) 
     }
     std::vector<SessionFlow::Part> parts;
     for (std::size_t i = 0; i < request.chain.size(); ++i) {
-        parts.push_back({contexts[i], request.chain[i].layers});
+        parts.push_back({contexts[i], request.chain[i].layers, request.chain[i].bridged});
     }
     if (parts.empty()) {
         parts.push_back({&contexts_.front()});

@@ -24,6 +24,7 @@ class SessionClient final : public node::Role {
         swarm::Digest digest;
         std::uint32_t vocabulary = 0;  // 0: not known, any token is taken
         bool tied = false;             // embedding and head are one matrix
+        std::string name = "the model";
     };
 
     struct Options {

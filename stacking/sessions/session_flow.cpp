@@ -111,11 +111,14 @@ bool SessionFlow::lay_out_path(node::Turn turn) {
     std::vector<Hop> hops;
     std::vector<protocol::LayerRange> stages;
     for (const Part& part : parts_) {
+        if (part.bridged) {
+            tokens_upto_ = static_cast<std::uint32_t>(hops.size());
+        }
         stages = part.context->stages(part.layers);
         if (stages.empty()) {
             trouble_ = part.context->located.layers == 0
-                           ? "nobody serves the model yet"
-                           : "some layers of the model are served by nobody";
+                           ? "nobody serves " + part.context->name + " yet"
+                           : "some layers of " + part.context->name + " are served by nobody";
             if (!context_.directory.failure().empty()) {
                 trouble_ = "the directory cannot be reached: " + context_.directory.failure();
             }

@@ -40,6 +40,7 @@ class RecentCalls {
 struct ClientContext {
     PeerId self;
     swarm::Digest model;
+    std::string name;              // for people
     std::uint32_t vocabulary = 0;  // 0: not known
     bool tied = false;             // its first and its last stage both embed and have a head
     swarm::Duration patience = std::chrono::seconds(60);
@@ -76,6 +77,7 @@ class SessionFlow {
     struct Part {
         ClientContext* context;
         std::optional<protocol::LayerRange> layers{};  // none: all
+        bool bridged = false;                          // its first hop reads tokens beside the rows
     };
 
     /// At least one part; more are a chain. `member`: of an ensemble, and then it holds.
@@ -171,6 +173,7 @@ class SessionFlow {
     ClientContext& context_;  // the last part's, which says the tokens
     Phase phase_ = Phase::Waiting;
     std::vector<Hop> hops_;
+    std::uint32_t tokens_upto_ = 0;      // the last hop that reads tokens
     std::vector<std::uint32_t> tokens_;  // prompt, then what was generated
     std::vector<std::uint32_t> calls_;   // first positions of the calls that fill the caches
     std::uint32_t left_ = 0;             // tokens to come

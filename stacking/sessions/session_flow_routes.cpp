@@ -1,4 +1,5 @@
 // Who serves the hops of a session, and how a route is replaced by the next.
+#include "stacking/row_coding.hpp"
 #include "stacking/sessions/session_flow.hpp"
 #include "swarm/protocol/limits.hpp"
 
@@ -132,7 +133,9 @@ void SessionFlow::open_hops(node::Turn turn) {
             .next = {.peer = context_.self, .address = ""},
             .exact = request_.exact,
             .exit_threshold = request_.exit_threshold,
-            .sampling = request_.sampling};
+            .sampling = request_.sampling,
+            .tokens_upto = tokens_upto_,
+            .codec = codec_of_link(request_.codecs, i)};
         if (member_ && i + 1 == hops_.size()) {
             const std::size_t prompt = request_.prompt.size();
             const std::size_t from = prompt - std::min(prompt, protocol::kJudgedTokensMax);

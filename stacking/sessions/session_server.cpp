@@ -83,6 +83,7 @@ void SessionServer::load(protocol::LayerRange layers, node::Turn turn) {
                     .self = options_.self,
                     .host = {options_.model, options_.layers, layers, loaded.weights},
                     .compute = std::move(loaded.compute),
+                    .bridge = std::move(loaded.bridge),
                     .kept_bytes_max = options_.kept_bytes_max,
                     .ttl = options_.ttl},
                 links_

@@ -21,6 +21,7 @@ namespace stacking::sessions {
 struct LoadedLayers {
     std::shared_ptr<SessionCompute> compute;
     swarm::Digest weights;
+    std::shared_ptr<const stack::BridgedInput> bridge{};  // that leads to them
 };
 
 class SessionServer final : public node::Role {

@@ -8,6 +8,11 @@ namespace stacking::stack {
 
 using swarm::Result;
 
+BridgedReader::BridgedReader(Parts parts)
+    : lower_(std::move(parts.lower)),
+      upper_(std::move(parts.upper)),
+      input_(bridged_input(std::move(parts.bridge), std::move(parts.embed))) {}
+
 Result<std::unique_ptr<BridgedReader>> BridgedReader::make(Parts parts) {
     const StageShape lower = parts.lower->shape();
     const StageShape upper = parts.upper->shape();
@@ -27,45 +32,39 @@ Result<std::unique_ptr<BridgedReader>> BridgedReader::make(Parts parts) {
 }
 
 std::uint32_t BridgedReader::vocabulary() const {
-    return parts_.upper->shape().vocabulary;
+    return upper_->shape().vocabulary;
 }
 
 std::uint32_t BridgedReader::context() const {
-    return std::min(parts_.lower->shape().context, parts_.upper->shape().context);
+    return std::min(lower_->shape().context, upper_->shape().context);
 }
 
 Result<> BridgedReader::begin(std::uint32_t tokens) {
-    parts_.lower->drop(cache_);
-    parts_.upper->drop(cache_);
+    lower_->drop(cache_);
+    upper_->drop(cache_);
     ++cache_.value;
     filled_ = 0;
-    if (auto reserved = parts_.lower->reserve(cache_, tokens); reserved.has_error()) {
+    if (auto reserved = lower_->reserve(cache_, tokens); reserved.has_error()) {
         return reserved;
     }
-    return parts_.upper->reserve(cache_, tokens);
+    return upper_->reserve(cache_, tokens);
 }
 
 Result<std::vector<float>> BridgedReader::read(std::span<const TokenId> tokens, Wanted wanted) {
     std::vector<SessionRow> rows;
     std::vector<std::uint32_t> logit_rows;
-    const std::size_t width = parts_.bridge.outputs();
-    std::vector<float> x(tokens.size() * width);
     for (std::uint32_t i = 0; i < tokens.size(); ++i) {
         rows.push_back({cache_, filled_ + i});
         if (wanted == Wanted::AfterEach || i + 1 == tokens.size()) {
             logit_rows.push_back(i);
         }
     }
-    auto said = parts_.lower->forward(rows, tokens, {});
+    auto said = lower_->forward(rows, tokens, {});
     if (said.has_error()) {
         return said;
     }
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-        parts_.embed(tokens[i], std::span(x).subspan(i * width, width));
-    }
-    normalise_rows(*said, parts_.bridge.inputs());
-    parts_.bridge.add(*said, x);
-    auto scores = parts_.upper->forward(rows, std::span<const float>(x), logit_rows);
+    const std::vector<float> x = input_.read(tokens, std::move(*said));
+    auto scores = upper_->forward(rows, std::span<const float>(x), logit_rows);
     filled_ += scores.has_error() ? 0 : static_cast<std::uint32_t>(tokens.size());
     return scores;
 }

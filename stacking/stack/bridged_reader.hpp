@@ -4,10 +4,8 @@
 // or have other tokens; those of SessionCompute. Cost: both models, and the bridge, per token.
 #pragma once
 
-#include "stacking/stack/bridge.hpp"
+#include "stacking/stack/bridged_input.hpp"
 #include "stacking/stack/text_reader.hpp"
-
-#include <functional>
 
 namespace stacking::stack {
 
@@ -16,8 +14,7 @@ class BridgedReader final : public TextReader {
     struct Parts {
         std::unique_ptr<SessionCompute> lower;  // takes tokens, has no head
         std::unique_ptr<SessionCompute> upper;  // has no embedding
-        /// The second model's embedding of a token, (C2).
-        std::function<void(TokenId, std::span<float>)> embed;
+        ReadEmbedding embed;                    // of the second model
         std::uint32_t lower_vocabulary = 0;
         Bridge bridge;
     };
@@ -32,9 +29,11 @@ class BridgedReader final : public TextReader {
     ) override;
 
  private:
-    explicit BridgedReader(Parts parts) : parts_(std::move(parts)) {}
+    explicit BridgedReader(Parts parts);
 
-    Parts parts_;
+    std::unique_ptr<SessionCompute> lower_;
+    std::unique_ptr<SessionCompute> upper_;
+    BridgedInput input_;
     CacheId cache_{0};  // of the text that is being read; 0: none yet
     std::uint32_t filled_ = 0;
 };

@@ -35,7 +35,9 @@ double best_probability(std::span<const float> logits) {
 
 }  // namespace
 
-Result<std::unique_ptr<ModelReader>> ModelReader::make(Stages stages, double exit_threshold) {
+Result<std::unique_ptr<ModelReader>> ModelReader::make(
+    Stages stages, double exit_threshold, std::vector<compression::CodecId> codecs
+) {
     const auto refused = [](std::string what) {
         return Error{ErrorCode::Mismatch, Reaction::Reject, std::move(what)};
     };
@@ -55,7 +57,9 @@ Result<std::unique_ptr<ModelReader>> ModelReader::make(Stages stages, double exi
     if (stages.empty()) {
         return refused("a model needs a stage");
     }
-    return std::unique_ptr<ModelReader>(new ModelReader(std::move(stages), exit_threshold));
+    return std::unique_ptr<ModelReader>(
+        new ModelReader(std::move(stages), exit_threshold, std::move(codecs))
+    );
 }
 
 std::uint32_t ModelReader::vocabulary() const {
@@ -84,6 +88,14 @@ Result<> ModelReader::begin(std::uint32_t tokens) {
     return {};
 }
 
+Result<> ModelReader::pass_on(std::size_t stage, std::vector<float>& values) const {
+    const auto codec = codec_of_link(codecs_, stage);
+    if (codec == compression::CodecId::None) {
+        return {};
+    }
+    return send_through(*find_row_codec(codec), stages_[stage]->shape().width, values);
+}
+
 Result<std::vector<float>> ModelReader::read(std::span<const TokenId> tokens, Wanted wanted) {
     std::vector<SessionRow> rows;
     std::vector<std::uint32_t> logit_rows;
@@ -96,13 +108,18 @@ Result<std::vector<float>> ModelReader::read(std::span<const TokenId> tokens, Wa
     std::vector<float> values;
     std::vector<float> scores(logit_rows.size() * vocabulary());
     std::vector<bool> scored(logit_rows.size());
-    for (const auto& stage : stages_) {
-        const StageShape shape = stage->shape();
-        const bool last = stage == stages_.back();
-        const StageInput input = stage == stages_.front()
-                                     ? StageInput(tokens)
-                                     : StageInput(std::span<const float>(values));
-        auto out = stage->run_layers(rows, input);
+    for (std::size_t at = 0; at < stages_.size(); ++at) {
+        SessionCompute& stage = *stages_[at];
+        const StageShape shape = stage.shape();
+        const bool last = at + 1 == stages_.size();
+        if (at > 0) {
+            if (const auto passed = pass_on(at - 1, values); passed.has_error()) {
+                return passed.error();
+            }
+        }
+        const StageInput input =
+            at == 0 ? StageInput(tokens) : StageInput(std::span<const float>(values));
+        auto out = stage.run_layers(rows, input);
         if (out.has_error()) {
             return out;
         }
@@ -110,7 +127,7 @@ Result<std::vector<float>> ModelReader::read(std::span<const TokenId> tokens, Wa
         if (!last && (exit_threshold_ > 1 || !shape.gives_logits)) {
             continue;
         }
-        const std::vector<float> said = stage->logits(rows_of(values, shape.width, logit_rows));
+        const std::vector<float> said = stage.logits(rows_of(values, shape.width, logit_rows));
         for (std::size_t i = 0; i < logit_rows.size(); ++i) {
             const auto row = std::span(said).subspan(i * shape.vocabulary, shape.vocabulary);
             if (!scored[i] && (last || best_probability(row) >= exit_threshold_)) {

@@ -6,6 +6,7 @@
 // text must begin anew; Mismatch (Reject): what was given does not belong together.
 #pragma once
 
+#include "stacking/row_coding.hpp"
 #include "stacking/session_compute.hpp"
 
 #include <cstdint>
@@ -45,9 +46,10 @@ class ModelReader final : public TextReader {
     using Stages = std::vector<std::unique_ptr<SessionCompute>>;
 
     /// Mismatch unless the first takes tokens, the last gives logits, and the widths fit.
-    /// `exit_threshold`: above 1 nothing exits.
+    /// `exit_threshold`: above 1 nothing exits. `codecs`: of the rows between stages, link by link,
+    /// as if peers passed them on.
     static swarm::Result<std::unique_ptr<ModelReader>> make(
-        Stages stages, double exit_threshold = 2
+        Stages stages, double exit_threshold = 2, std::vector<compression::CodecId> codecs = {}
     );
 
     [[nodiscard]] std::uint32_t vocabulary() const override;
@@ -58,11 +60,15 @@ class ModelReader final : public TextReader {
     ) override;
 
  private:
-    ModelReader(Stages stages, double exit_threshold)
-        : stages_(std::move(stages)), exit_threshold_(exit_threshold) {}
+    ModelReader(Stages stages, double exit_threshold, std::vector<compression::CodecId> codecs)
+        : stages_(std::move(stages)), exit_threshold_(exit_threshold), codecs_(std::move(codecs)) {}
+
+    /// What the next stage reads.
+    [[nodiscard]] swarm::Result<> pass_on(std::size_t stage, std::vector<float>& values) const;
 
     Stages stages_;
     double exit_threshold_;
+    std::vector<compression::CodecId> codecs_;
     CacheId cache_{0};  // of the text that is being read; 0: none yet
     std::uint32_t filled_ = 0;
 };

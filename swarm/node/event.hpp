@@ -87,6 +87,9 @@ struct StackMember {
 struct ChainMember {
     Digest model;
     std::optional<protocol::LayerRange> layers{};  // none: all
+    /// It reads its own embedding of the token, and the rows of the member before it over a bridge,
+    /// which is a part of what `model` names.
+    bool bridged = false;
 };
 
 /// Continue this prompt in a session of its own (stacking/sessions).
@@ -102,6 +105,8 @@ struct SessionRequest {
     std::vector<StackMember> members{};
     /// None: one model. Else the layers of these, one after the other, are the path.
     std::vector<ChainMember> chain{};
+    /// Of the rows between hops, link by link; the last one is that of all further links.
+    std::vector<protocol::CodecId> codecs{};
     /// From the first member's answer to the last: who is later is left out from there on.
     Duration late_after = std::chrono::seconds(10);
 };

@@ -107,6 +107,11 @@ Sampling sampling_of(const wire::SessionOpen& in, Validator& check) {
         .top = check.below(sampling.top(), kCandidatesMax + 1, "top")};
 }
 
+CodecId row_codec_of(std::uint32_t value, Validator& check) {
+    constexpr auto kLast = static_cast<std::uint32_t>(kLastRowCodec);
+    return static_cast<CodecId>(check.below(value, kLast + 1, "codec"));
+}
+
 SessionOpen read(const wire::SessionOpen& in, Validator& check) {
     const SessionOpen body{
         .id = id_of(in, check),
@@ -120,8 +125,11 @@ SessionOpen read(const wire::SessionOpen& in, Validator& check) {
         .exit_threshold = check.finite_and_not_negative(in.exit_threshold(), "exit_threshold"),
         .sampling = sampling_of(in, check),
         .text_from = position_of(in.text_from(), "text_from", check),
-        .text = check.list(in.text(), kJudgedTokensMax, "text", same_number)};
+        .text = check.list(in.text(), kJudgedTokensMax, "text", same_number),
+        .tokens_upto = check.below(in.tokens_upto(), kHopsMax, "tokens_upto"),
+        .codec = row_codec_of(in.codec(), check)};
     check.require(body.id.hop < body.hops, "id.hop", "is not on the path");
+    check.require(body.tokens_upto < body.hops, "tokens_upto", "is not on the path");
     check.require(body.positions > 0, "positions", "are none");
     const std::uint64_t text_end = std::uint64_t{body.text_from} + body.text.size();
     check.require(text_end <= body.positions, "text", "is longer than the session");

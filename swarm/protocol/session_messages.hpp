@@ -7,6 +7,7 @@
 
 #include "swarm/base/digest.hpp"
 #include "swarm/base/ids.hpp"
+#include "swarm/protocol/tensor_envelope.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -150,6 +151,8 @@ struct SessionOpen {
     /// before it, the last hop is to tell. Empty: none.
     std::uint32_t text_from = 0;
     std::vector<std::uint32_t> text{};
+    std::uint32_t tokens_upto = 0;  // the last hop that reads tokens: a bridge's, or the first
+    CodecId codec = CodecId::None;  // of the rows to the next hop, each coded for itself
 
     friend bool operator==(const SessionOpen&, const SessionOpen&) = default;
 };
@@ -173,8 +176,9 @@ struct SessionResume {
     friend bool operator==(const SessionResume&, const SessionResume&) = default;
 };
 
-/// Client -> first hop with tokens; hop -> next hop with the payload (rows, C) in fp32. To fill
-/// positions [position, position + rows) of the receiver's cache; history and position are one.
+/// Client -> first hop with tokens; hop -> next hop with the payload (rows, C), each row coded for
+/// itself, and with the tokens, too, as far as SessionOpen's tokens_upto. To fill positions
+/// [position, position + rows) of the receiver's cache; history and position are one.
 struct SessionRows {
     HopId id;  // of the receiver
     std::uint32_t position = 0;

@@ -70,6 +70,8 @@ void put(const SessionOpen& body, wire::Message* envelope) {
     sampling->set_top(body.sampling.top);
     out->set_text_from(body.text_from);
     out->mutable_text()->Add(body.text.begin(), body.text.end());
+    out->set_tokens_upto(body.tokens_upto);
+    out->set_codec(static_cast<std::uint32_t>(body.codec));
 }
 
 void put(const SessionOpened& body, wire::Message* envelope) {

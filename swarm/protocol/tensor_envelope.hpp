@@ -35,6 +35,7 @@ enum class CodecId : std::uint8_t {
     Sparse
 };
 inline constexpr CodecId kLastCodecId = CodecId::Sparse;
+inline constexpr CodecId kLastRowCodec = CodecId::Fp16;  // of what passes between a session's hops
 inline constexpr CodecId kLastLegCodec = CodecId::HadamardInt4;  // of what passes between stages
 
 struct TensorEnvelope {

@@ -1,5 +1,6 @@
 #include "tests/simulation/session_bed.hpp"
 
+#include "stacking/row_coding.hpp"
 #include "stacking/sampler.hpp"
 #include "stacking/stack/ensemble.hpp"
 #include "stages/top_tokens.hpp"
@@ -58,7 +59,7 @@ node::SessionRequest chain_request(
     node::SessionRequest request, const std::vector<ChainLink>& links
 ) {
     for (const ChainLink& link : links) {
-        request.chain.push_back({model_digest(link.member), link.layers});
+        request.chain.push_back({model_digest(link.member), link.layers, link.bridged});
     }
     return request;
 }
@@ -127,7 +128,12 @@ void SessionBed::add_server(std::uint64_t number) {
             );
             computes_[self].push_back(compute);
             placed_[self] = layers;
-            return sessions::LoadedLayers{compute, digest(2)};
+            sessions::LoadedLayers loaded{compute, digest(2)};
+            if (options_.bridged && member_of(self) == 1 && layers.first == 0) {
+                loaded.bridge =
+                    std::make_shared<stacking::stack::BridgedInput>(sessions::oracle_bridge(7));
+            }
+            return loaded;
         };
         server.kept_bytes_max = options_.kept_bytes_max;
         server.ttl = options_.ttl;
@@ -213,25 +219,34 @@ std::vector<std::uint32_t> SessionBed::expected(const node::SessionRequest& requ
     if (!request.members.empty()) {
         return expected_of_stack(request);
     }
-    const std::vector<std::unique_ptr<OracleSessionCompute>> path = path_of(request);
+    const std::vector<Place> path = path_of(request);
+    const stacking::stack::BridgedInput bridge = sessions::oracle_bridge(7);
     std::vector<std::uint32_t> tokens = request.prompt;
     for (std::uint32_t at = 0; at + 1 < request.prompt.size() + request.tokens; ++at) {
         const stacking::SessionRow row{{1}, at};
         std::vector<float> values;
         std::vector<float> exit;
-        for (const auto& stage : path) {
-            const bool last = stage == path.back();
-            values = *stage->run_layers(
+        const auto token = std::span<const std::uint32_t>(tokens).subspan(at, 1);
+        for (std::size_t hop = 0; hop < path.size(); ++hop) {
+            const bool last = hop + 1 == path.size();
+            if (path[hop].bridged) {
+                values = bridge.read(token, values);
+            }
+            values = *path[hop].compute->run_layers(
                 {&row, 1},
-                stage == path.front()
-                    ? stacking::StageInput(std::span<const std::uint32_t>(tokens).subspan(at, 1))
-                    : stacking::StageInput(std::span<const float>(values))
+                hop == 0 ? stacking::StageInput(token)
+                         : stacking::StageInput(std::span<const float>(values))
             );
-            const auto head = stage->logits(values);
+            const auto head = path[hop].compute->logits(values);
             const auto best = stages::top_tokens(head, 1).front();
             if (exit.empty() &&
                 (last || std::exp(best.log_probability) >= request.exit_threshold)) {
                 exit = head;
+            }
+            if (!last) {
+                const auto codec = stacking::codec_of_link(request.codecs, hop);
+                (void
+                )stacking::send_through(*stacking::find_row_codec(codec), values.size(), values);
             }
         }
         if (tokens.size() == at + 1) {
@@ -241,15 +256,14 @@ std::vector<std::uint32_t> SessionBed::expected(const node::SessionRequest& requ
     return {tokens.begin() + static_cast<std::ptrdiff_t>(request.prompt.size()), tokens.end()};
 }
 
-std::vector<std::unique_ptr<OracleSessionCompute>> SessionBed::path_of(
-    const node::SessionRequest& request
-) const {
-    std::vector<std::unique_ptr<OracleSessionCompute>> path;
-    const auto add = [&](std::uint32_t member, protocol::LayerRange layers) {
-        path.push_back(
-            std::make_unique<OracleSessionCompute>(model_of(member), layers, options_.model.context)
+std::vector<SessionBed::Place> SessionBed::path_of(const node::SessionRequest& request) const {
+    std::vector<Place> path;
+    const auto add = [&](std::uint32_t member, protocol::LayerRange layers, bool bridged = false) {
+        auto compute = std::make_unique<OracleSessionCompute>(
+            model_of(member), layers, options_.model.context
         );
-        (void)path.back()->reserve({1}, options_.model.context);
+        (void)compute->reserve({1}, options_.model.context);
+        path.push_back({std::move(compute), bridged});
     };
     const std::vector<protocol::LayerRange> stages = split();
     for (const std::uint32_t stage : request.path) {
@@ -264,7 +278,8 @@ std::vector<std::unique_ptr<OracleSessionCompute>> SessionBed::path_of(
             const bool within = !member.layers || (member.layers->first <= stage.first &&
                                                    stage.end <= member.layers->end);
             if (within) {
-                add(std::to_integer<std::uint32_t>(member.model.bytes[1]), stage);
+                const auto number = std::to_integer<std::uint32_t>(member.model.bytes[1]);
+                add(number, stage, member.bridged && stage.first == 0);
             }
         }
     }

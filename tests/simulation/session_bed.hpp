@@ -40,6 +40,7 @@ struct SessionBedOptions {
     std::uint64_t liar = 0;  // number of the server that tells it; 0: nobody
     Lie lie = {};
     bool directory_places = false;  // else the layers of each are fixed
+    bool bridged = false;           // the second member is behind a bridge
 };
 
 /// What came of one request.
@@ -104,10 +105,14 @@ class SessionBed {
  private:
     void add_server(std::uint64_t number);
     [[nodiscard]] sessions::OracleModel model_of(std::uint32_t member) const;
-    /// A compute for each hop, with a cache {1}.
-    [[nodiscard]] std::vector<std::unique_ptr<sessions::OracleSessionCompute>> path_of(
-        const node::SessionRequest& request
-    ) const;
+
+    /// A hop, as one process has it.
+    struct Place {
+        std::unique_ptr<sessions::OracleSessionCompute> compute;  // with a cache {1}
+        bool bridged = false;
+    };
+
+    [[nodiscard]] std::vector<Place> path_of(const node::SessionRequest& request) const;
     [[nodiscard]] std::vector<std::uint32_t> expected_of_stack(const node::SessionRequest& request
     ) const;
     void hear(const node::Report& report);
@@ -132,6 +137,7 @@ node::SessionRequest stack_request(node::SessionRequest request, std::vector<dou
 struct ChainLink {
     std::uint32_t member = 0;
     std::optional<protocol::LayerRange> layers{};
+    bool bridged = false;
 };
 
 node::SessionRequest chain_request(

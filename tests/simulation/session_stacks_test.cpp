@@ -163,6 +163,143 @@ TEST(SessionChains, OfTheHalvesOfAModelSayWhatItSays) {
     EXPECT_EQ(bed.told(1).tokens, bed.expected(whole));
 }
 
+SessionBedOptions behind_a_bridge() {
+    SessionBedOptions options = two_members();
+    options.bridged = true;
+    return options;
+}
+
+node::SessionRequest over_the_bridge(
+    std::uint64_t number, std::uint32_t prompt, std::uint32_t tokens, bool exact = true
+) {
+    return chain_request(
+        session_request(number, prompt, tokens, exact), {{0}, {.member = 1, .bridged = true}}
+    );
+}
+
+TEST(SessionBridges, SayWhatOneProcessSays) {
+    SessionBed bed(behind_a_bridge());
+    bed.ask(over_the_bridge(1, 300, 20));
+    bed.ask(over_the_bridge(2, 5, 40));
+    bed.ask(session_request(3, 5, 20));  // of the first member alone, beside them
+    EXPECT_TRUE(bed.run());
+    EXPECT_EQ(bed.verdict(), "");
+    EXPECT_NE(
+        bed.told(2).tokens, bed.expected(chain_request(session_request(2, 5, 40), {{0}, {1}}))
+    );
+}
+
+/// Peers of either member, those with the bridge among them; what they had is refilled with its
+/// tokens.
+TEST(SessionBridges, SurviveACrashBeforeEveryEvent) {
+    const std::size_t exact = moves_under_crashes(behind_a_bridge(), over_the_bridge(1, 5, 8));
+    const std::size_t fast =
+        moves_under_crashes(behind_a_bridge(), over_the_bridge(1, 5, 8, false));
+    EXPECT_GT(exact + fast, 50U);
+}
+
+/// Peers that keep nothing: the refill comes from the client's tokens, through both members.
+TEST(SessionBridges, SurviveWithoutKeptRows) {
+    SessionBedOptions options = behind_a_bridge();
+    options.kept_bytes_max = 0;
+    SessionBed bed(options);
+    bed.ask(over_the_bridge(1, 5, 200));
+    for (const std::uint64_t holder : {5, 6}) {
+        const std::size_t before = bed.told(1).tokens.size();
+        const auto later = [&] { return bed.told(1).tokens.size() >= before + 5; };
+        ASSERT_TRUE(bed.world().run_until(later, 60s));
+        bed.world().crash(peer(holder));
+        bed.world().run_for(300ms);
+        bed.world().restart(peer(holder));
+    }
+    EXPECT_TRUE(bed.run());
+    EXPECT_EQ(bed.verdict(), "");
+    EXPECT_GE(bed.told(1).moves.size(), 1U);
+}
+
+TEST(SessionBridges, RefuseTokensThatDoNotBelongToTheRows) {
+    const auto lie_in = [](auto change) {
+        return [change](protocol::Body& body) {
+            auto* const rows = std::get_if<protocol::SessionRows>(&body);
+            if (rows != nullptr && !rows->tokens.empty()) {
+                change(rows->tokens);
+            }
+        };
+    };
+    using Tokens = std::vector<std::uint32_t>;
+    const std::vector<Lie> lies{
+        lie_in([](Tokens& tokens) { tokens.clear(); }),
+        lie_in([](Tokens& tokens) { tokens.push_back(1); }),
+        lie_in([](Tokens& tokens) { tokens.back() = 97; })};
+    for (std::size_t i = 0; i < lies.size(); ++i) {
+        SessionBedOptions options = behind_a_bridge();
+        options.liar = 3;  // the hop before the bridge
+        options.lie = lies[i];
+        SessionBed bed(options);
+        bed.ask(over_the_bridge(1, 5, 20));
+        EXPECT_TRUE(bed.run());
+        EXPECT_EQ(bed.verdict(), "") << "lie " << i;
+    }
+}
+
+/// A client without the bridge, and one that puts it first.
+TEST(SessionBridges, ThatCannotBeGoneEndWithOneLine) {
+    SessionBedOptions options = behind_a_bridge();
+    options.patience = 5s;
+    SessionBed bed(options);
+    bed.ask(chain_request(session_request(1, 5, 5), {{0}, {1}}));
+    bed.ask(chain_request(session_request(2, 5, 5), {{.member = 1, .bridged = true}, {0}}));
+    EXPECT_TRUE(bed.run());
+    EXPECT_NE(bed.told(1).failure.find("serves other layers or another model"), std::string::npos)
+        << bed.told(1).failure;
+    EXPECT_NE(bed.told(2).failure.find("the first one has none"), std::string::npos);
+}
+
+SessionBedOptions lossy() {
+    SessionBedOptions options;
+    options.model.takes_any_row = true;
+    return options;
+}
+
+node::SessionRequest coded_request(
+    std::uint64_t number, std::uint32_t tokens, bool exact, std::vector<protocol::CodecId> codecs
+) {
+    node::SessionRequest request = session_request(number, 5, tokens, exact);
+    request.codecs = std::move(codecs);
+    return request;
+}
+
+TEST(SessionCodecs, SayWhatOneProcessSaysWithThem) {
+    using enum protocol::CodecId;
+    SessionBed bed(lossy());
+    const std::vector<std::vector<protocol::CodecId>> links{
+        {}, {None}, {Int8}, {Bf16}, {Fp16}, {None, Int8}, {Bf16, None, Int8, Int8}};
+    for (std::size_t i = 0; i < links.size(); ++i) {
+        bed.ask(coded_request(i, 20, i % 2 == 0, links[i]));
+    }
+    EXPECT_TRUE(bed.run());
+    EXPECT_EQ(bed.verdict(), "");
+    EXPECT_NE(bed.expected(coded_request(1, 20, true, {Int8})), bed.told(1).tokens);
+}
+
+/// What is refilled are the bytes that were sent, so no row is rounded twice, nor otherwise.
+TEST(SessionCodecs, SurviveACrashBeforeEveryEvent) {
+    using enum protocol::CodecId;
+    const std::size_t exact =
+        moves_under_crashes(lossy(), coded_request(1, 10, true, {Int8, Bf16}));
+    const std::size_t fast = moves_under_crashes(lossy(), coded_request(1, 10, false, {Int8}));
+    EXPECT_GT(exact + fast, 50U);
+}
+
+TEST(SessionCodecs, ThatStraddleRowsAreRefused) {
+    SessionBed bed(lossy());
+    bed.ask(coded_request(1, 5, true, {protocol::CodecId::Int4}));
+    EXPECT_TRUE(bed.run());
+    EXPECT_NE(
+        bed.told(1).failure.find("coded by one of none, int8, bf16, fp16"), std::string::npos
+    );
+}
+
 TEST(SessionChains, ThatCannotBeGoneEndWithOneLine) {
     SessionBedOptions options = two_members();
     options.patience = 5s;

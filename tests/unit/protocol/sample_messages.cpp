@@ -204,7 +204,9 @@ std::vector<Body> session_bodies() {
         .exit_threshold = 0.9,
         .sampling = {.temperature = 0.7, .seed = ~0ULL, .top = 64},
         .text_from = 7,
-        .text = {0, 300, 50256}};
+        .text = {0, 300, 50256},
+        .tokens_upto = 1,
+        .codec = CodecId::Int8};
     const SessionRows rows{
         .id = hop(),
         .position = 511,

@@ -133,6 +133,27 @@ TEST(SessionLimits, BoundTextsToJudge) {
     expect_refused(open(kPositionsMax + 1, 0), ErrorCode::TooLarge, "text_from");
 }
 
+TEST(SessionLimits, TokensTravelNoFurtherThanThePath) {
+    const auto open = [](std::uint32_t upto) {
+        return changed<SessionOpen>([&](SessionOpen& body) { body.tokens_upto = upto; });
+    };
+    expect_taken(open(kHopsMax - 1));
+    expect_refused(open(kHopsMax), ErrorCode::TooLarge, "tokens_upto");
+    const auto shorter = changed<SessionOpen>([](SessionOpen& body) {
+        body.id.hop = 0;
+        body.hops = 1;
+    });
+    expect_refused(shorter, ErrorCode::Malformed, "tokens_upto");
+}
+
+TEST(SessionLimits, RowsAreCodedByWhatKeepsThemApart) {
+    const auto open = [](CodecId codec) {
+        return changed<SessionOpen>([&](SessionOpen& body) { body.codec = codec; });
+    };
+    expect_taken(open(CodecId::Fp16));
+    expect_refused(open(CodecId::Int4), ErrorCode::TooLarge, "codec");
+}
+
 TEST(SessionLimits, BoundCandidates) {
     const auto open = changed<SessionOpen>([](auto& b) { b.sampling.top = kCandidatesMax + 1; });
     expect_refused(open, ErrorCode::TooLarge, "top");

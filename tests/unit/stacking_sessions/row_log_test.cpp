@@ -7,17 +7,27 @@ namespace {
 
 constexpr std::uint32_t kRowsMax = 256;
 
-/// Rows of width 1 whose value is their position.
+/// Rows of one byte, which is their position; so is their token.
 void append(RowLog& log, std::uint32_t rows, bool wanted = false, bool held = false) {
-    std::vector<float> values;
+    std::vector<std::byte> bytes;
+    std::vector<TokenId> tokens;
     for (std::uint32_t i = 0; i < rows; ++i) {
-        values.push_back(static_cast<float>(log.upto() + i));
+        bytes.push_back(static_cast<std::byte>(log.upto() + i));
+        tokens.push_back(log.upto() + i);
     }
-    log.append(rows, wanted, values, held);
+    log.append({rows, wanted, held, bytes, tokens});
+}
+
+std::vector<std::byte> row_bytes(std::initializer_list<std::uint8_t> rows) {
+    std::vector<std::byte> bytes;
+    for (const std::uint8_t row : rows) {
+        bytes.push_back(static_cast<std::byte>(row));
+    }
+    return bytes;
 }
 
 RowLog log_of(std::initializer_list<std::uint32_t> calls, bool keeps = true) {
-    RowLog log(1, keeps);
+    RowLog log(1, true, keeps);
     for (const std::uint32_t rows : calls) {
         append(log, rows);
     }
@@ -39,7 +49,8 @@ TEST(RowLog, RepeatsTheCallsAsTheyWere) {
         const auto out = log.next(true, kRowsMax);
         ASSERT_TRUE(out);
         EXPECT_EQ(out->rows, rows);
-        EXPECT_EQ(out->values.front(), static_cast<float>(out->position));
+        EXPECT_EQ(out->bytes.front(), static_cast<std::byte>(out->position));
+        EXPECT_EQ(out->tokens.front(), out->position);
     }
 }
 
@@ -49,7 +60,8 @@ TEST(RowLog, MergesCallsWhereTheyNeedNotBeRepeated) {
     const auto out = log.next(false, kRowsMax);
     ASSERT_TRUE(out);
     EXPECT_EQ(out->position, 1U);
-    EXPECT_EQ(out->values, (std::vector<float>{1, 2, 3, 4}));
+    EXPECT_EQ(out->bytes, row_bytes({1, 2, 3, 4}));
+    EXPECT_EQ(out->tokens, (std::vector<TokenId>{1, 2, 3, 4}));
 }
 
 TEST(RowLog, MergesNoMoreThanAFrameTakes) {
@@ -60,7 +72,7 @@ TEST(RowLog, MergesNoMoreThanAFrameTakes) {
 }
 
 TEST(RowLog, OnlyTheLatestCallOfARouteIsWanted) {
-    RowLog log(1, true);
+    RowLog log(1, true, true);
     append(log, 2, true);
     log.begin(2);
     append(log, 1, true);
@@ -75,7 +87,9 @@ TEST(RowLog, ANewRouteForgetsWhatLiesAbove) {
     EXPECT_EQ(log.upto(), 4U);
     append(log, 1);
     ASSERT_TRUE(log.send_from(3));
-    EXPECT_EQ(log.next(false, kRowsMax)->values, (std::vector<float>{3, 4}));
+    const auto out = log.next(false, kRowsMax);
+    EXPECT_EQ(out->bytes, row_bytes({3, 4}));
+    EXPECT_EQ(out->tokens, (std::vector<TokenId>{3, 4}));
 }
 
 TEST(RowLog, ACutInsideACallLeavesItsBeginning) {
@@ -92,6 +106,10 @@ TEST(RowLog, WithoutRoomForgetsWhatItSent) {
     EXPECT_EQ(log.kept_from(), 3U);
     EXPECT_FALSE(log.send_from(2));
     EXPECT_TRUE(log.send_from(3));
+    append(log, 2);
+    const auto later = log.next(true, kRowsMax);
+    EXPECT_EQ(later->bytes, row_bytes({3, 4}));
+    EXPECT_EQ(later->tokens, (std::vector<TokenId>{3, 4}));
 }
 
 TEST(RowLog, WaitsWhereTheNextHopIsFurther) {
@@ -99,7 +117,7 @@ TEST(RowLog, WaitsWhereTheNextHopIsFurther) {
     ASSERT_TRUE(log.send_from(4));
     EXPECT_FALSE(log.next(true, kRowsMax));
     append(log, 3);
-    EXPECT_EQ(log.next(true, kRowsMax)->values, (std::vector<float>{4, 5}));
+    EXPECT_EQ(log.next(true, kRowsMax)->bytes, row_bytes({4, 5}));
 }
 
 TEST(RowLog, HoldsBackARowThatEndedItsTokensPath) {

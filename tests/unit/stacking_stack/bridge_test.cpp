@@ -1,5 +1,4 @@
-#include "stacking/stack/bridge.hpp"
-
+#include "stacking/stack/bridged_input.hpp"
 #include "stages/safetensors.hpp"
 
 #include <gtest/gtest.h>
@@ -45,6 +44,27 @@ TEST(Bridge, ReadsBackWhatItWrote) {
     EXPECT_EQ(read->inputs(), 3U);
     EXPECT_EQ(read->outputs(), 2U);
     EXPECT_EQ(read->to_file(), bridge.to_file());
+}
+
+TEST(Bridge, IsReadBesideTheEmbeddingRowByRow) {
+    const Bridge bridge = Bridge::from(2, 1, std::array{1.0F, 2.0F, 10.0F});
+    const BridgedInput input = bridged_input(bridge, [](TokenId token, std::span<float> row) {
+        row[0] = 100 * static_cast<float>(token);
+    });
+    EXPECT_EQ(input.inputs, 2U);
+    const auto both = input.read(std::array<TokenId, 2>{3, 4}, {1, 1, 5, -5});
+    EXPECT_NEAR(both.at(0), 300 + 10 + 3, 1e-4);
+    EXPECT_NEAR(both.at(1), 400 + 10 - 1, 1e-4);
+    EXPECT_EQ(input.read(std::array<TokenId, 1>{4}, {5, -5}).at(0), both[1]);
+}
+
+TEST(Bridge, NamesTheModelBehindIt) {
+    const swarm::Digest model{};
+    const Bridge zero = Bridge::zero(2, 1);
+    const Bridge other = Bridge::from(2, 1, std::array{0.0F, 0.0F, 1.0F});
+    EXPECT_NE(identity_over(model, zero), model);
+    EXPECT_NE(identity_over(model, zero), identity_over(model, other));
+    EXPECT_EQ(identity_over(model, zero), identity_over(model, Bridge::zero(2, 1)));
 }
 
 TEST(Bridge, OfAnotherShapeOrNotFiniteIsRefused) {

@@ -97,6 +97,29 @@ TEST(ModelReader, EndsATokensPathAtTheFirstHeadThatIsSureEnough) {
     }
 }
 
+/// In bf16 301 is 300, and 302 is 302.
+TEST(ModelReader, PassesRowsOnAsTheyAreCoded) {
+    using enum compression::CodecId;
+    using Codecs = std::vector<compression::CodecId>;
+    for (const auto& [codecs, expected] : std::vector<std::pair<Codecs, float>>{
+             {{}, 303}, {{Bf16}, 301}, {{None, Bf16}, 303}, {{Bf16, None}, 302}}) {
+        auto reader = *ModelReader::make(
+            stages(
+                {new Adding(true, false, 2),
+                 new Adding(false, false, 2),
+                 new Adding(false, true, 2)}
+            ),
+            2,
+            codecs
+        );
+        ASSERT_TRUE(reader->begin(4).has_value());
+        const std::vector<TokenId> tokens{300};
+        EXPECT_EQ(
+            *reader->read(tokens, TextReader::Wanted::AfterEach), std::vector<float>(4, expected)
+        );
+    }
+}
+
 TEST(ModelReader, RefusesStagesThatAreNoModel) {
     const auto code_of = [](const std::vector<Adding*>& computes) {
         const auto made = ModelReader::make(stages(computes));

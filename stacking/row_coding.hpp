@@ -1,0 +1,47 @@
+// How activations look between two hops: each row coded for itself, one after the other, so that a
+// row's bytes are the same in whatever call or batch it was computed.
+// Invariant: the bytes are a function of (row, codec), the decoded row one of the bytes; nothing is
+// drawn. Threading: any. Shapes: (R, C) fp32 to R x row_bytes(C).
+// Errors: those of the codec (NotFinite, Malformed); Reject. Cost: O(bytes), one allocation.
+#pragma once
+
+#include "compression/codec.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stacking {
+
+/// Null unless rows may be coded so.
+const compression::Codec* find_row_codec(compression::CodecId id);
+const compression::Codec* find_row_codec(std::string_view name);
+/// "none, int8, ...": for error texts and --help.
+std::string row_codec_names();
+
+/// Of a path's links, counted from the first hop's: the last one named is that of all further
+/// links, and none where none is named.
+compression::CodecId codec_of_link(std::span<const compression::CodecId> codecs, std::size_t link);
+
+std::size_t row_bytes(const compression::Codec& codec, std::size_t width);
+
+swarm::Result<std::vector<std::byte>> encode_rows(
+    const compression::Codec& codec, std::size_t width, std::span<const float> rows
+);
+
+/// `bytes`: as many rows of row_bytes() as `rows` has of `width`; the caller has checked that.
+swarm::Result<> decode_rows(
+    const compression::Codec& codec,
+    std::size_t width,
+    std::span<const std::byte> bytes,
+    std::span<float> rows
+);
+
+/// In place: what the next hop reads.
+swarm::Result<> send_through(
+    const compression::Codec& codec, std::size_t width, std::span<float> rows
+);
+
+}  // namespace stacking
