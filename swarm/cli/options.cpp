@@ -34,7 +34,8 @@ examples:
   swarm serve --join example.org:7117 --listen 0.0.0.0:7200 --advertise my.home.example:7200
   swarm serve --join 192.168.1.7:7117 --host 2   # two stages, which share the device
   swarm serve --model smollm2 --join 192.168.1.7:7118             # answers with a model
-  swarm serve --model smollm2 --stages 3 --join 192.168.1.7:7118  # with a third of its layers)";
+  swarm serve --model smollm2 --stages 3 --join 192.168.1.7:7118  # with a third of its layers
+  swarm serve --model runs/b --bridge ab.bridge.safetensors --join 192.168.1.7:7118)";
 
 constexpr const char* kDirectoryExamples = R"(
 examples:
@@ -172,6 +173,13 @@ void add_model_service(CLI::App& app, ServeOptions& serve) {
            serve.exits,
            "with the model's head, so that a token's path may end here (generate --exit)"
     )
+        ->needs(model);
+    app.add_option(
+           "--bridge",
+           serve.bridge_file,
+           "as the second member of a stack of mode bridge, behind what `swarm stack train` wrote"
+    )
+        ->type_name("FILE")
         ->needs(model);
     app.add_option("--kv-memory", serve.kv_bytes, "for the caches of sessions")
         ->transform(CLI::AsSizeValue(true))

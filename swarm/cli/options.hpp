@@ -72,7 +72,8 @@ struct ServeOptions {
     std::string layers;        // "A-B": these, whatever is needed most; empty: the directory says
     std::string weights = "fp32";
     std::uint64_t kv_bytes = 1ULL << 30;
-    bool exits = false;  // with the model's head, whatever the layers
+    bool exits = false;       // with the model's head, whatever the layers
+    std::string bridge_file;  // that leads to the model from another one
 };
 
 struct DirectoryOptions {

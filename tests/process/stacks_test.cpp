@@ -76,6 +76,24 @@ class StacksTest : public testing::Test {
         );
     }
 
+    int train_bridge(const std::string& steps) {
+        return run(
+            {"stack",
+             "train",
+             file("bridge.toml"),
+             "--text",
+             file("digits.txt"),
+             "--steps",
+             steps,
+             "--batch",
+             "4",
+             "--window",
+             "32",
+             "--learning-rate",
+             "0.01"}
+        );
+    }
+
     int measure(const std::string& mode) {
         return run(
             {"stack",
@@ -172,21 +190,7 @@ TEST_F(StacksTest, ABridgeBeginsAsItsSecondMemberAndLearns) {
     const Losses before = losses(1);
     EXPECT_EQ(before.stack, before.words) << out;
     EXPECT_EQ(losses(0).stack, losses(0).words) << out;
-    const std::vector<std::string> train{
-        "stack",
-        "train",
-        file("bridge.toml"),
-        "--text",
-        file("digits.txt"),
-        "--steps",
-        "60",
-        "--batch",
-        "4",
-        "--window",
-        "32",
-        "--learning-rate",
-        "0.01"};
-    ASSERT_EQ(run(train), 0) << err;
+    ASSERT_EQ(train_bridge("60"), 0) << err;
     EXPECT_NE(out.find("held out, nats per token"), std::string::npos) << out;
     measure("bridge");
     EXPECT_LT(losses(0).stack, losses(0).words - 0.5) << out;
@@ -235,7 +239,43 @@ TEST_F(StacksTest, WhatCannotBeTrainedIsOneLine) {
     expect_refused({bridge, "--text", file("words.part"), "--window", "32"}, "are the least");
     expect_refused({bridge, "--text", file("none.txt"), "--window", "32"}, "none.txt");
     EXPECT_EQ(run({"generate", "--stack", bridge, "--join", "127.0.0.1:1", "x"}), 3);
-    EXPECT_NE(err.find("is a bridge"), std::string::npos) << err;
+    EXPECT_NE(err.find("has no trained bridge"), std::string::npos) << err;
+    for (const char* const no_bridge : {"none.safetensors", "words.txt"}) {
+        const std::string named = file(no_bridge);
+        EXPECT_EQ(
+            run({"serve", "--model", file("words"), "--bridge", named, "--join", "127.0.0.1:1"}), 3
+        );
+        EXPECT_NE(err.find(named), std::string::npos) << err;
+        EXPECT_EQ(count_lines(err), 1U) << err;
+    }
+}
+
+/// Two peers of each member, real processes; those that hold the bridge die, too.
+TEST_F(StacksTest, PeersAnswerOverABridgeAndMayDie) {
+    ASSERT_EQ(make("bridge"), 0) << err;
+    ASSERT_EQ(train_bridge("20"), 0) << err;
+    const std::vector<std::string> ask{
+        "local",
+        "--stack",
+        file("bridge.toml"),
+        "--peers",
+        "4",
+        "--prompt",
+        "34567",
+        "--tokens",
+        "24",
+        "--kill-at",
+        "4,9,14,19",
+        "--verify",
+        "--json",
+        file("said.json")};
+    ASSERT_EQ(run(ask), 0) << err;
+    EXPECT_NE(err.find("the same 24 tokens"), std::string::npos) << err;
+    const json::object report = json::parse(read_text(file("said.json"))).as_object();
+    EXPECT_TRUE(report.at("verified").as_bool());
+    EXPECT_GE(report.at("faults").as_array().size(), 2U);
+    EXPECT_GE(report.at("failovers").as_array().size(), 1U);
+    EXPECT_EQ(report.at("routes").at(0).as_array().size(), 2U);
 }
 
 /// A model cut into two members, each by two peers; and two models, each by one.

@@ -177,6 +177,9 @@ Result<> LocalStack::start_peer(Peer& peer) {
     const bool whole = peer.serves.layers.empty();
     spec.arguments.push_back(whole ? "--stages" : "--layers");
     spec.arguments.push_back(whole ? std::to_string(question_.stages) : peer.serves.layers);
+    if (!peer.serves.bridge.empty()) {
+        spec.arguments.insert(spec.arguments.end(), {"--bridge", peer.serves.bridge});
+    }
     if (options_.exit_threshold <= 1) {
         spec.arguments.push_back("--exits");
     }

@@ -36,6 +36,7 @@ class LocalStack {
     struct Served {
         std::string model;
         std::string layers{};  // "A-B"; empty: those with the fewest peers
+        std::string bridge{};  // a file; empty: none leads to it
 
         friend bool operator==(const Served&, const Served&) = default;
     };

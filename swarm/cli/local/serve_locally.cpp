@@ -57,10 +57,14 @@ Result<std::vector<LocalStack::Served>> served_of(const LocalOptions& options) {
         return stack.error();
     }
     std::vector<LocalStack::Served> served;
+    const std::filesystem::path folder = std::filesystem::path(options.stack).parent_path();
     for (const auto& member : stack->members) {
         LocalStack::Served one{located_member(options.stack, member.model)};
         if (const auto& layers = member.layers) {
             one.layers = std::to_string(layers->first) + "-" + std::to_string(layers->last);
+        }
+        if (!served.empty() && !stack->bridge.empty()) {
+            one.bridge = (folder / stack->bridge).string();
         }
         if (std::ranges::find(served, one) == served.end()) {
             served.push_back(std::move(one));

@@ -80,6 +80,21 @@ Result<StackFile> read_stack(const fs::path& file) {
     return stacking::stack::parse_stack(*text, file.string());
 }
 
+Result<Bridge> read_bridge(const fs::path& file) {
+    const Result<std::string> bytes = read_file(file, kBridgeBytesMax);
+    if (!bytes) {
+        return bytes.error();
+    }
+    Result<Bridge> bridge = Bridge::parse(std::as_bytes(std::span(*bytes)));
+    if (!bridge) {
+        return Error{
+            bridge.error().code,
+            bridge.error().reaction,
+            file.string() + ": " + bridge.error().detail};
+    }
+    return bridge;
+}
+
 Result<> write_whole(const fs::path& file, std::span<const std::byte> bytes) {
     const fs::path partial = file.string() + ".partial";
     std::ofstream out(partial, std::ios::binary | std::ios::trunc);
@@ -204,19 +219,7 @@ Result<Bridge> OpenStack::bridge() const {
         };
         return Bridge::zero(width(0), width(1));
     }
-    const fs::path file = path_.parent_path() / file_.bridge;
-    const Result<std::string> bytes = read_file(file, kBridgeBytesMax);
-    if (!bytes) {
-        return bytes.error();
-    }
-    Result<Bridge> bridge = Bridge::parse(std::as_bytes(std::span(*bytes)));
-    if (!bridge) {
-        return Error{
-            bridge.error().code,
-            bridge.error().reaction,
-            file.string() + ": " + bridge.error().detail};
-    }
-    return bridge;
+    return read_bridge(path_.parent_path() / file_.bridge);
 }
 
 Result<std::unique_ptr<TextReader>> OpenStack::bridged() {

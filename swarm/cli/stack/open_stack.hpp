@@ -25,6 +25,9 @@ namespace swarm::cli {
 
 Result<stacking::stack::StackFile> read_stack(const std::filesystem::path& file);
 
+/// Its errors name the file.
+Result<stacking::stack::Bridge> read_bridge(const std::filesystem::path& file);
+
 /// Whole, or not at all. StorageFailed.
 Result<> write_whole(const std::filesystem::path& file, std::span<const std::byte> bytes);
 Result<> write_stack(const std::filesystem::path& file, const stacking::stack::StackFile& stack);
@@ -62,6 +65,9 @@ class OpenStack {
         return members_.front().source.architecture().end_tokens;
     }
 
+    /// Of zeros where none was trained.
+    [[nodiscard]] Result<stacking::stack::Bridge> bridge() const;
+
     Result<std::unique_ptr<stacking::stack::TextReader>> member_reader(std::size_t member);
     /// All of them as the file's mode says.
     Result<std::unique_ptr<stacking::stack::TextReader>> reader();
@@ -86,7 +92,6 @@ class OpenStack {
     Result<Weights> load(std::size_t member, bool embedding, bool head) const;
     Result<std::unique_ptr<stacking::stack::TextReader>> chain();
     Result<std::unique_ptr<stacking::stack::TextReader>> bridged();
-    [[nodiscard]] Result<stacking::stack::Bridge> bridge() const;
 
     std::filesystem::path path_;
     stacking::stack::StackFile file_;

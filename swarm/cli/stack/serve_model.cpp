@@ -6,6 +6,7 @@
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/model/open_model.hpp"
 #include "swarm/cli/peer_process.hpp"
+#include "swarm/cli/stack/open_stack.hpp"
 #include "swarm/cli/train.hpp"
 
 #include <charconv>
@@ -43,6 +44,7 @@ struct Kept {
     WeightFormat format = WeightFormat::Fp32;
     bool exits = false;
     std::uint64_t kv_bytes = 0;
+    std::optional<stacking::stack::Bridge> bridge{};  // that leads to the first layer
 };
 
 /// What another format makes of the same file is other weights; and where one peer of some layers
@@ -72,9 +74,18 @@ Result<LoadedLayers> load_layers(const ModelSource& model, LayerRange layers, co
     if (!weights) {
         return weights.error();
     }
+    LoadedLayers loaded{nullptr, *digest, nullptr};
+    if (kept.bridge && layers.first == 0) {
+        auto embed = [embedding = (*weights)->embedding](
+                         stacking::TokenId token, std::span<float> row
+                     ) { embedding->read_row(token, row); };
+        loaded.bridge = std::make_shared<stacking::stack::BridgedInput>(
+            stacking::stack::bridged_input(*kept.bridge, std::move(embed))
+        );
+    }
     const stacking::llama::LlamaSessions::Options memory{.kv_budget_bytes = kept.kv_bytes};
-    return LoadedLayers{
-        std::make_shared<stacking::llama::LlamaSessions>(std::move(*weights), memory), *digest};
+    loaded.compute = std::make_shared<stacking::llama::LlamaSessions>(std::move(*weights), memory);
+    return loaded;
 }
 
 struct Served {
@@ -82,6 +93,7 @@ struct Served {
     Digest identity;
     std::vector<LayerRange> split;
     std::optional<LayerRange> fixed;
+    std::optional<stacking::stack::Bridge> bridge;
 };
 
 Result<Served> open_served(const ServeOptions& options) {
@@ -89,7 +101,7 @@ Result<Served> open_served(const ServeOptions& options) {
     if (!opened) {
         return opened.error();
     }
-    Served served{std::make_shared<ModelSource>(std::move(opened->source)), {}, {}, {}};
+    Served served{std::make_shared<ModelSource>(std::move(opened->source)), {}, {}, {}, {}};
     const auto& architecture = served.model->architecture();
     if (options.stages > architecture.model.layers) {
         return Error{
@@ -103,6 +115,22 @@ Result<Served> open_served(const ServeOptions& options) {
         return identity.error();
     }
     served.identity = *identity;
+    if (!options.bridge_file.empty()) {
+        auto bridge = read_bridge(options.bridge_file);
+        if (!bridge) {
+            return bridge.error();
+        }
+        if (bridge->outputs() != architecture.model.width) {
+            return Error{
+                ErrorCode::Mismatch,
+                Reaction::Reject,
+                options.bridge_file + " leads to width " + std::to_string(bridge->outputs()) +
+                    "; " + options.model + " has width " +
+                    std::to_string(architecture.model.width)};
+        }
+        served.identity = stacking::stack::identity_over(*identity, *bridge);
+        served.bridge = std::move(*bridge);
+    }
     for (const run::StageLayout& stage : stacking::models::split(architecture, options.stages)) {
         served.split.push_back({stage.first_layer, stage.first_layer + stage.layers});
     }
@@ -141,7 +169,7 @@ int serve_model(const ServeOptions& options, Console& console) {
         server.fixed = served->fixed;
         const WeightFormat format = *stacking::kernels::parse_weight_format(options.weights);
         server.load = [model = served->model,
-                       kept = Kept{format, options.exits, options.kv_bytes},
+                       kept = Kept{format, options.exits, options.kv_bytes, served->bridge},
                        forward_units = self.forward_units](LayerRange layers) {
             *forward_units = layers.end - layers.first;  // no other job is under way until it ends
             return load_layers(*model, layers, kept);

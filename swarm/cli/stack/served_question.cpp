@@ -1,6 +1,7 @@
 #include "swarm/cli/stack/served_question.hpp"
 
 #include "stacking/models/model_digest.hpp"
+#include "stacking/stack/bridged_input.hpp"
 #include "swarm/cli/stack/open_stack.hpp"
 
 #include <algorithm>
@@ -17,8 +18,11 @@ Result<SessionClient::Model> client_model(const stacking::models::ModelSource& s
         return digest.error();
     }
     const auto& architecture = source.architecture();
-    return SessionClient::Model{
-        *digest, architecture.model.vocabulary, architecture.tied_embeddings};
+    SessionClient::Model model;
+    model.digest = *digest;
+    model.vocabulary = architecture.model.vocabulary;
+    model.tied = architecture.tied_embeddings;
+    return model;
 }
 
 Result<ServedQuestion> of_model(const GenerateOptions& options, Console& console) {
@@ -42,13 +46,15 @@ Error mismatch(std::string what) {
 Result<> check_members(const OpenStack& stack, const std::string& name) {
     using stacking::stack::StackMode;
     const auto& file = stack.file();
-    if (file.mode == StackMode::Bridge) {
-        return mismatch(name + " is a bridge; peers serve ensembles and chains (leave out --join)");
+    if (file.mode == StackMode::Bridge && file.bridge.empty()) {
+        return mismatch(
+            name + " has no trained bridge that peers could serve; see `swarm stack train`"
+        );
     }
     for (std::size_t i = 0; i < file.members.size(); ++i) {
-        if (file.mode == StackMode::Ensemble && file.members[i].layers) {
+        if (file.mode != StackMode::Chain && file.members[i].layers) {
             return mismatch(
-                file.members[i].model + " is a member with some of its layers; of an ensemble " +
+                file.members[i].model + " is a member with some of its layers; but in a chain " +
                 "peers serve whole ones (leave out --join)"
             );
         }
@@ -65,6 +71,25 @@ Result<> check_members(const OpenStack& stack, const std::string& name) {
     return {};
 }
 
+/// The second member of a bridge, as its peers name it.
+Result<> put_behind_bridge(const OpenStack& stack, SessionClient::Model& model) {
+    const auto bridge = stack.bridge();
+    if (!bridge) {
+        return bridge.error();
+    }
+    const auto width = [&](std::size_t i) { return stack.source(i).architecture().model.width; };
+    if (bridge->inputs() != width(0) || bridge->outputs() != width(1)) {
+        return mismatch(
+            "the bridge leads from width " + std::to_string(bridge->inputs()) + " to " +
+            std::to_string(bridge->outputs()) + "; the members have widths " +
+            std::to_string(width(0)) + " and " + std::to_string(width(1))
+        );
+    }
+    model.digest = stacking::stack::identity_over(model.digest, *bridge);
+    model.name += " over " + stack.file().bridge;
+    return {};
+}
+
 Result<ServedQuestion> of_stack(const GenerateOptions& options, Console& console) {
     auto stack = open_to_generate(options, console);
     if (!stack) {
@@ -73,7 +98,8 @@ Result<ServedQuestion> of_stack(const GenerateOptions& options, Console& console
     if (const Result<> served = check_members(*stack, options.stack); !served) {
         return served.error();
     }
-    const bool chain = stack->file().mode == stacking::stack::StackMode::Chain;
+    const auto mode = stack->file().mode;
+    const bool ensemble = mode == stacking::stack::StackMode::Ensemble;
     std::vector<SessionClient::Model> models;
     std::vector<node::StackMember> members;
     std::vector<node::ChainMember> links;
@@ -84,8 +110,16 @@ Result<ServedQuestion> of_stack(const GenerateOptions& options, Console& console
         if (!asked) {
             return asked.error();
         }
-        if (chain) {
+        asked->name = member.model;
+        const bool bridged = mode == stacking::stack::StackMode::Bridge && i > 0;
+        if (bridged) {
+            if (const Result<> behind = put_behind_bridge(*stack, *asked); !behind) {
+                return behind.error();
+            }
+        }
+        if (!ensemble) {
             auto& link = links.emplace_back();
+            link.bridged = bridged;
             link.model = asked->digest;
             if (member.layers) {
                 link.layers = {member.layers->first, member.layers->last + 1};
@@ -99,7 +133,7 @@ Result<ServedQuestion> of_stack(const GenerateOptions& options, Console& console
             models.push_back(*asked);
         }
     }
-    if (chain) {
+    if (!ensemble) {
         names = {options.stack};
     }
     Result<Question> question =

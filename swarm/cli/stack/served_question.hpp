@@ -1,8 +1,8 @@
 // What peers are asked: of which model, or which members of a stack, and the prompt in its tokens.
 // Only headers and tokenizers are read here; the weights are the peers'.
 // Threading: one thread. Errors: those of opening models, stack and tokenizer, and of
-// read_question(); Mismatch (Reject): a stack that is a bridge, or that the gate
-// refuses, and a chain whose widths do not fit.
+// read_question(); Mismatch (Reject): a stack that the gate refuses, a bridge that is not trained,
+// and a chain or a bridge whose widths do not fit.
 #pragma once
 
 #include "stacking/sessions/session_client.hpp"
@@ -19,8 +19,8 @@ namespace swarm::cli {
 struct ServedQuestion {
     std::vector<stacking::sessions::SessionClient::Model> models;  // each once
     std::vector<node::StackMember> members;                        // of an ensemble, else empty
-    std::vector<node::ChainMember> chain;                          // of a chain, else empty
-    std::vector<std::string> names;  // of the model, the members, or the chain, for people
+    std::vector<node::ChainMember> chain;  // of a chain or a bridge, else empty
+    std::vector<std::string> names;        // of the model, the members, or the stack, for people
     stacking::tokenizers::ModelTokenizer tokenizer;
     Question question;
 };
