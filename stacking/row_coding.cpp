@@ -28,6 +28,22 @@ std::string row_codec_names() {
     return names;
 }
 
+std::optional<std::vector<CodecId>> parse_row_codecs(std::string_view names) {
+    std::vector<CodecId> codecs;
+    while (true) {
+        const std::size_t comma = names.find(',');
+        const Codec* const codec = find_row_codec(names.substr(0, comma));
+        if (codec == nullptr) {
+            return std::nullopt;
+        }
+        codecs.push_back(codec->id());
+        if (comma == std::string_view::npos) {
+            return codecs;
+        }
+        names.remove_prefix(comma + 1);
+    }
+}
+
 CodecId codec_of_link(std::span<const CodecId> codecs, std::size_t link) {
     return codecs.empty() ? CodecId::None : codecs[std::min(link, codecs.size() - 1)];
 }

@@ -8,6 +8,7 @@
 #include "compression/codec.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@ const compression::Codec* find_row_codec(compression::CodecId id);
 const compression::Codec* find_row_codec(std::string_view name);
 /// "none, int8, ...": for error texts and --help.
 std::string row_codec_names();
+/// "int8", or link by link "none,int8". Nothing where one of them is no row codec.
+std::optional<std::vector<compression::CodecId>> parse_row_codecs(std::string_view names);
 
 /// Of a path's links, counted from the first hop's: the last one named is that of all further
 /// links, and none where none is named.

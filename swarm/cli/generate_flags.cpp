@@ -1,5 +1,6 @@
 #include "swarm/cli/generate_flags.hpp"
 
+#include "stacking/row_coding.hpp"
 #include "swarm/cli/flags.hpp"
 #include "swarm/protocol/limits.hpp"
 
@@ -32,11 +33,28 @@ void add_model_generation(
     for (CLI::Option* const option : add_path(app, generate.path, generate.exit_threshold)) {
         option->needs(model);
     }
-    app.add_option("--stages", generate.stages, "of the model in this process, for --path, --exit")
+    app.add_option(
+           "--stages", generate.stages, "of the model in this process, for --path, --exit, --codec"
+    )
         ->check(CLI::Range(1U, protocol::kHopsMax))
         ->needs(model)
         ->excludes(join)
         ->capture_default_str();
+    const auto take_codecs = [&generate](const std::string& names) {
+        const auto codecs = stacking::parse_row_codecs(names);
+        if (!codecs) {
+            throw CLI::ValidationError("--codec", "wants " + stacking::row_codec_names());
+        }
+        generate.codecs = *codecs;
+    };
+    app.add_option_function<std::string>(
+           "--codec",
+           take_codecs,
+           "of the rows between stages: " + stacking::row_codec_names() +
+               "; A,B,...: link by link (default: none)"
+    )
+        ->needs(model)
+        ->type_name("NAME");
     app.add_option("--json", generate.json_file, "write ids, text and speeds")->type_name("FILE");
 }
 

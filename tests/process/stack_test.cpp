@@ -109,6 +109,13 @@ TEST_F(StackTest, PathsAndExitsAreThoseOfOneProcess) {
     EXPECT_EQ(never.at("answered_by_hop"), (json::array{0, 0, 64}));
 }
 
+/// Coded rows are other rows, but the same whoever sends them: one process, a peer, its successor.
+TEST_F(StackTest, CodedRowsChangeNoTokenWhoeverServes) {
+    const json::object report = local({"--codec", "int8,bf16", "--kill-at", "20,40"});
+    EXPECT_TRUE(report.at("verified").as_bool());
+    EXPECT_GE(report.at("failovers").as_array().size(), 1U);
+}
+
 /// Directory, servers and client as people start them, each in a process of its own.
 class StackByHandTest : public StackTest {
  protected:

@@ -1,5 +1,6 @@
 #include "swarm/cli/local/local_stack.hpp"
 
+#include "stacking/row_coding.hpp"
 #include "stacking/sessions/directory.hpp"
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/local/reported_child.hpp"
@@ -52,6 +53,9 @@ GenerateOptions question_of(const LocalOptions& options) {
     question.stages = stages_of(options);
     question.path = options.path;
     question.exit_threshold = options.exit_threshold;
+    if (options.run.codec) {
+        question.codecs = stacking::parse_row_codecs(*options.run.codec).value_or(question.codecs);
+    }
     return question;
 }
 
@@ -348,7 +352,7 @@ int LocalStack::answer() {
 
 int LocalStack::verify() {
     GenerateOptions whole = question_;
-    if (whole.path.empty() && whole.exit_threshold > 1) {
+    if (whole.path.empty() && whole.exit_threshold > 1 && whole.codecs.empty()) {
         whole.stages = 1;  // the model as nobody cut it
     }
     const Result<std::vector<std::uint32_t>> alone = ids_alone(whole, console_);

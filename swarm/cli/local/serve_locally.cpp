@@ -1,4 +1,5 @@
 // The command behind LocalStack: what is to be served, and which flags mean nothing then.
+#include "stacking/row_coding.hpp"
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/local/local_stack.hpp"
 #include "swarm/cli/model/model_store.hpp"
@@ -22,7 +23,6 @@ std::optional<std::string> stray_flag(const LocalOptions& options) {
         {"--microbatches", run.microbatches.has_value()},
         {"--in-flight", run.in_flight.has_value()},
         {"--policy", run.policy.has_value()},
-        {"--codec", run.codec.has_value()},
         {"--split", run.split.has_value()},
         {"--corpus", run.corpus.has_value()},
         {"--tokenizer", run.tokenizer.has_value()},
@@ -83,9 +83,21 @@ int local_stack(const LocalOptions& options, Console& console) {
     if (!options.prompt) {
         return end_with(console, usage("a model of others answers: add --prompt \"...\""));
     }
-    const bool reordered = !options.path.empty() || options.exit_threshold <= 1;
+    if (options.run.codec && !stacking::parse_row_codecs(*options.run.codec)) {
+        return end_with(
+            console,
+            usage(
+                "--codec of what is served is one of " + stacking::row_codec_names() +
+                ", or A,B,... link by link"
+            )
+        );
+    }
+    const bool reordered =
+        !options.path.empty() || options.exit_threshold <= 1 || options.run.codec;
     if (!options.stack.empty() && reordered) {
-        return end_with(console, usage("--path and --exit are of a model's stages, not a stack's"));
+        return end_with(
+            console, usage("--path, --exit and --codec are of a model's stages, not a stack's")
+        );
     }
     Result<std::vector<LocalStack::Served>> served = served_of(options);
     if (!served) {

@@ -89,7 +89,7 @@ Result<std::unique_ptr<TextReader>> reader_of(
     if (!stages) {
         return stages.error();
     }
-    auto reader = ModelReader::make(std::move(*stages), options.exit_threshold);
+    auto reader = ModelReader::make(std::move(*stages), options.exit_threshold, options.codecs);
     if (!reader) {
         return reader.error();
     }

@@ -132,6 +132,7 @@ void RemoteAnswer::ask(const ServedQuestion& asked) {
     request.members = asked.members;
     request.chain = asked.chain;
     request.late_after = options_.late_after;
+    request.codecs = options_.codecs;
     host_->ask({std::move(request)});
 }
 

@@ -69,6 +69,20 @@ TEST(RowCoding, NamesWhatRowsMayBeCodedBy) {
     EXPECT_EQ(find_row_codec("int4"), nullptr);
     EXPECT_EQ(find_row_codec("zip"), nullptr);
     EXPECT_EQ(find_row_codec(CodecId::Sparse), nullptr);
+    using Codecs = std::vector<CodecId>;
+    EXPECT_EQ(parse_row_codecs("int8"), Codecs{CodecId::Int8});
+    EXPECT_EQ(parse_row_codecs("none,bf16"), (Codecs{CodecId::None, CodecId::Bf16}));
+    for (const char* const wrong : {"", "int8,", ",int8", "int8/int8", "int4", "auto"}) {
+        EXPECT_FALSE(parse_row_codecs(wrong)) << wrong;
+    }
+}
+
+TEST(RowCoding, TheLastCodecNamedIsThatOfAllFurtherLinks) {
+    const std::vector<CodecId> codecs{CodecId::None, CodecId::Int8};
+    EXPECT_EQ(codec_of_link(codecs, 0), CodecId::None);
+    EXPECT_EQ(codec_of_link(codecs, 1), CodecId::Int8);
+    EXPECT_EQ(codec_of_link(codecs, 7), CodecId::Int8);
+    EXPECT_EQ(codec_of_link({}, 3), CodecId::None);
 }
 
 }  // namespace
