@@ -54,6 +54,11 @@ void Accumulator::add(swarm::MicrobatchId id, std::span<const float> gradient) {
     for (std::size_t i = 0; i < count; ++i) {
         sums[i] += to_fixed(values[i]);
     }
+    const std::size_t other_use = count - tied_;
+    for (std::size_t i = 0; i < tied_; ++i) {
+        sums[i] += to_fixed(values[other_use + i]);
+        sums[other_use + i] += to_fixed(values[i]);
+    }
     sums[count + id.value] += kOne;
 }
 

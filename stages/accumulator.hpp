@@ -23,8 +23,10 @@ void to_values(std::span<const std::int64_t> sums, std::span<float> values);
 
 class Accumulator {
  public:
-    Accumulator(std::uint64_t elements, std::uint32_t microbatches)
-        : elements_(elements), sums_(elements + microbatches) {}
+    /// `tied`: the first so many elements and as many before the counters are one matrix, of which
+    /// each use gets the sums over both.
+    Accumulator(std::uint64_t elements, std::uint32_t microbatches, std::uint64_t tied = 0)
+        : elements_(elements), tied_(tied), sums_(elements + microbatches) {}
 
     /// `gradient` has passed check_gradient() and has `elements` elements.
     void add(swarm::MicrobatchId id, std::span<const float> gradient);
@@ -35,6 +37,7 @@ class Accumulator {
 
  private:
     std::uint64_t elements_;
+    std::uint64_t tied_;
     std::vector<std::int64_t> sums_;
 };
 

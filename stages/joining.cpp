@@ -70,12 +70,17 @@ void Joining::build(const protocol::Assign& assign, swarm::run::RunConfig config
     const std::size_t next = assign.stage.value + std::size_t{1};
     context_.next_offer_units =
         next < layouts.size() ? swarm::run::offer_units(config, layouts[next]) : 0;
+    context_.tied.reset();
+    if (const auto tied = swarm::run::tied_stage(config, assign.stage)) {
+        context_.tied = {*tied, layouts[tied->value].elements()};
+    }
     context_.config = std::move(config);
     context_.memory = MemoryPlan(
         context_.lent_memory_bytes,
         assign.stage,
         context_.layout.elements(),
-        context_.config.microbatches
+        context_.config.microbatches,
+        context_.tied ? swarm::run::tied_elements(context_.config) : 0
     );
     if (const auto fits = context_.memory.check(); fits.has_error()) {
         fatal_ = fits.error().detail;

@@ -9,6 +9,8 @@ namespace {
 constexpr std::uint64_t kBytesPerParameter = MemoryPlan::kStateBytesPerParameter + 28;
 /// Sums 8, own slice 8, result 4: the counters that follow the parameters.
 constexpr std::uint64_t kBytesPerMicrobatch = 20;
+/// The sums that two stages swap: ours, which are kept, and theirs (tied_sums.hpp).
+constexpr std::uint64_t kBytesPerTied = 16;
 
 /// Rounded up: what it names is enough.
 std::string in_mebibytes(std::uint64_t bytes) {
@@ -21,9 +23,13 @@ MemoryPlan::MemoryPlan(
     std::uint64_t lent_bytes,
     swarm::StageIndex stage,
     std::uint64_t parameters,
-    std::uint32_t microbatches
+    std::uint32_t microbatches,
+    std::uint64_t tied_with_another_stage
 )
-    : training_bytes_(kBytesPerParameter * parameters + kBytesPerMicrobatch * microbatches),
+    : training_bytes_(
+          kBytesPerParameter * parameters + kBytesPerMicrobatch * microbatches +
+          kBytesPerTied * tied_with_another_stage
+      ),
       snapshot_bytes_(kStateBytesPerParameter * parameters),
       stage_(stage) {
     if (lent_bytes > 0) {

@@ -28,7 +28,8 @@ class MemoryPlan {
         std::uint64_t lent_bytes,
         swarm::StageIndex stage,
         std::uint64_t parameters,
-        std::uint32_t microbatches
+        std::uint32_t microbatches,
+        std::uint64_t tied_with_another_stage = 0  // of the parameters
     );
 
     /// What training and so many snapshots take.

@@ -10,6 +10,10 @@ namespace {
 constexpr swarm::Duration kPauseFirst = std::chrono::milliseconds(50);
 constexpr swarm::Duration kPauseMax = std::chrono::seconds(2);
 
+bool is_near(StageIndex stage, StageIndex own) {
+    return stage.value <= own.value + 1 && own.value <= stage.value + 1;
+}
+
 }  // namespace
 
 std::vector<SlotId> PeerLinks::follow_roster(node::Turn turn) {
@@ -17,6 +21,10 @@ std::vector<SlotId> PeerLinks::follow_roster(node::Turn turn) {
     const std::uint32_t own = context_.stage().value;
     for (std::uint32_t stage = own - std::min(own, 1U); stage <= own + 1; ++stage) {
         const auto slots = context_.roster.slots_of({stage});
+        near.insert(near.end(), slots.begin(), slots.end());
+    }
+    if (context_.tied && !is_near(context_.tied->stage, context_.stage())) {
+        const auto slots = context_.roster.slots_of(context_.tied->stage);
         near.insert(near.end(), slots.begin(), slots.end());
     }
     if (near == followed_) {

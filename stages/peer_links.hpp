@@ -1,5 +1,6 @@
 // The links of a stage server to its neighbours: the members and observers of its own stage, of the
-// one below and of the one above. Dials what should be there, notices what is lost for good.
+// one below and of the one above, and of the one that shares a tied matrix. Dials what should be
+// there, notices what is lost for good.
 // Rule: of two peers the one with the smaller id dials, so two never dial each other at once.
 // Invariant: at most one Dial per (peer, lane) under way; redial pauses double up to 2 s.
 // Cost: O(log neighbours) per event, O(neighbours) per roster.
@@ -76,7 +77,7 @@ class PeerLinks {
     }
 
     ServerContext& context_;
-    std::vector<SlotId> followed_;  // of our stage and the two beside it, in the last roster
+    std::vector<SlotId> followed_;  // of the stages named above, in the last roster
     Neighbours neighbours_;
     std::set<std::pair<TimePoint, PeerId>> due_;  // a redial, or the end of the wait for one lost
     boost::container::flat_map<LaneKey, swarm::Incarnation> early_;  // of peers not listed yet

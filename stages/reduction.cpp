@@ -30,7 +30,7 @@ bool Reduction::start(const protocol::Reduce& reduce, const MicrobatchIds& held,
     }
     std::erase_if(fast_, [this](PeerId peer) { return !member_indices_.contains(peer); });
     const auto own = member_index(context_.self);
-    if (!own) {
+    if (!own || !tied_.start(context_, reduce, *own)) {
         active_ = false;
         return false;
     }
@@ -42,7 +42,7 @@ bool Reduction::start(const protocol::Reduce& reduce, const MicrobatchIds& held,
     taken_.reset(slices_.count());
     arrived_.reset(slices_.count());
     exchanged_.assign(group_.size(), {});
-    refused_ = std::make_shared<std::vector<RefusedPart>>();
+    refused_ = std::make_shared<RefusedParts>();
     own_values_.assign(slices_.pieces(), std::nullopt);
     own_ = *own;
     stuck_at_ = turn.now + kStuckAfter;
@@ -76,6 +76,7 @@ void Reduction::abort() {
     sealed_ = false;
     complete_ = false;
     own_values_.clear();
+    tied_.clear();
     stuck_at_ = swarm::kNever;
     // Parts of a later epoch may have overtaken its REDUCE: they are told apart by their epoch.
 }
@@ -95,7 +96,7 @@ void Reduction::seal(node::Turn turn) {
         send_next_scatters(turn);
     }
     for (std::uint32_t piece = 0; group_.size() == 1 && piece < slices_.pieces(); ++piece) {
-        finish_slice(slices_.slice(own_, piece), turn);
+        slice_summed(slices_.slice(own_, piece), turn);
     }
     const std::vector<EarlyPart> early = std::exchange(early_, {});
     for (const EarlyPart& part : early) {
@@ -184,9 +185,7 @@ std::optional<std::uint32_t> Reduction::member_index(PeerId peer) const {
     return found == member_indices_.end() ? std::nullopt : std::optional(found->second);
 }
 
-bool Reduction::has_size(const node::Payload& values, std::uint32_t slice, protocol::Dtype dtype)
-    const {
-    const std::uint64_t wanted = slices_.range(slice).size();
+bool Reduction::has_size(const node::Payload& values, std::uint64_t wanted, protocol::Dtype dtype) {
     const std::uint64_t raw_bytes = wanted * protocol::bytes_of(dtype);
     protocol::TensorEnvelope envelope{
         dtype, protocol::CodecId::None, {static_cast<std::uint32_t>(wanted)}};
@@ -206,9 +205,16 @@ void Reduction::on(PeerId from, const protocol::Part& part, node::Payload values
         keep_early(from, part, std::move(values));
         return;
     }
-    const auto member = member_index(from);
-    if (!mine || complete_ || !member || *member == own_ || part.slice >= slices_.count()) {
+    if (!mine || complete_) {
         return;  // of an epoch that is dead, or decided
+    }
+    if (part.tied_into) {
+        take_tied(from, part, std::move(values), turn);
+        return;
+    }
+    const auto member = member_index(from);
+    if (!member || *member == own_ || part.slice >= slices_.count()) {
+        return;
     }
     const std::uint32_t owner = slices_.owner(part.slice);
     if (part.gathered && owner == *member) {
@@ -221,14 +227,20 @@ void Reduction::on(PeerId from, const protocol::Part& part, node::Payload values
 void Reduction::keep_early(PeerId from, const protocol::Part& part, node::Payload values) {
     const auto* const sender = context_.roster.find_peer(from);
     const Slices alone = context_.slices(1);  // no group cuts finer, or has longer slices
-    const bool plausible = sender && sender->stage == context_.stage() &&
+    const bool tied = part.tied_into && context_.tied;
+    const bool plausible = sender &&
+                           sender->stage == (tied ? context_.tied->stage : context_.stage()) &&
                            values.bytes().size() <= context_.slice_bytes_max &&
                            values.bytes().size() <= alone.share(0).size() * sizeof(std::int64_t);
     const bool repeated = std::any_of(early_.begin(), early_.end(), [&](const EarlyPart& early) {
         return early.from == from && early.part == part;
     });
     const std::size_t of_each = std::min(alone.pieces(), kUnderWayMax) + alone.pieces();
-    const std::size_t of_all = of_each * context_.roster.slots_of(context_.stage()).size();
+    std::size_t of_all = of_each * context_.roster.slots_of(context_.stage()).size();
+    if (context_.tied) {  // two slices that have something in common follow another such two
+        const std::size_t others = context_.slices_of(context_.tied->elements, 1).pieces();
+        of_all += (alone.pieces() + others) * context_.roster.slots_of(context_.tied->stage).size();
+    }
     if (plausible && !repeated && early_.size() < std::max(protocol::kEarlyPartsMax, of_all)) {
         early_.push_back({from, part, std::move(values)});
     }
@@ -238,7 +250,8 @@ void Reduction::take_scatter(
     std::uint32_t member, std::uint32_t slice, node::Payload values, node::Turn turn
 ) {
     Some& added = added_[slices_.piece(slice)];
-    if (added.has(member) || !has_size(values, slice, protocol::Dtype::Int64)) {
+    if (added.has(member) ||
+        !has_size(values, slices_.range(slice).size(), protocol::Dtype::Int64)) {
         return;
     }
     added.add(member);
@@ -248,18 +261,18 @@ void Reduction::take_scatter(
         0,
         [worker = context_.worker, refused = refused_, member, slice, values = std::move(values)] {
             if (worker->add_part(slice, values).has_error()) {
-                refused->push_back({slice, member});
+                refused->push_back({slice, member, std::nullopt});
             }
         }
     );
     if (added.count() + 1 == group_.size()) {
-        finish_slice(slice, turn);
+        slice_summed(slice, turn);
     }
 }
 
 void Reduction::finish_slice(std::uint32_t slice, node::Turn turn) {
     struct Outcome {
-        std::vector<RefusedPart> refused;
+        RefusedParts refused;
         node::Payload values;
     };
 
@@ -270,13 +283,7 @@ void Reduction::finish_slice(std::uint32_t slice, node::Turn turn) {
          refused = refused_,
          slice,
          bug = context_.bugs.result_in_accumulator](Outcome& outcome) {
-            const auto of_this = std::stable_partition(
-                refused->begin(),
-                refused->end(),
-                [&](const RefusedPart& part) { return part.slice != slice; }
-            );
-            outcome.refused.assign(of_this, refused->end());
-            refused->erase(of_this, refused->end());
+            outcome.refused = take_refused(*refused, slice);
             if (!outcome.refused.empty()) {
                 return;
             }
@@ -311,9 +318,22 @@ void Reduction::send_values(std::uint32_t slice, node::Turn turn) {
     }
 }
 
+Reduction::RefusedParts Reduction::take_refused(RefusedParts& all, std::uint32_t slice) {
+    const auto of_slice = std::stable_partition(all.begin(), all.end(), [&](const auto& part) {
+        return part.slice != slice;
+    });
+    RefusedParts taken(of_slice, all.end());
+    all.erase(of_slice, all.end());
+    return taken;
+}
+
 void Reduction::parts_refused(std::span<const RefusedPart> parts, node::Turn turn) {
     for (const RefusedPart& part : parts) {
-        added_[slices_.piece(part.slice)].remove(part.member);
+        if (part.tied) {
+            tied_.refuse(*part.tied);
+        } else {
+            added_[slices_.piece(part.slice)].remove(part.member);
+        }
     }
     stuck_at_ = turn.now + kStuckAfter;  // then the coordinator hears whom we wait for
 }
@@ -328,7 +348,8 @@ void Reduction::send_gathered(std::uint32_t slice, PeerId to, node::Turn turn) {
 void Reduction::take_gathered(
     std::uint32_t member, std::uint32_t slice, node::Payload values, node::Turn turn
 ) {
-    if (taken_.has(slice) || !has_size(values, slice, protocol::Dtype::Float32)) {
+    if (taken_.has(slice) ||
+        !has_size(values, slices_.range(slice).size(), protocol::Dtype::Float32)) {
         return;
     }
     taken_.add(slice);

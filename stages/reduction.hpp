@@ -1,7 +1,8 @@
 // One epoch's butterfly over a stage's replicas: each slice of the sums (slices.hpp) goes to its
-// owner, who adds them up and sends the values to all. Starts only when the ids held are exactly
-// those of the REDUCE list (R1); a part counts only for the epoch it names, the result sits in a
-// buffer of its own (R2). Observers get the values and contribute nothing.
+// owner, who adds them up and sends the values to all; what is tied to another stage waits for its
+// sums first (tied_sums.hpp). Starts only when the ids held are exactly those of the REDUCE list
+// (R1); a part counts only for the epoch it names, the result sits in a buffer of its own (R2).
+// Observers get the values and contribute nothing.
 // Invariant: what complete() names holds every microbatch's gradient exactly once.
 // Threading: single strand; sums are made on the device. Bounds: kUnderWayMax parts on the way to
 // each member, kEarlyPartsMax kept that came before the list was complete. Errors: a part of the
@@ -12,6 +13,7 @@
 #pragma once
 
 #include "stages/server_context.hpp"
+#include "stages/tied_sums.hpp"
 
 #include <boost/container/flat_map.hpp>
 
@@ -78,7 +80,10 @@ class Reduction {
     struct RefusedPart {
         std::uint32_t slice = 0;
         std::uint32_t member = 0;
+        std::optional<TiedSums::Cut> tied;  // a member of the other stage, then
     };
+
+    using RefusedParts = std::vector<RefusedPart>;
 
     struct EarlyPart {
         PeerId from;
@@ -130,10 +135,17 @@ class Reduction {
     void take_gathered(
         std::uint32_t member, std::uint32_t slice, node::Payload values, node::Turn turn
     );
+    /// An own slice has all parts of the group.
+    void slice_summed(std::uint32_t slice, node::Turn turn);
+    void make_tied_parts(std::uint32_t slice, node::Turn turn);
+    void take_tied(PeerId from, const protocol::Part& part, node::Payload values, node::Turn turn);
+    void add_tied(std::uint32_t piece, node::Turn turn);
     void finish_slice(std::uint32_t slice, node::Turn turn);
     void send_values(std::uint32_t slice, node::Turn turn);
     /// Parts of an own slice came, but do not unpack.
     void parts_refused(std::span<const RefusedPart> parts, node::Turn turn);
+    /// Those of the slice, which are then forgotten.
+    static RefusedParts take_refused(RefusedParts& all, std::uint32_t slice);
     void send_gathered(std::uint32_t slice, PeerId to, node::Turn turn);
     void resend_values(PeerId peer, std::optional<std::uint32_t> member, node::Turn turn);
     /// They came, but are no numbers to go on with.
@@ -143,9 +155,9 @@ class Reduction {
     /// A part of an own slice, or the values of one of its own.
     [[nodiscard]] bool owes(std::uint32_t member) const;
     [[nodiscard]] std::optional<std::uint32_t> member_index(PeerId peer) const;
-    [[nodiscard]] bool has_size(
-        const node::Payload& values, std::uint32_t slice, protocol::Dtype dtype
-    ) const;
+    [[nodiscard]] static bool has_size(
+        const node::Payload& values, std::uint64_t wanted, protocol::Dtype dtype
+    );
 
     /// False in a continuation of an epoch that was aborted or replaced meanwhile.
     [[nodiscard]] bool is_current(std::uint64_t turn_of) const { return generation_ == turn_of; }
@@ -169,8 +181,9 @@ class Reduction {
     std::vector<Exchanged> exchanged_;  // by member
     std::set<PeerId> fast_;             // of peers_: the last slices came back fast
     /// The device's, until a job hands it over.
-    std::shared_ptr<std::vector<RefusedPart>> refused_;
+    std::shared_ptr<RefusedParts> refused_;
     std::vector<std::optional<node::Payload>> own_values_;  // by own piece
+    TiedSums tied_;
     std::vector<EarlyPart> early_;
     TimePoint stuck_at_ = swarm::kNever;
 };

@@ -17,6 +17,7 @@ void Reduction::resend(PeerId peer, node::Turn turn) {
             send_scatter({slices_.slice(*index, piece)}, turn);
         }
     }
+    tied_.resend(peer, context_, epoch_, turn);
     const auto* const info = context_.roster.find_peer(peer);
     const bool observes =
         info && std::find(observers_.begin(), observers_.end(), info->slot) != observers_.end();
@@ -59,6 +60,8 @@ void Reduction::wake(node::Turn turn) {
             stuck.waits_for.push_back(group_[member]);
         }
     }
+    const std::vector<SlotId> tied = tied_.awaited();
+    stuck.waits_for.insert(stuck.waits_for.end(), tied.begin(), tied.end());
     context_.tell_coordinator(std::move(stuck), turn);
 }
 

@@ -37,8 +37,16 @@ struct ServerContext {
     std::uint64_t slice_bytes_max = protocol::kSliceBytesMax;  // alike in the whole stage
     swarm::run::PlantedBugs bugs;
 
-    swarm::run::RunConfig config;             // of the run, once assigned
-    swarm::run::StageLayout layout;           // of the stage, once assigned
+    swarm::run::RunConfig config;    // of the run, once assigned
+    swarm::run::StageLayout layout;  // of the stage, once assigned
+
+    /// Where the other use of a tied matrix is: the last stage for the first one, and vice versa.
+    struct TiedStage {
+        StageIndex stage;
+        std::uint64_t elements = 0;  // of that stage
+    };
+
+    std::optional<TiedStage> tied;            // of the run, once assigned
     double next_offer_units = 0;              // what we send costs the next stage; 0: there is none
     MemoryPlan memory;                        // of the stage, once assigned
     std::shared_ptr<StageWorker> worker;      // null until assigned
@@ -67,10 +75,13 @@ struct ServerContext {
 
     /// Of a reduction among so many members.
     [[nodiscard]] Slices slices(std::size_t members) const {
+        return slices_of(layout.elements(), members);
+    }
+
+    /// As slices(), in a stage of so many parameters.
+    [[nodiscard]] Slices slices_of(std::uint64_t elements, std::size_t members) const {
         return {
-            layout.elements() + config.microbatches,
-            static_cast<std::uint32_t>(members),
-            slice_bytes_max};
+            elements + config.microbatches, static_cast<std::uint32_t>(members), slice_bytes_max};
     }
 
     /// In order, repeated after a reconnect until acknowledged.

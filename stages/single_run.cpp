@@ -169,7 +169,7 @@ Result<StepRecord> SingleRun::commit(std::uint64_t step, double loss) {
     record.loss = loss;
     record.counted_once = config_.microbatches;
     std::vector<std::int64_t> tied;
-    if (config_.model.tied_embeddings) {
+    if (config_.model.tied_embeddings && workers_.size() > 1) {
         tied = tied_sums(*workers_.front(), *workers_.back());
     }
     std::vector<double> sums_of_squares;  // of all tensors, in global order

@@ -19,6 +19,8 @@ struct SliceRange {
     std::uint64_t end = 0;
 
     [[nodiscard]] std::uint64_t size() const { return end - begin; }
+
+    friend bool operator==(const SliceRange&, const SliceRange&) = default;
 };
 
 class Slices {

@@ -107,7 +107,13 @@ StageWorker::StageWorker(
       graphs_(*compute_),
       codecs_(swarm::run::first_codecs(config)),
       state_(swarm::run::StageLayout{}),  // until start_from()
-      accumulator_(layout_.elements(), config.microbatches) {
+      accumulator_(
+          layout_.elements(),
+          config.microbatches,
+          config.model.tied_embeddings && layout_.has_embedding && layout_.has_head
+              ? swarm::run::tied_elements(config)
+              : 0
+      ) {
     SWARM_ASSERT(compute_ != nullptr);
 }
 

@@ -92,7 +92,8 @@ class StageWorker {
     /// weights is then pending under leg.key.
     Result<Payload> backward(const Leg& leg);
 
-    // A pending gradient is added once, or discarded.
+    // A pending gradient is added once, or discarded. Where the stage has both uses of a tied
+    // matrix, each gets the sum of both.
     void accumulate(GraphKey key);
     void discard_pending(GraphKey key);
     void drop_graph(GraphKey key);
@@ -112,12 +113,17 @@ class StageWorker {
     /// Adds another member's int64 sums to an own slice. Mismatch when the size is another,
     /// Malformed when they do not unpack; the slice is then as before.
     Result<> add_part(std::uint32_t slice, const Payload& part);
+    /// The stage's int64 sums of a range within an own slice whose parts are all in, as byte planes
+    /// where these are smaller.
+    [[nodiscard]] Payload tied_part(SliceRange range) const;
+    /// Adds the other stage's, as add_part() does.
+    Result<> add_tied_part(SliceRange range, const Payload& part);
     /// An own slice is complete: fp32 values for everybody, kept in the result too.
     Payload finish_slice(std::uint32_t slice);
     /// The sums of the tied matrix over its use as `tensor`; none where the stage lacks it.
     [[nodiscard]] std::span<const std::int64_t> sums_of(std::string_view tensor) const;
-    /// The whole result of a member that is alone. `tied`: of a tied matrix the sums over both its
-    /// uses, which are the result of either; else empty.
+    /// The whole result of a member that is alone. `tied`: of a matrix that is tied with another
+    /// stage the sums over both its uses, which are the result of either; else empty.
     void finish_alone(std::span<const std::int64_t> tied = {});
     /// For an observer, which owns no slice.
     void begin_observed_result(const Slices& slices);
@@ -154,7 +160,7 @@ class StageWorker {
     /// Where the tensor lies in the flat vector; empty where the stage lacks it.
     [[nodiscard]] SliceRange range_of(std::string_view tensor) const;
     [[nodiscard]] std::span<float> slice_of_result(std::uint32_t slice);
-    [[nodiscard]] std::span<std::int64_t> own_sums(std::uint32_t slice);
+    [[nodiscard]] std::span<std::int64_t> own_sums(SliceRange range);
     [[nodiscard]] std::span<const std::int64_t> slice_of_sums(std::uint32_t slice) const;
 
     swarm::run::RunConfig config_;

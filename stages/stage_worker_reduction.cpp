@@ -51,6 +51,32 @@ Result<> check_slice(const Payload& part, Dtype dtype, std::size_t elements) {
             std::to_string(elements) + " elements; the sender has another group or stage"};
 }
 
+Payload packed_or_copied(std::span<const std::int64_t> sums) {
+    auto packed = compression::pack_integers(sums);
+    if (!packed || packed->size() >= sums.size_bytes()) {
+        return copy_of(Dtype::Int64, sums);
+    }
+    return {packed_envelope(sums.size()), std::move(*packed)};
+}
+
+/// Adds sums that came, packed or as they are. On an error nothing is added.
+Result<> add_coded(const Payload& part, std::span<std::int64_t> to) {
+    if (part.envelope() == packed_envelope(to.size())) {
+        std::vector<std::int64_t> sums(to.size());
+        const auto unpacked = compression::unpack_integers(part.bytes(), sums);
+        if (unpacked.has_error()) {
+            return unpacked.error();
+        }
+        add_sums(std::as_bytes(std::span(sums)), to);
+        return {};
+    }
+    if (const auto fits = check_slice(part, Dtype::Int64, to.size()); fits.has_error()) {
+        return fits.error();
+    }
+    add_sums(part.bytes(), to);
+    return {};
+}
+
 }  // namespace
 
 std::uint64_t StageWorker::extended_elements() const {
@@ -67,10 +93,10 @@ std::span<const std::int64_t> StageWorker::slice_of_sums(std::uint32_t slice) co
     return accumulator_.sums().subspan(range.begin, range.size());
 }
 
-std::span<std::int64_t> StageWorker::own_sums(std::uint32_t slice) {
-    SWARM_ASSERT(slices_.owner(slice) == own_);
-    const SliceRange range = slices_.range(slice);
-    return std::span(own_share_).subspan(range.begin - slices_.share(own_).begin, range.size());
+std::span<std::int64_t> StageWorker::own_sums(SliceRange range) {
+    const SliceRange share = slices_.share(own_);
+    SWARM_ASSERT(share.begin <= range.begin && range.end <= share.end);
+    return std::span(own_share_).subspan(range.begin - share.begin, range.size());
 }
 
 void StageWorker::begin_observed_result(const Slices& slices) {
@@ -93,35 +119,26 @@ Payload StageWorker::scatter_part(std::uint32_t slice) const {
 }
 
 Payload StageWorker::packed_scatter_part(std::uint32_t slice) const {
-    const auto sums = slice_of_sums(slice);
-    auto packed = compression::pack_integers(sums);
-    if (!packed || packed->size() >= sums.size_bytes()) {
-        return scatter_part(slice);
-    }
-    return {packed_envelope(sums.size()), std::move(*packed)};
+    return packed_or_copied(slice_of_sums(slice));
 }
 
 Result<> StageWorker::add_part(std::uint32_t slice, const Payload& part) {
-    const std::span<std::int64_t> own = own_sums(slice);
-    if (part.envelope() == packed_envelope(own.size())) {
-        std::vector<std::int64_t> sums(own.size());
-        const auto unpacked = compression::unpack_integers(part.bytes(), sums);
-        if (unpacked.has_error()) {
-            return unpacked.error();
-        }
-        add_sums(std::as_bytes(std::span(sums)), own);
-        return {};
-    }
-    if (const auto fits = check_slice(part, Dtype::Int64, own.size()); fits.has_error()) {
-        return fits.error();
-    }
-    add_sums(part.bytes(), own);
-    return {};
+    return add_coded(part, own_sums(slices_.range(slice)));
+}
+
+Payload StageWorker::tied_part(SliceRange range) const {
+    const SliceRange share = slices_.share(own_);
+    SWARM_ASSERT(share.begin <= range.begin && range.end <= share.end);
+    return packed_or_copied(std::span(own_share_).subspan(range.begin - share.begin, range.size()));
+}
+
+Result<> StageWorker::add_tied_part(SliceRange range, const Payload& part) {
+    return add_coded(part, own_sums(range));
 }
 
 Payload StageWorker::finish_slice(std::uint32_t slice) {
     const std::span<float> values = slice_of_result(slice);
-    to_values(own_sums(slice), values);
+    to_values(own_sums(slices_.range(slice)), values);
     gathered_[slice] = true;
     return copy_of<float>(Dtype::Float32, values);
 }

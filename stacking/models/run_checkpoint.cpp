@@ -63,6 +63,7 @@ Result<Architecture> architecture_of(const fs::path& folder, const CheckpointMan
     Architecture architecture;
     architecture.name = config->name + ", step " + std::to_string(manifest.version.step);
     architecture.model = config->model;
+    architecture.tied_embeddings = config->model.tied_embeddings;
     return architecture;
 }
 

@@ -150,15 +150,20 @@ Reduce read(const wire::Reduce& in, Validator& check) {
         .epoch = {in.epoch()},
         .ids = ids_of(in.ids(), check),
         .group = slots_of(in.group(), kRosterMax, "group", check),
-        .observers = slots_of(in.observers(), kRosterMax, "observers", check)};
+        .observers = slots_of(in.observers(), kRosterMax, "observers", check),
+        .tied_group = slots_of(in.tied_group(), kRosterMax, "tied_group", check)};
 }
 
 Part read(const wire::Part& in, Validator& check) {
+    check.require(!in.gathered() || !in.has_tied_into(), "tied_into", "is set beside gathered");
     return {
         .version = version_of(in, check),
         .epoch = {in.epoch()},
         .slice = check.below(in.slice(), kSlicesMax, "slice"),
-        .gathered = in.gathered()};
+        .gathered = in.gathered(),
+        .tied_into = in.has_tied_into()
+                         ? std::optional(check.below(in.tied_into(), kSlicesMax, "tied_into"))
+                         : std::nullopt};
 }
 
 Reduced read(const wire::Reduced& in, Validator& check) {

@@ -225,18 +225,22 @@ struct Reduce {
     ParameterVersion version;
     Epoch epoch;
     std::vector<MicrobatchId> ids;
-    std::vector<SlotId> group;      // the stage's members, in slot order; [i] owns share i
-    std::vector<SlotId> observers;  // get the gathered slices
+    std::vector<SlotId> group;            // the stage's members, in slot order; [i] owns share i
+    std::vector<SlotId> observers;        // get the gathered slices
+    std::vector<SlotId> tied_group = {};  // as `group`, of the stage a tied matrix is in, too
 
     friend bool operator==(const Reduce&, const Reduce&) = default;
 };
 
 /// Member -> member. Scatter: int64 sums of slice `slice` for its owner. Gather: fp32 values.
+/// Tied: the stage's int64 sums over what `slice` of the sender's stage and `tied_into` of the
+/// receiver's have in common of a tied matrix.
 struct Part {
     ParameterVersion version;
     Epoch epoch;
     std::uint32_t slice = 0;
     bool gathered = false;
+    std::optional<std::uint32_t> tied_into = {};
 
     friend bool operator==(const Part&, const Part&) = default;
 };

@@ -206,6 +206,7 @@ void put(const Reduce& body, wire::Message* envelope) {
     put_ids(body.ids, out->mutable_ids());
     put_ids(body.group, out->mutable_group());
     put_ids(body.observers, out->mutable_observers());
+    put_ids(body.tied_group, out->mutable_tied_group());
 }
 
 void put(const Part& body, wire::Message* envelope) {
@@ -214,6 +215,9 @@ void put(const Part& body, wire::Message* envelope) {
     out->set_epoch(body.epoch.value);
     out->set_slice(body.slice);
     out->set_gathered(body.gathered);
+    if (body.tied_into) {
+        out->set_tied_into(*body.tied_into);
+    }
 }
 
 void put(const Reduced& body, wire::Message* envelope) {

@@ -339,13 +339,6 @@ bool is_sync_step(const RunConfig& config, std::uint64_t step) {
 }
 
 Result<> check_trains_over_peers(const RunConfig& config) {
-    if (config.model.tied_embeddings) {
-        return Error{
-            ErrorCode::Usage,
-            Reaction::Reject,
-            "model.tied_embeddings is true, which only one process trains yet: add --single to "
-            "swarm train, or leave it out"};
-    }
     if (config.mode == SyncMode::Exact) {
         return {};
     }

@@ -113,6 +113,19 @@ std::vector<std::uint32_t> layers_of(const std::vector<StageLayout>& stages) {
     return layers;
 }
 
+std::optional<StageIndex> tied_stage(const RunConfig& config, StageIndex stage) {
+    const StageIndex first{0};
+    const StageIndex last{config.stages - 1};
+    if (!config.model.tied_embeddings || first == last || (stage != first && stage != last)) {
+        return std::nullopt;
+    }
+    return stage == first ? last : first;
+}
+
+std::uint64_t tied_elements(const RunConfig& config) {
+    return std::uint64_t{config.model.vocabulary} * config.model.width;
+}
+
 double offer_units(const RunConfig& config, const StageLayout& stage) {
     const double tokens = static_cast<double>(config.batch) * config.model.context;
     return stage.has_head ? units_per_microbatch(config, stage) : tokens * stage.layers;

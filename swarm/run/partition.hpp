@@ -8,6 +8,7 @@
 #include "swarm/run/config.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,11 @@ std::vector<std::uint64_t> layer_elements(const RunConfig& config);
 /// All tensors of one layer of the model, in order of name. The oracle has one, of model.width
 /// elements and at least one for each microbatch.
 std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t layer);
+
+/// The stage with the other use of a tied matrix; none where nothing is tied, or not in two stages.
+std::optional<StageIndex> tied_stage(const RunConfig& config, StageIndex stage);
+/// Weights of the embedding.
+std::uint64_t tied_elements(const RunConfig& config);
 
 /// Work units (tokens x layers) that a microbatch costs a peer of the stage as whoever offers its
 /// forward sees it: a tail answers when the backward is done, too, which takes twice as long.

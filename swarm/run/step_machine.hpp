@@ -116,11 +116,14 @@ class StepMachine {
     struct Accused {
         std::size_t others_before = 0;
         std::set<SlotId> by;
+        std::set<SlotId> by_tied;  // of the stage with the other use of a tied matrix
 
-        /// By more of its replicas, or as many and earlier: who slept accuses when it wakes.
+        /// By more of its replicas, or as many and earlier: who slept accuses when it wakes. The
+        /// other stage counts where no replicas do: its members wait for whoever waits here.
         [[nodiscard]] bool more_than(const Accused& other) const {
-            return by.size() != other.by.size() ? by.size() > other.by.size()
-                                                : others_before < other.others_before;
+            const std::pair own(by.size(), by_tied.size());
+            const std::pair others(other.by.size(), other.by_tied.size());
+            return own != others ? own > others : others_before < other.others_before;
         }
     };
 

@@ -218,9 +218,13 @@ void StepMachine::begin_reduce(node::Turn turn) {
             continue;
         }
         const std::vector<SlotId> observers = context_.roster.observers({stage});
+        const auto tied_to = tied_stage(context_.config, {stage});
+        const std::vector<SlotId> tied_group =
+            tied_to ? context_.roster.members(*tied_to) : std::vector<SlotId>();
         for (const SlotId slot : group) {
             lists_[slot] = ledger_.ids_of(slot, {stage});
-            const protocol::Reduce reduce{context_.version, epoch_, lists_[slot], group, observers};
+            const protocol::Reduce reduce{
+                context_.version, epoch_, lists_[slot], group, observers, tied_group};
             context_.send(slot, reduce, turn);
         }
         for (const SlotId slot : observers) {
@@ -238,7 +242,9 @@ Duration StepMachine::reduce_patience() const {
     constexpr double kBytesPerElement = 12;  // int64 one way, fp32 the other
     std::uint64_t elements = 0;
     for (const StageLayout& layout : context_.layouts) {
-        elements = std::max(elements, layout.elements());
+        const bool tied = tied_stage(context_.config, layout.stage).has_value();
+        elements =
+            std::max(elements, layout.elements() + (tied ? tied_elements(context_.config) : 0));
     }
     const std::chrono::duration<double> on_the_line(
         kBytesPerElement * static_cast<double>(elements) / timing_.slowest_line_bytes_per_s
@@ -320,8 +326,14 @@ void StepMachine::on(SlotId from, const protocol::Stuck& stuck, node::Turn) {
     const StageIndex stage = context_.roster.find(from)->stage;
     for (const SlotId slot : stuck.waits_for) {
         const SlotInfo* const info = context_.roster.find(slot);
-        if (info && info->stage == stage && info->standing != Standing::Observer && slot != from) {
-            accused_.try_emplace(slot, Accused{accused_.size(), {}}).first->second.by.insert(from);
+        if (!info || info->standing == Standing::Observer || slot == from) {
+            continue;
+        }
+        const bool tied = tied_stage(context_.config, stage) == info->stage;
+        if (tied || info->stage == stage) {
+            Accused& accused =
+                accused_.try_emplace(slot, Accused{accused_.size(), {}, {}}).first->second;
+            (tied ? accused.by_tied : accused.by).insert(from);
         }
     }
 }

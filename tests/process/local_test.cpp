@@ -79,6 +79,19 @@ TEST(LocalRun, EqualsOneProcessWithDrawnRoundingWhenPeersAreKilled) {
     EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
+/// First and last of three stages swap the sums of the matrix, over links that die with peers.
+TEST(LocalRun, OfATiedModelEqualsOneProcessWhenPeersAreKilled) {
+    const TemporaryFolder folder;
+    const std::string file = folder.path() / "run.toml";
+    std::ofstream(file) << "[run]\nstages = 3\nsteps = 12\n"
+                           "[model]\ntied_embeddings = true\n";
+    const LocalRun run = run_local(
+        {file, "--peers", "6", "--service-ms", "20", "--kill-every", "2s", "--verify"}, seconds(150)
+    );
+    expect_exact(run);
+    EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
+}
+
 /// Two round trips between the last microbatch and the next step's first: all is held, reduce;
 /// done, commit. A third would show, however slow the machine is.
 TEST(LocalRun, AStepBoundaryCostsTwoRoundTrips) {

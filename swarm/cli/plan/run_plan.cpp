@@ -28,8 +28,11 @@ std::vector<double> units_of(const PlanRequest& request) {
     return request.layer_ms.empty() ? run::layer_work(request.config) : request.layer_ms;
 }
 
-std::uint64_t memory_of(const run::RunConfig& config, std::uint64_t parameters) {
-    return stages::MemoryPlan(0, {0}, parameters, config.microbatches).needed_bytes(1);
+std::uint64_t memory_of(
+    const run::RunConfig& config, swarm::StageIndex stage, std::uint64_t parameters
+) {
+    const std::uint64_t tied = run::tied_stage(config, stage) ? run::tied_elements(config) : 0;
+    return stages::MemoryPlan(0, stage, parameters, config.microbatches, tied).needed_bytes(1);
 }
 
 std::vector<run::StageNeed> needs_of(const RunPlan& plan) {
@@ -49,7 +52,7 @@ RunPlan stages_of(const PlanRequest& request) {
         stage.first_layer = layout.first_layer;
         stage.layers = layout.layers;
         stage.parameters = layout.elements();
-        stage.memory_bytes = memory_of(request.config, stage.parameters);
+        stage.memory_bytes = memory_of(request.config, layout.stage, stage.parameters);
         for (std::uint32_t i = 0; i < layout.layers; ++i) {
             stage.units += units[layout.first_layer + i];
         }

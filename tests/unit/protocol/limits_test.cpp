@@ -239,6 +239,27 @@ TEST(Limits, BoundListsOfSlots) {
     expect_refused(observers, ErrorCode::TooLarge, "observers");
     const auto slice = changed<Part>([](Part& body) { body.slice = kSlicesMax; });
     expect_refused(slice, ErrorCode::TooLarge, "slice");
+    const auto tied =
+        changed<Reduce>([](Reduce& body) { body.tied_group = slots(kRosterMax + 1); });
+    expect_refused(tied, ErrorCode::TooLarge, "tied_group");
+    const auto into = changed<Part>([](Part& body) {
+        body.gathered = false;
+        body.tied_into = kSlicesMax;
+    });
+    expect_refused(into, ErrorCode::TooLarge, "tied_into");
+}
+
+TEST(Limits, APartIsGatheredOrTied) {
+    const auto part = [](bool gathered, std::optional<std::uint32_t> tied_into) {
+        return changed<Part>([&](Part& body) {
+            body.gathered = gathered;
+            body.tied_into = tied_into;
+        });
+    };
+    expect_taken(part(false, std::nullopt));
+    expect_taken(part(true, std::nullopt));
+    expect_taken(part(false, kSlicesMax - 1));
+    expect_refused(part(true, 0), ErrorCode::Malformed, "tied_into");
 }
 
 TEST(Limits, BoundFailedItems) {

@@ -113,6 +113,7 @@ TEST(Message, LargestReduceFitsInAControlFrame) {
     }
     for (std::uint32_t member = 0; member < 1024; ++member) {
         reduce.group.push_back({make_epoch(9, member).value});
+        reduce.tied_group.push_back({make_epoch(10, member).value});
     }
     EXPECT_LE(encode_control({.body = reduce}).size(), kControlBytesMax);
 }

@@ -125,7 +125,8 @@ std::vector<Body> step_bodies() {
         .epoch = kEpoch,
         .ids = ids,
         .group = {slot(1), slot(2)},
-        .observers = {slot(3)}};
+        .observers = {slot(3)},
+        .tied_group = {slot(4), slot(5)}};
     const Reduced reduced{
         .version = kVersion,
         .epoch = kEpoch,
@@ -138,7 +139,7 @@ std::vector<Body> step_bodies() {
         Recall{.version = kVersion, .epoch = kEpoch, .ids = ids, .void_all = true},
         Held{.version = kVersion, .epoch = kEpoch, .ids = ids, .losses = {10.5, 0, -1, 1e-9}},
         reduce,
-        Part{.version = kVersion, .epoch = kEpoch, .slice = 1, .gathered = true},
+        Part{.version = kVersion, .epoch = kEpoch, .slice = 1, .tied_into = 0},
         reduced,
         Mismatch{.version = kVersion, .epoch = kEpoch, .ids = ids},
         Stuck{.version = kVersion, .epoch = kEpoch, .waits_for = {slot(1), slot(2)}},

@@ -401,14 +401,6 @@ TEST(TiedEmbeddings, AreSaidInTheRunFileOnlyWhereTheyAre) {
     );
 }
 
-TEST(TiedEmbeddings, TrainInOneProcessOnly) {
-    RunConfig run;
-    run.model.tied_embeddings = true;
-    const auto refused = check_trains_over_peers(run);
-    ASSERT_TRUE(refused.has_error());
-    EXPECT_TRUE(refused.error().detail.starts_with("model.tied_embeddings is true"));
-}
-
 TEST(CheckRun, TakesTheDemoAndTheOracle) {
     RunConfig run;
     EXPECT_TRUE(check_run(run).has_value());

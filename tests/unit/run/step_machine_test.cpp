@@ -235,6 +235,41 @@ TEST_F(StepMachineTest, ReplicasOfExactReduceAsOneGroup) {
     EXPECT_EQ(reduces_.at(peer(5)).group, reduces_.at(peer(4)).group);
 }
 
+class TiedStepMachineTest : public StepMachineTest {
+ protected:
+    TiedStepMachineTest() { context_.config.model.tied_embeddings = true; }
+};
+
+TEST_F(TiedStepMachineTest, NamesTheMembersOfTheStageWithTheOtherUse) {
+    EXPECT_TRUE(reduces_.empty());
+    reach_reduce();
+    EXPECT_EQ(reduces_.at(peer(1)).tied_group, reduces_.at(peer(4)).group);
+    EXPECT_EQ(reduces_.at(peer(4)).tied_group, reduces_.at(peer(1)).group);
+    EXPECT_EQ(reduces_.at(peer(4)).tied_group.size(), 3U);
+}
+
+/// The other stage waits for whoever waits for its own replica.
+TEST_F(TiedStepMachineTest, BlamesWhoKeepsItsReplicasWaitingBeforeWhoKeepsTheOtherStageWaiting) {
+    reach_reduce();
+    for (const std::uint64_t n : {1, 2, 3}) {
+        say(n, stuck({4}));
+    }
+    say(4, stuck({5}));
+    miss_the_deadline();
+    EXPECT_TRUE(is_member(4));
+    EXPECT_FALSE(is_member(5));
+}
+
+TEST_F(TiedStepMachineTest, BlamesWhoKeepsOnlyTheOtherStageWaiting) {
+    reach_reduce();
+    say(1, stuck({4}));
+    say(2, stuck({5}));
+    say(3, stuck({5}));
+    miss_the_deadline();
+    EXPECT_TRUE(is_member(4));
+    EXPECT_FALSE(is_member(5));
+}
+
 class SparseStepMachineTest : public StepMachineTest {
  protected:
     SparseStepMachineTest() : StepMachineTest({0, 0, 0, 1, 1}, 1, SyncMode::Sparse) {}

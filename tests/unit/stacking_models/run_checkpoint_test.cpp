@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <span>
 #include <string>
@@ -32,9 +33,8 @@ swarm::run::RunConfig config(std::uint32_t stages) {
     return run;
 }
 
-/// The initial weights, as so many stages leave them at this step.
-fs::path write(const fs::path& parent, std::uint32_t stages, std::uint64_t step = 20) {
-    const swarm::run::RunConfig run = config(stages);
+/// The initial weights, as the stages of the run leave them at this step.
+fs::path write(const fs::path& parent, const swarm::run::RunConfig& run, std::uint64_t step = 20) {
     std::vector<StageState> states;
     for (const auto& layout : swarm::run::partition(run)) {
         states.push_back(StageState::from_seed(run, layout));
@@ -47,6 +47,10 @@ fs::path write(const fs::path& parent, std::uint32_t stages, std::uint64_t step 
     const auto written = stages::write_checkpoint(parent, run, views);
     EXPECT_TRUE(written.has_value());
     return written ? *written : fs::path();
+}
+
+fs::path write(const fs::path& parent, std::uint32_t stages, std::uint64_t step = 20) {
+    return write(parent, config(stages), step);
 }
 
 void damage(const fs::path& file) {
@@ -77,6 +81,25 @@ TEST_F(RunCheckpointTest, HasTheWeightsOfTheRunHoweverManyStagesWroteIt) {
         }
         EXPECT_EQ(parts, expected);
     }
+}
+
+TEST_F(RunCheckpointTest, SaysWhetherTheHeadIsTheEmbedding) {
+    swarm::run::RunConfig run = config(2);
+    EXPECT_FALSE(open_run_checkpoint(write(scratch.path(), run))->architecture().tied_embeddings);
+    run.model.tied_embeddings = true;
+    const auto tied = open_run_checkpoint(write(scratch.path() / "tied", run));
+    ASSERT_TRUE(tied.has_value()) << tied.error().detail;
+    EXPECT_TRUE(tied->architecture().tied_embeddings);
+    const auto ends = split(tied->architecture(), 2);
+    const auto first = *tied->read_stage(ends.front());
+    const auto last = *tied->read_stage(ends.back());
+    const std::size_t matrix = swarm::run::tied_elements(run);
+    EXPECT_TRUE(std::equal(
+        first.begin(),
+        first.begin() + static_cast<std::ptrdiff_t>(matrix),
+        last.end() - static_cast<std::ptrdiff_t>(matrix),
+        last.end()
+    ));
 }
 
 TEST_F(RunCheckpointTest, OfTheSameWeightsAreOneModel) {
