@@ -8,6 +8,33 @@ namespace stages {
 
 using Level = node::LogLine::Level;
 
+namespace {
+
+/// It keeps the worker, whose layout it goes by.
+std::shared_ptr<SparseReplica> make_replica(std::shared_ptr<StageWorker> worker) {
+    struct Both {
+        std::shared_ptr<StageWorker> worker;
+        SparseReplica replica;
+    };
+
+    const auto& layout = worker->layout();
+    auto zeros = std::make_shared<const std::vector<float>>(layout.elements());  // until it starts
+    SparseReplica replica(
+        layout, *compression::find_codec(compression::CodecId::Sparse), std::move(zeros)
+    );
+    auto both = std::make_shared<Both>(Both{std::move(worker), std::move(replica)});
+    return {both, &both->replica};
+}
+
+/// The worker's weights are those that all replicas share. Returns their hash.
+swarm::Digest share_weights(const StageWorker& worker, SparseReplica& replica) {
+    const std::span<const float> weights = worker.state().weights();
+    replica.start_anew(std::make_shared<const std::vector<float>>(weights.begin(), weights.end()));
+    return SparseReplica::hash_of(replica.shared());
+}
+
+}  // namespace
+
 void Joining::greet(node::Turn turn) {
     ask_at_ = turn.now + kAskAgainAfter;
     if (cached_) {
@@ -32,10 +59,6 @@ void Joining::on(const protocol::Assign& assign, node::Turn turn) {
         swarm::run::parse_run(assign.run_file, "run file of the coordinator");
     if (!config) {
         fatal_ = config.error().detail;
-        return;
-    }
-    if (const auto trains = swarm::run::check_trains_over_peers(*config); !trains) {
-        fatal_ = trains.error().detail;
         return;
     }
     if (assign.stage.value >= config->stages) {
@@ -80,7 +103,9 @@ void Joining::build(const protocol::Assign& assign, swarm::run::RunConfig config
         assign.stage,
         context_.layout.elements(),
         context_.config.microbatches,
-        context_.tied ? swarm::run::tied_elements(context_.config) : 0
+        context_.tied ? swarm::run::tied_elements(context_.config) : 0,
+        context_.config.mode == swarm::run::SyncMode::Sparse ? MemoryPlan::kSparseBytesPerParameter
+                                                             : 0
     );
     if (const auto fits = context_.memory.check(); fits.has_error()) {
         fatal_ = fits.error().detail;
@@ -94,6 +119,9 @@ void Joining::build(const protocol::Assign& assign, swarm::run::RunConfig config
     }
     context_.worker =
         std::make_shared<StageWorker>(context_.config, context_.layout, std::move(*compute));
+    context_.replica = context_.config.mode == swarm::run::SyncMode::Sparse
+                           ? make_replica(context_.worker)
+                           : nullptr;
     if (const auto room = context_.memory.graph_room_bytes(0)) {
         context_.worker->set_graph_room(*room);
     }
@@ -111,7 +139,10 @@ void Joining::start_from_seed(node::Turn turn) {
     context_.device.submit_for<swarm::Digest>(
         turn,
         0,
-        [worker = context_.worker](swarm::Digest& hash) { hash = worker->start_from_seed(); },
+        [worker = context_.worker, replica = context_.replica](swarm::Digest& hash) {
+            hash = worker->start_from_seed();
+            hash = replica ? share_weights(*worker, *replica) : hash;
+        },
         [this, assignment = context_.assignment](swarm::Digest& hash, node::Turn later) {
             if (assignment == context_.assignment) {
                 have_state({0, 0}, hash, later);
@@ -237,10 +268,13 @@ void Joining::start_from_chunks(
     context_.device.submit_for<Started>(
         turn,
         0,
-        [worker = context_.worker, chunks = std::move(chunks), version](Started& hash) {
+        [worker = context_.worker, replica = context_.replica, chunks = std::move(chunks), version](
+            Started& hash
+        ) {
             auto state = StageState::from_chunks(worker->layout(), version, *chunks);
             if (state) {
                 hash = worker->start_from(std::move(*state));
+                hash = replica ? share_weights(*worker, *replica) : hash;
                 worker->warm_up();  // at step 0 all are cold alike; here the others are not
             }
         },

@@ -89,17 +89,22 @@ class Joining {
     struct Followed {
         ParameterVersion version;
         swarm::Epoch epoch;
+        bool changes_state = true;  // false: a local step of mode sparse, of others' weights
         std::uint32_t members = 0;  // 0: not known yet
         std::uint32_t parts = 0;    // that the members send
-        std::map<std::uint32_t, node::Payload> slices;
-        std::optional<protocol::Commit> commit;
+        std::vector<protocol::Trained> shares{};  // whose they are, in an exchange
+        std::map<std::uint32_t, node::Payload> slices{};
+        std::optional<protocol::Commit> commit{};
 
         /// What the commit needs is there.
         [[nodiscard]] bool complete() const {
             const bool all = members > 0 && slices.size() == parts;
-            return commit && commit->epoch == epoch && (all || commit->scalars.skips());
+            return commit && commit->epoch == epoch && (all || !changes_state || commit->skips());
         }
     };
+
+    /// The shares of an exchange, in the order of its list.
+    static std::vector<SparseShare> shares_in(const Followed& step);
 
     void build(const protocol::Assign& assign, swarm::run::RunConfig config, node::Turn turn);
     void start_from_seed(node::Turn turn);
@@ -119,6 +124,12 @@ class Joining {
     /// What it has, or will have when the download is over; nothing while it waits for a donor.
     [[nodiscard]] std::optional<ParameterVersion> base() const;
     [[nodiscard]] std::string download_status(TimePoint now) const;
+    /// On the device. Nothing: what came is not what was decided.
+    static std::optional<swarm::Digest> replay(
+        const Followed& step, StageWorker& worker, SparseReplica* replica, const Slices& slices
+    );
+    /// How many versions from its own on it follows.
+    [[nodiscard]] std::uint64_t followed_max() const;
     /// Null when the version is none that it follows.
     Followed* followed(ParameterVersion version, swarm::Epoch epoch);
 

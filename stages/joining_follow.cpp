@@ -18,19 +18,27 @@ std::optional<ParameterVersion> Joining::base() const {
 Joining::Followed* Joining::followed(ParameterVersion version, swarm::Epoch epoch) {
     const std::optional<ParameterVersion> from = base();
     if (!from || version < *from || version.gen != from->gen ||
-        version.step - from->step >= kFollowedMax) {
+        version.step - from->step >= followed_max()) {
         return nullptr;
     }
+    const bool changes_state = !context_.replica || context_.is_exchange(version);
     for (Followed& step : followed_) {
         if (step.version == version) {
             if (step.epoch < epoch) {  // the older epoch is dead
-                step = Followed{version, epoch, 0, 0, {}, std::nullopt};
+                step = Followed{version, epoch, changes_state};
             }
             return &step;
         }
     }
-    followed_.push_back({version, epoch, 0, 0, {}, std::nullopt});
+    followed_.push_back({version, epoch, changes_state});
     return &followed_.back();
+}
+
+// Local steps of mode sparse take no memory, so it is exchanges that are bounded.
+std::uint64_t Joining::followed_max() const {
+    const std::uint64_t round =
+        context_.replica ? swarm::run::steps_between_syncs(context_.config) + std::uint64_t{1} : 1;
+    return kFollowedMax * round;
 }
 
 void Joining::follow(const protocol::Reduce& reduce) {
@@ -38,6 +46,10 @@ void Joining::follow(const protocol::Reduce& reduce) {
     if (step && step->epoch == reduce.epoch) {
         step->members = static_cast<std::uint32_t>(reduce.group.size());
         step->parts = step->members > 0 ? context_.slices(step->members).count() : 0;
+        if (context_.replica) {
+            step->shares = reduce.shares;
+            step->parts = static_cast<std::uint32_t>(reduce.shares.size());
+        }
     }
 }
 
@@ -47,6 +59,10 @@ void Joining::follow(
     const auto* const sender = context_.roster.find_peer(from);
     if (!part.gathered || !sender || sender->stage != context_.stage() ||
         values.bytes().size() > context_.slice_bytes_max) {
+        return;
+    }
+    if (context_.replica && (!context_.is_exchange(part.version) ||
+                             values.bytes().size() != context_.replica->share_bytes())) {
         return;
     }
     // Slices go to members in the order of their slots: a newcomer's, which the roster here may
@@ -105,6 +121,54 @@ void Joining::replay_followed(node::Turn turn) {
     }
 }
 
+std::vector<SparseShare> Joining::shares_in(const Followed& step) {
+    std::vector<SparseShare> shares;
+    for (const auto& [slice, share] : step.slices) {
+        if (slice >= step.shares.size()) {
+            break;  // of none that the list names: the hash will tell
+        }
+        shares.push_back(
+            {{share.bytes().begin(), share.bytes().end()}, step.shares[slice].microbatches}
+        );
+    }
+    return shares;
+}
+
+std::optional<swarm::Digest> Joining::replay(
+    const Followed& step, StageWorker& worker, SparseReplica* replica, const Slices& slices
+) {
+    const protocol::Commit& commit = *step.commit;
+    const auto& hashes = commit.result_hashes;
+    const std::uint32_t stage = worker.layout().stage.value;
+    if (commit.skips() || !step.changes_state) {
+        const swarm::Digest hash = worker.apply({.clip_factor = 0}, step.version.step);
+        return replica ? SparseReplica::hash_of(replica->shared()) : hash;
+    }
+    if (stage >= hashes.size()) {
+        return std::nullopt;
+    }
+    if (replica) {
+        const auto proposed = replica->propose(shares_in(step));
+        if (!proposed || SparseReplica::hash_of(*proposed) != hashes[stage]) {
+            return std::nullopt;
+        }
+        worker.apply({.clip_factor = 0}, step.version.step);
+        worker.use_weights(**proposed);
+        replica->adopt(*proposed);
+        return hashes[stage];
+    }
+    worker.begin_observed_result(slices);
+    for (const auto& [slice, values] : step.slices) {
+        if (slice >= slices.count() || !worker.store_gathered(slice, values)) {
+            return std::nullopt;
+        }
+    }
+    if (worker.summarise_result().hash != hashes[stage]) {
+        return std::nullopt;
+    }
+    return worker.apply(commit.scalars, step.version.step);
+}
+
 void Joining::replay_front(node::Turn turn) {
     busy_ = true;
     auto step = std::make_shared<Followed>(std::move(followed_.front()));
@@ -115,25 +179,10 @@ void Joining::replay_front(node::Turn turn) {
         turn,
         0,
         [worker = context_.worker,
+         replica = context_.replica,
          step,
-         stage = context_.stage(),
          slices = context_.slices(std::max(step->members, 1U))](Replayed& hash) {
-            const protocol::Commit& commit = *step->commit;
-            if (commit.scalars.skips()) {
-                hash = worker->apply(commit.scalars, step->version.step);
-                return;
-            }
-            worker->begin_observed_result(slices);
-            for (const auto& [slice, values] : step->slices) {
-                if (slice >= slices.count() || !worker->store_gathered(slice, values)) {
-                    return;
-                }
-            }
-            const auto& hashes = commit.result_hashes;
-            if (stage.value < hashes.size() &&
-                worker->summarise_result().hash == hashes[stage.value]) {
-                hash = worker->apply(commit.scalars, step->version.step);
-            }
+            hash = replay(*step, *worker, replica.get(), slices);
         },
         [this, made, assignment = context_.assignment](Replayed& hash, node::Turn later) {
             if (assignment != context_.assignment) {

@@ -24,11 +24,12 @@ MemoryPlan::MemoryPlan(
     swarm::StageIndex stage,
     std::uint64_t parameters,
     std::uint32_t microbatches,
-    std::uint64_t tied_with_another_stage
+    std::uint64_t tied_with_another_stage,
+    std::uint64_t more_per_parameter
 )
     : training_bytes_(
-          kBytesPerParameter * parameters + kBytesPerMicrobatch * microbatches +
-          kBytesPerTied * tied_with_another_stage
+          (kBytesPerParameter + more_per_parameter) * parameters +
+          kBytesPerMicrobatch * microbatches + kBytesPerTied * tied_with_another_stage
       ),
       snapshot_bytes_(kStateBytesPerParameter * parameters),
       stage_(stage) {

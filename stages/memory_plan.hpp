@@ -20,16 +20,20 @@ class MemoryPlan {
  public:
     /// Weights and AdamW's two moments (stages/stage_state): also what a snapshot takes.
     static constexpr std::uint64_t kStateBytesPerParameter = 12;
+    /// Beside it in mode sparse: the shared weights, the buffer, and in an exchange a proposal and
+    /// its sums (stages/sparse_replica).
+    static constexpr std::uint64_t kSparseBytesPerParameter = 16;
 
     /// Nothing is bounded.
     MemoryPlan() = default;
-    /// `lent_bytes` 0: nothing is bounded.
+    /// `lent_bytes` 0: nothing is bounded. `more_per_parameter`: beside what `exact` takes.
     MemoryPlan(
         std::uint64_t lent_bytes,
         swarm::StageIndex stage,
         std::uint64_t parameters,
         std::uint32_t microbatches,
-        std::uint64_t tied_with_another_stage = 0  // of the parameters
+        std::uint64_t tied_with_another_stage = 0,  // of the parameters
+        std::uint64_t more_per_parameter = 0
     );
 
     /// What training and so many snapshots take.

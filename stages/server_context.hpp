@@ -1,14 +1,17 @@
 // What the sub-machines of a stage server share: who it is, what it hosts, whom it knows.
-// Owned by the stage server role; single strand. `worker` is touched by device work only.
+// Owned by the stage server role; single strand. `worker` and `replica` are touched by device work
+// only.
 #pragma once
 
 #include "stages/device_queue.hpp"
 #include "stages/memory_plan.hpp"
+#include "stages/sparse_replica.hpp"
 #include "stages/stage_worker.hpp"
 #include "swarm/node/frame_size.hpp"
 #include "swarm/run/control_stream.hpp"
 #include "swarm/run/planted_bugs.hpp"
 #include "swarm/run/roster.hpp"
+#include "swarm/run/turns.hpp"
 
 #include <boost/container/flat_set.hpp>
 
@@ -50,8 +53,9 @@ struct ServerContext {
     double next_offer_units = 0;              // what we send costs the next stage; 0: there is none
     MemoryPlan memory;                        // of the stage, once assigned
     std::shared_ptr<StageWorker> worker;      // null until assigned
+    std::shared_ptr<SparseReplica> replica;   // of mode sparse; of the worker
     std::optional<ParameterVersion> version;  // of the worker's state, once it has one
-    swarm::Digest state_hash;
+    swarm::Digest state_hash;                 // of mode sparse: that of the shared weights
     /// On the device: `version` is about to be the one before.
     std::optional<protocol::Commit> applying;
     std::uint64_t assignment = 0;  // ASSIGNs so far; what began under an earlier one is void
@@ -64,6 +68,11 @@ struct ServerContext {
     std::uint64_t wire_bytes = 0;  // of this step's legs to other stage servers, framed; a report
 
     [[nodiscard]] StageIndex stage() const { return layout.stage; }
+
+    /// The turn of `of` is one in which the replicas of mode sparse exchange.
+    [[nodiscard]] bool is_exchange(ParameterVersion of) const {
+        return swarm::run::is_exchange(config, of.step);
+    }
 
     [[nodiscard]] bool is_tail() const { return layout.has_head; }
 

@@ -40,6 +40,10 @@ void ShareExchange::start(List list, node::Turn turn) {
     for (auto& [peer, early] : std::exchange(early_, {})) {
         on(peer, early.part, std::move(early.share), turn);
     }
+    if (shares_.empty()) {
+        stuck_at_ = swarm::kNever;
+        propose(turn);
+    }
 }
 
 void ShareExchange::abort() {
@@ -66,7 +70,7 @@ void ShareExchange::make_own(std::size_t index, node::Turn turn) {
         turn,
         0,
         [worker = context_.worker,
-         replica = replica_,
+         replica = context_.replica,
          counted = list_.shares[index].microbatches](Outcome& outcome) {
             if (replica->trained() == counted) {
                 // `sparse` draws nothing, so no seed tells replicas apart.
@@ -116,7 +120,7 @@ std::optional<std::size_t> ShareExchange::index_of(PeerId peer) const {
 }
 
 bool ShareExchange::has_size(const node::Payload& share) const {
-    const std::uint64_t bytes = replica_->share_bytes();
+    const std::uint64_t bytes = context_.replica->share_bytes();
     const std::vector<std::uint32_t> shape{static_cast<std::uint32_t>(bytes)};
     return share.bytes().size() == bytes && share.envelope().shape == shape;
 }
@@ -174,11 +178,11 @@ void ShareExchange::propose(node::Turn turn) {
     context_.device.submit_for<Outcome>(
         turn,
         0,
-        [replica = replica_, shares = std::move(shares)](Outcome& outcome) {
+        [replica = context_.replica, shares = std::move(shares)](Outcome& outcome) {
             const auto proposed = replica->propose(shares);
             if (proposed.has_value()) {
                 outcome.weights = *proposed;
-                outcome.hash = swarm::sha256(std::as_bytes(std::span(**proposed)));
+                outcome.hash = SparseReplica::hash_of(*proposed);
                 return;
             }
             for (std::size_t i = 0; i < shares.size(); ++i) {

@@ -22,13 +22,10 @@ namespace stages {
 
 class ShareExchange {
  public:
-    /// On how many microbatches a member has trained since the last exchange; at least one.
-    struct Trained {
-        SlotId slot;
-        std::uint64_t microbatches = 1;
-    };
+    using Trained = protocol::Trained;
 
-    /// All are in slot order; every one of `shares` is in `group`, and there is one at least.
+    /// All are in slot order; every one of `shares` is in `group`. Without shares the proposal is
+    /// what is shared already.
     struct List {
         swarm::Epoch epoch;
         std::vector<Trained> shares;
@@ -36,9 +33,8 @@ class ShareExchange {
         std::vector<SlotId> observers;
     };
 
-    /// `replica` is the device's, and has the codec of the run.
-    ShareExchange(ServerContext& context, std::shared_ptr<SparseReplica> replica)
-        : context_(context), replica_(std::move(replica)) {}
+    /// Its replica is there before start().
+    explicit ShareExchange(ServerContext& context) : context_(context) {}
 
     void start(List list, node::Turn turn);
     /// A recall: whatever is under way is dropped. The own share stays, for the next epoch.
@@ -86,7 +82,6 @@ class ShareExchange {
     }
 
     ServerContext& context_;
-    std::shared_ptr<SparseReplica> replica_;
     std::uint64_t generation_ = 0;  // of start() and abort(), for continuations
     bool active_ = false;
     List list_;

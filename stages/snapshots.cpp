@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <utility>
 
 namespace stages {
@@ -17,6 +18,12 @@ node::Payload manifest_payload(const std::vector<swarm::Digest>& manifest) {
     }
     const auto size = static_cast<std::uint32_t>(bytes.size());
     return {{protocol::Dtype::Bytes, protocol::CodecId::None, {size}}, std::move(bytes)};
+}
+
+/// What a newcomer of mode sparse gets: the shared weights, with this replica's moments.
+StageState with_weights(StageState state, std::span<const float> weights) {
+    state.set_weights(weights);
+    return state;
 }
 
 }  // namespace
@@ -85,8 +92,10 @@ void Snapshots::freeze(ParameterVersion version, node::Turn turn) {
     context_.device.submit_for<Frozen>(
         turn,
         0,
-        [worker = context_.worker](Frozen& frozen) {
-            frozen.state = std::make_shared<const StageState>(worker->state());
+        [worker = context_.worker, replica = context_.replica](Frozen& frozen) {
+            frozen.state = std::make_shared<const StageState>(
+                replica ? with_weights(worker->state(), *replica->shared()) : worker->state()
+            );
             frozen.manifest = frozen.state->manifest();
         },
         [this, version](Frozen& frozen, node::Turn) {

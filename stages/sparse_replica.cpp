@@ -14,6 +14,10 @@ SparseReplica::SparseReplica(
     adopt(std::move(shared));
 }
 
+swarm::Digest SparseReplica::hash_of(const Weights& weights) {
+    return swarm::sha256(std::as_bytes(std::span(*weights)));
+}
+
 std::uint64_t SparseReplica::start_anew(Weights shared) {
     const std::uint64_t lost = trained_;
     std::ranges::fill(error_, 0.0F);
@@ -45,6 +49,9 @@ Result<SparseShare> SparseReplica::share(std::span<const float> local, std::uint
 }
 
 Result<SparseReplica::Weights> SparseReplica::propose(std::span<const SparseShare> shares) const {
+    if (shares.empty()) {
+        return shared_;
+    }
     std::vector<float> weights = *shared_;
     if (auto applied = apply_shares(layout_, codec_, shares, weights); applied.has_error()) {
         return applied.error();

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "stages/sparse_sync.hpp"
+#include "swarm/base/digest.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -24,6 +25,9 @@ namespace stages {
 class SparseReplica {
  public:
     using Weights = std::shared_ptr<const std::vector<float>>;
+
+    /// What peers hold against each other: the state hash of mode sparse.
+    static swarm::Digest hash_of(const Weights& weights);
 
     /// `layout` and `codec` outlive it; `shared` is as long as the layout. Its buffer is empty.
     SparseReplica(
@@ -54,7 +58,7 @@ class SparseReplica {
     /// adopt() only. It has trained on a microbatch. After an error it can only start anew.
     Result<SparseShare> share(std::span<const float> local, std::uint64_t seed);
 
-    /// As apply_shares(), to a copy of the shared weights.
+    /// As apply_shares(), to a copy of the shared weights; without shares they stay as they are.
     [[nodiscard]] Result<Weights> propose(std::span<const SparseShare> shares) const;
 
     void adopt(Weights shared);

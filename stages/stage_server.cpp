@@ -31,6 +31,7 @@ StageServer::StageServer(Options options)
       links_(context_),
       wave_(context_, links_),
       reduction_(context_),
+      exchange_(context_),
       joining_(
           context_,
           options_.make_compute,
@@ -72,7 +73,8 @@ TimePoint StageServer::next_deadline() const {
     }
     TimePoint due = std::min({dial_at_, beat_at_, give_up_at_, leave_at_});
     due = std::min({due, links_.next_deadline(), wave_.next_deadline()});
-    due = std::min({due, reduction_.next_deadline(), joining_.next_deadline()});
+    due = std::min({due, reduction_.next_deadline(), exchange_.next_deadline()});
+    due = std::min(due, joining_.next_deadline());
     due = std::min({due, inference_.next_deadline(), cache_.next_deadline()});
     for (const Deferred& deferred : deferred_) {
         due = std::min(due, deferred.until);
@@ -110,6 +112,7 @@ void StageServer::handle(const node::Woke&, node::Turn turn) {
     links_.wake(turn);
     wave_.wake(turn.now);
     reduction_.wake(turn);
+    exchange_.wake(turn);
     joining_.wake(turn);
     inference_.wake(turn);
     if (cache_.next_deadline() <= turn.now) {
@@ -167,6 +170,7 @@ void StageServer::handle(const node::LinkUp& up, node::Turn turn) {
         wave_.link_changed(up.peer, turn.now);
         wave_.resend(up.peer, turn);
         reduction_.resend(up.peer, turn);
+        exchange_.resend(up.peer, turn);
     }
 }
 
@@ -251,7 +255,8 @@ void StageServer::take_from_coordinator(const node::Received& received, node::Tu
 
 void StageServer::donate(PeerId to, const protocol::Fetch& fetch, node::Turn turn) {
     using Pace = Snapshots::Pace;
-    snapshots_.on(to, fetch, reduction_.is_active() ? Pace::BesideReduction : Pace::Full, turn);
+    const bool reduces = reduction_.is_active() || exchange_.is_active();
+    snapshots_.on(to, fetch, reduces ? Pace::BesideReduction : Pace::Full, turn);
 }
 
 void StageServer::take_decision(const protocol::Body& body, node::Turn turn) {
@@ -285,6 +290,8 @@ void StageServer::take_from_peer(const node::Received& received, node::Turn turn
             joining_.follow(from, *part, received.payload, turn);
         } else if (newer || context_.applying) {
             defer(received, turn);
+        } else if (context_.version == part->version && context_.is_exchange(part->version)) {
+            exchange_.on(from, *part, received.payload, turn);
         } else if (context_.version == part->version) {
             reduction_.on(from, *part, received.payload, turn);
         }

@@ -1,7 +1,8 @@
 // The role behind `swarm serve`: hosts one stage of a run, from the first contact with the
 // coordinator to the last goodbye. It routes each event to the sub-machine that owns it; what they
 // share is in server_context.
-//   wave: training legs · reduction: one epoch's butterfly · joining: how a state is come by
+//   wave: training legs · reduction: one epoch's butterfly · share_exchange: the same in an
+//   exchange of mode sparse · joining: how a state is come by
 //   snapshots: donor · state_cache · inference_relay · peer_links
 // Invariants: frames of another version are held (newer, at most 2 s) or refused, never computed;
 // only COMMIT and RECALL of the current step free sums; a lost coordinator changes nothing: the
@@ -14,6 +15,7 @@
 #include "stages/peer_links.hpp"
 #include "stages/reduction.hpp"
 #include "stages/server_context.hpp"
+#include "stages/share_exchange.hpp"
 #include "stages/snapshots.hpp"
 #include "stages/state_cache.hpp"
 #include "stages/wave.hpp"
@@ -98,6 +100,11 @@ class StageServer final : public node::Role {
     void on_reduce(const protocol::Reduce& reduce, node::Turn turn);
     void on_commit(const protocol::Commit& commit, node::Turn turn);
     void apply(const protocol::Commit& commit, node::Turn turn);
+    /// The result that this commit decides on is here.
+    [[nodiscard]] bool has_result(const protocol::Commit& commit) const;
+    /// What the commit is for this replica, in mode sparse: its own step, or none.
+    [[nodiscard]] protocol::StepScalars own_scalars(const protocol::Commit& commit) const;
+    void begin_round_anew(node::Turn turn);
     void freeze_if_ordered(const protocol::Commit& commit, node::Turn turn);
     void after_state_change(node::Turn turn);
     void peer_lost(PeerId peer, node::Turn turn);
@@ -114,6 +121,7 @@ class StageServer final : public node::Role {
     PeerLinks links_;
     Wave wave_;
     Reduction reduction_;
+    ShareExchange exchange_;  // in mode sparse, where a turn has no microbatches
     Joining joining_;
     Snapshots snapshots_;
     StateCache cache_;
@@ -122,6 +130,7 @@ class StageServer final : public node::Role {
     std::deque<Deferred> deferred_;
     std::deque<node::Received> decisions_;  // came while a commit was being applied
     swarm::Epoch highest_epoch_;
+    std::uint32_t listed_ = 0;  // microbatches that the last REDUCE names
     std::optional<swarm::Incarnation> coordinator_incarnation_;
     std::array<bool, 2> coordinator_dialing_{};
     std::array<bool, 2> coordinator_up_{};

@@ -1,5 +1,6 @@
 // What a stage server does with the coordinator's decisions: ROSTER, RECALL, REDUCE, COMMIT.
 #include "stages/stage_server.hpp"
+#include "swarm/run/step_scalars.hpp"
 
 #include <utility>
 
@@ -57,6 +58,10 @@ void StageServer::on_recall(const protocol::Recall& recall, node::Turn turn) {
     }
     highest_epoch_ = recall.epoch;
     reduction_.abort();
+    exchange_.abort();
+    if (recall.void_all && context_.replica) {
+        begin_round_anew(turn);
+    }
     context_.tell_coordinator(wave_.recall(recall, turn), turn);
 }
 
@@ -69,9 +74,40 @@ void StageServer::on_reduce(const protocol::Reduce& reduce, node::Turn turn) {
         return;
     }
     highest_epoch_ = reduce.epoch;
+    listed_ = static_cast<std::uint32_t>(reduce.ids.size());
+    if (context_.is_exchange(reduce.version)) {
+        exchange_.start({reduce.epoch, reduce.shares, reduce.group, reduce.observers}, turn);
+        return;
+    }
     if (reduction_.start(reduce, wave_.held(), turn)) {
         wave_.seal();
     }
+}
+
+// Of a new slot nobody has counted what it has trained on; its buffer may hold a share of that.
+void StageServer::begin_round_anew(node::Turn turn) {
+    context_.device.submit(turn, 0, [worker = context_.worker, replica = context_.replica] {
+        replica->start_anew(replica->shared());
+        worker->use_weights(*replica->shared());
+    });
+}
+
+bool StageServer::has_result(const protocol::Commit& commit) const {
+    if (commit.skips()) {
+        return context_.slot.has_value();
+    }
+    return context_.is_exchange(commit.version) ? exchange_.proposal(commit.epoch) != nullptr
+                                                : reduction_.has_result(commit.epoch);
+}
+
+protocol::StepScalars StageServer::own_scalars(const protocol::Commit& commit) const {
+    if (!context_.replica) {
+        return commit.scalars;
+    }
+    const bool steps =
+        !commit.scalars.skips() && !context_.is_exchange(commit.version) && listed_ > 0;
+    return steps ? swarm::run::local_scalars(context_.config, commit.scalars, listed_)
+                 : protocol::StepScalars{.clip_factor = 0};
 }
 
 void StageServer::on_commit(const protocol::Commit& commit, node::Turn turn) {
@@ -80,8 +116,7 @@ void StageServer::on_commit(const protocol::Commit& commit, node::Turn turn) {
     }
     const bool mine = context_.version == commit.version;
     const ParameterVersion made{commit.version.gen, commit.version.step + 1};
-    const bool skip = commit.scalars.skips() && context_.slot;
-    if (mine && !context_.applying && (skip || reduction_.has_result(commit.epoch))) {
+    if (mine && !context_.applying && has_result(commit)) {
         apply(commit, turn);
     } else if (context_.version == made) {  // repeated: applied already
         context_.tell_coordinator(protocol::Applied{made, context_.state_hash}, turn);
@@ -93,6 +128,9 @@ void StageServer::on_commit(const protocol::Commit& commit, node::Turn turn) {
 
 void StageServer::apply(const protocol::Commit& commit, node::Turn turn) {
     context_.applying = commit;
+    const protocol::StepScalars scalars = own_scalars(commit);
+    const bool exchanges = context_.replica && context_.is_exchange(commit.version);
+    const auto proposal = exchanges ? exchange_.proposal(commit.epoch) : nullptr;
     if (commit.scalars.skips()) {  // nothing was sealed: what is under way must not be added
         reduction_.abort();
         wave_.new_step(turn.now);
@@ -100,9 +138,22 @@ void StageServer::apply(const protocol::Commit& commit, node::Turn turn) {
     context_.device.submit_for<swarm::Digest>(
         turn,
         0,
-        [worker = context_.worker, commit](swarm::Digest& hash) {
+        [worker = context_.worker,
+         replica = context_.replica,
+         step = commit.version.step,
+         scalars,
+         listed = listed_,
+         exchanges,
+         proposal](swarm::Digest& hash) {
             worker->drop_all_graphs();
-            hash = worker->apply(commit.scalars, commit.version.step);
+            hash = worker->apply(scalars, step);
+            if (exchanges) {  // a skip of it leaves what is shared as it is
+                replica->adopt(proposal ? proposal : replica->shared());
+                worker->use_weights(*replica->shared());
+            } else if (replica && !scalars.skips()) {
+                replica->trained_on(listed);
+            }
+            hash = replica ? SparseReplica::hash_of(replica->shared()) : hash;
         },
         [this](swarm::Digest& hash, node::Turn later) {
             const protocol::Commit done = *std::exchange(context_.applying, std::nullopt);
@@ -131,6 +182,7 @@ void StageServer::freeze_if_ordered(const protocol::Commit& commit, node::Turn t
 void StageServer::after_state_change(node::Turn turn) {
     highest_epoch_ = {};
     reduction_.new_step();
+    exchange_.new_step();
     if (context_.version) {
         wave_.new_step(turn.now);
     } else {

@@ -7,7 +7,9 @@ namespace stages {
 
 void StateCache::look(const std::string& run_file, node::Turn turn) {
     due_ = swarm::kNever;
-    if (!enabled_ || busy_ || !context_.version || *context_.version == ParameterVersion{} ||
+    // A state of mode sparse is good for a new slot only, and there it begins its round anew.
+    if (!enabled_ || context_.replica || busy_ || !context_.version ||
+        *context_.version == ParameterVersion{} ||
         newest_ == std::pair(context_.stage(), *context_.version)) {
         return;
     }

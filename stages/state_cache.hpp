@@ -2,7 +2,7 @@
 // Invariants: one file, of one version, whole or not at all (WriteFile); one write at a time, and
 // what came meanwhile is written when it is done, the newest only; at most a tenth of the time is
 // spent on writing, so a big state on a slow disk is kept less often than each commit. Version 0
-// is a function of the seed: not kept.
+// is a function of the seed: not kept; nor is a state of mode sparse.
 // Threading: single strand; the copy is made on the device. Memory: one copy of the state while it
 // is written. Errors: a disk that fails ends the process, as for every store.
 #pragma once

@@ -6,6 +6,7 @@
 #include "swarm/cli/train.hpp"
 #include "swarm/net/host.hpp"
 #include "swarm/run/coordinator.hpp"
+#include "swarm/run/turns.hpp"
 
 #include <cstdlib>
 #include <memory>
@@ -117,6 +118,10 @@ class Coordination {
                 directory_.config, directory_.tokenizer
             )};
         options.resume = as_run_state(directory_.resumed);
+        if (options.resume) {  // files count steps, versions count turns
+            std::uint64_t& version = options.resume->version.step;
+            version = run::turns_for(directory_.config, version);
+        }
         options.stage_lost_after = options_.stage_lost_after;
         return options;
     }

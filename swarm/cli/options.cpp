@@ -52,6 +52,7 @@ examples:
   swarm local --stages 3 --peers 6 --steps 60 --verify
   swarm local --model oracle --stages 2 --peers 4 --service-ms 20 --kill-every 3s --verify
   swarm local --stages 3 --peers 9 --steps 200 --churn default --verify
+  swarm local --mode sparse --stages 2 --peers 6 --kill-every 3s
   swarm local --stages 2 --peers 2 --codec int8 --line-rate 10Mb/s --line-delay 20ms
   swarm local --demo --prompt "It is a truth"
   swarm local --model smollm2 --stages 3 --peers 6 --prompt "Tell me a story" --verify
@@ -102,15 +103,14 @@ void add_memory(CLI::App& app, std::uint64_t& bytes, const std::string& help) {
         ->type_name("SIZE");
 }
 
-/// After --single.
-void add_mode(CLI::App& app, TrainOptions& train) {
-    app.add_option(
-           "--mode",
-           train.run.mode,
-           "exact, or sparse: the replicas of a stage train alone and share the largest changes"
-    )
+void add_mode(CLI::App& app, RunFlags& run) {
+    app.add_option("--mode", run.mode, "exact, or sparse: replicas train alone, share what changes")
         ->check(CLI::IsMember({"exact", "sparse"}));
-    app.add_option("--sync-every", train.run.sync_every, "steps that sparse replicas train alone");
+    app.add_option("--sync-every", run.sync_every, "steps that sparse replicas train alone");
+}
+
+/// After --single.
+void add_sparse_alone(CLI::App& app, TrainOptions& train) {
     app.add_option("--replicas", train.run.replicas, "of each stage, for --single --mode sparse");
     app.add_option("--lose-every", train.lose_every, "steps; then a sparse replica is replaced")
         ->check(CLI::PositiveNumber)
@@ -139,7 +139,8 @@ void add_train(CLI::App& root, TrainOptions& train) {
     )
         ->type_name("DIR")
         ->needs(single);
-    add_mode(app, train);
+    add_mode(app, train.run);
+    add_sparse_alone(app, train);
     app.add_option("--device", train.device, "for --single: auto, cpu or cuda:N");
     app.add_flag("--hold", train.hold, "keep the peers after the last step until Ctrl-C");
     add_duration(
@@ -264,6 +265,7 @@ void add_local(CLI::App& root, LocalOptions& local) {
     app.add_option("run", local.run_file, "the run as TOML; without: the demo model")
         ->type_name("run.toml");
     add_run_flags(app, local.run);
+    add_mode(app, local.run);
     app.add_option("--peers", local.peers, "processes that serve")
         ->check(CLI::Range(1, 64))
         ->capture_default_str();

@@ -111,10 +111,6 @@ int train(const TrainOptions& options) {
         console.error("--lose-every needs two replicas of each stage; add --replicas 2");
         return kUsage;
     }
-    const auto trains = options.single ? Result<>() : check_trains_over_peers(config);
-    if (!trains) {
-        return end_with(console, trains.error());
-    }
     Result<TrainingText> text = load_text(directory->config, std::move(directory->tokenizer));
     if (!text) {
         return end_with(console, text.error());

@@ -145,13 +145,19 @@ Held read(const wire::Held& in, Validator& check) {
 }
 
 Reduce read(const wire::Reduce& in, Validator& check) {
+    const auto share = [&](const wire::Trained& item) {
+        const std::uint64_t count = item.microbatches();
+        check.require(count > 0 && count <= kTrainedMax, "shares", "are of no microbatch, or many");
+        return Trained{.slot = {item.slot()}, .microbatches = count};
+    };
     return {
         .version = version_of(in, check),
         .epoch = {in.epoch()},
         .ids = ids_of(in.ids(), check),
         .group = slots_of(in.group(), kRosterMax, "group", check),
         .observers = slots_of(in.observers(), kRosterMax, "observers", check),
-        .tied_group = slots_of(in.tied_group(), kRosterMax, "tied_group", check)};
+        .tied_group = slots_of(in.tied_group(), kRosterMax, "tied_group", check),
+        .shares = check.list(in.shares(), kRosterMax, "shares", share)};
 }
 
 Part read(const wire::Part& in, Validator& check) {

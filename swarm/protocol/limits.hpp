@@ -18,6 +18,10 @@ inline constexpr std::uint32_t kMicrobatchesMax = 2048;
 inline constexpr double kGradientMagnitudeMax = 2048.0;
 inline constexpr int kGradientFractionBits = 40;
 
+/// Microbatches that a replica of mode sparse trains on between two exchanges: 2,048 in each of as
+/// many steps. Those of a whole roster add up in 64 bits.
+inline constexpr std::uint64_t kTrainedMax = std::uint64_t{1} << 32;
+
 /// Members, observers and clients of one run.
 inline constexpr std::size_t kRosterMax = 16384;
 

@@ -220,6 +220,14 @@ struct Held {
     friend bool operator==(const Held&, const Held&) = default;
 };
 
+/// On how many microbatches a replica of mode sparse has trained since the last exchange.
+struct Trained {
+    SlotId slot;
+    std::uint64_t microbatches = 1;
+
+    friend bool operator==(const Trained&, const Trained&) = default;
+};
+
 /// Coordinator -> members and observers: contribute when, and only when, you hold exactly these.
 struct Reduce {
     ParameterVersion version;
@@ -228,6 +236,7 @@ struct Reduce {
     std::vector<SlotId> group;            // the stage's members, in slot order; [i] owns share i
     std::vector<SlotId> observers;        // get the gathered slices
     std::vector<SlotId> tied_group = {};  // as `group`, of the stage a tied matrix is in, too
+    std::vector<Trained> shares = {};     // of an exchange, in slot order: who gives one
 
     friend bool operator==(const Reduce&, const Reduce&) = default;
 };
@@ -303,6 +312,9 @@ struct Commit {
     StepScalars scalars;
     std::vector<Digest> result_hashes;  // one per stage; none of a skip
     std::vector<SnapshotOrder> snapshots;
+
+    /// Else it may be an exchange: its scalars skip, too, as there is no gradient.
+    [[nodiscard]] bool skips() const { return scalars.skips() && result_hashes.empty(); }
 
     friend bool operator==(const Commit&, const Commit&) = default;
 };

@@ -207,6 +207,11 @@ void put(const Reduce& body, wire::Message* envelope) {
     put_ids(body.group, out->mutable_group());
     put_ids(body.observers, out->mutable_observers());
     put_ids(body.tied_group, out->mutable_tied_group());
+    for (const Trained& trained : body.shares) {
+        wire::Trained* const share = out->add_shares();
+        share->set_slot(trained.slot.value);
+        share->set_microbatches(trained.microbatches);
+    }
 }
 
 void put(const Part& body, wire::Message* envelope) {

@@ -1,9 +1,45 @@
 #include "swarm/run/checkpointer.hpp"
 
+#include "swarm/base/digest.hpp"
+#include "swarm/run/turns.hpp"
+
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace swarm::run {
+
+namespace {
+
+/// What of bytes [begin, end) of a state lies in its chunks, in order.
+void add_range(
+    std::span<const node::Payload> chunks, std::uint64_t begin, std::uint64_t end, Sha256& hash
+) {
+    std::uint64_t at = 0;
+    for (const node::Payload& chunk : chunks) {
+        const auto bytes = chunk.bytes();
+        const std::uint64_t first = std::max(begin, at);
+        const std::uint64_t last = std::min<std::uint64_t>(end, at + bytes.size());
+        if (first < last) {
+            hash.add(bytes.subspan(first - at, last - first));
+        }
+        at += bytes.size();
+    }
+}
+
+/// In mode sparse this is what STATE proves: the moments are each replica's own.
+Digest hash_of_weights(const StageLayout& layout, std::span<const node::Payload> chunks) {
+    Sha256 hash;
+    std::uint64_t begin = 0;
+    for (const TensorSpec& tensor : layout.tensors) {
+        const std::uint64_t bytes = sizeof(float) * tensor.elements();
+        add_range(chunks, begin, begin + bytes, hash);
+        begin += 3 * bytes;  // its moments follow
+    }
+    return hash.finish();
+}
+
+}  // namespace
 
 std::vector<SlotId> snapshot_donors(const Roster& roster, StageIndex stage) {
     const std::vector<SlotId> members = roster.members(stage);
@@ -40,6 +76,9 @@ std::vector<protocol::SnapshotOrder> Checkpointer::order(
 }
 
 void Checkpointer::begin(const RunContext& context, node::Turn turn) {
+    const bool sparse = context.config.mode == SyncMode::Sparse;
+    shared_layouts_ = sparse ? context.layouts : std::vector<StageLayout>{};
+    step_ = steps_before(context.config, version_.step);
     for (std::uint32_t stage = 0; stage < donors_.size(); ++stage) {
         const StateFetcher::Plan plan{
             version_, {stage}, 12 * context.layouts[stage].elements(), std::nullopt};
@@ -114,13 +153,18 @@ std::optional<CheckpointFiles> Checkpointer::take_files(
     if (!complete) {
         return std::nullopt;
     }
-    RunState state{version_, {}};
+    RunState state{{version_.gen, step_}, {}};
     bool genuine = true;
     for (StateFetcher& fetcher : fetchers_) {
-        const auto known = history.states.find({version_, fetcher.plan().stage});
-        genuine =
-            genuine && (known == history.states.end() || known->second == fetcher.state_hash());
+        const StageIndex stage = fetcher.plan().stage;
+        const auto known = history.states.find({version_, stage});
+        const Digest manifest = fetcher.state_hash();
         state.chunks.push_back(fetcher.take_chunks());
+        const Digest found =
+            shared_layouts_.empty()
+                ? manifest
+                : hash_of_weights(shared_layouts_[stage.value], state.chunks.back());
+        genuine = genuine && (known == history.states.end() || known->second == found);
     }
     fetchers_.clear();
     if (!genuine) {

@@ -52,7 +52,9 @@ class Checkpointer {
     std::shared_ptr<const CheckpointFormat> format_;
     ParameterVersion version_;
     std::vector<PeerId> donors_;
-    std::vector<StateFetcher> fetchers_;  // by stage
+    std::vector<StateFetcher> fetchers_;       // by stage
+    std::vector<StageLayout> shared_layouts_;  // of mode sparse
+    std::uint64_t step_ = 0;                   // files count steps, versions count turns
     bool failed_ = false;
 };
 

@@ -32,6 +32,14 @@ std::string text_of(ParameterVersion version) {
     return ' ' + std::to_string(version.gen) + ' ' + std::to_string(version.step);
 }
 
+std::string text_of(const std::vector<Digest>& hashes) {
+    std::string text;
+    for (const Digest& hash : hashes) {
+        text += ' ' + to_hex(hash);
+    }
+    return text;
+}
+
 struct LineOf {
     std::string operator()(const CincRecord& record) const {
         std::string line = "cinc " + std::to_string(record.cinc);
@@ -47,8 +55,12 @@ struct LineOf {
             SWARM_ASSERT(record.codecs.empty());
             return "skip" + text_of(record.version) + ' ' + std::to_string(record.epoch.value);
         }
-        std::string line = "commit" + text_of(record.version);
-        line += ' ' + std::to_string(record.epoch.value);
+        std::string line = record.exchanges() ? "exchange" : "commit";
+        line += text_of(record.version) + ' ' + std::to_string(record.epoch.value);
+        if (record.exchanges()) {
+            SWARM_ASSERT(record.codecs.empty());
+            return line + text_of(record.result_hashes);
+        }
         const auto& scalars = record.scalars;
         for (const double value :
              {scalars.clip_factor,
@@ -59,9 +71,7 @@ struct LineOf {
               record.gradient_norm}) {
             line += ' ' + text_of(value);
         }
-        for (const Digest& hash : record.result_hashes) {
-            line += ' ' + to_hex(hash);
-        }
+        line += text_of(record.result_hashes);
         if (!record.codecs.empty()) {
             line += ' ';
             line += kCodecs;
@@ -191,6 +201,15 @@ CommitRecord read_commit(Words& words) {
     return record;
 }
 
+CommitRecord read_exchange(Words& words) {
+    const ParameterVersion version = words.version();
+    CommitRecord record = exchange_of(version, {words.number<std::uint64_t>()}, {});
+    do {
+        record.result_hashes.push_back(words.digest());
+    } while (!words.failed() && !words.at_end());
+    return record;
+}
+
 CincRecord read_cinc(Words& words) {
     CincRecord record{words.number<std::uint32_t>()};
     record.layers_per_stage = words.numbers_after<std::uint32_t>(kLayers);
@@ -211,6 +230,10 @@ CommitRecord skip_of(ParameterVersion version, Epoch epoch) {
     return {version, epoch, {.clip_factor = 0}, 0, 0, {}};
 }
 
+CommitRecord exchange_of(ParameterVersion version, Epoch epoch, std::vector<Digest> hashes) {
+    return {version, epoch, {.clip_factor = 0}, 0, 0, std::move(hashes)};
+}
+
 std::string to_line(const LogRecord& record) {
     return std::visit(LineOf{}, record);
 }
@@ -228,6 +251,8 @@ Result<LogRecord> parse_record(std::string_view line) {
         record = skip_of(version, {words.number<std::uint64_t>()});
     } else if (kind == "state") {
         record = read_state(words);
+    } else if (kind == "exchange") {
+        record = read_exchange(words);
     } else if (kind == "checkpoint") {
         const ParameterVersion version = words.version();
         record = CheckpointRecord{version, std::string(words.word())};
@@ -279,6 +304,9 @@ void RunHistory::apply(const LogRecord& record) {
         last_commit = *commit;
         if (!commit->codecs.empty()) {
             pass_on_in(version.step, commit->codecs);
+        }
+        if (commit->exchanges()) {
+            return;  // it has no batch, so no loss; skips on both its sides are in a row
         }
         if (commit->skips()) {
             ++skips_in_a_row;

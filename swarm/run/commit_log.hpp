@@ -5,6 +5,7 @@
 //   commit <gen> <step> <epoch> <clip> <lr> <bc1> <bc2> <loss> <norm> <hash>...
 //          [codecs=<forward>/<backward>,...]: of the next step, where the run chooses them
 //   skip <gen> <step> <epoch>
+//   exchange <gen> <step> <epoch> <hash>...: of what the replicas of each stage share now
 //   state <gen> <step> <stage> <hash> | checkpoint <gen> <step> <name> | rollback <gen> <step>
 // Framing, CRC and torn tails are the file store's business (swarm/net/file_store).
 // Errors: Malformed (Fatal: the log is ours, and a coordinator must not rewrite what it cannot
@@ -34,7 +35,8 @@ struct CincRecord {
     std::vector<std::uint32_t> layers_per_stage{};
 };
 
-/// Version (gen, step) became (gen, step + 1). A skip has neither loss nor norm nor hashes.
+/// Version (gen, step) became (gen, step + 1). A skip has neither loss nor norm nor hashes; an
+/// exchange (swarm/run/turns) has hashes only, and the scalars of a skip.
 struct CommitRecord {
     ParameterVersion version;
     Epoch epoch;
@@ -44,11 +46,16 @@ struct CommitRecord {
     std::vector<Digest> result_hashes;
     LegCodecs codecs{};  // of the next step; empty: as before
 
-    [[nodiscard]] bool skips() const { return scalars.skips(); }
+    [[nodiscard]] bool skips() const { return scalars.skips() && result_hashes.empty(); }
+
+    [[nodiscard]] bool exchanges() const { return scalars.skips() && !result_hashes.empty(); }
 };
 
 /// The step consumes its batch and changes nothing.
 CommitRecord skip_of(ParameterVersion version, Epoch epoch);
+
+/// Of each stage: the hash of its new shared weights.
+CommitRecord exchange_of(ParameterVersion version, Epoch epoch, std::vector<Digest> hashes);
 
 struct StateRecord {
     ParameterVersion version;

@@ -338,17 +338,6 @@ bool is_sync_step(const RunConfig& config, std::uint64_t step) {
     return (step + 1) % steps_between_syncs(config) == 0 || step + 1 == config.steps;
 }
 
-Result<> check_trains_over_peers(const RunConfig& config) {
-    if (config.mode == SyncMode::Exact) {
-        return {};
-    }
-    return Error{
-        ErrorCode::Usage,
-        Reaction::Reject,
-        "run.mode is sparse, which only one process trains yet: add --single to swarm train, or "
-        "leave run.mode out"};
-}
-
 Result<> check_run(const RunConfig& config) {
     if (const auto fault = first_fault(config)) {
         return Error{ErrorCode::Usage, Reaction::Reject, fault->key + " " + fault->what};

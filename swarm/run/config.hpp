@@ -91,8 +91,6 @@ std::uint32_t steps_between_syncs(const RunConfig& config);
 std::uint32_t replicas_alone(const RunConfig& config);
 /// Whether the replicas exchange what they have after `step`, which counts from 0.
 bool is_sync_step(const RunConfig& config, std::uint64_t step);
-/// Usage where the mode or the model is one that only one process can train.
-Result<> check_trains_over_peers(const RunConfig& config);
 
 /// `--model demo|oracle`.
 Result<ModelConfig> named_model(std::string_view name);

@@ -14,7 +14,7 @@ using Level = node::LogLine::Level;
 
 void Coordinator::record_decision(node::Turn turn) {
     deciding_ = step_.decision();
-    if (!deciding_.skips()) {  // its record has no room for them
+    if (!deciding_.scalars.skips()) {  // its record has no room for them
         LegCodecs next = codec_chooser_.next(context_, measures_, turn.now);
         if (next != context_.codecs) {
             deciding_.codecs = std::move(next);
@@ -31,7 +31,7 @@ void Coordinator::conclude(node::Turn turn) {
     history_.apply(record);
     context_.version = history_.version;
     applied_.clear();
-    if (moving_.empty()) {
+    if (moving_.empty() && is_shared_version(context_.config, context_.version.step)) {
         cut_to_ = split_chooser_.next(context_, measures_, turn.now);
     }
     const std::vector<protocol::SnapshotOrder> orders = snapshot_orders();
@@ -66,7 +66,10 @@ std::vector<protocol::SnapshotOrder> Coordinator::joiner_orders() {
     std::vector<protocol::SnapshotOrder> orders;
     const std::vector<PeerId> joiners = std::exchange(needs_snapshot_, {});
     const std::size_t each = std::clamp<std::size_t>(
-        kSnapshotOrdersMax / std::max<std::size_t>(joiners.size(), 1), 1, kDonorsMax
+        kSnapshotOrdersMax / std::max<std::size_t>(joiners.size(), 1),
+        1,
+        // In mode sparse the moments are each replica's own, so a state is of one donor.
+        context_.config.mode == SyncMode::Sparse ? 1 : kDonorsMax
     );
     for (const PeerId joiner : joiners) {
         if (orders.size() + each > kSnapshotOrdersMax) {
@@ -109,6 +112,15 @@ std::vector<protocol::SnapshotOrder> Coordinator::snapshot_orders() {
 
 void Coordinator::report_step(const CommitRecord& record, node::Turn turn) {
     const std::uint64_t step = steps_before(context_.config, record.version.step);
+    if (record.exchanges()) {
+        turn.out.log(
+            Level::Info,
+            "the replicas of each stage exchanged what they had changed, after " +
+                std::to_string(step) + " steps"
+        );
+        step_began_ = turn.now;
+        return;
+    }
     if (record.skips()) {
         turn.out.add(node::Tell{
             node::StepSkipped{step, *step_.skip_reason(), turn.now - step_began_}});
@@ -141,7 +153,8 @@ void Coordinator::report_step(const CommitRecord& record, node::Turn turn) {
 void Coordinator::release_drained(node::Turn turn) {
     std::vector<SlotInfo> drained;
     for (const protocol::SlotInfo& info : context_.roster.slots()) {
-        if (info.standing == Standing::Draining) {
+        // Of mode sparse it goes after an exchange, when nothing is lost with it.
+        if (info.standing == Standing::Draining && !step_.owes_share(info.slot)) {
             drained.push_back(info);
         }
     }

@@ -5,6 +5,7 @@
 #include "swarm/run/turns.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace swarm::run {
@@ -18,7 +19,10 @@ StepMachine::StepMachine(RunContext& context, Launcher& launcher, Timing timing)
       ledger_(context.config.stages, context.config.microbatches) {}
 
 void StepMachine::open(bool recall_all, node::Turn turn) {
-    ledger_ = StepLedger(context_.config.stages, context_.config.microbatches);
+    const std::uint32_t microbatches = replicas_exchange() ? 0 : context_.config.microbatches;
+    ledger_ = StepLedger(context_.config.stages, microbatches);
+    exchange_aborted_ = false;
+    std::erase_if(trained_, [&](const auto& each) { return !context_.roster.find(each.first); });
     epoch_ = make_epoch(context_.cinc, 1);
     admitted_.clear();
     joiners_.clear();  // their state is of the version before; they ask again
@@ -49,7 +53,9 @@ void StepMachine::admit(SlotInfo joiner, bool empty) {
         return;  // its replicas would wait for it again
     }
     std::erase_if(joiners_, [&](const Joiner& other) { return other.info.peer == joiner.peer; });
-    joiners_.push_back({std::move(joiner), empty});
+    // In mode sparse a new slot begins its round anew: nobody has counted what it trained on.
+    const bool anew = empty || context_.config.mode == SyncMode::Sparse;
+    joiners_.push_back({std::move(joiner), anew});
 }
 
 bool StepMachine::fence(SlotId slot, const std::string& reason, bool is_gone, node::Turn turn) {
@@ -78,7 +84,13 @@ bool StepMachine::fence(SlotId slot, const std::string& reason, bool is_gone, no
     holders_.erase(slot);
     ledger_.need_after_fence(slot);
     context_.tell(node::PeerChange::Fenced, info, reason, turn);
-    if (phase_ == Phase::Reducing && !has_holders_everywhere()) {
+    const bool all_hold = phase_ == Phase::Reducing && has_holders_everywhere();
+    if (all_hold && replicas_exchange()) {
+        trained_.erase(slot);  // what the others hold has its share
+    }
+    lose_share(slot, info.stage, turn);
+    const bool alone_with_sums = replicas_train_alone() && !lists_[slot].empty();
+    if (phase_ == Phase::Reducing && (!all_hold || alone_with_sums)) {
         abort_reduce("a member was fenced", turn);
     }
     launcher_.refresh(turn.now);
@@ -87,14 +99,78 @@ bool StepMachine::fence(SlotId slot, const std::string& reason, bool is_gone, no
 
 bool StepMachine::may_leave(SlotId slot) const {
     const SlotInfo* const info = context_.roster.find(slot);
-    return !info ||
-           (phase_ != Phase::Reducing && phase_ != Phase::Deciding && !awaited_.contains(slot) &&
-            ledger_.in_flight() == 0 && ledger_.ids_of(slot, info->stage).empty());
+    return !info || (phase_ != Phase::Reducing && phase_ != Phase::Deciding &&
+                     !awaited_.contains(slot) && ledger_.in_flight() == 0 &&
+                     ledger_.ids_of(slot, info->stage).empty() && !owes_share(slot));
+}
+
+bool StepMachine::replicas_exchange() const {
+    return is_exchange(context_.config, context_.version.step);
+}
+
+std::vector<protocol::Trained> StepMachine::shares_of(const std::vector<SlotId>& group) const {
+    std::vector<protocol::Trained> shares;
+    for (const SlotId slot : group) {
+        if (const auto found = trained_.find(slot); found != trained_.end()) {
+            shares.push_back({slot, found->second});
+        }
+    }
+    return shares;
+}
+
+std::optional<SlotId> StepMachine::find_minority(StageIndex stage) const {
+    std::map<Digest, std::vector<SlotId>> by_hash;
+    for (const SlotId slot : context_.roster.members(stage)) {
+        const auto holder = holders_.find(slot);
+        if (holder != holders_.end()) {
+            by_hash[holder->second.result_hash].push_back(slot);
+        }
+    }
+    if (by_hash.size() < 2) {
+        return std::nullopt;
+    }
+    const auto smaller = [](const auto& a, const auto& b) {
+        return a.second.size() < b.second.size();
+    };
+    return std::min_element(by_hash.begin(), by_hash.end(), smaller)->second.front();
+}
+
+bool StepMachine::is_complete(
+    const protocol::Reduced& reduced, StageIndex stage, std::size_t listed
+) const {
+    const std::vector<double>& squares = reduced.sums_of_squares;
+    const bool finite = std::all_of(squares.begin(), squares.end(), [](double sum) {
+        return std::isfinite(sum) && sum >= 0;
+    });
+    const std::size_t tensors = context_.layouts[stage.value].tensors.size();
+    const bool alone = replicas_train_alone();
+    const std::size_t count = alone || replicas_exchange() ? listed : context_.config.microbatches;
+    return reduced.counted_once == count && reduced.counted_wrong == 0 && finite &&
+           squares.size() == (replicas_exchange() ? 0 : tensors);
+}
+
+void StepMachine::note_trained() {
+    for (const auto& [slot, ids] : lists_) {
+        if (!ids.empty()) {
+            trained_[slot] += ids.size();
+        }
+    }
+}
+
+void StepMachine::lose_share(SlotId slot, StageIndex stage, node::Turn turn) {
+    if (const auto node = trained_.extract(slot)) {
+        turn.out.log(
+            node::LogLine::Level::Warning,
+            "a replica of stage " + std::to_string(stage.value) +
+                " is lost with what it has "
+                "trained on since the last exchange: " +
+                std::to_string(node.mapped()) + " microbatches"
+        );
+    }
 }
 
 bool StepMachine::replicas_train_alone() const {
-    return context_.config.mode == SyncMode::Sparse &&
-           !is_exchange(context_.config, context_.version.step);
+    return context_.config.mode == SyncMode::Sparse && !replicas_exchange();
 }
 
 /// Sums of squares of the stage's tensors: alike at all members, or a mean where each has its own.
@@ -332,10 +408,18 @@ std::uint64_t StepMachine::wire_bytes() const {
     return bytes;
 }
 
-std::uint32_t StepMachine::counted() const {
+std::uint32_t StepMachine::count_results() const {
+    std::map<StageIndex, std::uint32_t> sums;  // over replicas that train alone
     std::uint32_t least = context_.config.microbatches;
     for (const auto& [slot, reduced] : holders_) {
-        least = std::min(least, reduced.counted_once);
+        if (replicas_train_alone()) {
+            sums[context_.roster.find(slot)->stage] += reduced.counted_once;
+        } else {
+            least = std::min(least, reduced.counted_once);
+        }
+    }
+    for (const auto& [stage, sum] : sums) {
+        least = std::min(least, sum);
     }
     return least;
 }

@@ -96,7 +96,9 @@ class StepMachine {
     /// All microbatches are computed, but a stage has fewer members than min_holders.
     [[nodiscard]] bool waits_for_holders() const { return waits_for_holders_; }
 
-    [[nodiscard]] std::uint32_t counted() const;
+    /// Microbatches in the results of the decision, in the stage that has fewest.
+    [[nodiscard]] std::uint32_t counted() const { return counted_; }
+
     /// As the holders report it: for people, nothing is decided by it.
     [[nodiscard]] std::uint64_t wire_bytes() const;
 
@@ -104,6 +106,9 @@ class StepMachine {
     [[nodiscard]] const std::map<SlotId, std::vector<MicrobatchId>>& lists() const {
         return lists_;
     }
+
+    /// In mode sparse: it has trained since the last exchange, which would be lost with it.
+    [[nodiscard]] bool owes_share(SlotId slot) const { return trained_.contains(slot); }
 
  private:
     static constexpr int kFruitlessMax = 6;  // the limit of a wave grows to 64 times what is usual
@@ -132,6 +137,17 @@ class StepMachine {
     [[nodiscard]] bool has_holders_everywhere() const;
     /// In a step of mode sparse.
     [[nodiscard]] bool replicas_train_alone() const;
+    /// In a turn without microbatches.
+    [[nodiscard]] bool replicas_exchange() const;
+    /// Who of the group gives a share, and how many microbatches it is of.
+    [[nodiscard]] std::vector<protocol::Trained> shares_of(const std::vector<SlotId>& group) const;
+    /// What it has trained on since the last exchange is in no share.
+    void lose_share(SlotId slot, StageIndex stage, node::Turn turn);
+    void note_trained();
+    [[nodiscard]] std::uint32_t count_results() const;
+    [[nodiscard]] bool is_complete(
+        const protocol::Reduced& reduced, StageIndex stage, std::size_t listed
+    ) const;
     [[nodiscard]] std::vector<double> squares_of(StageIndex stage) const;
     [[nodiscard]] std::optional<SlotId> find_minority(StageIndex stage) const;
     [[nodiscard]] Duration wave_limit() const;
@@ -170,6 +186,10 @@ class StepMachine {
     std::set<SlotId> applying_;     // who owes APPLIED of the commit that began this step
     std::map<SlotId, bool> void_slots_;
     std::map<SlotId, std::vector<MicrobatchId>> lists_;
+    /// Mode sparse: microbatches since the last exchange. Who has none is not in here. Soft state:
+    /// who comes to another coordinator gets a new slot, in which it begins its round anew.
+    std::map<SlotId, std::uint64_t> trained_;
+    bool exchange_aborted_ = false;  // its next REDUCE needs an epoch of its own
     std::map<SlotId, protocol::Reduced> holders_;
     std::map<StageIndex, TimePoint> first_holder_at_;
     std::map<SlotId, Accused> accused_;  // of keeping its replicas waiting
@@ -180,6 +200,7 @@ class StepMachine {
     bool held_ = false;
     bool first_step_ = true;
     std::uint32_t fenced_ = 0;
+    std::uint32_t counted_ = 0;
     DroppedWork dropped_;
     std::optional<std::string> skip_reason_;
     bool waits_for_holders_ = false;

@@ -85,7 +85,7 @@ void StepMachine::run(node::Turn turn) {
         decide_skip();
         return;
     }
-    if (ledger_.needs_recall() || !joiners_.empty()) {
+    if (ledger_.needs_recall() || exchange_aborted_ || !joiners_.empty()) {
         begin_recall(turn);
         return;
     }
@@ -144,6 +144,7 @@ void StepMachine::launch(node::Turn turn) {
 
 void StepMachine::begin_recall(node::Turn turn) {
     epoch_.value += 1;
+    exchange_aborted_ = false;
     holders_.clear();
     first_holder_at_.clear();
     accused_.clear();
@@ -218,17 +219,20 @@ void StepMachine::begin_reduce(node::Turn turn) {
             continue;
         }
         const std::vector<SlotId> observers = context_.roster.observers({stage});
-        const auto tied_to = tied_stage(context_.config, {stage});
-        const std::vector<SlotId> tied_group =
-            tied_to ? context_.roster.members(*tied_to) : std::vector<SlotId>();
+        protocol::Reduce reduce{context_.version, epoch_, {}, group, observers};
+        if (const auto tied_to = tied_stage(context_.config, {stage})) {
+            reduce.tied_group = context_.roster.members(*tied_to);
+        }
+        if (replicas_exchange()) {
+            reduce.shares = shares_of(group);
+        }
         for (const SlotId slot : group) {
-            lists_[slot] = ledger_.ids_of(slot, {stage});
-            const protocol::Reduce reduce{
-                context_.version, epoch_, lists_[slot], group, observers, tied_group};
+            reduce.ids = lists_[slot] = ledger_.ids_of(slot, {stage});
             context_.send(slot, reduce, turn);
         }
+        reduce.ids.clear();
+        reduce.tied_group.clear();
         for (const SlotId slot : observers) {
-            const protocol::Reduce reduce{context_.version, epoch_, {}, group, observers};
             context_.send(slot, reduce, turn);
         }
     }
@@ -259,25 +263,15 @@ void StepMachine::on(SlotId from, const protocol::Reduced& reduced, node::Turn t
         reduced.epoch != epoch_) {
         return;
     }
-    const SlotInfo* const info = context_.roster.find(from);
-    const bool finite =
-        std::all_of(reduced.sums_of_squares.begin(), reduced.sums_of_squares.end(), [](double sum) {
-            return std::isfinite(sum) && sum >= 0;
-        });
+    const StageIndex stage = context_.roster.find(from)->stage;
     const auto list = lists_.find(from);
     if (list == lists_.end()) {
         return;  // nobody asked it
     }
-    const std::size_t count =
-        replicas_train_alone() ? list->second.size() : context_.config.microbatches;
-    const bool complete =
-        reduced.counted_once == count && reduced.counted_wrong == 0 && finite &&
-        reduced.sums_of_squares.size() == context_.layouts[info->stage.value].tensors.size();
-    if (!complete) {
+    if (!is_complete(reduced, stage, list->second.size())) {
         fence(from, "its result does not count every microbatch once", false, turn);
         return;
     }
-    const StageIndex stage = info->stage;
     holders_[from] = reduced;
     const auto [first, is_first] = first_holder_at_.try_emplace(stage, turn.now);
     if (!is_first) {
@@ -295,26 +289,14 @@ void StepMachine::on(SlotId from, const protocol::Reduced& reduced, node::Turn t
     }
 }
 
-std::optional<SlotId> StepMachine::find_minority(StageIndex stage) const {
-    std::map<Digest, std::vector<SlotId>> by_hash;
-    for (const SlotId slot : context_.roster.members(stage)) {
-        const auto holder = holders_.find(slot);
-        if (holder != holders_.end()) {
-            by_hash[holder->second.result_hash].push_back(slot);
-        }
-    }
-    if (by_hash.size() < 2) {
-        return std::nullopt;
-    }
-    const auto smaller = [](const auto& a, const auto& b) {
-        return a.second.size() < b.second.size();
-    };
-    return std::min_element(by_hash.begin(), by_hash.end(), smaller)->second.front();
-}
-
 void StepMachine::on(SlotId from, const protocol::Mismatch& mismatch, node::Turn turn) {
     if (phase_ == Phase::Reducing && mismatch.version == context_.version &&
         mismatch.epoch == epoch_ && context_.roster.find(from)) {
+        if (replicas_exchange()) {
+            // It may return at once, with the shared weights; the last of its stage, too.
+            fence(from, "it has no share of what it was counted for", true, turn);
+            return;
+        }
         abort_reduce("a member holds other microbatches than the ledger says", turn);
     }
 }
@@ -355,6 +337,18 @@ void StepMachine::decide_when_held() {
     if (!has_holders_everywhere()) {
         return;
     }
+    deadline_ = kNever;
+    phase_ = Phase::Deciding;
+    counted_ = count_results();
+    if (replicas_exchange()) {
+        std::vector<Digest> hashes;
+        for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {
+            hashes.push_back(holders_.at(context_.roster.members({stage}).front()).result_hash);
+        }
+        decision_ = exchange_of(context_.version, epoch_, std::move(hashes));
+        trained_.clear();
+        return;
+    }
     CommitRecord record{context_.version, epoch_, {}, ledger_.mean_loss(), 0, {}};
     std::vector<double> sums;  // stages in order hold the tensors in global order
     for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {
@@ -369,8 +363,9 @@ void StepMachine::decide_when_held() {
     record.scalars = step_scalars(context_.config, step, sums);
     record.gradient_norm = gradient_norm(sums);
     decision_ = std::move(record);
-    deadline_ = kNever;
-    phase_ = Phase::Deciding;
+    if (replicas_train_alone()) {
+        note_trained();
+    }
 }
 
 void StepMachine::abort_reduce(const char* reason, node::Turn turn) {
@@ -379,6 +374,7 @@ void StepMachine::abort_reduce(const char* reason, node::Turn turn) {
         "step " + std::to_string(context_.version.step) + ": reduce aborted, " + reason
     );
     ledger_.need_all();
+    exchange_aborted_ = replicas_exchange();
     holders_.clear();
     first_holder_at_.clear();
     deadline_ = kNever;

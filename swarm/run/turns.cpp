@@ -1,5 +1,7 @@
 #include "swarm/run/turns.hpp"
 
+#include <algorithm>
+
 namespace swarm::run {
 
 namespace {
@@ -12,15 +14,23 @@ std::uint64_t round_of(const RunConfig& config) {
 }  // namespace
 
 std::uint64_t turns_in(const RunConfig& config) {
+    return turns_for(config, config.steps);
+}
+
+std::uint64_t turns_for(const RunConfig& config, std::uint64_t steps) {
     if (config.mode == SyncMode::Exact) {
-        return config.steps;
+        return steps;
     }
     const std::uint64_t between = steps_between_syncs(config);
-    return config.steps + (config.steps + between - 1) / between;
+    return steps + (steps + between - 1) / between;
 }
 
 std::uint64_t steps_before(const RunConfig& config, std::uint64_t turn) {
-    return config.mode == SyncMode::Exact ? turn : turn - turn / round_of(config);
+    if (config.mode == SyncMode::Exact) {
+        return turn;
+    }
+    // The last round may be shorter, and its exchange comes before the end.
+    return std::min(turn - turn / round_of(config), config.steps);
 }
 
 bool is_exchange(const RunConfig& config, std::uint64_t turn) {

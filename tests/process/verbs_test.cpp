@@ -63,10 +63,8 @@ TEST_F(VerbsTest, ABadRunFileIsRejected) {
     expect_refused({"train", "--resume", "--dir", directory("missing")}, 3);
 }
 
-TEST_F(VerbsTest, ModeSparseTrainsInOneProcessOnly) {
+TEST_F(VerbsTest, FlagsOfModeSparseAreRefusedWhereTheyMeanNothing) {
     const std::string file = write("sparse.toml", "model = 'oracle'\n[run]\nmode = 'sparse'\n");
-    expect_refused({"train", file}, 3);
-    expect_refused({"local", file}, 3);
     expect_refused({"plan", file}, 3);
     expect_refused({"train", "--single", "--replicas", "2"}, 3);
     expect_refused({"train", "--single", "--beside-exact", "--dir", directory("exact")}, 2);

@@ -40,8 +40,13 @@ Result<run::RunConfig> local_config(const LocalOptions& options) {
     if (!config) {
         return config.error();
     }
-    if (const Result<> trains = run::check_trains_over_peers(*config); !trains) {
-        return trains.error();
+    if (options.verify && config->mode == run::SyncMode::Sparse) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--verify is for mode exact: which replica trains on a microbatch of mode sparse is "
+            "for "
+            "its peers to decide, so no one process repeats it"};
     }
     if (options.peers < config->stages) {
         return Error{

@@ -262,6 +262,20 @@ TEST(Limits, APartIsGatheredOrTied) {
     expect_refused(part(true, 0), ErrorCode::Malformed, "tied_into");
 }
 
+TEST(Limits, AShareIsOfAMicrobatchAndNotOfTooMany) {
+    const auto share_of = [](std::uint64_t microbatches) {
+        return changed<Reduce>([&](Reduce& body) { body.shares = {{{7}, microbatches}}; });
+    };
+    expect_taken(share_of(1));
+    expect_taken(share_of(kTrainedMax));
+    expect_refused(share_of(0), ErrorCode::Malformed, "shares");
+    expect_refused(share_of(kTrainedMax + 1), ErrorCode::Malformed, "shares");
+    const auto many = changed<Reduce>([](Reduce& body) {
+        body.shares.resize(kRosterMax + 1, {{7}, 1});
+    });
+    expect_refused(many, ErrorCode::TooLarge, "message");
+}
+
 TEST(Limits, BoundFailedItems) {
     const auto fail = [](std::size_t count) {
         return changed<Fail>([&](Fail& body) { body.items.resize(count); });

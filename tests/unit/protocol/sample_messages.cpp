@@ -126,7 +126,8 @@ std::vector<Body> step_bodies() {
         .ids = ids,
         .group = {slot(1), slot(2)},
         .observers = {slot(3)},
-        .tied_group = {slot(4), slot(5)}};
+        .tied_group = {slot(4), slot(5)},
+        .shares = {{slot(1), 5}, {slot(2), std::uint64_t{1} << 32}}};
     const Reduced reduced{
         .version = kVersion,
         .epoch = kEpoch,

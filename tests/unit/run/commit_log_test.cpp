@@ -34,7 +34,8 @@ std::vector<LogRecord> one_of_each() {
         StateRecord{{2, 6}, {1}, digest(9)},
         CheckpointRecord{{2, 6}, "step-6"},
         RollbackRecord{{3, 6}},
-        CincRecord{8, {3, 2, 1}}};
+        CincRecord{8, {3, 2, 1}},
+        exchange_of({3, 6}, make_epoch(8, 1), {digest(3), digest(4)})};
 }
 
 /// Every field of a record decides its line, so equal lines are equal records.
@@ -63,6 +64,24 @@ TEST(CommitLog, ReadsBackACommitBitForBit) {
     EXPECT_EQ(back.loss, written.loss);
     EXPECT_EQ(back.gradient_norm, written.gradient_norm);
     EXPECT_EQ(back.result_hashes, written.result_hashes);
+}
+
+TEST(CommitLog, AnExchangeIsAVersionWithoutALossAndEndsNoRowOfSkips) {
+    RunHistory history;
+    history.apply(commit(0, 1.5));
+    history.apply(skip_of({2, 1}, make_epoch(3, 1)));
+    const auto read = parse_record(to_line(exchange_of({2, 2}, make_epoch(3, 1), {digest(7)})));
+    ASSERT_TRUE(read) << read.error().detail;
+    const auto& exchange = std::get<CommitRecord>(*read);
+    EXPECT_TRUE(exchange.exchanges());
+    EXPECT_FALSE(exchange.skips());
+    EXPECT_EQ(exchange.result_hashes, std::vector<Digest>{digest(7)});
+    history.apply(*read);
+    EXPECT_EQ(history.version, (ParameterVersion{2, 3}));
+    EXPECT_EQ(history.losses.size(), 1U);
+    EXPECT_EQ(history.skips_in_a_row, 1U);
+    EXPECT_TRUE(history.last_commit->exchanges());
+    EXPECT_FALSE(parse_record("exchange 2 2 1"));
 }
 
 CommitRecord choosing(std::uint64_t step, LegCodecs codecs) {

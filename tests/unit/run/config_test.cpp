@@ -379,16 +379,6 @@ TEST(SyncModes, SparseExchangesEverySoManyStepsAndAfterTheLast) {
     EXPECT_EQ(steps, (std::vector<std::uint64_t>{7, 15, 19}));
 }
 
-TEST(SyncModes, OnlyExactTrainsOverPeers) {
-    RunConfig run;
-    EXPECT_TRUE(check_trains_over_peers(run).has_value());
-    run.mode = SyncMode::Sparse;
-    const auto refused = check_trains_over_peers(run);
-    ASSERT_TRUE(refused.has_error());
-    EXPECT_EQ(refused.error().code, ErrorCode::Usage);
-    EXPECT_TRUE(refused.error().detail.starts_with("run.mode is sparse"));
-}
-
 TEST(TiedEmbeddings, AreSaidInTheRunFileOnlyWhereTheyAre) {
     RunConfig run;
     EXPECT_EQ(to_toml(run).find("tied_embeddings"), std::string::npos);

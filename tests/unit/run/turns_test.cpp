@@ -67,6 +67,9 @@ TEST(Turns, ReplicasHaveOneStateAtTheStartAndAfterAnExchange) {
         shared += is_shared_version(config, version) ? std::to_string(version) + " " : "";
     }
     EXPECT_EQ(shared, "0 4 8 10 ");
+    for (const std::uint64_t version : {0U, 4U, 8U, 10U}) {
+        EXPECT_EQ(turns_for(config, steps_before(config, version)), version);
+    }
 }
 
 }  // namespace

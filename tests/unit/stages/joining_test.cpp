@@ -45,14 +45,6 @@ class JoiningTest : public testing::Test {
     Joining joining_;
 };
 
-TEST_F(JoiningTest, EndsWhereTheRunIsOfAModeThatNoPeerTrains) {
-    auto config = test::small_run(1);
-    config.mode = swarm::run::SyncMode::Sparse;
-    joining_.on(protocol::Assign{{0}, swarm::run::to_toml(config), {}}, bed_.at());
-    ASSERT_TRUE(joining_.fatal());
-    EXPECT_TRUE(joining_.fatal()->starts_with("run.mode is sparse")) << *joining_.fatal();
-}
-
 TEST_F(JoiningTest, KeepsPartsOfTheVersionsThatFollowItsOwnOnly) {
     for (std::uint64_t step = 0; step < 100; ++step) {
         part({0, 1000 + step});

@@ -39,7 +39,8 @@ struct Member {
             *compression::find_codec(compression::CodecId::Sparse),
             std::move(shared)
         );
-        exchange.emplace(bed.context, replica);
+        bed.context.replica = replica;
+        exchange.emplace(bed.context);
         train(static_cast<std::uint32_t>(slot));
     }
 

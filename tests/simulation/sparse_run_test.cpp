@@ -1,0 +1,159 @@
+// Mode sparse over peers: whatever dies or freezes, the replicas of a stage have the same weights
+// after each exchange, and each microbatch counts once per stage in each step (the checker's P1, P4
+// and I2).
+#include "swarm/run/turns.hpp"
+#include "tests/simulation/chaos.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+#include <string>
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+namespace protocol = swarm::protocol;
+
+constexpr std::uint64_t kSteps = 12;
+
+RunWorldOptions sparse_three_by_two(std::uint64_t seed) {
+    RunWorldOptions options = three_by_two(seed, kSteps);
+    options.config.mode = swarm::run::SyncMode::Sparse;
+    options.config.sync_every = 3;
+    return options;
+}
+
+/// What a run shows on its wires.
+struct Seen {
+    std::uint64_t shares = 0;             // PARTs
+    std::set<std::uint64_t> without_all;  // exchanges whose shares are of fewer microbatches
+    std::uint64_t anew = 0;               // rounds that were begun anew, in a step
+
+    void watch(RunWorld& run, const swarm::run::RunConfig& config) {
+        run.observe_sends([this, &config](PeerId, const node::Send& send) {
+            const auto& body = send.message.body;
+            shares += std::holds_alternative<protocol::Part>(body) ? 1 : 0;
+            const auto* const recall = std::get_if<protocol::Recall>(&body);
+            anew += recall && recall->void_all && recall->version.step > 0 ? 1 : 0;
+            const auto* const reduce = std::get_if<protocol::Reduce>(&body);
+            if (reduce && swarm::run::is_exchange(config, reduce->version.step)) {
+                std::uint64_t sum = 0;
+                for (const protocol::Trained& share : reduce->shares) {
+                    sum += share.microbatches;
+                }
+                EXPECT_LE(sum, config.sync_every * config.microbatches) << "one counts twice";
+                if (sum < config.sync_every * config.microbatches) {
+                    without_all.insert(reduce->version.step);
+                }
+            }
+        });
+    }
+};
+
+void expect_whole(const RunWorld& run) {
+    EXPECT_TRUE(run.finished());
+    EXPECT_FALSE(run.failure()) << run.failure()->text;
+    EXPECT_EQ(run.violations(), std::vector<std::string>{});
+    std::set<std::uint64_t> steps;
+    for (const node::StepCommitted& step : run.steps()) {
+        steps.insert(step.step);
+        EXPECT_EQ(step.counted, step.expected);
+    }
+    EXPECT_EQ(steps.size(), kSteps);
+}
+
+TEST(SparseRun, ReplicasShareWhatTheyHaveTrained) {
+    const RunWorldOptions options = sparse_three_by_two(1);
+    RunWorld run(options);
+    Seen seen;
+    seen.watch(run, options.config);
+    ASSERT_TRUE(run.run(300s));
+    expect_whole(run);
+    // Four exchanges in each of three stages, and each of two replicas sends to the other.
+    EXPECT_EQ(seen.shares, 4U * 3U * 2U);
+    EXPECT_TRUE(seen.without_all.empty());
+}
+
+struct Outcome {
+    std::uint64_t trace = 0;
+    std::uint64_t fenced = 0;
+    std::size_t poorer = 0;
+    std::uint64_t anew = 0;
+};
+
+Outcome chaos(std::uint64_t seed) {
+    const RunWorldOptions options = sparse_three_by_two(seed);
+    RunWorld run(options);
+    HealthWatch health(run);
+    Seen seen;
+    seen.watch(run, options.config);
+    run_chaos(run, health, seed);
+    std::string log = "replay with: SWARM_SEED=" + std::to_string(seed) + "\n";
+    for (const std::string& line : run.log()) {
+        log += line + '\n';
+    }
+    SCOPED_TRACE(log);
+    expect_whole(run);
+    return {run.world().trace_hash(), run.fenced(), seen.without_all.size(), seen.anew};
+}
+
+TEST(SparseRun, SurvivesCrashesAndFreezes) {
+    const char* const one = std::getenv("SWARM_SEED");
+    const std::uint64_t first = one ? std::strtoull(one, nullptr, 10) : 1;
+    const std::uint64_t last = one ? first : 60;
+    std::uint64_t fenced = 0;
+    std::size_t poorer = 0;
+    std::uint64_t anew = 0;
+    for (std::uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed) {
+        const Outcome outcome = chaos(seed);
+        fenced += outcome.fenced;
+        poorer += outcome.poorer;
+        anew += outcome.anew;
+        if (seed % 20 == 0 || one) {
+            EXPECT_EQ(chaos(seed).trace, outcome.trace) << "seed " << seed << " differs";
+        }
+    }
+    std::printf(
+        "%llu fences, %zu exchanges without all microbatches, %llu rounds begun anew\n",
+        static_cast<unsigned long long>(fenced),
+        poorer,
+        static_cast<unsigned long long>(anew)
+    );
+    if (!one) {
+        EXPECT_GT(poorer, 0U);
+        EXPECT_GT(anew, 0U);
+    }
+}
+
+TEST(SparseRun, ANewCoordinatorBeginsTheRoundAnew) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        const RunWorldOptions options = sparse_three_by_two(seed);
+        RunWorld run(options);
+        World& world = run.world();
+        world.run_for(2s + seed * 400ms);
+        world.crash(RunWorld::coordinator());
+        world.run_for(1s);
+        world.restart(RunWorld::coordinator());
+        ASSERT_TRUE(run.run(300s)) << "seed " << seed;
+        expect_whole(run);
+    }
+}
+
+TEST(SparseRun, ANewcomerTakesPartFromAnyTurnOn) {
+    const RunWorldOptions options = sparse_three_by_two(3);
+    RunWorld run(options);
+    run.world().run_for(3s);
+    const PeerId newcomer = run.add_server();
+    ASSERT_TRUE(run.run(300s));
+    expect_whole(run);
+    std::uint64_t trained = 0;
+    for (const auto& [who, count] : run.shares()) {
+        trained += who.second == newcomer ? count : 0;
+    }
+    EXPECT_GT(trained, 0U);
+}
+
+}  // namespace
+}  // namespace sim
