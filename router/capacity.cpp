@@ -64,7 +64,7 @@ class Plan {
                 continue;
             }
             for (std::size_t i = 0; i < loads_[stage].peers.size(); ++i) {
-                if (!stages_[stage].may_go[i]) {
+                if (!stages_[stage].may_go[i] || !fits(loads_[stage].peers[i], loads_[to])) {
                     continue;
                 }
                 const double left = stages_[stage].per_s - worth(loads_[stage].peers[i], stage);

@@ -3,13 +3,14 @@
 // simulator alike.
 // Invariant: at most one move out of a stage per period; never its last member (I4), nor anybody
 // who still arrives; no decision depends on what a peer claims of itself: queues and rates are as
-// its senders see them (I10).
+// its senders see them (I10). Memory is what it lends: whoever lies ends where it does not fit.
 // Threading: single strand. Deterministic: ties go to the lower stage and slot.
 #pragma once
 
 #include "swarm/base/ids.hpp"
 #include "swarm/base/units.hpp"
 
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -25,10 +26,11 @@ using swarm::TimePoint;
 
 struct PeerLoad {
     SlotId slot;
-    double queued = 0;         // microbatches that wait at the peer, a mean over the period
-    double units_per_s = 0;    // observed; 0: nothing is known
-    bool is_arriving = false;  // no member yet: it was told to come, or downloads the state
-    bool is_leased = false;    // it was moved lately
+    double queued = 0;              // microbatches that wait at the peer, a mean over the period
+    double units_per_s = 0;         // observed; 0: nothing is known
+    bool is_arriving = false;       // no member yet: it was told to come, or downloads the state
+    bool is_leased = false;         // it was moved lately
+    std::uint64_t lends_bytes = 0;  // memory; 0: no bound
 };
 
 struct StageLoad {
@@ -39,7 +41,12 @@ struct StageLoad {
     std::vector<PeerLoad> peers;      // in slot order; then those that arrive
     double units_per_microbatch = 1;  // forward and backward
     double join_s = 0;                // until a newcomer works here: download and warm-up
+    std::uint64_t needs_bytes = 0;    // memory of a peer
 };
+
+inline bool fits(const PeerLoad& peer, const StageLoad& stage) {
+    return peer.lends_bytes == 0 || stage.needs_bytes <= peer.lends_bytes;
+}
 
 /// By stage index.
 using StageLoads = std::vector<StageLoad>;
@@ -59,7 +66,8 @@ class Rebalancer {
     Rebalancer& operator=(const Rebalancer&) = delete;
     virtual ~Rebalancer() = default;
 
-    /// Once per round, that is period. Each move names a member, and its stage.
+    /// Once per round, that is period. Each move names a member, and its stage, and leads where it
+    /// fits.
     virtual std::vector<Move> rebalance(const StageLoads& loads, TimePoint now) = 0;
 
     /// True: also soon after a stage has lost a member, not at the end of the period only.

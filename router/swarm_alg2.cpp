@@ -60,10 +60,16 @@ std::vector<Move> SwarmAlg2::rebalance(const StageLoads& loads, TimePoint /*now*
         return {};
     }
     const std::vector<PeerLoad>& peers = loads[from->stage.value].peers;
+    const auto may_go = [&](const PeerLoad& peer) {
+        return !peer.is_arriving && fits(peer, loads[to->stage.value]);
+    };
     const auto mover =
-        std::min_element(peers.begin(), peers.end(), [](const PeerLoad& a, const PeerLoad& b) {
-            return a.is_arriving != b.is_arriving ? b.is_arriving : a.queued < b.queued;
+        std::min_element(peers.begin(), peers.end(), [&](const PeerLoad& a, const PeerLoad& b) {
+            return may_go(a) != may_go(b) ? may_go(a) : a.queued < b.queued;
         });
+    if (!may_go(*mover)) {
+        return {};
+    }
     return {{mover->slot, from->stage, to->stage}};
 }
 

@@ -45,6 +45,7 @@ void Joining::greet(node::Turn turn) {
     }
     protocol::Join join;
     join.address = address_;
+    join.lent_memory_bytes = context_.lent_memory_bytes;
     if (context_.version) {
         join.stage = context_.stage();
         join.version = *context_.version;
@@ -98,15 +99,8 @@ void Joining::build(const protocol::Assign& assign, swarm::run::RunConfig config
         context_.tied = {*tied, layouts[tied->value].elements()};
     }
     context_.config = std::move(config);
-    context_.memory = MemoryPlan(
-        context_.lent_memory_bytes,
-        assign.stage,
-        context_.layout.elements(),
-        context_.config.microbatches,
-        context_.tied ? swarm::run::tied_elements(context_.config) : 0,
-        context_.config.mode == swarm::run::SyncMode::Sparse ? MemoryPlan::kSparseBytesPerParameter
-                                                             : 0
-    );
+    context_.memory =
+        swarm::run::MemoryPlan(context_.lent_memory_bytes, context_.config, context_.layout);
     if (const auto fits = context_.memory.check(); fits.has_error()) {
         fatal_ = fits.error().detail;
         return;

@@ -4,11 +4,11 @@
 #pragma once
 
 #include "stages/device_queue.hpp"
-#include "stages/memory_plan.hpp"
 #include "stages/sparse_replica.hpp"
 #include "stages/stage_worker.hpp"
 #include "swarm/node/frame_size.hpp"
 #include "swarm/run/control_stream.hpp"
+#include "swarm/run/memory_plan.hpp"
 #include "swarm/run/planted_bugs.hpp"
 #include "swarm/run/roster.hpp"
 #include "swarm/run/turns.hpp"
@@ -51,7 +51,7 @@ struct ServerContext {
 
     std::optional<TiedStage> tied;            // of the run, once assigned
     double next_offer_units = 0;              // what we send costs the next stage; 0: there is none
-    MemoryPlan memory;                        // of the stage, once assigned
+    swarm::run::MemoryPlan memory;            // of the stage, once assigned
     std::shared_ptr<StageWorker> worker;      // null until assigned
     std::shared_ptr<SparseReplica> replica;   // of mode sparse; of the worker
     std::optional<ParameterVersion> version;  // of the worker's state, once it has one

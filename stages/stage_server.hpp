@@ -37,7 +37,7 @@ class StageServer final : public node::Role {
         ComputeFactory make_compute;
         /// How long the coordinator may be out of reach before the first contact; 0: for ever.
         swarm::Duration first_contact_within{};
-        /// What the stage may take of this machine (stages/memory_plan); 0: no bound.
+        /// What the stage may take of this machine (swarm/run/memory_plan); 0: no bound.
         std::uint64_t memory_bytes = 0;
         /// Keeps the newest state in the peer's store (stages/state_cache); `cached`: what an
         /// earlier process has left there.

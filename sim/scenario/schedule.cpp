@@ -5,7 +5,7 @@
 #include "sim/scenario/plan.hpp"
 #include "sim/scenario/table_reader.hpp"
 #include "sim/scenario/trace.hpp"
-#include "stages/memory_plan.hpp"
+#include "swarm/run/memory_plan.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -112,16 +112,18 @@ class Builder {
         );
     }
 
-    /// Whose memory does not hold a stage ends at once in a real run (stages/memory_plan): here it
+    /// Whose memory holds no stage ends at once in a real run (swarm/run/memory_plan): here it
     /// never comes.
     swarm::Result<> leave_out_the_small() {
         const Pipeline& pipeline = scenario_.pipeline;
         const std::uint64_t parameters =
-            pipeline.state_bytes / stages::MemoryPlan::kStateBytesPerParameter;
+            pipeline.state_bytes / swarm::run::MemoryPlan::kStateBytesPerParameter;
         std::vector<bool> small(schedule_.fleet.size() + 1);  // by number
         bool anybody = false;
         for (FleetPeer& peer : schedule_.fleet) {
-            const stages::MemoryPlan plan(peer.memory_bytes, {}, parameters, pipeline.microbatches);
+            const swarm::run::MemoryPlan plan(
+                peer.memory_bytes, {}, parameters, pipeline.microbatches
+            );
             small[peer.number] = plan.check().has_error();
             peer.there_at_start = peer.there_at_start && !small[peer.number];
             anybody = anybody || !small[peer.number];

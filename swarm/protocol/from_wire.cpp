@@ -25,7 +25,8 @@ Join read(const wire::Join& in, Validator& check) {
         .version = version_of(in, check),
         .state_hash = check.digest(in.state_hash(), "state_hash"),
         .address = check.text(in.address(), "address"),
-        .compute_class = check.text(in.compute_class(), "compute_class")};
+        .compute_class = check.text(in.compute_class(), "compute_class"),
+        .lent_memory_bytes = in.lent_memory_bytes()};
 }
 
 Assign read(const wire::Assign& in, Validator& check) {

@@ -35,8 +35,9 @@ struct Join {
     std::optional<StageIndex> stage;
     ParameterVersion version;
     Digest state_hash;
-    std::string address;        // where others dial it; empty: nowhere
-    std::string compute_class;  // device kind, ISA level, threads, LibTorch version
+    std::string address;                  // where others dial it; empty: nowhere
+    std::string compute_class;            // device kind, ISA level, threads, LibTorch version
+    std::uint64_t lent_memory_bytes = 0;  // 0: no bound
 
     friend bool operator==(const Join&, const Join&) = default;
 };

@@ -79,6 +79,7 @@ void put(const Join& body, wire::Message* envelope) {
     out->set_state_hash(bytes_of(body.state_hash));
     out->set_address(body.address);
     out->set_compute_class(body.compute_class);
+    out->set_lent_memory_bytes(body.lent_memory_bytes);
 }
 
 void put(const Assign& body, wire::Message* envelope) {

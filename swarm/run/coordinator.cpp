@@ -83,7 +83,8 @@ void Coordinator::handle(const node::Woke&, node::Turn turn) {
     checkpointer_.wake(turn);
     watch_lost_stage(turn);
     if (phase_ == Phase::Open) {
-        begin_moves(placement_.decide(context_.roster, turn.now), turn);
+        const auto lent = [&](PeerId peer) { return context_.sessions.lent_memory(peer); };
+        begin_moves(placement_.decide(context_.roster, turn.now, lent), turn);
     }
 }
 

@@ -102,7 +102,9 @@ class Coordinator final : public node::Role {
     void judge(node::Turn turn);
     void lose(PeerId peer, const std::string& reason, bool is_gone, node::Turn turn);
     void assign(PeerId peer, const protocol::Join& join, node::Turn turn);
-    [[nodiscard]] StageIndex neediest_stage() const;
+    /// With the fewest peers, of those that the peer has the memory for; where that is none, of
+    /// all: it says itself what it lacks.
+    [[nodiscard]] StageIndex neediest_stage(PeerId newcomer) const;
     /// The new split was chosen for the peers that each stage has.
     [[nodiscard]] bool keeps_stage(const protocol::Join& join) const;
     void compare_compute_class(const std::string& compute_class, node::Turn turn);

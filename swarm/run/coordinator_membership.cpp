@@ -31,6 +31,7 @@ void Coordinator::take(PeerId peer, const protocol::Join& join, node::Turn turn)
         context_.sessions.send(peer, context_.roster.message(), turn);
         return;
     }
+    context_.sessions.set_lent_memory(peer, join.lent_memory_bytes);
     const SlotInfo* const info = context_.roster.find_peer(peer);
     if (info && info->standing != Standing::Observer) {
         return;  // it has its slot; the Roster is on its way
@@ -155,21 +156,6 @@ void Coordinator::assign(PeerId peer, const protocol::Join& join, node::Turn tur
     protocol::Assign assign{stage, run_file_, context_.version, from_seed};
     assign.from_coordinator = from_checkpoint;
     context_.sessions.send(peer, std::move(assign), turn);
-}
-
-StageIndex Coordinator::neediest_stage() const {
-    std::vector<std::uint32_t> peers(context_.config.stages, 0);
-    for (const protocol::SlotInfo& info : context_.roster.slots()) {
-        // One whose link is gone is most likely dead, though its two seconds are not over.
-        peers[info.stage.value] += context_.sessions.is_linked(info.peer) ? 1 : 0;
-    }
-    for (const auto& [peer, stage] : assigned_) {
-        if (!context_.roster.find_peer(peer)) {
-            ++peers[stage.value];
-        }
-    }
-    const auto least = std::min_element(peers.begin(), peers.end());
-    return {static_cast<std::uint32_t>(least - peers.begin())};
 }
 
 void Coordinator::take(PeerId peer, const protocol::Heartbeat& beat, node::Turn turn) {

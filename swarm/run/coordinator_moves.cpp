@@ -1,11 +1,12 @@
-// A peer changes its stage: it drains, leaves its slot at a commit, and joins again at the other
-// stage, as an observer with a download. Nothing it has summed is lost: the commit took it. It
-// keeps its state until somebody else of the stage has applied that commit, and returns if nobody
-// does: a stage must not lose its last replica to a move.
+// Where a newcomer goes, and how a peer changes its stage: it drains, leaves its slot at a commit,
+// and joins again at the other stage, as an observer with a download. Nothing it has summed is
+// lost: the commit took it. It keeps its state until somebody else of the stage has applied that
+// commit, and returns if nobody does: a stage must not lose its last replica to a move.
 #include "swarm/run/coordinator.hpp"
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace swarm::run {
 
@@ -88,20 +89,45 @@ void Coordinator::call_back_movers(StageIndex stage, node::Turn turn) {
     }
 }
 
+StageIndex Coordinator::neediest_stage(PeerId newcomer) const {
+    std::vector<std::uint32_t> peers(context_.config.stages, 0);
+    for (const protocol::SlotInfo& info : context_.roster.slots()) {
+        // One whose link is gone is most likely dead, though its two seconds are not over.
+        peers[info.stage.value] += context_.sessions.is_linked(info.peer) ? 1 : 0;
+    }
+    for (const auto& [peer, stage] : assigned_) {
+        if (!context_.roster.find_peer(peer)) {
+            ++peers[stage.value];
+        }
+    }
+    std::vector<StageIndex> stages;
+    for (const StageLayout& layout : context_.layouts) {
+        stages.push_back(layout.stage);
+    }
+    const auto end = std::partition(stages.begin(), stages.end(), [&](StageIndex stage) {
+        return context_.fits(newcomer, stage);
+    });
+    const auto last = end == stages.begin() ? stages.end() : end;
+    return *std::min_element(stages.begin(), last, [&](StageIndex a, StageIndex b) {
+        return std::pair(peers[a.value], a) < std::pair(peers[b.value], b);
+    });
+}
+
 StageIndex Coordinator::stage_for(PeerId peer, TimePoint now) {
     if (const auto moving = moving_.find(peer); moving != moving_.end()) {
         const StageIndex stage = moving->second;
         moving_.erase(moving);
         return stage;
     }
-    const StageIndex neediest = neediest_stage();
+    const StageIndex neediest = neediest_stage(peer);
     const std::vector<SlotId> members = context_.roster.members(neediest);
     if (members.empty() || context_.version == ParameterVersion{}) {
         return neediest;
     }
     // One whose link is gone is most likely dead, though its two seconds are not over.
     const auto is_there = [&](PeerId other) { return context_.sessions.is_linked(other); };
-    return placement_.place(context_.roster, now, is_there).value_or(neediest);
+    const auto best = placement_.place(context_.roster, now, is_there);
+    return best && context_.fits(peer, *best) ? *best : neediest;
 }
 
 }  // namespace swarm::run

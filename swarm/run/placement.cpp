@@ -1,6 +1,7 @@
 #include "swarm/run/placement.hpp"
 
 #include "swarm/protocol/limits.hpp"
+#include "swarm/run/memory_plan.hpp"
 #include "swarm/run/observed_rates.hpp"
 
 #include <algorithm>
@@ -27,8 +28,10 @@ Placement::Placement(const RunConfig& config, const std::vector<StageLayout>& la
     for (const StageLayout& layout : layouts) {
         router::StageLoad& stage = empty_stages_.emplace_back();
         stage.units_per_microbatch = units_per_microbatch(config, layout);
-        const double bytes = kStateBytesPerParameter * static_cast<double>(layout.elements());
+        const auto bytes =
+            static_cast<double>(MemoryPlan::kStateBytesPerParameter * layout.elements());
         stage.join_s = bytes / kAssumedBytesPerS + kWarmUp_s;
+        stage.needs_bytes = MemoryPlan(0, config, layout).needed_bytes(1);
     }
     if (config.rebalancer != "none") {
         rebalancer_ = router::make_rebalancer(config.rebalancer);
@@ -102,7 +105,7 @@ void Placement::watch_losses(const Roster& roster, TimePoint now) {
     members_ = std::move(members);
 }
 
-std::vector<router::Move> Placement::decide(const Roster& roster, TimePoint now) {
+std::vector<router::Move> Placement::decide(const Roster& roster, TimePoint now, const Lent& lent) {
     if (!rebalancer_ || now < next_deadline()) {
         return {};
     }
@@ -112,7 +115,12 @@ std::vector<router::Move> Placement::decide(const Roster& roster, TimePoint now)
     if (first) {
         return {};
     }
-    const router::StageLoads seen = loads(roster, now, [](PeerId) { return true; });
+    router::StageLoads seen = loads(roster, now, [](PeerId) { return true; });
+    for (router::StageLoad& stage : seen) {
+        for (router::PeerLoad& peer : stage.peers) {
+            peer.lends_bytes = lent ? lent(roster.find(peer.slot)->peer) : 0;
+        }
+    }
     const std::vector<router::Move> moves = rebalancer_->rebalance(seen, now);
     begin_period(roster, now);
     for (const router::Move& move : moves) {

@@ -32,8 +32,6 @@ inline constexpr double kWarmUp_s = 5;
 
 /// Of a line between homes, until the first download has shown better.
 inline constexpr double kAssumedBytesPerS = 12.5e6;
-/// Weights and AdamW's two moments.
-inline constexpr double kStateBytesPerParameter = 12;
 
 /// A peer that was fenced may be back at once; if it is not, its stage should not wait for the end
 /// of the period.
@@ -62,8 +60,12 @@ class Placement {
         const Roster& roster, const std::vector<protocol::ObservedRate>& rates, TimePoint now
     );
 
-    /// The moves of this period, when it is over; at most one out of a stage.
-    std::vector<router::Move> decide(const Roster& roster, TimePoint now);
+    /// Memory of a peer, 0: no bound.
+    using Lent = std::function<std::uint64_t(PeerId)>;
+
+    /// The moves of this period, when it is over; at most one out of a stage. `lent`: without it
+    /// every peer fits everywhere.
+    std::vector<router::Move> decide(const Roster& roster, TimePoint now, const Lent& lent = {});
 
     /// kNever when nothing ever moves.
     [[nodiscard]] TimePoint next_deadline() const { return std::min(due_, early_due_); }

@@ -5,6 +5,7 @@
 #include "swarm/run/config.hpp"
 #include "swarm/run/failure_detector.hpp"
 #include "swarm/run/leg_codecs.hpp"
+#include "swarm/run/memory_plan.hpp"
 #include "swarm/run/partition.hpp"
 #include "swarm/run/planted_bugs.hpp"
 #include "swarm/run/roster.hpp"
@@ -28,6 +29,12 @@ struct RunContext {
     std::uint64_t roster_sent = 0;
 
     [[nodiscard]] StageIndex tail() const { return {config.stages - 1}; }
+
+    /// What the peer says it lends is enough for a member of the stage.
+    [[nodiscard]] bool fits(PeerId peer, StageIndex stage) const {
+        const MemoryPlan plan(sessions.lent_memory(peer), config, layouts[stage.value]);
+        return plan.check().has_value();
+    }
 
     void send(SlotId slot, protocol::Body body, node::Turn turn) {
         if (const protocol::SlotInfo* info = roster.find(slot)) {

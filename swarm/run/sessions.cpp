@@ -101,6 +101,17 @@ const Sessions::Session* Sessions::find(PeerId peer) const {
     return found == sessions_.end() ? nullptr : &found->second;
 }
 
+void Sessions::set_lent_memory(PeerId peer, std::uint64_t bytes) {
+    if (const auto found = sessions_.find(peer); found != sessions_.end()) {
+        found->second.lent_memory_bytes = bytes;
+    }
+}
+
+std::uint64_t Sessions::lent_memory(PeerId peer) const {
+    const Session* const session = find(peer);
+    return session ? session->lent_memory_bytes : 0;
+}
+
 bool Sessions::is_linked(PeerId peer) const {
     const Session* const session = find(peer);
     return session && session->control_up;

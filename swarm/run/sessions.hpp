@@ -11,6 +11,7 @@
 #include "swarm/run/roster.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <vector>
@@ -23,7 +24,8 @@ class Sessions {
         Incarnation incarnation;
         bool control_up = false;
         bool bulk_up = false;
-        TimePoint gone_at = kNever;  // while both lanes are down
+        TimePoint gone_at = kNever;           // while both lanes are down
+        std::uint64_t lent_memory_bytes = 0;  // as it says; 0: no bound
         ControlStream stream;
     };
 
@@ -47,6 +49,9 @@ class Sessions {
     bool receive(const node::Received& received, node::Turn turn);
 
     [[nodiscard]] const Session* find(PeerId peer) const;
+    void set_lent_memory(PeerId peer, std::uint64_t bytes);
+    /// 0: no bound that is known.
+    [[nodiscard]] std::uint64_t lent_memory(PeerId peer) const;
     [[nodiscard]] bool is_linked(PeerId peer) const;
 
     [[nodiscard]] std::size_t size() const { return sessions_.size(); }

@@ -2,10 +2,12 @@
 
 #include "swarm/run/layer_split.hpp"
 #include "swarm/run/layer_work.hpp"
+#include "swarm/run/memory_plan.hpp"
 #include "swarm/run/placement.hpp"
 #include "swarm/run/turns.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace swarm::run {
 namespace {
@@ -46,16 +48,13 @@ double longest_s(
     return longest;
 }
 
-std::uint64_t state_bytes(std::uint64_t elements) {
-    return static_cast<std::uint64_t>(kStateBytesPerParameter) * elements;
-}
-
 /// All peers load their new states from the coordinator.
 double cut_s(const RunContext& context) {
     double bytes = 0;
     for (const StageLayout& layout : context.layouts) {
         const std::size_t members = context.roster.members(layout.stage).size();
-        bytes += static_cast<double>(state_bytes(layout.elements()) * members);
+        bytes +=
+            static_cast<double>(MemoryPlan::kStateBytesPerParameter * layout.elements() * members);
     }
     return bytes / kAssumedBytesPerS + kWarmUp_s;
 }
@@ -67,14 +66,34 @@ double microbatches_left(const RunContext& context) {
     return static_cast<double>(left) * context.config.microbatches;
 }
 
+/// Bytes that so many parameters take of a member.
+std::uint64_t member_bytes(const RunConfig& config, std::uint64_t parameters) {
+    const std::uint64_t more =
+        config.mode == SyncMode::Sparse ? MemoryPlan::kSparseBytesPerParameter : 0;
+    return MemoryPlan(0, {}, parameters, 0, more * parameters).needed_bytes(1);
+}
+
+/// For the parameters of each stage: what the least of its members lends; who says no bound gets
+/// not too much more than the largest stage of now.
 std::vector<std::uint64_t> memory_caps(const RunContext& context, double growth) {
     std::uint64_t largest = 0;
     for (const StageLayout& layout : context.layouts) {
-        largest = std::max(largest, state_bytes(layout.elements()));
+        largest = std::max(largest, member_bytes(context.config, layout.elements()));
     }
-    return std::vector<std::uint64_t>(
-        context.config.stages, static_cast<std::uint64_t>(growth * static_cast<double>(largest))
-    );
+    const auto unsaid = static_cast<std::uint64_t>(growth * static_cast<double>(largest));
+    std::vector<std::uint64_t> caps;
+    for (const StageLayout& layout : context.layouts) {
+        const std::uint64_t needed = MemoryPlan(0, context.config, layout).needed_bytes(1);
+        const std::uint64_t others = needed - member_bytes(context.config, layout.elements());
+        std::uint64_t cap = std::numeric_limits<std::uint64_t>::max();
+        for (const SlotId slot : context.roster.members(layout.stage)) {
+            const std::uint64_t lent =
+                context.sessions.lent_memory(context.roster.find(slot)->peer);
+            cap = std::min(cap, lent == 0 ? unsaid : lent - std::min(lent, others));
+        }
+        caps.push_back(cap);
+    }
+    return caps;
 }
 
 }  // namespace
@@ -98,7 +117,7 @@ std::vector<std::uint32_t> SplitChooser::next(
     const std::vector<std::uint64_t> elements = layer_elements(context.config);
     std::vector<LayerCost> costs;
     for (std::size_t layer = 0; layer < work.size(); ++layer) {
-        costs.push_back({work[layer], state_bytes(elements[layer])});
+        costs.push_back({work[layer], member_bytes(context.config, elements[layer])});
     }
     const auto split =
         split_layers(costs, context.config.stages, memory_caps(context, kGrowthMax), work_per_s);

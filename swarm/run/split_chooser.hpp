@@ -4,7 +4,7 @@
 // to move them is the rebalancer's business, and cheaper.
 // Invariant: some other split was better at every commit of kSeenFor, by kBetterBy, and paid for
 // the download of all states before the run ends; the last of them is taken. No stage gets more
-// than kGrowthMax times the largest state of now: nobody says how much memory peers have.
+// than the least of its members lends; who says no bound gets kGrowthMax times the largest of now.
 // Threading: single strand. Cost: split_layers() per commit, a few ms at most.
 // Source: PipeDream (arXiv 1806.03377) section 3.1 for the split; the hysteresis is ours.
 #pragma once

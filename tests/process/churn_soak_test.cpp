@@ -10,7 +10,7 @@ class ChurnSoak : public testing::TestWithParam<int> {};
 
 TEST_P(ChurnSoak, TenMinutesLoseNothing) {
     const ChurnCounts counts = expect_exact_under_churn(
-        {"--steps", "850", "--seed", std::to_string(GetParam())}, std::chrono::minutes(18)
+        {"--steps", "950", "--seed", std::to_string(GetParam())}, std::chrono::minutes(18)
     );
     // A sixth each of 500 SIGKILLs, 100 SIGSTOPs, 50 drains and 50 joins.
     EXPECT_GE(counts.kills, 84);

@@ -19,7 +19,7 @@ RunWorldOptions lending(std::uint64_t memory_bytes) {
     return options;
 }
 
-/// What training and one snapshot take (stages/memory_plan).
+/// What training and one snapshot take (swarm/run/memory_plan).
 std::uint64_t least_bytes() {
     const auto layout = swarm::run::partition(lending(0).config).front();
     return 52 * layout.elements() + 20 * kMicrobatches;
@@ -51,6 +51,60 @@ TEST(Memory, APeerThatLendsTooLittleEndsAndTheRunGoesOnWithoutIt) {
         return line.find("raise --memory") != std::string::npos;
     };
     EXPECT_TRUE(std::any_of(run.log().begin(), run.log().end(), says_so));
+}
+
+/// Two stages of one and three layers.
+RunWorldOptions uneven(std::uint64_t steps) {
+    RunWorldOptions options;
+    options.config = oracle_config(2, kMicrobatches, steps);
+    options.config.model.layers = 4;
+    options.config.layers_per_stage = {1, 3};
+    options.peer.device.units_per_s = 20;
+    return options;
+}
+
+/// What a member of the first stage of uneven() needs: too little for the second.
+std::uint64_t first_stage_bytes() {
+    const auto layout = swarm::run::partition(uneven(1).config).front();
+    return 52 * layout.elements() + 20 * kMicrobatches;
+}
+
+TEST(Memory, ANewcomerGetsAStageThatItHasTheMemoryFor) {
+    for (const bool is_running : {false, true}) {
+        RunWorldOptions options = uneven(6);
+        options.peers = 3;  // the second stage has one of them
+        RunWorld run(options);
+        run.world().run_until([&] { return !is_running || run.steps().size() == 2; }, 100s);
+        options.peer.memory_bytes = first_stage_bytes();
+        run.add_server(9, options.peer);
+        ASSERT_TRUE(run.run(600s));
+        EXPECT_EQ(run.verdict(train_single(options.config)), "");
+        ASSERT_TRUE(run.world().is_running(peer(9)));
+        EXPECT_EQ(run.server(peer(9))->context().stage().value, 0U) << is_running;
+    }
+}
+
+/// The second stage has too few peers, and only two of the first stage's could help it.
+TEST(Memory, OnlyWhoHasTheMemoryMovesToALargerStage) {
+    for (const char* const rebalancer : {"capacity", "swarm-alg2"}) {
+        RunWorldOptions options = uneven(40);
+        options.config.rebalancer = rebalancer;
+        options.config.rebalance_every_s = 20;
+        options.peers = 3;
+        RunWorld run(options);
+        run.world().run_until([&] { return run.steps().size() == 1; }, 100s);
+        options.peer.memory_bytes = first_stage_bytes();
+        for (const std::uint64_t small : {7, 8, 9}) {
+            run.add_server(small, options.peer);
+        }
+        ASSERT_TRUE(run.run(3600s)) << rebalancer;
+        EXPECT_EQ(run.verdict(train_single(options.config)), "") << rebalancer;
+        EXPECT_GE(run.moves(), 1U) << rebalancer;
+        for (const std::uint64_t small : {7, 8, 9}) {
+            ASSERT_TRUE(run.world().is_running(peer(small))) << rebalancer;
+            EXPECT_EQ(run.server(peer(small))->context().stage().value, 0U) << rebalancer;
+        }
+    }
 }
 
 }  // namespace

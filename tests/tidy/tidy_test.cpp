@@ -62,7 +62,8 @@ const std::map<std::string, Folders, std::less<>>& visible_to() {
         // The two hosts know roles as Role and nothing more, and not each other.
         {"sim", {"swarm/base", "swarm/protocol", "swarm/node"}},
         {"swarm/net", {"swarm/base", "swarm/protocol", "swarm/node"}},
-        {"sim/scenario", {"swarm/base", "swarm/protocol", "swarm/node", "router", "stages", "sim"}},
+        {"sim/scenario",
+         {"swarm/base", "swarm/protocol", "swarm/node", "router", "swarm/run", "sim"}},
         {"sim/report", {"swarm/base", "sim/scenario"}},
         {"sim/fluid",
          {"swarm/base",

@@ -1,10 +1,10 @@
 #include "swarm/cli/plan/run_plan.hpp"
 
-#include "stages/memory_plan.hpp"
 #include "swarm/protocol/tensor_envelope.hpp"
 #include "swarm/run/codec_choice.hpp"
 #include "swarm/run/layer_split.hpp"
 #include "swarm/run/layer_work.hpp"
+#include "swarm/run/memory_plan.hpp"
 #include "swarm/run/partition.hpp"
 #include "swarm/run/step_time.hpp"
 
@@ -28,13 +28,6 @@ std::vector<double> units_of(const PlanRequest& request) {
     return request.layer_ms.empty() ? run::layer_work(request.config) : request.layer_ms;
 }
 
-std::uint64_t memory_of(
-    const run::RunConfig& config, swarm::StageIndex stage, std::uint64_t parameters
-) {
-    const std::uint64_t tied = run::tied_stage(config, stage) ? run::tied_elements(config) : 0;
-    return stages::MemoryPlan(0, stage, parameters, config.microbatches, tied).needed_bytes(1);
-}
-
 std::vector<run::StageNeed> needs_of(const RunPlan& plan) {
     std::vector<run::StageNeed> needs;
     for (const RunPlan::Stage& stage : plan.stages) {
@@ -52,7 +45,7 @@ RunPlan stages_of(const PlanRequest& request) {
         stage.first_layer = layout.first_layer;
         stage.layers = layout.layers;
         stage.parameters = layout.elements();
-        stage.memory_bytes = memory_of(request.config, layout.stage, stage.parameters);
+        stage.memory_bytes = run::MemoryPlan(0, request.config, layout).needed_bytes(1);
         for (std::uint32_t i = 0; i < layout.layers; ++i) {
             stage.units += units[layout.first_layer + i];
         }

@@ -58,7 +58,8 @@ std::vector<Body> membership_bodies() {
         .version = kVersion,
         .state_hash = sample_digest(3),
         .address = "peer.example:4601",
-        .compute_class = "cpu avx2 4 threads"};
+        .compute_class = "cpu avx2 4 threads",
+        .lent_memory_bytes = 1ULL << 33};
     const Assign assign{
         .stage = kStage,
         .run_file = "[model]\nlayers = 4\n",

@@ -57,6 +57,18 @@ TEST(Capacity, AStageWhoseMicrobatchesCostMoreNeedsMorePeers) {
     EXPECT_EQ(rebalancer.rebalance(loads, {}), Moves{move(1, 0, 1)});
 }
 
+TEST(Capacity, MovesWhoHasTheMemoryWhereItGoes) {
+    Capacity rebalancer;
+    StageLoads loads{equal_peers(1, 3), equal_peers(11, 1)};
+    loads[1].needs_bytes = 100;
+    loads[0].peers[0].lends_bytes = 99;
+    loads[0].peers[1].lends_bytes = 100;
+    EXPECT_EQ(rebalancer.rebalance(loads, {}), Moves{move(2, 0, 1)});
+    loads[0].peers[1].lends_bytes = 1;
+    loads[0].peers[2].lends_bytes = 1;
+    EXPECT_EQ(rebalancer.rebalance(loads, {}), Moves{});
+}
+
 TEST(Capacity, SeveralStagesGiveInOneRoundButEachOnePeer) {
     Capacity rebalancer;
     const StageLoads loads{

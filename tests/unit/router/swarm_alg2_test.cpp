@@ -33,6 +33,17 @@ TEST(SwarmAlg2, MovesThePeerWithTheShortestQueueOfItsStage) {
     EXPECT_EQ(rebalancer.rebalance(loads, {}), move(2, 0, 1));
 }
 
+TEST(SwarmAlg2, MovesWhoHasTheMemoryWhereItGoes) {
+    SwarmAlg2 rebalancer;
+    StageLoads loads{{load(1, 2), load(2, 1), load(3, 2)}, {load(4, 9)}};
+    loads[1].needs_bytes = 100;
+    loads[0].peers[1].lends_bytes = 99;
+    EXPECT_EQ(rebalancer.rebalance(loads, {}), move(1, 0, 1));
+    loads[0].peers[0].lends_bytes = 99;
+    loads[0].peers[2].lends_bytes = 99;
+    EXPECT_EQ(rebalancer.rebalance(loads, {}), std::vector<Move>{});
+}
+
 TEST(SwarmAlg2, LeavesEqualQueuesAlone) {
     SwarmAlg2 rebalancer;
     EXPECT_EQ(

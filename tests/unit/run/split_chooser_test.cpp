@@ -57,6 +57,29 @@ TEST_F(SplitChooserTest, TheMembersOfAStageCountTogether) {
     EXPECT_EQ(next(kStart + 30s), (Split{5, 1}));
 }
 
+TEST_F(SplitChooserTest, NoStageGetsMoreThanTheLeastOfItsMembersLends) {
+    const auto layers = [&](std::uint32_t count) {
+        auto layout = run_.context().layouts.front();
+        layout.tensors.resize(count, layout.tensors.front());
+        return MemoryPlan(0, config_, layout).needed_bytes(1);
+    };
+    for (const auto& [bytes, wanted] :
+         {std::pair(layers(4), Split{4, 2}),
+          std::pair(layers(5) - 1, Split{4, 2}),
+          std::pair(layers(5), Split{5, 1}),
+          std::pair(layers(3), Split{})}) {
+        begin();
+        chooser_ = {};
+        for (const std::uint64_t member : {1, 2, 3, 4}) {
+            say(member, member <= 2 ? 0.3 : 0.9);
+        }
+        run_.lend(1, layers(6));
+        run_.lend(2, bytes);
+        next(kStart);
+        EXPECT_EQ(next(kStart + 30s), wanted) << bytes;
+    }
+}
+
 TEST_F(SplitChooserTest, AMomentIsNotEnough) {
     const auto say_slow = [&](bool slow) {
         for (std::uint64_t slot = 1; slot <= 4; ++slot) {

@@ -42,6 +42,14 @@ class TwoByTwo {
     }
 
     /// `member` from 1: two in stage 0, two in stage 1, then those that were added.
+    /// The member lends so much memory.
+    void lend(std::uint64_t member, std::uint64_t bytes) {
+        const PeerId peer = context_->roster.find(slots_.at(member - 1))->peer;
+        node::Outbox out;
+        context_->sessions.link_up({peer, node::Lane::Control, {1}}, {TimePoint{}, out});
+        context_->sessions.set_lent_memory(peer, bytes);
+    }
+
     void say(std::uint64_t member, const protocol::SelfMeasured& measured) {
         measures_.note(context_->roster, slots_.at(member - 1), measured);
     }

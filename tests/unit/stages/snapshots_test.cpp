@@ -30,7 +30,8 @@ class SnapshotsTest : public testing::Test {
         const std::uint64_t parameters = bed_.context.layout.elements();
         const std::uint64_t bytes =
             (40 + 12 * count) * parameters + 20 * bed_.context.config.microbatches;
-        bed_.context.memory = MemoryPlan(bytes, {0}, parameters, bed_.context.config.microbatches);
+        bed_.context.memory =
+            swarm::run::MemoryPlan(bytes, {0}, parameters, bed_.context.config.microbatches);
         ASSERT_TRUE(bed_.context.memory.check());
     }
 

@@ -9,12 +9,13 @@
 
 #include "swarm/base/ids.hpp"
 #include "swarm/base/result.hpp"
+#include "swarm/run/partition.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
-namespace stages {
+namespace swarm::run {
 
 class MemoryPlan {
  public:
@@ -26,20 +27,20 @@ class MemoryPlan {
 
     /// Nothing is bounded.
     MemoryPlan() = default;
-    /// `lent_bytes` 0: nothing is bounded. `more_per_parameter`: beside what `exact` takes.
+    /// Of a member of the stage. `lent_bytes` 0: nothing is bounded.
+    MemoryPlan(std::uint64_t lent_bytes, const RunConfig& config, const StageLayout& layout);
     MemoryPlan(
         std::uint64_t lent_bytes,
-        swarm::StageIndex stage,
+        StageIndex stage,
         std::uint64_t parameters,
         std::uint32_t microbatches,
-        std::uint64_t tied_with_another_stage = 0,  // of the parameters
-        std::uint64_t more_per_parameter = 0
+        std::uint64_t more_bytes = 0  // beside what an untied stage of mode exact takes
     );
 
     /// What training and so many snapshots take.
     [[nodiscard]] std::uint64_t needed_bytes(std::size_t snapshots) const;
     /// Mismatch (Reject) when the stage does not fit: lend more, or run with more stages.
-    [[nodiscard]] swarm::Result<> check() const;
+    [[nodiscard]] Result<> check() const;
     [[nodiscard]] bool has_room_for_snapshots(std::size_t count) const;
     /// What is left for graphs beside so many snapshots; nullopt: no bound.
     [[nodiscard]] std::optional<std::uint64_t> graph_room_bytes(std::size_t snapshots) const;
@@ -48,7 +49,7 @@ class MemoryPlan {
     std::optional<std::uint64_t> lent_bytes_;
     std::uint64_t training_bytes_ = 0;
     std::uint64_t snapshot_bytes_ = 0;
-    swarm::StageIndex stage_;
+    StageIndex stage_;
 };
 
-}  // namespace stages
+}  // namespace swarm::run

@@ -1,15 +1,15 @@
-#include "stages/memory_plan.hpp"
+#include "swarm/run/memory_plan.hpp"
 
 #include <string>
 
-namespace stages {
+namespace swarm::run {
 namespace {
 
-/// The state, sums 8, own slice 8, result 4, two pending gradients 8 (stage_worker.hpp).
+/// The state, sums 8, own slice 8, result 4, two pending gradients 8 (stages/stage_worker.hpp).
 constexpr std::uint64_t kBytesPerParameter = MemoryPlan::kStateBytesPerParameter + 28;
 /// Sums 8, own slice 8, result 4: the counters that follow the parameters.
 constexpr std::uint64_t kBytesPerMicrobatch = 20;
-/// The sums that two stages swap: ours, which are kept, and theirs (tied_sums.hpp).
+/// The sums that two stages swap: ours, which are kept, and theirs (stages/tied_sums.hpp).
 constexpr std::uint64_t kBytesPerTied = 16;
 
 /// Rounded up: what it names is enough.
@@ -19,17 +19,27 @@ std::string in_mebibytes(std::uint64_t bytes) {
 
 }  // namespace
 
+MemoryPlan::MemoryPlan(std::uint64_t lent_bytes, const RunConfig& config, const StageLayout& layout)
+    : MemoryPlan(
+          lent_bytes,
+          layout.stage,
+          layout.elements(),
+          config.microbatches,
+          (tied_stage(config, layout.stage) ? kBytesPerTied * tied_elements(config) : 0) +
+              (config.mode == SyncMode::Sparse
+                   ? MemoryPlan::kSparseBytesPerParameter * layout.elements()
+                   : 0)
+      ) {}
+
 MemoryPlan::MemoryPlan(
     std::uint64_t lent_bytes,
-    swarm::StageIndex stage,
+    StageIndex stage,
     std::uint64_t parameters,
     std::uint32_t microbatches,
-    std::uint64_t tied_with_another_stage,
-    std::uint64_t more_per_parameter
+    std::uint64_t more_bytes
 )
     : training_bytes_(
-          (kBytesPerParameter + more_per_parameter) * parameters +
-          kBytesPerMicrobatch * microbatches + kBytesPerTied * tied_with_another_stage
+          kBytesPerParameter * parameters + kBytesPerMicrobatch * microbatches + more_bytes
       ),
       snapshot_bytes_(kStateBytesPerParameter * parameters),
       stage_(stage) {
@@ -42,13 +52,13 @@ std::uint64_t MemoryPlan::needed_bytes(std::size_t snapshots) const {
     return training_bytes_ + snapshots * snapshot_bytes_;
 }
 
-swarm::Result<> MemoryPlan::check() const {
+Result<> MemoryPlan::check() const {
     if (has_room_for_snapshots(1)) {
         return {};
     }
-    return swarm::Error{
-        swarm::ErrorCode::Mismatch,
-        swarm::Reaction::Reject,
+    return Error{
+        ErrorCode::Mismatch,
+        Reaction::Reject,
         "stage " + std::to_string(stage_.value) + " needs " + in_mebibytes(needed_bytes(1)) +
             " beside its activations, and this peer lends " + std::to_string(*lent_bytes_ >> 20) +
             " MiB; raise --memory, or train with more stages"};
@@ -66,4 +76,4 @@ std::optional<std::uint64_t> MemoryPlan::graph_room_bytes(std::size_t snapshots)
     return needed < *lent_bytes_ ? *lent_bytes_ - needed : 0;
 }
 
-}  // namespace stages
+}  // namespace swarm::run

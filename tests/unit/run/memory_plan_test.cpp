@@ -1,8 +1,8 @@
-#include "stages/memory_plan.hpp"
+#include "swarm/run/memory_plan.hpp"
 
 #include <gtest/gtest.h>
 
-namespace stages {
+namespace swarm::run {
 namespace {
 
 constexpr std::uint64_t kMebibyte = 1U << 20;
@@ -40,4 +40,4 @@ TEST(MemoryPlan, GivesGraphsWhatSnapshotsLeave) {
 }
 
 }  // namespace
-}  // namespace stages
+}  // namespace swarm::run
