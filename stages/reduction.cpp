@@ -30,7 +30,7 @@ bool Reduction::start(const protocol::Reduce& reduce, const MicrobatchIds& held,
     }
     std::erase_if(fast_, [this](PeerId peer) { return !member_indices_.contains(peer); });
     const auto own = member_index(context_.self);
-    if (!own || !tied_.start(context_, reduce, *own)) {
+    if (!own || !tied_.start(reduce, *own)) {
         active_ = false;
         return false;
     }

@@ -27,7 +27,7 @@ namespace stages {
 
 class Reduction {
  public:
-    explicit Reduction(ServerContext& context) : context_(context) {}
+    explicit Reduction(ServerContext& context) : context_(context), tied_(context) {}
 
     /// A new epoch's list. `held`: the ids in the accumulator now. Returns true when the own sums
     /// are sealed by this call.

@@ -17,7 +17,7 @@ void Reduction::resend(PeerId peer, node::Turn turn) {
             send_scatter({slices_.slice(*index, piece)}, turn);
         }
     }
-    tied_.resend(peer, context_, epoch_, turn);
+    tied_.resend(peer, turn);
     const auto* const info = context_.roster.find_peer(peer);
     const bool observes =
         info && std::find(observers_.begin(), observers_.end(), info->slot) != observers_.end();

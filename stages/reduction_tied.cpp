@@ -39,7 +39,7 @@ void Reduction::make_tied_parts(std::uint32_t slice, node::Turn turn) {
                 parts_refused(outcome.refused, later);
                 return;
             }
-            tied_.made(piece, std::move(outcome.parts), context_, epoch_, later);
+            tied_.made(piece, std::move(outcome.parts), later);
             add_tied(piece, later);
         }
     );

@@ -115,7 +115,7 @@ class StageWorker {
     Result<> add_part(std::uint32_t slice, const Payload& part);
     /// The stage's int64 sums of a range within an own slice whose parts are all in, as byte planes
     /// where these are smaller.
-    [[nodiscard]] Payload tied_part(SliceRange range) const;
+    [[nodiscard]] Payload tied_part(SliceRange range);
     /// Adds the other stage's, as add_part() does.
     Result<> add_tied_part(SliceRange range, const Payload& part);
     /// An own slice is complete: fp32 values for everybody, kept in the result too.

@@ -45,14 +45,13 @@ std::vector<TiedSums::Cut> TiedSums::cuts(
     return cuts;
 }
 
-bool TiedSums::start(
-    const ServerContext& context, const protocol::Reduce& reduce, std::uint32_t own
-) {
+bool TiedSums::start(const protocol::Reduce& reduce, std::uint32_t own) {
     clear();
+    epoch_ = reduce.epoch;
     own_ = own;
-    own_slices_ = context.slices(reduce.group.size());
+    own_slices_ = context_.slices(reduce.group.size());
     pieces_.resize(own_slices_.pieces());
-    if (!context.tied) {
+    if (!context_.tied) {
         return true;
     }
     if (reduce.tied_group.empty()) {
@@ -60,14 +59,15 @@ bool TiedSums::start(
     }
     group_ = reduce.tied_group;
     for (const SlotId slot : group_) {
-        const auto* const info = context.roster.find(slot);
-        const bool known = info != nullptr && info->stage == context.tied->stage;
+        const auto* const info = context_.roster.find(slot);
+        const bool known = info != nullptr && info->stage == context_.tied->stage;
         peers_.push_back(known ? info->peer : PeerId{});
     }
-    other_slices_ = context.slices_of(context.tied->elements, group_.size());
-    const Matrix ours = matrix_in(context, context.stage(), context.layout.elements(), own_slices_);
+    other_slices_ = context_.slices_of(context_.tied->elements, group_.size());
+    const Matrix ours =
+        matrix_in(context_, context_.stage(), context_.layout.elements(), own_slices_);
     const Matrix theirs =
-        matrix_in(context, context.tied->stage, context.tied->elements, other_slices_);
+        matrix_in(context_, context_.tied->stage, context_.tied->elements, other_slices_);
     for (std::uint32_t piece = 0; piece < pieces_.size(); ++piece) {
         pieces_[piece].cuts = cuts(ours, own_slices_.slice(own, piece), theirs);
         pieces_[piece].taken.assign(pieces_[piece].cuts.size(), false);
@@ -116,18 +116,12 @@ void TiedSums::refuse(const Cut& cut) {
     pieces_[own_slices_.piece(cut.own)].taken[index_of(cut)] = false;
 }
 
-void TiedSums::made(
-    std::uint32_t piece,
-    std::vector<node::Payload> parts,
-    const ServerContext& context,
-    swarm::Epoch epoch,
-    node::Turn turn
-) {
+void TiedSums::made(std::uint32_t piece, std::vector<node::Payload> parts, node::Turn turn) {
     Piece& of = pieces_[piece];
     SWARM_ASSERT(of.ours.empty() && parts.size() == of.cuts.size());
     of.ours = std::move(parts);
     for (std::size_t i = 0; i < of.cuts.size(); ++i) {
-        send(of.cuts[i], of.ours[i], context, epoch, turn);
+        send(of.cuts[i], of.ours[i], turn);
     }
 }
 
@@ -141,24 +135,16 @@ bool TiedSums::is_complete(std::uint32_t piece) const {
     return of.ours.size() == of.cuts.size() && std::ranges::find(of.taken, false) == of.taken.end();
 }
 
-void TiedSums::send(
-    const Cut& cut,
-    const node::Payload& ours,
-    const ServerContext& context,
-    swarm::Epoch epoch,
-    node::Turn turn
-) const {
-    const protocol::Part part{*context.version, epoch, cut.own, false, cut.other};
+void TiedSums::send(const Cut& cut, const node::Payload& ours, node::Turn turn) const {
+    const protocol::Part part{*context_.version, epoch_, cut.own, false, cut.other};
     ServerContext::send(peers_[other_slices_.owner(cut.other)], part, ours, turn);
 }
 
-void TiedSums::resend(
-    PeerId peer, const ServerContext& context, swarm::Epoch epoch, node::Turn turn
-) const {
+void TiedSums::resend(PeerId peer, node::Turn turn) const {
     for (const Piece& piece : pieces_) {
         for (std::size_t i = 0; i < piece.ours.size(); ++i) {
             if (peers_[other_slices_.owner(piece.cuts[i].other)] == peer) {
-                send(piece.cuts[i], piece.ours[i], context, epoch, turn);
+                send(piece.cuts[i], piece.ours[i], turn);
             }
         }
     }

@@ -43,10 +43,10 @@ class TiedSums {
     /// Of the slice, in order of the other stage's slices.
     static std::vector<Cut> cuts(const Matrix& own, std::uint32_t slice, const Matrix& other);
 
+    explicit TiedSums(const ServerContext& context) : context_(context) {}
+
     /// A new epoch's list. False when the run ties this stage to another and the list does not.
-    [[nodiscard]] bool start(
-        const ServerContext& context, const protocol::Reduce& reduce, std::uint32_t own
-    );
+    [[nodiscard]] bool start(const protocol::Reduce& reduce, std::uint32_t own);
     void clear();
 
     /// Of an own slice, by its piece; none: nothing of it is tied.
@@ -62,21 +62,14 @@ class TiedSums {
     /// They came, but do not unpack.
     void refuse(const Cut& cut);
     /// Ours of a piece, in order of its cuts: sends them.
-    void made(
-        std::uint32_t piece,
-        std::vector<node::Payload> parts,
-        const ServerContext& context,
-        swarm::Epoch epoch,
-        node::Turn turn
-    );
+    void made(std::uint32_t piece, std::vector<node::Payload> parts, node::Turn turn);
     /// What was taken of the piece and may be added now: nothing before ours are made.
     [[nodiscard]] Taken take_addable(std::uint32_t piece);
     /// Ours are made, and all of the other stage's were taken.
     [[nodiscard]] bool is_complete(std::uint32_t piece) const;
 
     /// The peer's links are back: sends it ours once more.
-    void resend(PeerId peer, const ServerContext& context, swarm::Epoch epoch, node::Turn turn)
-        const;
+    void resend(PeerId peer, node::Turn turn) const;
     /// Members of the other stage whose sums are missing where ours are made.
     [[nodiscard]] std::vector<SlotId> awaited() const;
 
@@ -88,15 +81,11 @@ class TiedSums {
         Taken waiting;                    // for ours
     };
 
-    void send(
-        const Cut& cut,
-        const node::Payload& ours,
-        const ServerContext& context,
-        swarm::Epoch epoch,
-        node::Turn turn
-    ) const;
+    void send(const Cut& cut, const node::Payload& ours, node::Turn turn) const;
     [[nodiscard]] std::size_t index_of(const Cut& cut) const;
 
+    const ServerContext& context_;
+    swarm::Epoch epoch_;
     std::vector<SlotId> group_;  // of the other stage
     std::vector<PeerId> peers_;  // of group_, in order
     Slices own_slices_{0, 1};

@@ -89,8 +89,10 @@ bool StepMachine::fence(SlotId slot, const std::string& reason, bool is_gone, no
         trained_.erase(slot);  // what the others hold has its share
     }
     lose_share(slot, info.stage, turn);
-    const bool alone_with_sums = replicas_train_alone() && !lists_[slot].empty();
-    if (phase_ == Phase::Reducing && (!all_hold || alone_with_sums)) {
+    const auto list = lists_.find(slot);
+    const bool takes_sums_along =
+        replicas_train_alone() && list != lists_.end() && !list->second.empty();
+    if (phase_ == Phase::Reducing && (!all_hold || takes_sums_along)) {
         abort_reduce("a member was fenced", turn);
     }
     launcher_.refresh(turn.now);
@@ -161,10 +163,9 @@ void StepMachine::lose_share(SlotId slot, StageIndex stage, node::Turn turn) {
     if (const auto node = trained_.extract(slot)) {
         turn.out.log(
             node::LogLine::Level::Warning,
-            "a replica of stage " + std::to_string(stage.value) +
-                " is lost with what it has "
-                "trained on since the last exchange: " +
-                std::to_string(node.mapped()) + " microbatches"
+            "a replica of stage " + std::to_string(stage.value) + " is lost with the " +
+                std::to_string(node.mapped()) +
+                " microbatches that it has trained on since the last exchange"
         );
     }
 }

@@ -44,9 +44,8 @@ Result<run::RunConfig> local_config(const LocalOptions& options) {
         return Error{
             ErrorCode::Usage,
             Reaction::Reject,
-            "--verify is for mode exact: which replica trains on a microbatch of mode sparse is "
-            "for "
-            "its peers to decide, so no one process repeats it"};
+            "--verify is for mode exact: in mode sparse the peers decide which replica trains on a "
+            "microbatch, so no one process repeats it"};
     }
     if (options.peers < config->stages) {
         return Error{

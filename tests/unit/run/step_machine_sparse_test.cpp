@@ -3,14 +3,8 @@
 
 #include <gtest/gtest.h>
 
-namespace swarm::run {
+namespace swarm::run::test {
 namespace {
-
-using namespace std::chrono_literals;
-using test::Actions;
-using test::kMicrobatches;
-using test::Phase;
-using test::StepMachineTest;
 
 class SparseStepMachineTest : public StepMachineTest {
  protected:
@@ -207,4 +201,4 @@ TEST_F(ExchangeTest, WhoComesBackBeginsAnewAndGivesNoShare) {
 }
 
 }  // namespace
-}  // namespace swarm::run
+}  // namespace swarm::run::test

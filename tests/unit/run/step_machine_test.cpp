@@ -6,14 +6,8 @@
 
 #include <algorithm>
 
-namespace swarm::run {
+namespace swarm::run::test {
 namespace {
-
-using namespace std::chrono_literals;
-using test::Actions;
-using test::kMicrobatches;
-using test::Phase;
-using test::StepMachineTest;
 
 TEST_F(StepMachineTest, BelievesAPathOnlyFromTheTailThatEndsIt) {
     ASSERT_EQ(launched_.size(), kMicrobatches);
@@ -226,4 +220,4 @@ TEST_F(LonelyTail, IsBelievedBecauseNobodyElseCanTry) {
 }
 
 }  // namespace
-}  // namespace swarm::run
+}  // namespace swarm::run::test

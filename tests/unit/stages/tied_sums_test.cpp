@@ -106,26 +106,26 @@ class TiedSumsTest : public testing::Test {
     std::vector<swarm::run::StageLayout> layouts_ = swarm::run::partition(config());
     test::Bed bed_{kSelf, config(), 0};
     protocol::Reduce reduce_;
-    TiedSums tied_;
+    TiedSums tied_{bed_.context};
 };
 
 TEST_F(TiedSumsTest, NeedTheOtherStagesMembers) {
     reduce_.tied_group.clear();
-    EXPECT_FALSE(tied_.start(bed_.context, reduce_, 0));
+    EXPECT_FALSE(tied_.start(reduce_, 0));
     bed_.context.tied.reset();
-    EXPECT_TRUE(tied_.start(bed_.context, reduce_, 0));
+    EXPECT_TRUE(tied_.start(reduce_, 0));
     EXPECT_TRUE(tied_.cuts(0U).empty());
     EXPECT_TRUE(tied_.is_complete(0));
 }
 
 TEST_F(TiedSumsTest, GiveNothingToAddBeforeOursAreMade) {
-    ASSERT_TRUE(tied_.start(bed_.context, reduce_, 0));
+    ASSERT_TRUE(tied_.start(reduce_, 0));
     const std::vector<TiedSums::Cut> cuts = tied_.cuts(0U);
     ASSERT_EQ(cuts.size(), 2U) << "the matrix lies in both slices of the other stage";
     EXPECT_TRUE(tied_.take(cuts[1], {}));
     EXPECT_FALSE(tied_.take(cuts[1], {})) << "it came before";
     EXPECT_TRUE(tied_.take_addable(0).empty());
-    tied_.made(0, ours(), bed_.context, kEpoch, bed_.at());
+    tied_.made(0, ours(), bed_.at());
     EXPECT_EQ(tied_.take_addable(0).size(), 1U);
     EXPECT_TRUE(tied_.take_addable(0).empty()) << "each is added once";
     EXPECT_FALSE(tied_.is_complete(0));
@@ -135,7 +135,7 @@ TEST_F(TiedSumsTest, GiveNothingToAddBeforeOursAreMade) {
 }
 
 TEST_F(TiedSumsTest, TakeNothingFromWhoDoesNotOwnIt) {
-    ASSERT_TRUE(tied_.start(bed_.context, reduce_, 0));
+    ASSERT_TRUE(tied_.start(reduce_, 0));
     const TiedSums::Cut cut = tied_.cuts(0U).at(0);
     const protocol::Part part = part_of(cut);
     EXPECT_EQ(tied_.find(owner(cut), part), cut);
@@ -156,10 +156,10 @@ TEST_F(TiedSumsTest, TakeNothingFromWhoDoesNotOwnIt) {
 }
 
 TEST_F(TiedSumsTest, WaitForWhatWasRefused) {
-    ASSERT_TRUE(tied_.start(bed_.context, reduce_, 0));
+    ASSERT_TRUE(tied_.start(reduce_, 0));
     const std::vector<TiedSums::Cut> cuts = tied_.cuts(0U);
     EXPECT_TRUE(tied_.awaited().empty()) << "theirs are not asked for before ours are there";
-    tied_.made(0, ours(), bed_.context, kEpoch, bed_.at());
+    tied_.made(0, ours(), bed_.at());
     EXPECT_EQ(tied_.awaited(), (std::vector<SlotId>{{2}, {3}}));
     EXPECT_TRUE(tied_.take(cuts[0], {}));
     EXPECT_EQ(tied_.awaited(), std::vector<SlotId>{{3}});
@@ -172,17 +172,17 @@ TEST_F(TiedSumsTest, WaitForWhatWasRefused) {
 }
 
 TEST_F(TiedSumsTest, AreSentAgainToWhoIsBack) {
-    ASSERT_TRUE(tied_.start(bed_.context, reduce_, 0));
+    ASSERT_TRUE(tied_.start(reduce_, 0));
     const TiedSums::Cut cut = tied_.cuts(0U).at(0);
     const auto sent = [&] { return bodies<protocol::Part>(bed_.settle(), owner(cut)); };
-    tied_.made(0, ours(), bed_.context, kEpoch, bed_.at());
+    tied_.made(0, ours(), bed_.at());
     const std::vector<protocol::Part> first = sent();
     ASSERT_EQ(first.size(), 1U);
     EXPECT_EQ(first[0].slice, cut.own);
     EXPECT_EQ(first[0].tied_into, cut.other);
-    tied_.resend(kSelf, bed_.context, kEpoch, bed_.at());
+    tied_.resend(kSelf, bed_.at());
     EXPECT_TRUE(sent().empty());
-    tied_.resend(owner(cut), bed_.context, kEpoch, bed_.at());
+    tied_.resend(owner(cut), bed_.at());
     EXPECT_EQ(sent(), first);
 }
 
