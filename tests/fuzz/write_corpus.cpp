@@ -1,5 +1,6 @@
 // Writes the seeds of the fuzz targets: one frame of every kind, taken apart.
-//   write_corpus <folder>   fills <folder>/{header,message,envelope,codec,server,session,link}
+//   write_corpus <folder>   fills <folder>/{header,message,envelope,codec_*,byte_planes,
+//                            server,session,link}
 #include "compression/byte_planes.hpp"
 #include "compression/codec.hpp"
 #include "swarm/protocol/frame.hpp"
@@ -141,34 +142,31 @@ void write_link_strangers(const std::filesystem::path& folder) {
     }
 }
 
-/// What each codec and each width of byte planes write; for codec_fuzz.cpp.
+/// What each codec and each width of byte planes write; for codec_fuzz.cpp, byte_planes_fuzz.cpp.
 void write_coded(const std::filesystem::path& folder) {
     constexpr std::uint8_t kElements = 130;
     std::vector<float> values;
     for (int i = 0; i < kElements; ++i) {
         values.push_back(static_cast<float>(i % 7 - 3) * 0.25F);
     }
-    const auto write_input = [&](std::size_t decoder, std::span<const std::byte> bytes) {
-        std::vector<std::byte> input{
-            static_cast<std::byte>(decoder), std::byte{kElements}, std::byte{0}};
-        input.insert(input.end(), bytes.begin(), bytes.end());
-        write(folder / ("decoder" + std::to_string(decoder)), input);
-    };
-    std::size_t decoder = 0;
     for (const auto& codec : compression::codecs_on(compression::simd::Path::Scalar)) {
         std::vector<std::byte> bytes(codec->encoded_bytes(kElements));
         for (const compression::TensorRole role : compression::kTensorRoles) {
             if (codec->encode(values, role, 0, bytes)) {
-                write_input(decoder, bytes);
                 break;
             }
         }
-        ++decoder;
+        bytes.insert(bytes.begin(), {std::byte{kElements}, std::byte{0}});
+        write(folder / ("codec_" + std::string(codec->name())) / "encoded", bytes);
     }
     using compression::ElementBytes;
+    std::uint8_t place = 0;
     for (const auto width : {ElementBytes::Two, ElementBytes::Four, ElementBytes::Eight}) {
         const std::vector<std::byte> raw(kElements * static_cast<std::size_t>(width));
-        write_input(decoder++, *compression::pack_planes(raw, width));
+        std::vector<std::byte> bytes = *compression::pack_planes(raw, width);
+        bytes.insert(bytes.begin(), {std::byte{place}, std::byte{kElements}, std::byte{0}});
+        write(folder / "byte_planes" / ("width" + std::to_string(place)), bytes);
+        ++place;
     }
 }
 
@@ -194,7 +192,7 @@ int main(int argc, char** argv) {
     write(folder / "session" / "every_message", story);
     write(folder / "session" / "one_session", session_story());
     write_link_strangers(folder);
-    write_coded(folder / "codec");
+    write_coded(folder);
     write_frame(folder, kHelloKind, encode_hello(sample_hello()));
     const TensorEnvelope activation{.dtype = Dtype::Float32, .shape = {8, 1024, 768}};
     const TensorEnvelope slice{.dtype = Dtype::Int64, .codec = CodecId::Int8, .shape = {70'000}};
