@@ -1,8 +1,10 @@
 #include "router/session_router.hpp"
 
 #include "swarm/base/rng.hpp"
+#include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace router {
@@ -27,6 +29,27 @@ void add(SessionWork& sum, const SessionWork& work, double sign) {
     sum.decode_rows = std::max(0.0, sum.decode_rows + sign * work.decode_rows);
 }
 
+double rate_or_none(double rate) {
+    constexpr double kLeast = 1e-6;  // costs stay finite
+    return std::isfinite(rate) && rate > 0 ? std::clamp(rate, kLeast, swarm::protocol::kRowsPerSMax)
+                                           : 0;
+}
+
+/// The lower one of two; 0 where none is known.
+double median_of_known(std::vector<double> rates) {
+    std::erase(rates, 0.0);
+    if (rates.empty()) {
+        return 0;
+    }
+    const auto middle = rates.begin() + static_cast<std::ptrdiff_t>((rates.size() - 1) / 2);
+    std::nth_element(rates.begin(), middle, rates.end());
+    return *middle;
+}
+
+double seconds(const SessionWork& work, const swarm::protocol::RowRates& rates) {
+    return work.prefill_rows / rates.prefill_per_s + work.decode_rows / rates.decode_per_s;
+}
+
 }  // namespace
 
 const SessionRouter::Peer* SessionRouter::find(PeerId peer) const {
@@ -35,11 +58,53 @@ const SessionRouter::Peer* SessionRouter::find(PeerId peer) const {
     return found == peers_.end() ? &unknown : &found->second;
 }
 
-double SessionRouter::seconds(const Peer& peer, const SessionWork& work) const {
-    const double prefill = peer.prefill.units_per_s().value_or(mean_prefill_.value());
-    const double decode = peer.decode.units_per_s().value_or(mean_decode_.value());
-    return (peer.queued.prefill_rows + work.prefill_rows) / prefill +
-           (peer.queued.decode_rows + work.decode_rows) / decode;
+void SessionRouter::claim(std::span<const swarm::protocol::HostInfo> hosts) {
+    claims_.clear();
+    for (const swarm::protocol::HostInfo& host : hosts) {
+        claims_[host.peer] = {
+            rate_or_none(host.rates.prefill_per_s), rate_or_none(host.rates.decode_per_s)};
+    }
+}
+
+SessionRouter::Rates SessionRouter::claimed(PeerId peer) const {
+    const auto found = claims_.find(peer);
+    return found == claims_.end() ? Rates{} : found->second;
+}
+
+SessionRouter::Rates SessionRouter::median_claim(std::span<const PeerId> peers) const {
+    std::vector<double> prefill;
+    std::vector<double> decode;
+    for (const PeerId peer : peers) {
+        prefill.push_back(claimed(peer).prefill_per_s);
+        decode.push_back(claimed(peer).decode_per_s);
+    }
+    return {median_of_known(std::move(prefill)), median_of_known(std::move(decode))};
+}
+
+SessionRouter::Rates SessionRouter::seen(const Peer& peer) const {
+    return {
+        peer.prefill.units_per_s().value_or(mean_prefill_.value()),
+        peer.decode.units_per_s().value_or(mean_decode_.value())};
+}
+
+/// What we see is the pace of one session on a whole path: it shows who is slower than it says,
+/// not what a peer can do for all.
+SessionRouter::Rates SessionRouter::believed(PeerId peer, const Rates& median) const {
+    const auto rate = [](double claimed, double middle, double seen, double mean) {
+        const double known = claimed > 0 ? std::min(claimed, kClaimMax * middle) : middle;
+        return known * std::min(1.0, seen / mean);
+    };
+    const Rates own = claimed(peer);
+    const Rates here = seen(*find(peer));
+    return {
+        rate(own.prefill_per_s, median.prefill_per_s, here.prefill_per_s, mean_prefill_.value()),
+        rate(own.decode_per_s, median.decode_per_s, here.decode_per_s, mean_decode_.value())};
+}
+
+/// Exponential, mean 1: of several, each over its rate, one is the least with the probability of
+/// its share of the rates. The same until the next session is placed.
+double SessionRouter::draw(PeerId peer) const {
+    return -std::log1p(-swarm::Rng(own_order(seed_, peer), placed_).unit());
 }
 
 std::optional<PeerId> SessionRouter::pick(
@@ -48,6 +113,8 @@ std::optional<PeerId> SessionRouter::pick(
     TimePoint now,
     std::span<const PeerId> except
 ) const {
+    const Rates median = median_claim(peers);
+    const bool drawn = median.prefill_per_s > 0 && median.decode_per_s > 0;
     std::optional<PeerId> best;
     std::pair<double, std::uint64_t> best_cost;
     for (const PeerId peer : peers) {
@@ -56,7 +123,9 @@ std::optional<PeerId> SessionRouter::pick(
         if (excepted || known.rests_until > now || known.full_until > now) {
             continue;
         }
-        const std::pair cost{seconds(known, work), own_order(seed_, peer)};
+        const Rates rates = drawn ? believed(peer, median) : seen(known);
+        const double own = (drawn ? draw(peer) : 1) * seconds(work, rates);
+        const std::pair cost{seconds(known.queued, rates) + own, own_order(seed_, peer)};
         if (!best || cost < best_cost) {
             best = peer;
             best_cost = cost;
@@ -67,6 +136,7 @@ std::optional<PeerId> SessionRouter::pick(
 
 void SessionRouter::placed(PeerId peer, const SessionWork& work) {
     add(peers_[peer].queued, work, 1);
+    ++placed_;
 }
 
 void SessionRouter::left(PeerId peer, const SessionWork& work) {

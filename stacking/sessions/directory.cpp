@@ -181,7 +181,9 @@ void Directory::take(PeerId from, const protocol::Locate& locate, node::Turn tur
         for (const auto& [peer, host] : model->second.hosts) {
             if (host.registration) {
                 located.layers = model->second.layers;
-                located.hosts.push_back({peer, host.hosted, host.registration->address});
+                located.hosts.push_back(
+                    {peer, host.hosted, host.registration->address, host.registration->rates}
+                );
             }
         }
     }

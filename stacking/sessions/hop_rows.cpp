@@ -183,13 +183,13 @@ void HopTable::call_device(node::Turn turn) {
     device_busy_ = true;
     const auto call = std::make_shared<Call>(next_call());
     const double layers = options_.host.hosted.end - options_.host.hosted.first;
-    double rows = 0;
     for (const Piece& piece : call->pieces) {
-        rows += piece.frame.rows;
+        call->rows += piece.frame.rows;
     }
+    call->begun = turn.now;
     device_.submit(
         turn,
-        rows * layers,
+        call->rows * layers,
         [compute = options_.compute, bridge = options_.bridge, call] {
             run(*compute, bridge.get(), *call);
         },
@@ -283,6 +283,10 @@ void HopTable::judge(Piece& piece, std::span<const float> logits, std::uint32_t 
 
 void HopTable::finish(Call& call, node::Turn turn) {
     device_busy_ = false;
+    if (!call.failed) {
+        const bool prefill = call.rows > call.pieces.size();
+        (prefill ? prefill_ : decode_).add(call.rows, turn.now - call.begun);
+    }
     for (Piece& piece : call.pieces) {
         const auto at = hops_.find(piece.key);
         if (at == hops_.end() || at->second.cache != piece.cache) {

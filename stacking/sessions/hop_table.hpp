@@ -10,6 +10,7 @@
 #include "stacking/row_coding.hpp"
 #include "stacking/session_compute.hpp"
 #include "stacking/sessions/link_book.hpp"
+#include "stacking/sessions/own_rate.hpp"
 #include "stacking/sessions/row_log.hpp"
 #include "stacking/stack/bridged_input.hpp"
 #include "stages/device_queue.hpp"
@@ -69,6 +70,11 @@ class HopTable {
     [[nodiscard]] TimePoint next_deadline() const;
 
     [[nodiscard]] std::size_t hops() const { return hops_.size(); }
+
+    /// As the device has shown them; zero before the first call.
+    [[nodiscard]] protocol::RowRates rates() const {
+        return {prefill_.rows_per_s(), decode_.rows_per_s()};
+    }
 
  private:
     using Key = std::pair<std::uint64_t, std::uint32_t>;  // session, hop
@@ -139,6 +145,8 @@ class HopTable {
     struct Call {
         std::vector<Piece> pieces;
         bool failed = false;
+        std::uint32_t rows = 0;  // of all pieces
+        TimePoint begun{};
     };
 
     // hop_table.cpp: the life of a hop
@@ -181,6 +189,8 @@ class HopTable {
     bool device_busy_ = false;
     std::uint64_t caches_ = 0;
     std::uint64_t kept_bytes_ = 0;
+    OwnRate prefill_;
+    OwnRate decode_;
 };
 
 }  // namespace stacking::sessions

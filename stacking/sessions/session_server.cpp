@@ -99,7 +99,7 @@ void SessionServer::load(protocol::LayerRange layers, node::Turn turn) {
 void SessionServer::beat(node::Turn turn) {
     if (hops_) {
         const protocol::Register registration{
-            options_.model, options_.layers, *place_, weights_, options_.address};
+            options_.model, options_.layers, *place_, weights_, options_.address, hops_->rates()};
         send(directory_.peer(), registration, turn);
     } else if (!options_.fixed) {
         const protocol::HostOffer offer{options_.model, options_.layers, options_.split};

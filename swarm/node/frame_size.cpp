@@ -17,7 +17,8 @@ constexpr std::uint64_t kId = 2;
 constexpr std::uint64_t kDouble = 8;
 constexpr std::uint64_t kDigest = 34;
 constexpr std::uint64_t kSlotInfo = 64;
-constexpr std::uint64_t kHostInfo = 46;
+constexpr std::uint64_t kRowRates = 20;
+constexpr std::uint64_t kHostInfo = 46 + kRowRates;
 constexpr std::uint64_t kLayerRange = 8;
 constexpr std::uint64_t kRate = 30;
 constexpr std::uint64_t kFailedItem = 14;
@@ -87,7 +88,7 @@ struct ListBytes {
     }
 
     std::uint64_t operator()(const Register& body) const {
-        return 2 * kDigest + body.address.size();
+        return 2 * kDigest + kRowRates + body.address.size();
     }
 
     std::uint64_t operator()(const Registered& body) const { return body.refusal.size(); }

@@ -107,6 +107,9 @@ inline constexpr std::uint32_t kLayersMax = 4096;
 
 /// Peers that serve one model, as a directory lists them: 2,048 of 100 bytes and an address.
 inline constexpr std::size_t kHostsMax = 2048;
+
+/// Rows a second that a peer can say it computes.
+inline constexpr double kRowsPerSMax = 1e9;
 inline constexpr std::uint32_t kLocatedBytesMax = 2U << 20;
 
 /// Models that one directory lists.

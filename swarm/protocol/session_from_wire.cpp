@@ -18,6 +18,16 @@ LayerRange layers_of(bool there, const wire::LayerRange& in, Validator& check) {
     return range;
 }
 
+/// None: not known.
+RowRates rates_of(const wire::RowRates& in, Validator& check) {
+    const auto rate = [&](double value) {
+        const double known = check.finite_and_not_negative(value, "rates");
+        check.require(known <= kRowsPerSMax, "rates", "are beyond any device");
+        return known;
+    };
+    return {.prefill_per_s = rate(in.prefill_per_s()), .decode_per_s = rate(in.decode_per_s())};
+}
+
 template <class Wire>
 HopId id_of(const Wire& in, Validator& check) {
     check.require(in.has_id(), "id", "is missing");
@@ -50,7 +60,8 @@ Register read(const wire::Register& in, Validator& check) {
         .layers = check.below(in.layers(), kLayersMax + 1, "layers"),
         .hosted = layers_of(in.has_hosted(), in.hosted(), check),
         .weights = check.digest(in.weights(), "weights"),
-        .address = check.text(in.address(), "address")};
+        .address = check.text(in.address(), "address"),
+        .rates = rates_of(in.rates(), check)};
     check.require(body.hosted.end <= body.layers, "layers", "hosted are more than the model's");
     return body;
 }
@@ -68,7 +79,8 @@ Located read(const wire::Located& in, Validator& check) {
         return HostInfo{
             .peer = check.peer(item.peer(), "hosts.peer"),
             .hosted = layers_of(item.has_hosted(), item.hosted(), check),
-            .address = check.text(item.address(), "hosts.address")};
+            .address = check.text(item.address(), "hosts.address"),
+            .rates = rates_of(item.rates(), check)};
     };
     return {
         .model = check.digest(in.model(), "model"),

@@ -67,6 +67,14 @@ struct HostPlace {
     friend bool operator==(const HostPlace&, const HostPlace&) = default;
 };
 
+/// What a peer says of itself: rows a second through all layers that it hosts, while it computes.
+struct RowRates {
+    double prefill_per_s = 0;  // 0: not known yet
+    double decode_per_s = 0;
+
+    friend bool operator==(const RowRates&, const RowRates&) = default;
+};
+
 /// Peer -> directory, on every link and then every 2 s: these layers can be asked for here.
 struct Register {
     Digest model;              // of the model's file or checkpoint
@@ -74,6 +82,7 @@ struct Register {
     LayerRange hosted;
     Digest weights;  // of the hosted layers
     std::string address;
+    RowRates rates{};
 
     friend bool operator==(const Register&, const Register&) = default;
 };
@@ -96,6 +105,7 @@ struct HostInfo {
     PeerId peer;
     LayerRange hosted;
     std::string address;
+    RowRates rates{};
 
     friend bool operator==(const HostInfo&, const HostInfo&) = default;
 };

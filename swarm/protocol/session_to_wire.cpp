@@ -22,6 +22,11 @@ void put(const PathPeer& peer, wire::PathPeer* out) {
     out->set_address(peer.address);
 }
 
+void put(const RowRates& rates, wire::RowRates* out) {
+    out->set_prefill_per_s(rates.prefill_per_s);
+    out->set_decode_per_s(rates.decode_per_s);
+}
+
 }  // namespace
 
 void put(const Register& body, wire::Message* envelope) {
@@ -31,6 +36,7 @@ void put(const Register& body, wire::Message* envelope) {
     put(body.hosted, out->mutable_hosted());
     out->set_weights(bytes_of(body.weights));
     out->set_address(body.address);
+    put(body.rates, out->mutable_rates());
 }
 
 void put(const Registered& body, wire::Message* envelope) {
@@ -50,6 +56,7 @@ void put(const Located& body, wire::Message* envelope) {
         item->set_peer(bytes_of(host.peer));
         put(host.hosted, item->mutable_hosted());
         item->set_address(host.address);
+        put(host.rates, item->mutable_rates());
     }
 }
 

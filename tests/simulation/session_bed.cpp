@@ -78,9 +78,16 @@ SessionBed::SessionBed(SessionBedOptions options)
     for (std::uint64_t number = 1; number <= servers(); ++number) {
         add_server(number);
     }
-    world_.add_peer(kClient, [this](swarm::Incarnation incarnation) {
+    for (std::uint64_t client = 0; client < options_.clients; ++client) {
+        add_client({{kClient.words[0] + client}});
+    }
+    world_.on_report([this](PeerId, const node::Report& report) { hear(report); });
+}
+
+void SessionBed::add_client(PeerId self) {
+    world_.add_peer(self, [this, self](swarm::Incarnation incarnation) {
         sessions::SessionClient::Options client;
-        client.self = kClient;
+        client.self = self;
         client.incarnation = incarnation;
         client.directory = kDirectory;
         for (std::uint32_t member = 0; member < options_.members; ++member) {
@@ -91,7 +98,6 @@ SessionBed::SessionBed(SessionBedOptions options)
         client.patience = options_.patience;
         return std::make_unique<sessions::SessionClient>(std::move(client));
     });
-    world_.on_report([this](PeerId, const node::Report& report) { hear(report); });
 }
 
 std::vector<protocol::LayerRange> SessionBed::split() const {
@@ -111,7 +117,9 @@ protocol::LayerRange SessionBed::layers_of(PeerId server) const {
 void SessionBed::add_server(std::uint64_t number) {
     const PeerId self = peer(number);
     PeerOptions machine;
-    machine.device.units_per_s = options_.units_per_s;
+    machine.device.units_per_s = options_.unequal.empty()
+                                     ? options_.units_per_s
+                                     : options_.unequal[(number - 1) % options_.replicas];
     const auto make = [this, self](swarm::Incarnation) -> std::unique_ptr<node::Role> {
         sessions::SessionServer::Options server;
         server.self = self;
@@ -139,7 +147,7 @@ void SessionBed::add_server(std::uint64_t number) {
         server.ttl = options_.ttl;
         server.directory = kDirectory;
         auto role = std::make_unique<sessions::SessionServer>(std::move(server));
-        if (self == peer(options_.liar)) {
+        if (options_.liar == SessionBedOptions::kAll || self == peer(options_.liar)) {
             return std::make_unique<Liar>(std::move(role), options_.lie);
         }
         return role;
@@ -147,10 +155,16 @@ void SessionBed::add_server(std::uint64_t number) {
     world_.add_peer(self, make, machine);
 }
 
-void SessionBed::ask(const node::SessionRequest& request) {
+void SessionBed::ask(const node::SessionRequest& request, std::uint64_t client) {
     asked_[request.request] = request;
     told_[request.request] = {};
-    world_.ask(kClient, {request});
+    world_.ask({{kClient.words[0] + client}}, {request});
+}
+
+void SessionBed::replace_client(std::uint64_t client) {
+    const PeerId self{{kClient.words[0] + client}};
+    world_.crash(self);
+    world_.restart(self);
 }
 
 bool SessionBed::run(swarm::Duration limit) {

@@ -27,6 +27,8 @@ namespace sessions = stacking::sessions;
 using Lie = std::function<void(protocol::Body&)>;
 
 struct SessionBedOptions {
+    static constexpr std::uint64_t kAll = UINT64_MAX;
+
     std::uint32_t stages = 3;
     std::uint32_t replicas = 2;
     sessions::OracleModel model{.layers = 6};
@@ -36,8 +38,10 @@ struct SessionBedOptions {
     swarm::Duration ttl = std::chrono::minutes(5);
     swarm::Duration patience = std::chrono::seconds(60);
     double units_per_s = 4000;
+    std::vector<double> unequal{};  // units_per_s of the replicas of each stage; empty: equal
+    std::uint64_t clients = 1;
     std::uint64_t seed = 1;
-    std::uint64_t liar = 0;  // number of the server that tells it; 0: nobody
+    std::uint64_t liar = 0;  // number of the server that tells it; 0: nobody, or kAll
     Lie lie = {};
     bool directory_places = false;  // else the layers of each are fixed
     bool bridged = false;           // the second member is behind a bridge
@@ -62,7 +66,11 @@ class SessionBed {
 
     World& world() { return world_; }
 
-    void ask(const node::SessionRequest& request);
+    /// By one of the clients; request numbers are the bed's.
+    void ask(const node::SessionRequest& request, std::uint64_t client = 0);
+
+    /// By one that has seen nothing yet; what it was asked is forgotten.
+    void replace_client(std::uint64_t client);
 
     void cancel(std::uint64_t request) { world_.ask(kClient, {node::CancelRequest{request}}); }
 
@@ -104,6 +112,7 @@ class SessionBed {
 
  private:
     void add_server(std::uint64_t number);
+    void add_client(PeerId self);
     [[nodiscard]] sessions::OracleModel model_of(std::uint32_t member) const;
 
     /// A hop, as one process has it.

@@ -174,9 +174,13 @@ std::vector<Body> directory_bodies() {
         .layers = 4096,
         .hosted = {.first = 10, .end = 20},
         .weights = sample_digest(7),
-        .address = "192.0.2.8:4602"};
+        .address = "192.0.2.8:4602",
+        .rates = {.prefill_per_s = 1e9, .decode_per_s = 0}};
     const HostInfo host{
-        .peer = sample_peer(13), .hosted = {.first = 0, .end = 4096}, .address = "[2001:db8::1]:1"};
+        .peer = sample_peer(13),
+        .hosted = {.first = 0, .end = 4096},
+        .address = "[2001:db8::1]:1",
+        .rates = {.prefill_per_s = 0.5, .decode_per_s = 120.25}};
     return {
         registration,
         Registered{.refusal = "other weights"},

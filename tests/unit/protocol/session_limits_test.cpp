@@ -2,6 +2,8 @@
 #include "swarm/protocol/session_messages.hpp"
 #include "tests/unit/protocol/field_rules.hpp"
 
+#include <cmath>
+
 namespace swarm::protocol {
 
 namespace {
@@ -86,6 +88,23 @@ TEST(SessionLimits, BoundHosts) {
     expect_refused(located(kHostsMax + 1), ErrorCode::TooLarge, "hosts");
     const auto empty = changed<Located>([](Located& body) { body.hosts[0].hosted = {}; });
     expect_refused(empty, ErrorCode::Malformed, "layers");
+}
+
+TEST(SessionLimits, BoundRates) {
+    const auto registered = [](double prefill, double decode) {
+        return changed<Register>([&](Register& body) { body.rates = {prefill, decode}; });
+    };
+    const auto located = [](double decode) {
+        return changed<Located>([&](Located& body) { body.hosts[1].rates.decode_per_s = decode; });
+    };
+    expect_taken(registered(0, 0));
+    expect_taken(registered(kRowsPerSMax, kRowsPerSMax));
+    expect_taken(located(kRowsPerSMax));
+    for (const double lie : {std::nan(""), -1.0, HUGE_VAL, 1e30}) {
+        expect_refused(registered(lie, 1), ErrorCode::Malformed, "rates");
+        expect_refused(registered(1, lie), ErrorCode::Malformed, "rates");
+        expect_refused(located(lie), ErrorCode::Malformed, "rates");
+    }
 }
 
 TEST(SessionLimits, BoundPositions) {
