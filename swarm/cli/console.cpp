@@ -111,6 +111,14 @@ void Progress::show_one(const node::StepSkipped& skip) {
     );
 }
 
+void Progress::show_one(const node::ShareLost& lost) {
+    console_.warn(
+        "peer " + short_name(lost.peer) + ", stage " + std::to_string(lost.stage.value) +
+        ": lost with the " + std::to_string(lost.microbatches) +
+        " microbatches that it has trained on since the last exchange"
+    );
+}
+
 void Progress::show_one(const node::PeerChanged& changed) {
     using node::PeerChange;
     peers_per_stage_ = changed.peers_per_stage;

@@ -62,6 +62,7 @@ class Progress {
 
     void show_one(const node::ShareCounted&) {}
 
+    void show_one(const node::ShareLost& lost);
     void show_one(const node::PeerChanged& changed);
     void show_one(const node::RunFinished& finished);
 

@@ -68,6 +68,14 @@ json::object to_object(const node::StepSkipped& skip) {
         {"took_ns", skip.took.count()}};
 }
 
+json::object to_object(const node::ShareLost& lost) {
+    return {
+        {"kind", "share_lost"},
+        {"peer", to_hex(lost.peer)},
+        {"stage", lost.stage.value},
+        {"microbatches", lost.microbatches}};
+}
+
 json::object to_object(const node::ShareCounted& share) {
     return {
         {"kind", "share"},
@@ -242,6 +250,13 @@ std::optional<TrainReport> read_report(const std::string& kind, Fields& from) {
         share.microbatches = from.number<std::uint32_t>("microbatches");
         share.units_per_s = from.real("units_per_s");
         return share;
+    }
+    if (kind == "share_lost") {
+        node::ShareLost lost;
+        lost.peer = from.peer("peer");
+        lost.stage = {from.number<std::uint32_t>("stage")};
+        lost.microbatches = from.number<std::uint64_t>("microbatches");
+        return lost;
     }
     if (kind == "peer") {
         return read_change(from);

@@ -39,6 +39,7 @@ using TrainReport = std::variant<
     node::StepCommitted,
     node::StepSkipped,
     node::ShareCounted,
+    node::ShareLost,
     node::PeerChanged,
     node::RunFinished,
     node::RunFailed>;

@@ -33,6 +33,12 @@ void RunEvents::skipped(std::string reason, TimePoint now) {
     events_.push_back({.kind = "skip", .at = now, .reason = std::move(reason)});
 }
 
+void RunEvents::lost(const node::ShareLost& share, TimePoint now) {
+    lost_microbatches_ += share.microbatches;
+    std::string what = std::to_string(share.microbatches) + " microbatches since the last exchange";
+    events_.push_back({"share_lost", now, share.peer, share.stage, std::move(what)});
+}
+
 void RunEvents::begin(RunEvent event) {
     event.is_open = true;
     events_.push_back(std::move(event));

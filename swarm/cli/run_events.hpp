@@ -18,6 +18,7 @@ namespace swarm::cli {
 
 struct RunEvent {
     // kill freeze coordinator_kill cut drain leave join move fence stage_empty skip split
+    // share_lost
     const char* kind;
     TimePoint at;
     std::optional<PeerId> peer{};  // none: the coordinator, or a connection
@@ -59,6 +60,8 @@ class RunEvents {
     /// A commit, too: it ends what faults cost.
     void skipped(std::string reason, TimePoint now);
     void changed(const node::PeerChanged& changed, TimePoint now);
+    /// With a replica of mode sparse.
+    void lost(const node::ShareLost& share, TimePoint now);
     /// The stages get other layers.
     void split(std::string layers, TimePoint now);
 
@@ -70,6 +73,9 @@ class RunEvents {
     /// Entries of a peer into a stage after the first commit. Members that a resumed coordinator
     /// meets again are none.
     [[nodiscard]] std::size_t joins() const { return joins_; }
+
+    /// That lost replicas of mode sparse had trained on and not shared.
+    [[nodiscard]] std::uint64_t lost_microbatches() const { return lost_microbatches_; }
 
     /// From each fault to the next commit; `alone`: without those that others overlap.
     [[nodiscard]] std::vector<Duration> recoveries(bool alone) const;
@@ -88,6 +94,7 @@ class RunEvents {
     std::optional<std::size_t> open_split_;
     std::set<PeerId> members_;
     std::size_t joins_ = 0;
+    std::uint64_t lost_microbatches_ = 0;
     bool began_ = false;
 };
 

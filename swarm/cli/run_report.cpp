@@ -214,6 +214,10 @@ void RunReport::add_one(const node::ShareCounted& share, TimePoint) {
     peer.units_per_s = share.units_per_s > 0 ? share.units_per_s : peer.units_per_s;
 }
 
+void RunReport::add_one(const node::ShareLost& lost, TimePoint now) {
+    events_.lost(lost, now);
+}
+
 void RunReport::add_one(const node::PeerChanged& changed, TimePoint now) {
     events_.changed(changed, now);
     if (changed.change == node::PeerChange::Admitted) {
@@ -357,6 +361,9 @@ std::string RunReport::trouble() const {
         if (const std::size_t count = events_.count(kind)) {
             text += std::to_string(count) + " " + done + ", ";
         }
+    }
+    if (const std::uint64_t lost = events_.lost_microbatches()) {
+        text += std::to_string(lost) + " microbatches lost before they were shared, ";
     }
     return text + std::to_string(joins) + " joined later; " + std::to_string(fenced) + " fenced, " +
            std::to_string(replayed) + " microbatches replayed, " +

@@ -102,6 +102,7 @@ class RunReport {
     void add_one(const node::StepCommitted& step, TimePoint now);
     void add_one(const node::StepSkipped& skip, TimePoint now);
     void add_one(const node::ShareCounted& share, TimePoint now);
+    void add_one(const node::ShareLost& lost, TimePoint now);
     void add_one(const node::PeerChanged& changed, TimePoint now);
     void add_one(const node::RunFinished& finished, TimePoint now);
 

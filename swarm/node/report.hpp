@@ -55,6 +55,13 @@ struct ShareCounted {
     double units_per_s = 0;  // the slot's speed as its senders measured it; 0: not yet
 };
 
+/// Mode sparse: the run goes on without what a replica has trained on since the last exchange.
+struct ShareLost {
+    PeerId peer;
+    StageIndex stage;
+    std::uint64_t microbatches = 0;
+};
+
 enum class PeerChange : std::uint8_t {
     Admitted,
     Suspect,
@@ -168,6 +175,7 @@ using Report = std::variant<
     StepCommitted,
     StepSkipped,
     ShareCounted,
+    ShareLost,
     PeerChanged,
     RunFinished,
     CheckpointWritten,

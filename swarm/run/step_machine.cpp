@@ -88,7 +88,7 @@ bool StepMachine::fence(SlotId slot, const std::string& reason, bool is_gone, no
     if (all_hold && replicas_exchange()) {
         trained_.erase(slot);  // what the others hold has its share
     }
-    lose_share(slot, info.stage, turn);
+    lose_share(info, turn);
     const auto list = lists_.find(slot);
     const bool takes_sums_along =
         replicas_train_alone() && list != lists_.end() && !list->second.empty();
@@ -159,14 +159,9 @@ void StepMachine::note_trained() {
     }
 }
 
-void StepMachine::lose_share(SlotId slot, StageIndex stage, node::Turn turn) {
-    if (const auto node = trained_.extract(slot)) {
-        turn.out.log(
-            node::LogLine::Level::Warning,
-            "a replica of stage " + std::to_string(stage.value) + " is lost with the " +
-                std::to_string(node.mapped()) +
-                " microbatches that it has trained on since the last exchange"
-        );
+void StepMachine::lose_share(const SlotInfo& of, node::Turn turn) {
+    if (const auto node = trained_.extract(of.slot)) {
+        turn.out.add(node::Tell{node::ShareLost{of.peer, of.stage, node.mapped()}});
     }
 }
 

@@ -142,7 +142,7 @@ class StepMachine {
     /// Who of the group gives a share, and how many microbatches it is of.
     [[nodiscard]] std::vector<protocol::Trained> shares_of(const std::vector<SlotId>& group) const;
     /// What it has trained on since the last exchange is in no share.
-    void lose_share(SlotId slot, StageIndex stage, node::Turn turn);
+    void lose_share(const protocol::SlotInfo& of, node::Turn turn);
     void note_trained();
     [[nodiscard]] std::uint32_t count_results() const;
     [[nodiscard]] bool is_complete(

@@ -92,6 +92,31 @@ TEST(LocalRun, OfATiedModelEqualsOneProcessWhenPeersAreKilled) {
     EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
+/// Replicas that train alone, and lose what they have not shared: the run says how much.
+TEST(LocalRun, InModeSparseGoesOnWithoutWhatAKilledPeerHadTrained) {
+    const TemporaryFolder folder;
+    const std::string file = folder.path() / "run.toml";
+    std::ofstream(file) << "[run]\nstages = 2\nsteps = 16\nmode = \"sparse\"\nsync_every = 4\n";
+    const LocalRun run =
+        run_local({file, "--peers", "4", "--service-ms", "20", "--kill-every", "2s"}, seconds(150));
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const auto& losses = run.report.at("losses").as_array();
+    ASSERT_EQ(losses.size(), 16U);
+    EXPECT_LT(losses.back().as_double(), losses.front().as_double());
+    for (const auto& step : run.report.at("steps").as_array()) {
+        EXPECT_EQ(step.at("counted"), step.at("expected"));
+    }
+    EXPECT_GE(run.report.at("kills").to_number<int>(), 2);
+    int lost = 0;
+    for (const auto& event : run.report.at("events").as_array()) {
+        lost += event.at("kind").as_string() == "share_lost" ? 1 : 0;
+    }
+    const bool told =
+        run.out.find("microbatches lost before they were shared") != std::string::npos;
+    EXPECT_EQ(told, lost > 0) << run.out;
+    EXPECT_LE(lost, run.report.at("kills").to_number<int>());
+}
+
 /// Two round trips between the last microbatch and the next step's first: all is held, reduce;
 /// done, commit. A third would show, however slow the machine is.
 TEST(LocalRun, AStepBoundaryCostsTwoRoundTrips) {

@@ -6,9 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace sim {
 namespace {
@@ -125,6 +127,37 @@ TEST(SparseRun, SurvivesCrashesAndFreezes) {
         EXPECT_GT(poorer, 0U);
         EXPECT_GT(anew, 0U);
     }
+}
+
+TEST(SparseRun, SaysWhatIsLostWithAReplica) {
+    const RunWorldOptions options = sparse_three_by_two(4);
+    RunWorld run(options);
+    const std::uint64_t whole = options.config.sync_every * options.config.microbatches;
+    std::uint64_t missing = 0;  // in the poorest exchange
+    std::vector<node::ShareLost> lost;
+    run.observe_reports([&](PeerId, const node::Report& report) {
+        if (const auto* const share = std::get_if<node::ShareLost>(&report)) {
+            lost.push_back(*share);
+        }
+    });
+    run.observe_sends([&](PeerId, const node::Send& send) {
+        const auto* const reduce = std::get_if<protocol::Reduce>(&send.message.body);
+        if (reduce && swarm::run::is_exchange(options.config, reduce->version.step)) {
+            std::uint64_t shared = 0;
+            for (const protocol::Trained& share : reduce->shares) {
+                shared += share.microbatches;
+            }
+            missing = std::max(missing, whole - shared);
+        }
+    });
+    run.world().run_until([&] { return run.steps().size() == 5; }, 300s);  // two since the first
+    run.world().crash(peer(2));
+    ASSERT_TRUE(run.run(300s));
+    expect_whole(run);
+    ASSERT_EQ(lost.size(), 1U);
+    EXPECT_EQ(lost.front().peer, peer(2));
+    EXPECT_GT(missing, 0U);
+    EXPECT_EQ(lost.front().microbatches, missing);
 }
 
 TEST(SparseRun, ANewCoordinatorBeginsTheRoundAnew) {

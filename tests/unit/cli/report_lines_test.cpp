@@ -63,6 +63,10 @@ TEST(ReportLines, CarryTheOthers) {
     const node::ShareCounted share = there_and_back(node::ShareCounted{3, kPeer, {1}, 5, 0.1});
     EXPECT_EQ(share.microbatches, 5U);
     EXPECT_EQ(share.units_per_s, 0.1);
+    const node::ShareLost lost = there_and_back(node::ShareLost{kPeer, {2}, 9});
+    EXPECT_EQ(lost.peer, kPeer);
+    EXPECT_EQ(lost.stage, StageIndex{2});
+    EXPECT_EQ(lost.microbatches, 9U);
     EXPECT_EQ(there_and_back(node::RunFailed{4, "nobody"}).exit_code, 4);
     const node::StepSkipped skip = there_and_back(node::StepSkipped{7, "a \"NaN\"", Duration(5)});
     EXPECT_EQ(skip.step, 7U);

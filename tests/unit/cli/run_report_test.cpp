@@ -1,5 +1,7 @@
 #include "swarm/cli/run_report.hpp"
 
+#include "swarm/net/identity.hpp"
+
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
@@ -57,6 +59,20 @@ TEST(RunReport, TellsOfASkippedStepWithItsReason) {
     EXPECT_EQ(event.at("reason").as_string(), "step 1: microbatch 2 is not finite in stage 0");
     EXPECT_EQ(event.at("t_s").to_number<double>(), 3);
     EXPECT_NE(report.trouble().find("1 steps skipped"), std::string::npos) << report.trouble();
+}
+
+TEST(RunReport, TellsOfTheShareOfALostReplica) {
+    RunReport report(small_run());
+    report.add(step(0, 3.5), at(12));
+    report.add(node::ShareLost{kAnna, {1}, 7}, at(13));
+    report.add(node::ShareLost{kBert, {0}, 4}, at(14));
+    const json::object event = parsed(report).at("events").at(0).as_object();
+    EXPECT_EQ(event.at("kind").as_string(), "share_lost");
+    EXPECT_EQ(event.at("peer").as_string(), net::to_text(kAnna));
+    EXPECT_EQ(event.at("stage").to_number<int>(), 1);
+    EXPECT_EQ(event.at("reason").as_string(), "7 microbatches since the last exchange");
+    EXPECT_NE(report.trouble().find("11 microbatches lost before"), std::string::npos)
+        << report.trouble();
 }
 
 TEST(RunReport, SaysWhatTheSimulatorNeedsToRepeatTheRun) {
