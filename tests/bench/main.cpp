@@ -49,8 +49,8 @@ constexpr const char* kDescription =
     "hop_ms\n"
     "  allreduce  four peers add up --mib of gradients, beside plain TLS and gloo: "
     "ratio_to_link, ratio_to_gloo\n"
-    "  quality  the demo model with each codec, an hour: losses at equal steps and at equal "
-    "time\n           on a line, extra steps: rows";
+    "  quality  the demo model with each codec and mode, an hour: losses at equal steps and at\n"
+    "           equal time on a line, extra steps, bytes: rows, modes";
 
 /// The median of each figure over so many runs.
 Figures medians(const std::function<Figures()>& measure, std::size_t count) {

@@ -40,10 +40,14 @@ extern "C" void on_signal(int number) {
     signal_caught = number;
 }
 
-/// The reference first, then each other row once.
-std::vector<std::string> row_names(const QualityOptions& options) {
-    std::vector<std::string> asked = options.rows;
-    if (asked.empty()) {
+bool is_all_asked(const QualityOptions& options) {
+    return options.codecs.empty() && options.modes.empty();
+}
+
+/// The reference first, then each other codec once.
+std::vector<std::string> codec_rows(const QualityOptions& options) {
+    std::vector<std::string> asked = options.codecs;
+    if (is_all_asked(options)) {
         for (const auto& codec : compression::codecs_on(compression::simd::Path::Scalar)) {
             if (run::parse_codec_pair(codec->name())) {  // others are not for a stage's legs
                 asked.emplace_back(codec->name());
@@ -84,10 +88,10 @@ class Quality {
     template <class Save>
     Result<> measure(Save save) {
         for (std::uint64_t seed = 1; seed <= options_.seeds; ++seed) {
-            for (QualityRow& row : runs_.rows) {
-                const Result<> trained = train(row, seed);
+            for (QualityRow* row : trained_rows()) {
+                const Result<> trained = train(*row, seed);
                 if (!trained) {
-                    runs_.stopped = label(row, seed) + ": " + trained.error().detail;
+                    runs_.stopped = label(*row, seed) + ": " + trained.error().detail;
                 } else if (signal_caught != 0) {
                     runs_.stopped = "interrupted";
                 }
@@ -108,6 +112,19 @@ class Quality {
     [[nodiscard]] const QualityRuns& runs() const { return runs_; }
 
  private:
+    /// The reference first.
+    std::vector<QualityRow*> trained_rows() {
+        std::vector<QualityRow*> rows;
+        for (std::vector<QualityRow>* const of : {&runs_.rows, &runs_.modes}) {
+            for (QualityRow& row : *of) {
+                if (row.name != kExactRow) {
+                    rows.push_back(&row);
+                }
+            }
+        }
+        return rows;
+    }
+
     static std::string label(const QualityRow& row, std::uint64_t seed) {
         return row.name + ", seed " + std::to_string(seed);
     }
@@ -149,7 +166,7 @@ class Quality {
                !extra_steps(run.held_out(), reference, options_.steps);
     }
 
-    [[nodiscard]] std::uint64_t total() const { return options_.seeds * runs_.rows.size(); }
+    [[nodiscard]] std::uint64_t total() { return options_.seeds * trained_rows().size(); }
 
     void show(std::uint64_t steps, const std::string& name) {
         const Clock::time_point now = Clock::now();
@@ -164,7 +181,7 @@ class Quality {
     }
 
     /// Extra steps are known only when they are made: they count as time, not as work.
-    [[nodiscard]] std::string left(std::uint64_t steps) const {
+    [[nodiscard]] std::string left(std::uint64_t steps) {
         const auto made = static_cast<double>(done_ * options_.steps + steps);
         const auto all = static_cast<double>(total() * options_.steps);
         const std::chrono::duration<double> took = Clock::now() - began_;
@@ -191,9 +208,17 @@ QualityRuns no_runs_yet(const QualityOptions& options) {
         options.bytes_per_s.empty() ? kLineBytesPerS : options.bytes_per_s.front()
     );
     runs.held_out_tokens = held_out_tokens(config);
-    for (const std::string& name : row_names(options)) {
+    for (const std::string& name : codec_rows(options)) {
         const run::RunConfig row = config_of_row(name, options.steps, 1);
         runs.rows.push_back({name, leg_bytes(row), {}});
+    }
+    if (is_all_asked(options) || !options.modes.empty()) {
+        for (const char* name : {kExactRow, kSparseRow}) {
+            const run::RunConfig row = config_of_row(name, options.steps, 1);
+            runs.modes.push_back(
+                {name, leg_bytes(row), {}, synchronisation(row, runs.line_bytes_per_s)}
+            );
+        }
     }
     return runs;
 }
@@ -225,13 +250,18 @@ Result<> save(const QualityRuns& runs, const QualityOptions& options, const std:
 void add_quality_flags(CLI::App& app, QualityOptions& options) {
     app.add_option("--steps", options.steps, "quality: of each run")
         ->check(CLI::Range(std::uint64_t{1}, kQualityStepsMax));
-    app.add_option("--seeds", options.seeds, "quality: runs of each codec")
+    app.add_option("--seeds", options.seeds, "quality: runs of each codec and mode")
         ->check(CLI::Range(1U, kQualitySeedsMax));
     app.add_option(
-           "--codecs", options.rows, "quality: A,B,...: besides none; int4/int8: one per way"
+           "--codecs", options.codecs, "quality: A,B,...: besides none; int4/int8: one per way"
     )
         ->delimiter(',')
         ->check(refusal_of_row);
+    app.add_option(
+           "--modes", options.modes, "quality: sparse: beside exact; without --codecs, too: all"
+    )
+        ->delimiter(',')
+        ->check(CLI::IsMember({kSparseRow}));
     cli::add_rates(app, "--line", "quality: of each peer's line, each way", options.bytes_per_s)
         ->expected(1);
     app.add_option("--corpus", options.corpus, "quality: a text; without: the demo's");

@@ -1,5 +1,5 @@
-// What compression costs in loss: the demo model trained in this process with each codec, several
-// seeds each, and what of it shows on a line.
+// What sending less costs in loss: the demo model trained in this process with each codec, and in
+// mode sparse, several seeds each, and what of it shows on a line.
 // Order: seed by seed, so that a bench that is stopped has compared all rows on the seeds so far.
 // Stopping: SIGINT or SIGTERM ends it after the step under way, a second one at once; the files
 // have the runs that are done in any case.
@@ -23,7 +23,9 @@ namespace swarm::bench {
 struct QualityOptions {
     std::uint64_t steps = 300;
     std::uint32_t seeds = 3;
-    std::vector<std::string> rows;           // besides "none"; empty: each codec, and int4/int8
+    // What is trained besides "none"; both empty: each codec, int4/int8, and each mode.
+    std::vector<std::string> codecs;
+    std::vector<std::string> modes;          // kSparseRow
     std::vector<std::uint64_t> bytes_per_s;  // of the line: one; empty: kLineBytesPerS
     std::string corpus;                      // empty: the demo's
     std::string svg_file;

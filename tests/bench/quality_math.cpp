@@ -8,6 +8,22 @@
 namespace swarm::bench {
 namespace {
 
+constexpr std::uint64_t kTrials = 30;
+/// Where stages/reduction.hpp begins to send parts as they are.
+constexpr double kRawAboveBytesPerSecond = 250e6;
+/// Of a part's int64 per weight, as byte planes: with gradients of the demo model, by
+/// tests/torch/reduce_parts_test.
+constexpr double kPackedPartBytes = 3.3;
+
+bool trial_is_due(std::uint64_t made, std::uint64_t steps) {
+    const std::uint64_t every = std::max<std::uint64_t>(1, steps / kTrials);
+    return made <= steps ? made % every == 0 || made == steps : (made - steps) % every == 0;
+}
+
+bool is_shared_after(const run::RunConfig& config, std::uint64_t made) {
+    return config.mode == run::SyncMode::Exact || run::is_sync_step(config, made - 1);
+}
+
 /// Of the line from a to b, at `loss`.
 double crossing(const LossPoint& a, const LossPoint& b, double loss) {
     return a.at + (b.at - a.at) * (a.loss - loss) / (a.loss - b.loss);
@@ -73,14 +89,47 @@ double percent_above(double value, double reference) {
     return 100 * (value - reference) / reference;
 }
 
+bool is_tried_after(const run::RunConfig& config, std::uint64_t made) {
+    SWARM_ASSERT(made > 0);
+    if (!is_shared_after(config, made)) {
+        return false;
+    }
+    std::uint64_t at = made;
+    while (!trial_is_due(at, config.steps)) {
+        ++at;
+        if (is_shared_after(config, at)) {
+            return false;  // that one is nearer to the trial
+        }
+    }
+    return true;
+}
+
 double seconds_on_line(const LineStep& step) {
     const auto parts = static_cast<double>(step.stages) * step.microbatches;
     const double up_s = static_cast<double>(step.forward_bytes) / step.line_bytes_per_s;
     const double down_s = static_cast<double>(step.backward_bytes) / step.line_bytes_per_s;
-    std::vector<run::StageTime> stages(step.stages, {1, step.compute_s / parts, up_s, down_s});
+    std::vector<run::StageTime> stages(
+        step.stages, {static_cast<double>(step.peers), step.compute_s / parts, up_s, down_s}
+    );
     stages.front().to_previous_s = 0;
     stages.back().to_next_s = 0;
-    return run::step_time(stages, step.microbatches, step.microbatches).step_s;
+    return run::step_time(stages, step.microbatches, step.microbatches).step_s +
+           step.sync_bytes / step.line_bytes_per_s;
+}
+
+double exact_sync_bytes(std::uint64_t weights, std::uint32_t replicas, double line_bytes_per_s) {
+    SWARM_ASSERT(replicas > 0);
+    const double part_bytes =
+        line_bytes_per_s > kRawAboveBytesPerSecond ? sizeof(std::int64_t) : kPackedPartBytes;
+    const double others = static_cast<double>(replicas - 1) / replicas;
+    return (part_bytes + sizeof(float)) * static_cast<double>(weights) * others;
+}
+
+double sparse_sync_bytes(
+    std::uint64_t share_bytes, std::uint32_t replicas, std::uint32_t sync_every
+) {
+    SWARM_ASSERT(replicas > 0 && sync_every > 0);
+    return static_cast<double>(share_bytes) * (replicas - 1) / sync_every;
 }
 
 }  // namespace swarm::bench

@@ -1,9 +1,12 @@
-// The arithmetic of the quality bench: curves of a loss, what a step takes on a line, extra steps.
-// A step is that of `swarm plan` (run::step_time): one peer per stage, all alike, on full-duplex
-// lines without delay.
+// The arithmetic of the quality bench: curves of a loss and when their points are taken, what a
+// step takes on a line, what replicas send each other, extra steps.
+// A step is that of `swarm plan` (run::step_time): peers all alike, on full-duplex lines without
+// delay; then, where a stage has several, what they exchange.
 // Invariant: curves are by rising `at`. Units: seconds, bytes, nats. Threading: pure functions.
 // Cost: O(points).
 #pragma once
+
+#include "swarm/run/config.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,17 +37,33 @@ std::optional<double> first_at_or_below(const LossCurve& curve, double loss);
 
 double percent_above(double value, double reference);
 
+/// Whether the weights are tried after `made` steps, at least one, of a run of config.steps: about
+/// thirty times, at the last step, and as often beyond it. In mode sparse each trial is moved back
+/// to the last exchange, since between two of them no weights are everybody's.
+bool is_tried_after(const run::RunConfig& config, std::uint64_t made);
+
 /// One step of a pipeline.
 struct LineStep {
     std::uint32_t stages = 1;
+    std::uint32_t peers = 1;  // of each stage
     std::uint32_t microbatches = 1;
     double compute_s = 0;  // of all stages and microbatches together
     // Of one microbatch, between two stages:
     std::uint64_t forward_bytes = 0;
     std::uint64_t backward_bytes = 0;
+    double sync_bytes = 0;        // that each peer sends, and gets, after the last backward
     double line_bytes_per_s = 1;  // of each peer, each way
 };
 
 double seconds_on_line(const LineStep& step);
+
+/// What one of a stage's replicas sends per step in mode exact: its sums over what others own, as
+/// byte planes where the line is slow, and the values of what it owns to each of the others.
+double exact_sync_bytes(std::uint64_t weights, std::uint32_t replicas, double line_bytes_per_s);
+
+/// In mode sparse: a share to each of the others, once in `sync_every` steps.
+double sparse_sync_bytes(
+    std::uint64_t share_bytes, std::uint32_t replicas, std::uint32_t sync_every
+);
 
 }  // namespace swarm::bench

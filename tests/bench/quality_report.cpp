@@ -8,9 +8,11 @@
 #include <boost/json/value.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <limits>
+#include <span>
 
 namespace swarm::bench {
 namespace {
@@ -65,24 +67,45 @@ SeedFigures figures_of(const SeedRun& run, const SeedRun& none, std::uint64_t st
 double step_seconds(const QualityRuns& runs, const RowFigures& row) {
     return seconds_on_line(
         {.stages = runs.stages,
+         .peers = row.sync.replicas,
          .microbatches = runs.microbatches,
          .compute_s = row.compute_s,
          .forward_bytes = row.bytes.forward,
          .backward_bytes = row.bytes.backward,
+         .sync_bytes = row.sync.bytes_per_step,
          .line_bytes_per_s = runs.line_bytes_per_s}
     );
 }
 
+const QualityRow& find_row(const std::vector<QualityRow>& rows, const std::string& name) {
+    const auto row = std::ranges::find(rows, name, &QualityRow::name);
+    SWARM_ASSERT(row != rows.end());
+    return *row;
+}
+
+/// Of kExactRow as many of those of "none" as there are to compare with.
+std::span<const SeedRun> seeds_of(const QualityRow& row, const QualityRuns& runs) {
+    if (row.name != kExactRow) {
+        return row.seeds;
+    }
+    const std::vector<SeedRun>& none = runs.rows.front().seeds;
+    const std::size_t count = find_row(runs.modes, kSparseRow).seeds.size();
+    SWARM_ASSERT(count <= none.size());
+    return std::span(none).first(count);
+}
+
 RowFigures figures_of(const QualityRow& row, const QualityRuns& runs) {
     const std::vector<SeedRun>& none = runs.rows.front().seeds;
-    SWARM_ASSERT(row.seeds.size() <= none.size());
+    const std::span<const SeedRun> seeds = seeds_of(row, runs);
+    SWARM_ASSERT(seeds.size() <= none.size());
     RowFigures figures;
     figures.name = row.name;
     figures.bytes = row.bytes;
+    figures.sync = row.sync;
     std::vector<double> compute_s;
-    for (std::size_t i = 0; i < row.seeds.size(); ++i) {
-        compute_s.push_back(row.seeds[i].compute_s);
-        figures.seeds.push_back(figures_of(row.seeds[i], none[i], runs.steps));
+    for (std::size_t i = 0; i < seeds.size(); ++i) {
+        compute_s.push_back(seeds[i].compute_s);
+        figures.seeds.push_back(figures_of(seeds[i], none[i], runs.steps));
     }
     figures.compute_s = median(compute_s);
     figures.step_s = step_seconds(runs, figures);
@@ -98,11 +121,10 @@ RowFigures figures_of(const QualityRow& row, const QualityRuns& runs) {
     return figures;
 }
 
-/// Of the row with this name, up to the last of the common steps.
-LossCurve mean_curve(const QualityRuns& runs, const std::string& name) {
-    const auto row = std::ranges::find(runs.rows, name, &QualityRow::name);
+/// Up to the last of the common steps.
+LossCurve mean_curve(const QualityRow& row, const QualityRuns& runs) {
     std::vector<LossCurve> curves;
-    for (const SeedRun& run : row->seeds) {
+    for (const SeedRun& run : seeds_of(row, runs)) {
         curves.push_back(run.held_out);
     }
     LossCurve curve = mean_of(curves);
@@ -110,6 +132,26 @@ LossCurve mean_curve(const QualityRuns& runs, const std::string& name) {
         return point.at > static_cast<double>(runs.steps);
     });
     return curve;
+}
+
+ComparedRows compare(const std::vector<QualityRow>& rows, const QualityRuns& runs) {
+    ComparedRows compared;
+    double quickest_s = std::numeric_limits<double>::max();
+    for (const QualityRow& row : rows) {
+        if (!seeds_of(row, runs).empty()) {
+            compared.rows.push_back(figures_of(row, runs));
+            quickest_s = std::min(quickest_s, compared.rows.back().step_s);
+        }
+    }
+    if (compared.rows.empty()) {
+        return compared;
+    }
+    compared.equal_time_s = static_cast<double>(runs.steps) * quickest_s;
+    for (RowFigures& row : compared.rows) {
+        const LossCurve curve = mean_curve(find_row(rows, row.name), runs);
+        row.equal_time_loss = loss_at(curve, compared.equal_time_s / row.step_s);
+    }
+    return compared;
 }
 
 std::string line_text(const QualityRuns& runs) {
@@ -137,7 +179,30 @@ std::string text_of(
     return text + ")";
 }
 
-boost::json::value to_json(const std::optional<double>& value) {
+std::string losses_text(const RowFigures& row, std::uint64_t steps) {
+    return row.name + std::string(row.name.size() < 14 ? 14 - row.name.size() : 1, ' ') +
+           "training " + text_of(row.training, row.seeds, &SeedFigures::training) + ", held out " +
+           text_of(row.held_out, row.seeds, &SeedFigures::held_out) + ", extra steps " +
+           extra_text(row.extra_steps, steps);
+}
+
+std::string time_text(const RowFigures& row, double equal_time_s, const QualityRuns& runs) {
+    return "a step on " + line_text(runs) + " " + sim::seconds_text(row.step_s) +
+           ", held out after " + sim::seconds_text(equal_time_s) +
+           format(" %.4f\n", row.equal_time_loss);
+}
+
+/// "2 replicas, each sends 1,518 bytes a step to the others, once in 8 steps"
+std::string text_of(const Synchronisation& sync) {
+    const auto bytes = static_cast<std::uint64_t>(std::llround(sync.bytes_per_step));
+    const std::string when =
+        sync.sync_every ? ", once in " + std::to_string(*sync.sync_every) + " steps" : "";
+    return std::to_string(sync.replicas) + " replicas, each sends " + sim::count_text(bytes) +
+           " bytes a step to the others" + when;
+}
+
+template <class Number>
+boost::json::value to_json(const std::optional<Number>& value) {
     return value ? boost::json::value(*value) : boost::json::value(nullptr);
 }
 
@@ -151,14 +216,28 @@ void add_losses(const Figures& figures, boost::json::object& json) {
     json["extra_steps"] = to_json(figures.extra_steps);
 }
 
-boost::json::object to_json(const RowFigures& row, const LossCurve& curve) {
-    boost::json::object json{
+boost::json::object codec_json(const RowFigures& row) {
+    return {
         {"name", row.name},
         {"forward_bytes", row.bytes.forward},
-        {"backward_bytes", row.bytes.backward},
-        {"compute_s", row.compute_s},
-        {"step_s", row.step_s},
-        {"equal_time_loss", row.equal_time_loss}};
+        {"backward_bytes", row.bytes.backward}};
+}
+
+boost::json::object mode_json(const RowFigures& row) {
+    return {
+        {"name", row.name},
+        {"replicas", row.sync.replicas},
+        {"sync_every", to_json(row.sync.sync_every)},
+        {"sync_bytes_per_step", row.sync.bytes_per_step}};
+}
+
+/// To what the rows of its table alone have comes what all have.
+boost::json::object with_figures(
+    boost::json::object json, const RowFigures& row, const LossCurve& curve
+) {
+    json["compute_s"] = row.compute_s;
+    json["step_s"] = row.step_s;
+    json["equal_time_loss"] = row.equal_time_loss;
     add_losses(row, json);
     boost::json::array points;
     for (const LossPoint& point : curve) {
@@ -187,41 +266,33 @@ std::optional<double> extra_steps(
 }
 
 QualityFigures figures_of(const QualityRuns& runs) {
-    QualityFigures figures;
-    figures.equal_time_s = std::numeric_limits<double>::max();
-    for (const QualityRow& row : runs.rows) {
-        if (!row.seeds.empty()) {
-            figures.rows.push_back(figures_of(row, runs));
-            const double took_s = static_cast<double>(runs.steps) * figures.rows.back().step_s;
-            figures.equal_time_s = std::min(figures.equal_time_s, took_s);
-        }
-    }
-    for (RowFigures& row : figures.rows) {
-        row.equal_time_loss =
-            loss_at(mean_curve(runs, row.name), figures.equal_time_s / row.step_s);
-    }
-    return figures;
+    return {compare(runs.rows, runs), compare(runs.modes, runs)};
 }
 
 std::string to_text(const QualityRuns& runs, const QualityFigures& figures) {
     std::string text;
-    for (const RowFigures& row : figures.rows) {
-        text += row.name + std::string(row.name.size() < 14 ? 14 - row.name.size() : 1, ' ') +
-                "training " + text_of(row.training, row.seeds, &SeedFigures::training) +
-                ", held out " + text_of(row.held_out, row.seeds, &SeedFigures::held_out) +
-                ", extra steps " + extra_text(row.extra_steps, runs.steps) + "; " +
-                sim::count_text(row.bytes.forward) + " and " + sim::count_text(row.bytes.backward) +
-                " bytes a microbatch; a step on " + line_text(runs) + " " +
-                sim::seconds_text(row.step_s) + ", held out after " +
-                sim::seconds_text(figures.equal_time_s) + format(" %.4f\n", row.equal_time_loss);
+    for (const RowFigures& row : figures.codecs.rows) {
+        text += losses_text(row, runs.steps) + "; " + sim::count_text(row.bytes.forward) + " and " +
+                sim::count_text(row.bytes.backward) + " bytes a microbatch; " +
+                time_text(row, figures.codecs.equal_time_s, runs);
+    }
+    for (const RowFigures& row : figures.modes.rows) {
+        text += (&row == &figures.modes.rows.front() ? "\n" : "") + losses_text(row, runs.steps) +
+                "; " + text_of(row.sync) + "; " + time_text(row, figures.modes.equal_time_s, runs);
     }
     return text;
 }
 
 boost::json::object to_json(const QualityRuns& runs, const QualityFigures& figures) {
     boost::json::array rows;
-    for (const RowFigures& row : figures.rows) {
-        rows.push_back(to_json(row, mean_curve(runs, row.name)));
+    for (const RowFigures& row : figures.codecs.rows) {
+        const LossCurve curve = mean_curve(find_row(runs.rows, row.name), runs);
+        rows.push_back(with_figures(codec_json(row), row, curve));
+    }
+    boost::json::array modes;
+    for (const RowFigures& row : figures.modes.rows) {
+        const LossCurve curve = mean_curve(find_row(runs.modes, row.name), runs);
+        modes.push_back(with_figures(mode_json(row), row, curve));
     }
     boost::json::object json{
         {"name", "quality"},
@@ -232,9 +303,11 @@ boost::json::object to_json(const QualityRuns& runs, const QualityFigures& figur
         {"held_out_tokens", runs.held_out_tokens},
         {"machine", runs.machine},
         {"extra_steps_max", extra_steps_max(runs.steps)},
-        {"equal_time_s", figures.rows.empty() ? 0 : figures.equal_time_s},
+        {"equal_time_s", figures.codecs.equal_time_s},
+        {"modes_equal_time_s", figures.modes.equal_time_s},
         {"stopped", nullptr},
-        {"rows", std::move(rows)}};
+        {"rows", std::move(rows)},
+        {"modes", std::move(modes)}};
     if (!runs.stopped.empty()) {
         json["stopped"] = runs.stopped;
     }
@@ -242,7 +315,7 @@ boost::json::object to_json(const QualityRuns& runs, const QualityFigures& figur
 }
 
 std::string to_svg(const QualityRuns& runs, const QualityFigures& figures) {
-    if (figures.rows.empty()) {
+    if (figures.codecs.rows.empty()) {
         return {};
     }
     SvgPlot plot;
@@ -251,9 +324,9 @@ std::string to_svg(const QualityRuns& runs, const QualityFigures& figures) {
                        std::to_string(runs.stages) +
                        " stages; each curve ends with the last step, and its loss stands beside "
                        "the name.";
-    for (const RowFigures& row : figures.rows) {
+    for (const RowFigures& row : figures.codecs.rows) {
         SvgCurve curve{row.name, {}};
-        for (const LossPoint& point : mean_curve(runs, row.name)) {
+        for (const LossPoint& point : mean_curve(find_row(runs.rows, row.name), runs)) {
             // What is unlearned at first would take most of the height.
             if (point.at >= static_cast<double>(runs.steps) / 10) {
                 curve.points.push_back({point.at * row.step_s, point.loss});

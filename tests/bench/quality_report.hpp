@@ -1,12 +1,12 @@
 // From the training runs of the quality bench to its figures, and these as text, JSON and SVG.
-// A row is one way of training, named for its codecs; the first row is "none", and all others are
-// compared with it, seed by seed.
+// A row is one way of training, named for its codecs or its mode of synchronisation; the first row
+// is "none", and all others are compared with it, seed by seed.
 // Losses: in training the mean of the last kTrainingSteps steps; held out that of the weights after
 // the last step, on text that no run trains on, with nothing coded between the stages.
 // Extra steps: until the held-out loss, smoothed over kSmoothedPoints, is that of "none" at the
 // last step; the run goes on for them, at the last learning rate.
-// Equal time: when the quickest row has made its steps on the line (quality_math.hpp); losses of
-// the others there are read off their curves.
+// Equal time: when the quickest codec, or mode, has made its steps on the line (quality_math.hpp);
+// losses of the others there are read off their curves.
 // Threading: pure functions. Units: seconds, bytes, nats per token, per cent of the loss of "none".
 #pragma once
 
@@ -39,13 +39,26 @@ struct SeedRun {
     std::uint64_t seed = 0;
     LossCurve training;    // by step, from 0: its loss before the update
     LossCurve held_out;    // by steps made, 0 and the last one included
-    double compute_s = 0;  // CPU time of a step, all stages; the median
+    double compute_s = 0;  // CPU time of a step, all stages; the median, so without exchanges
 };
+
+/// How the replicas of a stage become one again.
+struct Synchronisation {
+    std::uint32_t replicas = 1;
+    std::optional<std::uint32_t> sync_every;  // steps; mode sparse only
+    double bytes_per_step = 0;                // that a replica of the largest stage sends for it
+};
+
+/// Mode exact gives the bits of "none" for any number of replicas, so nothing is trained for it:
+/// its losses are those of "none".
+inline constexpr const char* kExactRow = "exact";
+inline constexpr const char* kSparseRow = "sparse";
 
 struct QualityRow {
     std::string name;
     LegBytes bytes;
-    std::vector<SeedRun> seeds;  // 1, 2, ..: as far as they are done
+    std::vector<SeedRun> seeds;  // 1, 2, ..: as far as they are done; none with kExactRow
+    Synchronisation sync{};
 };
 
 struct QualityRuns {
@@ -54,9 +67,10 @@ struct QualityRuns {
     std::uint32_t microbatches = 1;
     double line_bytes_per_s = 1;
     std::uint64_t held_out_tokens = 0;
-    std::string machine;           // compute class
-    std::vector<QualityRow> rows;  // the first is "none"
-    std::string stopped;           // why it ended early; empty: it did not
+    std::string machine;            // compute class
+    std::vector<QualityRow> rows;   // one peer per stage; the first is "none"
+    std::vector<QualityRow> modes;  // nothing, or kExactRow and kSparseRow
+    std::string stopped;            // why it ended early; empty: it did not
 };
 
 /// One loss beside that of "none".
@@ -77,6 +91,7 @@ struct RowFigures {
     LegBytes bytes;
     double compute_s = 0;
     double step_s = 0;  // on the line
+    Synchronisation sync;
     // Means over the seeds; the percentage is the mean of theirs.
     Compared training;
     Compared held_out;
@@ -85,9 +100,15 @@ struct RowFigures {
     std::vector<SeedFigures> seeds;
 };
 
-struct QualityFigures {
+/// Rows that are compared at equal time: those with a seed that is done.
+struct ComparedRows {
     double equal_time_s = 0;
-    std::vector<RowFigures> rows;  // those with a seed that is done
+    std::vector<RowFigures> rows;
+};
+
+struct QualityFigures {
+    ComparedRows codecs;
+    ComparedRows modes;
 };
 
 /// Extra steps of a run that has this held-out curve so far. Below zero: it was there earlier.
@@ -97,20 +118,23 @@ std::optional<double> extra_steps(
 
 QualityFigures figures_of(const QualityRuns& runs);
 
-/// A line per row.
+/// A line per codec, then one per mode.
 std::string to_text(const QualityRuns& runs, const QualityFigures& figures);
 
 /// {name: "quality", steps, stages, microbatches, line_bits_per_s, held_out_tokens, machine,
-///  extra_steps_max, equal_time_s, stopped: null or why,
+///  extra_steps_max, equal_time_s, modes_equal_time_s, stopped: null or why,
 ///  rows: [{name, forward_bytes, backward_bytes, compute_s, step_s, training_loss,
 ///    training_percent, held_out_loss, held_out_percent, extra_steps: null if above the most,
 ///    equal_time_loss,
 ///    curve: [[steps, held-out loss]], means,
 ///    seeds: [{seed, training_loss, training_percent, held_out_loss, held_out_percent,
-///      extra_steps}]}]}
+///      extra_steps}]}],
+///  modes: [{name, replicas, sync_every: null if exact, sync_bytes_per_step, compute_s and all
+///    that follows it above}]}
 boost::json::object to_json(const QualityRuns& runs, const QualityFigures& figures);
 
-/// Held-out loss against time on the line, from a tenth of the steps on; empty without a run.
+/// Held-out loss of each codec against time on the line, from a tenth of the steps on; empty
+/// without a run.
 std::string to_svg(const QualityRuns& runs, const QualityFigures& figures);
 
 }  // namespace swarm::bench

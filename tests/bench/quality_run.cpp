@@ -1,6 +1,7 @@
 #include "tests/bench/quality_run.hpp"
 
 #include "compression/codec.hpp"
+#include "stages/sparse_sync.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/run/leg_codecs.hpp"
 #include "swarm/run/partition.hpp"
@@ -12,7 +13,6 @@
 namespace swarm::bench {
 namespace {
 
-constexpr std::uint64_t kTrials = 30;
 constexpr std::uint32_t kTrialMicrobatches = 8;
 constexpr std::uint64_t kTrialSeed = 0;  // runs have others
 constexpr std::size_t kHeldOutShare = 10;
@@ -28,6 +28,15 @@ run::RunConfig trial_config(run::RunConfig config) {
     return config;
 }
 
+std::span<const float> shared_weights(const stages::SingleRun& run, std::uint32_t stage) {
+    return run.state(stage).weights();
+}
+
+/// At an exchange, when the weights of any replica are those of all.
+std::span<const float> shared_weights(const stages::SparseRun& run, std::uint32_t stage) {
+    return run.state(stage, 0).weights();
+}
+
 }  // namespace
 
 run::RunConfig config_of_row(const std::string& row, std::uint64_t steps, std::uint64_t seed) {
@@ -35,7 +44,12 @@ run::RunConfig config_of_row(const std::string& row, std::uint64_t steps, std::u
     config.name = "quality";
     config.steps = steps;
     config.seed = seed;
-    config.codec = row;
+    if (row == kSparseRow) {
+        config.mode = run::SyncMode::Sparse;
+        config.replicas = kModeReplicas;
+    } else if (row != kExactRow) {
+        config.codec = row;
+    }
     return config;
 }
 
@@ -48,6 +62,21 @@ LegBytes leg_bytes(const run::RunConfig& config) {
         return compression::find_codec(codec)->encoded_bytes(values);
     };
     return {bytes_of(pair->forward), bytes_of(pair->backward)};
+}
+
+Synchronisation synchronisation(const run::RunConfig& config, double line_bytes_per_s) {
+    std::uint64_t weights = 0;
+    std::uint64_t share_bytes = 0;
+    const compression::Codec& codec = *compression::find_codec(compression::CodecId::Sparse);
+    for (const run::StageLayout& layout : run::partition(config)) {
+        weights = std::max(weights, layout.elements());
+        share_bytes = std::max(share_bytes, stages::share_bytes(layout, codec));
+    }
+    if (config.mode == run::SyncMode::Exact) {
+        return {kModeReplicas, {}, exact_sync_bytes(weights, kModeReplicas, line_bytes_per_s)};
+    }
+    const std::uint32_t sync_every = run::steps_between_syncs(config);
+    return {kModeReplicas, sync_every, sparse_sync_bytes(share_bytes, kModeReplicas, sync_every)};
 }
 
 Result<QualityText> split_text(run::Corpus corpus, const run::RunConfig& config) {
@@ -93,24 +122,42 @@ Result<std::unique_ptr<QualityRun>> QualityRun::start(
     return run;
 }
 
+QualityRun::Run QualityRun::make_run(
+    const run::RunConfig& config, const stages::MakeCompute& make, const run::Corpus& corpus
+) {
+    if (config.mode == run::SyncMode::Sparse) {
+        return Run(std::in_place_type<stages::SparseRun>, config, make, corpus);
+    }
+    return Run(std::in_place_type<stages::SingleRun>, config, make, corpus);
+}
+
 QualityRun::QualityRun(
     const run::RunConfig& config,
     const stages::MakeCompute& make,
     std::unique_ptr<stages::StageCompute> whole,
     const QualityText& text
 )
-    : run_(config, make, text.training),
+    : run_(make_run(config, make, text.training)),
       whole_(std::move(whole)),
       trial_(trial_config(config), text.held_out) {
-    for (std::uint32_t stage = 0; stage < run_.stages(); ++stage) {
-        weights_.resize(weights_.size() + run_.state(stage).weights().size());
-    }
+    copy_weights();
     gradient_.resize(weights_.size());
+}
+
+const run::RunConfig& QualityRun::config() const {
+    return std::visit(
+        [](const auto& run) -> const auto& { return run.config(); }, run_
+    );
+}
+
+std::uint64_t QualityRun::steps_made() const {
+    return std::visit([](const auto& run) { return run.version().step; }, run_);
 }
 
 Result<> QualityRun::step() {
     const double began = cpu_seconds();
-    const Result<stages::StepRecord> record = run_.step();
+    const Result<stages::StepRecord> record =
+        std::visit([](auto& run) { return run.step(); }, run_);
     if (!record) {
         return record.error();
     }
@@ -122,21 +169,24 @@ Result<> QualityRun::step() {
             "step " + std::to_string(record->step) + " was skipped: " + *record->skipped};
     }
     training_.push_back({static_cast<double>(record->step), record->loss});
-    return trial_is_due() ? try_weights() : Result<>();
+    return is_tried_after(config(), steps_made()) ? try_weights() : Result<>();
 }
 
-bool QualityRun::trial_is_due() const {
-    const std::uint64_t steps = run_.config().steps;
-    const std::uint64_t every = std::max<std::uint64_t>(1, steps / kTrials);
-    const std::uint64_t made = steps_made();
-    return made <= steps ? made % every == 0 || made == steps : (made - steps) % every == 0;
+void QualityRun::copy_weights() {
+    weights_.clear();
+    std::visit(
+        [&](const auto& run) {
+            for (std::uint32_t stage = 0; stage < run.stages(); ++stage) {
+                const std::span<const float> weights = shared_weights(run, stage);
+                weights_.insert(weights_.end(), weights.begin(), weights.end());
+            }
+        },
+        run_
+    );
 }
 
 Result<> QualityRun::try_weights() {
-    auto to = weights_.begin();
-    for (std::uint32_t stage = 0; stage < run_.stages(); ++stage) {
-        to = std::ranges::copy(run_.state(stage).weights(), to).out;
-    }
+    copy_weights();
     whole_->use_weights(weights_);
     double sum = 0;
     for (std::uint32_t m = 0; m < kTrialMicrobatches; ++m) {
@@ -154,7 +204,7 @@ SeedRun QualityRun::result() const {
     SWARM_ASSERT(!compute_s_.empty());
     std::vector<double> sorted = compute_s_;
     std::ranges::sort(sorted);
-    return {run_.config().seed, training_, held_out_, sorted[sorted.size() / 2]};
+    return {config().seed, training_, held_out_, sorted[sorted.size() / 2]};
 }
 
 }  // namespace swarm::bench

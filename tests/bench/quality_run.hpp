@@ -1,28 +1,37 @@
-// One training run of the quality bench: `swarm train --single` with a row's codecs, whose weights
-// are tried on held-out text about thirty times on the way.
+// One training run of the quality bench: `swarm train --single` with a row's codecs or in its mode,
+// whose weights are tried on held-out text about thirty times on the way.
 // Invariant: runs of a seed see the same text in the same order, and rows of all seeds are tried on
-// the same. Trying changes nothing: it has its own copy of the model, in one stage.
-// Threading: one thread. Errors: of SingleRun and the compute factory; NotFinite for a step that
-// was skipped, since such a run compares with no other; Malformed (text too short).
-// Cost: a trial is as much computing as a step. Memory: the model twice.
+// the same. Trying changes nothing: it has its own copy of the model, in one stage. What is tried
+// are weights that all replicas share.
+// Threading: one thread. Errors: of SingleRun, SparseRun and the compute factory; NotFinite for a
+// step that was skipped, since such a run compares with no other; Malformed (text too short).
+// Cost: a trial is as much computing as a step. Memory: the model twice, and for each replica.
 #pragma once
 
 #include "stages/joining.hpp"
 #include "stages/single_run.hpp"
+#include "stages/sparse_run.hpp"
 #include "tests/bench/quality_report.hpp"
 
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace swarm::bench {
 
-/// The demo model, trained as this row says: "int8", or "int4/int8" for forward and backward. The
-/// one place where a row's name becomes a way of training.
+/// Of a stage, in the rows of modes.
+inline constexpr std::uint32_t kModeReplicas = 2;
+
+/// The demo model, trained as this row says: "int8", or "int4/int8" for forward and backward; a
+/// mode without a codec. The one place where a row's name becomes a way of training.
 run::RunConfig config_of_row(const std::string& row, std::uint64_t steps, std::uint64_t seed);
 
 /// config.codec names codecs, not "auto".
 LegBytes leg_bytes(const run::RunConfig& config);
+
+/// Between kModeReplicas replicas in config.mode.
+Synchronisation synchronisation(const run::RunConfig& config, double line_bytes_per_s);
 
 struct QualityText {
     run::Corpus training;
@@ -44,7 +53,7 @@ class QualityRun {
     /// Also beyond config.steps, at the last learning rate.
     Result<> step();
 
-    [[nodiscard]] std::uint64_t steps_made() const { return run_.version().step; }
+    [[nodiscard]] std::uint64_t steps_made() const;
 
     [[nodiscard]] const LossCurve& held_out() const { return held_out_; }
 
@@ -53,6 +62,13 @@ class QualityRun {
     [[nodiscard]] SeedRun result() const;
 
  private:
+    using Run = std::variant<stages::SingleRun, stages::SparseRun>;
+
+    /// Neither can be moved: the run is made where it stays.
+    static Run make_run(
+        const run::RunConfig& config, const stages::MakeCompute& make, const run::Corpus& corpus
+    );
+
     QualityRun(
         const run::RunConfig& config,
         const stages::MakeCompute& make,
@@ -60,16 +76,18 @@ class QualityRun {
         const QualityText& text
     );
 
-    [[nodiscard]] bool trial_is_due() const;
+    [[nodiscard]] const run::RunConfig& config() const;
+    /// Of all stages, one after the other; mode sparse has just exchanged.
+    void copy_weights();
     Result<> try_weights();
 
-    stages::SingleRun run_;
+    Run run_;
     std::unique_ptr<stages::StageCompute> whole_;
     run::BatchPlan trial_;
     LossCurve training_;
     LossCurve held_out_;
     std::vector<double> compute_s_;  // by step
-    std::vector<float> weights_;     // of all stages
+    std::vector<float> weights_;     // those that are tried
     std::vector<float> gradient_;    // thrown away
 };
 

@@ -57,6 +57,7 @@ TEST_F(BenchQuality, ComparesACodecWithNone) {
     EXPECT_EQ(count_lines(program.out()), 2U) << program.out();
     const json::object made = report();
     EXPECT_TRUE(made.at("stopped").is_null());
+    EXPECT_TRUE(made.at("modes").as_array().empty()) << "a codec was asked for";
     ASSERT_EQ(made.at("rows").as_array().size(), 2U);
     const json::object& none = made.at("rows").at(0).as_object();
     const json::object& int8 = made.at("rows").at(1).as_object();
@@ -72,6 +73,38 @@ TEST_F(BenchQuality, ComparesACodecWithNone) {
     EXPECT_LT(number(int8.at("step_s")), number(none.at("step_s")));
     EXPECT_LT(number(int8.at("equal_time_loss")), number(none.at("equal_time_loss")));
     EXPECT_NE(read_text(svg_file).find(">int8<"), std::string::npos);
+}
+
+TEST_F(BenchQuality, ComparesModeSparseWithExact) {
+    Program program(
+        quality({"--corpus", SWARM_LICENSE, "--steps", "10", "--seeds", "1", "--modes", "sparse"}),
+        folder.path()
+    );
+    ASSERT_EQ(program.wait(seconds(200)), 0) << program.err();
+    EXPECT_EQ(count_lines(program.out()), 3U) << program.out();
+    const json::object made = report();
+    ASSERT_EQ(made.at("rows").as_array().size(), 1U) << "no codec was asked for";
+    EXPECT_NE(program.err().find("2 of 2: sparse, seed 1"), std::string::npos) << program.err();
+    const json::object& none = made.at("rows").at(0).as_object();
+    ASSERT_EQ(made.at("modes").as_array().size(), 2U);
+    const json::object& exact = made.at("modes").at(0).as_object();
+    const json::object& sparse = made.at("modes").at(1).as_object();
+    // 428,672 weights in the largest stage: half of their sums, packed, and half of the values.
+    EXPECT_NEAR(number(exact.at("sync_bytes_per_step")), 428'672 * 7.3 / 2, 1);
+    // 116 bytes for each 4,096 of them, and some for each tensor, to one other replica.
+    EXPECT_NEAR(number(sparse.at("sync_bytes_per_step")), 428'672.0 / 4096 * 116 / 8, 20);
+    EXPECT_EQ(exact.at("curve"), none.at("curve"));
+    EXPECT_LT(number(exact.at("step_s")), number(none.at("step_s"))) << "it has two peers a stage";
+    EXPECT_LT(number(sparse.at("step_s")), number(exact.at("step_s")));
+    // What is tried of it are the weights at its exchanges: the first, and that of the last step.
+    const json::array& curve = sparse.at("curve").as_array();
+    ASSERT_EQ(curve.size(), 3U);
+    EXPECT_EQ(number(curve[1].at(0)), 8);
+    EXPECT_EQ(number(curve[2].at(0)), 10);
+    EXPECT_EQ(curve[0], none.at("curve").at(0)) << "nothing is trained yet";
+    EXPECT_LT(number(curve[1].at(1)), number(curve[0].at(1)));
+    EXPECT_LT(number(sparse.at("held_out_loss")), 5.4);
+    EXPECT_NE(number(sparse.at("held_out_percent")), 0) << "its replicas were apart";
 }
 
 TEST_F(BenchQuality, KeepsWhatIsDoneWhenInterrupted) {
@@ -95,6 +128,7 @@ TEST_F(BenchQuality, SaysInOneLineWhatIsWrong) {
     };
     EXPECT_NE(said({"--codecs", "int8,zip"}, 2).find("must be one of none, "), std::string::npos);
     EXPECT_NE(said({"--codecs", "auto"}, 2).find("must be one of none, "), std::string::npos);
+    EXPECT_NE(said({"--modes", "exact"}, 2).find("--modes"), std::string::npos);
     EXPECT_NE(said({"--line", "fast"}, 2).find("wants a rate"), std::string::npos);
     EXPECT_NE(said({"--line", "1Mb/s,2Mb/s"}, 2).find("--line"), std::string::npos);
     EXPECT_NE(said({"--corpus", "/nowhere"}, 1).find("/nowhere"), std::string::npos);

@@ -56,6 +56,55 @@ TEST(QualityMath, PercentsAreOfTheReference) {
     EXPECT_EQ(percent_above(1.5, 2), -25);
 }
 
+/// All of a run of config.steps, and of what is trained beyond it.
+std::vector<std::uint64_t> trials(const run::RunConfig& config, std::uint64_t made) {
+    std::vector<std::uint64_t> trials;
+    for (std::uint64_t step = 1; step <= made; ++step) {
+        if (is_tried_after(config, step)) {
+            trials.push_back(step);
+        }
+    }
+    return trials;
+}
+
+TEST(QualityMath, TriesThirtyTimesAndAtTheLastStep) {
+    run::RunConfig config;
+    config.steps = 64;
+    const std::vector<std::uint64_t> made = trials(config, 69);
+    ASSERT_EQ(made.size(), 34U);
+    EXPECT_EQ(made[0], 2U);
+    EXPECT_EQ(made[31], 64U);
+    EXPECT_EQ(made[33], 68U);
+    config.steps = 3;
+    EXPECT_EQ(trials(config, 4), (std::vector<std::uint64_t>{1, 2, 3, 4}));
+    config.steps = 125;
+    EXPECT_EQ(trials(config, 134).back(), 133U) << "counted from the last step";
+}
+
+TEST(QualityMath, TriesModeSparseAtTheExchangesBeforeTheTrialsOfOtherRows) {
+    run::RunConfig config;
+    config.mode = run::SyncMode::Sparse;
+    config.sync_every = 8;
+    config.steps = 300;  // others are tried after 10, 20, 30, ..
+    const std::vector<std::uint64_t> made = trials(config, 325);
+    const std::vector<std::uint64_t> first(made.begin(), made.begin() + 8);
+    EXPECT_EQ(first, (std::vector<std::uint64_t>{8, 16, 24, 40, 48, 56, 64, 80}));
+    const std::vector<std::uint64_t> last(made.end() - 4, made.end());
+    EXPECT_EQ(last, (std::vector<std::uint64_t>{288, 300, 304, 320}))
+        << "none is due from 296 to 299";
+    for (const std::uint64_t trial : made) {
+        EXPECT_TRUE(run::is_sync_step(config, trial - 1)) << trial;
+    }
+}
+
+TEST(QualityMath, TriesModeSparseAtTheLastStepOfAShortRun) {
+    run::RunConfig config;
+    config.mode = run::SyncMode::Sparse;
+    config.sync_every = 8;
+    config.steps = 4;
+    EXPECT_EQ(trials(config, 6), (std::vector<std::uint64_t>{4}));
+}
+
 TEST(QualityMath, AStepOfOneStageIsItsComputing) {
     const LineStep alone{
         .stages = 1,
@@ -95,6 +144,41 @@ TEST(QualityMath, AMiddleStageHasBothLegsOnEachWayOfItsLine) {
         .backward_bytes = 200,
         .line_bytes_per_s = 100};
     EXPECT_EQ(seconds_on_line(narrow), 8 * 6 + 3 + 6);
+}
+
+TEST(QualityMath, PeersOfAStageShareItsMicrobatchesAndThenExchange) {
+    // As above, but every other microbatch to each of two peers: 8 x 4 / 2, then 2 x 1 + 2; then
+    // 300 bytes at 100 a second.
+    const LineStep shared{
+        .stages = 2,
+        .peers = 2,
+        .microbatches = 8,
+        .compute_s = 16,
+        .forward_bytes = 400,
+        .backward_bytes = 200,
+        .sync_bytes = 300,
+        .line_bytes_per_s = 100};
+    EXPECT_EQ(seconds_on_line(shared), 20 + 3);
+}
+
+TEST(QualityMath, AReplicaSendsItsPartsAndTheValuesItOwns) {
+    // Two replicas: half of the sums, 8 bytes each, and half of the values, 4 each, once.
+    EXPECT_DOUBLE_EQ(exact_sync_bytes(1000, 2, 1e9), 500 * 8 + 500 * 4);
+    // Four: three quarters of the sums, and a quarter of the values to each of three.
+    EXPECT_DOUBLE_EQ(exact_sync_bytes(1000, 4, 1e9), 750 * 8 + 3 * 250 * 4);
+    EXPECT_EQ(exact_sync_bytes(1000, 1, 1e9), 0) << "there is nobody else";
+}
+
+TEST(QualityMath, ASlowLineHasItsPartsPacked) {
+    EXPECT_DOUBLE_EQ(exact_sync_bytes(1000, 2, 1.25e6), 500 * 3.3 + 500 * 4);
+    EXPECT_DOUBLE_EQ(exact_sync_bytes(1000, 2, 250e6), 500 * 3.3 + 500 * 4);
+    EXPECT_DOUBLE_EQ(exact_sync_bytes(1000, 2, 251e6), 500 * 8 + 500 * 4);
+}
+
+TEST(QualityMath, AShareGoesToEachOtherReplicaOnceInSomeSteps) {
+    EXPECT_EQ(sparse_sync_bytes(1000, 2, 8), 125);
+    EXPECT_EQ(sparse_sync_bytes(1000, 4, 8), 375);
+    EXPECT_EQ(sparse_sync_bytes(1000, 1, 8), 0);
 }
 
 TEST(QualityMath, DescribesTheDemoModelOnTenMegabits) {
