@@ -92,6 +92,34 @@ std::vector<Payload> to_file(const CachedState& state) {
     return parts;
 }
 
+std::vector<Payload> to_chunks(std::span<const float> values) {
+    std::vector<Payload> chunks;
+    const std::span<const std::byte> bytes = std::as_bytes(values);
+    for (std::size_t begin = 0; begin < bytes.size(); begin += protocol::kChunkBytes) {
+        const auto rest = bytes.subspan(begin);
+        const auto chunk = rest.first(std::min<std::size_t>(protocol::kChunkBytes, rest.size()));
+        chunks.push_back(as_payload({chunk.begin(), chunk.end()}));
+    }
+    return chunks;
+}
+
+std::optional<std::vector<float>> to_values(const CachedState& state, std::uint64_t count) {
+    std::uint64_t bytes = 0;
+    for (const Payload& chunk : state.chunks) {
+        bytes += chunk.bytes().size();
+    }
+    if (bytes % sizeof(float) != 0 || bytes / sizeof(float) != count) {
+        return std::nullopt;
+    }
+    std::vector<float> values(count);
+    std::span<std::byte> to = std::as_writable_bytes(std::span(values));
+    for (const Payload& chunk : state.chunks) {
+        std::ranges::copy(chunk.bytes(), to.begin());
+        to = to.subspan(chunk.bytes().size());
+    }
+    return values;
+}
+
 swarm::Result<CachedState> parse_cached_state(std::istream& file) {
     constexpr std::size_t kDigestBytes = sizeof(Digest::bytes);
     std::vector<std::byte> head;

@@ -1,4 +1,5 @@
 // The state of one stage as a file: what a peer that restarts needs so as not to download it again.
+// In mode sparse, by another name, what the peer has not sent yet: no other has that.
 //   magic "swrmstt1" | coordinator 4 x u64 | gen, step, stage, bytes of the run file, bytes of the
 //   state: u64 each | run file | SHA-256 of each 1 MiB chunk | SHA-256 of all before | chunks
 // Little-endian. Invariant: what read() returns is what was written, bit for bit; a flipped bit or
@@ -13,6 +14,8 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +31,11 @@ struct CachedState {
 
 /// The parts of the file, in order; the chunks are not copied.
 std::vector<swarm::node::Payload> to_file(const CachedState& state);
+
+/// Values, such as a buffer of mode sparse, as the chunks of such a file.
+std::vector<swarm::node::Payload> to_chunks(std::span<const float> values);
+/// Nothing, unless there are so many.
+std::optional<std::vector<float>> to_values(const CachedState& state, std::uint64_t count);
 
 swarm::Result<CachedState> parse_cached_state(std::istream& file);
 swarm::Result<CachedState> read_cached_state(const std::filesystem::path& file);

@@ -26,14 +26,50 @@ std::shared_ptr<SparseReplica> make_replica(std::shared_ptr<StageWorker> worker)
     return {both, &both->replica};
 }
 
-/// The worker's weights are those that all replicas share. Returns their hash.
-swarm::Digest share_weights(const StageWorker& worker, SparseReplica& replica) {
+}  // namespace
+
+swarm::Digest Joining::share_weights(
+    const StageWorker& worker, SparseReplica& replica, const Unsent& unsent
+) {
     const std::span<const float> weights = worker.state().weights();
-    replica.start_anew(std::make_shared<const std::vector<float>>(weights.begin(), weights.end()));
+    auto shared = std::make_shared<const std::vector<float>>(weights.begin(), weights.end());
+    if (unsent.values) {
+        replica.resume(std::move(shared), *unsent.values, unsent.missed_exchanges);
+    } else {
+        replica.start_anew(std::move(shared));
+    }
     return SparseReplica::hash_of(replica.shared());
 }
 
-}  // namespace
+Joining::Unsent Joining::take_unsent(ParameterVersion version, node::Turn turn) {
+    if (!unsent_ || !context_.replica) {
+        return {};
+    }
+    const CachedState kept = *std::exchange(unsent_, std::nullopt);
+    const bool of_this_stage = kept.coordinator == context_.coordinator &&
+                               kept.run_file == run_file_ && kept.stage == context_.stage();
+    Unsent unsent;
+    if (of_this_stage) {
+        unsent.values = to_values(kept, context_.layout.elements());
+    }
+    if (!unsent.values) {
+        turn.out.log(Level::Info, "what was kept as not sent is of another stage or run: not used");
+        return {};
+    }
+    // Where the run went back to a checkpoint, none was missed.
+    const auto exchanges = [&](std::uint64_t turns) {
+        return turns - swarm::run::steps_before(context_.config, turns);
+    };
+    const std::uint64_t now = exchanges(version.step);
+    const std::uint64_t then = exchanges(kept.version.step);
+    unsent.missed_exchanges = now > then ? now - then : 0;
+    turn.out.log(
+        Level::Info,
+        "goes on from what it had not sent after exchange " + std::to_string(then) + "; " +
+            std::to_string(unsent.missed_exchanges) + " missed since"
+    );
+    return unsent;
+}
 
 void Joining::greet(node::Turn turn) {
     ask_at_ = turn.now + kAskAgainAfter;
@@ -133,9 +169,11 @@ void Joining::start_from_seed(node::Turn turn) {
     context_.device.submit_for<swarm::Digest>(
         turn,
         0,
-        [worker = context_.worker, replica = context_.replica](swarm::Digest& hash) {
+        [worker = context_.worker,
+         replica = context_.replica,
+         unsent = take_unsent({0, 0}, turn)](swarm::Digest& hash) {
             hash = worker->start_from_seed();
-            hash = replica ? share_weights(*worker, *replica) : hash;
+            hash = replica ? share_weights(*worker, *replica, unsent) : hash;
         },
         [this, assignment = context_.assignment](swarm::Digest& hash, node::Turn later) {
             if (assignment == context_.assignment) {
@@ -262,13 +300,15 @@ void Joining::start_from_chunks(
     context_.device.submit_for<Started>(
         turn,
         0,
-        [worker = context_.worker, replica = context_.replica, chunks = std::move(chunks), version](
-            Started& hash
-        ) {
+        [worker = context_.worker,
+         replica = context_.replica,
+         chunks = std::move(chunks),
+         unsent = take_unsent(version, turn),
+         version](Started& hash) {
             auto state = StageState::from_chunks(worker->layout(), version, *chunks);
             if (state) {
                 hash = worker->start_from(std::move(*state));
-                hash = replica ? share_weights(*worker, *replica) : hash;
+                hash = replica ? share_weights(*worker, *replica, unsent) : hash;
                 worker->warm_up();  // at step 0 all are cold alike; here the others are not
             }
         },

@@ -34,12 +34,14 @@ class Joining {
         ServerContext& context,
         ComputeFactory make_compute,
         std::string address,
-        std::optional<CachedState> cached
+        std::optional<CachedState> cached,
+        std::optional<CachedState> unsent
     )
         : context_(context),
           make_compute_(std::move(make_compute)),
           address_(std::move(address)),
-          cached_(std::move(cached)) {}
+          cached_(std::move(cached)),
+          unsent_(std::move(unsent)) {}
 
     /// The coordinator hears us (again): says what we have.
     void greet(node::Turn turn);
@@ -103,6 +105,17 @@ class Joining {
         }
     };
 
+    /// In mode sparse, from the cache.
+    struct Unsent {
+        std::optional<std::vector<float>> values;
+        std::uint64_t missed_exchanges = 0;
+    };
+
+    /// On the device: the worker's weights are those that all replicas share. Returns their hash.
+    static swarm::Digest share_weights(
+        const StageWorker& worker, SparseReplica& replica, const Unsent& unsent
+    );
+
     /// The shares of an exchange, in the order of its list.
     static std::vector<SparseShare> shares_in(const Followed& step);
 
@@ -120,6 +133,8 @@ class Joining {
     void finish_download(node::Turn turn);
     void replay_followed(node::Turn turn);
     void replay_front(node::Turn turn);
+    /// What an earlier process of this peer has not sent of this stage, for a state of `version`.
+    Unsent take_unsent(ParameterVersion version, node::Turn turn);
     void have_state(ParameterVersion version, swarm::Digest hash, node::Turn turn);
     /// What it has, or will have when the download is over; nothing while it waits for a donor.
     [[nodiscard]] std::optional<ParameterVersion> base() const;
@@ -137,6 +152,7 @@ class Joining {
     ComputeFactory make_compute_;
     std::string address_;
     std::optional<CachedState> cached_;  // until the first contact
+    std::optional<CachedState> unsent_;  // until the first state of mode sparse
     std::string run_file_;
     std::uint64_t downloaded_bytes_ = 0;
     std::optional<swarm::run::StateFetcher> fetcher_;

@@ -3,10 +3,10 @@
 #include "swarm/base/check.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace stages {
-
 SparseReplica::SparseReplica(
     const swarm::run::StageLayout& layout, const compression::Codec& codec, Weights shared
 )
@@ -25,9 +25,19 @@ std::uint64_t SparseReplica::start_anew(Weights shared) {
     return lost;
 }
 
-void SparseReplica::resume(Weights shared, std::vector<float> error) {
+void SparseReplica::begin_round_anew() {
+    adopt(shared_);
+}
+
+void SparseReplica::resume(
+    Weights shared, std::vector<float> error, std::uint64_t missed_exchanges
+) {
+    const float left = std::pow(kErrorDecay, static_cast<float>(missed_exchanges));
     SWARM_ASSERT(error.size() == layout_.elements());
     error_ = std::move(error);
+    for (float& value : error_) {
+        value *= left;
+    }
     adopt(std::move(shared));
 }
 
@@ -41,6 +51,7 @@ Result<SparseShare> SparseReplica::share(std::span<const float> local, std::uint
     if (!share_) {
         auto taken = take_share(layout_, codec_, *shared_, local, error_, seed);
         if (taken.has_error()) {
+            std::ranges::fill(error_, 0.0F);
             return taken.error();
         }
         share_ = std::move(*taken);

@@ -34,11 +34,15 @@ class SparseReplica {
         const swarm::run::StageLayout& layout, const compression::Codec& codec, Weights shared
     );
 
-    /// A newcomer, or one whose work is lost: with the shared weights and nothing in its buffer.
-    /// Returns how many microbatches it had trained on since the last exchange.
+    /// A newcomer: with the shared weights and nothing in its buffer. Returns how many microbatches
+    /// it had trained on since the last exchange.
     std::uint64_t start_anew(Weights shared);
-    /// Goes on at an exchange from what it had not sent, as long as the layout.
-    void resume(Weights shared, std::vector<float> error);
+    /// What it has trained on since the last exchange is lost, with a share that it has made of
+    /// that; what it had not sent before is still to be sent.
+    void begin_round_anew();
+    /// Goes on at an exchange from what it had not sent, as long as the layout. Exchanges that were
+    /// made without it decay the buffer, as one with it does.
+    void resume(Weights shared, std::vector<float> error, std::uint64_t missed_exchanges = 0);
 
     /// A local step has used so many microbatches.
     void trained_on(std::uint32_t microbatches);
@@ -55,7 +59,8 @@ class SparseReplica {
     [[nodiscard]] std::span<const float> error() const { return error_; }
 
     /// `local`: its weights; `seed` for codecs that draw. Both count for the first call since
-    /// adopt() only. It has trained on a microbatch. After an error it can only start anew.
+    /// adopt() only. It has trained on a microbatch. After an error its buffer is empty, and it can
+    /// only begin anew.
     Result<SparseShare> share(std::span<const float> local, std::uint64_t seed);
 
     /// As apply_shares(), to a copy of the shared weights; without shares they stay as they are.

@@ -36,7 +36,8 @@ StageServer::StageServer(Options options)
           context_,
           options_.make_compute,
           options_.own_address,
-          std::exchange(options_.cached, std::nullopt)
+          std::exchange(options_.cached, std::nullopt),
+          std::exchange(options_.unsent, std::nullopt)
       ),
       snapshots_(context_),
       cache_(context_, options_.keeps_state),

@@ -39,10 +39,11 @@ class StageServer final : public node::Role {
         swarm::Duration first_contact_within{};
         /// What the stage may take of this machine (swarm/run/memory_plan); 0: no bound.
         std::uint64_t memory_bytes = 0;
-        /// Keeps the newest state in the peer's store (stages/state_cache); `cached`: what an
-        /// earlier process has left there.
+        /// Keeps the newest state in the peer's store (stages/state_cache); `cached` and `unsent`:
+        /// what an earlier process has left there.
         bool keeps_state = false;
         std::optional<CachedState> cached{};
+        std::optional<CachedState> unsent{};
         swarm::run::PlantedBugs bugs{};
         std::uint64_t slice_bytes_max = protocol::kSliceBytesMax;  // tests cut finer
     };

@@ -84,10 +84,10 @@ void StageServer::on_reduce(const protocol::Reduce& reduce, node::Turn turn) {
     }
 }
 
-// Of a new slot nobody has counted what it has trained on; its buffer may hold a share of that.
+// Of a new slot nobody has counted what it has trained on.
 void StageServer::begin_round_anew(node::Turn turn) {
     context_.device.submit(turn, 0, [worker = context_.worker, replica = context_.replica] {
-        replica->start_anew(replica->shared());
+        replica->begin_round_anew();
         worker->use_weights(*replica->shared());
     });
 }

@@ -4,13 +4,30 @@
 #include <vector>
 
 namespace stages {
+namespace {
+
+std::vector<node::Payload> chunks_of(const StageState& state) {
+    std::vector<node::Payload> chunks;
+    for (std::uint32_t i = 0; i < state.chunk_count(); ++i) {
+        chunks.push_back(state.chunk(i));
+    }
+    return chunks;
+}
+
+}  // namespace
+
+bool StateCache::is_new() const {
+    if (!context_.version || *context_.version == ParameterVersion{}) {
+        return false;
+    }
+    // Between two exchanges the buffer of mode sparse stays as it is.
+    const bool changed = swarm::run::is_shared_version(context_.config, context_.version->step);
+    return changed && newest_ != std::pair(context_.stage(), *context_.version);
+}
 
 void StateCache::look(const std::string& run_file, node::Turn turn) {
     due_ = swarm::kNever;
-    // A state of mode sparse is good for a new slot only, and there it begins its round anew.
-    if (!enabled_ || context_.replica || busy_ || !context_.version ||
-        *context_.version == ParameterVersion{} ||
-        newest_ == std::pair(context_.stage(), *context_.version)) {
+    if (!enabled_ || busy_ || !is_new()) {
         return;
     }
     if (turn.now < not_before_) {
@@ -29,18 +46,18 @@ void StateCache::write(const std::string& run_file, node::Turn turn) {
         turn,
         0,
         [worker = context_.worker,
+         replica = context_.replica,
          head =
              CachedState{context_.coordinator, *context_.version, context_.stage(), run_file, {}}](
             Parts& parts
         ) {
             CachedState state = head;
-            for (std::uint32_t i = 0; i < worker->state().chunk_count(); ++i) {
-                state.chunks.push_back(worker->state().chunk(i));
-            }
+            state.chunks = replica ? to_chunks(replica->error()) : chunks_of(worker->state());
             parts = to_file(state);
         },
-        [this](Parts& parts, node::Turn later) {
-            later.out.add(node::WriteFile{swarm::StoreId{++stores_}, kFileName, std::move(parts)});
+        [this,
+         name = context_.replica ? kUnsentFileName : kFileName](Parts& parts, node::Turn later) {
+            later.out.add(node::WriteFile{swarm::StoreId{++stores_}, name, std::move(parts)});
         }
     );
 }

@@ -1,8 +1,9 @@
 // Keeps the newest state of this peer's stage on disk (`swarm serve --cache`), for its next start.
+// In mode sparse what the peer has not sent yet, at each exchange: the rest others have, too.
 // Invariants: one file, of one version, whole or not at all (WriteFile); one write at a time, and
 // what came meanwhile is written when it is done, the newest only; at most a tenth of the time is
 // spent on writing, so a big state on a slow disk is kept less often than each commit. Version 0
-// is a function of the seed: not kept; nor is a state of mode sparse.
+// is a function of the seed: not kept.
 // Threading: single strand; the copy is made on the device. Memory: one copy of the state while it
 // is written. Errors: a disk that fails ends the process, as for every store.
 #pragma once
@@ -20,6 +21,8 @@ class StateCache {
  public:
     /// The file's name in the peer's store.
     static constexpr const char* kFileName = "stage.state";
+    /// In mode sparse.
+    static constexpr const char* kUnsentFileName = "stage.unsent";
 
     StateCache(ServerContext& context, bool enabled) : context_(context), enabled_(enabled) {}
 
@@ -32,6 +35,8 @@ class StateCache {
  private:
     static constexpr int kPauseFactor = 9;  // pauses so many times as long as a write took
 
+    /// There is something to keep that has not been kept.
+    [[nodiscard]] bool is_new() const;
     void write(const std::string& run_file, node::Turn turn);
 
     ServerContext& context_;

@@ -107,7 +107,8 @@ PeerId RunWorld::add_server(std::uint64_t number, const PeerOptions& machine) {
             options.memory_bytes = memory_bytes;
             options.slice_bytes_max = options_.slice_bytes_max;
             options.keeps_state = options_.servers_keep_state;
-            options.cached = cached_state(id);
+            options.cached = kept(id, stages::StateCache::kFileName);
+            options.unsent = kept(id, stages::StateCache::kUnsentFileName);
             options.make_compute = [this](const RunConfig& config, const auto& layout) {
                 return swarm::Result<std::unique_ptr<stages::StageCompute>>(
                     options_.make_compute(config, layout)
@@ -120,12 +121,12 @@ PeerId RunWorld::add_server(std::uint64_t number, const PeerOptions& machine) {
     return id;
 }
 
-std::optional<stages::CachedState> RunWorld::cached_state(PeerId id) const {
+std::optional<stages::CachedState> RunWorld::kept(PeerId id, const std::string& name) const {
     if (!options_.servers_keep_state) {
         return std::nullopt;
     }
     const auto& files = world_.disk(id).files();
-    const auto found = files.find(stages::StateCache::kFileName);
+    const auto found = files.find(name);
     if (found == files.end()) {
         return std::nullopt;
     }

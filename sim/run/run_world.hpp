@@ -121,7 +121,7 @@ class RunWorld {
  private:
     void add_coordinator();
     void hear(PeerId from, const node::Report& report);
-    [[nodiscard]] std::optional<stages::CachedState> cached_state(PeerId id) const;
+    [[nodiscard]] std::optional<stages::CachedState> kept(PeerId id, const std::string& name) const;
 
     RunWorldOptions options_;
     World world_;

@@ -26,20 +26,18 @@ stages::ComputeFactory measured_factory(
     };
 }
 
-/// What an earlier process has kept; what cannot be used is downloaded, as without it.
-std::optional<stages::CachedState> cached_state(const std::string& folder, Console& console) {
-    const std::filesystem::path file =
-        std::filesystem::path(folder) / stages::StateCache::kFileName;
+/// What an earlier process has kept; what cannot be used is done without.
+std::optional<stages::CachedState> kept(const std::filesystem::path& file, Console& console) {
     auto cached = stages::read_cached_state(file);
     if (!cached && cached.error().code != ErrorCode::NotFound) {
-        console.warn(cached.error().detail + "; not used, the state is downloaded");
+        console.warn(cached.error().detail + "; not used");
     }
     if (!cached) {
         return std::nullopt;
     }
     console.info(
-        "stage " + std::to_string(cached->stage.value) + ", step " +
-        std::to_string(cached->version.step) + ": state read from " + file.string()
+        "stage " + std::to_string(cached->stage.value) + ", version " +
+        std::to_string(cached->version.step) + ": read from " + file.string()
     );
     return std::move(*cached);
 }
@@ -68,7 +66,9 @@ int serve_run(const ServeOptions& options, Console& console) {
         server.memory_bytes = options.memory_bytes;
         server.keeps_state = !options.cache_folder.empty();
         if (server.keeps_state) {
-            server.cached = cached_state(self.store_folder, console);
+            const std::filesystem::path folder(self.store_folder);
+            server.cached = kept(folder / stages::StateCache::kFileName, console);
+            server.unsent = kept(folder / stages::StateCache::kUnsentFileName, console);
         }
         console.info(
             "peer " + short_name(self.peer) + " joins " + options.join + "; Ctrl-C leaves cleanly"

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <set>
 #include <string>
@@ -172,6 +173,66 @@ TEST(SparseRun, ANewCoordinatorBeginsTheRoundAnew) {
         ASSERT_TRUE(run.run(300s)) << "seed " << seed;
         expect_whole(run);
     }
+}
+
+std::vector<float> unsent_by(const RunWorld& run, PeerId who) {
+    const stages::StageServer* const server = run.server(who);
+    const auto replica = server ? server->context().replica : nullptr;
+    return replica ? std::vector<float>(replica->error().begin(), replica->error().end())
+                   : std::vector<float>{};
+}
+
+bool has_any(const std::vector<float>& values) {
+    return std::ranges::any_of(values, [](float value) { return value != 0; });
+}
+
+/// Until `who` has a slot and its replica.
+bool serves(const RunWorld& run, PeerId who) {
+    const stages::StageServer* const server = run.server(who);
+    return server && server->context().slot && server->context().replica;
+}
+
+TEST(SparseRun, ANewCoordinatorFindsWhatPeersHaveNotSent) {
+    const RunWorldOptions options = sparse_three_by_two(5);
+    RunWorld run(options);
+    World& world = run.world();
+    ASSERT_TRUE(world.run_until([&] { return run.steps().size() == 4; }, 300s));
+    const std::vector<float> before = unsent_by(run, peer(2));
+    ASSERT_TRUE(has_any(before));
+    world.crash(RunWorld::coordinator());
+    world.run_for(1s);
+    world.restart(RunWorld::coordinator());
+    ASSERT_TRUE(world.run_until([&] { return run.steps().size() == 5; }, 300s));
+    EXPECT_EQ(unsent_by(run, peer(2)), before);
+    ASSERT_TRUE(run.run(300s));
+    expect_whole(run);
+}
+
+TEST(SparseRun, APeerWithACacheGoesOnFromWhatItHadNotSent) {
+    RunWorldOptions options = sparse_three_by_two(6);
+    options.servers_keep_state = true;
+    RunWorld run(options);
+    World& world = run.world();
+    ASSERT_TRUE(world.run_until([&] { return run.steps().size() == 4; }, 300s));
+    const std::vector<float> before = unsent_by(run, peer(2));
+    ASSERT_TRUE(has_any(before));
+    world.run_for(20ms);  // for its disk
+    world.crash(peer(2));
+    world.run_for(100ms);
+    world.restart(peer(2));
+    ASSERT_TRUE(world.run_until([&] { return serves(run, peer(2)); }, 300s));
+    // The run has gone on meanwhile: each exchange without it decays what it had.
+    const std::vector<float> after = unsent_by(run, peer(2));
+    ASSERT_EQ(after.size(), before.size());
+    ASSERT_TRUE(has_any(after));
+    const auto first = std::ranges::find_if(before, [](float value) { return value != 0; });
+    const float left = after[static_cast<std::size_t>(first - before.begin())] / *first;
+    EXPECT_LE(left, 1.0F);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        EXPECT_NEAR(after[i], left * before[i], 1e-6F * std::abs(before[i]));
+    }
+    ASSERT_TRUE(run.run(300s));
+    expect_whole(run);
 }
 
 TEST(SparseRun, ANewcomerTakesPartFromAnyTurnOn) {

@@ -92,5 +92,21 @@ TEST(CachedState, IsNotFoundWhereThereIsNoFile) {
     EXPECT_EQ(read.error().code, swarm::ErrorCode::NotFound);
 }
 
+TEST(CachedState, ValuesComeBackFromItsChunks) {
+    std::vector<float> values(swarm::protocol::kChunkBytes / sizeof(float) + 3);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = static_cast<float>(i) - 1.5F;
+    }
+    CachedState state = some_state();
+    state.chunks = to_chunks(values);
+    EXPECT_EQ(state.chunks.size(), 2U);
+    const auto read = parse(bytes_of(state));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(to_values(*read, values.size()), values);
+    EXPECT_FALSE(to_values(*read, values.size() + 1));
+    EXPECT_FALSE(to_values(*read, std::uint64_t{1} << 62)) << "four times that is nothing";
+    EXPECT_TRUE(to_chunks({}).empty());
+}
+
 }  // namespace
 }  // namespace stages

@@ -19,7 +19,8 @@ constexpr swarm::Epoch kEpoch{5};
 class JoiningTest : public testing::Test {
  protected:
     JoiningTest()
-        : bed_(kSelf, test::small_run(1), 0), joining_(bed_.context, {}, "a:1", std::nullopt) {
+        : bed_(kSelf, test::small_run(1), 0),
+          joining_(bed_.context, {}, "a:1", std::nullopt, std::nullopt) {
         protocol::SlotInfo info;
         info.slot = {1};
         info.peer = kReplica;

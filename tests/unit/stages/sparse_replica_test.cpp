@@ -106,6 +106,34 @@ TEST_F(SparseReplicaTest, WhatIsLostIsCountedAndLeavesNothingBehind) {
     EXPECT_EQ(one.share(*some(6), 0)->bytes, newcomer.share(*some(6), 0)->bytes);
 }
 
+TEST_F(SparseReplicaTest, ARoundThatBeginsAnewKeepsWhatWasNotSentBefore) {
+    SparseReplica one = replica();
+    one.trained_on(4);
+    const SparseShare first = *one.share(*some(2), 0);
+    one.adopt(*one.propose({{first}}));
+    const Values unsent = buffer_of(one);
+    one.trained_on(3);
+    one.begin_round_anew();
+    EXPECT_EQ(one.trained(), 0U);
+    EXPECT_EQ(buffer_of(one), unsent);
+    one.trained_on(2);
+    ASSERT_TRUE(one.share(*some(3), 0).has_value());
+    const Values taken = buffer_of(one);
+    one.begin_round_anew();
+    EXPECT_EQ(buffer_of(one), taken)
+        << "what was sent may have been decided on: it must not return";
+}
+
+TEST_F(SparseReplicaTest, ExchangesThatItMissedDecayWhatItHadNotSent) {
+    SparseReplica one = replica();
+    one.resume(some(2), Values(layout.elements(), 4.0F), 2);
+    const Values left = buffer_of(one);
+    EXPECT_NEAR(left.front(), 4.0F * 0.95F * 0.95F, 1e-6F);
+    EXPECT_EQ(left.front(), left.back());
+    one.resume(some(2), Values(layout.elements(), 4.0F), 1'000'000'000);
+    EXPECT_EQ(buffer_of(one), Values(layout.elements()));
+}
+
 TEST_F(SparseReplicaTest, GoesOnFromTheBufferOfACheckpoint) {
     SparseReplica whole = replica();
     whole.trained_on(1);
@@ -126,6 +154,7 @@ TEST_F(SparseReplicaTest, RefusesWeightsThatAreNoNumbersAndSharesOfAnotherStage)
     const auto none = one.share(local, 0);
     ASSERT_TRUE(none.has_error());
     EXPECT_EQ(none.error().code, swarm::ErrorCode::NotFinite);
+    EXPECT_EQ(buffer_of(one), Values(layout.elements())) << "or the next share would be NaN, too";
     const std::vector<SparseShare> foreign = {{std::vector<std::byte>(3), 1}};
     const auto mismatch = one.propose(foreign);
     ASSERT_TRUE(mismatch.has_error());

@@ -69,6 +69,29 @@ TEST_F(StateCacheTest, KeepsTheStateWithWhatItIsAStateOf) {
     EXPECT_EQ(whole->hash(), bed_.context.worker->state().hash());
 }
 
+TEST_F(StateCacheTest, KeepsWhatModeSparseHasNotSentAfterEachExchange) {
+    bed_.context.config.mode = swarm::run::SyncMode::Sparse;
+    bed_.context.config.sync_every = 2;  // turns 2, 5, 8, .. are exchanges
+    bed_.context.config.steps = 100;
+    const std::vector<float> unsent(bed_.context.layout.elements(), 0.25F);
+    const auto shared = std::make_shared<const std::vector<float>>(unsent.size());
+    bed_.context.replica = std::make_shared<SparseReplica>(
+        bed_.context.layout, *compression::find_codec(compression::CodecId::Sparse), shared
+    );
+    bed_.context.replica->resume(shared, unsent);
+    StateCache cache(bed_.context, true);
+    EXPECT_TRUE(look(cache, 2, test::kStart).empty());
+    const auto files = look(cache, 3, test::kStart);
+    ASSERT_EQ(files.size(), 1U);
+    EXPECT_EQ(files[0].name, StateCache::kUnsentFileName);
+    const CachedState kept = parsed(files[0]);
+    EXPECT_EQ(kept.version, (ParameterVersion{0, 3}));
+    EXPECT_EQ(to_values(kept, unsent.size()), unsent);
+    EXPECT_TRUE(stored(cache, files[0].store, test::kStart).empty());
+    EXPECT_TRUE(look(cache, 4, test::kStart + 1s).empty());
+    EXPECT_EQ(look(cache, 6, test::kStart + 2s).size(), 1U);
+}
+
 TEST_F(StateCacheTest, KeepsNothingUnlessAsked) {
     StateCache cache(bed_.context, false);
     EXPECT_TRUE(look(cache, 3, test::kStart).empty());
