@@ -6,9 +6,9 @@
 // there is room, if the state is still that one. Beyond kChunksPerSecond all are told Busy: each
 // chunk costs its strand milliseconds, and it trains meanwhile; during a reduction, which needs the
 // same line, beyond a twentieth of that.
-// Threading: single strand; copies and hashes are made on the device, a chunk is packed when it is
-// asked for (state_chunk.hpp). Memory: one state each, for kForgottenAfter at most beyond the last
-// fetch.
+// Threading: single strand; hashes are made on the device, a chunk is packed when it is asked for
+// (state_chunk.hpp). Memory: one state each, from the next commit on, which copies what a snapshot
+// shares with the state; for kForgottenAfter at most beyond the last fetch.
 // Source: step protocol, section 7.
 #pragma once
 
@@ -56,7 +56,7 @@ class Snapshots {
     struct Snapshot {
         ParameterVersion version;
         TimePoint used_at;
-        std::shared_ptr<const StageState> state;  // null until the device has copied it
+        std::shared_ptr<const StageState> state;  // null until the device has frozen it
         std::vector<swarm::Digest> manifest;
     };
 

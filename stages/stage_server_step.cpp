@@ -128,6 +128,7 @@ void StageServer::on_commit(const protocol::Commit& commit, node::Turn turn) {
 
 void StageServer::apply(const protocol::Commit& commit, node::Turn turn) {
     context_.applying = commit;
+    snapshots_.forget_idle(turn);  // or the commit copies what nobody fetches any more
     const protocol::StepScalars scalars = own_scalars(commit);
     const bool exchanges = context_.replica && context_.is_exchange(commit.version);
     const auto proposal = exchanges ? exchange_.proposal(commit.epoch) : nullptr;
@@ -161,7 +162,6 @@ void StageServer::apply(const protocol::Commit& commit, node::Turn turn) {
             context_.version = made;
             context_.state_hash = hash;
             context_.tell_coordinator(protocol::Applied{made, hash}, later);
-            snapshots_.forget_idle(later);
             freeze_if_ordered(done, later);
             after_state_change(later);
             if (!context_.slot && context_.version == made) {

@@ -121,20 +121,19 @@ void fill_initial(std::uint64_t seed, const TensorSpec& tensor, std::span<float>
 
 StageState::StageState(const StageLayout& layout)
     : layout_(std::make_shared<const StageLayout>(layout)),
-      weights_(layout.elements()),
-      first_moments_(layout.elements()),
-      second_moments_(layout.elements()) {}
+      weights_(std::vector<float>(layout.elements())),
+      first_moments_(std::vector<float>(layout.elements())),
+      second_moments_(std::vector<float>(layout.elements())) {}
 
 StageState StageState::from_seed(const swarm::run::RunConfig& config, const StageLayout& layout) {
     StageState state(layout);
+    const std::span<float> weights = state.weights_.own();
     std::size_t begin = 0;
     for (TensorSpec tensor : layout.tensors) {
         if (config.model.tied_embeddings && tensor.name == swarm::run::kHeadTensor) {
             tensor.name = swarm::run::kEmbeddingTensor;
         }
-        fill_initial(
-            config.seed, tensor, std::span(state.weights_).subspan(begin, tensor.elements())
-        );
+        fill_initial(config.seed, tensor, weights.subspan(begin, tensor.elements()));
         begin += tensor.elements();
     }
     return state;
@@ -155,9 +154,9 @@ StageState StageState::from_tensors(
     StageState state(StageLayout{});
     state.layout_ = std::make_shared<const StageLayout>(layout);
     state.version_ = version;
-    state.weights_ = std::move(weights);
-    state.first_moments_ = std::move(first_moments);
-    state.second_moments_ = std::move(second_moments);
+    state.weights_ = SharedValues(std::move(weights));
+    state.first_moments_ = SharedValues(std::move(first_moments));
+    state.second_moments_ = SharedValues(std::move(second_moments));
     return state;
 }
 
@@ -172,10 +171,11 @@ void StageState::visit_stream(State& state, std::uint64_t begin, std::uint64_t e
             const std::uint64_t from = std::max(begin, tensor_begin);
             const std::uint64_t to = std::min(end, tensor_begin + part_bytes);
             if (from < to) {
-                auto piece = std::span(*part).subspan(first_element, elements);
                 if constexpr (std::is_const_v<State>) {
+                    const auto piece = part->view().subspan(first_element, elements);
                     visit(std::as_bytes(piece).subspan(from - tensor_begin, to - from));
                 } else {
+                    const auto piece = part->own().subspan(first_element, elements);
                     visit(std::as_writable_bytes(piece).subspan(from - tensor_begin, to - from));
                 }
             }
@@ -254,7 +254,7 @@ Digest StageState::hash() const {
 
 void StageState::set_weights(std::span<const float> weights) {
     SWARM_ASSERT(weights.size() == weights_.size());
-    std::ranges::copy(weights, weights_.begin());
+    std::ranges::copy(weights, weights_.own().begin());
 }
 
 void StageState::apply(
@@ -267,6 +267,9 @@ void StageState::apply(
         return;
     }
     SWARM_ASSERT(gradient.size() == weights_.size());
+    const std::span<float> weights = weights_.own();
+    const std::span<float> first = first_moments_.own();
+    const std::span<float> second = second_moments_.own();
     AdamWScalars rounded = round_scalars(optimizer, scalars);
     const float decay = rounded.decay;
     std::size_t begin = 0;
@@ -275,9 +278,9 @@ void StageState::apply(
         adamw(
             rounded,
             gradient.data() + begin,
-            weights_.data() + begin,
-            first_moments_.data() + begin,
-            second_moments_.data() + begin,
+            weights.data() + begin,
+            first.data() + begin,
+            second.data() + begin,
             tensor.elements()
         );
         begin += tensor.elements();

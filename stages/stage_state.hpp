@@ -7,9 +7,11 @@
 // order, so the result does not depend on compiler or ISA level. All of it in fp32; each scalar is
 // rounded from double once.
 // Source: AdamW (Loshchilov, Hutter 2019); weight decay on tensors with two dimensions only.
-// Cost: 12 bytes per parameter; hashing at SHA-256 speed.
+// Cost: 12 bytes per parameter; a copy shares them until either is changed; hashing at SHA-256
+// speed.
 #pragma once
 
+#include "stages/shared_values.hpp"
 #include "swarm/base/digest.hpp"
 #include "swarm/base/ids.hpp"
 #include "swarm/base/result.hpp"
@@ -57,11 +59,11 @@ class StageState {
 
     [[nodiscard]] const swarm::run::StageLayout& layout() const { return *layout_; }
 
-    [[nodiscard]] std::span<const float> weights() const { return weights_; }
+    [[nodiscard]] std::span<const float> weights() const { return weights_.view(); }
 
-    [[nodiscard]] std::span<const float> first_moments() const { return first_moments_; }
+    [[nodiscard]] std::span<const float> first_moments() const { return first_moments_.view(); }
 
-    [[nodiscard]] std::span<const float> second_moments() const { return second_moments_; }
+    [[nodiscard]] std::span<const float> second_moments() const { return second_moments_.view(); }
 
     [[nodiscard]] std::uint64_t bytes() const { return 12 * weights_.size(); }
 
@@ -90,9 +92,9 @@ class StageState {
 
     std::shared_ptr<const swarm::run::StageLayout> layout_;
     swarm::ParameterVersion version_;
-    std::vector<float> weights_;
-    std::vector<float> first_moments_;
-    std::vector<float> second_moments_;
+    SharedValues weights_;
+    SharedValues first_moments_;
+    SharedValues second_moments_;
 };
 
 swarm::Digest manifest_hash(std::span<const swarm::Digest> manifest);

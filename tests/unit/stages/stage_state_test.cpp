@@ -51,6 +51,30 @@ std::vector<float> initial_weights(std::uint32_t stages) {
     return all;
 }
 
+TEST(StageState, ACopySharesItsValuesUntilOneOfThemChanges) {
+    StageState state = trained_state();
+    const StageState copy = state;
+    const swarm::Digest before = state.hash();
+    EXPECT_EQ(copy.weights().data(), state.weights().data());
+    EXPECT_EQ(copy.second_moments().data(), state.second_moments().data());
+    const std::vector<float> gradient(state.weights().size(), 0.5F);
+    state.apply({}, {1.0, 1e-3, 0.1, 0.05}, gradient);
+    EXPECT_EQ(copy.hash(), before);
+    EXPECT_NE(state.hash(), before);
+    const float* const own = state.weights().data();
+    state.apply({}, {1.0, 1e-3, 0.1, 0.05}, gradient);
+    EXPECT_EQ(state.weights().data(), own) << "copied again although nobody shares it";
+}
+
+TEST(StageState, OtherWeightsLeaveTheMomentsShared) {
+    const StageState state = trained_state();
+    StageState copy = state;
+    copy.set_weights(std::vector<float>(state.weights().size(), 0.25F));
+    EXPECT_EQ(copy.weights().front(), 0.25F);
+    EXPECT_NE(state.weights().front(), 0.25F);
+    EXPECT_EQ(copy.first_moments().data(), state.first_moments().data());
+}
+
 TEST(FillInitial, DoesNotDependOnTheSplit) {
     EXPECT_EQ(initial_weights(1), initial_weights(3));
 }
