@@ -28,8 +28,8 @@ class SharedValues {
         if (values_.use_count() > 1) {
             values_ = std::make_shared<std::vector<float>>(*values_);
         }
-        // Nobody else has them, so nobody can come to: but whoever had them last, on its thread, has
-        // read them before the count fell.
+        // Nobody else has them, so nobody can come to. What the last one read, on its thread, it
+        // read before the count fell: that must not move behind our writes.
         std::atomic_thread_fence(std::memory_order_acquire);
         return *values_;
     }
