@@ -166,7 +166,10 @@ class Quality {
                !extra_steps(run.held_out(), reference, options_.steps);
     }
 
-    [[nodiscard]] std::uint64_t total() { return options_.seeds * trained_rows().size(); }
+    /// Of the modes one is trained.
+    [[nodiscard]] std::uint64_t total() const {
+        return options_.seeds * (runs_.rows.size() + (runs_.modes.empty() ? 0 : 1));
+    }
 
     void show(std::uint64_t steps, const std::string& name) {
         const Clock::time_point now = Clock::now();
@@ -181,7 +184,7 @@ class Quality {
     }
 
     /// Extra steps are known only when they are made: they count as time, not as work.
-    [[nodiscard]] std::string left(std::uint64_t steps) {
+    [[nodiscard]] std::string left(std::uint64_t steps) const {
         const auto made = static_cast<double>(done_ * options_.steps + steps);
         const auto all = static_cast<double>(total() * options_.steps);
         const std::chrono::duration<double> took = Clock::now() - began_;

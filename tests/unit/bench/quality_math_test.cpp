@@ -122,42 +122,33 @@ TEST(QualityMath, AWideLineLeavesTheBubble) {
     EXPECT_EQ(seconds_on_line(wide), 9);
 }
 
-TEST(QualityMath, ANarrowLineOfTwoStagesCarriesOneLegEachWay) {
-    // 4 s forward, 2 s back, 1 s of computing: 8 x 4, then 2 x 1 + 2 of the last one's way.
-    const LineStep narrow{
-        .stages = 2,
+/// For each microbatch 4 s forward, 2 s back on a line; 1 s of computing in each stage.
+LineStep on_a_narrow_line(std::uint32_t stages) {
+    return {
+        .stages = stages,
         .microbatches = 8,
-        .compute_s = 16,
+        .compute_s = 8.0 * stages,
         .forward_bytes = 400,
         .backward_bytes = 200,
         .line_bytes_per_s = 100};
-    EXPECT_EQ(seconds_on_line(narrow), 36);
+}
+
+TEST(QualityMath, ANarrowLineOfTwoStagesCarriesOneLegEachWay) {
+    // 8 x 4, then 2 x 1 + 2 of the last one's way.
+    EXPECT_EQ(seconds_on_line(on_a_narrow_line(2)), 36);
 }
 
 TEST(QualityMath, AMiddleStageHasBothLegsOnEachWayOfItsLine) {
     // 6 s of line per microbatch; the way is 3 x 1 + 2 x 6.
-    const LineStep narrow{
-        .stages = 3,
-        .microbatches = 8,
-        .compute_s = 24,
-        .forward_bytes = 400,
-        .backward_bytes = 200,
-        .line_bytes_per_s = 100};
-    EXPECT_EQ(seconds_on_line(narrow), 8 * 6 + 3 + 6);
+    EXPECT_EQ(seconds_on_line(on_a_narrow_line(3)), 8 * 6 + 3 + 6);
 }
 
 TEST(QualityMath, PeersOfAStageShareItsMicrobatchesAndThenExchange) {
-    // As above, but every other microbatch to each of two peers: 8 x 4 / 2, then 2 x 1 + 2; then
-    // 300 bytes at 100 a second.
-    const LineStep shared{
-        .stages = 2,
-        .peers = 2,
-        .microbatches = 8,
-        .compute_s = 16,
-        .forward_bytes = 400,
-        .backward_bytes = 200,
-        .sync_bytes = 300,
-        .line_bytes_per_s = 100};
+    // Every other microbatch to each of two peers: 8 x 4 / 2, then 2 x 1 + 2; then 300 bytes at
+    // 100 a second.
+    LineStep shared = on_a_narrow_line(2);
+    shared.peers = 2;
+    shared.sync_bytes = 300;
     EXPECT_EQ(seconds_on_line(shared), 20 + 3);
 }
 
