@@ -26,49 +26,40 @@ std::shared_ptr<SparseReplica> make_replica(std::shared_ptr<StageWorker> worker)
     return {both, &both->replica};
 }
 
-}  // namespace
-
-swarm::Digest Joining::share_weights(
-    const StageWorker& worker, SparseReplica& replica, const Unsent& unsent
-) {
+/// The worker's weights, which it has just got, are those that all replicas share.
+SparseReplica::Weights shared_by(const StageWorker& worker) {
     const std::span<const float> weights = worker.state().weights();
-    auto shared = std::make_shared<const std::vector<float>>(weights.begin(), weights.end());
-    if (unsent.values) {
-        replica.resume(std::move(shared), *unsent.values, unsent.missed_exchanges);
-    } else {
-        replica.start_anew(std::move(shared));
-    }
-    return SparseReplica::hash_of(replica.shared());
+    return std::make_shared<const std::vector<float>>(weights.begin(), weights.end());
 }
 
-Joining::Unsent Joining::take_unsent(ParameterVersion version, node::Turn turn) {
+/// None where the run went back to a checkpoint.
+std::uint64_t exchanges_between(
+    const swarm::run::RunConfig& config, ParameterVersion from, ParameterVersion to
+) {
+    const std::uint64_t then = swarm::run::exchanges_before(config, from.step);
+    const std::uint64_t now = swarm::run::exchanges_before(config, to.step);
+    return now > then ? now - then : 0;
+}
+
+}  // namespace
+
+std::optional<Joining::Unsent> Joining::take_unsent(node::Turn turn) {
     if (!unsent_ || !context_.replica) {
-        return {};
+        return std::nullopt;
     }
     const CachedState kept = *std::exchange(unsent_, std::nullopt);
     const bool of_this_stage = kept.coordinator == context_.coordinator &&
                                kept.run_file == run_file_ && kept.stage == context_.stage();
-    Unsent unsent;
-    if (of_this_stage) {
-        unsent.values = to_values(kept, context_.layout.elements());
-    }
-    if (!unsent.values) {
+    auto values = of_this_stage ? to_values(kept, context_.layout.elements()) : std::nullopt;
+    if (!values) {
         turn.out.log(Level::Info, "what was kept as not sent is of another stage or run: not used");
-        return {};
+        return std::nullopt;
     }
-    // Where the run went back to a checkpoint, none was missed.
-    const auto exchanges = [&](std::uint64_t turns) {
-        return turns - swarm::run::steps_before(context_.config, turns);
-    };
-    const std::uint64_t now = exchanges(version.step);
-    const std::uint64_t then = exchanges(kept.version.step);
-    unsent.missed_exchanges = now > then ? now - then : 0;
     turn.out.log(
         Level::Info,
-        "goes on from what it had not sent after exchange " + std::to_string(then) + "; " +
-            std::to_string(unsent.missed_exchanges) + " missed since"
+        "goes on from what it had not sent at version " + std::to_string(kept.version.step)
     );
-    return unsent;
+    return Unsent{kept.version, std::move(*values)};
 }
 
 void Joining::greet(node::Turn turn) {
@@ -169,11 +160,12 @@ void Joining::start_from_seed(node::Turn turn) {
     context_.device.submit_for<swarm::Digest>(
         turn,
         0,
-        [worker = context_.worker,
-         replica = context_.replica,
-         unsent = take_unsent({0, 0}, turn)](swarm::Digest& hash) {
+        [worker = context_.worker, replica = context_.replica](swarm::Digest& hash) {
             hash = worker->start_from_seed();
-            hash = replica ? share_weights(*worker, *replica, unsent) : hash;
+            if (replica) {  // of what came before the run's first step there is nothing to send
+                replica->start_anew(shared_by(*worker));
+                hash = SparseReplica::hash_of(replica->shared());
+            }
         },
         [this, assignment = context_.assignment](swarm::Digest& hash, node::Turn later) {
             if (assignment == context_.assignment) {
@@ -302,13 +294,22 @@ void Joining::start_from_chunks(
         0,
         [worker = context_.worker,
          replica = context_.replica,
+         config = context_.config,
          chunks = std::move(chunks),
-         unsent = take_unsent(version, turn),
+         unsent = take_unsent(turn),
          version](Started& hash) {
             auto state = StageState::from_chunks(worker->layout(), version, *chunks);
             if (state) {
+                const ParameterVersion had = unsent ? unsent->version : worker->state().version();
                 hash = worker->start_from(std::move(*state));
-                hash = replica ? share_weights(*worker, *replica, unsent) : hash;
+                if (replica) {
+                    if (unsent) {
+                        replica->resume(replica->shared(), unsent->values);
+                    }
+                    const std::uint64_t missed = exchanges_between(config, had, version);
+                    replica->begin_round_anew(shared_by(*worker), missed);
+                    hash = SparseReplica::hash_of(replica->shared());
+                }
                 worker->warm_up();  // at step 0 all are cold alike; here the others are not
             }
         },

@@ -105,16 +105,11 @@ class Joining {
         }
     };
 
-    /// In mode sparse, from the cache.
+    /// What a replica of mode sparse had not sent at this version.
     struct Unsent {
-        std::optional<std::vector<float>> values;
-        std::uint64_t missed_exchanges = 0;
+        ParameterVersion version;
+        std::vector<float> values;
     };
-
-    /// On the device: the worker's weights are those that all replicas share. Returns their hash.
-    static swarm::Digest share_weights(
-        const StageWorker& worker, SparseReplica& replica, const Unsent& unsent
-    );
 
     /// The shares of an exchange, in the order of its list.
     static std::vector<SparseShare> shares_in(const Followed& step);
@@ -133,8 +128,8 @@ class Joining {
     void finish_download(node::Turn turn);
     void replay_followed(node::Turn turn);
     void replay_front(node::Turn turn);
-    /// What an earlier process of this peer has not sent of this stage, for a state of `version`.
-    Unsent take_unsent(ParameterVersion version, node::Turn turn);
+    /// What an earlier process of this peer has kept, if it is of this stage.
+    std::optional<Unsent> take_unsent(node::Turn turn);
     void have_state(ParameterVersion version, swarm::Digest hash, node::Turn turn);
     /// What it has, or will have when the download is over; nothing while it waits for a donor.
     [[nodiscard]] std::optional<ParameterVersion> base() const;

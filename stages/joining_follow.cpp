@@ -154,7 +154,7 @@ std::optional<swarm::Digest> Joining::replay(
         }
         worker.apply({.clip_factor = 0}, step.version.step);
         worker.use_weights(**proposed);
-        replica->adopt(*proposed);
+        replica->begin_round_anew(*proposed, 1);
         return hashes[stage];
     }
     worker.begin_observed_result(slices);

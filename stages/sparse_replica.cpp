@@ -25,19 +25,19 @@ std::uint64_t SparseReplica::start_anew(Weights shared) {
     return lost;
 }
 
-void SparseReplica::begin_round_anew() {
-    adopt(shared_);
-}
-
-void SparseReplica::resume(
-    Weights shared, std::vector<float> error, std::uint64_t missed_exchanges
-) {
-    const float left = std::pow(kErrorDecay, static_cast<float>(missed_exchanges));
-    SWARM_ASSERT(error.size() == layout_.elements());
-    error_ = std::move(error);
+void SparseReplica::begin_round_anew(Weights shared, std::uint64_t missed_exchanges) {
+    // Who has made a share of the first of them has decayed the buffer with it.
+    const std::uint64_t decays = missed_exchanges - (share_ && missed_exchanges > 0 ? 1 : 0);
+    const float left = std::pow(kErrorDecay, static_cast<float>(decays));
     for (float& value : error_) {
         value *= left;
     }
+    adopt(std::move(shared));
+}
+
+void SparseReplica::resume(Weights shared, std::vector<float> error) {
+    SWARM_ASSERT(error.size() == layout_.elements());
+    error_ = std::move(error);
     adopt(std::move(shared));
 }
 

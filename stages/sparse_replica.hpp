@@ -38,11 +38,11 @@ class SparseReplica {
     /// it had trained on since the last exchange.
     std::uint64_t start_anew(Weights shared);
     /// What it has trained on since the last exchange is lost, with a share that it has made of
-    /// that; what it had not sent before is still to be sent.
-    void begin_round_anew();
-    /// Goes on at an exchange from what it had not sent, as long as the layout. Exchanges that were
-    /// made without it decay the buffer, as one with it does.
-    void resume(Weights shared, std::vector<float> error, std::uint64_t missed_exchanges = 0);
+    /// that; what it had not sent before is still to be sent. Exchanges that were made without it
+    /// decay the buffer, as its own share does; one that is made counts for the first of them.
+    void begin_round_anew(Weights shared, std::uint64_t missed_exchanges);
+    /// Goes on at an exchange from what it had not sent, as long as the layout.
+    void resume(Weights shared, std::vector<float> error);
 
     /// A local step has used so many microbatches.
     void trained_on(std::uint32_t microbatches);

@@ -87,7 +87,7 @@ void StageServer::on_reduce(const protocol::Reduce& reduce, node::Turn turn) {
 // Of a new slot nobody has counted what it has trained on.
 void StageServer::begin_round_anew(node::Turn turn) {
     context_.device.submit(turn, 0, [worker = context_.worker, replica = context_.replica] {
-        replica->begin_round_anew();
+        replica->begin_round_anew(replica->shared(), 0);
         worker->use_weights(*replica->shared());
     });
 }

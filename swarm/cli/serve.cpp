@@ -30,7 +30,7 @@ stages::ComputeFactory measured_factory(
 std::optional<stages::CachedState> kept(const std::filesystem::path& file, Console& console) {
     auto cached = stages::read_cached_state(file);
     if (!cached && cached.error().code != ErrorCode::NotFound) {
-        console.warn(cached.error().detail + "; not used");
+        console.warn(file.filename().string() + ": " + cached.error().detail + "; not used");
     }
     if (!cached) {
         return std::nullopt;

@@ -33,6 +33,10 @@ std::uint64_t steps_before(const RunConfig& config, std::uint64_t turn) {
     return std::min(turn - turn / round_of(config), config.steps);
 }
 
+std::uint64_t exchanges_before(const RunConfig& config, std::uint64_t turn) {
+    return turn - steps_before(config, turn);
+}
+
 bool is_exchange(const RunConfig& config, std::uint64_t turn) {
     return config.mode == SyncMode::Sparse &&
            (turn % round_of(config) == round_of(config) - 1 || turn + 1 == turns_in(config));

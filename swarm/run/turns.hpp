@@ -19,6 +19,9 @@ std::uint64_t turns_in(const RunConfig& config);
 /// How many steps come before the turn; the number of its step, unless it is an exchange.
 std::uint64_t steps_before(const RunConfig& config, std::uint64_t turn);
 
+/// How many exchanges come before the turn.
+std::uint64_t exchanges_before(const RunConfig& config, std::uint64_t turn);
+
 /// The other way round: turns before the state that all replicas share after so many steps.
 std::uint64_t turns_for(const RunConfig& config, std::uint64_t steps);
 

@@ -208,6 +208,20 @@ TEST(SparseRun, ANewCoordinatorFindsWhatPeersHaveNotSent) {
     expect_whole(run);
 }
 
+/// How much of what it had not sent is left: 1, or less by each exchange that it missed.
+float left_of(const std::vector<float>& before, const std::vector<float>& after) {
+    EXPECT_EQ(after.size(), before.size());
+    const auto first = std::ranges::find_if(before, [](float value) { return value != 0; });
+    if (first == before.end() || after.size() != before.size()) {
+        return 0;
+    }
+    const float left = after[static_cast<std::size_t>(first - before.begin())] / *first;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        EXPECT_NEAR(after[i], left * before[i], 1e-6F * std::abs(before[i]));
+    }
+    return left;
+}
+
 TEST(SparseRun, APeerWithACacheGoesOnFromWhatItHadNotSent) {
     RunWorldOptions options = sparse_three_by_two(6);
     options.servers_keep_state = true;
@@ -215,24 +229,87 @@ TEST(SparseRun, APeerWithACacheGoesOnFromWhatItHadNotSent) {
     World& world = run.world();
     ASSERT_TRUE(world.run_until([&] { return run.steps().size() == 4; }, 300s));
     const std::vector<float> before = unsent_by(run, peer(2));
-    ASSERT_TRUE(has_any(before));
     world.run_for(20ms);  // for its disk
     world.crash(peer(2));
     world.run_for(100ms);
     world.restart(peer(2));
     ASSERT_TRUE(world.run_until([&] { return serves(run, peer(2)); }, 300s));
-    // The run has gone on meanwhile: each exchange without it decays what it had.
-    const std::vector<float> after = unsent_by(run, peer(2));
-    ASSERT_EQ(after.size(), before.size());
-    ASSERT_TRUE(has_any(after));
-    const auto first = std::ranges::find_if(before, [](float value) { return value != 0; });
-    const float left = after[static_cast<std::size_t>(first - before.begin())] / *first;
+    const float left = left_of(before, unsent_by(run, peer(2)));
+    EXPECT_GT(left, 0.8F);
     EXPECT_LE(left, 1.0F);
-    for (std::size_t i = 0; i < before.size(); ++i) {
-        EXPECT_NEAR(after[i], left * before[i], 1e-6F * std::abs(before[i]));
-    }
     ASSERT_TRUE(run.run(300s));
     expect_whole(run);
+}
+
+struct Frozen {
+    float left = 0;
+    std::uint64_t chunks = 0;  // of a state that it downloaded
+};
+
+/// Of a peer that sleeps from the fourth step on, until the run has made so many, and is back.
+Frozen frozen_until(std::uint64_t steps) {
+    RunWorldOptions options = sparse_three_by_two(7);
+    options.config.steps = 100;
+    RunWorld run(options);
+    World& world = run.world();
+    Frozen frozen;
+    run.observe_sends([&](PeerId, const node::Send& send) {
+        const bool chunk = std::holds_alternative<protocol::Chunk>(send.message.body);
+        frozen.chunks += chunk && send.peer == peer(2) ? 1 : 0;
+    });
+    EXPECT_TRUE(world.run_until([&] { return run.steps().size() == 4; }, 300s));
+    const std::vector<float> before = unsent_by(run, peer(2));
+    world.freeze(peer(2));
+    EXPECT_TRUE(world.run_until([&] { return run.steps().size() == steps; }, 300s));
+    const std::uint64_t version = run.coordinator_role()->context().version.step;
+    world.thaw(peer(2));
+    EXPECT_TRUE(world.run_until(
+        [&] {
+            const auto& now = run.server(peer(2))->context().version;
+            return serves(run, peer(2)) && now && now->step >= version;
+        },
+        300s
+    ));
+    frozen.left = left_of(before, unsent_by(run, peer(2)));
+    return frozen;
+}
+
+TEST(SparseRun, AFrozenPeerThatDownloadsAStateKeepsWhatItHadNotSent) {
+    const Frozen soon = frozen_until(8);
+    EXPECT_GT(soon.chunks, 0U);
+    EXPECT_GT(soon.left, std::pow(0.95F, 3.0F));
+    EXPECT_LT(soon.left, std::pow(0.95F, 0.9F)) << "an exchange was made without it";
+    const Frozen late = frozen_until(70);
+    EXPECT_GT(late.chunks, 0U);
+    EXPECT_GT(late.left, std::pow(0.95F, 25.0F));
+    EXPECT_LT(late.left, std::pow(0.95F, 17.0F));
+}
+
+TEST(SparseRun, WhatWasNotSentOfAnotherStageIsNotUsed) {
+    RunWorldOptions options = sparse_three_by_two(8);
+    options.config.steps = 40;
+    options.servers_keep_state = true;
+    RunWorld run(options);
+    World& world = run.world();
+    ASSERT_TRUE(world.run_until([&] { return run.steps().size() == 4; }, 300s));
+    world.run_for(20ms);
+    const PeerId mover = peer(2);
+    const swarm::StageIndex from = run.server(mover)->context().stage();
+    world.crash(mover);
+    run.add_server();  // takes its place
+    ASSERT_TRUE(world.run_until([&] { return run.steps().size() == 10; }, 300s));
+    PeerId other{};
+    for (std::uint64_t n = 1; n <= options.peers; ++n) {
+        if (peer(n) != mover && run.server(peer(n))->context().stage() != from) {
+            other = peer(n);
+        }
+    }
+    world.crash(other);
+    ASSERT_TRUE(world.run_until([&] { return run.steps().size() == 16; }, 300s));
+    world.restart(mover);
+    ASSERT_TRUE(world.run_until([&] { return serves(run, mover); }, 300s));
+    EXPECT_NE(run.server(mover)->context().stage(), from);
+    EXPECT_FALSE(has_any(unsent_by(run, mover)));
 }
 
 TEST(SparseRun, ANewcomerTakesPartFromAnyTurnOn) {

@@ -36,6 +36,17 @@ TEST(Turns, OfExactAreItsSteps) {
     }
 }
 
+TEST(Turns, EachIsAStepOrAnExchange) {
+    const RunConfig config = sparse(7, 3);
+    std::uint64_t exchanges = 0;
+    for (std::uint64_t turn = 0; turn < turns_in(config); ++turn) {
+        EXPECT_EQ(exchanges_before(config, turn), exchanges) << turn;
+        exchanges += is_exchange(config, turn) ? 1 : 0;
+    }
+    EXPECT_EQ(exchanges_before(config, turns_in(config)), 3U);
+    EXPECT_EQ(exchanges_before(RunConfig{}, 17), 0U);
+}
+
 TEST(Turns, OfSparseEndARoundOfStepsWithAnExchange) {
     EXPECT_EQ(turns_of(sparse(6, 3)), "0 1 2 x 3 4 5 x");
     EXPECT_EQ(turns_of(sparse(3, 1)), "0 x 1 x 2 x");

@@ -88,5 +88,54 @@ TEST_F(JoiningTest, AsksForANewerSnapshotWhenTheRunIsTooFarAhead) {
     EXPECT_EQ(joining_.kept(), 0U);
 }
 
+/// The same in mode sparse, before an exchange, with something that it has not sent.
+class SparseJoiningTest : public JoiningTest {
+ protected:
+    SparseJoiningTest() {
+        swarm::run::RunConfig& config = bed_.context.config;
+        config.mode = swarm::run::SyncMode::Sparse;
+        config.sync_every = 1;  // turn 1 is an exchange
+        StageState state = StageState::from_seed(config, bed_.context.layout);
+        state.set_version(kExchange);
+        bed_.context.worker->start_from(std::move(state));
+        bed_.context.version = kExchange;
+        const auto weights = bed_.context.worker->state().weights();
+        shared_ = std::make_shared<const std::vector<float>>(weights.begin(), weights.end());
+        bed_.context.replica =
+            std::make_shared<SparseReplica>(bed_.context.layout, codec_, shared_);
+        bed_.context.replica->resume(shared_, std::vector<float>(shared_->size(), 4.0F));
+    }
+
+    static constexpr ParameterVersion kExchange{0, 1};
+    const compression::Codec& codec_ = *compression::find_codec(compression::CodecId::Sparse);
+    SparseReplica::Weights shared_;
+};
+
+TEST_F(SparseJoiningTest, AnExchangeThatItFollowsDecaysWhatItHasNotSent) {
+    SparseReplica member(bed_.context.layout, codec_, shared_);
+    member.trained_on(1);
+    std::vector<float> local = *shared_;
+    for (float& weight : local) {
+        weight += 0.5F;
+    }
+    const SparseShare share = *member.share(local, 0);
+    const SparseReplica::Weights proposed = *member.propose({{share}});
+    protocol::Reduce reduce{kExchange, kEpoch, {}, {{1}}, {}};
+    reduce.shares = {{{1}, 1}};
+    joining_.follow(reduce);
+    node::Payload payload(
+        {protocol::Dtype::Bytes, {}, {static_cast<std::uint32_t>(share.bytes.size())}}, share.bytes
+    );
+    const protocol::Part sent{kExchange, kEpoch, 0, true};
+    joining_.follow(kReplica, sent, std::move(payload), bed_.at());
+    const auto hash = SparseReplica::hash_of(proposed);
+    const protocol::StepScalars none{.clip_factor = 0};
+    joining_.follow(protocol::Commit{kExchange, kEpoch, none, {hash}, {}}, bed_.at());
+    bed_.settle();
+    EXPECT_EQ(bed_.context.version, (ParameterVersion{0, 2}));
+    EXPECT_EQ(*bed_.context.replica->shared(), *proposed);
+    EXPECT_NEAR(bed_.context.replica->error().front(), 0.95F * 4, 1e-6F);
+}
+
 }  // namespace
 }  // namespace stages

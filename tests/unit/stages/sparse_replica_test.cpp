@@ -113,24 +113,31 @@ TEST_F(SparseReplicaTest, ARoundThatBeginsAnewKeepsWhatWasNotSentBefore) {
     one.adopt(*one.propose({{first}}));
     const Values unsent = buffer_of(one);
     one.trained_on(3);
-    one.begin_round_anew();
+    one.begin_round_anew(one.shared(), 0);
     EXPECT_EQ(one.trained(), 0U);
     EXPECT_EQ(buffer_of(one), unsent);
     one.trained_on(2);
     ASSERT_TRUE(one.share(*some(3), 0).has_value());
     const Values taken = buffer_of(one);
-    one.begin_round_anew();
+    one.begin_round_anew(one.shared(), 0);
     EXPECT_EQ(buffer_of(one), taken)
         << "what was sent may have been decided on: it must not return";
 }
 
 TEST_F(SparseReplicaTest, ExchangesThatItMissedDecayWhatItHadNotSent) {
     SparseReplica one = replica();
-    one.resume(some(2), Values(layout.elements(), 4.0F), 2);
+    one.resume(some(2), Values(layout.elements(), 4.0F));
+    one.begin_round_anew(some(3), 2);
+    EXPECT_EQ(*one.shared(), *some(3));
     const Values left = buffer_of(one);
     EXPECT_NEAR(left.front(), 4.0F * 0.95F * 0.95F, 1e-6F);
     EXPECT_EQ(left.front(), left.back());
-    one.resume(some(2), Values(layout.elements(), 4.0F), 1'000'000'000);
+    one.trained_on(1);
+    ASSERT_TRUE(one.share(*some(4), 0).has_value());
+    const Values shared_once = buffer_of(one);
+    one.begin_round_anew(some(3), 1);
+    EXPECT_EQ(buffer_of(one), shared_once) << "its share has decayed it for this exchange";
+    one.begin_round_anew(some(3), 1'000'000'000);
     EXPECT_EQ(buffer_of(one), Values(layout.elements()));
 }
 

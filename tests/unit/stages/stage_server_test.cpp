@@ -308,5 +308,36 @@ TEST_F(StageServerTest, IgnoresLateAnswers) {
     EXPECT_EQ(held(make_epoch(1, 9)).size(), 1U);
 }
 
+/// A commit of version 0 that orders a snapshot, then `pause`, then one of version 1: whether it
+/// left the weights where they are, for nobody else has them.
+class SnapshotThenCommit : public StageServerTest {
+ protected:
+    bool changes_in_place(swarm::Duration pause) {
+        from(
+            kCoordinator,
+            protocol::Commit{kNow, make_epoch(1, 1), {0}, {}, {{kSelfSlot, kStranger}}}
+        );
+        const float* const before = weights();
+        now_ += pause;
+        const ParameterVersion next{0, 1};
+        from(kCoordinator, protocol::Reduce{next, make_epoch(1, 2), {}, {kSelfSlot}, {}});
+        from(kCoordinator, protocol::Commit{next, make_epoch(1, 2), {}, {{}, {}}, {}});
+        EXPECT_EQ(server_.context().version, (ParameterVersion{0, 2}));
+        return weights() == before;
+    }
+
+    [[nodiscard]] const float* weights() const {
+        return server_.context().worker->state().weights().data();
+    }
+};
+
+TEST_F(SnapshotThenCommit, LeavesWhatIsFetchedAsItIs) {
+    EXPECT_FALSE(changes_in_place(59s));
+}
+
+TEST_F(SnapshotThenCommit, CopiesNothingThatNobodyFetches) {
+    EXPECT_TRUE(changes_in_place(60s));
+}
+
 }  // namespace
 }  // namespace stages
