@@ -58,7 +58,9 @@ void ShareExchange::abort() {
 void ShareExchange::new_step() {
     abort();
     list_ = {};  // a turn's epochs start anew: a share may overtake its first REDUCE
-    early_.clear();
+    if (!context_.bugs.share_of_another) {
+        early_.clear();
+    }
 }
 
 void ShareExchange::make_own(std::size_t index, node::Turn turn) {
@@ -135,6 +137,9 @@ void ShareExchange::on(
         keep_early(from, part, std::move(share));
         return;
     }
+    if (context_.bugs.share_of_another) {
+        keep_early(from, part, share);
+    }
     const auto index = index_of(from);
     if (active_ && part.epoch == list_.epoch && index && index != own_ && part.slice == *index) {
         arrived(*index, std::move(share), turn);
@@ -174,6 +179,9 @@ void ShareExchange::propose(node::Turn turn) {
     std::vector<SparseShare> shares;
     for (std::size_t i = 0; i < shares_.size(); ++i) {
         shares.push_back(share_of(*shares_[i], list_.shares[i].microbatches));
+    }
+    if (context_.bugs.share_twice && !shares.empty()) {
+        shares.push_back(shares.front());
     }
     context_.device.submit_for<Outcome>(
         turn,

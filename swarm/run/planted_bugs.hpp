@@ -12,6 +12,8 @@ struct PlantedBugs {
     bool dedup_off = false;              // a leg that comes twice is taken twice
     bool fence_off = false;              // a fenced slot stays in the roster; its work is replayed
     bool queue_unbounded = false;        // a full queue takes one more leg
+    bool share_twice = false;            // of the shares of an exchange one counts twice
+    bool share_of_another = false;       // a share stays for the next exchange, and is taken there
 
     [[nodiscard]] static const PlantedBugs& none() {
         static constexpr PlantedBugs kNone{};

@@ -3,12 +3,15 @@
 // and I2).
 #include "swarm/run/turns.hpp"
 #include "tests/simulation/chaos.hpp"
+#include "tests/simulation/exchange_watch.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,8 +24,8 @@ namespace protocol = swarm::protocol;
 
 constexpr std::uint64_t kSteps = 12;
 
-RunWorldOptions sparse_three_by_two(std::uint64_t seed) {
-    RunWorldOptions options = three_by_two(seed, kSteps);
+RunWorldOptions sparse_three_by_two(std::uint64_t seed, swarm::run::PlantedBugs bugs = {}) {
+    RunWorldOptions options = three_by_two(seed, kSteps, bugs);
     options.config.mode = swarm::run::SyncMode::Sparse;
     options.config.sync_every = 3;
     return options;
@@ -33,9 +36,12 @@ struct Seen {
     std::uint64_t shares = 0;             // PARTs
     std::set<std::uint64_t> without_all;  // exchanges whose shares are of fewer microbatches
     std::uint64_t anew = 0;               // rounds that were begun anew, in a step
+    std::optional<ExchangeWatch> exchanges;
 
     void watch(RunWorld& run, const swarm::run::RunConfig& config) {
-        run.observe_sends([this, &config](PeerId, const node::Send& send) {
+        exchanges.emplace(run, config);
+        run.observe_sends([this, &config](PeerId from, const node::Send& send) {
+            exchanges->on_send(from, send);
             const auto& body = send.message.body;
             shares += std::holds_alternative<protocol::Part>(body) ? 1 : 0;
             const auto* const recall = std::get_if<protocol::Recall>(&body);
@@ -74,9 +80,22 @@ TEST(SparseRun, ReplicasShareWhatTheyHaveTrained) {
     seen.watch(run, options.config);
     ASSERT_TRUE(run.run(300s));
     expect_whole(run);
+    EXPECT_EQ(seen.exchanges->violations(), std::vector<std::string>{});
+    EXPECT_EQ(seen.exchanges->recomputed(), 4U * 3U);
     // Four exchanges in each of three stages, and each of two replicas sends to the other.
     EXPECT_EQ(seen.shares, 4U * 3U * 2U);
     EXPECT_TRUE(seen.without_all.empty());
+}
+
+/// Of the checker, of the shares, and of replicas that find that they do not agree.
+std::vector<std::string> objections(const RunWorld& run, const Seen& seen) {
+    std::vector<std::string> found = run.violations();
+    const std::vector<std::string>& wrong = seen.exchanges->violations();
+    found.insert(found.end(), wrong.begin(), wrong.end());
+    std::ranges::copy_if(run.log(), std::back_inserter(found), [](const std::string& line) {
+        return line.find("differs from its replicas'") != std::string::npos;
+    });
+    return found;
 }
 
 struct Outcome {
@@ -84,6 +103,7 @@ struct Outcome {
     std::uint64_t fenced = 0;
     std::size_t poorer = 0;
     std::uint64_t anew = 0;
+    std::uint64_t recomputed = 0;  // exchanges of a stage
 };
 
 Outcome chaos(std::uint64_t seed) {
@@ -99,7 +119,13 @@ Outcome chaos(std::uint64_t seed) {
     }
     SCOPED_TRACE(log);
     expect_whole(run);
-    return {run.world().trace_hash(), run.fenced(), seen.without_all.size(), seen.anew};
+    EXPECT_EQ(objections(run, seen), std::vector<std::string>{});
+    return {
+        run.world().trace_hash(),
+        run.fenced(),
+        seen.without_all.size(),
+        seen.anew,
+        seen.exchanges->recomputed()};
 }
 
 TEST(SparseRun, SurvivesCrashesAndFreezes) {
@@ -109,25 +135,58 @@ TEST(SparseRun, SurvivesCrashesAndFreezes) {
     std::uint64_t fenced = 0;
     std::size_t poorer = 0;
     std::uint64_t anew = 0;
+    std::uint64_t recomputed = 0;
     for (std::uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed) {
         const Outcome outcome = chaos(seed);
         fenced += outcome.fenced;
         poorer += outcome.poorer;
         anew += outcome.anew;
+        recomputed += outcome.recomputed;
         if (seed % 20 == 0 || one) {
             EXPECT_EQ(chaos(seed).trace, outcome.trace) << "seed " << seed << " differs";
         }
     }
     std::printf(
-        "%llu fences, %zu exchanges without all microbatches, %llu rounds begun anew\n",
+        "%llu fences, %zu exchanges without all microbatches, %llu rounds begun anew, "
+        "%llu exchanges of a stage recomputed\n",
         static_cast<unsigned long long>(fenced),
         poorer,
-        static_cast<unsigned long long>(anew)
+        static_cast<unsigned long long>(anew),
+        static_cast<unsigned long long>(recomputed)
     );
     if (!one) {
+        EXPECT_GT(recomputed, 600U);  // of 60 x 4 x 3: not where a stage has one replica left
         EXPECT_GT(poorer, 0U);
         EXPECT_GT(anew, 0U);
     }
+}
+
+/// How many seeds it takes until something objects.
+std::uint64_t seeds_until_caught(swarm::run::PlantedBugs bugs) {
+    constexpr std::uint64_t kSeedsMax = 60;
+    for (std::uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
+        const RunWorldOptions options = sparse_three_by_two(seed, bugs);
+        RunWorld run(options);
+        HealthWatch health(run);
+        Seen seen;
+        seen.watch(run, options.config);
+        run_chaos(run, health, seed);
+        const std::vector<std::string> found = objections(run, seen);
+        if (!found.empty()) {
+            const auto number = static_cast<unsigned long long>(seed);
+            std::printf("seed %llu: %s\n", number, found.front().c_str());
+            return seed;
+        }
+    }
+    return kSeedsMax + 1;
+}
+
+TEST(PlantedBugs, AShareThatCountsTwiceIsCaught) {
+    EXPECT_LE(seeds_until_caught({.share_twice = true}), 60U);
+}
+
+TEST(PlantedBugs, AShareOfAnotherExchangeIsCaught) {
+    EXPECT_LE(seeds_until_caught({.share_of_another = true}), 60U);
 }
 
 TEST(SparseRun, SaysWhatIsLostWithAReplica) {
