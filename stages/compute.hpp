@@ -1,4 +1,5 @@
-// The seam to the model: forward, backward and inference of one stage, on floats in host memory.
+// The seam to the model: forward, backward and inference of one stage, on floats in host memory or,
+// where the compute has a coder, on its device.
 // Weights, optimizer, accumulator and reduction are not in here: they are the same for every model
 // (stages/stage_state, stages/accumulator).
 // Threading: one thread (the device's), the one that first called.
@@ -6,6 +7,7 @@
 // Errors: Malformed or Mismatch (shape, token id), NotFinite, NotFound (no kept graph); all Reject.
 #pragma once
 
+#include "stages/stage_tensor.hpp"
 #include "swarm/base/ids.hpp"
 #include "swarm/base/result.hpp"
 #include "swarm/protocol/message.hpp"
@@ -21,17 +23,6 @@
 
 namespace stages {
 
-using swarm::Result;
-
-/// Floats with an owner: a vector, or a tensor of the library that made them.
-struct HostTensor {
-    std::vector<std::uint32_t> shape;
-    std::span<const float> values;
-    std::shared_ptr<const void> owner;
-};
-
-HostTensor make_host_tensor(std::vector<std::uint32_t> shape, std::vector<float> values);
-
 /// Names the kept graph of one forward.
 struct GraphKey {
     swarm::MicrobatchId microbatch;
@@ -41,11 +32,13 @@ struct GraphKey {
     friend auto operator<=>(const GraphKey&, const GraphKey&) = default;
 };
 
+class TensorCoder;
+
 class StageCompute {
  public:
     struct TailOutput {
-        double loss = 0;            // mean over the microbatch's B x T targets
-        HostTensor gradient_below;  // by this stage's input; empty when it is the only stage
+        double loss = 0;             // mean over the microbatch's B x T targets
+        StageTensor gradient_below;  // by this stage's input; empty when it is the only stage
     };
 
     StageCompute() = default;
@@ -59,21 +52,25 @@ class StageCompute {
 
     /// `tokens`: B x (T + 1). `input`: null for the stage with the embedding. With `keep` the graph
     /// stays until backward() or drop().
-    virtual Result<HostTensor> forward(
-        GraphKey key, const HostTensor* input, std::span<const std::uint32_t> tokens, bool keep
+    virtual Result<StageTensor> forward(
+        GraphKey key, const StageTensor* input, std::span<const std::uint32_t> tokens, bool keep
     ) = 0;
 
     /// The last stage: forward, loss and backward in one. `gradient` (flat, as the weights) is
     /// overwritten by the gradient of loss / microbatches. Keeps no graph.
     virtual Result<TailOutput> forward_tail(
-        const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+        const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
     ) = 0;
 
     /// `by_output`: gradient by this stage's output. Uses up the kept graph. The returned tensor
     /// (gradient by the input) is empty for the stage with the embedding.
-    virtual Result<HostTensor> backward(
-        GraphKey key, const HostTensor& by_output, std::span<float> gradient
+    virtual Result<StageTensor> backward(
+        GraphKey key, const StageTensor& by_output, std::span<float> gradient
     ) = 0;
+
+    /// Null: every tensor is in host memory. Else those that forward(), forward_tail() and
+    /// backward() return are on the device; they take either.
+    [[nodiscard]] virtual TensorCoder* coder() { return nullptr; }
 
     virtual void drop(GraphKey key) = 0;
     virtual void drop_all() = 0;
@@ -83,8 +80,8 @@ class StageCompute {
 
     /// Like forward() without gradients; `tokens` are 1 x T, T <= context. The last stage returns
     /// logits of the last position, (1, 1, V).
-    virtual Result<HostTensor> infer(
-        const HostTensor* input, std::span<const std::uint32_t> tokens
+    virtual Result<StageTensor> infer(
+        const StageTensor* input, std::span<const std::uint32_t> tokens
     ) = 0;
 
     /// Device kind, ISA level, threads, library version: bits are equal within one class.

@@ -10,7 +10,7 @@ void KeptGraphs::set_room(std::uint64_t bytes) {
 }
 
 void KeptGraphs::add(
-    GraphKey key, const std::optional<HostTensor>& input, const std::vector<std::uint32_t>& tokens
+    GraphKey key, const std::optional<StageTensor>& input, const std::vector<std::uint32_t>& tokens
 ) {
     if (!room_bytes_) {
         return;
@@ -36,7 +36,7 @@ Result<> KeptGraphs::restore(GraphKey key) {
         return {};
     }
     const Forward& forward = found->second;
-    const HostTensor* const input = forward.input ? &*forward.input : nullptr;
+    const StageTensor* const input = forward.input ? &*forward.input : nullptr;
     const auto output = compute_.forward(key, input, forward.tokens, true);
     if (output.has_error()) {
         return output.error();

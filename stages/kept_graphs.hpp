@@ -28,7 +28,7 @@ class KeptGraphs {
     /// `compute` has just kept the graph of this forward.
     void add(
         GraphKey key,
-        const std::optional<HostTensor>& input,
+        const std::optional<StageTensor>& input,
         const std::vector<std::uint32_t>& tokens
     );
     /// Before a backward: computes the graph again if it was dropped. Errors of forward().
@@ -44,7 +44,7 @@ class KeptGraphs {
  private:
     struct Forward {
         std::uint64_t order = 0;
-        std::optional<HostTensor> input;  // none for the stage with the embedding
+        std::optional<StageTensor> input;  // none for the stage with the embedding
         std::vector<std::uint32_t> tokens;
     };
 

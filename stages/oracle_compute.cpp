@@ -24,7 +24,7 @@ Error mismatch(std::string detail) {
     return {ErrorCode::Mismatch, Reaction::Reject, std::move(detail)};
 }
 
-HostTensor write_id(std::uint32_t id, float direction) {
+StageTensor write_id(std::uint32_t id, float direction) {
     std::vector<float> values;
     for (std::size_t i = 0; i < kBits; ++i) {
         values.push_back((id >> i & 1U) != 0 ? direction : -direction);
@@ -33,7 +33,7 @@ HostTensor write_id(std::uint32_t id, float direction) {
     return make_host_tensor({1, 1, kBits + 1}, std::move(values));
 }
 
-Result<std::uint32_t> read_id(const HostTensor& tensor, float direction) {
+Result<std::uint32_t> read_id(const StageTensor& tensor, float direction) {
     if (tensor.values.size() != kBits + 1 || tensor.values.back() * direction <= 0) {
         return mismatch("a tensor that is not the oracle's, or of the other leg");
     }
@@ -62,8 +62,8 @@ class OracleCompute final : public StageCompute {
 
     void use_weights(std::span<const float> weights) override { weights_ = weights; }
 
-    Result<HostTensor> forward(
-        GraphKey key, const HostTensor* input, std::span<const std::uint32_t> tokens, bool keep
+    Result<StageTensor> forward(
+        GraphKey key, const StageTensor* input, std::span<const std::uint32_t> tokens, bool keep
     ) override {
         const auto id = identify(input, tokens);
         if (id.has_error()) {
@@ -83,7 +83,7 @@ class OracleCompute final : public StageCompute {
     }
 
     Result<TailOutput> forward_tail(
-        const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+        const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
     ) override {
         const auto id = identify(input, tokens);
         if (id.has_error()) {
@@ -108,8 +108,8 @@ class OracleCompute final : public StageCompute {
         return output;
     }
 
-    Result<HostTensor> backward(
-        GraphKey key, const HostTensor& by_output, std::span<float> gradient
+    Result<StageTensor> backward(
+        GraphKey key, const StageTensor& by_output, std::span<float> gradient
     ) override {
         const auto kept = kept_.find(key);
         if (kept == kept_.end()) {
@@ -139,7 +139,7 @@ class OracleCompute final : public StageCompute {
     [[nodiscard]] std::uint64_t graph_bytes() const override { return (kBits + 1) * sizeof(float); }
 
     /// The token after t is t + 1.
-    Result<HostTensor> infer(const HostTensor* input, std::span<const std::uint32_t> tokens)
+    Result<StageTensor> infer(const StageTensor* input, std::span<const std::uint32_t> tokens)
         override {
         const std::uint32_t last = tokens.back();
         if (input != nullptr) {
@@ -163,7 +163,7 @@ class OracleCompute final : public StageCompute {
 
  private:
     /// The microbatch that the activation belongs to, or else (modulo the vocabulary) the tokens.
-    Result<std::uint32_t> identify(const HostTensor* input, std::span<const std::uint32_t> tokens)
+    Result<std::uint32_t> identify(const StageTensor* input, std::span<const std::uint32_t> tokens)
         const {
         if (tokens.empty()) {
             return mismatch("no tokens");

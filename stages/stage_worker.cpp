@@ -2,6 +2,7 @@
 
 #include "compression/codec.hpp"
 #include "stages/tensor_checks.hpp"
+#include "stages/tensor_coder.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
 
@@ -47,9 +48,9 @@ std::uint64_t rounding_seed(
 }
 
 /// Values of a Float32 payload whose size has been checked; copied only where they lie askew.
-HostTensor view_floats(const Payload& payload) {
+StageTensor view_floats(const Payload& payload) {
     const std::span<const std::byte> bytes = payload.bytes();
-    HostTensor tensor{payload.envelope().shape, {}, payload.owner()};
+    StageTensor tensor{payload.envelope().shape, {}, payload.owner()};
     if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) != 0) {
         std::vector<float> copy(bytes.size() / sizeof(float));
         std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(copy)).begin());
@@ -61,7 +62,7 @@ HostTensor view_floats(const Payload& payload) {
 }
 
 /// The bytes as they are, with the tensor as their owner: nothing is copied.
-Payload alias(const HostTensor& tensor) {
+Payload alias(const StageTensor& tensor) {
     TensorEnvelope envelope{Dtype::Float32, CodecId::None, tensor.shape};
     return {std::move(envelope), std::as_bytes(tensor.values), tensor.owner};
 }
@@ -90,7 +91,7 @@ Result<> check_tokens(const swarm::run::RunConfig& config, std::span<const std::
 
 }  // namespace
 
-HostTensor make_host_tensor(std::vector<std::uint32_t> shape, std::vector<float> values) {
+StageTensor make_host_tensor(std::vector<std::uint32_t> shape, std::vector<float> values) {
     auto owner = std::make_shared<const std::vector<float>>(std::move(values));
     const std::span<const float> view(*owner);
     return {std::move(shape), view, std::move(owner)};
@@ -144,8 +145,8 @@ void StageWorker::warm_up() {
     );
     const std::vector<std::uint32_t> shape = swarm::run::activation_shape(config_);
     const TensorEnvelope activation{Dtype::Float32, CodecId::None, shape};
-    const HostTensor zeros = make_host_tensor(shape, std::vector<float>(activation.elements()));
-    const HostTensor* const input = layout_.has_embedding ? nullptr : &zeros;
+    const StageTensor zeros = make_host_tensor(shape, std::vector<float>(activation.elements()));
+    const StageTensor* const input = layout_.has_embedding ? nullptr : &zeros;
     std::vector<float> gradient = take_buffer();
     if (layout_.has_head) {
         static_cast<void>(compute_->forward_tail(input, tokens, gradient));
@@ -174,9 +175,16 @@ const compression::Codec& StageWorker::codec_below(const Leg& leg, bool gradient
     return codec_of(leg.codecs.empty() ? codecs_ : leg.codecs, layout_.stage.value - 1, gradient);
 }
 
-Result<Payload> StageWorker::encode(const HostTensor& tensor, const Leg& leg, bool gradient) const {
+Result<Payload> StageWorker::encode(const StageTensor& tensor, const Leg& leg, bool gradient)
+    const {
     SWARM_ASSERT(tensor.shape == swarm::run::activation_shape(config_));
     const compression::Codec& codec = gradient ? codec_below(leg, true) : codec_above(leg, false);
+    TensorCoder* const coder = compute_->coder();
+    const bool there = tensor.on_device && coder->serves(codec);
+    if (tensor.on_device && !there) {
+        const auto here = coder->to_host(tensor);
+        return here.has_error() ? Result<Payload>(here.error()) : encode(*here, leg, gradient);
+    }
     if (codec.id() == CodecId::None) {
         if (const auto finite = check_finite(tensor.values); finite.has_error()) {
             return finite.error();
@@ -186,13 +194,15 @@ Result<Payload> StageWorker::encode(const HostTensor& tensor, const Leg& leg, bo
     std::vector<std::byte> bytes(codec.encoded_bytes(tensor.values.size()));
     const TensorRole role = gradient ? TensorRole::ActivationGradient : TensorRole::Activation;
     const std::uint64_t seed = rounding_seed(config_.seed, leg, layout_.stage, gradient);
-    if (const auto coded = codec.encode(tensor.values, role, seed, bytes); coded.has_error()) {
+    const auto coded = there ? coder->encode(codec, tensor, role, seed, bytes)
+                             : codec.encode(tensor.values, role, seed, bytes);
+    if (coded.has_error()) {
         return coded.error();
     }
     return Payload({Dtype::Float32, codec.id(), tensor.shape}, std::move(bytes));
 }
 
-Result<HostTensor> StageWorker::decode(const Payload& payload, const compression::Codec& codec)
+Result<StageTensor> StageWorker::decode(const Payload& payload, const compression::Codec& codec)
     const {
     const TensorEnvelope want{Dtype::Float32, codec.id(), swarm::run::activation_shape(config_)};
     if (payload.envelope() != want) {
@@ -210,11 +220,14 @@ Result<HostTensor> StageWorker::decode(const Payload& payload, const compression
         );
     }
     if (want.codec == CodecId::None) {
-        HostTensor tensor = view_floats(payload);
+        StageTensor tensor = view_floats(payload);
         if (const auto finite = check_finite(tensor.values); finite.has_error()) {
             return finite.error();
         }
         return tensor;
+    }
+    if (TensorCoder* const coder = compute_->coder(); coder && coder->serves(codec)) {
+        return coder->decode(codec, payload.bytes(), want.shape);
     }
     std::vector<float> values(elements);
     if (const auto decoded = codec.decode(payload.bytes(), values); decoded.has_error()) {
@@ -223,18 +236,18 @@ Result<HostTensor> StageWorker::decode(const Payload& payload, const compression
     return make_host_tensor(want.shape, std::move(values));
 }
 
-Result<std::optional<HostTensor>> StageWorker::decode_input(const Leg& leg) const {
+Result<std::optional<StageTensor>> StageWorker::decode_input(const Leg& leg) const {
     if (layout_.has_embedding) {
         if (!leg.input.empty()) {
             return mismatch("an activation for the first stage, which takes tokens only");
         }
-        return std::optional<HostTensor>();
+        return std::optional<StageTensor>();
     }
     auto input = decode(leg.input, codec_below(leg, false));
     if (input.has_error()) {
         return input.error();
     }
-    return std::optional<HostTensor>(std::move(*input));
+    return std::optional<StageTensor>(std::move(*input));
 }
 
 std::vector<float> StageWorker::take_buffer() {
@@ -262,7 +275,7 @@ Result<Payload> StageWorker::forward(const Leg& leg, bool keep) {
     if (input.has_error()) {
         return input.error();
     }
-    const HostTensor* const given = *input ? &**input : nullptr;
+    const StageTensor* const given = *input ? &**input : nullptr;
     const auto output = compute_->forward(leg.key, given, leg.tokens, keep);
     if (output.has_error()) {
         return output.error();
@@ -289,7 +302,7 @@ Result<StageWorker::TailOutcome> StageWorker::forward_tail(const Leg& leg) {
     }
     std::vector<float> gradient = take_buffer();
     auto outcome = [&]() -> Result<TailOutcome> {
-        const HostTensor* const given = *input ? &**input : nullptr;
+        const StageTensor* const given = *input ? &**input : nullptr;
         const auto output = compute_->forward_tail(given, leg.tokens, gradient);
         if (output.has_error()) {
             return output.error();
@@ -393,7 +406,7 @@ Result<Payload> StageWorker::infer(const Payload& input, std::span<const std::ui
     if (const auto known = check_token_ids(tokens, config_.model.vocabulary); known.has_error()) {
         return known.error();
     }
-    std::optional<HostTensor> given;
+    std::optional<StageTensor> given;
     if (!layout_.has_embedding) {
         std::vector<std::uint32_t> shape = swarm::run::activation_shape(config_);
         shape[0] = 1;

@@ -151,10 +151,10 @@ class StageWorker {
     [[nodiscard]] const compression::Codec& codec_above(const Leg& leg, bool gradient) const;
     [[nodiscard]] const compression::Codec& codec_below(const Leg& leg, bool gradient) const;
     /// An activation goes up, a gradient down.
-    Result<Payload> encode(const HostTensor& tensor, const Leg& leg, bool gradient) const;
-    Result<HostTensor> decode(const Payload& payload, const compression::Codec& codec) const;
+    Result<Payload> encode(const StageTensor& tensor, const Leg& leg, bool gradient) const;
+    Result<StageTensor> decode(const Payload& payload, const compression::Codec& codec) const;
     /// The input of a forward leg: none where the embedding is.
-    Result<std::optional<HostTensor>> decode_input(const Leg& leg) const;
+    Result<std::optional<StageTensor>> decode_input(const Leg& leg) const;
     std::vector<float> take_buffer();
     void keep_pending(GraphKey key, std::vector<float> gradient);
     /// Where the tensor lies in the flat vector; empty where the stage lacks it.

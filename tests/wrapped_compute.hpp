@@ -17,23 +17,25 @@ class WrappedCompute : public StageCompute {
 
     void use_weights(std::span<const float> weights) override { inner_->use_weights(weights); }
 
-    Result<HostTensor> forward(
-        GraphKey key, const HostTensor* input, std::span<const std::uint32_t> tokens, bool keep
+    Result<StageTensor> forward(
+        GraphKey key, const StageTensor* input, std::span<const std::uint32_t> tokens, bool keep
     ) override {
         return inner_->forward(key, input, tokens, keep);
     }
 
     Result<TailOutput> forward_tail(
-        const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+        const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
     ) override {
         return inner_->forward_tail(input, tokens, gradient);
     }
 
-    Result<HostTensor> backward(
-        GraphKey key, const HostTensor& by_output, std::span<float> gradient
+    Result<StageTensor> backward(
+        GraphKey key, const StageTensor& by_output, std::span<float> gradient
     ) override {
         return inner_->backward(key, by_output, gradient);
     }
+
+    [[nodiscard]] TensorCoder* coder() override { return inner_->coder(); }
 
     void drop(GraphKey key) override { inner_->drop(key); }
 
@@ -41,7 +43,7 @@ class WrappedCompute : public StageCompute {
 
     [[nodiscard]] std::uint64_t graph_bytes() const override { return inner_->graph_bytes(); }
 
-    Result<HostTensor> infer(const HostTensor* input, std::span<const std::uint32_t> tokens)
+    Result<StageTensor> infer(const StageTensor* input, std::span<const std::uint32_t> tokens)
         override {
         return inner_->infer(input, tokens);
     }

@@ -101,16 +101,17 @@ Result<Job> job_of(const Codec& codec, Direction direction, TensorRole role, std
 
 Result<Gpu> Gpu::open(int device, void* stream) {
     const auto library = load();
-    if (library.has_error()) {
-        return library.error();
-    }
+    return library.has_error() ? Result<Gpu>(library.error()) : open(**library, device, stream);
+}
+
+Result<Gpu> Gpu::open(const Library& library, int device, void* stream) {
     Session* session = nullptr;
     std::array<char, 256> name{};
-    const int error = (*library)->open(device, stream, &session, name.data(), name.size());
+    const int error = library.open(device, stream, &session, name.data(), name.size());
     if (error != 0) {
-        return cuda_error(**library, error);
+        return cuda_error(library, error);
     }
-    return Gpu(**library, session, name.data());
+    return Gpu(library, session, name.data());
 }
 
 Result<std::span<const std::byte>> Gpu::encode(

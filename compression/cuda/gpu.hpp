@@ -25,6 +25,8 @@ class Gpu {
     /// `stream`: a cudaStream_t of that GPU, such as the one that computes the values; null is the
     /// default one.
     static Result<Gpu> open(int device, void* stream = nullptr);
+    /// With a library that is there already.
+    static Result<Gpu> open(const Library& library, int device, void* stream = nullptr);
 
     [[nodiscard]] const std::string& name() const { return name_; }
 

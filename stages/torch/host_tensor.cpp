@@ -1,5 +1,7 @@
 #include "stages/torch/host_tensor.hpp"
 
+#include "swarm/base/check.hpp"
+
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <algorithm>
@@ -18,6 +20,7 @@ using swarm::Reaction;
 namespace {
 
 constexpr std::uintptr_t kAlignmentBytes = 64;
+constexpr std::uintptr_t kCoderAlignment = 16;
 constexpr std::uint32_t kExponent = 0x7F80'0000;  // all ones: infinity or not a number
 
 template <class Shape>
@@ -27,6 +30,10 @@ std::string describe(const Shape& shape) {
         text += (text.size() == 1 ? "" : ", ") + std::to_string(dimension);
     }
     return text + ")";
+}
+
+std::vector<std::uint32_t> shape_of(const Tensor& tensor) {
+    return {tensor.sizes().begin(), tensor.sizes().end()};
 }
 
 }  // namespace
@@ -59,8 +66,25 @@ Tensor to_tensor(
     return aligned ? view : at::empty(shape, at::kFloat).copy_(view);
 }
 
+Tensor on_device(const StageTensor& tensor) {
+    SWARM_ASSERT(tensor.on_device && tensor.owner);
+    // detach(): what is set on one of them, such as requires_grad, must not show in the other.
+    return static_cast<const Tensor*>(tensor.owner.get())->detach();
+}
+
+StageTensor keep_on_device(const Tensor& tensor) {
+    auto kept = std::make_shared<Tensor>(tensor.detach().contiguous());
+    if (reinterpret_cast<std::uintptr_t>(kept->const_data_ptr<float>()) % kCoderAlignment != 0) {
+        *kept = kept->clone();
+    }
+    const std::span<const float> values(
+        kept->const_data_ptr<float>(), static_cast<std::size_t>(kept->numel())
+    );
+    return StageTensor{shape_of(*kept), values, std::move(kept), true};
+}
+
 Result<Tensor> read_activation(
-    const HostTensor& host, const std::array<std::int64_t, 3>& shape, at::Device device
+    const StageTensor& host, const std::array<std::int64_t, 3>& shape, at::Device device
 ) {
     const auto elements = static_cast<std::size_t>(shape[0] * shape[1] * shape[2]);
     if (!std::equal(host.shape.begin(), host.shape.end(), shape.begin(), shape.end()) ||
@@ -72,6 +96,9 @@ Result<Tensor> read_activation(
                 std::to_string(host.values.size()) + " values; this stage takes " +
                 describe(shape)};
     }
+    if (host.on_device) {
+        return on_device(host);
+    }
     if (!all_finite(host.values)) {
         return Error{
             ErrorCode::NotFinite, Reaction::Reject, "a tensor with a value that is not finite"};
@@ -79,7 +106,7 @@ Result<Tensor> read_activation(
     return to_tensor(host.values, shape, host.owner, device);
 }
 
-Result<HostTensor> to_host(const Tensor& tensor) {
+Result<StageTensor> to_host(const Tensor& tensor) {
     auto kept = std::make_shared<Tensor>(tensor.detach().to(at::kCPU).contiguous());
     const std::span<const float> values(
         kept->const_data_ptr<float>(), static_cast<std::size_t>(kept->numel())
@@ -90,11 +117,7 @@ Result<HostTensor> to_host(const Tensor& tensor) {
             Reaction::Reject,
             "this stage computed a value that is not finite; lower optimizer.learning_rate"};
     }
-    std::vector<std::uint32_t> shape;
-    for (const std::int64_t dimension : kept->sizes()) {
-        shape.push_back(static_cast<std::uint32_t>(dimension));
-    }
-    return HostTensor{std::move(shape), values, std::move(kept)};
+    return StageTensor{shape_of(*kept), values, std::move(kept)};
 }
 
 }  // namespace stages::torch_backend

@@ -26,13 +26,19 @@ at::Tensor to_tensor(
     at::Device device
 );
 
+/// Of a tensor that keep_on_device() or a DeviceCoder has made.
+at::Tensor on_device(const StageTensor& tensor);
+
+/// Stays where it is, at a multiple of 16 bytes. Its values are not looked at.
+StageTensor keep_on_device(const at::Tensor& tensor);
+
 /// An activation or a gradient of one, as it came in.
 Result<at::Tensor> read_activation(
-    const HostTensor& host, const std::array<std::int64_t, 3>& shape, at::Device device
+    const StageTensor& host, const std::array<std::int64_t, 3>& shape, at::Device device
 );
 
 /// Shares the tensor's memory when it is contiguous and on the CPU.
-Result<HostTensor> to_host(const at::Tensor& tensor);
+Result<StageTensor> to_host(const at::Tensor& tensor);
 
 /// One pass over the exponents.
 bool all_finite(std::span<const float> values);

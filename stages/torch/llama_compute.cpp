@@ -73,12 +73,17 @@ auto LlamaCompute::guarded(const char* what, Body body) -> decltype(body()) {
 }
 
 LlamaCompute::LlamaCompute(
-    const RunConfig& config, const StageLayout& layout, at::Device device, std::string device_class
+    const RunConfig& config,
+    const StageLayout& layout,
+    at::Device device,
+    std::string device_class,
+    std::unique_ptr<TensorCoder> coder
 )
     : config_(config),
       layout_(layout),
       device_(device),
       device_class_(std::move(device_class)),
+      coder_(std::move(coder)),
       model_(config.model, layout, device) {}
 
 void LlamaCompute::use_weights(std::span<const float> weights) {
@@ -126,7 +131,7 @@ Result<Tensor> LlamaCompute::read_tokens(
 }
 
 Result<Tensor> LlamaCompute::training_input(
-    const HostTensor* input, std::span<const std::uint32_t> tokens
+    const StageTensor* input, std::span<const std::uint32_t> tokens
 ) const {
     const std::int64_t batch = config_.batch;
     const std::int64_t context = config_.model.context;
@@ -151,7 +156,7 @@ Result<Tensor> LlamaCompute::training_input(
 }
 
 Result<Tensor> LlamaCompute::inference_input(
-    const HostTensor* input, std::span<const std::uint32_t> tokens
+    const StageTensor* input, std::span<const std::uint32_t> tokens
 ) const {
     if (layout_.has_embedding != (input == nullptr)) {
         return mismatch("the first stage, and no other, takes tokens");
@@ -175,7 +180,11 @@ Result<Tensor> LlamaCompute::inference_input(
     return model_.embed(*ids);
 }
 
-Result<HostTensor> LlamaCompute::differentiate(
+Result<StageTensor> LlamaCompute::leave(const Tensor& tensor) const {
+    return coder_ ? Result<StageTensor>(keep_on_device(tensor)) : to_host(tensor);
+}
+
+Result<StageTensor> LlamaCompute::differentiate(
     const KeptGraph& graph, const Tensor& by_output, std::span<float> gradient
 ) const {
     SWARM_ASSERT(gradient.size() == layout_.elements());
@@ -190,13 +199,13 @@ Result<HostTensor> LlamaCompute::differentiate(
         const Tensor values = gradients[i].to(at::kCPU).contiguous();
         std::memcpy(part.data(), values.const_data_ptr<float>(), part.size_bytes());
     }
-    return graph.input.defined() ? to_host(gradients.back()) : HostTensor{};
+    return graph.input.defined() ? leave(gradients.back()) : StageTensor{};
 }
 
-Result<HostTensor> LlamaCompute::forward(
-    GraphKey key, const HostTensor* input, std::span<const std::uint32_t> tokens, bool keep
+Result<StageTensor> LlamaCompute::forward(
+    GraphKey key, const StageTensor* input, std::span<const std::uint32_t> tokens, bool keep
 ) {
-    return guarded("forward", [&]() -> Result<HostTensor> {
+    return guarded("forward", [&]() -> Result<StageTensor> {
         if (layout_.has_head) {
             return mismatch("the last stage computes forward and loss in one call");
         }
@@ -217,12 +226,12 @@ Result<HostTensor> LlamaCompute::forward(
         if (keep) {
             graphs_.insert_or_assign(key, KeptGraph{input == nullptr ? Tensor() : *x, output});
         }
-        return to_host(output);
+        return leave(output);
     });
 }
 
 Result<StageCompute::TailOutput> LlamaCompute::forward_tail(
-    const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+    const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
 ) {
     return guarded("forward_tail", [&]() -> Result<TailOutput> {
         if (!layout_.has_head) {
@@ -255,10 +264,10 @@ Result<StageCompute::TailOutput> LlamaCompute::forward_tail(
     });
 }
 
-Result<HostTensor> LlamaCompute::backward(
-    GraphKey key, const HostTensor& by_output, std::span<float> gradient
+Result<StageTensor> LlamaCompute::backward(
+    GraphKey key, const StageTensor& by_output, std::span<float> gradient
 ) {
-    return guarded("backward", [&]() -> Result<HostTensor> {
+    return guarded("backward", [&]() -> Result<StageTensor> {
         const auto kept = graphs_.find(key);
         if (kept == graphs_.end()) {
             return Error{
@@ -288,10 +297,10 @@ void LlamaCompute::drop_all() {
     graphs_.clear();
 }
 
-Result<HostTensor> LlamaCompute::infer(
-    const HostTensor* input, std::span<const std::uint32_t> tokens
+Result<StageTensor> LlamaCompute::infer(
+    const StageTensor* input, std::span<const std::uint32_t> tokens
 ) {
-    return guarded("infer", [&]() -> Result<HostTensor> {
+    return guarded("infer", [&]() -> Result<StageTensor> {
         const c10::NoGradGuard no_graph;
         const auto x = inference_input(input, tokens);
         if (!x) {

@@ -11,11 +11,13 @@
 #pragma once
 
 #include "stages/compute.hpp"
+#include "stages/tensor_coder.hpp"
 #include "stages/torch/llama_model.hpp"
 #include "swarm/base/result.hpp"
 
 #include <ATen/core/Tensor.h>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,31 +26,36 @@ namespace stages::torch_backend {
 
 class LlamaCompute final : public StageCompute {
  public:
-    /// `layout` has passed check_layout(); `device_class` is the first part of compute_class().
+    /// `layout` has passed check_layout(); `device_class` is the first part of compute_class();
+    /// `coder`: of the same device, or null.
     LlamaCompute(
         const swarm::run::RunConfig& config,
         const swarm::run::StageLayout& layout,
         at::Device device,
-        std::string device_class
+        std::string device_class,
+        std::unique_ptr<TensorCoder> coder = nullptr
     );
 
     void use_weights(std::span<const float> weights) override;
-    Result<HostTensor> forward(
-        GraphKey key, const HostTensor* input, std::span<const std::uint32_t> tokens, bool keep
+    Result<StageTensor> forward(
+        GraphKey key, const StageTensor* input, std::span<const std::uint32_t> tokens, bool keep
     ) override;
     Result<TailOutput> forward_tail(
-        const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+        const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
     ) override;
-    Result<HostTensor> backward(
-        GraphKey key, const HostTensor& by_output, std::span<float> gradient
+    Result<StageTensor> backward(
+        GraphKey key, const StageTensor& by_output, std::span<float> gradient
     ) override;
+
+    [[nodiscard]] TensorCoder* coder() override { return coder_.get(); }
+
     void drop(GraphKey key) override;
     void drop_all() override;
 
     /// Measured at the first forward that keeps its graph.
     [[nodiscard]] std::uint64_t graph_bytes() const override { return graph_bytes_; }
 
-    Result<HostTensor> infer(const HostTensor* input, std::span<const std::uint32_t> tokens)
+    Result<StageTensor> infer(const StageTensor* input, std::span<const std::uint32_t> tokens)
         override;
     [[nodiscard]] std::string compute_class() const override;
 
@@ -62,15 +69,17 @@ class LlamaCompute final : public StageCompute {
         std::span<const std::uint32_t> tokens, std::int64_t rows, std::int64_t columns
     ) const;
     [[nodiscard]] Result<at::Tensor> training_input(
-        const HostTensor* input, std::span<const std::uint32_t> tokens
+        const StageTensor* input, std::span<const std::uint32_t> tokens
     ) const;
     [[nodiscard]] Result<at::Tensor> inference_input(
-        const HostTensor* input, std::span<const std::uint32_t> tokens
+        const StageTensor* input, std::span<const std::uint32_t> tokens
     ) const;
     /// Gradients of sum(output x by_output); that of the weights goes to `gradient`.
-    Result<HostTensor> differentiate(
+    Result<StageTensor> differentiate(
         const KeptGraph& graph, const at::Tensor& by_output, std::span<float> gradient
     ) const;
+    /// On the device, where there is a coder.
+    [[nodiscard]] Result<StageTensor> leave(const at::Tensor& tensor) const;
     /// Runs `body` with one thread and the weights in place; its exceptions become Errors.
     template <class Body>
     auto guarded(const char* what, Body body) -> decltype(body());
@@ -79,6 +88,7 @@ class LlamaCompute final : public StageCompute {
     swarm::run::StageLayout layout_;
     at::Device device_;
     std::string device_class_;
+    std::unique_ptr<TensorCoder> coder_;
     LlamaModel model_;
     std::map<GraphKey, KeptGraph> graphs_;
     std::uint64_t graph_bytes_ = 0;

@@ -1,6 +1,7 @@
 #include "stages/torch/make_llama.hpp"
 
 #include "stages/torch/cuda_backend.hpp"
+#include "stages/torch/device_coder.hpp"
 #include "stages/torch/llama_compute.hpp"
 #include "stages/torch/llama_model.hpp"
 
@@ -52,6 +53,12 @@ Result<int> cuda_index(std::string_view device) {
         "device \"" + std::string(device) + "\" is unknown; use cpu, auto or cuda:N"};
 }
 
+/// Null where codecs have no kernels: then tensors cross the bus as fp32 and are coded here.
+std::unique_ptr<TensorCoder> coder_on(at::Device device) {
+    auto gpu = compression::cuda::Gpu::open(device.index());  // LibTorch computes on stream 0
+    return gpu ? std::make_unique<DeviceCoder>(std::move(*gpu), device) : nullptr;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<StageCompute>> make_llama_compute(
@@ -63,9 +70,12 @@ Result<std::unique_ptr<StageCompute>> make_llama_compute(
         return fits.error();
     }
     try {
-        const auto make = [&](at::Device where, std::string what) {
-            return std::make_unique<LlamaCompute>(config, layout, where, std::move(what));
-        };
+        const auto make =
+            [&](at::Device where, std::string what, std::unique_ptr<TensorCoder> coder = nullptr) {
+                return std::make_unique<LlamaCompute>(
+                    config, layout, where, std::move(what), std::move(coder)
+                );
+            };
         if (device == "cpu") {
             return make(at::kCPU, cpu_class());
         }
@@ -76,7 +86,7 @@ Result<std::unique_ptr<StageCompute>> make_llama_compute(
         const auto name = open_cuda_device(*index);
         if (name) {
             const at::Device gpu(at::kCUDA, static_cast<at::DeviceIndex>(*index));
-            return make(gpu, "cuda " + *name);
+            return make(gpu, "cuda " + *name, coder_on(gpu));
         }
         if (device == "auto") {
             return make(at::kCPU, cpu_class());

@@ -38,9 +38,9 @@ class FaultyCompute final : public stages::test::WrappedCompute {
     )
         : WrappedCompute(std::move(inner)), stage_(stage), fault_(std::move(fault)) {}
 
-    stages::Result<stages::HostTensor> forward(
+    stages::Result<stages::StageTensor> forward(
         stages::GraphKey key,
-        const stages::HostTensor* input,
+        const stages::StageTensor* input,
         std::span<const std::uint32_t> tokens,
         bool keep
     ) override {
@@ -54,7 +54,7 @@ class FaultyCompute final : public stages::test::WrappedCompute {
     }
 
     stages::Result<TailOutput> forward_tail(
-        const stages::HostTensor* input,
+        const stages::StageTensor* input,
         std::span<const std::uint32_t> tokens,
         std::span<float> gradient
     ) override {
@@ -65,8 +65,8 @@ class FaultyCompute final : public stages::test::WrappedCompute {
         return output;
     }
 
-    stages::Result<stages::HostTensor> backward(
-        stages::GraphKey key, const stages::HostTensor& by_output, std::span<float> gradient
+    stages::Result<stages::StageTensor> backward(
+        stages::GraphKey key, const stages::StageTensor& by_output, std::span<float> gradient
     ) override {
         auto output = WrappedCompute::backward(key, by_output, gradient);
         if (output && fault_->hits(stage_, key.microbatch.value, Leg::Backward)) {

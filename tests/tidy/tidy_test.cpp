@@ -57,8 +57,7 @@ const std::map<std::string, Folders, std::less<>>& visible_to() {
         {"stacking/llama",
          {"swarm/base", "swarm/run", "stacking", "stacking/models", "stacking/kernels"}},
         {"stacking/stack", {"swarm/base", "swarm/protocol", "swarm/run", "stages", "stacking"}},
-        {"stages/torch",
-         {"swarm/base", "swarm/protocol", "swarm/node", "compression", "swarm/run", "stages"}},
+        {"stages/torch", {"swarm/base", "compression", "compression/cuda", "swarm/run", "stages"}},
         // The two hosts know roles as Role and nothing more, and not each other.
         {"sim", {"swarm/base", "swarm/protocol", "swarm/node"}},
         {"swarm/net", {"swarm/base", "swarm/protocol", "swarm/node"}},

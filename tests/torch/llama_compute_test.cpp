@@ -7,17 +7,17 @@
 
 #include <cstddef>
 
-using stages::HostTensor;
+using stages::StageTensor;
 using swarm::run::RunConfig;
 
 namespace {
 
-std::vector<float> values_of(const HostTensor& tensor) {
+std::vector<float> values_of(const StageTensor& tensor) {
     return {tensor.values.begin(), tensor.values.end()};
 }
 
 /// Gradient by an output of the first stage of two.
-HostTensor output_gradient(const RunConfig& config, std::uint64_t seed) {
+StageTensor output_gradient(const RunConfig& config, std::uint64_t seed) {
     const auto& model = config.model;
     std::vector<float> values;
     for (const std::uint32_t token :
@@ -38,7 +38,7 @@ struct BackwardOutcome {
 class MiddleStage : public testing::Test {
  protected:
     void forward(std::uint32_t m, std::uint64_t attempt = 1) {
-        const HostTensor input = output_gradient(config_, 100 + 10 * m + attempt);
+        const StageTensor input = output_gradient(config_, 100 + 10 * m + attempt);
         take(middle().forward(graph_key(m, attempt), &input, {}, true));
     }
 
@@ -154,7 +154,7 @@ TEST_F(MiddleStage, TellsAttemptsOfOneMicrobatchApart) {
 }
 
 TEST_F(MiddleStage, ForwardWithoutGraphGivesTheSameBits) {
-    const HostTensor input = output_gradient(config_, 1);
+    const StageTensor input = output_gradient(config_, 1);
     const auto kept = values_of(take(middle().forward(graph_key(1), &input, {}, true)));
     EXPECT_EQ(values_of(take(middle().forward(graph_key(2), &input, {}, false))), kept);
     std::vector<float> gradient(chain_.elements(1));
@@ -166,8 +166,8 @@ TEST_F(MiddleStage, ForwardWithoutGraphGivesTheSameBits) {
 TEST_F(MiddleStage, KeepsItsInputAndOutputAliveWithoutTheCaller) {
     const auto expected = alone(1);
     forward(1);  // its input is gone when the call returns
-    const HostTensor input = output_gradient(config_, 50);
-    const HostTensor output = take(middle().forward(graph_key(2), &input, {}, true));
+    const StageTensor input = output_gradient(config_, 50);
+    const StageTensor output = take(middle().forward(graph_key(2), &input, {}, true));
     const auto values = values_of(output);
     EXPECT_EQ(backward(1), expected);
     middle().drop_all();
@@ -176,7 +176,7 @@ TEST_F(MiddleStage, KeepsItsInputAndOutputAliveWithoutTheCaller) {
 
 TEST_F(MiddleStage, ANewForwardReplacesTheGraphOfItsKey) {
     const auto expected = alone(1);
-    const HostTensor other = output_gradient(config_, 50);
+    const StageTensor other = output_gradient(config_, 50);
     take(middle().forward(graph_key(1), &other, {}, true));
     EXPECT_EQ(alone(1), expected);
 }

@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-using stages::HostTensor;
+using stages::StageTensor;
 using stages::torch_backend::make_llama_compute;
 using swarm::ErrorCode;
 using swarm::run::RunConfig;
@@ -21,7 +21,7 @@ std::optional<ErrorCode> code_of(const stages::Result<T>& result) {
 
 class LlamaErrors : public testing::Test {
  protected:
-    HostTensor activation(float value, std::uint32_t width = 16) const {
+    StageTensor activation(float value, std::uint32_t width = 16) const {
         const std::vector<std::uint32_t> shape{config_.batch, config_.model.context, width};
         return host_tensor(shape, std::vector<float>(shape[0] * shape[1] * shape[2], value));
     }
@@ -42,7 +42,7 @@ class LlamaErrors : public testing::Test {
 
 TEST_F(LlamaErrors, TokenBeyondTheVocabulary) {
     tokens_[3] = config_.model.vocabulary;
-    const HostTensor x = activation(1);
+    const StageTensor x = activation(1);
     EXPECT_EQ(code_of(first().forward(graph_key(1), nullptr, tokens_, true)), ErrorCode::Malformed);
     EXPECT_EQ(code_of(last().forward_tail(&x, tokens_, last_gradient_)), ErrorCode::Malformed);
     EXPECT_EQ(code_of(first().infer(nullptr, std::span(tokens_).first(5))), ErrorCode::Malformed);
@@ -51,7 +51,7 @@ TEST_F(LlamaErrors, TokenBeyondTheVocabulary) {
 }
 
 TEST_F(LlamaErrors, WrongNumberOfTokens) {
-    const HostTensor x = activation(1);
+    const StageTensor x = activation(1);
     tokens_.pop_back();
     EXPECT_EQ(code_of(first().forward(graph_key(1), nullptr, tokens_, true)), ErrorCode::Mismatch);
     EXPECT_EQ(code_of(last().forward_tail(&x, tokens_, last_gradient_)), ErrorCode::Mismatch);
@@ -62,18 +62,18 @@ TEST_F(LlamaErrors, WindowOfNoTokenOrOfMoreThanTheContext) {
     const auto longer = random_tokens(config_, 1, config_.model.context + 1);
     EXPECT_EQ(code_of(first().infer(nullptr, longer)), ErrorCode::Mismatch);
     EXPECT_EQ(code_of(first().infer(nullptr, {})), ErrorCode::Mismatch);
-    const HostTensor none = host_tensor({1, 0, 16}, {});
+    const StageTensor none = host_tensor({1, 0, 16}, {});
     EXPECT_EQ(code_of(last().infer(&none, {})), ErrorCode::Mismatch);
 }
 
 TEST_F(LlamaErrors, ActivationOfAnotherShape) {
-    const HostTensor narrow = activation(1, 15);
+    const StageTensor narrow = activation(1, 15);
     EXPECT_EQ(code_of(last().forward_tail(&narrow, tokens_, last_gradient_)), ErrorCode::Mismatch);
-    HostTensor flat = activation(1);
+    StageTensor flat = activation(1);
     flat.shape = {static_cast<std::uint32_t>(flat.values.size())};
     EXPECT_EQ(code_of(last().forward_tail(&flat, tokens_, last_gradient_)), ErrorCode::Mismatch);
     EXPECT_EQ(code_of(last().infer(&flat, {})), ErrorCode::Mismatch);
-    HostTensor short_of_values = activation(1);
+    StageTensor short_of_values = activation(1);
     short_of_values.values = short_of_values.values.first(7);
     EXPECT_EQ(
         code_of(last().forward_tail(&short_of_values, tokens_, last_gradient_)), ErrorCode::Mismatch
@@ -81,7 +81,7 @@ TEST_F(LlamaErrors, ActivationOfAnotherShape) {
 }
 
 TEST_F(LlamaErrors, CallForAnotherStage) {
-    const HostTensor x = activation(1);
+    const StageTensor x = activation(1);
     EXPECT_EQ(code_of(first().forward(graph_key(1), &x, tokens_, true)), ErrorCode::Mismatch);
     EXPECT_EQ(
         code_of(first().forward_tail(nullptr, tokens_, first_gradient_)), ErrorCode::Mismatch
@@ -92,8 +92,8 @@ TEST_F(LlamaErrors, CallForAnotherStage) {
 }
 
 TEST_F(LlamaErrors, ValueThatIsNotFinite) {
-    const HostTensor not_a_number = activation(std::numeric_limits<float>::quiet_NaN());
-    const HostTensor infinite = activation(-std::numeric_limits<float>::infinity());
+    const StageTensor not_a_number = activation(std::numeric_limits<float>::quiet_NaN());
+    const StageTensor infinite = activation(-std::numeric_limits<float>::infinity());
     EXPECT_EQ(
         code_of(last().forward_tail(&not_a_number, tokens_, last_gradient_)), ErrorCode::NotFinite
     );
@@ -108,7 +108,7 @@ TEST_F(LlamaErrors, WeightsThatGrewBeyondFloat) {
     }
     chain_.use_weights(weights_);
     EXPECT_EQ(code_of(first().forward(graph_key(1), nullptr, tokens_, true)), ErrorCode::NotFinite);
-    const HostTensor x = activation(1);
+    const StageTensor x = activation(1);
     EXPECT_EQ(code_of(last().forward_tail(&x, tokens_, last_gradient_)), ErrorCode::NotFinite);
 }
 

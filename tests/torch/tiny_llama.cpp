@@ -5,7 +5,7 @@
 
 #include <utility>
 
-using stages::HostTensor;
+using stages::StageTensor;
 using swarm::run::RunConfig;
 using swarm::run::StageLayout;
 
@@ -58,7 +58,7 @@ std::vector<std::uint32_t> random_batch(const RunConfig& config, std::uint64_t s
     return random_tokens(config, seed, config.batch * (config.model.context + 1));
 }
 
-HostTensor host_tensor(std::vector<std::uint32_t> shape, std::vector<float> values) {
+StageTensor host_tensor(std::vector<std::uint32_t> shape, std::vector<float> values) {
     auto owner = std::make_shared<const std::vector<float>>(std::move(values));
     return {std::move(shape), *owner, owner};
 }
@@ -88,7 +88,7 @@ Chain::Outcome Chain::train(std::span<const std::uint32_t> tokens) {
         parts.emplace_back(layout.elements(), 7.0F);  // must be overwritten
     }
     const std::size_t last = stages_.size() - 1;
-    std::vector<HostTensor> activations;
+    std::vector<StageTensor> activations;
     const auto input = [&](std::size_t stage) {
         return stage == 0 ? nullptr : &activations[stage - 1];
     };
@@ -96,7 +96,7 @@ Chain::Outcome Chain::train(std::span<const std::uint32_t> tokens) {
         activations.push_back(take(stages_[i]->forward(graph_key(0), input(i), tokens, true)));
     }
     auto tail = take(stages_[last]->forward_tail(input(last), tokens, parts[last]));
-    HostTensor gradient = std::move(tail.gradient_below);
+    StageTensor gradient = std::move(tail.gradient_below);
     for (std::size_t i = last; i-- > 0;) {
         gradient = take(stages_[i]->backward(graph_key(0), gradient, parts[i]));
     }
@@ -108,7 +108,7 @@ Chain::Outcome Chain::train(std::span<const std::uint32_t> tokens) {
 }
 
 std::vector<float> Chain::infer(std::span<const std::uint32_t> tokens) {
-    HostTensor x;
+    StageTensor x;
     for (std::size_t i = 0; i < stages_.size(); ++i) {
         x = take(stages_[i]->infer(i == 0 ? nullptr : &x, tokens));
     }

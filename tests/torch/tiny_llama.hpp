@@ -28,7 +28,7 @@ std::vector<std::uint32_t> random_tokens(
 /// B x (T + 1) of them.
 std::vector<std::uint32_t> random_batch(const swarm::run::RunConfig& config, std::uint64_t seed);
 
-stages::HostTensor host_tensor(std::vector<std::uint32_t> shape, std::vector<float> values);
+stages::StageTensor host_tensor(std::vector<std::uint32_t> shape, std::vector<float> values);
 
 stages::GraphKey graph_key(std::uint32_t microbatch, std::uint64_t attempt = 1);
 

@@ -7,6 +7,7 @@
 #include "swarm/net/address.hpp"
 
 #ifdef SWARM_WITH_TORCH
+#include "compression/cuda/gpu.hpp"
 #include "stages/torch/library_info.hpp"
 #endif
 
@@ -141,7 +142,10 @@ Finding check_gpu() {
             "there is an NVIDIA driver, but " + gpu.error().detail,
             "./swarm.sh build --gpu"};
     } else {
-        return {Level::Good, "gpu", *gpu + ": serve --device cuda:0"};
+        const auto codecs = compression::cuda::count_gpus();
+        const std::string coded =
+            codecs ? "" : "; codecs run on the CPU (" + codecs.error().detail + ")";
+        return {Level::Good, "gpu", *gpu + ": serve --device cuda:0" + coded};
     }
 }
 

@@ -1,50 +1,14 @@
 // The bodies that GPUs run, on the host: a loop over the sixteen lanes of each group.
 #include "compression/cuda/gpu.hpp"
-#include "compression/cuda/groups.hpp"
 #include "same_bits.hpp"
+#include "tests/emulated_gpu.hpp"
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <cstring>
 
 namespace compression::cuda::test {
 namespace {
-
-/// Sixteen lanes in lock step: each does its part before any goes on.
-class HostLanes {
- public:
-    template <class T>
-    using Own = std::array<T, kLanes>;
-
-    explicit HostLanes(bool* refused) : refused_(refused) {}
-
-    template <class F>
-    void each(F f) const {
-        for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
-            f(lane);
-        }
-    }
-
-    void spread_largest(Own<std::uint32_t>& values) const {
-        for (std::uint32_t mask = kLanes / 2; mask > 0; mask /= 2) {
-            const Own<std::uint32_t> before = values;
-            each([&](std::uint32_t lane) {
-                values[lane] = std::max(before[lane], before[lane ^ mask]);
-            });
-        }
-    }
-
-    [[nodiscard]] Own<Four> of_partner(const Own<Four>& values, std::uint32_t mask) const {
-        Own<Four> partner{};
-        each([&](std::uint32_t lane) { partner[lane] = values[lane ^ mask]; });
-        return partner;
-    }
-
-    void refuse() const { *refused_ = true; }
-
- private:
-    bool* refused_;
-};
 
 /// Memory as a GPU's: aligned, and watched behind its end.
 template <class T>
@@ -87,7 +51,7 @@ class LanesOnHost final : public Coder {
         job.count = values.size();
         job.values = there.data();
         job.bytes = bytes.data();
-        const bool taken = run(job);
+        const bool taken = run_on_host(job);
         Bytes coded = bytes.take();
         return taken ? std::optional(std::move(coded)) : std::nullopt;
     }
@@ -103,24 +67,41 @@ class LanesOnHost final : public Coder {
         job.count = start.size();
         job.values = there.data();
         job.bytes = coded.data();
-        const bool taken = run(job);
+        const bool taken = run_on_host(job);
         Values values = there.take();
         return taken ? std::optional(std::move(values)) : std::nullopt;
     }
+};
+
+/// The same through Gpu, as a run uses it.
+class OnEmulatedGpu final : public Coder {
+ public:
+    std::optional<Bytes> encode(
+        const Codec& codec, const Values& values, TensorRole role, std::uint64_t seed
+    ) override {
+        Watched<float> there(values.size());
+        std::ranges::copy(values, there.data());
+        const auto coded = gpu_.encode(codec, {there.data(), values.size()}, role, seed);
+        return coded ? std::optional(Bytes(coded->begin(), coded->end())) : std::nullopt;
+    }
+
+    std::optional<Values> decode(
+        const Codec& codec, const Bytes& bytes, const Values& start, Direction direction
+    ) override {
+        Watched<float> there(start.size());
+        std::ranges::copy(start, there.data());
+        const std::span<std::byte> pinned = *gpu_.reserve(bytes.size());
+        std::ranges::copy(bytes, pinned.begin());
+        const std::span<float> values(there.data(), start.size());
+        const bool taken = direction == Direction::Decode
+                               ? gpu_.decode(codec, pinned, values).has_value()
+                               : gpu_.decode_add(codec, pinned, values).has_value();
+        Values made = there.take();
+        return taken ? std::optional(std::move(made)) : std::nullopt;
+    }
 
  private:
-    static bool run(const Job& job) {
-        bool refused = false;
-        const HostLanes team(&refused);
-        for (std::uint64_t group = 0; group < groups_of(job); ++group) {
-            if (job.direction == Direction::Encode) {
-                encode_group(team, job, group);
-            } else {
-                decode_group(team, job, group);
-            }
-        }
-        return !refused;
-    }
+    Gpu gpu_ = *Gpu::open(emulated_library(), 0);
 };
 
 class Lanes : public testing::TestWithParam<const Codec*> {
@@ -144,6 +125,13 @@ TEST_P(Lanes, DecodeAndAddAsTheScalarPath) {
     expect_same_decoding(lanes, *GetParam());
 }
 
+TEST_P(Lanes, CodeThroughAGpuAsTheScalarPath) {
+    OnEmulatedGpu gpu;
+    expect_same_encoding(gpu, *GetParam());
+    expect_same_refusals(gpu, *GetParam());
+    expect_same_decoding(gpu, *GetParam());
+}
+
 std::string codec_name(const testing::TestParamInfo<const Codec*>& info) {
     std::string name(info.param->name());
     std::erase(name, '-');
@@ -164,6 +152,21 @@ TEST(GpuCodecs, RefuseOthersAndRolesWithTheReason) {
     const auto role = job_of(*find_codec("int4"), Direction::Encode, TensorRole::Parameter, 0);
     ASSERT_TRUE(role.has_error());
     EXPECT_NE(role.error().detail.find("15 levels"), std::string::npos) << role.error().detail;
+}
+
+TEST(GpuCodecs, RefuseSizesAndAddressesThatNoKernelTakes) {
+    auto gpu = *Gpu::open(emulated_library(), 0);
+    const Codec& int8 = *find_codec("int8");
+    Watched<float> there(65);
+    const Bytes bytes(int8.encoded_bytes(64));
+    EXPECT_TRUE(gpu.decode(int8, bytes, {there.data(), 64}).has_value());
+    const auto size = gpu.decode(int8, bytes, {there.data(), 65});
+    ASSERT_TRUE(size.has_error());
+    EXPECT_EQ(size.error().code, swarm::ErrorCode::Malformed);
+    const auto address = gpu.encode(int8, {there.data() + 1, 64}, TensorRole::Activation, 0);
+    ASSERT_TRUE(address.has_error());
+    EXPECT_EQ(address.error().code, swarm::ErrorCode::Unsupported);
+    EXPECT_TRUE(Gpu::open(emulated_library(), 1).has_error());
 }
 
 TEST(GpuCodecs, SayWhyThereIsNoGpu) {

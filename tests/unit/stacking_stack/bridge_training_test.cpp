@@ -9,7 +9,7 @@ namespace stacking::stack {
 namespace {
 
 using stages::GraphKey;
-using stages::HostTensor;
+using stages::StageTensor;
 using swarm::Result;
 
 constexpr std::uint32_t kTokens = 5;
@@ -20,8 +20,8 @@ class FrozenCompute : public stages::StageCompute {
 
     void use_weights(std::span<const float>) override {}
 
-    Result<HostTensor> backward(GraphKey, const HostTensor&, std::span<float>) override {
-        return HostTensor{};
+    Result<StageTensor> backward(GraphKey, const StageTensor&, std::span<float>) override {
+        return StageTensor{};
     }
 
     void drop(GraphKey) override {}
@@ -30,19 +30,19 @@ class FrozenCompute : public stages::StageCompute {
 
     [[nodiscard]] std::uint64_t graph_bytes() const override { return 0; }
 
-    Result<HostTensor> infer(const HostTensor*, std::span<const std::uint32_t>) override {
-        return HostTensor{};
+    Result<StageTensor> infer(const StageTensor*, std::span<const std::uint32_t>) override {
+        return StageTensor{};
     }
 
     [[nodiscard]] std::string compute_class() const override { return "by hand"; }
 
-    Result<HostTensor> forward(GraphKey, const HostTensor*, std::span<const std::uint32_t>, bool)
+    Result<StageTensor> forward(GraphKey, const StageTensor*, std::span<const std::uint32_t>, bool)
         override {
-        return HostTensor{};
+        return StageTensor{};
     }
 
     Result<TailOutput>
-    forward_tail(const HostTensor*, std::span<const std::uint32_t>, std::span<float>) override {
+    forward_tail(const StageTensor*, std::span<const std::uint32_t>, std::span<float>) override {
         return TailOutput{};
     }
 
@@ -55,8 +55,8 @@ class Lower final : public FrozenCompute {
  public:
     using FrozenCompute::FrozenCompute;
 
-    Result<HostTensor> forward(
-        GraphKey, const HostTensor* input, std::span<const std::uint32_t> tokens, bool keep
+    Result<StageTensor> forward(
+        GraphKey, const StageTensor* input, std::span<const std::uint32_t> tokens, bool keep
     ) override {
         EXPECT_EQ(input, nullptr);
         EXPECT_FALSE(keep);
@@ -77,7 +77,7 @@ class Upper final : public FrozenCompute {
     using FrozenCompute::FrozenCompute;
 
     Result<TailOutput> forward_tail(
-        const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+        const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
     ) override {
         EXPECT_EQ(gradient.size(), 7U);
         TailOutput out;

@@ -26,17 +26,17 @@ class ChosenLogits final : public StageCompute {
 
     void use_weights(std::span<const float>) override {}
 
-    Result<HostTensor> forward(GraphKey, const HostTensor*, std::span<const std::uint32_t>, bool)
+    Result<StageTensor> forward(GraphKey, const StageTensor*, std::span<const std::uint32_t>, bool)
         override {
         return tensor();
     }
 
     Result<TailOutput>
-    forward_tail(const HostTensor*, std::span<const std::uint32_t>, std::span<float>) override {
+    forward_tail(const StageTensor*, std::span<const std::uint32_t>, std::span<float>) override {
         return TailOutput{};
     }
 
-    Result<HostTensor> backward(GraphKey, const HostTensor&, std::span<float>) override {
+    Result<StageTensor> backward(GraphKey, const StageTensor&, std::span<float>) override {
         return tensor();
     }
 
@@ -46,14 +46,14 @@ class ChosenLogits final : public StageCompute {
 
     [[nodiscard]] std::uint64_t graph_bytes() const override { return 0; }
 
-    Result<HostTensor> infer(const HostTensor*, std::span<const std::uint32_t>) override {
+    Result<StageTensor> infer(const StageTensor*, std::span<const std::uint32_t>) override {
         return tensor();
     }
 
     [[nodiscard]] std::string compute_class() const override { return "chosen"; }
 
  private:
-    [[nodiscard]] HostTensor tensor() const {
+    [[nodiscard]] StageTensor tensor() const {
         return make_host_tensor({static_cast<std::uint32_t>(logits_.size())}, logits_);
     }
 

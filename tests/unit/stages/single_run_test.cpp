@@ -122,15 +122,15 @@ class OneBelowTwoAbove final : public test::WrappedCompute {
         : WrappedCompute(std::move(inner)), layout_(layout) {}
 
     Result<TailOutput> forward_tail(
-        const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+        const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
     ) override {
         auto output = WrappedCompute::forward_tail(input, tokens, gradient);
         fill(gradient);
         return output;
     }
 
-    Result<HostTensor> backward(
-        GraphKey key, const HostTensor& by_output, std::span<float> gradient
+    Result<StageTensor> backward(
+        GraphKey key, const StageTensor& by_output, std::span<float> gradient
     ) override {
         auto output = WrappedCompute::backward(key, by_output, gradient);
         fill(gradient);
@@ -213,15 +213,15 @@ class ShowsItsInput final : public test::WrappedCompute {
     using WrappedCompute::WrappedCompute;
 
     Result<TailOutput> forward_tail(
-        const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+        const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
     ) override {
         auto output = WrappedCompute::forward_tail(input, tokens, gradient);
         gradient[0] += input == nullptr ? 0 : sum_of(input->values);
         return output;
     }
 
-    Result<HostTensor> backward(
-        GraphKey key, const HostTensor& by_output, std::span<float> gradient
+    Result<StageTensor> backward(
+        GraphKey key, const StageTensor& by_output, std::span<float> gradient
     ) override {
         auto output = WrappedCompute::backward(key, by_output, gradient);
         gradient[0] += sum_of(by_output.values);

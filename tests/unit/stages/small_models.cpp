@@ -35,8 +35,8 @@ class NoiseCompute final : public StageCompute {
 
     void use_weights(std::span<const float> weights) override { weights_ = weights; }
 
-    Result<HostTensor> forward(
-        GraphKey key, const HostTensor* /*input*/, std::span<const std::uint32_t> tokens, bool keep
+    Result<StageTensor> forward(
+        GraphKey key, const StageTensor* /*input*/, std::span<const std::uint32_t> tokens, bool keep
     ) override {
         if (keep) {
             kept_[key] = hash_of(tokens);
@@ -45,7 +45,7 @@ class NoiseCompute final : public StageCompute {
     }
 
     Result<TailOutput> forward_tail(
-        const HostTensor* /*input*/,
+        const StageTensor* /*input*/,
         std::span<const std::uint32_t> tokens,
         std::span<float> gradient
     ) override {
@@ -58,8 +58,8 @@ class NoiseCompute final : public StageCompute {
         return output;
     }
 
-    Result<HostTensor> backward(
-        GraphKey key, const HostTensor& /*by_output*/, std::span<float> gradient
+    Result<StageTensor> backward(
+        GraphKey key, const StageTensor& /*by_output*/, std::span<float> gradient
     ) override {
         const std::uint64_t tokens = kept_.at(key);
         kept_.erase(key);
@@ -73,7 +73,7 @@ class NoiseCompute final : public StageCompute {
 
     [[nodiscard]] std::uint64_t graph_bytes() const override { return kNoiseGraphBytes; }
 
-    Result<HostTensor> infer(const HostTensor* /*input*/, std::span<const std::uint32_t> tokens)
+    Result<StageTensor> infer(const StageTensor* /*input*/, std::span<const std::uint32_t> tokens)
         override {
         return activation(hash_of(tokens));
     }
@@ -81,7 +81,7 @@ class NoiseCompute final : public StageCompute {
     [[nodiscard]] std::string compute_class() const override { return "noise"; }
 
  private:
-    [[nodiscard]] HostTensor activation(std::uint64_t tokens) const {
+    [[nodiscard]] StageTensor activation(std::uint64_t tokens) const {
         std::vector<float> values(std::size_t{shape_[0]} * shape_[1] * shape_[2]);
         swarm::Rng rng(tokens, 4);
         for (float& value : values) {
@@ -114,7 +114,7 @@ class LossNotFinite final : public WrappedCompute {
         : WrappedCompute(std::move(inner)), bad_(std::move(bad)) {}
 
     Result<TailOutput> forward_tail(
-        const HostTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
+        const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
     ) override {
         auto output = WrappedCompute::forward_tail(input, tokens, gradient);
         if (output && bad_.contains(losses_++)) {

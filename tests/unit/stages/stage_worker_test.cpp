@@ -312,7 +312,7 @@ class BrokenCompute final : public test::WrappedCompute {
     using WrappedCompute::WrappedCompute;
 
     Result<TailOutput> forward_tail(
-        const HostTensor* /*input*/,
+        const StageTensor* /*input*/,
         std::span<const std::uint32_t> tokens,
         std::span<float> gradient
     ) override {

@@ -1,0 +1,82 @@
+#include "stages/torch/device_coder.hpp"
+
+#include "stages/torch/host_tensor.hpp"
+
+#include <ATen/ops/empty.h>
+#include <algorithm>
+#include <c10/util/Exception.h>
+#include <string>
+#include <utility>
+
+namespace stages::torch_backend {
+
+namespace {
+
+swarm::Error device_failed(const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    return {
+        swarm::ErrorCode::Unsupported,
+        swarm::Reaction::Reject,
+        "LibTorch cannot move a tensor: " + text.substr(0, text.find('\n'))};
+}
+
+}  // namespace
+
+bool DeviceCoder::serves(const compression::Codec& codec) const {
+    using compression::cuda::Direction;
+    return compression::cuda::job_of(
+               codec, Direction::Decode, compression::TensorRole::Activation, 0
+    )
+        .has_value();
+}
+
+Result<> DeviceCoder::encode(
+    const compression::Codec& codec,
+    const StageTensor& tensor,
+    compression::TensorRole role,
+    std::uint64_t seed,
+    std::span<std::byte> out
+) {
+    const auto coded = gpu_.encode(codec, tensor.values, role, seed);
+    if (coded.has_error()) {
+        return coded.error();
+    }
+    std::ranges::copy(*coded, out.begin());
+    return {};
+}
+
+Result<StageTensor> DeviceCoder::decode(
+    const compression::Codec& codec,
+    std::span<const std::byte> bytes,
+    std::vector<std::uint32_t> shape
+) {
+    const auto pinned = gpu_.reserve(bytes.size());
+    if (pinned.has_error()) {
+        return pinned.error();
+    }
+    std::ranges::copy(bytes, pinned->begin());
+    try {
+        const std::vector<std::int64_t> sizes(shape.begin(), shape.end());
+        const auto options = at::device(device_).dtype(at::kFloat);
+        auto kept = std::make_shared<at::Tensor>(at::empty(sizes, options));
+        const std::span<float> values(
+            kept->mutable_data_ptr<float>(), static_cast<std::size_t>(kept->numel())
+        );
+        if (const auto decoded = gpu_.decode(codec, *pinned, values); decoded.has_error()) {
+            return decoded.error();
+        }
+        return StageTensor{std::move(shape), values, std::move(kept), true};
+    } catch (const c10::Error& error) {
+        return device_failed(error);
+    }
+}
+
+Result<StageTensor> DeviceCoder::to_host(const StageTensor& tensor) {
+    try {
+        return torch_backend::to_host(on_device(tensor));
+    } catch (const c10::Error& error) {
+        return device_failed(error);
+    }
+}
+
+}  // namespace stages::torch_backend
