@@ -204,7 +204,7 @@ std::unique_ptr<stacking::stack::TextReader> SessionBed::reader(std::uint32_t me
     whole.push_back(std::make_unique<OracleSessionCompute>(
         model_of(member), protocol::LayerRange{0, options_.model.layers}, options_.model.context
     ));
-    return std::move(*stacking::stack::ModelReader::make(std::move(whole)));
+    return *stacking::stack::ModelReader::make(std::move(whole));
 }
 
 std::vector<std::uint32_t> SessionBed::expected_of_stack(const node::SessionRequest& request
