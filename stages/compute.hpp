@@ -23,6 +23,8 @@
 
 namespace stages {
 
+using swarm::Result;
+
 /// Names the kept graph of one forward.
 struct GraphKey {
     swarm::MicrobatchId microbatch;

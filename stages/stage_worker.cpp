@@ -180,8 +180,7 @@ Result<Payload> StageWorker::encode(const StageTensor& tensor, const Leg& leg, b
     SWARM_ASSERT(tensor.shape == swarm::run::activation_shape(config_));
     const compression::Codec& codec = gradient ? codec_below(leg, true) : codec_above(leg, false);
     TensorCoder* const coder = compute_->coder();
-    const bool there = tensor.on_device && coder->serves(codec);
-    if (tensor.on_device && !there) {
+    if (tensor.on_device && !coder->serves(codec)) {
         const auto here = coder->to_host(tensor);
         return here.has_error() ? Result<Payload>(here.error()) : encode(*here, leg, gradient);
     }
@@ -191,15 +190,16 @@ Result<Payload> StageWorker::encode(const StageTensor& tensor, const Leg& leg, b
         }
         return alias(tensor);
     }
-    std::vector<std::byte> bytes(codec.encoded_bytes(tensor.values.size()));
+    TensorEnvelope envelope{Dtype::Float32, codec.id(), tensor.shape};
+    std::vector<std::byte> bytes(codec.encoded_bytes(envelope.elements()));
     const TensorRole role = gradient ? TensorRole::ActivationGradient : TensorRole::Activation;
     const std::uint64_t seed = rounding_seed(config_.seed, leg, layout_.stage, gradient);
-    const auto coded = there ? coder->encode(codec, tensor, role, seed, bytes)
-                             : codec.encode(tensor.values, role, seed, bytes);
+    const auto coded = tensor.on_device ? coder->encode(codec, tensor, role, seed, bytes)
+                                        : codec.encode(tensor.values, role, seed, bytes);
     if (coded.has_error()) {
         return coded.error();
     }
-    return Payload({Dtype::Float32, codec.id(), tensor.shape}, std::move(bytes));
+    return Payload(std::move(envelope), std::move(bytes));
 }
 
 Result<StageTensor> StageWorker::decode(const Payload& payload, const compression::Codec& codec)

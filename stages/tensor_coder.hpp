@@ -8,6 +8,7 @@
 
 #include "compression/codec.hpp"
 #include "stages/stage_tensor.hpp"
+#include "swarm/base/result.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,8 @@
 #include <vector>
 
 namespace stages {
+
+using swarm::Result;
 
 class TensorCoder {
  public:

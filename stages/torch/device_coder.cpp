@@ -1,26 +1,14 @@
 #include "stages/torch/device_coder.hpp"
 
 #include "stages/torch/host_tensor.hpp"
+#include "stages/torch/library_error.hpp"
 
 #include <ATen/ops/empty.h>
 #include <algorithm>
 #include <c10/util/Exception.h>
-#include <string>
 #include <utility>
 
 namespace stages::torch_backend {
-
-namespace {
-
-swarm::Error device_failed(const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
-    return {
-        swarm::ErrorCode::Unsupported,
-        swarm::Reaction::Reject,
-        "LibTorch cannot move a tensor: " + text.substr(0, text.find('\n'))};
-}
-
-}  // namespace
 
 bool DeviceCoder::serves(const compression::Codec& codec) const {
     using compression::cuda::Direction;
@@ -37,7 +25,11 @@ Result<> DeviceCoder::encode(
     std::uint64_t seed,
     std::span<std::byte> out
 ) {
-    const auto coded = gpu_.encode(codec, tensor.values, role, seed);
+    const at::Tensor there = on_device(tensor);
+    const std::span<const float> values(
+        there.const_data_ptr<float>(), static_cast<std::size_t>(there.numel())
+    );
+    const auto coded = gpu_.encode(codec, values, role, seed);
     if (coded.has_error()) {
         return coded.error();
     }
@@ -65,9 +57,9 @@ Result<StageTensor> DeviceCoder::decode(
         if (const auto decoded = gpu_.decode(codec, *pinned, values); decoded.has_error()) {
             return decoded.error();
         }
-        return StageTensor{std::move(shape), values, std::move(kept), true};
+        return StageTensor{std::move(shape), {}, std::move(kept), true};
     } catch (const c10::Error& error) {
-        return device_failed(error);
+        return library_error("decode", error.what_without_backtrace());
     }
 }
 
@@ -75,7 +67,7 @@ Result<StageTensor> DeviceCoder::to_host(const StageTensor& tensor) {
     try {
         return torch_backend::to_host(on_device(tensor));
     } catch (const c10::Error& error) {
-        return device_failed(error);
+        return library_error("to_host", error.what_without_backtrace());
     }
 }
 

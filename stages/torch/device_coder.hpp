@@ -1,6 +1,7 @@
 // A TensorCoder on the GPU that computes (compression/cuda): the tensors are LibTorch's.
-// Threading, errors: of stages/tensor_coder.hpp. Cost: one kernel and one copy to pinned memory per
-// tensor that is sent, and one of host memory into the payload; the same back.
+// Threading, errors: of stages/tensor_coder.hpp; Unsupported (Fatal) when LibTorch itself fails.
+// Cost: one kernel and one copy to pinned memory per tensor that is sent, and one of host memory
+// into the payload; the same back.
 #pragma once
 
 #include "compression/cuda/gpu.hpp"

@@ -1,4 +1,4 @@
-// Between host memory and LibTorch tensors, without a copy where the bits allow it.
+// Between what enters and leaves a stage and LibTorch tensors, without a copy where bits allow it.
 // Invariant: a tensor that takes part in arithmetic starts on a 64-byte boundary. The matrix
 // library picks its summation order by alignment (measured: 12 of 16 offsets change the last bits
 // of a one-row product), so an unaligned span is copied; equal values then give equal bits

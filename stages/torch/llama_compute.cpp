@@ -2,6 +2,7 @@
 
 #include "stages/torch/allocated_bytes.hpp"
 #include "stages/torch/host_tensor.hpp"
+#include "stages/torch/library_error.hpp"
 #include "swarm/base/check.hpp"
 
 #include <ATen/Parallel.h>
@@ -31,8 +32,6 @@ using swarm::run::StageLayout;
 
 namespace {
 
-constexpr std::size_t kDetailBytesMax = 200;
-
 void compute_on_one_thread() {
     thread_local const bool once = [] {
         at::set_num_threads(1);
@@ -43,15 +42,6 @@ void compute_on_one_thread() {
 
 Error mismatch(std::string detail) {
     return {ErrorCode::Mismatch, Reaction::Reject, std::move(detail)};
-}
-
-/// The first line of LibTorch's message; the rest is a backtrace.
-Error library_error(const char* what, std::string message) {
-    message.resize(std::min({message.find('\n'), message.size(), kDetailBytesMax}));
-    return {
-        ErrorCode::Unsupported,
-        Reaction::Fatal,
-        std::string("LibTorch failed in ") + what + ": " + message};
 }
 
 }  // namespace

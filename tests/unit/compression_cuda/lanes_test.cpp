@@ -18,6 +18,10 @@ class Watched {
         std::memset(blocks_.data(), kUntouched, 16 * blocks_.size());
     }
 
+    explicit Watched(const std::vector<T>& values) : Watched(values.size()) {
+        std::ranges::copy(values, data());
+    }
+
     T* data() { return reinterpret_cast<T*>(blocks_.data()); }
 
     [[nodiscard]] std::vector<T> take() {
@@ -44,8 +48,7 @@ class LanesOnHost final : public Coder {
     std::optional<Bytes> encode(
         const Codec& codec, const Values& values, TensorRole role, std::uint64_t seed
     ) override {
-        Watched<float> there(values.size());
-        std::ranges::copy(values, there.data());
+        Watched<float> there(values);
         Watched<std::byte> bytes(codec.encoded_bytes(values.size()));
         Job job = *job_of(codec, Direction::Encode, role, seed);
         job.count = values.size();
@@ -59,10 +62,8 @@ class LanesOnHost final : public Coder {
     std::optional<Values> decode(
         const Codec& codec, const Bytes& bytes, const Values& start, Direction direction
     ) override {
-        Watched<float> there(start.size());
-        std::ranges::copy(start, there.data());
-        Watched<std::byte> coded(bytes.size());
-        std::ranges::copy(bytes, coded.data());
+        Watched<float> there(start);
+        Watched<std::byte> coded(bytes);
         Job job = *job_of(codec, direction, TensorRole::Activation, 0);
         job.count = start.size();
         job.values = there.data();
@@ -79,8 +80,7 @@ class OnEmulatedGpu final : public Coder {
     std::optional<Bytes> encode(
         const Codec& codec, const Values& values, TensorRole role, std::uint64_t seed
     ) override {
-        Watched<float> there(values.size());
-        std::ranges::copy(values, there.data());
+        Watched<float> there(values);
         const auto coded = gpu_.encode(codec, {there.data(), values.size()}, role, seed);
         return coded ? std::optional(Bytes(coded->begin(), coded->end())) : std::nullopt;
     }
@@ -88,8 +88,7 @@ class OnEmulatedGpu final : public Coder {
     std::optional<Values> decode(
         const Codec& codec, const Bytes& bytes, const Values& start, Direction direction
     ) override {
-        Watched<float> there(start.size());
-        std::ranges::copy(start, there.data());
+        Watched<float> there(start);
         const std::span<std::byte> pinned = *gpu_.reserve(bytes.size());
         std::ranges::copy(bytes, pinned.begin());
         const std::span<float> values(there.data(), start.size());
