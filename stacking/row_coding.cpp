@@ -28,15 +28,16 @@ std::string row_codec_names() {
     return names;
 }
 
-std::optional<std::vector<CodecId>> parse_row_codecs(std::string_view names) {
-    std::vector<CodecId> codecs;
+std::optional<std::vector<RowCodec>> parse_row_codecs(std::string_view names) {
+    std::vector<RowCodec> codecs;
     while (true) {
         const std::size_t comma = names.find(',');
-        const Codec* const codec = find_row_codec(names.substr(0, comma));
-        if (codec == nullptr) {
+        const std::string_view name = names.substr(0, comma);
+        const Codec* const codec = find_row_codec(name);
+        if (codec == nullptr && name != "auto") {
             return std::nullopt;
         }
-        codecs.push_back(codec->id());
+        codecs.push_back(codec == nullptr ? RowCodec() : RowCodec(codec->id()));
         if (comma == std::string_view::npos) {
             return codecs;
         }
@@ -44,7 +45,15 @@ std::optional<std::vector<CodecId>> parse_row_codecs(std::string_view names) {
     }
 }
 
-CodecId codec_of_link(std::span<const CodecId> codecs, std::size_t link) {
+std::string to_text(std::span<const CodecId> codecs) {
+    std::string text;
+    for (const CodecId id : codecs) {
+        text.append(text.empty() ? "" : ",").append(find_row_codec(id)->name());
+    }
+    return text;
+}
+
+RowCodec codec_of_link(std::span<const RowCodec> codecs, std::size_t link) {
     return codecs.empty() ? CodecId::None : codecs[std::min(link, codecs.size() - 1)];
 }
 

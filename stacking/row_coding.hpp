@@ -6,6 +6,7 @@
 #pragma once
 
 #include "compression/codec.hpp"
+#include "swarm/protocol/session_messages.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -16,17 +17,22 @@
 
 namespace stacking {
 
+using swarm::protocol::RowCodec;
+
 /// Null unless rows may be coded so.
 const compression::Codec* find_row_codec(compression::CodecId id);
 const compression::Codec* find_row_codec(std::string_view name);
-/// "none, int8, ...": for error texts and --help.
+/// "none, int8, ...": for error texts and --help. Without "auto".
 std::string row_codec_names();
-/// "int8", or link by link "none,int8". Nothing where one of them is no row codec.
-std::optional<std::vector<compression::CodecId>> parse_row_codecs(std::string_view names);
+/// "int8", or link by link "none,int8"; "auto" is a codec that nobody has named. Nothing where one
+/// of them is no row codec.
+std::optional<std::vector<RowCodec>> parse_row_codecs(std::string_view names);
+/// The same backwards, of codecs that are known.
+std::string to_text(std::span<const compression::CodecId> codecs);
 
 /// Of a path's links, counted from the first hop's: the last one named is that of all further
-/// links, and none where none is named.
-compression::CodecId codec_of_link(std::span<const compression::CodecId> codecs, std::size_t link);
+/// links, and `none` where none is named.
+RowCodec codec_of_link(std::span<const RowCodec> codecs, std::size_t link);
 
 std::size_t row_bytes(const compression::Codec& codec, std::size_t width);
 

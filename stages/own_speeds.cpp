@@ -1,5 +1,6 @@
 #include "stages/own_speeds.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 namespace stages {
@@ -12,31 +13,6 @@ double seconds(swarm::Duration duration) {
 }
 
 }  // namespace
-
-void LineMeter::turn_windows(TimePoint now) {
-    if (now < window_began_ + kWindow) {
-        return;
-    }
-    best_before_ = now < window_began_ + 2 * kWindow ? best_ : 0;
-    best_ = 0;
-    window_began_ = now;
-}
-
-void LineMeter::arrived(std::uint64_t bytes, Generation sent_in, TimePoint now) {
-    if (sent_in != Generation{generation_} || under_way_ == 0) {
-        return;  // forgotten
-    }
-    bytes_ += bytes;
-    if (--under_way_ == 0 && bytes_ >= kBytesMin && now > began_) {
-        turn_windows(now);
-        best_ = std::max(best_, static_cast<double>(bytes_) / seconds(now - began_));
-    }
-}
-
-double LineMeter::bytes_per_s(TimePoint now) {
-    turn_windows(now);
-    return std::max(best_, best_before_);
-}
 
 void OwnSpeeds::computed(protocol::Leg leg, TimePoint given, TimePoint now) {
     const double took_s = seconds(now - std::max(given, free_at_));

@@ -18,7 +18,7 @@ constexpr std::array kNames{
     "ChunkRefused",  "Infer",          "Inferred",     "Finished",       "Register",
     "Registered",    "Locate",         "Located",      "SessionOpen",    "SessionOpened",
     "SessionResume", "SessionRows",    "SessionToken", "SessionTrouble", "SessionClose",
-    "HostOffer",     "HostPlace"};
+    "HostOffer",     "HostPlace",      "SessionTaken"};
 static_assert(kNames.size() == std::variant_size_v<protocol::Body>, "one name per message");
 
 std::string number(const PeerId& peer) {

@@ -95,6 +95,9 @@ void HopTable::take(
 ) {
     const Key key{rows.id.session, rows.id.hop};
     const auto at = hops_.find(key);
+    if (rows.rows > 1 && rows.id.hop > 0 && from != options_.self) {
+        send(from, protocol::SessionTaken{rows.id, rows.position}, turn);
+    }
     if (at == hops_.end() || at->second.open.previous.peer != from) {
         return send(from, protocol::SessionTrouble{rows.id, SessionReason::Unknown}, turn);
     }
@@ -164,7 +167,7 @@ HopTable::Call HopTable::next_call() {
              .begins = hop.begins,
              .frame = std::move(hop.queue.front()),
              .is_last = hop.is_last(),
-             .codec = find_row_codec(hop.open.codec),
+             .codec = hop.codec,
              .exit_threshold = hop.open.exit_threshold,
              .top = std::max(hop.open.sampling.top, drawn_from)}
         );
@@ -362,11 +365,12 @@ void HopTable::pump(Hop& hop, node::Turn turn) {
             .hop_us = out->wanted ? hop.hop_us : std::vector<std::uint32_t>{}};
         ++rows.id.hop;
         node::Payload payload(
-            {protocol::Dtype::Float32, hop.open.codec, {out->rows, shape_.width}}, out->bytes
+            {protocol::Dtype::Float32, hop.codec->id(), {out->rows, shape_.width}}, out->bytes
         );
         if (hop.open.next.peer == options_.self) {
             take(options_.self, rows, payload, turn);
         } else {
+            lines_.sent(hop.open.next.peer, rows, payload.bytes().size(), turn.now);
             send(hop.open.next.peer, std::move(rows), turn, std::move(payload));
         }
     }

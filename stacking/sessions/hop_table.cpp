@@ -1,11 +1,13 @@
 #include "stacking/sessions/hop_table.hpp"
 
+#include "stacking/row_codec_choice.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
 
 namespace stacking::sessions {
 
+using compression::CodecId;
 using protocol::SessionReason;
 
 HopTable::HopTable(Options options, LinkBook& links)
@@ -29,7 +31,7 @@ bool HopTable::fits_the_place(const protocol::SessionOpen& open) const {
 bool HopTable::fits(const protocol::SessionOpen& open) const {
     const auto known = [this](TokenId token) { return token < shape_.vocabulary; };
     return open.model == options_.host.model && open.layers == options_.host.hosted &&
-           fits_the_place(open) && find_row_codec(open.codec) != nullptr &&
+           fits_the_place(open) && (!open.codec || find_row_codec(*open.codec) != nullptr) &&
            open.positions <= shape_.context && std::ranges::all_of(open.text, known);
 }
 
@@ -38,9 +40,15 @@ void HopTable::take(PeerId from, const protocol::SessionOpen& open, node::Turn t
         send(from, protocol::SessionTrouble{open.id, reason, wait}, turn);
     };
     const Key key{open.id.session, open.id.hop};
-    const auto at = hops_.find(key);
+    auto at = hops_.find(key);
     if (!fits(open)) {
         return refuse(SessionReason::Mismatch, 0);
+    }
+    const bool same_codec =
+        at == hops_.end() || !open.codec || *open.codec == at->second.codec->id();
+    if (!same_codec && at->second.client == from && at->second.open.id.route < open.id.route) {
+        remove(at, turn);  // chosen on a route that came to nothing; what it kept is of no use
+        at = hops_.end();
     }
     if (at == hops_.end()) {
         if (hops_.size() >= protocol::kSessionHopsMax) {
@@ -50,7 +58,7 @@ void HopTable::take(PeerId from, const protocol::SessionOpen& open, node::Turn t
     }
     Hop& hop = at->second;
     const bool same_path = hop.open.positions == open.positions && hop.open.hops == open.hops &&
-                           hop.open.tokens_upto == open.tokens_upto && hop.open.codec == open.codec;
+                           hop.open.tokens_upto == open.tokens_upto && same_codec;
     if (hop.client != from || !same_path) {
         return refuse(SessionReason::Unknown, 0);
     }
@@ -67,11 +75,20 @@ void HopTable::take(PeerId from, const protocol::SessionOpen& open, node::Turn t
     answer_if_ready(hop, turn);
 }
 
+const compression::Codec& HopTable::codec_for(const protocol::SessionOpen& open, TimePoint now) {
+    const bool leaves = open.id.hop + 1 < open.hops && open.next.peer != options_.self;
+    const CodecId unnamed =
+        leaves ? choose_row_codec({lines_.bytes_per_s(open.next.peer, now), shape_.width, rates()})
+               : CodecId::None;
+    return *find_row_codec(open.codec.value_or(unnamed));
+}
+
 void HopTable::add(PeerId from, const protocol::SessionOpen& open, node::Turn turn) {
     const Key key{open.id.session, open.id.hop};
     const bool last = open.id.hop + 1 == open.hops;
     const bool with_tokens = !last && open.id.hop < open.tokens_upto;
-    const std::size_t each = last ? 0 : row_bytes(*find_row_codec(open.codec), shape_.width);
+    const compression::Codec& codec = codec_for(open, turn.now);
+    const std::size_t each = last ? 0 : row_bytes(codec, shape_.width);
     std::uint64_t bytes =
         open.positions * std::uint64_t{each + (with_tokens ? sizeof(TokenId) : 0)};
     const bool keeps = kept_bytes_ + bytes <= options_.kept_bytes_max;
@@ -80,6 +97,7 @@ void HopTable::add(PeerId from, const protocol::SessionOpen& open, node::Turn tu
     Hop hop{
         .client = from,
         .open = open,
+        .codec = &codec,
         .cache = {++caches_},
         .log = RowLog(each, with_tokens, keeps)};
     hop.kept_bytes = bytes;
@@ -140,7 +158,8 @@ void HopTable::answer_if_ready(Hop& hop, node::Turn turn) {
         hop.opened = true;
         send(
             hop.client,
-            protocol::SessionOpened{hop.open.id, hop.log.upto(), hop.log.kept_from()},
+            protocol::SessionOpened{
+                hop.open.id, hop.log.upto(), hop.log.kept_from(), hop.codec->id()},
             turn
         );
     }
@@ -211,6 +230,7 @@ void HopTable::linked(PeerId peer, node::Turn turn) {
 }
 
 void HopTable::lost(PeerId peer, node::Turn turn) {
+    lines_.lost(peer);
     for (auto& [key, hop] : hops_) {
         if (!hop.is_last() && hop.open.next.peer == peer) {
             give_up(hop, SessionReason::NextLost, turn);

@@ -11,6 +11,7 @@
 #include "stacking/session_compute.hpp"
 #include "stacking/sessions/link_book.hpp"
 #include "stacking/sessions/own_rate.hpp"
+#include "stacking/sessions/row_lines.hpp"
 #include "stacking/sessions/row_log.hpp"
 #include "stacking/stack/bridged_input.hpp"
 #include "stages/device_queue.hpp"
@@ -59,6 +60,11 @@ class HopTable {
         const node::Payload& payload,
         node::Turn turn
     );
+
+    void take(PeerId from, const protocol::SessionTaken& taken, node::Turn turn) {
+        lines_.taken(from, taken, turn.now);
+    }
+
     void take(PeerId from, const protocol::SessionTrouble& trouble, node::Turn turn);
     void take(PeerId from, const protocol::SessionClose& close, node::Turn turn);
 
@@ -92,6 +98,7 @@ class HopTable {
     struct Hop {
         PeerId client;
         protocol::SessionOpen open;
+        const compression::Codec* codec = nullptr;  // of the rows that leave
         CacheId cache;
         RowLog log;
         std::uint64_t kept_bytes = 0;  // of the budget
@@ -153,6 +160,9 @@ class HopTable {
     [[nodiscard]] bool fits(const protocol::SessionOpen& open) const;
     [[nodiscard]] bool fits_the_place(const protocol::SessionOpen& open) const;
     void add(PeerId from, const protocol::SessionOpen& open, node::Turn turn);
+    [[nodiscard]] const compression::Codec& codec_for(
+        const protocol::SessionOpen& open, TimePoint now
+    );
     void reserve(Key key, Hop& hop, node::Turn turn);
     void see_to_links(const Hop& hop, node::Turn turn);
     void answer_if_ready(Hop& hop, node::Turn turn);
@@ -182,6 +192,7 @@ class HopTable {
 
     Options options_;
     LinkBook& links_;
+    RowLines lines_;
     StageShape shape_;
     stages::DeviceQueue device_;
     Hops hops_;

@@ -24,7 +24,7 @@ swarm::Error refusal(swarm::ErrorCode code, swarm::Reaction reaction, std::strin
 /// Nothing when a number is no 16-bit integer.
 swarm::Result<std::uint64_t> state_of(std::span<const float> row) {
     std::uint64_t state = 0;
-    for (std::size_t i = 0; i < row.size(); ++i) {
+    for (std::size_t i = 0; i < OracleModel::kNumbersOfState; ++i) {
         const double number = row[i];
         if (!(number >= 0 && number < kNumbers && number == std::floor(number))) {
             return refusal(
@@ -38,9 +38,11 @@ swarm::Result<std::uint64_t> state_of(std::span<const float> row) {
     return state;
 }
 
-void append_row(std::uint64_t state, std::vector<float>& out) {
-    for (unsigned i = 0; i < OracleSessionCompute::kWidth; ++i) {
-        out.push_back(static_cast<float>((state >> (kBitsPerNumber * i)) & 0xffffU));
+void append_row(std::uint64_t state, std::size_t width, std::vector<float>& out) {
+    const std::size_t first = out.size();
+    out.resize(first + width);
+    for (unsigned i = 0; i < OracleModel::kNumbersOfState; ++i) {
+        out[first + i] = static_cast<float>((state >> (kBitsPerNumber * i)) & 0xffffU);
     }
 }
 
@@ -55,12 +57,12 @@ std::uint64_t hash_of_bits(std::span<const float> row) {
 }  // namespace
 
 stack::BridgedInput oracle_bridge(std::uint64_t which) {
-    constexpr std::uint32_t kWidth = OracleSessionCompute::kWidth;
+    constexpr std::uint32_t kWidth = OracleModel::kNumbersOfState;
     auto read = [which](std::span<const TokenId> tokens, const std::vector<float>& rows) {
         std::vector<float> x;
         for (std::size_t i = 0; i < tokens.size(); ++i) {
             const std::uint64_t said = hash_of_bits(std::span(rows).subspan(i * kWidth, kWidth));
-            append_row(combine(combine(which, tokens[i]), said), x);
+            append_row(combine(combine(which, tokens[i]), said), kWidth, x);
         }
         return x;
     };
@@ -76,7 +78,7 @@ StageShape OracleSessionCompute::shape() const {
     return {
         .first = layers_.first == 0,
         .last = layers_.end == model_.layers,
-        .width = kWidth,
+        .width = model_.width,
         .vocabulary = model_.vocabulary,
         .context = model_.context,
         .bytes_per_position = sizeof(std::uint64_t) * (layers_.end - layers_.first),
@@ -157,7 +159,7 @@ swarm::Result<std::vector<std::uint64_t>> OracleSessionCompute::read(
             continue;
         }
         const auto numbers = std::get<std::span<const float>>(input);
-        const auto row = numbers.subspan(i * kWidth, kWidth);
+        const auto row = numbers.subspan(i * model_.width, model_.width);
         if (model_.takes_any_row) {
             states.push_back(hash_of_bits(row));
             continue;
@@ -181,15 +183,15 @@ swarm::Result<std::vector<float>> OracleSessionCompute::run_layers(
     }
     std::vector<float> out;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        append_row(advance(caches_.at(rows[i].cache), (*states)[i]), out);
+        append_row(advance(caches_.at(rows[i].cache), (*states)[i]), model_.width, out);
     }
     return out;
 }
 
 std::vector<float> OracleSessionCompute::logits(std::span<const float> outputs) {
     std::vector<float> values;
-    for (std::size_t at = 0; at < outputs.size(); at += kWidth) {
-        const std::uint64_t said = *state_of(outputs.subspan(at, kWidth));
+    for (std::size_t at = 0; at < outputs.size(); at += model_.width) {
+        const std::uint64_t said = *state_of(outputs.subspan(at, model_.width));
         const std::uint64_t state = shape().last ? said : ~said;
         for (std::uint32_t token = 0; token < model_.vocabulary; ++token) {
             const std::uint64_t drawn = combine(state, token) % 1024;

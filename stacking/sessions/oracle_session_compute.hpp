@@ -1,7 +1,7 @@
 // The oracle model for sessions: integers through a hash chain over (weights, layer, position,
 // history), so a token depends on every earlier token, every layer and every position, and a mixed,
-// gapped or foreign cache gives another one. What passes between stages is (R, 4): 64 bits as four
-// 16-bit integers, which fp32 holds exactly.
+// gapped or foreign cache gives another one. What passes between stages is (R, width): 64 bits as
+// four 16-bit integers, which fp32 holds exactly, and zeros.
 // The last layer's stage has the head; where there are exits any other has one, too, with other
 // logits.
 // Errors, threading: as SessionCompute. Cost: O(rows x layers), no floating-point arithmetic.
@@ -17,23 +17,25 @@
 namespace stacking::sessions {
 
 struct OracleModel {
+    static constexpr std::uint32_t kNumbersOfState = 4;
+
     std::uint64_t weights = 1;  // which weights: other ones give other tokens
     std::uint32_t layers = 3;
     std::uint32_t vocabulary = 97;
     std::uint32_t context = 4096;
+    std::uint32_t width = kNumbersOfState;  // or more: rows as long as a real model's
     float spread = 16;           // of the logits: small ones leave the mean of several models open
     bool tied = false;           // the last stage takes tokens, too
     bool exits = true;           // every stage has a head
     bool takes_any_row = false;  // by its bits: of rows that a lossy codec has changed
 };
 
-/// Hashes (which, token, the row's bits): another token, row or bridge gives another row.
+/// Hashes (which, token, the row's bits): another token, row or bridge gives another row. Of the
+/// least width.
 stack::BridgedInput oracle_bridge(std::uint64_t which);
 
 class OracleSessionCompute final : public SessionCompute {
  public:
-    static constexpr std::uint32_t kWidth = 4;
-
     /// `budget_positions`: of all caches together.
     OracleSessionCompute(
         const OracleModel& model, swarm::protocol::LayerRange layers, std::uint64_t budget_positions

@@ -36,8 +36,8 @@ std::string refusal(const node::SessionRequest& request) {
     if (!request.chain.empty() && request.chain.front().bridged) {
         return "a bridge leads from one member to another: the first one has none";
     }
-    const auto is_no_row_codec = [](protocol::CodecId codec) {
-        return find_row_codec(codec) == nullptr;
+    const auto is_no_row_codec = [](protocol::RowCodec codec) {
+        return codec && find_row_codec(*codec) == nullptr;
     };
     if (std::ranges::any_of(request.codecs, is_no_row_codec)) {
         return "the rows of a session are coded by one of " + row_codec_names();

@@ -4,7 +4,8 @@
 // their caches reach, send what is missing from the nearest place that still has it.
 // Invariants: a token is taken once, at the position after the last one; each route makes the
 // last call again at every hop, so that the token waited for comes by the path of its own. The
-// tokens are a function of (weights, path, prompt, sampling), never of who served them or how.
+// tokens are a function of (weights, path, codecs, prompt, sampling), never of who served them or
+// how: a link's codec is the request's, or what the first peer that opened there chose.
 // A member of a stack holds: it keeps what the last hop answers, tells no token and ends no
 // request; whoever mixes the members' answers says with which token it goes on.
 // Every wait has a deadline: max(1 s, 8 x p99 of its own calls), doubled while nothing comes, and
@@ -123,7 +124,8 @@ class SessionFlow {
         ClientContext* context = nullptr;
         protocol::LayerRange layers;
         std::optional<PeerId> peer;
-        std::string address;  // the directory may forget it
+        std::string address;         // the directory may forget it
+        protocol::RowCodec codec{};  // of the rows that leave; once it is known, for good
         router::SessionWork placed{};
         int strikes = 0;
         bool asked = false;

@@ -135,7 +135,7 @@ void SessionFlow::open_hops(node::Turn turn) {
             .exit_threshold = request_.exit_threshold,
             .sampling = request_.sampling,
             .tokens_upto = tokens_upto_,
-            .codec = codec_of_link(request_.codecs, i)};
+            .codec = hop.codec ? hop.codec : codec_of_link(request_.codecs, i)};
         if (member_ && i + 1 == hops_.size()) {
             const std::size_t prompt = request_.prompt.size();
             const std::size_t from = prompt - std::min(prompt, protocol::kJudgedTokensMax);
@@ -160,6 +160,14 @@ void SessionFlow::take(PeerId from, const protocol::SessionOpened& opened, node:
         return;
     }
     Hop& hop = hops_[opened.id.hop];
+    if (!hop.codec) {
+        hop.codec = codec_of_link(request_.codecs, opened.id.hop).value_or(opened.codec);
+    }
+    if (hop.codec != opened.codec) {
+        note_loss("a peer codes rows otherwise than it was asked to", turn.now);
+        leave_failed(opened.id.hop, turn);
+        return new_route(turn);
+    }
     hop.opened = true;
     hop.filled_upto = std::min(opened.filled_upto, known());
     hop.kept_from = opened.kept_from;
@@ -194,10 +202,12 @@ void SessionFlow::resume(node::Turn turn) {
         );
     }
     phase_ = Phase::Running;
-    node::SessionRouted routed{request_.request, route_, {}, member_.value_or(0)};
+    node::SessionRouted routed{request_.request, route_, {}, {}, member_.value_or(0)};
     for (const Hop& hop : hops_) {
         routed.peers.push_back(*hop.peer);
+        routed.codecs.push_back(*hop.codec);
     }
+    routed.codecs.pop_back();  // nothing leaves the last one
     turn.out.add(node::Tell{std::move(routed)});
     send_rows(from[0], turn);
     due_ = turn.now + silent_max();

@@ -36,7 +36,7 @@ double best_probability(std::span<const float> logits) {
 }  // namespace
 
 Result<std::unique_ptr<ModelReader>> ModelReader::make(
-    Stages stages, double exit_threshold, std::vector<compression::CodecId> codecs
+    Stages stages, double exit_threshold, std::vector<RowCodec> codecs
 ) {
     const auto refused = [](std::string what) {
         return Error{ErrorCode::Mismatch, Reaction::Reject, std::move(what)};
@@ -89,7 +89,7 @@ Result<> ModelReader::begin(std::uint32_t tokens) {
 }
 
 Result<> ModelReader::pass_on(std::size_t stage, std::vector<float>& values) const {
-    const auto codec = codec_of_link(codecs_, stage);
+    const auto codec = codec_of_link(codecs_, stage).value_or(compression::CodecId::None);
     if (codec == compression::CodecId::None) {
         return {};
     }

@@ -47,9 +47,9 @@ class ModelReader final : public TextReader {
 
     /// Mismatch unless the first takes tokens, the last gives logits, and the widths fit.
     /// `exit_threshold`: above 1 nothing exits. `codecs`: of the rows between stages, link by link,
-    /// as if peers passed them on.
+    /// as if peers passed them on; with `auto` none, for here is no line.
     static swarm::Result<std::unique_ptr<ModelReader>> make(
-        Stages stages, double exit_threshold = 2, std::vector<compression::CodecId> codecs = {}
+        Stages stages, double exit_threshold = 2, std::vector<RowCodec> codecs = {}
     );
 
     [[nodiscard]] std::uint32_t vocabulary() const override;
@@ -60,7 +60,7 @@ class ModelReader final : public TextReader {
     ) override;
 
  private:
-    ModelReader(Stages stages, double exit_threshold, std::vector<compression::CodecId> codecs)
+    ModelReader(Stages stages, double exit_threshold, std::vector<RowCodec> codecs)
         : stages_(std::move(stages)), exit_threshold_(exit_threshold), codecs_(std::move(codecs)) {}
 
     /// What the next stage reads.
@@ -68,7 +68,7 @@ class ModelReader final : public TextReader {
 
     Stages stages_;
     double exit_threshold_;
-    std::vector<compression::CodecId> codecs_;
+    std::vector<RowCodec> codecs_;
     CacheId cache_{0};  // of the text that is being read; 0: none yet
     std::uint32_t filled_ = 0;
 };

@@ -43,7 +43,7 @@ void add_model_generation(
     const auto take_codecs = [&generate](const std::string& names) {
         const auto codecs = stacking::parse_row_codecs(names);
         if (!codecs) {
-            throw CLI::ValidationError("--codec", "wants " + stacking::row_codec_names());
+            throw CLI::ValidationError("--codec", "wants auto, " + stacking::row_codec_names());
         }
         generate.codecs = *codecs;
     };
@@ -51,7 +51,7 @@ void add_model_generation(
            "--codec",
            take_codecs,
            "of the rows between stages: " + stacking::row_codec_names() +
-               "; A,B,...: link by link (default: none)"
+               "; auto: as each link needs it; A,B,...: link by link (default: none)"
     )
         ->needs(model)
         ->type_name("NAME");

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "swarm/base/units.hpp"
-#include "swarm/protocol/tensor_envelope.hpp"
+#include "swarm/protocol/session_messages.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -101,10 +101,10 @@ struct GenerateOptions {
     bool ignore_eos = false;
     std::string weights = "fp32";  // in this process alone
     std::string json_file;
-    std::uint32_t stages = 1;               // in this process alone
-    std::vector<std::uint32_t> path;        // stages in their order; empty: each once
-    double exit_threshold = 2;              // of a token's probability; above 1: never exit early
-    std::vector<protocol::CodecId> codecs;  // of the rows between stages, by link; empty: none
+    std::uint32_t stages = 1;                // in this process alone
+    std::vector<std::uint32_t> path;         // stages in their order; empty: each once
+    double exit_threshold = 2;               // of a token's probability; above 1: never exit early
+    std::vector<protocol::RowCodec> codecs;  // of the rows between stages, by link; empty: none
     // Of its peers:
     std::string replay = "exact";                    // or fast
     Duration late_after = std::chrono::seconds(10);  // of a stack's member

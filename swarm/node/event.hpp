@@ -106,7 +106,7 @@ struct SessionRequest {
     /// None: one model. Else the layers of these, one after the other, are the path.
     std::vector<ChainMember> chain{};
     /// Of the rows between hops, link by link; the last one is that of all further links.
-    std::vector<protocol::CodecId> codecs{};
+    std::vector<protocol::RowCodec> codecs{};
     /// From the first member's answer to the last: who is later is left out from there on.
     Duration late_after = std::chrono::seconds(10);
 };

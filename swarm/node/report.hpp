@@ -135,7 +135,8 @@ struct SessionRouted {
     std::uint64_t request = 0;
     std::uint32_t route = 0;  // 1: the first
     std::vector<PeerId> peers;
-    std::uint32_t member = 0;  // of a stack
+    std::vector<protocol::CodecId> codecs;  // of the rows between them; the same on all routes
+    std::uint32_t member = 0;               // of a stack
 };
 
 /// A session goes on with other peers.

@@ -20,8 +20,8 @@ constexpr std::uint32_t kMagic = 0x6d727773;  // "swrm" on the wire
 constexpr std::size_t kKinds = std::variant_size_v<Body>;
 
 static_assert(
-    static_cast<std::size_t>(wire::Message::kHostPlace - kFirstBodyField) == kKinds - 1 &&
-        std::is_same_v<std::variant_alternative_t<kKinds - 1, Body>, HostPlace>,
+    static_cast<std::size_t>(wire::Message::kSessionTaken - kFirstBodyField) == kKinds - 1 &&
+        std::is_same_v<std::variant_alternative_t<kKinds - 1, Body>, SessionTaken>,
     "the oneof of messages.proto has the alternatives of Body, in its order"
 );
 
@@ -250,7 +250,10 @@ Result<Hello> decode_hello(std::span<const std::byte> bytes) {
 }
 
 Lane lane_of(const Body& body) {
-    return carries_tensor(static_cast<std::uint16_t>(body.index())) ? Lane::Bulk : Lane::Control;
+    const auto kind = static_cast<std::uint16_t>(body.index());
+    // SessionTaken answers a tensor, between peers that have no other link.
+    const bool bulk = carries_tensor(kind) || kind == kind_of<SessionTaken>();
+    return bulk ? Lane::Bulk : Lane::Control;
 }
 
 bool carries_tensor(std::uint16_t kind) {

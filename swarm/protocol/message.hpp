@@ -409,7 +409,8 @@ using Body = std::variant<
     SessionTrouble,
     SessionClose,
     HostOffer,
-    HostPlace>;
+    HostPlace,
+    SessionTaken>;
 
 /// `number` 0: not numbered (everything between peers). Else the place in the control stream with
 /// the coordinator, repeated after a reconnect until `acknowledged` covers it (run/control_stream).

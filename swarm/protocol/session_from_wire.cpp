@@ -139,7 +139,7 @@ SessionOpen read(const wire::SessionOpen& in, Validator& check) {
         .text_from = position_of(in.text_from(), "text_from", check),
         .text = check.list(in.text(), kJudgedTokensMax, "text", same_number),
         .tokens_upto = check.below(in.tokens_upto(), kHopsMax, "tokens_upto"),
-        .codec = row_codec_of(in.codec(), check)};
+        .codec = in.has_codec() ? RowCodec(row_codec_of(in.codec(), check)) : RowCodec()};
     check.require(body.id.hop < body.hops, "id.hop", "is not on the path");
     check.require(body.tokens_upto < body.hops, "tokens_upto", "is not on the path");
     check.require(body.positions > 0, "positions", "are none");
@@ -152,7 +152,8 @@ SessionOpened read(const wire::SessionOpened& in, Validator& check) {
     const SessionOpened body{
         .id = id_of(in, check),
         .filled_upto = position_of(in.filled_upto(), "filled_upto", check),
-        .kept_from = position_of(in.kept_from(), "kept_from", check)};
+        .kept_from = position_of(in.kept_from(), "kept_from", check),
+        .codec = row_codec_of(in.codec(), check)};
     check.require(body.kept_from <= body.filled_upto, "kept_from", "is above filled_upto");
     return body;
 }
@@ -176,6 +177,10 @@ SessionRows read(const wire::SessionRows& in, Validator& check) {
     const bool paired = body.tokens.empty() || body.tokens.size() == body.rows;
     check.require(paired, "tokens", "are neither absent nor one per row");
     return body;
+}
+
+SessionTaken read(const wire::SessionTaken& in, Validator& check) {
+    return {.id = id_of(in, check), .position = position_of(in.position(), "position", check)};
 }
 
 SessionToken read(const wire::SessionToken& in, Validator& check) {
@@ -231,6 +236,8 @@ Body read_session_body(const wire::Message& in, Validator& check) {
             return read(in.host_offer(), check);
         case Case::kHostPlace:
             return read(in.host_place(), check);
+        case Case::kSessionTaken:
+            return read(in.session_taken(), check);
         default:
             break;
     }

@@ -11,6 +11,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct Infer {
 
     friend bool operator==(const Infer&, const Infer&) = default;
 };
+
+/// Of the rows of a link. None: what the hop that sends them finds best for it, as far as the link
+/// was measured; it says which in SessionOpened.
+using RowCodec = std::optional<CodecId>;
 
 struct TokenScore {
     std::uint32_t token = 0;
@@ -161,8 +166,8 @@ struct SessionOpen {
     /// before it, the last hop is to tell. Empty: none.
     std::uint32_t text_from = 0;
     std::vector<std::uint32_t> text{};
-    std::uint32_t tokens_upto = 0;  // the last hop that reads tokens: a bridge's, or the first
-    CodecId codec = CodecId::None;  // of the rows to the next hop, each coded for itself
+    std::uint32_t tokens_upto = 0;   // the last hop that reads tokens: a bridge's, or the first
+    RowCodec codec = CodecId::None;  // of the rows to the next hop, each coded for itself
 
     friend bool operator==(const SessionOpen&, const SessionOpen&) = default;
 };
@@ -172,6 +177,7 @@ struct SessionOpened {
     HopId id;
     std::uint32_t filled_upto = 0;  // positions in its cache
     std::uint32_t kept_from = 0;    // it still has the rows [kept_from, filled_upto) it sent
+    CodecId codec = CodecId::None;  // of the rows that it sends
 
     friend bool operator==(const SessionOpened&, const SessionOpened&) = default;
 };
@@ -232,6 +238,15 @@ struct SessionTrouble {
     std::uint32_t wait_ms = 0;  // Full: when there may be room
 
     friend bool operator==(const SessionTrouble&, const SessionTrouble&) = default;
+};
+
+/// Receiver -> hop before it: so many rows in one frame are here. The sender measures its line by
+/// it; single rows, which say nothing of a line, are not answered.
+struct SessionTaken {
+    HopId id;                    // of the receiver
+    std::uint32_t position = 0;  // of the first row
+
+    friend bool operator==(const SessionTaken&, const SessionTaken&) = default;
 };
 
 /// Client -> each hop: the session is over, free its pages now.

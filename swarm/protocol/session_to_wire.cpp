@@ -78,7 +78,9 @@ void put(const SessionOpen& body, wire::Message* envelope) {
     out->set_text_from(body.text_from);
     out->mutable_text()->Add(body.text.begin(), body.text.end());
     out->set_tokens_upto(body.tokens_upto);
-    out->set_codec(static_cast<std::uint32_t>(body.codec));
+    if (body.codec) {
+        out->set_codec(static_cast<std::uint32_t>(*body.codec));
+    }
 }
 
 void put(const SessionOpened& body, wire::Message* envelope) {
@@ -86,6 +88,7 @@ void put(const SessionOpened& body, wire::Message* envelope) {
     put(body.id, out->mutable_id());
     out->set_filled_upto(body.filled_upto);
     out->set_kept_from(body.kept_from);
+    out->set_codec(static_cast<std::uint32_t>(body.codec));
 }
 
 void put(const SessionResume& body, wire::Message* envelope) {
@@ -143,6 +146,12 @@ void put(const HostPlace& body, wire::Message* envelope) {
     wire::HostPlace* out = envelope->mutable_host_place();
     out->set_model(bytes_of(body.model));
     put(body.hosted, out->mutable_hosted());
+}
+
+void put(const SessionTaken& body, wire::Message* envelope) {
+    wire::SessionTaken* out = envelope->mutable_session_taken();
+    put(body.id, out->mutable_id());
+    out->set_position(body.position);
 }
 
 }  // namespace swarm::protocol

@@ -24,5 +24,6 @@ void put(const SessionTrouble& body, wire::Message* envelope);
 void put(const SessionClose& body, wire::Message* envelope);
 void put(const HostOffer& body, wire::Message* envelope);
 void put(const HostPlace& body, wire::Message* envelope);
+void put(const SessionTaken& body, wire::Message* envelope);
 
 }  // namespace swarm::protocol

@@ -87,6 +87,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     request.prompt = {1, 2, 3};
     request.tokens = 4;
     client.deliver(node::Asked{request});
+    request.request = 3;  // and one whose hops choose how rows are coded
+    request.codecs = {std::nullopt};
+    client.deliver(node::Asked{request});
+    request.codecs.clear();
     request.request = 1;  // and of a stack
     request.members = {{protocol::sample_digest(6), 1}, {protocol::sample_digest(6), 2}};
     client.deliver(node::Asked{request});

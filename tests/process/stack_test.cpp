@@ -113,6 +113,15 @@ TEST_F(StackTest, PathsAndExitsAreThoseOfOneProcess) {
 TEST_F(StackTest, CodedRowsChangeNoTokenWhoeverServes) {
     const json::object report = local({"--codec", "int8,bf16", "--kill-at", "20,40"});
     EXPECT_TRUE(report.at("verified").as_bool());
+    EXPECT_EQ(report.at("codecs"), "int8,bf16");
+    EXPECT_GE(report.at("failovers").as_array().size(), 1U);
+}
+
+/// A prompt this short measures no line, so the peers take what costs least where nothing is known.
+TEST_F(StackTest, RowsThatThePeersChooseACodecForChangeNoTokenEither) {
+    const json::object report = local({"--codec", "auto", "--kill-at", "20,40"});
+    EXPECT_TRUE(report.at("verified").as_bool());
+    EXPECT_EQ(report.at("codecs"), "int8,int8");
     EXPECT_GE(report.at("failovers").as_array().size(), 1U);
 }
 

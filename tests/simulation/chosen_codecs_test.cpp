@@ -89,6 +89,23 @@ TEST(ChosenCodecs, AreTheSameAfterARestartOfTheCoordinator) {
     }
 }
 
+/// There, too, all peers of a boundary send a step in the same codecs, whoever trains on what.
+TEST(ChosenCodecs, AreChosenInModeSparse) {
+    RunWorldOptions options = slow_lines();
+    options.config.mode = swarm::run::SyncMode::Sparse;
+    options.config.sync_every = 4;
+    CodecsByStep codecs;
+    RunWorld run(options);
+    note_codecs(run, codecs);
+    ASSERT_TRUE(run.run(600s)) << text_of(run);
+    const std::uint64_t change = first_change(codecs);
+    EXPECT_GT(change, 0U);
+    EXPECT_LT(change, kSteps);
+    for (const auto& [step, of_step] : codecs) {
+        EXPECT_EQ(of_step.size(), 1U) << "step " << step;
+    }
+}
+
 /// The first step that was committed and did not travel in int8.
 std::uint64_t first_change(const RunWorld& run) {
     for (const node::StepCommitted& step : run.steps()) {

@@ -82,6 +82,7 @@ SessionBed::SessionBed(SessionBedOptions options)
         add_client({{kClient.words[0] + client}});
     }
     world_.on_report([this](PeerId, const node::Report& report) { hear(report); });
+    world_.on_send([this](PeerId, const node::Send& send) { see(send); });
 }
 
 void SessionBed::add_client(PeerId self) {
@@ -117,6 +118,7 @@ protocol::LayerRange SessionBed::layers_of(PeerId server) const {
 void SessionBed::add_server(std::uint64_t number) {
     const PeerId self = peer(number);
     PeerOptions machine;
+    machine.up_bytes_per_s = options_.line_bytes_per_s;
     machine.device.units_per_s = options_.unequal.empty()
                                      ? options_.units_per_s
                                      : options_.unequal[(number - 1) % options_.replicas];
@@ -176,6 +178,13 @@ bool SessionBed::run(swarm::Duration limit) {
     return world_.run_until(done, limit);
 }
 
+void SessionBed::see(const node::Send& send) {
+    const auto* const rows = std::get_if<protocol::SessionRows>(&send.message.body);
+    if (rows != nullptr && !send.payload.empty()) {
+        sent_in_[{rows->id.session, rows->id.hop}].insert(send.payload.envelope().codec);
+    }
+}
+
 void SessionBed::hear(const node::Report& report) {
     if (const auto* token = std::get_if<node::TokenStreamed>(&report)) {
         Told& told = told_.at(token->request);
@@ -183,6 +192,8 @@ void SessionBed::hear(const node::Report& report) {
         told.in_order = told.in_order && token->position == at && !told.done;
         told.tokens.push_back(token->token);
         told.done = token->last;
+    } else if (const auto* routed = std::get_if<node::SessionRouted>(&report)) {
+        told_.at(routed->request).codecs = routed->codecs;
     } else if (const auto* moved = std::get_if<node::SessionMoved>(&report)) {
         told_.at(moved->request).moves.push_back(*moved);
     } else if (const auto* dropped = std::get_if<node::MemberDropped>(&report)) {
@@ -258,7 +269,7 @@ std::vector<std::uint32_t> SessionBed::expected(const node::SessionRequest& requ
                 exit = head;
             }
             if (!last) {
-                const auto codec = stacking::codec_of_link(request.codecs, hop);
+                const auto codec = stacking::codec_of_link(request.codecs, hop).value();
                 (void
                 )stacking::send_through(*stacking::find_row_codec(codec), values.size(), values);
             }
@@ -300,6 +311,16 @@ std::vector<SessionBed::Place> SessionBed::path_of(const node::SessionRequest& r
     return path;
 }
 
+/// With the codecs that the peers chose, where it left that to them.
+node::SessionRequest SessionBed::as_told(std::uint64_t number) const {
+    node::SessionRequest request = asked_.at(number);
+    const auto& codecs = told_.at(number).codecs;
+    if (std::ranges::find(request.codecs, protocol::RowCodec()) != request.codecs.end()) {
+        request.codecs.assign(codecs.begin(), codecs.end());
+    }
+    return request;
+}
+
 std::string SessionBed::verdict() const {
     for (const auto& [number, told] : told_) {
         const std::string what = "request " + std::to_string(number) + ": ";
@@ -312,8 +333,13 @@ std::string SessionBed::verdict() const {
         if (!told.in_order) {
             return what + "a token was told twice or out of order";
         }
-        if (told.tokens != expected(asked_.at(number))) {
+        if (told.tokens != expected(as_told(number))) {
             return what + "other tokens than one process makes";
+        }
+    }
+    for (const auto& [hop, codecs] : sent_in_) {
+        if (codecs.size() > 1) {
+            return "a session's rows came to hop " + std::to_string(hop.second) + " in two codecs";
         }
     }
     for (const auto& [server, lives] : computes_) {

@@ -15,7 +15,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sim {
@@ -38,7 +40,8 @@ struct SessionBedOptions {
     swarm::Duration ttl = std::chrono::minutes(5);
     swarm::Duration patience = std::chrono::seconds(60);
     double units_per_s = 4000;
-    std::vector<double> unequal{};  // units_per_s of the replicas of each stage; empty: equal
+    std::uint64_t line_bytes_per_s = 0;  // what each server can send; 0: without end
+    std::vector<double> unequal{};       // units_per_s of the replicas of each stage; empty: equal
     std::uint64_t clients = 1;
     std::uint64_t seed = 1;
     std::uint64_t liar = 0;  // number of the server that tells it; 0: nobody, or kAll
@@ -52,6 +55,7 @@ struct Told {
     std::vector<std::uint32_t> tokens;
     std::vector<node::SessionMoved> moves;
     std::vector<node::MemberDropped> dropped;
+    std::vector<protocol::CodecId> codecs{};  // of the rows between the hops of a model
     std::string failure;
     bool done = false;
     bool in_order = true;
@@ -124,6 +128,8 @@ class SessionBed {
     [[nodiscard]] std::vector<Place> path_of(const node::SessionRequest& request) const;
     [[nodiscard]] std::vector<std::uint32_t> expected_of_stack(const node::SessionRequest& request
     ) const;
+    [[nodiscard]] node::SessionRequest as_told(std::uint64_t number) const;
+    void see(const node::Send& send);
     void hear(const node::Report& report);
 
     SessionBedOptions options_;
@@ -131,6 +137,7 @@ class SessionBed {
     std::map<std::uint64_t, node::SessionRequest> asked_;
     std::map<std::uint64_t, Told> told_;
     std::map<PeerId, protocol::LayerRange> placed_;
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::set<protocol::CodecId>> sent_in_;  // hop
     std::map<PeerId, std::vector<std::shared_ptr<sessions::OracleSessionCompute>>> computes_;
 };
 

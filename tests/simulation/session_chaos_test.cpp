@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <set>
 
 namespace sim {
 namespace {
@@ -91,6 +92,45 @@ TEST(SessionChaos, DrawnFaultsChangeNoToken) {
     }
     EXPECT_GT(moves, kSeeds);
     std::printf("%zu failovers in %llu seeds\n", moves, static_cast<unsigned long long>(kSeeds));
+}
+
+/// Half of the lines are slow. What was learned of them goes with their links, so peers that come
+/// back would choose otherwise than those before them.
+TEST(SessionChaos, HowRowsAreCodedStaysThroughIt) {
+    std::set<protocol::CodecId> chosen;
+    std::size_t moves = 0;
+    for (std::uint64_t seed = 1; seed <= kSeeds / 3; ++seed) {
+        SessionBedOptions options;
+        options.seed = seed;
+        options.units_per_s = 1000;
+        options.model.width = 256;  // as long as a real model's
+        options.model.takes_any_row = true;
+        options.kept_bytes_max = seed % 3 == 0 ? 40'000 : 4 << 20;
+        SessionBed bed(options);
+        for (std::uint64_t number = 1; number <= bed.servers(); number += 2) {
+            bed.world().set_rates(peer(number), 200'000, 0);
+        }
+        Chaos chaos(bed, seed);
+        for (std::uint64_t number = 1; number <= 4; ++number) {
+            node::SessionRequest request = session_request(number, 300, 100, seed % 2 == 0);
+            request.codecs = {std::nullopt};
+            bed.ask(request);
+            const bool disturbed = number > 2;
+            for (int strikes = 0; disturbed && strikes < 20 && !bed.run(chaos.pause()); ++strikes) {
+                chaos.heals() ? chaos.bring_back() : chaos.strike();
+            }
+            chaos.bring_back();
+            bed.run();
+        }
+        ASSERT_EQ(bed.verdict(), "") << "seed " << seed;
+        for (std::uint64_t number = 1; number <= 4; ++number) {
+            moves += bed.told(number).moves.size();
+            chosen.insert(bed.told(number).codecs.begin(), bed.told(number).codecs.end());
+        }
+    }
+    EXPECT_GT(chosen.size(), 1U);
+    EXPECT_GT(moves, 20U);
+    std::printf("%zu failovers, %zu codecs\n", moves, chosen.size());
 }
 
 TEST(SessionChaos, SameSeedSameTrace) {

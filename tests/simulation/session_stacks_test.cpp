@@ -2,7 +2,7 @@
 // members, whatever happens to the peers, until a member is gone for good.
 #include "stacking/stack/text_reader.hpp"
 #include "stages/top_tokens.hpp"
-#include "tests/simulation/session_bed.hpp"
+#include "tests/simulation/session_crashes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,25 +46,6 @@ TEST(SessionStacks, OfOneMemberTwiceSayWhatItSays) {
     bed.ask(twice);
     EXPECT_TRUE(bed.run());
     EXPECT_EQ(bed.told(1).tokens, bed.expected(session_request(1, 5, 30)));
-}
-
-/// The peer is chosen by the event, so that all of both members are met.
-std::size_t moves_under_crashes(SessionBedOptions options, const node::SessionRequest& request) {
-    SessionBed calm(options);
-    calm.ask(request);
-    EXPECT_TRUE(calm.run());
-    std::size_t moves = 0;
-    for (std::uint64_t at = 0; at < calm.world().events(); ++at) {
-        SessionBed bed(options);
-        bed.ask(request);
-        bed.world().run_until([&] { return bed.world().events() >= at; }, 60s);
-        bed.world().crash(peer(1 + at % bed.servers()));
-        bed.run();
-        EXPECT_EQ(bed.verdict(), "") << "event " << at;
-        EXPECT_TRUE(bed.told(1).dropped.empty()) << "event " << at;
-        moves += bed.told(1).moves.size();
-    }
-    return moves;
 }
 
 TEST(SessionStacks, SurviveACrashBeforeEveryEvent) {
@@ -253,51 +234,6 @@ TEST(SessionBridges, ThatCannotBeGoneEndWithOneLine) {
     EXPECT_NE(bed.told(1).failure.find("serves other layers or another model"), std::string::npos)
         << bed.told(1).failure;
     EXPECT_NE(bed.told(2).failure.find("the first one has none"), std::string::npos);
-}
-
-SessionBedOptions lossy() {
-    SessionBedOptions options;
-    options.model.takes_any_row = true;
-    return options;
-}
-
-node::SessionRequest coded_request(
-    std::uint64_t number, std::uint32_t tokens, bool exact, std::vector<protocol::CodecId> codecs
-) {
-    node::SessionRequest request = session_request(number, 5, tokens, exact);
-    request.codecs = std::move(codecs);
-    return request;
-}
-
-TEST(SessionCodecs, SayWhatOneProcessSaysWithThem) {
-    using enum protocol::CodecId;
-    SessionBed bed(lossy());
-    const std::vector<std::vector<protocol::CodecId>> links{
-        {}, {None}, {Int8}, {Bf16}, {Fp16}, {None, Int8}, {Bf16, None, Int8, Int8}};
-    for (std::size_t i = 0; i < links.size(); ++i) {
-        bed.ask(coded_request(i, 20, i % 2 == 0, links[i]));
-    }
-    EXPECT_TRUE(bed.run());
-    EXPECT_EQ(bed.verdict(), "");
-    EXPECT_NE(bed.expected(coded_request(1, 20, true, {Int8})), bed.told(1).tokens);
-}
-
-/// What is refilled are the bytes that were sent, so no row is rounded twice, nor otherwise.
-TEST(SessionCodecs, SurviveACrashBeforeEveryEvent) {
-    using enum protocol::CodecId;
-    const std::size_t exact =
-        moves_under_crashes(lossy(), coded_request(1, 10, true, {Int8, Bf16}));
-    const std::size_t fast = moves_under_crashes(lossy(), coded_request(1, 10, false, {Int8}));
-    EXPECT_GT(exact + fast, 50U);
-}
-
-TEST(SessionCodecs, ThatStraddleRowsAreRefused) {
-    SessionBed bed(lossy());
-    bed.ask(coded_request(1, 5, true, {protocol::CodecId::Int4}));
-    EXPECT_TRUE(bed.run());
-    EXPECT_NE(
-        bed.told(1).failure.find("coded by one of none, int8, bf16, fp16"), std::string::npos
-    );
 }
 
 TEST(SessionChains, ThatCannotBeGoneEndWithOneLine) {

@@ -234,6 +234,8 @@ std::vector<Lie> lies() {
         lie_in<SessionOpened>([](SessionOpened& opened) { opened.filled_upto += 3; }),
         lie_in<SessionOpened>([](SessionOpened& opened) { opened.kept_from = 0; }),
         lie_in<SessionOpened>([](SessionOpened& opened) { ++opened.id.route; }),
+        lie_in<SessionOpened>([](SessionOpened& opened) { opened.codec = protocol::CodecId::Fp16; }
+        ),
         lie_in<SessionToken>([](SessionToken& token) { ++token.position; }),
         lie_in<SessionToken>([](SessionToken& token) { ++token.id.route; }),
         lie_in<SessionToken>([](SessionToken& token) { token.token += 97; }),

@@ -352,6 +352,9 @@ int LocalStack::answer() {
 
 int LocalStack::verify() {
     GenerateOptions whole = question_;
+    if (!whole.codecs.empty()) {
+        whole.codecs.assign(answer_->codecs().begin(), answer_->codecs().end());
+    }
     if (whole.path.empty() && whole.exit_threshold > 1 && whole.codecs.empty()) {
         whole.stages = 1;  // the model as nobody cut it
     }

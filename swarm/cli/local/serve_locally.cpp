@@ -87,7 +87,7 @@ int local_stack(const LocalOptions& options, Console& console) {
         return end_with(
             console,
             usage(
-                "--codec of what is served is one of " + stacking::row_codec_names() +
+                "--codec of what is served is auto, one of " + stacking::row_codec_names() +
                 ", or A,B,... link by link"
             )
         );

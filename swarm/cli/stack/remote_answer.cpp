@@ -1,5 +1,6 @@
 #include "swarm/cli/stack/remote_answer.hpp"
 
+#include "stacking/row_coding.hpp"
 #include "stacking/sessions/session_client.hpp"
 #include "swarm/cli/exit_code.hpp"
 #include "swarm/cli/run_setup.hpp"
@@ -111,7 +112,7 @@ Result<> RemoteAnswer::start(const std::string& directory) {
     host_->start();
     ensemble_ = !asked->members.empty();
     for (const std::string& name : asked->names) {
-        readers_.push_back({name, {}, {}});
+        readers_.push_back({name});
     }
     ask(*asked);
     question_ = std::move(asked->question);
@@ -144,7 +145,9 @@ void RemoteAnswer::on_tell(const node::Report& report) {
     } else if (const auto* const token = std::get_if<node::TokenStreamed>(&report)) {
         take(*token);
     } else if (const auto* const routed = std::get_if<node::SessionRouted>(&report)) {
-        readers_.at(routed->member).routes.push_back(routed->peers);
+        Reader& reader = readers_.at(routed->member);
+        reader.routes.push_back(routed->peers);
+        reader.codecs = routed->codecs;
         routed_ = ids_.empty() ? clock_now() : routed_;
         if (hooks_.on_route) {
             hooks_.on_route(routed->member, routed->peers);
@@ -244,6 +247,9 @@ std::string RemoteAnswer::summary() const {
     for (const Reader& reader : readers_) {
         text += "path     " + (reader.routes.empty() ? "none" : names_of(reader.routes.back()));
         text += (readers_.size() == 1 ? "" : " for " + reader.name) + "\n";
+        if (!options_.codecs.empty() && !reader.codecs.empty()) {
+            text += "rows     " + stacking::to_text(reader.codecs) + " from hop to hop\n";
+        }
     }
     for (const node::SessionMoved& move : moves_) {
         text += printed(
@@ -302,6 +308,7 @@ json::object RemoteAnswer::to_json() const {
         report["answered_by_hop"] = json::array(answered_.begin(), answered_.end());
         report["path"] = routes.empty() ? json::array() : as_json(routes.back());
         report["routes"] = as_json(routes);
+        report["codecs"] = stacking::to_text(codecs());
         report["hop_ms"] = json::array(hops.begin(), hops.end());
         report["between_hops_ms"] = between_hops_ms();
     } else {

@@ -55,12 +55,19 @@ class RemoteAnswer {
 
     [[nodiscard]] const std::vector<std::uint32_t>& ids() const { return ids_; }
 
+    /// Of the rows between the hops of a model or a chain, link by link; with `auto` what the peers
+    /// chose.
+    [[nodiscard]] const std::vector<protocol::CodecId>& codecs() const {
+        return readers_.front().codecs;
+    }
+
  private:
     /// A model, or a member of a stack.
     struct Reader {
         std::string name;
-        std::vector<std::vector<PeerId>> routes;
-        std::optional<node::MemberDropped> dropped;
+        std::vector<std::vector<PeerId>> routes{};
+        std::vector<protocol::CodecId> codecs{};  // of the rows between its hops
+        std::optional<node::MemberDropped> dropped{};
     };
 
     void on_tell(const node::Report& report);

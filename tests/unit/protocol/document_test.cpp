@@ -85,7 +85,10 @@ std::vector<std::byte> frame_of(
 
 std::vector<std::byte> hello_frame() {
     const std::vector<std::byte> control = encode_hello(
-        {.protocol_version = 2, .lane = 1, .incarnation = {0x0123'4567'89ab'cdef}, .proof = {}}
+        {.protocol_version = kProtocolVersion,
+         .lane = 1,
+         .incarnation = {0x0123'4567'89ab'cdef},
+         .proof = {}}
     );
     const FrameHeader header{
         .kind = kHelloKind, .control_bytes = static_cast<std::uint32_t>(control.size())};

@@ -168,7 +168,7 @@ TEST(FrameHeader, RefusesATensorWithoutEnvelope) {
     expect_header({.kind = kForwardKind, .envelope_bytes = 16}, Lane::Bulk, true);  // no elements
 }
 
-TEST(Lane, IsBulkForWhatMayCarryATensor) {
+TEST(Lane, IsBulkForWhatMayCarryATensorAndForItsAnswer) {
     std::size_t bulk = 0;
     for (const Message& message : sample_messages()) {
         const bool expected = std::holds_alternative<Forward>(message.body) ||
@@ -178,7 +178,8 @@ TEST(Lane, IsBulkForWhatMayCarryATensor) {
                               std::holds_alternative<Infer>(message.body) ||
                               std::holds_alternative<SessionRows>(message.body);
         const auto kind = static_cast<std::uint16_t>(message.body.index());
-        EXPECT_EQ(lane_of(message.body), expected ? Lane::Bulk : Lane::Control) << kind;
+        const bool answer = std::holds_alternative<SessionTaken>(message.body);
+        EXPECT_EQ(lane_of(message.body), expected || answer ? Lane::Bulk : Lane::Control) << kind;
         EXPECT_EQ(carries_tensor(kind), expected) << kind;
         bulk += expected ? 1 : 0;
     }

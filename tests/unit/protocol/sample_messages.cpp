@@ -195,7 +195,8 @@ std::vector<Body> placing_bodies() {
             .model = sample_digest(6),
             .layers = 30,
             .split = {{.first = 0, .end = 11}, {.first = 11, .end = 30}}},
-        HostPlace{.model = sample_digest(6), .hosted = {.first = 11, .end = 30}}};
+        HostPlace{.model = sample_digest(6), .hosted = {.first = 11, .end = 30}},
+        SessionTaken{.id = hop(), .position = 1U << 18}};
 }
 
 std::vector<Body> session_bodies() {
@@ -230,7 +231,7 @@ std::vector<Body> session_bodies() {
         .text_log_probability = -12.5};
     return {
         open,
-        SessionOpened{.id = hop(), .filled_upto = 512, .kept_from = 256},
+        SessionOpened{.id = hop(), .filled_upto = 512, .kept_from = 256, .codec = CodecId::Bf16},
         SessionResume{.id = hop(), .from = 511, .next_from = 1},
         rows,
         token,

@@ -40,6 +40,7 @@ TEST(SessionLimits, BoundTheHop) {
     check_hop<SessionRows>();
     check_hop<SessionToken>();
     check_hop<SessionTrouble>();
+    check_hop<SessionTaken>();
 }
 
 TEST(SessionLimits, AHopLiesOnItsPath) {
@@ -127,6 +128,9 @@ TEST(SessionLimits, BoundPositions) {
     const auto token =
         changed<SessionToken>([](SessionToken& body) { body.position = kPositionsMax + 1; });
     expect_refused(token, ErrorCode::TooLarge, "position");
+    const auto taken =
+        changed<SessionTaken>([](SessionTaken& body) { body.position = kPositionsMax + 1; });
+    expect_refused(taken, ErrorCode::TooLarge, "position");
 }
 
 TEST(SessionLimits, BoundRows) {
@@ -166,11 +170,14 @@ TEST(SessionLimits, TokensTravelNoFurtherThanThePath) {
 }
 
 TEST(SessionLimits, RowsAreCodedByWhatKeepsThemApart) {
-    const auto open = [](CodecId codec) {
+    const auto open = [](RowCodec codec) {
         return changed<SessionOpen>([&](SessionOpen& body) { body.codec = codec; });
     };
     expect_taken(open(CodecId::Fp16));
+    expect_taken(open(std::nullopt));
     expect_refused(open(CodecId::Int4), ErrorCode::TooLarge, "codec");
+    const auto chosen = changed<SessionOpened>([](auto& b) { b.codec = CodecId::Int4; });
+    expect_refused(chosen, ErrorCode::TooLarge, "codec");
 }
 
 TEST(SessionLimits, BoundCandidates) {

@@ -69,16 +69,18 @@ TEST(RowCoding, NamesWhatRowsMayBeCodedBy) {
     EXPECT_EQ(find_row_codec("int4"), nullptr);
     EXPECT_EQ(find_row_codec("zip"), nullptr);
     EXPECT_EQ(find_row_codec(CodecId::Sparse), nullptr);
-    using Codecs = std::vector<CodecId>;
+    using Codecs = std::vector<RowCodec>;
     EXPECT_EQ(parse_row_codecs("int8"), Codecs{CodecId::Int8});
     EXPECT_EQ(parse_row_codecs("none,bf16"), (Codecs{CodecId::None, CodecId::Bf16}));
-    for (const char* const wrong : {"", "int8,", ",int8", "int8/int8", "int4", "auto"}) {
+    EXPECT_EQ(parse_row_codecs("auto,int8"), (Codecs{std::nullopt, CodecId::Int8}));
+    EXPECT_EQ(to_text(std::vector{CodecId::None, CodecId::Bf16}), "none,bf16");
+    for (const char* const wrong : {"", "int8,", ",int8", "int8/int8", "int4", "auto/int8"}) {
         EXPECT_FALSE(parse_row_codecs(wrong)) << wrong;
     }
 }
 
 TEST(RowCoding, TheLastCodecNamedIsThatOfAllFurtherLinks) {
-    const std::vector<CodecId> codecs{CodecId::None, CodecId::Int8};
+    const std::vector<RowCodec> codecs{CodecId::None, CodecId::Int8};
     EXPECT_EQ(codec_of_link(codecs, 0), CodecId::None);
     EXPECT_EQ(codec_of_link(codecs, 1), CodecId::Int8);
     EXPECT_EQ(codec_of_link(codecs, 7), CodecId::Int8);

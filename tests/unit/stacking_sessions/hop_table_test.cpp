@@ -148,6 +148,51 @@ TEST_F(HopTableTest, SaysWhenANeighbourIsLostOnceARoute) {
     EXPECT_EQ(sent<SessionOpened>(up).size(), 1U);
 }
 
+protocol::CodecId codec_of(const node::Outbox& out) {
+    const auto opened = sent<SessionOpened>(out);
+    EXPECT_EQ(opened.size(), 1U);
+    return opened.empty() ? protocol::CodecId::Fp16 : opened[0].second.codec;
+}
+
+TEST_F(HopTableTest, ChoosesACodecWhereNoneIsNamedAndKeepsIt) {
+    auto unnamed = open();
+    unnamed.codec.reset();
+    EXPECT_EQ(codec_of(take(kClient, unnamed)), protocol::CodecId::Int8) << "a line like any";
+    ++unnamed.id.route;
+    EXPECT_EQ(codec_of(take(kClient, unnamed)), protocol::CodecId::Int8);
+    ++unnamed.id.route;
+    unnamed.codec = protocol::CodecId::Int8;
+    EXPECT_EQ(codec_of(take(kClient, unnamed)), protocol::CodecId::Int8);
+    auto onward = open(1, kSession + 1);
+    onward.next.peer = kSelf;
+    onward.codec.reset();
+    EXPECT_EQ(codec_of(take(kClient, onward)), protocol::CodecId::None) << "no line at all";
+}
+
+TEST_F(HopTableTest, ATextsFirstRowsAreNotAnswered) {
+    take(kClient, open());
+    EXPECT_TRUE(sent<protocol::SessionTaken>(take_rows(kClient, rows(0, 3))).empty());
+}
+
+/// It chose on a route that came to nothing, and another peer chose otherwise for good.
+TEST_F(HopTableTest, BeginsAnewWhereTheCodecIsAnotherOne) {
+    auto message = open();
+    message.codec.reset();
+    take(kClient, message);
+    take_rows(kClient, rows(0, 3));
+    ++message.id.route;
+    message.codec = protocol::CodecId::None;
+    const auto opened = sent<SessionOpened>(take(kClient, message));
+    ASSERT_EQ(opened.size(), 1U);
+    EXPECT_EQ(opened[0].second.codec, protocol::CodecId::None);
+    EXPECT_EQ(opened[0].second.filled_upto, 0U);
+    EXPECT_EQ(compute_->reserved_positions(), 20U);
+    message.codec = protocol::CodecId::Bf16;
+    EXPECT_EQ(reason_of(take(kClient, message)), SessionReason::Unknown)
+        << "of a route that is over";
+    EXPECT_EQ(reason_of(take(kStranger, message)), SessionReason::Unknown);
+}
+
 TEST_F(HopTableTest, PassesOnWhatTheNextHopRefuses) {
     take(kClient, open());
     const SessionTrouble refused{{kSession, 1, 1}, SessionReason::Unknown, 0};

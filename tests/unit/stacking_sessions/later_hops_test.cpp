@@ -52,6 +52,25 @@ TEST_F(LastHopTest, SamplesOnlyWhatIsWanted) {
     EXPECT_EQ(tokens[0].second.top.size(), 1U);
 }
 
+/// So that the hop before can measure its line; whatever becomes of them.
+TEST_F(LastHopTest, AnswersFramesOfManyRows) {
+    take(kClient, last());
+    EXPECT_TRUE(
+        sent<protocol::SessionTaken>(take(kNext, onward(0, false), payload({1, 2, 3, 4}))).empty()
+    );
+    SessionRows two = onward(1, false);
+    two.rows = 2;
+    for (int times = 0; times < 2; ++times) {  // the second time they do not continue the cache
+        const auto taken =
+            sent<protocol::SessionTaken>(take(kNext, two, payload({1, 2, 3, 4, 5, 6, 7, 8}, 2)));
+        ASSERT_EQ(taken.size(), 1U);
+        EXPECT_EQ(taken[0].first, kNext);
+        EXPECT_EQ(taken[0].second, (protocol::SessionTaken{two.id, 1}));
+    }
+    two.id.session = kSession + 1;  // of which nobody knows
+    EXPECT_EQ(sent<protocol::SessionTaken>(take(kNext, two, payload({1, 2, 3, 4}, 2))).size(), 1U);
+}
+
 TEST_F(LastHopTest, RowsOfAnotherShapeOrNotFiniteAreInvalid) {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     std::uint32_t route = 0;

@@ -80,12 +80,13 @@ class SessionClientTest : public testing::Test {
         for (const auto& [peer, open] : opens) {
             hops_[open.id.hop] = peer;
             id_ = open.id;
-            receive(peer, SessionOpened{open.id, filled, 0});
+            receive(peer, SessionOpened{open.id, filled, 0, chosen_});
         }
     }
 
-    void start() {
+    void start(std::vector<protocol::RowCodec> codecs = {}) {
         node::SessionRequest request;
+        request.codecs = std::move(codecs);
         request.request = 1;
         request.prompt = {5, 6, 7};
         request.tokens = 3;
@@ -118,9 +119,41 @@ class SessionClientTest : public testing::Test {
     TimePoint now_{};
     node::Outbox out_;
     std::map<std::uint32_t, PeerId> hops_;
+    protocol::CodecId chosen_ = protocol::CodecId::None;  // by every hop, where it may
     protocol::HopId id_;
     std::optional<SessionClient> client_;
 };
+
+TEST_F(SessionClientTest, LeavesTheCodecToTheHopsOnceAndThenNamesIt) {
+    chosen_ = protocol::CodecId::Int8;
+    start({std::nullopt});
+    chosen_ = protocol::CodecId::None;
+    on(node::LinkDown{hops_[0], Lane::Control});
+    const auto opens = link_up();
+    ASSERT_EQ(opens.size(), 2U);
+    EXPECT_EQ(opens[0].second.codec, protocol::CodecId::Int8);
+    EXPECT_EQ(opens[1].second.codec, protocol::CodecId::Int8);
+}
+
+/// Who answers with another one lies, or is broken, and is left.
+TEST_F(SessionClientTest, ACodecThatWasNamedIsNobodysToChoose) {
+    node::SessionRequest request;
+    request.prompt = {5, 6, 7};
+    request.tokens = 3;
+    request.codecs = {protocol::CodecId::Bf16};
+    on(node::Asked{request});
+    const auto opens = link_up();
+    ASSERT_EQ(opens.size(), 2U);
+    const auto& [peer, open] = opens[0];
+    EXPECT_EQ(open.codec, protocol::CodecId::Bf16);
+    receive(peer, SessionOpened{open.id, 0, 0, protocol::CodecId::Int8});
+    const auto again = link_up();
+    ASSERT_FALSE(again.empty());
+    for (const auto& [other, reopened] : again) {
+        EXPECT_EQ(reopened.id.route, 2U);
+        EXPECT_NE(other, peer);
+    }
+}
 
 TEST_F(SessionClientTest, SendsThePromptOnceAllHopsHaveOpened) {
     start();

@@ -100,9 +100,9 @@ TEST(ModelReader, EndsATokensPathAtTheFirstHeadThatIsSureEnough) {
 /// In bf16 301 is 300, and 302 is 302.
 TEST(ModelReader, PassesRowsOnAsTheyAreCoded) {
     using enum compression::CodecId;
-    using Codecs = std::vector<compression::CodecId>;
+    using Codecs = std::vector<RowCodec>;
     for (const auto& [codecs, expected] : std::vector<std::pair<Codecs, float>>{
-             {{}, 303}, {{Bf16}, 301}, {{None, Bf16}, 303}, {{Bf16, None}, 302}}) {
+             {{}, 303}, {{Bf16}, 301}, {{None, Bf16}, 303}, {{Bf16, None}, 302}, {{{}}, 303}}) {
         auto reader = *ModelReader::make(
             stages(
                 {new Adding(true, false, 2),

@@ -1,0 +1,58 @@
+// What a line takes, as the sender of tensors sees it, who hears when each was accepted.
+// A line is measured over whole busy periods, from the first tensor that leaves an idle line until
+// all have been accepted, and the best of the last windows counts: a period with few bytes is
+// mostly delay. So a line with a long delay and little to do looks slower than it is.
+// Threading: single strand. Cost: a few numbers; no memory that grows.
+#pragma once
+
+#include "swarm/base/units.hpp"
+
+#include <chrono>
+#include <cstdint>
+
+namespace stages {
+
+/// One way of a peer's line. What was under way when its user began anew, or lost something, counts
+/// for nothing, also where it arrives later: a busy period would seem to be over too early.
+class LineMeter {
+ public:
+    enum class Generation : std::uint32_t {};
+
+    /// What was measured counts for one such window at least, and two at most.
+    explicit LineMeter(swarm::Duration window = std::chrono::seconds(15)) : window_(window) {}
+
+    /// Returns what arrived() is to be told.
+    [[nodiscard]] Generation sent(swarm::TimePoint now) {
+        if (under_way_++ == 0) {
+            began_ = now;
+            bytes_ = 0;
+        }
+        return Generation{generation_};
+    }
+
+    void arrived(std::uint64_t bytes, Generation sent_in, swarm::TimePoint now);
+
+    void forget_what_is_under_way() {
+        under_way_ = 0;
+        ++generation_;
+    }
+
+    /// 0: not measured lately.
+    [[nodiscard]] double bytes_per_s(swarm::TimePoint now);
+
+ private:
+    static constexpr std::uint64_t kBytesMin = 64 << 10;
+
+    void turn_windows(swarm::TimePoint now);
+
+    swarm::Duration window_;
+    std::uint32_t under_way_ = 0;
+    std::uint32_t generation_ = 0;
+    std::uint64_t bytes_ = 0;
+    swarm::TimePoint began_{};
+    swarm::TimePoint window_began_{};
+    double best_ = 0;         // of this window
+    double best_before_ = 0;  // of the one before
+};
+
+}  // namespace stages
