@@ -8,8 +8,11 @@ using swarm::protocol::SessionRows;
 using swarm::protocol::SessionTaken;
 
 void RowLines::sent(PeerId to, const SessionRows& rows, std::uint64_t bytes, TimePoint now) {
+    if (rows.rows == 1) {
+        return;  // it is not answered
+    }
     Line& line = lines_[to];
-    if (rows.rows > 1 && line.under_way.size() < kUnderWayMax) {
+    if (line.under_way.size() < kUnderWayMax) {
         line.under_way.push_back({{rows.id, rows.position}, bytes, line.meter.sent(now)});
     }
 }

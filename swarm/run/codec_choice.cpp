@@ -1,6 +1,6 @@
 #include "swarm/run/codec_choice.hpp"
 
-#include "compression/codec.hpp"
+#include "compression/passing_time.hpp"
 #include "swarm/base/check.hpp"
 
 #include <algorithm>
@@ -14,11 +14,8 @@ using protocol::Leg;
 
 /// From the least lossy on. What is not in here is neither smaller nor better than one that is.
 constexpr std::array kLadder{CodecId::None, CodecId::Int8, CodecId::Int4};
-constexpr double kSlowerAtMost = 1.03;  // than the fastest choice
 /// Measurements waver: a choice that wins less is not worth a change.
 constexpr double kWorthAChange = 0.95;
-/// Both ends together, of a processor of 2020 with AVX2; what a line costs is far above it.
-constexpr double kCodingSPerElement = 2e-9;
 
 std::size_t rank(CodecId codec) {
     return static_cast<std::size_t>(
@@ -81,9 +78,7 @@ double passing_s(const CodecChoiceInput& input, std::size_t leg, CodecId id) {
     }
     const compression::Codec* const codec = compression::find_codec(id);
     SWARM_ASSERT(codec != nullptr);
-    const double coding_s =
-        id == CodecId::None ? 0 : kCodingSPerElement * static_cast<double>(input.elements);
-    return static_cast<double>(codec->encoded_bytes(input.elements)) / rate + coding_s;
+    return compression::passing_s(*codec, input.elements, rate);
 }
 
 double predicted_step_s(const CodecChoiceInput& input, const LegCodecs& codecs) {
@@ -110,7 +105,7 @@ LegCodecs choose_codecs(const CodecChoiceInput& input, const LegCodecs& current)
         }
     }
     LegCodecs chosen = fastest(input, current);
-    const double within_s = kSlowerAtMost * predicted_step_s(input, chosen);
+    const double within_s = compression::kSlowerAtMost * predicted_step_s(input, chosen);
     lift(input, CodecId::Int8, within_s, chosen);
     lift(input, CodecId::None, within_s, chosen);
     const double wins =

@@ -1,6 +1,7 @@
 // `codec = "auto"`: which codec each boundary and way has next, from what the peers have measured.
 // The idea: predict the time of a step; take the fastest codec everywhere; then give every leg the
-// least lossy one with which the step is not slower than that by more than kSlowerAtMost.
+// least lossy one with which the step is not slower than that by more than
+// compression::kSlowerAtMost.
 // Invariant: a function of its input. A leg whose line nobody has measured yet keeps its codec, and
 // all do while a stage's device is not measured. A change that would win too little is not made.
 // Cost: a few thousand operations per boundary. Threading: none.

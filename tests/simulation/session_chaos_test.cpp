@@ -65,6 +65,15 @@ class Chaos {
     std::map<std::uint64_t, PeerId> away_;
 };
 
+/// Strikes and heals, so many times or until all texts are told; then all is well again.
+void live_through(SessionBed& bed, Chaos& chaos, int times_max) {
+    for (int times = 0; times < times_max && !bed.run(chaos.pause()); ++times) {
+        chaos.heals() ? chaos.bring_back() : chaos.strike();
+    }
+    chaos.bring_back();
+    bed.run();
+}
+
 TEST(SessionChaos, DrawnFaultsChangeNoToken) {
     std::size_t moves = 0;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -80,11 +89,7 @@ TEST(SessionChaos, DrawnFaultsChangeNoToken) {
             bed.ask(request);
         }
         Chaos chaos(bed, seed);
-        for (int strikes = 0; strikes < 60 && !bed.run(chaos.pause()); ++strikes) {
-            chaos.heals() ? chaos.bring_back() : chaos.strike();
-        }
-        chaos.bring_back();
-        bed.run();
+        live_through(bed, chaos, 60);
         ASSERT_EQ(bed.verdict(), "") << "seed " << seed;
         for (std::uint64_t number = 1; number <= 3; ++number) {
             moves += bed.told(number).moves.size();
@@ -115,12 +120,7 @@ TEST(SessionChaos, HowRowsAreCodedStaysThroughIt) {
             node::SessionRequest request = session_request(number, 300, 100, seed % 2 == 0);
             request.codecs = {std::nullopt};
             bed.ask(request);
-            const bool disturbed = number > 2;
-            for (int strikes = 0; disturbed && strikes < 20 && !bed.run(chaos.pause()); ++strikes) {
-                chaos.heals() ? chaos.bring_back() : chaos.strike();
-            }
-            chaos.bring_back();
-            bed.run();
+            live_through(bed, chaos, number > 2 ? 20 : 0);  // the first two measure
         }
         ASSERT_EQ(bed.verdict(), "") << "seed " << seed;
         for (std::uint64_t number = 1; number <= 4; ++number) {
