@@ -181,6 +181,7 @@ build() {
     shift
     [[ -z ${SWARM_TORCH_ROOT:-} || $preset =~ ^(core|asan)$ ]] ||
         options+=("-DSWARM_TORCH_ROOT=$SWARM_TORCH_ROOT")
+    [[ $preset != asan ]] || options+=("-DSWARM_FUZZ_SECONDS=$((long ? 60 : 5))")
     say "building $preset: ${*:-everything} (-j$jobs) in build/$preset"
     cmake --preset "$preset" --log-level=WARNING "${options[@]}" >/dev/null ||
         stop "cmake --preset $preset failed"

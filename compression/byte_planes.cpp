@@ -1,5 +1,6 @@
 #include "compression/byte_planes.hpp"
 
+#include "swarm/base/try.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
@@ -105,7 +106,7 @@ void scatter(
     }
 }
 
-/// Writes the plane behind `packed`. Returns what it takes there.
+/// Writes the plane behind `packed`. Returns the bytes that it takes there.
 std::size_t append_plane(std::span<const std::byte> plane, std::vector<std::byte>& packed) {
     const std::size_t begin = packed.size();
     packed.resize(begin + plane.size());
@@ -120,7 +121,7 @@ std::size_t append_plane(std::span<const std::byte> plane, std::vector<std::byte
     return stored;
 }
 
-/// Everything a frame claims is compared before a byte is decompressed.
+/// Decompresses one frame. All claims of the frame are compared before a byte is decompressed.
 Result<> read_frame(std::span<const std::byte> frame, std::span<std::byte> plane) {
     // The magic number keeps out skippable frames and the library's decoders for old formats.
     const bool one_frame = frame.size() > kNumberBytes && number_at(frame, 0) == ZSTD_MAGICNUMBER &&
@@ -147,7 +148,7 @@ Result<> read_frame(std::span<const std::byte> frame, std::span<std::byte> plane
     return {};
 }
 
-/// Width, raw size, and that the planes' sizes add up to the bytes that are there.
+/// Checks width and raw size, and that the planes' sizes add up to the bytes that are there.
 Result<> check_header(std::span<const std::byte> packed, ElementBytes width, std::size_t raw) {
     if (packed.size() < header_bytes(width)) {
         return refused(ErrorCode::Malformed, "shorter than its header; drop the tensor");
@@ -185,9 +186,7 @@ std::uint64_t packed_bytes_max(std::uint64_t raw_bytes, ElementBytes width) {
 }
 
 Result<std::vector<std::byte>> pack_planes(std::span<const std::byte> raw, ElementBytes width) {
-    if (const auto size = check_raw_size(raw.size(), width); size.has_error()) {
-        return size.error();
-    }
+    SWARM_TRY(check_raw_size(raw.size(), width));
     std::vector<std::byte> packed(header_bytes(width));
     packed.reserve(packed_bytes_max(raw.size(), width));
     put_number(packed, 0, count_of(width));
@@ -204,12 +203,8 @@ Result<std::vector<std::byte>> pack_planes(std::span<const std::byte> raw, Eleme
 Result<> unpack_planes(
     std::span<const std::byte> packed, ElementBytes width, std::span<std::byte> raw
 ) {
-    if (auto size = check_raw_size(raw.size(), width); size.has_error()) {
-        return size;
-    }
-    if (auto header = check_header(packed, width, raw.size()); header.has_error()) {
-        return header;
-    }
+    SWARM_TRY(check_raw_size(raw.size(), width));
+    SWARM_TRY(check_header(packed, width, raw.size()));
     std::vector<std::byte> plane(raw.size() / count_of(width));
     std::size_t begin = header_bytes(width);
     for (std::size_t place = 0; place < count_of(width); ++place) {
@@ -220,19 +215,14 @@ Result<> unpack_planes(
             scatter(width, bytes, place, raw.data());
             continue;
         }
-        if (auto read = read_frame(bytes, plane); read.has_error()) {
-            return read;
-        }
+        SWARM_TRY(read_frame(bytes, plane));
         scatter(width, plane, place, raw.data());
     }
     return {};
 }
 
 Result<std::vector<std::byte>> pack_integers(std::span<const std::int64_t> values) {
-    if (const auto size = check_raw_size(values.size_bytes(), ElementBytes::Eight);
-        size.has_error()) {
-        return size.error();
-    }
+    SWARM_TRY(check_raw_size(values.size_bytes(), ElementBytes::Eight));
     std::vector<std::uint64_t> folded(values.size());
     std::ranges::transform(values, folded.begin(), [](std::int64_t value) {
         return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);
@@ -241,10 +231,7 @@ Result<std::vector<std::byte>> pack_integers(std::span<const std::int64_t> value
 }
 
 Result<> unpack_integers(std::span<const std::byte> packed, std::span<std::int64_t> values) {
-    auto unpacked = unpack_planes(packed, ElementBytes::Eight, std::as_writable_bytes(values));
-    if (unpacked.has_error()) {
-        return unpacked;
-    }
+    SWARM_TRY(unpack_planes(packed, ElementBytes::Eight, std::as_writable_bytes(values)));
     for (std::int64_t& value : values) {
         const auto folded = static_cast<std::uint64_t>(value);
         value = static_cast<std::int64_t>(folded >> 1 ^ (~(folded & 1) + 1));

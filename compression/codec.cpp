@@ -1,5 +1,7 @@
 #include "compression/codec.hpp"
 
+#include "swarm/base/try.hpp"
+
 #include <algorithm>
 
 namespace compression {
@@ -59,9 +61,7 @@ Result<> Codec::check_role(TensorRole role) const {
 Result<> Codec::encode(
     std::span<const float> values, TensorRole role, std::uint64_t seed, std::span<std::byte> out
 ) const {
-    if (auto served = check_role(role); served.has_error()) {
-        return served;
-    }
+    SWARM_TRY(check_role(role));
     if (out.size() != encoded_bytes(values.size())) {
         return wrong_size(*this, out.size(), values.size());
     }

@@ -58,10 +58,11 @@ class Codec {
     /// Exact size of encode()'s output. No overflow up to 2^60 elements.
     [[nodiscard]] virtual std::uint64_t encoded_bytes(std::uint64_t elements) const = 0;
 
-    /// Why the codec must not be used for this role; empty when it may.
+    /// Says why the codec must not be used for this role; empty when it may be used.
     [[nodiscard]] virtual std::string_view refusal_of(TensorRole /*role*/) const { return {}; }
 
-    /// Unsupported with the reason when the codec does not serve the role: ask before allocating.
+    /// Returns Unsupported with the reason when the codec does not serve the role; ask before
+    /// allocating.
     [[nodiscard]] Result<> check_role(TensorRole role) const;
 
     /// `out` has encoded_bytes(values.size()) bytes.
@@ -70,19 +71,20 @@ class Codec {
     ) const;
     /// `bytes` must have encoded_bytes(out.size()) bytes.
     Result<> decode(std::span<const std::byte> bytes, std::span<float> out) const;
-    /// Adds to `sum` what decode() gives, without a tensor in between. After an error part of it
-    /// may have been added.
+    /// Adds the values that decode() gives to `sum`, without a tensor in between. After an error
+    /// part of them may have been added.
     Result<> decode_add(std::span<const std::byte> bytes, std::span<float> sum) const;
 
  protected:
     enum class Outcome : std::uint8_t { Done, NotFinite, Malformed };
 
-    /// What a Malformed one of read() and add() may mean.
+    /// The possible meaning of a Malformed that read() or add() returns.
     [[nodiscard]] virtual std::string_view malformed() const {
         return "a scale or a level that no encoder writes";
     }
 
-    /// In pieces by read() and a loop, unless the codec knows better. The size is checked.
+    /// Adds in pieces by read() and a loop; a codec may override this with a faster way. The size
+    /// is checked.
     virtual Outcome add(std::span<const std::byte> bytes, std::span<float> sum) const;
 
  private:
@@ -95,12 +97,15 @@ class Codec {
     [[nodiscard]] Result<> result_of_reading(Outcome outcome) const;
 };
 
-/// Null for a name or number nobody has registered. On the fastest path of this processor.
+/// Returns the codec on the fastest path of this processor; null for a name or number that is not
+/// registered.
 const Codec* find_codec(std::string_view name);
 const Codec* find_codec(CodecId id);
-/// Every codec on one path, in the order of their numbers; none where the processor lacks it.
+/// Returns every codec on one path, in the order of their numbers; none where the processor lacks
+/// the path.
 std::span<const std::unique_ptr<const Codec>> codecs_on(simd::Path path);
-/// "none, int8, ...": what may be chosen for the legs, for error texts and --help.
+/// Returns "none, int8, ...", the codecs that may be chosen for the legs; for error texts and
+/// --help.
 std::string codec_names();
 
 }  // namespace compression

@@ -8,7 +8,7 @@ namespace compression {
 namespace {
 
 constexpr std::size_t kHalfBytes = 2;
-/// So many values stay in the first cache between the look for NaN and the conversion.
+/// So many values stay in the first cache between the search for NaN and the conversion.
 constexpr std::size_t kBlock = 2048;
 
 struct Format {

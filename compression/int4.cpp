@@ -11,7 +11,7 @@ namespace {
 using simd::kGroup;
 using simd::kInt4GroupBytes;
 
-/// What fp32 loses in x * (1 / scale), in steps.
+/// The error of fp32 in x * (1 / scale), in steps.
 constexpr float kSlack = 0x1p-19F;
 /// Groups that are transformed before they are coded; they stay in the first cache.
 constexpr std::size_t kBlockGroups = 16;

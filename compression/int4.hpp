@@ -25,7 +25,8 @@ float int4_scale(float largest);
 /// Largest |x - decode(encode(x))| within a group whose largest magnitude is `largest`. Half a
 /// step, a whole one for gradients.
 float int4_error_bound(float largest, TensorRole role);
-/// The same after the transform; `largest` is that of the group's coefficients.
+/// The same bound after the transform; `largest` is the largest magnitude of the group's
+/// coefficients.
 float hadamard_int4_error_bound(float largest, TensorRole role);
 
 }  // namespace compression

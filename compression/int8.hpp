@@ -16,7 +16,7 @@ inline constexpr std::size_t kInt8Group = simd::kGroup;
 /// Largest 17-bit scale whose 127-fold is finite: below it nothing decodes to infinity.
 inline constexpr float kInt8ScaleMax = 0x1.0204p+121F;
 
-/// Half a step, plus what fp32 loses in x * (1 / scale) near a tie.
+/// Half a step, plus the error of fp32 in x * (1 / scale) near a tie.
 inline constexpr float kInt8ErrorFactor = 0.5F + 0x1p-15F;
 
 std::unique_ptr<const Codec> make_int8(const simd::Kernels& kernels);

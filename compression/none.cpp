@@ -8,7 +8,7 @@
 namespace compression {
 namespace {
 
-/// So many values stay in the first cache between the look and the copy.
+/// So many values stay in the first cache between the check and the copy.
 constexpr std::size_t kBlock = 2048;
 
 class None final : public Codec {
@@ -41,7 +41,7 @@ class None final : public Codec {
         return Outcome::Done;
     }
 
-    /// The bytes may lie askew, so they are looked at as floats where they go.
+    /// The bytes may be unaligned, so the values are checked as floats at their destination.
     Outcome read(std::span<const std::byte> bytes, std::span<float> out) const override {
         for (std::size_t i = 0; i < out.size(); i += kBlock) {
             const std::span<float> block = out.subspan(i, std::min(kBlock, out.size() - i));

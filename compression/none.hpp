@@ -1,5 +1,5 @@
-// Codec "none": little-endian fp32 as it is, 4 n bytes. The reference of every other codec.
-// Errors: as Codec. Cost: one pass to look for NaN and infinity, one copy.
+// Codec "none": little-endian fp32 as it is, 4 n bytes. It is the reference of every other codec.
+// Errors: the same as Codec's. Cost: one pass to look for NaN and infinity, one copy.
 #pragma once
 
 #include "compression/codec.hpp"

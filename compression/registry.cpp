@@ -12,7 +12,7 @@ namespace {
 
 using Codecs = std::vector<std::unique_ptr<const Codec>>;
 
-/// Every codec there is, in the order of its number.
+/// All codecs, in the order of their numbers.
 constexpr std::unique_ptr<const Codec> (*kFactories[])(const simd::Kernels&) = {
     make_none, make_int8, make_bf16, make_fp16, make_int4, make_hadamard_int4, make_sparse};
 

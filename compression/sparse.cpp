@@ -11,7 +11,7 @@
 namespace compression {
 namespace {
 
-/// Values per kept one. A whole chunk's ratio holds for the last one too.
+/// Values per kept value. The ratio of a whole chunk holds for the last one too.
 constexpr std::size_t kValuesPerKept = kSparseChunk / kSparseKept;
 constexpr std::size_t kHeaderBytes = 4;
 constexpr std::size_t kLevelsBytes = 4;
@@ -49,7 +49,7 @@ std::uint16_t u16_at(const std::byte* from) {
     );
 }
 
-/// `places` are zeros.
+/// REQUIRES: `places` are zeros.
 void put_place(std::byte* places, std::size_t entry, unsigned place) {
     std::byte* const at = places + entry / 2 * 3;
     if (entry % 2 == 0) {
@@ -89,8 +89,8 @@ struct Kept {
 };
 
 Kept choose(std::span<const float> chunk) {
-    // Larger is better: magnitude first, then the smaller place. All differ, so the best are one
-    // set, however they are found.
+    // Larger keys are better: magnitude first, then the smaller place. All keys differ, so the best
+    // form one set, however they are found.
     std::array<std::uint64_t, kSparseChunk> keys;
     std::size_t found = 0;
     for (std::size_t i = 0; i < chunk.size(); ++i) {
@@ -112,14 +112,14 @@ Kept choose(std::span<const float> chunk) {
     return kept;
 }
 
-/// What the codes of a chunk stand for, and which magnitudes are high.
+/// The magnitudes that the codes of a chunk stand for, and which of them are high.
 struct Levels {
     std::uint16_t low = 0;
     std::uint16_t high = 0;
     double split = 0;
 };
 
-/// Sums of at most 64 floats in double, in the order of their places.
+/// The levels come from sums of at most 64 floats in double, in the order of their places.
 Levels levels_of(std::span<const float> chunk, const Kept& kept) {
     const std::span<const std::uint16_t> places(kept.places.data(), kept.count);
     if (places.empty()) {
@@ -175,7 +175,7 @@ void write_chunk(std::span<const float> chunk, std::byte* out) {
 }
 
 /// Calls visit(place, value) for each entry of a chunk of so many values; false for bytes that
-/// write_chunk() does not give. Those before the fault have been visited.
+/// write_chunk() does not give. Entries before the fault have been visited.
 template <class Visit>
 bool visit_chunk(const std::byte* bytes, std::size_t values, Visit visit) {
     const std::size_t entries = kept_of(values);

@@ -7,12 +7,12 @@
 namespace router {
 namespace {
 
-/// For so long a placement is expected to be of use, before other peers come and go.
+/// Time for which a placement is expected to be of use, before other peers come and go.
 constexpr double kHorizon_s = 3600;
-/// Rates are measured to a few per cent; a gain below this may be none.
+/// Rates are measured to a few per cent; a gain below this one may be none.
 constexpr double kGainMin = 0.03;
 constexpr std::size_t kPlannedMax = 256;
-/// What rounding may part.
+/// The difference, relative, up to which two rates count as equal in spite of rounding.
 constexpr double kSame = 1e-9;
 
 double mean_rate(const StageLoads& loads) {
@@ -27,7 +27,7 @@ double mean_rate(const StageLoads& loads) {
     return known > 0 ? sum / static_cast<double>(known) : 1;
 }
 
-/// The stages as they would be after the moves so far.
+/// The stages in the state after the planned moves so far.
 class Plan {
  public:
     explicit Plan(const StageLoads& loads) : loads_(loads), unmeasured_(mean_rate(loads)) {
@@ -51,8 +51,8 @@ class Plan {
         return static_cast<std::size_t>(weakest - stages_.begin());
     }
 
-    /// The move that leaves giver and weakest stage with the most, of equals the one out of the
-    /// strongest; none when no move helps the weakest.
+    /// Returns the move that leaves giver and weakest stage with the most; among equal moves the
+    /// one out of the strongest stage; none when no move helps the weakest.
     std::optional<Move> next() {
         const std::size_t to = weakest();
         std::size_t from = to;
@@ -93,7 +93,7 @@ class Plan {
 
  private:
     struct Stage {
-        double per_s = 0;  // microbatches
+        double per_s = 0;  // microbatches per second
         std::size_t members = 0;
         std::vector<bool> may_go;  // by peer
     };
@@ -117,7 +117,7 @@ std::vector<Move> Capacity::rebalance(const StageLoads& loads, TimePoint /*now*/
     Plan plan(loads);
     const double before = plan.per_s(plan.weakest());
     std::vector<Move> planned;
-    std::size_t made = 0;  // of those planned, the first so many pay best
+    std::size_t made = 0;  // so many of the first planned moves pay best
     double best_s = 0;
     double joining_s = 0;
     while (planned.size() < kPlannedMax) {
@@ -137,7 +137,7 @@ std::vector<Move> Capacity::rebalance(const StageLoads& loads, TimePoint /*now*/
     }
     std::vector<Move> moves;
     std::vector<bool> gives(loads.size(), false);
-    for (std::size_t i = 0; i < made; ++i) {  // the others follow a period later
+    for (std::size_t i = 0; i < made; ++i) {  // the other planned moves follow a period later
         if (!gives[planned[i].from.value]) {
             gives[planned[i].from.value] = true;
             moves.push_back(planned[i]);

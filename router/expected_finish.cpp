@@ -125,8 +125,8 @@ bool ExpectedFinish::fits(const Peer& peer, const Request& request, TimePoint no
     return std::ldexp(seconds(peer, request), -exponent) <= in_seconds(request.step_needs);
 }
 
-// Looks at one peer per pick, so at each of n peers once in n picks: one that is due after `age`
-// picks is probed within age + n of them, also when all become due at once.
+// Looks at one peer per pick, so at each of n peers once in n picks: a peer that is due after `age`
+// picks is probed within age + n picks, also when all become due at once.
 ExpectedFinish::Peer* ExpectedFinish::due_probe(const Request& request, TimePoint now) {
     const std::uint64_t n = all_.size();
     const std::uint64_t age = std::max(kProbeWithinPicksMin, kProbeWithinPicksPerPeer * n) - n;
@@ -167,7 +167,7 @@ void ExpectedFinish::insert_sorted(std::vector<Peer*>& peers, Peer& peer) {
 
 void ExpectedFinish::take_back(Peer& peer, const Request& request) {
     peer.in_flight -= peer.in_flight > 0 ? 1 : 0;
-    // An idle peer has no queue, whatever rounding left over.
+    // An idle peer has no queue, whatever remainder rounding left.
     peer.queued_units =
         peer.in_flight > 0 ? std::max(0.0, peer.queued_units - request.work_units) : 0;
 }

@@ -1,11 +1,12 @@
-// Policy "expected_finish" (the default): the peer at which the work is expected to be done first,
+// Policy "expected_finish" (the default) picks the peer that is expected to finish the work first,
+// by
 //   (queued units + work units) / rate + bytes / bandwidth,
 // over all open peers up to 32, else over four random ones. Queue, rate and bandwidth are what this
 // sender saw itself; a peer that was never measured counts with the mean of the measured ones.
 // Probe: within any max(50, 4 n) picks every open peer is picked at least once, at most one probe
 // in flight each, but only while its expected time fits into Request.step_needs. For that test old
-// news fades (the expected time halves every 30 s without news): else a peer that once stalled
-// would look too slow for ever.
+// news fades (the expected time halves every 30 s without news): a peer that once stalled would
+// otherwise look too slow for ever.
 // Threading: single strand. Cost: pick O(1); set_open, add, remove O(peers) moves of 8 bytes.
 // Source: own; four choices as in Mitzenmacher, "The power of two choices" (1996).
 #pragma once
@@ -61,8 +62,8 @@ class ExpectedFinish final : public Policy {
     void means_changed();
 
     std::map<SlotId, Peer> peers_;
-    std::vector<Peer*> all_;   // in our own order
-    std::vector<Peer*> open_;  // the same
+    std::vector<Peer*> all_;   // in the sender's own order
+    std::vector<Peer*> open_;  // in the same order
     MeanRate mean_rate_;
     MeanRate mean_bandwidth_;
     double mean_s_per_unit_ = 1;
@@ -70,7 +71,7 @@ class ExpectedFinish final : public Policy {
     std::uint64_t seed_;
     swarm::Rng rng_;
     std::uint64_t picks_ = 0;
-    std::size_t probe_cursor_ = 0;  // in all_
+    std::size_t probe_cursor_ = 0;  // index into all_
 };
 
 }  // namespace router

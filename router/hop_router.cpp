@@ -48,9 +48,9 @@ std::optional<SlotId> HopRouter::pick(
     const LegId& leg, const Request& request, TimePoint now, std::span<const SlotId> except
 ) {
     wake(now);
-    hide(except, true, now);
+    hide(except, now);
     const std::optional<SlotId> slot = policy_->pick(request, now);
-    hide(except, false, now);
+    show(except, now);
     if (!slot) {
         return std::nullopt;
     }
@@ -88,7 +88,7 @@ void HopRouter::refused(
     }
     Candidate& candidate = *find(slot);
     policy_->undo(slot, offer->request, now);
-    // Offers sent before the pause began say nothing about what it ought to be.
+    // Offers sent before the pause began say nothing about its proper length.
     if (reason == swarm::protocol::RefusedReason::Busy && !candidate.paused_until) {
         pause(candidate, now + candidate.backoff);
         candidate.backoff = std::min(2 * candidate.backoff, options_.backoff_max);
@@ -108,7 +108,7 @@ void HopRouter::passed(SlotId slot, const LegId& leg, TimePoint now) {
     policy_->finished(slot, offer->request, now);
     const std::size_t waiting = candidate.offers.size();
     if (candidate.rate.passed(offer->request.work_units, offer->sent, now, waiting)) {
-        // One answer without others before it shows more than a mean over many with them.
+        // The rate of an offer with no other before it tells more than a mean over many offers.
         const double took_s = std::chrono::duration<double>(now - offer->sent).count();
         const double alone = took_s > 0 ? offer->request.work_units / took_s : 0;
         candidate.best.observe(std::max(*candidate.rate.units_per_s(), alone), now);
@@ -246,11 +246,19 @@ void HopRouter::refresh(Candidate& candidate, TimePoint now) {
     }
 }
 
-void HopRouter::hide(std::span<const SlotId> slots, bool hidden, TimePoint now) {
+void HopRouter::hide(std::span<const SlotId> slots, TimePoint now) {
+    set_open(slots, false, now);
+}
+
+void HopRouter::show(std::span<const SlotId> slots, TimePoint now) {
+    set_open(slots, true, now);
+}
+
+void HopRouter::set_open(std::span<const SlotId> slots, bool open, TimePoint now) {
     for (const SlotId slot : slots) {
         const Candidate* const candidate = find(slot);
         if (candidate != nullptr && candidate->open) {
-            policy_->set_open(slot, !hidden, now);
+            policy_->set_open(slot, open, now);
         }
     }
 }

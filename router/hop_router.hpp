@@ -1,5 +1,6 @@
-// Picks the next hop and remembers what it has offered: windows, backoff, rates, timeouts. Owned by
-// the coordinator (for stage 0) and by every stage server (for the stage above it).
+// Picks the next hop of each leg and keeps account of its offers: windows, backoff, rates,
+// timeouts. The coordinator owns one (for stage 0), and so does every stage server (for the stage
+// above it).
 // Invariants: a peer is offered at most offers_per_peer legs at once; every offer ends by exactly
 // one of refused(), passed(), timed_out(), abandoned() or the removal of its slot.
 // After wake(now) the deadline lies after now (C3).
@@ -32,7 +33,7 @@ class HopRouter {
         std::size_t offers_per_peer = swarm::protocol::kOffersPerReceiverMax;
         Duration backoff_first = std::chrono::milliseconds(20);
         Duration backoff_max = std::chrono::seconds(2);
-        /// After so many timeouts in a row a peer is picked only by the probe below.
+        /// After so many timeouts in a row only the probe below picks the peer.
         int timeouts_until_closed = 3;
         Duration probe_closed_after = std::chrono::seconds(5);
     };
@@ -40,21 +41,22 @@ class HopRouter {
     HopRouter(std::unique_ptr<Policy> policy, Options options);
     ~HopRouter();
 
-    /// The peers that may be picked from now on (members of the next stage, not suspect, not
+    /// Sets the peers that may be picked from now on (members of the next stage, not suspect, not
     /// draining). Offers at a slot that is no longer listed are forgotten.
     void set_candidates(const std::vector<SlotId>& slots, TimePoint now);
     /// A candidate without a link is not picked. Links start down.
     void set_linked(SlotId slot, bool linked, TimePoint now);
 
-    /// Picks and charges; the caller sends at once. Nothing: try again at next_deadline() or after
-    /// the next call below. `except`: those who refused this leg for good.
+    /// Picks a peer and charges it; the caller sends at once. Returns nothing when no peer is open:
+    /// try again at next_deadline() or after the next call below. `except`: the peers that refused
+    /// this leg for good.
     std::optional<SlotId> pick(
         const LegId& leg, const Request& request, TimePoint now, std::span<const SlotId> except = {}
     );
 
-    /// With `now` the way to the peer is measured too: bytes over send -> ACCEPTED.
+    /// With `now` the way to the peer is measured too: bytes over the time from send to ACCEPTED.
     void accepted(SlotId slot, const LegId& leg, std::optional<TimePoint> now = {});
-    /// Busy backs the peer off (exponentially); every other reason only ends the offer.
+    /// Reason Busy backs the peer off (exponentially); every other reason only ends the offer.
     void refused(
         SlotId slot, const LegId& leg, swarm::protocol::RefusedReason reason, TimePoint now
     );
@@ -65,7 +67,7 @@ class HopRouter {
     void abandoned(SlotId slot, const LegId& leg, TimePoint now);
     void abandon_all(TimePoint now);
 
-    /// When a backoff or a probe pause ends; kNever when nothing waits for time.
+    /// Returns when a backoff or a probe pause ends; kNever when nothing waits for time.
     [[nodiscard]] TimePoint next_deadline() const;
     /// Ends the backoffs that are over.
     void wake(TimePoint now);
@@ -91,18 +93,21 @@ class HopRouter {
         Duration backoff{};
         std::optional<TimePoint> paused_until{};
         bool linked = false;
-        bool open = true;  // as the policy knows it
+        bool open = true;  // the state that the policy knows
     };
 
     Candidate* find(SlotId slot);
     static std::vector<Offer>::iterator find(Candidate& candidate, const LegId& leg);
     void add(SlotId slot, TimePoint now);
     void remove(SlotId slot);
-    /// Takes the offer out; nothing when it is not there.
+    /// Takes the offer out; returns nothing when the offer is not there.
     std::optional<Offer> end(SlotId slot, const LegId& leg);
     [[nodiscard]] bool is_pickable(const Candidate& candidate) const;
     void refresh(Candidate& candidate, TimePoint now);
-    void hide(std::span<const SlotId> slots, bool hidden, TimePoint now);
+    /// Closes the open candidates among `slots` to picks; show() opens them again.
+    void hide(std::span<const SlotId> slots, TimePoint now);
+    void show(std::span<const SlotId> slots, TimePoint now);
+    void set_open(std::span<const SlotId> slots, bool open, TimePoint now);
     void pause(Candidate& candidate, TimePoint until);
     void unpause(Candidate& candidate);
     void end_probe(Candidate& candidate, TimePoint now);
@@ -110,10 +115,11 @@ class HopRouter {
 
     std::unique_ptr<Policy> policy_;
     Options options_;
-    std::vector<SlotId> slots_;                  // in order; apart, so that a look-up reads little
-    std::vector<Candidate> candidates_;          // in the same order
-    boost::container::flat_set<SlotId> linked_;  // also of slots that are no candidates
-    std::set<std::pair<TimePoint, SlotId>> pauses_;  // every candidate's paused_until
+    /// In slot order; a vector of its own, so that a look-up reads little.
+    std::vector<SlotId> slots_;
+    std::vector<Candidate> candidates_;              // in the order of slots_
+    boost::container::flat_set<SlotId> linked_;      // slots that are no candidates, too
+    std::set<std::pair<TimePoint, SlotId>> pauses_;  // the paused_until of every candidate
 };
 
 }  // namespace router

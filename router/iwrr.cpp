@@ -66,7 +66,7 @@ void Iwrr::rate_changed(SlotId slot, double units_per_s, TimePoint /*now*/) {
         return;
     }
     if (!guess_) {
-        rescale(1 / units_per_s);  // so far one unit counted as one second
+        rescale(1 / units_per_s);  // until this first measurement one unit counted as one second
     }
     mean_.replace(found->second.units_per_s, units_per_s);
     found->second.units_per_s = units_per_s;
@@ -87,7 +87,7 @@ void Iwrr::rescale(double factor) {
     for (auto& [slot, peer] : peers_) {
         peer.priority *= factor;
     }
-    for (std::size_t at = heap_.size(); at-- > 0;) {  // rounding may have made two equal
+    for (std::size_t at = heap_.size(); at-- > 0;) {  // rounding may have made two priorities equal
         heap_[at].priority = heap_[at].peer->priority;
         sift_down(at);
     }

@@ -1,9 +1,11 @@
-// How many tokens a second a placement can carry, and over which links: the maximum flow from the
-// client over peers that hold layer ranges and back to it. Its flows are the weights of the hops.
-// Invariant: no peer and no link carries more than its capacity; what comes in goes out. A session
-// may enter a peer in the midst of its range, which costs that peer as much as the whole of it.
-// The flow is one of those that are as large; same graph, same flow, on every machine.
-// Units: tokens/s, counted to a thousandth; kTokensPerSMax stands for whatever is not limited.
+// The tokens per second that a placement can carry, and the links that they take: the maximum flow
+// from the client over peers that hold layer ranges and back to it. Its flows are the weights of
+// the hops.
+// Invariant: no peer and no link carries more than its capacity; as much leaves a peer as enters
+// it. A session may enter a peer in the midst of its range, which costs that peer as much as the
+// whole range. Where several flows are maximal, the same graph gives the same flow on every
+// machine.
+// Units: tokens/s, counted to a thousandth; kTokensPerSMax stands for a capacity without limit.
 // Threading: pure. Bounds: protocol::kHostsMax hosts, kHopLinksMax links; else an Error, as for a
 // link that does not lead on. Cost: push-relabel; 0.15 s for 2,048 hosts of 16 stages.
 // Source: Helix (arXiv 2406.01566), graph; Boost.Graph, algorithm (integers: ends, and is exact).
@@ -20,7 +22,7 @@ namespace router {
 inline constexpr double kTokensPerSMax = 1e9;
 inline constexpr std::size_t kHopLinksMax = std::size_t{1} << 18;
 
-/// In place of a host: where paths begin and end.
+/// Stands in place of a host where paths begin and end.
 inline constexpr std::size_t kClientHost = static_cast<std::size_t>(-1);
 
 struct LayerHost {
@@ -29,7 +31,7 @@ struct LayerHost {
     double tokens_per_s = 0;
 };
 
-/// Between places in LayerGraph::hosts, or kClientHost. A flow is one, too.
+/// A link between two places in LayerGraph::hosts, or kClientHost. A flow is a HopLink, too.
 struct HopLink {
     std::size_t from = kClientHost;
     std::size_t to = kClientHost;
@@ -46,7 +48,7 @@ struct LayerGraph {
 
 struct LayerFlow {
     double tokens_per_s = 0;
-    std::vector<HopLink> hops;  // those that carry something, in the order of the graph's links
+    std::vector<HopLink> hops;  // the links with a flow, in the order of the graph's links
 };
 
 /// Whether a session that left `from` may go on at `to`.

@@ -1,5 +1,5 @@
-// Mean of the rates that are known: the guess for a peer that was never measured, so that it is
-// tried soon but not flooded. One unit per second while nothing is known.
+// Mean of the known rates: the guess for a peer that was never measured, so that it is tried soon
+// but not flooded. The mean is one unit per second while no rate is known.
 // Threading: single strand. Cost: O(1).
 #pragma once
 
@@ -9,13 +9,13 @@ namespace router {
 
 class MeanRate {
  public:
-    /// Zero: not known.
+    /// A rate of zero means: not known.
     void replace(double old_rate, double new_rate) {
         sum_ += new_rate - old_rate;
         known_ += static_cast<std::size_t>(new_rate > 0);
         known_ -= static_cast<std::size_t>(old_rate > 0);
         if (known_ == 0) {
-            sum_ = 0;  // what rounding left over
+            sum_ = 0;  // drops the remainder of rounding
         }
     }
 

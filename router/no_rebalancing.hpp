@@ -1,6 +1,7 @@
-// Rebalancer "none": nobody moves. A newcomer goes to the stage with the fewest peers, as the
-// coordinator places it (swarm/run/coordinator_membership.cpp). The baseline of experiments.
-// Invariant, threading: as rebalancer.hpp. Cost: O(stages).
+// Rebalancer "none", the baseline of experiments: no peer moves. A newcomer goes to the stage with
+// the fewest peers, like the coordinator's own placing
+// (swarm/coordinator/coordinator_membership.cpp).
+// Invariant, threading: as in rebalancer.hpp. Cost: O(stages).
 #pragma once
 
 #include "router/rebalancer.hpp"

@@ -4,6 +4,7 @@
 #include "router/iwrr.hpp"
 #include "router/shortest_queue.hpp"
 #include "router/uniform.hpp"
+#include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
 
 #include <array>
@@ -32,19 +33,36 @@ constexpr std::array<Entry, 4> kPolicies{{
      [](std::uint64_t seed) -> std::unique_ptr<Policy> { return std::make_unique<Uniform>(seed); }},
 }};
 
+/// Returns null for an unknown name.
+const Entry* find_entry(std::string_view name) {
+    for (const Entry& entry : kPolicies) {
+        if (entry.name == name) {
+            return &entry;
+        }
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 std::uint64_t own_order(std::uint64_t seed, SlotId slot) {
     return swarm::mix_bits(seed ^ swarm::mix_bits(slot.value));
 }
 
+std::optional<PolicyName> PolicyName::find(std::string_view name) {
+    const Entry* const entry = find_entry(name);
+    return entry == nullptr ? std::nullopt : std::optional(PolicyName(entry->name));
+}
+
 std::unique_ptr<Policy> make_policy(std::string_view name, std::uint64_t seed) {
-    for (const Entry& entry : kPolicies) {
-        if (entry.name == name) {
-            return entry.make(seed);
-        }
-    }
-    return nullptr;
+    const Entry* const entry = find_entry(name);
+    return entry == nullptr ? nullptr : entry->make(seed);
+}
+
+std::unique_ptr<Policy> make_policy(PolicyName name, std::uint64_t seed) {
+    auto policy = make_policy(name.text(), seed);
+    SWARM_ASSERT(policy != nullptr);
+    return policy;
 }
 
 std::string policy_names() {

@@ -10,7 +10,7 @@ namespace {
 constexpr double kNewest = 0.25;
 /// Part of the known seconds per unit below which a PASSED refutes the guess after a timeout.
 constexpr double kFarFaster = 0.5;
-/// Two PASSED of one turn: the clock did not move between them.
+/// The time between two PASSED of one turn: the clock did not move between them.
 constexpr double kShortestSeconds = 1e-9;
 
 double in_seconds(Duration duration) {

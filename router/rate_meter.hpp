@@ -1,9 +1,10 @@
-// How fast a peer works, as its sender sees it: work units (tokens x layers) per second.
-// Rule: EMA of the time between two consecutive PASSED of that peer while at least one more of
-// ours waited there, else of send -> PASSED. A timeout enters with its elapsed time, and never
+// Measures a peer's speed as its sender sees it: work units (tokens x layers) per second.
+// Rule: EMA of the time between two consecutive PASSED of that peer while at least one more of our
+// offers waited there, else of send -> PASSED. A timeout enters with its elapsed time, and never
 // makes a peer look faster. A peer's own word is never used (I10). Source: step protocol section 3.
 // Invariant: the smoothed figure is seconds per unit, so that one hiccup weighs what it cost. After
-// a timeout it is a guess: PASSED that are far faster then halve the gap on a logarithmic scale.
+// a timeout the figure is a guess: PASSED that are far faster then halve the gap on a logarithmic
+// scale.
 // Threading: single strand. Cost: O(1), no allocation.
 #pragma once
 
@@ -20,13 +21,13 @@ using swarm::TimePoint;
 
 class RateMeter {
  public:
-    /// `work_units` was offered at `sent`; `waiting` more of ours wait there after this PASSED.
-    /// Both: true when the figure took note of it.
+    /// `work_units` was offered at `sent`; `waiting` more of our offers wait there after this
+    /// PASSED. Both functions return true when the figure took note of it.
     bool passed(double work_units, TimePoint sent, TimePoint now, std::size_t waiting);
-    /// Nothing came within the deadline.
+    /// The deadline passed without a PASSED.
     bool timed_out(double work_units, TimePoint sent, TimePoint now);
 
-    /// Nothing before the first observation.
+    /// Returns nothing before the first observation.
     [[nodiscard]] std::optional<double> units_per_s() const { return units_per_s_; }
 
  private:
@@ -45,14 +46,14 @@ class RecentBest {
  public:
     void observe(double units_per_s, TimePoint now);
 
-    /// 0 when nothing was seen in that time.
+    /// Returns 0 when no rate was seen in that time.
     [[nodiscard]] double units_per_s(TimePoint now) const;
 
  private:
     static constexpr Duration kSpan = std::chrono::seconds(5);
     static constexpr std::size_t kSpans = 6;
 
-    /// The best of one span of time.
+    /// The best rate of one span of time.
     struct Best {
         Duration::rep span = 0;
         double units_per_s = 0;

@@ -3,6 +3,7 @@
 #include "router/capacity.hpp"
 #include "router/no_rebalancing.hpp"
 #include "router/swarm_alg2.hpp"
+#include "swarm/base/check.hpp"
 
 #include <array>
 
@@ -22,15 +23,32 @@ constexpr std::array<Entry, 3> kRebalancers{{
     {"swarm-alg2", []() -> std::unique_ptr<Rebalancer> { return std::make_unique<SwarmAlg2>(); }},
 }};
 
-}  // namespace
-
-std::unique_ptr<Rebalancer> make_rebalancer(std::string_view name) {
+/// Returns null for an unknown name.
+const Entry* find_entry(std::string_view name) {
     for (const Entry& entry : kRebalancers) {
         if (entry.name == name) {
-            return entry.make();
+            return &entry;
         }
     }
     return nullptr;
+}
+
+}  // namespace
+
+std::optional<RebalancerName> RebalancerName::find(std::string_view name) {
+    const Entry* const entry = find_entry(name);
+    return entry == nullptr ? std::nullopt : std::optional(RebalancerName(entry->name));
+}
+
+std::unique_ptr<Rebalancer> make_rebalancer(std::string_view name) {
+    const Entry* const entry = find_entry(name);
+    return entry == nullptr ? nullptr : entry->make();
+}
+
+std::unique_ptr<Rebalancer> make_rebalancer(RebalancerName name) {
+    auto rebalancer = make_rebalancer(name.text());
+    SWARM_ASSERT(rebalancer != nullptr);
+    return rebalancer;
 }
 
 std::string rebalancer_names() {

@@ -30,12 +30,12 @@ void add(SessionWork& sum, const SessionWork& work, double sign) {
 }
 
 double rate_or_none(double rate) {
-    constexpr double kLeast = 1e-6;  // costs stay finite
+    constexpr double kLeast = 1e-6;  // keeps costs finite
     return std::isfinite(rate) && rate > 0 ? std::clamp(rate, kLeast, swarm::protocol::kRowsPerSMax)
                                            : 0;
 }
 
-/// The lower one of two; 0 where none is known.
+/// Returns the median of the known rates, the lower one of two; 0 where none is known.
 double median_of_known(std::vector<double> rates) {
     std::erase(rates, 0.0);
     if (rates.empty()) {
@@ -87,8 +87,8 @@ SessionRouter::Rates SessionRouter::seen(const Peer& peer) const {
         peer.decode.units_per_s().value_or(mean_decode_.value())};
 }
 
-/// What we see is the pace of one session on a whole path: it shows who is slower than it says,
-/// not what a peer can do for all.
+/// The rate that we see is the pace of one session on a whole path. It shows that a peer is slower
+/// than its claim, not how much the peer can do for all sessions.
 SessionRouter::Rates SessionRouter::believed(PeerId peer, const Rates& median) const {
     const auto rate = [](double claimed, double middle, double seen, double mean) {
         const double known = claimed > 0 ? std::min(claimed, kClaimMax * middle) : middle;
@@ -101,8 +101,9 @@ SessionRouter::Rates SessionRouter::believed(PeerId peer, const Rates& median) c
         rate(own.decode_per_s, median.decode_per_s, here.decode_per_s, mean_decode_.value())};
 }
 
-/// Exponential, mean 1: of several, each over its rate, one is the least with the probability of
-/// its share of the rates. The same until the next session is placed.
+/// An exponential draw of mean 1. Among several peers, each draw over its peer's rate, a peer's is
+/// the least with a probability equal to its share of the rates. The draw stays the same until the
+/// next session is placed.
 double SessionRouter::draw(PeerId peer) const {
     return -std::log1p(-swarm::Rng(own_order(seed_, peer), placed_).unit());
 }

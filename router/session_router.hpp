@@ -1,11 +1,13 @@
-// Which peer serves the next hop of a session. A session stays with the peer that has its KV pages,
-// so a pick is for a whole session, prefill and decode each at its own rate. Where peers say their
-// rates, it is drawn: with nothing of ours under way a peer has the share of sessions that it can
-// do, which over whole stages is a maximum flow; what is under way counts against it. A claim
-// counts up to kClaimMax medians, less where this client saw the peer slower than others.
-// Where nobody says: the first at which queued and own rows are done, at the rates seen from here;
-// a peer that was never measured counts with the mean.
-// Not picked: who rests after a failure (doubling pauses), and who said it is full, until then.
+// Picks the peer that serves the next hop of a session. A session stays with the peer that has its
+// KV pages, so a pick is for a whole session, prefill and decode each at its own rate. Where peers
+// state their rates, the pick is drawn: a peer with no session of ours has the share of sessions
+// that it can do, which over whole stages is a maximum flow; our sessions under way count against
+// it. A claim counts up to kClaimMax medians, less where this client saw the peer slower than
+// others.
+// Where no peer states a rate: the peer that is first done with queued and own rows, at the rates
+// seen from here; a peer that was never measured counts with the mean.
+// Not picked: a peer that rests after a failure (pauses double), and one that said it is full,
+// until then.
 // Threading: single strand. Bounds: the peers listed. Cost: pick O(peers of the stage).
 // Source: Helix (prefill and decode apart, memory first); exponential races, for the draw.
 #pragma once
@@ -35,13 +37,15 @@ class SessionRouter {
  public:
     static constexpr Duration kRestFirst = std::chrono::milliseconds(100);
     static constexpr Duration kRestMax = std::chrono::seconds(5);
-    /// A liar among n equal peers is sent at most kClaimMax / (kClaimMax + n - 1) of the sessions.
+    /// Factor on the median up to which a claim counts: a liar among n equal peers is sent at most
+    /// kClaimMax / (kClaimMax + n - 1) of the sessions.
     static constexpr double kClaimMax = 4;
 
     /// `seed`: the client's, for an order of its own among equals.
     explicit SessionRouter(std::uint64_t seed) : seed_(seed) {}
 
-    /// Of `peers`, the best that may be picked now; `except`: who is on the path already.
+    /// The best peer among `peers` that may be picked now; `except`: the peers that are on the path
+    /// already.
     [[nodiscard]] std::optional<PeerId> pick(
         std::span<const PeerId> peers,
         const SessionWork& work,
@@ -49,28 +53,29 @@ class SessionRouter {
         std::span<const PeerId> except = {}
     ) const;
 
-    /// What peers say of themselves now, and nobody else; what is no rate counts as not known.
+    /// Takes the rates that peers state for themselves, and for no other peer; a value that is no
+    /// rate counts as not known.
     void claim(std::span<const swarm::protocol::HostInfo> hosts);
 
-    /// A session was placed there, or left.
+    /// Notes that a session was placed at the peer, or left it.
     void placed(PeerId peer, const SessionWork& work);
     void left(PeerId peer, const SessionWork& work);
 
-    /// Rows of ours went through it in this time, as seen from here.
+    /// Notes that rows of ours went through the peer in this time, as seen from here.
     void prefilled(PeerId peer, std::uint32_t rows, TimePoint sent, TimePoint now);
     void decoded(PeerId peer, TimePoint sent, TimePoint now);
 
-    /// It failed or kept silent: not again before its rest is over.
+    /// Notes that the peer failed or kept silent: it is not picked again before its rest is over.
     void rest(PeerId peer, TimePoint now);
 
     void full(PeerId peer, TimePoint until) { peers_[peer].full_until = until; }
 
-    /// All is well again: the next rest is a short one.
+    /// Notes that all is well with the peer again: its next rest is a short one.
     void succeeded(PeerId peer) { peers_[peer].rest = kRestFirst; }
 
-    /// When the first of them may be picked again; kNever when nobody is listed.
+    /// Returns when the first of `peers` may be picked again; kNever when none is listed.
     [[nodiscard]] TimePoint usable_at(std::span<const PeerId> peers) const;
-    /// Whether somebody is listed, and nobody is kept away by anything but being full.
+    /// Tells whether a peer is listed, and all listed peers are kept away only by being full.
     [[nodiscard]] bool all_full(std::span<const PeerId> peers, TimePoint now) const;
 
  private:

@@ -50,7 +50,7 @@ void ShortestQueue::one_less(SlotId slot) {
 }
 
 void ShortestQueue::replace(Peer& peer, const Key& key) {
-    if (auto node = open_.extract(peer.key)) {  // no allocation on the way back in
+    if (auto node = open_.extract(peer.key)) {  // the node goes back in without an allocation
         node.value() = key;
         open_.insert(std::move(node));
     }

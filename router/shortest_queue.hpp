@@ -1,9 +1,9 @@
-// Policy "shortest_queue": the open peer with the fewest pieces of our work under way; of equals,
-// the one that was picked longest ago. It sees neither speed nor size: the classic rule that the
-// others are compared with, optimal where all peers are equal.
-// Invariant, threading: as policy.hpp. Cost: O(log peers) per call.
+// Policy "shortest_queue" picks the open peer with the fewest pieces of our work under way; among
+// equals, the one that was picked longest ago. It sees neither speed nor size: it is the classic
+// rule that the other policies are compared with, optimal where all peers are equal.
+// Invariant, threading: the same as in policy.hpp. Cost: O(log peers) per call.
 // Source: "join the shortest queue", Winston, "Optimality of the shortest line discipline" (1977).
-// Deviation: the queue is what this sender has under way there, as it cannot see the others' part.
+// Deviation: the queue is this sender's work under way there, since it cannot see the others' part.
 #pragma once
 
 #include "router/policy.hpp"
@@ -35,11 +35,11 @@ class ShortestQueue final : public Policy {
     void rate_changed(SlotId /*slot*/, double /*units_per_s*/, TimePoint /*now*/) override {}
 
  private:
-    /// In the order of preference.
+    /// Keys compare in the order of preference.
     struct Key {
         std::uint64_t in_flight = 0;
         std::uint64_t picked_at = 0;  // value of picks_; 0: never
-        std::uint64_t order = 0;      // among equals
+        std::uint64_t order = 0;      // decides among equals
         SlotId slot;
 
         friend auto operator<=>(const Key&, const Key&) = default;

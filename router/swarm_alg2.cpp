@@ -32,7 +32,7 @@ std::vector<StageTotal> totals_of(const StageLoads& loads) {
     return totals;
 }
 
-// Null when every stage is down to its last peer.
+// Returns null when every stage is down to its last peer.
 const StageTotal* giving_stage(const std::vector<StageTotal>& totals) {
     const StageTotal* giving = nullptr;
     for (const StageTotal& total : totals) {

@@ -1,5 +1,6 @@
-// Policy "uniform": any open candidate with equal probability. The baseline of experiments.
-// Invariant, threading: as policy.hpp. Cost: pick O(1), everything else O(peers) moves of 8 bytes.
+// Policy "uniform", the baseline of experiments, picks any open candidate with equal probability.
+// Invariant, threading: the same as in policy.hpp. Cost: pick O(1), everything else O(peers) moves
+// of 8 bytes.
 #pragma once
 
 #include "router/policy.hpp"

@@ -1,8 +1,8 @@
-// A peer's own clock: what its role sees as `now`, and in what its deadlines are given.
-// Invariant: never goes back; world_time(t) is the first moment at which the clock shows t or more,
-// so a deadline is never early (C3). Whole nanoseconds, the same on every compiler.
-// Units: nanoseconds; drift in millionths of the world's time, above -10^6, rounded to
-// thousandths of them.
+// A peer's own clock: its role's `now` and deadlines are times of this clock.
+// Invariant: the clock never goes back; world_time(t) is the first moment at which the clock shows
+// t or more, so a deadline is never early (C3). Whole nanoseconds, the same on every compiler.
+// Units: nanoseconds; drift in millionths of the world's time, above -10^6, rounded to thousandths
+// of them.
 // Cost: O(1); a clock without offset and drift costs a comparison.
 #pragma once
 
@@ -17,16 +17,16 @@ using swarm::TimePoint;
 
 class Clock {
  public:
-    /// `offset`: what it shows at the world's time 0; may be negative.
+    /// `offset`: the time that the clock shows at the world's time 0; may be negative.
     Clock(Duration offset, double drift_ppm)
         : offset_(offset), drift_ppb_(std::llround(drift_ppm * 1000)) {}
 
-    /// What it shows at that time of the world.
+    /// The time that this clock shows at the world's time `world`.
     [[nodiscard]] TimePoint local_time(TimePoint world) const {
         return is_exact() ? world : world + offset_ + drift(world.time_since_epoch());
     }
 
-    /// kNever and kAtOnce stay what they are.
+    /// Returns kNever and kAtOnce unchanged.
     [[nodiscard]] TimePoint world_time(TimePoint local) const {
         if (is_exact() || local == swarm::kNever || local == swarm::kAtOnce) {
             return local;
@@ -39,7 +39,7 @@ class Clock {
 
     [[nodiscard]] bool is_exact() const { return offset_ == Duration{} && drift_ppb_ == 0; }
 
-    // In two parts: nanoseconds x ppb overflows.
+    // Computed in two parts: nanoseconds x ppb overflows.
     [[nodiscard]] Duration drift(Duration elapsed) const {
         const Duration::rep whole = elapsed.count() / kBillion * drift_ppb_;
         const Duration::rep rest = elapsed.count() % kBillion * drift_ppb_;

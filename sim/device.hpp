@@ -1,8 +1,8 @@
 // A simulated accelerator: jobs run one at a time, in order, and take work units / speed.
-// A job's time is fixed when it starts: a later change of speed counts from the next job on.
+// A job's time is fixed when the job starts: a later change of speed counts from the next job on.
 // Units: work units as in node::Job, seconds. Whole nanoseconds, without a fused multiply-add, so
 // that every compiler comes to the same time. A job takes kLongestJob at most, which is longer than
-// any run, besides what is added to it.
+// any run, plus the time that is added to the job.
 #pragma once
 
 #include "swarm/base/rng.hpp"
@@ -24,7 +24,7 @@ inline constexpr Duration kLongestJob = std::chrono::hours(24 * 366 * 4);
 
 struct DeviceOptions {
     double units_per_s = 0;  // 0: work takes no time but the overhead
-    Duration overhead{};     // of every job
+    Duration overhead{};     // added to every job
     double jitter = 0;       // a job takes up to this fraction longer, drawn per job
 };
 
@@ -48,7 +48,7 @@ class Device {
 
     [[nodiscard]] const swarm::node::Compute& running() const { return waiting_.front(); }
 
-    /// Of the running job.
+    /// The time at which the running job will be done.
     [[nodiscard]] TimePoint done_at() const { return done_at_; }
 
     void start_next(TimePoint now, Duration extra) {
@@ -73,13 +73,13 @@ class Device {
         stood_still_ += duration;
     }
 
-    /// Time spent on jobs that ended, without the time it stood still.
+    /// Time spent on jobs that ended, without the time that the device stood still.
     [[nodiscard]] Duration worked() const { return worked_; }
 
     /// Work units of the jobs that ended.
     [[nodiscard]] double units_done() const { return units_done_; }
 
-    /// The process is gone, and its jobs with it.
+    /// Drops all jobs, since the process is gone.
     void crash() {
         waiting_.clear();
         busy_ = false;
@@ -114,11 +114,11 @@ class Device {
 
     DeviceOptions options_;
     swarm::Rng rng_;
-    std::deque<swarm::node::Compute> waiting_;  // the front one runs while busy
+    std::deque<swarm::node::Compute> waiting_;  // the front job runs while the device is busy
     bool busy_ = false;
     TimePoint started_at_{};
     TimePoint done_at_{};
-    Duration stood_still_{};  // of the running job
+    Duration stood_still_{};  // the running job's
     Duration worked_{};
     double units_done_ = 0;
     Duration stall_{};

@@ -1,5 +1,5 @@
-// A simulated disk: a write counts once synced; a crash keeps a random prefix of the unsynced ones.
-// A file is there whole or not at all. The content outlives the process.
+// A simulated disk: a write counts once synced; a crash keeps a random prefix of the unsynced
+// writes. A file is there whole or not at all. The content outlives the process.
 #pragma once
 
 #include "swarm/base/rng.hpp"
@@ -26,7 +26,7 @@ class Disk {
         return write({std::move(name), "", std::move(bytes)});
     }
 
-    /// Writes become durable in their order: this one and all before it.
+    /// Makes this write and all before it durable: writes become durable in their order.
     void sync_through(Ticket ticket) {
         while (synced_ < ticket && !unsynced_.empty()) {
             sync_oldest();
@@ -41,12 +41,12 @@ class Disk {
         unsynced_.clear();
     }
 
-    /// What survives a crash for certain.
+    /// The records that survive a crash for certain.
     [[nodiscard]] const std::vector<std::string>& records() const { return records_; }
 
     [[nodiscard]] const Files& files() const { return files_; }
 
-    /// What the process reads: its own writes too, synced or not.
+    /// The records that the process reads: its own writes too, synced or not.
     [[nodiscard]] std::vector<std::string> all_records() const {
         std::vector<std::string> all = records_;
         for (const Write& waiting : unsynced_) {

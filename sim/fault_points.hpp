@@ -1,6 +1,7 @@
 // Named places in the world where a fault can be injected, each with a rule that says when.
 // Invariant: a place that is off draws nothing, so switching one on shifts no other's numbers.
-// Visits count from set() on, while a rule is on; those of the one peer when it names one.
+// Visits count from set() on, while a rule is on; a rule that names one peer counts that peer's
+// visits.
 // Threading: single strand. Cost: O(1) per visit. Source of the idea: FoundationDB's buggify.
 #pragma once
 
@@ -20,13 +21,13 @@ namespace sim {
 using swarm::Duration;
 
 enum class FaultPoint : std::uint8_t {
-    FrameIsSent,      // its link is reset and the frame lost
-    JobStarts,        // it takes FaultRule::delay longer
-    RecordIsWritten,  // crash in the turn that wrote it: a prefix of what is not synced survives
-    RecordIsSynced,   // crash: it is durable, and nobody was told
-    DialArrives,      // it is refused
-    LinkComesUp,      // crash of the peer that has just heard of it
-    TurnBegins,       // crash instead
+    FrameIsSent,      // the frame's link is reset and the frame lost
+    JobStarts,        // the job takes FaultRule::delay longer
+    RecordIsWritten,  // crash in the turn that wrote it: a prefix of the unsynced records survives
+    RecordIsSynced,   // crash: the record is durable, and no peer was told
+    DialArrives,      // the dial is refused
+    LinkComesUp,      // crash of the peer that has just heard of the link
+    TurnBegins,       // crash instead of the turn
 };
 
 inline constexpr std::size_t kFaultPoints = 7;
@@ -34,7 +35,8 @@ inline constexpr std::size_t kFaultPoints = 7;
 /// The denominator for a probability that a person wrote.
 inline constexpr std::uint64_t kFaultCases = std::uint64_t{1} << 40;
 
-/// Of kFaultCases; the smallest that is possible is not never. probability in [0, 1].
+/// The number of kFaultCases that `probability` in [0, 1] stands for; a probability above 0 gives
+/// at least one case.
 inline std::uint64_t cases_of(double probability) {
     const auto cases =
         static_cast<std::uint64_t>(std::llround(probability * static_cast<double>(kFaultCases)));
@@ -42,7 +44,7 @@ inline std::uint64_t cases_of(double probability) {
 }
 
 struct FaultRule {
-    std::uint64_t numerator = 0;  // in so many cases of `denominator`
+    std::uint64_t numerator = 0;  // the fault strikes in so many cases of `denominator`
     std::uint64_t denominator = 0;
     std::uint64_t visit = 0;  // on the n-th visit, from 1; 0: by probability
     std::optional<PeerIndex> only{};
@@ -67,7 +69,8 @@ class FaultPoints {
         at(point) = {rule, rule.visit > 0 || rule.denominator > 0, 0, at(point).fired};
     }
 
-    /// A visit of `peer`, which draws from its own stream.
+    /// Notes a visit of `peer`, which draws from its own stream, and tells whether the fault
+    /// strikes.
     bool fires(FaultPoint point, PeerIndex peer, swarm::Rng& rng) {
         Place& place = at(point);
         return place.is_on && visit(place, peer, rng);
@@ -75,10 +78,10 @@ class FaultPoints {
 
     [[nodiscard]] Duration delay(FaultPoint point) const { return at(point).rule.delay; }
 
-    /// Since the rule was set.
+    /// Visits since the rule was set.
     [[nodiscard]] std::uint64_t visits(FaultPoint point) const { return at(point).visits; }
 
-    /// Under all rules so far.
+    /// Faults that struck, under all rules so far.
     [[nodiscard]] std::uint64_t fired(FaultPoint point) const { return at(point).fired; }
 
  private:

@@ -16,7 +16,7 @@ Network::Network(std::uint64_t seed, const NetworkOptions& options) : seed_(seed
     for (const std::vector<Duration>& row : options.latency) {
         SWARM_ASSERT(row.size() == regions_);
         for (const Duration least : row) {
-            // In two parts: nanoseconds x ppm overflows beyond two hours.
+            // Computed in two parts: nanoseconds x ppm overflows beyond two hours.
             const Duration::rep whole = least.count() / 1'000'000;
             const Duration::rep rest = least.count() % 1'000'000;
             ranges_.push_back({least, Duration(whole * ppm + rest * ppm / 1'000'000)});

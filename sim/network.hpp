@@ -1,7 +1,9 @@
-// Simulated links: whom they join, on which lane, which ends are up, when a frame arrives.
+// Simulated links: a link knows its two peers, its lane, which ends are up, and when a frame
+// arrives.
 // Invariant: frames of one direction of one link arrive in the order sent, each with its latency.
-// Every link draws from its own stream of the seed, named by who dialed whom for the n-th time.
-// Latency is that of the two peers' regions, one way; integers only, so the same on every compiler.
+// Every link draws from its own stream of the seed, named by the two peers, the dialer and the
+// number of that dial. Latency is that of the two peers' regions, one way; integers only, so the
+// same on every compiler.
 // A link is forgotten, and its place reused, once both ends are closed; ids of old links find
 // nothing. Cost: O(1) per call.
 #pragma once
@@ -60,11 +62,11 @@ struct Link {
     PerSide<PeerIndex> peers{};
     PerSide<End> ends{};
     PerSide<swarm::Incarnation> incarnations{};
-    PerSide<LatencyRange> latency{};    // of what travels to that side
-    PerSide<TimePoint> last_arrival{};  // at that side
+    PerSide<LatencyRange> latency{};    // by the side that a frame travels to
+    PerSide<TimePoint> last_arrival{};  // the last arrival at that side
     swarm::Rng rng{0, 0};
     Lane lane = Lane::Control;
-    bool to_anybody = false;  // dialed by address, whoever lives there
+    bool to_anybody = false;  // dialed by address, whichever peer lives there
     std::uint32_t generation = 0;
 
     [[nodiscard]] Side side_of(PeerIndex peer) const {
@@ -80,7 +82,7 @@ using RegionIndex = std::uint32_t;
 struct NetworkOptions {
     Duration latency_min = std::chrono::milliseconds(5);  // these two hold without regions
     Duration latency_max = std::chrono::milliseconds(60);
-    /// [from][to], square; a frame takes this, and up to `jitter` of it more.
+    /// [from][to], square; a frame takes this time, and up to `jitter` of it more.
     std::vector<std::vector<Duration>> latency{};
     double jitter = 0;
 };
@@ -89,13 +91,15 @@ class Network {
  public:
     Network(std::uint64_t seed, const NetworkOptions& options);
 
-    /// Peers are added in the order of their index. `region` is one of the matrix, or 0 without.
+    /// Peers are added in the order of their index. `region` is one of the matrix's, or 0 when
+    /// there are no regions.
     void add_peer(RegionIndex region);
 
-    /// Both ends are pending. `name` must differ from dial to dial: it names the random stream.
+    /// Opens a link with both ends pending. `name` must differ from dial to dial: it names the
+    /// random stream.
     LinkId open(PeerIndex dialer, PeerIndex listener, Lane lane, std::uint64_t name);
 
-    /// Null once both ends are closed.
+    /// Returns null once both ends are closed.
     [[nodiscard]] Link* find(LinkId id) {
         Link& link = links_[id.index];
         return link.generation == id.generation ? &link : nullptr;
@@ -103,7 +107,7 @@ class Network {
 
     void close(LinkId id, Side side);
 
-    /// Of a frame that leaves at `left_at` for this side.
+    /// The time at which a frame that leaves at `left_at` reaches side `to`.
     TimePoint arrival_time(Link& link, Side to, TimePoint left_at) {
         TimePoint& last = link.last_arrival[to];
         const LatencyRange& range = link.latency[to];
@@ -112,7 +116,7 @@ class Network {
         return last;
     }
 
-    /// Between any two peers.
+    /// The longest latency between any two peers.
     [[nodiscard]] Duration latency_max() const { return latency_max_; }
 
     [[nodiscard]] std::size_t open_links() const { return links_.size() - free_.size(); }
@@ -124,7 +128,7 @@ class Network {
 
     std::uint64_t seed_;
     std::size_t regions_ = 1;
-    std::vector<LatencyRange> ranges_;     // from x regions_ + to
+    std::vector<LatencyRange> ranges_;     // by from x regions_ + to
     std::vector<RegionIndex> regions_of_;  // by peer
     Duration latency_max_{};
     std::vector<Link> links_;

@@ -1,6 +1,6 @@
 // Names in the world: ids of simulated peers, their dense index, and their own random streams.
 // Invariant: a stream is named by (seed, peer, purpose), never by order of creation, so another
-// peer, or another draw for another purpose, shifts nobody's numbers.
+// peer, or another draw for another purpose, shifts no peer's numbers.
 #pragma once
 
 #include "swarm/base/ids.hpp"

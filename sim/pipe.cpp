@@ -16,7 +16,7 @@ constexpr std::uint64_t kRebaseAt = std::uint64_t{1} << 60;  // with the largest
 TimePoint Pipe::pass_control(std::uint64_t bytes, TimePoint now) {
     serve_until(now);
     control_free_at_ = std::max(control_free_at_, now) + time_for(bytes);
-    served_until_ = control_free_at_;  // bulk stands still until then
+    served_until_ = control_free_at_;  // bulk stands still until this time
     return control_free_at_;
 }
 
@@ -48,7 +48,8 @@ TimePoint Pipe::bulk_done_at() const {
     if (bytes_per_s_ == 0 || done_at <= service_) {
         return served_until_;
     }
-    // (missing x flows - rest) / rate, rounded up, in two parts for the sake of overflow.
+    // Computes (missing x flows - rest) / rate, rounded up, in two parts, since the product may
+    // overflow.
     const std::uint64_t missing = done_at - service_;
     constexpr auto kLongest_ns = static_cast<std::uint64_t>(kLongest.count());
     if (missing / bytes_per_s_ >= kLongest_ns / active_) {
@@ -70,13 +71,13 @@ std::uint32_t Pipe::take_bulk(TimePoint now) {
     const std::uint32_t frame = flow.frames.front().frame;
     flow.frames.pop_front();
     if (!flow.frames.empty()) {
-        begin(flow, done_at);  // what it got beyond the end counts for the next one
+        begin(flow, done_at);  // service beyond the frame's end counts for the next frame
         return frame;
     }
     const std::uint64_t beyond = service_ - done_at;
     forget(index);
     if (active_ > 0) {
-        service_ += beyond / active_;  // and what nobody needs there, for the others
+        service_ += beyond / active_;  // the service that no flow needs there goes to the others
     }
     return frame;
 }
@@ -85,7 +86,7 @@ Duration Pipe::time_for(std::uint64_t bytes) const {
     if (bytes_per_s_ == 0) {
         return {};
     }
-    // In two parts: bytes x 10^9 overflows above 18 GB.
+    // Computed in two parts: bytes x 10^9 overflows above 18 GB.
     constexpr auto kLongest_s = static_cast<std::uint64_t>(kLongest / std::chrono::seconds(1));
     const std::uint64_t whole_s = std::min(bytes / bytes_per_s_, kLongest_s);
     const std::uint64_t rest = bytes % bytes_per_s_;
@@ -136,7 +137,7 @@ void Pipe::forget(std::size_t index) {
     }
 }
 
-// Only differences matter.
+// Lowers all service counts alike: only their differences matter.
 void Pipe::rebase() {
     for (std::size_t i = 0; i < active_; ++i) {
         flows_[i].done_at_service -= std::min(flows_[i].done_at_service, service_);

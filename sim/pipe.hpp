@@ -5,8 +5,9 @@
 // Service is counted per flow: each flow has been given `service_` since the line was last idle, so
 // the frame that ends at service F is through after (F - service_) x flows / rate. Integers: no
 // compiler rounds differently; when a flow comes or goes, less than 10^-9 bytes are lost.
-// Units: bytes (kFrameBytesMax at most), bytes per second; 0: unlimited. Inside, 10^-9 bytes: what
-// a rate of 1 byte/s carries in a nanosecond. A frame is through after kLongest at the latest.
+// Units: bytes (kFrameBytesMax at most), bytes per second; 0: unlimited. Inside, 10^-9 bytes: the
+// amount that a rate of 1 byte/s carries in a nanosecond. A frame is through after kLongest at the
+// latest.
 // Cost: O(flows) per bulk frame, O(1) per control frame; drop_bulk_if O(frames queued).
 // Source: Kleinrock, Queueing Systems II (1976), section 4.4.
 #pragma once
@@ -25,41 +26,42 @@ using swarm::TimePoint;
 
 class Pipe {
  public:
-    /// Names a link, in one of its lives.
+    /// Names a link during one of its lives.
     using Flow = std::uint64_t;
 
-    /// Whoever lets a user choose the size of a frame has to refuse more.
+    /// The largest frame. Code that lets a user choose the size of a frame has to refuse more.
     static constexpr std::uint64_t kFrameBytesMax = 16'000'000'000;
-    /// Longer than any run; times beyond it would overflow.
+    /// The longest time that a frame takes: longer than any run; times beyond it would overflow.
     static constexpr Duration kLongest = std::chrono::hours(24 * 366 * 100);
 
     explicit Pipe(std::uint64_t bytes_per_s) : bytes_per_s_(bytes_per_s) {}
 
-    /// Counts at once for bulk; control frames that are being carried keep their time.
+    /// Sets the rate. It counts at once for bulk; control frames that are being carried keep their
+    /// time.
     void set_rate(std::uint64_t bytes_per_s, TimePoint now) {
         serve_until(now);
         bytes_per_s_ = bytes_per_s;
         rest_ = 0;
     }
 
-    /// Nothing waits in it and nothing ever will.
+    /// True when nothing waits in the line and nothing ever will.
     [[nodiscard]] bool is_open(TimePoint now) const {
         return bytes_per_s_ == 0 && active_ == 0 && control_free_at_ <= now;
     }
 
-    /// When a control frame that comes now is through.
+    /// Returns when a control frame that comes now is through.
     TimePoint pass_control(std::uint64_t bytes, TimePoint now);
 
     void add_bulk(Flow flow, std::uint32_t frame, std::uint64_t bytes, TimePoint now);
 
-    /// When the next bulk frame will be through, as far as known now.
+    /// Returns when the next bulk frame will be through, as far as known now.
     [[nodiscard]] TimePoint bulk_done_at() const;
 
-    /// The frame that bulk_done_at() was about; now is that time, or later.
+    /// Takes out the frame that bulk_done_at() was about; `now` is that time, or later.
     std::uint32_t take_bulk(TimePoint now);
 
-    /// Forgets the bulk frames for which `is_lost(frame)`; where it was the one being carried, the
-    /// next of its link begins anew.
+    /// Forgets the bulk frames for which `is_lost(frame)`; where the frame being carried is lost,
+    /// the next frame of its link begins anew.
     template <class IsLost>
     void drop_bulk_if(TimePoint now, IsLost is_lost) {
         serve_until(now);
@@ -75,7 +77,7 @@ class Pipe {
         }
     }
 
-    TimePoint armed_for = swarm::kNever;  // the world looks at it then
+    TimePoint armed_for = swarm::kNever;  // the time at which the world looks at it
 
  private:
     struct Queued {
@@ -85,8 +87,8 @@ class Pipe {
 
     struct Waiting {
         Flow name = 0;
-        std::uint64_t done_at_service = 0;  // of its first frame
-        std::uint64_t order = 0;            // breaks ties: who began first
+        std::uint64_t done_at_service = 0;  // when its first frame is done
+        std::uint64_t order = 0;            // breaks ties: the flow that began first
         std::deque<Queued> frames{};
     };
 
@@ -99,12 +101,12 @@ class Pipe {
 
     std::uint64_t bytes_per_s_;
     TimePoint control_free_at_{};
-    TimePoint served_until_{};    // bulk has got its service up to here
+    TimePoint served_until_{};    // bulk has got its service up to this time
     std::uint64_t service_ = 0;   // parts of a byte, per flow
-    std::uint64_t rest_ = 0;      // of the last division by the number of flows
-    std::uint64_t begun_ = 0;     // frames, ever
+    std::uint64_t rest_ = 0;      // remainder of the last division by the number of flows
+    std::uint64_t begun_ = 0;     // number of frames that ever began
     std::size_t active_ = 0;      // flows_[0, active_) have frames; the others keep their memory
-    std::vector<Waiting> flows_;  // in no order that matters
+    std::vector<Waiting> flows_;  // in any order
 };
 
 }  // namespace sim

@@ -33,9 +33,9 @@ struct PeerOptions {
     std::uint64_t down_bytes_per_s = 0;
     DeviceOptions device = {};
     std::uint64_t memory_bytes = 0;  // lent to its stage; 0: no bound
-    RegionIndex region = 0;          // of WorldOptions::network.latency
-    Duration clock_offset{};         // of the clock that its role sees, at the world's time 0
-    double clock_drift_ppm = 0;      // how much faster than the world's time it goes
+    RegionIndex region = 0;          // an index of WorldOptions::network.latency
+    Duration clock_offset{};         // the role's clock, at the world's time 0
+    double clock_drift_ppm = 0;      // how much faster than the world's time that clock goes
 };
 
 enum class ItemKind : std::uint8_t {
@@ -64,7 +64,7 @@ struct Item {
     PeerIndex peer = 0;
     std::uint32_t index = 0;
     std::uint32_t generation = 0;  // with index: a LinkId
-    std::uint64_t value = 0;       // else the life of the process it is meant for
+    std::uint64_t value = 0;       // otherwise: the life of the process that the item is meant for
 
     [[nodiscard]] LinkId link() const { return {index, generation}; }
 };
@@ -85,7 +85,7 @@ struct LinkKeyHash {
     }
 };
 
-/// With whether the dial was to anybody: such a one may run beside one to the peer by name.
+/// A dial, and whether it was to anybody: such a dial may run beside one to the peer by name.
 using DialKey = std::pair<LinkKey, bool>;
 
 /// A dial of a peer that is not in the world.
@@ -134,13 +134,13 @@ struct Process {
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
 
-    std::unique_ptr<node::RoleRunner> runner{};  // none while the process is down
+    std::unique_ptr<node::RoleRunner> runner{};  // null while the process is down
     node::Role* role = nullptr;
     swarm::Incarnation incarnation{};
-    std::uint64_t life = 0;  // a later life does not hear of what an earlier one asked for
+    std::uint64_t life = 0;  // a later life does not hear the answers to an earlier one's requests
     bool in_turn = false;
     bool stopping = false;
-    bool doomed = false;  // ends after this turn, the rest of which is lost
+    bool doomed = false;  // the process ends after this turn, the rest of which is lost
     bool frozen = false;
     TimePoint frozen_at{};
     TimePoint armed_for = swarm::kNever;
@@ -149,9 +149,11 @@ struct Process {
     std::deque<std::unique_ptr<node::Event>> requests{};
     std::deque<LinkToNobody> dials_to_nobody{};
     boost::unordered_flat_map<LinkKey, LinkId, LinkKeyHash> links{};
-    boost::container::flat_set<LinkKey> lost_links{};  // it has not heard of their end yet
+    /// Links whose end the role has not heard of yet.
+    boost::container::flat_set<LinkKey> lost_links{};
     boost::container::flat_map<DialKey, LinkId> dialing{};
-    std::vector<Item> held{};  // came while the peer was frozen or the way to it blocked, in order
+    /// Items that came while the peer was frozen or the way to it blocked, in order.
+    std::vector<Item> held{};
 };
 
 }  // namespace sim

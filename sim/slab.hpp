@@ -1,5 +1,7 @@
-// Objects that come and go by the million, each at a place that does not move while it lives.
-// Invariant: an index stays taken until it is released; a released object is reused as it was left.
+// A store of objects that come and go by the million, each at a place that does not move while the
+// object lives.
+// Invariant: an index stays taken until it is released; a released object is reused with its old
+// content.
 // Cost: O(1) per call; memory grows to the largest number alive at once and stays.
 #pragma once
 

@@ -1,7 +1,10 @@
-// What is still to happen, by time; equal times in the order of scheduling, so runs repeat exactly.
-// An urgent item comes before all others of its time: what was held stays ahead of what follows.
-// A 4-ary heap of 16-byte entries, so that the four children of an entry are one cache line; items
-// sit apart. Limits: 2^24 items at once and 2^39 ever, about two days at 3 M items per second.
+// A queue of items that are still to happen, ordered by time; items of equal time keep the order in
+// which they were scheduled, so that runs repeat exactly.
+// An urgent item comes before all others of its time: an item that was held stays ahead of the
+// items that follow it.
+// Structure: a 4-ary heap of 16-byte entries, so that the four children of an entry are one cache
+// line; the items are kept apart from it.
+// Limits: 2^24 items at once and 2^39 ever, about two days at 3 M items per second.
 // Cost: O(log size) per call.
 #pragma once
 

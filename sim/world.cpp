@@ -17,7 +17,8 @@ bool is_carried_by_a_link(ItemKind kind) {
            kind == ItemKind::DialAccepted || kind == ItemKind::DialRefused;
 }
 
-// What goes on while the process stands still: its kernel, and what thaw() starts anew.
+// True for items that happen while their process stands still: its kernel's work, and the items
+// that thaw() starts anew.
 bool needs_no_process(ItemKind kind) {
     return kind == ItemKind::FrameArrives || kind == ItemKind::PipeIsDue ||
            kind == ItemKind::Wake || kind == ItemKind::JobIsDue;
@@ -170,7 +171,7 @@ void World::thaw(PeerId peer) {
         return;
     }
     process.frozen = false;
-    // The timer comes before all that waits in the sockets: the harder order for the role.
+    // The timer comes before all events that wait in the sockets: the harder order for the role.
     process.armed_for = now_;
     const std::uint64_t now = ticks(now_);
     queue_.push_urgent(now_, {.kind = ItemKind::Wake, .peer = process.index, .value = now});

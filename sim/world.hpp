@@ -31,7 +31,7 @@ struct WorldOptions {
     NetworkOptions network = {};
     Duration sync_max = std::chrono::milliseconds(10);
     Duration dial_timeout = std::chrono::seconds(3);
-    /// What a frame weighs besides its own bytes: a toy model's tensors may stand for large ones.
+    /// Bytes that a frame weighs besides its own: a toy model's tensors may stand for large ones.
     std::function<std::uint64_t(const node::Send&)> extra_bytes = {};
 };
 
@@ -42,15 +42,16 @@ class World {
 
     explicit World(const Options& options);
 
-    /// Starts the peer's process, too.
+    /// Adds a peer and starts its process.
     void add_peer(PeerId peer, MakeRole make_role, const PeerOptions& options = {});
 
-    /// Ends the process in order; a frozen one when it thaws.
+    /// Ends the process in order; a frozen process ends when it thaws.
     void stop(PeerId peer);
-    /// As stop(), but as the next event of its own: for whoever looks on while the process acts.
+    /// Like stop(), but as the next event of its own: for a caller that looks on while the process
+    /// acts.
     void stop_next(PeerId peer);
     void crash(PeerId peer);
-    /// crash(), if it still runs, then a new incarnation on the same disk.
+    /// Crashes the process if it still runs, then starts a new incarnation on the same disk.
     void restart(PeerId peer);
     void freeze(PeerId peer);
     void thaw(PeerId peer);
@@ -58,21 +59,21 @@ class World {
 
     void block(PeerId from, PeerId to);
     void unblock(PeerId from, PeerId to);
-    /// Both sides get LinkDown now; a dial under way fails.
+    /// Resets the link: both sides get LinkDown now; a dial under way fails.
     void reset_link(PeerId one, PeerId other, Lane lane);
-    /// Each frame sent resets its link in so many cases, drawn per sender.
+    /// Makes each frame sent reset its link in so many cases, drawn per sender.
     void set_frame_loss(std::uint64_t numerator, std::uint64_t denominator);
     void set_rates(PeerId peer, std::uint64_t up_bytes_per_s, std::uint64_t down_bytes_per_s);
 
     void set_speed(PeerId peer, double units_per_s);
     void stall_jobs(PeerId peer, Duration extra, std::uint32_t jobs = 1);
-    /// Each job takes `extra` longer in so many cases, drawn per peer.
+    /// Makes each job take `extra` longer in so many cases, drawn per peer.
     void set_job_stalls(std::uint64_t numerator, std::uint64_t denominator, Duration extra);
 
-    /// Replaces the point's rule. A rule for one peer only: of_peer().
+    /// Replaces the point's rule. of_peer() makes a rule for one peer only.
     void set_fault(FaultPoint point, const FaultRule& rule) { fault_points_.set(point, rule); }
 
-    /// The same rule for this peer only.
+    /// Returns the same rule for this peer only.
     [[nodiscard]] FaultRule of_peer(PeerId peer, FaultRule rule) const {
         rule.only = process_of(peer).index;
         return rule;
@@ -83,14 +84,14 @@ class World {
     /// Crashes, freezes, blocked ways, lost links and stalled jobs so far.
     [[nodiscard]] std::uint64_t faults() const { return faults_; }
 
-    /// From now on a record above 1 MiB ends the peer's process.
+    /// Ends the peer's process, from now on, at a record above 1 MiB.
     void fill_disk(PeerId peer) { process_of(peer).disk_is_full = true; }
 
-    /// Lets the next thing happen; false when nothing ever will.
+    /// Carries out the next item; false when there never will be one.
     bool step();
     void run_for(Duration duration);
 
-    /// False when `done` is still false after `limit`.
+    /// Runs until `done` is true; false when it is still false after `limit`.
     template <class Done>
     bool run_until(Done&& done, Duration limit) {
         const TimePoint end = now_ + limit;
@@ -106,10 +107,10 @@ class World {
 
     [[nodiscard]] TimePoint now() const { return now_; }
 
-    /// Things still to happen.
+    /// Number of items still to happen.
     [[nodiscard]] std::size_t pending() const { return queue_.size(); }
 
-    /// Delivered to roles so far.
+    /// Events delivered to roles so far.
     [[nodiscard]] std::uint64_t events() const { return events_; }
 
     [[nodiscard]] std::uint64_t trace_hash() const { return trace_.value(); }
@@ -118,7 +119,7 @@ class World {
 
     [[nodiscard]] bool is_frozen(PeerId peer) const { return process_of(peer).frozen; }
 
-    /// Null while the process is down.
+    /// The peer's role; null while its process is down.
     [[nodiscard]] node::Role* role(PeerId peer) const { return process_of(peer).role; }
 
     [[nodiscard]] swarm::Incarnation incarnation(PeerId peer) const {
@@ -183,7 +184,7 @@ class World {
     [[nodiscard]] Process& process_of(PeerId peer) const;
     [[nodiscard]] const PeerIndex* find_peer(const PeerId& peer) const;
 
-    // world_host.cpp: what roles ask of their own machine
+    // world_host.cpp: requests of roles to their own machine
     void perform(Process& actor, node::Compute& compute);
     void perform(Process& actor, node::Append& append);
     void perform(Process& actor, node::WriteFile& file);

@@ -1,4 +1,5 @@
-// How frames travel: out of the sender's access line, over the network, in through the receiver's.
+// The part of World that carries frames: out of the sender's access line, over the network, in
+// through the receiver's.
 #include "sim/world.hpp"
 #include "swarm/node/frame_size.hpp"
 
@@ -36,7 +37,7 @@ void World::perform(Process& actor, node::Send& send) {
     }
     actor.bytes_sent += bytes;
     const FrameIndex index = new_frame(found->second, other(link.side_of(actor.index)), bytes);
-    // Filled in place: moving a whole event costs more than all else here.
+    // The event is filled in place: moving a whole event costs more than all other work here.
     auto& received = frames_[index].event.emplace<node::Received>();
     received.peer = actor.self;
     received.lane = lane;
@@ -149,7 +150,7 @@ void World::arm(Process& owner, Pipe& pipe) {
 }
 
 void World::drop_frame(FrameIndex index) {
-    frames_[index].event.emplace<node::Woke>();  // lets go of the payload
+    frames_[index].event.emplace<node::Woke>();  // releases the payload
     frames_.release(index);
 }
 

@@ -1,4 +1,5 @@
-// What a role asks of its own machine: the device, the disk, and the people who run the peer.
+// The part of World that a role asks for things of its own machine: the device, the disk, and the
+// people who run the peer.
 #include "sim/world.hpp"
 
 #include <algorithm>
@@ -25,7 +26,8 @@ void World::start_job(Process& process) {
             now_, stalls ? fault_points_.delay(FaultPoint::JobStarts) : Duration{}
         );
         if (process.device.done_at() == now_ && !process.device.running().answered) {
-            process.device.finish(now_).first.work->run();  // nobody could tell it from later
+            // No peer could tell an immediate run from a later one.
+            process.device.finish(now_).first.work->run();
             continue;
         }
         queue_.push(

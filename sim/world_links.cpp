@@ -1,4 +1,4 @@
-// The links of the world: how they come up and end, at one side and at the other.
+// The part of World that makes links: they come up and end at one side and at the other.
 #include "sim/world.hpp"
 #include "swarm/base/check.hpp"
 
@@ -12,7 +12,8 @@ namespace sim {
 void World::perform(Process& actor, node::Dial& dial) {
     const PeerIndex* remote = find_dialed(dial);
     if (remote == nullptr || *remote == actor.index) {
-        // Not at once: a role that dials again without pause would never end its turn.
+        // The failure is not told at once: a role that dials again without pause would never end
+        // its turn.
         actor.dials_to_nobody.push_back({dial.peer, dial.lane});
         const Item item{.kind = ItemKind::DialToNobody, .peer = actor.index, .value = actor.life};
         return queue_.push(now_ + network_.latency_max(), item);
@@ -98,7 +99,8 @@ void World::dial_accepted(Process& target, LinkId id) {
             crash(target);
         }
     } else {
-        hang_up(id, Side::Dialer);  // nobody waits for it any more: the listener must hear of it
+        // The dialer has given up waiting for the link: the listener must hear of it.
+        hang_up(id, Side::Dialer);
     }
 }
 
@@ -118,13 +120,14 @@ void World::dial_failed(Process& target, LinkId id) {
 void World::bring_up(Process& process, LinkId id, Side side) {
     Link& link = *network_.find(id);
     const LinkKey key{link.peers[other(side)], link.lane};
-    // A loss may still be untold, where dials were held: the old link's end comes first (C4).
+    // A loss may still be untold, where dials were held: the end of the old link comes first (C4).
     tell_of_loss(process, key);
     if (process.runner) {
         end_link(process, key);
     }
     if (!process.runner) {
-        return hang_up(id, side);  // it ended in the turn that heard of the old link's end
+        // The new link ended in the turn that heard of the old link's end.
+        return hang_up(id, side);
     }
     link.ends[side] = End::Up;
     process.links[key] = id;
@@ -155,7 +158,7 @@ void World::end_link(Process& process, LinkKey key) {
     deliver(process, node::LinkDown{processes_[key.remote]->self, key.lane});
 }
 
-// The end travels behind what was sent before, as a frame without bytes.
+// The end of a link travels behind the frames sent before it, as a frame without bytes.
 void World::hang_up(LinkId id, Side from) {
     Link& link = *network_.find(id);
     Process& sender = *processes_[link.peers[from]];

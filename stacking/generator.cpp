@@ -10,7 +10,7 @@
 namespace stacking {
 namespace {
 
-// Exit codes of the program: 3 a run it cannot read, 4 nobody there.
+// Exit codes of the program: 3 for a run that it cannot read, 4 when nobody answers.
 constexpr int kExitBadRun = 3;
 constexpr int kExitUnreachable = 4;
 
@@ -50,8 +50,8 @@ TimePoint Generator::next_deadline() const {
         return swarm::kNever;
     }
     TimePoint due = std::min({give_up_at_, view_.next_deadline(), heads_.next_deadline()});
-    for (const auto& [arrival, session] : sessions_) {
-        due = std::min({due, session.answer_due, session.token_since + options_.patience});
+    for (const auto& [arrival, generation] : generations_) {
+        due = std::min({due, generation.answer_due, generation.token_since + options_.patience});
     }
     return due;
 }
@@ -67,12 +67,12 @@ void Generator::handle(const node::LinkDown& down, node::Turn turn) {
         return;
     }
     heads_.on(down, turn);
-    for (auto& [arrival, session] : sessions_) {
-        const auto waited = session.asked.find(session.latest);
-        if (waited != session.asked.end() && waited->second == down.peer) {
-            ask_again(session, "the link to a member broke");
+    for (auto& [arrival, generation] : generations_) {
+        const auto waited = generation.asked.find(generation.latest);
+        if (waited != generation.asked.end() && waited->second == down.peer) {
+            ask_again(generation, "the link to a member broke");
         }
-        std::erase_if(session.asked, [&](const auto& ask) { return ask.second == down.peer; });
+        std::erase_if(generation.asked, [&](const auto& ask) { return ask.second == down.peer; });
     }
 }
 
@@ -100,9 +100,11 @@ void Generator::handle(const node::Woke&, node::Turn turn) {
     }
     if (give_up_at_ <= turn.now) {
         ended_ = true;
+        const std::string& trouble = view_.dial_trouble();
         turn.out.add(node::Tell{node::RunFailed{
             kExitUnreachable,
-            view_.status() + " in time; is `swarm train` running there, and is the port right?"}});
+            view_.status() + " in time" + (trouble.empty() ? "" : ": " + trouble) +
+                "; is `swarm train` running there, and is the address right?"}});
         return;
     }
     view_.wake(turn);
@@ -121,15 +123,15 @@ void Generator::start(const node::GenerateRequest& request, node::Turn turn) {
         fail(request.request, "the prompt is empty; give at least one token", turn);
     } else if (request.tokens == 0) {
         fail(request.request, "no tokens were asked for; ask for at least one", turn);
-    } else if (sessions_.size() >= kRequestsMax) {
+    } else if (generations_.size() >= kRequestsMax) {
         fail(request.request, "too many requests at once; try again later", turn);
     } else {
-        Session session;
-        session.request = request;
-        session.tokens = request.prompt;
-        session.left = request.tokens;
-        session.token_since = turn.now;
-        sessions_.emplace(++arrivals_, std::move(session));
+        Generation generation;
+        generation.request = request;
+        generation.tokens = request.prompt;
+        generation.left = request.tokens;
+        generation.token_since = turn.now;
+        generations_.emplace(++arrivals_, std::move(generation));
     }
 }
 
@@ -142,47 +144,47 @@ bool Generator::is_usable(const protocol::Inferred& inferred) const {
 }
 
 void Generator::take(PeerId from, const protocol::Inferred& inferred, node::Turn turn) {
-    const auto at = std::find_if(sessions_.begin(), sessions_.end(), [&](const auto& entry) {
+    const auto at = std::ranges::find_if(generations_, [&](const auto& entry) {
         const auto asked = entry.second.asked.find(inferred.request);
         return asked != entry.second.asked.end() && asked->second == from;
     });
-    if (at == sessions_.end()) {
-        return;  // of a token that another member has answered
+    if (at == generations_.end()) {
+        return;  // another member has answered for this token
     }
-    Session& session = at->second;
+    Generation& generation = at->second;
     if (is_usable(inferred)) {
         heads_.succeeded(from);
-        const SamplerOptions options{session.request.temperature, session.request.seed};
-        add_token(at, sample_token(inferred.top, options, session.tokens.size()), turn);
+        const SamplerOptions options{generation.request.temperature, generation.request.seed};
+        add_token(at, sample_token(inferred.top, options, generation.tokens.size()), turn);
         return;
     }
     heads_.rest(from, turn.now);
-    session.asked.erase(inferred.request);
-    if (session.latest == inferred.request) {
-        ask_again(session, "a member refused");
+    generation.asked.erase(inferred.request);
+    if (generation.latest == inferred.request) {
+        ask_again(generation, "a member refused");
     }
 }
 
-void Generator::add_token(Sessions::iterator at, std::uint32_t token, node::Turn turn) {
-    Session& session = at->second;
-    --session.left;
-    const swarm::Duration took = turn.now - session.token_since;
-    const bool last = session.left == 0;
-    turn.out.add(node::Tell{node::TokenGenerated{session.request.request, token, took, last}});
+void Generator::add_token(Generations::iterator at, std::uint32_t token, node::Turn turn) {
+    Generation& generation = at->second;
+    --generation.left;
+    const swarm::Duration took = turn.now - generation.token_since;
+    const bool last = generation.left == 0;
+    turn.out.add(node::Tell{node::TokenGenerated{generation.request.request, token, took, last}});
     if (last) {
-        sessions_.erase(at);
+        generations_.erase(at);
         return;
     }
-    session.tokens.push_back(token);
-    session.token_since = turn.now;
-    session.asked.clear();
-    ask_again(session, "");
+    generation.tokens.push_back(token);
+    generation.token_since = turn.now;
+    generation.asked.clear();
+    ask_again(generation, "");
 }
 
-void Generator::ask_again(Session& session, std::string trouble) {
-    session.latest = 0;
-    session.answer_due = swarm::kNever;
-    session.trouble = std::move(trouble);
+void Generator::ask_again(Generation& generation, std::string trouble) {
+    generation.latest = 0;
+    generation.answer_due = swarm::kNever;
+    generation.trouble = std::move(trouble);
 }
 
 bool Generator::check_tokenizer(node::Turn turn) {
@@ -207,64 +209,65 @@ void Generator::advance(node::Turn turn) {
         return;
     }
     const std::uint32_t vocabulary = view_.config()->model.vocabulary;
-    for (auto at = sessions_.begin(); at != sessions_.end();) {
-        Session& session = at->second;
-        const auto& tokens = session.tokens;
+    for (auto at = generations_.begin(); at != generations_.end();) {
+        Generation& generation = at->second;
+        const auto& tokens = generation.tokens;
         if (*std::max_element(tokens.begin(), tokens.end()) >= vocabulary) {
             fail(
-                session.request.request,
+                generation.request.request,
                 "the prompt has a token that the run's vocabulary of " +
                     std::to_string(vocabulary) + " does not know",
                 turn
             );
-            at = sessions_.erase(at);
+            at = generations_.erase(at);
             continue;
         }
-        if (session.latest == 0) {
-            ask(session, turn);
+        if (generation.latest == 0) {
+            ask(generation, turn);
         }
         ++at;
     }
 }
 
-void Generator::ask(Session& session, node::Turn turn) {
+void Generator::ask(Generation& generation, node::Turn turn) {
     const std::optional<PeerId> head = heads_.pick(turn.now);
     if (!head) {
-        return;  // a link, a roster or the end of a rest brings us back
+        return;  // a new link, a new roster or the end of a rest calls this function again
     }
     const std::size_t window =
         std::min<std::size_t>(view_.config()->model.context, protocol::kTokensMax);
-    const std::size_t kept = std::min(window, session.tokens.size());
+    const std::size_t kept = std::min(window, generation.tokens.size());
     protocol::Infer infer;
     infer.request = ++questions_;
     infer.tokens.assign(
-        session.tokens.end() - static_cast<std::ptrdiff_t>(kept), session.tokens.end()
+        generation.tokens.end() - static_cast<std::ptrdiff_t>(kept), generation.tokens.end()
     );
-    infer.top = session.request.temperature > 0 ? protocol::kTopTokensMax : 1;
-    session.latest = infer.request;
-    session.asked[infer.request] = *head;
-    session.answer_due = turn.now + kAnswerWithin;
+    infer.top = generation.request.temperature > 0 ? protocol::kTopTokensMax : 1;
+    generation.latest = infer.request;
+    generation.asked[infer.request] = *head;
+    generation.answer_due = turn.now + kAnswerWithin;
     turn.out.add(node::Send{*head, {0, 0, std::move(infer)}});
 }
 
 void Generator::give_up_late(node::Turn turn) {
-    for (auto at = sessions_.begin(); at != sessions_.end();) {
-        Session& session = at->second;
-        if (session.answer_due <= turn.now) {
-            heads_.rest(session.asked.at(session.latest), turn.now);
-            ask_again(session, "a member did not answer in 5 s");
+    for (auto at = generations_.begin(); at != generations_.end();) {
+        Generation& generation = at->second;
+        if (generation.answer_due <= turn.now) {
+            heads_.rest(generation.asked.at(generation.latest), turn.now);
+            ask_again(generation, "a member did not answer in 5 s");
         }
-        if (session.token_since + options_.patience <= turn.now) {
-            const std::string why = session.trouble.empty() ? view_.status() : session.trouble;
+        if (generation.token_since + options_.patience <= turn.now) {
+            const std::string& trouble = generation.trouble;
+            const std::string why = trouble.empty() ? view_.status() : trouble;
             const auto waited =
                 std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count();
             fail(
-                session.request.request,
+                generation.request.request,
                 "no token in " + std::to_string(waited) + " s: " + why +
                     "; are all stages of the run served?",
                 turn
             );
-            at = sessions_.erase(at);
+            at = generations_.erase(at);
         } else {
             ++at;
         }

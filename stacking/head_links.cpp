@@ -73,7 +73,7 @@ void HeadLinks::dial_due(node::Turn turn) {
 void HeadLinks::on(const node::LinkUp& up, node::Turn turn) {
     const auto found = heads_.find(up.peer);
     if (found == heads_.end()) {
-        turn.out.add(node::Close{up.peer, up.lane});  // nobody has a reason to dial a client
+        turn.out.add(node::Close{up.peer, up.lane});  // no peer has a reason to dial a client
         return;
     }
     Head& head = found->second;
@@ -106,7 +106,7 @@ void HeadLinks::on(const node::DialFailed& failed, node::Turn turn) {
     head.dial_at = turn.now + head.pause;
     head.pause = std::min(2 * head.pause, kPauseMax);
     drop_unlisted(turn);
-    dial_due(turn);  // its place may go to another
+    dial_due(turn);  // another member may take the place of the failed one
 }
 
 void HeadLinks::wake(node::Turn turn) {

@@ -1,8 +1,9 @@
-// Links of a client to the members of the first stage: both lanes of up to kHeadsMax of them are
-// kept up, so that a failed one is replaced without a dial.
-// Invariants: one Dial at most per (peer, lane) under way; pick() names a listed Member with both
-// lanes up that is not resting, the one picked longest ago first; pauses and rests double up to
-// kPauseMax and end with the first success. Threading: single strand. Cost: O(members) per call.
+// Links of a client to the members of the first stage. Both lanes of up to kHeadsMax members are
+// kept up, so that a failed member is replaced without a dial.
+// Invariants: at most one Dial per (peer, lane) is under way. pick() names a listed Member that has
+// both lanes up and does not rest; among several it takes the one whose last pick is longest ago.
+// Pauses and rests double up to kPauseMax and end with the first success.
+// Threading: single strand. Cost: O(members) per call.
 #pragma once
 
 #include "swarm/node/role.hpp"
@@ -35,7 +36,7 @@ class HeadLinks {
 
     std::optional<PeerId> pick(TimePoint now);
     void succeeded(PeerId peer);
-    /// It refused or kept silent: not again before its rest is over.
+    /// The peer refused or kept silent; pick() leaves it out until its rest is over.
     void rest(PeerId peer, TimePoint now);
 
  private:
@@ -46,12 +47,12 @@ class HeadLinks {
 
     struct Head {
         std::string address;
-        bool listed = false;    // in the roster; else it goes once its links are down
-        bool pickable = false;  // as a Member
+        bool listed = false;    // in the roster; an unlisted head goes once its links are down
+        bool pickable = false;  // in the roster as a Member
         std::array<Wire, 2> lanes;
         TimePoint dial_at = swarm::kNever;
         swarm::Duration pause = kPauseFirst;
-        TimePoint rests_until = swarm::kAtOnce;  // kAtOnce: it does not rest
+        TimePoint rests_until = swarm::kAtOnce;  // kAtOnce: no rest
         swarm::Duration rest = kPauseFirst;
         std::uint64_t picked = 0;
 

@@ -4,10 +4,13 @@
 
 namespace stacking {
 
-std::string path_refusal(std::span<const std::uint32_t> path, std::uint32_t stages, bool tied) {
+std::string path_refusal(
+    std::span<const std::uint32_t> path, std::uint32_t stages, Embeddings embeddings
+) {
     if (path.empty()) {
         return "the path is empty";
     }
+    const bool tied = embeddings == Embeddings::Tied;
     const std::uint32_t last = stages - 1;
     const auto is_end = [last](std::uint32_t stage) { return stage == 0 || stage == last; };
     const bool begins = tied ? is_end(path.front()) : path.front() == 0;

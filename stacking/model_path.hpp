@@ -1,6 +1,6 @@
-// The order in which a token goes through the stages of a model: each once, in another order, or
-// some again. The first one of a path embeds the token, the last one applies the head; any other
-// takes rows and gives rows, whatever it holds.
+// The order in which a token goes through the stages of a model: each stage once, in another order,
+// or some stages again. The first stage of a path embeds the token, and the last one applies the
+// head; every other stage takes rows and gives rows, whatever matrices it holds.
 // Threading: const and any thread. Errors: one line for people. Cost: O(path).
 #pragma once
 
@@ -10,8 +10,13 @@
 
 namespace stacking {
 
-/// Empty when the path can be gone. `tied`: the embedding is the head, so the first and the last
-/// stage have both.
-std::string path_refusal(std::span<const std::uint32_t> path, std::uint32_t stages, bool tied);
+/// Whether the embedding and the head of a model are one matrix. If they are, the first and the
+/// last stage have both.
+enum class Embeddings { Untied, Tied };
+
+/// Says why a token cannot take this path; empty when it can.
+std::string path_refusal(
+    std::span<const std::uint32_t> path, std::uint32_t stages, Embeddings embeddings
+);
 
 }  // namespace stacking

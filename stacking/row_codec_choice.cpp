@@ -11,10 +11,11 @@ using compression::CodecId;
 
 namespace {
 
-/// From the least lossy on.
+/// Candidates, the least lossy one first.
 constexpr std::array kLadder{CodecId::None, CodecId::Bf16, CodecId::Int8};
 
-/// The line shows most where the device is fastest: prompt or token, whichever takes less.
+/// Seconds that the device takes for a row of a prompt or for the row of a token, whichever is
+/// less: the shorter the computing, the more a slow line shows.
 double computing_s(const swarm::protocol::RowRates& device) {
     const auto row_s = [](double per_s) { return per_s > 0 ? 1 / per_s : 0; };
     return std::min(row_s(device.prefill_per_s), row_s(device.decode_per_s));

@@ -1,12 +1,14 @@
-// `--codec auto` of a session: in what rows go over one link, as the hop that sends them finds it.
-// Of none, bf16 and int8 the least lossy one with which neither a prompt's rows nor a single
-// token's are slower than with the fastest by more than compression::kSlowerAtMost, this hop's own
-// computing counted in; the rest of the path takes time, too, so the text as a whole loses less.
-// int8 where the link has not been measured: a slow line must not wait for four times the bytes.
-// That has a price: greedy text with int8 rows is soon another one, with bf16 it has not been
-// (README). fp16 has no place here: bf16's bytes, and it clamps what bf16 still has.
-// Invariant: a function of its input. Threading: any. Cost: O(1).
-// Source: as swarm/run/codec_choice.hpp, which chooses for training by the time of a whole step.
+// The choice of `--codec auto` for one link of a session, made by the hop that sends the rows.
+// Candidates: none, bf16, int8. The least lossy one is taken with which neither the rows of a
+// prompt nor the row of a single token take longer than with the fastest candidate by more than
+// compression::kSlowerAtMost. The computing of this hop counts; the rest of the path takes time,
+// too, so the text as a whole loses less. An unmeasured link gets int8, because a slow line must
+// not wait for four times the bytes. The price: greedy text with int8 rows soon differs; with bf16
+// it has not differed so far (README). fp16 is left out: it takes the bytes of bf16 and clamps
+// values that bf16 still has.
+// Invariant: the choice is a function of its input. Threading: any. Cost: O(1).
+// Source: the same rule as swarm/run/codec_choice.hpp, which chooses for training by the time of a
+// whole step.
 #pragma once
 
 #include "stacking/row_coding.hpp"
@@ -14,9 +16,9 @@
 namespace stacking {
 
 struct RowLink {
-    double bytes_per_s = 0;              // 0: not measured lately
+    double bytes_per_s = 0;              // rate of the line; 0: not measured lately
     std::size_t width = 0;               // C
-    swarm::protocol::RowRates device{};  // of the hop that sends; 0: as if it took no time
+    swarm::protocol::RowRates device{};  // sending hop's device; 0: counts as taking no time
 };
 
 compression::CodecId choose_row_codec(const RowLink& link);

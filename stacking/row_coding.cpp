@@ -1,6 +1,7 @@
 #include "stacking/row_coding.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/base/try.hpp"
 
 #include <algorithm>
 
@@ -69,9 +70,7 @@ swarm::Result<std::vector<std::byte>> encode_rows(
     for (std::size_t row = 0; row < rows.size() / width; ++row) {
         const auto to = std::span(bytes).subspan(row * each, each);
         const auto from = rows.subspan(row * width, width);
-        if (auto coded = codec.encode(from, TensorRole::Activation, 0, to); coded.has_error()) {
-            return coded.error();
-        }
+        SWARM_TRY(codec.encode(from, TensorRole::Activation, 0, to));
     }
     return bytes;
 }
@@ -82,18 +81,14 @@ swarm::Result<> decode_rows(
     const std::size_t each = row_bytes(codec, width);
     SWARM_ASSERT(bytes.size() == rows.size() / width * each);
     for (std::size_t row = 0; row < rows.size() / width; ++row) {
-        auto decoded =
-            codec.decode(bytes.subspan(row * each, each), rows.subspan(row * width, width));
-        if (decoded.has_error()) {
-            return decoded;
-        }
+        SWARM_TRY(codec.decode(bytes.subspan(row * each, each), rows.subspan(row * width, width)));
     }
     return {};
 }
 
 swarm::Result<> send_through(const Codec& codec, std::size_t width, std::span<float> rows) {
-    const auto coded = encode_rows(codec, width, rows);
-    return coded ? decode_rows(codec, width, *coded, rows) : coded.error();
+    SWARM_TRY(const auto coded, encode_rows(codec, width, rows));
+    return decode_rows(codec, width, coded, rows);
 }
 
 }  // namespace stacking

@@ -32,7 +32,7 @@ bool RunView::on(const node::LinkUp& up, node::Turn turn) {
 void RunView::greet(swarm::Incarnation incarnation, node::Turn turn) {
     beat_at_ = turn.now + kBeatEvery;
     if (incarnation_ != incarnation) {
-        // Another coordinator process: its stream and the numbers of its rosters start anew.
+        // Another coordinator process: its stream and its roster numbers start from the beginning.
         incarnation_ = incarnation;
         stream_.reset();
         roster_ = swarm::run::Roster(config_ ? config_->stages : 1);
@@ -66,13 +66,14 @@ bool RunView::on(const node::DialFailed& failed, node::Turn turn) {
         return false;
     }
     wire(failed.lane).dialing = false;
+    dial_trouble_ = failed.error.detail;
     pause_ = std::clamp(2 * pause_, kPauseFirst, kPauseMax);
     dial_at_ = turn.now + pause_;
     const bool alone = std::none_of(wires_.begin(), wires_.end(), [](const Wire& line) {
         return line.up || line.dialing;
     });
     if (alone) {
-        coordinator_ = expected_;  // a restarted one may have another identity
+        coordinator_ = expected_;  // a restarted coordinator may have another identity
     }
     return true;
 }

@@ -1,8 +1,9 @@
-// What a client sees of a run: its configuration and its roster, as the coordinator tells them.
-// Dials the coordinator for ever, says JOIN on every new control link, and beats every 2 s: an
-// answer to a beat brings the roster up to date when a message about it was lost with a link.
-// Invariant: config and roster stay as last heard while the coordinator is away, so generating
-// goes on without it. Threading: single strand. Source: step protocol, sections 3 and 7.
+// A client's view of a run: the configuration and the roster that the coordinator has told it.
+// RunView dials the coordinator without end, says JOIN on every new control link, and sends a beat
+// every 2 s; the answer to a beat brings the roster up to date when a message about it was lost
+// with a link.
+// Invariant: configuration and roster stay as last heard while the coordinator is away, so that
+// generating goes on. Threading: single strand. Source: step protocol, sections 3 and 7.
 #pragma once
 
 #include "swarm/node/role.hpp"
@@ -25,11 +26,11 @@ using swarm::TimePoint;
 
 class RunView {
  public:
-    /// An all-zero `coordinator`: whoever answers at the address.
+    /// `coordinator`: all zero means any peer that answers at the address.
     RunView(PeerId coordinator, std::string address)
         : expected_(coordinator), coordinator_(coordinator), address_(std::move(address)) {}
 
-    /// False: the event is about another peer.
+    // on() returns false when the event is about another peer.
     bool on(const node::LinkUp& up, node::Turn turn);
     bool on(const node::LinkDown& down, node::Turn turn);
     bool on(const node::DialFailed& failed, node::Turn turn);
@@ -38,22 +39,25 @@ class RunView {
 
     [[nodiscard]] TimePoint next_deadline() const { return std::min(dial_at_, beat_at_); }
 
-    /// Null until the coordinator has told it.
+    /// Null until the coordinator has told the configuration.
     [[nodiscard]] const swarm::run::RunConfig* config() const {
         return config_ ? &*config_ : nullptr;
     }
 
     [[nodiscard]] const swarm::run::Roster& roster() const { return roster_; }
 
-    /// True once after each change.
+    /// Returns true once after each change of the roster.
     bool take_roster_changed() { return std::exchange(roster_changed_, false); }
 
     [[nodiscard]] bool was_reached() const { return incarnation_.has_value(); }
 
-    /// The coordinator runs something that this program cannot read.
+    /// Why the last dial of the coordinator led to no link; empty before the first failure.
+    [[nodiscard]] const std::string& dial_trouble() const { return dial_trouble_; }
+
+    /// Why this program cannot read the coordinator's run file; nothing while it can.
     [[nodiscard]] const std::optional<std::string>& fatal() const { return fatal_; }
 
-    /// What is missing, for people.
+    /// One line for people: the part of the view that is missing.
     [[nodiscard]] std::string status() const;
 
  private:
@@ -70,7 +74,7 @@ class RunView {
     PeerId expected_;
     PeerId coordinator_;
     std::string address_;
-    std::optional<swarm::Incarnation> incarnation_;  // of the coordinator heard last
+    std::optional<swarm::Incarnation> incarnation_;  // last coordinator's
     std::array<Wire, 2> wires_;                      // by node::Lane
     swarm::run::ControlStream stream_;
     std::optional<swarm::run::RunConfig> config_;
@@ -80,6 +84,7 @@ class RunView {
     TimePoint dial_at_ = swarm::kAtOnce;
     TimePoint beat_at_ = swarm::kNever;
     swarm::Duration pause_{};
+    std::string dial_trouble_;
 };
 
 }  // namespace stacking

@@ -30,7 +30,7 @@ std::uint32_t sample_token(
             return scores[i].token;
         }
     }
-    return scores.front().token;  // sums of scores that are not numbers
+    return scores.front().token;  // reached when the scores are not numbers
 }
 
 }  // namespace stacking

@@ -1,12 +1,13 @@
 // The compute of inference sessions: consecutive layers of one model on one device, with the KV
-// pages of all sessions. What carries tokens between peers knows stages only through this.
+// pages of all sessions. Code that carries tokens between peers knows stages only by this class.
 // Invariant: row i of a call is bit-equal to the same row computed alone, whatever the other rows
-// are, and whatever was in one call with it before; so a batch, a prefill and a replay agree.
+// of this call and of earlier calls are; so a batch, a prefill and a replay agree.
 // Threading: one thread at a time. Shapes: R rows of a call, C width, V vocabulary.
-// Non-finite numbers pass through and spoil their own session alone: who reads the output checks.
-// Errors: Full (RetryElsewhere: another holder of the layers; or wait until a session ends),
+// Non-finite numbers pass through and spoil their own session only; the reader of the output
+// checks.
+// Errors: Full (RetryElsewhere: ask another holder of the layers, or wait until a session ends),
 // NotFound (Reject: no such cache), Mismatch and TooLarge (Reject: the call contradicts the cache
-// or the model; nothing was computed). After an error the caches are as before the call.
+// or the model). After an error nothing was computed, and the caches are as before the call.
 #pragma once
 
 #include "swarm/base/ids.hpp"
@@ -20,29 +21,30 @@
 
 namespace stacking {
 
-/// The keys and values of one session at one stage. Chosen by the caller; never used twice.
+/// Names the keys and values of one session at one stage. The caller chooses it and never uses it
+/// twice.
 using CacheId = swarm::Id<struct CacheTag>;
 
 using TokenId = std::uint32_t;
 
 struct SessionRow {
     CacheId cache;
-    /// How many positions are filled in that cache, earlier rows of the same call included.
+    /// Number of positions filled in that cache, earlier rows of the same call included.
     std::uint32_t position = 0;
 };
 
 struct StageShape {
-    bool first = false;  // its place in the model
-    bool last = false;
+    bool first = false;  // begins with layer 0
+    bool last = false;   // ends with the model's last layer
     std::uint32_t width = 0;
     std::uint32_t vocabulary = 0;
-    std::uint32_t context = 0;           // positions that a session can have at most
-    std::size_t bytes_per_position = 0;  // of KV, all layers of the stage
-    bool takes_tokens = false;           // it holds the embedding: the first one does,
-    bool gives_logits = false;           // or the head: the last one does; with tied ones, both
+    std::uint32_t context = 0;           // maximum positions of a session
+    std::size_t bytes_per_position = 0;  // KV bytes, all layers of the stage
+    bool takes_tokens = false;           // has the embedding: first stage, or last if tied
+    bool gives_logits = false;           // has the head: last stage, first if tied, or by --exits
 };
 
-/// (R) token ids, or (R, C) fp32 that other layers gave.
+/// (R) token ids, or (R, C) fp32 rows that other layers gave.
 using StageInput = std::variant<std::span<const TokenId>, std::span<const float>>;
 
 class SessionCompute {
@@ -54,29 +56,31 @@ class SessionCompute {
 
     [[nodiscard]] virtual StageShape shape() const = 0;
 
-    /// Pages for so many positions in all; makes the cache when it is new. More than is there is
-    /// added, less changes nothing. Full when the budget is spent, and then nothing was reserved.
+    /// Reserves pages for `positions` positions in all, and makes the cache when it is new. A
+    /// larger number than before adds pages; a smaller one changes nothing. Returns Full when the
+    /// budget is spent; then nothing was reserved.
     [[nodiscard]] virtual swarm::Result<> reserve(CacheId cache, std::uint32_t positions) = 0;
 
-    /// Forgets what is filled from there on; its pages stay reserved. Unknown caches are ignored.
+    /// Forgets the positions from `positions` on; their pages stay reserved. Ignores unknown
+    /// caches.
     virtual void truncate(CacheId cache, std::uint32_t positions) = 0;
 
-    /// Frees its pages at once. Unknown caches are ignored.
+    /// Frees the pages of the cache at once. Ignores unknown caches.
     virtual void drop(CacheId cache) = 0;
 
-    /// Through the layers and no further, wherever on a path: gives (R, C) fp32. Rows may belong to
-    /// different sessions (decode), to one (prefill), or to any mix. Tokens: only where
-    /// takes_tokens.
+    /// Runs the rows through the layers only, at any place of a path, and returns (R, C) fp32. Rows
+    /// may belong to different sessions (decode), to one (prefill), or to any mix.
+    /// REQUIRES: takes_tokens, if the input is tokens.
     [[nodiscard]] virtual swarm::Result<std::vector<float>> run_layers(
         std::span<const SessionRow> rows, const StageInput& input
     ) = 0;
 
-    /// (W, V), of W rows that run_layers() gave; only where gives_logits.
+    /// Returns (W, V) logits for W rows that run_layers() gave. REQUIRES: gives_logits.
     [[nodiscard]] virtual std::vector<float> logits(std::span<const float> outputs) = 0;
 
-    /// At the stage's own place in its model: tokens go into the first one and no other, and of the
-    /// last one come (W, V) logits, of the `wanted_logit_rows` in their order, which elsewhere must
-    /// be empty; else as run_layers().
+    /// Runs the rows at the stage's own place in its model. Only the first stage takes tokens. The
+    /// last stage returns (W, V) logits of the rows `wanted_logit_rows`, in that order; every other
+    /// stage returns the result of run_layers(), and its `wanted_logit_rows` must be empty.
     [[nodiscard]] swarm::Result<std::vector<float>> forward(
         std::span<const SessionRow> rows,
         const StageInput& input,

@@ -80,7 +80,7 @@ inline bool run_on_host(const Job& job) {
     return !refused;
 }
 
-/// What the emulated GPU was asked, in this process.
+/// Requests to the emulated GPU in this process.
 struct EmulatedCalls {
     int encoded = 0;
     int decoded = 0;

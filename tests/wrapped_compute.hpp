@@ -1,7 +1,7 @@
 // A compute that passes everything on: a test's own kind overrides what it wants to be different.
 #pragma once
 
-#include "stages/compute.hpp"
+#include "stages/compute/compute.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -18,9 +18,9 @@ class WrappedCompute : public StageCompute {
     void use_weights(std::span<const float> weights) override { inner_->use_weights(weights); }
 
     Result<StageTensor> forward(
-        GraphKey key, const StageTensor* input, std::span<const std::uint32_t> tokens, bool keep
+        GraphKey key, const StageTensor* input, std::span<const std::uint32_t> tokens, Graph graph
     ) override {
-        return inner_->forward(key, input, tokens, keep);
+        return inner_->forward(key, input, tokens, graph);
     }
 
     Result<TailOutput> forward_tail(

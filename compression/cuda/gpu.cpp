@@ -1,5 +1,7 @@
 #include "compression/cuda/gpu.hpp"
 
+#include "swarm/base/try.hpp"
+
 #include <array>
 #include <dlfcn.h>
 
@@ -11,7 +13,8 @@ using swarm::ErrorCode;
 using swarm::Reaction;
 
 constexpr std::uintptr_t kAlignment = sizeof(Four);
-/// A grid has 2^31 - 1 blocks of sixteen groups; far above what a message may hold.
+/// Most values of a job: a grid has 2^31 - 1 blocks of sixteen groups. That is far above the bound
+/// of a message.
 constexpr std::uint64_t kValuesMax = 1ULL << 40;
 
 Error unsupported(std::string why) {
@@ -68,29 +71,21 @@ Result<> check_values(std::span<const float> values) {
 }  // namespace
 
 Result<int> count_gpus() {
-    const auto library = load();
-    if (library.has_error()) {
-        return library.error();
-    }
+    SWARM_TRY(const Library* const library, load());
     int count = 0;
-    if (const int error = (*library)->count_devices(&count); error != 0) {
-        return cuda_error(**library, error, "CUDA finds no GPU");
+    if (const int error = library->count_devices(&count); error != 0) {
+        return cuda_error(*library, error, "CUDA finds no GPU");
     }
     return count > 0 ? Result<int>(count) : unsupported("CUDA finds no GPU");
 }
 
 Result<Job> job_of(const Codec& codec, Direction direction, TensorRole role, std::uint64_t seed) {
-    const auto format = format_of(codec);
-    if (format.has_error()) {
-        return format.error();
-    }
+    SWARM_TRY(const Format format, format_of(codec));
     if (direction == Direction::Encode) {
-        if (auto served = codec.check_role(role); served.has_error()) {
-            return served.error();
-        }
+        SWARM_TRY(codec.check_role(role));
     }
     return Job{
-        .format = *format,
+        .format = format,
         .direction = direction,
         .drawn = is_gradient(role),
         .seed = seed,
@@ -117,18 +112,13 @@ Result<Gpu> Gpu::open(const Library& library, int device, void* stream) {
 Result<std::span<const std::byte>> Gpu::encode(
     const Codec& codec, std::span<const float> values, TensorRole role, std::uint64_t seed
 ) {
-    auto job = job_of(codec, Direction::Encode, role, seed);
-    if (job.has_error()) {
-        return job.error();
-    }
-    if (auto checked = check_values(values); checked.has_error()) {
-        return checked.error();
-    }
-    job->values = const_cast<float*>(values.data());  // Encode only reads them
-    job->count = values.size();
+    SWARM_TRY(auto job, job_of(codec, Direction::Encode, role, seed));
+    SWARM_TRY(check_values(values));
+    job.values = const_cast<float*>(values.data());  // Encode only reads them
+    job.count = values.size();
     const std::size_t bytes = codec.encoded_bytes(values.size());
     CodedBytes coded{};
-    if (const int error = library_.encode(session_.get(), *job, bytes, &coded); error != 0) {
+    if (const int error = library_.encode(session_.get(), job, bytes, &coded); error != 0) {
         return cuda_error(library_, error);
     }
     if (coded.refused) {
@@ -156,13 +146,8 @@ Result<> Gpu::read(
     std::span<const std::byte> bytes,
     std::span<float> values
 ) {
-    auto job = job_of(codec, direction, TensorRole::Activation, 0);
-    if (job.has_error()) {
-        return job.error();
-    }
-    if (auto checked = check_values(values); checked.has_error()) {
-        return checked.error();
-    }
+    SWARM_TRY(auto job, job_of(codec, direction, TensorRole::Activation, 0));
+    SWARM_TRY(check_values(values));
     if (bytes.size() != codec.encoded_bytes(values.size())) {
         return Error{
             ErrorCode::Malformed,
@@ -170,15 +155,15 @@ Result<> Gpu::read(
             std::string(codec.name()) + ": " + std::to_string(bytes.size()) + " bytes for " +
                 std::to_string(values.size()) + " values"};
     }
-    job->values = values.data();
-    job->count = values.size();
+    job.values = values.data();
+    job.count = values.size();
     bool refused = false;
-    const int error = library_.decode(session_.get(), *job, bytes.data(), bytes.size(), &refused);
+    const int error = library_.decode(session_.get(), job, bytes.data(), bytes.size(), &refused);
     if (error != 0) {
         return cuda_error(library_, error);
     }
     if (refused) {
-        const bool half = job->format == Format::Bf16 || job->format == Format::Fp16;
+        const bool half = job.format == Format::Bf16 || job.format == Format::Fp16;
         return Error{
             half ? ErrorCode::NotFinite : ErrorCode::Malformed,
             Reaction::Reject,
@@ -198,14 +183,11 @@ Result<std::span<std::byte>> Gpu::reserve(std::size_t bytes) {
 Result<Timings> Gpu::measure(
     const Codec& codec, TensorRole role, std::uint64_t elements, int rounds
 ) {
-    auto job = job_of(codec, Direction::Encode, role, 1);
-    if (job.has_error()) {
-        return job.error();
-    }
-    job->count = elements;
+    SWARM_TRY(auto job, job_of(codec, Direction::Encode, role, 1));
+    job.count = elements;
     Timings timings{};
     const std::size_t bytes = codec.encoded_bytes(elements);
-    const int error = library_.measure(session_.get(), *job, bytes, rounds, &timings);
+    const int error = library_.measure(session_.get(), job, bytes, rounds, &timings);
     if (error != 0) {
         return cuda_error(library_, error);
     }

@@ -1,12 +1,13 @@
-// The codecs on a GPU: values that lie there become bytes here, in pinned memory, and back.
-// Invariant: the bytes and values are those of Codec::encode and decode, bit for bit.
-// One kernel and one copy per tensor; whether it was refused travels in front of the bytes.
+// The codecs on a GPU: values in the GPU's memory become bytes in pinned memory of the host, and
+// back.
+// Invariant: the bytes and values equal those of Codec::encode and decode, bit for bit.
+// A tensor takes one kernel and one copy; a flag in front of the bytes says whether it was refused.
 // libswarm_codecs_cuda.so is loaded when the first Gpu is opened (as the system looks for any
 // library); without it, or without a GPU, open() says why and everything else works.
-// Threading: one thread at a time per Gpu. Calls wait for the stream's work before theirs, and end
-// with their own. Addresses on the GPU: multiples of 16 bytes.
-// Errors, Reject: as Codec's; Unsupported (no library, no GPU, a codec or address that it does not
-// serve, what CUDA says, with the name of its error).
+// Threading: one thread at a time per Gpu. A call waits for the stream's earlier work, and returns
+// when its own is done. Addresses on the GPU: multiples of 16 bytes.
+// Errors, Reject: the same as Codec's; Unsupported (no library, no GPU, a codec or address that is
+// not served, a CUDA error, with its name).
 #pragma once
 
 #include "compression/codec.hpp"
@@ -14,18 +15,18 @@
 
 namespace compression::cuda {
 
-/// Why there is no GPU to code on; else how many there are.
+/// Returns how many GPUs there are, or why there is none to code on.
 Result<int> count_gpus();
 
-/// What a kernel is to do: for Gpu, and for tests that run the lanes on the host.
+/// The job of a kernel: for Gpu, and for tests that run the lanes on the host.
 Result<Job> job_of(const Codec& codec, Direction direction, TensorRole role, std::uint64_t seed);
 
 class Gpu {
  public:
-    /// `stream`: a cudaStream_t of that GPU, such as the one that computes the values; null is the
-    /// default one.
+    /// `stream`: a cudaStream_t of that GPU, such as the stream that computes the values; null is
+    /// the default stream.
     static Result<Gpu> open(int device, void* stream = nullptr);
-    /// With a library that is there already.
+    /// Opens a GPU with a library that is loaded already.
     static Result<Gpu> open(const Library& library, int device, void* stream = nullptr);
 
     [[nodiscard]] const std::string& name() const { return name_; }
@@ -37,10 +38,11 @@ class Gpu {
     /// `out` and `sum` lie on the GPU; after an error they are unspecified.
     Result<> decode(const Codec& codec, std::span<const std::byte> bytes, std::span<float> out);
     Result<> decode_add(const Codec& codec, std::span<const std::byte> bytes, std::span<float> sum);
-    /// Pinned memory to receive bytes for decode() into; valid until the next call but that one.
+    /// Pinned memory to receive bytes for decode() into; valid until the next call other than
+    /// decode().
     Result<std::span<std::byte>> reserve(std::size_t bytes);
 
-    /// Kernels alone, on made-up values; role as in encode.
+    /// Times the kernels alone, on made-up values; `role` as in encode.
     Result<Timings> measure(
         const Codec& codec, TensorRole role, std::uint64_t elements, int rounds
     );

@@ -1,4 +1,5 @@
-// Which body a group of a job takes: what a kernel's half warp runs, and a test's loop.
+// Chooses the body that codes a group of a job; a kernel's half warp runs it, and so does a test's
+// loop.
 #pragma once
 
 #include "compression/cuda/hadamard.hpp"

@@ -1,9 +1,9 @@
 // hadamard-int4 by lanes: six rounds of sums and differences turn a group into its coefficients,
-// four of them between lanes (32, 16, 8 and 4 values apart), two within a lane; then int4.
-// Shapes: as int4; the last group is filled with zeros and coded whole.
-// Refused: as int4, and magnitudes above kHadamardMax.
-// Reference: compression/int4.cpp over hadamard in simd/kernels_scalar.cpp, whose order of rounds
-// and operands this repeats.
+// four of them between lanes (32, 16, 8 and 4 values apart), two within a lane; then int4 follows.
+// Shapes: the same as int4's; the last group is filled with zeros and coded whole.
+// Refused: the same as int4's, and magnitudes above kHadamardMax.
+// Reference: compression/int4.cpp over hadamard in simd/kernels_scalar.cpp; this file repeats its
+// order of rounds and operands.
 #pragma once
 
 #include "compression/cuda/int4.hpp"

@@ -1,7 +1,7 @@
-// bf16 and fp16 by lanes: four values in, 8 bytes out, and back; nothing is exchanged.
+// bf16 and fp16 by lanes: a lane turns four values into 8 bytes, and back; lanes exchange nothing.
 // Shapes: lane i of group g reads 16 bytes at 256 g + 16 i, writes 8 at 128 g + 8 i.
-// NaN and infinity are refused in both directions. Reference: compression/half.cpp over
-// encode_halves and decode_halves in simd/kernels_scalar.cpp.
+// NaN and infinity are refused in both directions.
+// Reference: compression/half.cpp over encode_halves and decode_halves in simd/kernels_scalar.cpp.
 #pragma once
 
 #include "compression/cuda/lanes.hpp"

@@ -1,6 +1,7 @@
-// int4 by lanes, to the nearest or by draws: as int8, with two bytes per lane.
+// int4 by lanes, rounded to nearest or by draws: the same scheme as int8, with two bytes per lane.
 // Shapes: lane i of group g reads 16 bytes at 256 g + 16 i, writes 2 at 34 g + 2 + 2 i; lane 0
-// writes the scale at 34 g. Draws are of (seed, group, place): each lane draws for its own four.
+// writes the scale at 34 g. A draw is a function of (seed, group, place): each lane draws for its
+// own four values.
 // Refused: NaN, infinity; a scale, level or nibble behind the last value that no encoder writes.
 // Reference: compression/int4.cpp over encode_int4, encode_int4_stochastic and decode_int4 in
 // simd/kernels_scalar.cpp.
@@ -14,7 +15,7 @@ namespace compression::cuda {
 inline constexpr std::uint32_t kInt4ScaleBytes = 2;
 inline constexpr std::uint32_t kInt4GroupBytes = kInt4ScaleBytes + kGroup / 2;
 
-/// Rounds x / scale up or down, by what (seed, group, place) draws.
+/// Rounds x / scale up or down, by the draw of (seed, group, place).
 SWARM_LANES std::int32_t drawn_level(float steps, simd::GroupKey key, std::uint32_t place) {
     const std::int32_t fixed = simd::nearest_integer(steps * simd::kFractionOne);
     const auto chance =

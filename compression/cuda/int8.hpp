@@ -1,4 +1,4 @@
-// int8 by lanes: the largest magnitude of the group goes round by exchange, each lane computes the
+// int8 by lanes: the lanes exchange the largest magnitude of the group; each lane computes the
 // scale from it (two divisions, cheaper than one more exchange) and codes its four values.
 // Shapes: lane i of group g reads 16 bytes at 256 g + 16 i, writes 4 at 68 g + 4 + 4 i; lane 0
 // writes the scale at 68 g. Refused: NaN, infinity; a scale or level that no encoder writes.

@@ -30,7 +30,7 @@ inline constexpr std::uint32_t kGroup = kLanes * kPerLane;
 enum class Format : std::uint32_t { Bf16, Fp16, Int8, Int4, HadamardInt4 };
 enum class Direction : std::uint32_t { Encode, Decode, DecodeAdd };
 
-/// One tensor, in the GPU's memory.
+/// The coding of one tensor in the GPU's memory.
 struct Job {
     Format format;
     Direction direction;
@@ -66,10 +66,10 @@ SWARM_LANES void store_aligned(void* to, T value) {
 #endif
 }
 
-/// What one lane has to do with a tensor.
+/// The part of a tensor that one lane works on.
 struct Place {
     std::uint64_t first;  // its first value
-    std::uint32_t count;  // so many are there, 0 to 4
+    std::uint32_t count;  // number of values that are there, 0 to 4
 };
 
 SWARM_LANES Place place_of(const Job& job, std::uint64_t group, std::uint32_t lane) {
@@ -78,7 +78,7 @@ SWARM_LANES Place place_of(const Job& job, std::uint64_t group, std::uint32_t la
     return {first, static_cast<std::uint32_t>(left < kPerLane ? left : kPerLane)};
 }
 
-/// Zeros where the tensor has ended.
+/// Loads the place's values, with zeros where the tensor has ended.
 SWARM_LANES Four load_values(const Job& job, Place place) {
     const float* const from = job.values + place.first;
     if (place.count == kPerLane) {
@@ -91,7 +91,7 @@ SWARM_LANES Four load_values(const Job& job, Place place) {
     return four;
 }
 
-/// Decode writes them, DecodeAdd adds them to what is there.
+/// Stores values: Decode writes them, DecodeAdd adds them to the values that are there.
 SWARM_LANES void store_values(const Job& job, Place place, Four four) {
     float* const to = job.values + place.first;
     if (job.direction == Direction::DecodeAdd) {

@@ -15,7 +15,7 @@ constexpr std::uint32_t kGroupsPerBlock = kThreads / kLanes;
 /// The verdict lies in front of the coded bytes and travels with them.
 constexpr std::size_t kVerdictBytes = 16;
 
-/// Half a warp; each thread is one lane.
+/// A team of half a warp; each thread is one lane.
 class HalfWarp {
  public:
     template <class T>
@@ -61,7 +61,8 @@ class HalfWarp {
     std::uint32_t call_;
 };
 
-/// The constants are the job's own: a kernel for each holds only what it needs.
+/// The constants are the job's own: a kernel for each combination holds only the code that it
+/// needs.
 template <Format kFormat, Direction kDirection, bool kDrawn>
 __global__ void code(Job job, std::uint32_t* verdict, std::uint32_t call) {
     job.format = kFormat;
@@ -69,7 +70,7 @@ __global__ void code(Job job, std::uint32_t* verdict, std::uint32_t call) {
     job.drawn = kDrawn;
     const std::uint64_t group = std::uint64_t{blockIdx.x} * kGroupsPerBlock + threadIdx.x / kLanes;
     if (group >= groups_of(job)) {
-        return;  // all of the half warp
+        return;  // the whole half warp returns
     }
     const HalfWarp team(threadIdx.x, verdict, call);
     if constexpr (kDirection == Direction::Encode) {
@@ -123,7 +124,7 @@ Kernel kernel_of(const Job& job) {
 
 }  // namespace
 
-/// Its buffers: the verdict, then the coded bytes.
+/// Its buffers hold the verdict, then the coded bytes.
 struct Session {
     int device = 0;
     cudaStream_t stream = nullptr;
@@ -173,7 +174,7 @@ struct Session {
 
     /// Enqueues the job under a new number.
     cudaError_t launch(const Job& job) {
-        calls = calls == UINT32_MAX ? 1 : calls + 1;  // 0 is what the verdict begins with
+        calls = calls == UINT32_MAX ? 1 : calls + 1;  // 0 is the verdict's initial value
         const std::uint64_t blocks = (groups_of(job) + kGroupsPerBlock - 1) / kGroupsPerBlock;
         if (blocks == 0) {
             return cudaSuccess;
@@ -267,7 +268,7 @@ int reserve(Session* session, std::size_t bytes, std::byte** pinned) {
     return error;
 }
 
-/// Seconds of one of `rounds` launches in a row, after one that warms up.
+/// Returns the seconds of one of `rounds` launches in a row, after a launch that warms up.
 template <class Launch>
 cudaError_t time(cudaStream_t stream, int rounds, double* seconds, Launch launch) {
     cudaEvent_t began{};

@@ -1,13 +1,14 @@
-// What libswarm_codecs_cuda.so gives to the program: plain functions, so that the program links no
-// CUDA. swarm_codecs_cuda() returns them.
-// Threading: a session is one thread's at a time. Every function returns 0 or a cudaError_t.
+// The interface of libswarm_codecs_cuda.so: plain functions, so that the program links no CUDA.
+// swarm_codecs_cuda() returns them.
+// Threading: at any time one thread uses a session. Every function returns 0 or a cudaError_t.
 #pragma once
 
 #include "compression/cuda/lanes.hpp"
 
 namespace compression::cuda {
 
-/// One GPU with a stream, and two buffers that grow: coded bytes there, and pinned here.
+/// One GPU with a stream, and two buffers that grow: one for coded bytes on the GPU, one pinned in
+/// the host's memory.
 struct Session;
 
 struct CodedBytes {
@@ -20,8 +21,8 @@ struct Timings {
     double encode;
     double decode;
     double decode_add;
-    double copy;    // of the fp32 tensor within the GPU's memory
-    double launch;  // of an empty kernel
+    double copy;    // copies the fp32 tensor within the GPU's memory
+    double launch;  // launches an empty kernel
 };
 
 struct Library {
@@ -32,12 +33,12 @@ struct Library {
     void (*close)(Session* session);
     /// `job.values` is the GPU's memory; job.bytes is set by the library. Waits.
     int (*encode)(Session* session, Job job, std::size_t bytes, CodedBytes* coded);
-    /// `from` is best pinned: encode's own, or of reserve().
+    /// `from` is best pinned: encode's own bytes, or those of reserve().
     int (*decode
     )(Session* session, Job job, const std::byte* from, std::size_t bytes, bool* refused);
-    /// Pinned memory to receive `bytes` into.
+    /// Reserves pinned memory to receive `bytes` into.
     int (*reserve)(Session* session, std::size_t bytes, std::byte** pinned);
-    /// Of made-up values, `count` of them; job.values is not used.
+    /// Times the codec on `count` made-up values; job.values is not used.
     int (*measure)(Session* session, Job job, std::size_t bytes, int rounds, Timings* timings);
     const char* (*error_name)(int error);
     const char* (*error_text)(int error);

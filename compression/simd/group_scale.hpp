@@ -13,7 +13,7 @@ namespace compression::simd {
 
 struct ScaleRule {
     float levels;               // the largest level
-    std::uint32_t unused_bits;  // of the fp32 mantissa, which the scale leaves 0
+    std::uint32_t unused_bits;  // fp32 mantissa bits that the scale leaves 0
     float max;
 };
 
@@ -24,14 +24,15 @@ inline constexpr ScaleRule kInt4Rule{7.0F, 0xffff, 0x1.24p+125F};
 
 /// Smallest normal number: a smaller scale would depend on whether denormals are flushed.
 inline constexpr float kScaleMin = 0x1p-126F;
-/// A group whose largest magnitude is not above becomes zeros, the nearest with the least scale.
+/// A group whose largest magnitude is at most this becomes zeros, the nearest values with the least
+/// scale.
 inline constexpr float kZeroMax = kScaleMin / 2;
 
 inline constexpr std::uint32_t kMagnitudeMask = 0x7fffffff;
 inline constexpr std::uint32_t kInfinityBits = 0x7f800000;
 
-/// By value: kernels cannot take the address of a constant of the host, as std::bit_cast and
-/// std::clamp do.
+/// Takes its argument by value: kernels cannot take the address of a constant of the host, as
+/// std::bit_cast and std::clamp do.
 constexpr std::uint32_t bits_of(float value) {
     return std::bit_cast<std::uint32_t>(value);
 }

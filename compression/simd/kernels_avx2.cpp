@@ -167,7 +167,7 @@ SWARM_AVX2 inline void widen(__m128i levels, __m256 scale, float* out) {
     _mm256_storeu_ps(out, widened(levels, scale));
 }
 
-/// decode_int8 and add_int8.
+/// The loop of decode_int8 and add_int8.
 template <bool kAdd, std::size_t kSize>
 SWARM_AVX2 bool read_int8(const std::byte* bytes, std::size_t groups, float* out) {
     const __m256i refused = _mm256_set1_epi8(-128);
@@ -222,7 +222,7 @@ SWARM_AVX2 bool encode_int4(const float* values, std::size_t groups, std::byte* 
     return encode_groups<kInt4GroupBytes>(kInt4Rule, values, groups, out, Int4Writer{});
 }
 
-/// draw() of 8 places; `start` is key.low + place * kPlaceStep.
+/// Computes draw() of 8 places; `start` is key.low + place * kPlaceStep.
 SWARM_AVX2 inline __m256i draws(__m256i start, __m256i key_high) {
     __m256i bits = _mm256_mullo_epi32(
         _mm256_xor_si256(start, _mm256_srli_epi32(start, 16)),

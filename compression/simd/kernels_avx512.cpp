@@ -15,7 +15,7 @@ namespace compression::simd {
 namespace {
 
 constexpr std::size_t kLanes = 16;
-constexpr std::size_t kVectors = kGroup / kLanes;  // of one group
+constexpr std::size_t kVectors = kGroup / kLanes;  // in one group
 constexpr std::size_t kBatch = 16;                 // groups whose scales are computed at once
 
 SWARM_AVX512 inline __m512i magnitude_of(__m512 values) {
@@ -230,7 +230,7 @@ SWARM_AVX512 inline void widen(__m128i levels, __m512 scale, float* out) {
     _mm512_storeu_ps(out, widened(levels, scale));
 }
 
-/// decode_int8 and add_int8.
+/// The loop of decode_int8 and add_int8.
 template <bool kAdd, std::size_t kSize>
 SWARM_AVX512 bool read_int8(const std::byte* bytes, std::size_t groups, float* out) {
     for (; groups > 0; --groups, bytes += sizeof(float) + kSize, out += kSize) {
@@ -283,7 +283,7 @@ SWARM_AVX512 bool encode_int4(const float* values, std::size_t groups, std::byte
     return encode_groups<kInt4GroupBytes>(kInt4Rule, values, groups, out, Int4Writer{});
 }
 
-/// draw() of 16 places; `start` is key.low + place * kPlaceStep.
+/// Computes draw() of 16 places; `start` is key.low + place * kPlaceStep.
 SWARM_AVX512 inline __m512i draws(__m512i start, __m512i key_high) {
     __m512i bits = _mm512_mullo_epi32(
         _mm512_xor_si512(start, _mm512_srli_epi32(start, 16)),

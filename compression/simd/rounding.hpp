@@ -1,6 +1,7 @@
-// What the scalar path and the GPU's lanes do with one value: rounding to integers and to 16 bits.
-// Invariant: IEEE fp32, default rounding; constexpr, so that the same text serves both.
-// Every vector path repeats it operation by operation. Source: own.
+// Rounding of one value, to integers and to 16 bits, for the scalar path and the GPU's lanes.
+// Invariant: IEEE fp32, default rounding; constexpr, so that the same text serves both. Every
+// vector path repeats it operation by operation.
+// Source: own.
 #pragma once
 
 #include "compression/simd/group_scale.hpp"
@@ -14,7 +15,7 @@ namespace compression::simd {
 /// Adding 1.5 * 2^23 rounds to the nearest integer (ties to even) into the low bits.
 inline constexpr float kRounder = 12582912.0F;
 inline constexpr float kFp16Max = 65504.0F;
-inline constexpr std::uint32_t kFp16SmallestNormalBits = 0x38800000;  // of 2^-14, as fp32
+inline constexpr std::uint32_t kFp16SmallestNormalBits = 0x38800000;  // 2^-14 as fp32
 inline constexpr std::uint32_t kFp16ExponentOffset = 0x38000000;      // 112 << 23
 inline constexpr std::uint32_t kSignBit = 0x80000000;
 inline constexpr std::uint32_t kQuietBit = 0x00400000;

@@ -1,5 +1,5 @@
-// Of kernels_avx2.cpp alone: the scales of a batch of groups, 8 at a time, with the bits of
-// scale_of() and inverse_of() for each one (group_scale.hpp). Functions without state.
+// The scales of a batch of groups, 8 at a time, with the bits of scale_of() and inverse_of() for
+// each one (group_scale.hpp). Private to kernels_avx2.cpp. Functions without state.
 #pragma once
 
 #include "compression/simd/group_scale.hpp"
@@ -14,7 +14,7 @@
 namespace compression::simd::avx2 {
 
 inline constexpr std::size_t kLanes = 8;
-inline constexpr std::size_t kVectors = kGroup / kLanes;  // of one group
+inline constexpr std::size_t kVectors = kGroup / kLanes;  // in one group
 inline constexpr std::size_t kBatch = 8;  // groups whose scales are computed at once
 
 SWARM_AVX2 inline __m256i magnitude_of(__m256 values) {

@@ -15,8 +15,8 @@ struct Load {
     }
 };
 
-// A binary heap with the lowest on top, whose top has grown. The standard library can only take it
-// out and put it back, which takes twice as long.
+// Restores a binary heap with the lowest load on top after its top has grown. The standard library
+// can only take the top out and put it back, which takes twice as long.
 void sink_top(std::vector<Load>& heap) {
     const Load top = heap.front();
     std::size_t hole = 0;
@@ -62,10 +62,10 @@ double BestPlacement::narrowest() {
     return *narrowest_;
 }
 
-// The fastest first, each to the stage that has least. Of many equal peers whole rounds are given
-// at once, when no stage is further behind than one peer.
+// The fastest peers go first, each to the stage that has least. Among many equal peers whole rounds
+// are given at once, when no stage is further behind than one peer.
 double BestPlacement::place_all() const {
-    std::vector<Load> loads(stages_);  // a heap: all are equal, and in order
+    std::vector<Load> loads(stages_);  // a heap already: all loads are equal
     for (std::uint32_t stage = 0; stage < stages_; ++stage) {
         loads[stage].stage = stage;
     }

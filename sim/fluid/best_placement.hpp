@@ -1,8 +1,8 @@
-// How fast the pipeline could be with the same peers, were each in the best stage: the figure that
-// throughput_of_optimal is a share of.
+// The rate that the pipeline would have with the same peers if each were in the best stage:
+// throughput_of_optimal is a share of this rate.
 // Invariant: exact when all peers are equal (then it is the rate of floor(peers / stages)); else
-// the result of the longest-first rule, which is at least 3/4 of the true optimum
-// (Csirik, Kellerer, Woeginger 1992), and close to it with many peers per stage.
+// the result of the longest-first rule, which is at least 3/4 of the true optimum (Csirik,
+// Kellerer, Woeginger 1992), and close to it with many peers per stage.
 // Units: microbatches per second. Threading: none.
 // Cost: narrowest() O(kinds of peers x stages log stages), or O(peers log stages) at worst.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace sim {
 
-/// A peer's rate in a stage between two others, and in the first or the last.
+/// A peer's rates: in a stage between two others, and in the first or the last stage.
 struct PeerKind {
     double middle_per_s = 0;
     double edge_per_s = 0;

@@ -2,6 +2,7 @@
 
 #include "sim/fluid/fluid_world.hpp"
 #include "sim/fluid/step_spread.hpp"
+#include "swarm/base/try.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -82,7 +83,7 @@ class FluidRun {
     }
 
     [[nodiscard]] bool steps_are_done() const {
-        const double tolerance = 1e-9;  // relative: what rounding of time to ns may leave
+        const double tolerance = 1e-9;  // relative: the error that rounding of time to ns may leave
         return scenario_.pipeline.steps > 0 &&
                world_.totals().microbatches >= microbatches_wanted() * (1 - tolerance);
     }
@@ -107,7 +108,7 @@ class FluidRun {
         return std::max(next, world_.now());
     }
 
-    // Time in which only lost work was done again belongs to the step that it delays.
+    // Time in which only lost work was redone belongs to the step that it delays.
     void flow_until(TimePoint until) {
         const double before = world_.totals().microbatches;
         stretch_s_ += in_seconds(until - world_.now());
@@ -120,7 +121,8 @@ class FluidRun {
         }
     }
 
-    // At the same time: first what was under way ends, then the fleet changes, then one decides.
+    // Order at one time: first the work under way ends, then the fleet changes, then the rebalancer
+    // decides.
     void happen() {
         const TimePoint now = world_.now();
         if (world_.next_own_event() <= now) {
@@ -161,7 +163,7 @@ class FluidRun {
     }
 
     [[nodiscard]] std::uint64_t steps_so_far() const {
-        constexpr double kRounding = 1e-6;  // of a step
+        constexpr double kRounding = 1e-6;  // in steps
         const double steps = world_.totals().microbatches / scenario_.pipeline.microbatches;
         return static_cast<std::uint64_t>(steps + kRounding);
     }
@@ -199,10 +201,10 @@ class FluidRun {
     TimePoint end_ = TimePoint{} + scenario_.duration;
     TimePoint next_period_{};
     TimePoint next_sample_{};
-    std::size_t next_ = 0;  // into happenings
+    std::size_t next_ = 0;  // index into happenings
     std::uint64_t turns_ = 0;
     StepSpread steps_;
-    double stretch_s_ = 0;  // since steps_ was told
+    double stretch_s_ = 0;  // seconds since steps_ was told
     std::vector<double> busy_before_;
     std::vector<double> up_before_;
     SimReport report_;
@@ -226,11 +228,8 @@ swarm::Result<SimReport> run_fluid(
 swarm::Result<SimReport> run_fluid(
     const Scenario& scenario, std::uint64_t seed, const Progress& progress
 ) {
-    auto schedule = make_schedule(scenario, seed);
-    if (!schedule) {
-        return schedule.error();
-    }
-    return run_fluid(scenario, *schedule, seed, progress);
+    SWARM_TRY(const auto schedule, make_schedule(scenario, seed));
+    return run_fluid(scenario, schedule, seed, progress);
 }
 
 double best_microbatches(

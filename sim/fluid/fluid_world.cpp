@@ -2,8 +2,8 @@
 
 #include "sim/peer.hpp"
 #include "swarm/base/check.hpp"
-#include "swarm/run/failure_detector.hpp"
-#include "swarm/run/placement.hpp"
+#include "swarm/coordinator/failure_detector.hpp"
+#include "swarm/coordinator/placement.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 using swarm::protocol::Standing;
 using Kind = Happening::Kind;
 
-constexpr Duration kSilenceAllowed = swarm::run::FailureDetector::Timing{}.dead_after;
+constexpr Duration kSilenceAllowed = swarm::coordinator::FailureDetector::Timing{}.dead_after;
 
 std::string name_of(std::uint32_t number) {
     return "peer " + std::to_string(number);
@@ -53,7 +53,7 @@ FluidWorld::FluidWorld(const Scenario& scenario, const Schedule& schedule, std::
       best_(scenario.pipeline.stages),
       queued_(scenario.pipeline.stages, 0),
       step_model_(scenario, schedule.fleet, seed) {
-    SWARM_ASSERT(policy_ && rebalancer_);  // run_fluid() has looked
+    SWARM_ASSERT(policy_ && rebalancer_);  // run_fluid() has checked the names
     stages_.assign(scenario.pipeline.stages, StageFlow(*policy_));
     totals_.busy_s_per_stage.assign(scenario.pipeline.stages, 0);
     totals_.up_s_per_stage.assign(scenario.pipeline.stages, 0);
@@ -119,7 +119,7 @@ TimePoint FluidWorld::next_own_event() {
     if (pending_.next_time() <= now_) {
         return pending_.next_time();
     }
-    settle();  // first: it uses up the ration
+    settle();  // before the rest: it uses up the ration
     const bool commit_matters = !awaiting_.empty() || samples_each_step();
     return commit_matters ? std::min(pending_.next_time(), commit_at_) : pending_.next_time();
 }
@@ -231,7 +231,7 @@ void FluidWorld::thaw(std::uint32_t number) {
 void FluidWorld::change_speed(std::uint32_t number, double slowed_to) {
     Machine& one = machine(number);
     if (one.slowed_to == slowed_to || (!one.up && slowed_to < 1)) {
-        return;  // what befalls a machine that is down is skipped, but not its end
+        return;  // a fault of a machine that is down is skipped, but not its end
     }
     one.slowed_to = slowed_to;
     speed_changed(number);
@@ -240,7 +240,7 @@ void FluidWorld::change_speed(std::uint32_t number, double slowed_to) {
 
 void FluidWorld::silent_for_too_long(std::uint32_t number) {
     Machine& one = machine(number);
-    // The coordinator waits for the last of a stage: only it has the parameters.
+    // The coordinator waits for the last peer of a stage: only that peer has the parameters.
     if (one.slot && is_last_of_its_stage(number)) {
         return note("stage_empty", name_of(number) + " is the last of its stage");
     }
@@ -256,7 +256,9 @@ void FluidWorld::lose(std::uint32_t number) {
     lose_work_of(number);
     give_up_slot(number);
     if (answered && !std::exchange(round_follows_, true)) {
-        pending_.push(now_ + swarm::run::kRoundAfterLoss, {Pending::Kind::RoundAfterLoss, 0, 0});
+        pending_.push(
+            now_ + swarm::coordinator::kRoundAfterLoss, {Pending::Kind::RoundAfterLoss, 0, 0}
+        );
     }
 }
 

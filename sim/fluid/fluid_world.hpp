@@ -1,14 +1,14 @@
-// The state of a fluid run and what can happen to it: machines come, go, slow down, freeze and
-// download; the rebalancer's period ends; a step is committed. Between two events everything flows
-// evenly, at a rate that counts bubble, commit, and what a sampled step (step_model.hpp) took
-// longer. As in the protocol a mover leaves at a commit, and a newcomer's download begins at one.
-// Invariants: the roster lists who has a slot, and a stage's flow holds exactly its members; an
-// observer waits for a snapshot or downloads. A frozen peer that is silent for longer than the
-// failure detector allows loses its slot, unless it is the last of its stage.
-// Samples are rationed, so that a run's cost follows its events: the first half of kLegsMax goes to
-// one sample per step, the rest to the moments at which stages change.
+// The state of a fluid run and its events: machines come, go, slow down, freeze and download; the
+// rebalancer's period ends; a step is committed. Between two events everything flows evenly, at a
+// rate that counts bubble, commit, and the extra time of a sampled step (step_model.hpp). As in the
+// protocol a mover leaves at a commit, and a newcomer's download begins at one.
+// Invariants: the roster lists the machines with a slot, and a stage's flow holds exactly its
+// members; an observer waits for a snapshot or downloads. A frozen peer that is silent for longer
+// than the failure detector allows loses its slot, unless it is the last of its stage. Samples are
+// rationed, so that a run's cost follows its events: the first half of kLegsMax goes to one sample
+// per step, the rest to the moments at which stages change.
 // Units: seconds, microbatches, bytes. Threading: none.
-// Cost of an event: O(peers), and what it samples.
+// Cost of an event: O(peers), plus its sample's cost.
 #pragma once
 
 #include "router/rebalancer.hpp"
@@ -33,27 +33,28 @@ using swarm::StageIndex;
 /// Sums since the start.
 struct FluidTotals {
     double microbatches = 0;
-    double best_microbatches = 0;  // with the same peers placed at best
+    double best_microbatches = 0;  // with the same peers in the best places
     double busy_s = 0;
-    double up_s = 0;  // of machines
+    double up_s = 0;  // summed over machines
     double bytes = 0;
     std::vector<double> busy_s_per_stage;
-    std::vector<double> up_s_per_stage;  // of those with a slot
+    std::vector<double> up_s_per_stage;  // machines with a slot only
 };
 
 class FluidWorld {
  public:
-    /// Both outlive the world.
+    /// Both arguments outlive the world.
     FluidWorld(const Scenario& scenario, const Schedule& schedule, std::uint64_t seed);
 
     void start();
 
     [[nodiscard]] TimePoint now() const { return now_; }
 
-    /// Of downloads that end, silences that are too long, and commits that somebody waits for.
+    /// The time of the next end of a download, end of a silence that is too long, or commit that a
+    /// machine waits for.
     [[nodiscard]] TimePoint next_own_event();
 
-    /// Lets everything flow until then; no event lies between.
+    /// Lets everything flow until then. REQUIRES: no event lies between.
     void flow_until(TimePoint until);
     void carry_out(const Happening& happening);
     void carry_out_own_event();
@@ -86,17 +87,18 @@ class FluidWorld {
         double slowed_to = 1;
         StageIndex stage;
         std::optional<SlotId> slot;
-        bool is_member = false;              // else an observer or draining, while it has a slot
+        bool is_member = false;  // otherwise an observer or draining, while it has a slot
         std::optional<StageIndex> moves_to;  // while it drains
         TimePoint leased_until{};            // since its last move
-        std::uint64_t spell = 0;    // grows with each slot: what was planned for it no longer holds
-        std::uint32_t donor = 0;    // number; 0: none
-        std::uint32_t feeding = 0;  // downloads from it now
+        /// Grows with each slot: plans made for an earlier slot do not hold.
+        std::uint64_t spell = 0;
+        std::uint32_t donor = 0;    // the donor's number; 0: none
+        std::uint32_t feeding = 0;  // downloads from this machine
         TimePoint frozen_at{};
-        std::optional<PeerKind> counted_as;  // by best_
-        double queued = 0;                   // offers under way at it
+        std::optional<PeerKind> counted_as;  // the kind under which best_ counts the machine
+        double queued = 0;                   // offers under way at the machine
         double queued_s = 0;                 // per sender: integral since the period began, ...
-        double present_s = 0;                // ... or since it is a member
+        double present_s = 0;                // ... or since the machine became a member
     };
 
     struct Pending {
@@ -107,7 +109,8 @@ class FluidWorld {
         std::uint64_t spell = 0;
     };
 
-    /// At the next commit a snapshot is frozen for it, or it leaves for another stage.
+    /// A machine that waits for the next commit: then a snapshot is frozen for it, or it leaves for
+    /// another stage.
     struct Awaiting {
         std::uint32_t number = 0;
         std::uint64_t spell = 0;
@@ -126,7 +129,7 @@ class FluidWorld {
         return one.frozen ? 0 : one.slowed_to;
     }
 
-    // What happens to machines
+    // Events that befall machines
     void join(std::uint32_t number);
     void depart(std::uint32_t number, const char* how);
     void freeze(std::uint32_t number);
@@ -150,7 +153,7 @@ class FluidWorld {
     [[nodiscard]] std::uint32_t choose_donor(StageIndex stage) const;
     void release_donor(Machine& downloader);
 
-    // The flow
+    // Flow of microbatches
     void speed_changed(std::uint32_t number);
     void count_for_best(std::uint32_t number);
     [[nodiscard]] double in_flight() const;
@@ -177,7 +180,7 @@ class FluidWorld {
     const Schedule& schedule_;
     std::unique_ptr<router::Policy> policy_;
     std::unique_ptr<router::Rebalancer> rebalancer_;
-    double latency_s_ = 0;  // of one hop, a mean over the fleet
+    double latency_s_ = 0;  // one hop, a mean over the fleet
     double join_s_ = 0;     // download and warm-up, a mean over the fleet
     TimePoint now_{};
     swarm::run::Roster roster_;
@@ -189,7 +192,7 @@ class FluidWorld {
     TimedQueue<Pending> pending_;
     std::vector<Awaiting> awaiting_;
     TimePoint commit_at_ = swarm::kNever;
-    bool round_follows_ = false;  // a loss, before the period ends
+    bool round_follows_ = false;  // a machine was lost: a rebalancing round before the period ends
 
     double window_ = 0;            // microbatches in flight
     double unhindered_s_ = 0;      // a microbatch's way down and up, without waiting
@@ -198,19 +201,19 @@ class FluidWorld {
     double flow_within_step_ = 0;
     double flow_ = 0;
     double best_flow_ = 0;
-    double redo_ = 0;  // microbatches whose sums went with a machine
+    double redo_ = 0;  // microbatches whose sums were lost with a machine
 
     std::vector<double> queued_;  // per stage
 
     StepModel step_model_;
-    double slowness_ = 1;  // of the last sampled step against the flow through the same stages
+    double slowness_ = 1;  // the last sampled step against the flow through the same stages
     double mean_slowness_ = 1;
-    double legs_left_ = kLegsMax;  // of microbatches, that may be sampled
+    double legs_left_ = kLegsMax;  // microbatches' legs that may still be sampled
 
     bool sampled_ = false;
-    bool has_changed_ = true;  // the stages, since the flow was reckoned
+    bool has_changed_ = true;  // the stages changed since the flow was computed
     bool is_settled_ = false;
-    bool is_fresh_ = false;  // the last sample is of the stages as they are
+    bool is_fresh_ = false;  // the last sample is of the present stages
 
     FluidTotals totals_;
     std::uint64_t moves_ = 0;

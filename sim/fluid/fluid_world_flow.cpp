@@ -1,6 +1,6 @@
-// What flows between two events of a FluidWorld, and where it waits.
+// The flow of microbatches between two events of a FluidWorld, and the places where they wait.
 #include "sim/fluid/fluid_world.hpp"
-#include "swarm/run/placement.hpp"
+#include "swarm/coordinator/placement.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,22 +10,23 @@
 namespace sim {
 namespace {
 
-constexpr double kSameWidth = 1e-9;  // relative: what rounding may part
+constexpr double kSameWidth = 1e-9;  // relative: the difference that rounding may leave
 constexpr double kPerPeerInFlight = 2;
-// From the last backward to the next step: parts of a sum and the result back, REDUCED; COMMIT
-// travels with the first FORWARD. The way back to the coordinator, part of the unhindered time, is
-// not waited for.
+// Hops from the last backward to the next step: parts of a sum and the result back, REDUCED; COMMIT
+// travels with the first FORWARD. The step does not wait for the way back to the coordinator, which
+// is part of the unhindered time.
 constexpr double kCommitHops = 2;
 constexpr double kLegsPerEvent = 32;  // so that samples cost about as much as the events do
-constexpr double kPartPerSample = 8;  // of the ration
+constexpr double kPartPerSample = 8;  // share of the ration
 constexpr int kStepsPerSampleMax = 32;
-constexpr double kNewestStep = 1.0 / 8;  // its weight in the mean that stands in for a sample
+// Weight of the newest step in the mean that stands in for a sample.
+constexpr double kNewestStep = 1.0 / 8;
 constexpr int kStepsLived = 64;
 constexpr int kStepsToLearn = 5;
-constexpr double kPairsMax = 1 << 21;  // of neighbours: each has a rate meter for the other
+constexpr double kPairsMax = 1 << 21;  // neighbours: each has a rate meter for the other
 constexpr double kPairsInCache = 1 << 14;
 constexpr double kFarAwayS = 1e9;
-constexpr double kMeanSyncS = 0.005;  // as WorldOptions.sync_max has it
+constexpr double kMeanSyncS = 0.005;  // the mean of WorldOptions.sync_max's draws
 
 double in_seconds(Duration duration) {
     return std::chrono::duration<double>(duration).count();
@@ -57,7 +58,8 @@ void FluidWorld::count_for_best(std::uint32_t number) {
     }
 }
 
-// As the coordinator's window (swarm/run/step_machine_phases.cpp); a step has no more to launch.
+// The same window as the coordinator's (swarm/coordinator/step_machine_phases.cpp), except that a
+// step has no more microbatches to launch.
 double FluidWorld::in_flight() const {
     const Pipeline& pipeline = scenario_.pipeline;
     double members = 0;
@@ -69,8 +71,8 @@ double FluidWorld::in_flight() const {
     return std::min<double>(window, pipeline.microbatches);
 }
 
-// Little's law: of the microbatches in flight, flow x unhindered time are being worked on or
-// carried; the others wait, and they wait where the pipeline is narrowest.
+// Little's law: among the microbatches in flight, flow x unhindered time are being worked on or
+// carried; the others wait where the pipeline is narrowest.
 void FluidWorld::refresh() {
     legs_left_ = std::min(legs_left_ + kLegsPerEvent, kLegsMax);
     is_settled_ = false;
@@ -113,7 +115,7 @@ double FluidWorld::queued(std::uint32_t stage) {
     return queued_[stage];
 }
 
-// Samples late, when time is about to pass: much may happen at one moment.
+// Samples late, when time is about to pass: many events may happen at one moment.
 void FluidWorld::settle() {
     if (is_settled_) {
         return;
@@ -151,14 +153,14 @@ double FluidWorld::price_of_step() const {
     return legs * (1 + pairs() / kPairsInCache);
 }
 
-// The first half of the ration lets each step have its own luck; then a sample is the mean of a few
-// steps, fewer as the ration dwindles, and is made when the stages change.
+// While the first half of the ration lasts, each step gets its own sample; after that a sample is
+// the mean of a few steps, fewer as the ration dwindles, and is made when the stages change.
 bool FluidWorld::samples_each_step() const {
     return legs_left_ > kLegsMax / 2;
 }
 
-// Routers know nobody's speed at first. A small fleet's ration lasts for the steps in which they
-// learn; in a large one these are not for the sample.
+// Routers know no peer's speed at first. A small fleet's ration lasts for the steps in which they
+// learn; in a large fleet those steps do not enter the sample.
 void FluidWorld::sample() {
     step_model_.set_stages(stages_);
     const bool lives_through = price_of_step() * kStepsLived <= kLegsMax;
@@ -193,7 +195,7 @@ TimePoint FluidWorld::next_commit() const {
     if (flow_ <= 0) {
         return swarm::kNever;
     }
-    constexpr double kRounding = 1e-6;  // of a step
+    constexpr double kRounding = 1e-6;  // in steps
     const double microbatches = scenario_.pipeline.microbatches;
     const double steps = std::floor(totals_.microbatches / microbatches + kRounding) + 1;
     const double left = steps * microbatches - totals_.microbatches + redo_;
@@ -202,7 +204,8 @@ TimePoint FluidWorld::next_commit() const {
                               : swarm::kNever;
 }
 
-// With a machine go its sums of this step, and what is under way through it, half done on average.
+// A machine that is lost takes its sums of this step along, and the microbatches under way through
+// it, half done on average.
 void FluidWorld::lose_work_of(std::uint32_t number) {
     const Machine& one = machine(number);
     if (!one.is_member) {
@@ -217,8 +220,9 @@ void FluidWorld::lose_work_of(std::uint32_t number) {
     }
 }
 
-// A step ends with an empty pipeline: to m microbatches at the rate of the narrowest stage come the
-// way of one through all the others (the bubble of 1F1B), and what the commit takes.
+// A step ends with an empty pipeline. Its time is m microbatches at the rate of the narrowest
+// stage, plus the way of one microbatch through all the other stages (the bubble of 1F1B), plus the
+// commit.
 double FluidWorld::flow_with_steps(double narrowest) const {
     if (narrowest <= 0) {
         return 0;
@@ -237,8 +241,8 @@ void FluidWorld::flow_until(TimePoint until) {
     }
     settle();
     now_ = until;
-    // The rule for the best placement is not exact for unequal peers: what is reached is possible.
-    // Queues are taken to cost the same share there.
+    // The rule for the best placement is not exact for unequal peers: a flow that is reached is
+    // possible. Queues are assumed to cost the same share there.
     best_flow_ = std::max(flow_, flow_with_steps(best_.narrowest()) / slowness_);
     const double microbatches = flow_ * duration_s;
     const double again = std::min(redo_, microbatches);
@@ -275,8 +279,8 @@ void FluidWorld::begin_period() {
     }
 }
 
-// As swarm::run::Placement: the sum over all senders of the mean of what each saw. Without those
-// that stand still: they could not follow.
+// Computes loads like swarm::coordinator::Placement: the sum over all senders of the mean of the
+// queue that each saw. Machines that stand still are left out: they could not follow a move.
 router::StageLoads FluidWorld::mean_loads() {
     router::StageLoads loads(stages_.size());
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
@@ -298,7 +302,7 @@ router::StageLoads FluidWorld::mean_loads() {
     return loads;
 }
 
-// A mover was measured where it came from; of a newcomer nothing is known.
+// The rate of a mover was measured at its former stage; a newcomer's rate is not known.
 void FluidWorld::add_arriving(router::StageLoads& loads) const {
     for (const std::vector<SlotId>& slots : observers_) {
         for (const SlotId slot : slots) {
@@ -327,7 +331,7 @@ double FluidWorld::mean_join_s() const {
         }
     }
     const auto peers = static_cast<double>(std::max<std::size_t>(1, schedule_.fleet.size()));
-    return seconds / peers + swarm::run::kWarmUp_s;
+    return seconds / peers + swarm::coordinator::kWarmUp_s;
 }
 
 }  // namespace sim

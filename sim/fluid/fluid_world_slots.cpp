@@ -1,8 +1,8 @@
-// Who has a slot in a FluidWorld: joining, moving, leaving, downloading.
+// The slots of a FluidWorld's machines: joining, moving, leaving, downloading.
 #include "sim/fluid/fluid_world.hpp"
 #include "sim/peer.hpp"
 #include "sim/scenario/distribution.hpp"
-#include "swarm/run/placement.hpp"
+#include "swarm/coordinator/placement.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,8 @@ using swarm::protocol::Standing;
 
 namespace {
 
-// COMMIT with the order to fetch; what there is to fetch, and back; the state, and back; JOIN.
+// Hops of a download: COMMIT with the order to fetch; the question for the list and its answer; the
+// question for the state and its answer; JOIN.
 constexpr double kDownloadHops = 6;
 
 }  // namespace
@@ -42,7 +43,8 @@ void FluidWorld::take_slot(std::uint32_t number, StageIndex stage) {
 
 void FluidWorld::observe(std::uint32_t number, StageIndex stage) {
     take_slot(number, stage);
-    if (stages_[stage.value].members().empty()) {  // no commit will come: from a checkpoint
+    // No commit will come: the state comes from a checkpoint.
+    if (stages_[stage.value].members().empty()) {
         begin_download(number);
     } else {
         awaiting_.push_back({number, machine(number).spell, std::nullopt});
@@ -54,14 +56,14 @@ void FluidWorld::begin_download(std::uint32_t number) {
     pending_.push(now_ + takes, {Pending::Kind::Downloaded, number, machine(number).spell});
 }
 
-// It gets no new work; what it has summed counts at the commit.
+// The mover gets no new work; its sums count at the commit.
 void FluidWorld::begin_move(std::uint32_t number, StageIndex to) {
     Machine& one = machine(number);
     stop_work(number);
     roster_.set_standing(*one.slot, Standing::Draining);
     observers_[one.stage.value].push_back(*one.slot);
     one.moves_to = to;
-    one.leased_until = now_ + swarm::run::lease_of(scenario_.pipeline.rebalance_every);
+    one.leased_until = now_ + swarm::coordinator::lease_of(scenario_.pipeline.rebalance_every);
     awaiting_.push_back({number, one.spell, to});
 }
 
@@ -91,7 +93,7 @@ void FluidWorld::commit() {
 void FluidWorld::release(const Awaiting& mover) {
     const StageIndex from = machine(mover.number).stage;
     if (stages_[from.value].members().empty()) {
-        admit(mover.number);  // the others are gone: it is the last with the state
+        admit(mover.number);  // the other members are gone: the mover is the last with the state
         return;
     }
     give_up_slot(mover.number);
@@ -135,7 +137,7 @@ void FluidWorld::give_up_slot(std::uint32_t number) {
     ++one.spell;
 }
 
-// As swarm::run::Coordinator::stage_for.
+// The same choice as swarm::coordinator::Coordinator::stage_for.
 StageIndex FluidWorld::stage_for_newcomer() {
     std::vector<std::size_t> peers;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
@@ -150,9 +152,9 @@ StageIndex FluidWorld::stage_for_newcomer() {
     return rebalancer_->place(mean_loads());
 }
 
-// As the world carries a frame: out of the donor's line, which all who download from it share, then
-// into the downloader's. Without a donor (nobody there works) the state is a checkpoint of the
-// coordinator's.
+// The download takes as long as the world takes to carry a frame: out of the donor's line, which
+// all its downloaders share, then into the downloader's. Without a donor (no machine of the stage
+// works) the state is a checkpoint of the coordinator's.
 Duration FluidWorld::download_from_donor(std::uint32_t number) {
     Machine& one = machine(number);
     one.donor = choose_donor(one.stage);
@@ -168,7 +170,7 @@ Duration FluidWorld::download_from_donor(std::uint32_t number) {
     return to_duration(takes_s);
 }
 
-// Who feeds the fewest; of equals the lowest slot.
+// Chooses the machine that feeds the fewest others; among equals the one in the lowest slot.
 std::uint32_t FluidWorld::choose_donor(StageIndex stage) const {
     std::uint32_t donor = 0;
     for (const StageFlow::Member& member : stages_[stage.value].members()) {

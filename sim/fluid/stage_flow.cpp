@@ -33,12 +33,12 @@ std::vector<StageFlow::Member>::iterator StageFlow::find(SlotId slot) {
     );
 }
 
-// Sums anew instead of adding differences: those would drift.
+// Sums anew instead of adding differences, which would drift.
 void StageFlow::refresh() {
     weights_ = 0;
     double compute_s = 0;
     double carry_s = 0;
-    double flow_per_weight = 0;  // at which the first member is full
+    double flow_per_weight = 0;  // the flow at which the first member is full, per weight
     for (const Member& member : members_) {
         if (member.weight <= 0) {
             continue;

@@ -1,9 +1,10 @@
-// A stage as a flow: its members, the shares in which a policy splits the flow among them, and what
-// follows from both.
+// A stage as a flow: its members, the shares in which a policy splits the flow among them, and the
+// figures that follow from both.
 // Invariant: the shares of the members that work sum to 1. The stage's capacity is the flow at
-// which the first of them is full: the sum of their rates where shares follow rates, less where
-// they do not (uniform).
-// Units: as peer_flow.hpp. Threading: none. Cost: a change O(members) additions, else O(1).
+// which the first member is full: the sum of the rates where shares follow rates, less where they
+// do not (uniform).
+// Units: the same as in peer_flow.hpp. Threading: none. Cost: a change O(members) additions, else
+// O(1).
 #pragma once
 
 #include "router/policy.hpp"
@@ -21,9 +22,9 @@ class StageFlow {
  public:
     struct Member {
         SlotId slot;
-        std::uint32_t number = 0;  // of the machine
+        std::uint32_t number = 0;  // the machine's number
         PeerFlow flow;
-        double weight = 0;  // by the policy; 0: it stands still
+        double weight = 0;  // by the policy; 0: the machine stands still
     };
 
     /// The policy outlives the stage.
@@ -33,7 +34,7 @@ class StageFlow {
     void remove(SlotId slot);
     void change(SlotId slot, const PeerFlow& flow);
 
-    /// In slot order.
+    /// The members in slot order.
     [[nodiscard]] const std::vector<Member>& members() const { return members_; }
 
     [[nodiscard]] double share(const Member& member) const {

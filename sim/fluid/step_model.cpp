@@ -9,10 +9,10 @@
 
 namespace sim {
 namespace {
-
-constexpr Duration kMeanSync = std::chrono::milliseconds(5);  // of WorldOptions.sync_max
+// The mean of WorldOptions.sync_max's draws.
+constexpr Duration kMeanSync = std::chrono::milliseconds(5);
 constexpr double kForwardShare = 1.0 / 3;
-constexpr double kForwardMaxS = 1e5;  // so that the longest step has room: see has_time()
+constexpr double kForwardMaxS = 1e5;  // bounds the longest step: see has_time()
 
 Duration from_seconds(double seconds) {
     return Duration(std::llround(seconds * 1e9));
@@ -30,7 +30,7 @@ StepModel::StepModel(
     : scenario_(scenario),
       fleet_(fleet),
       seed_(seed),
-      request_{scenario.pipeline.work_units, 1, {}},  // bytes: of a tensor, whatever it weighs
+      request_{scenario.pipeline.work_units, 1, {}},  // bytes: one tensor, whatever it weighs
       workers_(fleet.size() + 1),
       stages_(scenario.pipeline.stages) {
     for (const FleetPeer& machine : fleet) {
@@ -63,7 +63,7 @@ void StepModel::set_stages(const std::vector<StageFlow>& stages) {
     }
 }
 
-// Who is new in a stage knows nobody yet.
+// A machine that is new in a stage knows no other machine yet.
 void StepModel::seat(std::uint32_t stage, const std::vector<SlotId>& members) {
     for (const SlotId slot : members) {
         Worker& worker = workers_[slot.value];
@@ -127,7 +127,7 @@ void StepModel::launch() {
         const Leg leg{launched_, false};
         const auto slot = workers_[kCoordinator].router->pick(id_of(leg), request_, now_);
         if (!slot) {
-            return;  // until something is passed on
+            return;  // the coordinator goes on when a leg is passed on
         }
         offer(kCoordinator, 0, leg, *slot);
         ++launched_;
@@ -135,7 +135,7 @@ void StepModel::launch() {
     }
 }
 
-// REDUCE follows the last PATH; replicas swap parts of their sums and the results; REDUCED; the
+// After the last PATH: REDUCE; replicas swap parts of their sums and the results; REDUCED; the
 // record is synced.
 TimePoint StepModel::committed_at() const {
     TimePoint reduced{};

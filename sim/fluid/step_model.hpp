@@ -1,10 +1,11 @@
-// One step, microbatch by microbatch: what it takes longer than flows, and where its microbatches
-// wait. Senders pick with the production router (its policy, its rate meters); stages serve as
-// stages/wave does, two legs on the device, backward first; the window is the coordinator's; access
-// lines are the exact mode's. Left out: the weight of frames but tensors, and all faults.
-// Why no formula: with replicas a step is a closed network of queues, routed by what many senders
-// have seen each, and it begins and ends empty; mean-value analysis (Reiser, Lavenberg 1980) knows
-// random routing in the long run only.
+// A model of one step, microbatch by microbatch: it tells how much longer a step takes than flows
+// do, and where its microbatches wait. Senders pick with the production router (its policy, its
+// rate meters); stages serve like stages/server/wave, two legs on the device, backward first; the
+// window is the coordinator's; access lines are the exact mode's. Left out: the weight of frames
+// other than tensors, and all faults.
+// Reason for a model instead of a formula: with replicas a step is a closed network of queues,
+// routed by what many senders have seen each, and it begins and ends empty; mean-value analysis
+// (Reiser, Lavenberg 1980) knows random routing in the long run only.
 // Invariant: a function of (fleet, scenario, seed, calls). The routers learn from step to step.
 // Units: seconds, microbatches. Threading: none. Cost: 0.4 us per leg (2 x stages x microbatches of
 // them), 0.7 with access lines; memory a rate meter per pair of neighbours.
@@ -26,21 +27,21 @@ using swarm::StageIndex;
 
 class StepModel {
  public:
-    /// Both outlive the model.
+    /// Both arguments outlive the model.
     StepModel(const Scenario& scenario, const std::vector<FleetPeer>& fleet, std::uint64_t seed);
 
-    /// Who works where from now on; who stands still is left out.
+    /// Sets the members of each stage from now on; a machine that stands still is left out.
     void set_stages(const std::vector<StageFlow>& stages);
 
-    /// Runs one step, every stage having somebody, and returns how long it took.
+    /// Runs one step and returns how long it took. REQUIRES: every stage has a member.
     double run(double window);
 
-    /// Another step fits into the clock, whose end is 292 years off: 2,048 microbatches of the
-    /// slowest forwards take 20.
+    /// True while another step fits into the clock, whose end is 292 years off: 2,048 microbatches
+    /// of the slowest forwards take 20.
     [[nodiscard]] bool has_time() const { return now_ < TimePoint(Duration::max() / 4); }
 
-    // Of the last step
-    /// Offers under way at the machine, as a mean over the step: what its senders report.
+    // Figures of the last step
+    /// Offers under way at the machine, a mean over the step: the number that its senders report.
     [[nodiscard]] double queued(std::uint32_t number) const { return workers_[number].queued_s; }
 
     [[nodiscard]] double busy_s(std::uint32_t number) const { return workers_[number].busy_s; }
@@ -53,7 +54,7 @@ class StepModel {
         bool is_backward = false;
     };
 
-    /// A machine; the first stands for the coordinator, who sends to the first stage.
+    /// A machine. The first one stands for the coordinator, which sends to the first stage.
     struct Worker {
         std::uint32_t stage = 0;
         double forward_s = 0;
@@ -61,7 +62,7 @@ class StepModel {
         std::deque<Leg> forwards;
         std::deque<Leg> backwards;
         std::deque<Leg> placing;
-        std::deque<Leg> device;  // the front one runs
+        std::deque<Leg> device;  // the front leg runs
         Pipe up{0};
         Pipe down{0};
         double queued_s = 0;
@@ -81,9 +82,9 @@ class StepModel {
         };
 
         Kind kind{};
-        std::uint32_t worker = 0;  // to whom it happens
+        std::uint32_t worker = 0;  // the machine to which the event happens
         Leg leg{};
-        std::uint32_t stage = 0;  // Accepted, Passed: of the receiver; AtDown: the sender
+        std::uint32_t stage = 0;  // Accepted, Passed: the receiver's stage; AtDown: the sender's
     };
 
     struct Frame {
@@ -134,18 +135,18 @@ class StepModel {
     std::vector<Worker> workers_;              // by number
     std::vector<std::vector<SlotId>> stages_;  // a slot's value is the machine's number
     TimedQueue<Event> events_;
-    Slab<Frame> frames_;  // in access lines
+    Slab<Frame> frames_;  // frames in access lines
     TimePoint now_{};
 
-    // Of the step
+    // State of the step
     std::uint64_t step_ = 0;
     std::uint32_t window_ = 0;
     std::uint32_t launched_ = 0;
     std::uint32_t in_flight_ = 0;
-    std::vector<std::uint32_t> path_;    // numbers, by microbatch and stage
-    std::vector<TimePoint> offered_at_;  // as path_
-    std::vector<TimePoint> done_at_;     // by stage: its last gradient
-    TimePoint last_path_{};              // at the coordinator
+    std::vector<std::uint32_t> path_;    // machines' numbers, by microbatch and stage
+    std::vector<TimePoint> offered_at_;  // by microbatch and stage, like path_
+    std::vector<TimePoint> done_at_;     // time of its last gradient, by stage
+    TimePoint last_path_{};              // when the coordinator had the last PATH
 };
 
 }  // namespace sim

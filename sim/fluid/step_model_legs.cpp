@@ -7,7 +7,7 @@
 namespace sim {
 namespace {
 
-constexpr std::size_t kDeviceLegsMax = 2;  // as in stages/wave.hpp
+constexpr std::size_t kDeviceLegsMax = 2;  // the same as in stages/server/wave.hpp
 
 double in_seconds(Duration duration) {
     return std::chrono::duration<double>(duration).count();
@@ -72,7 +72,7 @@ void StepModel::arm(Pipe& line, Event::Kind done, std::uint32_t number) {
 void StepModel::up_done(std::uint32_t number) {
     Pipe& line = workers_[number].up;
     if (line.armed_for != now_) {
-        return;  // armed anew for another time
+        return;  // the event was armed anew for another time
     }
     line.armed_for = swarm::kNever;
     while (line.bulk_done_at() <= now_) {
@@ -154,7 +154,7 @@ void StepModel::computed(std::uint32_t number) {
     pump(number);
 }
 
-// Whose offer was accepted tells the one below that the leg is passed on.
+// The machine whose offer was accepted tells the stage below it that the leg is passed on.
 void StepModel::accepted(const Event& event) {
     const SlotId to{hop(event.leg.microbatch, event.stage)};
     workers_[event.worker].router->accepted(to, id_of(event.leg), now_);

@@ -1,5 +1,5 @@
-// How long steps took, when they are known as stretches of time in which each took as long: the
-// mean and quantiles over all steps.
+// The spread of step times. They are known as stretches of time in which each step took as long;
+// the result is the mean and quantiles over all steps.
 // Units: seconds, steps (fractions, too). Threading: none.
 // Cost: add() O(1); memory one entry per change of the rate; times() O(n log n).
 #pragma once
@@ -14,9 +14,9 @@ namespace sim {
 
 class StepSpread {
  public:
-    /// So many steps took `step_s` each.
+    /// Adds `steps` steps of `step_s` seconds each.
     void add(double step_s, double steps);
-    /// Nothing when there was not a whole step.
+    /// Returns nothing when there was not a whole step.
     [[nodiscard]] std::optional<StepTimes> times() const;
 
  private:

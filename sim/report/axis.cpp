@@ -23,7 +23,7 @@ std::vector<Tick> regular(double max, double step, const std::function<std::stri
     return ticks;
 }
 
-/// 0 without its unit.
+/// Writes a tick with its unit; 0 stands without.
 std::string in_unit(double seconds, const Unit& unit) {
     return seconds == 0 ? "0" : number_text(seconds / unit.seconds) + " " + unit.name;
 }

@@ -1,4 +1,4 @@
-// Where an axis has its ticks: round figures, at most six, the first at zero.
+// The places of an axis's ticks: round figures, at most six, the first at zero.
 // Units: as named. Threading: stateless.
 #pragma once
 
@@ -13,12 +13,13 @@ struct Tick {
     std::string text;
 };
 
-/// 1, 2, 3, 4, 5, 6 or 8 times a power of ten, at least `value`; 1 when that is not above zero.
+/// Returns 1, 2, 3, 4, 5, 6 or 8 times a power of ten, at least `value`; 1 when `value` is not
+/// above zero.
 double rounded_up(double value);
 
-/// Three to five equal parts of a `max` that is round.
+/// Returns ticks at three to five equal parts of `max`, which is round.
 std::vector<Tick> ticks(double max, const std::function<std::string(double)>& text);
-/// Of one unit: "0", "10 min", "20 min".
+/// Ticks with the unit written out: "0", "10 min", "20 min".
 std::vector<Tick> time_ticks(double seconds_max);
 std::vector<Tick> count_ticks(double max);
 

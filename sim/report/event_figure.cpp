@@ -14,7 +14,7 @@ constexpr std::size_t kTextsPerTick = 4;
 
 struct Column {
     std::size_t count = 0;
-    std::string text;  // of the first few
+    std::string text;  // texts of the first few
 };
 
 using Columns = std::map<int, Column>;

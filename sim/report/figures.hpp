@@ -1,5 +1,7 @@
-// Figures as people read them: "1,234", "81.3 %", "4 min 05 s", "12.3 GB", and what a fidelity is.
-// Invariant: never "nan" or "inf": what is no number is "-". No locale: the same everywhere.
+// Writes figures as people read them: "1,234", "81.3 %", "4 min 05 s", "12.3 GB", and explains a
+// fidelity.
+// Invariant: no text is "nan" or "inf": a value that is no number is "-". No locale: the same
+// everywhere.
 // Units: in the names; bytes in powers of 1,000. Threading: stateless.
 #pragma once
 
@@ -25,10 +27,11 @@ std::string hash_text(std::uint64_t hash);
 
 /// "exact" or "fluid".
 std::string mode_name(Mode mode);
-/// What the mode runs and what it leaves out, in one sentence.
+/// One sentence that says which parts the mode runs and which it leaves out.
 std::string mode_text(Mode mode);
 
-/// For text and attributes of HTML; control characters, which no page may have, become spaces.
+/// Escapes a text for text and attributes of HTML; control characters, which no page may have,
+/// become spaces.
 std::string escaped(const std::string& text);
 
 }  // namespace sim

@@ -11,12 +11,12 @@
 namespace sim {
 namespace {
 
-constexpr double kWidth = 1000;  // of the SVG's own coordinates; the page stretches them
+constexpr double kWidth = 1000;  // in the SVG's own coordinates; the page stretches them
 constexpr double kHeight = 200;
 constexpr std::size_t kTipsMax = 100;
 constexpr std::size_t kTableRowsMax = 24;
 constexpr std::size_t kMarkColumns = 250;
-constexpr std::size_t kMarksBold = 40;  // more would hide the curves
+constexpr std::size_t kMarksBold = 40;  // more marks would hide the curves
 
 std::string coordinate(double value) {
     char text[32];
@@ -24,7 +24,7 @@ std::string coordinate(double value) {
     return text;
 }
 
-/// From the plot's figures to the SVG's coordinates.
+/// Maps the plot's figures to the SVG's coordinates.
 struct Scale {
     double x_max = 1;
     double y_max = 1;

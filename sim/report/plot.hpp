@@ -21,34 +21,34 @@ struct Point {
 
 struct Series {
     std::string name;
-    std::vector<Point> points;  // by x
+    std::vector<Point> points;  // sorted by x
 };
 
 struct Plot {
     enum class X : std::uint8_t { Seconds, Count };
     enum class Shape : std::uint8_t { Line, Stairs };  // Stairs: a value holds until the next
 
-    std::string id;  // of the element
+    std::string id;  // the SVG element's id
     std::string title;
     std::string caption;
-    std::string no_data;  // what is said when there is no point
+    std::string no_data;  // text that stands in the plot when there is no point
     X x = X::Seconds;
     Shape shape = Shape::Line;
     double x_max = 0;
-    double y_max = 0;  // 0: of the data, rounded up
+    double y_max = 0;  // 0: the data's largest y, rounded up
     std::function<std::string(double)> y_text;
     std::vector<Series> series;  // at most kSeriesMax
     std::vector<Note> marks;     // vertical lines
 };
 
-inline constexpr std::size_t kSeriesMax = 8;  // so many colours
+inline constexpr std::size_t kSeriesMax = 8;  // the number of colours
 
 std::string to_figure(const Plot& plot);
 
-/// One row per kind of event, one tick per event.
+/// A figure with one row per kind of event and one tick per event.
 std::string event_figure(const std::vector<Note>& notes, double seconds_max);
 
-/// "trouble", "gain" or "other": how an event of this kind is coloured.
+/// Returns "trouble", "gain" or "other": the colour class of an event of this kind.
 std::string class_of_kind(const std::string& kind);
 
 }  // namespace sim

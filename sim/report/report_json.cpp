@@ -10,7 +10,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// JSON has no NaN and no infinity.
+/// Writes null for NaN and infinity, which JSON does not have.
 json::value number_or_null(double value) {
     return std::isfinite(value) ? json::value(value) : json::value(nullptr);
 }
@@ -109,7 +109,8 @@ std::string to_json(const SimReport& report) {
     whole["bytes"] = report.bytes;
     whole["violations"] = json::value_from(report.violations);
     whole["failure"] = report.failure ? json::value(*report.failure) : json::value(nullptr);
-    whole["trace_hash"] = hash_text(report.trace_hash);  // text: 64 bits do not fit a JSON number
+    // The hash is text: 64 bits do not fit a JSON number.
+    whole["trace_hash"] = hash_text(report.trace_hash);
     whole["samples"] = sample_array(report.samples);
     whole["notes"] = note_array(report.notes);
     return json::serialize(whole) + "\n";

@@ -56,7 +56,7 @@ std::vector<Series> by_stage(const std::vector<Slice>& slices) {
 Plot utilisation_plot(const SimReport& report) {
     std::vector<Slice> slices;
     for (const Sample& sample : report.samples) {
-        if (sample.at_s > 0) {  // at the start there is nothing to look back on
+        if (sample.at_s > 0) {  // the sample at the start covers no time
             slices.push_back({sample.at_s, sample.utilisation_per_stage});
         }
     }
@@ -123,8 +123,8 @@ std::vector<Series> step_series(const std::vector<double>& seconds) {
     return series;
 }
 
-/// From the counts of the samples, where a fidelity has no single steps: whole steps, and enough of
-/// them between two points that rounding to whole ones does not show.
+/// Step times from the counts of the samples, where a fidelity has no single steps: whole steps,
+/// and enough of them between two points that rounding to whole ones does not show.
 Series step_rate_series(const std::vector<Sample>& samples) {
     constexpr std::uint64_t kPoints = 50;
     Series series{"seconds per step", {}};

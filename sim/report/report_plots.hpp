@@ -1,5 +1,6 @@
 // The plots of one report, as HTML: utilisation, peers, step times, bytes, events.
-// Of more than kSeriesMax stages the lowest, the median and the highest at each time are shown.
+// With more than kSeriesMax stages a plot shows the lowest, the median and the highest at each
+// time.
 // Threading: stateless. Cost: O(samples x stages).
 #pragma once
 

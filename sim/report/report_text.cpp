@@ -114,7 +114,7 @@ std::string join(const Row& row, const std::vector<std::size_t>& widths) {
     return text + "\n";
 }
 
-/// The smallest of the values of which at least this share of all is not above.
+/// Returns the smallest value that at least this share of all values does not exceed.
 double percentile(const std::vector<double>& sorted, double share) {
     const double rank = std::ceil(share * static_cast<double>(sorted.size()));
     return sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];

@@ -1,7 +1,7 @@
-// What a simulated run came to: the content of --json, of the terminal's summary and of --html.
-// Filled by the exact and the fluid runner; a figure that a fidelity does not have is absent
+// The results of a simulated run: the content of --json, of the terminal's summary and of --html.
+// Both the exact and the fluid runner fill it; a figure that a fidelity does not have is absent
 // (null in JSON), never zero.
-// Units: seconds of virtual time, bytes; shares in [0, 1], but for throughput_of_optimal.
+// Units: seconds of virtual time, bytes; shares in [0, 1], except throughput_of_optimal.
 // Threading: plain data.
 #pragma once
 
@@ -16,13 +16,13 @@
 
 namespace sim {
 
-/// State over time, taken kSamplesMax times at most, evenly.
+/// State over time, sampled evenly, kSamplesMax times at most.
 struct Sample {
     double at_s = 0;
     std::vector<std::uint32_t> peers_per_stage;
     std::vector<double> utilisation_per_stage;  // since the sample before
-    std::uint64_t steps = 0;                    // so far
-    std::uint64_t bytes = 0;                    // so far
+    std::uint64_t steps = 0;                    // since the start
+    std::uint64_t bytes = 0;                    // since the start
 };
 
 inline constexpr std::size_t kSamplesMax = 600;
@@ -38,12 +38,12 @@ struct Note {
 /// Called now and then with the share done, in [0, 1]; false ends the run (`interrupted`).
 using Progress = std::function<bool(double)>;
 
-/// What one peer did for one stage, over all committed steps.
+/// Work that one peer did for one stage, over all committed steps.
 struct PeerShare {
     std::uint32_t peer = 0;  // from 1, over all groups
     std::uint32_t stage = 0;
     std::uint64_t microbatches = 0;
-    double share = 0;  // of the stage's
+    double share = 0;  // part of the stage's work
 };
 
 struct StepTimes {
@@ -63,20 +63,22 @@ struct SimReport {
     std::string rebalancer;
 
     std::uint64_t events = 0;
-    double events_per_s = 0;  // of the machine's time
+    double events_per_s = 0;  // per second of the machine's time
     double virtual_s = 0;
-    bool interrupted = false;  // Ctrl-C: the figures are of what ran so far
+    bool interrupted = false;  // Ctrl-C: the figures cover the part that ran
     std::uint64_t steps = 0;
     std::vector<double> step_seconds;  // exact mode, in order
-    std::optional<StepTimes> step_s;   // of step_seconds, or the fluid mode's rate
+    std::optional<StepTimes> step_s;   // from step_seconds, or from the fluid mode's rate
     std::vector<PeerShare> shares;     // exact mode, by stage and peer
     double utilisation = 0;            // busy time over the time peers were up
     std::vector<double> utilisation_per_stage;
-    std::optional<double> throughput_of_optimal;  // of the same peers placed at best, at each time
+    /// Optimal: the same peers in the best places at each time.
+    std::optional<double> throughput_of_optimal;
     std::uint64_t moves = 0;
     std::optional<std::uint64_t> replayed;
     std::optional<std::uint64_t> fenced;
-    std::optional<double> lost_work_share;  // work units computed and not counted, of all
+    /// Share of work units that were computed and not counted.
+    std::optional<double> lost_work_share;
     std::uint64_t bytes = 0;
     std::vector<std::string> violations;
     std::optional<std::string> failure;  // why the run ended before its time; not a violation
@@ -86,13 +88,13 @@ struct SimReport {
     std::vector<Note> notes;
 };
 
-/// One object, keys as in sim/README.md, "The report".
+/// Returns one object, with the keys of sim/README.md, "The report".
 std::string to_json(const SimReport& report);
-/// For the terminal, a dozen lines.
+/// Returns a dozen lines for the terminal.
 std::string to_text(const SimReport& report);
-/// One self-contained page: inline SVG, no script from elsewhere, no network.
+/// Returns one self-contained page: inline SVG, no script from elsewhere, no network.
 std::string to_html(const SimReport& report);
-/// One row per report: `swarm sim compare`, `--seeds N`.
+/// Returns one row per report, for `swarm sim compare` and `--seeds N`.
 std::string to_table(const std::vector<SimReport>& reports);
 
 StepTimes step_times(std::vector<double> seconds);

@@ -9,7 +9,7 @@
 namespace sim {
 
 namespace protocol = swarm::protocol;
-using Phase = swarm::run::StepMachine::Phase;
+using Phase = swarm::coordinator::StepMachine::Phase;
 
 void Checker::violated(const char* rule, const std::string& what) {
     const auto at =
@@ -17,8 +17,8 @@ void Checker::violated(const char* rule, const std::string& what) {
     violations_.push_back(std::string(rule) + " at " + std::to_string(at.count()) + " us: " + what);
 }
 
-const swarm::run::Coordinator* Checker::coordinator() const {
-    return dynamic_cast<const swarm::run::Coordinator*>(world_.role(coordinator_));
+const swarm::coordinator::Coordinator* Checker::coordinator() const {
+    return dynamic_cast<const swarm::coordinator::Coordinator*>(world_.role(coordinator_));
 }
 
 const stages::StageServer* Checker::server(PeerId peer) const {
@@ -39,12 +39,14 @@ void Checker::on_event(PeerId peer, const node::Event& event) {
     }
 }
 
-void Checker::check_coordinator(const swarm::run::Coordinator& role, const node::Event& event) {
+void Checker::check_coordinator(
+    const swarm::coordinator::Coordinator& role, const node::Event& event
+) {
     const Phase phase = role.step().phase();
     const Version version = role.context().version;
     if (std::holds_alternative<node::Stored>(event)) {
         opened_ = world_.incarnation(coordinator_);
-        // The step that was being decided, if this is its record; never more than one ahead.
+        // The step that was being decided, if this is its record; it is never more than one ahead.
         durable_steps_ =
             std::max(durable_steps_, version.step + (phase == Phase::Deciding ? 1 : 0));
     }
@@ -70,11 +72,13 @@ void Checker::check_coordinator(const swarm::run::Coordinator& role, const node:
     }
 }
 
-// R4, and so P5: the first event after the decision finds what it was made on.
-void Checker::check_decision(const swarm::run::Coordinator& role) {
+// Checks R4, and so P5: the first event after the decision finds the state on which the decision
+// was made.
+void Checker::check_decision(const swarm::coordinator::Coordinator& role) {
     const swarm::run::Roster& roster = role.context().roster;
     const std::size_t least = role.context().config.min_holders;
-    const bool skips = role.step().decision().skips();  // then the state before is all it takes
+    // A skip needs only the state before the step.
+    const bool skips = role.step().decision().skips();
     const std::set<swarm::SlotId>& holders = holders_[decided_];
     for (std::uint32_t stage = 0; stage < role.context().config.stages; ++stage) {
         const std::vector<swarm::SlotId> members = roster.members({stage});
@@ -115,7 +119,7 @@ void Checker::check_bounds(
         server.held_for_version() > protocol::kHeldForVersionMax) {
         violated("I8", name_of(peer) + " has more legs queued than its bound");
     }
-    // Now and then is enough: who waits without a deadline waits for ever.
+    // A check now and then is enough: a process that waits without a deadline waits for ever.
     const auto* const received = std::get_if<node::Received>(&event);
     const bool look =
         received && std::holds_alternative<protocol::HeartbeatReply>(received->message.body);
@@ -127,7 +131,7 @@ void Checker::check_bounds(
 void Checker::note_received(PeerId at, const node::Received& received) {
     const auto& body = received.message.body;
     if (const auto* const refused = std::get_if<protocol::Refused>(&body)) {
-        // Final: the attempt may be offered to another.
+        // The refusal is final: the attempt may be offered to another slot.
         for (std::uint32_t stage = 0; stage < protocol::kStagesMax; ++stage) {
             const auto offer = offers_.find({refused->leg, swarm::StageIndex{stage}});
             if (offer != offers_.end() && offer->second.peer == received.peer) {
@@ -185,7 +189,8 @@ void Checker::on_report(PeerId, const node::Report& report) {
         }
     } else if (const auto* checkpoint = std::get_if<node::CheckpointWritten>(&report)) {
         const Disk::Files& files = world_.disk(coordinator_).files();
-        const auto first = files.lower_bound(checkpoint->where);  // a folder of that name
+        // The first file in a folder of that name.
+        const auto first = files.lower_bound(checkpoint->where);
         if (first == files.end() || !first->first.starts_with(checkpoint->where)) {
             violated("I7", "a checkpoint was told that is not on disk");
         }
@@ -194,7 +199,7 @@ void Checker::on_report(PeerId, const node::Report& report) {
 
 void Checker::forget_steps_before(std::uint64_t step) {
     const auto forget = [step](auto& map, auto step_of) {
-        using std::erase_if;  // Boost's has its own
+        using std::erase_if;  // Boost's tables have an overload of their own
         erase_if(map, [&](const auto& entry) { return step_of(entry.first) < step; });
     };
     const auto of_tuple = [](const auto& key) { return std::get<Version>(key).step; };

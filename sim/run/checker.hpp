@@ -1,14 +1,14 @@
-// Watches a simulated run and says what the protocol forbids: on every event, from outside.
-// Step protocol section 8 and design section 7, rule by rule: the table in sim/README.md.
+// Watches a simulated run and reports each breach of the protocol: on every event, from outside.
+// The table in sim/README.md lists the rules of step protocol section 8 one by one.
 // Not here: I10 (routers' unit tests), I11 (tests of generation), I12 (trace hashes), I13 and I14
 // (fuzzing). The strongest check is the caller's: losses and weights equal those of one process.
 // Threading: single strand. Cost: O(log n) per event, O(members) per decision.
 #pragma once
 
 #include "sim/world.hpp"
-#include "stages/stage_server.hpp"
+#include "stages/server/stage_server.hpp"
 #include "swarm/base/rng.hpp"
-#include "swarm/run/coordinator.hpp"
+#include "swarm/coordinator/coordinator.hpp"
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -31,7 +31,8 @@ class Checker {
     void on_send(PeerId from, const node::Send& send);
     void on_report(PeerId peer, const node::Report& report);
 
-    /// The first one says what happened, when and to whom; empty in a sound run.
+    /// The violations. The first one says what happened, when and to which peer; empty in a sound
+    /// run.
     [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
 
  private:
@@ -39,8 +40,9 @@ class Checker {
 
     using Step = std::pair<Version, swarm::Epoch>;
 
-    /// A membership as the process sees it: who is fenced and returns is another one, but not who
-    /// keeps its state and gets its slot anew from a coordinator that was restarted.
+    /// A membership as its process sees it. A peer that is fenced and returns has another
+    /// membership; a peer that keeps its state and gets its slot anew from a restarted coordinator
+    /// has the same one.
     struct Slot {
         PeerId peer;
         swarm::Incarnation incarnation;
@@ -50,12 +52,14 @@ class Checker {
         friend auto operator<=>(const Slot&, const Slot&) = default;
     };
 
-    using Hop = std::pair<swarm::protocol::LegId, swarm::StageIndex>;  // the stage it goes to
+    /// A leg and the stage that it goes to.
+    using Hop = std::pair<swarm::protocol::LegId, swarm::StageIndex>;
     using ProcessStep = std::tuple<swarm::Incarnation, Version>;
     using Acceptance =
         std::tuple<swarm::Incarnation, Version, swarm::MicrobatchId, swarm::protocol::Leg>;
 
-    /// A step of a thousand peers has tens of thousands of these: looked up, never listed.
+    /// A step of a thousand peers has tens of thousands of these keys: they are looked up, never
+    /// listed.
     struct KeyHash {
         using is_avalanching = void;
 
@@ -85,22 +89,23 @@ class Checker {
     template <class Key, class Value>
     using Table = boost::unordered_flat_map<Key, Value, KeyHash>;
 
-    using Lists = std::pair<std::set<PeerId>, std::set<swarm::MicrobatchId>>;  // sent to, covering
+    /// Peers sent to, microbatches covered.
+    using Lists = std::pair<std::set<PeerId>, std::set<swarm::MicrobatchId>>;
 
     void violated(const char* rule, const std::string& what);
-    [[nodiscard]] const swarm::run::Coordinator* coordinator() const;
+    [[nodiscard]] const swarm::coordinator::Coordinator* coordinator() const;
     [[nodiscard]] const stages::StageServer* server(PeerId peer) const;
 
-    // checker.cpp: what an event finds
-    void check_coordinator(const swarm::run::Coordinator& role, const node::Event& event);
-    void check_decision(const swarm::run::Coordinator& role);
+    // checker.cpp: checks of events
+    void check_coordinator(const swarm::coordinator::Coordinator& role, const node::Event& event);
+    void check_decision(const swarm::coordinator::Coordinator& role);
     void check_server(PeerId peer, const stages::StageServer& server);
     void check_bounds(PeerId peer, const stages::StageServer& server, const node::Event& event);
     void note_received(PeerId at, const node::Received& received);
     void note_promise(PeerId peer, const swarm::protocol::Recall& recall);
     void forget_steps_before(std::uint64_t step);
 
-    // checker_sends.cpp: what a message says
+    // checker_sends.cpp: checks of messages
     void check_sent_by_coordinator(const node::Send& send);
     void check_sent_by_server(PeerId from, const node::Send& send);
     void check_offer(PeerId from, PeerId to, const swarm::protocol::Forward& forward);
@@ -108,7 +113,9 @@ class Checker {
     static bool is_last_to_leave(
         const swarm::run::Roster& roster, const swarm::protocol::SlotInfo& slot
     );
-    void check_successor(const Hop& hop, const Slot& to, bool is_pickable);
+    enum class NewWork : std::uint8_t { Allowed, Forbidden };
+    /// `new_work`: whether a peer of this standing may be offered an attempt for the first time.
+    void check_successor(const Hop& hop, const Slot& to, NewWork new_work);
     void check_reduce(PeerId to, const swarm::protocol::Reduce& reduce);
     void check_recall(const swarm::protocol::Recall& recall);
     void check_commit(const swarm::protocol::Commit& commit);
@@ -127,12 +134,13 @@ class Checker {
     std::optional<swarm::Incarnation> opened_;  // life of the coordinator whose CINC is durable
     Step newest_epoch_;
     Step decided_;
-    std::optional<std::pair<swarm::Incarnation, std::uint64_t>> roster_;  // the last one sent
-    std::map<PeerId, swarm::SlotId> slots_;                               // in it
+    /// The last roster that was sent.
+    std::optional<std::pair<swarm::Incarnation, std::uint64_t>> roster_;
+    std::map<PeerId, swarm::SlotId> slots_;  // the slots in that roster
     std::map<swarm::SlotId, std::uint32_t> return_numbers_;
     std::map<std::pair<PeerId, swarm::Incarnation>, swarm::SlotId> newest_slots_;
     std::set<swarm::SlotId> fenced_;
-    std::map<PeerId, swarm::Incarnation> newest_;  // as the coordinator's links say
+    std::map<PeerId, swarm::Incarnation> newest_;  // by the coordinator's links
     std::map<std::pair<Version, swarm::StageIndex>, swarm::Digest> histories_;
     std::map<Version, std::pair<swarm::Epoch, std::vector<swarm::Digest>>> commits_;
     std::map<Step, std::set<swarm::SlotId>> holders_;
@@ -140,7 +148,7 @@ class Checker {
     std::map<std::tuple<Version, swarm::Epoch, swarm::StageIndex>, Lists> reduces_;
     Table<Hop, Slot> visits_;
     Table<Hop, Slot> offers_;
-    Table<ProcessStep, std::vector<swarm::Epoch>> floors_;  // promised, by microbatch
+    Table<ProcessStep, std::vector<swarm::Epoch>> floors_;  // promised floors, by microbatch
     Table<Acceptance, swarm::Attempt> accepted_;
     std::vector<std::string> violations_;
 };

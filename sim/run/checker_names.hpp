@@ -1,4 +1,4 @@
-// How the checker's texts call a peer.
+// The names of peers in the checker's texts.
 #pragma once
 
 #include "sim/peer.hpp"

@@ -1,7 +1,7 @@
 // The checker's rules about messages: each is looked at as it leaves, before it takes effect.
 #include "sim/run/checker.hpp"
 #include "sim/run/checker_names.hpp"
-#include "swarm/run/turns.hpp"
+#include "swarm/run/versions.hpp"
 
 #include <algorithm>
 #include <variant>
@@ -12,11 +12,11 @@ namespace protocol = swarm::protocol;
 
 namespace {
 
-/// Epochs of a step that wave timers may cost although nothing is wrong but slow.
+/// Epochs of a step that wave timers may cost although the peers are only slow.
 constexpr std::uint64_t kFalseTimersMax = 64;
 
-/// In mode sparse a replica's result holds its own ids, which check_reduce() counts; that of an
-/// exchange none.
+/// In mode sparse a replica's result holds its own ids, which check_reduce() counts; the result of
+/// an exchange holds none.
 bool counts_each_id(const protocol::Reduced& reduced, const swarm::run::RunConfig& config) {
     const bool sparse = config.mode == swarm::run::SyncMode::Sparse;
     const bool exchange = swarm::run::is_exchange(config, reduced.version.step);
@@ -69,7 +69,8 @@ void Checker::check_sent_by_server(PeerId from, const node::Send& send) {
     }
 }
 
-// I3, by the sender's own roster: a new offer goes to a member of the next stage, in good standing.
+// Checks I3 by the sender's own roster: a new offer goes to a member of the next stage, in good
+// standing.
 void Checker::check_offer(PeerId from, PeerId to, const protocol::Forward& forward) {
     const swarm::run::Roster& roster =
         from == coordinator_ ? coordinator()->context().roster : server(from)->context().roster;
@@ -85,14 +86,16 @@ void Checker::check_offer(PeerId from, PeerId to, const protocol::Forward& forwa
             violated("I3", "work was offered to a fenced slot of " + name_of(to));
         }
     }
+    const bool is_pickable =
+        info->standing == protocol::Standing::Member || is_last_to_leave(roster, *info);
     check_successor(
         {{forward.version, forward.microbatch, forward.attempt, protocol::Leg::Forward}, stage},
         slot_of(to, info->incarnation, info->slot),
-        info->standing == protocol::Standing::Member || is_last_to_leave(roster, *info)
+        is_pickable ? NewWork::Allowed : NewWork::Forbidden
     );
 }
 
-/// Draining, but its stage has nobody else who takes work: the step needs it.
+/// True for a draining slot whose stage has no other member that takes work: the step needs it.
 bool Checker::is_last_to_leave(const swarm::run::Roster& roster, const protocol::SlotInfo& slot) {
     const auto is_member = [&](swarm::SlotId other) {
         return roster.find(other)->standing == protocol::Standing::Member;
@@ -112,14 +115,14 @@ void Checker::check_offer(PeerId from, PeerId to, const protocol::Backward& back
         {{backward.version, backward.microbatch, backward.attempt, protocol::Leg::Backward},
          {own - 1}},
         slot_of(to, info->incarnation, info->slot),
-        true
+        NewWork::Allowed
     );
 }
 
-// One successor per attempt and direction, unless the first one has refused.
-void Checker::check_successor(const Hop& hop, const Slot& to, bool is_pickable) {
+// An attempt has one successor per direction, unless the first successor has refused.
+void Checker::check_successor(const Hop& hop, const Slot& to, NewWork new_work) {
     const auto [offer, is_first] = offers_.try_emplace(hop, to);
-    if (is_first && !is_pickable) {
+    if (is_first && new_work == NewWork::Forbidden) {
         violated("I3", "new work was offered to " + name_of(to.peer) + ", suspect or draining");
     }
     if (!is_first && offer->second != to) {
@@ -139,11 +142,12 @@ void Checker::check_reduce(PeerId to, const protocol::Reduce& reduce) {
     const auto key = std::tuple(reduce.version, reduce.epoch, info->stage);
     auto& [receivers, covered] = reduces_[key];
     if (!receivers.insert(to).second) {
-        return;  // repeated on a new link
+        return;  // the REDUCE is repeated on a new link
     }
-    // A copy that waited for its link may come after the fence that ended its reduce: no harm.
-    const swarm::run::StepMachine& step = coordinator()->step();
-    const bool is_open = step.phase() == swarm::run::StepMachine::Phase::Reducing &&
+    // A copy that waited for its link may come after the fence that ended its reduce; that does no
+    // harm.
+    const swarm::coordinator::StepMachine& step = coordinator()->step();
+    const bool is_open = step.phase() == swarm::coordinator::StepMachine::Phase::Reducing &&
                          step.epoch() == reduce.epoch &&
                          coordinator()->context().version == reduce.version;
     for (const swarm::SlotId slot : reduce.group) {
@@ -167,7 +171,7 @@ void Checker::check_reduce(PeerId to, const protocol::Reduce& reduce) {
     }
 }
 
-// P9: epochs are bounded by what went wrong, so a step ends.
+// Checks P9: the number of epochs is bounded by the number of troubles, so a step ends.
 void Checker::check_recall(const protocol::Recall& recall) {
     const auto& context = coordinator()->context();
     const std::uint64_t members = context.roster.slots().size();
@@ -207,7 +211,7 @@ void Checker::check_accepted(PeerId from, const protocol::Accepted& accepted) {
     const stages::ServerContext& context = server(from)->context();
     const Hop hop{leg, context.stage()};
     if (!context.slot) {
-        // A link that is back repeats answers, to whoever has just lost its slot, too.
+        // A link that is back repeats answers, also to a peer that has just lost its slot.
         const auto before = visits_.find(hop);
         if (before == visits_.end() || before->second.peer != from ||
             before->second.incarnation != process) {
@@ -229,7 +233,7 @@ void Checker::check_accepted(PeerId from, const protocol::Accepted& accepted) {
     }
 }
 
-// Slots as the members know them: what a later fence of the peer makes void.
+// Notes slots as the members know them: a later fence of the peer makes them void.
 void Checker::note_roster(const protocol::Roster& roster) {
     const std::pair sent{world_.incarnation(coordinator_), roster.number};
     if (roster_ == sent) {

@@ -8,7 +8,7 @@ namespace {
 
 namespace protocol = swarm::protocol;
 
-/// In the order of protocol::Body.
+/// The names are in the order of protocol::Body.
 constexpr std::array kNames{
     "Acknowledge",   "Join",           "Assign",       "Roster",         "Leave",
     "Heartbeat",     "HeartbeatReply", "Forward",      "Backward",       "Accepted",
@@ -19,7 +19,7 @@ constexpr std::array kNames{
     "Registered",    "Locate",         "Located",      "SessionOpen",    "SessionOpened",
     "SessionResume", "SessionRows",    "SessionToken", "SessionTrouble", "SessionClose",
     "HostOffer",     "HostPlace",      "SessionTaken"};
-static_assert(kNames.size() == std::variant_size_v<protocol::Body>, "one name per message");
+static_assert(kNames.size() == protocol::kMessageKinds, "one name per message");
 
 std::string number(const PeerId& peer) {
     return "peer " + std::to_string(peer.words[0]);
@@ -39,7 +39,7 @@ std::string text(const protocol::LegId& leg) {
            std::to_string(leg.microbatch.value) + " attempt " + text(leg.attempt);
 }
 
-/// What people look for first; the rest is in the kind's name.
+/// Writes the details that people look for first; the rest is in the kind's name.
 struct Details {
     std::string operator()(const protocol::Forward& leg) const {
         return text({leg.version, leg.microbatch, leg.attempt, protocol::Leg::Forward});

@@ -12,7 +12,7 @@ std::string name_of(std::uint32_t number) {
     return "peer " + std::to_string(number);
 }
 
-/// What ends something that lasts: it acts on a machine that is down, too.
+/// True for the end of a fault that lasts: it acts on a machine that is down, too.
 bool is_end(Kind kind) {
     return kind == Kind::Thaw || kind == Kind::SpeedBack || kind == Kind::Unblock ||
            kind == Kind::MendLink;
@@ -70,7 +70,7 @@ void Fleet::hear(const node::PeerChanged& changed) {
         case node::PeerChange::Suspect:
         case node::PeerChange::Left:
         case node::PeerChange::Observing:
-            break;  // what follows from events that are noted
+            break;  // these follow from events that are noted
     }
 }
 
@@ -127,9 +127,9 @@ void Fleet::depart(const Happening& happening) {
 }
 
 bool Fleet::is_last_of_its_stage(std::uint32_t number) const {
-    const swarm::run::Coordinator* const coordinator = run_.coordinator_role();
+    const swarm::coordinator::Coordinator* const coordinator = run_.coordinator_role();
     if (coordinator == nullptr) {
-        return true;  // it may be: nobody says who else is there
+        return true;  // the peer may be the last: no roster says which others are there
     }
     const swarm::run::Roster& roster = coordinator->context().roster;
     const auto* const own = roster.find_peer(peer(number));
@@ -188,7 +188,7 @@ void Fleet::disturb(const Happening& happening) {
         case Kind::Join:
         case Kind::Leave:
         case Kind::Crash:
-            break;  // carry_out() has done it
+            break;  // carry_out() has handled it
     }
 }
 

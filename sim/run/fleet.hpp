@@ -1,6 +1,6 @@
-// The machines of a scenario in an exact run: starts them, and does to them what the schedule says.
-// Invariants: what befalls a machine that is down is skipped, but not the end of what befell it
-// before; with `spares_last`, a departure that would leave a stage without anybody who answers is
+// The machines of a scenario in an exact run: starts them, and carries out the schedule on them.
+// Invariants: a fault that befalls a machine that is down is skipped, but not the end of an earlier
+// fault; with `spares_last`, a departure that would leave a stage without any peer that answers is
 // skipped, too, and noted.
 // Threading: none. Cost: O(members of a stage) per departure, else O(1).
 #pragma once
@@ -17,23 +17,25 @@ namespace sim {
 
 class Fleet {
  public:
-    /// All outlive the fleet.
+    /// All arguments outlive the fleet.
     Fleet(const Scenario& scenario, const std::vector<FleetPeer>& peers, RunWorld& run);
 
-    /// Those that are there at the start.
+    /// Starts the machines that are there at the start.
     void start();
     void carry_out(const Happening& happening);
-    /// From the coordinator: moves, fences and empty stages are noted among what happens.
+    /// Takes a change that the coordinator reports: moves, fences and empty stages are noted among
+    /// the events.
     void hear(const node::PeerChanged& changed);
 
     [[nodiscard]] std::uint32_t size() const {
         return static_cast<std::uint32_t>(machines_.size());
     }
 
-    /// By number, from 1. A machine that never came has no peer in the world.
+    /// Tells whether the machine with this number, from 1, ever came. One that never came has no
+    /// peer in the world.
     [[nodiscard]] bool was_there(std::uint32_t number) const { return at(number).added; }
 
-    /// Over all its lives, until now.
+    /// The machine's time up, over all its lives, until now.
     [[nodiscard]] Duration time_up(std::uint32_t number) const;
 
     [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }

@@ -60,8 +60,8 @@ std::string ProbeCounts::text() const {
     return lines;
 }
 
-const swarm::run::Coordinator* RunProbes::coordinator() const {
-    return dynamic_cast<const swarm::run::Coordinator*>(world_.role(coordinator_));
+const swarm::coordinator::Coordinator* RunProbes::coordinator() const {
+    return dynamic_cast<const swarm::coordinator::Coordinator*>(world_.role(coordinator_));
 }
 
 void RunProbes::on_event(PeerId peer, const node::Event&) {
@@ -136,9 +136,9 @@ void RunProbes::look_at_forward(const protocol::Forward& forward, PeerId to) {
 
 void RunProbes::look_at_recall(const protocol::Recall& recall) {
     if (recall.epoch == recall_) {
-        return;  // the same one, to another member
+        return;  // the same recall, to another member
     }
-    // The coordinator's last event but this one found it so.
+    // The phase is the one that the coordinator's last event before this one left.
     counts_.hit(phase_ == Phase::Reducing ? Probe::RecallWhileReducing : Probe::RecallWhileRunning);
     if (cinc_of(recall.epoch) > 1) {
         counts_.hit(Probe::RecallOfASecondCoordinator);

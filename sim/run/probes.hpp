@@ -1,13 +1,13 @@
-// Situations that a set of seeds must reach, or it proves less than it seems to: counted from
-// outside, by the messages and by what the roles show to checkers. A test that runs many seeds adds
-// the counts up and fails on a probe that was never hit.
+// Counts situations that a set of seeds must reach, or it proves less than it seems to. They are
+// counted from outside, by the messages and by the state that roles show to checkers. A test that
+// runs many seeds adds the counts up and fails on a probe that was never hit.
 // Threading: single strand. Cost: O(1) per event and message, O(slots) per new roster.
 // Source of the idea: FoundationDB's code probes.
 #pragma once
 
 #include "sim/world.hpp"
-#include "stages/stage_server.hpp"
-#include "swarm/run/coordinator.hpp"
+#include "stages/server/stage_server.hpp"
+#include "swarm/coordinator/coordinator.hpp"
 
 #include <array>
 #include <cstddef>
@@ -54,16 +54,17 @@ class ProbeCounts {
     }
 
     void add(const ProbeCounts& other);
-    /// "recall while reducing, joiner enters": those that were never hit; empty: all were.
+    /// Names the probes that were never hit, as in "recall while reducing, joiner enters"; empty
+    /// when all were hit.
     [[nodiscard]] std::string missing() const;
-    /// One line per probe.
+    /// Returns one line per probe.
     [[nodiscard]] std::string text() const;
 
  private:
     std::array<std::uint64_t, kProbes> counts_{};
 };
 
-/// Watches one run: call for every event and message, before it takes effect.
+/// Watches one run; called for every event and message, before it takes effect.
 class RunProbes {
  public:
     RunProbes(const World& world, PeerId coordinator) : world_(world), coordinator_(coordinator) {}
@@ -74,19 +75,19 @@ class RunProbes {
     [[nodiscard]] const ProbeCounts& counts() const { return counts_; }
 
  private:
-    using Phase = swarm::run::StepMachine::Phase;
+    using Phase = swarm::coordinator::StepMachine::Phase;
 
     void look_at_coordinator(swarm::Incarnation life);
     void look_at_roster(const swarm::protocol::Roster& roster);
     void look_at_forward(const swarm::protocol::Forward& forward, PeerId to);
     void look_at_recall(const swarm::protocol::Recall& recall);
-    [[nodiscard]] const swarm::run::Coordinator* coordinator() const;
+    [[nodiscard]] const swarm::coordinator::Coordinator* coordinator() const;
 
     const World& world_;
     PeerId coordinator_;
     ProbeCounts counts_;
-    std::optional<swarm::Incarnation> life_;  // of the coordinator
-    Phase phase_ = Phase::Waiting;            // before the event that goes on
+    std::optional<swarm::Incarnation> life_;  // the coordinator's life
+    Phase phase_ = Phase::Waiting;            // its phase before the event that goes on
     std::uint64_t roster_ = 0;
     std::map<swarm::SlotId, swarm::protocol::Standing> slots_;
     swarm::Epoch recall_;

@@ -19,7 +19,7 @@ RunMetrics::RunMetrics(const Scenario& scenario, RunWorld& run, const Fleet& fle
     : scenario_(scenario),
       run_(run),
       fleet_(fleet),
-      // Rounded up, so that the last one is among the kSamplesMax.
+      // Rounded up, so that the last sample is among the kSamplesMax.
       sample_every_(std::max<Duration>(
           (scenario.duration + Duration(kSamplesMax - 1)) / static_cast<int>(kSamplesMax),
           std::chrono::milliseconds(1)
@@ -30,7 +30,7 @@ RunMetrics::RunMetrics(const Scenario& scenario, RunWorld& run, const Fleet& fle
 
 void RunMetrics::take_sample() {
     next_sample_ += sample_every_;
-    const swarm::run::Coordinator* const coordinator = run_.coordinator_role();
+    const swarm::coordinator::Coordinator* const coordinator = run_.coordinator_role();
     std::vector<Use> now(by_stage_.size());
     for (std::uint32_t number = 1; number <= fleet_.size(); ++number) {
         if (!fleet_.was_there(number)) {
@@ -51,7 +51,7 @@ void RunMetrics::take_sample() {
     if (coordinator != nullptr) {
         sample.peers_per_stage = coordinator->context().roster.peers_per_stage();
     } else if (!samples_.empty()) {
-        sample.peers_per_stage = samples_.back().peers_per_stage;  // as it last knew
+        sample.peers_per_stage = samples_.back().peers_per_stage;  // the last count that is known
     }
     for (std::size_t stage = 0; stage < now.size(); ++stage) {
         sample.utilisation_per_stage.push_back(share(now[stage].busy, now[stage].up));
@@ -125,7 +125,7 @@ SimReport RunMetrics::report() const {
     for (const Use& stage : by_stage_) {
         report.utilisation_per_stage.push_back(share(stage.busy, stage.up));
     }
-    // One unit a forward, two a backward; what is under way in the last step is not lost.
+    // A forward is one unit, a backward two; work under way in the last step is not lost.
     const double counted = 3.0 * static_cast<double>(report.steps) *
                            scenario_.pipeline.microbatches * scenario_.pipeline.stages;
     const double under_way = 3.0 * scenario_.pipeline.microbatches * scenario_.pipeline.stages;

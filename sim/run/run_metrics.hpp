@@ -1,6 +1,6 @@
 // Watches an exact run and makes its report: samples over time, and the totals at the end.
 // Utilisation is busy time of devices over the time their machines were up; a job counts when it
-// ends. Work is lost when it was computed and no commit counted it.
+// ends. Lost work is work that was computed and that no commit counted.
 // Threading: none. Cost: O(peers) per sample.
 #pragma once
 
@@ -13,20 +13,21 @@ namespace sim {
 
 class RunMetrics {
  public:
-    /// All outlive it.
+    /// All arguments outlive the object.
     RunMetrics(const Scenario& scenario, RunWorld& run, const Fleet& fleet);
 
     [[nodiscard]] TimePoint next_sample() const { return next_sample_; }
 
     void take_sample();
-    /// At the end, unless one was just taken: what came after the last one counts, too.
+    /// Takes a sample at the end, unless one was just taken: the time since the last sample counts,
+    /// too.
     void take_last_sample();
 
-    /// seed, interrupted and violations are the caller's.
+    /// The report, in which the caller fills seed, interrupted and violations.
     [[nodiscard]] SimReport report() const;
 
  private:
-    /// Of one stage; peers without one count nowhere but in the total.
+    /// Use of one stage; peers without a stage count only in the total.
     struct Use {
         Duration busy{};
         Duration up{};

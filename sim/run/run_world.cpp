@@ -1,6 +1,6 @@
 #include "sim/run/run_world.hpp"
 
-#include "stages/single_run.hpp"
+#include "stages/single/single_run.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -75,12 +75,12 @@ RunWorld::RunWorld(RunWorldOptions options)
 
 void RunWorld::add_coordinator() {
     world_.add_peer(coordinator(), [this](swarm::Incarnation) {
-        swarm::run::Coordinator::Options options;
+        swarm::coordinator::Coordinator::Options options;
         options.config = options_.config;
         options.checkpoints = checkpoints_;
         options.resume = resume_;
         options.bugs = options_.bugs;
-        return std::make_unique<swarm::run::Coordinator>(std::move(options));
+        return std::make_unique<swarm::coordinator::Coordinator>(std::move(options));
     });
 }
 
@@ -150,7 +150,7 @@ void RunWorld::hear(PeerId from, const node::Report& report) {
         steps_.push_back(*step);
     } else if (const auto* skip = std::get_if<node::StepSkipped>(&report)) {
         skipped_.push_back(*skip);
-    } else if (const auto* share = std::get_if<node::ShareCounted>(&report)) {
+    } else if (const auto* share = std::get_if<node::WorkCounted>(&report)) {
         shares_[{share->stage, share->peer}] += share->microbatches;
     } else if (const auto* finished = std::get_if<node::RunFinished>(&report)) {
         weights_sha256_ = finished->weights_sha256;
@@ -159,7 +159,7 @@ void RunWorld::hear(PeerId from, const node::Report& report) {
             failure_ = *failed;
         } else {
             log_.push_back("peer " + std::to_string(from.words[0]) + " gave up: " + failed->text);
-            world_.stop_next(from);  // as the process of `swarm serve` does
+            world_.stop_next(from);  // the process of `swarm serve` does the same
         }
     } else if (const auto* change = std::get_if<node::PeerChanged>(&report)) {
         fenced_ += change->change == node::PeerChange::Fenced ? 1 : 0;
@@ -200,8 +200,8 @@ std::uint32_t RunWorld::replayed() const {
     return sum;
 }
 
-const swarm::run::Coordinator* RunWorld::coordinator_role() const {
-    return dynamic_cast<const swarm::run::Coordinator*>(world_.role(coordinator()));
+const swarm::coordinator::Coordinator* RunWorld::coordinator_role() const {
+    return dynamic_cast<const swarm::coordinator::Coordinator*>(world_.role(coordinator()));
 }
 
 const stages::StageServer* RunWorld::server(PeerId id) const {

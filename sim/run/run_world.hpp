@@ -1,15 +1,15 @@
 // A whole run on virtual time: the production coordinator and stage servers with the oracle model,
 // and the checker watching. Peers 1..n are servers, peer 1,000,000 is the coordinator.
-// Invariant: a function of (options, calls); what it commits is compared with train --single.
+// Invariant: a function of (options, calls); its commits are compared with train --single.
 #pragma once
 
 #include "sim/peer.hpp"
 #include "sim/run/checker.hpp"
 #include "sim/world.hpp"
-#include "stages/checkpoint.hpp"
-#include "stages/oracle_compute.hpp"
-#include "stages/stage_server.hpp"
-#include "swarm/run/coordinator.hpp"
+#include "stages/compute/oracle_compute.hpp"
+#include "stages/files/checkpoint.hpp"
+#include "stages/server/stage_server.hpp"
+#include "swarm/coordinator/coordinator.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -30,23 +30,23 @@ struct RunWorldOptions {
     PeerOptions peer = {};
     swarm::run::PlantedBugs bugs = {};
     stages::MakeCompute make_compute = &stages::make_oracle_compute;
-    bool servers_keep_state = false;  // as with `swarm serve --cache`
+    bool servers_keep_state = false;  // like `swarm serve --cache`
     std::uint64_t slice_bytes_max = swarm::protocol::kSliceBytesMax;
 };
 
-/// The oracle model with a tiny state: `stages` layers, ids as tokens.
+/// A configuration of the oracle model with a tiny state: `stages` layers, ids as tokens.
 swarm::run::RunConfig oracle_config(
     std::uint32_t stages, std::uint32_t microbatches, std::uint64_t steps
 );
 
-/// What one process makes of the same run.
+/// Results that one process gets for the same run.
 struct Reference {
     std::vector<double> losses;
     swarm::Digest weights_sha256;
 };
 
 Reference train_single(const swarm::run::RunConfig& config);
-/// Only the losses of its first steps.
+/// Returns only the losses of the first steps.
 std::vector<double> train_single(const swarm::run::RunConfig& config, std::uint64_t steps);
 
 class RunWorld {
@@ -57,7 +57,7 @@ class RunWorld {
 
     [[nodiscard]] World& world() { return world_; }
 
-    // Called besides the checker, before the event or message takes effect.
+    // The observer is called besides the checker, before the event or message takes effect.
     void observe_events(std::function<void(PeerId, const node::Event&)> observer) {
         event_observer_ = std::move(observer);
     }
@@ -66,20 +66,20 @@ class RunWorld {
         send_observer_ = std::move(observer);
     }
 
-    /// Called before the world's own record of the report.
+    /// The observer is called before the world's own record of the report.
     void observe_reports(std::function<void(PeerId, const node::Report&)> observer) {
         report_observer_ = std::move(observer);
     }
 
-    /// What the next start of the coordinator's process has for `train --resume`.
+    /// Gives the next start of the coordinator's process the state of `train --resume`.
     void resume_from(swarm::run::RunState state) { resume_ = std::move(state); }
 
-    /// As its next start cuts the model.
+    /// Gives the next start of the coordinator's process the cut of the model into stages.
     void cut_as(std::vector<std::uint32_t> layers_per_stage);
 
     /// Adds one more server that joins now. Returns its id.
     PeerId add_server();
-    /// The server with this number, on a machine of its own kind.
+    /// Adds the server with this number, on a machine of its own kind.
     PeerId add_server(std::uint64_t number, const PeerOptions& machine);
 
     [[nodiscard]] bool finished() const { return weights_sha256_.has_value() || failure_; }
@@ -102,7 +102,8 @@ class RunWorld {
         return checker_.violations();
     }
 
-    /// Empty when the run equals the reference and nothing was violated; else what is wrong.
+    /// Returns an empty text when the run equals the reference and nothing was violated; else the
+    /// difference.
     [[nodiscard]] std::string verdict(const Reference& reference) const;
 
     [[nodiscard]] std::uint32_t replayed() const;
@@ -115,7 +116,7 @@ class RunWorld {
 
     [[nodiscard]] const std::optional<node::RunFailed>& failure() const { return failure_; }
 
-    [[nodiscard]] const swarm::run::Coordinator* coordinator_role() const;
+    [[nodiscard]] const swarm::coordinator::Coordinator* coordinator_role() const;
     [[nodiscard]] const stages::StageServer* server(PeerId id) const;
 
  private:

@@ -4,6 +4,7 @@
 #include "sim/run/event_text.hpp"
 #include "sim/run/fleet.hpp"
 #include "sim/run/run_metrics.hpp"
+#include "swarm/base/try.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,14 +30,15 @@ RunConfig config_of(const Scenario& scenario, std::uint64_t seed) {
     config.seed = seed;
     config.in_flight = pipeline.in_flight;
     config.min_peers = pipeline.min_peers;
-    config.policy = pipeline.policy;
-    config.rebalancer = pipeline.rebalancer;
+    config.policy = router::PolicyName::find(pipeline.policy).value();
+    config.rebalancer = router::RebalancerName::find(pipeline.rebalancer).value();
     config.rebalance_every_s =
         static_cast<std::uint32_t>(pipeline.rebalance_every / std::chrono::seconds(1));
     return config;
 }
 
-/// The oracle's tensors are tiny; on the wire each stands for one of the scenario's size.
+/// Bytes that a frame stands for: the oracle's tensors are tiny; on the wire each one stands for a
+/// tensor of the scenario's size.
 std::uint64_t stands_for(const Pipeline& pipeline, const node::Send& send) {
     if (send.payload.empty()) {
         return 0;
@@ -115,7 +117,7 @@ class ScenarioRun {
                 fleet_.carry_out(happenings[next++]);
             }
             if (now() >= disturb_at_) {
-                disturb_at_ = options_.disturb(run_, false);
+                disturb_at_ = options_.disturb(run_, RunPart::Faults);
             }
             if (now() >= metrics_.next_sample()) {
                 metrics_.take_sample();
@@ -133,7 +135,7 @@ class ScenarioRun {
 
     [[nodiscard]] TimePoint end() const { return TimePoint{} + scenario_.duration; }
 
-    /// kNever when there is none or it has begun.
+    /// Returns kNever when there is no calm or it has begun.
     [[nodiscard]] TimePoint calm_at() const {
         const bool ahead = scenario_.calm > Duration{} && !steps_before_calm_;
         return ahead ? end() - scenario_.calm : swarm::kNever;
@@ -144,7 +146,7 @@ class ScenarioRun {
     }
 
     void advance_to(TimePoint until) {
-        // A violation ends the run where it happens: what follows would bury its trace.
+        // A violation ends the run where it happens: later events would bury its trace.
         const auto done = [this] {
             if (++turns_ % kTurnsBetweenProgress == 0) {
                 ask_to_go_on();
@@ -171,17 +173,17 @@ class ScenarioRun {
         empty_in_calm_ = stage_without_state();
         set_chances(false);
         if (options_.disturb) {
-            options_.disturb(run_, true);
+            options_.disturb(run_, RunPart::Calm);
             disturb_at_ = swarm::kNever;
         }
     }
 
-    /// The first stage of which nobody who answers has the state, or the one before, from which a
-    /// recorded commit leads to it.
+    /// Returns the first stage whose answering peers all lack the state, and also the state before,
+    /// from which a recorded commit leads to it.
     [[nodiscard]] std::optional<std::uint32_t> stage_without_state() {
-        const swarm::run::Coordinator* const coordinator = run_.coordinator_role();
+        const swarm::coordinator::Coordinator* const coordinator = run_.coordinator_role();
         if (coordinator == nullptr) {
-            return std::nullopt;  // it is about to be back, and the others have not gone
+            return std::nullopt;  // the coordinator is about to be back; the others have not gone
         }
         const std::uint64_t step = coordinator->context().version.step;
         std::vector<bool> held(scenario_.pipeline.stages);
@@ -236,8 +238,8 @@ class ScenarioRun {
         }
     }
 
-    /// A run may fail, if that is what its faults came to. But after a calm has begun with somebody
-    /// in each stage who has its state, it must go on (I9).
+    /// A run may fail, if its faults led to that. But after a calm has begun with a peer in each
+    /// stage that has the stage's state, the run must go on (I9).
     void judge_the_end(SimReport& report) {
         const bool idle_calm = steps_before_calm_ && now() >= end() && !run_.finished() &&
                                run_.steps().size() == *steps_before_calm_;
@@ -257,7 +259,7 @@ class ScenarioRun {
     }
 
     void compare_with_single(SimReport& report) {
-        // A coordinator that dies before it has told of a step does not tell of it again.
+        // A coordinator that dies before it has told of a step does not tell of that step again.
         const std::uint64_t steps = run_.steps().empty() ? 0 : run_.steps().back().step + 1;
         const std::vector<double> single = train_single(config_of(scenario_, seed_), steps);
         for (const node::StepCommitted& step : run_.steps()) {
@@ -281,7 +283,7 @@ class ScenarioRun {
     TimePoint disturb_at_;
     std::deque<std::string> trace_lines_;
     std::optional<std::size_t> steps_before_calm_;
-    std::optional<std::uint32_t> empty_in_calm_;  // a stage that nobody held when the calm began
+    std::optional<std::uint32_t> empty_in_calm_;  // a stage that no peer held when the calm began
     std::uint64_t turns_ = 0;
     bool interrupted_ = false;
 };
@@ -290,10 +292,10 @@ class ScenarioRun {
 
 namespace {
 
-/// Each has messages under way, and the world's queue has room for 2^24.
+/// Each link has messages under way, and the world's queue has room for 2^24.
 constexpr std::uint64_t kLinksMax = 1 << 21;
 
-/// Where the peers are spread evenly.
+/// Links between the peers when they are spread evenly over the stages.
 std::uint64_t links_of(std::uint64_t peers, std::uint64_t stages) {
     const std::uint64_t of_a_stage = (peers + stages - 1) / stages;
     return of_a_stage * of_a_stage * (stages - 1);
@@ -304,11 +306,8 @@ std::uint64_t links_of(std::uint64_t peers, std::uint64_t stages) {
 swarm::Result<SimReport> run_exact(
     const Scenario& scenario, std::uint64_t seed, const ExactOptions& options
 ) {
-    const swarm::Result<Schedule> schedule = make_schedule(scenario, seed);
-    if (!schedule) {
-        return schedule.error();
-    }
-    const std::uint64_t links = links_of(schedule->fleet.size(), scenario.pipeline.stages);
+    SWARM_TRY(const auto schedule, make_schedule(scenario, seed));
+    const std::uint64_t links = links_of(schedule.fleet.size(), scenario.pipeline.stages);
     if (links > kLinksMax) {
         return swarm::Error{
             swarm::ErrorCode::TooLarge,
@@ -317,7 +316,7 @@ swarm::Result<SimReport> run_exact(
                 std::to_string(links) + " here, at most " + std::to_string(kLinksMax) +
                 "; use more stages, fewer peers, or --mode fluid"};
     }
-    return ScenarioRun(scenario, seed, *schedule, options).run();
+    return ScenarioRun(scenario, seed, schedule, options).run();
 }
 
 }  // namespace sim

@@ -1,8 +1,8 @@
 // The exact fidelity: the production coordinator and stage servers, every message, the oracle's
 // gradients, simulated disks and faults, and the checker on every event.
 // Invariant: a function of (scenario, seed).
-// Threading: none. Cost: that of the world's events. Errors: as make_schedule; TooLarge (Reject)
-// for a fleet whose links are too many.
+// Threading: none. Cost: the cost of the world's events.
+// Errors: the same as make_schedule's; TooLarge (Reject) for a fleet whose links are too many.
 #pragma once
 
 #include "sim/report/sim_report.hpp"
@@ -10,21 +10,26 @@
 #include "sim/scenario/schedule.hpp"
 #include "swarm/run/planted_bugs.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
 namespace sim {
 
+/// The part of a run, for `ExactOptions::disturb`.
+enum class RunPart : std::uint8_t { Faults, Calm };
+
 struct ExactOptions {
     Progress progress;
-    /// --replay: each event as one line, in the time around the first violation (or all of them).
+    /// Takes one line per event at the end of the run, for --replay: the last events of the run,
+    /// which ends soon after its first violation, or all events when they are few.
     std::function<void(const std::string&)> trace_line;
-    /// In its place: sees each event before it takes effect.
+    /// Sees each event before the event takes effect; used instead of trace_line.
     std::function<void(RunWorld&, PeerId, const node::Event&)> on_event = {};
-    /// What befalls the run besides the schedule: called between events, first at the start, then
-    /// when what it returned has come, and a last time when the calm begins.
-    std::function<TimePoint(RunWorld&, bool calm)> disturb = {};
-    /// What one process makes of the same run is computed and compared at the end.
+    /// Disturbs the run besides the schedule. It is called between events: first at the start, then
+    /// at each time that it returned, and a last time when the calm begins.
+    std::function<TimePoint(RunWorld&, RunPart part)> disturb = {};
+    /// Whether the same run is also computed by one process, and the results compared at the end.
     bool compare_with_single = false;
     swarm::run::PlantedBugs bugs = {};
 };

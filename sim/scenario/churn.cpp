@@ -12,13 +12,14 @@ namespace {
 
 using Kind = Happening::Kind;
 
-// Of one swizzle: enough to tear a ring, few enough for a schedule of 1,000 peers.
+// Most links that one swizzle cuts: enough to tear a ring, few enough for a schedule of 1,000
+// peers.
 constexpr std::uint32_t kSwizzledLinksMax = 8;
 
-/// Fleet-wide streams belong to nobody.
+/// The name of fleet-wide streams, which belong to no peer.
 constexpr PeerId kNobody{};
 
-/// One kind of fault: when, whom and for how long, each from its own stream.
+/// Draws of one kind of fault: time, victims and length, each from its own stream.
 class FaultDraws {
  public:
     FaultDraws(const Faults::Kind& kind, std::uint64_t seed, Draws first)
@@ -27,7 +28,7 @@ class FaultDraws {
           victims_(stream_of(seed, first, 1)),
           lengths_(stream_of(seed, first, 2)) {}
 
-    /// The next fault of a fleet of `peers`; false when it would begin after `end`.
+    /// Draws the next fault of a fleet of `peers`; false when it would begin after `end`.
     bool next(std::uint32_t peers, TimePoint end) {
         if (!(kind_.per_hour > 0)) {
             return false;
@@ -38,7 +39,7 @@ class FaultDraws {
         fault.end = fault.begin + to_duration(sample(lengths_, kind_.length_s));
         fault.peer = 1 + place_of(victims_.next(), peers);
         const std::uint64_t key = victims_.next();
-        // The other one of a pair, when there are two.
+        // The other peer of a pair, when there are two.
         const std::uint32_t other = peers > 1 ? 1 + place_of(key, peers - 1) : 0;
         fault.to = other >= fault.peer ? other + 1 : other;
         return fault.begin < end;
@@ -59,7 +60,7 @@ class FaultDraws {
     swarm::Rng lengths_;
 };
 
-/// Fisher-Yates; std::shuffle differs between libraries.
+/// Shuffles by Fisher-Yates; std::shuffle differs between libraries.
 void shuffle(std::vector<std::uint32_t>& items, swarm::Rng& rng) {
     for (std::size_t left = items.size(); left > 1; --left) {
         std::swap(items[left - 1], items[rng.below(left)]);
@@ -85,8 +86,8 @@ std::vector<std::uint32_t> others_of(std::uint32_t peer, std::uint32_t peers, sw
     return others;
 }
 
-/// Cuts links of the fault's peer one after the other in its first third, and mends them one after
-/// the other, in another order, in its last.
+/// Cuts links of the fault's peer one after the other in the first third of the fault, and mends
+/// them one after the other, in another order, in its last third.
 void add_swizzle(const Lasting& fault, std::uint32_t peers, swarm::Rng rng, Happenings& to) {
     std::vector<std::uint32_t> others = others_of(fault.peer, peers, rng);
     if (others.empty()) {
@@ -107,7 +108,7 @@ void add_swizzle(const Lasting& fault, std::uint32_t peers, swarm::Rng rng, Happ
     }
 }
 
-/// `source`: 0 for the random ones, 1 for the plan.
+/// `source`: 0 for random faults, 1 for the plan's.
 swarm::Rng swizzle_stream(std::uint64_t seed, std::uint64_t source, std::uint64_t occasion) {
     return stream_for(seed, PeerId{{occasion, source, 0, 0}}, Draws::Swizzle);
 }

@@ -10,7 +10,7 @@ namespace sim {
 namespace {
 
 constexpr int kLogBits = 40;
-// ln 2, as a fraction of 2^64.
+// The logarithm ln 2, as a fraction of 2^64.
 constexpr std::uint64_t kLn2 = 0xb17217f7d1cf79ab;
 constexpr double kDrawUnit = 1.0 / (1 << kDrawFractionBits);
 constexpr std::uint64_t kLowHalf = 0xffffffff;
@@ -31,13 +31,13 @@ constexpr Product multiply(std::uint64_t a, std::uint64_t b) {
 
 static_assert(multiply(~0ULL, ~0ULL).high == ~0ULL - 1 && multiply(~0ULL, ~0ULL).low == 1);
 
-/// value x fraction / 2^bits, for 0 < bits < 64. The caller knows that it fits.
+/// Returns value x fraction / 2^bits, for 0 < bits < 64. REQUIRES: the result fits.
 constexpr std::uint64_t scaled(std::uint64_t value, std::uint64_t fraction, int bits) {
     const Product product = multiply(value, fraction);
     return (product.high << (64 - bits)) | (product.low >> bits);
 }
 
-/// -log2(u / 2^64) with kLogBits fractional bits; u > 0.
+/// Returns -log2(u / 2^64) with kLogBits fractional bits; u > 0.
 std::uint64_t minus_log2(std::uint64_t u) {
     const int zeros = std::countl_zero(u);
     std::uint64_t mantissa = u << zeros;  // in [1, 2), 63 fractional bits

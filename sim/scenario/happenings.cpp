@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Happening::Kind;
 
-/// What must not overlap: a link is the same from both its ends.
+/// Two happenings with the same key must not overlap: a link is the same from both its ends.
 std::tuple<Kind, std::uint32_t, std::uint32_t> key_of(Kind kind, std::uint32_t a, std::uint32_t b) {
     const bool link = kind == Kind::CutLink || kind == Kind::MendLink;
     return link && b < a ? std::tuple(kind, b, a) : std::tuple(kind, a, b);
@@ -38,7 +38,7 @@ bool comes_before(const Happening& a, const Happening& b) {
     return std::tuple(a.at, a.peer, a.kind, a.to) < std::tuple(b.at, b.peer, b.kind, b.to);
 }
 
-/// Walks all that happens in order, and says what can.
+/// Walks all happenings in order, and says which are possible.
 class Soundness {
  public:
     explicit Soundness(const std::vector<FleetPeer>& fleet) : up_(fleet.size() + 1) {
@@ -102,11 +102,11 @@ class Soundness {
 }  // namespace
 
 std::vector<Happening> Happenings::settled_presence(
-    const std::vector<FleetPeer>& fleet, TimePoint end, bool calm
+    const std::vector<FleetPeer>& fleet, TimePoint end, AfterFaults next_part
 ) {
     std::sort(presence_.begin(), presence_.end(), comes_before);
     std::vector<bool> up(fleet.size() + 1);
-    std::vector<bool> known(fleet.size() + 1);  // has been there before
+    std::vector<bool> known(fleet.size() + 1);  // the peer has been there before
     for (const FleetPeer& peer : fleet) {
         up[peer.number] = known[peer.number] = peer.there_at_start;
     }
@@ -114,7 +114,7 @@ std::vector<Happening> Happenings::settled_presence(
     for (Happening& next : presence_) {
         const bool joins = next.kind == Kind::Join;
         if (next.at >= end) {
-            if (!calm || !joins || up[next.peer] || !known[next.peer]) {
+            if (next_part != AfterFaults::Calm || !joins || up[next.peer] || !known[next.peer]) {
                 continue;
             }
             next.at = end;
@@ -147,9 +147,9 @@ void Happenings::append_settled_lasting(std::vector<Happening>& to, TimePoint en
 }
 
 std::vector<Happening> Happenings::settle(
-    const std::vector<FleetPeer>& fleet, TimePoint end, bool calm
+    const std::vector<FleetPeer>& fleet, TimePoint end, AfterFaults next_part
 ) {
-    std::vector<Happening> all = settled_presence(fleet, end, calm);
+    std::vector<Happening> all = settled_presence(fleet, end, next_part);
     append_settled_lasting(all, end);
     std::sort(all.begin(), all.end(), comes_before);
     Soundness soundness(fleet);

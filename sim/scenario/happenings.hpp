@@ -1,7 +1,10 @@
-// What goes into a schedule before it is sound: comings and goings, and what lasts for a while.
-// Invariant: each (seed, who, purpose) has its own random stream; a peer of a group is named by its
-// group and its place in it, so that a group that grows shifts nobody's numbers in another.
-// Private to sim/scenario. Errors: none; too many are counted and dropped, and the caller refuses.
+// Raw material of a schedule, before it is made sound: comings and goings of peers, and faults that
+// last for a while.
+// Invariant: each (seed, peer, purpose) has its own random stream; a peer of a group is named by
+// its group and its place in it, so that a group that grows shifts no peer's numbers in another
+// group.
+// Private to sim/scenario.
+// Errors: none; happenings beyond the bound are counted and dropped, and the caller refuses.
 #pragma once
 
 #include "sim/peer.hpp"
@@ -12,7 +15,8 @@
 
 namespace sim {
 
-/// Apart from sim::Purpose, which the world draws for under the same seed.
+/// Purposes of draws. They differ from every sim::Purpose, for which the world draws under the same
+/// seed.
 enum class Draws : std::uint64_t {
     Speed = 100,
     Up,
@@ -24,7 +28,7 @@ enum class Draws : std::uint64_t {
     Absence,
     Arrival,
     Swizzle,
-    FreezeTime,  // and Victim, Length
+    FreezeTime,  // and its Victim and Length
     PartitionTime = FreezeTime + 3,
     SlowDownTime = PartitionTime + 3,
     CutLinksTime = SlowDownTime + 3,
@@ -44,6 +48,9 @@ struct Lasting {
     double factor = 1.0;
 };
 
+/// The part of a run that follows when its faults stop.
+enum class AfterFaults : std::uint8_t { Calm, EndOfRun };
+
 class Happenings {
  public:
     void add(const Happening& happening) {
@@ -58,24 +65,28 @@ class Happenings {
         }
     }
 
-    /// Each that lasts is two happenings.
+    /// A fault that lasts is two happenings.
     [[nodiscard]] bool full() const {
         return presence_.size() + 2 * lasting_.size() >= kHappeningsMax;
     }
 
-    /// Makes it sound (schedule.hpp). Faults stop at `end`; `calm` says whether a calm follows, to
-    /// which those come back who would have come back later.
-    std::vector<Happening> settle(const std::vector<FleetPeer>& fleet, TimePoint end, bool calm);
+    /// Makes the happenings sound (schedule.hpp). Faults stop at `end`. A peer that was there
+    /// before and would come back after `end` comes back at `end` when a calm follows.
+    std::vector<Happening> settle(
+        const std::vector<FleetPeer>& fleet, TimePoint end, AfterFaults next_part
+    );
 
  private:
-    std::vector<Happening> settled_presence(const std::vector<FleetPeer>&, TimePoint, bool);
+    std::vector<Happening> settled_presence(
+        const std::vector<FleetPeer>& fleet, TimePoint end, AfterFaults next_part
+    );
     void append_settled_lasting(std::vector<Happening>& to, TimePoint end);
 
     std::vector<Happening> presence_;
     std::vector<Lasting> lasting_;
 };
 
-/// The churn of one peer that is there from `from` on, until `end`; a last Join may be later.
+/// Adds the churn of one peer that is there from `from` on, until `end`; a last Join may be later.
 void add_churn(
     const Churn& churn,
     std::uint64_t seed,
@@ -86,7 +97,7 @@ void add_churn(
     Happenings& to
 );
 
-/// The faults over a fleet of `peers`, and the plan.
+/// Adds the faults over a fleet of `peers`; add_plan() adds the plan.
 void add_faults(
     const Faults& faults, std::uint64_t seed, std::uint32_t peers, TimePoint end, Happenings& to
 );

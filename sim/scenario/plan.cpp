@@ -15,7 +15,7 @@ namespace {
 using swarm::Error;
 using Kind = Planned::Kind;
 
-/// Adds to each entry's time the end of the one it follows.
+/// Adds to each entry's time the end of the entry that it follows.
 class Timeline {
  public:
     explicit Timeline(std::vector<PlanEntry>& entries) : entries_(entries) {}
@@ -36,7 +36,8 @@ class Timeline {
     }
 
  private:
-    /// Walks up the chain to what is settled, then down again; no recursion, chains may be long.
+    /// Walks up the chain to an entry that is settled, then down again. There is no recursion,
+    /// since chains may be long.
     std::optional<Error> settle(std::size_t first) {
         std::vector<std::size_t> chain;
         std::set<std::size_t> seen;
@@ -86,7 +87,7 @@ class Timeline {
     std::set<std::size_t> settled_;
 };
 
-/// Walks a plan in order of time and knows who is there and what lasts.
+/// Walks a plan in order of time and knows which peers are there and which faults last.
 class Rehearsal {
  public:
     std::optional<Error> play(const std::vector<const PlanEntry*>& entries) {
@@ -132,7 +133,7 @@ class Rehearsal {
         }
         if (moves(planned.kind)) {
             presence = {planned.kind == Kind::Join, entry.place};
-            lasting_.erase({Kind::Freeze, planned.peer, 0});  // ends with the process
+            lasting_.erase({Kind::Freeze, planned.peer, 0});  // a freeze ends with the process
             return "";
         }
         Lasting& lasting = lasting_[{planned.kind, planned.peer, planned.to}];

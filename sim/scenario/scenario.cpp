@@ -19,7 +19,7 @@ using swarm::Result;
 constexpr std::uint64_t kSeedMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kScenarioBytesMax = 1U << 20;
 
-/// The first line when it is a comment, without its mark and a leading "Question:".
+/// Returns the first line when it is a comment, without its mark and a leading "Question:".
 std::string question_of(std::string_view toml) {
     std::string_view line = toml.substr(0, toml.find('\n'));
     if (!line.starts_with('#')) {
@@ -31,8 +31,9 @@ std::string question_of(std::string_view toml) {
     return std::string(line);
 }
 
-/// Shares `total` out like the counts before; who loses most by rounding down gets one more. No
-/// group goes empty: the largest gives it one. total >= groups.
+/// Shares `total` out in proportion to the counts before; the groups that lose most by rounding
+/// down get one more. No group goes empty: the largest group gives it one. REQUIRES: total >=
+/// groups.
 void scale_groups(std::vector<PeerGroup>& groups, std::uint64_t total) {
     std::uint64_t before = 0;
     for (const PeerGroup& group : groups) {
@@ -61,7 +62,7 @@ void scale_groups(std::vector<PeerGroup>& groups, std::uint64_t total) {
     }
 }
 
-/// What holds between tables.
+/// Checks the rules that hold between tables.
 void check_whole(TableReader& top, Document& document, const Scenario& scenario) {
     std::uint64_t peers = 0;  // no uint32: 256 groups of 16,384 and more
     for (const PeerGroup& group : scenario.groups) {
@@ -124,7 +125,7 @@ Scenario read_document(
     return scenario;
 }
 
-/// Whole, or up to one byte more than is allowed.
+/// Reads a whole file, or up to one byte more than is allowed.
 Result<std::string> read_text(const std::string& path) {
     std::error_code failure;
     if (!std::filesystem::is_regular_file(path, failure)) {

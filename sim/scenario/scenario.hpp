@@ -1,9 +1,9 @@
-// What a researcher asks of the simulator: a fleet, a pipeline, a churn, faults, for how long.
-// One TOML file for both fidelities; sim/scenarios holds examples.
+// A scenario says which run the simulator makes: a fleet, a pipeline, churn, faults, and for how
+// long. One TOML file serves both fidelities; sim/scenarios holds examples.
 // Invariant: a Scenario that came out of parse_scenario() is within the bounds below, and with a
 // seed it determines fleet, schedule and run.
 // Units: seconds, bytes, bytes per second, work units (tokens x layers; a backward counts twice).
-// Errors: Usage (Reject), one line: file, line, key, what is wrong, what is allowed.
+// Errors: Usage (Reject), one line: file, line, key, the mistake, the values that are allowed.
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -20,7 +20,7 @@ namespace sim {
 using swarm::Duration;
 
 inline constexpr std::uint32_t kPeersMax = 16'384;         // swarm::protocol::kRosterMax
-inline constexpr std::size_t kHappeningsMax = 20'000'000;  // of one schedule
+inline constexpr std::size_t kHappeningsMax = 20'000'000;  // in one schedule
 inline constexpr Duration kDurationMax = std::chrono::hours(24 * 366);
 inline constexpr Duration kLatencyDefault = std::chrono::milliseconds(20);
 
@@ -38,12 +38,12 @@ struct Draw {
 struct PeerGroup {
     std::string name = "peers";
     std::uint32_t count = 1;
-    std::string region;  // empty: the first
+    std::string region;  // empty: the first region
     Draw units_per_s{Draw::Kind::Constant, {100.0}};
     Draw up_bytes_per_s{};           // 0: unlimited
     Draw down_bytes_per_s{};         // 0: unlimited
-    std::uint64_t memory_bytes = 0;  // who cannot hold a stage never comes; 0: no bound
-    Draw clock_offset_s{};           // of the peer's clock at the start
+    std::uint64_t memory_bytes = 0;  // a peer that cannot hold a stage never comes; 0: no bound
+    Draw clock_offset_s{};           // offset of the peer's clock at the start
     Draw clock_drift_ppm{};
 };
 
@@ -56,27 +56,27 @@ struct Regions {
 };
 
 struct Churn {
-    Duration mtbf{};           // of one peer that is up, Poisson; 0: never
-    double crash_share = 1.0;  // of the departures; the others leave in order
+    Duration mtbf{};           // per peer that is up, Poisson; 0: never
+    double crash_share = 1.0;  // part of the departures; the others leave in order
     Duration absence_mean{};   // exponential, from a departure to the return; 0: never returns
-    double arrivals_per_hour = 0.0;  // of new peers like the first group's
+    double arrivals_per_hour = 0.0;  // new peers like the first group's
     bool spares_last = true;         // a departure that would empty a stage is skipped
     std::string trace;               // CSV: seconds,peer,join|leave|crash; empty: none
 };
 
-/// One line of [[plan]]: at `at`, to `peer` (1..n), for `length`.
+/// One line of [[plan]]: a fault at `at` that befalls `peer` (1..n) and lasts for `length`.
 struct Planned {
     enum class Kind : std::uint8_t { Join, Leave, Crash, Freeze, SlowDown, Partition, CutLinks };
 
     Kind kind{};
     Duration at{};
     std::uint32_t peer = 0;
-    std::uint32_t to = 0;  // Partition: what `peer` sends there is held
+    std::uint32_t to = 0;  // Partition: frames that `peer` sends there are held
     Duration length{};     // Freeze, SlowDown, Partition, CutLinks
-    double factor = 1.0;   // SlowDown: of the speed
+    double factor = 1.0;   // SlowDown: factor on the speed
 };
 
-/// Each kind on its own, as a rate over the whole fleet; none in the calm at the end.
+/// Faults, each kind on its own, as a rate over the whole fleet; none in the calm at the end.
 struct Faults {
     struct Kind {
         double per_hour = 0.0;
@@ -99,21 +99,22 @@ struct Pipeline {
     std::uint32_t in_flight = 0;     // 0: twice the peers
     std::uint32_t min_peers = 0;     // exact: the first step waits for so many; 0: one per stage
     std::uint64_t steps = 0;         // 0: until `duration` is over
-    double work_units = 1.0;         // of one forward in one stage; the backward has twice as many
+    double work_units = 1.0;         // one forward in one stage; a backward has twice as many
     std::uint64_t activation_bytes = 0;  // per leg, besides the frame; 0: only the frame
-    std::uint64_t state_bytes = 0;  // weights and optimizer of one stage, for who moves or joins
+    /// Weights and optimizer of one stage, sent to a peer that moves or joins.
+    std::uint64_t state_bytes = 0;
     std::string policy = "expected_finish";
     std::string rebalancer = "none";
     Duration rebalance_every = std::chrono::seconds(300);
 };
 
 struct Scenario {
-    std::string name;      // of the file
+    std::string name;      // the file's name
     std::string question;  // the file's first comment line
     Mode mode = Mode::Exact;
     std::uint64_t seed = 1;
     Duration duration = std::chrono::minutes(5);
-    Duration calm{};  // the end of it, without faults: a step must commit
+    Duration calm{};  // length of the part without faults at the end: a step must commit in it
     Pipeline pipeline;
     std::vector<PeerGroup> groups{PeerGroup{}};
     Regions regions;
@@ -123,8 +124,8 @@ struct Scenario {
     std::string folder;  // where relative paths (the trace) start
 };
 
-/// `file` names the text in errors. `settings`: --set key=value pairs, which win over the file; a
-/// bare `peers` scales all groups to that total.
+/// Reads a scenario. `file` names the text in errors. `settings`: --set key=value pairs, which win
+/// over the file; a bare `peers` scales all groups to that total.
 swarm::Result<Scenario> parse_scenario(
     std::string_view toml,
     std::string_view file,

@@ -17,14 +17,16 @@ namespace sim {
 namespace {
 
 constexpr std::uint64_t kStepsMax = 1'000'000'000;
-// One frame of an exact run carries it, besides a tensor of the stand-in model.
+// Most bytes of a state: one frame of an exact run carries it, besides a tensor of the stand-in
+// model.
 constexpr std::uint64_t kStateBytesMax = 15'000'000'000;
 static_assert(kStateBytesMax + swarm::protocol::kTensorBytesMax <= Pipe::kFrameBytesMax);
 constexpr std::uint64_t kMemoryBytesMax = 1ULL << 50;
 constexpr std::size_t kRegionsMax = 64;
 constexpr std::size_t kGroupsMax = 256;
 constexpr Duration kLatencyMax = std::chrono::minutes(1);
-// 1,000 s for a work unit, of a device, or so slow by its slow-down: as good as standing still.
+// The least speed: a work unit takes 1,000 s, by the device or by a slow-down, which is as good as
+// standing still.
 constexpr double kSpeedMin = 1e-3;
 constexpr double kPerHourMax = 1e9;
 constexpr double kSecondsMax = 366.0 * 24 * 3600;
@@ -37,7 +39,7 @@ std::string names_text(const Regions& regions) {
     return list;
 }
 
-/// Its place among the names; none, and a fault, when it is no region.
+/// Returns the region's place among the names; none, and a fault, when the name is no region.
 std::optional<std::size_t> region_at(
     const Regions& regions, std::string_view name, const toml::node& node, TableReader& reader
 ) {
@@ -75,7 +77,8 @@ void read_region_names(TableReader& reader, Regions& regions) {
     }
 }
 
-/// { eu = { eu = "2ms", us = "45ms" } }: from, to; the way back is as long unless it is given.
+/// Reads { eu = { eu = "2ms", us = "45ms" } }: from, to; the way back is as long unless it is
+/// given.
 void read_latencies(const toml::table& from_table, Document& document, Regions& regions) {
     constexpr Duration kAbsent{-1};
     TableReader outer(from_table, "regions", document);
@@ -314,7 +317,7 @@ void read_plan(
         entries.push_back(read_plan_entry(*table, document, peers_of(scenario)));
     }
     if (document.error) {
-        return;  // what could not be read has no time
+        return;  // an entry that could not be read has no time
     }
     auto plan = settle_plan(std::move(entries), scenario.duration - scenario.calm);
     if (plan.has_error()) {

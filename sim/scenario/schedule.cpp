@@ -5,12 +5,12 @@
 #include "sim/scenario/plan.hpp"
 #include "sim/scenario/table_reader.hpp"
 #include "sim/scenario/trace.hpp"
+#include "swarm/base/try.hpp"
 #include "swarm/run/memory_plan.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -46,7 +46,8 @@ double draw_number(std::uint64_t seed, const PeerId& who, Draws purpose, const D
     return sample(rng, draw);
 }
 
-/// About how much would happen, so that what cannot be held is refused before it is drawn.
+/// Returns about how many happenings there would be, so that too many are refused before they are
+/// drawn.
 double expected_happenings(const Scenario& scenario) {
     constexpr double kHour = 3600.0;
     const auto seconds = [](Duration duration) {
@@ -63,7 +64,7 @@ double expected_happenings(const Scenario& scenario) {
     return 2 * hours * (faults_per_hour + turns_per_hour);
 }
 
-/// Builds one schedule; the parts of it in the order in which they need each other.
+/// Builds one schedule. Its parts stand in the order in which they need each other.
 class Builder {
  public:
     Builder(const Scenario& scenario, std::uint64_t seed)
@@ -77,9 +78,7 @@ class Builder {
             return too_much();
         }
         add_groups();
-        if (auto error = read_trace_file()) {
-            return *error;
-        }
+        SWARM_TRY(read_trace_file());
         take_first_steps(trace_);
         add_arrivals();
         if (schedule_.fleet.size() > kPeersMax) {
@@ -95,11 +94,10 @@ class Builder {
         if (happenings_.full()) {
             return too_much();
         }
-        const bool calm = scenario_.calm > Duration{};
-        schedule_.happenings = happenings_.settle(schedule_.fleet, end_, calm);
-        if (const auto left = leave_out_the_small(); left.has_error()) {
-            return left.error();
-        }
+        const auto next_part =
+            scenario_.calm > Duration{} ? AfterFaults::Calm : AfterFaults::EndOfRun;
+        schedule_.happenings = happenings_.settle(schedule_.fleet, end_, next_part);
+        SWARM_TRY(leave_out_the_small());
         return std::move(schedule_);
     }
 
@@ -112,9 +110,9 @@ class Builder {
         );
     }
 
-    /// Whose memory holds no stage ends at once in a real run (swarm/run/memory_plan): here it
-    /// never comes.
-    swarm::Result<> leave_out_the_small() {
+    /// Leaves out each peer whose memory holds no stage. In a real run such a peer ends at once
+    /// (swarm/run/memory_plan); here it never comes.
+    Result<> leave_out_the_small() {
         const Pipeline& pipeline = scenario_.pipeline;
         const std::uint64_t parameters =
             pipeline.state_bytes / swarm::run::MemoryPlan::kStateBytesPerParameter;
@@ -164,25 +162,22 @@ class Builder {
         }
     }
 
-    std::optional<Error> read_trace_file() {
+    Result<> read_trace_file() {
         const std::string& name = scenario_.churn.trace;
         if (name.empty()) {
-            return std::nullopt;
+            return {};
         }
         const std::string path = (std::filesystem::path(scenario_.folder) / name).string();
         std::ifstream in(path, std::ios::binary);
         if (!in) {
             return usage(path, "churn.trace is not a file that can be read");
         }
-        auto trace = read_trace(in, path, peers_);
-        if (trace.has_error()) {
-            return trace.error();
-        }
-        trace_ = std::move(*trace);
-        return std::nullopt;
+        SWARM_TRY(trace_, read_trace(in, path, peers_));
+        return {};
     }
 
-    /// Who first joins, by the trace or the plan, was not there; its churn begins then.
+    /// A peer whose first step, by the trace or the plan, is a join was not there at the start; its
+    /// churn begins with that join.
     void take_first_steps(std::vector<Happening> steps) {
         for (const Planned& planned : scenario_.plan) {
             const bool joins = planned.kind == Planned::Kind::Join;
@@ -238,10 +233,10 @@ class Builder {
     const Scenario& scenario_;
     std::uint64_t seed_;
     TimePoint end_;
-    std::uint32_t peers_;  // without arrivals
+    std::uint32_t peers_;  // the number without arrivals
     Schedule schedule_;
-    std::vector<PeerId> names_;     // of the streams, by place in the fleet
-    std::vector<TimePoint> since_;  // there from the start, or from its first join on
+    std::vector<PeerId> names_;     // names of the random streams, by place in the fleet
+    std::vector<TimePoint> since_;  // the start, or the time of the first join
     std::vector<Happening> trace_;
     Happenings happenings_;
 };

@@ -1,12 +1,14 @@
-// What happens to whom and when: the fleet and the faults of one scenario under one seed, the same
-// for both fidelities.
+// A schedule says which fault befalls which peer, and when: the fleet and the faults of one
+// scenario under one seed, the same for both fidelities.
 // Invariant: a function of (scenario, seed), the same on every compiler; each peer and each purpose
-// draws from a stream of its own (sim/peer.hpp), so that one peer more shifts nobody else's.
-// Sorted by (at, peer, kind), and sound: only who is down joins, all else befalls who is up, what
-// lasts has its end once and does not overlap its like. Crash and Join end a freeze without Thaw.
-// Nothing begins in the calm phase; what lasts (an absence, too) ends with its beginning.
+// draws from a stream of its own (sim/peer.hpp), so that one peer more shifts no other peer's.
+// Sorted by (at, peer, kind), and sound: only a peer that is down joins, everything else befalls a
+// peer that is up, and a fault that lasts ends once and does not overlap its like. Crash and Join
+// end a freeze without Thaw. Nothing begins in the calm phase; a fault that lasts (an absence, too)
+// ends when that phase begins.
 // Errors: Usage: a trace that is missing, out of order or not understood, with file and line; more
-// than kHappeningsMax happenings. Threading: none. Cost: O(n log n) of what happens.
+// than kHappeningsMax happenings.
+// Threading: none. Cost: O(n log n) in the number of happenings.
 #pragma once
 
 #include "sim/scenario/scenario.hpp"
@@ -18,7 +20,7 @@ namespace sim {
 
 using swarm::TimePoint;
 
-/// One machine of the fleet; numbers as in sim::peer(n), from 1.
+/// One machine of the fleet; its number is that of sim::peer(n), from 1.
 struct FleetPeer {
     std::uint32_t number = 0;
     std::uint32_t region = 0;  // index into Regions
@@ -28,7 +30,7 @@ struct FleetPeer {
     std::uint64_t memory_bytes = 0;  // 0: no bound
     double clock_offset_s = 0;
     double clock_drift_ppm = 0;
-    bool there_at_start = true;  // else it first comes with a Join
+    bool there_at_start = true;  // false: the machine first comes with a Join
 };
 
 struct Happening {
@@ -38,9 +40,9 @@ struct Happening {
         Crash,
         Freeze,
         Thaw,
-        SlowDown,  // factor: of its speed
+        SlowDown,  // factor on its speed
         SpeedBack,
-        Block,  // what peer sends to `to` is held
+        Block,  // frames that peer sends to `to` are held
         Unblock,
         CutLink,  // the link between peer and `to` is reset, and blocked both ways
         MendLink,

@@ -9,7 +9,7 @@ namespace {
 
 /// A table whose only key `v` holds the value, and whose nodes know the setting as their source.
 std::optional<toml::table> parse_value(const std::string& value, const std::string& place) {
-    // Raw first; then as a literal string, for which only quotes and line ends are too much.
+    // The text is tried raw first, then as a literal string, which only quotes and line ends break.
     for (const std::string& text : {"v = " + value, "v = '" + value + "'"}) {
         try {
             toml::table parsed = toml::parse(text, place);
@@ -23,12 +23,12 @@ std::optional<toml::table> parse_value(const std::string& value, const std::stri
     return std::nullopt;
 }
 
-/// What an entry of this list is called that has no name of its own.
+/// The name of an entry of this list that has no name of its own.
 std::string default_name(const std::string& list) {
     return list == "peers" ? PeerGroup{}.name : "";
 }
 
-/// The entry of a list of tables that is so named, or has that number; null when there is none.
+/// Returns the entry of a list of tables that has that name or number; null when there is none.
 toml::table* entry_of(toml::array& entries, const std::string& list, const std::string& step) {
     for (toml::node& entry : entries) {
         toml::table* table = entry.as_table();
@@ -93,7 +93,7 @@ void apply(
     }
     toml::node* at = &root;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-        // A list is the end of its own step: peers.laptops goes on from the entry.
+        // In a list a step ends at the entry: peers.laptops goes on from there.
         toml::table* table = at->as_table();
         toml::node* next = table == nullptr ? nullptr : table->get(steps[i]);
         const std::string name = i > 0 ? steps[i - 1] : "";
@@ -108,7 +108,7 @@ void apply(
         document.refuse(place, "say which entry: its name or its number from 1");
         return;
     }
-    // Moved, not copied: a copy would forget its source.
+    // The node is moved, not copied: a copy would forget its source.
     parsed->get("v")->visit([&](auto& node) { table->insert_or_assign(last, std::move(node)); });
 }
 

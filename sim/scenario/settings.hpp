@@ -1,5 +1,5 @@
-// --set key=value: what a person changes in a scenario for one run, put into its document before
-// that is read, so that a setting meets the same checks as a line of the file.
+// --set key=value: a person's change to a scenario for one run. It enters the document before the
+// document is read, so that a setting meets the same checks as a line of the file.
 // A key is a dotted path; within [[peers]] and [[plan]] the step is an entry's name or its number
 // from 1 ("peers.laptops.count"). A value is TOML, or else a text ("32h" needs no quotes).
 // Private to sim/scenario. Errors: Usage, beginning with "--set key=value".
@@ -20,10 +20,10 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 /// The total to which a bare `peers` scales all groups.
 struct PeersSetting {
     std::uint32_t total = 0;
-    std::string place;  // for errors
+    std::string place;  // place of the setting, for errors
 };
 
-/// Faults go to the document.
+/// Applies the settings; mistakes go to the document.
 std::optional<PeersSetting> apply_settings(
     toml::table& root, const Settings& settings, Document& document
 );

@@ -30,7 +30,7 @@ bool is_number(const toml::node& node) {
 
 std::optional<Duration> duration_from(double count, Duration unit) {
     const double nanoseconds = count * static_cast<double>(unit.count());
-    // False for NaN, too.
+    // The comparison is false for NaN, too.
     if (!(nanoseconds >= 0 && nanoseconds <= static_cast<double>(kDurationMax.count()))) {
         return std::nullopt;
     }
@@ -45,7 +45,7 @@ std::optional<Duration> read_duration(const toml::node& node) {
                            : std::nullopt;
 }
 
-/// The values of { uniform = [1, 9] } and its like; none when they are no numbers.
+/// Returns the values of { uniform = [1, 9] } and the like; none when they are no numbers.
 std::vector<double> numbers_of(const toml::node& node) {
     std::vector<double> numbers;
     if (is_number(node)) {

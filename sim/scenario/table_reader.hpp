@@ -1,6 +1,6 @@
-// Reads a scenario's TOML key by key, and says where a value that is not allowed stands.
+// Reads a scenario's TOML key by key, and names the place of a value that is not allowed.
 // Invariant: every key that was asked for is known, every other is an error at finish(); the first
-// error of a document is kept. What is absent keeps its default. Private to sim/scenario.
+// error of a document is kept. A key that is absent keeps its default. Private to sim/scenario.
 // Units: durations are text with a unit ("32h", "5min", "1.5s", "200ms") or a number of seconds.
 // Errors: one line, "FILE:LINE: table.key what" or "--set key=value: table.key what".
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace sim {
 
-/// Absent when the text is no duration from 0 to kDurationMax.
+/// Returns nothing when the text is no duration from 0 to kDurationMax.
 std::optional<Duration> parse_duration(std::string_view text);
 /// "90 s", "0.2 s": for error texts.
 std::string seconds_text(Duration duration);
@@ -26,23 +26,23 @@ swarm::Error usage(const std::string& place, const std::string& what);
 
 struct Document {
     std::string file;
-    std::optional<swarm::Error> error;  // the first
+    std::optional<swarm::Error> error;  // the first error
 
     void refuse(const std::string& place, const std::string& what);
-    /// "FILE:LINE", or "--set key=value" for what came from there.
+    /// Returns "FILE:LINE", or "--set key=value" for a node that came from there.
     [[nodiscard]] std::string place_of(const toml::node& node) const;
 };
 
 class TableReader {
  public:
-    /// `name`: for errors, empty at the top.
+    /// `name`: the table's name for errors, empty at the top.
     TableReader(const toml::table& table, std::string name, Document& document)
         : table_(table), name_(std::move(name)), document_(document) {}
 
-    /// Null when absent.
+    /// Returns null when the key is absent.
     const toml::node* find(const char* key);
     const toml::table* find_table(const char* key);
-    /// [[key]]: none when absent.
+    /// Finds the tables of [[key]]; none when the key is absent.
     std::vector<const toml::table*> find_tables(const char* key);
 
     void read(const char* key, bool& field);
@@ -72,10 +72,10 @@ class TableReader {
         }
     }
 
-    /// Of a key, or of the table when the key is absent.
+    /// The place of a key in the file, or of the table when the key is absent.
     [[nodiscard]] std::string place_of(const char* key) const;
     void refuse(const char* key, const std::string& what);
-    /// Of the node itself, for what lies deeper than a key.
+    /// Refuses at the place of the node itself, for a value that lies deeper than a key.
     void refuse_at(const toml::node& node, const char* key, const std::string& what);
 
     [[nodiscard]] bool has(const char* key) const { return table_.contains(key); }

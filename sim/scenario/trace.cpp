@@ -18,7 +18,7 @@ using Kind = Happening::Kind;
 constexpr std::size_t kLineMax = 256;
 constexpr std::string_view kHeading = "seconds,peer,event";
 
-/// The text up to the next comma, which is taken off.
+/// Takes the text up to the next comma off the line, and returns it.
 std::string_view take_field(std::string_view& line) {
     const std::size_t comma = line.find(',');
     std::string_view field = line.substr(0, comma);
@@ -51,12 +51,12 @@ std::optional<Kind> kind_of(std::string_view field) {
     return std::nullopt;
 }
 
-/// Holds what the lines so far said, for the checks of the next.
+/// Keeps the facts of the lines so far, for the checks of the next.
 class TraceReader {
  public:
     explicit TraceReader(std::uint32_t peers) : presence_(peers) {}
 
-    /// What is wrong with the line; empty when nothing is.
+    /// Takes one line and returns its mistake, or an empty string when it has none.
     std::string take(std::string_view line, std::size_t number) {
         Happening next;
         const auto seconds = number_of<double>(take_field(line));
@@ -90,7 +90,7 @@ class TraceReader {
 
  private:
     struct Presence {
-        std::size_t since = 0;  // line; 0: no line yet
+        std::size_t since = 0;  // number of the line; 0: no line yet
         bool there = false;
     };
 

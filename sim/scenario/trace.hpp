@@ -1,7 +1,7 @@
-// A trace of who came and went, as CSV: "seconds,peer,join|leave|crash" per line, in order of time.
-// A first line of that text, empty lines, and lines that begin with # are skipped.
-// Invariant: what came out contradicts nothing: each peer is one of the fleet, and comes and goes
-// in turns. A peer that first joins is not there at the start.
+// A trace of peers that came and went, as CSV: "seconds,peer,join|leave|crash" per line, in order
+// of time. A first line of that text, empty lines, and lines that begin with # are skipped.
+// Invariant: the result contradicts nothing: each peer is one of the fleet, and comes and goes in
+// turns. A peer that first joins is not there at the start.
 // Private to sim/scenario. Errors: Usage, one line with file and line. Cost: O(lines).
 #pragma once
 

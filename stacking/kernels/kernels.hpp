@@ -1,11 +1,11 @@
 // The loops in which inference spends its time, once per instruction set.
 // Invariant: every path gives the same bits for numbers (default rounding), because each result is
-// made by one chain of operations in one order, fused multiply-adds among them; the scalar path
-// says which. No chain sees how many rows there are, or what is in the other rows.
-// Threading: functions without state. Errors: none; sizes are the caller's. NaN gives NaN in its
-// own row. Cost: multiply() reads the weights once per call, and x from the caches.
+// made by one chain of operations in one order, fused multiply-adds among them; kernels_scalar.cpp
+// defines the chains. No chain depends on the number of rows or on other rows.
+// Threading: functions without state. Errors: none; the caller checks sizes. NaN gives NaN in its
+// own row only. Cost: multiply() reads the weights once per call, and x from the caches.
 // Source: own. A row times a matrix walks along the inputs and keeps 64 outputs at a time, so that
-// no sum is ever split: packed_matrix.hpp has the layout.
+// no sum is ever split; packed_matrix.hpp has the layout.
 #pragma once
 
 #include "swarm/base/cpu_path.hpp"
@@ -15,17 +15,17 @@
 
 namespace stacking::kernels {
 
-/// How weights are kept in memory. Int8: signed, 32 of them along the inputs share an fp32 scale.
+/// Format of weights in memory. Int8 is signed; 32 weights along the inputs have one fp32 scale.
 enum class WeightFormat : std::uint8_t { Fp32, Bf16, Int8 };
 
 inline constexpr std::size_t kPanelOutputs = 64;
-inline constexpr std::size_t kScaleGroup = 32;     // inputs
-inline constexpr std::size_t kPagePositions = 64;  // positions of a KV page
-inline constexpr std::size_t kLanes = 16;          // partial sums of a norm and a softmax
+inline constexpr std::size_t kScaleGroup = 32;     // inputs per scale
+inline constexpr std::size_t kPagePositions = 64;  // positions per KV page
+inline constexpr std::size_t kLanes = 16;          // partial sums of a norm and of a softmax
 
 using Path = swarm::CpuPath;
 
-/// Weights of a matrix (outputs, inputs), packed.
+/// The packed weights of a matrix (outputs, inputs).
 struct MatrixView {
     WeightFormat format = WeightFormat::Fp32;
     const std::byte* panels = nullptr;
@@ -62,17 +62,17 @@ struct Kernels {
     /// SwiGLU of one row: gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i]
     void (*gate)(float* gate, const float* up, std::size_t count);
 
-    /// out = softmax(query x keys / sqrt(head width)) x values; `scores`: room for `positions`,
-    /// rounded up to whole pages.
+    /// out = softmax(query x keys / sqrt(head width)) x values. `scores`: room for one float per
+    /// position, rounded up to whole pages.
     void (*attend)(const HeadCache& cache, const float* query, float* scores, float* out);
 };
 
-/// Null where this processor lacks the instructions.
+/// Returns null when this processor lacks the instructions.
 const Kernels* kernels_of(Path path);
-/// The fastest that this processor has.
+/// Returns the fastest kernels that this processor can run.
 const Kernels& best_kernels();
 
-// One per file; call them through kernels_of().
+// Each of these is in a file of its own; call them through kernels_of().
 const Kernels& scalar_kernels();
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();

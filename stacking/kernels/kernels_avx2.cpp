@@ -1,11 +1,11 @@
-// AVX2 and FMA, 8 values at a time.
+// The kernels for AVX2 and FMA, 8 values at a time.
 #include "stacking/kernels/exponential.hpp"
 
 #include <bit>
 #include <cstddef>
 #include <immintrin.h>
 
-// A function that lacks it cannot inline the intrinsics, which is an error of the compiler.
+// A function without this attribute cannot inline the intrinsics; the compiler reports an error.
 #define SWARM_TARGET __attribute__((target("avx2,fma")))
 
 namespace stacking::kernels {

@@ -1,11 +1,11 @@
-// AVX-512 (F, BW), 16 values at a time.
+// The kernels for AVX-512 (F, BW), 16 values at a time.
 #include "stacking/kernels/exponential.hpp"
 
 #include <bit>
 #include <cstddef>
 #include <immintrin.h>
 
-// A function that lacks it cannot inline the intrinsics, which is an error of the compiler.
+// A function without this attribute cannot inline the intrinsics; the compiler reports an error.
 #define SWARM_TARGET __attribute__((target("avx512f,avx512bw,avx2,fma")))
 
 namespace stacking::kernels {
@@ -14,7 +14,7 @@ namespace {
 using Vec = __m512;
 constexpr std::size_t kWidth = 16;
 
-/// 24 of 32 registers hold sums, 4 weights, 1 a value of x.
+/// 24 of 32 registers hold sums, 4 hold weights, and 1 holds a value of x.
 constexpr std::size_t kTileRows = 6;
 
 constexpr std::size_t tile_vectors(std::size_t /*rows*/) {

@@ -1,5 +1,5 @@
-// The reference: what each loop computes, and in which order. For machines without FMA, where
-// std::fma is a function call per product, it is correct and slow.
+// The reference, which defines the operations of each loop and their order. On machines without
+// FMA, where std::fma is a function call per product, it is correct and slow.
 #include "stacking/kernels/exponential.hpp"
 #include "stacking/kernels/kernels.hpp"
 #include "stacking/kernels/packed_layout.hpp"
@@ -38,7 +38,7 @@ float bf16_product(const std::byte* panel, const float* x, std::size_t inputs, s
     return sum;
 }
 
-/// A sum per group, which is scaled when it is added.
+/// Makes one sum per group, and scales it when it is added to the total.
 float int8_product(const std::byte* panel, const float* x, std::size_t inputs, std::size_t output) {
     float sum = 0;
     for (std::size_t first = 0; first < inputs; first += kScaleGroup) {
@@ -70,7 +70,7 @@ void multiply(const MatrixView& matrix, const Rows& x, float* out, std::size_t o
     }
 }
 
-/// Halves are added until one is left.
+/// Adds the upper half of the lanes to the lower half until one lane is left.
 float sum_lanes(float* lanes) {
     for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
         for (std::size_t lane = 0; lane < half; ++lane) {

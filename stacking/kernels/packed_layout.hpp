@@ -1,9 +1,9 @@
-// Where a packed matrix keeps what. Panels of 64 outputs follow each other; the last one is filled
-// up with zeros. Within a panel, inputs ascending:
-//   Fp32, Bf16   of each input 64 weights
-//   Int8         of each 32 inputs 64 fp32 scales, then of each of these inputs 64 levels; the last
-//                group is as long as the others, whatever it holds
-// So a row times a matrix reads one stream, front to back. Threading: constants. Errors: none.
+// The layout of a packed matrix. Panels of 64 outputs follow each other; zeros fill the last panel.
+// Within a panel, by ascending input:
+//   Fp32, Bf16   for each input 64 weights
+//   Int8         for each 32 inputs 64 fp32 scales, then for each of these inputs 64 levels; the
+//                last group is as long as the others, however few inputs it holds
+// So a row times a matrix reads one stream from front to back. Threading: constants. Errors: none.
 #pragma once
 
 #include "stacking/kernels/kernels.hpp"
@@ -16,7 +16,7 @@ namespace stacking::kernels {
 inline constexpr std::size_t kInt8ScaleBytes = kPanelOutputs * sizeof(float);
 inline constexpr std::size_t kInt8GroupBytes = kInt8ScaleBytes + kScaleGroup * kPanelOutputs;
 
-/// Bytes of one weight, without its share of a scale.
+/// Bytes of one weight; the scales are not counted.
 constexpr std::size_t weight_bytes(WeightFormat format) {
     switch (format) {
         case WeightFormat::Fp32:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr float kLevels = 127;
-constexpr float kRoundMagic = 0x1.8p+23F;  // added and taken away, it rounds to the nearest integer
+constexpr float kRoundMagic = 0x1.8p+23F;  // adding and subtracting it rounds to an integer
 constexpr WeightFormat kFormats[] = {WeightFormat::Fp32, WeightFormat::Bf16, WeightFormat::Int8};
 
 template <class T>
@@ -30,7 +30,7 @@ T get(const std::byte* at) {
     return value;
 }
 
-/// To nearest, ties to even; NaN stays NaN.
+/// Rounds to the nearest bf16, ties to even; NaN stays NaN.
 std::uint16_t to_bf16(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     if (std::isnan(value)) {

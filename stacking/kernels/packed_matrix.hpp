@@ -1,12 +1,13 @@
-// A matrix (outputs, inputs) as the kernels read it (packed_layout.hpp), in one of three formats.
-//   Fp32   as given
-//   Bf16   the nearest; 2 bytes per weight
-//   Int8   levels -127 to 127 times a scale that 32 neighbours along the inputs share: 1.125 bytes
-//          per weight. Groups of 32, not rows: a row's largest weight would cost all others their
-//          precision; and what a GGUF stores as Q8_0 comes out unchanged.
-// Invariant: packing looks at one row at a time, so a matrix in parts is the matrix as a whole.
-// Threading: const and any thread; add_rows() from one. Errors: none; sizes are the caller's. A
-// group that holds NaN or infinity becomes NaN. Source: own.
+// A matrix (outputs, inputs) in the layout that the kernels read (packed_layout.hpp), in one of
+// three formats.
+//   Fp32   the given values
+//   Bf16   the nearest values; 2 bytes per weight
+//   Int8   levels -127 to 127 times a scale per 32 neighbours along the inputs: 1.125 bytes per
+//          weight. Reasons for groups of 32 instead of rows: the largest weight of a row would cost
+//          all others their precision, and the Q8_0 weights of a GGUF come out unchanged.
+// Invariant: packing looks at one row at a time, so a matrix packed in parts equals the whole one.
+// Threading: const and any thread; add_rows() from one thread. Errors: none; the caller checks
+// sizes. A group that holds NaN or infinity becomes NaN. Source: own.
 #pragma once
 
 #include "stacking/kernels/kernels.hpp"
@@ -21,7 +22,7 @@
 
 namespace stacking::kernels {
 
-/// "fp32", "bf16", "int8"
+/// Name of a format: "fp32", "bf16" or "int8".
 std::string_view name_of(WeightFormat format);
 std::optional<WeightFormat> parse_weight_format(std::string_view name);
 
@@ -29,10 +30,10 @@ class PackedMatrix {
  public:
     PackedMatrix(WeightFormat format, std::size_t outputs, std::size_t inputs);
 
-    /// `rows`: whole rows, (count, inputs), the first of which is output `first`.
+    /// Packs whole rows, (count, inputs), as the outputs from `first` on.
     void add_rows(std::size_t first, std::span<const float> rows);
 
-    /// The weights of one output, as they are now: (inputs).
+    /// Writes the weights of one output as they are after packing, (inputs).
     void read_row(std::size_t output, std::span<float> row) const;
 
     [[nodiscard]] MatrixView view() const;

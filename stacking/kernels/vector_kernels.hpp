@@ -1,12 +1,13 @@
-// The kernels of kernels.hpp on vectors, written once. Included at the end of kernels_avx2.cpp and
-// kernels_avx512.cpp, each of which has declared before, in an unnamed namespace:
+// The kernels of kernels.hpp on vectors, written once. kernels_avx2.cpp and kernels_avx512.cpp
+// include this file at their end. Before, they declare in an unnamed namespace:
 //   SWARM_TARGET   attribute of every function here: a file-wide -mavx2 would let the linker keep
 //                  AVX2 copies of inline functions that all machines call
-//   Vec, kWidth    a vector of so many floats; zero, load, store, spread, fma, add, sub, mul, div,
-//                  max, min (their second operand where one is NaN), load_bf16, load_int8,
-//                  exponent_of (the power of two whose exponent stands in the low bits)
+//   Vec, kWidth    a vector of kWidth floats; zero, load, store, spread, fma, add, sub, mul, div,
+//                  max, min (returning the second operand if one is NaN), load_bf16, load_int8,
+//                  exponent_of (the power of two whose exponent is in the low bits)
 //   kTileRows, tile_vectors(rows)   the tile of sums that fits into the registers
-// Invariant: lane by lane the operations of the scalar path, in its order.
+// Invariant: each lane does the operations of the scalar path, in its order.
+// Threading, errors, cost: those of kernels.hpp.
 #pragma once
 
 #include "stacking/kernels/exponential.hpp"
@@ -22,7 +23,7 @@ namespace {
 
 static_assert(kPanelOutputs % kWidth == 0 && kLanes % kWidth == 0);
 
-/// Sums of some rows times some vectors of outputs of one panel.
+/// Sums for kRows rows and kVectors vectors of outputs of one panel.
 template <std::size_t kRows, std::size_t kVectors>
 struct Tile {
     Vec sums[kRows][kVectors];
@@ -47,7 +48,7 @@ SWARM_TARGET inline Vec load_weights(const std::byte* at) {
     }
 }
 
-/// Adds the products of `inputs` inputs. `weights`: of the first input and output of the tile.
+/// Adds the products of `inputs` inputs. `weights`: weight of the tile's first input and output.
 template <WeightFormat kFormat, std::size_t kRows, std::size_t kVectors>
 SWARM_TARGET inline void add_products(
     const std::byte* weights,
@@ -74,7 +75,7 @@ SWARM_TARGET inline void add_products(
     tile = local;
 }
 
-/// `first`: of the tile's outputs, in the panel.
+/// Computes the sums of one tile. `first`: index in the panel of the tile's first output.
 template <WeightFormat kFormat, std::size_t kRows, std::size_t kVectors>
 SWARM_TARGET inline void multiply_tile(
     const MatrixView& matrix,
@@ -110,7 +111,7 @@ SWARM_TARGET inline void multiply_tile(
     }
 }
 
-/// One panel times kRows rows. `out`: of the panel's first output and the first row.
+/// Multiplies one panel by kRows rows. `out`: result of the first row and the panel's first output.
 template <WeightFormat kFormat, std::size_t kRows>
 SWARM_TARGET void multiply_panel(
     const MatrixView& matrix,
@@ -159,7 +160,7 @@ SWARM_TARGET void multiply_as(
         multiply_panel<kFormat, 5>,
         multiply_panel<kFormat, 6>};
     static_assert(std::size(kByRows) == kTileRows);
-    // All rows while the panel is in the cache.
+    // All rows are done while the panel is in the cache.
     for (std::size_t panel = 0; panel * kPanelOutputs < matrix.outputs; ++panel) {
         for (std::size_t row = 0; row < x.count;) {
             const std::size_t rows = std::min(kTileRows, x.count - row);
@@ -261,7 +262,7 @@ SWARM_TARGET void gate(float* gate, const float* up, std::size_t count) {
     std::copy_n(rest[0], count - i, gate + i);
 }
 
-/// Scores of a whole page, whatever of it is filled.
+/// Computes the scores of a whole page, of unfilled positions, too.
 SWARM_TARGET inline void score_page(
     const float* keys, const float* query, std::size_t head_width, float scale, float* scores
 ) {
@@ -279,7 +280,7 @@ SWARM_TARGET inline void score_page(
     }
 }
 
-/// Dimensions [d, d + kVectors vectors) of the sum of values, divided by the sum of weights.
+/// Computes dimensions [d, d + kVectors vectors) of the sum of values over the sum of weights.
 template <std::size_t kVectors>
 SWARM_TARGET inline void mix_values(
     const HeadCache& cache, std::size_t d, const float* weights, float inverse, float* out
@@ -301,7 +302,7 @@ SWARM_TARGET inline void mix_values(
     }
 }
 
-/// One dimension: those beyond whole vectors.
+/// Computes one dimension; used for the dimensions beyond whole vectors.
 SWARM_TARGET inline void mix_one(
     const HeadCache& cache, std::size_t d, const float* weights, float inverse, float* out
 ) {
@@ -313,7 +314,7 @@ SWARM_TARGET inline void mix_one(
     out[d] = sum * inverse;
 }
 
-/// Scores become exp(score - largest); gives their sum.
+/// Replaces each score by exp(score - largest) and returns the sum.
 SWARM_TARGET inline float soften(float* scores, std::size_t count) {
     Vec largest = spread(-INFINITY);
     for (std::size_t at = 0; at < count; at += kWidth) {
@@ -337,7 +338,7 @@ SWARM_TARGET inline float soften(float* scores, std::size_t count) {
 SWARM_TARGET void attend(const HeadCache& cache, const float* query, float* scores, float* out) {
     constexpr std::size_t kVectors = 4;
     const float scale = 1.0F / std::sqrt(static_cast<float>(cache.head_width));
-    std::size_t count = 0;  // whole pages
+    std::size_t count = 0;  // positions of whole pages
     for (; count < cache.positions; count += kPagePositions) {
         const float* const keys = cache.pages[count / kPagePositions] + cache.keys;
         score_page(keys, query, cache.head_width, scale, scores + count);

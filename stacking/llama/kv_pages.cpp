@@ -52,7 +52,7 @@ swarm::Result<> KvPages::reserve(CacheId id, std::uint32_t positions) {
             while (pages.size() < more) {
                 pages.push_back(std::make_unique<float[]>(shape_.page_floats()));
             }
-        } catch (const std::bad_alloc&) {  // the budget promises more than the machine has
+        } catch (const std::bad_alloc&) {  // the budget is larger than the machine's memory
             pages.clear();
         }
     }

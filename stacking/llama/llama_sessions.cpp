@@ -1,6 +1,7 @@
 #include "stacking/llama/llama_sessions.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/base/try.hpp"
 
 #include <algorithm>
 #include <map>
@@ -15,7 +16,7 @@ using swarm::Error;
 using swarm::ErrorCode;
 using swarm::Reaction;
 
-/// Bounds the scratch; more rows read the weights no less often per row.
+/// Maximum rows of a chunk. It bounds the scratch; each chunk reads the weights once.
 constexpr std::size_t kRowsAtOnce = 128;
 
 Error refusal(ErrorCode code, std::string what) {
@@ -119,13 +120,8 @@ swarm::Result<> LlamaSessions::find_rows(std::span<const SessionRow> rows) {
 swarm::Result<std::vector<float>> LlamaSessions::run_layers(
     std::span<const SessionRow> rows, const StageInput& input
 ) {
-    auto fits = check_input(rows.size(), input);
-    if (fits) {
-        fits = find_rows(rows);
-    }
-    if (!fits) {
-        return fits.error();
-    }
+    SWARM_TRY(check_input(rows.size(), input));
+    SWARM_TRY(find_rows(rows));
     const std::size_t width = weights_->model.width;
     std::vector<float> out(rows.size() * width);
     for (std::size_t first = 0; first < rows.size(); first += kRowsAtOnce) {

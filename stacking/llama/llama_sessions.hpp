@@ -1,13 +1,11 @@
 // Consecutive layers of a Llama on the CPU, for many sessions at once.
-//   embedding, layers x (RMSNorm, grouped-query attention with RoPE, RMSNorm,
-//   SwiGLU), norm, head
-// Invariant: that of SessionCompute, by construction: a row's numbers are
-// chains of operations that no other row enters (kernels.hpp); so stages,
-// batches and chunks of a prefill change no bit, and neither does the
-// instruction set. Threading: one thread; the weights may be shared. Errors:
-// those of SessionCompute. Cost: weights are read once per kRowsAtOnce rows;
-// beside the result, scratch for as many rows. Source: LlamaForCausalLM of
-// transformers says what is computed; the code is own.
+//   embedding, layers x (RMSNorm, grouped-query attention with RoPE, RMSNorm, SwiGLU), norm, head
+// Invariant: that of SessionCompute, by construction: the numbers of a row are chains of operations
+// that no other row enters (kernels.hpp). So neither stages, nor batches, nor the chunks of a
+// prefill, nor the instruction set change a bit.
+// Threading: one thread; instances may have the same weights. Errors: those of SessionCompute.
+// Cost: weights are read once per kRowsAtOnce rows; besides the result, scratch for as many rows.
+// Source: LlamaForCausalLM of transformers defines the computation; the code is own.
 #pragma once
 
 #include "stacking/llama/kv_pages.hpp"
@@ -22,7 +20,7 @@ class LlamaSessions final : public SessionCompute {
  public:
     struct Options {
         std::size_t kv_budget_bytes = 1U << 30;
-        kernels::Path path = kernels::best_kernels().path;  // one that this processor has
+        kernels::Path path = kernels::best_kernels().path;  // REQUIRES: this processor has it
     };
 
     LlamaSessions(std::shared_ptr<const StageWeights> weights, const Options& options);
@@ -49,14 +47,14 @@ class LlamaSessions final : public SessionCompute {
     void feed_forward(const LayerWeights& layer, std::size_t count);
     void store_key_value(std::size_t layer, const Row& row, const float* key, const float* value);
     void normalise(const std::vector<float>& weight, std::size_t count);
-    /// hidden_ += in x matrix
+    /// Adds in x matrix to hidden_.
     void add_product(const kernels::PackedMatrix& matrix, const kernels::Rows& in);
 
     std::shared_ptr<const StageWeights> weights_;
     const kernels::Kernels& kernels_;
     Rotary rotary_;
     KvPages caches_;
-    // Of the call under way.
+    // Scratch of the current call.
     std::vector<Row> rows_;
     std::vector<float> hidden_;   // (rows of a chunk, C): the residual stream
     std::vector<float> normed_;   // (rows, C)
@@ -64,7 +62,7 @@ class LlamaSessions final : public SessionCompute {
     std::vector<float> wide_;     // (rows, C + 2 x key/value width), then (rows, 2 F)
     std::vector<float> scores_;   // positions, in whole pages
     std::vector<float> cosines_;  // (rows, head width / 2)
-    std::vector<float> sines_;    // the same
+    std::vector<float> sines_;    // (rows, head width / 2)
 };
 
 }  // namespace stacking::llama

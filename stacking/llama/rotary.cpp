@@ -6,12 +6,12 @@ namespace stacking::llama {
 namespace {
 
 constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
-constexpr double kHalfPiHigh = 0x1.921fb54p+0;  // 27 bits: up to 2^26 of them are exact
+constexpr double kHalfPiHigh = 0x1.921fb54p+0;  // 27 bits: multiples up to 2^26 are exact
 constexpr double kHalfPiLow = 0x1.10b4611a62633p-30;
-constexpr int kSineTerms = 8;    // up to r^15: below pi / 4 the next one is below 2^-54
-constexpr int kCosineTerms = 9;  // up to r^16
+constexpr int kSineTerms = 8;    // terms up to r^15; below pi / 4 the next term is below 2^-54
+constexpr int kCosineTerms = 9;  // terms up to r^16
 
-/// 1 - r^2 / (first (first + 1)) (1 - r^2 / (...)), from the inside out.
+/// Computes 1 - r^2 / (first (first + 1)) (1 - r^2 / (...)) from the inside out.
 double alternating_series(double square, int terms, int first) {
     double sum = 1;
     for (int term = terms - 1; term > 0; --term) {
@@ -44,7 +44,7 @@ SineCosine sine_cosine(double angle) {
 Rotary::Rotary(double base, std::size_t head_width) {
     for (std::size_t i = 0; i < head_width / 2; ++i) {
         const double power = 2 * static_cast<double>(i) / static_cast<double>(head_width);
-        // libm's pow is right to far less than the rounding that follows.
+        // The error of libm's pow is far smaller than the rounding that follows.
         frequencies_.push_back(static_cast<float>(1 / std::pow(base, power)));
     }
 }

@@ -16,7 +16,7 @@ using swarm::Reaction;
 
 constexpr std::size_t kReadFloats = 1U << 18;  // 1 MiB
 
-/// Keeps the first error; after it everything read is zero.
+/// Reads tensors and keeps the first error; after an error every value is zero.
 class Reader {
  public:
     Reader(const models::ModelSource& source, kernels::WeightFormat format)
@@ -31,7 +31,7 @@ class Reader {
         return std::move(*values);
     }
 
-    /// The named tensors as one matrix, one below the other.
+    /// Reads the named tensors as one matrix, one below the other.
     PackedMatrix matrix(std::initializer_list<std::string> names) {
         std::size_t outputs = 0;
         std::size_t inputs = 0;
@@ -94,7 +94,7 @@ swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
     const models::ModelSource& source,
     const swarm::run::StageLayout& layout,
     kernels::WeightFormat format,
-    bool exits
+    Exits exits
 ) {
     Reader reader(source, format);
     auto stage = std::make_shared<StageWeights>();
@@ -111,7 +111,7 @@ swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
     }
     if (tied && stage->first) {
         stage->head = stage->embedding;
-    } else if ((stage->last || exits) && !reader.fault()) {
+    } else if ((stage->last || exits == Exits::EveryStage) && !reader.fault()) {
         const bool shared = layout.has_embedding && tied;
         stage->head = shared ? stage->embedding
                              : std::make_shared<PackedMatrix>(reader.matrix({"head.weight"}));
@@ -134,7 +134,7 @@ swarm::Result<std::shared_ptr<const StageWeights>> load_stage(
     const models::ModelSource& source,
     const swarm::run::StageLayout& layout,
     kernels::WeightFormat format,
-    bool exits
+    Exits exits
 ) {
     try {
         return read_stage(source, layout, format, exits);

@@ -1,12 +1,11 @@
 // The weights of consecutive layers of a Llama, packed for the kernels.
-// Invariant: a layer's weights are the same whatever the split: packing looks
-// at one row at a time. Matrices that read the same input stand in one: (q, k,
-// v), and (gate, up). In int8 and bf16 the embedding and the head are of that
-// format, too, so a tied model keeps one matrix for both: its first stage has a
-// head, and its last one an embedding. Threading: const and
-// any thread; shared by all who compute with it. Errors: those of ModelSource
-// (NotFinite among them), Full when memory ends; Reject. Cost: reads each row
-// of the stage's tensors once, kReadFloats at a time.
+// Invariant: the packed weights of a layer do not depend on the split, because packing looks at one
+// row at a time. Matrices that read the same input are joined into one: (q, k, v) and (gate, up).
+// With int8 and bf16 the embedding and the head have that format, too, so a tied model keeps one
+// matrix for both: its first stage has a head, and its last stage has an embedding.
+// Threading: const and any thread; several computes may use the same object.
+// Errors: those of ModelSource (NotFinite among them), Full when memory ends; Reject.
+// Cost: reads each row of the stage's tensors once, kReadFloats at a time.
 #pragma once
 
 #include "stacking/kernels/packed_matrix.hpp"
@@ -30,21 +29,23 @@ struct LayerWeights {
 struct StageWeights {
     swarm::run::ModelConfig model;
     kernels::WeightFormat format = kernels::WeightFormat::Fp32;
-    bool first = false;  // begins with layer 0, or ends with the last one
-    bool last = false;
+    bool first = false;  // begins with layer 0
+    bool last = false;   // ends with the model's last layer
     std::vector<LayerWeights> layers;
-    std::shared_ptr<const kernels::PackedMatrix> embedding;  // (V, C); at the first stage
-    std::shared_ptr<const kernels::PackedMatrix> head;       // (V, C); at the last stage
-    std::vector<float> head_norm;                            // (C); where the head is
+    std::shared_ptr<const kernels::PackedMatrix> embedding;  // (V, C); null without embedding
+    std::shared_ptr<const kernels::PackedMatrix> head;       // (V, C); null without head
+    std::vector<float> head_norm;                            // (C); empty without head
 };
 
-/// `layout`: one of models::split() for this model. `exits`: with the model's head wherever it is,
-/// so that a token's path may end there.
+/// Stages at which a token's path may end early, and which therefore get the model's head, too.
+enum class Exits { None, EveryStage };
+
+/// `layout`: one of models::split() for this model.
 swarm::Result<std::shared_ptr<const StageWeights>> load_stage(
     const models::ModelSource& source,
     const swarm::run::StageLayout& layout,
     kernels::WeightFormat format,
-    bool exits = false
+    Exits exits = Exits::None
 );
 
 }  // namespace stacking::llama

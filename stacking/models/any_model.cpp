@@ -4,6 +4,7 @@
 #include "stacking/models/hf_folder.hpp"
 #include "stacking/models/run_checkpoint.hpp"
 #include "stacking/models/safetensors_files.hpp"
+#include "swarm/base/try.hpp"
 
 #include <utility>
 
@@ -13,23 +14,41 @@ namespace fs = std::filesystem;
 using swarm::ErrorCode;
 using swarm::Result;
 
+namespace {
+
+/// True for the folder of a run, judged by file names only.
+bool is_run(const fs::path& folder) {
+    std::error_code ignored;
+    return fs::exists(folder / "run.toml", ignored) && !fs::exists(folder / "config.json", ignored);
+}
+
+}  // namespace
+
 Result<ModelSource> open_model(const fs::path& path) {
     std::error_code ignored;
     if (fs::is_directory(path, ignored)) {
-        return is_run_checkpoint(path) ? open_run_checkpoint(path) : open_hf_folder(path);
+        if (is_run_checkpoint(path)) {
+            return open_run_checkpoint(path);
+        }
+        if (is_run(path)) {
+            return refused_at(
+                ErrorCode::NotFound,
+                path,
+                "this run has no checkpoint yet; a run writes one at its end, and earlier ones "
+                "when [run] checkpoint_every is set"
+            );
+        }
+        return open_hf_folder(path);
     }
-    auto file = open_file(path);
-    if (file.has_error()) {
-        return file.error();
-    }
-    if (!is_gguf(**file)) {
+    SWARM_TRY(auto file, open_file(path));
+    if (!is_gguf(*file)) {
         return refused_at(
             ErrorCode::Unsupported,
             path,
             "neither a GGUF file, nor a folder of Hugging Face or of a run"
         );
     }
-    auto model = open_gguf(std::move(*file));
+    auto model = open_gguf(std::move(file));
     if (model.has_error()) {
         return refused_at(model.error().code, path, model.error().detail);
     }

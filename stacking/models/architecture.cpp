@@ -2,6 +2,7 @@
 
 #include "stacking/models/limits.hpp"
 #include "swarm/base/check.hpp"
+#include "swarm/base/try.hpp"
 #include "swarm/run/layer_split.hpp"
 
 #include <utility>
@@ -52,9 +53,7 @@ Result<> check_bounds(const ModelConfig& model) {
 
 Result<> check(const Architecture& architecture) {
     const ModelConfig& model = architecture.model;
-    if (auto within = check_bounds(model); within.has_error()) {
-        return within;
-    }
+    SWARM_TRY(check_bounds(model));
     if (model.width % model.heads != 0 || model.width / model.heads % 2 != 0 ||
         model.heads % model.kv_heads != 0) {
         return bad(
@@ -63,7 +62,7 @@ Result<> check(const Architecture& architecture) {
                 " heads and " + std::to_string(model.kv_heads) + " key/value heads do not fit"
         );
     }
-    // Written so that NaN fails, too.
+    // These conditions are written so that NaN fails, too.
     if (!(model.rope_base >= 1 && model.rope_base <= 1e12)) {
         return bad(ErrorCode::Malformed, "the rope base is not between 1 and 1e12");
     }

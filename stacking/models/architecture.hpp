@@ -1,7 +1,8 @@
-// What a Llama-family model is, apart from its weights: the same for every file format.
-// Invariant: after check() its numbers are within the bounds of limits.hpp and fit each other, so
+// The numbers of a Llama-family model without its weights, the same for every file format.
+// Invariant: after check() the numbers are within the bounds of limits.hpp and fit each other, so
 // tensors can be listed and multiplied without overflow.
-// Errors: Unsupported (a bound), Malformed (numbers that contradict each other); Reject.
+// Threading: pure functions. Errors: Unsupported (a bound), Malformed (numbers that contradict each
+// other); Reject. Cost: O(layers).
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -17,26 +18,27 @@ namespace stacking::models {
 
 struct Architecture {
     std::string name;               // for people
-    swarm::run::ModelConfig model;  // kind Llama; context: the longest it was trained for
+    swarm::run::ModelConfig model;  // kind Llama; `context` is the longest one of the training
     bool tied_embeddings = false;   // head.weight is embed.weight
     std::optional<std::uint32_t> begin_token;
-    std::vector<std::uint32_t> end_tokens;  // generation stops at any of them
+    std::vector<std::uint32_t> end_tokens;  // tokens at which generation stops
 };
 
 swarm::Result<> check(const Architecture& architecture);
 
-/// Its layers as `stages` stages that take about as long: each weight is read once per token, the
-/// head with the last layer, of the embedding a row. Names and shapes, in global order. Needs a
-/// checked architecture and 1 <= stages <= layers.
+/// Splits the layers into `stages` stages that take about the same time per token: a stage reads
+/// each of its weights once, the last layer counts with the head, and the embedding costs one row.
+/// Returns names and shapes in global order.
+/// REQUIRES: a checked architecture and 1 <= stages <= layers.
 std::vector<swarm::run::StageLayout> split(const Architecture& architecture, std::uint32_t stages);
 
-/// Layers [first, end) as a stage of their own, with the embedding if first is 0 and the head if
-/// end is the number of layers. Needs a checked architecture and first < end <= layers.
+/// Returns the layers [first, end) as one stage, with the embedding if first is 0 and the head if
+/// end is the number of layers. REQUIRES: a checked architecture and first < end <= layers.
 swarm::run::StageLayout layers_of(
     const Architecture& architecture, std::uint32_t first, std::uint32_t end
 );
 
-/// All of its tensors, in global order. Needs a checked architecture.
+/// Returns all tensors of the model in global order. REQUIRES: a checked architecture.
 std::vector<swarm::run::TensorSpec> tensors_of(const Architecture& architecture);
 
 }  // namespace stacking::models

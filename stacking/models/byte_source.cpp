@@ -1,5 +1,7 @@
 #include "stacking/models/byte_source.hpp"
 
+#include "swarm/base/try.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -35,7 +37,7 @@ Result<> check_range(std::uint64_t size, std::uint64_t offset, std::size_t bytes
 
 class FileBytes final : public ByteSource {
  public:
-    /// Takes the descriptor over.
+    /// Takes ownership of the descriptor.
     FileBytes(int descriptor, std::uint64_t size, std::string path)
         : descriptor_(descriptor), size_(size), path_(std::move(path)) {}
 
@@ -76,15 +78,13 @@ class FileBytes final : public ByteSource {
 }  // namespace
 
 Result<> MemoryBytes::read(std::uint64_t offset, std::span<std::byte> bytes) const {
-    if (auto within = check_range(bytes_.size(), offset, bytes.size()); within.has_error()) {
-        return within;
-    }
+    SWARM_TRY(check_range(bytes_.size(), offset, bytes.size()));
     std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
     return {};
 }
 
 Result<std::unique_ptr<ByteSource>> open_file(const std::filesystem::path& path) {
-    // Not to hang on a pipe without a writer.
+    // O_NONBLOCK: opening a pipe without a writer must not hang.
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) {
         return unreadable(
@@ -104,21 +104,16 @@ Result<std::unique_ptr<ByteSource>> open_file(const std::filesystem::path& path)
 }
 
 Result<std::string> read_text(const std::filesystem::path& path, std::uint64_t bytes_max) {
-    auto file = open_file(path);
-    if (file.has_error()) {
-        return file.error();
-    }
-    if ((*file)->size() > bytes_max) {
+    SWARM_TRY(const auto file, open_file(path));
+    if (file->size() > bytes_max) {
         return unreadable(
             ErrorCode::TooLarge,
             path.string(),
             "it has more than " + std::to_string(bytes_max) + " bytes"
         );
     }
-    std::string text((*file)->size(), '\0');
-    if (auto read = (*file)->read(0, std::as_writable_bytes(std::span(text))); read.has_error()) {
-        return read.error();
-    }
+    std::string text(file->size(), '\0');
+    SWARM_TRY(file->read(0, std::as_writable_bytes(std::span(text))));
     return text;
 }
 

@@ -1,7 +1,7 @@
-// Bytes that can be read from anywhere: a file, or memory in tests and fuzz targets.
-// Invariant: the size does not change while the object lives; a file that shrinks is an Error.
+// Bytes that can be read at any offset: a file, or memory in tests and fuzz targets.
+// Invariant: the size does not change while the object lives; a file that shrinks is an error.
 // Threading: const and without state of its own, so any thread. Cost: one pread() per read().
-// Errors: NotFound (no such file, not a plain file), StorageFailed (reading fails); Reject.
+// Errors: NotFound (no such file, or no plain file), StorageFailed (reading fails); Reject.
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -27,7 +27,7 @@ class ByteSource {
 
     [[nodiscard]] virtual std::uint64_t size() const = 0;
 
-    /// Fills `bytes` from `offset` on. Malformed when they do not lie within size().
+    /// Fills `bytes` from `offset` on. Returns Malformed when they do not lie within size().
     [[nodiscard]] virtual swarm::Result<> read(std::uint64_t offset, std::span<std::byte> bytes)
         const = 0;
 };
@@ -47,13 +47,15 @@ class MemoryBytes final : public ByteSource {
 
 swarm::Result<std::unique_ptr<ByteSource>> open_file(const std::filesystem::path& path);
 
-/// The whole file as text. TooLarge above `bytes_max`.
+/// Reads the whole file as text. Returns TooLarge above `bytes_max`.
 swarm::Result<std::string> read_text(const std::filesystem::path& path, std::uint64_t bytes_max);
 
-/// A name from a file as it may stand in a line for people: printable ASCII, at most 80 of it.
+/// Makes a name from a file fit for a line that people read: at most 80 characters, all of them
+/// printable ASCII.
 std::string printable(std::string_view name);
 
-/// The same without the cut: what other readers say may quote a file, too.
+/// Makes a text printable ASCII without cutting it: messages of other readers may quote a file,
+/// too.
 std::string one_line(std::string text);
 
 }  // namespace stacking::models

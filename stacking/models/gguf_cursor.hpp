@@ -1,8 +1,9 @@
-// Walks over the header of a GGUF file, front to back. Private to gguf_header.cpp.
-// Invariant: keeps the first fault; after it every value taken is zero or empty, so that a caller
-// may take several and then ask ok(). Never allocates more than the file has left.
-// Threading: one thread. Errors: Malformed (the end of the file), TooLarge (the end of the bound on
-// headers), StorageFailed. Cost: one read per 64 KiB.
+// Walks over the header of a GGUF file from front to back. Private to gguf_header.cpp.
+// Invariant: the cursor keeps the first fault. After a fault every value that it gives is zero or
+// empty, so a caller may take several values and then ask ok(). It never allocates more bytes than
+// the file has left.
+// Threading: one thread. Errors: Malformed (end of the file), TooLarge (end of the bound on
+// headers), StorageFailed; Reject. Cost: one read per 64 KiB.
 #pragma once
 
 #include "stacking/models/byte_source.hpp"
@@ -28,13 +29,13 @@ class GgufCursor {
         return value;
     }
 
-    /// A length of 8 bytes, then as many bytes. `what` is for the error: "a key".
+    /// Reads a length of 8 bytes, then as many bytes. `what` names the value in an error: "a key".
     std::string text(std::uint64_t bytes_max, const char* what);
 
-    /// Without copying them anywhere.
+    /// Goes on behind `bytes` bytes without copying them.
     void skip(std::uint64_t bytes);
 
-    /// Whether so many entries of at least so many bytes can follow; a fault if not.
+    /// Whether `entries` entries of at least `bytes_each` bytes can follow; a fault if not.
     bool has_room(std::uint64_t entries, std::uint64_t bytes_each, const char* what);
 
     void fail(swarm::ErrorCode code, const std::string& what);
@@ -51,9 +52,9 @@ class GgufCursor {
     void refill();
 
     const ByteSource& file_;
-    std::uint64_t end_;  // of the file, or of the bound
+    std::uint64_t end_;  // end of the file, or of the bound on headers
     std::uint64_t position_ = 0;
-    std::vector<std::byte> window_;  // what was read last
+    std::vector<std::byte> window_;  // bytes of the last read
     std::uint64_t window_begin_ = 0;
     std::optional<swarm::Error> fault_;
 };

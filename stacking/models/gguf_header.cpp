@@ -43,7 +43,7 @@ enum class ValueType : std::uint32_t {
 
 constexpr std::uint32_t kValueTypes = 13;
 
-/// The least that a value takes in the file.
+/// Least bytes that a value of each type takes in the file.
 constexpr std::array<std::uint64_t, kValueTypes> kValueBytes = {
     1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8};
 
@@ -96,7 +96,7 @@ std::uint64_t bytes_of(ValueType type) {
 
 void skip_array(GgufCursor& from, int depth);
 
-/// The entries of an array whose type and count have been read.
+/// Skips the entries of an array whose type and count have been read.
 void skip_entries(GgufCursor& from, ValueType type, std::uint64_t count, int depth) {
     if (!from.has_room(count, bytes_of(type), "an array")) {
         return;
@@ -143,7 +143,7 @@ std::vector<std::int64_t> read_whole_numbers(GgufCursor& from, bool is_signed, s
     return numbers;
 }
 
-/// Nothing when it is skipped.
+/// Reads an array, or skips it and returns nothing.
 std::optional<GgufValue> read_array(GgufCursor& from, std::string_view key) {
     const ValueType type = read_value_type(from);
     const auto count = from.number<std::uint64_t>();
@@ -205,7 +205,7 @@ std::optional<GgufValue> read_value(GgufCursor& from, std::string_view key) {
 // NOLINTEND(bugprone-branch-clone)
 
 void read_metadata(GgufCursor& from, std::uint64_t keys, GgufHeader& header) {
-    std::set<std::string, std::less<>> seen;  // those of skipped values, too
+    std::set<std::string, std::less<>> seen;  // all keys, those of skipped values included
     for (std::uint64_t i = 0; i < keys && from.ok(); ++i) {
         const std::string key = from.text(kGgufKeyBytesMax, "a key");
         if (from.ok() && !seen.insert(key).second) {
@@ -218,7 +218,7 @@ void read_metadata(GgufCursor& from, std::uint64_t keys, GgufHeader& header) {
     }
 }
 
-/// Sizes from the shape; the offset is still relative to the data.
+/// Computes the bytes of a tensor from its shape; its offset is still relative to the data.
 void measure(GgufCursor& from, GgufTensor& tensor) {
     const BlockSize block = block_size(tensor.type);
     std::uint64_t values = 1;
@@ -288,7 +288,7 @@ std::uint64_t alignment_of(GgufCursor& from, const GgufHeader& header) {
     return *alignment;
 }
 
-/// Makes offsets absolute, and checks that no two tensors touch.
+/// Makes offsets absolute, and checks that no two tensors overlap.
 void place_tensors(GgufCursor& from, std::uint64_t file_bytes, GgufHeader& header) {
     const std::uint64_t alignment = alignment_of(from, header);
     const std::uint64_t data = (from.position() + alignment - 1) / alignment * alignment;

@@ -1,11 +1,12 @@
-// Metadata and tensor table of a GGUF v3 file. All 13 types of values are read; arrays are kept
-// below "tokenizer.ggml." only, others are skipped. Nothing of the tensors themselves is read.
-// Invariant: what is returned fits the file: every tensor lies inside it, aligned, beside the
-// others, its size is that of its shape; no key and no name comes twice; and nothing was allocated
-// that the file had not first shown to contain.
-// Errors: Malformed, TooLarge (a bound of limits.hpp), Unsupported (version, byte order, a tensor
-// type other than F32, F16, BF16, Q4_1, Q8_0), StorageFailed; Reject.
-// Cost: reads the header once, 64 KiB at a time. Source: ggml/docs/gguf.md; the code is own.
+// Metadata and tensor table of a GGUF v3 file. All 13 types of values are read. Arrays are kept
+// only below "tokenizer.ggml."; others are skipped. The values of the tensors are not read.
+// Invariant: the returned header fits the file. Every tensor lies inside the file, is aligned,
+// overlaps no other, and has the size of its shape; no key and no name comes twice. Nothing is
+// allocated for entries before the file has shown that it contains them.
+// Threading: pure functions. Errors: Malformed, TooLarge (a bound of limits.hpp), Unsupported
+// (version, byte order, a tensor type other than F32, F16, BF16, Q4_1, Q8_0), StorageFailed;
+// Reject.
+// Cost: one pass over the header, 64 KiB at a time. Source: ggml/docs/gguf.md; the code is own.
 #pragma once
 
 #include "stacking/models/byte_source.hpp"
@@ -21,7 +22,7 @@
 
 namespace stacking::models {
 
-/// Whole numbers of any width, reals of any width, and arrays of strings and whole numbers.
+/// Whole numbers and reals of any width, and arrays of strings and whole numbers.
 using GgufValue = std::variant<
     std::uint64_t,
     std::int64_t,
@@ -35,15 +36,15 @@ struct GgufTensor {
     std::string name;
     std::vector<std::uint32_t> shape;  // row-major: the reverse of the order in the file
     WeightType type = WeightType::F32;
-    std::uint64_t offset = 0;  // from the start of the file, in bytes
+    std::uint64_t offset = 0;  // bytes from the start of the file
     std::uint64_t bytes = 0;
 };
 
 struct GgufHeader {
     std::map<std::string, GgufValue, std::less<>> metadata;
-    std::vector<GgufTensor> tensors;  // in the order of the file
+    std::vector<GgufTensor> tensors;  // in the file's order
 
-    /// Null when there is no such key, or when its value is of another type.
+    /// Returns null when there is no such key, or when its value has another type.
     template <class T>
     [[nodiscard]] const T* find(std::string_view key) const {
         const auto found = metadata.find(key);
@@ -53,7 +54,7 @@ struct GgufHeader {
 
 swarm::Result<GgufHeader> read_gguf_header(const ByteSource& file);
 
-/// Whether it begins as a GGUF does, whatever its version.
+/// Whether the file begins as a GGUF of any version does.
 bool is_gguf(const ByteSource& file);
 
 }  // namespace stacking::models

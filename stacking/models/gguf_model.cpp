@@ -2,6 +2,7 @@
 
 #include "stacking/models/limits.hpp"
 #include "stacking/models/tensor_names.hpp"
+#include "swarm/base/try.hpp"
 
 #include <limits>
 #include <set>
@@ -18,7 +19,7 @@ using swarm::run::TensorSpec;
 
 namespace {
 
-constexpr double kDefaultRopeBase = 10'000;  // of files without the key
+constexpr double kDefaultRopeBase = 10'000;  // for files without the key
 
 Error refused(ErrorCode code, const std::string& what) {
     return {code, Reaction::Reject, "GGUF: " + what};
@@ -99,7 +100,7 @@ const GgufTensor* find_tensor(const GgufHeader& header, std::string_view name) {
     return nullptr;
 }
 
-/// What changes the answer and is not built is refused, not ignored.
+/// Refuses features that would change the answer and that this program does not compute.
 void refuse_variants(Keys& keys, const GgufHeader& header, const ModelConfig& model) {
     const std::string scaling = text_or(header, "llama.rope.scaling.type", "none");
     keys.require(
@@ -113,7 +114,7 @@ void refuse_variants(Keys& keys, const GgufHeader& header, const ModelConfig& mo
         "a mixture of experts is not supported"
     );
     if (model.heads == 0) {
-        return;  // refused by check()
+        return;  // check() refuses such a model
     }
     const std::uint32_t head_width = model.width / model.heads;
     for (const char* const key :
@@ -178,24 +179,19 @@ std::uint32_t interleaved_heads(const ModelConfig& model, std::string_view name)
 }  // namespace
 
 Result<ModelSource> open_gguf(std::unique_ptr<ByteSource> file, const GgufHeader& header) {
-    auto architecture = read_architecture(header);
-    if (architecture.has_error()) {
-        return architecture.error();
-    }
-    if (const auto good = check(*architecture); good.has_error()) {
-        return good.error();
-    }
+    SWARM_TRY(auto architecture, read_architecture(header));
+    SWARM_TRY(check(architecture));
     std::map<std::string_view, const GgufTensor*> unused;
     for (const GgufTensor& tensor : header.tensors) {
         unused.emplace(tensor.name, &tensor);
     }
     ModelSource::Tensors tensors;
-    for (const TensorSpec& wanted : tensors_of(*architecture)) {
-        const bool tied = architecture->tied_embeddings && wanted.name == "head.weight";
+    for (const TensorSpec& wanted : tensors_of(architecture)) {
+        const bool tied = architecture.tied_embeddings && wanted.name == "head.weight";
         const auto found =
             unused.find(foreign_name(tied ? "embed.weight" : wanted.name, Naming::Gguf));
         if (found == unused.end()) {
-            continue;  // ModelSource says which
+            continue;  // ModelSource::make() names the missing tensor
         }
         const GgufTensor& from = *found->second;
         tensors.emplace(
@@ -205,9 +201,9 @@ Result<ModelSource> open_gguf(std::unique_ptr<ByteSource> file, const GgufHeader
                 .type = from.type,
                 .offset = from.offset,
                 .bytes = from.bytes,
-                .interleaved_heads = interleaved_heads(architecture->model, wanted.name)}
+                .interleaved_heads = interleaved_heads(architecture.model, wanted.name)}
         );
-        if (wanted.name != "embed.weight" || !architecture->tied_embeddings) {
+        if (wanted.name != "embed.weight" || !architecture.tied_embeddings) {
             unused.erase(found);
         }
     }
@@ -219,15 +215,12 @@ Result<ModelSource> open_gguf(std::unique_ptr<ByteSource> file, const GgufHeader
     }
     ModelSource::Files files;
     files.push_back(std::move(file));
-    return ModelSource::make(std::move(*architecture), std::move(tensors), std::move(files));
+    return ModelSource::make(std::move(architecture), std::move(tensors), std::move(files));
 }
 
 Result<ModelSource> open_gguf(std::unique_ptr<ByteSource> file) {
-    const auto header = read_gguf_header(*file);
-    if (header.has_error()) {
-        return header.error();
-    }
-    return open_gguf(std::move(file), *header);
+    SWARM_TRY(const auto header, read_gguf_header(*file));
+    return open_gguf(std::move(file), header);
 }
 
 }  // namespace stacking::models

@@ -1,7 +1,7 @@
 #include "stacking/models/hf_config.hpp"
 
 #include "stacking/models/byte_source.hpp"
-#include "stages/strict_json.hpp"
+#include "stages/files/strict_json.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -31,7 +31,7 @@ std::string text_of(const json::value& value) {
     return printable(json::serialize(value));
 }
 
-/// Reads members of an object and keeps the first fault. A null counts as not there.
+/// Reads members of an object and keeps the first fault. A null counts as absent.
 class Members {
  public:
     explicit Members(const json::object& object) : object_(object) {}
@@ -72,7 +72,7 @@ class Members {
         return value->to_number<double>();
     }
 
-    /// Unsupported unless it is not there or equal to `only`.
+    /// Fails with Unsupported unless the member is absent or equal to `only`.
     void require(const char* key, const json::value& only) {
         const json::value* const value = find(key);
         if (value != nullptr && *value != only) {
@@ -127,7 +127,7 @@ void read_rope(Members& members, ModelConfig& model) {
     }
 }
 
-/// A number, a list of them, or nothing.
+/// Reads a token id, a list of them, or nothing.
 std::vector<std::uint32_t> read_tokens(Members& members, const char* key) {
     std::vector<std::uint32_t> tokens;
     const json::value* const value = members.find(key);
@@ -157,7 +157,7 @@ void refuse_variants(Members& members, const ModelConfig& model) {
     }
 }
 
-/// One number where there is one: older readers know no lists.
+/// Writes a single end token as a number, because older readers know no lists.
 json::value end_tokens(const Architecture& architecture) {
     const auto& tokens = architecture.end_tokens;
     if (tokens.size() == 1) {

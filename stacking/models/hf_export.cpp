@@ -1,9 +1,10 @@
-// The half of hf_folder.hpp that writes.
+// The half of hf_folder.hpp that writes folders; hf_folder.cpp reads them.
 #include "stacking/models/hf_config.hpp"
 #include "stacking/models/hf_folder.hpp"
 #include "stacking/models/limits.hpp"
 #include "stacking/models/tensor_names.hpp"
-#include "stages/safetensors_header.hpp"
+#include "stages/files/safetensors_header.hpp"
+#include "swarm/base/try.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -20,7 +21,7 @@ using swarm::run::TensorSpec;
 
 namespace {
 
-/// A file under a temporary name until finish().
+/// A file that has a temporary name until finish().
 class NewFile {
  public:
     explicit NewFile(fs::path path) : path_(std::move(path)), temporary_(path_) {
@@ -44,7 +45,7 @@ class NewFile {
         );
     }
 
-    /// Also says whether the writes before have succeeded.
+    /// Says whether all writes so far have succeeded.
     Result<> check() {
         if (out_.good()) {
             return {};
@@ -81,7 +82,7 @@ Result<> write_text(const fs::path& path, const std::string& text) {
     return file.finish();
 }
 
-/// Without the head of a tied model: transformers makes it of the embedding.
+/// Leaves out the head of a tied model, because transformers makes it from the embedding.
 std::vector<TensorSpec> tensors_to_write(const Architecture& architecture) {
     std::vector<TensorSpec> tensors = tensors_of(architecture);
     if (architecture.tied_embeddings) {
@@ -92,7 +93,7 @@ std::vector<TensorSpec> tensors_to_write(const Architecture& architecture) {
     return tensors;
 }
 
-/// A few MiB at a time.
+/// Copies a tensor, a few MiB at a time.
 Result<> copy_tensor(const ModelSource& model, const std::string& name, NewFile& file) {
     const StoredTensor& tensor = model.tensors().find(name)->second;
     const std::uint64_t rows_at_once =
@@ -101,13 +102,9 @@ Result<> copy_tensor(const ModelSource& model, const std::string& name, NewFile&
     for (std::uint64_t row = 0; row < tensor.rows(); row += rows_at_once) {
         const std::uint64_t rows = std::min(rows_at_once, tensor.rows() - row);
         values.resize(rows * tensor.columns());
-        if (auto read = model.read_rows(name, {row, rows}, values); read.has_error()) {
-            return read;
-        }
+        SWARM_TRY(model.read_rows(name, {row, rows}, values));
         file.write(std::as_bytes(std::span(values)));
-        if (auto good = file.check(); good.has_error()) {
-            return good;
-        }
+        SWARM_TRY(file.check());
     }
     return {};
 }
@@ -128,9 +125,7 @@ Result<> write_weights(
     const std::string header = stages::make_safetensors_header(entries, "pt");
     file.write(std::as_bytes(std::span(header)));
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-        if (auto copied = copy_tensor(model, tensors[i].name, file); copied.has_error()) {
-            return copied;
-        }
+        SWARM_TRY(copy_tensor(model, tensors[i].name, file));
         progress(entries[i].end, bytes);
     }
     return file.finish();
@@ -157,15 +152,10 @@ Result<> write_hf_folder(
             folder.string() + " has files; name another folder"};
     }
     const Architecture& architecture = model.architecture();
-    auto written = write_weights(model, folder / "model.safetensors", progress);
-    if (written.has_value()) {
-        written =
-            write_text(folder / "generation_config.json", make_hf_generation_config(architecture));
-    }
-    if (written.has_value()) {
-        written = write_text(folder / "config.json", make_hf_config(architecture));
-    }
-    return written;
+    SWARM_TRY(write_weights(model, folder / "model.safetensors", progress));
+    SWARM_TRY(write_text(folder / "generation_config.json", make_hf_generation_config(architecture))
+    );
+    return write_text(folder / "config.json", make_hf_config(architecture));
 }
 
 }  // namespace stacking::models

@@ -4,7 +4,8 @@
 #include "stacking/models/limits.hpp"
 #include "stacking/models/safetensors_files.hpp"
 #include "stacking/models/tensor_names.hpp"
-#include "stages/strict_json.hpp"
+#include "stages/files/strict_json.hpp"
+#include "swarm/base/try.hpp"
 
 #include <boost/json/object.hpp>
 
@@ -27,16 +28,14 @@ constexpr const char* kConfigName = "config.json";
 constexpr const char* kSingleName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";
 
-/// Tensors of some files that follow from the configuration and are computed instead.
+/// Name's end of tensors that some files have and that this program computes from the
+/// configuration.
 constexpr std::string_view kDerivedSuffix = ".rotary_emb.inv_freq";
 
-/// Tensor -> file. A name of a file must not lead out of the folder.
+/// Reads which file has which tensor. The name of a file must not lead out of the folder.
 Result<std::map<std::string, std::string>> read_index(const fs::path& path) {
-    const auto text = read_text(path, kIndexBytesMax);
-    if (text.has_error()) {
-        return text.error();
-    }
-    const auto parsed = stages::parse_strict_json(*text);
+    SWARM_TRY(const auto text, read_text(path, kIndexBytesMax));
+    const auto parsed = stages::parse_strict_json(text);
     if (parsed.has_error()) {
         return refused_at(ErrorCode::Malformed, path, parsed.error().detail);
     }
@@ -64,12 +63,9 @@ Result<> add_indexed_files(
     const fs::path& folder, ModelSource::Files& files, TensorCatalogue& catalogue
 ) {
     const fs::path path = folder / kIndexName;
-    const auto index = read_index(path);
-    if (index.has_error()) {
-        return index.error();
-    }
-    std::map<std::string, std::size_t> numbers;  // of the files, in order of their names
-    for (const auto& [tensor, file] : *index) {
+    SWARM_TRY(const auto index, read_index(path));
+    std::map<std::string, std::size_t> numbers;  // file name -> number of the file
+    for (const auto& [tensor, file] : index) {
         numbers.emplace(file, 0);
     }
     if (numbers.size() > kModelFilesMax) {
@@ -77,11 +73,9 @@ Result<> add_indexed_files(
     }
     for (auto& [file, number] : numbers) {
         number = files.size();
-        if (auto added = add_safetensors(folder / file, files, catalogue); added.has_error()) {
-            return added;
-        }
+        SWARM_TRY(add_safetensors(folder / file, files, catalogue));
     }
-    for (const auto& [tensor, file] : *index) {
+    for (const auto& [tensor, file] : index) {
         const auto found = catalogue.find(tensor);
         if (found == catalogue.end() || found->second.file != numbers.at(file)) {
             return refused_at(
@@ -92,7 +86,7 @@ Result<> add_indexed_files(
     return {};
 }
 
-/// Takes what the architecture needs out of the catalogue.
+/// Takes the tensors that the architecture needs out of the catalogue, under our names.
 Result<ModelSource::Tensors> name_tensors(
     const Architecture& architecture, TensorCatalogue& catalogue
 ) {
@@ -104,14 +98,11 @@ Result<ModelSource::Tensors> name_tensors(
             foreign_name(tied ? "embed.weight" : wanted.name, Naming::HuggingFace);
         const auto found = catalogue.find(name);
         if (found == catalogue.end()) {
-            continue;  // ModelSource says which
+            continue;  // ModelSource::make() names the missing tensor
         }
         used.insert(name);
-        auto stored = as_stored(name, found->second);
-        if (stored.has_error()) {
-            return stored.error();
-        }
-        tensors.emplace(wanted.name, std::move(*stored));
+        SWARM_TRY(auto stored, as_stored(name, found->second));
+        tensors.emplace(wanted.name, std::move(stored));
     }
     for (const auto& [name, found] : catalogue) {
         const bool tied_head = architecture.tied_embeddings && name == "lm_head.weight";
@@ -128,12 +119,9 @@ Result<ModelSource::Tensors> name_tensors(
 }  // namespace
 
 Result<ModelSource> open_hf_folder(const fs::path& folder) {
-    const auto text = read_text(folder / kConfigName, kConfigBytesMax);
-    if (text.has_error()) {
-        return text.error();
-    }
+    SWARM_TRY(const auto text, read_text(folder / kConfigName, kConfigBytesMax));
     auto architecture = parse_hf_config(
-        *text, printable(fs::absolute(folder).lexically_normal().filename().string())
+        text, printable(fs::absolute(folder).lexically_normal().filename().string())
     );
     if (architecture.has_error()) {
         return refused_at(architecture.error().code, folder, architecture.error().detail);
@@ -145,11 +133,10 @@ Result<ModelSource> open_hf_folder(const fs::path& folder) {
     TensorCatalogue catalogue;
     std::error_code ignored;
     const bool indexed = fs::exists(folder / kIndexName, ignored);
-    auto added = indexed ? add_indexed_files(folder, files, catalogue)
-                         : add_safetensors(folder / kSingleName, files, catalogue);
-    if (added.has_error()) {
-        return added.error();
-    }
+    SWARM_TRY(
+        indexed ? add_indexed_files(folder, files, catalogue)
+                : add_safetensors(folder / kSingleName, files, catalogue)
+    );
     auto tensors = name_tensors(*architecture, catalogue);
     if (tensors.has_error()) {
         return refused_at(tensors.error().code, folder, tensors.error().detail);

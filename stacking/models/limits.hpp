@@ -1,5 +1,5 @@
-// Every bound on what a model file may make us hold, each with its reason. What is above its bound
-// is an Error before anything is allocated for it.
+// All bounds on the memory that a model file may make this program hold, each with its reason. A
+// value above its bound is an error before anything is allocated for it. Threading: constants.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,8 @@
 
 namespace stacking::models {
 
-/// Metadata and tensor table of a GGUF: a vocabulary of a million tokens and its merges fit.
+/// Bytes of metadata and tensor table of a GGUF: a vocabulary of a million tokens and its merges
+/// fit.
 inline constexpr std::uint64_t kGgufHeaderBytesMax = 64ULL << 20;
 
 /// GGUF metadata keys; files in use have 20 to 60.
@@ -16,37 +17,38 @@ inline constexpr std::uint64_t kGgufKeysMax = 4096;
 /// The longest key that the GGUF specification allows.
 inline constexpr std::uint64_t kGgufKeyBytesMax = 65'535;
 
-/// One string of metadata. The longest in use are chat templates of some 20 KiB.
+/// Bytes of one string of metadata. The longest in use are chat templates of about 20 KiB.
 inline constexpr std::uint64_t kGgufStringBytesMax = 1ULL << 20;
 
 /// Entries of an array that is kept: tokens, their types, merges.
 inline constexpr std::uint64_t kGgufArrayMax = 1ULL << 20;
 
-/// Arrays within arrays. None is in use; the grammar has them.
+/// Depth of arrays within arrays. None is in use, but the grammar has them.
 inline constexpr int kGgufArrayDepthMax = 4;
 
-/// GGUF's own bound on the dimensions of a tensor, and on the alignment one in use.
+/// Dimensions of a tensor (GGUF's own bound), and alignment (far above the one in use).
 inline constexpr std::uint32_t kGgufDimensionsMax = 4;
 inline constexpr std::uint64_t kGgufAlignmentMax = 1ULL << 16;
 
-/// Tensors of one model: nine per layer, and three.
+/// Tensors of one model: nine per layer, and three more.
 inline constexpr std::uint64_t kTensorsMax = 16'384;
 
-/// Shape of a Llama. Products of two of them stay far below 2^64.
+/// Numbers of a Llama's shape. Products of two of them stay far below 2^64.
 inline constexpr std::uint64_t kLayersMax = 1024;
 inline constexpr std::uint64_t kWidthMax = 1ULL << 16;
 inline constexpr std::uint64_t kFfnWidthMax = 1ULL << 18;
 inline constexpr std::uint64_t kVocabularyMax = 1ULL << 20;
 inline constexpr std::uint64_t kContextMax = 1ULL << 24;
 
-/// config.json, model.safetensors.index.json: a name of 100 bytes per tensor fits many times.
+/// Bytes of config.json and of model.safetensors.index.json: a name of 100 bytes per tensor fits
+/// many times.
 inline constexpr std::uint64_t kConfigBytesMax = 1ULL << 20;
 inline constexpr std::uint64_t kIndexBytesMax = 16ULL << 20;
 
 /// Safetensors files of one model.
 inline constexpr std::size_t kModelFilesMax = 512;
 
-/// Stored bytes that a reader holds at once while it decodes; of q and k it takes whole heads.
+/// Stored bytes that a reader holds at once while it decodes; for q and k it holds whole heads.
 inline constexpr std::uint64_t kReadBytes = 1ULL << 20;
 
 }  // namespace stacking::models

@@ -1,6 +1,7 @@
 #include "stacking/models/model_digest.hpp"
 
 #include "stacking/models/limits.hpp"
+#include "swarm/base/try.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -14,7 +15,7 @@ using swarm::Digest;
 using swarm::Result;
 using swarm::Sha256;
 
-/// Every part with its length, so that no two lists of parts run together alike.
+/// Adds a part with its length, so that two different lists of parts never give the same bytes.
 void add(Sha256& hash, const std::string& text) {
     hash.add_text(std::to_string(text.size()) + ":" + text);
 }
@@ -39,9 +40,7 @@ Result<> add_bytes(
     std::vector<std::byte> bytes;
     for (std::uint64_t at = 0; at < count; at += bytes.size()) {
         bytes.resize(std::min<std::uint64_t>(kReadBytes, count - at));
-        if (auto read = model.read_stored(tensor, at, bytes); !read) {
-            return read.error();
-        }
+        SWARM_TRY(model.read_stored(tensor, at, bytes));
         hash.add(bytes);
     }
     return {};
@@ -67,9 +66,7 @@ Result<Digest> identity_of(const ModelSource& model) {
     for (const auto& [name, tensor] : model.tensors()) {
         add(hash, name, tensor);
         const std::uint64_t sample = std::min<std::uint64_t>(kSampleBytes, tensor.bytes);
-        if (auto added = add_bytes(hash, model, tensor, sample); !added) {
-            return added.error();
-        }
+        SWARM_TRY(add_bytes(hash, model, tensor, sample));
     }
     return hash.finish();
 }
@@ -79,9 +76,7 @@ Result<Digest> digest_of(const ModelSource& model, const swarm::run::StageLayout
     for (const swarm::run::TensorSpec& wanted : layers.tensors) {
         const StoredTensor& tensor = model.tensors().find(wanted.name)->second;
         add(hash, wanted.name, tensor);
-        if (auto added = add_bytes(hash, model, tensor, tensor.bytes); !added) {
-            return added.error();
-        }
+        SWARM_TRY(add_bytes(hash, model, tensor, tensor.bytes));
     }
     return hash.finish();
 }

@@ -1,8 +1,9 @@
 #include "stacking/models/model_source.hpp"
 
 #include "stacking/models/limits.hpp"
-#include "stages/tensor_checks.hpp"
+#include "stages/worker/tensor_checks.hpp"
 #include "swarm/base/check.hpp"
+#include "swarm/base/try.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -35,7 +36,8 @@ std::uint64_t row_bytes(const StoredTensor& tensor) {
     return tensor.columns() / block.values * block.bytes;
 }
 
-/// Rows that are read together. Those of one head, where they lie in another order.
+/// Number of rows that are read together: those of one head where the file stores them in another
+/// order.
 std::uint64_t rows_per_chunk(const StoredTensor& tensor) {
     if (tensor.interleaved_heads > 0) {
         return tensor.rows() / tensor.interleaved_heads;
@@ -43,7 +45,7 @@ std::uint64_t rows_per_chunk(const StoredTensor& tensor) {
     return std::max<std::uint64_t>(1, kReadBytes / row_bytes(tensor));
 }
 
-/// Which row of the model the stored row `row` is.
+/// Index in the model of the stored row `row`.
 std::uint64_t model_row(const StoredTensor& tensor, std::uint64_t row) {
     if (tensor.interleaved_heads == 0) {
         return row;
@@ -60,9 +62,7 @@ Error with_name(std::string_view tensor, const Error& error) {
 }  // namespace
 
 Result<ModelSource> ModelSource::make(Architecture architecture, Tensors tensors, Files files) {
-    if (auto good = check(architecture); good.has_error()) {
-        return good.error();
-    }
+    SWARM_TRY(check(architecture));
     for (const TensorSpec& wanted : tensors_of(architecture)) {
         const auto found = tensors.find(wanted.name);
         if (found == tensors.end()) {
@@ -145,9 +145,7 @@ Result<std::vector<float>> ModelSource::read(std::string_view name) const {
     }
     const StoredTensor& tensor = found->second;
     std::vector<float> values(tensor.rows() * tensor.columns());
-    if (auto done = read_rows(name, {0, tensor.rows()}, values); done.has_error()) {
-        return done.error();
-    }
+    SWARM_TRY(read_rows(name, {0, tensor.rows()}, values));
     return values;
 }
 
@@ -167,9 +165,7 @@ Result<std::vector<float>> ModelSource::read_stage(const StageLayout& layout) co
     for (const TensorSpec& wanted : layout.tensors) {
         const StoredTensor& tensor = tensors_.find(wanted.name)->second;
         const auto place = left.first(wanted.elements());
-        if (auto done = read_rows(wanted.name, {0, tensor.rows()}, place); done.has_error()) {
-            return done.error();
-        }
+        SWARM_TRY(read_rows(wanted.name, {0, tensor.rows()}, place));
         left = left.subspan(place.size());
     }
     return values;

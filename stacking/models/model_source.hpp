@@ -1,9 +1,9 @@
-// A model on disk: its architecture, and any rows of any tensor as fp32, read when asked for.
+// A model on disk: its architecture, and any rows of any tensor as fp32, read on demand.
 // Tensors have the project's names, by global layer index: "embed.weight", "layers.17.attn.wq",
-// "head.norm", "head.weight" (swarm/run/partition.hpp). Matrices are (out, in), row-major, q and k
-// in rotate-half order, whatever the file has; a tied model has a head.weight, too.
-// Invariant: each tensor that the architecture needs is there with its shape, inside its file.
-// Threading: const and any thread. Cost: reads the byte ranges of the rows asked for; beside the
+// "head.norm", "head.weight" (swarm/run/partition.hpp). Matrices are (out, in), row-major, with q
+// and k in rotate-half order, whatever order the file has; a tied model has a head.weight, too.
+// Invariant: each tensor that the architecture needs exists with its shape, inside its file.
+// Threading: const and any thread. Cost: reads the byte ranges of the requested rows; besides the
 // result it holds kReadBytes, or one head of q or k. Errors: NotFound (tensor), Mismatch (rows,
 // shape), NotFinite, StorageFailed; Reject: the caller refuses the model.
 #pragma once
@@ -25,13 +25,14 @@ namespace stacking::models {
 struct StoredTensor {
     std::vector<std::uint32_t> shape;  // row-major
     WeightType type = WeightType::F32;
-    std::size_t file = 0;      // index of it
-    std::uint64_t offset = 0;  // in it, in bytes
+    std::size_t file = 0;      // index of the file
+    std::uint64_t offset = 0;  // bytes from the start of the file
     std::uint64_t bytes = 0;
-    /// Above 0: so many heads, whose rows are stored as x0, x(h/2), x1, x(h/2 + 1), ...
+    /// Number of heads whose h rows are stored as x0, x(h/2), x1, x(h/2 + 1), ...; 0: the rows are
+    /// stored in order.
     std::uint32_t interleaved_heads = 0;
 
-    /// A vector is one row.
+    /// Number of rows; a vector is one row.
     [[nodiscard]] std::uint64_t rows() const { return shape.size() < 2 ? 1 : shape.front(); }
 
     [[nodiscard]] std::uint64_t columns() const { return shape.back(); }
@@ -47,29 +48,30 @@ class ModelSource {
     using Tensors = std::map<std::string, StoredTensor, std::less<>>;
     using Files = std::vector<std::unique_ptr<ByteSource>>;
 
-    /// Malformed or Unsupported when the tensors are not those of the architecture.
+    /// Returns Malformed or Unsupported when the tensors do not fit the architecture.
     static swarm::Result<ModelSource> make(Architecture architecture, Tensors tensors, Files files);
 
     [[nodiscard]] const Architecture& architecture() const { return architecture_; }
 
     [[nodiscard]] const Tensors& tensors() const { return tensors_; }
 
-    /// `values`: rows.count x columns of them.
+    /// `values`: room for rows.count x columns values.
     [[nodiscard]] swarm::Result<> read_rows(
         std::string_view name, RowRange rows, std::span<float> values
     ) const;
     [[nodiscard]] swarm::Result<std::vector<float>> read(std::string_view name) const;
 
-    /// All tensors of a stage, flat, in the layout's order: what StageCompute::use_weights() takes.
+    /// Reads all tensors of a stage into one flat list in the layout's order, which is the argument
+    /// of StageCompute::use_weights().
     [[nodiscard]] swarm::Result<std::vector<float>> read_stage(const swarm::run::StageLayout& layout
     ) const;
 
-    /// The tensor's bytes as they lie in its file, from the `from`-th on.
+    /// Reads the tensor's stored bytes, from the `from`-th on.
     [[nodiscard]] swarm::Result<> read_stored(
         const StoredTensor& tensor, std::uint64_t from, std::span<std::byte> bytes
     ) const;
 
-    /// What read_stage() would read from the files.
+    /// Number of bytes that read_stage() would read from the files.
     [[nodiscard]] std::uint64_t stored_bytes(const swarm::run::StageLayout& layout) const;
 
  private:

@@ -2,9 +2,10 @@
 
 #include "stacking/models/limits.hpp"
 #include "stacking/models/safetensors_files.hpp"
-#include "stages/checkpoint.hpp"
-#include "stages/checkpoint_manifest.hpp"
+#include "stages/files/checkpoint.hpp"
+#include "stages/files/checkpoint_manifest.hpp"
 #include "swarm/base/digest.hpp"
+#include "swarm/base/try.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -30,18 +31,13 @@ bool is_checkpoint(const fs::path& folder) {
 }
 
 Result<> check_file(const fs::path& path, const CheckpointManifest::File& file) {
-    const auto opened = open_file(path);
-    if (opened.has_error()) {
-        return opened.error();
-    }
-    const std::uint64_t size = (*opened)->size();
+    SWARM_TRY(const auto opened, open_file(path));
+    const std::uint64_t size = opened->size();
     swarm::Sha256 hash;
     std::vector<std::byte> bytes;
     for (std::uint64_t at = 0; at < size && size == file.bytes; at += bytes.size()) {
         bytes.resize(std::min<std::uint64_t>(kReadBytes, size - at));
-        if (auto read = (*opened)->read(at, bytes); read.has_error()) {
-            return read;
-        }
+        SWARM_TRY(opened->read(at, bytes));
         hash.add(bytes);
     }
     if (size != file.bytes || swarm::to_hex(hash.finish()) != file.sha256) {
@@ -51,28 +47,22 @@ Result<> check_file(const fs::path& path, const CheckpointManifest::File& file) 
 }
 
 Result<Architecture> architecture_of(const fs::path& folder, const CheckpointManifest& manifest) {
-    const auto config = swarm::run::parse_run(manifest.run_file, folder.string());
-    if (config.has_error()) {
-        return config.error();
-    }
-    if (config->model.kind != swarm::run::ModelKind::Llama) {
+    SWARM_TRY(const auto config, swarm::run::parse_run(manifest.run_file, folder.string()));
+    if (config.model.kind != swarm::run::ModelKind::Llama) {
         return refused_at(
             ErrorCode::Unsupported, folder, "a run of the oracle model, which has no text"
         );
     }
     Architecture architecture;
-    architecture.name = config->name + ", step " + std::to_string(manifest.version.step);
-    architecture.model = config->model;
-    architecture.tied_embeddings = config->model.tied_embeddings;
+    architecture.name = config.name + ", step " + std::to_string(manifest.version.step);
+    architecture.model = config.model;
+    architecture.tied_embeddings = config.model.tied_embeddings;
     return architecture;
 }
 
 Result<CheckpointManifest> read_manifest(const fs::path& folder) {
-    const auto text = read_text(folder / kManifestName, kIndexBytesMax);
-    if (text.has_error()) {
-        return text.error();
-    }
-    auto manifest = stages::parse_manifest(*text);
+    SWARM_TRY(const auto text, read_text(folder / kManifestName, kIndexBytesMax));
+    auto manifest = stages::parse_manifest(text);
     if (manifest.has_error()) {
         return refused_at(manifest.error().code, folder, manifest.error().detail);
     }
@@ -80,50 +70,34 @@ Result<CheckpointManifest> read_manifest(const fs::path& folder) {
 }
 
 Result<std::string> read_tokenizer(const fs::path& folder) {
-    const auto manifest = read_manifest(folder);
-    if (manifest.has_error()) {
-        return manifest.error();
-    }
-    const auto config = swarm::run::parse_run(manifest->run_file, folder.string());
-    if (config.has_error()) {
-        return config.error();
-    }
-    if (!swarm::run::sentencepiece_tokens(config->tokenizer)) {
+    SWARM_TRY(const auto manifest, read_manifest(folder));
+    SWARM_TRY(const auto config, swarm::run::parse_run(manifest.run_file, folder.string()));
+    if (!swarm::run::sentencepiece_tokens(config.tokenizer)) {
         return std::string();
     }
     const fs::path path = folder / stages::kTokenizerFile;
     auto file = read_text(path, stages::kTokenizerBytesMax);
     if (file.has_value() &&
-        swarm::to_hex(swarm::sha256(std::as_bytes(std::span(*file)))) != config->tokenizer_sha256) {
+        swarm::to_hex(swarm::sha256(std::as_bytes(std::span(*file)))) != config.tokenizer_sha256) {
         return refused_at(ErrorCode::Malformed, path, "damaged: not the tokenizer of the run");
     }
     return file;
 }
 
 Result<ModelSource> open_checkpoint(const fs::path& folder) {
-    const auto manifest = read_manifest(folder);
-    if (manifest.has_error()) {
-        return manifest.error();
-    }
-    auto architecture = architecture_of(folder, *manifest);
-    if (architecture.has_error()) {
-        return architecture.error();
-    }
+    SWARM_TRY(const auto manifest, read_manifest(folder));
+    SWARM_TRY(auto architecture, architecture_of(folder, manifest));
     ModelSource::Files files;
     TensorCatalogue catalogue;
-    for (const CheckpointManifest::File& file : manifest->files) {
+    for (const CheckpointManifest::File& file : manifest.files) {
         if (file.name.ends_with(kMomentsSuffix)) {
             continue;
         }
-        if (auto good = check_file(folder / file.name, file); good.has_error()) {
-            return good.error();
-        }
+        SWARM_TRY(check_file(folder / file.name, file));
         if (file.name == stages::kTokenizerFile) {
             continue;
         }
-        if (auto added = add_safetensors(folder / file.name, files, catalogue); added.has_error()) {
-            return added.error();
-        }
+        SWARM_TRY(add_safetensors(folder / file.name, files, catalogue));
     }
     ModelSource::Tensors tensors;
     for (const auto& [name, found] : catalogue) {
@@ -133,10 +107,11 @@ Result<ModelSource> open_checkpoint(const fs::path& folder) {
         }
         tensors.emplace(name, std::move(*stored));
     }
-    return ModelSource::make(std::move(*architecture), std::move(tensors), std::move(files));
+    return ModelSource::make(std::move(architecture), std::move(tensors), std::move(files));
 }
 
-/// What `open` makes of the folder, or of the newest checkpoint in it of which it can make it.
+/// Opens the folder if it is a checkpoint, otherwise the newest checkpoint in it that `open`
+/// accepts.
 template <class Made>
 Result<Made> open_newest(const fs::path& folder, Result<Made> (*open)(const fs::path&)) {
     if (is_checkpoint(folder)) {

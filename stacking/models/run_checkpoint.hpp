@@ -1,10 +1,10 @@
-// What a run of our own has trained, as a model: a checkpoint folder, or a run's folder, of which
-// the newest checkpoint that is whole is taken. However many stages wrote it.
-// Invariant: a model that opens has the weights that were written: each of their files has the
-// SHA-256 that the manifest says. The optimizer's files are not read.
-// Threading: one thread. Errors: NotFound (no checkpoint that is whole; says why the newest is
-// not), Malformed, Unsupported (a run of the oracle model), StorageFailed; Reject.
-// Cost: opening reads and hashes all weights, 4 bytes per parameter, 1.8 GB/s.
+// The result of one of our runs, as a model: a checkpoint folder, or the folder of a run, of which
+// the newest whole checkpoint is taken. The number of stages that wrote it does not matter.
+// Invariant: a model that opens has the weights that were written: each weight file has the SHA-256
+// of the manifest. The optimizer's files are not read.
+// Threading: one thread. Errors: NotFound (no whole checkpoint; the text says why the newest one is
+// not whole), Malformed, Unsupported (a run of the oracle model), StorageFailed; Reject.
+// Cost: opening reads and hashes all weights, 4 bytes per parameter, at 1.8 GB/s.
 #pragma once
 
 #include "stacking/models/model_source.hpp"
@@ -14,13 +14,14 @@
 
 namespace stacking::models {
 
-/// Whether the folder is one of the two, by its names alone.
+/// Whether the folder is a checkpoint or the folder of a run, judged by file names only.
 bool is_run_checkpoint(const std::filesystem::path& folder);
 
 swarm::Result<ModelSource> open_run_checkpoint(const std::filesystem::path& folder);
 
-/// The tokenizer that lies in a checkpoint, by the SHA-256 that its run has; of a run's folder in
-/// the newest checkpoint that has it whole. Empty: the tokens are bytes.
+/// Reads the tokenizer of a checkpoint and checks it against the SHA-256 in the run's
+/// configuration. For the folder of a run it takes the newest checkpoint whose tokenizer is whole.
+/// Returns an empty text when the tokens are bytes.
 swarm::Result<std::string> read_run_tokenizer(const std::filesystem::path& folder);
 
 }  // namespace stacking::models

@@ -1,6 +1,7 @@
 #include "stacking/models/safetensors_files.hpp"
 
 #include "stacking/models/limits.hpp"
+#include "swarm/base/try.hpp"
 
 #include <array>
 #include <span>
@@ -34,24 +35,17 @@ Error refused_at(ErrorCode code, const fs::path& where, const std::string& what)
 Result<> add_safetensors(
     const fs::path& path, ModelSource::Files& files, TensorCatalogue& catalogue
 ) {
-    auto opened = open_file(path);
-    if (opened.has_error()) {
-        return opened.error();
-    }
-    const ByteSource& file = **opened;
+    SWARM_TRY(auto opened, open_file(path));
+    const ByteSource& file = *opened;
     std::array<std::byte, stages::kSafetensorsLengthBytes> start{};
-    if (auto read = file.read(0, start); read.has_error()) {
-        return read;
-    }
+    SWARM_TRY(file.read(0, start));
     const auto length = stages::read_safetensors_length(start, file.size());
     if (length.has_error()) {
         return refused_at(length.error().code, path, length.error().detail);
     }
     std::string header(*length, '\0');
     const auto bytes = std::as_writable_bytes(std::span(header));
-    if (auto read = file.read(start.size(), bytes); read.has_error()) {
-        return read;
-    }
+    SWARM_TRY(file.read(start.size(), bytes));
     const std::uint64_t values = start.size() + *length;
     auto entries = stages::parse_safetensors_header(header, file.size() - values);
     if (entries.has_error()) {
@@ -69,7 +63,7 @@ Result<> add_safetensors(
             );
         }
     }
-    files.push_back(std::move(*opened));
+    files.push_back(std::move(opened));
     return {};
 }
 

@@ -1,11 +1,12 @@
-// The tensors of some safetensors files, by name, before anybody knows what they are for.
+// A catalogue by name of the tensors in some safetensors files, before their use is known.
 // Invariant: every entry lies inside its file; no name comes twice.
 // Threading: one thread. Errors: those of opening and of safetensors headers; TooLarge: more than
-// kTensorsMax; Malformed: a name in two files. All Reject. Cost: reads the headers only.
+// kTensorsMax tensors; Malformed: a name in two files. All are Reject. Cost: reads the headers
+// only.
 #pragma once
 
 #include "stacking/models/model_source.hpp"
-#include "stages/safetensors_header.hpp"
+#include "stages/files/safetensors_header.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -16,7 +17,7 @@
 
 namespace stacking::models {
 
-/// Shape and place are valid, the dtype may be none that is read.
+/// A tensor with a valid shape and place; its dtype may be one that this program cannot read.
 struct FoundTensor {
     std::size_t file = 0;
     std::uint64_t offset = 0;
@@ -25,15 +26,15 @@ struct FoundTensor {
 
 using TensorCatalogue = std::map<std::string, FoundTensor, std::less<>>;
 
-/// Its tensors and itself become part of both.
+/// Adds the file to `files` and its tensors to `catalogue`.
 swarm::Result<> add_safetensors(
     const std::filesystem::path& path, ModelSource::Files& files, TensorCatalogue& catalogue
 );
 
-/// Unsupported unless it is stored as F32, F16 or BF16.
+/// Returns Unsupported unless the tensor is stored as F32, F16 or BF16.
 swarm::Result<StoredTensor> as_stored(const std::string& name, const FoundTensor& found);
 
-/// A refusal that begins with the path.
+/// Makes a refusal whose text begins with the path.
 swarm::Error refused_at(
     swarm::ErrorCode code, const std::filesystem::path& where, const std::string& what
 );

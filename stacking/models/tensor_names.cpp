@@ -21,7 +21,7 @@ constexpr std::array<Names, 12> kNames = {{
     {"embed.weight", "token_embd.weight", "model.embed_tokens.weight"},
     {"head.norm", "output_norm.weight", "model.norm.weight"},
     {"head.weight", "output.weight", "lm_head.weight"},
-    // After "layers.17.", "blk.17." and "model.layers.17.".
+    // These names follow "layers.17.", "blk.17." and "model.layers.17.".
     {"attn.wk", "attn_k.weight", "self_attn.k_proj.weight"},
     {"attn.wo", "attn_output.weight", "self_attn.o_proj.weight"},
     {"attn.wq", "attn_q.weight", "self_attn.q_proj.weight"},

@@ -1,4 +1,4 @@
-// How model files name the tensors that we call "layers.17.attn.wq".
+// The names that model files use for the tensors that we call "layers.17.attn.wq".
 // Threading: pure functions. Errors: none; the name must be one of ours (SWARM_ASSERT).
 #pragma once
 
@@ -9,7 +9,7 @@ namespace stacking::models {
 
 enum class Naming { Gguf, HuggingFace };
 
-/// "blk.17.attn_q.weight", "model.layers.17.self_attn.q_proj.weight"
+/// Returns a name such as "blk.17.attn_q.weight" or "model.layers.17.self_attn.q_proj.weight".
 std::string foreign_name(std::string_view ours, Naming naming);
 
 }  // namespace stacking::models

@@ -53,7 +53,7 @@ void Directory::forget(PeerId peer, node::Turn turn) {
         if (const auto found = model.hosts.find(peer); found != model.hosts.end()) {
             const Host host = std::move(found->second);
             model.hosts.erase(found);
-            tell(peer, digest, model, host, false, turn);
+            tell(peer, digest, model, host, Change::Gone, turn);
         }
     }
     std::erase_if(models_, [](const auto& item) { return item.second.hosts.empty(); });
@@ -78,17 +78,18 @@ void Directory::tell(
     const swarm::Digest& digest,
     const Model& model,
     const Host& host,
-    bool listed,
+    Change change,
     node::Turn turn
 ) {
     if (!host.registration) {
-        return;  // it was never listed
+        return;  // the peer was never listed
     }
     const auto same = [&](const auto& item) {
         return item.second.registration && item.second.hosted == host.hosted;
     };
     const auto hosts =
         static_cast<std::size_t>(std::count_if(model.hosts.begin(), model.hosts.end(), same));
+    const bool listed = change == Change::Listed;
     turn.out.add(node::Tell{node::HostListed{peer, digest, host.hosted, listed, hosts}});
 }
 
@@ -136,7 +137,7 @@ std::string Directory::refusal(PeerId from, const protocol::Register& registrati
     return why;
 }
 
-/// The first of those with the fewest peers.
+/// Returns the part of the split that has the fewest peers, the first one if several have.
 LayerRange Directory::neediest(PeerId newcomer, const Model& model) {
     const auto peers_of = [&](LayerRange part) {
         return std::count_if(model.hosts.begin(), model.hosts.end(), [&](const auto& item) {
@@ -170,7 +171,8 @@ void Directory::take(PeerId from, const protocol::Register& registration, node::
     const bool known = host.registration && host.hosted == registration.hosted;
     host = {registration.hosted, turn.now, registration};
     if (!known) {
-        tell(from, registration.model, models_.at(registration.model), host, true, turn);
+        const Model& model = models_.at(registration.model);
+        tell(from, registration.model, model, host, Change::Listed, turn);
     }
 }
 

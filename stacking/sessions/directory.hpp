@@ -1,10 +1,11 @@
-// The role that tells clients who serves which layers of which model, and newcomers which layers
-// need them most. Peers offer, load, register, and repeat it every 2 s; it computes nothing and no
-// token passes through it.
-// Invariants: a peer is listed while its link is up and it was heard within 6 s; all peers of one
-// layer range have the same weights, those of the first one listed; all of one model agree on its
-// layers. Who does not is refused with a line that says why. A place is kept for who was sent
-// there, as long as it is heard, so newcomers who come together spread out.
+// The role that tells clients which peers serve which layers of which model, and tells newcomers
+// which layers need them most. Peers offer, load, register, and repeat the message every 2 s. The
+// directory computes nothing, and no token passes through it.
+// Invariants: a peer is listed while its link is up and its last message is less than 6 s old. All
+// peers of one layer range have the weights of the first one listed, and all peers of one model
+// agree on its number of layers; a peer that differs is refused with one line that says why. A
+// place is kept for the peer that was sent there, as long as it is heard, so newcomers that come
+// together spread out.
 // Threading: a role, single strand. Bounds: kModelsMax models, kHostsMax peers each.
 // Cost: O(peers) per offer, registration and Locate.
 #pragma once
@@ -31,18 +32,20 @@ class Directory final : public node::Role {
     struct Host {
         protocol::LayerRange hosted;
         TimePoint heard;
-        std::optional<protocol::Register> registration{};  // none: still loading
+        std::optional<protocol::Register> registration{};  // nothing: the peer is loading
     };
 
     using Hosts = std::map<PeerId, Host>;
 
     struct Model {
         std::uint32_t layers = 0;
-        std::vector<protocol::LayerRange> split{};  // of the first offer; empty: none yet
+        std::vector<protocol::LayerRange> split{};  // the first offer's; empty: no offer yet
         Hosts hosts{};
     };
 
     using Models = std::map<swarm::Digest, Model>;
+
+    enum class Change { Listed, Gone };
 
     void take(PeerId from, const protocol::HostOffer& offer, node::Turn turn);
     void take(PeerId from, const protocol::Register& registration, node::Turn turn);
@@ -51,7 +54,7 @@ class Directory final : public node::Role {
         const;
     [[nodiscard]] std::string refusal(PeerId from, const protocol::Register& registration) const;
     [[nodiscard]] static protocol::LayerRange neediest(PeerId newcomer, const Model& model);
-    /// Its host there; it leaves any other model.
+    /// Returns the entry of the peer for this model, and forgets the peer at every other model.
     Host& host_of(PeerId peer, const swarm::Digest& digest, std::uint32_t layers, node::Turn turn);
     void forget(PeerId peer, node::Turn turn);
     void expire(node::Turn turn);
@@ -60,7 +63,7 @@ class Directory final : public node::Role {
         const swarm::Digest& digest,
         const Model& model,
         const Host& host,
-        bool listed,
+        Change change,
         node::Turn turn
     );
 

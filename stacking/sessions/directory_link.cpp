@@ -33,7 +33,7 @@ bool DirectoryLink::on(const node::DialFailed& failed, TimePoint now) {
     }
     failure_ = failed.error.detail;
     if (failed.error.code == swarm::ErrorCode::Unauthorised) {
-        directory_ = expected_;  // another process lives there now, with a key of its own
+        directory_ = expected_;  // another process with its own key is at the address
     }
     pause_ = std::min(2 * pause_, kPauseMax);
     due_ = now + pause_;

@@ -1,7 +1,8 @@
-// A role's way to the directory: keeps one control link up, and says when the next beat is due
-// (a Register or a Locate): when the link comes up, then every 2 s.
-// Without the directory's id whoever answers the first dial at that address is it, from then on.
-// Invariant: one Dial at most under way; redial pauses double from 100 ms to 2 s.
+// A role's link to the directory: keeps one control link up and says when the next beat (a Register
+// or a Locate) is due: when the link comes up, and then every 2 s.
+// When the directory's id is not known, the peer that answers the first dial at the address is the
+// directory from then on.
+// Invariant: at most one Dial is under way; pauses before a redial double from 100 ms to 2 s.
 // Threading: single strand. Cost: O(1).
 #pragma once
 
@@ -19,19 +20,19 @@ class DirectoryLink {
     static constexpr swarm::Duration kPauseFirst = std::chrono::milliseconds(100);
     static constexpr swarm::Duration kPauseMax = std::chrono::seconds(2);
 
-    /// `directory`: PeerId{} when it is not known.
+    /// `directory`: PeerId{} when the id is not known.
     DirectoryLink(PeerId directory, std::string address)
         : expected_(directory), directory_(directory), address_(std::move(address)) {}
 
-    // True when the event was about this link.
+    // on() returns true when the event was about this link.
     bool on(const node::LinkUp& up, TimePoint now);
     bool on(const node::LinkDown& down, TimePoint now);
     bool on(const node::DialFailed& failed, TimePoint now);
 
-    /// Dials when it is time. True: send the beat now.
+    /// Dials when a dial is due. Returns true when the caller must send the beat now.
     bool wake(node::Turn turn);
 
-    /// Somebody waits for the answer: the next beat comes sooner.
+    /// Brings the next beat forward, because a request waits for the directory's answer.
     void hurry() { due_ = up_ ? std::min(due_, beat_at_ + kHurriedBeatEvery) : due_; }
 
     [[nodiscard]] TimePoint next_deadline() const { return due_; }
@@ -40,7 +41,7 @@ class DirectoryLink {
 
     [[nodiscard]] bool is_up() const { return up_; }
 
-    /// What the last dial came to; empty when it succeeded, or before the first.
+    /// Why the last dial failed; empty when it succeeded, and before the first dial.
     [[nodiscard]] const std::string& failure() const { return failure_; }
 
  private:
@@ -49,12 +50,12 @@ class DirectoryLink {
     }
 
     PeerId expected_;
-    PeerId directory_;  // known since it answered, if it was not expected
+    PeerId directory_;  // PeerId{} until an unnamed directory has answered
     std::string address_;
     std::string failure_;
     bool up_ = false;
     swarm::Duration pause_ = kPauseFirst;
-    TimePoint due_ = swarm::kAtOnce;  // of the next dial or beat; kNever while dialing
+    TimePoint due_ = swarm::kAtOnce;  // time of the next dial or beat; kNever while dialing
     TimePoint beat_at_ = swarm::kAtOnce;
 };
 

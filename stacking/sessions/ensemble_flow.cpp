@@ -1,7 +1,7 @@
 #include "stacking/sessions/ensemble_flow.hpp"
 
+#include "stacking/composition/mixed_candidates.hpp"
 #include "stacking/sampler.hpp"
-#include "stacking/stack/mixed_candidates.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ EnsembleFlow::EnsembleFlow(
 node::SessionRequest EnsembleFlow::for_member(const node::SessionRequest& request) {
     node::SessionRequest own = request;
     own.sampling = {.temperature = 0, .seed = 0, .top = protocol::kCandidatesMax};
-    own.exit_threshold = 2;  // an early exit says nothing of the text
+    own.exit_threshold = 2;  // no early exit, which would not tell the text's probability
     own.members.clear();
     return own;
 }
@@ -59,7 +59,7 @@ void EnsembleFlow::drop(std::size_t member, std::string reason, Flows& flows, no
         std::move(reason)}});
 }
 
-/// True: who is left has answered. Leaves out those that have failed, and the late.
+/// Leaves out the members that have failed or are late. Returns true when all others have answered.
 bool EnsembleFlow::gather(Flows& flows, node::Turn turn) {
     std::vector<std::size_t> missing;
     for (std::size_t member = 0; member < sessions_.size() && !done_; ++member) {
@@ -89,10 +89,10 @@ bool EnsembleFlow::gather(Flows& flows, node::Turn turn) {
 }
 
 void EnsembleFlow::give_token(Flows& flows, node::Turn turn) {
-    std::vector<stack::Candidates> said;
+    std::vector<composition::Candidates> said;
     std::vector<double> text(sessions_.size());
     for (std::size_t member = 0; member < sessions_.size(); ++member) {
-        SessionFlow::Answer answer;  // of who was left out: nothing
+        SessionFlow::Answer answer;  // stays empty for a member that was left out
         if (weights_.has(member)) {
             answer = *flows.at(sessions_[member]).answer();
         }
@@ -102,7 +102,7 @@ void EnsembleFlow::give_token(Flows& flows, node::Turn turn) {
     if (given_ == 0) {
         weights_.observe(text);
     }
-    auto mixed = stack::mix_candidates(said, weights_.log_weights(), protocol::kTopTokensMax);
+    auto mixed = composition::mix_candidates(said, weights_.log_weights(), protocol::kTopTokensMax);
     const auto position = static_cast<std::uint32_t>(request_.prompt.size()) + given_;
     const SamplerOptions sampler{request_.sampling.temperature, request_.sampling.seed};
     const TokenId token = sample_token(mixed, sampler, position);

@@ -1,19 +1,19 @@
-// One text by several models: a session at each of them, and the mean of what they say.
-// Answers weigh as stack/running_bayes says, by the text with its prompt. The token is drawn from
-// the mean here, and every member goes on with it.
-// Invariants: a token is told once, in order. While no member is left out, the tokens are those of
-// one process that holds all members: a member's dead peer costs time, never a token. A member is
-// left out for the rest of the text when its session fails, or when it is later than the first
-// one by `late_after`; the others' weights then sum to 1 again. The last one's failure is the
-// request's. Every wait has a deadline: the members' own, and `late_after`.
+// One text by several models: a session at each member, and the mean of the members' answers. The
+// weights are those of composition/running_bayes over the text with its prompt. The client draws
+// the token from the mean, and every member reads it next.
+// Invariants: each token is told once, in order. While no member is left out, the tokens are those
+// of one process that holds all members: a member's dead peer costs time, never a token. A member
+// is left out for the rest of the text when its session fails, or when its answer comes
+// `late_after` later than the first one; the weights of the others sum to 1 again. When the last
+// member fails, the request fails. Every wait has a deadline: the members' own, and `late_after`.
 // Threading: single strand. Cost per token: O(members x candidates x log candidates).
-// Deviation: members' lists hold kCandidatesMax tokens; with a larger vocabulary the rest of the
-// mean is spread evenly (stack/mixed_candidates), and of a prompt longer than kJudgedTokensMax only
-// the end weighs.
+// Deviation: a member's list holds kCandidatesMax tokens. With a larger vocabulary the rest of the
+// mean is spread evenly (composition/mixed_candidates). Only the last kJudgedTokensMax tokens of a
+// prompt count for the weights.
 #pragma once
 
+#include "stacking/composition/running_bayes.hpp"
 #include "stacking/sessions/session_flow.hpp"
-#include "stacking/stack/running_bayes.hpp"
 
 #include <map>
 #include <vector>
@@ -24,7 +24,8 @@ class EnsembleFlow {
  public:
     using Flows = std::map<std::uint64_t, SessionFlow>;  // by session
 
-    /// `sessions`: of the request's members, in their order. `vocabulary`: the members'.
+    /// `sessions`: ids of the members' sessions, in the request's order of members.
+    /// `vocabulary`: number of tokens that each member knows.
     EnsembleFlow(
         node::SessionRequest request,
         std::uint32_t vocabulary,
@@ -32,10 +33,10 @@ class EnsembleFlow {
         TimePoint now
     );
 
-    /// The request of each member's session.
+    /// Makes the request for the session of one member.
     static node::SessionRequest for_member(const node::SessionRequest& request);
 
-    /// Goes on where it can; call after the flows have advanced.
+    /// Draws the next token when the answers are there. Call this after the flows have advanced.
     void advance(Flows& flows, node::Turn turn);
 
     void cancel(Flows& flows, node::Turn turn);
@@ -54,11 +55,11 @@ class EnsembleFlow {
     node::SessionRequest request_;
     std::uint32_t vocabulary_;
     std::vector<std::uint64_t> sessions_;
-    stack::RunningBayes weights_;
+    composition::RunningBayes weights_;
     std::uint32_t given_ = 0;
     TimePoint token_since_;
     TimePoint late_at_ = swarm::kNever;
-    std::size_t left_;  // members
+    std::size_t left_;  // members that count
     bool done_ = false;
 };
 

@@ -20,7 +20,7 @@ HopTable::Hops::iterator HopTable::find(const protocol::HopId& id, PeerId client
     return same ? at : hops_.end();
 }
 
-/// The first hop takes tokens, a bridge rows and tokens, any other rows.
+/// The first hop takes tokens, a hop with a bridge takes rows and tokens, and any other takes rows.
 bool HopTable::fits_the_place(const protocol::SessionOpen& open) const {
     const std::uint32_t hop = open.id.hop;
     const bool begins =
@@ -47,7 +47,7 @@ void HopTable::take(PeerId from, const protocol::SessionOpen& open, node::Turn t
     const bool same_codec =
         at == hops_.end() || !open.codec || *open.codec == at->second.codec->id();
     if (!same_codec && at->second.client == from && at->second.open.id.route < open.id.route) {
-        remove(at, turn);  // chosen on a route that came to nothing; what it kept is of no use
+        remove(at, turn);  // the route of the old codec failed; rows kept in that codec are useless
         at = hops_.end();
     }
     if (at == hops_.end()) {
@@ -63,7 +63,7 @@ void HopTable::take(PeerId from, const protocol::SessionOpen& open, node::Turn t
         return refuse(SessionReason::Unknown, 0);
     }
     if (open.id.route <= hop.open.id.route) {
-        return;  // of a route that was given up since
+        return;  // the message belongs to an older route
     }
     hop.open = open;
     hop.opened = hop.begun = hop.resumed = hop.troubled = false;
@@ -99,7 +99,7 @@ void HopTable::add(PeerId from, const protocol::SessionOpen& open, node::Turn tu
         .open = open,
         .codec = &codec,
         .cache = {++caches_},
-        .log = RowLog(each, with_tokens, keeps)};
+        .log = RowLog({.row_bytes = each, .with_tokens = with_tokens, .keeps = keeps})};
     hop.kept_bytes = bytes;
     hop.since = turn.now;
     hop.expires = turn.now + options_.ttl;
@@ -120,7 +120,7 @@ void HopTable::reserve(Key key, Hop& hop, node::Turn turn) {
         [this, key, cache = hop.cache](Outcome& outcome, node::Turn later) {
             const auto at = hops_.find(key);
             if (at == hops_.end() || at->second.cache != cache) {
-                return;  // closed since; its pages go with the drop that follows
+                return;  // the hop was closed meanwhile; the drop that follows frees the pages
             }
             if (outcome) {
                 at->second.reserved = true;
@@ -135,7 +135,7 @@ void HopTable::reserve(Key key, Hop& hop, node::Turn turn) {
 
 void HopTable::see_to_links(const Hop& hop, node::Turn turn) {
     const auto see_to = [&](const protocol::PathPeer& neighbour) {
-        // Of two peers the one with the smaller id dials, so two never dial each other at once.
+        // The peer with the smaller id dials, so two peers never dial each other at once.
         if (options_.self < neighbour.peer) {
             links_.want(neighbour.peer, node::Lane::Bulk, neighbour.address, turn);
         }
@@ -173,7 +173,7 @@ void HopTable::give_up(Hop& hop, SessionReason reason, node::Turn turn) {
     }
 }
 
-/// Until the first of the others ends, at the speed that it had so far.
+/// Time until the first of the other hops ends, if each goes on at its speed so far.
 std::uint32_t HopTable::wait_ms(TimePoint now) const {
     constexpr std::uint32_t kUnknownMs = 1000;
     std::uint32_t least = protocol::kWaitMsMax;

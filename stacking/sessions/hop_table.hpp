@@ -1,20 +1,22 @@
-// The hops of sessions at one server: opens them, fills their caches, batches rows of different
-// sessions into calls of the device, sends on what comes out, refills the next hop, ends them.
-// Invariants: a cache takes only rows that continue it; rows of an older route, of a stranger or of
-// another session change nothing; pages go with the close, the TTL, or the first failed call.
-// Threading: single strand; the compute is touched by device work only. Bounds: kSessionHopsMax
-// hops; queued rows and kept rows lie within the positions reserved for their hop.
-// Cost: O(log hops + bytes) per message; lost links and deadlines O(hops).
+// The hops of sessions at one server. HopTable opens hops, fills their caches, batches rows of
+// different sessions into calls of the device, sends the results on, refills the next hop, and ends
+// hops.
+// Invariants: a cache takes only rows that continue it. Rows of an older route, of a stranger or of
+// another session change nothing. Pages are freed by the close, by the TTL, or by the first failed
+// call.
+// Threading: single strand; only device work touches the compute. Bounds: kSessionHopsMax hops; the
+// queued and kept rows of a hop lie within the positions reserved for it.
+// Cost: O(log hops + bytes) per message; O(hops) for lost links and deadlines.
 #pragma once
 
+#include "stacking/composition/bridged_input.hpp"
 #include "stacking/row_coding.hpp"
 #include "stacking/session_compute.hpp"
 #include "stacking/sessions/link_book.hpp"
 #include "stacking/sessions/own_rate.hpp"
 #include "stacking/sessions/row_lines.hpp"
 #include "stacking/sessions/row_log.hpp"
-#include "stacking/stack/bridged_input.hpp"
-#include "stages/device_queue.hpp"
+#include "stages/compute/device_queue.hpp"
 
 #include <deque>
 #include <map>
@@ -25,10 +27,10 @@
 
 namespace stacking::sessions {
 
-/// What a peer hosts.
+/// The layers that a peer hosts.
 struct HostedLayers {
     swarm::Digest model;
-    std::uint32_t layers = 0;  // of the whole model
+    std::uint32_t layers = 0;  // number of layers of the whole model
     protocol::LayerRange hosted;
     swarm::Digest weights;
 };
@@ -42,12 +44,12 @@ class HopTable {
         PeerId self;
         HostedLayers host;
         std::shared_ptr<SessionCompute> compute;
-        /// In front of the layers; then they take rows with tokens, and nothing else.
-        std::shared_ptr<const stack::BridgedInput> bridge{};
-        /// Sent rows that are kept for refills, of all sessions; a session that does not fit keeps
-        /// none, and is refilled from the tokens.
+        /// Bridge in front of the layers; with it they take only rows with tokens.
+        std::shared_ptr<const composition::BridgedInput> bridge{};
+        /// Maximum bytes of sent rows that all sessions keep for refills. A session that does not
+        /// fit keeps no rows and is refilled from the tokens.
         std::uint64_t kept_bytes_max = kKeptBytesMax;
-        swarm::Duration ttl = kTtl;  // of a hop that nobody speaks to
+        swarm::Duration ttl = kTtl;  // lifetime of a hop that receives no message
     };
 
     HopTable(Options options, LinkBook& links);
@@ -77,7 +79,7 @@ class HopTable {
 
     [[nodiscard]] std::size_t hops() const { return hops_.size(); }
 
-    /// As the device has shown them; zero before the first call.
+    /// Rates that the device has shown; zero before the first call.
     [[nodiscard]] protocol::RowRates rates() const {
         return {prefill_.rows_per_s(), decode_.rows_per_s()};
     }
@@ -89,33 +91,33 @@ class HopTable {
         std::uint32_t position = 0;
         std::uint32_t rows = 0;
         bool wanted = false;
-        std::vector<TokenId> tokens{};  // as far as they travel
-        std::vector<float> values{};    // but at the first hop
+        std::vector<TokenId> tokens{};  // one per row at hops that read tokens, else empty
+        std::vector<float> values{};    // rows; empty at the first hop
         TimePoint came{};
-        std::vector<std::uint32_t> hop_us{};  // of the hops before
+        std::vector<std::uint32_t> hop_us{};  // times of the hops before this one
     };
 
     struct Hop {
         PeerId client;
         protocol::SessionOpen open;
-        const compression::Codec* codec = nullptr;  // of the rows that leave
+        const compression::Codec* codec = nullptr;  // codec of the rows that leave
         CacheId cache;
         RowLog log;
-        std::uint64_t kept_bytes = 0;  // of the budget
-        bool reserved = false;
-        bool opened = false;    // SessionOpened was sent on this route
-        bool begun = false;     // this route's first position is known
-        bool resumed = false;   // the next hop's, too
-        bool troubled = false;  // this route is given up
-        bool in_flight = false;
-        std::uint64_t begins = 0;  // what was computed before the last one is void
+        std::uint64_t kept_bytes = 0;  // part of kept_bytes_max that the log may use
+        bool reserved = false;         // the device has reserved the pages
+        bool opened = false;           // SessionOpened was sent on this route
+        bool begun = false;            // the first position of this route is known
+        bool resumed = false;          // the position from which the next hop needs rows is known
+        bool troubled = false;         // this route is given up
+        bool in_flight = false;        // rows of this hop are on the device
+        std::uint64_t begins = 0;      // number of begin() calls; results of earlier ones are void
         std::uint32_t queued_upto = 0;
         std::deque<Frame> queue{};
-        std::vector<std::uint32_t> hop_us{};       // of the last wanted rows, this hop's among them
-        std::map<std::uint32_t, double> judged{};  // by position: of the text up to its token
+        std::vector<std::uint32_t> hop_us{};  // times of the last wanted rows, this hop's included
+        std::map<std::uint32_t, double> judged{};  // position -> log-probability of the text so far
         TimePoint expires{};
-        TimePoint since{};  // and rows computed from then on: when will it end?
-        std::uint32_t computed = 0;
+        TimePoint since{};           // start of the hop
+        std::uint32_t computed = 0;  // rows computed since then; both predict the hop's end
 
         [[nodiscard]] bool is_last() const { return open.id.hop + 1 == open.hops; }
 
@@ -126,33 +128,33 @@ class HopTable {
 
     using Hops = std::map<Key, Hop>;
 
-    /// A token of the text that the client wants judged, and the row that it follows.
+    /// A token of the text that the client wants judged, and the row before it.
     struct Judged {
-        std::uint32_t row = 0;  // of the frame
+        std::uint32_t row = 0;  // index in the frame
         TokenId token = 0;
-        double log_probability = 0;  // out
+        double log_probability = 0;  // result
     };
 
-    /// One frame of a device call, and what came of it.
+    /// One frame of a device call, and its results.
     struct Piece {
         Key key;
         CacheId cache;
         std::uint64_t begins = 0;
         Frame frame;
         bool is_last = false;
-        const compression::Codec* codec = nullptr;  // of what leaves
+        const compression::Codec* codec = nullptr;  // codec of the rows that leave
         double exit_threshold = 2;
-        std::uint32_t top = 0;                      // candidates to find
-        std::vector<Judged> judged{};               // at the last hop
-        bool spoiled = false;                       // rows or logits that are no numbers
-        std::vector<std::byte> coded{};             // out, the rows
-        std::vector<protocol::TokenScore> found{};  // empty: not asked for, or not finite
+        std::uint32_t top = 0;                      // number of candidates to find
+        std::vector<Judged> judged{};               // last hop only
+        bool spoiled = false;                       // result: rows or logits are no numbers
+        std::vector<std::byte> coded{};             // result: the rows that leave
+        std::vector<protocol::TokenScore> found{};  // result; empty: not asked for, or not finite
     };
 
     struct Call {
         std::vector<Piece> pieces;
         bool failed = false;
-        std::uint32_t rows = 0;  // of all pieces
+        std::uint32_t rows = 0;  // rows of all pieces
         TimePoint begun{};
     };
 
@@ -172,7 +174,7 @@ class HopTable {
     [[nodiscard]] bool reaches(const Hop& hop) const;
     Hops::iterator find(const protocol::HopId& id, PeerId client);
 
-    // hop_rows.cpp: rows in, through the device, and out
+    // hop_table_rows.cpp: rows in, through the device, and out
     static void begin(Hop& hop, std::uint32_t position);
     std::optional<Frame> read(
         const Hop& hop, const protocol::SessionRows& rows, const node::Payload& payload
@@ -181,7 +183,7 @@ class HopTable {
     std::vector<Judged> to_judge(const Hop& hop, const Frame& frame) const;
     void call_device(node::Turn turn);
     [[nodiscard]] Call next_call();
-    static void run(SessionCompute& compute, const stack::BridgedInput* bridge, Call& call);
+    static void run(SessionCompute& compute, const composition::BridgedInput* bridge, Call& call);
     static void split(std::span<const float> outputs, SessionCompute& compute, Call& call);
     static std::vector<std::uint32_t> logit_rows(const Piece& piece, const StageShape& shape);
     static void judge(Piece& piece, std::span<const float> logits, std::uint32_t vocabulary);
@@ -196,7 +198,7 @@ class HopTable {
     StageShape shape_;
     stages::DeviceQueue device_;
     Hops hops_;
-    std::deque<Key> ready_;  // each once: has rows queued and none on the device
+    std::deque<Key> ready_;  // hops with queued rows and none on the device, each once
     bool device_busy_ = false;
     std::uint64_t caches_ = 0;
     std::uint64_t kept_bytes_ = 0;

@@ -1,7 +1,7 @@
-// Which links are up, and who is being dialed. Nothing is dialed again by itself: who needs a link
-// asks for it, and hears of its failure as an event.
-// Invariant: one Dial at most per (peer, lane) under way. Bound: the peers that were asked for, and
-// those that have a link here. Threading: single strand. Cost: O(log links) per call.
+// The links that are up, and the peers that are being dialed. LinkBook never redials by itself: a
+// user that needs a link asks for it, and hears of a failure as an event.
+// Invariant: at most one Dial per (peer, lane) is under way. Bound: the peers that were asked for,
+// and those that have a link here. Threading: single strand. Cost: O(log links) per call.
 #pragma once
 
 #include "swarm/node/role.hpp"
@@ -43,7 +43,7 @@ class LinkBook {
     std::set<std::pair<PeerId, node::Lane>> dialing_;
 };
 
-/// Outside the coordinator's numbered streams; vanishes without a link.
+/// Sends a message outside the coordinator's numbered streams. Without a link the message is lost.
 inline void send(PeerId peer, protocol::Body body, node::Turn turn, node::Payload payload = {}) {
     turn.out.add(node::Send{peer, {0, 0, std::move(body)}, std::move(payload)});
 }

@@ -1,6 +1,7 @@
 #include "stacking/sessions/oracle_session_compute.hpp"
 
 #include "swarm/base/rng.hpp"
+#include "swarm/base/try.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -21,7 +22,7 @@ swarm::Error refusal(swarm::ErrorCode code, swarm::Reaction reaction, std::strin
     return {code, reaction, std::move(detail)};
 }
 
-/// Nothing when a number is no 16-bit integer.
+/// Returns the 64 bits that a row stands for, or an error when a number is no 16-bit integer.
 swarm::Result<std::uint64_t> state_of(std::span<const float> row) {
     std::uint64_t state = 0;
     for (std::size_t i = 0; i < OracleModel::kNumbersOfState; ++i) {
@@ -56,7 +57,7 @@ std::uint64_t hash_of_bits(std::span<const float> row) {
 
 }  // namespace
 
-stack::BridgedInput oracle_bridge(std::uint64_t which) {
+composition::BridgedInput oracle_bridge(std::uint64_t which) {
     constexpr std::uint32_t kWidth = OracleModel::kNumbersOfState;
     auto read = [which](std::span<const TokenId> tokens, const std::vector<float>& rows) {
         std::vector<float> x;
@@ -164,11 +165,8 @@ swarm::Result<std::vector<std::uint64_t>> OracleSessionCompute::read(
             states.push_back(hash_of_bits(row));
             continue;
         }
-        const auto state = state_of(row);
-        if (!state) {
-            return state.error();
-        }
-        states.push_back(*state);
+        SWARM_TRY(const std::uint64_t state, state_of(row));
+        states.push_back(state);
     }
     return states;
 }
@@ -177,13 +175,10 @@ swarm::Result<std::vector<float>> OracleSessionCompute::run_layers(
     std::span<const SessionRow> rows, const StageInput& input
 ) {
     largest_call_ = std::max(largest_call_, rows.size());
-    const auto states = read(rows, input);
-    if (!states) {
-        return states.error();
-    }
+    SWARM_TRY(const auto states, read(rows, input));
     std::vector<float> out;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        append_row(advance(caches_.at(rows[i].cache), (*states)[i]), model_.width, out);
+        append_row(advance(caches_.at(rows[i].cache), states[i]), model_.width, out);
     }
     return out;
 }

@@ -1,15 +1,15 @@
 // The oracle model for sessions: integers through a hash chain over (weights, layer, position,
-// history), so a token depends on every earlier token, every layer and every position, and a mixed,
-// gapped or foreign cache gives another one. What passes between stages is (R, width): 64 bits as
-// four 16-bit integers, which fp32 holds exactly, and zeros.
-// The last layer's stage has the head; where there are exits any other has one, too, with other
-// logits.
-// Errors, threading: as SessionCompute. Cost: O(rows x layers), no floating-point arithmetic.
+// history). A token depends on every earlier token, every layer and every position, so a cache that
+// is mixed up, has a gap or belongs to another session gives another token.
+// Shapes: rows between stages are (R, width) fp32: 64 bits as four 16-bit integers, which fp32
+// holds exactly, and then zeros. The stage with the last layer has the head; with `exits` every
+// other stage has a head with other logits, too.
+// Errors, threading: those of SessionCompute. Cost: O(rows x layers), no floating-point arithmetic.
 // Source: own.
 #pragma once
 
+#include "stacking/composition/bridged_input.hpp"
 #include "stacking/session_compute.hpp"
-#include "stacking/stack/bridged_input.hpp"
 #include "swarm/protocol/session_messages.hpp"
 
 #include <map>
@@ -19,24 +19,25 @@ namespace stacking::sessions {
 struct OracleModel {
     static constexpr std::uint32_t kNumbersOfState = 4;
 
-    std::uint64_t weights = 1;  // which weights: other ones give other tokens
+    std::uint64_t weights = 1;  // number of the weights: another number gives other tokens
     std::uint32_t layers = 3;
     std::uint32_t vocabulary = 97;
     std::uint32_t context = 4096;
-    std::uint32_t width = kNumbersOfState;  // or more: rows as long as a real model's
-    float spread = 16;           // of the logits: small ones leave the mean of several models open
+    /// At least kNumbersOfState; a larger width gives rows as long as those of a real model.
+    std::uint32_t width = kNumbersOfState;
+    float spread = 16;           // range of the logits; with a small one no member wins at once
     bool tied = false;           // the last stage takes tokens, too
     bool exits = true;           // every stage has a head
-    bool takes_any_row = false;  // by its bits: of rows that a lossy codec has changed
+    bool takes_any_row = false;  // hashes the bits of a row, which a lossy codec may have changed
 };
 
-/// Hashes (which, token, the row's bits): another token, row or bridge gives another row. Of the
-/// least width.
-stack::BridgedInput oracle_bridge(std::uint64_t which);
+/// A bridge that hashes (which, token, the row's bits): another token, row or `which` gives another
+/// row. Its rows have the least width.
+composition::BridgedInput oracle_bridge(std::uint64_t which);
 
 class OracleSessionCompute final : public SessionCompute {
  public:
-    /// `budget_positions`: of all caches together.
+    /// `budget_positions`: maximum positions of all caches together.
     OracleSessionCompute(
         const OracleModel& model, swarm::protocol::LayerRange layers, std::uint64_t budget_positions
     );
@@ -52,7 +53,7 @@ class OracleSessionCompute final : public SessionCompute {
 
     [[nodiscard]] std::uint64_t reserved_positions() const { return reserved_; }
 
-    /// Rows that were asked for and did not continue their cache: must stay 0.
+    /// Number of rows that did not continue their cache; 0 unless the caller has a bug.
     [[nodiscard]] std::uint64_t gaps() const { return gaps_; }
 
     [[nodiscard]] std::size_t largest_call() const { return largest_call_; }
@@ -60,10 +61,11 @@ class OracleSessionCompute final : public SessionCompute {
  private:
     struct Cache {
         std::uint32_t reserved = 0;
-        std::vector<std::vector<std::uint64_t>> filled;  // [position][layer]: chain so far
+        std::vector<std::vector<std::uint64_t>> filled;  // [position][layer]: hash of the chain
     };
 
-    /// What goes into each row; an error, and nothing was changed, when one cannot be computed.
+    /// Returns the input state of each row. When a row cannot be computed, returns an error and
+    /// changes no cache.
     swarm::Result<std::vector<std::uint64_t>> read(
         std::span<const SessionRow> rows, const StageInput& input
     );

@@ -1,6 +1,7 @@
-// Rows a second that a device computes, from the calls it has done: their rows over their time, the
-// last twenty or so weighing most. Waiting for rows is no part of it: it is what the device can do,
-// not what is asked of it. Larger batches take less time a row, so a peer in use says more.
+// Rows per second that a device computes: the rows of its calls over the time of these calls; about
+// the last twenty calls weigh most. Time without rows does not count: the rate is that of the
+// device, not of the demand. Larger batches take less time per row, so a busy peer reports a higher
+// rate.
 // Invariant: finite and at most protocol::kRowsPerSMax; 0 before the first call that took time.
 // Threading: single strand. Cost: O(1).
 #pragma once
@@ -24,7 +25,7 @@ class OwnRate {
     }
 
  private:
-    static constexpr double kKept = 0.95;  // of what was known, at each call
+    static constexpr double kKept = 0.95;  // part of the old sums that each call keeps
 
     double rows_ = 0;
     double seconds_ = 0;

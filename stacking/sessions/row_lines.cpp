@@ -9,7 +9,7 @@ using swarm::protocol::SessionTaken;
 
 void RowLines::sent(PeerId to, const SessionRows& rows, std::uint64_t bytes, TimePoint now) {
     if (rows.rows == 1) {
-        return;  // it is not answered
+        return;  // the receiver does not answer a single row
     }
     Line& line = lines_[to];
     if (line.under_way.size() < kUnderWayMax) {

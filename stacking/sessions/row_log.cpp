@@ -55,7 +55,7 @@ bool RowLog::send_from(std::uint32_t position) {
     return true;
 }
 
-std::optional<Outgoing> RowLog::next(bool exact, std::uint32_t rows_max) {
+std::optional<Outgoing> RowLog::next(Replay replay, std::uint32_t rows_max) {
     if (!cursor_ || *cursor_ >= released_) {
         return std::nullopt;
     }
@@ -67,7 +67,8 @@ std::optional<Outgoing> RowLog::next(bool exact, std::uint32_t rows_max) {
     out.position = *cursor_;
     std::uint32_t end = std::min(first->end(), *cursor_ + rows_max);
     bool wanted = first->wanted && end == first->end();
-    for (auto call = first + 1; !exact && !wanted && call != calls_.end(); ++call) {
+    const bool merges = replay == Replay::Fast;
+    for (auto call = first + 1; merges && !wanted && call != calls_.end(); ++call) {
         if (call->position != end || call->end() - *cursor_ > rows_max || end >= released_) {
             break;
         }

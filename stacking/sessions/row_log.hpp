@@ -1,9 +1,10 @@
-// What one hop computed for the next one, by position: the rows as they are coded for it, with
-// their tokens where those travel, as long as they are kept; the calls that made them, and how far
-// they were sent, so that a refill sends the same bytes. One value, `upto`, is both the end of
-// the history and the position of the next row.
+// The rows that one hop has computed for the next one, by position: the bytes as coded for the next
+// hop, with the tokens where these travel, as long as they are kept; the calls that made the rows;
+// and how far the rows were sent. So a refill sends the same bytes. One value, `upto`, is both the
+// end of the history and the position of the next row.
 // Invariants: kept_from <= cursor <= upto while sending; calls are contiguous and end at upto.
-// Threading: single strand. Shapes: rows of `row_bytes`. Cost: O(bytes) of what is added or sent.
+// Threading: single strand. Shapes: rows of `row_bytes`. Errors: send_from() returns false.
+// Cost: O(bytes) of the rows that are added or sent.
 #pragma once
 
 #include "stacking/session_compute.hpp"
@@ -17,30 +18,37 @@
 
 namespace stacking::sessions {
 
-/// Rows that are to leave as one frame.
+/// Rows that leave as one frame.
 struct Outgoing {
     std::uint32_t position = 0;
     std::uint32_t rows = 0;
     bool wanted = false;
-    std::vector<std::byte> bytes;  // of the rows
-    std::vector<TokenId> tokens;   // one per row where they travel, else none
+    std::vector<std::byte> bytes;  // coded rows
+    std::vector<TokenId> tokens;   // one per row where tokens travel, else empty
 };
 
-/// Those of one call.
+/// The rows of one call.
 struct ComputedRows {
     std::uint32_t rows = 0;
     bool wanted = false;
-    bool held = false;  // the token's path ended here: nothing leaves until a later call does
+    bool held = false;  // the token's path ended here: the rows leave with those of a later call
     std::span<const std::byte> bytes{};
     std::span<const TokenId> tokens{};
 };
 
+/// Ways to send calls again: as they were, or merged into large frames.
+enum class Replay { Exact, Fast };
+
 class RowLog {
  public:
-    /// `keeps`: sent rows stay for a refill; else each goes once it was sent.
-    /// `row_bytes` 0: a last hop, which keeps no rows.
-    RowLog(std::size_t row_bytes, bool with_tokens, bool keeps)
-        : row_bytes_(row_bytes), with_tokens_(with_tokens), keeps_(keeps) {}
+    struct Options {
+        std::size_t row_bytes = 0;  // 0: a last hop, which keeps no rows
+        bool with_tokens = false;   // tokens travel with the rows
+        bool keeps = false;         // sent rows stay for a refill; otherwise each goes once sent
+    };
+
+    explicit RowLog(Options options)
+        : row_bytes_(options.row_bytes), with_tokens_(options.with_tokens), keeps_(options.keeps) {}
 
     [[nodiscard]] std::uint32_t upto() const { return upto_; }
 
@@ -48,14 +56,16 @@ class RowLog {
 
     void append(const ComputedRows& computed);
 
-    /// A new route: what lies at `position` and above is void, and nobody wants the rest any more.
+    /// Begins a new route: the rows from `position` on are void, and no earlier row is wanted.
     void begin(std::uint32_t position);
 
-    /// The next hop needs rows from here on. False: they are not there any more.
+    /// Sets the position from which the next hop needs rows. Returns false when these rows are
+    /// gone.
     [[nodiscard]] bool send_from(std::uint32_t position);
 
-    /// The next frame to send, if any: one call as it was (`exact`), or up to `rows_max` rows.
-    std::optional<Outgoing> next(bool exact, std::uint32_t rows_max);
+    /// Returns the next frame to send, if any: one call as it was (Exact), or as many whole calls
+    /// as fit into `rows_max` rows (Fast).
+    std::optional<Outgoing> next(Replay replay, std::uint32_t rows_max);
 
     void stop_sending() { cursor_.reset(); }
 
@@ -75,11 +85,11 @@ class RowLog {
     bool keeps_;
     std::uint32_t upto_ = 0;
     std::uint32_t kept_from_ = 0;
-    std::uint32_t released_ = 0;  // rows below may leave
-    std::optional<std::uint32_t> cursor_;
-    std::deque<Call> calls_;        // those that have kept rows
-    std::vector<std::byte> bytes_;  // of [kept_from_, upto_)
-    std::vector<TokenId> tokens_;   // the same, or none
+    std::uint32_t released_ = 0;           // rows below this position may leave
+    std::optional<std::uint32_t> cursor_;  // position of the next row to send
+    std::deque<Call> calls_;               // calls that have kept rows
+    std::vector<std::byte> bytes_;         // rows [kept_from_, upto_)
+    std::vector<TokenId> tokens_;          // tokens of these rows, or empty
 };
 
 }  // namespace stacking::sessions

@@ -11,7 +11,7 @@
 namespace stacking::sessions {
 namespace {
 
-/// Empty when the request can be served.
+/// Says why the request cannot be served; empty when it can.
 std::string refusal(const node::SessionRequest& request) {
     if (request.prompt.empty()) {
         return "the prompt is empty; give at least one token";

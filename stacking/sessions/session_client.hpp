@@ -1,10 +1,10 @@
-// The role that owns sessions: takes requests, finds peers by the directory, streams tokens, fails
-// over, cancels. No activation passes through it: it keeps token ids and positions. A request for
-// an ensemble has a session at each member, and its tokens come from their mean (ensemble_flow);
-// one for a chain has one session, whose path leads through all members.
-// Invariants: each token is told once, in order; each request ends with its last token, one
-// GenerationFailed, or its cancellation. Session ids hold the incarnation, so a restarted client
-// never meets caches of its former self.
+// The role that owns sessions: it takes requests, finds peers by the directory, streams tokens,
+// fails over and cancels. No activation passes through it; it keeps token ids and positions. A
+// request for an ensemble has a session at each member, and its tokens come from the mean
+// (ensemble_flow). A request for a chain has one session, whose path leads through all members.
+// Invariants: each token is told once, in order. Each request ends with its last token, with one
+// GenerationFailed, or with its cancellation. Session ids hold the incarnation, so a restarted
+// client never meets the caches of its former process.
 // Threading: a role, single strand. Bound: kSessionsMax sessions at once.
 #pragma once
 
@@ -22,7 +22,7 @@ class SessionClient final : public node::Role {
 
     struct Model {
         swarm::Digest digest;
-        std::uint32_t vocabulary = 0;  // 0: not known, any token is taken
+        std::uint32_t vocabulary = 0;  // 0: not known; any token is taken
         bool tied = false;             // embedding and head are one matrix
         std::string name = "the model";
     };
@@ -32,9 +32,9 @@ class SessionClient final : public node::Role {
         swarm::Incarnation incarnation;
         PeerId directory;
         std::string directory_address;
-        /// At least one: it serves requests that name no members.
+        /// At least one model. The first one serves requests that name no members.
         std::vector<Model> models;
-        swarm::Duration patience = std::chrono::seconds(60);  // for one token
+        swarm::Duration patience = std::chrono::seconds(60);  // longest wait for one token
     };
 
     explicit SessionClient(Options options);
@@ -50,7 +50,7 @@ class SessionClient final : public node::Role {
     void handle(const node::Asked& asked, node::Turn turn);
 
     template <class Other>
-    void handle(const Other&, node::Turn) {}  // it stores, loads and computes nothing
+    void handle(const Other&, node::Turn) {}  // the role stores, loads and computes nothing
 
     void start(const node::SessionRequest& request, node::Turn turn);
     void start_ensemble(
@@ -64,7 +64,7 @@ class SessionClient final : public node::Role {
     Options options_;
     DirectoryLink directory_;
     LinkBook links_;
-    std::vector<ClientContext> contexts_;  // by model, as many as there are; flows point into it
+    std::vector<ClientContext> contexts_;  // one per model, never resized: flows point into it
     EnsembleFlow::Flows flows_;
     std::vector<EnsembleFlow> ensembles_;
     std::uint64_t started_ = 0;

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Of a refill's row, until one was measured: a slow device's prefill.
+/// Time allowed for one row of a refill: that of a slow device's prefill.
 constexpr swarm::Duration kRowAllowance = 20ms;
 
 }  // namespace
@@ -65,7 +65,7 @@ std::vector<protocol::LayerRange> ClientContext::stages(std::optional<protocol::
     std::vector<protocol::LayerRange> stages;
     std::uint32_t upto = all.first;
     while (upto < all.end) {
-        std::optional<protocol::LayerRange> best;  // with the most peers
+        std::optional<protocol::LayerRange> best;  // range with the most peers
         for (const auto& [range, count] : hosts) {
             const bool fits = range.first == upto && range.end <= all.end;
             if (fits && (!best || count > hosts.at(*best))) {
@@ -141,10 +141,11 @@ bool SessionFlow::lay_out_path(node::Turn turn) {
     return true;
 }
 
-/// Of one model's stages.
+/// Lays out the path that the request names, over the stages of one model.
 bool SessionFlow::follow_path(const std::vector<protocol::LayerRange>& stages, node::Turn turn) {
     const auto count = static_cast<std::uint32_t>(stages.size());
-    std::string refusal = path_refusal(request_.path, count, context_.tied);
+    const auto embeddings = context_.tied ? Embeddings::Tied : Embeddings::Untied;
+    std::string refusal = path_refusal(request_.path, count, embeddings);
     if (!refusal.empty()) {
         fail(std::move(refusal), turn);
         return false;
@@ -225,7 +226,7 @@ swarm::Duration SessionFlow::silent_max() const {
 void SessionFlow::measure(TimePoint now) {
     const bool prompt = known() == request_.prompt.size();
     if (replaying_) {
-        return;  // a refill's time says nothing about a token's
+        return;  // the time of a refill says nothing about the time of a token
     }
     if (!prompt) {
         recent_.add(now - sent_at_);
@@ -276,7 +277,7 @@ void SessionFlow::take(PeerId from, const protocol::SessionToken& token, node::T
     go_on(token.token, turn);
 }
 
-/// Whether the model could say that; more is not known of a peer's word.
+/// Whether the model could give this answer. The client cannot check more of a peer's answer.
 bool SessionFlow::is_possible(const protocol::SessionToken& token) const {
     constexpr double kRounding = 1e-6;
     const auto exists = [this](std::uint32_t id) {
@@ -312,7 +313,7 @@ void SessionFlow::go_on(TokenId token, node::Turn turn) {
     token_since_ = sign_of_life_ = turn.now;
     timeouts_ = openings_ = 0;
     if (phase_ != Phase::Running) {
-        return;  // the route that is being opened sends it
+        return;  // the route that is being opened sends the token
     }
     replaying_ = false;
     send_rows(calls_.back(), turn);

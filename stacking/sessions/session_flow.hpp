@@ -1,15 +1,15 @@
-// One session as its client sees it: path, route, tokens, and what to do when a hop fails.
-// States: Waiting (a hop has nobody), Opening (SessionOpen is out), Running (rows are out), Done.
-// A route that fails for whatever reason is replaced by the next one: open all hops, ask how far
-// their caches reach, send what is missing from the nearest place that still has it.
-// Invariants: a token is taken once, at the position after the last one; each route makes the
-// last call again at every hop, so that the token waited for comes by the path of its own. The
-// tokens are a function of (weights, path, codecs, prompt, sampling), never of who served them or
-// how: a link's codec is the request's, or what the first peer that opened there chose.
-// A member of a stack holds: it keeps what the last hop answers, tells no token and ends no
-// request; whoever mixes the members' answers says with which token it goes on.
-// Every wait has a deadline: max(1 s, 8 x p99 of its own calls), doubled while nothing comes, and
-// `patience` in all. Threading: single strand. Cost: O(hops) per message.
+// One session as its client sees it: path, route, tokens, and the reactions to a failed hop.
+// States: Waiting (a hop has no peer), Opening (SessionOpen is sent), Running (rows are sent),
+// Done.
+// A new route replaces a route that failed: SessionFlow opens all hops, asks how far their caches
+// reach, and sends the missing rows from the nearest place that still has them.
+// Invariants: a token is taken once, at the position after the last one. Each route makes the last
+// call again at every hop, so the awaited token comes by the route's own path. The tokens are a
+// function of (weights, path, codecs, prompt, sampling), never of peers or failures; a link's codec
+// is the request's, or the choice of the first peer that opened there. A member of an ensemble
+// holds: it keeps the last hop's answer, tells no token and ends no request; go_on() names the
+// token. Every wait has a deadline: max(1 s, 8 x p99 of its own calls), doubled while no token
+// comes, and `patience` in all. Threading: single strand. Cost: O(hops) per message.
 #pragma once
 
 #include "router/session_router.hpp"
@@ -23,11 +23,11 @@
 
 namespace stacking::sessions {
 
-/// The slowest of the last calls but one in a hundred.
+/// Times of the last kKept calls.
 class RecentCalls {
  public:
     void add(swarm::Duration took);
-    /// Zero before the first.
+    /// Time that 99 % of the kept calls did not exceed; zero before the first call.
     [[nodiscard]] swarm::Duration p99() const;
 
  private:
@@ -37,23 +37,23 @@ class RecentCalls {
     std::size_t count_ = 0;
 };
 
-/// What the sessions of one client with one model share.
+/// State that all sessions of one client with one model have in common.
 struct ClientContext {
     PeerId self;
     swarm::Digest model;
     std::string name;              // for people
     std::uint32_t vocabulary = 0;  // 0: not known
-    bool tied = false;             // its first and its last stage both embed and have a head
+    bool tied = false;             // first and last stage both have embedding and head
     swarm::Duration patience = std::chrono::seconds(60);
-    LinkBook& links;  // of all models
+    LinkBook& links;  // one book for all models
     const DirectoryLink& directory;
     router::SessionRouter router;
-    protocol::Located located{};  // the directory's last word
+    protocol::Located located{};  // last list of the directory
 
     [[nodiscard]] std::vector<PeerId> hosts_of(protocol::LayerRange layers) const;
     [[nodiscard]] std::string address_of(PeerId peer) const;
-    /// The model's stages, or those of some layers: ranges that follow each other and cover them.
-    /// Empty: some layers are served by nobody.
+    /// Stages of the model, or of some layers: ranges that follow each other and cover the layers.
+    /// Empty when no peer serves some of the layers.
     [[nodiscard]] std::vector<protocol::LayerRange> stages(
         std::optional<protocol::LayerRange> layers = {}
     ) const;
@@ -65,23 +65,24 @@ class SessionFlow {
     static constexpr swarm::Duration kOpenWithin = std::chrono::milliseconds(500);
     static constexpr int kSilentP99 = 8;
     static constexpr int kDoublingsMax = 3;
-    /// Complaints of one hop in a row before it is left although it answers.
+    /// Number of troubles in a row after which a hop is left although it answers.
     static constexpr int kStrikesMax = 3;
 
-    /// What the last hop says of the next token.
+    /// The last hop's answer about the next token.
     struct Answer {
         std::vector<protocol::TokenScore> top;
-        double text_log_probability = 0;  // of the prompt's end, kJudgedTokensMax of it
+        double text_log_probability = 0;  // last kJudgedTokensMax tokens of the prompt
     };
 
-    /// A model, or a part of one: what the path leads through.
+    /// A model, or some of its layers, that the path leads through.
     struct Part {
         ClientContext* context;
-        std::optional<protocol::LayerRange> layers{};  // none: all
-        bool bridged = false;                          // its first hop reads tokens beside the rows
+        std::optional<protocol::LayerRange> layers{};  // nothing: all layers
+        bool bridged = false;                          // the first hop reads tokens and rows
     };
 
-    /// At least one part; more are a chain. `member`: of an ensemble, and then it holds.
+    /// `parts`: at least one; several parts are a chain. `member`: number of the member of an
+    /// ensemble; with it the flow holds after each answer.
     SessionFlow(
         std::uint64_t session,
         node::SessionRequest request,
@@ -90,7 +91,7 @@ class SessionFlow {
         std::optional<std::uint32_t> member = {}
     );
 
-    /// Goes on where it can; call after every event.
+    /// Takes every step that is possible now. Call this after every event.
     void advance(node::Turn turn);
 
     void take(PeerId from, const protocol::SessionOpened& opened, node::Turn turn);
@@ -99,20 +100,20 @@ class SessionFlow {
     void lost(PeerId peer, node::Lane lane, node::Turn turn);
     void cancel(node::Turn turn);
 
-    /// Of a member: empty while it is waited for.
+    /// Answer of a member of an ensemble; empty while the flow waits for it.
     [[nodiscard]] const std::optional<Answer>& answer() const { return answer_; }
 
-    /// Why a member is done.
+    /// Why a member of an ensemble failed; empty before.
     [[nodiscard]] const std::string& failure() const { return failure_; }
 
-    /// A member that has answered reads this token next.
+    /// Makes a member that has answered read this token next.
     void go_on(TokenId token, node::Turn turn);
 
     [[nodiscard]] TimePoint next_deadline() const;
 
     [[nodiscard]] bool is_done() const { return phase_ == Phase::Done; }
 
-    /// Some hop has nobody.
+    /// Whether a hop has no peer.
     [[nodiscard]] bool is_waiting() const { return phase_ == Phase::Waiting; }
 
     [[nodiscard]] std::uint64_t request() const { return request_.request; }
@@ -124,8 +125,8 @@ class SessionFlow {
         ClientContext* context = nullptr;
         protocol::LayerRange layers;
         std::optional<PeerId> peer;
-        std::string address;         // the directory may forget it
-        protocol::RowCodec codec{};  // of the rows that leave; once it is known, for good
+        std::string address;         // kept here, because the directory may forget the peer
+        protocol::RowCodec codec{};  // codec of the rows that leave; never changes once known
         router::SessionWork placed{};
         int strikes = 0;
         bool asked = false;
@@ -134,14 +135,14 @@ class SessionFlow {
         std::uint32_t kept_from = 0;
     };
 
-    /// A loss that the next token makes good.
+    /// A loss in the middle of a text; the next token ends the failover.
     struct Failover {
         std::string reason;
         swarm::Duration detected{};
         TimePoint noticed;
     };
 
-    // session_flow.cpp: tokens
+    // session_flow.cpp: path and tokens
     [[nodiscard]] std::uint32_t known() const { return static_cast<std::uint32_t>(tokens_.size()); }
 
     [[nodiscard]] std::uint32_t positions() const;
@@ -156,7 +157,7 @@ class SessionFlow {
     void fail(std::string reason, node::Turn turn);
     [[nodiscard]] swarm::Duration silent_max() const;
 
-    // session_flow_routes.cpp: who serves the hops
+    // session_flow_routes.cpp: peers and routes
     void new_route(node::Turn turn);
     bool fill_hops(node::Turn turn);
     [[nodiscard]] std::vector<PeerId> neighbours(std::size_t hop) const;
@@ -172,21 +173,21 @@ class SessionFlow {
     std::uint64_t session_;
     node::SessionRequest request_;
     std::vector<Part> parts_;
-    ClientContext& context_;  // the last part's, which says the tokens
+    ClientContext& context_;  // last part's context, whose model gives the tokens
     Phase phase_ = Phase::Waiting;
     std::vector<Hop> hops_;
-    std::uint32_t tokens_upto_ = 0;      // the last hop that reads tokens
-    std::vector<std::uint32_t> tokens_;  // prompt, then what was generated
+    std::uint32_t tokens_upto_ = 0;      // last hop that reads tokens
+    std::vector<std::uint32_t> tokens_;  // prompt, then generated tokens
     std::vector<std::uint32_t> calls_;   // first positions of the calls that fill the caches
     std::uint32_t left_ = 0;             // tokens to come
     std::uint32_t route_ = 0;
-    int timeouts_ = 0;        // in a row, of tokens
-    int openings_ = 0;        // in a row, of routes that did not open
-    TimePoint token_since_;   // when the wait for the next token began
-    TimePoint sent_at_;       // when the rows of this route left
-    TimePoint sign_of_life_;  // the last one
+    int timeouts_ = 0;        // timeouts of tokens in a row
+    int openings_ = 0;        // routes in a row that did not open
+    TimePoint token_since_;   // start of the wait for the next token
+    TimePoint sent_at_;       // time at which the last rows left
+    TimePoint sign_of_life_;  // time of the last token or resume
     TimePoint due_ = swarm::kNever;
-    bool replaying_ = false;  // this route's first token includes a refill
+    bool replaying_ = false;  // the wait for the next token includes a refill
     RecentCalls recent_;
     std::optional<Failover> failover_;
     std::optional<std::uint32_t> member_;

@@ -1,4 +1,6 @@
-// Who serves the hops of a session, and how a route is replaced by the next.
+// Second half of SessionFlow: the peers of the hops, and how a new route replaces a failed one. The
+// first half, session_flow.cpp, has the path and the tokens. Both work on the same session, so they
+// are one class; together they would exceed the bound of 450 lines for a file.
 #include "stacking/row_coding.hpp"
 #include "stacking/sessions/session_flow.hpp"
 #include "swarm/protocol/limits.hpp"
@@ -14,7 +16,7 @@ namespace {
 
 constexpr swarm::Duration kFullLeast = 100ms;
 constexpr swarm::Duration kFullMost = 30s;
-constexpr int kTimeoutsOfALaggard = 2;  // in a row, until one that answers is left
+constexpr int kTimeoutsOfALaggard = 2;  // timeouts in a row until a hop that answers is left
 
 const char* text_of(SessionReason reason) {
     switch (reason) {
@@ -39,7 +41,8 @@ const char* text_of(SessionReason reason) {
 
 }  // namespace
 
-/// Those next to it on the path: another one saves no hop, but survives the loss of this one.
+/// Peers of the hops next to this one. A peer that is not among them saves no hop, but survives the
+/// loss of its neighbours.
 std::vector<PeerId> SessionFlow::neighbours(std::size_t hop) const {
     std::vector<PeerId> peers;
     for (const std::size_t other : {hop - 1, hop + 1}) {
@@ -96,7 +99,7 @@ void SessionFlow::new_route(node::Turn turn) {
     }
     phase_ = Phase::Waiting;
     if (!fill_hops(turn)) {
-        return;  // the end of a rest or a new peer brings us back
+        return;  // the end of a rest or a new peer calls this function again
     }
     ++route_;
     phase_ = Phase::Opening;
@@ -180,9 +183,9 @@ void SessionFlow::resume(node::Turn turn) {
     if (timeouts_ >= kTimeoutsOfALaggard && leave_laggard(turn)) {
         return new_route(turn);
     }
-    // The last call is made again everywhere, so that its token comes by this route. From there
-    // back, each hop begins where its cache ends, or further below where the next hop needs rows
-    // that it no longer has.
+    // Every hop makes the last call again, so that its token comes by this route. From the last hop
+    // back to the first, each hop begins where its cache ends, or further below if the next hop
+    // needs rows that this hop no longer has.
     std::vector<std::uint32_t> from(hops_.size() + 1, calls_.back());
     for (std::size_t i = hops_.size(); i-- > 0;) {
         const Hop& hop = hops_[i];
@@ -207,7 +210,7 @@ void SessionFlow::resume(node::Turn turn) {
         routed.peers.push_back(*hop.peer);
         routed.codecs.push_back(*hop.codec);
     }
-    routed.codecs.pop_back();  // nothing leaves the last one
+    routed.codecs.pop_back();  // no rows leave the last hop
     turn.out.add(node::Tell{std::move(routed)});
     send_rows(from[0], turn);
     due_ = turn.now + silent_max();
@@ -299,7 +302,7 @@ void SessionFlow::take(PeerId from, const protocol::SessionTrouble& trouble, nod
             break;
         case SessionReason::Gap:
             if (hop > 0) {
-                strike(hop - 1, turn);  // one of the two counts wrong
+                strike(hop - 1, turn);  // one of the two hops counts wrong
             }
             strike(hop, turn);
             break;
@@ -313,7 +316,7 @@ void SessionFlow::take(PeerId from, const protocol::SessionTrouble& trouble, nod
 void SessionFlow::timed_out(node::Turn turn) {
     note_loss("a peer was silent for too long", turn.now);
     if (phase_ == Phase::Running) {
-        ++timeouts_;  // who of them is silent shows when the next route opens
+        ++timeouts_;  // the next route's answers show which peer is silent
         return new_route(turn);
     }
     ++openings_;
@@ -327,9 +330,10 @@ void SessionFlow::timed_out(node::Turn turn) {
     new_route(turn);
 }
 
-/// All answer, and yet no token comes. The first that lacks rows which the hop before it has makes
-/// room, if another could; where all have all, the last one, which samples. Each time again it is
-/// the one before: what that sends may be why.
+/// Leaves one peer when all hops answer and yet no token comes. It is the peer of the first hop
+/// that lacks rows which the hop before it has, or of the last hop, which samples, if no hop lacks
+/// rows. Each further timeout moves the choice one hop back, whose rows may be the cause.
+/// Returns false when no other peer could take the place.
 bool SessionFlow::leave_laggard(node::Turn turn) {
     std::size_t laggard = hops_.size() - 1;
     for (std::size_t i = hops_.size(); i-- > 0;) {

@@ -95,7 +95,8 @@ void SessionServer::load(protocol::LayerRange layers, node::Turn turn) {
     );
 }
 
-/// Also while it loads: a place is kept for who is heard.
+/// Registers, or repeats the offer while the layers load: the directory keeps a place only for
+/// peers that it hears.
 void SessionServer::beat(node::Turn turn) {
     if (hops_) {
         const protocol::Register registration{

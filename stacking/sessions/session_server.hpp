@@ -1,9 +1,9 @@
-// The role of a peer that serves layers of a model to sessions: asks the directory which layers
-// need it, loads them, registers, and hosts hops (hop_table). It decides nothing about a session:
-// its client does.
-// Errors: what the directory refuses is logged once per reason, and tried again. Layers that cannot
-// be loaded, and a directory that is not reached within `first_contact_within` of the start, end
-// the process (RunFailed).
+// The role of a peer that serves layers of a model to sessions. It asks the directory which layers
+// need it, loads them, registers, and hosts hops (hop_table). It decides nothing about a session;
+// the session's client does.
+// Errors: a refusal of the directory is logged once per reason, and the peer tries again. The
+// process ends (RunFailed) when layers cannot be loaded, or when the directory is not reached
+// within `first_contact_within` of the start.
 // Threading: a role, single strand; loading and computing are device work.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace stacking::sessions {
 struct LoadedLayers {
     std::shared_ptr<SessionCompute> compute;
     swarm::Digest weights;
-    std::shared_ptr<const stack::BridgedInput> bridge{};  // that leads to them
+    std::shared_ptr<const composition::BridgedInput> bridge{};  // bridge in front of the layers
 };
 
 class SessionServer final : public node::Role {
@@ -29,14 +29,15 @@ class SessionServer final : public node::Role {
     struct Options {
         PeerId self;
         swarm::Digest model;
-        std::uint32_t layers = 0;                 // of the whole model
-        std::vector<protocol::LayerRange> split;  // what is offered; the directory chooses of it
-        std::optional<protocol::LayerRange> fixed{};  // serve these, whoever needs what
-        std::function<swarm::Result<LoadedLayers>(protocol::LayerRange)> load;  // device's thread
+        std::uint32_t layers = 0;                     // number of layers of the whole model
+        std::vector<protocol::LayerRange> split;      // ranges among which the directory chooses
+        std::optional<protocol::LayerRange> fixed{};  // layers to serve, whatever is needed
+        /// Loads layers; runs on the device's thread.
+        std::function<swarm::Result<LoadedLayers>(protocol::LayerRange)> load;
         std::uint64_t kept_bytes_max = HopTable::kKeptBytesMax;
         swarm::Duration ttl = HopTable::kTtl;
-        std::string address;  // where others dial this peer
-        PeerId directory;     // PeerId{}: whoever answers there
+        std::string address;  // address at which others dial this peer
+        PeerId directory;     // PeerId{}: any peer that answers at the address
         std::string directory_address;
         swarm::Duration first_contact_within = std::chrono::seconds(60);
     };
@@ -56,7 +57,7 @@ class SessionServer final : public node::Role {
     void handle(const node::Computed& computed, node::Turn turn);
 
     template <class Other>
-    void handle(const Other&, node::Turn) {}  // it stores nothing; deadlines: below
+    void handle(const Other&, node::Turn) {}  // the role stores nothing; on() sees to deadlines
 
     void begin(node::Turn turn);
     void load(protocol::LayerRange layers, node::Turn turn);
@@ -69,14 +70,14 @@ class SessionServer final : public node::Role {
     LinkBook links_;
     DirectoryLink directory_;
     stages::DeviceQueue loading_;
-    std::optional<protocol::LayerRange> place_;  // being loaded, or loaded
-    std::optional<HopTable> hops_;               // once they are
+    std::optional<protocol::LayerRange> place_;  // layers that are loaded or being loaded
+    std::optional<HopTable> hops_;               // present once the layers are loaded
     swarm::Digest weights_;
-    std::string refusal_;  // the last one
+    std::string refusal_;  // directory's last refusal; empty: none
     bool listed_ = false;
     bool begun_ = false;
     bool ended_ = false;
-    TimePoint contact_until_ = swarm::kNever;  // until the directory was reached once
+    TimePoint contact_until_ = swarm::kNever;  // deadline for the first contact with the directory
 };
 
 }  // namespace stacking::sessions

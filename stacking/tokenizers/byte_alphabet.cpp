@@ -13,7 +13,7 @@ bool is_printable(unsigned byte) {
     return (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
 }
 
-/// Up to U+07FF.
+/// Encodes a code point up to U+07FF.
 std::string to_utf8(unsigned code_point) {
     if (code_point < 0x80) {
         return {static_cast<char>(code_point)};

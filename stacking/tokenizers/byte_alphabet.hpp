@@ -1,6 +1,6 @@
 // GPT-2's alphabet: a printable character for each of the 256 bytes, so that a vocabulary of byte
-// strings can be written as text. Printable Latin-1 stands for itself; the others, in order, are
-// U+0100 and on: a space is U+0120.
+// strings can be written as text. A printable Latin-1 character stands for itself; the other bytes,
+// in order, have the characters from U+0100 on: a space is U+0120.
 // Threading: pure functions. Errors: nullopt. Source: Radford et al. 2019, encoder.py.
 #pragma once
 
@@ -11,10 +11,11 @@
 
 namespace stacking::tokenizers {
 
-/// The character of a byte, in UTF-8.
+/// Returns the character of a byte, in UTF-8.
 const std::string& letter_of(std::uint8_t byte);
 
-/// The bytes that a token's text stands for; nullopt when a character is not of the alphabet.
+/// Returns the bytes that the text of a token stands for, or nullopt when a character does not
+/// belong to the alphabet.
 std::optional<std::string> to_bytes(std::string_view letters);
 
 }  // namespace stacking::tokenizers

@@ -2,6 +2,7 @@
 
 #include "stacking/tokenizers/byte_alphabet.hpp"
 #include "stacking/tokenizers/utf8.hpp"
+#include "swarm/base/try.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -35,7 +36,7 @@ std::uint8_t first_byte(std::string_view text) {
 
 }  // namespace
 
-/// The symbols of one word, merged pair by pair. Reused from word to word.
+/// Merges the symbols of one word pair by pair. One object serves many words.
 class ByteBpe::Word {
  public:
     explicit Word(const ByteBpe& bpe) : bpe_(bpe) {}
@@ -64,12 +65,12 @@ class ByteBpe::Word {
  private:
     struct Symbol {
         std::uint32_t token;
-        std::size_t previous;  // beyond the end: none
-        std::size_t next;      // beyond the end: none
+        std::size_t previous;  // index; beyond the end: no symbol
+        std::size_t next;      // index; beyond the end: no symbol
         bool merged_away = false;
     };
 
-    /// Lower rank first, then further left.
+    /// A possible merge. The lower rank goes first, then the one further left.
     struct Candidate {
         std::uint32_t rank;
         std::size_t left;
@@ -98,7 +99,7 @@ class ByteBpe::Word {
     void merge(const Candidate& candidate) {
         const Merge* const found = merge_at(candidate.left);
         if (found == nullptr || found->rank != candidate.rank) {
-            return;  // one of the two has been merged with its other neighbour
+            return;  // one of the two symbols has been merged with its other neighbour
         }
         Symbol& left = symbols_[candidate.left];
         Symbol& right = symbols_[left.next];
@@ -127,16 +128,9 @@ Result<ByteBpe> ByteBpe::make(Vocabulary vocabulary) {
                 number(kSpecialTokensMax) + " special tokens"};
     }
     ByteBpe bpe(std::move(vocabulary));
-    if (auto added = bpe.add_special_tokens(); added.has_error()) {
-        return added.error();
-    }
-    const auto ids = bpe.add_tokens();
-    if (ids.has_error()) {
-        return ids.error();
-    }
-    if (auto added = bpe.add_merges(*ids); added.has_error()) {
-        return added.error();
-    }
+    SWARM_TRY(bpe.add_special_tokens());
+    SWARM_TRY(const auto ids, bpe.add_tokens());
+    SWARM_TRY(bpe.add_merges(ids));
     return bpe;
 }
 
@@ -248,23 +242,19 @@ Result<std::vector<std::uint32_t>> ByteBpe::encode(std::string_view text, Specia
             ErrorCode::Malformed, Reaction::Reject, "the text is no UTF-8 at byte " + number(good)};
     }
     std::vector<std::uint32_t> ids;
-    std::size_t begin = 0;  // of the part before the next special token
+    std::size_t begin = 0;  // start of the part before the next special token
     for (std::size_t at = 0; special == SpecialTokens::Recognised && at < text.size();) {
         const std::optional<std::uint32_t> found = special_at(text.substr(at));
         if (!found) {
             ++at;
             continue;
         }
-        if (auto done = encode_part(text.substr(begin, at - begin), ids); done.has_error()) {
-            return done.error();
-        }
+        SWARM_TRY(encode_part(text.substr(begin, at - begin), ids));
         ids.push_back(*found);
         at += vocabulary_.tokens[*found].size();
         begin = at;
     }
-    if (auto done = encode_part(text.substr(begin), ids); done.has_error()) {
-        return done.error();
-    }
+    SWARM_TRY(encode_part(text.substr(begin), ids));
     return ids;
 }
 

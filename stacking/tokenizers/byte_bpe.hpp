@@ -1,11 +1,13 @@
-// Byte-level BPE as SmolLM2 has it: special tokens cut out first where the caller allows it, words
-// by WordSplitter, bytes to the alphabet of GPT-2, then merges by rank, leftmost first.
-// Invariant: the ids are those of the tokenizers library with that chain. A byte without a token is
-// dropped, as there: SmolLM2 lacks 04 06 13 14 16 1D, and C0 C1 F1 F2 F5-FF, which begin characters
-// from U+40000 on. So ids may be empty for text that is not; else decoding gives the text back.
-// Threading: const and any thread. Errors: Malformed (a vocabulary that contradicts itself; text
-// that is no UTF-8), TooLarge, Mismatch (an id that is none); Reject. Cost: of a text of n bytes
-// O(n log n) within a word, and n x special tokens at worst. Source: inference in the library
+// Byte-level BPE of SmolLM2. Special tokens are cut out first, where the caller allows it; the rest
+// is cut into words (WordSplitter), written in the alphabet of GPT-2, and merged by rank, leftmost
+// pair first.
+// Invariant: the ids are those of the tokenizers library with that chain. As there, a byte without
+// a token is dropped: SmolLM2 lacks 04 06 13 14 16 1D, and C0 C1 F1 F2 F5-FF, which begin
+// characters from U+40000 on. So a text of such bytes has no ids; any other text comes back from
+// decode().
+// Threading: const and any thread. Errors: Malformed (a vocabulary that contradicts itself; a text
+// that is no UTF-8), TooLarge, Mismatch (an unknown id); Reject. Cost: for a text of n bytes
+// O(n log n) within a word, and at worst n x special tokens. Source: inference in the library
 // huggingface/tokenizers (models/bpe); the code is own.
 #pragma once
 
@@ -25,8 +27,8 @@
 
 namespace stacking::tokenizers {
 
-/// Whether the names of special tokens in a text mean these tokens. Never in what a user typed: it
-/// could end its own turn of a chat and begin another one.
+/// Whether the name of a special token in a text means that token. Use AsText for a text that a
+/// user typed: otherwise the text could end its own chat message and begin another one.
 enum class SpecialTokens { AsText, Recognised };
 
 class ByteBpe {
@@ -39,8 +41,8 @@ class ByteBpe {
         std::string_view text, SpecialTokens special
     ) const;
 
-    /// The bytes of the tokens one after another, special ones as their names. Any piece of it may
-    /// end within a character: see Utf8Stream.
+    /// Returns the bytes of the tokens one after another, with the names of special tokens. Any
+    /// piece of the bytes may end within a character: see Utf8Stream.
     [[nodiscard]] swarm::Result<std::string> decode(std::span<const std::uint32_t> ids) const;
 
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(bytes_.size()); }

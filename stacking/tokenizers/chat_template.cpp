@@ -1,5 +1,7 @@
 #include "stacking/tokenizers/chat_template.hpp"
 
+#include "swarm/base/try.hpp"
+
 #include <utility>
 
 namespace stacking::tokenizers {
@@ -43,11 +45,8 @@ Error unsupported(std::string what) {
 using Ids = std::vector<std::uint32_t>;
 
 Result<> append_text(const ByteBpe& bpe, const std::string& text, Ids& ids) {
-    const auto more = bpe.encode(text, SpecialTokens::AsText);
-    if (more.has_error()) {
-        return more.error();
-    }
-    ids.insert(ids.end(), more->begin(), more->end());
+    SWARM_TRY(const auto more, bpe.encode(text, SpecialTokens::AsText));
+    ids.insert(ids.end(), more.begin(), more.end());
     return {};
 }
 
@@ -59,39 +58,31 @@ Result<ChatTemplate> ChatTemplate::recognise(std::string_view jinja, const ByteB
             "the model's chat template is not known (only SmolLM2-Instruct's is); use a raw prompt"
         );
     }
-    const auto begin_turn = bpe.find_special("<|im_start|>");
-    const auto end_turn = bpe.find_special("<|im_end|>");
-    if (!begin_turn || !end_turn) {
+    const auto begin_message = bpe.find_special("<|im_start|>");
+    const auto end_message = bpe.find_special("<|im_end|>");
+    if (!begin_message || !end_message) {
         return unsupported("the tokenizer lacks <|im_start|> or <|im_end|> of its chat template");
     }
-    return ChatTemplate(*begin_turn, *end_turn);
+    return ChatTemplate(*begin_message, *end_message);
 }
 
 Result<Ids> ChatTemplate::encode(
     const ByteBpe& bpe, std::span<const ChatMessage> messages, AfterMessages after
 ) const {
-    std::vector<ChatMessage> turns(messages.begin(), messages.end());
-    if (!turns.empty() && turns.front().role != ChatRole::System) {
-        turns.insert(turns.begin(), {ChatRole::System, kDefaultSystem});
+    std::vector<ChatMessage> all(messages.begin(), messages.end());
+    if (!all.empty() && all.front().role != ChatRole::System) {
+        all.insert(all.begin(), {ChatRole::System, kDefaultSystem});
     }
     Ids ids;
-    for (const ChatMessage& turn : turns) {
-        ids.push_back(begin_turn_);
-        const std::string text = name_of(turn.role) + "\n" + turn.content;
-        if (auto done = append_text(bpe, text, ids); done.has_error()) {
-            return done.error();
-        }
-        ids.push_back(end_turn_);
-        if (auto done = append_text(bpe, "\n", ids); done.has_error()) {
-            return done.error();
-        }
+    for (const ChatMessage& message : all) {
+        ids.push_back(begin_message_);
+        SWARM_TRY(append_text(bpe, name_of(message.role) + "\n" + message.content, ids));
+        ids.push_back(end_message_);
+        SWARM_TRY(append_text(bpe, "\n", ids));
     }
     if (after == AfterMessages::BeginAnswer) {
-        ids.push_back(begin_turn_);
-        const std::string text = name_of(ChatRole::Assistant) + "\n";
-        if (auto done = append_text(bpe, text, ids); done.has_error()) {
-            return done.error();
-        }
+        ids.push_back(begin_message_);
+        SWARM_TRY(append_text(bpe, name_of(ChatRole::Assistant) + "\n", ids));
     }
     return ids;
 }

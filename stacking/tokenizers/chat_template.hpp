@@ -1,10 +1,12 @@
 // A conversation as the token ids that a chat model was trained on.
-// Templates are Jinja programs; none is run. The one of SmolLM2-Instruct is known by its text:
-//   <|im_start|>ROLE\nCONTENT<|im_end|>\n per message, a system message of its own where the first
-//   is none, and <|im_start|>assistant\n before the answer
-// Invariant: names of special tokens in a message stay text, so that nobody forges a turn.
-// Threading: const and any thread. Errors: Unsupported (another template, tokens that are missing):
-// the caller offers a raw prompt instead; those of ByteBpe::encode(); Reject.
+// Templates are Jinja programs, and this program runs none. It knows the template of
+// SmolLM2-Instruct by its text:
+//   <|im_start|>ROLE\nCONTENT<|im_end|>\n per message, a default system message if the first
+//   message is no system message, and <|im_start|>assistant\n before the answer
+// Invariant: names of special tokens in a message stay text, so that nobody can forge a message.
+// Threading: const and any thread. Errors: Unsupported (another template, missing tokens): the
+// caller offers a raw prompt instead; those of ByteBpe::encode(); Reject. Cost: that of
+// ByteBpe::encode().
 #pragma once
 
 #include "stacking/tokenizers/byte_bpe.hpp"
@@ -29,7 +31,7 @@ enum class AfterMessages { Nothing, BeginAnswer };
 
 class ChatTemplate {
  public:
-    /// `jinja`: as the model's files have it.
+    /// `jinja`: text of the template in the model's files.
     static swarm::Result<ChatTemplate> recognise(std::string_view jinja, const ByteBpe& bpe);
 
     [[nodiscard]] swarm::Result<std::vector<std::uint32_t>> encode(
@@ -37,11 +39,11 @@ class ChatTemplate {
     ) const;
 
  private:
-    ChatTemplate(std::uint32_t begin_turn, std::uint32_t end_turn)
-        : begin_turn_(begin_turn), end_turn_(end_turn) {}
+    ChatTemplate(std::uint32_t begin_message, std::uint32_t end_message)
+        : begin_message_(begin_message), end_message_(end_message) {}
 
-    std::uint32_t begin_turn_;
-    std::uint32_t end_turn_;
+    std::uint32_t begin_message_;  // token <|im_start|>
+    std::uint32_t end_message_;    // token <|im_end|>
 };
 
 }  // namespace stacking::tokenizers

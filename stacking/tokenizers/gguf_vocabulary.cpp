@@ -1,6 +1,7 @@
 #include "stacking/tokenizers/gguf_vocabulary.hpp"
 
 #include "stacking/models/byte_source.hpp"
+#include "swarm/base/try.hpp"
 
 #include <string>
 #include <utility>
@@ -16,7 +17,7 @@ using swarm::Result;
 
 namespace {
 
-/// The numbers of tokenizer.ggml.token_type.
+/// Numbers that tokenizer.ggml.token_type uses.
 enum class TokenType : std::int64_t { Normal = 1, Control = 3, UserDefined = 4 };
 
 Error refused(ErrorCode code, const std::string& what) {
@@ -37,12 +38,8 @@ Result<> require_text(const GgufHeader& header, const char* key, const char* onl
 }
 
 Result<> check_kind(const GgufHeader& header) {
-    if (auto known = require_text(header, "tokenizer.ggml.model", "gpt2"); known.has_error()) {
-        return known;
-    }
-    if (auto known = require_text(header, "tokenizer.ggml.pre", "smollm"); known.has_error()) {
-        return known;
-    }
+    SWARM_TRY(require_text(header, "tokenizer.ggml.model", "gpt2"));
+    SWARM_TRY(require_text(header, "tokenizer.ggml.pre", "smollm"));
     for (const char* const key :
          {"tokenizer.ggml.add_bos_token",
           "tokenizer.ggml.add_eos_token",
@@ -57,9 +54,7 @@ Result<> check_kind(const GgufHeader& header) {
 }  // namespace
 
 Result<Vocabulary> read_gguf_vocabulary(const GgufHeader& header) {
-    if (auto known = check_kind(header); known.has_error()) {
-        return known.error();
-    }
+    SWARM_TRY(check_kind(header));
     using Texts = std::vector<std::string>;
     const auto* const tokens = header.find<Texts>("tokenizer.ggml.tokens");
     const auto* const merges = header.find<Texts>("tokenizer.ggml.merges");

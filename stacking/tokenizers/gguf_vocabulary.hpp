@@ -1,7 +1,7 @@
-// The tokenizer that a GGUF file carries in its metadata: tokenizer.ggml.model "gpt2" with pre
-// "smollm", which is ByteBpe's chain.
-// Errors: Malformed, Unsupported (another tokenizer, tokens that are added by itself); Reject.
-// Threading: pure function.
+// Reads the tokenizer in the metadata of a GGUF file: tokenizer.ggml.model "gpt2" with pre
+// "smollm", which is the chain of ByteBpe.
+// Threading: pure function. Errors: Malformed, Unsupported (another tokenizer, or one that adds
+// tokens to every text); Reject. Cost: a copy of the tokens and merges.
 #pragma once
 
 #include "stacking/models/gguf_header.hpp"

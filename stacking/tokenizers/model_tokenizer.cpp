@@ -6,8 +6,9 @@
 #include "stacking/tokenizers/byte_alphabet.hpp"
 #include "stacking/tokenizers/gguf_vocabulary.hpp"
 #include "stacking/tokenizers/tokenizer_json.hpp"
-#include "stages/checkpoint_manifest.hpp"
-#include "stages/strict_json.hpp"
+#include "stages/files/checkpoint_manifest.hpp"
+#include "stages/files/strict_json.hpp"
+#include "swarm/base/try.hpp"
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -41,28 +42,18 @@ Result<ModelTokenizer> with_path(Result<ModelTokenizer> made, const fs::path& pa
 }
 
 Result<ModelTokenizer> make(Result<Vocabulary> vocabulary, std::string chat_template) {
-    if (vocabulary.has_error()) {
-        return vocabulary.error();
-    }
-    auto bpe = ByteBpe::make(std::move(*vocabulary));
-    if (bpe.has_error()) {
-        return bpe.error();
-    }
-    return ModelTokenizer(std::move(*bpe), std::move(chat_template));
+    SWARM_TRY(auto tokens, std::move(vocabulary));
+    SWARM_TRY(auto bpe, ByteBpe::make(std::move(tokens)));
+    return ModelTokenizer(std::move(bpe), std::move(chat_template));
 }
 
 Result<ModelTokenizer> make_pieces(Result<std::string> file) {
-    if (file.has_error()) {
-        return file.error();
-    }
-    auto pieces = SentencePiece::parse(std::move(*file));
-    if (pieces.has_error()) {
-        return pieces.error();
-    }
-    return ModelTokenizer(std::move(*pieces));
+    SWARM_TRY(auto bytes, std::move(file));
+    SWARM_TRY(auto pieces, SentencePiece::parse(std::move(bytes)));
+    return ModelTokenizer(std::move(pieces));
 }
 
-/// What runs of our own train on, unless they name another: token i is byte i.
+/// The tokenizer of our own runs that name no other: token i is byte i.
 Result<ModelTokenizer> byte_tokenizer() {
     Vocabulary vocabulary;
     for (unsigned byte = 0; byte < 256; ++byte) {
@@ -72,19 +63,13 @@ Result<ModelTokenizer> byte_tokenizer() {
 }
 
 Result<ModelTokenizer> open_run_tokenizer(const fs::path& folder) {
-    auto file = models::read_run_tokenizer(folder);
-    if (file.has_value() && file->empty()) {
-        return byte_tokenizer();
-    }
-    return file.has_error() ? file.error() : with_path(make_pieces(std::move(file)), folder);
+    SWARM_TRY(auto file, models::read_run_tokenizer(folder));
+    return file.empty() ? byte_tokenizer() : with_path(make_pieces(std::move(file)), folder);
 }
 
 Result<ModelTokenizer> open_gguf_tokenizer(const fs::path& path) {
-    const auto file = models::open_file(path);
-    if (file.has_error()) {
-        return file.error();
-    }
-    const auto header = models::read_gguf_header(**file);
+    SWARM_TRY(const auto file, models::open_file(path));
+    const auto header = models::read_gguf_header(*file);
     if (header.has_error()) {
         return with_path(header.error(), path);
     }
@@ -94,7 +79,7 @@ Result<ModelTokenizer> open_gguf_tokenizer(const fs::path& path) {
     );
 }
 
-/// Empty when there is none.
+/// Reads the chat template; empty when the folder has none.
 Result<std::string> read_template(const fs::path& folder) {
     std::error_code ignored;
     if (fs::exists(folder / kTemplateName, ignored)) {
@@ -103,11 +88,8 @@ Result<std::string> read_template(const fs::path& folder) {
     if (!fs::exists(folder / kConfigName, ignored)) {
         return std::string();
     }
-    const auto text = models::read_text(folder / kConfigName, models::kConfigBytesMax);
-    if (text.has_error()) {
-        return text.error();
-    }
-    const auto config = stages::parse_strict_json(*text);
+    SWARM_TRY(const auto text, models::read_text(folder / kConfigName, models::kConfigBytesMax));
+    const auto config = stages::parse_strict_json(text);
     if (config.has_error() || !config->is_object()) {
         return Error{
             ErrorCode::Malformed,
@@ -147,15 +129,9 @@ Result<ModelTokenizer> open_tokenizer(const fs::path& model) {
             make_pieces(models::read_text(model / kPiecesName, stages::kTokenizerBytesMax)), model
         );
     }
-    const auto text = models::read_text(model / kTokenizerName, kTokenizerJsonBytesMax);
-    if (text.has_error()) {
-        return text.error();
-    }
-    auto jinja = read_template(model);
-    if (jinja.has_error()) {
-        return jinja.error();
-    }
-    return with_path(make(parse_tokenizer_json(*text), std::move(*jinja)), model);
+    SWARM_TRY(const auto text, models::read_text(model / kTokenizerName, kTokenizerJsonBytesMax));
+    SWARM_TRY(auto jinja, read_template(model));
+    return with_path(make(parse_tokenizer_json(text), std::move(jinja)), model);
 }
 
 Result<std::vector<std::uint32_t>> ModelTokenizer::encode(
@@ -209,14 +185,12 @@ Result<> write_tokenizer(
     if (!tokenizer.chat_template().empty()) {
         config["chat_template"] = tokenizer.chat_template();
     }
-    auto written = write_text(folder / kTokenizerName, make_tokenizer_json(vocabulary));
-    if (written.has_value()) {
-        written = write_text(folder / kConfigName, json::serialize(config) + "\n");
+    SWARM_TRY(write_text(folder / kTokenizerName, make_tokenizer_json(vocabulary)));
+    SWARM_TRY(write_text(folder / kConfigName, json::serialize(config) + "\n"));
+    if (!tokenizer.chat_template().empty()) {
+        SWARM_TRY(write_text(folder / kTemplateName, tokenizer.chat_template()));
     }
-    if (written.has_value() && !tokenizer.chat_template().empty()) {
-        written = write_text(folder / kTemplateName, tokenizer.chat_template());
-    }
-    return written;
+    return {};
 }
 
 }  // namespace stacking::tokenizers

@@ -19,10 +19,10 @@ using swarm::Result;
 
 namespace {
 
-/// Stands for a space within a piece, so that a text's own has no piece: U+2581.
+/// U+2581, which stands for a space within a piece. So a U+2581 of a text has no piece.
 constexpr std::string_view kSpace = "\xE2\x96\x81";
 
-/// What is encoded, or trained on, at once: the library's work is not linear.
+/// Maximum bytes that are encoded or trained on at once, because the library's time is not linear.
 constexpr std::size_t kLineBytesMax = 4096;
 
 constexpr std::size_t kBytes = 256;
@@ -31,7 +31,8 @@ Error refusal(ErrorCode code, std::string what) {
     return {code, Reaction::Reject, std::move(what)};
 }
 
-/// Its messages name its own sources and the failed condition first: "(660) [...] words".
+/// Returns the words of a library's message, which begins with a source line and the failed
+/// condition: "(660) [...] words".
 std::string words_of(const sentencepiece::util::Status& status) {
     std::string text = status.error_message();
     if (const std::size_t condition = text.rfind("] "); condition != std::string::npos) {
@@ -41,13 +42,13 @@ std::string words_of(const sentencepiece::util::Status& status) {
     return text.empty() ? "the text is too short" : text;
 }
 
-/// Whether the library may see the character; the others are the tokens of their bytes.
+/// Whether the library may see the character; any other character becomes the tokens of its bytes.
 bool is_plain(std::string_view character, Utf8Kind kind) {
     return kind == Utf8Kind::Whole && static_cast<unsigned char>(character.front()) >= 0x20 &&
            character != kSpace;
 }
 
-/// The longest beginning of `text`, of kLineBytesMax at most, that is plain.
+/// Bytes of the longest plain beginning of `text`, at most kLineBytesMax.
 std::size_t plain_prefix(std::string_view text) {
     std::size_t at = 0;
     while (at < text.size()) {
@@ -60,7 +61,7 @@ std::size_t plain_prefix(std::string_view text) {
     return at;
 }
 
-/// The plain parts of a text, in order; of a long text each n-th one.
+/// Gives the plain parts of a text in order; of a long text only each n-th part.
 class PlainParts final : public sentencepiece::SentenceIterator {
  public:
     explicit PlainParts(std::string_view text)
@@ -97,7 +98,7 @@ class PlainParts final : public sentencepiece::SentenceIterator {
     bool done_ = false;
 };
 
-/// Nothing is changed in a text, and nothing depends on the machine.
+/// Trains with options under which the library changes no text and depends on no machine.
 sentencepiece::util::Status train_file(
     std::string_view text, std::uint32_t tokens, std::string& file
 ) {
@@ -121,8 +122,8 @@ sentencepiece::util::Status train_file(
     );
 }
 
-/// What a protobuf message has in its fields of that number, one after another; nullopt: it is
-/// none.
+/// Returns the contents of the fields with one number of a protobuf message, one after another, or
+/// nullopt when the bytes are no such message.
 std::optional<std::string> field_of(std::string_view message, std::uint64_t wanted) {
     std::string found;
     const auto number = [&]() -> std::optional<std::uint64_t> {
@@ -156,7 +157,8 @@ std::optional<std::string> field_of(std::string_view message, std::uint64_t want
     return found;
 }
 
-/// A table of characters to replace, which the library believes unseen; ours have none.
+/// Whether the file may hold a table of characters to replace. The library trusts such a table
+/// without a check; our files have none.
 bool may_have_characters(std::string_view file) {
     constexpr std::uint64_t kNormalizer = 3;
     constexpr std::uint64_t kDenormalizer = 5;
@@ -188,13 +190,14 @@ std::string byte_name(std::size_t byte) {
 
 }  // namespace
 
-struct SentencePiece::Model {
+/// A tokenizer.model that the library has loaded, with tables for decoding.
+struct SentencePiece::Loaded {
     std::string file;
     sentencepiece::SentencePieceProcessor processor;
-    std::vector<std::string> bytes;  // by id; of the unknown token none
+    std::vector<std::string> bytes;  // by id; empty for the unknown token
     std::array<std::uint32_t, kBytes> byte_tokens{};
 
-    /// False: a byte has no token.
+    /// Fills the tables. Returns false when a byte has no token.
     bool add_tokens() {
         const int size = processor.GetPieceSize();
         for (int id = 0; id < size; ++id) {
@@ -246,13 +249,13 @@ Result<SentencePiece> SentencePiece::parse(std::string file) {
     if (may_have_characters(file)) {
         return refusal(ErrorCode::Malformed, "no tokenizer of SentencePiece, or none of ours");
     }
-    const auto model = std::make_shared<Model>();
+    const auto loaded = std::make_shared<Loaded>();
     try {
-        if (!model->processor.LoadFromSerializedProto(file).ok()) {
+        if (!loaded->processor.LoadFromSerializedProto(file).ok()) {
             return refusal(ErrorCode::Malformed, "no tokenizer of SentencePiece");
         }
-        const int size = model->processor.GetPieceSize();
-        if (size < 0 || static_cast<std::uint32_t>(size) > kTokensMax || !model->add_tokens()) {
+        const int size = loaded->processor.GetPieceSize();
+        if (size < 0 || static_cast<std::uint32_t>(size) > kTokensMax || !loaded->add_tokens()) {
             return refusal(
                 ErrorCode::Unsupported, "a tokenizer of SentencePiece without a token for each byte"
             );
@@ -260,9 +263,9 @@ Result<SentencePiece> SentencePiece::parse(std::string file) {
     } catch (const std::exception&) {
         return refusal(ErrorCode::Malformed, "no tokenizer of SentencePiece");
     }
-    model->file = std::move(file);
-    SentencePiece made(model);
-    // Those of others add a space at the beginning, fold spaces, or normalise letters.
+    loaded->file = std::move(file);
+    SentencePiece made(loaded);
+    // Other tokenizers add a space at the beginning, fold spaces, or normalise letters.
     constexpr std::string_view kProbe = "a  b \xEF\xAC\x81 ";
     const auto ids = made.encode(kProbe);
     const auto back = ids.has_value() ? made.decode(*ids) : Result<std::string>(ids.error());
@@ -281,14 +284,14 @@ Result<std::vector<std::uint32_t>> SentencePiece::encode(std::string_view text) 
     while (!text.empty()) {
         const std::size_t plain = plain_prefix(text);
         if (plain == 0) {
-            ids.push_back(model_->byte_tokens[static_cast<unsigned char>(text.front())]);
+            ids.push_back(loaded_->byte_tokens[static_cast<unsigned char>(text.front())]);
             text.remove_prefix(1);
             continue;
         }
         part.clear();
         bool encoded = false;
         try {
-            encoded = model_->processor.Encode(text.substr(0, plain), &part).ok();
+            encoded = loaded_->processor.Encode(text.substr(0, plain), &part).ok();
         } catch (const std::exception&) {
             encoded = false;
         }
@@ -306,28 +309,28 @@ Result<std::vector<std::uint32_t>> SentencePiece::encode(std::string_view text) 
 Result<std::string> SentencePiece::decode(std::span<const std::uint32_t> ids) const {
     std::string text;
     for (const std::uint32_t id : ids) {
-        if (id >= model_->bytes.size()) {
+        if (id >= loaded_->bytes.size()) {
             return refusal(
                 ErrorCode::Mismatch,
                 "token " + std::to_string(id) + " is not below the tokenizer's " +
-                    std::to_string(model_->bytes.size())
+                    std::to_string(loaded_->bytes.size())
             );
         }
-        text += model_->bytes[id];
+        text += loaded_->bytes[id];
     }
     return text;
 }
 
 std::uint32_t SentencePiece::size() const {
-    return static_cast<std::uint32_t>(model_->bytes.size());
+    return static_cast<std::uint32_t>(loaded_->bytes.size());
 }
 
 const std::string& SentencePiece::file() const {
-    return model_->file;
+    return loaded_->file;
 }
 
 swarm::Digest SentencePiece::sha256() const {
-    return swarm::sha256(std::as_bytes(std::span(model_->file)));
+    return swarm::sha256(std::as_bytes(std::span(loaded_->file)));
 }
 
 }  // namespace stacking::tokenizers

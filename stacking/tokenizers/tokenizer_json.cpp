@@ -1,6 +1,7 @@
 #include "stacking/tokenizers/tokenizer_json.hpp"
 
-#include "stages/strict_json.hpp"
+#include "stages/files/strict_json.hpp"
+#include "swarm/base/try.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -29,7 +30,7 @@ Error malformed(const std::string& what) {
     return refused(ErrorCode::Malformed, what);
 }
 
-/// Null when there is none, or a null.
+/// Returns null when the member is absent or null.
 const json::value* find(const json::object& object, std::string_view key) {
     const json::value* const value = object.if_contains({key.data(), key.size()});
     return value == nullptr || value->is_null() ? nullptr : value;
@@ -49,7 +50,7 @@ bool is_text(const json::value* value, std::string_view text) {
     return value != nullptr && value->is_string() && std::string_view(value->get_string()) == text;
 }
 
-/// A switch that may be left out where it is off.
+/// Whether a switch is off; an absent switch is off.
 bool is_off(const json::object& object, std::string_view key) {
     const json::value* const value = find(object, key);
     return value == nullptr || (value->is_bool() && !value->get_bool());
@@ -60,7 +61,7 @@ bool is_on(const json::object& object, std::string_view key) {
     return value != nullptr && value->is_bool() && value->get_bool();
 }
 
-/// Absent, null or an empty string.
+/// Whether a member is absent, null or an empty string.
 bool is_empty(const json::object& object, std::string_view key) {
     const json::value* const value = find(object, key);
     return value == nullptr || is_text(value, "");
@@ -86,7 +87,7 @@ bool splits_as_we_do(const json::object& tokenizer) {
            is_byte_level((*parts)[1].get_object());
 }
 
-/// It adds no tokens.
+/// Whether the post-processor adds no tokens.
 bool post_processes_nothing(const json::object& tokenizer) {
     const json::object* const part = find_object(tokenizer, "post_processor");
     return find(tokenizer, "post_processor") == nullptr ||
@@ -98,7 +99,7 @@ bool decodes_bytes(const json::object& tokenizer) {
     return part != nullptr && is_text(find(*part, "type"), "ByteLevel");
 }
 
-/// Names the part of the chain that is another.
+/// Returns an error that names the first part of the chain that differs.
 Result<> check_chain(const json::object& tokenizer, const json::object& model) {
     struct Part {
         const char* name;
@@ -133,7 +134,7 @@ Result<> check_chain(const json::object& tokenizer, const json::object& model) {
     return {};
 }
 
-/// A whole number below `end`.
+/// Reads a whole number below `end`.
 std::optional<std::uint32_t> to_id(const json::value* value, std::size_t end) {
     if (value == nullptr || !value->is_int64() || value->get_int64() < 0 ||
         static_cast<std::uint64_t>(value->get_int64()) >= end) {
@@ -172,7 +173,8 @@ Result<> add_special_token(const json::value& entry, Vocabulary& vocabulary) {
     return place(vocabulary, *id, content->get_string());
 }
 
-/// Ids run from 0 on without holes; an added token may be one of the model's or a new one.
+/// Reads all tokens. Ids run from 0 on without holes; an added token is one of the vocabulary's or
+/// a new one.
 Result<> read_tokens(const json::object& tokens, const json::array* added, Vocabulary& vocabulary) {
     const std::size_t added_count = added == nullptr ? 0 : added->size();
     if (tokens.size() > kTokensMax || added_count > kSpecialTokensMax) {
@@ -184,17 +186,13 @@ Result<> read_tokens(const json::object& tokens, const json::array* added, Vocab
         if (!id) {
             return malformed("an id of the vocabulary is out of range");
         }
-        if (auto placed = place(vocabulary, *id, token.key()); placed.has_error()) {
-            return placed;
-        }
+        SWARM_TRY(place(vocabulary, *id, token.key()));
     }
     for (std::size_t i = 0; i < added_count; ++i) {
-        if (auto placed = add_special_token((*added)[i], vocabulary); placed.has_error()) {
-            return placed;
-        }
+        SWARM_TRY(add_special_token((*added)[i], vocabulary));
     }
     while (!vocabulary.tokens.empty() && vocabulary.tokens.back().empty()) {
-        vocabulary.tokens.pop_back();  // room for added tokens that the model has, too
+        vocabulary.tokens.pop_back();  // room for an added token that the vocabulary has, too
     }
     for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
         if (vocabulary.tokens[id].empty()) {
@@ -204,7 +202,7 @@ Result<> read_tokens(const json::object& tokens, const json::array* added, Vocab
     return {};
 }
 
-/// "a b" as older files have it, or ["a", "b"].
+/// Reads a merge as "a b", which older files have, or as ["a", "b"].
 std::optional<std::pair<std::string, std::string>> to_merge(const json::value& value) {
     if (const json::array* const pair = value.if_array()) {
         if (pair->size() != 2 || !(*pair)[0].is_string() || !(*pair)[1].is_string()) {
@@ -259,9 +257,7 @@ Result<Vocabulary> parse_tokenizer_json(std::string_view text) {
     if (model == nullptr) {
         return malformed("there is no model");
     }
-    if (auto known = check_chain(*tokenizer, *model); known.has_error()) {
-        return known.error();
-    }
+    SWARM_TRY(check_chain(*tokenizer, *model));
     const json::object* const tokens = find_object(*model, "vocab");
     const json::array* const merges = find_array(*model, "merges");
     if (tokens == nullptr || merges == nullptr) {
@@ -269,12 +265,8 @@ Result<Vocabulary> parse_tokenizer_json(std::string_view text) {
     }
     Vocabulary vocabulary;
     const json::array* const added = find_array(*tokenizer, "added_tokens");
-    if (auto read = read_tokens(*tokens, added, vocabulary); read.has_error()) {
-        return read.error();
-    }
-    if (auto read = read_merges(*merges, vocabulary); read.has_error()) {
-        return read.error();
-    }
+    SWARM_TRY(read_tokens(*tokens, added, vocabulary));
+    SWARM_TRY(read_merges(*merges, vocabulary));
     return vocabulary;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-/// What may follow a leading byte: how many bytes, and the range of the first of them.
+/// The bytes that may follow a leading byte: their number, and the range of the first of them.
 struct Tail {
     std::size_t bytes;
     unsigned low;
@@ -28,7 +28,7 @@ Tail tail_of(unsigned lead) {
     if (lead >= 0xf0 && lead <= 0xf4) {  // not overlong, up to U+10FFFF
         return {3, lead == 0xf0 ? 0x90U : 0x80U, lead == 0xf4 ? 0x8fU : 0xbfU};
     }
-    return {1, 1, 0};  // no leading byte: nothing may follow
+    return {1, 1, 0};  // no leading byte: an empty range
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// UTF-8: which bytes are it, and text out of bytes that arrive in pieces.
-// Invariant: what comes out is UTF-8, the same however the bytes were cut; a byte that cannot be
-// part of a character becomes U+FFFD, one for each longest wrong beginning (Unicode 15, 3.9, D93b).
+// Tells UTF-8 characters from other bytes, and makes text out of bytes that arrive in pieces.
+// Invariant: the text of a Utf8Stream is UTF-8 and does not depend on how the bytes were cut. A
+// byte that cannot be part of a character becomes U+FFFD, one for each longest wrong beginning
+// (Unicode 15, 3.9, D93b).
 // Threading: one thread per Utf8Stream. Errors: none. Cost: one pass.
 #pragma once
 
@@ -14,26 +15,27 @@ enum class Utf8Kind { Whole, Wrong, CutShort };
 
 struct Utf8Character {
     Utf8Kind kind = Utf8Kind::Whole;
-    std::size_t bytes = 0;  // of it, or of what can be no character
+    std::size_t bytes = 0;  // length of the character, or of the bytes that can be none
 };
 
-/// The first one of `bytes`, which are not empty.
+/// Returns the first character of `bytes`. REQUIRES: `bytes` is not empty.
 Utf8Character first_character(std::string_view bytes);
 
-/// Where the first byte is that is no UTF-8; the size when there is none.
+/// Offset of the first byte that is no UTF-8; the size when all bytes are UTF-8.
 std::size_t utf8_prefix(std::string_view bytes);
 
-/// A token may be a part of a character: what is not whole yet is held back.
+/// Makes text out of tokens, each of which may be a part of a character; an incomplete character is
+/// held back.
 class Utf8Stream {
  public:
-    /// The characters that are whole now.
+    /// Returns the characters that are complete.
     std::string push(std::string_view bytes);
 
-    /// No more bytes come: what is held becomes U+FFFD.
+    /// Ends the text: the bytes that are held back become U+FFFD.
     std::string finish();
 
  private:
-    std::string held_;  // at most 3 bytes, the beginning of a character
+    std::string held_;  // beginning of a character, at most 3 bytes
 };
 
 }  // namespace stacking::tokenizers

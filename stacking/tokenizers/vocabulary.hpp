@@ -1,5 +1,5 @@
-// What a byte-level BPE tokenizer is made of, whatever file it came from.
-// Threading: data. Errors: none; ByteBpe::make() says whether it fits together.
+// The parts of a byte-level BPE tokenizer, for every file format.
+// Threading: data. Errors: none; ByteBpe::make() checks that the parts fit together.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,22 @@
 
 namespace stacking::tokenizers {
 
-/// Tokens, and so ids and merges, that are read; the largest vocabularies in use have 260,000.
+/// Maximum tokens, and so ids and merges; the largest vocabularies in use have 260,000.
 inline constexpr std::size_t kTokensMax = 1U << 20;
 
-/// Special tokens; Llama 3 has 256.
+/// Maximum special tokens; Llama 3 has 256.
 inline constexpr std::size_t kSpecialTokensMax = 512;
 
 struct Vocabulary {
-    /// By id: letters of the byte alphabet; of special tokens the text itself.
+    /// By id: the token in letters of the byte alphabet, or the text itself of a special token.
     std::vector<std::string> tokens;
-    /// By rank: two tokens' letters, which together are a token's.
+    /// By rank: two tokens in letters, which together are a token.
     std::vector<std::pair<std::string, std::string>> merges;
     std::vector<std::uint32_t> special_tokens;  // ids
 };
 
-/// "a b" -> (a, b); nullopt unless there is exactly one space, and something on both sides of it.
+/// Splits "a b" into (a, b). Returns nullopt unless there is exactly one space, with text on both
+/// sides.
 std::optional<std::pair<std::string, std::string>> split_merge(std::string_view text);
 
 }  // namespace stacking::tokenizers

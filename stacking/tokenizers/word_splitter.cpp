@@ -1,6 +1,7 @@
 #include "stacking/tokenizers/word_splitter.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/base/try.hpp"
 
 #include <optional>
 #include <string>
@@ -18,7 +19,7 @@ using swarm::Result;
 
 namespace {
 
-/// Steps of one match. The expressions backtrack by one character at most, whatever the text.
+/// Maximum steps of one match. The expressions backtrack by one character at most in every text.
 constexpr std::uint32_t kMatchLimit = 10'000'000;
 
 constexpr const char* kNumber = "\\p{N}";
@@ -62,7 +63,8 @@ Code compile(const char* pattern) {
         nullptr
     ));
     SWARM_ASSERT(compiled != nullptr);
-    // Where no code may be made at run time, the interpreter does the same, slower.
+    // Where a process may make no code at run time, PCRE2's interpreter gives the same result
+    // slower.
     pcre2_jit_compile(compiled.get(), PCRE2_JIT_COMPLETE);
     return compiled;
 }
@@ -86,7 +88,7 @@ struct WordSplitter::Patterns {
     Code word = compile(kWord);
     MatchContext context = limited();
 
-    /// The first match at or after `from`.
+    /// Returns the first match at or after `from`.
     Result<std::optional<Range>> find(
         const Code& pattern, std::string_view text, std::size_t from, pcre2_match_data* found
     ) const {
@@ -95,7 +97,7 @@ struct WordSplitter::Patterns {
             reinterpret_cast<PCRE2_SPTR>(text.data()),
             text.size(),
             from,
-            PCRE2_NO_UTF_CHECK,  // checked by the caller, once
+            PCRE2_NO_UTF_CHECK,  // the caller has checked the text once
             found,
             context.get()
         );
@@ -112,17 +114,15 @@ struct WordSplitter::Patterns {
         return std::optional(Range{ends[0], ends[1]});
     }
 
-    /// A part without numbers. What no alternative matches is a piece, too; there is none such.
+    /// Splits a part without numbers. Text that no alternative matches would become a piece, too,
+    /// but the alternatives match every text.
     Result<> split_part(
         std::string_view part, const WordSplitter::Take& take, pcre2_match_data* data
     ) const {
         std::size_t done = 0;
         while (done < part.size()) {
-            const auto found = find(word, part, done, data);
-            if (found.has_error()) {
-                return found.error();
-            }
-            const Range range = found->value_or(Range{part.size(), part.size()});
+            SWARM_TRY(const auto found, find(word, part, done, data));
+            const Range range = found.value_or(Range{part.size(), part.size()});
             if (range.begin > done) {
                 take(part.substr(done, range.begin - done));
             }
@@ -146,15 +146,10 @@ Result<> WordSplitter::split(std::string_view text, const Take& take) const {
     SWARM_ASSERT(data != nullptr);
     std::size_t done = 0;
     while (done < text.size()) {
-        const auto found = patterns_->find(patterns_->number, text, done, data.get());
-        if (found.has_error()) {
-            return found.error();
-        }
-        const Range number = found->value_or(Range{text.size(), text.size()});
+        SWARM_TRY(const auto found, patterns_->find(patterns_->number, text, done, data.get()));
+        const Range number = found.value_or(Range{text.size(), text.size()});
         const std::string_view part = text.substr(done, number.begin - done);
-        if (auto split = patterns_->split_part(part, take, data.get()); split.has_error()) {
-            return split;
-        }
+        SWARM_TRY(patterns_->split_part(part, take, data.get()));
         if (number.end > number.begin) {
             take(text.substr(number.begin, number.end - number.begin));
         }

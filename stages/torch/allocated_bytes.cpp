@@ -6,7 +6,7 @@
 
 namespace stages::torch_backend {
 
-/// LibTorch's allocators tell whoever stands in for the profiler.
+/// Stands in for the profiler, to which LibTorch's allocators report.
 class AllocatedBytes::Counter final : public c10::MemoryReportingInfoBase {
  public:
     void reportMemoryUsage(
@@ -16,7 +16,7 @@ class AllocatedBytes::Counter final : public c10::MemoryReportingInfoBase {
         std::size_t /*total_reserved*/,
         c10::Device /*device*/
     ) override {
-        bytes_ += bytes;  // negative when freed
+        bytes_ += bytes;  // `bytes` is negative when memory is freed
     }
 
     [[nodiscard]] bool memoryProfilingEnabled() const override { return true; }

@@ -1,5 +1,7 @@
-// Counts what LibTorch allocates on this thread, less what it frees, while the object lives.
-// Cost: a lock and a table entry for each allocation: for measuring once, not for every microbatch.
+// Counts the bytes that LibTorch allocates on this thread, less those that it frees, while the
+// object lives.
+// Threading: one thread. Cost: a lock and a table entry for each allocation, which is fit for
+// measuring once, not for every microbatch.
 #pragma once
 
 #include <c10/util/ThreadLocalDebugInfo.h>
@@ -12,6 +14,7 @@ class AllocatedBytes {
  public:
     AllocatedBytes();
 
+    /// Bytes so far; 0 when more were freed than allocated.
     [[nodiscard]] std::uint64_t count() const;
 
  private:

@@ -20,7 +20,7 @@ swarm::Result<std::string> open_cuda_device(int index) {
     if (library == nullptr) {
         return unsupported(std::string(dlerror()) + "; build with -DSWARM_WITH_CUDA=ON");
     }
-    // POSIX lets dlsym()'s result be a function; C++ wants the cast spelt out.
+    // POSIX allows that dlsym() returns a function; C++ needs the cast for it.
     using Open = int (*)(int, char*, unsigned long);
     const auto open = reinterpret_cast<Open>(dlsym(library, "swarm_cuda_open"));
     if (open == nullptr) {

@@ -2,6 +2,7 @@
 
 #include "stages/torch/host_tensor.hpp"
 #include "stages/torch/library_error.hpp"
+#include "swarm/base/try.hpp"
 
 #include <ATen/ops/empty.h>
 #include <algorithm>
@@ -29,11 +30,8 @@ Result<> DeviceCoder::encode(
     const std::span<const float> values(
         there.const_data_ptr<float>(), static_cast<std::size_t>(there.numel())
     );
-    const auto coded = gpu_.encode(codec, values, role, seed);
-    if (coded.has_error()) {
-        return coded.error();
-    }
-    std::ranges::copy(*coded, out.begin());
+    SWARM_TRY(const auto coded, gpu_.encode(codec, values, role, seed));
+    std::ranges::copy(coded, out.begin());
     return {};
 }
 
@@ -42,11 +40,8 @@ Result<StageTensor> DeviceCoder::decode(
     std::span<const std::byte> bytes,
     std::vector<std::uint32_t> shape
 ) {
-    const auto pinned = gpu_.reserve(bytes.size());
-    if (pinned.has_error()) {
-        return pinned.error();
-    }
-    std::ranges::copy(bytes, pinned->begin());
+    SWARM_TRY(const auto pinned, gpu_.reserve(bytes.size()));
+    std::ranges::copy(bytes, pinned.begin());
     try {
         const std::vector<std::int64_t> sizes(shape.begin(), shape.end());
         const auto options = at::device(device_).dtype(at::kFloat);
@@ -54,9 +49,7 @@ Result<StageTensor> DeviceCoder::decode(
         const std::span<float> values(
             kept->mutable_data_ptr<float>(), static_cast<std::size_t>(kept->numel())
         );
-        if (const auto decoded = gpu_.decode(codec, *pinned, values); decoded.has_error()) {
-            return decoded.error();
-        }
+        SWARM_TRY(gpu_.decode(codec, pinned, values));
         return StageTensor{std::move(shape), {}, std::move(kept), true};
     } catch (const c10::Error& error) {
         return library_error("decode", error.what_without_backtrace());

@@ -1,11 +1,12 @@
-// A TensorCoder on the GPU that computes (compression/cuda): the tensors are LibTorch's.
-// Threading, errors: of stages/tensor_coder.hpp; Unsupported (Fatal) when LibTorch itself fails.
-// Cost: one kernel and one copy to pinned memory per tensor that is sent, and one of host memory
-// into the payload; the same back.
+// A TensorCoder for the GPU that computes (compression/cuda); its tensors are LibTorch's.
+// Threading: that of TensorCoder. Errors: those of TensorCoder, and Unsupported (Fatal) when
+// LibTorch itself fails.
+// Cost: one kernel and one copy to pinned memory per tensor that is sent, and one copy in host
+// memory into the payload; the same for a tensor that is received.
 #pragma once
 
 #include "compression/cuda/gpu.hpp"
-#include "stages/tensor_coder.hpp"
+#include "stages/compute/tensor_coder.hpp"
 
 #include <ATen/core/Tensor.h>
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uintptr_t kAlignmentBytes = 64;
 constexpr std::uintptr_t kCoderAlignment = 16;
-constexpr std::uint32_t kExponent = 0x7F80'0000;  // all ones: infinity or not a number
+constexpr std::uint32_t kExponent = 0x7F80'0000;  // an exponent of ones marks infinity or NaN
 
 template <class Shape>
 std::string describe(const Shape& shape) {
@@ -68,7 +68,7 @@ Tensor to_tensor(
 
 Tensor on_device(const StageTensor& tensor) {
     SWARM_ASSERT(tensor.on_device && tensor.owner);
-    // detach(): what is set on one of them, such as requires_grad, must not show in the other.
+    // detach() keeps settings of one tensor, such as requires_grad, from showing in the other.
     return static_cast<const Tensor*>(tensor.owner.get())->detach();
 }
 

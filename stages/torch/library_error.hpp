@@ -1,5 +1,5 @@
-// What LibTorch throws, as an Error: Unsupported, Fatal, with the first line of its message (the
-// rest is a backtrace).
+// Turns an exception of LibTorch into an Error: Unsupported, Fatal, with the first line of its
+// message (the rest is a backtrace), cut to 200 bytes.
 #pragma once
 
 #include "swarm/base/result.hpp"

@@ -1,5 +1,5 @@
-// What LibTorch this program has, in words: for people who ask what they run.
-// Threading: any thread. Errors: those of open_cuda_device. Cost: asking for a GPU loads CUDA.
+// Says in words which LibTorch this program has, for people who ask what they run.
+// Threading: any thread. Errors: those of open_cuda_device(). Cost: asking for a GPU loads CUDA.
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -8,10 +8,10 @@
 
 namespace stages::torch_backend {
 
-/// "LibTorch 2.11.0, BLAS mkl, AVX512, 2 threads"
+/// Returns a text such as "LibTorch 2.11.0, BLAS mkl, AVX512, 2 threads".
 std::string library_info();
 
-/// The name of the first GPU that a run could use here; why there is none.
+/// Returns the name of the first GPU that a run could use here. The error says why there is none.
 swarm::Result<std::string> first_gpu();
 
 }  // namespace stages::torch_backend

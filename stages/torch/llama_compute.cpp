@@ -4,6 +4,7 @@
 #include "stages/torch/host_tensor.hpp"
 #include "stages/torch/library_error.hpp"
 #include "swarm/base/check.hpp"
+#include "swarm/base/try.hpp"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -138,11 +139,8 @@ Result<Tensor> LlamaCompute::training_input(
         }
         return activation;
     }
-    const auto ids = read_tokens(tokens, batch, context + 1);
-    if (!ids) {
-        return ids.error();
-    }
-    return model_.embed(ids->narrow(1, 0, context));
+    SWARM_TRY(const auto ids, read_tokens(tokens, batch, context + 1));
+    return model_.embed(ids.narrow(1, 0, context));
 }
 
 Result<Tensor> LlamaCompute::inference_input(
@@ -163,11 +161,8 @@ Result<Tensor> LlamaCompute::inference_input(
     if (input != nullptr) {
         return read_activation(*input, {1, columns, config_.model.width}, device_);
     }
-    const auto ids = read_tokens(tokens, 1, columns);
-    if (!ids) {
-        return ids.error();
-    }
-    return model_.embed(*ids);
+    SWARM_TRY(const auto ids, read_tokens(tokens, 1, columns));
+    return model_.embed(ids);
 }
 
 Result<StageTensor> LlamaCompute::leave(const Tensor& tensor) const {
@@ -193,28 +188,26 @@ Result<StageTensor> LlamaCompute::differentiate(
 }
 
 Result<StageTensor> LlamaCompute::forward(
-    GraphKey key, const StageTensor* input, std::span<const std::uint32_t> tokens, bool keep
+    GraphKey key, const StageTensor* input, std::span<const std::uint32_t> tokens, Graph graph
 ) {
     return guarded("forward", [&]() -> Result<StageTensor> {
         if (layout_.has_head) {
             return mismatch("the last stage computes forward and loss in one call");
         }
+        const bool keep = graph == Graph::Keep;
         const c10::AutoGradMode with_graph(keep);
-        const auto x = training_input(input, tokens);
-        if (!x) {
-            return x.error();
-        }
+        SWARM_TRY(const auto x, training_input(input, tokens));
         std::optional<AllocatedBytes> allocated;
         if (keep && graph_bytes_ == 0) {
             allocated.emplace();
         }
-        const Tensor output = model_.run_layers(*x);
+        const Tensor output = model_.run_layers(x);
         if (allocated) {
             graph_bytes_ = allocated->count();
             allocated.reset();
         }
         if (keep) {
-            graphs_.insert_or_assign(key, KeptGraph{input == nullptr ? Tensor() : *x, output});
+            graphs_.insert_or_assign(key, KeptGraph{input == nullptr ? Tensor() : x, output});
         }
         return leave(output);
     });
@@ -228,15 +221,9 @@ Result<StageCompute::TailOutput> LlamaCompute::forward_tail(
             return mismatch("only the last stage computes a loss");
         }
         const std::int64_t context = config_.model.context;
-        const auto ids = read_tokens(tokens, config_.batch, context + 1);
-        if (!ids) {
-            return ids.error();
-        }
-        const auto x = training_input(input, tokens);
-        if (!x) {
-            return x.error();
-        }
-        const Tensor loss = model_.loss(model_.run_layers(*x), ids->narrow(1, 1, context));
+        SWARM_TRY(const auto ids, read_tokens(tokens, config_.batch, context + 1));
+        SWARM_TRY(const auto x, training_input(input, tokens));
+        const Tensor loss = model_.loss(model_.run_layers(x), ids.narrow(1, 1, context));
         const double value = loss.item<double>();
         if (!std::isfinite(value)) {
             return Error{
@@ -244,13 +231,10 @@ Result<StageCompute::TailOutput> LlamaCompute::forward_tail(
                 Reaction::Reject,
                 "the loss is not finite; lower optimizer.learning_rate"};
         }
-        const KeptGraph graph{input == nullptr ? Tensor() : *x, loss};
-        const Tensor share = at::full({}, 1.0 / config_.microbatches, loss.options());
-        auto below = differentiate(graph, share, gradient);
-        if (!below) {
-            return below.error();
-        }
-        return TailOutput{value, std::move(*below)};
+        const KeptGraph graph{input == nullptr ? Tensor() : x, loss};
+        const Tensor weight = at::full({}, 1.0 / config_.microbatches, loss.options());
+        SWARM_TRY(auto below, differentiate(graph, weight, gradient));
+        return TailOutput{value, std::move(below)};
     });
 }
 
@@ -266,16 +250,16 @@ Result<StageTensor> LlamaCompute::backward(
                 "no kept graph of microbatch " + std::to_string(key.microbatch.value) +
                     "; its forward ran elsewhere or was dropped"};
         }
-        // A gradient that is refused leaves the graph for the one that is not.
-        const auto by = read_activation(
-            by_output, {config_.batch, config_.model.context, config_.model.width}, device_
+        // A refused gradient leaves the graph for the next gradient.
+        SWARM_TRY(
+            const auto by,
+            read_activation(
+                by_output, {config_.batch, config_.model.context, config_.model.width}, device_
+            )
         );
-        if (!by) {
-            return by.error();
-        }
         const KeptGraph graph = std::move(kept->second);
         graphs_.erase(kept);
-        return differentiate(graph, *by, gradient);
+        return differentiate(graph, by, gradient);
     });
 }
 
@@ -292,11 +276,8 @@ Result<StageTensor> LlamaCompute::infer(
 ) {
     return guarded("infer", [&]() -> Result<StageTensor> {
         const c10::NoGradGuard no_graph;
-        const auto x = inference_input(input, tokens);
-        if (!x) {
-            return x.error();
-        }
-        const Tensor output = model_.run_layers(*x);
+        SWARM_TRY(const auto x, inference_input(input, tokens));
+        const Tensor output = model_.run_layers(x);
         if (!layout_.has_head) {
             return to_host(output);
         }

@@ -1,17 +1,17 @@
 // StageCompute on LibTorch: checks what comes in, keeps the graphs between forward and backward,
 // and turns every exception of LibTorch into an Error.
-// Invariants: a backward sees the weights its forward saw (use_weights() drops all graphs), and
-// only its own graph: gradients are asked for by name and never summed up in the leaves, so kept
-// graphs do not mix and their order does not matter.
-// Threading: one thread with one intra-op thread; LibTorch's setting binds only the thread that
+// Invariants: a backward sees the weights that its forward saw (use_weights() drops all graphs),
+// and only its own graph: gradients are asked for by name and never summed up in the leaves, so
+// kept graphs do not mix and their order does not matter.
+// Threading: one thread with one intra-op thread. LibTorch's setting binds only the thread that
 // made it, so every entry makes it.
-// Shapes: training (B, T, C) with B = batch, T = context; inference (1, T, C), T <= context.
-// Errors: of stages/compute.hpp; Unsupported (Fatal) when LibTorch itself fails, as for memory.
-// Memory: 4 P for the leaves where the caller's weights are not aligned, and the kept graphs.
+// Shapes: training (B, T, C) with B = batch, T = context; inference (1, T, C), T <= context; fp32.
+// Errors: those of StageCompute, and Unsupported (Fatal) when LibTorch itself fails, as for memory.
+// Memory: 4 P bytes for the leaves where the caller's weights are not aligned, and the kept graphs.
 #pragma once
 
-#include "stages/compute.hpp"
-#include "stages/tensor_coder.hpp"
+#include "stages/compute/compute.hpp"
+#include "stages/compute/tensor_coder.hpp"
 #include "stages/torch/llama_model.hpp"
 #include "swarm/base/result.hpp"
 
@@ -26,8 +26,8 @@ namespace stages::torch_backend {
 
 class LlamaCompute final : public StageCompute {
  public:
-    /// `layout` has passed check_layout(); `device_class` is the first part of compute_class();
-    /// `coder`: of the same device, or null.
+    /// `layout` has passed check_layout(). `device_class` is the first part of compute_class().
+    /// `coder` belongs to the same device, or is null.
     LlamaCompute(
         const swarm::run::RunConfig& config,
         const swarm::run::StageLayout& layout,
@@ -38,7 +38,7 @@ class LlamaCompute final : public StageCompute {
 
     void use_weights(std::span<const float> weights) override;
     Result<StageTensor> forward(
-        GraphKey key, const StageTensor* input, std::span<const std::uint32_t> tokens, bool keep
+        GraphKey key, const StageTensor* input, std::span<const std::uint32_t> tokens, Graph graph
     ) override;
     Result<TailOutput> forward_tail(
         const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
@@ -52,7 +52,7 @@ class LlamaCompute final : public StageCompute {
     void drop(GraphKey key) override;
     void drop_all() override;
 
-    /// Measured at the first forward that keeps its graph.
+    /// The size is measured at the first forward that keeps its graph.
     [[nodiscard]] std::uint64_t graph_bytes() const override { return graph_bytes_; }
 
     Result<StageTensor> infer(const StageTensor* input, std::span<const std::uint32_t> tokens)
@@ -61,8 +61,8 @@ class LlamaCompute final : public StageCompute {
 
  private:
     struct KeptGraph {
-        at::Tensor input;   // leaf, (B, T, C); undefined for the stage with the embedding
-        at::Tensor output;  // (B, T, C)
+        at::Tensor input;   // leaf, (B, T, C) fp32; undefined for the stage with the embedding
+        at::Tensor output;  // (B, T, C) fp32; the scalar loss for the last stage
     };
 
     [[nodiscard]] Result<at::Tensor> read_tokens(
@@ -74,11 +74,13 @@ class LlamaCompute final : public StageCompute {
     [[nodiscard]] Result<at::Tensor> inference_input(
         const StageTensor* input, std::span<const std::uint32_t> tokens
     ) const;
-    /// Gradients of sum(output x by_output); that of the weights goes to `gradient`.
+    /// Makes the gradients of sum(output x by_output). Writes that of the weights to `gradient` and
+    /// returns that of the input.
     Result<StageTensor> differentiate(
         const KeptGraph& graph, const at::Tensor& by_output, std::span<float> gradient
     ) const;
-    /// On the device, where there is a coder.
+    /// Returns a tensor that leaves the stage: on the device where there is a coder, else in host
+    /// memory.
     [[nodiscard]] Result<StageTensor> leave(const at::Tensor& tensor) const;
     /// Runs `body` with one thread and the weights in place; its exceptions become Errors.
     template <class Body>
@@ -92,7 +94,7 @@ class LlamaCompute final : public StageCompute {
     LlamaModel model_;
     std::map<GraphKey, KeptGraph> graphs_;
     std::uint64_t graph_bytes_ = 0;
-    std::optional<swarm::Error> weights_error_;  // of use_weights(), told by the next call
+    std::optional<swarm::Error> weights_error_;  // error of use_weights(); the next call returns it
 };
 
 }  // namespace stages::torch_backend

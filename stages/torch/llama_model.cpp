@@ -103,7 +103,7 @@ LlamaModel::LlamaModel(const ModelConfig& config, const StageLayout& layout, at:
     for (std::size_t i = 0; i < layout.tensors.size(); ++i) {
         index_.emplace(layout.tensors[i].name, i);
     }
-    // Angles in double: float would lose digits of position x frequency in long contexts.
+    // Angles are made in double: float would lose digits of position x frequency in long contexts.
     const std::int64_t half = config.width / config.heads / 2;
     const at::TensorOptions wide(at::kDouble);
     const Tensor exponents = at::arange(half, wide) * (-1.0 / static_cast<double>(half));
@@ -128,7 +128,7 @@ Tensor LlamaModel::norm(const Tensor& x, const Tensor& gain) const {
     return at::rms_norm(x, {x.size(-1)}, gain, config_.norm_epsilon);
 }
 
-/// x: (B, T, heads, D). Rotates the pair (j, j + D / 2) of each head by position x frequency j.
+/// Rotates the pair (j, j + D / 2) of each head by position x frequency j. x is (B, T, heads, D).
 Tensor LlamaModel::rotate(const Tensor& x) const {
     const std::int64_t half = x.size(3) / 2;
     const Tensor cosines = cosines_.narrow(0, 0, x.size(1));

@@ -1,10 +1,11 @@
 // The layers of one stage of a Llama model as a function of LibTorch tensors: RMSNorm, rotary
 // position embedding (rotate-half, as in Hugging Face), causal attention with grouped key/value
 // heads, SwiGLU; embedding and untied head where the layout has them.
-// Invariant: a stack cut into stages runs the same kernels on the same shapes as the whole one, so
-// its results are bit-equal to it.
-// Shapes: activations (B, T, C) fp32, contiguous. H heads and K key/value heads of D = C / H.
-// Errors: throws c10::Error, which LlamaCompute turns into an Error.
+// Invariant: a model that is cut into stages runs the same kernels on the same shapes as the whole
+// model, so its results are bit-equal.
+// Threading: one thread. Shapes: activations (B, T, C) fp32, contiguous. There are H heads and K
+// key/value heads of D = C / H.
+// Errors: methods throw c10::Error, which LlamaCompute turns into an Error.
 // Source: Llama 2 (arXiv 2307.09288), RoPE (arXiv 2104.09864), SwiGLU (arXiv 2002.05202).
 #pragma once
 
@@ -20,8 +21,8 @@
 
 namespace stages::torch_backend {
 
-/// Mismatch when a tensor of `layout` is missing, unknown, or of another shape than the model's, or
-/// when the heads do not divide the width.
+/// Error: Mismatch when a tensor of `layout` is missing, unknown, or of another shape than the
+/// model's, or when the heads do not divide the width.
 swarm::Result<> check_layout(
     const swarm::run::ModelConfig& config, const swarm::run::StageLayout& layout
 );
@@ -35,18 +36,18 @@ class LlamaModel {
         at::Device device
     );
 
-    /// One tensor per tensor of the layout, in its order and shape.
+    /// Sets one tensor per tensor of the layout, in its order and shape.
     void set_weights(std::vector<at::Tensor> weights);
 
     [[nodiscard]] const std::vector<at::Tensor>& weights() const { return weights_; }
 
-    /// (B, T) token ids, int64 -> (B, T, C)
+    /// Maps (B, T) token ids, int64, to (B, T, C).
     [[nodiscard]] at::Tensor embed(const at::Tensor& ids) const;
-    /// (B, T, C) -> (B, T, C), T <= context
+    /// Maps (B, T, C) to (B, T, C), T <= context.
     [[nodiscard]] at::Tensor run_layers(at::Tensor x) const;
-    /// (N, C) -> (N, V)
+    /// Maps (N, C) to (N, V).
     [[nodiscard]] at::Tensor logits(const at::Tensor& x) const;
-    /// Mean cross entropy of (B, T, C) against (B, T) next tokens; a scalar.
+    /// Returns the mean cross entropy of (B, T, C) against (B, T) next tokens, a scalar.
     [[nodiscard]] at::Tensor loss(const at::Tensor& x, const at::Tensor& targets) const;
 
  private:
@@ -57,8 +58,8 @@ class LlamaModel {
     [[nodiscard]] at::Tensor mlp(const at::Tensor& x, const std::string& layer) const;
 
     swarm::run::ModelConfig config_;
-    std::vector<std::string> layers_;                        // name prefixes, "layers.17."
-    std::map<std::string, std::size_t, std::less<>> index_;  // by name, into weights_
+    std::vector<std::string> layers_;                        // name prefixes such as "layers.17."
+    std::map<std::string, std::size_t, std::less<>> index_;  // indices into weights_, by name
     std::vector<at::Tensor> weights_;
     at::Tensor cosines_;  // (context, 1, D / 2) fp32
     at::Tensor sines_;    // (context, 1, D / 2) fp32

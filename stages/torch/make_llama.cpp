@@ -4,6 +4,7 @@
 #include "stages/torch/device_coder.hpp"
 #include "stages/torch/llama_compute.hpp"
 #include "stages/torch/llama_model.hpp"
+#include "swarm/base/try.hpp"
 
 #include <ATen/Version.h>
 #include <c10/util/Exception.h>
@@ -22,7 +23,8 @@ namespace {
 
 constexpr std::string_view kCudaPrefix = "cuda:";
 
-/// The matrix library chooses its kernels by vendor as well as by instruction set.
+/// The class names the vendor, because the matrix library chooses its kernels by vendor as well as
+/// by instruction set.
 std::string cpu_class() {
     std::string level = at::get_cpu_capability();
     for (char& letter : level) {
@@ -37,7 +39,7 @@ std::string cpu_class() {
     return std::string("cpu ") + vendor + " " + level + " 1 thread";
 }
 
-/// N of "cuda:N".
+/// Reads N of "cuda:N".
 Result<int> cuda_index(std::string_view device) {
     int index = -1;
     const char* const end = device.data() + device.size();
@@ -53,9 +55,9 @@ Result<int> cuda_index(std::string_view device) {
         "device \"" + std::string(device) + "\" is unknown; use cpu, auto or cuda:N"};
 }
 
-/// Null where codecs have no kernels: then tensors cross the bus as fp32 and are coded here.
+/// Null where codecs have no kernels. Tensors then cross the bus as fp32 and are coded by the CPU.
 std::unique_ptr<TensorCoder> coder_on(at::Device device) {
-    auto gpu = compression::cuda::Gpu::open(device.index());  // LibTorch computes on stream 0
+    auto gpu = compression::cuda::Gpu::open(device.index());  // Gpu uses stream 0, as LibTorch does
     return gpu ? std::make_unique<DeviceCoder>(std::move(*gpu), device) : nullptr;
 }
 
@@ -66,9 +68,7 @@ Result<std::unique_ptr<StageCompute>> make_llama_compute(
     const swarm::run::StageLayout& layout,
     std::string_view device
 ) {
-    if (const auto fits = check_layout(config.model, layout); !fits) {
-        return fits.error();
-    }
+    SWARM_TRY(check_layout(config.model, layout));
     try {
         const auto make =
             [&](at::Device where, std::string what, std::unique_ptr<TensorCoder> coder = nullptr) {
@@ -79,13 +79,10 @@ Result<std::unique_ptr<StageCompute>> make_llama_compute(
         if (device == "cpu") {
             return make(at::kCPU, cpu_class());
         }
-        const auto index = device == "auto" ? Result<int>(0) : cuda_index(device);
-        if (!index) {
-            return index.error();
-        }
-        const auto name = open_cuda_device(*index);
+        SWARM_TRY(const auto index, device == "auto" ? Result<int>(0) : cuda_index(device));
+        const auto name = open_cuda_device(index);
         if (name) {
-            const at::Device gpu(at::kCUDA, static_cast<at::DeviceIndex>(*index));
+            const at::Device gpu(at::kCUDA, static_cast<at::DeviceIndex>(index));
             return make(gpu, "cuda " + *name, coder_on(gpu));
         }
         if (device == "auto") {

@@ -1,13 +1,13 @@
-// Makes the Llama stage on LibTorch without showing LibTorch: of this folder the rest of the
-// program includes this header and library_info.hpp alone.
+// Makes the Llama stage on LibTorch without showing LibTorch. The rest of the program includes only
+// this header and library_info.hpp of this folder.
 // Devices: "cpu" (one thread), "cuda:N" (needs libswarm_cuda.so and a GPU), "auto" (cuda:0 where
 // that works, else cpu).
-// Threading: the stage belongs to the thread that calls it first; see stages/compute.hpp.
+// Threading: the stage belongs to the thread that calls it first; see stages/compute/compute.hpp.
 // Errors: Usage (device name), Unsupported (no CUDA backend, no such GPU), Mismatch (the layout is
-// not this model's); all Reject.
+// not this model's); all Reject. Unsupported is Fatal when LibTorch itself fails.
 #pragma once
 
-#include "stages/compute.hpp"
+#include "stages/compute/compute.hpp"
 #include "swarm/base/result.hpp"
 #include "swarm/run/config.hpp"
 #include "swarm/run/partition.hpp"

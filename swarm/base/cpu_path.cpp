@@ -5,7 +5,7 @@
 namespace swarm {
 namespace {
 
-/// clang 14's __builtin_cpu_supports does not know this name.
+/// Asks the processor for F16C, a name that clang 14's __builtin_cpu_supports does not know.
 bool has_f16c() {
     unsigned eax = 0;
     unsigned ebx = 0;

@@ -1,4 +1,4 @@
-// SHA-256 (OpenSSL): identity of peers, of results, of state chunks and of whole states.
+// SHA-256 (OpenSSL). Digests identify peers, results, chunks of a state and whole states.
 // Threading: a Sha256 belongs to one thread. Cost: about 1.8 GB/s with SHA instructions.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Digest {
     friend auto operator<=>(const Digest&, const Digest&) = default;
 };
 
-/// 64 lower-case hexadecimal digits.
+/// Returns 64 lower-case hexadecimal digits.
 std::string to_hex(const Digest& digest);
 
 class Sha256 {
@@ -31,7 +31,7 @@ class Sha256 {
 
     void add(std::span<const std::byte> bytes);
     void add_text(const std::string& text);
-    /// Ends this hash; the object starts anew.
+    /// Returns the digest of all that was added; the object then starts a new, empty hash.
     Digest finish();
 
  private:

@@ -1,6 +1,6 @@
-// Strong ids: one type per kind of id, so that two kinds cannot be mixed up.
-// Ordered by value, so containers keyed by id iterate in the same order on every machine.
-// Names are those of the step protocol (swarm/protocol/PROTOCOL.md).
+// Strong ids: each kind of id has a type of its own, so that two kinds cannot be mixed up.
+// Ids are ordered by value, so containers keyed by id iterate in the same order on every machine.
+// The names are those of the step protocol (swarm/protocol/PROTOCOL.md).
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct Id {
     friend constexpr auto operator<=>(const Id&, const Id&) = default;
 };
 
-/// SHA-256 of the peer's raw Ed25519 public key. Simulated peers count in the first word.
+/// SHA-256 of the peer's raw Ed25519 public key. Simulated peers are numbered in the first word.
 struct PeerId {
     std::array<std::uint64_t, 4> words{};
 
@@ -25,29 +25,33 @@ struct PeerId {
     friend constexpr auto operator<=>(const PeerId&, const PeerId&) = default;
 };
 
-/// Random per process start: tells a restarted peer from its former self. Not ordered in time.
+/// A number drawn at each start of a process; it tells a restarted peer from the peer before the
+/// restart. Incarnations are not ordered in time.
 using Incarnation = Id<struct IncarnationTag>;
 
 /// Membership of one incarnation of a peer, from its admission until it is fenced or leaves.
-/// High 32 bits: incarnation of the coordinator (cinc); so never reused within a run.
+/// The high 32 bits are the incarnation of the coordinator (cinc), so a slot id is never reused
+/// within a run.
 using SlotId = Id<struct SlotTag>;
 
 using StageIndex = Id<struct StageTag, std::uint32_t>;
 using MicrobatchId = Id<struct MicrobatchTag, std::uint32_t>;
 
-/// Counter within a step, high 32 bits = cinc; starts at (cinc, 1); grows with every recall.
+/// A counter within a step; its high 32 bits are cinc. It starts at (cinc, 1) and grows with every
+/// recall.
 using Epoch = Id<struct EpochTag>;
 
-/// The epoch in which a try of a microbatch was launched.
+/// The epoch in which an attempt at a microbatch was launched.
 using Attempt = Epoch;
 
-/// Names one Append or WriteFile of one role; Stored carries it back.
+/// Names one Append or WriteFile of one role; Stored brings the id back.
 using StoreId = Id<struct StoreTag>;
 
-/// Names one Compute of one role; Computed carries it back.
+/// Names one Compute of one role; Computed brings the id back.
 using JobId = Id<struct JobTag>;
 
-/// Which set of weights: t committed steps in generation gen (gen grows with every rollback).
+/// Names a set of weights: the weights after `step` committed steps of generation `gen`. Every
+/// rollback raises the generation.
 struct ParameterVersion {
     std::uint32_t gen = 0;
     std::uint64_t step = 0;
@@ -60,7 +64,7 @@ constexpr Epoch make_epoch(std::uint32_t cinc, std::uint32_t counter) {
     return {(static_cast<std::uint64_t>(cinc) << 32) | counter};
 }
 
-/// A set of stages, one bit each (kStagesMax = 64).
+/// A set of stages; each stage has one bit (kStagesMax = 64).
 struct StageMask {
     std::uint64_t bits = 0;
 

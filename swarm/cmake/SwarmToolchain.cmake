@@ -1,8 +1,11 @@
 # Faster builds where the tools are there: ccache before the compiler, mold as linker.
 # Setting CMAKE_CXX_COMPILER_LAUNCHER or CMAKE_EXE_LINKER_FLAGS yourself wins.
+# ccache sees paths below the checkout as relative ones and forgets the folder of the build, so that
+# a clone at another path finds what this one has compiled.
 find_program(SWARM_CCACHE ccache)
 if(SWARM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${SWARM_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    /usr/bin/env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${SWARM_CCACHE}")
 endif()
 find_program(SWARM_MOLD mold)
 if(SWARM_MOLD AND NOT CMAKE_EXE_LINKER_FLAGS MATCHES "-fuse-ld")

@@ -1,5 +1,5 @@
-// Where a peer listens, as people write it: host:port, with a name, an IPv4 address, or an IPv6
-// address in brackets.
+// The address on which a peer listens, as people write it: host:port. The host is a name, an IPv4
+// address, or an IPv6 address in brackets.
 // Errors: Usage (Reject).
 #pragma once
 
@@ -19,7 +19,7 @@ struct Address {
 };
 
 Result<Address> parse_address(std::string_view text);
-/// Whether it is an IPv4 or IPv6 address and no name.
+/// Tells whether the host is an IPv4 or IPv6 address and not a name.
 bool is_ip(const std::string& host);
 std::string to_text(const Address& address);
 

@@ -24,7 +24,7 @@ void ComputePool::submit(node::Compute asked) {
 }
 
 void ComputePool::shutdown() {
-    std::deque<node::Compute> dropped;  // their destructors run outside the lock
+    std::deque<node::Compute> dropped;  // destroyed outside the lock
     {
         const std::lock_guard lock(mutex_);
         ending_ = true;
@@ -61,7 +61,7 @@ void ComputePool::run(const node::Compute& next) {
     );
     {
         std::unique_lock lock(mutex_);
-        if (hold > Duration::zero()) {  // a wait until the past sleeps, too: 26 us of each hop
+        if (hold > Duration::zero()) {  // even a wait until the past would sleep: 26 us per hop
             changed_.wait_until(lock, start + hold, [this] { return ending_; });
         }
         if (ending_) {

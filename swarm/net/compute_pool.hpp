@@ -1,9 +1,9 @@
-// The peer's device: one thread that runs the jobs of its role, one at a time, in order.
-// Service time: with `service` set, a job with work is held until service x (its work units /
-// units_per_service) after its start, so that any machine can play a slower one. Bookkeeping jobs
-// (no work units) are never held. Pools that share a device take turns, job by job.
-// Threading: submit() and shutdown() from one thread; done() is called on the device's thread, for
-// the jobs that are to be answered.
+// The peer's device: one thread that runs the jobs of the peer's role, one at a time and in order.
+// Service time: with `service` set, a job with work units is held until service x (work units /
+// units_per_service) has passed since its start, so that any machine can play a slower one. A
+// bookkeeping job (no work units) is never held. Pools that share a device take turns, job by job.
+// Threading: submit() and shutdown() are called from one thread. The device's thread calls done(),
+// for jobs with `answered` only.
 #pragma once
 
 #include "swarm/base/ids.hpp"
@@ -24,22 +24,23 @@ class ComputePool {
  public:
     struct Options {
         std::function<void()> on_thread_start = {};  // for the device library's settings
-        Duration service = Duration::zero();         // zero: jobs take what they take
+        Duration service = Duration::zero();         // zero holds no job
         double units_per_service = 1;                // work units of a forward
-        std::shared_ptr<SharedDevice> device = {};   // null: it has one to itself
+        std::shared_ptr<SharedDevice> device = {};   // null: the pool has a device to itself
     };
 
-    /// `took`: with the wait for the device, as others of the machine use it.
+    /// `took` includes the time in which other pools of the machine used the device.
     using Done = std::function<void(JobId, Duration took)>;
 
     ComputePool(Options options, Done done);
     ComputePool(const ComputePool&) = delete;
     ComputePool& operator=(const ComputePool&) = delete;
-    /// Waits for the job that runs.
+    /// Waits for the end of the job that runs.
     ~ComputePool();
 
     void submit(node::Compute asked);
-    /// Drops what waits and what is held; only a done() that has begun may still come.
+    /// Drops the jobs that wait and the answer of the job that runs or is held. Only a done() that
+    /// has begun may still come.
     void shutdown();
 
  private:
@@ -52,7 +53,7 @@ class ComputePool {
     std::condition_variable changed_;
     std::deque<node::Compute> waiting_;
     bool ending_ = false;
-    std::thread thread_;  // last: it uses all of the above
+    std::thread thread_;  // last, because it uses all members above
 };
 
 }  // namespace swarm::net

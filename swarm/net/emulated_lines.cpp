@@ -1,5 +1,7 @@
 #include "swarm/net/emulated_lines.hpp"
 
+#include "swarm/base/try.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -31,24 +33,24 @@ using Instant = Clock::time_point;
 
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 
-/// A timer wakes late; what a line could have carried meanwhile is not lost to it.
+/// A timer wakes late. The line then carries at once what it could have carried in this time.
 constexpr auto kCatchUp = std::chrono::milliseconds(5);
-/// How long a line is busy with one piece: the longest that a small frame waits behind a large one
-/// of another connection.
+/// The time for which one piece keeps a line busy: a small frame waits that long at most behind a
+/// large frame of another connection.
 constexpr auto kPieceTime = std::chrono::milliseconds(2);
 constexpr std::size_t kPieceBytesMin = 1500;
 constexpr std::size_t kPieceBytesMax = 64ULL << 10;
 constexpr auto kAcceptPause = std::chrono::milliseconds(50);
-/// Small, so that the line is the bottleneck and not what waits in front of it.
+/// Small, so that bytes wait in this program for the line and not in the kernel in front of it.
 constexpr int kSocketBufferBytes = 128 << 10;
 
-/// One direction of a line, shared by the connections of its process. First come, first served; a
-/// connection has at most one piece in it.
+/// One direction of a line, which the connections of its process share. It carries pieces in the
+/// order of carry(); a connection has at most one piece in it.
 class Direction {
  public:
     explicit Direction(std::uint64_t bytes_per_s) : bytes_per_s_(bytes_per_s) {}
 
-    /// When it will have carried `bytes` more.
+    /// Takes `bytes` more, and returns the time at which they will have been carried.
     Instant carry(std::size_t bytes, Instant now) {
         carried_bytes_ += bytes;
         if (bytes_per_s_ == 0) {
@@ -94,7 +96,7 @@ struct Piece {
     Instant due;
 };
 
-/// One way of a connection: what has left and has not come yet.
+/// One way of a connection, with the pieces that have left and have not arrived.
 struct Way {
     Way(tcp::socket& source, tcp::socket& target, Direction& sends, Direction& receives)
         : from(source),
@@ -108,11 +110,11 @@ struct Way {
     tcp::socket& to;
     Direction& up;
     Direction& down;
-    asio::steady_timer timer;    // of the line
-    asio::steady_timer changed;  // cancelled whenever the next two change
+    asio::steady_timer timer;    // for the time that the line takes
+    asio::steady_timer changed;  // cancelled whenever one of the next three changes
     std::deque<Piece> under_way;
-    std::size_t bytes = 0;
-    Instant end_due = Instant::max();  // when the end of the stream comes, once it has left
+    std::size_t bytes = 0;             // size of the pieces under way
+    Instant end_due = Instant::max();  // arrival of the stream's end, once the end has left
 };
 
 struct Connection {
@@ -122,7 +124,7 @@ struct Connection {
           there(client, server, client_line.up, own_line.down),
           back(server, client, own_line.up, client_line.down) {}
 
-    /// The other side hears of it as of a crash.
+    /// Resets both sockets: each side sees what it would see of a crash of the other.
     void cut() {
         error_code ignored;
         client.set_option(tcp::socket::linger(true, 0), ignored);
@@ -229,7 +231,7 @@ class EmulatedLines::Core {
     Core& operator=(const Core&) = delete;
 
     ~Core() {
-        io_.stop();  // what is under way ends with its sockets
+        io_.stop();  // connections that are open end with their sockets
         thread_.join();
     }
 
@@ -283,21 +285,20 @@ class EmulatedLines::Core {
         if (count_ >= kLinesMax) {
             return cannot_listen(asio::error::no_descriptors);
         }
-        // 127.2.0.1 in front of 127.1.0.1, which dials from 127.3.0.1; and so on. One port for both
-        // sides: it is free in front, so nobody has any reason to use it behind.
+        // The first line has the front 127.2.0.1, the back 127.1.0.1 and the source 127.3.0.1; the
+        // others count on. Front and back have the same port: the front's is free, and nothing else
+        // uses the addresses behind.
         const std::string rest =
             std::to_string(count_ / 250) + "." + std::to_string(count_ % 250 + 1);
         ++count_;
         const std::string behind = "127.1." + rest;
-        const Result<Address> front = open("127.2." + rest, line, [&](std::uint16_t port) {
+        const auto back_of = [&](std::uint16_t port) {
             return tcp::endpoint(asio::ip::make_address(behind), port);
-        });
-        if (!front) {
-            return front.error();
-        }
+        };
+        SWARM_TRY(const Address front, open("127.2." + rest, line, back_of));
         const std::string source = "127.3." + rest;
         by_source_[source] = &fronts_.back()->line;
-        return Ends{*front, Address{behind, front->port}, source};
+        return Ends{front, Address{behind, front.port}, source};
     }
 
     Result<Address> open(
@@ -337,14 +338,14 @@ class EmulatedLines::Core {
                 connections_.push_back(connection);
                 spawn(connect(std::move(connection), front.back));
             } else if (error != asio::error::connection_aborted) {
-                asio::steady_timer pause(io_, kAcceptPause);  // out of files: not for long
+                asio::steady_timer pause(io_, kAcceptPause);  // no file descriptor is free
                 co_await pause.async_wait(kAsTuple);
             }
         }
     }
 
     asio::awaitable<void> connect(ConnectionPtr connection, tcp::endpoint back) {
-        co_await wait_until(connection->there.timer, Clock::now() + 2 * delay_);  // SYN and its ACK
+        co_await wait_until(connection->there.timer, Clock::now() + 2 * delay_);  // SYN and ACK
         auto [error] = co_await connection->server.async_connect(back, kAsTuple);
         if (error || connection->closed) {
             connection->cut();
@@ -359,7 +360,7 @@ class EmulatedLines::Core {
         spawn(pass(connection, connection->back));
     }
 
-    /// Its second way to end ends a connection.
+    /// Passes bytes one way. The connection ends when both ways have ended.
     asio::awaitable<void> pass(ConnectionPtr connection, Way& way) {
         spawn(take_in(connection, way, delay_));
         co_await hand_over(connection, way);
@@ -387,7 +388,7 @@ class EmulatedLines::Core {
     std::map<std::string, BothWays*> by_source_;
     std::vector<ConnectionPtr> connections_;
     std::size_t count_ = 0;
-    std::thread thread_;  // last: it uses all of the above
+    std::thread thread_;  // last, because it uses all members above
 };
 
 EmulatedLines::EmulatedLines(Duration delay) : core_(std::make_unique<Core>(delay)) {}

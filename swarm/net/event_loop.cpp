@@ -24,7 +24,7 @@ struct EventLoop::Core {
     }
 
     asio::io_context io{1};
-    // Work may be on its way from another thread while nothing waits here.
+    // Keeps the loop running while it waits for nothing but work of another thread.
     asio::executor_work_guard<asio::io_context::executor_type> guard{io.get_executor()};
     asio::signal_set signals{io};
     std::function<void(int)> on_signal;

@@ -1,6 +1,6 @@
-// The thread on which hosts live: turns of roles, sockets and timers, one after the other. Hides
-// Asio from those who only want to run a host.
-// Threading: all calls on the one thread that runs the loop, but post(), from any thread.
+// The loop on which hosts live: one thread runs turns of roles, sockets and timers, one after the
+// other. It hides Asio from programs that only run a host.
+// Threading: all calls come from the thread that runs the loop; post() may come from any thread.
 #pragma once
 
 #include "swarm/base/units.hpp"
@@ -21,15 +21,14 @@ class EventLoop {
     EventLoop& operator=(const EventLoop&) = delete;
     ~EventLoop();
 
-    /// Runs until `done`, looked at after each event.
+    /// Runs until done() is true; the loop asks after each event.
     void run_until(const std::function<bool()>& done);
-    /// False when `done` is still false after `patience`.
+    /// Runs likewise for `patience` at most; returns false when done() is still false then.
     [[nodiscard]] bool run_until(const std::function<bool()>& done, Duration patience);
 
     void post(std::function<void()> action);
 
-    /// From now on SIGINT and SIGTERM come here, on the loop's thread, and end nothing by
-    /// themselves.
+    /// Makes SIGINT and SIGTERM call `action` on the loop's thread, instead of ending the process.
     void on_signal(std::function<void(int)> action);
 
     [[nodiscard]] boost::asio::io_context& io();

@@ -1,6 +1,7 @@
 #include "swarm/net/file_store.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/base/try.hpp"
 
 #include <boost/crc.hpp>
 
@@ -49,7 +50,7 @@ std::uint32_t number_at(std::string_view bytes) {
     return number;
 }
 
-/// The length is covered too, so a tail of zeros is no record.
+/// The checksum covers the length, too, so a tail of zeros is no record.
 std::uint32_t checksum(std::string_view length, std::string_view record) {
     boost::crc_32_type crc;
     crc.process_bytes(length.data(), length.size());
@@ -65,7 +66,7 @@ void append_record(std::string& bytes, std::string_view record) {
     bytes += record;
 }
 
-/// Takes the first record off `bytes`; none when it is not whole.
+/// Takes the first record off `bytes`; returns none when the record is not whole.
 std::optional<std::string_view> take_record(std::string_view& bytes) {
     if (bytes.size() < kRecordHeaderBytes) {
         return std::nullopt;
@@ -118,7 +119,7 @@ Result<> write_all(int descriptor, std::string_view bytes, const fs::path& path)
     return {};
 }
 
-/// A new name is durable only once its folder is.
+/// Syncs a folder: a new name in it is durable only after that.
 Result<> sync_folder(const fs::path& folder) {
     const FileDescriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!opened.is_open() || ::fsync(opened.get()) != 0) {
@@ -142,11 +143,11 @@ Result<FileDescriptor> take_lock(const fs::path& folder) {
     return lock;
 }
 
-/// The length of what is whole. Only a tail can be torn, as each record is synced before it is
-/// acknowledged.
+/// Returns how many bytes of the log are whole. Only the tail can be torn, because each record is
+/// synced before it is acknowledged.
 Result<std::size_t> whole_size(const std::string& bytes, const fs::path& path) {
     if (!bytes.starts_with(kMagic)) {
-        const bool torn = kMagic.starts_with(bytes);  // the crash came with the first write
+        const bool torn = kMagic.starts_with(bytes);  // a crash has torn the first write
         return torn ? Result<std::size_t>(0) : storage_error(path, "is no log of this program");
     }
     std::string_view rest = std::string_view(bytes).substr(kMagic.size());
@@ -164,7 +165,7 @@ bool is_legal_name(const fs::path& name) {
     return !name.empty() && name.is_relative() && name != kLogName && name != kLockName;
 }
 
-/// The folders between a new file and the store's own, innermost first.
+/// Syncs the folders between a new file and the store's own folder, innermost first.
 Result<> sync_folders_of(const fs::path& file, const fs::path& folder) {
     for (fs::path parent = file.parent_path();; parent = parent.parent_path()) {
         if (const Result<> synced = sync_folder(parent); !synced || parent == folder) {
@@ -181,9 +182,7 @@ Result<> write_draft(const fs::path& draft, std::span<const std::span<const std:
     }
     for (const std::span<const std::byte> part : parts) {
         const std::string_view text(reinterpret_cast<const char*>(part.data()), part.size());
-        if (const Result<> written = write_all(file.get(), text, draft); !written) {
-            return written.error();
-        }
+        SWARM_TRY(write_all(file.get(), text, draft));
     }
     return ::fsync(file.get()) == 0 ? Result<>() : system_error(draft, "sync it");
 }
@@ -207,41 +206,26 @@ Result<FileStore> FileStore::open(const fs::path& folder) {
     if (error) {
         return storage_error(folder, "cannot look at the folder: " + error.message());
     }
-    Result<FileDescriptor> lock = take_lock(folder);
-    if (!lock) {
-        return lock.error();
-    }
-    store.lock_ = std::move(*lock);
+    SWARM_TRY(auto lock, take_lock(folder));
+    store.lock_ = std::move(lock);
     const fs::path path = folder / kLogName;
     store.log_ =
         FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     if (!store.log_.is_open()) {
         return system_error(path, "open it");
     }
-    const Result<std::string> bytes = read_all(store.log_.get(), path);
-    if (!bytes) {
-        return bytes.error();
-    }
-    const Result<std::size_t> whole = whole_size(*bytes, path);
-    if (!whole) {
-        return whole.error();
-    }
-    store.torn_bytes_ = bytes->size() - *whole;
-    if (::ftruncate(store.log_.get(), static_cast<off_t>(*whole)) != 0) {
+    SWARM_TRY(const auto bytes, read_all(store.log_.get(), path));
+    SWARM_TRY(const auto whole, whole_size(bytes, path));
+    store.torn_bytes_ = bytes.size() - whole;
+    if (::ftruncate(store.log_.get(), static_cast<off_t>(whole)) != 0) {
         return system_error(path, "cut off its torn tail");
     }
-    if (*whole == 0) {
-        if (const Result<> begun = write_all(store.log_.get(), kMagic, path); !begun) {
-            return begun.error();
-        }
+    if (whole == 0) {
+        SWARM_TRY(write_all(store.log_.get(), kMagic, path));
     }
     store.dirty_ = true;
-    if (const Result<> synced = store.sync(); !synced) {
-        return synced.error();
-    }
-    if (const Result<> synced = sync_folder(folder); !synced) {
-        return synced.error();
-    }
+    SWARM_TRY(store.sync());
+    SWARM_TRY(sync_folder(folder));
     return store;
 }
 
@@ -264,12 +248,9 @@ Result<> FileStore::sync() {
 }
 
 Result<std::vector<std::string>> FileStore::load() const {
-    const Result<std::string> bytes = read_all(log_.get(), folder_ / kLogName);
-    if (!bytes) {
-        return bytes.error();
-    }
+    SWARM_TRY(const auto bytes, read_all(log_.get(), folder_ / kLogName));
     std::vector<std::string> records;
-    std::string_view rest = std::string_view(*bytes).substr(kMagic.size());
+    std::string_view rest = std::string_view(bytes).substr(kMagic.size());
     while (const auto record = take_record(rest)) {
         records.emplace_back(*record);
     }
@@ -293,7 +274,7 @@ Result<> FileStore::write_file(
         return storage_error(path.parent_path(), "cannot create it: " + error.message());
     }
     if (const Result<> written = write_draft(draft, parts); !written) {
-        fs::remove(draft, error);  // on a full disk its space is missed
+        fs::remove(draft, error);  // a full disk needs the space
         return written.error();
     }
     if (::rename(draft.c_str(), path.c_str()) != 0) {

@@ -1,10 +1,12 @@
-// The disk of one peer: a folder with a log of records and whole files; survives kill -9 and power
-// cuts. Log = 8 bytes of magic, then per record: length u32, CRC-32 u32 (of length and bytes),
-// bytes; little-endian.
-// Invariants: what sync() or write_file() has returned is on disk; a tail torn by a crash is cut
-// off at open(); one process at a time holds the folder (flock), so two never share one identity.
+// The disk of one peer: a folder with a log of records and with whole files. It survives kill -9
+// and power cuts. The log is 8 bytes of magic, then per record: length u32, CRC-32 u32 (over length
+// and bytes), bytes; little-endian.
+// Invariants: once sync() or write_file() has returned, its records or file are on disk; open()
+// cuts off a tail that a crash has torn; one process at a time holds the folder (flock), so two
+// processes never share one identity.
 // Threading: one thread at a time (the host's file thread); every call blocks.
-// Errors: StorageFailed (Fatal): after a failed fsync nobody knows what the disk holds. Usage.
+// Errors: StorageFailed (Fatal), because nobody knows what a disk holds after a failed fsync;
+// Usage.
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -19,7 +21,7 @@
 
 namespace swarm::net {
 
-/// A file that is closed once; -1: none.
+/// An open file, closed once; -1 stands for no file.
 class FileDescriptor {
  public:
     FileDescriptor() = default;
@@ -48,18 +50,18 @@ class FileStore {
     /// Makes the folder when there is none.
     static Result<FileStore> open(const std::filesystem::path& folder);
 
-    /// In one write; durable after the next sync().
+    /// Appends the records in one write; they are durable after the next sync().
     Result<> append(std::span<const std::string> records);
     Result<> sync();
 
-    /// All records, those not yet synced too, oldest first.
+    /// Returns all records, oldest first; those not yet synced are among them.
     [[nodiscard]] Result<std::vector<std::string>> load() const;
 
-    /// Whole or not at all: written under a temporary name, synced, renamed; then its folders are
-    /// synced. `name` is relative; '/' makes folders.
+    /// Writes the file whole or not at all: under a temporary name, then sync, rename, and sync of
+    /// its folders. `name` is relative; '/' makes folders.
     Result<> write_file(const std::string& name, std::span<const std::span<const std::byte>> parts);
 
-    /// What open() had to cut off: records that were never acknowledged.
+    /// Returns how many bytes open() cut off; they were of records that nobody was promised.
     [[nodiscard]] std::uint64_t torn_bytes() const { return torn_bytes_; }
 
  private:

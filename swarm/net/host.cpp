@@ -14,7 +14,7 @@ namespace {
 using boost::system::error_code;
 using Steady = std::chrono::steady_clock;
 
-/// How long a record that nobody waits for may stay in memory.
+/// A record that is not durable stays in memory this long at most.
 constexpr auto kStoreSoon = std::chrono::seconds(1);
 
 }  // namespace
@@ -205,8 +205,8 @@ void HostCore::store_now() {
         return;
     }
     storing_ = true;
-    // The pool is joined before the store goes, so the plain pointer is good; the answer may come
-    // after the host has gone.
+    // disk_ is joined before store_ is destroyed, so the plain pointer is valid there. The answer
+    // may come after the host is gone, so it needs the weak pointer.
     asio::post(disk_, [this, weak = weak_from_this(), batch = stores_.take()] {
         auto answers = run_batch(store_, batch);
         asio::post(io_, [weak, answers = std::move(answers)]() mutable {
@@ -241,7 +241,7 @@ void HostCore::deliver(node::Event event) {
 void HostCore::arm_timer() {
     const TimePoint due = std::max(runner_.next_deadline(), clock_now());
     if (ended_ || armed_for_ <= due) {
-        return;  // a timer that fires early only looks at the deadline again
+        return;  // a timer that fires early looks at the deadline again
     }
     armed_for_ = due;
     timer_.expires_at(Steady::time_point(due.time_since_epoch()));
@@ -321,7 +321,7 @@ void Host::ask(node::Asked asked) {
 }
 
 void Host::stop() {
-    // Never within a turn: the Stop must come after it.
+    // Posted, because the Stop must not come within a turn.
     asio::post(core_->io(), [weak = std::weak_ptr(core_)] {
         if (const auto core = weak.lock()) {
             core->stop();

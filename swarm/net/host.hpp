@@ -1,11 +1,11 @@
-// Runs one role on a real machine: TLS links, a steady clock, a device thread, a disk. This is the
-// real half of the contract in swarm/node/role.hpp; the other is sim/world.
-// Every wait is bounded: dialling and being dialled by dial_timeout, a closing link by
-// drain_timeout, a frame under way by stall_timeout; an idle link is the role's business.
-// Strangers: at most half_open_max connections that have not said Hello; one more ends the oldest.
-// Threading: the loop's thread, but ask() and stop() from any thread. fsync and jobs run on threads
-// of their own.
-// Errors: listen() tells why it cannot (Usage); a failed disk ends the host and is its failure().
+// Runs one role on a real machine: TLS links, a steady clock, a device thread, a disk. The host
+// keeps the contract of swarm/node/role.hpp, as sim/world does on virtual time.
+// Every wait is bounded: dial_timeout for dialling and being dialled, drain_timeout for a closing
+// link, stall_timeout for a frame that has begun. An idle link is the role's business. Strangers:
+// at most half_open_max connections have not said Hello; one more ends the oldest. Threading: the
+// loop's thread; ask() and stop() from any thread. fsync and jobs run on threads of their own.
+// Errors: listen() returns Usage with the reason; a failed disk ends the host, and failure() has
+// it.
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -28,11 +28,11 @@ namespace swarm::net {
 class HostCore;
 
 struct HostOptions {
-    std::string swarm_key;  // shared by the peers of a private run; empty: an open run
+    std::string swarm_key;  // shared by the peers of a private run; empty for an open run
     Incarnation incarnation = random_incarnation();
     std::string listen_address = "0.0.0.0";
-    std::uint16_t listen_port = 0;  // 0: a free one
-    std::string dial_from;          // an address of this machine, is_ip(); empty: as it is routed
+    std::uint16_t listen_port = 0;  // 0 takes a free port
+    std::string dial_from;          // an IP address of this machine; empty: the system chooses one
     Duration dial_timeout = std::chrono::seconds(3);
     Duration drain_timeout = std::chrono::seconds(2);
     Duration stall_timeout = std::chrono::seconds(10);
@@ -52,36 +52,37 @@ class Host {
     );
     Host(const Host&) = delete;
     Host& operator=(const Host&) = delete;
-    /// As kill().
+    /// Ends like kill().
     ~Host();
 
-    /// Before start(), by peers that others dial. The port.
+    /// Listens, for peers that others dial; comes before start(). Returns the port.
     Result<std::uint16_t> listen();
-    /// For a Dial without an address: host:port.
+    /// Tells the address (host:port) for a Dial that names none.
     void know_address(const PeerId& peer, std::string address);
 
-    /// The role's first turn; then requests and links.
+    /// Runs the role's first turn; requests and links follow.
     void start();
 
-    /// Comes to the role as an event, after start().
+    /// Hands the request to the role as an event, after start().
     void ask(node::Asked asked);
-    /// Lets the role say its last word, sends and stores what it asked for, then ends.
+    /// Gives the role its Stop, sends and stores what that turn asks for, then ends.
     void stop();
-    /// Ends as SIGKILL would: no word to the role, nothing flushed.
+    /// Ends like a SIGKILL: the role hears nothing, and nothing is flushed.
     void kill();
 
-    /// True when an ended host has sent and stored all it had to.
+    /// True when an ended host has sent and stored everything that it had to.
     [[nodiscard]] bool finished() const;
 
-    /// Set when the host had to end by itself.
+    /// Returns the error that made the host end by itself, if one did.
     [[nodiscard]] const std::optional<Error>& failure() const;
 
  private:
     std::shared_ptr<HostCore> core_;
 };
 
-/// Who answers at host:port: what a newcomer that knows an address only needs for its first Dial.
-/// Trust on first use; a swarm key is proven when the link is made.
+/// Returns the id of the peer that answers at host:port. A newcomer that knows only an address
+/// needs the id for its first Dial. This is trust on first use; a swarm key is proven when the link
+/// is made.
 Result<PeerId> identify_peer(const std::string& address, const Identity& self, Duration timeout);
 
 }  // namespace swarm::net

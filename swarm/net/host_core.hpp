@@ -1,10 +1,11 @@
-// The inside of Host; see there.
+// The inside of Host (host.hpp).
 // Invariants: links_ holds exactly the links that the role believes up; every coroutine and every
-// job keeps the core alive until it has ended; after ended_ the role hears nothing any more.
+// job keeps the core alive until it has ended; once ended_ is true the role hears nothing.
 #pragma once
 
 #include "swarm/net/host.hpp"
 #include "swarm/net/link.hpp"
+#include "swarm/net/refusal_log.hpp"
 #include "swarm/net/store_queue.hpp"
 #include "swarm/node/role_runner.hpp"
 
@@ -49,9 +50,9 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     using LinkKey = std::pair<PeerId, Lane>;
     using Links = std::map<LinkKey, std::shared_ptr<Link>>;
 
-    // Coroutines, in host_links.cpp.
+    // Links (host_links.cpp); the coroutines come first.
     asio::awaitable<void> accept_links();
-    asio::awaitable<void> serve_accepted(std::shared_ptr<Link> link);
+    asio::awaitable<void> serve_accepted(std::shared_ptr<Link> link, std::string from);
     asio::awaitable<void> dial(node::Dial dial);
     asio::awaitable<Result<Link::Remote>> reach(std::shared_ptr<Link> link, node::Dial dial);
     asio::awaitable<void> serve(std::shared_ptr<Link> link, Link::Remote remote);
@@ -66,7 +67,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     [[nodiscard]] bool is_up(const LinkKey& key, const std::shared_ptr<Link>& link) const;
     void spawn(asio::awaitable<void> task);
 
-    // Actions.
+    // The actions of a role.
     void perform(node::Dial& dial);
     void perform(node::Close& close);
     void perform(node::Send& send);
@@ -88,7 +89,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     asio::io_context& io_;
     HostOptions options_;
     std::shared_ptr<const Link::Terms> terms_;
-    asio::ip::address source_;  // of what is dialled; "any": as it is routed
+    asio::ip::address source_;  // links are dialled from it; unspecified: the system chooses
     tcp::acceptor acceptor_;
     asio::steady_timer timer_;
     TimePoint armed_for_ = kNever;
@@ -97,6 +98,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     std::map<PeerId, std::string> addresses_;
     Links links_;
     std::vector<std::shared_ptr<Link>> strangers_;  // oldest first
+    RefusalLog refusals_;
     StoreQueue stores_;
     std::vector<node::Asked> asked_early_;
     bool storing_ = false;
@@ -106,7 +108,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     std::optional<Error> failure_;
     FileStore store_;
     node::RoleRunner runner_;
-    // Last, so first to go: their threads use what is above.
+    // Last, and so destroyed first, because their threads use the members above.
     std::unique_ptr<ComputePool> compute_;
     asio::thread_pool disk_{1};
 };

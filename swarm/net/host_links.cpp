@@ -1,4 +1,6 @@
-// The links of a host: every coroutine that reads or writes a socket starts here.
+// The part of HostCore that concerns links: every coroutine that reads or writes a socket starts
+// here.
+#include "swarm/net/co_try.hpp"
 #include "swarm/net/host_core.hpp"
 #include "swarm/net/resolve.hpp"
 
@@ -13,9 +15,11 @@
 namespace swarm::net {
 namespace {
 
+using boost::system::error_code;
+
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 
-/// When the machine is out of files, the next one is not there at once.
+/// The host waits this long before it accepts again, when the machine has no file descriptor left.
 constexpr auto kAcceptPause = std::chrono::milliseconds(50);
 
 Error unreachable(std::string detail) {
@@ -35,9 +39,11 @@ asio::awaitable<void> HostCore::accept_links() {
             co_return;
         }
         if (!error) {
+            error_code gone;  // set when a stranger has left already; its address is then 0.0.0.0
+            const std::string from = socket.remote_endpoint(gone).address().to_string();
             auto link = std::make_shared<Link>(std::move(socket), terms_, Side::Server);
             admit_stranger(link);
-            spawn(serve_accepted(std::move(link)));
+            spawn(serve_accepted(std::move(link), from));
         } else if (error != asio::error::connection_aborted) {
             log(node::LogLine::Level::Warning, "cannot accept a connection: " + error.message());
             asio::steady_timer pause(io_, kAcceptPause);
@@ -46,7 +52,7 @@ asio::awaitable<void> HostCore::accept_links() {
     }
 }
 
-asio::awaitable<void> HostCore::serve_accepted(std::shared_ptr<Link> link) {
+asio::awaitable<void> HostCore::serve_accepted(std::shared_ptr<Link> link, std::string from) {
     link->set_deadline(options_.dial_timeout);
     const Result<Link::Remote> remote = co_await link->introduce(Lane::Control);
     forget_stranger(link);
@@ -55,15 +61,17 @@ asio::awaitable<void> HostCore::serve_accepted(std::shared_ptr<Link> link) {
         co_return;
     }
     link->close_now();
-    const bool worth_a_line = remote.error().code == ErrorCode::Unauthorised ||
-                              remote.error().code == ErrorCode::Mismatch;
-    log(worth_a_line ? node::LogLine::Level::Info : node::LogLine::Level::Debug,
-        "turned a connection away: " + remote.error().detail);
+    const Error& error = remote.error();
+    if (error.code != ErrorCode::Unauthorised && error.code != ErrorCode::Mismatch) {
+        log(node::LogLine::Level::Debug, "turned a connection away: " + error.detail);
+    } else if (auto line = refusals_.note(from, error.detail, clock_now())) {
+        log(node::LogLine::Level::Info, std::move(*line));
+    }
 }
 
 void HostCore::admit_stranger(std::shared_ptr<Link> link) {
     if (strangers_.size() >= options_.half_open_max) {
-        strangers_.front()->close_now();  // its coroutine ends with an error
+        strangers_.front()->close_now();  // the stranger's coroutine then ends with an error
         strangers_.erase(strangers_.begin());
     }
     strangers_.push_back(std::move(link));
@@ -95,20 +103,15 @@ asio::awaitable<Result<Link::Remote>> HostCore::reach(std::shared_ptr<Link> link
     }
     const std::string address = dial.address.empty() ? known->second : dial.address;
     const TimePoint due = clock_now() + options_.dial_timeout;
-    const Result<std::vector<tcp::endpoint>> endpoints = co_await resolve(address, due);
-    if (!endpoints) {
-        co_return endpoints.error();
-    }
+    SWARM_CO_TRY(const auto endpoints, co_await resolve(address, due));
     Result<> connected = unreachable(address + " stands for no address");
-    for (const tcp::endpoint& endpoint : *endpoints) {
+    for (const tcp::endpoint& endpoint : endpoints) {
         connected = co_await link->connect(endpoint, source_);
         if (connected) {
             break;
         }
     }
-    if (!connected) {
-        co_return connected.error();
-    }
+    SWARM_CO_TRY(connected);
     const Result<Link::Remote> remote = co_await link->introduce(dial.lane);
     const bool anybody = dial.peer == PeerId{};
     if (remote && !anybody && remote->peer != dial.peer) {
@@ -133,7 +136,7 @@ asio::awaitable<void> HostCore::serve(std::shared_ptr<Link> link, Link::Remote r
             }
             break;
         }
-        if (is_up(key, link)) {  // a closing link is read to its end, but no longer heard
+        if (is_up(key, link)) {  // a closing link is read to its end, and its frames are dropped
             deliver(node::Received{
                 remote.peer, remote.lane, std::move(frame->message), std::move(frame->payload)});
         }
@@ -195,7 +198,7 @@ void HostCore::spawn(asio::awaitable<void> task) {
     ++tasks_;
     const auto ended = [core = shared_from_this()](const std::exception_ptr& bug) {
         --core->tasks_;
-        if (bug) {  // expected trouble comes as a Result
+        if (bug) {  // expected trouble would have come as a Result
             std::rethrow_exception(bug);
         }
     };

@@ -1,4 +1,6 @@
-// identify_peer() of host.hpp: a TLS handshake that ends before the Hello, on a loop of its own.
+// identify_peer() of host.hpp makes a TLS handshake and ends before the Hello, on a loop of its
+// own.
+#include "swarm/net/co_try.hpp"
 #include "swarm/net/host.hpp"
 #include "swarm/net/link.hpp"
 #include "swarm/net/resolve.hpp"
@@ -16,12 +18,9 @@ namespace {
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 
 asio::awaitable<Result<PeerId>> identify(TlsStream& stream, std::string address, TimePoint due) {
-    const Result<Endpoints> endpoints = co_await resolve(address, due);
-    if (!endpoints) {
-        co_return endpoints.error();
-    }
+    SWARM_CO_TRY(const auto endpoints, co_await resolve(address, due));
     boost::system::error_code error;
-    for (const tcp::endpoint& endpoint : *endpoints) {
+    for (const tcp::endpoint& endpoint : endpoints) {
         stream.close();
         std::tie(error) = co_await stream.socket().async_connect(endpoint, kAsTuple);
         if (!error) {
@@ -34,9 +33,7 @@ asio::awaitable<Result<PeerId>> identify(TlsStream& stream, std::string address,
             Reaction::Retry,
             "cannot connect to " + address + ": " + error.message()};
     }
-    if (const Result<> done = co_await stream.handshake(); !done) {
-        co_return done.error();
-    }
+    SWARM_CO_TRY(co_await stream.handshake());
     co_return peer_of_session(stream.session());
 }
 
@@ -49,7 +46,7 @@ Result<PeerId> identify_peer(const std::string& address, const Identity& self, D
     Result<PeerId> peer =
         Error{ErrorCode::Unreachable, Reaction::Retry, "no answer from " + address + " in time"};
     const auto keep = [&](const std::exception_ptr& bug, Result<PeerId> found) {
-        if (bug) {  // expected trouble comes as a Result
+        if (bug) {  // expected trouble would have come as a Result
             std::rethrow_exception(bug);
         }
         peer = std::move(found);

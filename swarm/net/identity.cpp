@@ -2,6 +2,7 @@
 
 #include "swarm/base/check.hpp"
 #include "swarm/base/digest.hpp"
+#include "swarm/base/try.hpp"
 
 #include <array>
 #include <cerrno>
@@ -34,7 +35,7 @@ KeyPtr make_key() {
     return key;
 }
 
-/// X.509 asks for dates; from 1970 to the last moment it can express.
+/// Makes the certificate. X.509 asks for dates: they are 1970 and the last moment that it can say.
 CertificatePtr make_certificate(EVP_PKEY* key) {
     CertificatePtr certificate(X509_new());
     SWARM_ASSERT(certificate);
@@ -52,7 +53,7 @@ CertificatePtr make_certificate(EVP_PKEY* key) {
     return certificate;
 }
 
-/// Big-endian words, so that ids sort as their text does.
+/// Makes big-endian words of the bytes, so that ids sort in the order of their texts.
 PeerId to_peer_id(const std::array<std::byte, kIdBytes>& bytes) {
     PeerId peer;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -88,8 +89,8 @@ Result<KeyPtr> read_key(const std::filesystem::path& path) {
     return key;
 }
 
-/// Written whole under another name, then linked: two processes that start at once end up with one
-/// key, and a crash leaves no torn file behind.
+/// Writes the key whole under another name and then links it: two processes that start at once end
+/// up with one key, and a crash leaves no torn file behind.
 Result<> write_key(const std::filesystem::path& path, EVP_PKEY* key) {
     const std::filesystem::path draft = path.string() + "." + std::to_string(::getpid());
     ::unlink(draft.c_str());
@@ -117,15 +118,10 @@ Result<Identity> Identity::load_or_create(const std::filesystem::path& key_file)
     std::error_code ignored;
     if (!std::filesystem::exists(key_file, ignored)) {
         const KeyPtr fresh = make_key();
-        if (const Result<> written = write_key(key_file, fresh.get()); !written) {
-            return written.error();
-        }
+        SWARM_TRY(write_key(key_file, fresh.get()));
     }
-    Result<KeyPtr> key = read_key(key_file);
-    if (!key) {
-        return key.error();
-    }
-    return Identity(std::move(*key));
+    SWARM_TRY(auto key, read_key(key_file));
+    return Identity(std::move(key));
 }
 
 Identity Identity::make_ephemeral() {
@@ -192,7 +188,7 @@ Result<PeerId> parse_peer_id(std::string_view text) {
             bytes[filled++] = static_cast<std::byte>(pending >> pending_bits);
         }
     }
-    if ((pending & ((1U << pending_bits) - 1)) != 0) {  // one text per id
+    if ((pending & ((1U << pending_bits) - 1)) != 0) {  // each id has one text
         return malformed;
     }
     return to_peer_id(bytes);

@@ -1,9 +1,9 @@
-// Who a peer is: an Ed25519 key pair in a PEM file of mode 0600. The peer id is SHA-256 of the raw
-// public key, so nobody hands out names and nobody can take another's.
-// The certificate around the key is what TLS wants to see: self-signed, made anew at each start,
-// its dates mean nothing.
-// Text form of a peer id: 52 digits of base32 (RFC 4648, lower case, no padding).
-// Threading: immutable after construction. Errors: StorageFailed, Malformed, Usage; all Fatal.
+// The identity of a peer: an Ed25519 key pair in a PEM file of mode 0600. The peer id is the
+// SHA-256 of the raw public key, so nobody hands out ids and no peer can take another peer's id.
+// TLS needs a certificate around the key. It is self-signed and made at each start; its dates mean
+// nothing.
+// The text form of a peer id is 52 digits of base32 (RFC 4648, lower case, no padding). Threading:
+// immutable after construction. Errors: StorageFailed, Malformed, Usage; all Fatal.
 #pragma once
 
 #include "swarm/base/ids.hpp"
@@ -20,7 +20,7 @@ class Identity {
  public:
     /// Makes the file when there is none; its folder must exist.
     static Result<Identity> load_or_create(const std::filesystem::path& key_file);
-    /// Lives as long as the process.
+    /// Makes an identity with a key that is in no file and ends with the process.
     static Identity make_ephemeral();
 
     [[nodiscard]] const PeerId& peer() const { return peer_; }
@@ -40,10 +40,10 @@ class Identity {
 std::string to_text(const PeerId& peer);
 Result<PeerId> parse_peer_id(std::string_view text);
 
-/// Unauthorised when the certificate's key is not an Ed25519 key.
+/// Returns Unauthorised when the certificate's key is not an Ed25519 key.
 Result<PeerId> peer_of_certificate(const X509& certificate);
 
-/// Random for each start of a process: from the operating system.
+/// Draws an incarnation from the operating system's random numbers, for one start of a process.
 Incarnation random_incarnation();
 
 }  // namespace swarm::net

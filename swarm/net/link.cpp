@@ -1,5 +1,7 @@
 #include "swarm/net/link.hpp"
 
+#include "swarm/base/try.hpp"
+#include "swarm/net/co_try.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -24,7 +26,7 @@ void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
     bytes.insert(bytes.end(), more.begin(), more.end());
 }
 
-/// The header of a Hello, before anybody has proven anything.
+/// Checks the first header of a link, when neither side has proven anything yet.
 Result<> check_hello_header(const protocol::FrameHeader& header) {
     if (header.kind != protocol::kHelloKind || header.envelope_bytes != 0 ||
         header.tensor_bytes != 0) {
@@ -51,7 +53,8 @@ Result<> check_hello(const protocol::Hello& hello) {
     return {};
 }
 
-/// Uncoded bytes must be exactly the elements of the shape; a codec checks its own when decoding.
+/// Checks that uncoded bytes are exactly the elements of the shape. A codec checks its own bytes
+/// when it decodes them.
 Result<> check_tensor(const protocol::TensorEnvelope& envelope, std::uint64_t bytes) {
     const bool plain = envelope.codec == protocol::CodecId::None;
     if (plain && envelope.elements() * protocol::bytes_of(envelope.dtype) != bytes) {
@@ -81,7 +84,7 @@ asio::awaitable<Result<>> Link::connect(tcp::endpoint address, asio::ip::address
         co_return Error{ErrorCode::Unreachable, Reaction::Retry, "cannot connect in time"};
     }
     error_code ignored;
-    stream_.socket().close(ignored);  // of the attempt before, if any
+    stream_.socket().close(ignored);  // an attempt before this one may have opened it
     if (!source.is_unspecified()) {
         error_code unbound;
         stream_.socket().open(address.protocol(), unbound);
@@ -100,34 +103,31 @@ asio::awaitable<Result<>> Link::connect(tcp::endpoint address, asio::ip::address
 }
 
 asio::awaitable<Result<Link::Remote>> Link::introduce(Lane lane) {
-    const Result<PeerId> peer = co_await handshake();
-    if (!peer) {
-        co_return peer.error();
-    }
+    SWARM_CO_TRY(const auto peer, co_await handshake());
     if (side_ == Side::Client) {
-        if (const Result<> said = co_await say_hello(lane); !said) {
-            co_return said.error();
-        }
+        SWARM_CO_TRY(co_await say_hello(lane));
     }
-    const Result<protocol::Hello> hello = co_await hear_hello();
-    if (!hello) {
-        co_return hello.error();
+    const Result<protocol::Hello> heard = co_await hear_hello();
+    if (!heard && heard.error().code == ErrorCode::ConnectionLost && side_ == Side::Client) {
+        // A host that refuses a Hello hangs up without a word, so the reason can only be guessed.
+        co_return Error{
+            ErrorCode::ConnectionLost,
+            heard.error().reaction,
+            "the peer hung up on our Hello; the likely cause is another --swarm-key or another "
+            "version of the program, and the peer's log has the reason"};
     }
-    lane_ = static_cast<Lane>(hello->lane);
+    SWARM_CO_TRY(const auto hello, heard);
+    lane_ = static_cast<Lane>(hello.lane);
     if (side_ == Side::Server) {
-        if (const Result<> said = co_await say_hello(lane_); !said) {
-            co_return said.error();
-        }
+        SWARM_CO_TRY(co_await say_hello(lane_));
     } else if (lane_ != lane) {
         co_return reject(ErrorCode::Malformed, "the peer answered for another lane");
     }
-    co_return Remote{*peer, lane_, hello->incarnation};
+    co_return Remote{peer, lane_, hello.incarnation};
 }
 
 asio::awaitable<Result<PeerId>> Link::handshake() {
-    if (const Result<> done = co_await stream_.handshake(); !done) {
-        co_return done.error();
-    }
+    SWARM_CO_TRY(co_await stream_.handshake());
     const Result<PeerId> peer = peer_of_session(stream_.session());
     if (peer && *peer == terms_->self) {
         co_return reject(ErrorCode::Unreachable, "this address is our own");
@@ -149,99 +149,59 @@ asio::awaitable<Result<>> Link::say_hello(Lane lane) {
     std::vector<std::byte> bytes;
     append(bytes, protocol::encode_header(header));
     append(bytes, control);
-    if (const Result<> written = co_await write_all(bytes); !written) {
-        co_return written.error();
-    }
+    SWARM_CO_TRY(co_await write_all(bytes));
     co_return co_await flush_all();
 }
 
 asio::awaitable<Result<protocol::Hello>> Link::hear_hello() {
     protocol::HeaderBytes header_bytes{};
-    if (const Result<> read = co_await read_exactly(header_bytes, Patience::None); !read) {
-        co_return read.error();
-    }
-    const Result<protocol::FrameHeader> header = decode_header(header_bytes, Lane::Control);
-    if (!header) {
-        co_return header.error();
-    }
-    if (const Result<> fits = check_hello_header(*header); !fits) {
-        co_return fits.error();
-    }
-    std::vector<std::byte> control(header->control_bytes);
-    if (const Result<> read = co_await read_exactly(control, Patience::None); !read) {
-        co_return read.error();
-    }
-    const Result<protocol::Hello> hello = protocol::decode_hello(control);
-    if (!hello) {
-        co_return hello.error();
-    }
-    if (const Result<> right = check_hello(*hello); !right) {
-        co_return right.error();
-    }
+    SWARM_CO_TRY(co_await read_exactly(header_bytes, Patience::None));
+    SWARM_CO_TRY(const auto header, decode_header(header_bytes, Lane::Control));
+    SWARM_CO_TRY(check_hello_header(header));
+    std::vector<std::byte> control(header.control_bytes);
+    SWARM_CO_TRY(co_await read_exactly(control, Patience::None));
+    SWARM_CO_TRY(const auto hello, protocol::decode_hello(control));
+    SWARM_CO_TRY(check_hello(hello));
     const SessionSecret secret = exporter_secret(stream_.session());
     const Side other = side_ == Side::Client ? Side::Server : Side::Client;
-    const Result<> proven = check_swarm_key(terms_->swarm_key, secret, other, hello->proof);
-    if (!proven) {
-        co_return proven.error();
-    }
+    SWARM_CO_TRY(check_swarm_key(terms_->swarm_key, secret, other, hello.proof));
     co_return hello;
 }
 
 asio::awaitable<Result<Link::Frame>> Link::read_frame() {
     protocol::HeaderBytes header_bytes{};
-    if (const Result<> read = co_await read_exactly(header_bytes, Patience::UntilFirstByte);
-        !read) {
-        co_return read.error();
-    }
-    const Result<protocol::FrameHeader> header = protocol::decode_header(header_bytes, lane_);
-    if (!header) {
-        co_return header.error();
-    }
-    if (header->kind == protocol::kHelloKind) {
+    SWARM_CO_TRY(co_await read_exactly(header_bytes, Patience::UntilFirstByte));
+    SWARM_CO_TRY(const auto header, protocol::decode_header(header_bytes, lane_));
+    if (header.kind == protocol::kHelloKind) {
         co_return reject(ErrorCode::Malformed, "a second Hello");
     }
-    std::vector<std::byte> head(header->control_bytes + header->envelope_bytes);
-    if (const Result<> read = co_await read_exactly(head, Patience::None); !read) {
-        co_return read.error();
-    }
-    const std::span<const std::byte> control(head.data(), header->control_bytes);
-    Result<protocol::Message> message = protocol::decode_control(header->kind, control);
-    if (!message) {
-        co_return message.error();
-    }
-    if (protocol::lane_of(message->body) != lane_) {
+    std::vector<std::byte> head(header.control_bytes + header.envelope_bytes);
+    SWARM_CO_TRY(co_await read_exactly(head, Patience::None));
+    const std::span<const std::byte> control(head.data(), header.control_bytes);
+    SWARM_CO_TRY(auto message, protocol::decode_control(header.kind, control));
+    if (protocol::lane_of(message.body) != lane_) {
         co_return reject(ErrorCode::Malformed, "a message on the wrong lane");
     }
-    if (header->envelope_bytes == 0) {
-        co_return Frame{std::move(*message), {}};
+    if (header.envelope_bytes == 0) {
+        co_return Frame{std::move(message), {}};
     }
-    const std::span<const std::byte> rest = std::span(head).subspan(header->control_bytes);
-    const Result<protocol::TensorEnvelope> envelope = protocol::decode_envelope(rest);
-    if (!envelope) {
-        co_return envelope.error();
-    }
-    Result<node::Payload> payload = co_await read_tensor(*envelope, header->tensor_bytes);
-    if (!payload) {
-        co_return payload.error();
-    }
-    co_return Frame{std::move(*message), std::move(*payload)};
+    const std::span<const std::byte> rest = std::span(head).subspan(header.control_bytes);
+    SWARM_CO_TRY(const auto envelope, protocol::decode_envelope(rest));
+    SWARM_CO_TRY(auto payload, co_await read_tensor(envelope, header.tensor_bytes));
+    co_return Frame{std::move(message), std::move(payload)};
 }
 
 asio::awaitable<Result<node::Payload>> Link::read_tensor(
     protocol::TensorEnvelope envelope, std::uint64_t bytes
 ) {
-    if (const Result<> fits = check_tensor(envelope, bytes); !fits) {
-        co_return fits.error();
-    }
-    // Left uninitialised: filling 4 MiB with zeros first costs a tenth of the transfer.
+    SWARM_CO_TRY(check_tensor(envelope, bytes));
+    // The memory stays uninitialised: filling 4 MiB with zeros costs a tenth of the transfer.
     const std::shared_ptr<std::byte[]> memory(new (std::nothrow) std::byte[bytes]);
     if (!memory) {
         co_return Error{ErrorCode::TooLarge, Reaction::BackOff, "no memory for a tensor"};
     }
     const std::span<std::byte> into(memory.get(), bytes);
-    if (const Result<> read = co_await read_exactly(into, Patience::None); !read) {
-        co_return read.error();
-    }
+    SWARM_CO_TRY(co_await read_exactly(into, Patience::None));
     co_return node::Payload(std::move(envelope), into, memory);
 }
 
@@ -250,7 +210,7 @@ asio::awaitable<void> Link::write_queue() {
         while (!queue_.empty()) {
             if (const Result<> written = co_await write_next(); !written) {
                 close_now();
-                co_return;  // still "writing": nobody writes after an error
+                co_return;  // writing_ stays true, so nobody writes after an error
             }
         }
         const bool last = closing_;
@@ -262,8 +222,8 @@ asio::awaitable<void> Link::write_queue() {
             co_return;
         }
         if (last) {
-            // Only our direction: closing with unread input would reset the connection, and a
-            // reset may overtake what we have just written.
+            // Ends this side's direction only: closing with unread input would reset the
+            // connection, and a reset may overtake the bytes just written.
             stream_.shut_down_send();
             co_return;
         }
@@ -275,9 +235,7 @@ asio::awaitable<void> Link::write_queue() {
 asio::awaitable<Result<>> Link::write_next() {
     const Outgoing next = std::move(queue_.front());
     queue_.pop_front();
-    if (const Result<> written = co_await write_all(next.head); !written) {
-        co_return written.error();
-    }
+    SWARM_CO_TRY(co_await write_all(next.head));
     const Result<> written = co_await write_all(next.payload.bytes());
     queued_bytes_ -= next.size();
     co_return written;
@@ -293,9 +251,7 @@ Result<> Link::enqueue(const protocol::Message& message, node::Payload payload) 
     header.envelope_bytes = static_cast<std::uint32_t>(envelope.size());
     header.tensor_bytes = payload.bytes().size();
     const protocol::HeaderBytes header_bytes = protocol::encode_header(header);
-    if (const auto legal = protocol::decode_header(header_bytes, lane_); !legal) {
-        return legal.error();  // the other side would hang up on it
-    }
+    SWARM_TRY(protocol::decode_header(header_bytes, lane_));  // the other side checks the same
     Outgoing outgoing{{}, std::move(payload)};
     outgoing.head.reserve(header_bytes.size() + control.size() + envelope.size());
     append(outgoing.head, header_bytes);
@@ -319,11 +275,8 @@ asio::awaitable<Result<>> Link::read_exactly(std::span<std::byte> into, Patience
     for (std::size_t filled = 0; filled < into.size();) {
         read_due_ = begun ? clock_now() + terms_->stall_timeout : kNever;
         watch();
-        const Result<std::size_t> count = co_await stream_.read_some(into.subspan(filled));
-        if (!count) {
-            co_return count.error();
-        }
-        filled += *count;
+        SWARM_CO_TRY(const auto count, co_await stream_.read_some(into.subspan(filled)));
+        filled += count;
         begun = true;
     }
     read_due_ = kNever;
@@ -334,11 +287,8 @@ asio::awaitable<Result<>> Link::write_all(std::span<const std::byte> from) {
     while (!from.empty()) {
         write_due_ = clock_now() + terms_->stall_timeout;
         watch();
-        const Result<std::size_t> count = co_await stream_.write_some(from);
-        if (!count) {
-            co_return count.error();
-        }
-        from = from.subspan(*count);
+        SWARM_CO_TRY(const auto count, co_await stream_.write_some(from));
+        from = from.subspan(count);
     }
     write_due_ = kNever;
     co_return Result<>();
@@ -348,11 +298,8 @@ asio::awaitable<Result<>> Link::flush_all() {
     for (bool more = true; more;) {
         write_due_ = clock_now() + terms_->stall_timeout;
         watch();
-        const Result<bool> flushed = co_await stream_.flush_some();
-        if (!flushed) {
-            co_return flushed.error();
-        }
-        more = *flushed;
+        SWARM_CO_TRY(const auto flushed, co_await stream_.flush_some());
+        more = flushed;
     }
     write_due_ = kNever;
     co_return Result<>();
@@ -377,8 +324,9 @@ TimePoint Link::due() const {
     return std::min({deadline_, read_due_, write_due_});
 }
 
-/// The timer may fire early, after a due time has moved; it then only looks again. So moving one
-/// with every piece of a tensor costs a look at the clock and no system call.
+/// Arms the timer. It may fire early, after a due time has moved, and then only looks again. So
+/// each piece of a tensor can move its due time for the cost of reading the clock, without a system
+/// call.
 void Link::watch() {
     if (closed_ || armed_for_ <= due()) {
         return;

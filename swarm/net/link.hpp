@@ -1,11 +1,11 @@
-// One lane to one peer: a TLS connection that carries whole frames; owned by the host and its
-// coroutines.
-// Invariants: one reader and at most one writer at a time; frames leave in the order of enqueue();
-// a tensor's memory is taken after its header and envelope are validated, uninitialised, so what a
-// peer announces costs nothing until it arrives; nothing but a Hello is read from a stranger.
-// Deadlines: opening and closing by set_deadline(); a frame that has begun and a write must make
-// progress within stall_timeout; an idle link is the roles' business (heartbeats). A deadline only
-// closes the socket and the pending operation's own completion decides.
+// One lane to one peer: a TLS connection that carries whole frames. The host and its coroutines own
+// it. Invariants: one reader and at most one writer at a time; frames leave in the order of
+// enqueue(); the memory of a tensor is allocated after its header and envelope are validated, and
+// uninitialised, so an announced tensor costs nothing until it arrives; from a stranger nothing but
+// a Hello is read.
+// Deadlines: set_deadline() bounds opening and closing; a frame that has begun and a write must
+// make progress within stall_timeout; an idle link is the role's business (heartbeats). A deadline
+// only closes the socket; the pending operation then ends by itself.
 // Threading: single strand. Errors: ConnectionLost (Retry); Malformed, TooLarge, Mismatch,
 // Unauthorised (Reject).
 #pragma once
@@ -28,17 +28,17 @@ namespace swarm::net {
 
 using protocol::Lane;
 
-/// Monotonic, with an origin that means nothing.
+/// Returns the time of a monotonic clock whose origin means nothing.
 TimePoint clock_now();
 
 class Link : public std::enable_shared_from_this<Link> {
  public:
-    /// What all links of a process have in common.
+    /// Settings that all links of a process share.
     struct Terms {
         TlsContext tls;
         PeerId self;
         Incarnation incarnation;
-        std::string swarm_key;  // empty: an open run
+        std::string swarm_key;  // empty for an open run
         Duration stall_timeout;
     };
 
@@ -57,24 +57,24 @@ class Link : public std::enable_shared_from_this<Link> {
 
     [[nodiscard]] Side side() const { return side_; }
 
-    /// From `source`, a local address, unless that is "any". May be tried again with another
-    /// `address` until close_now(), by the deadline too.
+    /// Connects from the local address `source`, unless that is unspecified. The caller may try
+    /// again with another address until close_now(), which the deadline may call.
     asio::awaitable<Result<>> connect(tcp::endpoint address, asio::ip::address source);
-    /// TLS, then Hello: proves who we are and learns who they are. `lane` is what a client asks
-    /// for; a server takes what it hears.
+    /// Does the TLS handshake and the Hello: proves this peer's identity and learns the other's. A
+    /// client asks for `lane`; a server takes the lane that it hears.
     asio::awaitable<Result<Remote>> introduce(Lane lane);
 
     asio::awaitable<Result<Frame>> read_frame();
-    /// Writes until the queue is empty; then, if the link is closing, ends our direction.
+    /// Writes until the queue is empty; then ends this side's direction if the link is closing.
     asio::awaitable<void> write_queue();
 
-    /// TooLarge when the frame breaks a limit, ConnectionLost when the receiver is too slow to take
-    /// more (kOutboxBytesMax).
+    /// Returns TooLarge when the frame breaks a limit, and ConnectionLost when the receiver is too
+    /// slow to take more (kOutboxBytesMax).
     Result<> enqueue(const protocol::Message& message, node::Payload payload);
-    /// True once when a writer is needed: the caller must then run write_queue().
+    /// Returns true once when a writer is needed: the caller must then run write_queue().
     [[nodiscard]] bool needs_writer();
 
-    /// Another way to say that no frame will follow; needs a writer.
+    /// Says that no frame will follow. The link then needs a writer (needs_writer()).
     void close_when_written() { closing_ = true; }
 
     void close_now();

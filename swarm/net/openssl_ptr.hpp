@@ -1,5 +1,6 @@
-// Owners of OpenSSL's objects, and its last complaint as text.
-// Threading: as OpenSSL: an object belongs to one thread at a time, the error queue to each thread.
+// Owners of OpenSSL's objects, and OpenSSL's last complaint as text.
+// Threading: that of OpenSSL: an object belongs to one thread at a time, and each thread has an
+// error queue of its own.
 #pragma once
 
 #include <memory>
@@ -26,7 +27,8 @@ using ContextPtr = std::unique_ptr<SSL_CTX, Releaser<SSL_CTX_free>>;
 using SslPtr = std::unique_ptr<SSL, Releaser<SSL_free>>;
 using BioPtr = std::unique_ptr<BIO, Releaser<BIO_free>>;
 
-/// Takes everything out of the queue of errors: what is left there would spoil the next call.
+/// Returns the last complaint and empties the error queue, because errors left there would spoil
+/// the next call.
 inline std::string openssl_complaint() {
     const char* const reason = ERR_reason_error_string(ERR_peek_last_error());
     ERR_clear_error();

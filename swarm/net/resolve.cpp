@@ -1,6 +1,7 @@
 #include "swarm/net/resolve.hpp"
 
 #include "swarm/net/address.hpp"
+#include "swarm/net/co_try.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -42,25 +43,22 @@ void start(const std::shared_ptr<LookUp>& look_up, const Address& address) {
 }  // namespace
 
 asio::awaitable<Result<Endpoints>> resolve(std::string text, TimePoint due) {
-    const Result<Address> address = parse_address(text);
-    if (!address) {
-        co_return address.error();
-    }
+    SWARM_CO_TRY(const auto address, parse_address(text));
     error_code named;
-    const auto number = asio::ip::make_address(address->host, named);
+    const auto number = asio::ip::make_address(address.host, named);
     if (!named) {
-        co_return Endpoints(1, tcp::endpoint(number, address->port));
+        co_return Endpoints(1, tcp::endpoint(number, address.port));
     }
     const auto look_up = std::make_shared<LookUp>(co_await asio::this_coro::executor);
     look_up->answered.expires_at(std::chrono::steady_clock::time_point(due.time_since_epoch()));
-    start(look_up, *address);
+    start(look_up, address);
     co_await look_up->answered.async_wait(asio::as_tuple(asio::use_awaitable));
     look_up->resolver.cancel();
     if (look_up->endpoints.empty()) {
         co_return Error{
             ErrorCode::Unreachable,
             Reaction::Retry,
-            "cannot find " + address->host + ": " + look_up->failure};
+            "cannot find " + address.host + ": " + look_up->failure};
     }
     co_return look_up->endpoints;
 }

@@ -1,6 +1,6 @@
-// From the text of an address to endpoints. Numbers answer at once; names ask the system's
-// resolver, which cannot be cancelled, so the wait ends at `due` and a late answer is thrown away.
-// Threading: single strand (Asio looks up on a thread of its own).
+// Turns the text of an address into endpoints. Numbers need no look-up. A name asks the system's
+// resolver, which cannot be cancelled, so the wait ends at `due` and a late answer is dropped.
+// Threading: single strand (Asio looks names up on a thread of its own).
 // Errors: Usage (Reject); Unreachable (Retry).
 #pragma once
 

@@ -1,6 +1,6 @@
-// A device that several peers of one process use, one job at a time, in the order of asking: two
-// jobs at once would each take longer, and the library that computes would have threads of both.
-// Threading: any. Errors: none.
+// A device that several peers of one process use. It runs one job at a time, in the order of
+// asking: two jobs at once would each take longer, and the compute library would start threads for
+// both. Threading: any. Errors: none.
 #pragma once
 
 #include <condition_variable>
@@ -11,7 +11,8 @@ namespace swarm::net {
 
 class SharedDevice {
  public:
-    /// Waits until the device is free; frees it at its end. A null device is always free.
+    /// The use of the device by one job: the constructor waits until the device is free, and the
+    /// destructor frees it. A null device is always free.
     class Turn {
      public:
         explicit Turn(SharedDevice* device) : device_(device) {

@@ -1,5 +1,7 @@
 #include "swarm/net/store_queue.hpp"
 
+#include "swarm/base/try.hpp"
+
 #include <span>
 #include <string>
 
@@ -18,9 +20,7 @@ class BatchRunner {
     }
 
     Result<> run(const node::WriteFile& file) {
-        if (const Result<> synced = store_.sync(); !synced) {
-            return synced.error();
-        }
+        SWARM_TRY(store_.sync());
         std::vector<std::span<const std::byte>> parts;
         parts.reserve(file.parts.size());
         for (const node::Payload& part : file.parts) {
@@ -31,11 +31,8 @@ class BatchRunner {
     }
 
     Result<> run(const node::Load&) {
-        Result<std::vector<std::string>> records = store_.load();
-        if (!records) {
-            return records.error();
-        }
-        answers_.emplace_back(node::Loaded{std::move(*records)});
+        SWARM_TRY(auto records, store_.load());
+        answers_.emplace_back(node::Loaded{std::move(records)});
         return {};
     }
 
@@ -51,14 +48,9 @@ class BatchRunner {
 Result<std::vector<node::Event>> run_batch(FileStore& store, const StoreQueue::Batch& batch) {
     BatchRunner runner(store);
     for (const StoreQueue::Request& request : batch) {
-        const Result<> done = std::visit([&](const auto& it) { return runner.run(it); }, request);
-        if (!done) {
-            return done.error();
-        }
+        SWARM_TRY(std::visit([&](const auto& asked) { return runner.run(asked); }, request));
     }
-    if (const Result<> synced = store.sync(); !synced) {
-        return synced.error();
-    }
+    SWARM_TRY(store.sync());
     return runner.take_answers();
 }
 

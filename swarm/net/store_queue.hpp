@@ -1,8 +1,9 @@
-// What a role asked of its disk and has not got yet: batched, so that all durable records of a
-// batch share one fsync.
-// Order (C7): answers come in the order of the requests, after the sync of the whole batch. The log
-// is synced before a file is written, so that no file outlives an older record.
-// Threading: run_batch() on the file thread, with a batch of its own; the rest on the loop's.
+// The requests of a role to its disk that are not carried out yet. They are taken in batches, so
+// that all durable records of a batch share one fsync.
+// Order (clause C7 of role.hpp): answers come in the order of the requests, after the sync of the
+// whole batch. The log is synced before a file is written, so that no file outlives an older
+// record. Threading: run_batch() runs on the file thread, with a batch of its own; all else on the
+// loop's.
 #pragma once
 
 #include "swarm/net/file_store.hpp"
@@ -35,7 +36,7 @@ class StoreQueue {
         waiting_.emplace_back(load);
     }
 
-    /// Everything that waits.
+    /// Takes all requests that wait.
     Batch take() {
         urgent_ = false;
         return std::exchange(waiting_, {});
@@ -43,7 +44,7 @@ class StoreQueue {
 
     [[nodiscard]] bool empty() const { return waiting_.empty(); }
 
-    /// Whether somebody waits for an answer.
+    /// Tells whether a waiting request has an answer, which the role may wait for.
     [[nodiscard]] bool urgent() const { return urgent_; }
 
  private:
@@ -51,7 +52,8 @@ class StoreQueue {
     bool urgent_ = false;
 };
 
-/// The events to deliver; an error means that the disk failed and nobody may hear of it.
+/// Carries out the requests and returns the events to deliver. An error means that the disk has
+/// failed: then none of the batch's requests is answered.
 Result<std::vector<node::Event>> run_batch(FileStore& store, const StoreQueue::Batch& batch);
 
 }  // namespace swarm::net

@@ -8,7 +8,8 @@
 namespace swarm::net {
 namespace {
 
-/// A peer's chain is one small certificate; OpenSSL would take 100 KiB from a stranger.
+/// The chain of a peer is one small certificate. OpenSSL's own limit would let a stranger send
+/// 100 KiB.
 constexpr long kCertificateBytesMax = 8192;
 
 constexpr std::string_view kExporterLabel = "EXPORTER-swarm";
@@ -42,7 +43,7 @@ TlsContext::TlsContext(const Identity& identity) : context_(SSL_CTX_new(TLS_meth
     SSL_CTX_set_max_cert_list(raw, kCertificateBytesMax);
     SSL_CTX_set_verify(raw, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
     SSL_CTX_set_cert_verify_callback(raw, accept_ed25519, nullptr);
-    // The stream offers what is left after a partial write: the same bytes at another address.
+    // After a partial write the stream offers the rest, which is the same bytes at another address.
     SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 }
 

@@ -1,8 +1,9 @@
-// TLS as peers speak it: version 1.3 only, both sides show an Ed25519 certificate, no resumption,
-// no tickets. Any such certificate is accepted, whatever its dates: the handshake proves that the
-// other side holds the key, the key is the identity, and whom to talk to is decided above.
-// A private run shares a swarm key: each side proves it by an HMAC over this connection's exporter
-// secret and its own direction, so a proof is worth nothing elsewhere, nor when sent back.
+// TLS between peers: version 1.3 only, both sides show an Ed25519 certificate, no resumption and no
+// tickets. Any such certificate is accepted, whatever its dates. The handshake proves that the
+// other side holds the key, and the key is the identity; the layers above decide whom to talk to.
+// The peers of a private run share a swarm key. Each side proves that it knows the key, by an HMAC
+// over the connection's exporter secret and the side's direction, so a proof is worth nothing on
+// another connection or when it is sent back.
 // Threading: a TlsContext is immutable and shared; OpenSSL counts the references.
 #pragma once
 
@@ -35,19 +36,20 @@ class TlsContext {
     ContextPtr context_;
 };
 
-/// After the handshake.
+/// Returns the id of the other side, after the handshake.
 Result<PeerId> peer_of_session(const SSL& session);
 
 using SessionSecret = std::array<std::byte, 32>;
 
-/// The same bytes on both sides of this connection, and on no other (RFC 8446, 7.5).
+/// Returns bytes that both sides of this connection share and no other connection has (RFC 8446,
+/// 7.5).
 SessionSecret exporter_secret(SSL& session);
 
-/// What `side` puts into its Hello; nothing when the run is open (an empty key).
+/// Returns the proof that `side` puts into its Hello; no bytes for an open run (an empty key).
 std::vector<std::byte> prove_swarm_key(
     std::string_view swarm_key, const SessionSecret& secret, Side side
 );
-/// Unauthorised unless `proof` is the other side's; `side` is the one that has to prove.
+/// Returns Unauthorised unless `proof` is the right one; `side` is the side that has to prove.
 Result<> check_swarm_key(
     std::string_view swarm_key,
     const SessionSecret& secret,

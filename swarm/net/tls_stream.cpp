@@ -1,6 +1,7 @@
 #include "swarm/net/tls_stream.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/net/co_try.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
@@ -16,14 +17,15 @@ using boost::system::error_code;
 
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 
-/// AES-GCM allows 2^24.5 records under one key (RFC 8446, 5.5); half of that at 16 KiB each.
+/// Bytes under one key. AES-GCM allows 2^24.5 records of 16 KiB (RFC 8446, 5.5); this is about a
+/// third of that.
 constexpr std::uint64_t kBytesPerKey = 1ULL << 37;
 
 Error lost(const char* detail) {
     return {ErrorCode::ConnectionLost, Reaction::Retry, detail};
 }
 
-/// What went wrong in a handshake is worth a line: it is how people find a wrong key or program.
+/// Says what went wrong in a handshake, because people find a wrong key or program by it.
 Error handshake_error() {
     return {ErrorCode::Unauthorised, Reaction::Reject, "TLS handshake: " + openssl_complaint()};
 }
@@ -52,10 +54,8 @@ asio::awaitable<Result<>> TlsStream::handshake() {
         ERR_clear_error();
         const int done = SSL_do_handshake(session_.get());
         const int kind = SSL_get_error(session_.get(), done);
-        while (BIO_ctrl_pending(wire_.get()) > 0) {  // an alert too
-            if (const Result<> sent = co_await send_some(); !sent) {
-                co_return sent.error();
-            }
+        while (BIO_ctrl_pending(wire_.get()) > 0) {  // may be an alert
+            SWARM_CO_TRY(co_await send_some());
         }
         if (done == 1) {
             co_return Result<>();
@@ -63,9 +63,7 @@ asio::awaitable<Result<>> TlsStream::handshake() {
         if (kind != SSL_ERROR_WANT_READ) {
             co_return handshake_error();
         }
-        if (const Result<> received = co_await receive_some(); !received) {
-            co_return received.error();
-        }
+        SWARM_CO_TRY(co_await receive_some());
     }
 }
 
@@ -79,15 +77,13 @@ asio::awaitable<Result<std::size_t>> TlsStream::read_some(std::span<std::byte> i
             total += count;
         }
         if (total > 0) {
-            co_return total;  // an error that came after these bytes comes again
+            co_return total;  // an error after these bytes shows again at the next call
         }
         const int kind = SSL_get_error(session_.get(), 0);
         if (kind != SSL_ERROR_WANT_READ) {
             co_return session_error(kind);
         }
-        if (const Result<> received = co_await receive_some(); !received) {
-            co_return received.error();
-        }
+        SWARM_CO_TRY(co_await receive_some());
     }
 }
 
@@ -112,9 +108,7 @@ asio::awaitable<Result<std::size_t>> TlsStream::write_some(std::span<const std::
         if (kind != SSL_ERROR_WANT_WRITE) {
             co_return session_error(kind);
         }
-        if (const Result<> sent = co_await send_some(); !sent) {
-            co_return sent.error();
-        }
+        SWARM_CO_TRY(co_await send_some());
     }
 }
 
@@ -122,9 +116,7 @@ asio::awaitable<Result<bool>> TlsStream::flush_some() {
     if (BIO_ctrl_pending(wire_.get()) == 0) {
         co_return false;
     }
-    if (const Result<> sent = co_await send_some(); !sent) {
-        co_return sent.error();
-    }
+    SWARM_CO_TRY(co_await send_some());
     co_return BIO_ctrl_pending(wire_.get()) > 0;
 }
 
@@ -161,7 +153,7 @@ asio::awaitable<Result<>> TlsStream::send_some() {
 asio::awaitable<Result<>> TlsStream::receive_some() {
     char* bytes = nullptr;
     const int size = BIO_nwrite0(wire_.get(), &bytes);
-    if (size <= 0) {  // OpenSSL wants more and takes nothing: no record is that large
+    if (size <= 0) {  // OpenSSL has a full buffer and wants more, but no record is that large
         co_return lost("the peer broke the TLS session");
     }
     const auto buffer = asio::buffer(bytes, static_cast<std::size_t>(size));

@@ -1,11 +1,12 @@
 // One TCP connection under TLS that moves its bytes in large pieces. asio::ssl::stream makes a
-// system call for every record of 16 KiB; here OpenSSL works on memory, and the socket sends or
-// fills up to kTlsBufferBytes at a time, straight from and into that memory.
-// Invariants: one reader and one writer coroutine at a time. Only the writer sends: what reading
-// produces (the answer to a key update) leaves before the next bytes of ours, as RFC 8446 asks.
-// Every socket is TCP_NODELAY, and a dead one is an error, no SIGPIPE (Asio sends MSG_NOSIGNAL).
+// system call for every record of 16 KiB. Here OpenSSL works on memory, and the socket sends or
+// fills up to kTlsBufferBytes at a time, straight from that memory or into it.
+// Invariants: one reader and one writer coroutine at a time. Only the writer sends: bytes that
+// reading produces (the answer to a key update) leave before the writer's next bytes, as RFC 8446
+// asks. Every socket is TCP_NODELAY; a dead socket is an error and no SIGPIPE (Asio sends
+// MSG_NOSIGNAL).
 // Threading: single strand. Errors: ConnectionLost (Retry); Unauthorised (Reject) in handshake().
-// Memory: two buffers of kTlsBufferBytes; what is never touched is never resident.
+// Memory: two buffers of kTlsBufferBytes; pages that are never touched are never resident.
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -35,16 +36,18 @@ class TlsStream {
 
     asio::awaitable<Result<>> handshake();
 
-    /// Waits for at least one byte, then takes what is there, at most all of `into` (not empty).
+    /// Waits for at least one byte and takes the bytes that are there, at most as many as `into`
+    /// can hold. Requires that `into` is not empty.
     asio::awaitable<Result<std::size_t>> read_some(std::span<std::byte> into);
 
-    /// Takes at least one byte of `from` (not empty); waits only while the buffer is full. The same
-    /// bytes, less those taken, must be offered next.
+    /// Takes at least one byte of `from`, and waits only while the buffer is full. Requires that
+    /// `from` is not empty, and that the next call offers the rest of the same bytes.
     asio::awaitable<Result<std::size_t>> write_some(std::span<const std::byte> from);
-    /// Sends some of what write_some() took; false when nothing is left to be sent.
+    /// Sends some of the bytes that write_some() took; returns false when none is left to be sent.
     asio::awaitable<Result<bool>> flush_some();
 
-    /// Ends our direction after the bytes written so far: flush afterwards, then shut_down_send().
+    /// Ends this side's direction after the bytes written so far. The caller then flushes and calls
+    /// shut_down_send().
     void say_goodbye();
     void shut_down_send();
     void close();

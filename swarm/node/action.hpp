@@ -1,4 +1,5 @@
-// Everything a role can ask for. Actions are values: the host carries them out after the turn.
+// The actions: everything that a role can ask its host for. Actions are values, which the host
+// carries out after the turn.
 #pragma once
 
 #include "swarm/base/ids.hpp"
@@ -18,70 +19,95 @@ namespace swarm::node {
 
 using protocol::Lane;
 
-/// Answered by exactly one LinkUp or DialFailed. One Dial per peer and lane at a time.
-/// An empty address: where the host was told that this peer lives.
+/// Asks for a link. Exactly one LinkUp or DialFailed answers it. A role has at most one unanswered
+/// Dial per peer and lane. With an empty address the host dials the address that it was told for
+/// this peer.
 struct Dial {
     PeerId peer;
     Lane lane = Lane::Control;
     std::string address;  // host:port
 };
 
-/// Ends the link after what was sent before has left. Without a link: nothing happens.
+/// Ends the link once everything that was sent before has left. Without a link nothing happens.
 struct Close {
     PeerId peer;
     Lane lane = Lane::Control;
 };
 
-/// Travels on the lane of its kind (protocol::lane_of).
+/// Sends a message on the lane of its kind (protocol::lane_of).
 struct Send {
     PeerId peer;
     protocol::Message message;
     Payload payload = {};
 };
 
-/// Runs the job on this peer's device, after all earlier ones. Answered by Computed, if wanted.
+/// Runs a job on this peer's device, after all earlier jobs. Computed answers it when `answered` is
+/// true.
 struct Compute {
     JobId job;
     std::shared_ptr<Job> work;
     bool answered = true;
 };
 
-/// Appends a record to this peer's log. A durable one is answered by Stored, in order, after
-/// fsync; another is written with the next durable one at the latest, and not answered.
+/// Appends a record to this peer's log. Stored answers a durable record, in order, after fsync. A
+/// record that is not durable is written with the next durable record at the latest, and has no
+/// answer.
 struct Append {
     StoreId store;
     std::string record;
     bool durable = true;
 };
 
-/// Writes a file of this peer, whole or not at all: temporary name, fsync, rename, fsync of the
-/// directory. Answered by Stored, in order with Append. Names are relative, '/' makes folders.
+/// Writes a file of this peer, whole or not at all: under a temporary name, with fsync, rename and
+/// fsync of the folder. Stored answers it, in one order with the durable Appends. Names are
+/// relative; '/' makes folders.
 struct WriteFile {
     StoreId store;
     std::string name;
     std::vector<Payload> parts;
 };
 
-/// Answered by Loaded.
+/// Asks for all records of this peer's log; Loaded answers it.
 struct Load {};
 
-/// Tells the people who run the peer; no role ever reads it.
+/// Tells something to the people who run the peer; no role ever reads it.
 struct Tell {
     Report report;
 };
 
-using Action = std::variant<Dial, Close, Send, Compute, Append, WriteFile, Load, Tell>;
+using AnyAction = std::variant<Dial, Close, Send, Compute, Append, WriteFile, Load, Tell>;
+
+/// One request of a role to its host. Its copies and moves are compiled once, in action.cpp.
+class Action : public AnyAction {
+ public:
+    using AnyAction::AnyAction;
+
+    Action();
+    Action(const Action& other);
+    Action(Action&& other) noexcept;
+    Action& operator=(const Action& other);
+    Action& operator=(Action&& other) noexcept;
+    ~Action();
+};
 
 struct Outbox {
     std::vector<Action> actions;
 
-    /// Builds the action in place: moving a variant costs, and makes gcc 12 warn of members unset.
+    /// Builds the action in place, because moving a variant costs time. The function is compiled
+    /// once for each kind of action, in action.cpp.
     template <class Asked>
-    void add(Asked asked) {
-        actions.emplace_back(std::in_place_type<Asked>, std::move(asked));
-    }
+    void add(Asked asked);
 
-    void log(LogLine::Level level, std::string text) { add(Tell{LogLine{level, std::move(text)}}); }
+    void log(LogLine::Level level, std::string text);
 };
+
+extern template void Outbox::add(Dial);
+extern template void Outbox::add(Close);
+extern template void Outbox::add(Send);
+extern template void Outbox::add(Compute);
+extern template void Outbox::add(Append);
+extern template void Outbox::add(WriteFile);
+extern template void Outbox::add(Load);
+extern template void Outbox::add(Tell);
 
 }  // namespace swarm::node

@@ -1,4 +1,5 @@
-// Everything that can happen to a role. The rules of order and number are in role.hpp.
+// The events: everything that can happen to a role. role.hpp has the rules for their order and
+// number.
 #pragma once
 
 #include "swarm/base/ids.hpp"
@@ -22,23 +23,24 @@ using protocol::Lane;
 struct LinkUp {
     PeerId peer;
     Lane lane = Lane::Control;
-    Incarnation incarnation;  // of the other side
-    bool dialed = false;      // the answer to a Dial of ours
+    Incarnation incarnation;  // identifies the peer's process
+    bool dialed = false;      // true: this event answers a Dial of the role
 };
 
-/// The link is gone, whoever ended it; what was on its way may be lost.
+/// The link is gone, whichever side ended it; messages that were on their way may be lost.
 struct LinkDown {
     PeerId peer;
     Lane lane = Lane::Control;
 };
 
-/// The answer to a Dial that brought no link.
+/// Answers a Dial that led to no link.
 struct DialFailed {
     PeerId peer;
     Lane lane = Lane::Control;
     Error error;
 };
 
+/// A message came in from the peer.
 struct Received {
     PeerId peer;
     Lane lane = Lane::Control;
@@ -46,77 +48,79 @@ struct Received {
     Payload payload;
 };
 
-/// The job of this Compute has run; the role holds the object with its outcome.
+/// The job of a Compute has run; the role holds the object with its outcome.
 struct Computed {
     JobId job;
     Duration took{};
 };
 
-/// What this Append or WriteFile wrote survives a power cut.
+/// The record or file of an Append or WriteFile is on disk: it survives a power cut.
 struct Stored {
     StoreId store;
 };
 
-/// All records ever appended by this peer, oldest first.
+/// Answers Load with all records that this peer ever appended, oldest first.
 struct Loaded {
     std::vector<std::string> records;
 };
 
-/// next_deadline() has passed.
+/// The role's next_deadline() has passed.
 struct Woke {};
 
-/// Finish what is held, then leave (first SIGINT or SIGTERM).
+/// Asks a server to finish the work that it holds and then to leave (first SIGINT or SIGTERM).
 struct DrainRequest {};
 
-/// Continue this prompt.
+/// Asks for a continuation of the prompt.
 struct GenerateRequest {
     std::uint64_t request = 0;
     std::vector<std::uint32_t> prompt;
-    std::uint32_t tokens = 0;  // how many to add
-    double temperature = 0;    // 0: the most likely token
+    std::uint32_t tokens = 0;  // number of tokens to add
+    double temperature = 0;    // 0 takes the likeliest token
     std::uint64_t seed = 0;
 };
 
-/// One of the models whose mean is asked.
+/// A member of a stack whose members are averaged.
 struct StackMember {
     Digest model;
-    double prior = 1;  // positive; in proportion to those of the others
+    double prior = 1;  // positive; relative to the priors of the other members
 };
 
-/// Layers that a text goes through, of one of several models.
+/// A member of a stack whose members follow each other: a text goes through these layers of it.
 struct ChainMember {
     Digest model;
-    std::optional<protocol::LayerRange> layers{};  // none: all
-    /// It reads its own embedding of the token, and the rows of the member before it over a bridge,
-    /// which is a part of what `model` names.
+    std::optional<protocol::LayerRange> layers{};  // all layers when empty
+    /// A bridged member reads its own embedding of the token, and over a bridge the rows of the
+    /// member before it. The bridge is a part of the file or checkpoint that `model` names.
     bool bridged = false;
 };
 
-/// Continue this prompt in a session of its own (stacking/sessions).
+/// Asks for a continuation of the prompt in a session of its own (stacking/sessions).
 struct SessionRequest {
     std::uint64_t request = 0;
     std::vector<std::uint32_t> prompt;
-    std::uint32_t tokens = 0;  // how many to add
+    std::uint32_t tokens = 0;  // number of tokens to add
     protocol::Sampling sampling;
-    std::vector<std::uint32_t> path;  // stages in the order they are gone through; empty: each once
-    double exit_threshold = 2;        // of a token's probability; above 1: never exit early
-    bool exact = true;                // after a loss, repeat the calls as they were
-    /// None: one model. Else each of these reads the text, and their mean gives the next token.
+    std::vector<std::uint32_t> path;  // stages in the order of the text's way; empty: each once
+    double exit_threshold = 2;        // probability of a token; above 1 there is no early exit
+    bool exact = true;                // after a loss of a hop the same calls are repeated
+    /// Empty for one model. Else each of these members reads the text, and their mean gives the
+    /// next token.
     std::vector<StackMember> members{};
-    /// None: one model. Else the layers of these, one after the other, are the path.
+    /// Empty for one model. Else the layers of these members, one after the other, are the path.
     std::vector<ChainMember> chain{};
-    /// Of the rows between hops, link by link; the last one is that of all further links.
+    /// Codecs of the rows between hops, link by link; the last codec holds for all further links.
     std::vector<protocol::RowCodec> codecs{};
-    /// From the first member's answer to the last: who is later is left out from there on.
+    /// The stack goes on without a member that answers later than this after the first member's
+    /// answer.
     Duration late_after = std::chrono::seconds(10);
 };
 
-/// Give up this request; nothing more is told of it.
+/// Gives up the request; the role tells nothing more of it.
 struct CancelRequest {
     std::uint64_t request = 0;
 };
 
-/// The run may end: servers may go (see protocol::Finished).
+/// Allows the run to end: the coordinator then tells the servers to end (protocol::Finished).
 struct ReleaseRequest {};
 
 /// A request of the process itself, not of a peer.
@@ -125,7 +129,7 @@ struct Asked {
         request;
 };
 
-/// The process is about to end; the actions of this turn are the role's last.
+/// The process is about to end; the actions of this turn are the role's last ones.
 struct Stop {};
 
 using Event = std::

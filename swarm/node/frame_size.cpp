@@ -9,7 +9,7 @@ namespace {
 
 using namespace protocol;
 
-// Per element in Protobuf: varints of small ids, fixed64 doubles, digests with tag and length.
+// Bytes per element in Protobuf: varints of small ids, 8 bytes of a double, digests with their tag.
 constexpr std::uint64_t kFields = 24;  // the numbers of one small message
 constexpr std::uint64_t kToken = 3;
 constexpr std::uint64_t kSlot = 10;

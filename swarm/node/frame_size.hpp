@@ -1,6 +1,7 @@
-// How many bytes a frame would be on the wire, without encoding it: header, an estimate of the
-// Protobuf control part from the lengths of its lists and texts, envelope and tensor bytes.
-// Cost: O(1), but O(slots) for a Roster.
+// Tells how many bytes a frame would have on the wire, without encoding it. The number is the sum
+// of header, envelope, tensor bytes and an estimate of the Protobuf control part, which follows
+// from the lengths of the message's lists and texts.
+// Cost: O(1), but O(slots) for a Roster and O(hosts) for a Located.
 #pragma once
 
 #include "swarm/node/payload.hpp"

@@ -1,6 +1,6 @@
-// Work for the peer's device: what a Compute action carries. A role keeps the object and reads its
-// outcome after Computed; between the two only the device's thread touches it.
-// Jobs of one peer run one at a time, in the order of their Compute actions.
+// A job is work for the peer's device, which a Compute action carries. The role keeps the object
+// and reads its outcome after Computed; between the two only the device's thread touches the
+// object. The jobs of one peer run one at a time, in the order of their Compute actions.
 #pragma once
 
 namespace swarm::node {
@@ -12,11 +12,12 @@ class Job {
     Job& operator=(const Job&) = delete;
     virtual ~Job() = default;
 
-    /// Runs on the device's thread. Never throws: an outcome that failed is part of the job.
+    /// Runs on the device's thread. Never throws: the job itself keeps the error of a failed run.
     virtual void run() = 0;
 
-    /// Cost in work units (tokens x layers; a backward counts 2); 0: bookkeeping. Simulated devices
-    /// take time by it, and `--service-ms` holds jobs by it; real ones just run.
+    /// Returns the cost in work units (tokens x layers; a backward counts 2); 0 for bookkeeping. A
+    /// simulated device takes time in proportion to it, and `--service-ms` slows a real device down
+    /// by it; otherwise a real device takes its own time.
     [[nodiscard]] virtual double work_units() const = 0;
 };
 

@@ -1,6 +1,6 @@
-// The tensor part of a message: immutable, shared, and opaque to every role.
-// The owner keeps the bytes alive: a vector, or the tensor of a library whose memory it aliases, so
-// nothing is copied between compute buffer and socket.
+// A payload is the tensor part of a message: immutable, shared, and opaque to every role.
+// Its owner keeps the bytes alive. The owner is a vector, or a tensor of a library whose memory the
+// payload aliases, so nothing is copied between compute buffer and socket.
 // Cost: copying a Payload copies two pointers and a small envelope.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What a role tells the people who run its peer. No role ever reads one; the program prints it,
-// counts it into --json, or draws the status line from it.
+// Reports are what a role tells the people who run its peer. No role ever reads a report; the
+// program prints it, counts it into --json, or draws the status line from it.
 #pragma once
 
 #include "swarm/base/digest.hpp"
@@ -15,7 +15,7 @@
 
 namespace swarm::node {
 
-/// One line for the log on stderr.
+/// A line for the log on stderr.
 struct LogLine {
     enum class Level : std::uint8_t { Debug, Info, Warning, Error };
 
@@ -25,37 +25,38 @@ struct LogLine {
 
 /// The coordinator has committed a step.
 struct StepCommitted {
-    std::uint64_t step = 0;  // the committed one, from 0
-    double loss = 0;         // mean over the microbatches in id order
+    std::uint64_t step = 0;  // the committed step, counted from 0
+    double loss = 0;         // mean over the microbatches, added in id order
     double gradient_norm = 0;
     Duration took{};
     std::uint32_t expected = 0;  // microbatches of the step
-    std::uint32_t counted = 0;   // smallest count of "exactly once" over the stages' results
+    std::uint32_t counted = 0;   // microbatches counted exactly once; the stages' smallest number
     std::uint32_t replayed = 0;  // attempts beyond the first
     std::uint32_t fenced = 0;    // slots fenced since the last commit
-    /// Frames of activations and their gradients between stage servers, as those who are still
-    /// there say; nothing is known of a run in one process.
+    /// Bytes of the frames of activations and their gradients between stage servers, as reported by
+    /// the servers that are still there; empty for a run in one process.
     std::optional<std::uint64_t> wire_bytes{};
-    std::string codecs{};  // "int4/int8,none/none" where the run chooses them
+    std::string codecs{};  // such as "int4/int8,none/none", when the run chooses its codecs
 };
 
-/// The coordinator has committed that a step changes nothing: it cannot be computed.
+/// The coordinator has committed that a step changes nothing, because the step cannot be computed.
 struct StepSkipped {
     std::uint64_t step = 0;
     std::string reason;
     Duration took{};
 };
 
-/// Whom the microbatches of a committed step went through: one per (slot, stage).
-struct ShareCounted {
+/// The work of one slot of a stage in a committed step; there is one report per (slot, stage).
+struct WorkCounted {
     std::uint64_t step = 0;
     PeerId peer;
     StageIndex stage;
     std::uint32_t microbatches = 0;
-    double units_per_s = 0;  // the slot's speed as its senders measured it; 0: not yet
+    double units_per_s = 0;  // the slot's speed as its senders measured it; 0 means not known yet
 };
 
-/// Mode sparse: the run goes on without what a replica has trained on since the last exchange.
+/// Mode sparse: a replica is gone, and the run goes on without the microbatches that the replica
+/// has trained on since the last exchange.
 struct ShareLost {
     PeerId peer;
     StageIndex stage;
@@ -72,7 +73,7 @@ enum class PeerChange : std::uint8_t {
     Moved,
 };
 
-/// Membership as the coordinator sees it.
+/// A change of membership as the coordinator sees it.
 struct PeerChanged {
     PeerId peer;
     StageIndex stage;
@@ -81,7 +82,7 @@ struct PeerChanged {
     std::vector<std::uint32_t> peers_per_stage;
 };
 
-/// SHA-256 over the states of all stages, once the last step is applied everywhere.
+/// Every stage has applied the last step. The digest is over the states of all stages.
 struct RunFinished {
     ParameterVersion version;
     Digest weights_sha256;
@@ -93,13 +94,13 @@ struct CheckpointWritten {
     std::string where;
 };
 
-/// The run cannot go on: the program ends with `exit_code` and this line.
+/// The run cannot go on: the program prints this line and ends with `exit_code`.
 struct RunFailed {
     int exit_code = 1;
     std::string text;
 };
 
-/// A server of a stage: what it is doing now.
+/// A line that says what a server of a stage is doing.
 struct ServerStatus {
     std::string text;
     StageIndex stage;
@@ -111,6 +112,7 @@ struct ServerDone {
     std::string reason;
 };
 
+/// A token of a GenerateRequest.
 struct TokenGenerated {
     std::uint64_t request = 0;
     std::uint32_t token = 0;
@@ -118,7 +120,7 @@ struct TokenGenerated {
     bool last = false;
 };
 
-/// A token of a session; `top`: the likeliest ones, best first.
+/// A token of a session; `top` has the likeliest candidates, best first.
 struct TokenStreamed {
     std::uint64_t request = 0;
     std::uint32_t position = 0;  // counted from the start of the prompt
@@ -126,56 +128,58 @@ struct TokenStreamed {
     std::vector<protocol::TokenScore> top;
     Duration took{};
     bool last = false;
-    std::vector<std::uint32_t> hop_us;  // how long each hop says that it kept its rows
-    std::uint32_t hop = 0;  // which of them said it: not the last one of its path if early
+    std::vector<std::uint32_t> hop_us;  // microseconds that each hop says it kept its rows
+    std::uint32_t hop = 0;  // the hop that sampled the token; an early exit is not at the last hop
 };
 
-/// Whom a session goes through from now on.
+/// A session has a route: its rows go through these peers.
 struct SessionRouted {
     std::uint64_t request = 0;
-    std::uint32_t route = 0;  // 1: the first
+    std::uint32_t route = 0;  // number of the route; the first has number 1
     std::vector<PeerId> peers;
-    std::vector<protocol::CodecId> codecs;  // of the rows between them; the same on all routes
-    std::uint32_t member = 0;               // of a stack
+    std::vector<protocol::CodecId>
+        codecs;                // codecs of the rows between the peers; all routes share them
+    std::uint32_t member = 0;  // the stack's member that the session belongs to
 };
 
 /// A session goes on with other peers.
 struct SessionMoved {
     std::uint64_t request = 0;
-    std::uint32_t position = 0;  // of the token that was waited for
+    std::uint32_t position = 0;  // position of the token that the session waited for
     std::string reason;
-    Duration detected{};       // since the last sign that all was well
-    Duration resumed{};        // from there to the next token
-    std::uint32_t member = 0;  // of a stack
+    Duration detected{};       // from the last sign that all was well to the detection
+    Duration resumed{};        // from the detection to the next token
+    std::uint32_t member = 0;  // the stack's member that the session belongs to
 };
 
-/// A stack goes on without a member; the others count for more.
+/// A stack goes on without a member; the other members count for more.
 struct MemberDropped {
     std::uint64_t request = 0;
     std::uint32_t member = 0;
-    std::uint32_t position = 0;  // of the first token without it
+    std::uint32_t position = 0;  // position of the first token without the member
     std::string reason;
 };
 
-/// A directory lists a peer from now on, or no longer.
+/// A directory has begun to list a peer, or has stopped to.
 struct HostListed {
     PeerId peer;
     Digest model;
     protocol::LayerRange hosted;
     bool listed = true;
-    std::size_t hosts = 0;  // of these layers, now
+    std::size_t hosts = 0;  // peers that serve these layers after the change
 };
 
+/// A request for a text has failed.
 struct GenerationFailed {
     std::uint64_t request = 0;
     std::string reason;
 };
 
-using Report = std::variant<
+using AnyReport = std::variant<
     LogLine,
     StepCommitted,
     StepSkipped,
-    ShareCounted,
+    WorkCounted,
     ShareLost,
     PeerChanged,
     RunFinished,
@@ -190,5 +194,18 @@ using Report = std::variant<
     MemberDropped,
     HostListed,
     GenerationFailed>;
+
+/// One report. Its copies and moves are compiled once, in report.cpp.
+class Report : public AnyReport {
+ public:
+    using AnyReport::AnyReport;
+
+    Report();
+    Report(const Report& other);
+    Report(Report&& other) noexcept;
+    Report& operator=(const Report& other);
+    Report& operator=(Report&& other) noexcept;
+    ~Report();
+};
 
 }  // namespace swarm::node

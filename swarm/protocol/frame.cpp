@@ -1,5 +1,6 @@
 #include "swarm/protocol/frame.hpp"
 
+#include "swarm/base/try.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "swarm/protocol/wire.hpp"
 
@@ -7,7 +8,6 @@
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -17,11 +17,11 @@ namespace swarm::protocol {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x6d727773;  // "swrm" on the wire
-constexpr std::size_t kKinds = std::variant_size_v<Body>;
+constexpr std::size_t kKinds = kMessageKinds;
 
 static_assert(
     static_cast<std::size_t>(wire::Message::kSessionTaken - kFirstBodyField) == kKinds - 1 &&
-        std::is_same_v<std::variant_alternative_t<kKinds - 1, Body>, SessionTaken>,
+        std::is_same_v<BodyOfKind<kKinds - 1>, SessionTaken>,
     "the oneof of messages.proto has the alternatives of Body, in its order"
 );
 
@@ -29,14 +29,11 @@ Error refusal(ErrorCode code, std::string detail) {
     return {code, Reaction::Reject, std::move(detail)};
 }
 
-/// Place of a message in Body; no second list of kinds.
+/// Returns the place of a message in Body; there is no second list of kinds.
 template <class Kind>
 constexpr std::uint16_t kind_of() {
-    return []<std::size_t... I>(std::index_sequence<I...>) {
-        std::uint16_t kind = 0;
-        ((std::is_same_v<std::variant_alternative_t<I, Body>, Kind> ? void(kind = I) : void()),
-         ...);
-        return kind;
+    return []<std::size_t... I>(std::index_sequence<I...> /*kinds*/) {
+        return static_cast<std::uint16_t>(((std::is_same_v<BodyOfKind<I>, Kind> ? I : 0) + ...));
     }
     (std::make_index_sequence<kKinds>());
 }
@@ -66,7 +63,7 @@ Value get(const HeaderBytes& bytes, std::size_t offset) {
     return static_cast<Value>(value);
 }
 
-std::optional<Error> size_error(const FrameHeader& header) {
+Result<> check_sizes(const FrameHeader& header) {
     const auto too_large = [&](const char* part, std::uint64_t size, std::uint64_t max) {
         return refusal(
             ErrorCode::TooLarge,
@@ -83,12 +80,13 @@ std::optional<Error> size_error(const FrameHeader& header) {
     if (header.tensor_bytes > kTensorBytesMax) {
         return too_large("tensor", header.tensor_bytes, kTensorBytesMax);
     }
-    return std::nullopt;
+    return {};
 }
 
 // ---- control part ----
 
-/// Small messages live on the stack: a decode allocates for what the result holds and no more.
+/// Holds a generated object. A small one lives on the stack, so a decode allocates nothing beside
+/// the lists and texts of its result.
 struct WireArena {
     alignas(8) char block[4096];
     google::protobuf::Arena arena{block, sizeof block};
@@ -114,8 +112,9 @@ std::vector<std::byte> encode(const Struct& value) {
     return serialize(*wire);
 }
 
-/// Two bytes on the wire can become a SlotInfo of a hundred, so fields are counted before Protobuf
-/// makes objects of them. True also for broken bytes: those the parser refuses.
+/// Counts the fields of a message and of its parts. Two bytes on the wire can become a SlotInfo of
+/// a hundred bytes, so fields are counted before Protobuf makes objects of them. Returns true for
+/// broken bytes, too, which the parser refuses.
 bool has_few_fields(std::span<const std::byte> bytes) {
     using google::protobuf::internal::WireFormatLite;
     constexpr std::size_t kFieldsMax = kRosterMax + 16;
@@ -147,8 +146,9 @@ bool has_few_fields(std::span<const std::byte> bytes) {
     return true;
 }
 
-/// A message has one byte form: what encoding makes of it. Anything else, be it an unknown field,
-/// a repeated one or a number written too long, is refused, whether Protobuf minds it or not.
+/// Decodes a message. A message has one byte form: the bytes that encoding makes of it. All other
+/// bytes are refused, also where Protobuf would take them: unknown fields, repeated fields, and
+/// numbers written too long.
 template <class Struct, class Wire>
 Result<Struct> decode(std::span<const std::byte> bytes, std::size_t bytes_max, const char* what) {
     const std::string name = what;
@@ -163,16 +163,12 @@ Result<Struct> decode(std::span<const std::byte> bytes, std::size_t bytes_max, c
     if (!wire->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
         return refusal(ErrorCode::Malformed, name + ": not Protobuf; frame refused");
     }
-    Result<Struct> result = from_wire(*wire);
-    if (result) {
-        const std::vector<std::byte> canonical = encode<Struct, Wire>(*result);
-        if (!std::equal(bytes.begin(), bytes.end(), canonical.begin(), canonical.end())) {
-            return refusal(
-                ErrorCode::Malformed, name + ": unknown or repeated fields; frame refused"
-            );
-        }
+    SWARM_TRY(auto value, from_wire(*wire));
+    const std::vector<std::byte> canonical = encode<Struct, Wire>(value);
+    if (!std::equal(bytes.begin(), bytes.end(), canonical.begin(), canonical.end())) {
+        return refusal(ErrorCode::Malformed, name + ": unknown or repeated fields; frame refused");
     }
-    return result;
+    return value;
 }
 
 }  // namespace
@@ -212,9 +208,7 @@ Result<FrameHeader> decode_header(const HeaderBytes& bytes, Lane lane) {
     if (header.kind >= kKinds && header.kind != kHelloKind) {
         return refusal(ErrorCode::Malformed, what + ": no such kind; link refused");
     }
-    if (auto error = size_error(header)) {
-        return std::move(*error);
-    }
+    SWARM_TRY(check_sizes(header));
     const bool has_tensor = header.envelope_bytes != 0 || header.tensor_bytes != 0;
     if (has_tensor && !(carries_tensor(header.kind) && lane == Lane::Bulk)) {
         return refusal(ErrorCode::Malformed, what + ": no tensor belongs here; link refused");
@@ -230,12 +224,13 @@ std::vector<std::byte> encode_control(const Message& message) {
 }
 
 Result<Message> decode_control(std::uint16_t kind, std::span<const std::byte> bytes) {
-    auto message = decode<Message, wire::Message>(bytes, control_bytes_max(kind), "message");
-    if (message && message->body.index() != kind) {
+    const std::size_t bytes_max = control_bytes_max(kind);
+    SWARM_TRY(auto message, decode<Message, wire::Message>(bytes, bytes_max, "message"));
+    if (message.body.index() != kind) {
         return refusal(
             ErrorCode::Malformed,
             "message: header says kind " + std::to_string(kind) + ", body is of kind " +
-                std::to_string(message->body.index()) + "; frame refused"
+                std::to_string(message.body.index()) + "; frame refused"
         );
     }
     return message;
@@ -251,7 +246,7 @@ Result<Hello> decode_hello(std::span<const std::byte> bytes) {
 
 Lane lane_of(const Body& body) {
     const auto kind = static_cast<std::uint16_t>(body.index());
-    // SessionTaken answers a tensor, between peers that have no other link.
+    // SessionTaken answers a tensor between peers that may have no control lane.
     const bool bulk = carries_tensor(kind) || kind == kind_of<SessionTaken>();
     return bulk ? Lane::Bulk : Lane::Control;
 }

@@ -1,10 +1,10 @@
-// The byte form of a message: 32-byte little-endian header, Protobuf control part, and at most one
-// tensor (msgpack envelope, raw bytes). Byte grammar with worked hex: PROTOCOL.md.
+// The byte form of a message: a 32-byte little-endian header, a Protobuf control part, and at most
+// one tensor (msgpack envelope, raw bytes). PROTOCOL.md has the byte grammar with worked hex.
 //   magic u32 "swrm" | version u16 | kind u16 | control bytes u32 | envelope bytes u32
 //   | tensor bytes u64 | reserved u64 = 0
-// decode_* are the one validator, in release builds too: sizes are checked before anything is
-// allocated, fields before a role sees them.
-// Errors: Malformed, TooLarge, Mismatch (other protocol version); all Reject.
+// The decode functions are the one validator, in release builds too: they check sizes before
+// anything is allocated, and fields before a role sees them.
+// Errors: Malformed, TooLarge, Mismatch (another protocol version); the reaction is always Reject.
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -35,20 +35,20 @@ struct FrameHeader {
 inline constexpr std::uint16_t kHelloKind = 0xffff;
 
 HeaderBytes encode_header(const FrameHeader& header);
-/// Refuses unknown kinds and every size above its limit; a tensor only where the kind allows one
-/// and only on the bulk lane.
+/// Refuses unknown kinds and every size above its limit. A tensor is accepted only where the kind
+/// allows one and only on the bulk lane.
 Result<FrameHeader> decode_header(const HeaderBytes& bytes, Lane lane);
 
 std::vector<std::byte> encode_control(const Message& message);
-/// `kind` from the header must match the message inside.
+/// Refuses a message whose kind is not `kind`, which the frame's header named.
 Result<Message> decode_control(std::uint16_t kind, std::span<const std::byte> bytes);
 
 std::vector<std::byte> encode_hello(const Hello& hello);
 Result<Hello> decode_hello(std::span<const std::byte> bytes);
 
-/// The lane on which a message of this kind travels.
+/// Returns the lane on which a message of this kind travels.
 Lane lane_of(const Body& body);
-/// Whether a message of this kind may carry a tensor.
+/// Tells whether a message of this kind may carry a tensor.
 bool carries_tensor(std::uint16_t kind);
 
 }  // namespace swarm::protocol

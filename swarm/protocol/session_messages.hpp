@@ -1,8 +1,9 @@
-// What peers say to each other to continue texts: one window at a time (Infer), or as sessions
-// whose KV pages stay at the peers. Part of message.hpp, in the same style; who sends what, when,
-// and how a receiver reacts: PROTOCOL.md. Session ids are drawn by the client's process, so no two
-// starts of it share one. A hop is a place on a session's path, counted from 0: one peer may be
-// several. A route is one assignment of peers to hops; a higher number replaces a lower one.
+// The messages by which peers continue texts: one window at a time (Infer), or as sessions whose KV
+// pages stay at the peers. This is a part of message.hpp, in the same style; PROTOCOL.md says who
+// sends which message, when, and how a receiver reacts.
+// The client's process draws session ids at random, so no two starts of a client share one. A hop
+// is a place on a session's path, counted from 0; one peer may be several hops. A route is one
+// assignment of peers to hops; a route with a higher number replaces one with a lower number.
 #pragma once
 
 #include "swarm/base/digest.hpp"
@@ -17,19 +18,21 @@
 
 namespace swarm::protocol {
 
-/// A forward without training, hop by hop; payload as for Forward. Answered along the same way.
+/// Generator -> stage 0, and hop -> hop of the next stage: a forward without training. The payload
+/// is that of a Forward. Inferred answers it and travels back hop by hop.
 struct Infer {
     std::uint64_t request = 0;
     std::vector<std::uint32_t> tokens;  // B = 1
-    std::uint32_t top = 1;              // candidates wanted for the token after the last
+    std::uint32_t top = 1;              // how many candidates for the token after the last to tell
 
     friend bool operator==(const Infer&, const Infer&) = default;
 };
 
-/// Of the rows of a link. None: what the hop that sends them finds best for it, as far as the link
-/// was measured; it says which in SessionOpened.
+/// The codec of the rows on a link. Without a value the hop that sends the rows chooses the codec
+/// by its measurements of the link, and SessionOpened names the choice.
 using RowCodec = std::optional<CodecId>;
 
+/// A candidate for the next token.
 struct TokenScore {
     std::uint32_t token = 0;
     double log_probability = 0;
@@ -37,6 +40,7 @@ struct TokenScore {
     friend bool operator==(const TokenScore&, const TokenScore&) = default;
 };
 
+/// Hop -> the hop that its Infer came from, and finally the generator.
 struct Inferred {
     std::uint64_t request = 0;
     bool refused = false;
@@ -54,17 +58,18 @@ struct LayerRange {
     friend auto operator<=>(const LayerRange&, const LayerRange&) = default;
 };
 
-/// Peer -> directory, until it knows its place: I would serve one part of this split; which one?
+/// Server -> directory, until the server knows its layers: "I would serve one part of this split;
+/// which one?"
 struct HostOffer {
-    Digest model;                   // as in Register
-    std::uint32_t layers = 0;       // of the whole model
-    std::vector<LayerRange> split;  // parts that follow each other and are all of it
+    Digest model;                   // SHA-256 of the model's file or checkpoint
+    std::uint32_t layers = 0;       // layers of the whole model
+    std::vector<LayerRange> split;  // consecutive parts that make up the whole model
 
     friend bool operator==(const HostOffer&, const HostOffer&) = default;
 };
 
-/// Directory -> peer: these layers need you most. A part of the split that the model has here,
-/// which is that of whoever offered first.
+/// Directory -> server: these layers need a peer most. They are a part of the split that the
+/// directory keeps for the model, which is the split of the first server that offered one.
 struct HostPlace {
     Digest model;
     LayerRange hosted;
@@ -72,40 +77,42 @@ struct HostPlace {
     friend bool operator==(const HostPlace&, const HostPlace&) = default;
 };
 
-/// What a peer says of itself: rows a second through all layers that it hosts, while it computes.
+/// A server's own statement of its speed: rows per second through all layers that it hosts, while
+/// it computes. 0 means not known yet.
 struct RowRates {
-    double prefill_per_s = 0;  // 0: not known yet
+    double prefill_per_s = 0;
     double decode_per_s = 0;
 
     friend bool operator==(const RowRates&, const RowRates&) = default;
 };
 
-/// Peer -> directory, on every link and then every 2 s: these layers can be asked for here.
+/// Server -> directory, on every link and then every 2 s: the sender serves the layers `hosted`.
 struct Register {
-    Digest model;              // of the model's file or checkpoint
-    std::uint32_t layers = 0;  // of the whole model
+    Digest model;              // SHA-256 of the model's file or checkpoint
+    std::uint32_t layers = 0;  // layers of the whole model
     LayerRange hosted;
-    Digest weights;  // of the hosted layers
+    Digest weights;  // SHA-256 of the hosted layers' weights
     std::string address;
     RowRates rates{};
 
     friend bool operator==(const Register&, const Register&) = default;
 };
 
-/// Directory -> peer.
+/// Directory -> server: the answer to Register.
 struct Registered {
-    std::string refusal;  // empty: listed
+    std::string refusal;  // why the server is not listed; empty when it is listed
 
     friend bool operator==(const Registered&, const Registered&) = default;
 };
 
-/// Client -> directory.
+/// Client -> directory: "who serves this model?"
 struct Locate {
     Digest model;
 
     friend bool operator==(const Locate&, const Locate&) = default;
 };
 
+/// A server as the directory lists it.
 struct HostInfo {
     PeerId peer;
     LayerRange hosted;
@@ -115,10 +122,10 @@ struct HostInfo {
     friend bool operator==(const HostInfo&, const HostInfo&) = default;
 };
 
-/// Directory -> client: everybody who serves the model now, in order of (layers, peer).
+/// Directory -> client: every server of the model, in order of (hosted layers, peer).
 struct Located {
     Digest model;
-    std::uint32_t layers = 0;  // 0: nobody serves it
+    std::uint32_t layers = 0;  // layers of the whole model; 0 when nobody serves it
     std::vector<HostInfo> hosts;
 
     friend bool operator==(const Located&, const Located&) = default;
@@ -130,11 +137,11 @@ struct HopId {
     std::uint32_t route = 0;
     std::uint32_t hop = 0;
 
-    // NOLINTNEXTLINE(modernize-use-nullptr): as above
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads the 0 inside a defaulted <=>
     friend auto operator<=>(const HopId&, const HopId&) = default;
 };
 
-/// A neighbour on the path; the client itself is the one before the first hop.
+/// A neighbour of a hop on the path; the client is the neighbour before the first hop.
 struct PathPeer {
     PeerId peer;
     std::string address;
@@ -142,48 +149,50 @@ struct PathPeer {
     friend bool operator==(const PathPeer&, const PathPeer&) = default;
 };
 
+/// How the last hop of a session draws tokens.
 struct Sampling {
-    double temperature = 0;  // 0: the likeliest token
-    std::uint64_t seed = 0;  // with the token's position: the only randomness
-    std::uint32_t top = 1;   // candidates reported with each token
+    double temperature = 0;  // 0 takes the likeliest token
+    std::uint64_t seed = 0;  // the seed and a token's position are the only source of randomness
+    std::uint32_t top = 1;   // how many candidates are reported with each token
 
     friend bool operator==(const Sampling&, const Sampling&) = default;
 };
 
-/// Client -> each hop. Opens the session there, or gives it a new route; its cache stays.
+/// Client -> each hop: opens the session at the hop, or gives the session a new route; the cache at
+/// the hop stays.
 struct SessionOpen {
     HopId id;
-    std::uint32_t hops = 1;  // of the path; the last one samples
+    std::uint32_t hops = 1;  // hops of the path; the last hop samples
     Digest model;
     LayerRange layers;
-    std::uint32_t positions = 0;  // in all: prompt and what is to be generated
+    std::uint32_t positions = 0;  // positions of the prompt and of the text to generate
     PathPeer previous;
-    PathPeer next;              // no meaning at the last hop
-    bool exact = true;          // replay the calls as they were; else in large ones
+    PathPeer next;              // without meaning at the last hop
+    bool exact = true;          // a replay repeats the calls as they were; else in large calls
     double exit_threshold = 2;  // probability above which a hop with a head ends the token's path
     Sampling sampling;
-    /// Tokens at positions [text_from, text_from + size) whose probability, each after those
-    /// before it, the last hop is to tell. Empty: none.
+    /// Tokens at the positions [text_from, text_from + size). The last hop tells the probability of
+    /// each of them after the tokens before it. An empty text asks for nothing.
     std::uint32_t text_from = 0;
     std::vector<std::uint32_t> text{};
-    std::uint32_t tokens_upto = 0;   // the last hop that reads tokens: a bridge's, or the first
-    RowCodec codec = CodecId::None;  // of the rows to the next hop, each coded for itself
+    std::uint32_t tokens_upto = 0;   // the last hop that reads tokens: a bridge's hop, or hop 0
+    RowCodec codec = CodecId::None;  // codec of the rows to the next hop; each row is coded alone
 
     friend bool operator==(const SessionOpen&, const SessionOpen&) = default;
 };
 
-/// Hop -> client, once its way to the next hop is up.
+/// Hop -> client, once the hop's link to the next hop is up.
 struct SessionOpened {
     HopId id;
-    std::uint32_t filled_upto = 0;  // positions in its cache
-    std::uint32_t kept_from = 0;    // it still has the rows [kept_from, filled_upto) it sent
-    CodecId codec = CodecId::None;  // of the rows that it sends
+    std::uint32_t filled_upto = 0;  // positions in the hop's cache
+    std::uint32_t kept_from = 0;    // the hop has kept the rows [kept_from, filled_upto) it sent
+    CodecId codec = CodecId::None;  // codec of the rows that the hop sends
 
     friend bool operator==(const SessionOpened&, const SessionOpened&) = default;
 };
 
-/// Client -> each hop, once all have opened: your next rows begin at `from`, the next hop needs
-/// yours from `next_from` on.
+/// Client -> each hop, once all hops have opened: the receiver's next rows begin at `from`, and the
+/// next hop needs the receiver's rows from `next_from` on.
 struct SessionResume {
     HopId id;
     std::uint32_t from = 0;
@@ -192,64 +201,65 @@ struct SessionResume {
     friend bool operator==(const SessionResume&, const SessionResume&) = default;
 };
 
-/// Client -> first hop with tokens; hop -> next hop with the payload (rows, C), each row coded for
-/// itself, and with the tokens, too, as far as SessionOpen's tokens_upto. To fill positions
-/// [position, position + rows) of the receiver's cache; history and position are one.
+/// Rows that fill the positions [position, position + rows) of the receiver's cache; a row's place
+/// in the session's history is its position. The client sends tokens to the first hop. A hop sends
+/// the next hop the payload (rows, C), where each row is coded on its own, and sends the tokens,
+/// too, up to the hop SessionOpen::tokens_upto.
 struct SessionRows {
-    HopId id;  // of the receiver
+    HopId id;  // the receiver
     std::uint32_t position = 0;
     std::uint32_t rows = 0;
-    bool wanted = false;  // sample the token after the last row
+    bool wanted = false;  // the last hop samples the token after the last row
     std::vector<std::uint32_t> tokens;
-    std::vector<std::uint32_t> hop_us;  // wanted rows: how long each hop so far kept them
+    std::vector<std::uint32_t> hop_us;  // wanted rows: microseconds that each hop so far kept them
 
     friend bool operator==(const SessionRows&, const SessionRows&) = default;
 };
 
-/// Sampling hop -> client.
+/// Hop that sampled a token -> client.
 struct SessionToken {
     HopId id;
-    std::uint32_t position = 0;  // of the new token
+    std::uint32_t position = 0;  // position of the new token
     std::uint32_t token = 0;
     std::vector<TokenScore> top;        // best first
-    std::vector<std::uint32_t> hop_us;  // how long each hop kept its rows; for people
-    /// Natural logarithm, of as much of SessionOpen's text as was read so far. The first token of
-    /// a session has no probability.
+    std::vector<std::uint32_t> hop_us;  // microseconds that each hop kept its rows; for people
+    /// Natural logarithm of the probability of SessionOpen's text, as far as the text was read. The
+    /// first token of a session has no probability.
     double text_log_probability = 0;
 
     friend bool operator==(const SessionToken&, const SessionToken&) = default;
 };
 
 enum class SessionReason : std::uint8_t {
-    Full,          // no KV pages for so many positions; ask another peer, or later
-    Unknown,       // no such session here: it ended, or never began
-    Mismatch,      // another model, other layers, or a place on the path they cannot take
-    Gap,           // rows that do not continue the cache
-    Invalid,       // rows of another shape, tokens out of range, numbers that are not finite
+    Full,          // no KV pages for so many positions: ask another peer, or ask later
+    Unknown,       // the hop has no such session: it ended, or never began
+    Mismatch,      // another model, other layers, or layers that cannot take the place on the path
+    Gap,           // the rows do not continue the cache
+    Invalid,       // rows of another shape, tokens out of range, or numbers that are not finite
     NextLost,      // the next hop cannot be reached
     PreviousLost,  // the hop before cannot be reached
     Failed,        // the device did not compute
 };
 
-/// Hop -> client, or -> the hop whose rows it refuses, which passes it on.
+/// Hop -> client, or hop -> the hop whose rows it refuses, which passes the message on.
 struct SessionTrouble {
-    HopId id;  // of the hop that says so
+    HopId id;  // the hop that is in trouble
     SessionReason reason = SessionReason::Failed;
-    std::uint32_t wait_ms = 0;  // Full: when there may be room
+    std::uint32_t wait_ms = 0;  // with Full: milliseconds until there may be room
 
     friend bool operator==(const SessionTrouble&, const SessionTrouble&) = default;
 };
 
-/// Receiver -> hop before it: so many rows in one frame are here. The sender measures its line by
-/// it; single rows, which say nothing of a line, are not answered.
+/// Receiver of rows -> the hop before it: a frame of several rows has arrived. The sender measures
+/// its line by this answer; a single row says nothing of a line and is not answered.
 struct SessionTaken {
-    HopId id;                    // of the receiver
-    std::uint32_t position = 0;  // of the first row
+    HopId id;                    // the receiver of the rows
+    std::uint32_t position = 0;  // position of the first row
 
     friend bool operator==(const SessionTaken&, const SessionTaken&) = default;
 };
 
-/// Client -> each hop: the session is over, free its pages now.
+/// Client -> each hop: the session is over, and its pages are free at once.
 struct SessionClose {
     std::uint64_t session = 0;
 

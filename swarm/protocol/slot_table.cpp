@@ -14,8 +14,8 @@ struct SlotTable::Index {
     explicit Index(Slots given) : slots(std::move(given)) {
         const auto by_slot = [](const SlotInfo& a, const SlotInfo& b) { return a.slot < b.slot; };
         std::stable_sort(slots.begin(), slots.end(), by_slot);
-        // Of those with the same slot the last stays: kept from the end, as unique() keeps the
-        // first.
+        // The last of the entries with the same slot stays. unique() keeps the first of equal
+        // entries, so it walks the table from its end.
         const auto same = [](const SlotInfo& a, const SlotInfo& b) { return a.slot == b.slot; };
         const auto kept = std::unique(slots.rbegin(), slots.rend(), same);
         slots.erase(slots.begin(), kept.base());
@@ -38,7 +38,7 @@ struct SlotTable::Index {
     }
 
     Slots slots;
-    std::vector<SlotId> ids;                         // theirs: a look-up reads these alone
+    std::vector<SlotId> ids;                         // slots; a look-up reads only these
     std::vector<std::pair<PeerId, SlotId>> by_peer;  // sorted
     std::map<StageIndex, std::vector<SlotId>> by_stage;
     std::size_t observers = 0;
@@ -74,7 +74,7 @@ const SlotInfo* SlotTable::find(SlotId slot) const {
 }
 
 const SlotInfo* SlotTable::find_peer(PeerId peer) const {
-    // The last of the peer's slots: just before where the next peer's would begin.
+    // Finds the last slot of the peer: it stands before the place where the next peer's begin.
     const auto after = std::upper_bound(
         index_->by_peer.begin(),
         index_->by_peer.end(),

@@ -1,10 +1,10 @@
-// Who is in a run, by slot, by peer and by stage: what a ROSTER carries.
-// Copies share their memory until one of them is changed, so a message costs a pointer for each
-// peer that it goes to, and the thousand roles of a simulated run hold one table between them.
-// Invariants: sorted by slot; one entry per slot, the last one that was given. One that was moved
-// from can only be assigned to.
-// Threading: as a shared_ptr; one strand may change a copy while others read theirs.
-// Cost: O(log n) per look-up; a change O(n), and a copy of the table when it is shared.
+// The slots of a run, found by slot, by peer and by stage: the content of a Roster.
+// Copies of a table share their memory until one of them is changed, so a message costs one pointer
+// for each peer that it goes to, and the thousand roles of a simulated run share one table.
+// Invariants: sorted by slot; one entry per slot, and of several given entries the last one counts.
+// A table that was moved from can only be assigned to.
+// Threading: that of a shared_ptr; one strand may change its copy while others read theirs.
+// Cost: O(log n) per look-up; O(n) per change, and a copy of the table when it is shared.
 #pragma once
 
 #include "swarm/base/ids.hpp"
@@ -19,8 +19,9 @@
 
 namespace swarm::protocol {
 
-/// What a peer is in the roster. An observer replays every commit but holds no ids; a draining
-/// member gets no new launches; a suspect one is picked by nobody until it is heard again.
+/// A slot's standing in the roster. An observer replays every commit but holds no ids. A draining
+/// member gets no new launches. Nobody picks a suspect member until the coordinator hears from it
+/// again.
 enum class Standing : std::uint8_t { Member, Suspect, Draining, Observer };
 
 struct SlotInfo {
@@ -30,7 +31,7 @@ struct SlotInfo {
     StageIndex stage;
     Epoch admitted;
     Standing standing = Standing::Member;
-    std::string address;  // host:port it listens on
+    std::string address;  // host:port on which the peer listens
 
     friend bool operator==(const SlotInfo&, const SlotInfo&) = default;
 };
@@ -38,7 +39,7 @@ struct SlotInfo {
 class SlotTable {
  public:
     SlotTable();
-    /// In any order. Of a peer with two slots, find_peer() gives the newer one.
+    /// Takes slots in any order. find_peer() gives the newer slot of a peer that has two.
     // NOLINTNEXTLINE(google-explicit-constructor): a list of slots is what a table is
     SlotTable(std::vector<SlotInfo> slots);
 
@@ -50,16 +51,17 @@ class SlotTable {
 
     [[nodiscard]] bool empty() const { return size() == 0; }
 
-    /// Null when there is none. Good until the table changes.
+    /// find() and find_peer() return null when there is no such slot. The pointer is valid until
+    /// the table changes.
     [[nodiscard]] const SlotInfo* find(SlotId slot) const;
     [[nodiscard]] const SlotInfo* find_peer(PeerId peer) const;
-    /// In slot order, in every standing.
+    /// Returns the stage's slots of every standing, in slot order.
     [[nodiscard]] std::span<const SlotId> of_stage(StageIndex stage) const;
     [[nodiscard]] std::size_t observers() const;
 
-    /// The table has neither the slot nor the peer.
+    /// Requires that the table has neither the slot nor the peer.
     void add(SlotInfo info);
-    /// The table has the slot.
+    /// remove() and set_standing() require that the table has the slot.
     void remove(SlotId slot);
     void set_standing(SlotId slot, Standing standing);
 

@@ -1,5 +1,7 @@
 #include "swarm/protocol/tensor_envelope.hpp"
 
+#include "swarm/base/try.hpp"
+
 #include <algorithm>
 #include <msgpack.hpp>
 #include <string>
@@ -10,10 +12,10 @@ namespace swarm::protocol {
 
 namespace {
 
-// Keys of the map, dtype, codec and shape, in the order in which they are written.
+// Keys of the map in the order in which they are written: dtype, codec and shape.
 constexpr std::array<std::string_view, 3> kKeys{"d", "c", "s"};
 
-/// What msgpack::packer writes to.
+/// Takes the bytes that msgpack::packer writes.
 struct ByteSink {
     std::vector<std::byte> bytes;
 
@@ -40,16 +42,14 @@ Result<std::vector<std::uint32_t>> shape_of(const msgpack::object& object) {
     }
     std::vector<std::uint32_t> shape;
     for (const msgpack::object& item : std::span(object.via.array.ptr, object.via.array.size)) {
-        const auto dimension = number(item, 0xffff'ffffU);
-        if (!dimension) {
-            return dimension.error();
-        }
-        shape.push_back(static_cast<std::uint32_t>(*dimension));
+        SWARM_TRY(const auto dimension, number(item, 0xffff'ffffU));
+        shape.push_back(static_cast<std::uint32_t>(dimension));
     }
     return shape;
 }
 
-/// Each product is formed only if it stays below the limit, so elements() cannot overflow.
+/// Tells whether the tensor stays within kTensorBytesMax. Each product is formed only if it stays
+/// below the limit, so elements() cannot overflow.
 bool fits(const TensorEnvelope& envelope) {
     const std::uint64_t elements_max = kTensorBytesMax / bytes_of(envelope.dtype);
     std::uint64_t elements = 1;
@@ -62,7 +62,8 @@ bool fits(const TensorEnvelope& envelope) {
     return true;
 }
 
-/// The entries come in the order in which encode writes them.
+/// Returns the value of the key at this place, or null when another key is there: the entries come
+/// in the order in which encode_envelope() writes them.
 const msgpack::object* value_at(const msgpack::object& map, std::uint32_t place) {
     const msgpack::object_kv& entry = map.via.map.ptr[place];
     const bool is_text = entry.key.type == msgpack::type::STR;
@@ -81,19 +82,16 @@ Result<TensorEnvelope> read_map(const msgpack::object& map) {
     if (dtype == nullptr || codec == nullptr || dimensions == nullptr) {
         return refusal(ErrorCode::Malformed, "the keys are not d, c and s in this order");
     }
-    const auto dtype_number = number(*dtype, static_cast<std::uint64_t>(Dtype::Bytes));
-    const auto codec_number = number(*codec, static_cast<std::uint64_t>(kLastCodecId));
-    auto shape = shape_of(*dimensions);
-    if (!dtype_number || !codec_number || !shape) {
-        return refusal(ErrorCode::Malformed, "dtype, codec or shape is out of range");
-    }
+    SWARM_TRY(const auto dtype_number, number(*dtype, static_cast<std::uint64_t>(Dtype::Bytes)));
+    SWARM_TRY(const auto codec_number, number(*codec, static_cast<std::uint64_t>(kLastCodecId)));
+    SWARM_TRY(auto shape, shape_of(*dimensions));
     return TensorEnvelope{
-        .dtype = static_cast<Dtype>(*dtype_number),
-        .codec = static_cast<CodecId>(*codec_number),
-        .shape = std::move(*shape)};
+        .dtype = static_cast<Dtype>(dtype_number),
+        .codec = static_cast<CodecId>(codec_number),
+        .shape = std::move(shape)};
 }
 
-/// msgpack-cxx reports by exceptions; they end here.
+/// Decodes the map. msgpack-cxx reports errors by exceptions, which end here.
 Result<TensorEnvelope> unpack(std::span<const std::byte> bytes) {
     const msgpack::unpack_limit limit(
         kDimensionsMax,        // array
@@ -129,15 +127,13 @@ Result<TensorEnvelope> decode_envelope(std::span<const std::byte> bytes) {
     if (bytes.size() > kEnvelopeBytesMax) {
         return refusal(ErrorCode::TooLarge, std::to_string(bytes.size()) + " bytes");
     }
-    auto envelope = unpack(bytes);
-    if (!envelope) {
-        return envelope;
-    }
-    if (!fits(*envelope)) {
+    SWARM_TRY(auto envelope, unpack(bytes));
+    if (!fits(envelope)) {
         return refusal(ErrorCode::TooLarge, "the shape is above the largest tensor");
     }
-    // As for control parts: one byte form. It refuses trailing bytes and numbers written too long.
-    const std::vector<std::byte> canonical = encode_envelope(*envelope);
+    // An envelope has one byte form, as a control part has. The comparison refuses trailing bytes
+    // and numbers written too long.
+    const std::vector<std::byte> canonical = encode_envelope(envelope);
     if (!std::equal(bytes.begin(), bytes.end(), canonical.begin(), canonical.end())) {
         return refusal(ErrorCode::Malformed, "not in the one form that encoding gives");
     }

@@ -10,7 +10,8 @@ namespace swarm::protocol {
 
 void Validator::note(ErrorCode code, std::string_view field, std::string_view rule) {
     if (!first_) {
-        first_.emplace(code, std::string(field).append(" ").append(rule));
+        std::string text = within_ == nullptr ? "" : within_->prefix();
+        first_.emplace(code, text.append(field).append(" ").append(rule));
     }
 }
 
@@ -30,19 +31,6 @@ bool Validator::fits(std::size_t count, std::size_t max, std::string_view field)
         "has size " + std::to_string(count) + ", at most " + std::to_string(max) + " are allowed"
     );
     return false;
-}
-
-StageIndex Validator::stage(std::uint32_t value) {
-    return {below(value, kStagesMax, "stage")};
-}
-
-MicrobatchId Validator::microbatch(std::uint32_t value) {
-    return {below(value, kMicrobatchesMax, "microbatch")};
-}
-
-StageMask Validator::mask(std::uint64_t bits) {
-    require(bits != 0, "mask", "is empty: nobody would accumulate");
-    return {bits};
 }
 
 std::uint32_t Validator::below(std::uint32_t value, std::uint32_t bound, std::string_view field) {
@@ -101,9 +89,9 @@ std::string Validator::text(const std::string& bytes, std::string_view field) {
     return printable ? bytes : std::string();
 }
 
-std::optional<Error> Validator::error(std::string_view what) const {
+Result<> Validator::outcome(std::string_view what) const {
     if (!first_) {
-        return std::nullopt;
+        return {};
     }
     return Error{
         first_->first,

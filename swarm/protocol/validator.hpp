@@ -1,7 +1,7 @@
-// Checks the fields of one decoded message, and remembers the first that is wrong. Every check
+// Checks the values of one decoded message, and remembers the first that is wrong. Every check
 // returns a value that is safe to hold, so a reader goes on to its end and asks once for the error.
 // Nothing is copied before its size is known to be within limits.hpp.
-// Private to swarm/protocol. Errors: Malformed, TooLarge (Reject).
+// Private to swarm/protocol. Errors: Malformed, TooLarge; the reaction is always Reject.
 #pragma once
 
 #include "swarm/base/digest.hpp"
@@ -20,20 +20,42 @@ namespace swarm::protocol {
 
 class Validator {
  public:
-    /// Malformed unless it holds.
+    /// Errors name the part of the message that is being checked, until its Within ends.
+    class Within {
+     public:
+        Within(Validator& check, std::string_view part)
+            : check_(check), part_(part), around_(check.within_) {
+            check_.within_ = this;
+        }
+
+        Within(const Within&) = delete;
+        Within& operator=(const Within&) = delete;
+
+        ~Within() { check_.within_ = around_; }
+
+        /// Returns the names of this part and of those around it, each with a dot: "hosts.hosted.".
+        [[nodiscard]] std::string prefix() const {
+            const std::string before = around_ == nullptr ? "" : around_->prefix();
+            return before + std::string(part_) + ".";
+        }
+
+     private:
+        Validator& check_;
+        std::string_view part_;
+        const Within* around_;
+    };
+
+    /// Notes Malformed unless the rule holds.
     void require(bool holds, std::string_view field, std::string_view rule);
-    /// TooLarge unless it fits.
+    /// Notes TooLarge unless the count fits; tells whether it fits.
     bool fits(std::size_t count, std::size_t max, std::string_view field);
 
-    StageIndex stage(std::uint32_t value);
-    MicrobatchId microbatch(std::uint32_t value);
-    StageMask mask(std::uint64_t bits);
     std::uint32_t below(std::uint32_t value, std::uint32_t bound, std::string_view field);
     double finite(double value, std::string_view field);
     double finite_and_not_negative(double value, std::string_view field);
     Digest digest(const std::string& bytes, std::string_view field);
     PeerId peer(const std::string& bytes, std::string_view field);
-    /// Printable ASCII: it ends in a person's terminal and in JSON.
+    /// Takes printable ASCII only, because texts end in a person's terminal and in JSON.
     std::string text(const std::string& bytes, std::string_view field);
 
     template <class Enum>
@@ -43,7 +65,7 @@ class Validator {
         return known ? static_cast<Enum>(value) : Enum{};
     }
 
-    /// `convert` runs on each element, once their number is known to fit.
+    /// Calls `convert` for each element, once their number is known to fit.
     template <class List, class Convert>
     auto list(const List& wire, std::size_t max, std::string_view field, Convert convert) {
         std::vector<decltype(convert(*wire.begin()))> values;
@@ -56,13 +78,14 @@ class Validator {
         return values;
     }
 
-    /// The first error, if any; `what` names the message in its text.
-    [[nodiscard]] std::optional<Error> error(std::string_view what) const;
+    /// Returns the first error, if there is one; `what` names the message in the error's text.
+    [[nodiscard]] Result<> outcome(std::string_view what) const;
 
  private:
     void note(ErrorCode code, std::string_view field, std::string_view rule);
 
     std::optional<std::pair<ErrorCode, std::string>> first_;
+    const Within* within_ = nullptr;
 };
 
 }  // namespace swarm::protocol

@@ -1,5 +1,7 @@
-// Which sequences of the corpus make up a microbatch: a pure function of (seed, step, microbatch),
-// so a replay, a resumed run and --single read the same tokens without any state.
+// BatchPlan says which sequences of the corpus make up a microbatch. That is a pure function of
+// (seed, step, microbatch), so a replay, a resumed run and --single read the same tokens without
+// any state.
+// Threading: immutable. Cost: O(tokens) per microbatch.
 #pragma once
 
 #include "swarm/base/ids.hpp"
@@ -21,7 +23,7 @@ class BatchPlan {
     /// the caller; the oracle model may have an empty one: its tokens are the ids themselves).
     BatchPlan(const RunConfig& config, std::span<const std::uint16_t> corpus);
 
-    /// B x (T + 1) ids: row b holds the inputs and, shifted by one, the targets.
+    /// B x (T + 1) ids: each row holds the inputs of a sequence and, shifted by one, its targets.
     [[nodiscard]] std::vector<std::uint32_t> tokens(std::uint64_t step, MicrobatchId id) const;
 
  private:

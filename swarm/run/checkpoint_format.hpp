@@ -1,5 +1,6 @@
-// How the states of all stages become files, and back: implemented in stages/checkpoint, which
-// knows tensors; the coordinator only knows when.
+// The seam between the coordinator, which decides when a checkpoint is written, and
+// stages/files/checkpoint, which turns the states of all stages into files.
+// Threading: single strand. Errors: those of the implementation.
 #pragma once
 
 #include "swarm/base/digest.hpp"
@@ -13,7 +14,7 @@
 
 namespace swarm::run {
 
-/// The state of every stage at one version, as chunks of 1 MiB (stages/stage_state).
+/// The state of every stage at one version, as chunks of 1 MiB (stages/worker/stage_state).
 struct RunState {
     ParameterVersion version;
     std::vector<std::vector<node::Payload>> chunks;  // by stage
@@ -25,9 +26,10 @@ struct CheckpointFile {
 };
 
 struct CheckpointFiles {
-    std::string name;                   // of the checkpoint, without spaces
-    std::vector<CheckpointFile> files;  // to be written in this order: the manifest comes last
-    Digest weights_sha256;              // over all weights in global order
+    std::string name;  // name of the checkpoint, without spaces
+    std::vector<CheckpointFile>
+        files;              // in the order in which they are written; the manifest is last
+    Digest weights_sha256;  // digest over all weights in global order
 };
 
 class CheckpointFormat {
@@ -37,7 +39,7 @@ class CheckpointFormat {
     CheckpointFormat& operator=(const CheckpointFormat&) = delete;
     virtual ~CheckpointFormat() = default;
 
-    /// Lets go of the chunks of each stage as soon as its files are made.
+    /// Frees the chunks of each stage as soon as the files of that stage are made.
     [[nodiscard]] virtual Result<CheckpointFiles> make_files(RunState state) const = 0;
 };
 

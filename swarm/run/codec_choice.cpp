@@ -12,9 +12,10 @@ namespace {
 
 using protocol::Leg;
 
-/// From the least lossy on. What is not in here is neither smaller nor better than one that is.
+/// The codecs that may be chosen, least lossy first. Every other codec is neither smaller nor less
+/// lossy than one of these.
 constexpr std::array kLadder{CodecId::None, CodecId::Int8, CodecId::Int4};
-/// Measurements waver: a choice that wins less is not worth a change.
+/// A change must make the step shorter by this factor, because measurements waver.
 constexpr double kWorthAChange = 0.95;
 
 std::size_t rank(CodecId codec) {
@@ -23,7 +24,8 @@ std::size_t rank(CodecId codec) {
     );
 }
 
-/// The way down is the sender's business: stage b sends forward over boundary b, stage b + 1 back.
+/// The stage whose uplink carries the leg: stage b sends forward over boundary b, and stage b + 1
+/// sends backward.
 std::size_t sender(std::size_t leg) {
     return leg / 2 + leg % 2;
 }
@@ -45,7 +47,8 @@ LegCodecs fastest(const CodecChoiceInput& input, LegCodecs codecs) {
     return codecs;
 }
 
-/// Gradients first: int4 costs them more.
+/// Gives the legs the less lossy codec `to` while the step stays within `within_s`. Gradients come
+/// first, because they lose more by int4.
 void lift(const CodecChoiceInput& input, CodecId to, double within_s, LegCodecs& codecs) {
     for (const std::size_t way : {1U, 0U}) {
         for (std::size_t leg = way; leg < codecs.size(); leg += 2) {

@@ -1,42 +1,23 @@
 #include "swarm/run/config.hpp"
 
-#include "compression/codec.hpp"
-#include "router/policy.hpp"
-#include "router/rebalancer.hpp"
 #include "swarm/protocol/limits.hpp"
-#include "swarm/run/config_fields.hpp"
-#include "swarm/run/leg_codecs.hpp"
+#include "swarm/run/run_file/config_fields.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <numeric>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace swarm::run {
 
 namespace {
 
-// TOML's integers are int64; the file must be able to say every seed.
-constexpr std::uint64_t kSeedMax = std::numeric_limits<std::int64_t>::max();
-constexpr std::uint64_t kStepsMax = 1'000'000'000;
-constexpr std::uint32_t kHoldersMax = 64;
-// SparseLoCo's own trials end at 500 (methods: H of 15 to 50 is usual).
-constexpr std::uint32_t kSyncEveryMax = 1000;
 constexpr std::uint32_t kSyncEveryDefault = 8;
 constexpr std::uint32_t kReplicasDefault = 2;
-// One stage may hold them all: 9 tensors per layer and 3 more stay below kTensorsMax.
-constexpr std::uint32_t kLayersMax = 448;
-// Keep every product of dimensions far below 2^64 and tensors of one layer below 2^32 elements.
-constexpr std::uint32_t kWidthMax = 1U << 15;
-// An oracle's layer: 1 GiB of gradient.
-constexpr std::uint32_t kOracleWidthMax = 1U << 28;
-constexpr std::uint32_t kFfnWidthMax = 1U << 17;
-constexpr std::uint32_t kVocabularyMax = 1U << 17;
-// Each byte needs an id.
-constexpr std::uint32_t kVocabularyMin = 256;
-// 257 of them are the bytes and the unknown; ids fit into 16 bits (Corpus).
+// 257 tokens are the bytes and the unknown token; ids fit into 16 bits (Corpus).
 constexpr std::uint32_t kSentencePieceTokensMin = 300;
 constexpr std::uint32_t kSentencePieceTokensMax = 1U << 16;
 constexpr std::string_view kSentencePiecePrefix = "spm:";
@@ -46,24 +27,25 @@ constexpr std::size_t kNameMax = 64;
 /// Keeps the first fault.
 class Checker {
  public:
-    void require(bool holds, const char* key, const std::string& what) {
+    void require(bool holds, std::string_view key, const std::string& what) {
         if (!holds && !fault_) {
-            fault_ = Fault{key, what};
+            fault_ = Fault{std::string(key), what};
         }
     }
 
-    void within(std::uint64_t value, std::uint64_t low, std::uint64_t high, const char* key) {
-        require(
-            low <= value && value <= high,
-            key,
-            "is " + std::to_string(value) + ", must be " + std::to_string(low) + " to " +
-                std::to_string(high)
-        );
-    }
-
-    /// Refuses NaN too, for which each comparison is false.
-    void within_reals(double value, double low, double high, const char* key, const char* what) {
-        require(low <= value && value <= high, key, what);
+    /// For visit_fields(): each value against the bounds of its key.
+    template <class Field, class Bounds>
+    void operator()(const Key& key, const Field& field, const Bounds& bounds) {
+        if (bounds.admits(field)) {
+            return;
+        }
+        if constexpr (std::is_same_v<Bounds, Whole>) {
+            require(
+                false, dotted(key), "is " + std::to_string(field) + ", must be " + bounds.cell()
+            );
+        } else {
+            require(false, dotted(key), "must be " + bounds.wanted());
+        }
     }
 
     [[nodiscard]] const std::optional<Fault>& fault() const { return fault_; }
@@ -110,40 +92,11 @@ void check_schedule(const RunConfig& config, Checker& check) {
         "run.name",
         "must be 1 to 64 of a-z A-Z 0-9 - _ . and not begin with a dot: it names files"
     );
-    check.within(config.seed, 0, kSeedMax, "run.seed");
-    check.within(config.steps, 1, kStepsMax, "run.steps");
-    check.within(config.stages, 1, protocol::kStagesMax, "run.stages");
     check.require(
         config.stages <= config.model.layers,
         "run.stages",
         "is " + std::to_string(config.stages) + ", must be at most model.layers (" +
             std::to_string(config.model.layers) + "): each stage needs a layer"
-    );
-    check.within(config.microbatches, 1, protocol::kMicrobatchesMax, "run.microbatches");
-    check.within(config.batch, 1, protocol::kTokensMax, "run.batch");
-    check.within(config.in_flight, 0, protocol::kMicrobatchesMax, "run.in_flight");
-    check.within(config.min_peers, 0, protocol::kRosterMax, "run.min_peers");
-    check.within(config.min_holders, 1, kHoldersMax, "run.min_holders");
-    check.require(
-        router::make_policy(config.policy, 0) != nullptr,
-        "run.policy",
-        "must be one of " + router::policy_names()
-    );
-    check.require(
-        router::make_rebalancer(config.rebalancer) != nullptr,
-        "run.rebalancer",
-        "must be one of " + router::rebalancer_names()
-    );
-    check.require(
-        config.split == kFixedSplit || config.split == kMeasuredSplit,
-        "run.split",
-        "must be fixed or measured"
-    );
-    check.within(config.rebalance_every_s, 1, 86'400, "run.rebalance_every_s");
-    check.require(
-        chooses_codecs(config) || parse_codec_pair(config.codec),
-        "run.codec",
-        "must be auto, one of " + compression::codec_names() + ", or two for forward/backward"
     );
 }
 
@@ -162,8 +115,6 @@ void check_mode(const RunConfig& config, Checker& check) {
         );
         return;
     }
-    check.within(config.sync_every, 0, kSyncEveryMax, "run.sync_every");
-    check.within(config.replicas, 0, kHoldersMax, "run.replicas");
     check.require(
         replicas_alone(config) <= config.microbatches,
         "run.replicas",
@@ -179,35 +130,24 @@ void check_mode(const RunConfig& config, Checker& check) {
     );
 }
 
+/// Within their ranges, heads and kv_heads are not 0.
 void check_heads(const ModelConfig& model, Checker& check) {
-    check.within(model.heads, 1, model.width, "model.heads");
-    if (check.fault()) {
-        return;  // the rules below divide
-    }
     check.require(
         model.width % model.heads == 0 && model.width / model.heads % 2 == 0,
         "model.heads",
         "must divide model.width into heads of even width: rotary positions turn pairs"
     );
-    check.within(model.kv_heads, 1, model.heads, "model.kv_heads");
-    check.require(
-        model.kv_heads != 0 && model.heads % model.kv_heads == 0,
-        "model.kv_heads",
-        "must divide model.heads"
-    );
+    check.require(model.heads % model.kv_heads == 0, "model.kv_heads", "must divide model.heads");
 }
 
 void check_model(const RunConfig& config, Checker& check) {
     const ModelConfig& model = config.model;
-    check.within(model.layers, 1, kLayersMax, "model.layers");
-    check.within(model.context, 1, protocol::kTokensMax, "model.context");
     check.require(
         std::uint64_t{config.batch} * (std::uint64_t{model.context} + 1) <= protocol::kTokensMax,
         "run.batch",
         "x (model.context + 1) must be at most " + std::to_string(protocol::kTokensMax) +
             " tokens: one microbatch travels in one frame"
     );
-    check.within(model.vocabulary, kVocabularyMin, kVocabularyMax, "model.vocabulary");
     check.require(
         !model.tied_embeddings ||
             (model.kind == ModelKind::Llama && config.mode == SyncMode::Exact),
@@ -215,10 +155,8 @@ void check_model(const RunConfig& config, Checker& check) {
         "must be false for the oracle model and where run.mode is sparse"
     );
     if (model.kind == ModelKind::Oracle) {
-        check.within(model.width, 1, kOracleWidthMax, "model.width");
         return;
     }
-    check.within(model.width, 1, kWidthMax, "model.width");
     check.require(
         std::uint64_t{config.batch} * model.context * model.width * sizeof(float) <=
             protocol::kTensorBytesMax,
@@ -226,14 +164,7 @@ void check_model(const RunConfig& config, Checker& check) {
         "makes activations of more than " + std::to_string(protocol::kTensorBytesMax) +
             " bytes; lower run.batch, model.context or model.width"
     );
-    check.within(model.ffn_width, 1, kFfnWidthMax, "model.ffn_width");
     check_heads(model, check);
-    check.within_reals(
-        model.rope_base, 1.0, 1e12, "model.rope_base", "must be a number from 1 to 1e12"
-    );
-    check.within_reals(
-        model.norm_epsilon, 1e-12, 1.0, "model.norm_epsilon", "must be a number from 1e-12 to 1"
-    );
 }
 
 bool is_sha256(const std::string& text) {
@@ -272,39 +203,19 @@ void check_tokenizer(const RunConfig& config, Checker& check) {
     );
 }
 
-void check_optimizer(const OptimizerConfig& optimizer, Checker& check) {
-    constexpr double kBelowOne = 1.0 - std::numeric_limits<double>::epsilon();
-    constexpr const char* kFraction = "must be at least 0 and below 1";
-    constexpr const char* kRate = "must be a number from 0 to 100";
-    check.within_reals(optimizer.learning_rate, 0, 100, "optimizer.learning_rate", kRate);
-    check.within_reals(
-        optimizer.final_learning_rate, 0, 100, "optimizer.final_learning_rate", kRate
-    );
-    check.within_reals(optimizer.beta1, 0, kBelowOne, "optimizer.beta1", kFraction);
-    check.within_reals(optimizer.beta2, 0, kBelowOne, "optimizer.beta2", kFraction);
-    check.within_reals(optimizer.weight_decay, 0, kBelowOne, "optimizer.weight_decay", kFraction);
-    check.within_reals(
-        optimizer.epsilon, 1e-30, 1.0, "optimizer.epsilon", "must be a number from 1e-30 to 1"
-    );
-    check.within_reals(
-        optimizer.clip_norm,
-        1e-12,
-        1e12,
-        "optimizer.clip_norm",
-        "must be a number from 1e-12 to 1e12"
-    );
-}
-
 }  // namespace
 
 std::optional<Fault> first_fault(const RunConfig& config) {
     Checker check;
     check_tokenizer(config, check);
+    visit_fields(config, check);
+    if (check.fault()) {
+        return check.fault();  // the rules below divide by values within their ranges
+    }
     check_model(config, check);
     check_schedule(config, check);
     check_mode(config, check);
     check_layers_per_stage(config, check);
-    check_optimizer(config.optimizer, check);
     return check.fault();
 }
 

@@ -7,7 +7,8 @@
 namespace swarm::run {
 namespace {
 
-/// A heartbeat acknowledges every 2 s anyway; a busy stream should not keep more than this.
+/// Messages after which an acknowledgement is due. A heartbeat acknowledges every 2 s, so only a
+/// busy stream gets here.
 constexpr std::uint64_t kAcknowledgeEvery = 64;
 
 }  // namespace

@@ -1,7 +1,7 @@
-// One direction-pair of the control stream between the coordinator and a peer: numbers what is
-// sent, repeats it after a reconnect of the same incarnation until acknowledged, and drops what was
-// received before. A lost link makes control messages late, never lost.
-// Invariant: what receive() lets through is each message of the other side once, in order.
+// One end of the control stream between the coordinator and a peer. It numbers the messages that
+// are sent, repeats them after a reconnect of the same incarnation until they are acknowledged, and
+// drops messages that it has received before. A lost link makes control messages late, never lost.
+// Invariant: receive() lets each message of the other side through once, in order.
 // Threading: single strand. Memory: at most kUnacknowledgedMax messages.
 #pragma once
 
@@ -15,31 +15,33 @@ namespace swarm::run {
 class ControlStream {
  public:
     enum class Verdict {
-        Deliver,    // new, or not numbered
-        Duplicate,  // repeated after a reconnect
-        Broken,     // a gap: the other side does not keep the protocol
+        Deliver,    // the message is new, or has no number
+        Duplicate,  // the message was repeated after a reconnect
+        Broken,     // there is a gap, so the other side does not keep the protocol
     };
 
-    /// The message as it is to be sent; kept until acknowledged.
+    /// The message as it is to be sent. It is kept until it is acknowledged.
     protocol::Message number(protocol::Body body);
-    /// A message that needs no repetition; it still acknowledges.
+    /// A message that is never repeated. It acknowledges like any other.
     [[nodiscard]] protocol::Message unnumbered(protocol::Body body);
 
     Verdict receive(const protocol::Message& message);
 
-    /// Everything not yet acknowledged, oldest first: to be sent again on a new link.
+    /// The messages that are not acknowledged, oldest first; they are sent again on a new link.
     [[nodiscard]] std::vector<protocol::Message> unacknowledged() const;
-    /// The other side reads nothing any more: give it up.
+    /// True when the other side has stopped reading; its link should be given up.
     [[nodiscard]] bool overflowed() const;
-    /// So much was received since the last message to the other side that it should hear of it.
+    /// True when so many messages have come since the last one to the other side that an
+    /// acknowledgement is due.
     [[nodiscard]] bool owes_acknowledgement() const;
 
     void reset() { *this = ControlStream(); }
 
-    /// Nothing numbered went either way: whoever forgets it forgets nothing.
+    /// True when no numbered message went either way, so that forgetting the stream loses nothing.
     [[nodiscard]] bool is_untouched() const { return next_number_ == 1 && received_ == 0; }
 
-    /// For an untouched one whose other side remembers more: go on where its message says it is.
+    /// Makes an untouched stream go on where the other side, which remembers more, is by its
+    /// message.
     void go_on_from(const protocol::Message& message);
 
  private:

@@ -11,9 +11,9 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
-/// How good a split of the first layers is: the longest stage decides, then the shortest.
+/// The worth of a split of the first layers: the longest stage decides, then the shortest.
 struct Balance {
-    double longest = kNone;  // kNone: there is no split
+    double longest = kNone;  // kNone where there is no split
     double shortest = 0;
     std::size_t last_cut = 0;  // where the last stage of the split begins
 

@@ -1,10 +1,11 @@
-// Cuts a row of layers into stages: the longest stage is as short as whole layers allow; of equally
-// good splits the one whose shortest stage is longest.
-// Invariant: exact, by dynamic programming; each stage has a layer, and fits its memory.
+// Cuts a row of layers into stages, so that the longest stage is as short as whole layers allow.
+// Among equally good splits it takes the one whose shortest stage is longest.
+// Invariants: the result is exact, by dynamic programming; each stage has a layer and fits its
+// memory.
 // Errors: Mismatch (Reject) when no split fits: lend more memory, or use more stages.
-// Units: time in any, memory in bytes. Threading: a function of its arguments.
+// Units: time in any unit, memory in bytes. Threading: pure.
 // Cost: O(stages x layers^2), a few ms at most. Source: PipeDream (arXiv 1806.03377) section 3.1,
-// without replication: that is the matter of peer_assignment.hpp.
+// without replication, which peer_assignment.hpp does.
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -16,13 +17,13 @@
 namespace swarm::run {
 
 struct LayerCost {
-    double time = 0;  // of a microbatch, forward and backward; or its work, of stages with speeds
+    double time = 0;  // a microbatch, forward and backward; work instead where speeds are given
     std::uint64_t memory_bytes = 0;
 };
 
 /// Layers of each stage. The embedding counts with the first layer, the head with the last.
-/// 1 <= stages <= layers. `memory_bytes`: of each stage in order; empty: no bound. `speeds`: of
-/// each stage in order, work per time; empty: all the same.
+/// 1 <= stages <= layers. `memory_bytes` is the bound of each stage in order; empty: no bound.
+/// `speeds` is the work per time of each stage in order; empty: all stages are equally fast.
 Result<std::vector<std::uint32_t>> split_layers(
     const std::vector<LayerCost>& layers,
     std::uint32_t stages,
@@ -30,7 +31,7 @@ Result<std::vector<std::uint32_t>> split_layers(
     const std::vector<double>& speeds = {}
 );
 
-/// "3, 3": for people.
+/// "3, 3".
 std::string to_text(const std::vector<std::uint32_t>& layers_per_stage);
 
 }  // namespace swarm::run

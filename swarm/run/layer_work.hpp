@@ -1,7 +1,8 @@
-// How much work each layer of a model is, so that whole layers can be dealt out by speed.
+// The work of each layer of a model, by which whole layers are dealt out to stages of unequal
+// speed.
 // Units: GFLOP of a microbatch, forward and backward: 2 for each weight and token, and the scores
-// of attention. The oracle's layers are all alike.
-// Cost: O(layers).
+// of attention. The layers of the oracle all have the same work.
+// Threading: pure. Cost: O(layers).
 #pragma once
 
 #include "swarm/run/config.hpp"
@@ -10,7 +11,7 @@
 
 namespace swarm::run {
 
-/// The head counts with the last layer; an embedding is looked up, which costs nothing.
+/// The head counts with the last layer. The embedding counts nothing, because it is a look-up.
 std::vector<double> layer_work(const RunConfig& config);
 
 }  // namespace swarm::run

@@ -1,8 +1,8 @@
-// Which codec each tensor between two stages travels in: two per boundary, its activations
-// (forward) and their gradients (backward). A run file names one, or one for each way
-// ("int4/int8"), for all boundaries; with "auto" the coordinator chooses per boundary and way, at a
-// commit, and its choice is part of the commit's record (codec_choice.hpp).
-// Errors: nullopt for what is no such text.
+// The codecs of a step: two per boundary between stages, one for activations (forward) and one for
+// their gradients (backward). A run file gives all boundaries the same two; with "auto" the
+// coordinator chooses per boundary and way at a commit, and its choice is part of the commit's
+// record (codec_choice.hpp).
+// Threading: values. Errors: nullopt for text that lists no such codecs.
 #pragma once
 
 #include "swarm/protocol/message.hpp"
@@ -16,9 +16,7 @@
 
 namespace swarm::run {
 
-using protocol::CodecId;
-
-/// By boundary, forward before backward: 2 x (stages - 1).
+/// 2 x (stages - 1) codecs: by boundary, forward before backward.
 using LegCodecs = std::vector<CodecId>;
 
 /// Boundary b lies between the stages b and b + 1.
@@ -26,25 +24,18 @@ constexpr std::size_t leg_index(std::size_t boundary, protocol::Leg leg) {
     return 2 * boundary + (leg == protocol::Leg::Backward ? 1 : 0);
 }
 
+/// True for `codec = "auto"`.
 [[nodiscard]] bool chooses_codecs(const RunConfig& config);
 
-/// "int8", "int4/int8": forward and backward. "auto" is none.
-struct CodecPair {
-    CodecId forward = CodecId::None;
-    CodecId backward = CodecId::None;
-};
-
-std::optional<CodecPair> parse_codec_pair(std::string_view text);
-
-/// What a run begins with, and keeps unless it chooses. config has passed check_run().
+/// The codecs of the first step. They stay unless the run chooses codecs.
 LegCodecs first_codecs(const RunConfig& config);
 
-/// "int4/int8,none/none": for logs and for people. Empty for a run of one stage.
+/// "int4/int8,none/none", for the commit log and for people; empty for a run of one stage.
 std::string to_text(const LegCodecs& codecs);
-/// Of a run with so many stages.
+/// Reads the text of to_text() for a run with `stages` stages.
 std::optional<LegCodecs> parse_leg_codecs(std::string_view text, std::uint32_t stages);
 
-/// What passes from the step on, in order; every step has the last before it.
+/// The codecs from `step` on, until the next change.
 struct CodecChange {
     std::uint64_t step = 0;
     LegCodecs codecs;

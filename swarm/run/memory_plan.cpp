@@ -5,14 +5,17 @@
 namespace swarm::run {
 namespace {
 
-/// The state, sums 8, own slice 8, result 4, two pending gradients 8 (stages/stage_worker.hpp).
+/// Bytes per parameter beside the state: sums 8, own slice 8, result 4, two pending gradients 8
+/// (stages/worker/stage_worker.hpp).
 constexpr std::uint64_t kBytesPerParameter = MemoryPlan::kStateBytesPerParameter + 28;
-/// Sums 8, own slice 8, result 4: the counters that follow the parameters.
+/// Bytes per microbatch, for the counters that follow the parameters: sums 8, own slice 8, result
+/// 4.
 constexpr std::uint64_t kBytesPerMicrobatch = 20;
-/// The sums that two stages swap: ours, which are kept, and theirs (stages/tied_sums.hpp).
+/// Bytes per element of a tied matrix: our sums, which are kept, and those of the other stage
+/// (stages/server/tied_sums.hpp).
 constexpr std::uint64_t kBytesPerTied = 16;
 
-/// Rounded up: what it names is enough.
+/// Rounds up, so that the named amount is enough.
 std::string in_mebibytes(std::uint64_t bytes) {
     return std::to_string((bytes + (1U << 20) - 1) >> 20) + " MiB";
 }

@@ -1,9 +1,9 @@
-// How a stage shares out the memory that its peer lends (`swarm serve --memory`): first what
-// training needs in any case, then frozen snapshots, then kept graphs (stages/kept_graphs).
+// MemoryPlan shares out the memory that a peer lends to its stage (`swarm serve --memory`): first
+// to training, then to frozen snapshots, then to kept graphs (stages/worker/kept_graphs).
 // Invariant: a plan that passes check() has room for one snapshot, so every member can be a donor.
-// Beyond the bound, for a moment: the graph being worked on, and while a state is downloaded
-// 4 bytes per parameter for each commit that is followed (stages/joining).
-// Graphs on a GPU count like those in host memory.
+// Two things may exceed the bound for a moment: the graph that is being worked on, and during a
+// download 4 bytes per parameter for each commit that is followed (stages/server/joining).
+// Graphs on a GPU count like graphs in host memory.
 // Threading: a value. Units: bytes.
 #pragma once
 
@@ -19,30 +19,30 @@ namespace swarm::run {
 
 class MemoryPlan {
  public:
-    /// Weights and AdamW's two moments (stages/stage_state): also what a snapshot takes.
+    /// Weights and the two moments of AdamW (stages/worker/stage_state). A snapshot takes the same.
     static constexpr std::uint64_t kStateBytesPerParameter = 12;
-    /// Beside it in mode sparse: the shared weights, the buffer, and in an exchange a proposal and
-    /// its sums (stages/sparse_replica).
+    /// Mode sparse needs these in addition: the shared weights, the buffer, and in an exchange a
+    /// proposal and its sums (stages/worker/sparse_replica).
     static constexpr std::uint64_t kSparseBytesPerParameter = 16;
 
-    /// Nothing is bounded.
+    /// A plan without a bound.
     MemoryPlan() = default;
-    /// Of a member of the stage. `lent_bytes` 0: nothing is bounded.
+    /// The plan of a member of the stage. `lent_bytes` 0: no bound.
     MemoryPlan(std::uint64_t lent_bytes, const RunConfig& config, const StageLayout& layout);
     MemoryPlan(
         std::uint64_t lent_bytes,
         StageIndex stage,
         std::uint64_t parameters,
         std::uint32_t microbatches,
-        std::uint64_t more_bytes = 0  // beside what an untied stage of mode exact takes
+        std::uint64_t more_bytes = 0  // on top of the needs of an untied stage of mode exact
     );
 
-    /// What training and so many snapshots take.
+    /// Bytes of training and of `snapshots` snapshots.
     [[nodiscard]] std::uint64_t needed_bytes(std::size_t snapshots) const;
     /// Mismatch (Reject) when the stage does not fit: lend more, or run with more stages.
     [[nodiscard]] Result<> check() const;
     [[nodiscard]] bool has_room_for_snapshots(std::size_t count) const;
-    /// What is left for graphs beside so many snapshots; nullopt: no bound.
+    /// Bytes that are left for graphs beside `snapshots` snapshots; nullopt: no bound.
     [[nodiscard]] std::optional<std::uint64_t> graph_room_bytes(std::size_t snapshots) const;
 
  private:

@@ -44,7 +44,8 @@ std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t lay
     const ModelConfig& model = config.model;
     const std::string prefix = "layers." + std::to_string(layer);
     if (model.kind == ModelKind::Oracle) {
-        // A large one is a matrix, which begins as noise: its state is no smaller when packed.
+        // A large layer is a matrix, which begins as noise, so its state does not shrink when
+        // packed.
         const bool large = model.width > config.microbatches;
         const std::vector<std::uint32_t> shape =
             large ? std::vector{1U, model.width} : std::vector{config.microbatches};

@@ -1,6 +1,7 @@
-// Which layers and tensors a stage has. Tensors are named by global layer index
-// ("layers.17.attn.wo"), so changing the split is selecting other names.
+// The layers and tensors of each stage. Tensors are named by global layer index
+// ("layers.17.attn.wo"), so another split only selects other names.
 // Global order: embedding, layers by index, head; within a layer by name.
+// Threading: pure.
 // Cost: O(layers) to list tensors; the balanced split O(stages x layers^2), a few ms at most.
 #pragma once
 
@@ -34,8 +35,8 @@ struct TensorSpec {
     friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
 
-/// Layers [first_layer, first_layer + layers); the first stage also has the embedding, the last
-/// the head.
+/// A stage has the layers [first_layer, first_layer + layers). The first stage has the embedding,
+/// too, and the last one the head.
 struct StageLayout {
     StageIndex stage;
     std::uint32_t first_layer = 0;
@@ -53,32 +54,33 @@ struct StageLayout {
     }
 };
 
-/// config must have passed check_run(). Equal parameters per stage, as near as whole layers allow
-/// (exact minimum of the largest stage, by dynamic programming), or config.layers_per_stage.
+/// The stages of `config`, which has passed check_run(): those of config.layers_per_stage, or about
+/// equally many parameters each (exact minimum of the largest stage, by dynamic programming).
 std::vector<StageLayout> partition(const RunConfig& config);
 
-/// As config.layers_per_stage has it.
+/// The number of layers of each stage, in the form of config.layers_per_stage.
 std::vector<std::uint32_t> layers_of(const std::vector<StageLayout>& stages);
 
 /// Parameters of each layer; the embedding counts with the first one, the head with the last.
 std::vector<std::uint64_t> layer_elements(const RunConfig& config);
 
-/// All tensors of one layer of the model, in order of name. The oracle has one, of model.width
-/// elements and at least one for each microbatch.
+/// All tensors of one layer of the model, in order of name. A layer of the oracle has one tensor,
+/// with model.width elements and at least one per microbatch.
 std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t layer);
 
-/// The stage with the other use of a tied matrix; none where nothing is tied, or not in two stages.
+/// The stage that holds the other copy of a tied matrix; nullopt where no matrix is tied, or one
+/// stage has both uses.
 std::optional<StageIndex> tied_stage(const RunConfig& config, StageIndex stage);
-/// Weights of the embedding.
+/// Elements of the embedding.
 std::uint64_t tied_elements(const RunConfig& config);
 
-/// Work units (tokens x layers) that a microbatch costs a peer of the stage as whoever offers its
-/// forward sees it: a tail answers when the backward is done, too, which takes twice as long.
+/// Work units (tokens x layers) of a microbatch at a peer of the stage, as the peer that offers the
+/// forward sees them. A tail answers only after the backward, which takes twice as long.
 double offer_units(const RunConfig& config, const StageLayout& stage);
-/// Forward and backward.
+/// Work units of a microbatch in the stage, forward and backward.
 double units_per_microbatch(const RunConfig& config, const StageLayout& stage);
 
-/// Shape of what passes between stages, both ways: (B, T, C), and (1, 1, 13) for the oracle model.
+/// Shape of the tensors between stages, both ways: (B, T, C), and (1, 1, 13) for the oracle model.
 std::vector<std::uint32_t> activation_shape(const RunConfig& config);
 
 }  // namespace swarm::run

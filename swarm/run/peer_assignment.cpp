@@ -8,10 +8,10 @@ namespace swarm::run {
 namespace {
 
 constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
-/// What rounding may part.
+/// Relative differences below this come from rounding.
 constexpr double kSame = 1e-9;
 constexpr std::size_t kImprovementsMax = 4096;
-/// Beyond, single moves are fine enough.
+/// With more peers exchanges are not tried, because single moves are fine enough.
 constexpr std::size_t kExchangedMax = 256;
 
 bool fits(const PeerPower& peer, const StageNeed& stage) {
@@ -98,7 +98,7 @@ class Assigning {
     [[nodiscard]] PeerAssignment result() && { return std::move(now_); }
 
  private:
-    /// Of equally weak ones the costlier stage: it needs the faster peers.
+    /// Among equally weak stages the costlier one is the weaker, because it needs the faster peers.
     [[nodiscard]] bool is_weaker(std::size_t a, std::size_t b) const {
         return now_.per_s[a] != now_.per_s[b]
                    ? now_.per_s[a] < now_.per_s[b]

@@ -1,9 +1,9 @@
-// Which peer serves which stage, when all are known beforehand: the fastest first, each to the
-// stage that has least, then single moves to the weakest stage, and exchanges with it, as long as
-// they help it. Invariant: nobody is where its memory does not reach.
-// Not exact: on 300 random cases of 2 to 8 peers and 2 or 3 unequal stages at least 0.80 of the
-// best throughput, 0.986 on average (tests/unit/run/peer_assignment_test.cpp).
-// Units: work units per second, bytes, microbatches per second. Threading: a function.
+// Assigns peers to stages when all peers are known beforehand. The fastest peer goes first, each to
+// the stage that has least; then single moves to the weakest stage, and exchanges with it, follow
+// as long as they help that stage. Invariant: a peer has the memory for its stage.
+// The result is not exact: on 300 random cases of 2 to 8 peers and 2 or 3 unequal stages it has at
+// least 0.80 of the best throughput, 0.986 on average (tests/unit/run/peer_assignment_test.cpp).
+// Units: work units per second, bytes, microbatches per second. Threading: pure.
 // Cost: O(peers x stages), then O(peers^2) per improvement; both bounds are named in the source.
 // Source: largest first (Csirik, Kellerer, Woeginger 1992), on machines of unequal speed.
 #pragma once
@@ -27,8 +27,8 @@ struct StageNeed {
 };
 
 struct PeerAssignment {
-    std::vector<std::optional<StageIndex>> stage_of;  // by peer; none: it fits nowhere
-    std::vector<double> per_s;                        // by stage, in microbatches
+    std::vector<std::optional<StageIndex>> stage_of;  // by peer; nullopt: no stage fits it
+    std::vector<double> per_s;                        // by stage: microbatches per second
 
     [[nodiscard]] double narrowest() const;
 };

@@ -1,5 +1,6 @@
-// Rules that a test can switch off one at a time, to show that the checks catch what they are for.
-// Nothing but tests sets these; no flag or file reaches them.
+// Rules of the protocol that a test switches off one at a time, to show that the checks find the
+// bug. Only tests set these switches; no flag and no file reaches them.
+// Threading: values.
 #pragma once
 
 namespace swarm::run {
@@ -12,7 +13,7 @@ struct PlantedBugs {
     bool dedup_off = false;              // a leg that comes twice is taken twice
     bool fence_off = false;              // a fenced slot stays in the roster; its work is replayed
     bool queue_unbounded = false;        // a full queue takes one more leg
-    bool share_twice = false;            // of the shares of an exchange one counts twice
+    bool share_twice = false;            // one share of an exchange counts twice
     bool share_of_another = false;       // a share stays for the next exchange, and is taken there
 
     [[nodiscard]] static const PlantedBugs& none() {

@@ -1,9 +1,9 @@
-// Who is in the run, by slot: members, suspects, draining ones, observers. The coordinator owns the
-// true one; every peer keeps the last copy it was sent.
-// Invariants: slot ids are never reused within a run (cinc in the high bits); one slot per peer;
-// `number` grows with every change, so a peer can tell whether it is up to date.
-// Cost: O(log slots) per look-up, O(slots of the stage) per list of one; message() and replace() a
-// pointer (protocol/slot_table).
+// The slots of a run: members, suspects, draining members and observers. The coordinator owns the
+// true roster; every peer keeps the last copy that it was sent.
+// Invariants: slot ids are never reused within a run (cinc in the high bits); a peer has one slot;
+// `number` grows with every change, so a peer can tell whether its copy is up to date.
+// Threading: a value. Cost: O(log slots) per look-up, O(slots of the stage) per list of a stage;
+// message() and replace() copy a pointer (protocol/slot_table).
 #pragma once
 
 #include "swarm/protocol/message.hpp"
@@ -20,19 +20,19 @@ class Roster {
     explicit Roster(std::uint32_t stages, std::uint32_t cinc = 0)
         : stages_(stages), next_slot_(static_cast<std::uint64_t>(cinc) << 32) {}
 
-    /// `info.slot` is chosen here. The peer has no slot yet.
+    /// Chooses `info.slot` and returns it. Requires that the peer has no slot yet.
     SlotId add(protocol::SlotInfo info);
     void remove(SlotId slot);
     void set_standing(SlotId slot, protocol::Standing standing);
 
-    /// Null when there is none (it was fenced, or left). Good until the roster changes.
+    /// Null for a slot that was fenced or has left. The pointer is good until the roster changes.
     [[nodiscard]] const protocol::SlotInfo* find(SlotId slot) const { return slots_.find(slot); }
 
     [[nodiscard]] const protocol::SlotInfo* find_peer(PeerId peer) const {
         return slots_.find_peer(peer);
     }
 
-    /// In every standing.
+    /// Slots of every standing.
     [[nodiscard]] std::span<const SlotId> slots_of(StageIndex stage) const {
         return slots_.of_stage(stage);
     }
@@ -40,8 +40,8 @@ class Roster {
     /// Members in every standing but Observer, in slot order.
     [[nodiscard]] std::vector<SlotId> members(StageIndex stage) const;
     [[nodiscard]] bool has_member(StageIndex stage) const;
-    /// Those to whom new work may be offered; who leaves only where nobody else is, as it can go at
-    /// a commit alone.
+    /// Members to whom new work may be offered. A draining member is among them only if there is no
+    /// other: it stays until a commit in any case.
     [[nodiscard]] std::vector<SlotId> pickable(StageIndex stage) const;
     [[nodiscard]] std::vector<SlotId> observers(StageIndex stage) const;
     [[nodiscard]] std::vector<SlotId> all_members() const;
@@ -56,7 +56,8 @@ class Roster {
 
     [[nodiscard]] protocol::Roster message() const { return {number_, slots_}; }
 
-    /// Takes over what the coordinator sent. Older numbers change nothing: false.
+    /// Takes over a roster of the coordinator. Returns false, and changes nothing, for one that is
+    /// not newer.
     bool replace(const protocol::Roster& message);
 
  private:

@@ -2,6 +2,7 @@
 
 #include "compression/byte_planes.hpp"
 #include "swarm/base/check.hpp"
+#include "swarm/base/try.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
@@ -60,9 +61,7 @@ Result<node::Payload> unpack_chunk(node::Payload sent, std::uint64_t raw_bytes) 
                 std::to_string(raw_bytes) + " belong, or fewer as byte planes; use another donor"};
     }
     std::vector<std::byte> raw(raw_bytes);
-    if (const auto done = compression::unpack_planes(sent.bytes(), kWidth, raw); done.has_error()) {
-        return done.error();
-    }
+    SWARM_TRY(compression::unpack_planes(sent.bytes(), kWidth, raw));
     const TensorEnvelope envelope{
         Dtype::Bytes, CodecId::None, {static_cast<std::uint32_t>(raw_bytes)}};
     return node::Payload(envelope, std::move(raw));

@@ -11,10 +11,10 @@ namespace {
 
 constexpr Duration kAnswerWithin = std::chrono::seconds(10);
 constexpr Duration kBusyPause = std::chrono::milliseconds(200);
-/// A first request may leave, or its answer, before the links between the two are up.
+/// The first request, or its answer, may be lost because the links are not up yet.
 constexpr Duration kManifestAgainAfter = std::chrono::milliseconds(500);
-/// In a row. A donor that was asked for a snapshot has it within a step's apply, and one that is at
-/// the end of what it gives goes on a moment later; then something is wrong.
+/// Refusals in a row after which something is wrong. A donor that was asked for a snapshot has it
+/// once the step is applied, and a donor that gives as much as it may goes on a moment later.
 constexpr std::uint32_t kRefusalsMax = 150;
 
 void send(
@@ -221,7 +221,7 @@ void StateFetcher::forget(PeerId donor) {
     donors_.erase(donor);
 }
 
-/// As if it had never been asked.
+/// Treats the donor as if nobody had asked it anything.
 void StateFetcher::drop_requests_to(PeerId donor) {
     std::erase_if(open_, [&](const auto& entry) { return entry.second == donor; });
     donors_[donor].open = 0;

@@ -1,11 +1,11 @@
-// Downloads one stage's state: manifest first, then 1 MiB chunks from several donors at once, each
-// unpacked and checked by its hash. Used by joiners and by the coordinator for checkpoints.
-// Invariants: at most kOpenFetchesMax requests open per donor; a chunk with a wrong hash, or that
-// does not unpack to its size, is dropped and its donor used no more; nothing is kept that the
-// manifest does not name. The manifest is that of the first donor that has one. A donor whose link
-// is down is asked nothing, and forgotten when it stays down, or silent, for kAnswerWithin per
-// donor: all of them share our line.
-// Threading: single strand. Cost: one pass of byte planes (state_chunk.hpp) and SHA-256 each.
+// Downloads one stage's state: manifest first, then 1 MiB chunks from several donors at once. Each
+// chunk is unpacked and checked by its hash. Joiners use it, and the coordinator for checkpoints.
+// Invariants: at most kOpenFetchesMax requests are open per donor. A chunk that has a wrong hash or
+// does not unpack to its size is dropped, and its donor is not used again. Nothing is kept that the
+// manifest does not name, which is that of the first donor that answers with one. A donor is asked
+// nothing while its link is down. It is forgotten when it stays down or silent for kAnswerWithin
+// times the number of donors, because all donors share our line.
+// Threading: single strand. Cost: per chunk one pass of byte planes (state_chunk.hpp) and SHA-256.
 // Source: step protocol, section 7; Fetch and Chunk in PROTOCOL.md.
 #pragma once
 
@@ -26,8 +26,8 @@ class StateFetcher {
     struct Plan {
         ParameterVersion version;
         StageIndex stage;
-        std::uint64_t state_bytes = 0;     // as the layout says
-        std::optional<Digest> state_hash;  // of the STATE record, when known
+        std::uint64_t state_bytes = 0;     // by the stage's layout
+        std::optional<Digest> state_hash;  // from the STATE record, when it is known
 
         [[nodiscard]] std::uint32_t chunks() const { return chunk_count(state_bytes); }
     };
@@ -36,15 +36,16 @@ class StateFetcher {
 
     StateFetcher(Plan plan, std::vector<PeerId> donors);
 
-    /// Sends what may be sent now; call after creation, after each event and when due.
+    /// Sends the requests that may be sent now. Call it after creation, after each event, and at
+    /// next_deadline().
     void advance(node::Turn turn);
     void on(PeerId from, const protocol::Chunk& chunk, node::Payload payload, node::Turn turn);
     void on(PeerId from, const protocol::ChunkRefused& refused, node::Turn turn);
-    /// For good.
+    /// The donor is gone for good.
     void donor_lost(PeerId donor, node::Turn turn);
-    /// Others are asked for what it owes; it may come back.
+    /// Other donors are asked for the chunks that this one owes. It may come back.
     void link_down(PeerId donor, node::Turn turn);
-    /// What it was asked before may never have reached it.
+    /// Asks the donor again, because earlier requests may never have reached it.
     void link_up(PeerId donor, node::Turn turn);
 
     [[nodiscard]] Outcome outcome() const;
@@ -52,10 +53,10 @@ class StateFetcher {
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
 
-    /// SHA-256 over the manifest; of a complete download.
+    /// SHA-256 over the manifest. Requires a complete download.
     [[nodiscard]] Digest state_hash() const;
 
-    /// In order; once, after Complete.
+    /// The chunks in order. Call it once, after Complete.
     std::vector<node::Payload> take_chunks() { return std::move(chunks_); }
 
     [[nodiscard]] std::uint32_t received() const { return received_; }
@@ -66,9 +67,9 @@ class StateFetcher {
     struct Donor {
         std::uint32_t open = 0;  // requests for chunks
         TimePoint not_before = kAtOnce;
-        TimePoint silent_since = kNever;  // while it owes an answer, or its link
+        TimePoint silent_since = kNever;  // set while an answer is due, or the link is down
         std::uint32_t refusals = 0;
-        bool is_known = false;  // it has answered
+        bool is_known = false;  // the donor has answered before
         bool is_down = false;
     };
 
@@ -88,7 +89,7 @@ class StateFetcher {
     std::map<PeerId, Donor> donors_;
     std::optional<std::vector<Digest>> manifest_;
     std::vector<node::Payload> chunks_;
-    std::map<std::uint32_t, PeerId> open_;  // by chunk: who was asked for it
+    std::map<std::uint32_t, PeerId> open_;  // by chunk: the donor that was asked for it
     std::uint32_t received_ = 0;
     std::uint32_t next_chunk_ = 0;
 };

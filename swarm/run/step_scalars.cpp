@@ -40,8 +40,8 @@ double gradient_norm(std::span<const double> sums_of_squares) {
     return std::sqrt(total);
 }
 
-// cos and pow differ between C libraries in the last bit. That does no harm: one machine computes
-// them, and everybody applies the doubles that COMMIT carries.
+// cos and pow differ between C libraries in the last bit. That does no harm, because one machine
+// computes them and every peer applies the doubles that COMMIT carries.
 protocol::StepScalars step_scalars(
     const RunConfig& config, std::uint64_t step, std::span<const double> sums_of_squares
 ) {

@@ -7,15 +7,15 @@
 namespace swarm::run {
 namespace {
 
-/// The last PATH, and the first FORWARD of the next step.
+/// Messages between two steps: the last PATH, and the first FORWARD of the next step.
 constexpr double kCommitHops = 2;
 
-/// A device, or one direction of a line, of all peers of a stage.
+/// The devices of all peers of a stage, or one direction of their lines.
 struct Part {
     Busiest kind = Busiest::Device;
     std::size_t stage = 0;
-    double takes_s = 0;   // a microbatch
-    double period_s = 0;  // between two of them
+    double takes_s = 0;   // one microbatch
+    double period_s = 0;  // from one microbatch to the next
 };
 
 Part busiest_of(const std::vector<StageTime>& stages) {

@@ -1,11 +1,11 @@
-// How long a step of a pipeline takes: the one model that `swarm plan`, the choice of codecs and
-// the quality bench go by.
-// Model: devices and lines work at the same time. Each peer has one line, full duplex: what it
-// sends to the stages above and below goes out one after the other, and so does what comes in. The
-// busiest of all devices and lines sets the rate; to its microbatches comes the way of one through
-// everything else, since a step ends with an empty pipeline. At best: where peers share a stage,
-// microbatches wait behind others now and then. Not in it: reductions, churn.
-// Units: seconds. Threading: a pure function. Cost: O(stages).
+// Predicts the time of a pipeline's step for `swarm plan`, the choice of codecs and the quality
+// bench.
+// Model: devices and lines work at the same time. Each peer has one full duplex line, on which
+// tensors for the stages above and below leave one after the other, and arrive so, too. The busiest
+// of all devices and lines sets the rate. A step ends with an empty pipeline, so the way of one
+// microbatch through everything else comes on top. The prediction is a best case: where peers share
+// a stage, microbatches wait behind others now and then. It leaves out reductions and churn.
+// Units: seconds. Threading: pure. Cost: O(stages).
 // Source: GPipe (arXiv 1811.06965) section 2.3 for the bubble; lines that work beside the devices
 // are ours.
 #pragma once
@@ -16,24 +16,25 @@
 
 namespace swarm::run {
 
-/// What one microbatch costs one of the stage's peers.
+/// The time of one microbatch at one peer of the stage.
 struct StageTime {
     double peers = 1;
     double compute_s = 0;      // forward and backward
-    double to_next_s = 0;      // its activation on the line, alone
-    double to_previous_s = 0;  // its gradient
+    double to_next_s = 0;      // the activation on an idle line
+    double to_previous_s = 0;  // the gradient on an idle line
 };
 
 enum class Busiest : std::uint8_t { Device, Line, Window };
 
 struct StepTime {
     double step_s = 0;
-    double bubble_s = 0;  // of it, while the busiest part waits for the first and after the last
+    double bubble_s = 0;  // the part of step_s in which the busiest device or line has no work
     Busiest busiest = Busiest::Device;
-    std::size_t stage = 0;  // whose device or lines; means nothing with Window
+    std::size_t stage = 0;  // the stage of the busiest device or line; unused with Window
 };
 
-/// There are stages. `in_flight`: microbatches under way at once, at least 1. `latency_s`: one way.
+/// Requires at least one stage. `in_flight` is the number of microbatches under way at once, at
+/// least 1. `latency_s` counts one way.
 StepTime step_time(
     const std::vector<StageTime>& stages,
     std::uint32_t microbatches,

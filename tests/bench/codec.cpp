@@ -3,7 +3,7 @@
 #include "compression/byte_planes.hpp"
 #include "compression/codec.hpp"
 #include "compression/simd/kernels.hpp"
-#include "stages/accumulator.hpp"
+#include "stages/worker/accumulator.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
 #include "tests/bench/cpu_time.hpp"
@@ -50,7 +50,7 @@ std::vector<double> medians_of(const std::vector<std::function<void()>>& work, s
     return medians;
 }
 
-/// What is timed, for one tensor: its coded form back and forth.
+/// The two timed functions for one tensor: into its coded form and back.
 struct Directions {
     std::function<void()> encode;
     std::function<void()> decode;

@@ -1,4 +1,4 @@
-// CPU time of this thread: what others do in between costs nothing but cache.
+// CPU time of this thread: other programs that run in between cost it nothing but cache.
 // Unit: seconds; only differences mean something.
 #pragma once
 

@@ -2,7 +2,7 @@
 
 #include "stacking/llama/llama_sessions.hpp"
 #include "stacking/models/any_model.hpp"
-#include "stages/strict_json.hpp"
+#include "stages/files/strict_json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@ using stacking::kernels::WeightFormat;
 using stacking::llama::LlamaSessions;
 
 constexpr WeightFormat kFormats[] = {WeightFormat::Fp32, WeightFormat::Bf16, WeightFormat::Int8};
-constexpr std::size_t kLineBytesMax = 4096;  // of the other program
+constexpr std::size_t kLineBytesMax = 4096;  // in the other program's output
 
 constexpr double DecodeRates::*kRates[] = {
     &DecodeRates::decode_tokens_per_s,
@@ -46,7 +46,7 @@ Times now() {
         static_cast<double>(cpu.tv_sec) + 1e-9 * static_cast<double>(cpu.tv_nsec)};
 }
 
-/// Any tokens: what they are costs nothing.
+/// Any tokens serve: their values do not change the cost.
 std::vector<TokenId> prompt() {
     std::vector<TokenId> tokens(kDecodePrompt);
     for (std::size_t i = 0; i < tokens.size(); ++i) {

@@ -1,7 +1,8 @@
-// Text of a real model in one process with one thread: how fast prompts are read and tokens made,
-// with each format of weights, and in turns with another program that does the same.
+// Measures text of a real model in one process with one thread: the rates at which prompts are read
+// and tokens made, with each format of weights, and in turns with another program that does the
+// same.
 // Threading: one thread. Units: tokens per second of wall time, and of CPU time.
-// Errors: NotFound (the model is not in the cache), Malformed (what the other program prints).
+// Errors: NotFound (the model is not in the cache), Malformed (output of the other program).
 #pragma once
 
 #include "swarm/base/result.hpp"

@@ -1,6 +1,7 @@
-// Every codec on the first GPU: kernels alone, on made-up values, means of a row of launches.
+// Measures every codec on the first GPU: kernels alone, on made-up values, means of a row of
+// launches.
 // Unit: time on the GPU, relative to a copy of the same fp32 tensor within its memory, and to an
-// empty kernel. Errors: no GPU, or what CUDA says.
+// empty kernel. Errors: no GPU, or a CUDA error.
 #pragma once
 
 #include "tests/bench/codec.hpp"
@@ -11,7 +12,7 @@ inline constexpr std::size_t kGpuCodecBytes[] = {4U << 20, 64U << 20, 256U << 20
 
 struct GpuCodecRow {
     CodecRow row;                // path "cuda"; memcpy is the copy on the GPU
-    double encode_launches = 0;  // its time, in empty kernels
+    double encode_launches = 0;  // time of encode, in empty kernels
 };
 
 Result<std::vector<GpuCodecRow>> measure_gpu_codecs(std::size_t rounds);

@@ -1,4 +1,4 @@
-// What a link costs over loopback, between two threads.
+// The cost of a link over loopback, between two threads.
 // Rate: frames of 4 MiB over a Link against the same bytes through asio::ssl::stream with the same
 // TLS context, in turns; the ratio is the median of kLinkRounds ratios of neighbours.
 // Heartbeats: delay on the control lane while the bulk lane is full; both lanes share their threads
@@ -31,11 +31,11 @@ LinkFigures measure_link();
 
 struct TransferRow {
     std::string codec;
-    double bytes_per_s = 0;  // of fp32
+    double bytes_per_s = 0;  // fp32 bytes
     double over_none = 0;
 };
 
-/// Every codec that serves activations.
+/// Measures every codec that serves activations.
 std::vector<TransferRow> measure_transfers();
 
 }  // namespace swarm::bench

@@ -28,7 +28,7 @@ std::uint64_t own_ticks() {
 std::optional<CpuTicks> parse_cpu_line(std::string_view line) {
     std::istringstream words{std::string(line)};
     std::string name;
-    std::array<std::uint64_t, 8> ticks{};  // what follows is part of user and nice
+    std::array<std::uint64_t, 8> ticks{};  // the columns after these are part of user and nice
     words >> name;
     for (std::uint64_t& tick : ticks) {
         words >> tick;

@@ -1,4 +1,4 @@
-// How much of the machine others used while something was measured.
+// Measures the share of the machine that other programs used during a measurement.
 // Unit: share of all processors, 0 to 1. Errors: nullopt where /proc/stat cannot be read.
 // Source: proc(5), first line of /proc/stat, in clock ticks.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace swarm::bench {
 
-/// Above this a figure says more about the neighbours than about us.
+/// Above this load a figure says more about the machine's other programs than about ours.
 inline constexpr double kForeignLoadMax = 0.15;
 
 struct CpuTicks {
@@ -17,13 +17,13 @@ struct CpuTicks {
     std::uint64_t busy = 0;  // stolen by other virtual machines included
 };
 
-/// "cpu  user nice system idle iowait irq softirq steal ..."
+/// Reads "cpu  user nice system idle iowait irq softirq steal ...".
 std::optional<CpuTicks> parse_cpu_line(std::string_view line);
 
-/// `own_ticks`: what this process and the children it waited for used between the two.
+/// `own_ticks`: ticks that this process and the children that it waited for used between the two.
 double foreign_share(const CpuTicks& before, const CpuTicks& after, std::uint64_t own_ticks);
 
-/// Starts when it is made.
+/// Measures the load from its construction on.
 class LoadMeter {
  public:
     LoadMeter();

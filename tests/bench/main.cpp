@@ -1,14 +1,15 @@
 // swarm-bench: the figures that the documents promise, measured on this machine. For developers;
 // never installed. A figure taken under foreign load is withheld: null in the file.
-#include "tests/bench/allreduce.hpp"
+#include "tests/bench/allreduce/allreduce.hpp"
 #include "tests/bench/codec.hpp"
+#include "tests/bench/command_line.hpp"
 #include "tests/bench/decode.hpp"
 #include "tests/bench/gpu_codec.hpp"
 #include "tests/bench/link.hpp"
 #include "tests/bench/machine_load.hpp"
 #include "tests/bench/pick.hpp"
 #include "tests/bench/pipeline.hpp"
-#include "tests/bench/quality.hpp"
+#include "tests/bench/quality/quality.hpp"
 #include "tests/bench/result_file.hpp"
 #include "tests/bench/served.hpp"
 #include "tests/bench/world.hpp"
@@ -16,7 +17,6 @@
 
 #include <boost/json/object.hpp>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +26,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace {
@@ -34,23 +35,6 @@ namespace bench = swarm::bench;
 using Figures = std::vector<std::pair<std::string, double>>;  // by key of the JSON file
 
 constexpr std::size_t kSimulatedPeers = 1000;
-
-constexpr const char* kDescription =
-    "Measures one part of swarm: medians of --runs, withheld when others used more than 15 % "
-    "of the machine meanwhile.\n"
-    "  pick  slower of two router policies among 1,000 peers: ns_per_pick\n"
-    "  sim   simulated world of 1,000 peers: events_per_s\n"
-    "  link  frames over loopback against plain TLS: ratio, heartbeat_p99_ms\n"
-    "  pipeline  two stages against two single processes, minutes a run: ratio, cpu_ratio\n"
-    "  codec  every codec and path against memcpy, byte planes, 4 MiB over loopback: rows,\n"
-    "         byte_planes, reduce_parts, transfers\n"
-    "  decode  SmolLM2 in one process, one thread, and another program in turns: rows\n"
-    "  served  SmolLM2 by 1, 2, 3 peers on loopback against one process: ratio_1, _2, _3, "
-    "hop_ms\n"
-    "  allreduce  four peers add up --mib of gradients, beside plain TLS and gloo: "
-    "ratio_to_link, ratio_to_gloo\n"
-    "  quality  the demo model with each codec and mode, an hour: losses at equal steps and at\n"
-    "           equal time on a line, extra steps, bytes: rows, modes";
 
 /// The median of each figure over so many runs.
 Figures medians(const std::function<Figures()>& measure, std::size_t count) {
@@ -346,60 +330,38 @@ boost::json::object measure(
     return report;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-    CLI::App app{kDescription, "swarm-bench"};
-    std::string weights = "fp32";
+boost::json::object report_of(const bench::BenchOptions& options) {
+    if (options.name == "codec") {
+        return measure_codecs(options.state_file, options.runs);
+    }
+    if (options.name == "decode") {
+        return measure_decode(options.beside, options.runs);
+    }
+    if (options.name == "allreduce") {
+        return measure_allreduce(options.mib, options.runs, options.python);
+    }
     const std::map<std::string, std::function<Figures()>> benches{
         {"pick", pick_figures},
         {"sim", sim_figures},
         {"link", link_figures},
         {"pipeline", pipeline_figures},
-        {"served", [&] { return served_figures(weights); }}};
-    std::size_t runs = 5;
-    std::string name;
-    std::string json_file;
-    std::string state_file;
-    std::string beside;
-    std::uint32_t mib = 64;
-    std::string python = "python3";
-    bench::QualityOptions quality;
-    app.add_option(
-           "NAME", name, "pick, sim, link, pipeline, codec, decode, served, allreduce or quality"
-    )
-        ->required()
-        ->check(CLI::IsMember(
-            {"pick", "sim", "link", "pipeline", "codec", "decode", "served", "allreduce", "quality"}
-        ));
-    app.add_option("--mib", mib, "allreduce: fp32 gradients of each peer")
-        ->check(CLI::Range(1U, bench::kReducedMibMax));
-    app.add_option("--python", python, "allreduce: runs gloo and hivemind, where it has them");
-    app.add_option(
-        "--beside",
-        beside,
-        "decode: a command that does the same (baselines/transformers_decode.py)"
-    );
-    app.add_option("--state", state_file, "codec: pack this file of fp32 state, at most 64 MiB");
-    app.add_option("--weights", weights, "served: kept as fp32, bf16 or int8")
-        ->check(CLI::IsMember({"fp32", "bf16", "int8"}));
-    app.add_option("--json", json_file, "Write the figures to this file");
-    app.add_option("--runs", runs, "How many to take the median of")->check(CLI::Range(1, 99));
-    bench::add_quality_flags(app, quality);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
+        {"served", [&] { return served_figures(options.weights); }}};
+    return measure(options.name, benches.at(options.name), options.runs);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const bench::BenchCommand command = bench::parse_bench_command_line(argc, argv);
+    if (const auto* const exit = std::get_if<bench::BenchExit>(&command)) {
+        std::fputs(exit->text.c_str(), exit->code == 0 ? stdout : stderr);
+        return exit->code;
     }
-    if (name == "quality") {
-        return bench::measure_quality(quality, json_file);
+    const auto& options = std::get<bench::BenchOptions>(command);
+    if (options.name == "quality") {
+        return bench::measure_quality(options.quality, options.json_file);
     }
-    const boost::json::object report = name == "codec"    ? measure_codecs(state_file, runs)
-                                       : name == "decode" ? measure_decode(beside, runs)
-                                       : name == "allreduce"
-                                           ? measure_allreduce(mib, runs, python)
-                                           : measure(name, benches.at(name), runs);
-    const auto written = bench::write_json(json_file, report);
+    const auto written = bench::write_json(options.json_file, report_of(options));
     if (!written) {
         std::fprintf(stderr, "%s\n", written.error().detail.c_str());
     }

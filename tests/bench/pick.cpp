@@ -28,7 +28,7 @@ std::unique_ptr<router::Policy> unequal_peers(std::string_view name) {
     return policy;
 }
 
-/// The picks of a round are finished after it, outside of what is measured.
+/// The picks of a round are finished after it, outside the measured time.
 double ns_per_pick(std::string_view name) {
     const auto policy = unequal_peers(name);
     std::array<double, kPickRounds> rounds{};

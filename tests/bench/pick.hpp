@@ -1,5 +1,5 @@
-// Cost of one pick among 1,000 open peers, per policy.
-// Unit: ns per pick; each the median of kPickRounds rounds of kPicksPerRound picks.
+// Measures one pick among 1,000 open peers, per policy.
+// Unit: ns per pick; each figure is the median of kPickRounds rounds of kPicksPerRound picks.
 #pragma once
 
 namespace swarm::bench {

@@ -44,7 +44,7 @@ Error failed(const std::string& what) {
 
 struct Ended {
     double tokens_per_s = 0;
-    double cpu_s = 0;  // of the process and everything it waited for
+    double cpu_s = 0;  // the process and all its children that ended
 };
 
 Result<pid_t> start(const std::vector<std::string>& words) {

@@ -1,4 +1,4 @@
-// What the pipeline costs beside no pipeline: two stages as two peers on this machine against two
+// The cost of the pipeline against no pipeline: two stages as two peers on this machine against two
 // independent `swarm train --single` of the same model, all processes of the program itself.
 // Model: 8 layers, width 512, T = 256, V = 2000, B = 4, 32 microbatches a step. The bubble of two
 // stages and 32 microbatches allows a ratio of 0.97.

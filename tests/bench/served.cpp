@@ -1,6 +1,6 @@
 #include "tests/bench/served.hpp"
 
-#include "stages/strict_json.hpp"
+#include "stages/files/strict_json.hpp"
 
 #include <boost/json/object.hpp>
 

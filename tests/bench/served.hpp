@@ -1,8 +1,8 @@
-// A model that peers serve against the same model in one process: the program itself, as a person
-// runs it, in turns: `generate --model` alone, then `local --model` with 1, 2 and 3 stages of one
-// peer each on loopback. One thread per process.
+// Measures a model that peers serve against the same model in one process: the program itself, run
+// like a person runs it, in turns: `generate --model` alone, then `local --model` with 1, 2 and 3
+// stages of one peer each on loopback. One thread per process.
 // Threading: one thread. Units: tokens per second of wall time. Errors: NotFound (no program
-// there), Malformed (what it reports).
+// there), Malformed (the program's report).
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -20,7 +20,7 @@ struct ServedRates {
     double alone = 0;                               // decode, tokens per second
     std::array<double, kServedStagesMax> served{};  // by 1, 2, 3 stages
 
-    /// What each stage beyond the first costs a token.
+    /// Milliseconds that each stage beyond the first adds to a token.
     [[nodiscard]] double added_ms_per_hop() const;
 };
 

@@ -19,7 +19,7 @@ using WallClock = std::chrono::steady_clock;
 
 constexpr std::size_t kNeighbours = 4;
 constexpr Duration kBeat = 100ms;
-constexpr Duration kPart = 5s;  // of virtual time, between looks at the clock
+constexpr Duration kPart = 5s;  // virtual time between looks at the clock
 constexpr auto kPatience = 2s;
 
 double seconds_since(WallClock::time_point begin) {

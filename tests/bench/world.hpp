@@ -1,4 +1,4 @@
-// How fast the simulated world is: small roles that do next to nothing, many of them.
+// Measures the speed of the simulated world with many small roles that do next to nothing.
 // The bare heap loop is the least that any world must do for an event: one push, one pop.
 #pragma once
 

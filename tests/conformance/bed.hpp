@@ -1,7 +1,7 @@
-// What a conformance script needs from a place that runs roles: real hosts (host_bed.cpp) or the
+// A bed is a place that runs roles for a conformance script: real hosts (host_bed.cpp) or the
 // simulated world (sim_bed.cpp). A test is written once against Bed and runs on both.
-// Peers are named by Who, as their PeerIds differ from bed to bed. A Dial without an address finds
-// every peer of the bed. Disks survive crash and restart; each start is a new incarnation.
+// Peers are named by Who, since their PeerIds differ from bed to bed. A Dial without an address
+// finds every peer of the bed. Disks survive crash and restart; each start is a new incarnation.
 #pragma once
 
 #include "swarm/node/role.hpp"
@@ -16,7 +16,7 @@ enum class Who : std::uint8_t { Anna, Bert, Cleo };
 
 class Bed {
  public:
-    /// Called at every start of the peer's process.
+    /// Makes the role; called at every start of the peer's process.
     using MakeRole = std::function<std::unique_ptr<node::Role>()>;
 
     Bed() = default;
@@ -24,25 +24,26 @@ class Bed {
     Bed& operator=(const Bed&) = delete;
     virtual ~Bed() = default;
 
-    /// Known before the peer starts.
+    /// Returns the id of the peer, which is known before the peer starts.
     [[nodiscard]] virtual PeerId id_of(Who who) const = 0;
 
     virtual void start(Who who, MakeRole make_role) = 0;
-    /// Ends the process in order: Stop, then all that its turn asked for. Waits for the end.
+    /// Ends the process in order: Stop, then everything that its turn asks for. Waits for the end.
     virtual void stop(Who who) = 0;
-    /// Ends the process as SIGKILL would.
+    /// Ends the process like a SIGKILL.
     virtual void crash(Who who) = 0;
-    /// crash(), if it still runs, then start with the same disk and the MakeRole of start().
+    /// Crashes the process if it still runs, then starts it with the same disk and the MakeRole of
+    /// start().
     virtual void restart(Who who) = 0;
     virtual void ask(Who who, node::Asked asked) = 0;
 
-    /// From now on appending a record above 1 MiB fails on this peer's disk.
+    /// Makes every append of a record above 1 MiB fail on this peer's disk.
     virtual void fill_disk(Who who) = 0;
-    /// False once the process has ended: by stop(), crash() or a failed disk.
+    /// Tells whether the process still runs: stop(), crash() and a failed disk end it.
     [[nodiscard]] virtual bool is_running(Who who) const = 0;
 
-    /// Lets things happen until `done`; false when it is still false after 10 s, of real or of
-    /// virtual time.
+    /// Runs the bed until done() is true; returns false when done() is still false after 10 s, of
+    /// real or of virtual time.
     [[nodiscard]] virtual bool run_until(const std::function<bool()>& done) = 0;
 };
 

@@ -1,4 +1,5 @@
-// The real bed: one host per peer, all on one loop, over loopback sockets and a temporary folder.
+// The conformance bed of real hosts: one host per peer, all on one loop, with loopback sockets and
+// a temporary folder.
 #include "swarm/net/host.hpp"
 #include "tests/conformance/bed.hpp"
 
@@ -18,11 +19,11 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(10);
 
-/// No file of this process grows above the limit; back to normal in the end.
+/// Limits the size of every file of this process, until the destructor lifts the limit.
 class FileSizeLimit {
  public:
     explicit FileSizeLimit(rlim_t bytes) {
-        std::signal(SIGXFSZ, SIG_IGN);  // so that write() fails instead
+        std::signal(SIGXFSZ, SIG_IGN);  // write() then fails instead
         ::getrlimit(RLIMIT_FSIZE, &before_);
         const rlimit limited{bytes, before_.rlim_max};
         ::setrlimit(RLIMIT_FSIZE, &limited);

@@ -1,5 +1,6 @@
-// A role that writes down what happens to it and acts by a script: when this, do that.
-// Each rule fires once. A probe asks for one Woke at its start, unless told otherwise.
+// A role that writes down its events and acts by a script: a rule names an event and the actions
+// that follow it. Each rule fires once. A probe asks for one Woke at its start, unless told
+// otherwise.
 #pragma once
 
 #include "swarm/node/role.hpp"
@@ -16,8 +17,8 @@ namespace swarm::test {
 /// Names for PeerIds, which differ from bed to bed.
 using Names = std::map<PeerId, std::string>;
 
-/// One word for the event, then what matters of it: "Received bert control Leave(why) 0" is a Leave
-/// without a payload, "Computed 7" the end of job 7.
+/// Returns one word for the event, then the details that matter: "Received bert control Leave(why)
+/// 0" is a Leave without a payload, "Computed 7" the end of job 7.
 std::string describe(const node::Event& event, const Names& names);
 
 struct Rule {
@@ -26,11 +27,11 @@ struct Rule {
     std::optional<Duration> wake_after = {};
 };
 
-/// What a probe saw; outlives the probe, so that a crash can be examined.
+/// The events that a probe saw; it outlives the probe, so that a crash can be examined.
 struct Diary {
     std::vector<std::string> events;
     std::vector<TimePoint> times;
-    std::vector<Incarnation> incarnations;  // of each LinkUp
+    std::vector<Incarnation> incarnations;  // from each LinkUp
     node::Payload last_payload;
     bool woken_early = false;
     bool re_entered = false;

@@ -29,7 +29,8 @@ struct BedKind {
 
 using Events = std::vector<std::string>;
 
-/// Actions hold one another by no braces: variants of aggregates confuse gcc 12's list rules.
+/// Makes a list of actions. Nested braces would not do: gcc 12 misreads them for variants of
+/// aggregates.
 template <class... Asked>
 std::vector<Action> actions(Asked... asked) {
     std::vector<Action> all;
@@ -98,7 +99,7 @@ class RoleContract : public testing::TestWithParam<BedKind> {
         return std::ranges::count(diary->events, event);
     }
 
-    /// Runs until the diary has the event; a missing one fails the test with what there was.
+    /// Runs until the diary has the event; without the event the test fails and shows the diary.
     void run_until_seen(
         const std::shared_ptr<Diary>& diary, const std::string& event, std::ptrdiff_t times = 1
     ) {
@@ -336,7 +337,7 @@ TEST_P(RoleContract, C7FilesAndRecordsAreAnsweredInOrder) {
     EXPECT_EQ(anna->events, (Events{"Woke", "Stored 1", "Stored 2", "Stored 3"}));
 }
 
-TEST_P(RoleContract, C7ADiskThatFailsEndsTheProcessWithoutAWord) {
+TEST_P(RoleContract, C7ADiskThatFailsEndsTheProcessWithoutAnEvent) {
     const auto anna = start(
         kAnna,
         {{"Woke", actions(append(1, "small"))},
@@ -349,7 +350,7 @@ TEST_P(RoleContract, C7ADiskThatFailsEndsTheProcessWithoutAWord) {
     EXPECT_EQ(anna->events, (Events{"Woke", "Stored 1", "Asked 0"}));
 }
 
-TEST_P(RoleContract, C8WhatTheLastTurnSendsArrivesBeforeTheLinkEnds) {
+TEST_P(RoleContract, C8MessagesOfTheLastTurnArriveBeforeTheLinkEnds) {
     const auto bert = start(kBert, {{"LinkUp anna bulk", actions(chunk_to(anna_, 3U << 20))}});
     const auto anna = start(
         kAnna,
@@ -366,7 +367,7 @@ TEST_P(RoleContract, C8WhatTheLastTurnSendsArrivesBeforeTheLinkEnds) {
     EXPECT_EQ(anna->events.back(), "Stop");
 }
 
-TEST_P(RoleContract, C8WhatTheLastTurnStoresIsThereAfterARestart) {
+TEST_P(RoleContract, C8RecordsOfTheLastTurnAreThereAfterARestart) {
     const auto anna =
         start(kAnna, {{"Woke", actions(Load{})}, {"Stop", actions(append(1, "last word"))}});
     run_until_seen(anna, "Loaded");
@@ -401,7 +402,7 @@ TEST_P(RoleContract, C10JobsRunInOrderAndAreAnsweredOnceEach) {
     EXPECT_EQ(*ran, (std::vector<int>{1, 2, 3, 4, 5}));
 }
 
-TEST_P(RoleContract, C10AJobThatNobodyWantsAnAnswerToRunsInItsTurn) {
+TEST_P(RoleContract, C10AJobWithoutAnAnswerRunsInItsTurn) {
     const auto ran = std::make_shared<std::vector<int>>();
     const std::vector<Action> computes{
         Compute{{1}, std::make_shared<NoteJob>(1, ran)},

@@ -1,5 +1,5 @@
-// Unpacking of byte planes: what was unpacked and is packed again is the same.
-// Input: which width, the number of elements (2 bytes), the bytes.
+// Fuzzes the unpacking of byte planes: bytes that were unpacked and packed again are the same.
+// Input: the choice of the width, the number of elements (2 bytes), the bytes.
 #include "compression/byte_planes.hpp"
 #include "swarm/base/check.hpp"
 

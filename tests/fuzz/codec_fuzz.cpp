@@ -1,4 +1,4 @@
-// The decoder of one codec, SWARM_FUZZED_CODEC, on every path of this processor.
+// Fuzzes the decoder of one codec, SWARM_FUZZED_CODEC, on every path of this processor.
 // Input: the number of elements (2 bytes), the bytes.
 #include "compression/codec.hpp"
 #include "swarm/base/check.hpp"
@@ -13,7 +13,7 @@ using namespace compression;
 
 namespace {
 
-/// Null where the processor lacks the path.
+/// Returns null where the processor lacks the path.
 const Codec* fuzzed_codec_on(simd::Path path) {
     const auto codecs = codecs_on(path);
     const auto found =
@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             SWARM_ASSERT(std::isfinite(value));
         }
     }
-    // The others refuse, too, or give the same bits.
+    // The other paths refuse, too, or give the same bits.
     std::vector<float> other(count);
     for (const Codec* const codec : vectors) {
         if (codec != nullptr) {

@@ -1,4 +1,4 @@
-// What a tensor's raw bytes are said to mean.
+// Fuzzes the envelope, which says how a tensor's raw bytes are to be read.
 #include "swarm/base/check.hpp"
 #include "swarm/protocol/tensor_envelope.hpp"
 

@@ -1,4 +1,4 @@
-// A GGUF file from anybody: header, model, tokenizer, and one row of each tensor.
+// Fuzzes a GGUF file from anybody: header, model, tokenizer, and one row of each tensor.
 #include "stacking/models/gguf_model.hpp"
 #include "stacking/tokenizers/byte_bpe.hpp"
 #include "stacking/tokenizers/gguf_vocabulary.hpp"

@@ -1,4 +1,4 @@
-// The first 32 bytes of a frame, from anybody, on either lane.
+// Fuzzes the first 32 bytes of a frame, from anybody, on either lane.
 #include "swarm/base/check.hpp"
 #include "swarm/protocol/frame.hpp"
 #include "swarm/protocol/limits.hpp"

@@ -1,7 +1,7 @@
-// A Hugging Face folder from anybody: a line of config.json, and then the header of a safetensors
-// file that claims as many bytes of values as follow it.
+// Fuzzes a Hugging Face folder from anybody. The input is a line of config.json, and then the
+// header of a safetensors file that claims as many bytes of values as follow the header.
 #include "stacking/models/hf_config.hpp"
-#include "stages/safetensors_header.hpp"
+#include "stages/files/safetensors_header.hpp"
 #include "swarm/base/check.hpp"
 
 #include <string_view>

@@ -1,7 +1,7 @@
-// How a connection comes about, and what is read from it, as either side: a Link over a real socket
-// against a stranger that speaks raw bytes, or TLS that was tampered with on the way, or good TLS
-// with anything in it. Whatever comes: no crash, no wait after the end of input, and nobody is let
-// in who has not proven the swarm key.
+// Fuzzes a Link over a real socket, as either side, from its handshake on. The stranger at the
+// other end speaks raw bytes, or TLS that was tampered with on the way, or good TLS with anything
+// in it. No input may lead to a crash or to a wait after the end of input, and no stranger comes in
+// without proof of the swarm key.
 // Input: [plan u8][bytes]; the bits of the plan are below.
 #include "swarm/net/link.hpp"
 #include "tests/fuzz/link_plan.hpp"
@@ -64,7 +64,8 @@ net::Side other(net::Side side) {
     return side == net::Side::Client ? net::Side::Server : net::Side::Client;
 }
 
-/// The other end of the link's connection. It says what the input tells, never waits.
+/// The other end of the link's connection. It sends the bytes that the input tells, and never
+/// waits.
 class Stranger {
  public:
     Stranger(int socket, net::Side side, std::span<const std::byte> input)
@@ -87,10 +88,10 @@ class Stranger {
 
     ~Stranger() { ::close(socket_); }
 
-    /// Has it proven the key?
+    /// Tells whether the stranger has proven the key.
     [[nodiscard]] bool may_enter() const { return greeted_; }
 
-    /// True when it has said or heard something.
+    /// Returns true when the stranger has said or heard something.
     bool act() {
         if (ended_) {
             return false;
@@ -236,7 +237,7 @@ void run(std::span<const std::byte> input) {
     net::asio::io_context io;
     Stranger stranger(sockets[1], other(side), input);
     net::tcp::socket socket(io);
-    socket.assign(net::tcp::v4(), sockets[0]);  // Asio does not ask what it is
+    socket.assign(net::tcp::v4(), sockets[0]);  // Asio does not ask for the kind of socket
     const auto link = std::make_shared<net::Link>(std::move(socket), terms(side), side);
     Outcome outcome;
     net::asio::co_spawn(
@@ -254,7 +255,7 @@ void run(std::span<const std::byte> input) {
         }
     }
     io.restart();
-    io.poll();  // what the timers still hold
+    io.poll();  // runs the handlers that the timers still hold
     if (outcome.let_in && !stranger.may_enter()) {
         found();
     }

@@ -1,4 +1,5 @@
-// The control part of a frame. First two bytes: the kind, as in a header; the rest: the bytes.
+// Fuzzes the control part of a frame. The first two bytes are the kind, as in a header; the rest is
+// the control part.
 #include "swarm/base/check.hpp"
 #include "swarm/protocol/frame.hpp"
 

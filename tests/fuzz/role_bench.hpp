@@ -1,5 +1,5 @@
-// A role fed by bytes: what the fuzz targets of whole roles share. Its device runs at once, it has
-// links to all peers, and 100 ms pass with each event.
+// The bench of the fuzz targets that feed a whole role with bytes. The role's device runs jobs at
+// once, the role has links to all peers, and 100 ms pass with each event.
 // Input: pieces of [sender u8][kind u16][length u16][number u8][control bytes].
 #pragma once
 

@@ -1,8 +1,9 @@
-// A whole stage server fed by bytes: whatever decodes is delivered, from the coordinator or from a
-// neighbour, in any order; its device runs at once. It may refuse and report, never crash.
+// A whole stage server fed by bytes: every message that decodes is delivered, from the coordinator
+// or from a neighbour, in any order; the server's device runs at once. The server may refuse and
+// report, never crash.
 // Input: role_bench.hpp; the number of a piece is the length of its payload.
-#include "stages/oracle_compute.hpp"
-#include "stages/stage_server.hpp"
+#include "stages/compute/oracle_compute.hpp"
+#include "stages/server/stage_server.hpp"
 #include "tests/fuzz/role_bench.hpp"
 
 #include <cstddef>
@@ -44,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const swarm::PeerId from = sender % 3 == 0 ? kCoordinator : others[sender % 3 - 1];
         node::Received received{from, protocol::lane_of(message.body), message, {}};
         if (from == kCoordinator && received.message.number != 0) {
-            received.message.number = ++numbered;  // else every other one only ends the stream
+            received.message.number = ++numbered;  // another number would only end the stream
         }
         if (protocol::carries_tensor(kind)) {
             received.payload = node::Payload(

@@ -1,8 +1,9 @@
-// A session server and a session client fed by bytes: whatever decodes is delivered to one of them,
-// from its client, its directory or a neighbour, in any order; their devices run at once. They may
-// refuse and report, never crash, and no cache may take a row that does not continue it.
-// Input: role_bench.hpp; the number of a piece is what its rows are made of. It takes the corpus of
-// server_fuzz.cpp.
+// A session server and a session client fed by bytes: every message that decodes is delivered to
+// one of them, from its client, its directory or a neighbour, in any order; their devices run at
+// once. They may refuse and report, never crash, and no cache may take a row that does not continue
+// it.
+// Input: role_bench.hpp; the number of a piece is the value of which its rows are made. This target
+// takes the corpus of server_fuzz.cpp.
 #include "stacking/sessions/oracle_session_compute.hpp"
 #include "stacking/sessions/session_client.hpp"
 #include "stacking/sessions/session_server.hpp"
@@ -29,7 +30,7 @@ std::shared_ptr<sessions::OracleSessionCompute> make_compute() {
     sessions::OracleModel model;
     model.layers = 20;
     model.context = 1U << 18;
-    model.tied = true;  // it takes tokens, too
+    model.tied = true;  // the last stage takes tokens, too
     return std::make_shared<sessions::OracleSessionCompute>(
         model, protocol::LayerRange{10, 20}, 1U << 19
     );
@@ -57,14 +58,14 @@ std::unique_ptr<node::Role> make_client() {
     return std::make_unique<sessions::SessionClient>(std::move(options));
 }
 
-/// Who sends: the directory, two others, and the hop before that the sample messages name.
+/// The sender: the directory, two others, or the hop before that the sample messages name.
 swarm::PeerId sender_of(std::uint8_t byte) {
     const swarm::PeerId senders[] = {
         kDirectory, {{1, 0, 0, 0}}, {{3, 0, 0, 0}}, protocol::sample_peer(14)};
     return senders[byte % 4];
 }
 
-/// Of the rows that the message speaks of, all numbers alike; of no shape for 255.
+/// The payload of the rows that the message speaks of, all numbers alike; without a shape for 255.
 node::Payload payload_of(const protocol::Message& message, std::uint8_t number) {
     const auto* rows = std::get_if<protocol::SessionRows>(&message.body);
     const std::uint32_t count = rows == nullptr || number == 255 ? 0 : rows->rows;
@@ -87,14 +88,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     request.prompt = {1, 2, 3};
     request.tokens = 4;
     client.deliver(node::Asked{request});
-    request.request = 3;  // and one whose hops choose how rows are coded
+    request.request = 3;  // a session whose hops choose the codecs of rows
     request.codecs = {std::nullopt};
     client.deliver(node::Asked{request});
     request.codecs.clear();
-    request.request = 1;  // and of a stack
+    request.request = 1;  // a session of an ensemble
     request.members = {{protocol::sample_digest(6), 1}, {protocol::sample_digest(6), 2}};
     client.deliver(node::Asked{request});
-    request.request = 2;  // and of a chain
+    request.request = 2;  // a session of a chain
     request.members.clear();
     request.chain = {{protocol::sample_digest(6)}, {protocol::sample_digest(6), {{10, 20}}}};
     client.deliver(node::Asked{request});

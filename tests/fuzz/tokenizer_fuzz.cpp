@@ -1,4 +1,5 @@
-// A tokenizer.json from anybody; and, after a line end, a text for the tokenizer that it makes.
+// Fuzzes a tokenizer.json from anybody and, after a line end, a text for the tokenizer that the
+// file makes.
 #include "stacking/tokenizers/byte_bpe.hpp"
 #include "stacking/tokenizers/tokenizer_json.hpp"
 #include "stacking/tokenizers/utf8.hpp"
@@ -11,7 +12,7 @@ using namespace stacking::tokenizers;
 
 namespace {
 
-/// Tokens are made of the text's own bytes, in their order: nothing is added.
+/// Encodes a text and decodes it: the tokens are made of the text's own bytes, in their order.
 void encode_and_decode(const ByteBpe& bpe, std::string_view text, SpecialTokens special) {
     const auto ids = bpe.encode(text, special);
     SWARM_ASSERT(ids.has_value() == (utf8_prefix(text) == text.size()));

@@ -1,4 +1,4 @@
-// Writes the seeds of the fuzz targets: one frame of every kind, taken apart.
+// Writes the seeds of the fuzz targets: the parts of one frame of every kind.
 //   write_corpus <folder>   fills <folder>/{header,message,envelope,codec_*,byte_planes,
 //                            server,session,link}
 #include "compression/byte_planes.hpp"
@@ -45,7 +45,7 @@ void write_frame(
     write(folder / "message" / name, input);
 }
 
-/// A piece of the stage server's input (server_fuzz.cpp).
+/// Makes a piece of the stage server's input (server_fuzz.cpp).
 void append_piece(std::vector<std::byte>& story, std::uint8_t sender, const Message& message) {
     const std::vector<std::byte> control = encode_control(message);
     const std::size_t kind = message.body.index();
@@ -61,7 +61,7 @@ void append_piece(std::vector<std::byte>& story, std::uint8_t sender, const Mess
     story.insert(story.end(), control.begin(), control.end());
 }
 
-/// A session that opens, resumes and gets its rows, for session_fuzz.cpp.
+/// Makes a session that opens, resumes and gets its rows, for session_fuzz.cpp.
 std::vector<std::byte> session_story() {
     constexpr std::uint8_t kClient = 1;
     constexpr std::uint8_t kPrevious = 3;
@@ -91,7 +91,7 @@ void write_link(
     write(folder / "link" / name, input);
 }
 
-/// What a peer says after its Hello, on either side; for link_fuzz.cpp.
+/// Writes frames that a peer sends after its Hello, on either side; for link_fuzz.cpp.
 void write_link_frame(const std::filesystem::path& folder, const Message& message) {
     using swarm::fuzz::LinkPlan;
     const std::vector<std::byte> control = encode_control(message);
@@ -110,13 +110,15 @@ void write_link_frame(const std::filesystem::path& folder, const Message& messag
     frame.insert(frame.end(), envelope.begin(), envelope.end());
     frame.resize(frame.size() + header.tensor_bytes);
     for (const auto side : {swarm::net::Side::Server, swarm::net::Side::Client}) {
-        const LinkPlan plan(LinkPlan::Talk::UnderTls, side, lane_of(message.body), true);
+        const LinkPlan plan(
+            LinkPlan::Talk::UnderTls, side, lane_of(message.body), LinkPlan::FirstHello::Good
+        );
         const char* const name = side == swarm::net::Side::Server ? "server" : "client";
         write_link(folder, name + std::to_string(kind), plan, frame);
     }
 }
 
-/// Strangers who are not let in.
+/// Writes talks of strangers that are not let in.
 void write_link_strangers(const std::filesystem::path& folder) {
     using swarm::fuzz::LinkPlan;
     const std::vector<std::byte> control = encode_hello(sample_hello());
@@ -126,24 +128,26 @@ void write_link_strangers(const std::filesystem::path& folder) {
     std::vector<std::byte> hello(header_bytes.begin(), header_bytes.end());
     hello.insert(hello.end(), control.begin(), control.end());
     const std::string_view http = "GET / HTTP/1.1\r\n\r\n";
-    // A byte in the first flight, and one in the second.
+    // Changes a byte in the first flight of the handshake, and one in the second.
     const std::vector<std::byte> changes{
         std::byte{60}, std::byte{0}, std::byte{1}, std::byte{44}, std::byte{1}, std::byte{128}};
     for (const auto side : {swarm::net::Side::Server, swarm::net::Side::Client}) {
         const std::string name = side == swarm::net::Side::Server ? "server_" : "client_";
-        const auto plan = [&](LinkPlan::Talk talk, bool good_hello) {
-            return LinkPlan(talk, side, Lane::Control, good_hello);
+        using Talk = LinkPlan::Talk;
+        using First = LinkPlan::FirstHello;
+        const auto plan = [&](Talk talk, First first) {
+            return LinkPlan(talk, side, Lane::Control, first);
         };
-        write_link(
-            folder, name + "http", plan(LinkPlan::Talk::Raw, false), std::as_bytes(std::span(http))
-        );
-        write_link(folder, name + "tampered", plan(LinkPlan::Talk::Tampered, true), changes);
-        write_link(folder, name + "no_proof", plan(LinkPlan::Talk::UnderTls, false), hello);
-        write_link(folder, name + "second_hello", plan(LinkPlan::Talk::UnderTls, true), hello);
+        const auto raw = std::as_bytes(std::span(http));
+        write_link(folder, name + "http", plan(Talk::Raw, First::None), raw);
+        write_link(folder, name + "tampered", plan(Talk::Tampered, First::Good), changes);
+        write_link(folder, name + "no_proof", plan(Talk::UnderTls, First::None), hello);
+        write_link(folder, name + "second_hello", plan(Talk::UnderTls, First::Good), hello);
     }
 }
 
-/// What each codec and each width of byte planes write; for codec_fuzz.cpp, byte_planes_fuzz.cpp.
+/// Writes the output of each codec and of each width of byte planes; for codec_fuzz.cpp,
+/// byte_planes_fuzz.cpp.
 void write_coded(const std::filesystem::path& folder) {
     constexpr std::uint8_t kElements = 130;
     std::vector<float> values;

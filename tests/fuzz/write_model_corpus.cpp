@@ -4,7 +4,7 @@
 #include "stacking/models/hf_config.hpp"
 #include "stacking/tokenizers/gguf_vocabulary.hpp"
 #include "stacking/tokenizers/tokenizer_json.hpp"
-#include "stages/safetensors_header.hpp"
+#include "stages/files/safetensors_header.hpp"
 #include "swarm/base/check.hpp"
 #include "tests/unit/stacking_models/small_gguf.hpp"
 #include "tests/unit/stacking_tokenizers/small_vocabulary.hpp"

@@ -1,8 +1,9 @@
-// What the rebalancer "capacity" must do, in the simulator, with "swarm-alg2" beside it.
+// Claims about the rebalancer "capacity" in the simulator, with "swarm-alg2" for comparison.
 #include "router/rebalancer.hpp"
 #include "sim/fluid/fluid_run.hpp"
 #include "sim/run/scenario_run.hpp"
 #include "tests/golden/clairvoyant.hpp"
+#include "tests/places.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ namespace {
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 Scenario scenario_of(const std::string& path, const Settings& settings) {
-    return *load_scenario(std::string(SWARM_SOURCE_DIR) + "/" + path, settings);
+    return *load_scenario(swarm::test::source_dir() + "/" + path, settings);
 }
 
 Scenario table4(const std::string& rebalancer) {
@@ -27,7 +28,7 @@ Scenario table4(const std::string& rebalancer) {
 }
 
 struct Means {
-    double of_optimal = 0;  // %
+    double of_optimal = 0;  // percent
     double moves = 0;
     double bytes = 0;
     double oracle_bytes = 0;
@@ -68,7 +69,7 @@ TEST(GoldenCapacity, ReachesMoreOfTable4sOptimumThanAlgorithm2WithFewerBytes) {
     EXPECT_LT(capacity.bytes, swarm.bytes);
 }
 
-/// Microbatches so many periods after the blow: done, and by the best placement.
+/// Microbatches until some periods after the loss: the ones done, and those of the best placement.
 struct Done {
     double microbatches = 0;
     double best = 0;
@@ -82,7 +83,7 @@ Done done_after(const Scenario& scenario, int periods) {
     return {done, done / *report.throughput_of_optimal};
 }
 
-/// % of optimal in the n-th period after the blow.
+/// Percent of optimal in the n-th period after the loss.
 double share_in_period(const std::string& rebalancer, int nth) {
     const Scenario scenario =
         scenario_of("sim/scenarios/stage-struck.toml", {{"pipeline.rebalancer", rebalancer}});
@@ -97,7 +98,7 @@ double share_in_period(const std::string& rebalancer, int nth) {
 TEST(GoldenCapacity, IsBackTwoPeriodsAfterAStageLostTenPeersAtOnce) {
     EXPECT_LT(share_in_period("none", 3), 60);
     EXPECT_GE(share_in_period("capacity", 3), 95);
-    EXPECT_LT(share_in_period("swarm-alg2", 8), 95);  // it moves one peer in each period
+    EXPECT_LT(share_in_period("swarm-alg2", 8), 95);  // swarm-alg2 moves one peer in each period
     EXPECT_GE(share_in_period("swarm-alg2", 11), 95);
 }
 
@@ -109,7 +110,7 @@ double last_move_s(const SimReport& report) {
     return last_s;
 }
 
-/// Ten periods of constant load without a move, after some with.
+/// Expects ten last periods without a move, after some moves, under constant load.
 void expect_rest(const char* mode, const Scenario& scenario, const SimReport& report) {
     const double period_s =
         std::chrono::duration<double>(scenario.pipeline.rebalance_every).count();

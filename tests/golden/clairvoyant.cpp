@@ -7,7 +7,7 @@
 namespace sim::golden {
 namespace {
 
-/// So far it looks ahead: about as long as "capacity" expects a placement to be of use.
+/// Time that the oracle looks ahead: about as long as "capacity" expects a placement to be of use.
 constexpr Duration kAhead = std::chrono::hours(1);
 
 class Clairvoyant {
@@ -54,7 +54,7 @@ class Clairvoyant {
         return peers;
     }
 
-    /// When it goes, for good or not.
+    /// Time at which the peer goes, for good or for a while.
     [[nodiscard]] TimePoint goes_at(std::size_t peer) const {
         for (std::size_t i = next_ + 1; i < schedule_.happenings.size(); ++i) {
             if (schedule_.happenings[i].peer == peer + 1) {
@@ -64,7 +64,7 @@ class Clairvoyant {
         return swarm::kNever;
     }
 
-    /// Those who are still there a while later, without newcomers.
+    /// Peers of each stage that are still there after kAhead, newcomers not counted.
     [[nodiscard]] std::vector<std::uint32_t> kept() const {
         std::vector<std::uint32_t> kept = peers();
         const TimePoint until = schedule_.happenings[next_].at + kAhead;
@@ -116,7 +116,7 @@ class Clairvoyant {
     }
 
     const Schedule& schedule_;
-    std::vector<std::optional<std::uint32_t>> stage_of_;  // by peer; none: it is not there
+    std::vector<std::optional<std::uint32_t>> stage_of_;  // by peer; nothing: the peer is away
     std::uint32_t stages_;
     std::size_t next_ = 0;
     std::uint64_t downloads_ = 0;

@@ -1,8 +1,10 @@
-// An oracle of moves that knows who goes and when: what a rebalancer's bytes are compared with.
-// All peers are equal. It holds every stage at floor(peers / stages) at all times, moves somebody
-// only when a stage is below that, out of the stage that will keep most peers, takes the one who
-// stays longest, and sends newcomers to the stage that will keep fewest. Downloads take no time.
-// Greedy: an upper bound of what hindsight needs. Cost: O(peers) per coming and going.
+// An oracle of moves that knows which peers will go and when. A rebalancer's bytes are compared
+// with its bytes. All peers are equal. The oracle keeps every stage at floor(peers / stages) or
+// above. It moves a peer only when a stage is below that: the peer that stays longest, out of the
+// stage that will keep most peers. It sends newcomers to the stage that will keep fewest. Downloads
+// take no time. The oracle is greedy, so its bytes are an upper bound of the bytes that hindsight
+// needs.
+// Cost: O(peers) per arrival or departure.
 #pragma once
 
 #include "sim/scenario/schedule.hpp"
@@ -11,7 +13,7 @@
 
 namespace sim::golden {
 
-/// Of newcomers and movers.
+/// Returns the number of downloads by newcomers and by peers that move.
 std::uint64_t clairvoyant_downloads(const Scenario& scenario, const Schedule& schedule);
 
 }  // namespace sim::golden

@@ -1,13 +1,13 @@
 // Routers of sessions on published placements of LLaMA-2 70B: Helix's 24 hosts in three regions,
-// and its 42 at one place. Sessions keep their path; peers and links serve one token after another.
-// What is judged is the choice of paths: the peers are lines of waiting tokens, not the program's
-// roles, and KV is not counted.
-// Bound: the maximum flow of the same graph. The sessions are enough to fill it; with 300 of them
-// delay decides, and nothing is claimed. Separate pipelines are judged twice: as published, and by
-// what fits beside KV.
-#include "router/hop_turns.hpp"
+// and its 42 hosts at one place. Sessions keep their path; peers and links serve one token after
+// the other. The test judges the choice of paths: the peers are lines of waiting tokens, not the
+// program's roles, and KV is not counted.
+// Bound: the maximum flow of the same graph. There are enough sessions to fill it; with 300 of them
+// delay would decide, and nothing is claimed. Separate pipelines are judged twice: as published,
+// and with only the layers that fit beside KV.
 #include "router/iwrr.hpp"
 #include "swarm/base/rng.hpp"
+#include "tests/golden/hop_turns.hpp"
 #include "tests/golden/table.hpp"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ bool same_device(std::size_t one, std::size_t other) {
     return device(kNodes[one]) == device(kNodes[other]);
 }
 
-/// `separate`: devices of one kind among themselves.
+/// Adds the links. `separate`: only devices of one kind are linked.
 void connect(Cluster& cluster, double near_bytes_per_s, bool separate) {
     const double near = near_bytes_per_s / kPositionBytes;
     const std::size_t hosts = cluster.graph.hosts.size();
@@ -127,10 +127,10 @@ bool fits(const Cluster& cluster) {
     return true;
 }
 
-/// The host after this one, or kClientHost at the end.
+/// Returns the host after this one, or kClientHost at the end.
 using NextHost = std::function<std::size_t(std::size_t from)>;
 
-/// A line: one token after the other.
+/// A line that serves one token after the other.
 struct Line {
     double token_s = 0;
     double free_at_s = 0;
@@ -187,7 +187,7 @@ class Crowd {
         }
     }
 
-    /// Whether the token is through, and back at the client.
+    /// Serves a token at its hop. Returns true when the token is back at the client.
     bool step(const Arrival& arrival) {
         const std::vector<std::size_t>& path = sessions_[arrival.session].path;
         const double done_s = hosts_[path[arrival.hop]].through(arrival.at_s);
@@ -202,7 +202,7 @@ class Crowd {
         if (--sessions_[arrival.session].left == 0) {
             begin(arrival.session);
         }
-        arrivals_.push({done_s + 0.1, arrival.session, 0});  // to the client and back
+        arrivals_.push({done_s + 0.1, arrival.session, 0});  // time to the client and back
         return true;
     }
 
@@ -214,7 +214,7 @@ class Crowd {
     std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
 };
 
-/// Hosts that may follow, by the one before.
+/// Returns the hosts that may follow each host.
 std::map<std::size_t, std::vector<std::size_t>> followers(const Cluster& cluster) {
     std::map<std::size_t, std::vector<std::size_t>> hosts;
     for (const router::HopLink& link : cluster.graph.links) {
@@ -224,7 +224,7 @@ std::map<std::size_t, std::vector<std::size_t>> followers(const Cluster& cluster
 }
 
 double by_flow(const Cluster& cluster, const router::LayerFlow& flow) {
-    router::HopTurns turns(flow);
+    HopTurns turns(flow);
     return Crowd(
                cluster,
                [&](std::size_t from) {
@@ -233,7 +233,7 @@ double by_flow(const Cluster& cluster, const router::LayerFlow& flow) {
     ).tokens_per_s();
 }
 
-/// Training's rule at each sender, which knows how fast every peer answers it, link included.
+/// The rule of training at each sender, which knows the rate of every peer, link included.
 double by_iwrr(const Cluster& cluster) {
     const auto all = followers(cluster);
     std::map<std::size_t, router::Iwrr> senders;
@@ -295,8 +295,8 @@ TEST(Helix, FlowWeightsCarryWhatSevenKindsOfDevicesCan) {
     expect_flow_to_carry(one_place());
 }
 
-/// Of pipelines that share no host, as many fit as the layers that all hosts hold make up; where no
-/// region holds a whole one, each of them carries what a line between two regions does, at most.
+/// The number of pipelines without a common host is bounded by the layers that all hosts can hold.
+/// No region can hold a whole pipeline, so each carries at most the rate of a line between regions.
 TEST(Helix, SeparatePipelinesThatFitCarryLessThanTheFlow) {
     const Cluster cluster = cluster_of(Placement::Published);
     ASSERT_TRUE(fits(cluster));
@@ -317,7 +317,7 @@ TEST(Helix, SeparatePipelinesThatFitCarryLessThanTheFlow) {
     EXPECT_LT(share, by_flow(cluster, *flow) / flow->tokens_per_s);
 }
 
-/// Why memory must be counted: without it one pipeline for each kind of device is faster.
+/// Memory must be counted: without it one pipeline for each kind of device would be faster.
 TEST(Helix, ThePublishedSeparatePipelinesCarryMoreAndDoNotFit) {
     const Cluster cluster = cluster_of(Placement::SeparatePipelines);
     const auto flow = router::max_flow(cluster.graph);

@@ -1,9 +1,11 @@
-// SmolLM2 computed here against reference answers made elsewhere (smollm2.json): fp32 logits and
-// ids, for any cut into stages; and how far bf16 and int8 weights move them.
+// SmolLM2 computed by this program against reference answers of another program (smollm2.json):
+// fp32 logits and ids, for any cut into stages; and the distance of bf16 and int8 weights from
+// them.
 #include "stacking/llama/llama_sessions.hpp"
 #include "stacking/models/gguf_model.hpp"
-#include "stages/strict_json.hpp"
+#include "stages/files/strict_json.hpp"
 #include "tests/golden/model_file.hpp"
+#include "tests/places.hpp"
 
 #include <boost/json/object.hpp>
 #include <gtest/gtest.h>
@@ -63,7 +65,7 @@ struct Golden {
 
 Golden read_golden() {
     const auto text = stacking::models::read_text(
-        std::string(SWARM_SOURCE_DIR) + "/tests/golden/smollm2.json", 1U << 20
+        swarm::test::source_dir() + "/tests/golden/smollm2.json", 1U << 20
     );
     const json::value all = *stages::parse_strict_json(*text);
     Golden golden;
@@ -83,7 +85,7 @@ Golden read_golden() {
     return golden;
 }
 
-/// All stages of a model in one process, one after the other.
+/// Runs all stages of a model in one process, one after the other.
 class Pipeline {
  public:
     Pipeline(const ModelSource& model, std::uint32_t stages, WeightFormat format) {
@@ -158,7 +160,7 @@ double largest_error(const std::map<TokenId, double>& wanted, std::span<const fl
     return error;
 }
 
-/// What one run over all prompts gave; the decodes of all prompts are batches.
+/// Results of one run over all prompts; each step of the decodes is one batch of all prompts.
 struct Answers {
     std::vector<std::vector<float>> last;   // logits of all prompt positions
     std::vector<std::vector<float>> after;  // logits after 48 tokens
@@ -219,7 +221,7 @@ class SmolLM2Text : public testing::Test {
     std::size_t vocabulary = 0;
 };
 
-/// Of all positions of the prompt: (positions, V).
+/// Returns the logits of all positions of the prompt, (positions, V).
 void check_prompt(const Prompt& prompt, std::span<const float> logits, double tolerance) {
     const std::size_t vocabulary = logits.size() / prompt.ids.size();
     double nll = 0;
@@ -263,7 +265,7 @@ TEST_F(SmolLM2Text, LogitsAndGreedyIdsAreTheReferencesInAnyNumberOfStages) {
     }
 }
 
-/// Logits that choose each greedy token, when the reference's tokens are fed: (48, V) per prompt.
+/// Logits that choose each greedy token when the reference's tokens are fed, (48, V) per prompt.
 std::vector<std::vector<float>> forced(Pipeline& pipeline, const Golden& golden) {
     std::vector<std::vector<float>> logits;
     for (std::size_t i = 0; i < golden.prompts.size(); ++i) {
@@ -280,10 +282,11 @@ std::vector<std::vector<float>> forced(Pipeline& pipeline, const Golden& golden)
 }
 
 struct Narrowing {
-    double error_max = 0;  // of any logit
+    double error_max = 0;  // largest error of a logit
     double error_rms = 0;
-    std::size_t agreed = 0;  // of 48 tokens per prompt, each after the reference's tokens
-    std::size_t common = 0;  // tokens before the first other one, when it goes its own way
+    std::size_t agreed = 0;  // equal tokens of 48 per prompt, each after the reference's tokens
+    std::size_t common =
+        0;  // equal tokens before the first other one, after the model's own tokens
 };
 
 Narrowing compare(
@@ -315,7 +318,8 @@ Narrowing compare(
     return result;
 }
 
-/// Bounds are what was measured, rounded up (errors) and down (agreement); runs repeat bit for bit.
+/// The bounds are measured values, rounded up (errors) or down (agreement). Runs repeat bit for
+/// bit.
 TEST_F(SmolLM2Text, NarrowWeightsMoveLogitsByLittle) {
     struct Bound {
         WeightFormat format;

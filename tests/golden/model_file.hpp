@@ -1,5 +1,5 @@
-// The model that golden answers are about, as `swarm model fetch smollm2` leaves it in the cache.
-// Errors: tests fail with the command that fetches it.
+// Finds the model of the golden answers in the cache, where `swarm model fetch smollm2` puts it.
+// Errors: a test without the model fails and names the command that fetches it.
 #pragma once
 
 #include <cstdlib>
@@ -9,7 +9,7 @@ namespace swarm::golden {
 
 inline constexpr const char* kFetchIt = "not there: ./swarm.sh test, or swarm model fetch smollm2";
 
-/// $SWARM_DEPS, or the cache that ./swarm.sh and the program use without it.
+/// Returns $SWARM_DEPS, or the cache that ./swarm.sh and the program use without that variable.
 inline std::filesystem::path cache_folder() {
     namespace fs = std::filesystem;
     const auto variable = [](const char* name) {

@@ -1,9 +1,10 @@
-// The real checkpoint against reference answers made elsewhere (smollm2.json).
+// The real checkpoint against reference answers of another program (smollm2.json).
 #include "stacking/models/gguf_model.hpp"
 #include "stacking/models/tensor_names.hpp"
-#include "stages/strict_json.hpp"
+#include "stages/files/strict_json.hpp"
 #include "swarm/base/digest.hpp"
 #include "tests/golden/model_file.hpp"
+#include "tests/places.hpp"
 
 #include <boost/json/object.hpp>
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ using stacking::models::ModelSource;
 
 json::value read_golden() {
     const auto text = stacking::models::read_text(
-        std::string(SWARM_SOURCE_DIR) + "/tests/golden/smollm2.json", 1U << 20
+        swarm::test::source_dir() + "/tests/golden/smollm2.json", 1U << 20
     );
     return *stages::parse_strict_json(*text);
 }
@@ -37,7 +38,7 @@ class SmolLM2 : public testing::Test {
     std::optional<ModelSource> model;
 };
 
-/// "model.layers.14.mlp.down_proj.weight" -> "layers.14.mlp.w2", by looking through all names.
+/// Looks through all names for ours: "model.layers.14.mlp.down_proj.weight" -> "layers.14.mlp.w2".
 std::string our_name(const ModelSource& model, std::string_view foreign) {
     for (const auto& [name, tensor] : model.tensors()) {
         if (stacking::models::foreign_name(name, stacking::models::Naming::HuggingFace) ==
@@ -64,7 +65,7 @@ TEST_F(SmolLM2, HasTheReferencesConfiguration) {
     EXPECT_EQ(model->architecture().tied_embeddings, config.at("tie_word_embeddings").as_bool());
     EXPECT_EQ(*model->architecture().begin_token, number("bos_token_id"));
     EXPECT_EQ(model->architecture().end_tokens.at(0), number("eos_token_id"));
-    // One more than in the file: the tied head counts as a tensor of its own.
+    // The number is one more than in the file, because the tied head counts as a tensor of its own.
     EXPECT_EQ(
         model->tensors().size(), golden.at("state_dict").at("count").to_number<std::size_t>() + 1
     );

@@ -1,5 +1,5 @@
-// Small parts of the worlds in which golden figures are reproduced: a job of a given length, a
-// tensor that stands for a larger one, worlds with one latency.
+// Small parts of the worlds that reproduce golden figures: a job of a given length, a tensor that
+// stands for a larger one, worlds with one latency.
 #pragma once
 
 #include "sim/world.hpp"
@@ -28,12 +28,12 @@ inline double seconds(Duration duration) {
     return std::chrono::duration<double>(duration).count();
 }
 
-/// One byte, for which WorldOptions.extra_bytes counts the rest.
+/// A tensor of one byte; WorldOptions.extra_bytes counts the rest.
 inline node::Payload tensor() {
     return {{}, std::vector<std::byte>(1)};
 }
 
-/// A Forward or a Backward of the microbatch, with a tensor.
+/// Makes a Forward or a Backward of the microbatch, with a tensor.
 template <class Leg>
 node::Send leg_to(PeerId to, swarm::MicrobatchId id) {
     Leg leg;
@@ -41,7 +41,7 @@ node::Send leg_to(PeerId to, swarm::MicrobatchId id) {
     return {to, {.body = std::move(leg)}, tensor()};
 }
 
-/// Every frame takes this long, one way; a tensor weighs `tensor_bytes` besides its frame.
+/// Every frame takes `latency` one way; a tensor counts `tensor_bytes` besides its frame.
 inline WorldOptions world_options(Duration latency, std::uint64_t tensor_bytes) {
     WorldOptions options;
     options.network.latency_min = latency;

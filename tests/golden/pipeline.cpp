@@ -115,7 +115,7 @@ class Stage final : public node::Role {
     bool linked_ = false;
     std::deque<std::uint32_t> forwards_;
     std::deque<std::uint32_t> backwards_;
-    std::optional<std::pair<bool, std::uint32_t>> running_;  // forward?, microbatch
+    std::optional<std::pair<bool, std::uint32_t>> running_;  // (is it a forward, microbatch)
     std::uint32_t forwards_done_ = 0;
     std::uint32_t held_ = 0;
     std::uint64_t jobs_ = 0;
@@ -128,7 +128,7 @@ PipelineOutcome run_pipeline(const PipelineOptions& options) {
     const auto watch = std::make_shared<Watch>();
     for (std::uint32_t stage = 0; stage < options.stages; ++stage) {
         PeerOptions machine;
-        machine.up_bytes_per_s = 0;  // one line per link: the receiver's
+        machine.up_bytes_per_s = 0;  // 0: only the receiver's line limits a link
         machine.down_bytes_per_s = options.line_bytes_per_s;
         machine.device.units_per_s = 1;
         world.add_peer(

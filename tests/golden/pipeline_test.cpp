@@ -1,4 +1,4 @@
-// Bubbles of textbook schedules, and step times that others published, from the simulator's parts.
+// Bubbles of textbook schedules and published step times, reproduced with the simulator's parts.
 // Sources: GPipe (Huang et al. 2019) and 1F1B (Narayanan et al. 2019): bubble (S-1)/(m+S-1).
 // Step times: records of ProtocolNanoGPT (203 M parameters, d 1024, 8 stages, T 1024, 512 sequences
 // per step, 200 Mbit/s and 50 ms per link), bf16: 100.475 s; 160 of 1024 dimensions: 19.889 s.
@@ -32,7 +32,7 @@ PipelineOutcome run_shape(const Shape& shape, Order order) {
     return run_pipeline(options);
 }
 
-TEST(GoldenBubble, OfGPipeIsThePublishedOne) {
+TEST(GoldenBubble, TheBubbleOfGPipeIsThePublishedOne) {
     for (const Shape& shape : kShapes) {
         const PipelineOutcome outcome = run_shape(shape, Order::GPipe);
         const double published = published_bubble(shape);
@@ -42,7 +42,7 @@ TEST(GoldenBubble, OfGPipeIsThePublishedOne) {
     }
 }
 
-TEST(GoldenBubble, Of1F1BIsTheSameWithFewerMicrobatchesHeld) {
+TEST(GoldenBubble, TheBubbleOf1F1BIsTheSameWithFewerMicrobatchesHeld) {
     for (const Shape& shape : kShapes) {
         const PipelineOutcome outcome = run_shape(shape, Order::OneForwardOneBackward);
         const double published = published_bubble(shape);
@@ -55,11 +55,11 @@ TEST(GoldenBubble, Of1F1BIsTheSameWithFewerMicrobatchesHeld) {
 struct WanRecord {
     const char* what;
     double published_s;
-    std::uint32_t sequences;  // per microbatch
+    std::uint32_t sequences;  // sequences per microbatch
     double bits_per_token;
 };
 
-// Their meter lets the latency occupy the link: it counts as bytes, not as time on the way.
+// The published meter lets the latency occupy the link: latency counts as bytes of the line.
 double simulated_step_s(const WanRecord& record) {
     constexpr double kTokens = 1024;
     constexpr double kBytesPerS = 200e6 / 8;
@@ -68,7 +68,7 @@ double simulated_step_s(const WanRecord& record) {
     options.stages = 8;
     options.microbatches = 512 / record.sequences;
     options.order = Order::GPipe;
-    options.forward_s = 0;  // hidden behind the links
+    options.forward_s = 0;  // the links hide the computing
     options.backward_s = 0;
     options.line_bytes_per_s = static_cast<std::uint64_t>(kBytesPerS);
     options.tensor_bytes = static_cast<std::uint64_t>(

@@ -1,4 +1,4 @@
-// The waiting time of an M/M/1 queue: arrivals and services are exponential, one device serves.
+// The waiting time of an M/M/1 queue: arrivals and services are exponential, and one device serves.
 // Source: the mean wait before service is rho / (mu - lambda) (Erlang; any text on queues).
 #include "tests/golden/parts.hpp"
 
@@ -43,7 +43,7 @@ class Customers final : public node::Role {
     }
 
  private:
-    /// Of mean 1.
+    /// Draws an exponential time of mean 1.
     double exponential() { return -std::log(1 - rng_.unit()); }
 
     double arrive_per_s_;
@@ -72,7 +72,7 @@ double mean_wait_s(double utilisation, std::uint64_t customers) {
 }
 
 TEST(GoldenQueue, WaitingTimeOfMM1WithinOnePercent) {
-    // Enough customers that the standard error is below 0.35 % of the mean.
+    // With so many customers the standard error is below 0.35 % of the mean.
     for (const auto& [rho, customers] : {std::pair{0.3, 3'000'000U}, std::pair{0.5, 3'000'000U}}) {
         const double expected_s = rho / (kServedPerS - rho * kServedPerS);
         const double measured_s = mean_wait_s(rho, customers);

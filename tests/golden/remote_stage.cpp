@@ -16,9 +16,10 @@ using swarm::protocol::Forward;
 
 constexpr PeerId kTrainer = peer(1);
 constexpr PeerId kServer = peer(2);
-constexpr double kForwardShare = 1.0 / 3;  // of the compute: a backward takes twice as long
+constexpr double kForwardPart =
+    1.0 / 3;  // forward's part of the compute; a backward takes the rest
 
-/// Serves in the order of arrival and answers with a leg of the same kind.
+/// Serves legs in the order of arrival and answers each with a leg of the same kind.
 class Server final : public node::Role {
  public:
     explicit Server(double compute_s) : compute_s_(compute_s) {}
@@ -29,11 +30,11 @@ class Server final : public node::Role {
         if (const auto* received = std::get_if<node::Received>(&event)) {
             const auto* const forward = std::get_if<Forward>(&received->message.body);
             const auto* const backward = std::get_if<Backward>(&received->message.body);
-            const double share = forward ? kForwardShare : 1 - kForwardShare;
+            const double part = forward ? kForwardPart : 1 - kForwardPart;
             waiting_.emplace_back(
                 forward != nullptr, forward ? forward->microbatch : backward->microbatch
             );
-            out.add(node::Compute{{++jobs_}, std::make_shared<Work>(compute_s_ * share)});
+            out.add(node::Compute{{++jobs_}, std::make_shared<Work>(compute_s_ * part)});
         } else if (std::holds_alternative<node::Computed>(event)) {
             const auto [is_forward, id] = waiting_.front();
             waiting_.pop_front();

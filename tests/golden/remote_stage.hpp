@@ -1,6 +1,6 @@
-// One stage's peer and the trainer that feeds it, as in the SWARM reference code: the trainer calls
-// the peer for a forward, gets its output, calls it for the backward, gets the gradient; it keeps
-// so many microbatches in flight.
+// One stage's peer and the trainer that feeds it, as in the SWARM reference code. The trainer calls
+// the peer for a forward, gets its output, calls it for the backward, and gets the gradient; it
+// keeps a fixed number of microbatches in flight.
 // Units: seconds. The un-hidden transfer is time in which the peer's one worker neither computes
 // nor takes other work (copies, serialisation); it does not count as busy.
 #pragma once
@@ -19,7 +19,7 @@ struct RemoteStageOptions {
     std::uint32_t microbatches = 200;
 };
 
-/// Share of the time in which the peer computes.
+/// Returns the part of the time in which the peer computes.
 double utilisation(const RemoteStageOptions& options);
 
 }  // namespace sim::golden

@@ -1,5 +1,7 @@
 #include "tests/golden/table.hpp"
 
+#include "tests/places.hpp"
+
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -19,7 +21,7 @@ std::vector<std::string> cells_of(const std::string& line) {
 }  // namespace
 
 Table read_table(const std::string& path) {
-    std::ifstream file(std::string(SWARM_SOURCE_DIR) + "/" + path);
+    std::ifstream file(swarm::test::source_dir() + "/" + path);
     std::vector<std::string> columns;
     std::map<std::string, std::vector<double>> rows;
     for (std::string line; std::getline(file, line);) {

@@ -1,5 +1,5 @@
 // A table of published figures: a CSV file of sim/golden whose first column names the rows.
-// Lines that begin with # are comments. A cell that is missing fails the test that asks for it.
+// Lines that begin with # are comments. A missing cell fails the test that asks for it.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// SWARM's table 1, from a simulated trainer, link and device: sim/golden/swarm_table1.csv.
+// SWARM's table 1, reproduced with a simulated trainer, link and device:
+// sim/golden/swarm_table1.csv.
 #include "tests/golden/remote_stage.hpp"
 #include "tests/golden/table.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 
 constexpr const char* kTable = "sim/golden/swarm_table1.csv";
 constexpr double kUnhiddenRoundTrips = 1.4;
-constexpr double kCrossings = 4;  // of the link, per microbatch
+constexpr double kCrossings = 4;  // crossings of the link per microbatch
 constexpr const char* kRoundTripsMs[] = {"0", "10", "50", "100", "200"};
 
 double simulated_percent(const Table& table, std::size_t column, double rtt_ms, unsigned window) {

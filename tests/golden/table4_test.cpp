@@ -1,7 +1,8 @@
-// SWARM's table 4, from the production rebalancer in the fluid simulator: sim/golden/
-// swarm_table4.{toml,csv}.
+// SWARM's table 4, reproduced with the production rebalancer in the fluid simulator:
+// sim/golden/swarm_table4.{toml,csv}.
 #include "sim/fluid/fluid_run.hpp"
 #include "tests/golden/table.hpp"
+#include "tests/places.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +13,10 @@ namespace sim::golden {
 namespace {
 
 constexpr const char* kScenario = "sim/golden/swarm_table4.toml";
-// One run's share is known to 0.4 points, the mean of these to 0.1.
+// The result of one run is known to 0.4 points, the mean of kRuns runs to 0.1 points.
 constexpr std::uint64_t kRuns = 20;
-// Of them: hours are shown, not claimed. Only without moves is a run the beginning of a longer one
-// to the last bit; a move may hang on one.
+// Runs that also show single hours, which no test claims. Without moves a run is bit-equal to the
+// beginning of a longer run; with moves a last bit may decide a move.
 constexpr std::uint64_t kRunsByHour = 3;
 constexpr double kAnHour_s = 3600;
 
@@ -30,7 +31,7 @@ struct Totals {
     double best_microbatches = 0;
 };
 
-/// Up to `hours`.
+/// Microbatches in the first `hours` hours.
 Totals totals_of(const Scenario& scenario, std::uint64_t seed, double hours) {
     Scenario part = scenario;
     part.duration = Duration(static_cast<Duration::rep>(hours * kAnHour_s * 1e9));
@@ -41,7 +42,7 @@ Totals totals_of(const Scenario& scenario, std::uint64_t seed, double hours) {
 
 Row simulate(const std::string& rebalancer, const std::string& every) {
     const Scenario scenario = *load_scenario(
-        std::string(SWARM_SOURCE_DIR) + "/" + kScenario,
+        swarm::test::source_dir() + "/" + kScenario,
         {{"pipeline.rebalancer", rebalancer}, {"pipeline.rebalance_every", every}}
     );
     Row row;
@@ -69,7 +70,7 @@ void print(const Table& table, const std::string& name, const Row& row) {
     std::printf("\n");
 }
 
-// Only the two figures that fixed the scenario are claims; all else is shown beside the table.
+// Only the two figures to which the scenario was fitted are claims; the others are only shown.
 TEST(GoldenTable4, TheStandInMeetsNoneAndOneMoveIn300SAndPredicts60S) {
     const Table table = read_table("sim/golden/swarm_table4.csv");
     const Row none = simulate("none", "300s");

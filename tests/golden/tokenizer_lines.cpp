@@ -69,7 +69,7 @@ constexpr std::array<Range, 43> kRanges = {
      {0x1d7ce, 0x1d7ff}, {0x1f300, 0x1f5ff}, {0x1f600, 0x1f64f}, {0x1f3fb, 0x1f3ff},
      {0x20000, 0x2a6d6}, {0x40000, 0x40010}, {0xf0000, 0xf0010}}};
 
-/// splitmix64, as the script has it.
+/// The generator splitmix64 of the script.
 class Numbers {
  public:
     explicit Numbers(std::uint64_t seed) : state_(seed) {}
@@ -120,7 +120,7 @@ std::string make_code(Numbers& numbers) {
     return text;
 }
 
-/// Runs of characters of one kind.
+/// Makes runs of characters of one kind.
 std::string make_mixture(Numbers& numbers) {
     std::string text;
     const std::uint64_t runs = numbers.below(24);

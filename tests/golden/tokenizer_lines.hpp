@@ -1,4 +1,4 @@
-// The lines of tokenizer_lines.py, made again: number by number the same text.
+// Makes the lines of tokenizer_lines.py again: the same text, number by number.
 // Threading: pure functions. Errors: none; the digests in tokenizer_lines.json notice a difference.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace swarm::golden {
 
-/// Without their line ends.
+/// The lines without their line ends.
 std::vector<std::string> lines_of(std::string_view text);
 
 std::string make_line(std::size_t number, const std::vector<std::string>& prose);

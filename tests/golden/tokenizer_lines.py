@@ -19,7 +19,7 @@ WORDS = ["def", "return", "std::vector<int>", "x", "i++", "==", "!=", "->", "{",
          ";", "//", "#include", "\"str\\n\"", "'c'", "0x1F", "1e-5", "3.14", "10000", "for", "if",
          "self.it's", "we'll", "WE'LL", "I'd", "they've", "\t", "    ", "  ", "\n\n", "lambda:",
          "<|im_start|>", "<|im_end|>", "<file_sep>", "&&", "||", "%d", "@", "$PATH", "__init__"]
-# First and last code point; assigned for long, so that versions of Unicode do not matter.
+# First and last code points. They were assigned long ago, so Unicode versions do not matter.
 RANGES = [(0x00, 0x1F), (0x20, 0x7E), (0x20, 0x7E), (0x20, 0x2F), (0x30, 0x39), (0x80, 0xA0),
           (0xA1, 0x17F), (0x300, 0x36F), (0x391, 0x3A1), (0x410, 0x44F), (0x5D0, 0x5EA),
           (0x621, 0x64A), (0x660, 0x669), (0x905, 0x939), (0xE01, 0xE30), (0x1100, 0x1112),

@@ -1,14 +1,15 @@
-// The real tokenizer against reference answers made elsewhere: smollm2.json, and 10,000 lines of
-// prose, code, scripts, emoji and control characters (tokenizer_lines.py).
+// The real tokenizer against reference answers of another program: smollm2.json, and 10,000 lines
+// of prose, code, scripts, emoji and control characters (tokenizer_lines.py).
 #include "stacking/models/byte_source.hpp"
 #include "stacking/tokenizers/chat_template.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
 #include "stacking/tokenizers/tokenizer_json.hpp"
 #include "stacking/tokenizers/utf8.hpp"
-#include "stages/strict_json.hpp"
+#include "stages/files/strict_json.hpp"
 #include "swarm/base/digest.hpp"
 #include "tests/golden/model_file.hpp"
 #include "tests/golden/tokenizer_lines.hpp"
+#include "tests/places.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -30,9 +31,8 @@ using stacking::tokenizers::SpecialTokens;
 using Ids = std::vector<std::uint32_t>;
 
 json::value read_json(const char* name) {
-    const auto text = stacking::models::read_text(
-        std::string(SWARM_SOURCE_DIR) + "/tests/golden/" + name, 1U << 20
-    );
+    const auto text =
+        stacking::models::read_text(swarm::test::source_dir() + "/tests/golden/" + name, 1U << 20);
     return *stages::parse_strict_json(*text);
 }
 
@@ -44,7 +44,7 @@ Ids to_ids(const json::value& list) {
     return ids;
 }
 
-/// Loaded once: building the vocabulary takes longer than any test.
+/// The tokenizer is loaded once, because building its vocabulary takes longer than any test.
 const ModelTokenizer& tokenizer() {
     static const auto opened = stacking::tokenizers::open_tokenizer(smollm2_file());
     EXPECT_TRUE(opened.has_value()) << opened.error().detail << "; " << kFetchIt;
@@ -58,7 +58,7 @@ std::vector<std::string> austen() {
     return lines_of(*text);
 }
 
-/// 16 digits, as the script keeps them.
+/// The first 16 digits of a digest, which the script keeps.
 std::string short_hex(Sha256& hash) {
     return to_hex(hash.finish()).substr(0, 16);
 }
@@ -108,7 +108,7 @@ TEST(SmolLM2Tokenizer, TenThousandMixedLinesAreTheReferences) {
     EXPECT_EQ(tokens, golden.at("tokens").to_number<std::size_t>());
 }
 
-/// What has no token in SmolLM2's vocabulary.
+/// Whether a byte has no token in SmolLM2's vocabulary.
 bool has_no_token(char letter) {
     const auto byte = static_cast<unsigned char>(letter);
     constexpr std::string_view kMissing("\x04\x06\x13\x14\x16\x1d\xc0\xc1\xf1\xf2");
@@ -125,7 +125,7 @@ TEST(SmolLM2Tokenizer, EveryLineComesBackButForBytesWithoutAToken) {
         const auto ids = tokenizer().bpe()->encode(line, SpecialTokens::AsText);
         ASSERT_TRUE(ids.has_value());
         ASSERT_EQ(*tokenizer().bpe()->decode(*ids), expected) << "line " << number;
-        // Token by token, as a stream would have it: the same characters.
+        // Decoding token by token, as a stream does, gives the same characters.
         stacking::tokenizers::Utf8Stream stream;
         std::string streamed;
         for (const std::uint32_t id : *ids) {
@@ -138,7 +138,7 @@ TEST(SmolLM2Tokenizer, EveryLineComesBackButForBytesWithoutAToken) {
             ASSERT_EQ(streamed, line) << "line " << number;
         }
     }
-    EXPECT_GT(dropped, 100U);  // the lines do have such bytes
+    EXPECT_GT(dropped, 100U);  // the lines have bytes without a token
 }
 
 TEST(SmolLM2Tokenizer, ATextOfBytesWithoutTokensIsEmpty) {
@@ -174,7 +174,7 @@ TEST(SmolLM2Tokenizer, ItsChatTemplateIsKnown) {
     EXPECT_TRUE(found) << *bpe.decode(*ids);
 }
 
-TEST(SmolLM2Tokenizer, AUserCannotForgeATurn) {
+TEST(SmolLM2Tokenizer, AUserCannotForgeAMessage) {
     const ByteBpe& bpe = *tokenizer().bpe();
     const auto chat = ChatTemplate::recognise(tokenizer().chat_template(), bpe);
     ASSERT_TRUE(chat.has_value());

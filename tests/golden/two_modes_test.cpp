@@ -1,7 +1,8 @@
-// The two fidelities of the simulator against each other: 64 peers, half an hour, five scenarios.
-// Both make the same fleet and happenings of the same seed; only the running differs.
+// The exact and the fluid mode of the simulator compared: 64 peers, half an hour, five scenarios.
+// Both make the same fleet and happenings from a seed; only the way of running them differs.
 #include "sim/fluid/fluid_run.hpp"
 #include "sim/run/scenario_run.hpp"
+#include "tests/places.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,18 +12,16 @@
 namespace sim::golden {
 namespace {
 
-constexpr double kAgreed = 0.02;  // of the throughput
-// Where peers move, one seed's difference spreads by 1.3 points around its mean. Goal: kAgreed.
-// The moves are as many but not the same ones, and those that the exact mode's queues suggest are
-// a little worse: over 20 seeds flows are 2.1 % faster, over six where nobody moves 0.1 %.
+constexpr double kAgreed = 0.02;  // largest relative difference of the throughput
+// With moves the difference of one seed spreads by 1.3 points around its mean. Goal: kAgreed. Both
+// modes make as many moves, but not the same ones, and those that the exact mode's queues suggest
+// are a little worse: over 20 seeds flows are 2.1 % faster, over six seeds without moves 0.1 %.
 constexpr double kAgreedWithMoves = 0.03;
 constexpr std::uint64_t kSeedsWithMoves = 6;
 
-/// sim/scenarios/fluid-against-exact.toml: unequal speeds, churn, moves.
+/// The scenario sim/scenarios/fluid-against-exact.toml: unequal speeds, churn, moves.
 Scenario with_churn() {
-    return *load_scenario(
-        std::string(SWARM_SOURCE_DIR) + "/sim/scenarios/fluid-against-exact.toml"
-    );
+    return *load_scenario(swarm::test::source_dir() + "/sim/scenarios/fluid-against-exact.toml");
 }
 
 Scenario steady() {
@@ -33,7 +32,7 @@ Scenario steady() {
     return scenario;
 }
 
-/// Relative; positive when flows are faster.
+/// Relative difference of the throughputs; positive when flows are faster.
 double compare(const char* name, const Scenario& scenario, std::uint64_t seed = 1) {
     const SimReport exact = *run_exact(scenario, seed, {});
     const SimReport fluid = *run_fluid(scenario, seed);
@@ -65,7 +64,7 @@ TEST(GoldenTwoModes, AgreeOnUnequalPeers) {
 
 TEST(GoldenTwoModes, AgreeOnNarrowLinks) {
     Scenario scenario = steady();
-    scenario.pipeline.activation_bytes = 250'000;  // 0.1 s at either end, of 0.1 s a forward
+    scenario.pipeline.activation_bytes = 250'000;  // 0.1 s at either end; a forward takes 0.1 s
     scenario.groups[0].up_bytes_per_s = {Draw::Kind::Constant, {2.5e6}};
     scenario.groups[0].down_bytes_per_s = {Draw::Kind::Constant, {2.5e6}};
     scenario.regions.latency = {{std::chrono::milliseconds(100)}};
@@ -74,7 +73,7 @@ TEST(GoldenTwoModes, AgreeOnNarrowLinks) {
 
 TEST(GoldenTwoModes, AgreeOnAThinStage) {
     Scenario scenario = steady();
-    for (const std::uint32_t peer : {4U, 12U, 20U}) {  // of the fourth stage
+    for (const std::uint32_t peer : {4U, 12U, 20U}) {  // peers of the fourth stage
         Planned crash;
         crash.kind = Planned::Kind::Crash;
         crash.at = std::chrono::minutes(5);

@@ -1,4 +1,5 @@
 // `swarm-bench quality` as a developer runs it, with few steps.
+#include "tests/places.hpp"
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
@@ -15,6 +16,10 @@ namespace {
 
 namespace json = boost::json;
 using std::chrono::seconds;
+
+const std::string kBench = "swarm-bench";
+/// Some text of ordinary English.
+const std::string kText = source_dir() + "/LICENSE";
 
 class BenchQuality : public testing::Test {
  protected:
@@ -41,7 +46,7 @@ TEST_F(BenchQuality, ComparesACodecWithNone) {
     Program program(
         quality(
             {"--corpus",
-             SWARM_LICENSE,
+             kText,
              "--steps",
              "4",
              "--seeds",
@@ -51,7 +56,8 @@ TEST_F(BenchQuality, ComparesACodecWithNone) {
              "--svg",
              svg_file}
         ),
-        folder.path()
+        folder.path(),
+        kBench
     );
     ASSERT_EQ(program.wait(seconds(200)), 0) << program.err();
     EXPECT_EQ(count_lines(program.out()), 2U) << program.out();
@@ -77,8 +83,9 @@ TEST_F(BenchQuality, ComparesACodecWithNone) {
 
 TEST_F(BenchQuality, ComparesModeSparseWithExact) {
     Program program(
-        quality({"--corpus", SWARM_LICENSE, "--steps", "10", "--seeds", "1", "--modes", "sparse"}),
-        folder.path()
+        quality({"--corpus", kText, "--steps", "10", "--seeds", "1", "--modes", "sparse"}),
+        folder.path(),
+        kBench
     );
     ASSERT_EQ(program.wait(seconds(200)), 0) << program.err();
     EXPECT_EQ(count_lines(program.out()), 3U) << program.out();
@@ -96,7 +103,7 @@ TEST_F(BenchQuality, ComparesModeSparseWithExact) {
     EXPECT_EQ(exact.at("curve"), none.at("curve"));
     EXPECT_LT(number(exact.at("step_s")), number(none.at("step_s"))) << "it has two peers a stage";
     EXPECT_LT(number(sparse.at("step_s")), number(exact.at("step_s")));
-    // What is tried of it are the weights at its exchanges: the first, and that of the last step.
+    // The bench tries its weights at exchanges: the first one, and the one of the last step.
     const json::array& curve = sparse.at("curve").as_array();
     ASSERT_EQ(curve.size(), 3U);
     EXPECT_EQ(number(curve[1].at(0)), 8);
@@ -109,7 +116,7 @@ TEST_F(BenchQuality, ComparesModeSparseWithExact) {
 
 TEST_F(BenchQuality, KeepsWhatIsDoneWhenInterrupted) {
     Program program(
-        quality({"--corpus", SWARM_LICENSE, "--steps", "2", "--seeds", "99"}), folder.path()
+        quality({"--corpus", kText, "--steps", "2", "--seeds", "99"}), folder.path(), kBench
     );
     ASSERT_TRUE(program.wait_for_text("none, seed 1", seconds(120))) << program.err();
     program.signal(SIGINT);
@@ -122,7 +129,7 @@ TEST_F(BenchQuality, KeepsWhatIsDoneWhenInterrupted) {
 
 TEST_F(BenchQuality, SaysInOneLineWhatIsWrong) {
     const auto said = [&](const std::vector<std::string>& flags, int exit_code) {
-        Program program(quality(flags), folder.path());
+        Program program(quality(flags), folder.path(), kBench);
         EXPECT_EQ(program.wait(seconds(30)), exit_code) << program.err();
         return program.err();
     };
@@ -133,7 +140,7 @@ TEST_F(BenchQuality, SaysInOneLineWhatIsWrong) {
     EXPECT_NE(said({"--line", "1Mb/s,2Mb/s"}, 2).find("--line"), std::string::npos);
     EXPECT_NE(said({"--corpus", "/nowhere"}, 1).find("/nowhere"), std::string::npos);
     EXPECT_NE(
-        said({"--corpus", SWARM_LICENSE, "--svg", "/nowhere/a.svg"}, 1).find("cannot write"),
+        said({"--corpus", kText, "--svg", "/nowhere/a.svg"}, 1).find("cannot write"),
         std::string::npos
     );
 }

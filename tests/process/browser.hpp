@@ -37,7 +37,7 @@ class Browser {
     /// The whole page as base64 of a PNG.
     std::string screenshot();
 
-    /// What the open page asked for, itself included.
+    /// The addresses that the open page asked for, its own included.
     [[nodiscard]] const std::vector<std::string>& requests() const { return requests_; }
 
  private:

@@ -1,5 +1,7 @@
 #include "tests/process/churn_run.hpp"
 
+#include "tests/places.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +14,7 @@ namespace swarm::test {
 namespace {
 
 /// Beside this file.
-const std::string kPlan = std::string(SWARM_SOURCE_DIR) + "/tests/process/churn_plan.toml";
+const std::string kPlan = source_dir() + "/tests/process/churn_plan.toml";
 
 /// The promise: p99 at most 10 s. Where few faults were alone, their p99 is their maximum.
 constexpr double kRecoveryMax_s = 10;

@@ -50,7 +50,7 @@ class DiskFullTest : public TrainBed {
         return flags;
     }
 
-    /// What is written to this name finds no room.
+    /// A file of this name finds no room.
     void fill(const std::string& name) const {
         const fs::path path = directory / name;
         fs::create_directories(path.parent_path());

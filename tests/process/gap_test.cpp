@@ -1,5 +1,5 @@
-// What one lost replica costs: no gradient, and seconds until the next commit. The bounds are those
-// of a run beside the field: a pipeline that loses a rank there ends, or waits for ever.
+// The cost of one lost replica: no gradient, and seconds until the next commit. The bounds are
+// those of a run beside the field: a pipeline that loses a rank there ends, or waits for ever.
 #include "tests/process/train_bed.hpp"
 
 #include <boost/json.hpp>

@@ -1,5 +1,6 @@
 // `swarm generate --model` as a person runs it, on SmolLM2. Needs the model in the cache.
 #include "tests/golden/model_file.hpp"
+#include "tests/places.hpp"
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
@@ -53,8 +54,7 @@ TEST_F(GenerateModelTest, AnswersAQuestionAndSaysHowFast) {
 
 TEST_F(GenerateModelTest, ContinuesARawTextPastItsEndWithTheReferencesTokens) {
     const json::object all =
-        json::parse(read_text(std::string(SWARM_SOURCE_DIR) + "/tests/golden/smollm2.json"))
-            .as_object();
+        json::parse(read_text(source_dir() + "/tests/golden/smollm2.json")).as_object();
     const json::object& prompt = all.at("prompts").at(2).as_object();  // ends before 48 tokens
     const std::string text(prompt.at("text").as_string());
     const std::string after(prompt.at("greedy48_text").as_string());

@@ -28,8 +28,8 @@ constexpr std::ptrdiff_t kFirstSteps = 2;  // before anybody joins
 /// are busy all the time, no download can be both quick and free.
 constexpr const char* kServiceMs = "1000";
 constexpr int kMicrobatches = 80;
-/// Of the time that the state, as it is, would take on the line. The oracle's moments pack well, so
-/// the line itself is idle for a part of it.
+/// Part of the time that the state, as it is, would take on the line. The oracle's moments pack
+/// well, so the line itself is idle for a part of it.
 constexpr double kShareOfLine = 0.8;
 constexpr double kSlowerByMost = 1.1;
 constexpr seconds kPatience(300);
@@ -111,7 +111,7 @@ class JoinerTest : public TrainBed {
         return steps;
     }
 
-    /// Of each step; all of them count every microbatch.
+    /// Duration of each step; each step counts every microbatch.
     std::vector<double> step_seconds() {
         EXPECT_EQ(coordinator->wait(kPatience), 0) << coordinator->err();
         const auto report = boost::json::parse(read_text(folder.path() / "run.json"));
@@ -127,7 +127,7 @@ class JoinerTest : public TrainBed {
     net::EmulatedLines lines{std::chrono::milliseconds(5)};
     std::unique_ptr<Program> coordinator;
     std::string front;
-    std::string source;  // of the last that joined
+    std::string source;  // donors of the last peer that joined
 };
 
 TEST_F(JoinerTest, UsesItsLineAndHardlySlowsTheOthers) {

@@ -1,4 +1,4 @@
-// What the tests of an overloaded stage share: three stages of two peers, the middle one of which
+// The bed of tests of an overloaded stage: three stages of two peers, the middle one of which
 // has a third of its speed for a while.
 #pragma once
 
@@ -21,8 +21,8 @@ using Steady = std::chrono::steady_clock;
 
 inline constexpr double kRecoveryS = 10;
 inline constexpr std::uint32_t kMicrobatches = 8;
-inline constexpr double kReplaysMax = 0.25;  // of a step's microbatches
-/// Of the median step time before the overload; the noise of a busy machine is in it.
+inline constexpr double kReplaysMax = 0.25;  // part of a step's microbatches
+/// Multiple of the median step time before the overload; the noise of a busy machine is in it.
 inline constexpr double kTolerance = 1.25;
 
 inline double median(std::vector<double> values) {
@@ -33,7 +33,7 @@ inline double median(std::vector<double> values) {
 struct StepTimes {
     std::vector<double> before;
     std::vector<double> during;
-    std::vector<double> after;  // of the steps that begin 10 s or more after the overload
+    std::vector<double> after;  // times of the steps that begin 10 s or more after the overload
 };
 
 /// `begin` and `end`: steps that were committed when the overload began and ended.

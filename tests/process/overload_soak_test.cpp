@@ -1,4 +1,4 @@
-// As overload_test, for a minute.
+// The test of overload_test, for a minute.
 #include "tests/process/overload_bed.hpp"
 
 namespace swarm::test {

@@ -20,8 +20,8 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr double kTolerance = 0.1;  // of the prediction
-constexpr int kServiceMs = 20;      // of a forward; a backward takes two
+constexpr double kTolerance = 0.1;  // part of the prediction
+constexpr int kServiceMs = 20;      // time of a forward; a backward takes two
 constexpr int kSteps = 8;
 constexpr std::chrono::seconds kPatience(120);
 

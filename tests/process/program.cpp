@@ -1,5 +1,7 @@
 #include "tests/process/program.hpp"
 
+#include "tests/places.hpp"
+
 #include <gtest/gtest.h>
 
 #include <arpa/inet.h>
@@ -25,7 +27,9 @@ using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
 /// After fork(): async-signal-safe calls only.
-[[noreturn]] void become(pid_t parent, const char* out, const char* err, char* const* arguments) {
+[[noreturn]] void become(
+    pid_t parent, const char* out, const char* err, const char* file, char* const* arguments
+) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) {
         ::_exit(127);
@@ -34,18 +38,21 @@ using Steady = std::chrono::steady_clock;
     const int err_fd = ::open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     ::dup2(out_fd, STDOUT_FILENO);
     ::dup2(err_fd, STDERR_FILENO);
-    ::execv(SWARM_PROGRAM, arguments);
+    ::execv(file, arguments);
     ::_exit(127);
 }
 
 }  // namespace
 
-Program::Program(std::vector<std::string> arguments, const std::filesystem::path& folder) {
+Program::Program(
+    std::vector<std::string> arguments, const std::filesystem::path& folder, const std::string& name
+) {
     static int count = 0;
-    const std::string name = "program-" + std::to_string(++count);
-    out_ = folder / (name + ".out");
-    err_ = folder / (name + ".err");
-    arguments.insert(arguments.begin(), "swarm");
+    const std::string output = "program-" + std::to_string(++count);
+    out_ = folder / (output + ".out");
+    err_ = folder / (output + ".err");
+    const std::string file = program_dir() + "/" + name;
+    arguments.insert(arguments.begin(), name);
     std::vector<char*> pointers;
     for (std::string& argument : arguments) {
         pointers.push_back(argument.data());
@@ -56,7 +63,7 @@ Program::Program(std::vector<std::string> arguments, const std::filesystem::path
     const pid_t parent = ::getpid();
     pid_ = ::fork();
     if (pid_ == 0) {
-        become(parent, out.c_str(), err.c_str(), pointers.data());
+        become(parent, out.c_str(), err.c_str(), file.c_str(), pointers.data());
     }
     pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
     EXPECT_GE(pidfd_, 0) << "this kernel has no pidfd_open";

@@ -15,7 +15,12 @@ namespace swarm::test {
 
 class Program {
  public:
-    Program(std::vector<std::string> arguments, const std::filesystem::path& folder);
+    /// Starts the program `name`, which lies where CMake puts swarm and swarm-bench.
+    Program(
+        std::vector<std::string> arguments,
+        const std::filesystem::path& folder,
+        const std::string& name = "swarm"
+    );
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
     /// SIGKILL, if it still runs.

@@ -29,7 +29,7 @@ class ReportPageTest : public testing::TestWithParam<int> {
         return value.is_number() ? value.to_number<double>() : 0;
     }
 
-    /// Of every plot with curves: each curve lies in its box, spans most of it, and is painted.
+    /// Checks every plot with curves: each curve lies in its box, spans most of it, and is painted.
     void expect_curves(const std::string& id, std::size_t count) {
         const std::string curves = "[...document.querySelectorAll('#" + id + " .curve')]";
         EXPECT_EQ(number(curves + ".length"), static_cast<double>(count)) << id;

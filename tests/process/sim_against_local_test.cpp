@@ -26,8 +26,8 @@ namespace json = boost::json;
 using std::chrono::seconds;
 
 constexpr int kSeeds = 3;
-constexpr double kStepTolerance = 0.05;   // of the real step time
-constexpr double kShareTolerance = 0.05;  // of the real share, as a mean over the peers
+constexpr double kStepTolerance = 0.05;   // part of the real step time
+constexpr double kShareTolerance = 0.05;  // part of the real share, as a mean over the peers
 constexpr double kSharePoints = 0.05;     // each share, of the stage's microbatches
 
 // A run takes 100 to 130 s, wherever its slow peers end up: so there is one kill.
@@ -60,7 +60,7 @@ double relative(double simulated, double real) {
     return simulated / real - 1;
 }
 
-/// Of the shares, each in parts of itself.
+/// Differences of the shares, each in parts of itself.
 double mean_deviation(const Comparison& comparison) {
     double sum = 0;
     for (const auto& [number, peer] : comparison.peers) {
@@ -242,7 +242,8 @@ TEST_F(SimAgainstLocal, StepTimeAndSharesAreWithinFivePercent) {
     }
 }
 
-/// As much work in another time: busy time over peer time follows from the steps.
+/// The work is the same and the time is another one: busy time over peer time follows from the
+/// steps.
 TEST_F(SimAgainstLocal, UtilisationOverLongLinesIsWithinFivePercent) {
     ASSERT_NO_FATAL_FAILURE(train("shortest_queue", kLongLines));
     for (int seed = 1; seed <= kSeeds; ++seed) {

@@ -112,7 +112,7 @@ TEST(Soak, TwentyKilledCoordinatorsLoseNothing) {
     EXPECT_EQ(hash(coordinator->out()), hash(single.out()));
 }
 
-/// Of steps [first, last).
+/// Mean time of steps [first, last).
 double mean_step_s(const boost::json::object& report, std::size_t first, std::size_t last) {
     double sum = 0;
     for (std::size_t i = first; i < last; ++i) {

@@ -108,7 +108,7 @@ class StacksTest : public testing::Test {
         );
     }
 
-    /// Of the n-th text that was measured.
+    /// Figures of the n-th text that was measured.
     [[nodiscard]] Losses losses(int text) const {
         std::istringstream lines(out);
         std::string line;

@@ -1,4 +1,4 @@
-// What each verb answers to people who make mistakes, and to signals.
+// Each verb's answer to people who make mistakes, and to signals.
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 

@@ -18,7 +18,7 @@ class CacheStory {
         story.on_receive<protocol::Chunk>([this](PeerId, PeerId to, const auto&) { ++chunks[to]; });
     }
 
-    /// Kills it when its cache holds the version that it has, and that is the run's.
+    /// Kills the peer when its cache holds the peer's own version, and that is the run's.
     void kill_when_kept(PeerId victim) {
         ASSERT_TRUE(story.world().run_until(
             [&] {
@@ -42,19 +42,19 @@ class CacheStory {
     std::uint64_t killed_at = 0;
 };
 
-TEST(Cache, WhoRestartsAtTheCurrentVersionDownloadsNothing) {
+TEST(Cache, APeerThatRestartsAtTheCurrentVersionDownloadsNothing) {
     CacheStory bed(with_cache(2, 1));
     ASSERT_TRUE(bed.story.reach_step(2));
     const PeerId victim = bed.story.members(1).front();
     bed.kill_when_kept(victim);
-    bed.story.world().run_for(3s);  // nobody else is there: the run waits at this version
+    bed.story.world().run_for(3s);  // no other peer is there: the run waits at this version
     EXPECT_EQ(bed.story.boss().version.step, bed.killed_at);
     bed.story.world().restart(victim);
     bed.story.expect_equal_to_one_process();
     EXPECT_EQ(bed.chunks[victim], 0U) << bed.story.log();
 }
 
-TEST(Cache, AStaleOneIsReplacedByADownload) {
+TEST(Cache, AStaleCacheIsReplacedByADownload) {
     CacheStory bed(with_cache(2, 2));
     ASSERT_TRUE(bed.story.reach_step(2));
     const PeerId victim = bed.story.members(1).front();
@@ -66,7 +66,7 @@ TEST(Cache, AStaleOneIsReplacedByADownload) {
     bed.story.expect_equal_to_one_process();
 }
 
-TEST(Cache, OneThatIsOneStepBehindIsReplacedToo) {
+TEST(Cache, ACacheThatIsOneStepBehindIsReplacedToo) {
     CacheStory bed(with_cache(2, 2));
     ASSERT_TRUE(bed.story.reach_step(2));
     const PeerId victim = bed.story.members(1).front();

@@ -1,6 +1,6 @@
 // One seed of chaos: crashes, freezes, lost links and stalled jobs, then a calm end in which the
-// run must finish. One fault at a time: every stage keeps a live member at the current version,
-// which is what the promise asks for.
+// run must finish. Faults come one at a time: every stage keeps a live member at the current
+// version, as the protocol's promise requires.
 #pragma once
 
 #include "sim/run/run_world.hpp"
@@ -25,7 +25,7 @@ inline RunWorldOptions three_by_two(
     return options;
 }
 
-/// A victim whose stage has another member that is up.
+/// Picks a victim whose stage has another member that is up.
 inline std::optional<PeerId> pick_victim(RunWorld& run, std::uint32_t peers, swarm::Rng& rng) {
     const PeerId candidate = peer(1 + rng.below(peers));
     const auto* const boss = run.coordinator_role();
@@ -44,8 +44,8 @@ inline std::optional<PeerId> pick_victim(RunWorld& run, std::uint32_t peers, swa
     return std::nullopt;
 }
 
-/// Faults first, then calm until the run has finished or 300 s have passed. `calm` ends the faults
-/// that the caller has set.
+/// Runs with faults first, then in calm until the run has finished or 300 s have passed. `calm`
+/// ends the faults that the caller has set.
 inline void run_chaos(
     RunWorld& run, HealthWatch& health, std::uint64_t seed, void (*calm)(World&) = nullptr
 ) {

@@ -72,7 +72,7 @@ TEST(Chaos, ManySeedsEqualOneProcess) {
         static_cast<unsigned long long>(totals.mistakes),
         static_cast<unsigned long long>(totals.steps_with_a_mistake)
     );
-    // A mistake in one step of a hundred is what the protocol may make; one seed is no measure.
+    // The protocol may make a mistake in one step of a hundred; one seed is no measure.
     EXPECT_TRUE(one || totals.steps_with_a_mistake * 100 <= totals.steps);
 }
 
@@ -104,7 +104,7 @@ TEST(Chaos, AMemberThatStillAppliesACommitIsWaitedForInARecall) {
     EXPECT_EQ(seeds, 2) << "no seed recalls while a commit is applied";
 }
 
-/// How many seeds it takes until the checker or the comparison with one process objects.
+/// Counts the seeds until the checker or the comparison with one process objects.
 std::uint64_t seeds_until_caught(swarm::run::PlantedBugs bugs) {
     constexpr std::uint64_t kSeedsMax = 200;
     const Reference reference = train_single(three_by_two(1, 6).config);
@@ -114,7 +114,7 @@ std::uint64_t seeds_until_caught(swarm::run::PlantedBugs bugs) {
         try {
             run_chaos(run, health, seed);
         } catch (const std::exception&) {
-            continue;  // the role fell over its own bug, which is not what is judged here
+            continue;  // the role fell over its own bug, which is not judged here
         }
         if (const std::string verdict = run.verdict(reference); !verdict.empty()) {
             std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), verdict.c_str());
@@ -148,7 +148,8 @@ TEST(PlantedBugs, AFenceThatDoesNotHoldIsCaught) {
     EXPECT_LE(seeds_until_caught({.fence_off = true}), 200U);
 }
 
-/// Twenty peers below send to the only one that is left above: more legs than its queue may hold.
+/// Twenty peers send to the only peer that is left in the stage above: more legs than its queue may
+/// hold.
 std::string overload(swarm::run::PlantedBugs bugs) {
     RunWorldOptions options;
     options.config = oracle_config(2, 1000, 2);

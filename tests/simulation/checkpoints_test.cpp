@@ -10,7 +10,7 @@ namespace {
 
 const PeerId kBoss = RunWorld::coordinator();
 
-TEST(Checkpoints, OneThatFailedDoesNotEndThoseThatFollow) {
+TEST(Checkpoints, AFailedCheckpointDoesNotEndLaterOnes) {
     RunWorldOptions options = story_options(2, 2);
     options.config.checkpoint_every = 4;
     Story story(options);
@@ -43,7 +43,7 @@ TEST(Snapshots, AJoinerIsNotSentToAMemberThatLeavesWithTheCommit) {
     };
     ASSERT_TRUE(story.world().run_until(observes, 10s));
     const swarm::StageIndex stage = roster.find_peer(joiner)->stage;
-    const swarm::SlotId leaver = roster.members(stage).front();  // who comes first is asked first
+    const swarm::SlotId leaver = roster.members(stage).front();  // the first member is asked first
     story.world().ask(story.peer_of(leaver), node::Asked{node::DrainRequest{}});
     const auto leaves = [&] {
         const auto* const slot = roster.find(leaver);
@@ -62,7 +62,8 @@ TEST(Snapshots, AJoinerIsNotSentToAMemberThatLeavesWithTheCommit) {
     story.expect_equal_to_one_process();
 }
 
-/// Six replicas and two newcomers: each has four donors, and they begin with others.
+/// Six replicas and two newcomers: each newcomer has four donors, and the two begin with different
+/// ones.
 TEST(Snapshots, JoinersHaveFourDonorsEach) {
     Story story(story_options(1, 6));
     ASSERT_TRUE(story.reach_step(2));

@@ -1,4 +1,4 @@
-// Codecs that the coordinator chooses on the way: what a step travels in is on disk before it
+// Codecs that the coordinator chooses on the way: the codecs of a step are on disk before the step
 // begins, whatever happens to the coordinator or to a step.
 #include "tests/simulation/faulty_compute.hpp"
 #include "tests/unit/stages/small_models.hpp"
@@ -17,11 +17,11 @@ using swarm::protocol::Leg;
 constexpr std::uint64_t kSteps = 20;
 
 /// Two stages of two peers. A microbatch takes 60 ms of a device, and its activation of 17 KiB in
-/// int8 90 ms of a line: worth half as many bits.
+/// int8 takes 90 ms of a line: a codec with half as many bits pays.
 RunWorldOptions slow_lines() {
     RunWorldOptions options;
     options.config = stages::test::small_run(2);
-    options.config.codec = "auto";
+    options.config.codec = swarm::run::CodecSetting::automatic();
     options.config.steps = kSteps;
     options.config.microbatches = 12;
     options.config.batch = 8;
@@ -44,7 +44,7 @@ std::string text_of(const RunWorld& run) {
 
 using CodecsByStep = std::map<std::uint64_t, std::set<swarm::run::LegCodecs>>;
 
-/// Of what is launched.
+/// Notes the codecs of the legs that are launched.
 void note_codecs(RunWorld& run, CodecsByStep& noted) {
     run.observe_sends([&noted](PeerId, const node::Send& send) {
         const auto* const launch = std::get_if<swarm::protocol::Forward>(&send.message.body);
@@ -89,7 +89,8 @@ TEST(ChosenCodecs, AreTheSameAfterARestartOfTheCoordinator) {
     }
 }
 
-/// There, too, all peers of a boundary send a step in the same codecs, whoever trains on what.
+/// In mode sparse, too, all peers of a boundary send a step in the same codecs, whichever weights
+/// they train on.
 TEST(ChosenCodecs, AreChosenInModeSparse) {
     RunWorldOptions options = slow_lines();
     options.config.mode = swarm::run::SyncMode::Sparse;
@@ -116,7 +117,7 @@ std::uint64_t first_change(const RunWorld& run) {
     return kSteps;
 }
 
-/// Nothing is chosen with a skip, whose record says nothing of codecs.
+/// No codec is chosen with a skip, whose record says nothing of codecs.
 TEST(ChosenCodecs, AreNotChosenWithASkippedStep) {
     RunWorld undisturbed(slow_lines());
     ASSERT_TRUE(undisturbed.run(600s)) << text_of(undisturbed);

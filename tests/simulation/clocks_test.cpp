@@ -20,7 +20,7 @@ RunWorldOptions clocked(swarm::Duration offset, double drift_ppm) {
     return options;
 }
 
-/// A crash, a freeze and lost links on the way.
+/// Runs with a crash, a freeze and lost links on the way.
 void run_troubled(RunWorld& run) {
     World& world = run.world();
     world.set_frame_loss(1, 200);

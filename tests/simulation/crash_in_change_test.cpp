@@ -1,5 +1,5 @@
 // Crashes at every event of a run in which a peer joins and another moves to a stage that needs it,
-// and at pairs of them. Whoever is the last of a stage is spared: that is beyond the promise.
+// and at pairs of events. The last peer of a stage is spared: its loss is beyond the promise.
 #include "sim/run/run_world.hpp"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ class ChangingRun {
     }
 
  private:
-    /// Where somebody else has moved away, a victim may be the last.
+    /// A victim may be the last of its stage after another peer has moved away.
     bool is_last_of_its_stage(PeerId victim) {
         const auto* const boss = run_.coordinator_role();
         const auto* const own =
@@ -75,17 +75,18 @@ class ChangingRun {
 RunWorldOptions changing() {
     RunWorldOptions options;
     options.config = oracle_config(2, 3, 8);
-    options.config.rebalancer = "swarm-alg2";
+    options.config.rebalancer = router::RebalancerName::find("swarm-alg2").value();
     options.config.rebalance_every_s = 10;
     options.peers = 5;
     options.peer.device.units_per_s = 20;
     return options;
 }
 
-/// What is undisturbed: who may be crashed, and when it is worth while.
+/// The course of the undisturbed run: which peers may be crashed, and between which events a crash
+/// is worth while.
 struct Course {
-    std::uint64_t first_event = 0;  // the sixth joins
-    std::uint64_t last_event = 0;   // both have arrived
+    std::uint64_t first_event = 0;  // the sixth peer joins
+    std::uint64_t last_event = 0;   // mover and joiner have arrived
     std::vector<PeerId> victims;    // mover, joiner, one more of stage 0, the coordinator
 };
 

@@ -1,5 +1,5 @@
-// Every crash there is: of each process at each event of a small run, and at each pair of events.
-// One replica per stage stays untouched, as the promise asks for.
+// Every crash there is: each process crashes at each event of a small run, and at each pair of
+// events. One replica per stage stays untouched, as the promise requires.
 #include "sim/run/run_world.hpp"
 
 #include <gtest/gtest.h>

@@ -22,7 +22,7 @@ Faults::Kind fault(swarm::Rng& rng, double per_hour, double shortest_s, double l
     return kind;
 }
 
-/// What led to the end of a run that failed.
+/// The last notes before the end of a run that failed.
 std::string last_notes(const SimReport& report) {
     constexpr std::size_t kNotes = 60;
     std::string text;
@@ -108,7 +108,7 @@ void run_scenario(const DrawnFleet& fleet, Sums& sums, const ExactOptions& extra
     ExactOptions options = extra;
     RoughTimes times(seed);
     if (rough) {
-        options.disturb = [&](RunWorld& run, bool calm) { return times.disturb(run, calm); };
+        options.disturb = [&](RunWorld& run, RunPart part) { return times.disturb(run, part); };
         options.on_event = [&](RunWorld& run, PeerId at, const node::Event& event) {
             times.on_event(run, at, event);
             if (extra.on_event) {
@@ -127,6 +127,7 @@ void run_scenario(const DrawnFleet& fleet, Sums& sums, const ExactOptions& extra
         << " drawn_fleets_test --gtest_filter=ChaosScenarios.OneSeed";
     EXPECT_FALSE(report->failure) << "seed " << seed << ": " << *report->failure
                                   << last_notes(*report);
+    sums.trace_hashes.push_back(report->trace_hash);
     sums.steps += report->steps;
     sums.events += report->events;
     sums.moves += report->moves;

@@ -1,6 +1,6 @@
-// A run that nobody has thought of: fleet, pipeline and kinds of faults follow from the seed, and
-// the last minute is calm. It must keep every rule of the checker, commit in the calm, and equal
-// one process. A seed that fails prints the command that replays it.
+// A run that no person has thought of: fleet, pipeline and kinds of faults follow from the seed,
+// and the last minute is calm. The run must keep every rule of the checker, commit in the calm, and
+// equal one process. A seed that fails prints the command that replays it.
 #pragma once
 
 #include "sim/run/scenario_run.hpp"
@@ -8,12 +8,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 namespace sim::test {
 
 enum class Speed : std::uint8_t { Brisk, Slow };
 
-/// As it is named in SWARM_SPEED, which replays a scenario.
+/// The speed's name in SWARM_SPEED, which replays a scenario.
 const char* name_of(Speed speed);
 
 struct DrawnFleet {
@@ -25,7 +26,7 @@ struct DrawnFleet {
 
 DrawnFleet drawn_fleet(std::uint64_t seed, Speed speed, std::chrono::minutes duration);
 
-/// The same one, but states take seconds to download, and nobody goes but by RoughTimes.
+/// The same fleet, but states take seconds to download, and peers go only by RoughTimes.
 DrawnFleet rough_fleet(std::uint64_t seed, Speed speed, std::chrono::minutes duration);
 
 struct Sums {
@@ -34,6 +35,7 @@ struct Sums {
     std::uint64_t moves = 0;
     std::uint64_t notes = 0;
     RoughTimes::Counts rough;
+    std::vector<std::uint64_t> trace_hashes;  // one hash per run, in order
 };
 
 void print(const Sums& sums);

@@ -1,4 +1,4 @@
-// What the report of an exact run says, besides that no rule was broken.
+// The report of an exact run, besides the verdict that no rule was broken.
 #include "sim/run/scenario_run.hpp"
 
 #include <gtest/gtest.h>

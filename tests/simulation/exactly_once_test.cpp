@@ -98,7 +98,8 @@ TEST(ExactlyOnce, AFrozenPeerIsFencedAndReturnsInANewSlot) {
     EXPECT_TRUE(run.server(peer(2))->context().slot.has_value()) << log_of(run);
 }
 
-// To one peer the REDUCE comes after the parts of all others, more than a small stage may keep.
+// The REDUCE reaches one peer after the parts of all others, which are more than a small stage may
+// keep.
 TEST(ExactlyOnce, AMemberOfALargeStageKeepsThePartsThatComeBeforeItsReduce) {
     RunWorldOptions options;
     options.config = oracle_config(1, 200, 2);
@@ -107,7 +108,7 @@ TEST(ExactlyOnce, AMemberOfALargeStageKeepsThePartsThatComeBeforeItsReduce) {
     run.world().run_until(
         [&] {
             const auto* const role = run.coordinator_role();
-            return role && role->step().phase() == swarm::run::StepMachine::Phase::Reducing;
+            return role && role->step().phase() == swarm::coordinator::StepMachine::Phase::Reducing;
         },
         60s
     );

@@ -1,14 +1,14 @@
-// Recomputes every exchange of a run in mode sparse from what went over the wires: the shared
-// weights before it and the shares that its REDUCE lists must give what is committed. The hashes
-// of replicas cannot show a share that all of them use wrongly; this can. It knows one share per
-// peer and exchange, whatever epoch carried it: a share is made once.
+// Recomputes every exchange of a run in mode sparse from the messages on the wires: the shared
+// weights before the exchange and the shares that its REDUCE lists must give the committed weights.
+// The hashes of replicas cannot show a share that all of them use wrongly; this watch can. It knows
+// one share per peer and exchange, whatever epoch carried it: a share is made once.
 // Threading: single strand; it watches the run as long as it lives. Bounds: the last exchange's.
 #pragma once
 
 #include "compression/codec.hpp"
 #include "sim/run/run_world.hpp"
-#include "stages/sparse_sync.hpp"
-#include "swarm/run/turns.hpp"
+#include "stages/worker/sparse_sync.hpp"
+#include "swarm/run/versions.hpp"
 
 #include <cstdint>
 #include <map>
@@ -51,7 +51,7 @@ class ExchangeWatch {
     /// One line for each stage and exchange that is not what its shares give.
     [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
 
-    /// Stages' exchanges that it has recomputed.
+    /// Number of stages' exchanges that were recomputed.
     [[nodiscard]] std::uint64_t recomputed() const { return recomputed_; }
 
  private:
@@ -63,7 +63,7 @@ class ExchangeWatch {
     };
 
     static std::vector<Sender> senders_of(
-        const swarm::protocol::Reduce& reduce, const swarm::run::Coordinator& boss
+        const swarm::protocol::Reduce& reduce, const swarm::coordinator::Coordinator& boss
     ) {
         std::vector<Sender> senders;
         for (const swarm::protocol::Trained& share : reduce.shares) {
@@ -85,7 +85,7 @@ class ExchangeWatch {
 
     void check(const swarm::protocol::Commit& commit) {
         if (judged_ == commit.version) {
-            return;  // told to each member; nobody has applied it at the first
+            return;  // COMMIT is told to each member; at the first no member has applied it
         }
         judged_ = commit.version;
         for (std::uint32_t stage = 0; stage < config_.stages; ++stage) {
@@ -107,7 +107,7 @@ class ExchangeWatch {
         for (const Sender& sender : list->second) {
             const auto share = shares_.find({commit.version, sender.peer});
             if (share == shares_.end()) {
-                return;  // its only replica sends it to nobody
+                return;  // the stage's only replica sends its share to no peer
             }
             shares.push_back({share->second, sender.microbatches});
         }
@@ -127,7 +127,7 @@ class ExchangeWatch {
         }
     }
 
-    /// A server that has what the stage's replicas shared before this exchange.
+    /// A server that has the values that the stage's replicas shared before this exchange.
     [[nodiscard]] const stages::ServerContext* member_at(Version version, swarm::StageIndex stage) {
         const auto& roster = run_.coordinator_role()->context().roster;
         for (const swarm::SlotId slot : roster.members(stage)) {

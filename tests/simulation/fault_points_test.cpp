@@ -1,6 +1,6 @@
 // Faults at the places where they hurt most: the coordinator around its fsync, dials, links that
-// have just come up; and what such seeds must have reached to be worth running. SWARM_SEED=<n>
-// replays one seed.
+// have just come up; and the probes that such seeds must have reached to be worth running.
+// SWARM_SEED=<n> replays one seed.
 #include "sim/run/probes.hpp"
 #include "tests/simulation/chaos.hpp"
 

@@ -1,10 +1,11 @@
 // The oracle model of a test, with a switch: in some steps one stage makes one microbatch
-// non-finite, in a forward, a loss or a backward. The same in a simulated run and in one process.
-// Who runs the steps says in `step_now` which one it is: a StageCompute is not told.
+// non-finite, in a forward, a loss or a backward. It is the same in a simulated run and in one
+// process. The caller that runs the steps writes the number of the step to `step_now`: a
+// StageCompute is not told it.
 #pragma once
 
 #include "sim/run/run_world.hpp"
-#include "stages/single_run.hpp"
+#include "stages/single/single_run.hpp"
 #include "tests/wrapped_compute.hpp"
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct Fault {
     std::set<std::uint64_t> steps;
     std::uint32_t stage = 0;
     std::uint32_t microbatch = 0;
-    swarm::protocol::Leg leg = swarm::protocol::Leg::Forward;  // of the tail: its loss
+    swarm::protocol::Leg leg = swarm::protocol::Leg::Forward;  // for the tail: its loss
     std::uint64_t step_now = 0;
 
     [[nodiscard]] bool hits(std::uint32_t at_stage, std::uint32_t id, swarm::protocol::Leg at_leg)
@@ -42,9 +43,9 @@ class FaultyCompute final : public stages::test::WrappedCompute {
         stages::GraphKey key,
         const stages::StageTensor* input,
         std::span<const std::uint32_t> tokens,
-        bool keep
+        stages::Graph graph
     ) override {
-        auto output = WrappedCompute::forward(key, input, tokens, keep);
+        auto output = WrappedCompute::forward(key, input, tokens, graph);
         if (output && fault_->hits(stage_, key.microbatch.value, Leg::Forward)) {
             std::vector<float> values(output->values.begin(), output->values.end());
             values.front() = kNaN;
@@ -97,7 +98,7 @@ struct FaultyReference {
     std::vector<std::uint64_t> skipped;
 };
 
-/// What one process makes of it, for `steps` steps.
+/// The reference of one process with the same fault, for `steps` steps.
 inline FaultyReference train_single(
     const swarm::run::RunConfig& config, Fault fault, std::uint64_t steps
 ) {
@@ -116,7 +117,7 @@ inline FaultyReference train_single(
     return found;
 }
 
-/// A world whose peers share the fault, and learn the step from what the coordinator launches.
+/// A world whose peers share the fault, and learn the step from the launches of the coordinator.
 class FaultyWorld {
  public:
     FaultyWorld(RunWorldOptions options, const Fault& fault)

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What the generator told.
+/// The reports of the generator.
 struct Told {
     std::vector<std::uint32_t> tokens;
     bool done = false;

@@ -1,9 +1,10 @@
 // Tells whether a peer that is fenced was healthy, that is, fenced by mistake.
-// Healthy, at the moment of the fence, is a peer whose process is the one that was admitted to the
-// slot (it has neither crashed nor restarted), that is not frozen, and was not in the last 6 s: so
+// A peer is healthy at the moment of the fence if its process is the one that was admitted to the
+// slot (it has neither crashed nor restarted), and it is not frozen and was not in the last 6 s: so
 // long a silence is enough for the coordinator.
-// Nothing else excuses: neither slowness, nor stalled jobs, nor a link that the network has lost
-// (it can be dialed again within the 2 s that the protocol allows), nor another peer's fault.
+// No other reason excuses a fence: neither slowness, nor stalled jobs, nor a link that the network
+// has lost (it can be dialed again within the 2 s that the protocol allows), nor another peer's
+// fault.
 // Threading: single strand; it watches the run as long as it lives.
 #pragma once
 
@@ -32,10 +33,10 @@ class HealthWatch {
 
     ~HealthWatch() { run_.observe_reports({}); }
 
-    /// The world forgets when it thawed somebody: who does it says so here.
+    /// The world forgets that it thawed a peer: the caller that does it says so here.
     void note_thaw(PeerId id) { thawed_at_[id] = run_.world().now(); }
 
-    /// Of the steps committed so far, those in which a healthy peer was fenced.
+    /// The number of steps committed so far in which a healthy peer was fenced.
     [[nodiscard]] std::size_t steps_with_a_mistake() const {
         const std::size_t committed = run_.steps().size();
         return static_cast<std::size_t>(std::count_if(steps_.begin(), steps_.end(), [&](auto step) {

@@ -1,4 +1,4 @@
-// Peers that are asked to leave, and what may happen before they are gone.
+// Peers that are asked to leave, and events that may happen before they are gone.
 #include "story.hpp"
 
 namespace sim {
@@ -43,7 +43,7 @@ class Leaving : public ::testing::Test {
     RunWorldOptions options_ = story_options(2, 2);
     Story story_{options_};
     PeerId leaver_;
-    PeerId other_;  // of stage 1
+    PeerId other_;  // the other member of stage 1
     swarm::TimePoint asked_at_{};
     std::optional<swarm::TimePoint> left_at_;
     std::string farewell_;
@@ -72,7 +72,7 @@ TEST_F(Leaving, ARestartedCoordinatorIsAskedAgain) {
     ends_equal_to_one_process();
 }
 
-TEST_F(Leaving, NobodyWaitsLongerThanAMinuteForACommit) {
+TEST_F(Leaving, NoPeerWaitsLongerThanAMinuteForACommit) {
     for (std::uint64_t n = 1; n <= 4; ++n) {
         if (story_.stage_of(peer(n)) == 1) {
             world().freeze(peer(n));
@@ -89,7 +89,7 @@ TEST_F(Leaving, NobodyWaitsLongerThanAMinuteForACommit) {
     ends_equal_to_one_process();
 }
 
-TEST_F(Leaving, WhoHoldsNothingGoesAtOnce) {
+TEST_F(Leaving, APeerThatHoldsNothingGoesAtOnce) {
     world().crash(kBoss);
     leaver_ = story_.run().add_server();
     world().run_for(5s);

@@ -9,7 +9,7 @@ namespace sim {
 namespace {
 
 constexpr std::uint32_t kMicrobatches = 16;
-constexpr std::uint64_t kGraphBytes = 13 * sizeof(float);  // of the oracle, one microbatch
+constexpr std::uint64_t kGraphBytes = 13 * sizeof(float);  // the oracle's, one microbatch
 
 RunWorldOptions lending(std::uint64_t memory_bytes) {
     RunWorldOptions options;
@@ -19,7 +19,7 @@ RunWorldOptions lending(std::uint64_t memory_bytes) {
     return options;
 }
 
-/// What training and one snapshot take (swarm/run/memory_plan).
+/// Bytes that training and one snapshot take (swarm/run/memory_plan).
 std::uint64_t least_bytes() {
     const auto layout = swarm::run::partition(lending(0).config).front();
     return 52 * layout.elements() + 20 * kMicrobatches;
@@ -63,7 +63,7 @@ RunWorldOptions uneven(std::uint64_t steps) {
     return options;
 }
 
-/// What a member of the first stage of uneven() needs: too little for the second.
+/// Bytes that a member of the first stage of uneven() needs: too few for the second stage.
 std::uint64_t first_stage_bytes() {
     const auto layout = swarm::run::partition(uneven(1).config).front();
     return 52 * layout.elements() + 20 * kMicrobatches;
@@ -85,10 +85,10 @@ TEST(Memory, ANewcomerGetsAStageThatItHasTheMemoryFor) {
 }
 
 /// The second stage has too few peers, and only two of the first stage's could help it.
-TEST(Memory, OnlyWhoHasTheMemoryMovesToALargerStage) {
+TEST(Memory, OnlyAPeerWithTheMemoryMovesToALargerStage) {
     for (const char* const rebalancer : {"capacity", "swarm-alg2"}) {
         RunWorldOptions options = uneven(40);
-        options.config.rebalancer = rebalancer;
+        options.config.rebalancer = router::RebalancerName::find(rebalancer).value();
         options.config.rebalance_every_s = 20;
         options.peers = 3;
         RunWorld run(options);

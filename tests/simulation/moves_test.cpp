@@ -18,14 +18,14 @@ using swarm::protocol::Standing;
 RunWorldOptions lopsided() {
     RunWorldOptions options;
     options.config = oracle_config(2, 24, 60);
-    options.config.rebalancer = "swarm-alg2";
+    options.config.rebalancer = router::RebalancerName::find("swarm-alg2").value();
     options.config.rebalance_every_s = 20;
     options.peers = 6;
     options.peer.device.units_per_s = 20;
     return options;
 }
 
-/// One step done, stage 1 slow from then on.
+/// One step is done; stage 1 is slow from then on.
 class Moves : public ::testing::Test {
  protected:
     void SetUp() override { begin(); }
@@ -40,7 +40,7 @@ class Moves : public ::testing::Test {
         }
     }
 
-    /// Waits until one of the six that came first has a slot for which `is_it` holds, or none.
+    /// Waits until one of the first six peers has a slot for which `is_it` holds, or has none.
     template <class Matches>
     std::optional<PeerId> wait_for(Matches&& is_it) {
         std::optional<PeerId> found;
@@ -116,7 +116,7 @@ TEST_F(Moves, AMoverThatDiesOnItsWayForGoodIsNotTheLastToMove) {
     ends_equal_to_one_process();
 }
 
-// Its links stay up, and no detector watches who has no slot.
+// The links of the mover stay up, and no detector watches a peer that has no slot.
 TEST_F(Moves, AMoverThatFreezesOnItsWayIsNotTheLastToMove) {
     const auto mover = wait_for([](const SlotInfo* slot) { return slot == nullptr; });
     ASSERT_TRUE(mover);
@@ -125,12 +125,13 @@ TEST_F(Moves, AMoverThatFreezesOnItsWayIsNotTheLastToMove) {
     ends_equal_to_one_process();
 }
 
-// They die when the move is decided, so that nobody can know: the mover has the only copy.
-TEST_F(Moves, AMoverReturnsToAStageThatNobodyElseHolds) {
+// The other peers of the stage die when the move is decided, so that no peer can know it: the mover
+// has the only copy.
+TEST_F(Moves, AMoverReturnsToAStageThatNoOtherPeerHolds) {
     ASSERT_TRUE(wait_for(&is_draining));
     const auto& boss = *run_->coordinator_role();
     const auto deciding = [&] {
-        return boss.step().phase() == swarm::run::StepMachine::Phase::Deciding;
+        return boss.step().phase() == swarm::coordinator::StepMachine::Phase::Deciding;
     };
     ASSERT_TRUE(world().run_until(deciding, 60s));
     const auto mover = wait_for(&is_draining);

@@ -1,5 +1,5 @@
-// What slowness may cost: an overloaded stage is only slow while it is overloaded, and a stalled
-// job costs a few replays, not a peer.
+// The cost that slowness may have: an overloaded stage is only slow while it is overloaded, and a
+// stalled job costs a few replays, not a peer.
 #include "sim/run/run_world.hpp"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(Overload, TheStepTimeIsBackTenSecondsAfterAStageWasThreeTimesSlower) {
         seconds(after)
     );
     ASSERT_FALSE(run.finished());
-    EXPECT_GT(seconds(during), 1.2 * seconds(before));  // the overload was one
+    EXPECT_GT(seconds(during), 1.2 * seconds(before));  // the overload was a real one
     EXPECT_LE(seconds(after), 1.2 * seconds(before));
     EXPECT_EQ(run.fenced(), 0U);
     run.run(600s);
@@ -119,7 +119,7 @@ TEST(FirstStep, ReplaysNothingWhereAWaveTakesFiveTimesTheShortestLimit) {
     RunWorldOptions options;
     options.config = oracle_config(6, 6, 2);
     options.peers = 6;
-    options.peer.device.units_per_s = 1;  // of a wave: 1 s forward and 2 s back in each stage
+    options.peer.device.units_per_s = 1;  // a wave takes 1 s forward and 2 s back in each stage
     RunWorld run(options);
     run.run(600s);
     EXPECT_EQ(run.verdict(train_single(options.config)), "");
@@ -128,7 +128,8 @@ TEST(FirstStep, ReplaysNothingWhereAWaveTakesFiveTimesTheShortestLimit) {
     EXPECT_EQ(run.replayed(), 0U);
 }
 
-// A peer's own word is never asked: the coordinator tells what the senders below have measured.
+// A peer's own claim is never used: the coordinator tells the rates that the senders below have
+// measured.
 TEST(MeasuredSpeeds, AreToldWithTheSharesInEveryStage) {
     RunWorldOptions options;
     options.config = oracle_config(2, 32, 12);
@@ -137,7 +138,7 @@ TEST(MeasuredSpeeds, AreToldWithTheSharesInEveryStage) {
     RunWorld run(options);
     std::map<swarm::StageIndex, std::map<PeerId, double>> told;
     run.observe_reports([&](PeerId, const node::Report& report) {
-        if (const auto* const share = std::get_if<node::ShareCounted>(&report)) {
+        if (const auto* const share = std::get_if<node::WorkCounted>(&report)) {
             told[share->stage][share->peer] = share->units_per_s;
         }
     });

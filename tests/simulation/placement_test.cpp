@@ -1,4 +1,4 @@
-// Which stage the coordinator gives to whom.
+// The stages that the coordinator gives to newcomers.
 #include "tests/simulation/story.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,8 @@ TEST(Placement, AJoinerReplacesAPeerWhoseDeathIsNotCertainYet) {
     EXPECT_EQ(run.server(joiner)->context().stage(), stage);
 }
 
-// Its JOIN would name the version before; sent elsewhere, it would throw away the newer state.
+// The JOIN of the peer would name the version before; in another stage the peer would throw away
+// the newer state.
 TEST(Placement, APeerThatStillAppliesACommitKeepsItsStageWhenTheCoordinatorRestarts) {
     Story story(story_options(2, 1, 8));
     ASSERT_TRUE(story.reach_step(2));

@@ -16,9 +16,9 @@ constexpr swarm::Duration kDrainMax = 65s;  // it goes after 60 s, commit or non
 
 }  // namespace
 
-TimePoint RoughTimes::disturb(RunWorld& run, bool calm) {
+TimePoint RoughTimes::disturb(RunWorld& run, RunPart part) {
     World& world = run.world();
-    if (calm) {
+    if (part == RunPart::Calm) {
         counts_.torn_disks = world.fault_points().fired(FaultPoint::RecordIsWritten);
         world.set_fault(FaultPoint::RecordIsWritten, FaultRule::never());
         restart(run, true);

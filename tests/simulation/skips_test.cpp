@@ -1,6 +1,6 @@
-// A step that nobody can compute is skipped at every stage or at none, as one process skips it;
-// what only one machine cannot compute is computed by another one.
-#include "swarm/run/dropped_work.hpp"
+// A step that no peer can compute is skipped at every stage or at none, as one process skips it; a
+// microbatch that only one machine cannot compute is computed by another machine.
+#include "swarm/coordinator/dropped_work.hpp"
 #include "tests/simulation/faulty_compute.hpp"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(Skips, ThreeInARowEndTheRunWithTheReason) {
     ASSERT_TRUE(run.failure()) << log_of(run);
     EXPECT_EQ(run.failure()->exit_code, 1);
     const std::string why = "microbatch 0 is not finite in stage 1";
-    EXPECT_EQ(run.failure()->text, swarm::run::skipped_too_often(4, why));
+    EXPECT_EQ(run.failure()->text, swarm::coordinator::skipped_too_often(4, why));
     EXPECT_EQ(world.skipped(), (std::vector<std::uint64_t>{2, 3, 4}));
     EXPECT_TRUE(run.violations().empty()) << run.violations().front();
 }
@@ -95,7 +95,7 @@ TEST(Skips, TwoInARowAndTwoMoreDoNotEndTheRun) {
     EXPECT_EQ(world.skipped(), reference.skipped);
 }
 
-TEST(Skips, AreFollowedByWhoJoins) {
+TEST(Skips, AJoinerFollowsSkippedSteps) {
     const Fault fault{{2, 3, 6}, 1, 1, Leg::Forward};
     RunWorldOptions options = fleet(2, 1);
     FaultyWorld world(options, fault);

@@ -1,7 +1,7 @@
-// Mode sparse over peers: whatever dies or freezes, the replicas of a stage have the same weights
-// after each exchange, and each microbatch counts once per stage in each step (the checker's P1, P4
-// and I2).
-#include "swarm/run/turns.hpp"
+// Mode sparse over peers: whichever peers die or freeze, the replicas of a stage have the same
+// weights after each exchange, and each microbatch counts once per stage in each step (the
+// checker's P1, P4 and I2).
+#include "swarm/run/versions.hpp"
 #include "tests/simulation/chaos.hpp"
 #include "tests/simulation/exchange_watch.hpp"
 
@@ -31,11 +31,11 @@ RunWorldOptions sparse_three_by_two(std::uint64_t seed, swarm::run::PlantedBugs 
     return options;
 }
 
-/// What a run shows on its wires.
+/// Messages and their counts that a run shows on its wires.
 struct Seen {
     std::uint64_t shares = 0;             // PARTs
-    std::set<std::uint64_t> without_all;  // exchanges whose shares are of fewer microbatches
-    std::uint64_t anew = 0;               // rounds that were begun anew, in a step
+    std::set<std::uint64_t> without_all;  // exchanges whose shares leave out microbatches
+    std::uint64_t anew = 0;               // rounds that began anew in a step
     std::optional<ExchangeWatch> exchanges;
 
     void watch(RunWorld& run, const swarm::run::RunConfig& config) {
@@ -73,7 +73,7 @@ void expect_whole(const RunWorld& run) {
     EXPECT_EQ(steps.size(), kSteps);
 }
 
-TEST(SparseRun, ReplicasShareWhatTheyHaveTrained) {
+TEST(SparseRun, ReplicasShareTheirTraining) {
     const RunWorldOptions options = sparse_three_by_two(1);
     RunWorld run(options);
     Seen seen;
@@ -87,7 +87,8 @@ TEST(SparseRun, ReplicasShareWhatTheyHaveTrained) {
     EXPECT_TRUE(seen.without_all.empty());
 }
 
-/// Of the checker, of the shares, and of replicas that find that they do not agree.
+/// Objections of the checker, of the watch over shares, and of replicas that find that they do not
+/// agree.
 std::vector<std::string> objections(const RunWorld& run, const Seen& seen) {
     std::vector<std::string> found = run.violations();
     const std::vector<std::string>& wrong = seen.exchanges->violations();
@@ -155,13 +156,14 @@ TEST(SparseRun, SurvivesCrashesAndFreezes) {
         static_cast<unsigned long long>(recomputed)
     );
     if (!one) {
-        EXPECT_GT(recomputed, 600U);  // of 60 x 4 x 3: not where a stage has one replica left
+        // At most 60 x 4 x 3; fewer where a stage has one replica left.
+        EXPECT_GT(recomputed, 600U);
         EXPECT_GT(poorer, 0U);
         EXPECT_GT(anew, 0U);
     }
 }
 
-/// How many seeds it takes until something objects.
+/// Counts the seeds until one of the checks objects.
 std::uint64_t seeds_until_caught(swarm::run::PlantedBugs bugs) {
     constexpr std::uint64_t kSeedsMax = 60;
     for (std::uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
@@ -189,7 +191,7 @@ TEST(PlantedBugs, AShareOfAnotherExchangeIsCaught) {
     EXPECT_LE(seeds_until_caught({.share_of_another = true}), 60U);
 }
 
-TEST(SparseRun, SaysWhatIsLostWithAReplica) {
+TEST(SparseRun, ReportsTheLossThatComesWithAReplica) {
     const RunWorldOptions options = sparse_three_by_two(4);
     RunWorld run(options);
     const std::uint64_t whole = options.config.sync_every * options.config.microbatches;
@@ -245,13 +247,13 @@ bool has_any(const std::vector<float>& values) {
     return std::ranges::any_of(values, [](float value) { return value != 0; });
 }
 
-/// Until `who` has a slot and its replica.
+/// Tells whether `who` has a slot and its replica.
 bool serves(const RunWorld& run, PeerId who) {
     const stages::StageServer* const server = run.server(who);
     return server && server->context().slot && server->context().replica;
 }
 
-TEST(SparseRun, ANewCoordinatorFindsWhatPeersHaveNotSent) {
+TEST(SparseRun, ANewCoordinatorFindsTheUnsentSharesOfPeers) {
     const RunWorldOptions options = sparse_three_by_two(5);
     RunWorld run(options);
     World& world = run.world();
@@ -267,7 +269,8 @@ TEST(SparseRun, ANewCoordinatorFindsWhatPeersHaveNotSent) {
     expect_whole(run);
 }
 
-/// How much of what it had not sent is left: 1, or less by each exchange that it missed.
+/// The part of a peer's unsent share that is left: 1, or less by each exchange that the peer
+/// missed.
 float left_of(const std::vector<float>& before, const std::vector<float>& after) {
     EXPECT_EQ(after.size(), before.size());
     const auto first = std::ranges::find_if(before, [](float value) { return value != 0; });
@@ -281,14 +284,14 @@ float left_of(const std::vector<float>& before, const std::vector<float>& after)
     return left;
 }
 
-TEST(SparseRun, APeerWithACacheGoesOnFromWhatItHadNotSent) {
+TEST(SparseRun, APeerWithACacheGoesOnFromItsUnsentShare) {
     RunWorldOptions options = sparse_three_by_two(6);
     options.servers_keep_state = true;
     RunWorld run(options);
     World& world = run.world();
     ASSERT_TRUE(world.run_until([&] { return run.steps().size() == 4; }, 300s));
     const std::vector<float> before = unsent_by(run, peer(2));
-    world.run_for(20ms);  // for its disk
+    world.run_for(20ms);  // time for its disk
     world.crash(peer(2));
     world.run_for(100ms);
     world.restart(peer(2));
@@ -302,10 +305,11 @@ TEST(SparseRun, APeerWithACacheGoesOnFromWhatItHadNotSent) {
 
 struct Frozen {
     float left = 0;
-    std::uint64_t chunks = 0;  // of a state that it downloaded
+    std::uint64_t chunks = 0;  // chunks of a state that the peer downloaded
 };
 
-/// Of a peer that sleeps from the fourth step on, until the run has made so many, and is back.
+/// The figures of a peer that sleeps from the fourth step on, until the run has made so many, and
+/// is back.
 Frozen frozen_until(std::uint64_t steps) {
     RunWorldOptions options = sparse_three_by_two(7);
     options.config.steps = 100;
@@ -333,7 +337,7 @@ Frozen frozen_until(std::uint64_t steps) {
     return frozen;
 }
 
-TEST(SparseRun, AFrozenPeerThatDownloadsAStateKeepsWhatItHadNotSent) {
+TEST(SparseRun, AFrozenPeerThatDownloadsAStateKeepsItsUnsentShare) {
     const Frozen soon = frozen_until(8);
     EXPECT_GT(soon.chunks, 0U);
     EXPECT_GT(soon.left, std::pow(0.95F, 3.0F));
@@ -344,7 +348,7 @@ TEST(SparseRun, AFrozenPeerThatDownloadsAStateKeepsWhatItHadNotSent) {
     EXPECT_LT(late.left, std::pow(0.95F, 17.0F));
 }
 
-TEST(SparseRun, WhatWasNotSentOfAnotherStageIsNotUsed) {
+TEST(SparseRun, AnUnsentShareOfAnotherStageIsNotUsed) {
     RunWorldOptions options = sparse_three_by_two(8);
     options.config.steps = 40;
     options.servers_keep_state = true;
@@ -355,7 +359,7 @@ TEST(SparseRun, WhatWasNotSentOfAnotherStageIsNotUsed) {
     const PeerId mover = peer(2);
     const swarm::StageIndex from = run.server(mover)->context().stage();
     world.crash(mover);
-    run.add_server();  // takes its place
+    run.add_server();  // the new server takes the old one's place
     ASSERT_TRUE(world.run_until([&] { return run.steps().size() == 10; }, 300s));
     PeerId other{};
     for (std::uint64_t n = 1; n <= options.peers; ++n) {

@@ -1,5 +1,5 @@
-// A run whose layers are cut into stages anew: at a checkpoint, by a coordinator that begins anew;
-// what peers hold of the old stages counts for nothing.
+// A run whose layers are cut into stages anew, at a checkpoint, by a coordinator that begins anew.
+// The state that peers hold of the old stages counts for nothing.
 #include "story.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ const PeerId kBoss = RunWorld::coordinator();
 RunWorldOptions six_layers(std::uint64_t steps) {
     RunWorldOptions options = story_options(2, 2, steps);
     options.config.model.layers = 6;
-    options.config.split = swarm::run::kMeasuredSplit;
+    options.config.split = swarm::run::SplitMode::Measured;
     return options;
 }
 
@@ -43,7 +43,7 @@ bool until_cut(Story& story, swarm::Duration limit) {
     );
 }
 
-/// Of the steps from `first` on, without the one that waited for the cut.
+/// The mean time of the steps from `first` on, without the step that waited for the cut.
 double mean_step_s(const RunWorld& run, std::size_t first, std::size_t count) {
     double sum = 0;
     for (std::size_t i = first; i < first + count; ++i) {
@@ -82,7 +82,7 @@ TEST(Split, IsCutAnewWhereAStageHasBecomeSlow) {
     EXPECT_EQ(story.run().fenced(), 0U) << story.log();
 }
 
-/// The held step goes on, and once the evidence is there again it is cut after all.
+/// The held step goes on, and once the evidence is there again the run is cut after all.
 TEST(Split, WaitsForTheNextCheckpointWhereADonorDies) {
     const RunWorldOptions options = six_layers(60);
     Story story(options);
@@ -107,10 +107,10 @@ TEST(Split, WaitsForTheNextCheckpointWhereADonorDies) {
     story.expect_equal_to_one_process();
 }
 
-/// Somebody edits run.toml between two processes, and the peers have not noticed.
+/// A person edits run.toml between two processes, and the peers have not noticed.
 TEST(Split, AnotherRunFileMakesAllPeersBeginAnew) {
     RunWorldOptions options = six_layers(12);
-    options.config.split = swarm::run::kFixedSplit;
+    options.config.split = swarm::run::SplitMode::Fixed;
     Story story(options);
     ASSERT_TRUE(story.reach_step(5)) << story.log();
     restart_cut(story, options, {2, 4}, 3);

@@ -1,8 +1,9 @@
-// The stories of the step protocol (section 9), 9 to 17: a coordinator that dies, a stage that
-// nobody holds, peers that cannot reach each other, and what returns from another time.
-#include "stages/oracle_compute.hpp"
+// The stories of the step protocol (section 9), 9 to 17: a coordinator that dies, a stage that no
+// peer holds, peers that cannot reach each other, and messages and peers that return from another
+// time.
+#include "stages/compute/oracle_compute.hpp"
 #include "story.hpp"
-#include "swarm/run/commit_log.hpp"
+#include "swarm/coordinator/commit_log.hpp"
 
 #include <algorithm>
 #include <set>
@@ -12,7 +13,7 @@ namespace {
 
 using swarm::Epoch;
 using swarm::ParameterVersion;
-using Phase = swarm::run::StepMachine::Phase;
+using Phase = swarm::coordinator::StepMachine::Phase;
 
 const PeerId kBoss = RunWorld::coordinator();
 
@@ -25,15 +26,14 @@ bool mentions(const RunWorld& run, const std::string& words) {
 bool is_durable(const World& world, std::uint64_t step) {
     const auto& records = world.disk(kBoss).records();
     return std::any_of(records.begin(), records.end(), [&](const std::string& line) {
-        const auto record = swarm::run::parse_record(line);
+        const auto record = swarm::coordinator::parse_record(line);
         const auto* const commit =
-            record ? std::get_if<swarm::run::CommitRecord>(&*record) : nullptr;
+            record ? std::get_if<swarm::coordinator::CommitRecord>(&*record) : nullptr;
         return commit && commit->version.step == step;
     });
 }
 
-/// Kills the coordinator after it asked for its record to be stored, before it knows the outcome.
-/// Says whether the record was durable, nothing when the moment did not come.
+/// Kills the coordinator after its request to store a record, before it knows the outcome.
 std::optional<bool> kill_while_deciding(std::uint64_t seed) {
     constexpr std::uint64_t kStep = 2;
     RunWorldOptions options = story_options(2, 2, 5);
@@ -78,7 +78,7 @@ TEST(Story09, ACoordinatorThatDiesAroundItsRecordHasNothingRecomputed) {
     EXPECT_GE(before_fsync, 1U);
 }
 
-/// A peer of stage 0 is fenced, its share is replayed, and the coordinator forgets it all.
+/// A peer of stage 0 is fenced, its share is replayed, and the coordinator forgets both.
 struct Twins {
     PeerId forgotten;
     PeerId replayer;
@@ -247,7 +247,8 @@ TEST(Story14, APeerWithoutItsControlLinkIsFencedTwoSecondsLater) {
     EXPECT_GE(story.world().now() - from, 2s);
     EXPECT_LE(story.world().now() - from, 2100ms);
     EXPECT_TRUE(mentions(story.run(), "its link was gone for 2 s")) << story.log();
-    ASSERT_TRUE(story.reach_step(story.run().steps().size() + 2));  // it still reaches peers
+    ASSERT_TRUE(story.reach_step(story.run().steps().size() + 2)
+    );  // the coordinator still reaches peers
     story.unblock_both_ways(cut, kBoss);
     EXPECT_TRUE(story.until_has_slot(cut)) << story.log();
     story.expect_equal_to_one_process();
@@ -277,8 +278,8 @@ TEST(Story14, APeerThatTheCoordinatorDoesNotHearIsFencedAfterSixSeconds) {
     story.expect_equal_to_one_process();
 }
 
-/// A reduce begins while a member has no link; another one is fenced in it; then the link is back,
-/// and with it comes the reduce that is over, its group as it was.
+/// A reduce begins while a member has no link; another member is fenced in it; then the link is
+/// back, and with it comes the copy of the reduce that is over, with its old group.
 TEST(Story14, ACopyOfAReduceThatIsOverDoesNoHarm) {
     Story story(story_options(2, 3, 8));
     ASSERT_TRUE(story.reach_step(2));
@@ -321,8 +322,8 @@ TEST(Story15, ADuplicateAfterAReconnectIsAnsweredAndNotComputedAgain) {
         taker = from;
         hop = to;
         leg = said.leg;
-        // The one with the lower id dials and is the last to see both lanes up: the sender of the
-        // leg repeats it before it hears that it was accepted.
+        // The peer with the lower id dials and is the last to see both lanes up: the sender of the
+        // leg repeats the leg before it hears that the leg was accepted.
         return to != kBoss && leg.leg == protocol::Leg::Forward && from < to;
     }));
     story.reset_links(hop, taker);

@@ -1,5 +1,6 @@
-// The stories of the step protocol (section 9), 1 to 8: what may be lost, late or dead within a
-// step. Each test waits for its decisive moment, injects exactly that fault and lets the run end.
+// The stories of the step protocol (section 9), 1 to 8: messages and peers that are lost, late or
+// dead within a step. Each test waits for its decisive moment, injects exactly that fault and lets
+// the run end.
 #include "story.hpp"
 
 #include <algorithm>
@@ -76,7 +77,7 @@ TEST(Story01, AReportLostWithItsTailIsReplayedInThatStageOnly) {
     story.expect_equal_to_one_process();
 }
 
-TEST(Story02, ALateWaveIsRefusedByWhoeverSaidHaveNot) {
+TEST(Story02, ALateWaveIsRefusedByThePeerThatSaidHaveNot) {
     Story story(story_options(2, 2));
     ASSERT_TRUE(story.reach_step(2));
     PeerId hop;
@@ -122,7 +123,7 @@ TEST(Story03, ATimedOutOfferIsNeverMadeToAnotherReplica) {
             receivers[sent.attempt].insert(to);
         }
     });
-    story.world().block(middle, hop);  // nothing that it answers arrives
+    story.world().block(middle, hop);  // no answer of the middle peer arrives
     ASSERT_TRUE(story.until_sent<protocol::Forward>([&](PeerId from, PeerId, const auto& sent) {
         return from == kBoss && sent.version == first.version &&
                sent.microbatch == first.microbatch && sent.attempt > first.attempt;

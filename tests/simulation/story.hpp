@@ -1,10 +1,10 @@
-// One run that a test leads to a decisive moment: wait for a message to be sent or received, then
-// inject the fault. What has been said is matched by type: until_sent<protocol::Path>(...).
+// One run that a test leads to a decisive moment: the test waits for a message to be sent or
+// received, then injects the fault. Messages are matched by type: until_sent<protocol::Path>(...).
 // Watchers stay for the rest of the run, so what they capture must live as long as the Story runs.
 #pragma once
 
 #include "sim/run/run_world.hpp"
-#include "stages/single_run.hpp"
+#include "stages/single/single_run.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 namespace protocol = swarm::protocol;
 using protocol::Lane;
 
-/// `stages` x `replicas` peers of one layer each, 50 ms of work per forward leg.
+/// Options with `stages` x `replicas` peers of one layer each, 50 ms of work per forward leg.
 inline RunWorldOptions story_options(
     std::uint32_t stages, std::uint32_t replicas, std::uint64_t steps = 12
 ) {
@@ -32,7 +32,7 @@ inline RunWorldOptions story_options(
     return options;
 }
 
-/// What one process has made of the run by then, as a checkpoint holds it.
+/// The state that one process has after so many steps of the run, as a checkpoint holds it.
 inline swarm::run::RunState state_after(const swarm::run::RunConfig& config, std::uint64_t steps) {
     stages::SingleRun single(config, &stages::make_oracle_compute, {});
     while (single.version().step < steps) {
@@ -69,7 +69,7 @@ class Story {
 
     [[nodiscard]] World& world() { return run_.world(); }
 
-    /// watch(from, to, message), for every message of the type.
+    /// Calls watch(from, to, message) for every message of the type.
     template <class Message, class Watch>
     void on_send(Watch watch) {
         senders_.push_back(only<Message>(std::move(watch)));
@@ -86,7 +86,8 @@ class Story {
         receivers_.clear();
     }
 
-    /// False when no message of the type satisfied match(from, to, message) within `limit`.
+    /// Runs until a message of the type satisfies match(from, to, message); false when none did
+    /// within `limit`.
     template <class Message, class Match>
     bool until_sent(Match match, swarm::Duration limit = 60s) {
         const auto seen = std::make_shared<bool>(false);
@@ -113,7 +114,7 @@ class Story {
         return world().run_until([&] { return has_slot(id); }, limit);
     }
 
-    [[nodiscard]] const swarm::run::RunContext& boss() const {
+    [[nodiscard]] const swarm::coordinator::RunContext& boss() const {
         return run_.coordinator_role()->context();
     }
 
@@ -171,7 +172,7 @@ class Story {
         world().reset_link(one, other, Lane::Bulk);
     }
 
-    /// Lets the run end. It must equal one process and have violated nothing.
+    /// Lets the run end, and expects it to equal one process and to have violated nothing.
     void expect_equal_to_one_process(swarm::Duration limit = 600s) {
         run_.run(limit);
         EXPECT_EQ(run_.verdict(train_single(config_)), "") << log();

@@ -70,7 +70,7 @@ TEST(Tied, ManySeedsOfChaosEqualOneProcess) {
     EXPECT_TRUE(only || replayed > 0);
 }
 
-/// Of the second member of each of two stages, before every event.
+/// The second member of each of two stages crashes before every event in turn.
 TEST(Tied, ACrashAtAnyEventEndsAsOneProcess) {
     RunWorldOptions options = tied_options(2, 4, 2);
     options.peer.device.units_per_s *= 50;
@@ -101,8 +101,9 @@ TEST(Tied, ACrashAtAnyEventEndsAsOneProcess) {
     }
 }
 
-/// Who freezes keeps its replicas waiting, and these the other stage: only the first is to blame.
-TEST(Tied, OnlyWhoFreezesInAReductionIsFenced) {
+/// A peer that freezes keeps its replicas waiting, and these the other stage: only the first peer
+/// is to blame.
+TEST(Tied, OnlyThePeerThatFreezesInAReductionIsFenced) {
     for (const std::uint32_t stage : {0U, 1U}) {
         const RunWorldOptions options = tied_options(2, 6, 6);
         Story story(options);
@@ -138,7 +139,7 @@ TEST(Tied, StagesThatAreFarApartAreLinked) {
     story.stop_watching();
 }
 
-/// What a link loses in the middle of a swap is sent again.
+/// A frame that a link loses in the middle of a swap is sent again.
 TEST(Tied, ALinkThatIsCutWhileSumsAreSwappedCostsNoMember) {
     const RunWorldOptions options = tied_options(3, 6, 6);
     Story story(options);

@@ -1,5 +1,7 @@
 #include "tests/tidy/source_tree.hpp"
 
+#include "tests/places.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -32,7 +34,7 @@ std::string read_text(const fs::path& path) {
 
 template <class Wanted>
 std::vector<SourceFile> read_tree(Wanted wanted) {
-    const fs::path root = SWARM_SOURCE_DIR;
+    const fs::path root = swarm::test::source_dir();
     std::vector<SourceFile> files;
     for (const std::string_view folder : kFolders) {
         for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
@@ -210,7 +212,7 @@ class FunctionScanner {
 
     std::string code_;
     std::vector<Function> functions_;
-    std::string head_;  // what was read since the last end of a statement or scope
+    std::string head_;  // text read since the last end of a statement or scope
     std::size_t head_line_ = 1;
     std::size_t line_ = 1;
     std::size_t inside_ = 0;  // braces open below the scopes that hold functions

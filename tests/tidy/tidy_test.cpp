@@ -21,75 +21,102 @@ constexpr std::size_t kOpeningCommentLinesMax = 12;
 /// Its opening comment is the contract between roles and hosts, clause by clause.
 constexpr std::string_view kContract = "swarm/node/role.hpp";
 
-/// What a module may include besides itself; the order is that of the root CMakeLists.txt.
-/// Everything may be seen by swarm/cli and tests, which put the parts together.
-const std::map<std::string, Folders, std::less<>>& visible_to() {
-    static const std::map<std::string, Folders, std::less<>> table = {
-        {"swarm/base", {}},
-        {"swarm/protocol", {"swarm/base"}},
-        {"swarm/node", {"swarm/base", "swarm/protocol"}},
-        {"compression/simd", {"swarm/base"}},
-        {"compression", {"swarm/base", "swarm/protocol", "compression/simd"}},
-        {"compression/cuda", {"swarm/base", "compression", "compression/simd"}},
-        {"router", {"swarm/base", "swarm/protocol", "swarm/node"}},
-        {"swarm/run", {"swarm/base", "swarm/protocol", "swarm/node", "compression", "router"}},
-        {"stages",
-         {"swarm/base", "swarm/protocol", "swarm/node", "compression", "router", "swarm/run"}},
-        {"stacking",
-         {"swarm/base",
-          "swarm/protocol",
-          "swarm/node",
-          "compression",
-          "router",
-          "swarm/run",
-          "stages"}},
-        {"stacking/sessions",
-         {"swarm/base",
-          "swarm/protocol",
-          "swarm/node",
-          "router",
-          "stages",
-          "stacking",
-          "stacking/stack"}},
-        {"stacking/models", {"swarm/base", "swarm/run", "stages"}},
-        {"stacking/tokenizers", {"swarm/base", "stages", "stacking/models"}},
-        {"stacking/kernels", {"swarm/base"}},
-        {"stacking/llama",
-         {"swarm/base", "swarm/run", "stacking", "stacking/models", "stacking/kernels"}},
-        {"stacking/stack", {"swarm/base", "swarm/protocol", "swarm/run", "stages", "stacking"}},
-        {"stages/torch", {"swarm/base", "compression", "compression/cuda", "swarm/run", "stages"}},
-        // The two hosts know roles as Role and nothing more, and not each other.
-        {"sim", {"swarm/base", "swarm/protocol", "swarm/node"}},
-        {"swarm/net", {"swarm/base", "swarm/protocol", "swarm/node"}},
-        {"sim/scenario",
-         {"swarm/base", "swarm/protocol", "swarm/node", "router", "swarm/run", "sim"}},
-        {"sim/report", {"swarm/base", "sim/scenario"}},
-        {"sim/fluid",
-         {"swarm/base",
-          "swarm/protocol",
-          "swarm/node",
-          "router",
-          "swarm/run",
-          "sim",
-          "sim/scenario",
-          "sim/report"}},
-        // Worlds of whole runs, put together from the roles above.
-        {"sim/run",
-         {"swarm/base",
-          "swarm/protocol",
-          "swarm/node",
-          "compression",
-          "router",
-          "swarm/run",
-          "stages",
-          "stacking",
-          "sim",
-          "sim/scenario",
-          "sim/report",
-          "sim/fluid"}},
-    };
-    return table;
-}
+/// The modules that a module may include besides itself; the order is that of the root
+/// CMakeLists.txt. Everything may be seen by swarm/cli and tests, which put the parts together.
+const std::map<std::string, Folders, std::less<>> kVisibleTo = {
+    {"swarm/base", {}},
+    {"swarm/protocol", {"swarm/base"}},
+    {"swarm/node", {"swarm/base", "swarm/protocol"}},
+    {"compression/simd", {"swarm/base"}},
+    {"compression", {"swarm/base", "swarm/protocol", "compression/simd"}},
+    {"compression/cuda", {"swarm/base", "compression", "compression/simd"}},
+    {"router", {"swarm/base", "swarm/protocol", "swarm/node"}},
+    {"swarm/run", {"swarm/base", "swarm/protocol", "swarm/node", "compression", "router"}},
+    {"swarm/coordinator",
+     {"swarm/base", "swarm/protocol", "swarm/node", "compression", "router", "swarm/run"}},
+    {"stages/compute", {"swarm/base", "swarm/protocol", "swarm/node", "compression", "swarm/run"}},
+    {"stages/worker",
+     {"swarm/base", "swarm/protocol", "swarm/node", "compression", "swarm/run", "stages/compute"}},
+    {"stages/files", {"swarm/base", "swarm/protocol", "swarm/node", "swarm/run", "stages/worker"}},
+    {"stages/server",
+     {"swarm/base",
+      "swarm/protocol",
+      "swarm/node",
+      "compression",
+      "router",
+      "swarm/run",
+      "stages/compute",
+      "stages/worker",
+      "stages/files"}},
+    {"stages/single",
+     {"swarm/base",
+      "swarm/protocol",
+      "swarm/node",
+      "compression",
+      "swarm/run",
+      "stages/compute",
+      "stages/worker",
+      "stages/files"}},
+    {"stages/torch",
+     {"swarm/base", "compression", "compression/cuda", "swarm/run", "stages/compute"}},
+    {"stacking",
+     {"swarm/base", "swarm/protocol", "swarm/node", "compression", "router", "swarm/run"}},
+    {"stacking/models", {"swarm/base", "swarm/run", "stages/files", "stages/worker"}},
+    {"stacking/tokenizers", {"swarm/base", "stages/files", "stacking/models"}},
+    {"stacking/kernels", {"swarm/base"}},
+    {"stacking/llama",
+     {"swarm/base", "swarm/run", "stacking", "stacking/models", "stacking/kernels"}},
+    {"stacking/composition",
+     {"swarm/base",
+      "swarm/protocol",
+      "swarm/run",
+      "stages/compute",
+      "stages/worker",
+      "stages/files",
+      "stacking"}},
+    {"stacking/sessions",
+     {"swarm/base",
+      "swarm/protocol",
+      "swarm/node",
+      "router",
+      "stages/compute",
+      "stacking",
+      "stacking/composition"}},
+    // The two hosts know roles as Role and nothing more, and not each other.
+    {"sim", {"swarm/base", "swarm/protocol", "swarm/node"}},
+    {"swarm/net", {"swarm/base", "swarm/protocol", "swarm/node"}},
+    {"sim/scenario", {"swarm/base", "swarm/protocol", "swarm/node", "router", "swarm/run", "sim"}},
+    {"sim/report", {"swarm/base", "sim/scenario"}},
+    {"sim/fluid",
+     {"swarm/base",
+      "swarm/protocol",
+      "swarm/node",
+      "router",
+      "swarm/run",
+      "swarm/coordinator",
+      "sim",
+      "sim/scenario",
+      "sim/report"}},
+    // Worlds of whole runs, put together from the roles above.
+    {"sim/run",
+     {"swarm/base",
+      "swarm/protocol",
+      "swarm/node",
+      "compression",
+      "router",
+      "swarm/run",
+      "swarm/coordinator",
+      "stages/compute",
+      "stages/worker",
+      "stages/files",
+      "stages/server",
+      "stages/single",
+      "stacking",
+      "sim",
+      "sim/scenario",
+      "sim/report",
+      "sim/fluid"}},
+};
 
 bool may_see_everything(const std::string& module) {
     return module == "swarm/cli" || module == "tests";
@@ -103,7 +130,7 @@ std::string module_of(std::string_view path) {
             found = known;
         }
     }
-    for (const auto& [module, visible] : visible_to()) {
+    for (const auto& [module, visible] : kVisibleTo) {
         if (path.starts_with(module + "/") && module.size() > found.size()) {
             found = module;
         }
@@ -138,7 +165,54 @@ TEST(Tidy, IncludesPointDown) {
             const std::string to = module_of(include.path);
             const bool generated = include.path.ends_with(".pb.h");
             if (include.quoted && !generated && to != from) {
-                EXPECT_TRUE(visible_to().at(from).contains(to))
+                EXPECT_TRUE(kVisibleTo.at(from).contains(to))
+                    << place(file, include.line) << from << " must not see " << include.path;
+            }
+        }
+    }
+}
+
+/// The rooms of swarm/cli that a room may include besides itself and `common`.
+const std::map<std::string, Folders, std::less<>>& rooms_of_cli() {
+    static const std::map<std::string, Folders, std::less<>> rooms = {
+        {"common", {}},
+        {"answer", {}},
+        {"train", {}},
+        {"serve", {"answer"}},
+        {"directory", {}},
+        {"generate", {"answer"}},
+        {"local", {"answer"}},
+        {"plan", {}},
+        {"sim", {}},
+        {"model", {"answer"}},
+        {"stack", {"answer"}},
+        {"doctor", {}},
+    };
+    return rooms;
+}
+
+/// "swarm/cli/train/train.hpp" -> "train"; empty for a file of no room.
+std::string room_of_cli(std::string_view path) {
+    constexpr std::string_view kFolder = "swarm/cli/";
+    const std::size_t end = path.find('/', kFolder.size());
+    if (!path.starts_with(kFolder) || end == std::string_view::npos) {
+        return "";
+    }
+    return std::string(path.substr(kFolder.size(), end - kFolder.size()));
+}
+
+TEST(Tidy, VerbsDoNotIncludeEachOther) {
+    for (const SourceFile& file : source_files()) {
+        const std::string from = room_of_cli(file.path);
+        if (from.empty()) {
+            continue;  // such as swarm/cli/command_line.cpp, which lists all verbs
+        }
+        const auto row = rooms_of_cli().find(from);
+        ASSERT_NE(row, rooms_of_cli().end()) << file.path << ": give its room a row in the table";
+        for (const Include& include : includes_of(file)) {
+            const std::string to = room_of_cli(include.path);
+            if (include.path.starts_with("swarm/cli/") && to != from && to != "common") {
+                EXPECT_TRUE(row->second.contains(to))
                     << place(file, include.line) << from << " must not see " << include.path;
             }
         }
@@ -172,7 +246,7 @@ TEST(Tidy, ForeignHeadersStayWhereTheyBelong) {
          {"compression/cuda", "stages/torch/cuda", "tests/unit/compression_cuda"}},
         {std::regex("^pcre2"), {"stacking/tokenizers"}},
         {std::regex("^sentencepiece_"), {"stacking/tokenizers"}},
-        {std::regex("^toml"), {"swarm/run", "swarm/cli", "sim/scenario", "stacking/stack"}},
+        {std::regex("^toml"), {"swarm/run", "swarm/cli", "sim/scenario", "stacking/composition"}},
     };
     for (const SourceFile& file : source_files()) {
         for (const Include& include : includes_of(file)) {

@@ -1,10 +1,11 @@
-// Activations that are coded where they are computed: the bits of a run do not show it.
+// Activations that are coded on the GPU that computes them. The bits of a run stay the same.
 #include "stages/torch/device_coder.hpp"
 
-#include "stages/single_run.hpp"
+#include "stages/single/single_run.hpp"
 #include "stages/torch/host_tensor.hpp"
 #include "stages/torch/llama_compute.hpp"
 #include "tests/emulated_gpu.hpp"
+#include "tests/places.hpp"
 #include "tests/torch/tiny_llama.hpp"
 
 #include <gtest/gtest.h>
@@ -48,8 +49,8 @@ Trained train(const std::string& codec, MakeCompute make_compute) {
     config.steps = 4;
     config.microbatches = 2;
     config.model.vocabulary = 256;
-    config.codec = codec;
-    std::ifstream in(SWARM_LICENSE, std::ios::binary);
+    config.codec = swarm::run::CodecSetting::find(codec).value();
+    std::ifstream in(swarm::test::source_dir() + "/LICENSE", std::ios::binary);
     const swarm::run::Corpus text{std::istreambuf_iterator<char>(in), {}};
     SingleRun run(config, std::move(make_compute), text);
     Trained trained;
@@ -68,7 +69,7 @@ TEST_P(CodedRun, EqualsOneThatIsCodedOnTheHost) {
     const Trained trained = train(GetParam(), on_emulated_gpu);
     EXPECT_EQ(trained.losses, expected.losses);
     EXPECT_EQ(trained.weights, expected.weights);
-    // Two boundaries, two legs, two microbatches, four steps: each tensor is coded once.
+    // Each tensor of two boundaries, two legs, two microbatches and four steps is coded once.
     const int tensors = std::string(GetParam()) == "none" ? 0 : 2 * 2 * 2 * 4;
     EXPECT_EQ(emulated_calls().encoded, tensors);
     EXPECT_EQ(emulated_calls().decoded, tensors);
@@ -85,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
     }
 );
 
-TEST(DeviceCoder, RefusesWhatIsNotFinite) {
+TEST(DeviceCoder, RefusesATensorThatIsNotFinite) {
     const auto coder = emulated_coder();
     at::Tensor bad = at::ones({1, 2, 64});
     bad[0][1][3] = std::numeric_limits<float>::infinity();

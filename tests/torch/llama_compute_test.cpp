@@ -1,5 +1,5 @@
-// What exactness rests on: splits, kept graphs, repeats and places in memory leave no trace in the
-// bits.
+// Splits, kept graphs, repeats and places in memory leave no trace in the bits. The exactness of a
+// run rests on that.
 #include "stages/torch/make_llama.hpp"
 #include "tests/torch/tiny_llama.hpp"
 
@@ -16,7 +16,7 @@ std::vector<float> values_of(const StageTensor& tensor) {
     return {tensor.values.begin(), tensor.values.end()};
 }
 
-/// Gradient by an output of the first stage of two.
+/// A gradient by the output of the first stage of two.
 StageTensor output_gradient(const RunConfig& config, std::uint64_t seed) {
     const auto& model = config.model;
     std::vector<float> values;
@@ -34,12 +34,12 @@ struct BackwardOutcome {
     friend bool operator==(const BackwardOutcome&, const BackwardOutcome&) = default;
 };
 
-/// The middle stage of three: forward of microbatch m on an input of its own.
+/// The middle stage of three; each microbatch has an input of its own.
 class MiddleStage : public testing::Test {
  protected:
     void forward(std::uint32_t m, std::uint64_t attempt = 1) {
         const StageTensor input = output_gradient(config_, 100 + 10 * m + attempt);
-        take(middle().forward(graph_key(m, attempt), &input, {}, true));
+        take(middle().forward(graph_key(m, attempt), &input, {}, stages::Graph::Keep));
     }
 
     BackwardOutcome backward(std::uint32_t m, std::uint64_t attempt = 1) {
@@ -155,8 +155,11 @@ TEST_F(MiddleStage, TellsAttemptsOfOneMicrobatchApart) {
 
 TEST_F(MiddleStage, ForwardWithoutGraphGivesTheSameBits) {
     const StageTensor input = output_gradient(config_, 1);
-    const auto kept = values_of(take(middle().forward(graph_key(1), &input, {}, true)));
-    EXPECT_EQ(values_of(take(middle().forward(graph_key(2), &input, {}, false))), kept);
+    const auto kept =
+        values_of(take(middle().forward(graph_key(1), &input, {}, stages::Graph::Keep)));
+    EXPECT_EQ(
+        values_of(take(middle().forward(graph_key(2), &input, {}, stages::Graph::Drop))), kept
+    );
     std::vector<float> gradient(chain_.elements(1));
     const auto by_output = output_gradient(config_, 2);
     EXPECT_TRUE(middle().backward(graph_key(1), by_output, gradient));
@@ -167,7 +170,8 @@ TEST_F(MiddleStage, KeepsItsInputAndOutputAliveWithoutTheCaller) {
     const auto expected = alone(1);
     forward(1);  // its input is gone when the call returns
     const StageTensor input = output_gradient(config_, 50);
-    const StageTensor output = take(middle().forward(graph_key(2), &input, {}, true));
+    const StageTensor output =
+        take(middle().forward(graph_key(2), &input, {}, stages::Graph::Keep));
     const auto values = values_of(output);
     EXPECT_EQ(backward(1), expected);
     middle().drop_all();
@@ -177,14 +181,15 @@ TEST_F(MiddleStage, KeepsItsInputAndOutputAliveWithoutTheCaller) {
 TEST_F(MiddleStage, ANewForwardReplacesTheGraphOfItsKey) {
     const auto expected = alone(1);
     const StageTensor other = output_gradient(config_, 50);
-    take(middle().forward(graph_key(1), &other, {}, true));
+    take(middle().forward(graph_key(1), &other, {}, stages::Graph::Keep));
     EXPECT_EQ(alone(1), expected);
 }
 
 TEST_F(MiddleStage, MeasuresItsGraphs) {
     EXPECT_EQ(middle().graph_bytes(), 0U) << "nothing ran yet";
     forward(1);
-    // The layer's normalised inputs, queries, attention and two halves of the MLP at the least.
+    // A graph holds at least the layer's normalised inputs, queries, attention and two halves of
+    // the MLP.
     const auto& model = config_.model;
     const std::uint64_t values =
         std::uint64_t{config_.batch} * model.context * (4 * model.width + 2 * model.ffn_width);

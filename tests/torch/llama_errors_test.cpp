@@ -1,4 +1,4 @@
-// What a peer, a file or a person can get wrong ends in an Error, and the stage goes on.
+// Mistakes of a peer, a file or a person end in an Error, and the stage goes on.
 #include "stages/torch/make_llama.hpp"
 #include "tests/torch/tiny_llama.hpp"
 
@@ -40,25 +40,34 @@ class LlamaErrors : public testing::Test {
 
 }  // namespace
 
-TEST_F(LlamaErrors, TokenBeyondTheVocabulary) {
+TEST_F(LlamaErrors, RefusesATokenBeyondTheVocabulary) {
     tokens_[3] = config_.model.vocabulary;
     const StageTensor x = activation(1);
-    EXPECT_EQ(code_of(first().forward(graph_key(1), nullptr, tokens_, true)), ErrorCode::Malformed);
+    EXPECT_EQ(
+        code_of(first().forward(graph_key(1), nullptr, tokens_, stages::Graph::Keep)),
+        ErrorCode::Malformed
+    );
     EXPECT_EQ(code_of(last().forward_tail(&x, tokens_, last_gradient_)), ErrorCode::Malformed);
     EXPECT_EQ(code_of(first().infer(nullptr, std::span(tokens_).first(5))), ErrorCode::Malformed);
     tokens_[3] = std::numeric_limits<std::uint32_t>::max();
-    EXPECT_EQ(code_of(first().forward(graph_key(1), nullptr, tokens_, true)), ErrorCode::Malformed);
+    EXPECT_EQ(
+        code_of(first().forward(graph_key(1), nullptr, tokens_, stages::Graph::Keep)),
+        ErrorCode::Malformed
+    );
 }
 
-TEST_F(LlamaErrors, WrongNumberOfTokens) {
+TEST_F(LlamaErrors, RefusesAWrongNumberOfTokens) {
     const StageTensor x = activation(1);
     tokens_.pop_back();
-    EXPECT_EQ(code_of(first().forward(graph_key(1), nullptr, tokens_, true)), ErrorCode::Mismatch);
+    EXPECT_EQ(
+        code_of(first().forward(graph_key(1), nullptr, tokens_, stages::Graph::Keep)),
+        ErrorCode::Mismatch
+    );
     EXPECT_EQ(code_of(last().forward_tail(&x, tokens_, last_gradient_)), ErrorCode::Mismatch);
     EXPECT_EQ(code_of(last().forward_tail(&x, {}, last_gradient_)), ErrorCode::Mismatch);
 }
 
-TEST_F(LlamaErrors, WindowOfNoTokenOrOfMoreThanTheContext) {
+TEST_F(LlamaErrors, RefusesAWindowOfNoTokenOrOfMoreThanTheContext) {
     const auto longer = random_tokens(config_, 1, config_.model.context + 1);
     EXPECT_EQ(code_of(first().infer(nullptr, longer)), ErrorCode::Mismatch);
     EXPECT_EQ(code_of(first().infer(nullptr, {})), ErrorCode::Mismatch);
@@ -66,7 +75,7 @@ TEST_F(LlamaErrors, WindowOfNoTokenOrOfMoreThanTheContext) {
     EXPECT_EQ(code_of(last().infer(&none, {})), ErrorCode::Mismatch);
 }
 
-TEST_F(LlamaErrors, ActivationOfAnotherShape) {
+TEST_F(LlamaErrors, RefusesAnActivationOfAnotherShape) {
     const StageTensor narrow = activation(1, 15);
     EXPECT_EQ(code_of(last().forward_tail(&narrow, tokens_, last_gradient_)), ErrorCode::Mismatch);
     StageTensor flat = activation(1);
@@ -80,18 +89,23 @@ TEST_F(LlamaErrors, ActivationOfAnotherShape) {
     );
 }
 
-TEST_F(LlamaErrors, CallForAnotherStage) {
+TEST_F(LlamaErrors, RefusesACallForAnotherStage) {
     const StageTensor x = activation(1);
-    EXPECT_EQ(code_of(first().forward(graph_key(1), &x, tokens_, true)), ErrorCode::Mismatch);
+    EXPECT_EQ(
+        code_of(first().forward(graph_key(1), &x, tokens_, stages::Graph::Keep)),
+        ErrorCode::Mismatch
+    );
     EXPECT_EQ(
         code_of(first().forward_tail(nullptr, tokens_, first_gradient_)), ErrorCode::Mismatch
     );
-    EXPECT_EQ(code_of(last().forward(graph_key(1), &x, tokens_, true)), ErrorCode::Mismatch);
+    EXPECT_EQ(
+        code_of(last().forward(graph_key(1), &x, tokens_, stages::Graph::Keep)), ErrorCode::Mismatch
+    );
     EXPECT_EQ(code_of(last().forward_tail(nullptr, tokens_, last_gradient_)), ErrorCode::Mismatch);
     EXPECT_EQ(code_of(last().infer(nullptr, tokens_)), ErrorCode::Mismatch);
 }
 
-TEST_F(LlamaErrors, ValueThatIsNotFinite) {
+TEST_F(LlamaErrors, RefusesAValueThatIsNotFinite) {
     const StageTensor not_a_number = activation(std::numeric_limits<float>::quiet_NaN());
     const StageTensor infinite = activation(-std::numeric_limits<float>::infinity());
     EXPECT_EQ(
@@ -102,24 +116,27 @@ TEST_F(LlamaErrors, ValueThatIsNotFinite) {
     );
 }
 
-TEST_F(LlamaErrors, WeightsThatGrewBeyondFloat) {
+TEST_F(LlamaErrors, RefusesWeightsThatGrewBeyondFloat) {
     for (float& weight : weights_) {
         weight *= std::numeric_limits<float>::infinity();
     }
     chain_.use_weights(weights_);
-    EXPECT_EQ(code_of(first().forward(graph_key(1), nullptr, tokens_, true)), ErrorCode::NotFinite);
+    EXPECT_EQ(
+        code_of(first().forward(graph_key(1), nullptr, tokens_, stages::Graph::Keep)),
+        ErrorCode::NotFinite
+    );
     const StageTensor x = activation(1);
     EXPECT_EQ(code_of(last().forward_tail(&x, tokens_, last_gradient_)), ErrorCode::NotFinite);
 }
 
-TEST_F(LlamaErrors, BackwardWithoutAForward) {
+TEST_F(LlamaErrors, RefusesABackwardWithoutAForward) {
     EXPECT_EQ(
         code_of(first().backward(graph_key(9), activation(1), first_gradient_)), ErrorCode::NotFound
     );
 }
 
 TEST_F(LlamaErrors, ARefusedGradientLeavesTheGraphForTheRightOne) {
-    take(first().forward(graph_key(1), nullptr, tokens_, true));
+    take(first().forward(graph_key(1), nullptr, tokens_, stages::Graph::Keep));
     EXPECT_EQ(
         code_of(first().backward(graph_key(1), activation(1, 15), first_gradient_)),
         ErrorCode::Mismatch
@@ -133,7 +150,7 @@ TEST_F(LlamaErrors, GoesOnAfterAnError) {
     const auto expected = chain_.train(tokens_);
     auto bad = tokens_;
     bad[0] = 1000;
-    EXPECT_FALSE(first().forward(graph_key(1), nullptr, bad, true).has_value());
+    EXPECT_FALSE(first().forward(graph_key(1), nullptr, bad, stages::Graph::Keep).has_value());
     EXPECT_EQ(chain_.train(tokens_), expected);
 }
 

@@ -1,4 +1,4 @@
-// What is computed: the same numbers as a plain model in double, and gradients that are the slope
+// The stages compute the same numbers as a plain model in double, and gradients that are the slope
 // of its loss.
 #include "tests/torch/reference_llama.hpp"
 #include "tests/torch/tiny_llama.hpp"
@@ -12,7 +12,7 @@ using swarm::run::RunConfig;
 namespace {
 
 constexpr std::uint64_t kSeed = 5;
-constexpr double kStep = 1e-5;  // of the finite differences
+constexpr double kStep = 1e-5;  // step of the finite differences
 
 std::vector<double> in_double(const std::vector<float>& values) {
     return {values.begin(), values.end()};

@@ -1,7 +1,8 @@
-// What the parts of a reduction weigh when real gradients of the demo model are in them.
-#include "stages/single_run.hpp"
+// The size of a reduction's parts with real gradients of the demo model.
+#include "stages/single/single_run.hpp"
 #include "stages/torch/make_llama.hpp"
 #include "swarm/run/partition.hpp"
+#include "tests/places.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +26,7 @@ swarm::run::RunConfig demo() {
 }
 
 swarm::run::Corpus license_text() {
-    std::ifstream in(SWARM_LICENSE, std::ios::binary);
+    std::ifstream in(swarm::test::source_dir() + "/LICENSE", std::ios::binary);
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
@@ -52,7 +53,7 @@ TEST(ReduceParts, AreShortAtStepTwentyOfTheDemoModel) {
         ASSERT_TRUE(step) << step.error().detail;
         ASSERT_FALSE(step->skipped);
     }
-    // One of two replicas: it has every other microbatch, and sends the other's half.
+    // One of two replicas has every other microbatch, and sends the half that the other one owns.
     const auto worker = make_worker(config);
     worker->start_from(run.state(0));
     const swarm::run::BatchPlan plan(config, corpus);

@@ -63,7 +63,7 @@ void rotate(Row& x, std::size_t position, std::size_t head_width, double base) {
     }
 }
 
-/// One query head at position t: softmax over positions 0 to t.
+/// Attention of one query head at position t: softmax over positions 0 to t.
 void attend(
     const Row& query,
     std::size_t head,

@@ -1,5 +1,5 @@
-// The same Llama model a second time, in plain loops over doubles, written from the papers: what
-// the LibTorch stages are compared with. Slow; for tiny models.
+// A second implementation of the Llama model, in plain loops over doubles, written from the papers.
+// The LibTorch stages are compared with it. It is slow and meant for tiny models.
 // Shapes: `weights` are all tensors of the whole model in global order, flat.
 #pragma once
 

@@ -1,8 +1,8 @@
-// What a run has trained gives the same text when it is served: the logits of the sessions' Llama
-// (own kernels, KV caches) against those of the training's (LibTorch, the whole window anew).
+// A trained model gives the same text when it is served: the logits of the Llama of the sessions
+// (own kernels, KV caches) are compared with those of the training (LibTorch, whole windows).
 #include "stacking/llama/llama_sessions.hpp"
 #include "stacking/models/run_checkpoint.hpp"
-#include "stages/checkpoint.hpp"
+#include "stages/files/checkpoint.hpp"
 #include "tests/torch/tiny_llama.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
 
@@ -14,7 +14,7 @@ using stacking::CacheId;
 using stacking::SessionRow;
 using stacking::kernels::WeightFormat;
 
-/// Logits after each token, one token at a time.
+/// Logits after each token, computed one token at a time.
 std::vector<std::vector<float>> served_logits(
     const stacking::models::ModelSource& model, const std::vector<std::uint32_t>& tokens
 ) {
@@ -35,7 +35,7 @@ std::vector<std::vector<float>> served_logits(
 
 TEST(Serving, AgreesWithTraining) {
     auto config = tiny_config();
-    config.model.vocabulary = 256;  // what a run may have
+    config.model.vocabulary = 256;  // a size that runs use
     const auto layout = whole_layout(config);
     const auto weights = random_weights(config, 5);
     const std::vector<float> none(weights.size());

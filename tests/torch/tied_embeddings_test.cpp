@@ -1,6 +1,7 @@
-// Training a Llama whose head is its embedding matrix, in one process.
-#include "stages/single_run.hpp"
+// One process trains a Llama whose head is its embedding matrix.
+#include "stages/single/single_run.hpp"
 #include "stages/torch/make_llama.hpp"
+#include "tests/places.hpp"
 
 #include <gtest/gtest.h>
 
@@ -32,7 +33,7 @@ swarm::run::RunConfig small_tied_run(std::uint32_t stages) {
 }
 
 swarm::run::Corpus license_text() {
-    std::ifstream in(SWARM_LICENSE, std::ios::binary);
+    std::ifstream in(swarm::test::source_dir() + "/LICENSE", std::ios::binary);
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 

@@ -85,7 +85,7 @@ void Chain::use_weights(std::span<const float> weights) {
 Chain::Outcome Chain::train(std::span<const std::uint32_t> tokens) {
     std::vector<std::vector<float>> parts;
     for (const StageLayout& layout : layouts_) {
-        parts.emplace_back(layout.elements(), 7.0F);  // must be overwritten
+        parts.emplace_back(layout.elements(), 7.0F);  // values that must be overwritten
     }
     const std::size_t last = stages_.size() - 1;
     std::vector<StageTensor> activations;
@@ -93,7 +93,9 @@ Chain::Outcome Chain::train(std::span<const std::uint32_t> tokens) {
         return stage == 0 ? nullptr : &activations[stage - 1];
     };
     for (std::size_t i = 0; i < last; ++i) {
-        activations.push_back(take(stages_[i]->forward(graph_key(0), input(i), tokens, true)));
+        activations.push_back(
+            take(stages_[i]->forward(graph_key(0), input(i), tokens, stages::Graph::Keep))
+        );
     }
     auto tail = take(stages_[last]->forward_tail(input(last), tokens, parts[last]));
     StageTensor gradient = std::move(tail.gradient_below);

@@ -1,7 +1,7 @@
 // A Llama model small enough for exact comparisons, and a chain of its stages in one process.
 #pragma once
 
-#include "stages/compute.hpp"
+#include "stages/compute/compute.hpp"
 #include "swarm/run/config.hpp"
 #include "swarm/run/partition.hpp"
 
@@ -12,27 +12,28 @@
 #include <utility>
 #include <vector>
 
-/// 3 layers of width 16, 4 heads that share 2 key/value heads, B = 2, T = 6, V = 11.
+/// A model with 3 layers of width 16, 4 heads that share 2 key/value heads, B = 2, T = 6, V = 11.
 swarm::run::RunConfig tiny_config(std::uint32_t stages = 1);
 
 /// The layout of the unsplit model.
 swarm::run::StageLayout whole_layout(swarm::run::RunConfig config);
 
-/// Large enough that every tensor matters to the loss; norm gains near 1.
+/// Random weights that are large enough for every tensor to matter to the loss; norm gains are
+/// near 1.
 std::vector<float> random_weights(const swarm::run::RunConfig& config, std::uint64_t seed);
 
 std::vector<std::uint32_t> random_tokens(
     const swarm::run::RunConfig& config, std::uint64_t seed, std::size_t count
 );
 
-/// B x (T + 1) of them.
+/// Random token ids, B x (T + 1).
 std::vector<std::uint32_t> random_batch(const swarm::run::RunConfig& config, std::uint64_t seed);
 
 stages::StageTensor host_tensor(std::vector<std::uint32_t> shape, std::vector<float> values);
 
 stages::GraphKey graph_key(std::uint32_t microbatch, std::uint64_t attempt = 1);
 
-/// The value, or an exception that fails the test with the error's text.
+/// Returns the value, or throws an exception that fails the test with the error's text.
 template <class T>
 T take(stages::Result<T> result) {
     if (!result) {
@@ -46,7 +47,7 @@ class Chain {
  public:
     struct Outcome {
         double loss = 0;
-        std::vector<float> gradient;  // of all stages, in global order
+        std::vector<float> gradient;  // gradient of all stages in global order
 
         friend bool operator==(const Outcome&, const Outcome&) = default;
     };
@@ -54,9 +55,9 @@ class Chain {
     Chain(const swarm::run::RunConfig& config, std::span<const float> weights);
 
     void use_weights(std::span<const float> weights);
-    /// Forward and backward of one microbatch.
+    /// Does forward and backward of one microbatch.
     Outcome train(std::span<const std::uint32_t> tokens);
-    /// Logits of the last position.
+    /// Returns the logits of the last position.
     std::vector<float> infer(std::span<const std::uint32_t> tokens);
 
     [[nodiscard]] stages::StageCompute& stage(std::size_t index) { return *stages_[index]; }

@@ -1,9 +1,9 @@
 #include "swarm/cli/doctor/checks.hpp"
 
 #include "swarm/base/cpu_path.hpp"
-#include "swarm/cli/model/model_store.hpp"
-#include "swarm/cli/own_address.hpp"
-#include "swarm/cli/run_setup.hpp"
+#include "swarm/cli/common/files.hpp"
+#include "swarm/cli/common/model_store.hpp"
+#include "swarm/cli/common/own_address.hpp"
 #include "swarm/net/address.hpp"
 
 #ifdef SWARM_WITH_TORCH
@@ -13,6 +13,9 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 
 #include <algorithm>
 #include <array>
@@ -33,9 +36,9 @@ namespace fs = std::filesystem;
 using Level = Finding::Level;
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
-constexpr double kLeastMemory = 1;   // GiB that are free
-constexpr double kLeastDisk = 2;     // GiB that are free
-constexpr double kSlowSync_ms = 50;  // a commit waits for one
+constexpr double kLeastMemory = 1;   // GiB of free memory
+constexpr double kLeastDisk = 2;     // GiB of free disk
+constexpr double kSlowSync_ms = 50;  // each commit waits for one sync
 constexpr int kSyncs = 5;
 constexpr rlim_t kLeastFiles = 1024;  // two links to each of some hundred peers
 
@@ -46,7 +49,7 @@ std::string printed(const char* format, Values... values) {
     return line;
 }
 
-/// "MemAvailable" of /proc/meminfo, in GiB; 0: not to be had.
+/// Returns a figure of /proc/meminfo, such as "MemAvailable", in GiB; 0: it is not there.
 double memory_gib(const std::string& key) {
     std::ifstream file("/proc/meminfo");
     std::string name;
@@ -60,7 +63,7 @@ double memory_gib(const std::string& key) {
     return 0;
 }
 
-/// The median time of a durable write of 4 KiB; negative: none is possible.
+/// Returns the median time of a durable write of 4 KiB; negative: nothing can be written.
 double sync_ms(const fs::path& folder) {
     std::string name = (folder / ".swarm-doctor.XXXXXX").string();  // mkstemp() fills them in
     const int file = ::mkstemp(name.data());
@@ -177,7 +180,7 @@ Finding check_clock() {
     return {Level::Good, "clock", "kept right by a time service"};
 }
 
-Finding check_port(std::uint16_t port, const std::string& who) {
+Finding check_port(std::uint16_t port, const std::string& verb) {
     namespace ip = boost::asio::ip;
     const std::string name = "port " + std::to_string(port);
     boost::asio::io_context io;
@@ -193,13 +196,13 @@ Finding check_port(std::uint16_t port, const std::string& who) {
         return {
             Level::Warning,
             name,
-            who + " could not listen there: " + failed.message(),
-            "swarm " + who + " --listen 0.0.0.0:0, or end who holds it: ss -ltnp"};
+            verb + " could not listen there: " + failed.message(),
+            "swarm " + verb + " --listen 0.0.0.0:0, or end who holds it: ss -ltnp"};
     }
     return {
         Level::Good,
         name,
-        "free for swarm " + who + "; others would dial " +
+        "free for swarm " + verb + "; others would dial " +
             net::to_text(net::Address{advertised_host("0.0.0.0", nullptr), port})};
 }
 
@@ -264,6 +267,31 @@ std::vector<Finding> examine_machine() {
         check_disk("cache", cache_folder()),
         check_open_files(),
         check_models()};
+}
+
+const char* name_of(Finding::Level level) {
+    switch (level) {
+        case Level::Good:
+            return "good";
+        case Level::Warning:
+            return "warning";
+        case Level::Bad:
+            break;
+    }
+    return "bad";
+}
+
+std::string to_json(const std::vector<Finding>& findings) {
+    namespace json = boost::json;
+    json::array report;
+    for (const Finding& finding : findings) {
+        report.push_back(json::object{
+            {"name", finding.name},
+            {"level", name_of(finding.level)},
+            {"text", finding.text},
+            {"mend", finding.mend}});
+    }
+    return json::serialize(report) + "\n";
 }
 
 }  // namespace swarm::cli

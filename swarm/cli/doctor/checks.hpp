@@ -1,7 +1,7 @@
-// What a machine must have to serve, train or answer, one finding each: what is there, whether it
-// will do, and the command that mends it.
-// Threading: the main thread. Errors: none; what cannot be found out is a finding of its own.
-// Cost: some fsyncs of 4 KiB; the rest is asking.
+// The checks of `swarm doctor`: each looks at one thing that a machine needs to serve, train or
+// answer, and finds whether it will do, and the command that mends it.
+// Threading: the main thread. Errors: none; a fact that cannot be found out is a finding, too.
+// Cost: some fsyncs of 4 KiB; the other checks ask the system.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,34 @@ struct Finding {
     enum class Level : std::uint8_t { Good, Warning, Bad };
 
     Level level = Level::Good;
-    std::string name;  // of what was looked at
+    std::string name;  // name of the thing that was looked at
     std::string text;
-    std::string mend{};  // what to type or do; empty: nothing
+    std::string mend{};  // a command or a deed; empty: nothing is to be done
 };
 
 Finding check_cpu();
 Finding check_memory();
-/// What `train` and `serve` compute a run with, and its BLAS.
+/// Looks for LibTorch, which `train` and `serve` need for a run, and its BLAS.
 Finding check_libtorch();
 Finding check_gpu();
-/// Whether somebody keeps the clock right: checked by nobody's decision, but logs are compared.
+/// Checks that a time service keeps the clock right. No decision of swarm needs that, but people
+/// compare the logs of several machines.
 Finding check_clock();
-/// Whether others could be listened to there, and by which address they would dial.
-Finding check_port(std::uint16_t port, const std::string& who);
-/// Room, and how long a durable write takes.
+/// Checks that `verb` could listen on the port, and finds the address that others would dial.
+Finding check_port(std::uint16_t port, const std::string& verb);
+/// Checks the room in the folder, and the time of a durable write.
 Finding check_disk(const std::string& name, const std::filesystem::path& folder);
 Finding check_open_files();
-/// What `swarm model fetch` needs, or has fetched.
+/// Checks what `swarm model fetch` has fetched, or needs.
 Finding check_models();
 
-/// All of them, in order.
+/// Runs all checks in the order above.
 std::vector<Finding> examine_machine();
+
+/// "good", "warning" or "bad".
+const char* name_of(Finding::Level level);
+
+/// Returns the text of --json: an array of findings.
+std::string to_json(const std::vector<Finding>& findings);
 
 }  // namespace swarm::cli

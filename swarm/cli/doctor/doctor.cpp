@@ -1,32 +1,22 @@
-// `swarm doctor`: what is wrong with this machine, and the command that mends it.
-#include "swarm/cli/doctor/checks.hpp"
-#include "swarm/cli/exit_code.hpp"
-#include "swarm/cli/train.hpp"
-#include "swarm/cli/verbs.hpp"
+#include "swarm/cli/doctor/doctor.hpp"
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
+#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/common/files.hpp"
+#include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/doctor/checks.hpp"
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 
 namespace swarm::cli {
 namespace {
 
-namespace json = boost::json;
-
-const char* name_of(Finding::Level level) {
-    switch (level) {
-        case Finding::Level::Good:
-            return "good";
-        case Finding::Level::Warning:
-            return "warning";
-        case Finding::Level::Bad:
-            break;
-    }
-    return "bad";
-}
+constexpr const char* kExamples = R"(
+examples:
+  swarm doctor
+  swarm doctor --json machine.json)";
 
 void print(const Finding& finding) {
     std::printf(
@@ -39,21 +29,22 @@ void print(const Finding& finding) {
 
 }  // namespace
 
+void add_doctor(CLI::App& program, const OnChosen& on_chosen) {
+    CLI::App& app =
+        add_verb(program, "doctor", "What is wrong with this machine, and a remedy", kExamples);
+    const auto options = std::make_shared<DoctorOptions>();
+    add_json(app, "write the findings", options->json_file);
+    when_named<DoctorOptions>(app, on_chosen, options, cli::doctor);
+}
+
 int doctor(const DoctorOptions& options) {
     Console console;
     const std::vector<Finding> findings = examine_machine();
-    json::array report;
     for (const Finding& finding : findings) {
         print(finding);
-        report.push_back(json::object{
-            {"name", finding.name},
-            {"level", name_of(finding.level)},
-            {"text", finding.text},
-            {"mend", finding.mend}});
     }
     std::fflush(stdout);
-    if (!options.json_file.empty() &&
-        !write_text(console, options.json_file, json::serialize(report) + "\n")) {
+    if (!options.json_file.empty() && !write_text(console, options.json_file, to_json(findings))) {
         return kRunFailed;
     }
     const bool bad = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {

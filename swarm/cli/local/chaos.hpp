@@ -1,8 +1,8 @@
-// Whom `swarm local` may kill, freeze or drain: a pure decision from the coordinator's reports and
-// the states of its own processes.
-// Invariant: a peer is disturbed only when its stage keeps another safe member: one that runs, that
-// the coordinator admitted since it last started, and that was not frozen since, or two commits
-// ago. What is not known for sure is not safe; then nothing is disturbed.
+// The choice of the peer that `swarm local` kills, freezes or drains: a pure decision from the
+// reports of the coordinator and the states of its own processes.
+// Invariant: a peer is disturbed only when its stage keeps another safe member. A member is safe
+// when it runs, the coordinator has admitted it since its last start, and it has taken part in two
+// commits since its last freeze. A member whose state is not known for sure is not safe.
 // Threading: one thread. Cost: O(peers) per call.
 #pragma once
 
@@ -20,27 +20,27 @@ class Chaos {
  public:
     explicit Chaos(std::uint64_t seed) : rng_(seed, kStream) {}
 
-    // What happens to our processes.
+    // The owner of the processes calls these five.
     void started(PeerId peer);
     void ended(PeerId peer);
     void frozen(PeerId peer);
     void thawed(PeerId peer);
-    /// Whoever comes next has yet to say who is a member.
+    /// The next coordinator must first report its members.
     void coordinator_ended();
 
-    // What the coordinator says.
+    // The rest are reports of the coordinator.
     void on(const node::PeerChanged& changed);
     void on(const node::StepCommitted& step);
 
     [[nodiscard]] bool may_disturb(PeerId peer) const;
-    /// A random one of those that may be disturbed.
+    /// Returns a random peer among those that may be disturbed; nullopt: there is none.
     std::optional<PeerId> pick();
-    /// Between the two, in milliseconds.
+    /// Draws a time between the two, in steps of a millisecond.
     Duration draw(Duration shortest, Duration longest);
 
     std::uint64_t draw() { return rng_.next(); }
 
-    /// Until the next disturbance: half to one and a half of the mean.
+    /// Draws the pause until the next disturbance: half to one and a half of the mean.
     Duration pause(Duration mean) { return draw(mean / 2, mean + mean / 2); }
 
  private:
@@ -51,7 +51,7 @@ class Chaos {
     struct Peer {
         bool running = false;
         bool frozen = false;
-        std::optional<StageIndex> member_of;  // admitted since it started, not fenced
+        std::optional<StageIndex> member_of;  // admitted since its start, and not fenced
         std::uint32_t commits_until_trusted = 0;
 
         [[nodiscard]] bool is_safe() const {

@@ -1,6 +1,6 @@
 #include "swarm/cli/local/child.hpp"
 
-#include "swarm/cli/after_fork.hpp"
+#include "swarm/cli/common/after_fork.hpp"
 
 #include <array>
 #include <cerrno>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kReportsFd = 3;
 
-// One thread each, and none that spins: a machine full of peers has few cores to spare.
+// Each child has one thread, and none that spins: a machine full of peers has few cores to spare.
 constexpr std::array<std::string_view, 2> kSettings = {
     "OMP_NUM_THREADS=1", "OMP_WAIT_POLICY=passive"};
 
@@ -54,7 +54,7 @@ struct Descriptors {
     int reports;  // -1: none
 };
 
-/// After fork(): async-signal-safe calls only.
+/// Runs after fork(), where only async-signal-safe calls are allowed.
 [[noreturn]] void become_child(
     pid_t parent, const Descriptors& use, char* const* arguments, char* const* environment
 ) {
@@ -62,13 +62,13 @@ struct Descriptors {
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    // A Ctrl-C is for the parent, which then ends its children in order.
+    // A Ctrl-C goes to the parent alone, which then ends its children in order.
     ::setpgid(0, 0);
     ::dup2(use.input, STDIN_FILENO);
     ::dup2(use.output, STDOUT_FILENO);
     ::dup2(use.log, STDERR_FILENO);
     if (use.reports == kReportsFd) {
-        ::fcntl(kReportsFd, F_SETFD, 0);  // dup2 to itself would leave it to close on exec
+        ::fcntl(kReportsFd, F_SETFD, 0);  // dup2() to itself would leave it closed on exec
     } else if (use.reports >= 0) {
         ::dup2(use.reports, kReportsFd);
     }
@@ -79,8 +79,9 @@ struct Descriptors {
 }  // namespace
 
 Result<Child> Child::start(const Spec& spec) {
+    const bool reports = spec.reports == Reports::Sent;
     std::array<int, 2> ends{-1, -1};
-    if (spec.reports && ::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    if (reports && ::pipe2(ends.data(), O_CLOEXEC) != 0) {
         return cannot("make a pipe");
     }
     net::FileDescriptor reading(ends[0]);
@@ -94,14 +95,17 @@ Result<Child> Child::start(const Spec& spec) {
     }
     std::vector<std::string> arguments{"swarm"};
     arguments.insert(arguments.end(), spec.arguments.begin(), spec.arguments.end());
-    if (spec.reports) {
+    if (reports) {
         arguments.push_back("--reports-fd=" + std::to_string(kReportsFd));
     }
     std::vector<std::string> environment = child_environment();
     const std::vector<char*> argument_pointers = pointers(arguments);
     const std::vector<char*> environment_pointers = pointers(environment);
     const Descriptors use{
-        null.get(), spec.takes_stdout ? STDOUT_FILENO : log.get(), log.get(), writing.get()};
+        null.get(),
+        spec.output == Output::Stdout ? STDOUT_FILENO : log.get(),
+        log.get(),
+        writing.get()};
     const pid_t parent = ::getpid();
     const pid_t pid = ::fork();
     if (pid < 0) {
@@ -148,7 +152,7 @@ std::optional<int> Child::reap(int flags) {
     if (ended == pid_) {
         exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     } else if (ended < 0) {
-        exit_code_ = 127;  // not our child any more: never signal that pid again
+        exit_code_ = 127;  // the pid is no child of ours any more, and must not get a signal
     }
     return exit_code_;
 }

@@ -1,6 +1,6 @@
 #include "swarm/cli/local/churn_plan.hpp"
 
-#include "swarm/cli/options.hpp"
+#include "swarm/cli/common/flags.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -15,7 +15,7 @@ Error usage(const std::string& place, const std::string& what) {
     return {ErrorCode::Usage, Reaction::Reject, place + ": " + what};
 }
 
-/// Shorter pauses would leave no commit between two faults.
+/// A shorter pause would leave no commit between two faults.
 constexpr Duration kShortestPause = std::chrono::milliseconds(100);
 
 }  // namespace

@@ -1,6 +1,6 @@
-// How often `swarm local` disturbs its peers, and how: `--churn default`, a TOML file, or flags.
+// The plan of the disturbances of `swarm local`, from `--churn default`, a TOML file, or flags.
 // Pauses between disturbances of a kind are drawn around their mean, so that runs with other seeds
-// meet other moments; what is absent never happens.
+// meet other moments. A kind without a mean never happens.
 // Errors: Usage, Reject: one line with file and line.
 #pragma once
 
@@ -22,13 +22,13 @@ struct ChurnPlan {
     std::optional<Duration> coordinator_kill_every;  // SIGKILL; resumed after 2 s
 };
 
-/// All kinds, within a run of three minutes.
+/// Returns a plan in which all kinds happen within a run of three minutes.
 ChurnPlan default_churn();
 
-/// Keys: those of ChurnPlan. `file`: for errors.
+/// The keys are the fields of ChurnPlan. `file` names the plan in errors.
 Result<ChurnPlan> parse_churn(std::string_view toml, const std::string& file);
 
-/// "default", or a file.
+/// `name`: "default", or a file.
 Result<ChurnPlan> load_churn(const std::string& name);
 
 }  // namespace swarm::cli

@@ -1,5 +1,5 @@
-// The three events of the demo, by steps: at a quarter of the run a peer is frozen for 8 s, half
-// way another is killed for good, and 2 s later a newcomer takes its place.
+// The three events of the demo, by steps: at a quarter of the run a peer is frozen for 8 s, at half
+// of the run another peer is killed for good, and 2 s later a newcomer takes its place.
 // An event waits for a commit at which Chaos allows it.
 // Threading: one thread.
 #pragma once
@@ -18,7 +18,7 @@ class DemoScript {
 
     enum class Act { None, Freeze, Kill };
 
-    /// What to do after the commit of `step`, if somebody may be disturbed.
+    /// Returns the act after the commit of `step`, if some peer may be disturbed.
     [[nodiscard]] Act due(std::uint64_t step) const {
         if (!frozen_ && step + 1 >= steps_ / 4) {
             return Act::Freeze;

@@ -1,12 +1,13 @@
-// `swarm local`: a whole swarm on one machine, its report, and the demo's judgement.
-#include "swarm/cli/exit_code.hpp"
-#include "swarm/cli/local/local_stack.hpp"
+#include "swarm/cli/local/local.hpp"
+
+#include "swarm/base/try.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/common/files.hpp"
+#include "swarm/cli/common/run_setup.hpp"
+#include "swarm/cli/common/temporary_directory.hpp"
+#include "swarm/cli/common/training_text.hpp"
 #include "swarm/cli/local/local_swarm.hpp"
-#include "swarm/cli/run_setup.hpp"
-#include "swarm/cli/temporary_directory.hpp"
-#include "swarm/cli/train.hpp"
-#include "swarm/cli/training_text.hpp"
-#include "swarm/cli/verbs.hpp"
+#include "swarm/cli/local/serve_locally.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -24,7 +25,7 @@ constexpr std::size_t kDemoLastLosses = 10;
 constexpr double kDemoLossRatio = 0.6;
 constexpr std::uint32_t kChurnRebalanceEvery_s = 20;
 
-/// What the demo shows is unequal peers; flags still win.
+/// The demo shows unequal peers; flags go before these defaults.
 void set_demo_defaults(LocalOptions& options) {
     options.run.steps = options.run.steps.value_or(kDemoSteps);
     if (options.service_ms.empty()) {
@@ -36,46 +37,42 @@ void set_demo_defaults(LocalOptions& options) {
 }
 
 Result<run::RunConfig> local_config(const LocalOptions& options) {
-    Result<run::RunConfig> config = resolve_run(options.run_file, options.run);
-    if (!config) {
-        return config.error();
-    }
-    if (options.verify && config->mode == run::SyncMode::Sparse) {
+    SWARM_TRY(run::RunConfig config, resolve_run(options.run_file, options.run));
+    if (options.verify && config.mode == run::SyncMode::Sparse) {
         return Error{
             ErrorCode::Usage,
             Reaction::Reject,
             "--verify is for mode exact: in mode sparse the peers decide which replica trains on a "
             "microbatch, so no one process repeats it"};
     }
-    if (options.peers < config->stages) {
+    if (options.peers < config.stages) {
         return Error{
             ErrorCode::Usage,
             Reaction::Reject,
             "--peers is " + std::to_string(options.peers) + ", must be at least --stages (" +
-                std::to_string(config->stages) + "): each stage needs a peer"};
+                std::to_string(config.stages) + "): each stage needs a peer"};
     }
-    if (options.peers / config->stages < config->min_holders) {
+    if (options.peers / config.stages < config.min_holders) {
         return Error{
             ErrorCode::Usage,
             Reaction::Reject,
             "--peers is " + std::to_string(options.peers) + ", must be at least --stages (" +
-                std::to_string(config->stages) + ") x run.min_holders (" +
-                std::to_string(config->min_holders) + ")"};
+                std::to_string(config.stages) + ") x run.min_holders (" +
+                std::to_string(config.min_holders) + ")"};
     }
-    if (config->min_peers == 0) {
-        config->min_peers = options.peers;
+    if (config.min_peers == 0) {
+        config.min_peers = options.peers;
     }
-    if (config->in_flight == 0) {
-        config->in_flight = std::max<std::uint32_t>(2, 2 * options.peers);
+    if (config.in_flight == 0) {
+        config.in_flight = std::max<std::uint32_t>(2, 2 * options.peers);
     }
-    if (options.churn && config->rebalancer == "none") {
-        config->rebalancer = "capacity";  // moves are part of what a run must live through
-        config->rebalance_every_s = kChurnRebalanceEvery_s;
+    if (options.churn && config.rebalancer.is_none()) {
+        config.rebalancer =
+            *router::RebalancerName::find("capacity");  // a run must live through moves, too
+        config.rebalance_every_s = kChurnRebalanceEvery_s;
     }
-    // Says in run.toml which tokenizer the children's must be.
-    if (const Result<TrainingText> text = load_text(*config); !text) {
-        return text.error();
-    }
+    // This sets the hash of the tokenizer in run.toml, which all children then use.
+    SWARM_TRY(load_text(config));
     return config;
 }
 
@@ -110,7 +107,7 @@ void print_summary(const RunReport& report) {
     if (const std::string trouble = report.trouble(); !trouble.empty()) {
         std::cout << trouble << std::endl;
     }
-    std::vector<Duration> recoveries = report.events().recoveries(true);
+    std::vector<Duration> recoveries = report.events().recoveries(RunEvents::Faults::Alone);
     if (recoveries.empty()) {
         return;
     }
@@ -169,7 +166,7 @@ int local(const LocalOptions& given) {
     LocalOptions options = given;
     const bool of_others = options.run.model && !run::named_model(*options.run.model);
     if (of_others || !options.stack.empty()) {
-        return local_stack(options, console);
+        return serve_locally(options, console);
     }
     const LocalOptions none;
     if (options.raw || !options.kill_at.empty() || !options.freeze_at.empty() ||
@@ -177,8 +174,7 @@ int local(const LocalOptions& given) {
         options.exit_threshold != none.exit_threshold) {
         console.error(
             "--raw, --weights, --replay, --path, --exit, --kill-at and --freeze-at belong to a "
-            "model "
-            "that is served"
+            "model that is served"
         );
         return kRejected;
     }
@@ -196,7 +192,7 @@ int local(const LocalOptions& given) {
     TemporaryDirectory scratch;
     const fs::path directory =
         options.directory.empty() ? scratch.path() : fs::path(options.directory);
-    std::error_code ignored;  // what is missing shows when the file is written
+    std::error_code ignored;  // a missing folder shows when the file is written
     fs::create_directories(directory, ignored);
     if (!write_text(console, (directory / kRunFileName).string(), run::to_toml(*config))) {
         return kRunFailed;

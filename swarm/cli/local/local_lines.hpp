@@ -1,10 +1,10 @@
-// The lines between the processes of `swarm local`: as --line-rate, --line-delay and --cut-every
-// say, or plain loopback without them. See swarm/net/emulated_lines.hpp.
+// The lines between the processes of `swarm local`, as --line-rate, --line-delay and --cut-every
+// say; plain loopback without these flags. See swarm/net/emulated_lines.hpp.
 // Threading: the loop's thread. Errors: Unreachable (Fatal).
 #pragma once
 
 #include "swarm/base/result.hpp"
-#include "swarm/cli/options.hpp"
+#include "swarm/cli/local/local.hpp"
 #include "swarm/net/emulated_lines.hpp"
 
 #include <cstdint>
@@ -19,19 +19,19 @@ class LocalLines {
     explicit LocalLines(const LocalOptions& options);
 
     struct Place {
-        std::vector<std::string> serve_flags;  // the same whenever the peer starts again
+        std::vector<std::string> serve_flags;  // the same at each start of the peer
         std::uint64_t bytes_per_s = 0;         // each way; 0: no bound
     };
 
-    /// Of one more peer.
+    /// Returns the place of one more peer.
     Result<Place> next_place();
-    /// What others dial to reach a coordinator or directory that listens at `address`.
+    /// Returns the address that others dial to reach a coordinator or directory at `address`.
     Result<std::string> in_front_of(const std::string& address);
 
     void cut_one(std::uint64_t draw);
 
  private:
-    std::vector<std::uint64_t> bytes_per_s_;  // by peer, from the start again when too short
+    std::vector<std::uint64_t> bytes_per_s_;  // by peer; repeated from the start when too short
     std::size_t peers_ = 0;
     std::optional<net::EmulatedLines> lines_;  // none: plain loopback
 };

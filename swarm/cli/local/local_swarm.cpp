@@ -1,10 +1,10 @@
 #include "swarm/cli/local/local_swarm.hpp"
 
-#include "stages/checkpoint_manifest.hpp"
-#include "swarm/cli/exit_code.hpp"
-#include "swarm/cli/run_setup.hpp"
-#include "swarm/cli/train.hpp"
-#include "swarm/net/identity.hpp"
+#include "stages/files/checkpoint_manifest.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/common/clock.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/common/run_setup.hpp"
 #include "swarm/run/leg_codecs.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -17,6 +17,10 @@ namespace swarm::cli {
 namespace {
 
 constexpr auto kGoodbye = std::chrono::seconds(5);
+constexpr auto kRestartAfter = std::chrono::seconds(2);
+constexpr const char* kCoordinator = "coordinator";
+constexpr const char* kGenerator = "generate";
+constexpr const char* kSingle = "single";
 
 }  // namespace
 
@@ -35,24 +39,25 @@ LocalSwarm::LocalSwarm(
       progress_(console, config),
       report_(config),
       chaos_(config.seed),
-      lines_(options),
       demo_(config.steps),
-      service_ms_(options.service_ms),
-      child_signals_(loop_.io(), SIGCHLD),
-      resume_timer_(loop_.io()) {
+      resume_timer_(loop_.io()),
+      fleet_(
+          loop_,
+          options,
+          directory_,
+          {[this](Peer& peer, int exit_code) { on_peer_end(peer, exit_code); },
+           [this] { on_child(); }}
+      ) {
     loop_.on_signal([this](int number) { end(after_signal(number)); });
     report_.set_line_delay(options.line_delay);
-    await_children();
 }
 
-LocalSwarm::~LocalSwarm() = default;
-
 int LocalSwarm::train() {
-    if (const Result<> started = start_coordinator(false); !started) {
+    if (const Result<> started = start_coordinator(Begin::New); !started) {
         end(started.error());
     }
     loop_.run_until([this] { return exit_code_.has_value(); });
-    calm_down();
+    fleet_.calm_down();
     wait_for_goodbyes();
     coordinator_.reset();
     return *exit_code_;
@@ -62,7 +67,7 @@ int LocalSwarm::verify() {
     console_.info("training the same run in one process");
     RunReport single(config_);
     std::optional<int> ended;
-    const std::filesystem::path log = directory_ / "single.log";
+    const std::filesystem::path log = fleet_.log_of(kSingle);
     Child::Spec spec{
         {"train",
          (directory_ / kRunFileName).string(),
@@ -70,11 +75,11 @@ int LocalSwarm::verify() {
          "--device",
          options_.device,
          "--dir",
-         (directory_ / "single").string()},
+         (directory_ / kSingle).string()},
         log,
-        false,
-        true};
-    if (run::chooses_codecs(config_) || config_.split == run::kMeasuredSplit) {
+        Child::Output::Log,
+        Child::Reports::Sent};
+    if (run::chooses_codecs(config_) || config_.split == run::SplitMode::Measured) {
         spec.arguments.insert(
             spec.arguments.end(), {"--codecs-from", (directory_ / "run").string()}
         );
@@ -109,28 +114,23 @@ int LocalSwarm::verify() {
     return kDone;
 }
 
-Result<> LocalSwarm::start_coordinator(bool resume) {
+Result<> LocalSwarm::start_coordinator(Begin begin) {
     coordinator_killed_ = false;
-    Child::Spec spec{{"train"}, directory_ / "coordinator.log", false, true};
+    Child::Spec spec{
+        {"train"}, fleet_.log_of(kCoordinator), Child::Output::Log, Child::Reports::Sent};
     std::vector<std::string>& arguments = spec.arguments;
-    if (resume) {
-        arguments.emplace_back("--resume");
-    } else {
-        arguments.push_back((directory_ / kRunFileName).string());
-    }
-    const std::string listen = resume ? listens_ : "127.0.0.1:0";
+    const bool resumed = begin == Begin::Resumed;
+    arguments.push_back(resumed ? "--resume" : (directory_ / kRunFileName).string());
+    const std::string listen = resumed ? listens_ : "127.0.0.1:0";
     const std::string directory = (directory_ / "run").string();
     arguments.insert(arguments.end(), {"--dir", directory, "--listen", listen});
     if (options_.prompt) {
         arguments.emplace_back("--hold");
     }
-    Result<Child> child = Child::start(spec);
-    if (!child) {
-        return child.error();
-    }
+    SWARM_TRY(Child child, Child::start(spec));
     coordinator_ = std::make_unique<ReportedChild>(
         loop_.io(),
-        std::move(*child),
+        std::move(child),
         [this](const TrainReport& report) { on_report(report); },
         [this](int exit_code) { on_coordinator_end(exit_code); }
     );
@@ -138,46 +138,16 @@ Result<> LocalSwarm::start_coordinator(bool resume) {
 }
 
 Result<> LocalSwarm::add_peer(std::uint32_t service_ms) {
-    auto peer = std::make_unique<Peer>(loop_.io());
-    peer->name = "peer-" + std::to_string(peers_.size());
-    peer->service_ms = service_ms;
-    const Result<net::Identity> identity =
-        net::Identity::load_or_create(directory_ / (peer->name + ".pem"));
-    if (!identity) {
-        return identity.error();
-    }
-    peer->id = identity->peer();
-    Result<LocalLines::Place> place = lines_.next_place();
-    if (!place) {
-        return place.error();
-    }
-    peer->addresses = std::move(place->serve_flags);
-    report_.add_peer(peer->id, {service_ms, place->bytes_per_s});
-    peers_.push_back(std::move(peer));
-    return start_peer(*peers_.back());
+    std::vector<std::string> flags{
+        "--device", options_.device, "--memory", std::to_string(options_.memory_bytes)};
+    std::string name = "peer-" + std::to_string(fleet_.peers().size());
+    SWARM_TRY(Peer* const peer, fleet_.add(std::move(name), service_ms, std::move(flags)));
+    report_.add_peer(peer->id, {service_ms, peer->line_bytes_per_s});
+    return start(*peer);
 }
 
-Result<> LocalSwarm::start_peer(Peer& peer) {
-    Child::Spec spec{
-        {"serve",
-         "--join",
-         address_,
-         "--device",
-         options_.device,
-         "--key",
-         (directory_ / (peer.name + ".pem")).string(),
-         "--service-ms",
-         std::to_string(peer.service_ms),
-         "--memory",
-         std::to_string(options_.memory_bytes)},
-        directory_ / (peer.name + ".log")};
-    spec.arguments.insert(spec.arguments.end(), peer.addresses.begin(), peer.addresses.end());
-    Result<Child> child = Child::start(spec);
-    if (!child) {
-        return child.error();
-    }
-    peer.process.emplace(std::move(*child));
-    peer.expected_to_end = false;
+Result<> LocalSwarm::start(Peer& peer) {
+    SWARM_TRY(fleet_.start(peer));
     chaos_.started(peer.id);
     return {};
 }
@@ -198,18 +168,15 @@ void LocalSwarm::on_report(const TrainReport& report) {
 
 void LocalSwarm::on_listening(const std::string& address) {
     if (!std::exchange(listens_, address).empty()) {
-        return;  // it was resumed
+        return;  // the coordinator was resumed
     }
-    Result<std::string> front = lines_.in_front_of(address);
-    if (!front) {
-        end(front.error());
+    if (const Result<> joined = fleet_.join(address); !joined) {
+        end(joined.error());
         return;
     }
-    address_ = std::move(*front);
+    const std::vector<std::uint32_t>& paces = options_.service_ms;
     for (std::uint32_t i = 0; i < options_.peers; ++i) {
-        const std::uint32_t service_ms =
-            service_ms_.empty() ? 0 : service_ms_[i % service_ms_.size()];
-        if (const Result<> added = add_peer(service_ms); !added) {
+        if (const Result<> added = add_peer(paces.empty() ? 0 : paces[i % paces.size()]); !added) {
             end(added.error());
             return;
         }
@@ -220,23 +187,23 @@ void LocalSwarm::on_listening(const std::string& address) {
 void LocalSwarm::on_committed(const node::StepCommitted& step) {
     chaos_.on(step);
     if (step.step + 1 >= config_.steps) {
-        calm_down();
+        fleet_.calm_down();
     } else if (options_.demo) {
         const DemoScript::Act act = demo_.due(step.step);
         const std::optional<PeerId> victim =
             act == DemoScript::Act::None ? std::nullopt : chaos_.pick();
         if (victim && act == DemoScript::Act::Freeze) {
-            freeze(*find(*victim), DemoScript::kFreezeTime);
+            freeze(*fleet_.find(*victim), DemoScript::kFreezeTime);
             demo_.done(act, *victim);
         } else if (victim) {
-            kill(*find(*victim), false);
+            kill(*fleet_.find(*victim), Afterwards::Newcomer);
             demo_.done(act, *victim);
         }
     }
 }
 
 void LocalSwarm::on_finished() {
-    calm_down();
+    fleet_.calm_down();
     if (options_.prompt) {
         generate();
     }
@@ -246,15 +213,15 @@ void LocalSwarm::generate() {
     Child::Spec spec{
         {"generate",
          "--join",
-         address_,
+         fleet_.address(),
          "--tokens",
          std::to_string(options_.tokens),
          "--temperature",
-         "0.7",  // the likeliest letter of a small model is always "the"
+         "0.7",  // the likeliest word of a small model is always "the"
          "--seed",
          "1"},
-        directory_ / "generate.log",
-        true};
+        fleet_.log_of(kGenerator),
+        Child::Output::Stdout};
     std::vector<std::string>& arguments = spec.arguments;
     if (!config_.tokenizer_sha256.empty()) {
         const std::string file = (directory_ / "run" / stages::kTokenizerFile).string();
@@ -274,27 +241,161 @@ void LocalSwarm::on_coordinator_end(int exit_code) {
         return;  // resume_timer_ starts the next one
     }
     if (exit_code != kDone) {
-        console_.error(last_line(directory_ / "coordinator.log"));
+        console_.error(last_line(fleet_.log_of(kCoordinator)));
     }
     end(exit_code);
 }
 
-void LocalSwarm::wait_for_goodbyes() {
-    const bool gone = loop_.run_until(
-        [this] {
-            return *exit_code_ != kDone ||
-                   std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) {
-                       return !peer->process || peer->process->poll();
-                   });
-        },
-        kGoodbye
+void LocalSwarm::disturb_by_the_clock() {
+    const std::pair<std::optional<Duration>, void (LocalSwarm::*)()> kinds[] = {
+        {churn_.kill_every, &LocalSwarm::kill_somebody},
+        {churn_.freeze_every, &LocalSwarm::freeze_somebody},
+        {churn_.drain_every, &LocalSwarm::drain_somebody},
+        {churn_.coordinator_kill_every, &LocalSwarm::kill_coordinator},
+        {options_.cut_every, &LocalSwarm::cut_something}};
+    for (const auto& [every, act] : kinds) {
+        if (every) {
+            fleet_.repeat(
+                [this, mean = *every] { return chaos_.pause(mean); },
+                [this, act = act] { (this->*act)(); }
+            );
+        }
+    }
+}
+
+void LocalSwarm::kill_somebody() {
+    if (const std::optional<PeerId> victim = chaos_.pick()) {
+        kill(*fleet_.find(*victim), Afterwards::Restart);
+    }
+}
+
+void LocalSwarm::freeze_somebody() {
+    if (const std::optional<PeerId> victim = chaos_.pick()) {
+        freeze(*fleet_.find(*victim), chaos_.draw(churn_.freeze_shortest, churn_.freeze_longest));
+    }
+}
+
+void LocalSwarm::drain_somebody() {
+    const std::optional<PeerId> leaver = chaos_.pick();
+    if (!leaver) {
+        return;
+    }
+    Peer& peer = *fleet_.find(*leaver);
+    draining_.insert(peer.id);
+    peer.process->signal(SIGINT);
+    chaos_.ended(peer.id);
+    report_.events().drain(peer.id, clock_now());
+    console_.warn(peer.name + " (" + short_name(peer.id) + ") is told to leave");
+}
+
+void LocalSwarm::kill_coordinator() {
+    if (coordinator_killed_ || report_.losses().empty()) {
+        return;
+    }
+    coordinator_killed_ = true;
+    coordinator_->signal(SIGKILL);
+    chaos_.coordinator_ended();
+    report_.events().kill_coordinator(clock_now());
+    console_.warn("the coordinator was killed");
+    resume_timer_.expires_after(kRestartAfter);
+    resume_timer_.async_wait([this](const boost::system::error_code& cancelled) {
+        if (cancelled) {
+            return;
+        }
+        if (const Result<> started = start_coordinator(Begin::Resumed); !started) {
+            end(started.error());
+        }
+    });
+}
+
+void LocalSwarm::cut_something() {
+    fleet_.cut_connection(chaos_.draw());
+    report_.events().cut(clock_now());
+    console_.warn("a connection was cut");
+}
+
+void LocalSwarm::kill(Peer& peer, Afterwards afterwards) {
+    fleet_.kill(peer);
+    chaos_.ended(peer.id);
+    report_.events().kill(peer.id, clock_now());
+    console_.warn(peer.name + " (" + short_name(peer.id) + ") was killed");
+    if (afterwards == Afterwards::Newcomer) {
+        add_successor(peer);
+        return;
+    }
+    fleet_.after(peer, kRestartAfter, [this, &peer] {
+        report_.events().start(peer.id, clock_now());
+        if (const Result<> started = start(peer); !started) {
+            end(started.error());
+        }
+    });
+}
+
+void LocalSwarm::add_successor(Peer& peer) {
+    fleet_.after(peer, kRestartAfter, [this, service_ms = peer.service_ms] {
+        if (const Result<> added = add_peer(service_ms); !added) {
+            end(added.error());
+            return;
+        }
+        const PeerId newcomer = fleet_.peers().back()->id;
+        report_.events().start(newcomer, clock_now());
+        if (demo_.killed() && !demo_.newcomer()) {
+            demo_.joined(newcomer);
+        }
+    });
+}
+
+void LocalSwarm::freeze(Peer& peer, Duration time) {
+    chaos_.frozen(peer.id);
+    report_.events().freeze(peer.id, clock_now(), time);
+    console_.warn(
+        peer.name + " (" + short_name(peer.id) + ") is frozen for " +
+        std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms"
     );
-    if (!gone) {
+    fleet_.freeze(peer, time, [this, id = peer.id] { chaos_.thawed(id); });
+}
+
+void LocalSwarm::on_peer_end(Peer& peer, int exit_code) {
+    chaos_.ended(peer.id);
+    if (draining_.erase(peer.id) > 0) {
+        report_.events().left(peer.id, clock_now());
+        add_successor(peer);
+        return;
+    }
+    if (exit_code == kDone) {
+        return;
+    }
+    const std::string why = last_line(fleet_.log_of(peer.name));
+    console_.warn(peer.name + " ended with exit code " + std::to_string(exit_code) + ": " + why);
+    if (exit_code == kRejected) {
+        end(kRejected);  // the other peers would give the same reason
+    }
+}
+
+void LocalSwarm::on_child() {
+    const std::optional<int> ended = generator_ ? generator_->poll() : std::nullopt;
+    if (!ended) {
+        return;
+    }
+    generator_.reset();
+    coordinator_->signal(SIGINT);  // it holds the peers until then
+    if (*ended != kDone) {
+        console_.error("no text: " + last_line(fleet_.log_of(kGenerator)));
+        end(*ended);
+    }
+}
+
+void LocalSwarm::wait_for_goodbyes() {
+    const auto all_ended = [this] {
+        return *exit_code_ != kDone ||
+               std::none_of(fleet_.peers().begin(), fleet_.peers().end(), [](const auto& peer) {
+                   return peer->process.has_value();
+               });
+    };
+    if (!loop_.run_until(all_ended, kGoodbye)) {
         console_.warn("a peer did not hear that the run has ended: it is killed");
     }
-    for (const auto& peer : peers_) {
-        peer->process.reset();
-    }
+    fleet_.end_all();
     generator_.reset();
 }
 

@@ -1,10 +1,10 @@
 // A `swarm train` child and the stream of its reports.
-// Invariant: on_end comes once, after the last report: the pipe's end is the child's.
+// Invariant: on_end comes once, after the last report, because the pipe ends with the child.
 // Threading: the loop's thread. Errors: a line that is no report is skipped.
 #pragma once
 
+#include "swarm/cli/common/report_lines.hpp"
 #include "swarm/cli/local/child.hpp"
-#include "swarm/cli/report_lines.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 
@@ -34,7 +34,7 @@ class ReportedChild {
     boost::asio::posix::stream_descriptor pipe_;
 };
 
-/// The last line that a child logged, for the one line we print about it.
+/// Returns the last line that a child has logged, for the one line about the child.
 std::string last_line(const std::filesystem::path& log_file);
 
 }  // namespace swarm::cli

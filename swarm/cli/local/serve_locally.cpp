@@ -1,11 +1,12 @@
-// The command behind LocalStack: what is to be served, and which flags mean nothing then.
+#include "swarm/cli/local/serve_locally.hpp"
+
 #include "stacking/row_coding.hpp"
-#include "swarm/cli/exit_code.hpp"
-#include "swarm/cli/local/local_stack.hpp"
-#include "swarm/cli/model/model_store.hpp"
-#include "swarm/cli/stack/open_stack.hpp"
-#include "swarm/cli/temporary_directory.hpp"
-#include "swarm/cli/train.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/answer/open_stack.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/common/model_store.hpp"
+#include "swarm/cli/common/temporary_directory.hpp"
+#include "swarm/cli/local/local_service.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +14,7 @@
 namespace swarm::cli {
 namespace {
 
-/// A flag of training means nothing here, and silence would hide that.
+/// Returns a given flag that means something for training only; nullopt: there is none.
 std::optional<std::string> stray_flag(const LocalOptions& options) {
     const RunFlags& run = options.run;
     const std::pair<const char*, bool> flags[] = {
@@ -44,38 +45,33 @@ Error usage(std::string what) {
     return {ErrorCode::Usage, Reaction::Reject, std::move(what)};
 }
 
-/// What is to be served: the model, or the stack's members, each once.
-Result<std::vector<LocalStack::Served>> served_of(const LocalOptions& options) {
+/// Returns the parts to be served: the model, or the members of the stack, each once.
+Result<std::vector<ServedPart>> parts_of(const LocalOptions& options) {
     if (options.stack.empty()) {
-        if (const auto model = find_model(*options.run.model); !model) {
-            return model.error();
-        }
-        return std::vector<LocalStack::Served>{{*options.run.model}};
+        SWARM_TRY(find_model(*options.run.model));
+        return std::vector<ServedPart>{{*options.run.model}};
     }
-    const auto stack = read_stack(options.stack);
-    if (!stack) {
-        return stack.error();
-    }
-    std::vector<LocalStack::Served> served;
+    SWARM_TRY(const auto stack, read_stack(options.stack));
+    std::vector<ServedPart> parts;
     const std::filesystem::path folder = std::filesystem::path(options.stack).parent_path();
-    for (const auto& member : stack->members) {
-        LocalStack::Served one{located_member(options.stack, member.model)};
+    for (const auto& member : stack.members) {
+        ServedPart one{located_member(options.stack, member.model)};
         if (const auto& layers = member.layers) {
             one.layers = std::to_string(layers->first) + "-" + std::to_string(layers->last);
         }
-        if (!served.empty() && !stack->bridge.empty()) {
-            one.bridge = (folder / stack->bridge).string();
+        if (!parts.empty() && !stack.bridge.empty()) {
+            one.bridge = (folder / stack.bridge).string();
         }
-        if (std::ranges::find(served, one) == served.end()) {
-            served.push_back(std::move(one));
+        if (std::ranges::find(parts, one) == parts.end()) {
+            parts.push_back(std::move(one));
         }
     }
-    return served;
+    return parts;
 }
 
 }  // namespace
 
-int local_stack(const LocalOptions& options, Console& console) {
+int serve_locally(const LocalOptions& options, Console& console) {
     if (const auto stray = stray_flag(options)) {
         const std::string served = options.stack.empty() ? *options.run.model : options.stack;
         return end_with(console, usage(*stray + " belongs to training; " + served + " is served"));
@@ -99,11 +95,11 @@ int local_stack(const LocalOptions& options, Console& console) {
             console, usage("--path, --exit and --codec are of a model's stages, not a stack's")
         );
     }
-    Result<std::vector<LocalStack::Served>> served = served_of(options);
-    if (!served) {
-        return end_with(console, served.error());
+    Result<std::vector<ServedPart>> parts = parts_of(options);
+    if (!parts) {
+        return end_with(console, parts.error());
     }
-    if (options.run.stages.value_or(1) * served->size() > options.peers) {
+    if (options.run.stages.value_or(1) * parts->size() > options.peers) {
         return end_with(
             console, usage("--peers is less than --stages of all models: each stage needs a peer")
         );
@@ -111,9 +107,9 @@ int local_stack(const LocalOptions& options, Console& console) {
     TemporaryDirectory scratch;
     const std::filesystem::path directory =
         options.directory.empty() ? scratch.path() : std::filesystem::path(options.directory);
-    std::error_code ignored;  // what is missing shows when a file is written
+    std::error_code ignored;  // a missing folder shows when a file is written
     std::filesystem::create_directories(directory, ignored);
-    const int exit_code = LocalStack(options, std::move(*served), directory, console).run();
+    const int exit_code = LocalService(options, std::move(*parts), directory, console).run();
     if (exit_code != kDone && options.directory.empty()) {
         scratch.keep();
         console.info("the logs of all processes are in " + directory.string());

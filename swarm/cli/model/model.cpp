@@ -1,14 +1,14 @@
-// `swarm model fetch`, `show` and `export`.
+#include "swarm/cli/model/model.hpp"
+
 #include "stacking/models/hf_folder.hpp"
 #include "stacking/tokenizers/chat_template.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
-#include "swarm/cli/exit_code.hpp"
-#include "swarm/cli/model/command.hpp"
-#include "swarm/cli/model/model_store.hpp"
+#include "swarm/cli/answer/open_model.hpp"
+#include "swarm/cli/common/command.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/common/files.hpp"
+#include "swarm/cli/common/model_store.hpp"
 #include "swarm/cli/model/model_summary.hpp"
-#include "swarm/cli/model/open_model.hpp"
-#include "swarm/cli/train.hpp"
-#include "swarm/cli/verbs.hpp"
 
 #include <filesystem>
 #include <iostream>
@@ -24,7 +24,7 @@ using stacking::models::ModelSource;
 using stacking::tokenizers::ChatTemplate;
 using stacking::tokenizers::ModelTokenizer;
 
-/// A model without a tokenizer of ours can still be looked at.
+/// Describes the tokenizer; a model whose tokenizer cannot be read is shown, too.
 void describe_tokenizer(const Result<ModelTokenizer>& tokenizer, ModelSummary& summary) {
     if (!tokenizer) {
         summary.tokenizer = "none (" + tokenizer.error().detail + ")";

@@ -1,10 +1,10 @@
-#include "swarm/cli/model/model_flags.hpp"
-
-#include "swarm/cli/flags.hpp"
-#include "swarm/cli/model/model_store.hpp"
+#include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/common/model_store.hpp"
+#include "swarm/cli/model/model.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <CLI/CLI.hpp>
+#include <memory>
 
 namespace swarm::cli {
 namespace {
@@ -31,41 +31,45 @@ constexpr const char* kExportExamples = R"(
 examples:
   swarm model export smollm2 smollm2-hf      # 538 MB of F32)";
 
-}  // namespace
-
-ModelVerbs::ModelVerbs(CLI::App& root, const std::string& exit_codes) {
-    CLI::App& app = *root.add_subcommand("model", "Fetch models of others, and look into them");
-    app.footer(std::string(kModelExamples) + "\n" + exit_codes);
-    app.require_subcommand(1);
-
-    fetch_ = app.add_subcommand("fetch", "Download a model, checked by its SHA-256");
-    fetch_->footer(std::string(kFetchExamples) + "\n" + exit_codes);
-    fetch_->add_option("name", fetch_options_.name, "one of: " + fetchable_models())->required();
-
-    show_ = app.add_subcommand("show", "Architecture, types of weights, bytes per stage");
-    show_->footer(std::string(kShowExamples) + "\n" + exit_codes);
-    show_->add_option("model", show_options_.model, kModelHelp)->type_name("MODEL")->required();
-    show_->add_option("--stages", show_options_.stages, "parts that it would be cut into")
-        ->check(CLI::Range(1U, protocol::kStagesMax))
-        ->capture_default_str();
-    show_->add_option("--json", show_options_.json_file, "write the figures")->type_name("FILE");
-
-    export_ = app.add_subcommand("export", "Write it as a Hugging Face folder");
-    export_->footer(std::string(kExportExamples) + "\n" + exit_codes);
-    export_->add_option("model", export_options_.model, kModelHelp)->type_name("MODEL")->required();
-    export_->add_option("folder", export_options_.folder, "an empty folder, or a new one")
-        ->type_name("DIR")
-        ->required();
+void add_fetch(CLI::App& model, const OnChosen& on_chosen) {
+    CLI::App& app =
+        add_verb(model, "fetch", "Download a model, checked by its SHA-256", kFetchExamples);
+    const auto options = std::make_shared<ModelFetchOptions>();
+    app.add_option("name", options->name, "one of: " + fetchable_models())->required();
+    when_named<ModelFetchOptions>(app, on_chosen, options, fetch_model);
 }
 
-Command ModelVerbs::command() const {
-    if (fetch_->parsed()) {
-        return fetch_options_;
-    }
-    if (show_->parsed()) {
-        return show_options_;
-    }
-    return export_options_;
+void add_show(CLI::App& model, const OnChosen& on_chosen) {
+    CLI::App& app =
+        add_verb(model, "show", "Architecture, types of weights, bytes per stage", kShowExamples);
+    const auto options = std::make_shared<ModelShowOptions>();
+    app.add_option("model", options->model, kModelHelp)->type_name("MODEL")->required();
+    app.add_option("--stages", options->stages, "number of parts into which it would be cut")
+        ->check(CLI::Range(1U, protocol::kStagesMax))
+        ->capture_default_str();
+    add_json(app, "write the figures", options->json_file);
+    when_named<ModelShowOptions>(app, on_chosen, options, show_model);
+}
+
+void add_export(CLI::App& model, const OnChosen& on_chosen) {
+    CLI::App& app = add_verb(model, "export", "Write it as a Hugging Face folder", kExportExamples);
+    const auto options = std::make_shared<ModelExportOptions>();
+    app.add_option("model", options->model, kModelHelp)->type_name("MODEL")->required();
+    app.add_option("folder", options->folder, "an empty folder, or a new one")
+        ->type_name("DIR")
+        ->required();
+    when_named<ModelExportOptions>(app, on_chosen, options, export_model);
+}
+
+}  // namespace
+
+void add_model(CLI::App& program, const OnChosen& on_chosen) {
+    CLI::App& app =
+        add_verb(program, "model", "Fetch models of others, and look into them", kModelExamples);
+    app.require_subcommand(1);
+    add_fetch(app, on_chosen);
+    add_show(app, on_chosen);
+    add_export(app, on_chosen);
 }
 
 }  // namespace swarm::cli

@@ -61,7 +61,7 @@ ModelSummary summarise(const ModelSource& model, std::uint32_t stages) {
     summary.architecture = model.architecture();
     for (const auto& [name, tensor] : model.tensors()) {
         if (summary.architecture.tied_embeddings && name == "head.weight") {
-            continue;  // the embedding's bytes
+            continue;  // the bytes of the embedding
         }
         summary.parameters += tensor.rows() * tensor.columns();
         summary.tensors[std::string(name_of(tensor.type))] += 1;

@@ -1,4 +1,4 @@
-// What `swarm model show` says of a model, as text and as JSON.
+// The figures of a model that `swarm model show` prints, as text and as JSON.
 // Threading: pure functions. Errors: none. Cost: O(tensors); reads no weights.
 #pragma once
 
@@ -16,14 +16,14 @@ struct ModelSummary {
         std::uint32_t first_layer = 0;
         std::uint32_t layers = 0;
         std::uint64_t parameters = 0;
-        std::uint64_t file_bytes = 0;  // that it reads
+        std::uint64_t file_bytes = 0;  // bytes of the file that it reads
     };
 
     stacking::models::Architecture architecture;
-    std::uint64_t parameters = 0;                  // a tied head is not counted again
-    std::map<std::string, std::uint64_t> tensors;  // by type of weights
-    std::uint64_t file_bytes = 0;                  // of all tensors
-    std::vector<Stage> stages;                     // a tied head counts at the last one, too
+    std::uint64_t parameters = 0;                  // a tied head does not count again
+    std::map<std::string, std::uint64_t> tensors;  // number of tensors by type of weights
+    std::uint64_t file_bytes = 0;                  // bytes of all tensors
+    std::vector<Stage> stages;                     // a tied head counts in the last one, too
     std::string tokenizer;                         // one line
     std::string chat;                              // one line
 };

@@ -1,9 +1,10 @@
-// `swarm plan`.
-#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/plan/plan.hpp"
+
+#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/common/files.hpp"
+#include "swarm/cli/common/run_setup.hpp"
 #include "swarm/cli/plan/run_plan.hpp"
-#include "swarm/cli/run_setup.hpp"
-#include "swarm/cli/train.hpp"
-#include "swarm/cli/verbs.hpp"
 #include "swarm/run/layer_split.hpp"
 
 #include <algorithm>
@@ -13,8 +14,9 @@
 namespace swarm::cli {
 namespace {
 
-/// A few cores; with measured layers the machine that measured them.
+/// Speed of a few cores, for peers without --speeds.
 constexpr double kGflopPerS = 100;
+/// Speed of the machine that measured --layer-ms.
 constexpr double kTheMeasuredOne = 1;
 constexpr double kMsPerS = 1000;
 
@@ -62,7 +64,8 @@ int plan(const PlanOptions& options) {
     if (options.speeds.empty() && options.layer_ms.empty()) {
         console.info("no --speeds: each peer is taken for 100 GFLOP/s");
     }
-    std::cout << to_text(*planned, !options.layer_ms.empty());
+    const auto unit = options.layer_ms.empty() ? WorkUnit::Gflop : WorkUnit::Milliseconds;
+    std::cout << to_text(*planned, unit);
     if (!better.empty()) {
         std::cout << "by time it would be faster with layers_per_stage = [" << run::to_text(better)
                   << "]" << '\n';

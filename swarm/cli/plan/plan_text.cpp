@@ -1,4 +1,4 @@
-// How a RunPlan is shown.
+// The text and the JSON of a RunPlan.
 #include "swarm/cli/plan/run_plan.hpp"
 
 #include <boost/json/array.hpp>
@@ -38,14 +38,14 @@ json::array numbers(const std::vector<std::uint32_t>& values) {
 
 }  // namespace
 
-std::string to_text(const RunPlan& plan, bool measured) {
+std::string to_text(const RunPlan& plan, WorkUnit unit) {
     std::string text = print(
         "%5s %8s %12s %10s %10s %6s %14s %6s\n",
         "stage",
         "layers",
         "parameters",
         "memory",
-        measured ? "ms" : "GFLOP",
+        unit == WorkUnit::Milliseconds ? "ms" : "GFLOP",
         "peers",
         "microbatches/s",
         "busy"

@@ -15,9 +15,9 @@
 namespace swarm::cli {
 namespace {
 
-/// Of the step, above which a bubble is what limits it.
+/// Share of the step above which its bubble is its limit.
 constexpr double kLargeBubble = 0.25;
-/// Below, another split is not worth a line.
+/// Gain below which another split is not worth a line.
 constexpr double kBetterBy = 0.01;
 
 Error rejected(ErrorCode code, std::string detail) {
@@ -53,7 +53,7 @@ RunPlan stages_of(const PlanRequest& request) {
     return plan;
 }
 
-/// The peers' own figures, so that a peer that waits in no stage counts as idle.
+/// Adds up the speeds of the request, so that a peer without a stage counts as idle.
 double speed_of_all(const PlanRequest& request) {
     double sum = 0;
     for (const run::PeerPower& peer : request.peers) {
@@ -62,7 +62,7 @@ double speed_of_all(const PlanRequest& request) {
     return sum;
 }
 
-/// Microbatches under way at once.
+/// Returns the number of microbatches that are under way at once.
 std::uint32_t window_of(const PlanRequest& request, const RunPlan& plan) {
     std::size_t members = 0;
     for (const RunPlan::Stage& stage : plan.stages) {
@@ -92,7 +92,7 @@ double slowest_line(const PlanRequest& request, const RunPlan::Stage& stage) {
     return slowest;
 }
 
-/// 0: no bound.
+/// Returns bytes per second; 0: no bound.
 double line_between(
     const PlanRequest& request, const RunPlan::Stage& from, const RunPlan::Stage& to
 ) {
@@ -122,7 +122,7 @@ run::CodecChoiceInput lines_of(const PlanRequest& request, const RunPlan& plan) 
     return input;
 }
 
-/// The codecs, what passing on takes with them, and the step.
+/// Fills in the codecs and the times of passing tensors on; returns the time of a step.
 run::StepTime plan_step(const PlanRequest& request, RunPlan& plan) {
     const run::CodecChoiceInput input = lines_of(request, plan);
     plan.codecs = run::first_codecs(request.config);
@@ -154,7 +154,7 @@ std::string limit_of(const PlanRequest& request, const RunPlan& plan, const run:
                                                 : ": --codec auto, faster ones, or more peers");
 }
 
-/// Fills in what follows from who serves where.
+/// Fills in the figures that follow from the peers of each stage.
 void reckon(const PlanRequest& request, RunPlan& plan) {
     const run::StepTime step = plan_step(request, plan);
     plan.step_s = step.step_s;

@@ -1,11 +1,9 @@
-// What a run will be like, before it begins: layers, time and memory of each stage, which peers it
-// would get, how long a step takes, and what limits it.
-// Model: run::step_time, with the stage's peers at their mean speed, as shares follow speed. At
-// best: where peers share a stage, a simulated step takes up to a quarter longer. Activations'
-// memory is not in it.
-// A line passes tensors at the rate of the slower of its two ends, both ways at once.
-// Units: work in GFLOP and speed in GFLOP/s; with measured layers milliseconds of that machine, and
-// speed as a multiple of it. Threading: pure functions.
+// A plan of a run: layers, time, memory and peers of each stage, the time of a step, and its limit.
+// The step takes run::step_time with the peers of a stage at their mean speed, because shares
+// follow speed. That is the best case: where peers share a stage, a simulated step takes up to a
+// quarter longer. The plan leaves out the memory of activations. A line passes tensors at the rate
+// of the slower of its two ends, both ways at once.
+// Units: WorkUnit; a speed in GFLOP/s, or a multiple of the measured machine. Threading: pure.
 // Errors: Usage, Mismatch (Reject), one line. Cost: O(stages x layers^2 + peers^2).
 #pragma once
 
@@ -20,13 +18,16 @@
 
 namespace swarm::cli {
 
+/// The unit of a stage's work: GFLOP, or, with measured layers, milliseconds of that machine.
+enum class WorkUnit : std::uint8_t { Gflop, Milliseconds };
+
 struct PlanRequest {
     run::RunConfig config;
     std::vector<run::PeerPower> peers;
     std::vector<double> layer_ms;  // measured, forward and backward; empty: by multiplications
     double latency_s = 0;          // one way
-    std::vector<double> line_bytes_per_s =
-        {};  // each way, by peer, from the start again; 0: no bound
+    /// Each way, by peer, repeated from the start when too short; 0: no bound.
+    std::vector<double> line_bytes_per_s = {};
 };
 
 struct RunPlan {
@@ -34,33 +35,32 @@ struct RunPlan {
         std::uint32_t first_layer = 0;
         std::uint32_t layers = 0;
         std::uint64_t parameters = 0;
-        std::uint64_t memory_bytes = 0;    // of each peer, beside activations
-        double units = 0;                  // of a microbatch
-        std::vector<std::uint32_t> peers;  // as numbered in the request, from 0
-        double per_s = 0;                  // microbatches, by all its peers
-        double busy = 0;                   // share of the step
+        std::uint64_t memory_bytes = 0;    // need of each peer, without activations
+        double units = 0;                  // work of a microbatch
+        std::vector<std::uint32_t> peers;  // numbers from 0 on, in the order of the request
+        double per_s = 0;                  // microbatches, by all peers of the stage
+        double busy = 0;                   // share of the step in which its peers compute
     };
 
     std::vector<Stage> stages;
     std::vector<std::uint32_t> idle_peers;  // no stage fits their memory
-    run::LegCodecs codecs;                  // chosen, where the run file says so
-    std::vector<double> passing_s;          // of a tensor over each boundary, as the codecs
+    run::LegCodecs codecs;                  // chosen ones, where the run file says auto
+    std::vector<double> passing_s;  // time of a tensor over each boundary, in the order of codecs
     std::uint32_t microbatches = 0;
     double step_s = 0;
     double tokens_per_s = 0;
-    double utilisation = 0;  // of all peers
+    double utilisation = 0;  // share of the power of all peers that is used
     std::string limit;       // one line
 };
 
-/// With the split that the run file leads to.
+/// Plans with the split that the run file leads to.
 Result<RunPlan> make_plan(const PlanRequest& request);
 
-/// The split that is best by time, within the memory of the peer that lends least; nothing: that
-/// of the run is as good.
+/// Returns the split with the shortest step, within the memory of the peer that lends least. Empty:
+/// the split of the run is as good.
 std::vector<std::uint32_t> better_split(const PlanRequest& request, const RunPlan& plan);
 
-/// `measured`: units are milliseconds.
-std::string to_text(const RunPlan& plan, bool measured);
+std::string to_text(const RunPlan& plan, WorkUnit unit);
 std::string to_json(const RunPlan& plan, const std::vector<std::uint32_t>& better);
 
 }  // namespace swarm::cli

@@ -1,9 +1,10 @@
-// Which source this program was built from: what a failing seed is repeated with.
+// The commit of the source from which this program was built, with which a failing seed is
+// repeated.
 #pragma once
 
 namespace swarm::cli {
 
-/// As `git describe --always --dirty` said during the build; "unknown" without git.
+/// Returns the output of `git describe --always --dirty` during the build; "unknown" without git.
 const char* program_commit();
 
 }  // namespace swarm::cli

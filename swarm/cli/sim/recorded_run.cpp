@@ -1,5 +1,8 @@
 #include "swarm/cli/sim/recorded_run.hpp"
 
+#include "swarm/base/try.hpp"
+#include "swarm/cli/common/run_events.hpp"
+
 #include <boost/json.hpp>
 
 #include <algorithm>
@@ -15,7 +18,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr double kRestartAfter_s = 2;  // as `swarm local` does
+constexpr double kRestartAfter_s = 2;  // the pause of `swarm local`
 constexpr double kDelayMax_s = 3600;
 constexpr double kLoopback_us = 100;
 constexpr double kSlack = 2;  // the simulated run may take so many times as long, and then ends
@@ -24,9 +27,9 @@ struct RecordedPeer {
     std::string id;
     std::uint64_t service_ms = 0;
     std::uint64_t line_bytes_per_s = 0;  // each way; 0: no bound
-    std::uint64_t admitted = 0;          // first of all, second, ...
-    std::uint64_t stage = 0;             // the first one it had
-    std::uint64_t turn = 0;              // first in that stage, second, ...; from 0
+    std::uint64_t admitted = 0;          // order of the first admissions, from 1
+    std::uint64_t stage = 0;             // its first stage
+    std::uint64_t turn = 0;              // order of the admissions to that stage, from 0
 
     [[nodiscard]] bool is_like(const RecordedPeer& other) const {
         return service_ms == other.service_ms && line_bytes_per_s == other.line_bytes_per_s;
@@ -34,7 +37,7 @@ struct RecordedPeer {
 };
 
 struct RecordedFault {
-    std::string kind;  // kill, freeze
+    RunEventKind kind = RunEventKind::Kill;  // or Freeze
     std::string peer;
     double at_s = 0;
     double length_s = 0;
@@ -56,12 +59,12 @@ struct RecordedRun {
     std::string not_repeatable;  // a kind of event; empty: none
 };
 
-/// Boost.JSON says what is missing by throwing; parse() below turns that into an Error.
+/// Boost.JSON throws when something is missing; parse() below turns the exception into an Error.
 std::uint64_t count_at(const json::object& object, const char* key) {
     return object.at(key).to_number<std::uint64_t>();
 }
 
-/// 0 for null, and in reports of earlier versions.
+/// Returns 0 for null, and for a key that reports of earlier versions do not have.
 double number_if_any(const json::object& object, const char* key) {
     const json::value* const value = object.if_contains(key);
     return value == nullptr || value->is_null() ? 0 : value->to_number<double>();
@@ -76,15 +79,15 @@ std::string text_at(const json::object& object, const char* key) {
     return {text.data(), text.size()};
 }
 
-/// In an order that gives each the stage it had, and each stage the same order of its members: the
-/// simulated ones come one by one, each goes where there are fewest, and to the lowest of those.
-/// Policies break ties by that order.
+/// Returns the peers in an order that gives each peer its stage again, and each stage the same
+/// order of its members: simulated peers come one by one, and each goes to the stage with the
+/// fewest members, to the lowest of several. Policies break ties by that order.
 std::vector<RecordedPeer> read_peers(const json::array& array) {
     std::vector<RecordedPeer> peers;
     for (const json::value& value : array) {
         const json::object& peer = value.as_object();
         if (peer.at("admitted").is_null()) {
-            continue;  // it did nothing
+            continue;  // this peer never worked
         }
         peers.push_back(
             {text_at(peer, "id"),
@@ -128,13 +131,16 @@ RecordedRun read_run(const json::object& whole) {
     run.peers = read_peers(whole.at("peers").as_array());
     for (const json::value& value : whole.at("events").as_array()) {
         const json::object& event = value.as_object();
-        const std::string kind = text_at(event, "kind");
-        if (kind == "drain" || kind == "coordinator_kill" || kind == "cut") {
-            run.not_repeatable = kind;
-        } else if (kind == "kill" || kind == "freeze") {  // the simulator finds what followed
-            const bool lasts = kind == "freeze";
+        const std::string name = text_at(event, "kind");
+        const std::optional<RunEventKind> kind = parse_event_kind(name);
+        if (kind == RunEventKind::Drain || kind == RunEventKind::CoordinatorKill ||
+            kind == RunEventKind::Cut) {
+            run.not_repeatable = name;
+        } else if (kind == RunEventKind::Kill || kind == RunEventKind::Freeze) {
+            // The other events follow from these; the simulator finds them itself.
+            const bool lasts = kind == RunEventKind::Freeze;
             run.faults.push_back(
-                {kind,
+                {*kind,
                  text_at(event, "peer"),
                  event.at("t_s").to_number<double>(),
                  lasts ? event.at("length_s").to_number<double>() : 0}
@@ -177,7 +183,7 @@ std::string line(const RecordedPeer& peer) {
     return "up_bytes_per_s = " + rate + "\ndown_bytes_per_s = " + rate + "\n";
 }
 
-/// Peers that come one after the other and are alike are a group.
+/// Alike peers that come one after the other form a group.
 std::string groups(const std::vector<RecordedPeer>& peers) {
     std::string toml = "\n";
     for (std::size_t i = 0; i < peers.size(); ++i) {
@@ -203,7 +209,7 @@ std::string entry(double at_s, const char* kind, std::size_t peer) {
 }
 
 std::string plan(const RecordedRun& run) {
-    std::map<std::string, std::size_t> places;  // as the groups count them, from 1
+    std::map<std::string, std::size_t> places;  // the groups count peers from 1
     for (std::size_t i = 0; i < run.peers.size(); ++i) {
         places[run.peers[i].id] = i + 1;
     }
@@ -211,9 +217,9 @@ std::string plan(const RecordedRun& run) {
     for (const RecordedFault& fault : run.faults) {
         const std::size_t peer = places.at(fault.peer);
         if (fault.at_s >= run.seconds) {
-            continue;  // after the last step
+            continue;  // the fault came after the last step
         }
-        if (fault.kind == "kill") {
+        if (fault.kind == RunEventKind::Kill) {
             toml += entry(fault.at_s, "crash", peer) +
                     entry(fault.at_s + kRestartAfter_s, "join", peer);
         } else {
@@ -252,34 +258,31 @@ std::optional<Error> check(const RecordedRun& run, const std::string& file) {
 }  // namespace
 
 Result<std::string> scenario_of_run(std::string_view text, const std::string& file) {
-    const Result<RecordedRun> run = parse(text, file);
-    if (!run) {
-        return run.error();
-    }
-    if (const std::optional<Error> fault = check(*run, file)) {
+    SWARM_TRY(const RecordedRun run, parse(text, file));
+    if (const std::optional<Error> fault = check(run, file)) {
         return *fault;
     }
-    const double mean = run->seconds / static_cast<double>(run->steps);
+    const double mean = run.seconds / static_cast<double>(run.steps);
     std::string toml =
         "# Question: Does the simulator repeat the real run of " +
         json::serialize(json::string(file)) +
         "?\n# Expectation: " + number(std::round(1000 * mean) / 1000) +
-        " s per step, as measured over " + std::to_string(run->steps) + " steps.\n" +
+        " s per step, as measured over " + std::to_string(run.steps) + " steps.\n" +
         "# Source: swarm sim record; peers are numbered as they took their stages.\n";
-    toml += "mode = \"exact\"\nseed = " + std::to_string(run->seed) + "\nduration = \"" +
-            std::to_string(std::llround(std::ceil(kSlack * run->seconds + 10))) + "s\"\n";
-    toml += "\n[pipeline]\nstages = " + std::to_string(run->stages) +
-            "\nmicrobatches = " + std::to_string(run->microbatches) +
-            "\nin_flight = " + std::to_string(run->in_flight) +
-            "\nmin_peers = " + std::to_string(run->min_peers) +
-            "\nsteps = " + std::to_string(run->steps) +
-            "\nwork_units = 1.0\nactivation_bytes = " + std::to_string(run->activation_bytes) +
-            "\npolicy = \"" + run->policy + "\"\n";
-    toml += groups(run->peers);
-    const auto latency_us = std::llround(kLoopback_us + 1e6 * run->line_delay_s);
+    toml += "mode = \"exact\"\nseed = " + std::to_string(run.seed) + "\nduration = \"" +
+            std::to_string(std::llround(std::ceil(kSlack * run.seconds + 10))) + "s\"\n";
+    toml += "\n[pipeline]\nstages = " + std::to_string(run.stages) +
+            "\nmicrobatches = " + std::to_string(run.microbatches) +
+            "\nin_flight = " + std::to_string(run.in_flight) +
+            "\nmin_peers = " + std::to_string(run.min_peers) +
+            "\nsteps = " + std::to_string(run.steps) +
+            "\nwork_units = 1.0\nactivation_bytes = " + std::to_string(run.activation_bytes) +
+            "\npolicy = \"" + run.policy + "\"\n";
+    toml += groups(run.peers);
+    const auto latency_us = std::llround(kLoopback_us + 1e6 * run.line_delay_s);
     toml += "\n[regions]\nlatency = \"" + std::to_string(latency_us) +
             "us\"  # 100us of it not measured: loopback and two event loops\n";
-    return toml + plan(*run);
+    return toml + plan(run);
 }
 
 }  // namespace swarm::cli

@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_file(const fs::path& path) {
-    std::error_code ignored;  // what cannot be looked at is not there
+    std::error_code ignored;  // a path that cannot be examined counts as missing
     return fs::is_regular_file(path, ignored);
 }
 

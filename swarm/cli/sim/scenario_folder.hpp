@@ -1,5 +1,5 @@
-// The scenarios that come with the program: a folder `scenarios` beside it, where the build puts
-// those of sim/scenarios. They are files, so that a person can read, copy and change them.
+// The scenarios that come with the program: a folder `scenarios` beside it, into which the build
+// copies sim/scenarios. They are files, so that a person can read, copy and change them.
 // Errors: NotFound (Reject), one line. Threading: none.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace swarm::cli {
 
-/// Beside this program.
+/// Returns the folder beside this program.
 std::filesystem::path scenario_folder();
 
-/// `name` itself when it is a file; else <name>.toml or <name> in `folder`.
+/// Returns `name` itself when it is a file, else <name>.toml or <name> in `folder`.
 Result<std::filesystem::path> find_scenario(
     const std::string& name, const std::filesystem::path& folder
 );
@@ -24,7 +24,7 @@ struct ListedScenario {
     std::string question;
 };
 
-/// By name.
+/// Returns the scenarios in the order of their names.
 Result<std::vector<ListedScenario>> list_scenarios(const std::filesystem::path& folder);
 
 }  // namespace swarm::cli

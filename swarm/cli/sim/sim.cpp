@@ -1,11 +1,11 @@
-// `swarm sim` and `swarm sim compare`.
+#include "swarm/cli/sim/sim.hpp"
+
 #include "router/policy.hpp"
-#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/common/files.hpp"
 #include "swarm/cli/sim/program_commit.hpp"
 #include "swarm/cli/sim/scenario_folder.hpp"
 #include "swarm/cli/sim/sim_session.hpp"
-#include "swarm/cli/train.hpp"
-#include "swarm/cli/verbs.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -47,7 +47,7 @@ sim::ExactOptions exact_options(const SimFlags& flags) {
     return options;
 }
 
-/// As a shell takes it.
+/// Quotes the text for a shell.
 std::string quoted(const std::string& text) {
     std::string out = "'";
     for (const char letter : text) {
@@ -56,7 +56,7 @@ std::string quoted(const std::string& text) {
     return out + "'";
 }
 
-/// Seed, commit and the command that shows how it came to that.
+/// Prints the seed, the commit, and the command that shows the events before the trouble.
 void tell_trouble(Console& console, const SimFlags& flags, const sim::SimReport& report) {
     std::string command = "swarm sim " + quoted(flags.scenario) + " --mode exact";
     for (const auto& [key, value] : flags.settings) {
@@ -72,7 +72,7 @@ void tell_trouble(Console& console, const SimFlags& flags, const sim::SimReport&
     console.info("replay: " + command + " --replay " + seed);
 }
 
-/// The first with a violation, or else with a failure; null when all is well.
+/// Returns the first report with a violation, or else with a failure; null: there is none.
 const sim::SimReport* first_in_trouble(const Reports& reports) {
     const auto end = reports.end();
     auto found = std::find_if(reports.begin(), end, [](const auto& report) {
@@ -86,7 +86,7 @@ const sim::SimReport* first_in_trouble(const Reports& reports) {
     return found == end ? nullptr : &*found;
 }
 
-/// Prints and writes what there is; the exit code.
+/// Prints and writes the reports. Returns the exit code.
 int conclude(
     Console& console, const SimSession& session, const SimFlags& flags, const Reports& reports
 ) {
@@ -108,15 +108,15 @@ void thin_out(sim::SimReport& report) {
     report.shares = {};
 }
 
-/// The one that the page shows.
+/// Returns the report that the page shows: the first one in trouble, or else the first one.
 sim::SimReport& shown_of(Reports& reports) {
     const sim::SimReport* const trouble = first_in_trouble(reports);
     const std::ptrdiff_t at = trouble == nullptr ? 0 : trouble - reports.data();
     return reports[static_cast<std::size_t>(at)];
 }
 
-/// Curves and events only of the report that the page shows, the first in trouble or else the
-/// first: those of thousands of seeds would fill the memory.
+/// Adds the report. Only the report that the page shows keeps its curves and events, because those
+/// of thousands of seeds would fill the memory.
 void keep(Reports& reports, sim::SimReport report) {
     reports.push_back(std::move(report));
     const sim::SimReport& shown = shown_of(reports);
@@ -153,7 +153,7 @@ int run_seeds(Console& console, const SimOptions& options, const sim::Scenario& 
     const bool written = options.html_file.empty() ||
                          write_text(console, options.html_file, sim::to_html(shown_of(reports)));
     if (error) {
-        return end_with(console, *error);  // those before it are worth their time
+        return end_with(console, *error);  // the reports before it are written all the same
     }
     return exit_code == kDone && !written ? kRunFailed : exit_code;
 }
@@ -210,7 +210,9 @@ int compare_policies(const SimCompareOptions& options) {
             *scenario, scenario->seed, scenario->name + ", " + policy, exact_options(options.flags)
         );
         if (!report) {
-            return end_with(console, report.error());  // the fleet's: the first policy has it, too
+            return end_with(
+                console, report.error()
+            );  // an error of the fleet, which all policies meet
         }
         reports.push_back(std::move(*report));
         if (session.interrupted()) {

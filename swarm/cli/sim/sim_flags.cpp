@@ -1,9 +1,9 @@
-#include "swarm/cli/sim/sim_flags.hpp"
-
 #include "router/policy.hpp"
-#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/sim/sim.hpp"
 
 #include <CLI/CLI.hpp>
+#include <memory>
 
 namespace swarm::cli {
 namespace {
@@ -15,7 +15,8 @@ examples:
   swarm sim my.toml --set peers=1000 --set churn.mtbf=2h --mode fluid
   swarm sim my.toml --seeds 100 --json report.json   # a hundred runs, one row each
   swarm sim my.toml --replay 17                      # what happened before the first violation
-exact: the production roles and every message. fluid: microbatches as flows; for large and long.)";
+exact: the production roles and every message. fluid: microbatches as flows; for large and long.
+sim/scenarios/README.md is the reference of the keys of a scenario.)";
 
 constexpr const char* kCompareExamples = R"(
 examples:
@@ -34,8 +35,8 @@ void add_setting(SimFlags& flags, const std::string& text) {
     flags.settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
 }
 
-void add_flags(CLI::App& app, SimFlags& flags) {
-    app.add_option("--seed", flags.seed, "of fleet, faults and network")
+void add_shared_flags(CLI::App& app, SimFlags& flags) {
+    app.add_option("--seed", flags.seed, "seed of fleet, faults and network")
         ->check(CLI::NonNegativeNumber);
     app.add_option("--mode", flags.mode, "exact or fluid, whatever the scenario says")
         ->check(CLI::IsMember({"exact", "fluid"}));
@@ -49,79 +50,77 @@ void add_flags(CLI::App& app, SimFlags& flags) {
            "change a key of the scenario, e.g. peers=1000 (repeatable)"
     )
         ->type_name("KEY=VALUE")
-        ->allow_extra_args(false)  // else the next word, the scenario, were one, too
+        ->allow_extra_args(false)  // else the next word, the scenario, would be a setting, too
         ->take_all();
     app.add_flag(
         "--verify", flags.verify, "train in one process, too, and compare every loss, bit for bit"
     );
-    app.add_option("--json", flags.json_file, "write the figures")->type_name("FILE");
+    add_json(app, "write the figures", flags.json_file);
+}
+
+void add_compare(CLI::App& sim, const OnChosen& on_chosen) {
+    CLI::App& app = add_verb(
+        sim, "compare", "The same scenario with several router policies", kCompareExamples
+    );
+    const auto options = std::make_shared<SimCompareOptions>();
+    app.add_option("scenario", options->flags.scenario, "a file or a name")
+        ->type_name("scenario.toml")
+        ->required();
+    app.add_option("--policies", options->policies, "some of " + router::policy_names())
+        ->type_name("A,B,...")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->required();
+    add_shared_flags(app, options->flags);
+    when_named<SimCompareOptions>(app, on_chosen, options, compare_policies);
+}
+
+void add_record(CLI::App& sim, const OnChosen& on_chosen) {
+    CLI::App& app = add_verb(sim, "record", "Turn a real run into a scenario", kRecordExamples);
+    const auto options = std::make_shared<SimRecordOptions>();
+    app.add_option("run", options->run_file, "what `swarm local --json` wrote")
+        ->type_name("run.json")
+        ->required();
+    app.add_option("-o,--out", options->out_file, "the scenario (default: stdout)")
+        ->type_name("FILE");
+    when_named<SimRecordOptions>(app, on_chosen, options, record_scenario);
 }
 
 }  // namespace
 
-SimVerbs::SimVerbs(CLI::App& root, const std::string& exit_codes) {
-    CLI::App& app = *root.add_subcommand("sim", "Ask what such a swarm would do, on virtual time");
-    app.footer(std::string(kSimExamples) + "\n" + exit_codes);
-    SimOptions& options = simulate_options_;
-    app.add_option("scenario", options.flags.scenario, "a file, or a name that --list shows")
+void add_sim(CLI::App& program, const OnChosen& on_chosen) {
+    CLI::App& app =
+        add_verb(program, "sim", "Ask what such a swarm would do, on virtual time", kSimExamples);
+    const auto options = std::make_shared<SimOptions>();
+    app.add_option("scenario", options->flags.scenario, "a file, or a name that --list shows")
         ->type_name("scenario.toml");
-    app.add_flag("--list", options.list, "list the scenarios, or those of the folder named");
-    add_flags(app, options.flags);
+    app.add_flag("--list", options->list, "list the scenarios, or those of the folder named");
+    add_shared_flags(app, options->flags);
     CLI::Option* const seeds = app.add_option(
-        "--seeds", options.seeds, "run so many seeds from --seed on; curves of one of them"
+        "--seeds",
+        options->seeds,
+        "run so many seeds from --seed on; show the curves of one of them"
     );
     seeds->check(CLI::Range(1, 1'000'000))->capture_default_str();
     CLI::Option* const html =
-        app.add_option("--html", options.html_file, "write a page with plots");
+        app.add_option("--html", options->html_file, "write a page with plots");
     html->type_name("FILE");
-    app.add_option("--replay", options.replay, "print the events before this seed's violation")
+    app.add_option(
+           "--replay", options->replay, "print the events before the violation of this seed"
+    )
         ->type_name("SEED")
         ->check(CLI::NonNegativeNumber)
         ->excludes(seeds)
         ->excludes(html);
     app.require_subcommand(0, 1);
-    app.parse_complete_callback([&app, &options, this] {
-        if (!compare_->parsed() && !record_->parsed() && options.flags.scenario.empty() &&
-            !options.list) {
+    when_named(app, [&app, on_chosen, options] {
+        if (options->flags.scenario.empty() && !options->list) {
             throw CLI::RequiredError(app.get_name() + ": a scenario, or --list");
         }
+        on_chosen(ChosenVerb(*options, simulate));
     });
-    add_compare(app, exit_codes);
-    add_record(app, exit_codes);
-}
-
-void SimVerbs::add_compare(CLI::App& sim, const std::string& exit_codes) {
-    compare_ = sim.add_subcommand("compare", "The same scenario with several router policies");
-    compare_->footer(std::string(kCompareExamples) + "\n" + exit_codes);
-    compare_->add_option("scenario", compare_options_.flags.scenario, "a file or a name")
-        ->type_name("scenario.toml")
-        ->required();
-    compare_->add_option("--policies", compare_options_.policies, "of " + router::policy_names())
-        ->type_name("A,B,...")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->required();
-    add_flags(*compare_, compare_options_.flags);
-}
-
-void SimVerbs::add_record(CLI::App& sim, const std::string& exit_codes) {
-    record_ = sim.add_subcommand("record", "Turn a real run into a scenario");
-    record_->footer(std::string(kRecordExamples) + "\n" + exit_codes);
-    record_->add_option("run", record_options_.run_file, "what `swarm local --json` wrote")
-        ->type_name("run.json")
-        ->required();
-    record_->add_option("-o,--out", record_options_.out_file, "the scenario (default: stdout)")
-        ->type_name("FILE");
-}
-
-Command SimVerbs::command() const {
-    if (compare_->parsed()) {
-        return compare_options_;
-    }
-    if (record_->parsed()) {
-        return record_options_;
-    }
-    return simulate_options_;
+    add_compare(app, on_chosen);
+    add_record(app, on_chosen);
 }
 
 }  // namespace swarm::cli

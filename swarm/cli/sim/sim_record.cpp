@@ -1,10 +1,10 @@
 // `swarm sim record`.
 #include "sim/scenario/scenario.hpp"
-#include "swarm/cli/exit_code.hpp"
-#include "swarm/cli/run_setup.hpp"
+#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/common/files.hpp"
 #include "swarm/cli/sim/recorded_run.hpp"
-#include "swarm/cli/train.hpp"
-#include "swarm/cli/verbs.hpp"
+#include "swarm/cli/sim/sim.hpp"
 
 #include <filesystem>
 #include <iostream>

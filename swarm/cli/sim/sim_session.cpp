@@ -2,9 +2,10 @@
 
 #include "sim/fluid/fluid_run.hpp"
 #include "sim/report/figures.hpp"
-#include "swarm/cli/exit_code.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/common/clock.hpp"
+#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/sim/scenario_folder.hpp"
-#include "swarm/cli/train.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -19,7 +20,7 @@ constexpr auto kLogEvery = std::chrono::seconds(5);  // without a terminal
 
 volatile std::sig_atomic_t signal_caught = 0;
 
-extern "C" void on_signal(int number) {
+extern "C" void on_simulation_signal(int number) {
     if (signal_caught != 0) {
         std::_Exit(after_signal(number));
     }
@@ -33,10 +34,7 @@ double seconds_since(TimePoint start) {
 }  // namespace
 
 Result<sim::Scenario> load(const SimFlags& flags) {
-    const Result<std::filesystem::path> file = find_scenario(flags.scenario, scenario_folder());
-    if (!file) {
-        return file.error();
-    }
+    SWARM_TRY(const std::filesystem::path file, find_scenario(flags.scenario, scenario_folder()));
     auto settings = flags.settings;
     if (flags.mode) {
         settings.emplace_back("mode", *flags.mode);
@@ -44,7 +42,7 @@ Result<sim::Scenario> load(const SimFlags& flags) {
     if (flags.seed) {
         settings.emplace_back("seed", std::to_string(*flags.seed));
     }
-    Result<sim::Scenario> scenario = sim::load_scenario(file->string(), settings);
+    Result<sim::Scenario> scenario = sim::load_scenario(file.string(), settings);
     if (scenario && flags.verify && scenario->mode != sim::Mode::Exact) {
         return Error{
             ErrorCode::Usage,
@@ -56,8 +54,8 @@ Result<sim::Scenario> load(const SimFlags& flags) {
 
 SimSession::SimSession(Console& console, std::size_t runs)
     : console_(console), runs_(runs), started_(clock_now()), shown_(started_) {
-    std::signal(SIGINT, on_signal);
-    std::signal(SIGTERM, on_signal);
+    std::signal(SIGINT, on_simulation_signal);
+    std::signal(SIGTERM, on_simulation_signal);
 }
 
 SimSession::~SimSession() {
@@ -78,11 +76,11 @@ Result<sim::SimReport> SimSession::run(
                                         ? sim::run_exact(scenario, seed, options)
                                         : sim::run_fluid(scenario, seed, progress);
     if (report) {
-        // The simulator has no clock; what a run cost is measured here.
+        // The simulator has no clock, so the time of a run is measured here.
         const double took = std::max(seconds_since(start), 1e-9);
         report->events_per_s = static_cast<double>(report->events) / took;
         ++done_;
-        show_progress(0, label);  // a short run may have told nothing
+        show_progress(0, label);  // a short run may have reported no progress
     }
     return report;
 }

@@ -1,5 +1,5 @@
-// What the verbs of the simulator share: a scenario with its flags, runs with progress and ETA on
-// stderr that Ctrl-C ends early, and the files that are left behind.
+// The parts that the verbs of the simulator share: a scenario with its flags, runs with progress
+// and ETA on stderr, which Ctrl-C ends early, and the text of --json.
 // Invariant: after the first SIGINT or SIGTERM a run ends at its next progress call and its report
 // is whole; the second signal ends the program at once.
 // Threading: one thread; the signal handler only stores a number. One session per process.
@@ -7,26 +7,26 @@
 
 #include "sim/run/scenario_run.hpp"
 #include "swarm/base/result.hpp"
-#include "swarm/cli/console.hpp"
-#include "swarm/cli/options.hpp"
+#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/sim/sim.hpp"
 
 #include <string>
 #include <vector>
 
 namespace swarm::cli {
 
-/// Flag over file.
+/// Loads the scenario; a flag goes before the file.
 Result<sim::Scenario> load(const SimFlags& flags);
 
 class SimSession {
  public:
-    /// `runs`: so many will follow; the ETA is that of all of them.
+    /// `runs`: number of runs that follow; the ETA is that of all of them.
     SimSession(Console& console, std::size_t runs);
     SimSession(const SimSession&) = delete;
     SimSession& operator=(const SimSession&) = delete;
     ~SimSession();
 
-    /// `options`: exact mode only; their `progress` is the session's.
+    /// `options`: for the exact mode only; the session sets their `progress`.
     Result<sim::SimReport> run(
         const sim::Scenario& scenario,
         std::uint64_t seed,
@@ -36,8 +36,8 @@ class SimSession {
 
     [[nodiscard]] bool interrupted() const;
 
-    /// kDone, kRunFailed when a report has violations or a failure, or after_signal(): that of all
-    /// reports.
+    /// Returns the exit code of all reports: after_signal(), or kRunFailed when a report has
+    /// violations or a failure, or kDone.
     [[nodiscard]] int exit_code(const std::vector<sim::SimReport>& reports) const;
 
  private:
@@ -50,7 +50,7 @@ class SimSession {
     TimePoint shown_;
 };
 
-/// One object, or an array when there are several.
+/// Returns one object, or an array when there are several reports.
 std::string json_of(const std::vector<sim::SimReport>& reports);
 
 }  // namespace swarm::cli

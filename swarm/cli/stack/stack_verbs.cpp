@@ -1,9 +1,9 @@
-// `swarm stack`: describes several models as one, and measures whether it pays.
-#include "stacking/stack/losses.hpp"
-#include "swarm/cli/exit_code.hpp"
-#include "swarm/cli/stack/open_stack.hpp"
-#include "swarm/cli/train.hpp"
-#include "swarm/cli/verbs.hpp"
+// `swarm stack new`, `add`, `measure` and `show`.
+#include "stacking/composition/losses.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/answer/open_stack.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/stack/stack.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -14,13 +14,13 @@ namespace swarm::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using stacking::composition::judge;
+using stacking::composition::Loss;
+using stacking::composition::Seam;
+using stacking::composition::StackFile;
+using stacking::composition::StackMember;
+using stacking::composition::TextReader;
 using stacking::kernels::WeightFormat;
-using stacking::stack::judge;
-using stacking::stack::Loss;
-using stacking::stack::Seam;
-using stacking::stack::StackFile;
-using stacking::stack::StackMember;
-using stacking::stack::TextReader;
 
 constexpr std::uint32_t kWindow = 256;
 
@@ -28,12 +28,13 @@ Error usage(std::string what) {
     return {ErrorCode::Usage, Reaction::Reject, std::move(what)};
 }
 
-/// MODEL, or MODEL@A-B: its layers A to B.
+/// Reads MODEL, or MODEL@A-B, which names its layers A to B.
 StackMember member_of(const std::string& text, double prior) {
     const std::size_t at = text.rfind('@');
-    const auto layers = at == std::string::npos
-                            ? std::nullopt
-                            : stacking::stack::parse_layers(std::string_view(text).substr(at + 1));
+    const auto layers =
+        at == std::string::npos
+            ? std::nullopt
+            : stacking::composition::parse_layers(std::string_view(text).substr(at + 1));
     return {layers ? text.substr(0, at) : text, prior, layers};
 }
 
@@ -57,7 +58,7 @@ void print_seam(const StackFile& stack, const Seam& seam) {
     std::printf("  %8.4f  the stack\n", seam.stack);
 }
 
-/// False when the gate refuses it.
+/// Returns false when the gate refuses the stack.
 bool print_verdict(const StackFile& stack) {
     const auto verdict = judge(stack);
     if (!verdict) {
@@ -75,9 +76,9 @@ bool print_verdict(const StackFile& stack) {
     return verdict->passes();
 }
 
-/// The members open, fit each other, and the file is written.
+/// Writes the file when the members can be opened and fit each other. Returns the exit code.
 int write_checked(const std::string& file, const StackFile& stack, Console& console) {
-    if (const auto readable = stacking::stack::parse_stack(to_toml(stack), file); !readable) {
+    if (const auto readable = stacking::composition::parse_stack(to_toml(stack), file); !readable) {
         return end_with(console, readable.error());
     }
     const auto opened = OpenStack::open(file, stack, WeightFormat::Fp32);
@@ -100,34 +101,23 @@ int write_checked(const std::string& file, const StackFile& stack, Console& cons
 Result<Seam> measure_text(
     const StackMeasureOptions& options, const std::string& name, OpenStack& stack
 ) {
-    auto tokens = stack.read_tokens(name);
-    if (!tokens) {
-        return tokens.error();
-    }
-    tokens->resize(std::min<std::size_t>(tokens->size(), options.tokens));
-    const auto loss_of = [&](Result<std::unique_ptr<TextReader>> reader) -> Result<Loss> {
-        if (!reader) {
-            return reader.error();
-        }
+    SWARM_TRY(auto tokens, stack.read_tokens(name));
+    tokens.resize(std::min<std::size_t>(tokens.size(), options.tokens));
+    const auto loss_of = [&](Result<std::unique_ptr<TextReader>> opened) -> Result<Loss> {
+        SWARM_TRY(const std::unique_ptr<TextReader> reader, std::move(opened));
         const std::uint32_t window =
-            options.window > 0 ? options.window : std::min(kWindow, (*reader)->context());
-        return measure_loss(**reader, *tokens, window);
+            options.window > 0 ? options.window : std::min(kWindow, reader->context());
+        return measure_loss(*reader, tokens, window);
     };
     Seam seam;
     seam.text = name;
     for (std::size_t i = 0; i < stack.file().members.size(); ++i) {
-        const Result<Loss> loss = loss_of(stack.member_reader(i));
-        if (!loss) {
-            return loss.error();
-        }
-        seam.members.push_back(loss->nats_per_token);
+        SWARM_TRY(const Loss loss, loss_of(stack.member_reader(i)));
+        seam.members.push_back(loss.nats_per_token);
     }
-    const Result<Loss> loss = loss_of(stack.reader());
-    if (!loss) {
-        return loss.error();
-    }
-    seam.stack = loss->nats_per_token;
-    seam.tokens = loss->tokens;
+    SWARM_TRY(const Loss loss, loss_of(stack.reader()));
+    seam.stack = loss.nats_per_token;
+    seam.tokens = loss.tokens;
     return seam;
 }
 
@@ -146,7 +136,7 @@ int new_stack(const StackNewOptions& options) {
     }
     StackFile stack;
     stack.name = fs::path(options.file).stem().string();
-    stack.mode = *stacking::stack::parse_mode(options.mode);
+    stack.mode = *stacking::composition::parse_mode(options.mode);
     for (std::size_t i = 0; i < options.members.size(); ++i) {
         const double prior = options.priors.empty() ? 1 : options.priors[i];
         stack.members.push_back(member_of(options.members[i], prior));

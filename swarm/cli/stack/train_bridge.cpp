@@ -1,10 +1,11 @@
 // `swarm stack train`: trains the bridge of a stack and writes it beside the stack's file.
-#include "stacking/stack/bridge_training.hpp"
-#include "swarm/cli/compute_factory.hpp"
-#include "swarm/cli/exit_code.hpp"
-#include "swarm/cli/stack/open_stack.hpp"
-#include "swarm/cli/train.hpp"
-#include "swarm/cli/verbs.hpp"
+#include "stacking/composition/bridge_training.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/answer/open_stack.hpp"
+#include "swarm/cli/common/compute_factory.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/common/files.hpp"
+#include "swarm/cli/stack/stack.hpp"
 
 #include <cstdio>
 #include <filesystem>
@@ -15,12 +16,12 @@ namespace swarm::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using stacking::composition::Bridge;
+using stacking::composition::BridgeTrainer;
+using stacking::composition::BridgeTraining;
+using stacking::composition::StackFile;
+using stacking::composition::StackMode;
 using stacking::models::ModelSource;
-using stacking::stack::Bridge;
-using stacking::stack::BridgeTrainer;
-using stacking::stack::BridgeTraining;
-using stacking::stack::StackFile;
-using stacking::stack::StackMode;
 
 constexpr std::uint32_t kReportEvery = 10;  // steps
 
@@ -28,7 +29,10 @@ Error usage(std::string what) {
     return {ErrorCode::Usage, Reaction::Reject, std::move(what)};
 }
 
-/// One member's layers on LibTorch, without its head or without its embedding.
+/// The place of a member in a bridge: the lower one gives up its head, the upper one its embedding.
+enum class Place : std::uint8_t { Lower, Upper };
+
+/// The layers of one member on LibTorch, without its head or without its embedding.
 struct TrainingMember {
     run::RunConfig config;
     run::StageLayout layout;
@@ -38,10 +42,11 @@ struct TrainingMember {
 
 Result<TrainingMember> load_member(
     const ModelSource& source,
-    bool is_upper,
+    Place place,
     const BridgeTraining& training,
     const std::string& device
 ) {
+    const bool is_upper = place == Place::Upper;
     TrainingMember member;
     member.config = bridge_run(source.architecture().model, training);
     member.layout = split(source.architecture(), 1).front();
@@ -50,16 +55,8 @@ Result<TrainingMember> load_member(
     std::erase_if(member.layout.tensors, [&](const run::TensorSpec& tensor) {
         return tensor.name.starts_with(is_upper ? "embed." : "head.");
     });
-    Result<std::vector<float>> weights = source.read_stage(member.layout);
-    if (!weights) {
-        return weights.error();
-    }
-    member.weights = std::move(*weights);
-    auto compute = make_compute_factory(device)(member.config, member.layout);
-    if (!compute) {
-        return compute.error();
-    }
-    member.compute = std::move(*compute);
+    SWARM_TRY(member.weights, source.read_stage(member.layout));
+    SWARM_TRY(member.compute, make_compute_factory(device)(member.config, member.layout));
     member.compute->use_weights(member.weights);
     return member;
 }
@@ -69,16 +66,13 @@ Result<std::vector<BridgeTrainer::Text>> read_texts(
 ) {
     std::vector<BridgeTrainer::Text> texts;
     for (const std::string& name : options.texts) {
-        Result<BridgeTrainer::Text> text = stack.read_tokens(name);
-        if (!text) {
-            return text.error();
-        }
-        texts.push_back(std::move(*text));
+        SWARM_TRY(BridgeTrainer::Text text, stack.read_tokens(name));
+        texts.push_back(std::move(text));
     }
     return texts;
 }
 
-/// A stack whose members have the window's context, and one vocabulary.
+/// Checks that the stack is a bridge, and that its members read the window and share a vocabulary.
 Result<> check(const StackTrainOptions& options, const OpenStack& stack) {
     if (stack.file().mode != StackMode::Bridge) {
         return usage(options.file + " is no bridge; make one with `swarm stack new --mode bridge`");
@@ -110,25 +104,19 @@ Result<Bridge> train(
 ) {
     const BridgeTraining training{
         options.steps, options.batch, options.window, options.learning_rate, options.seed};
-    Result<TrainingMember> lower = load_member(stack.source(0), false, training, options.device);
-    if (!lower) {
-        return lower.error();
-    }
-    Result<TrainingMember> upper = load_member(stack.source(1), true, training, options.device);
-    if (!upper) {
-        return upper.error();
-    }
-    const Result<std::vector<float>> embedding = stack.source(1).read("embed.weight");
-    if (!embedding) {
-        return embedding.error();
-    }
+    const auto load = [&](std::size_t member, Place place) {
+        return load_member(stack.source(member), place, training, options.device);
+    };
+    SWARM_TRY(const TrainingMember lower, load(0, Place::Lower));
+    SWARM_TRY(const TrainingMember upper, load(1, Place::Upper));
+    SWARM_TRY(const std::vector<float> embedding, stack.source(1).read("embed.weight"));
     const BridgeTrainer::Members members{
-        *lower->compute,
-        *upper->compute,
-        upper->weights.size(),
-        lower->config.model.width,
-        upper->config.model.width,
-        *embedding};
+        *lower.compute,
+        *upper.compute,
+        upper.weights.size(),
+        lower.config.model.width,
+        upper.config.model.width,
+        embedding};
     BridgeTrainer trainer(members, training, texts);
     Result<Bridge> bridge = trainer.train([&](const BridgeTrainer::Progress& progress) {
         if (progress.step % kReportEvery == 0 || progress.step == options.steps) {
@@ -183,7 +171,7 @@ int train_stack(const StackTrainOptions& options) {
         return end_with(console, written.error());
     }
     file->bridge = name;
-    file->seams.clear();  // of another bridge
+    file->seams.clear();  // they were measured with another bridge
     if (const Result<> written = write_stack(options.file, *file); !written) {
         return end_with(console, written.error());
     }

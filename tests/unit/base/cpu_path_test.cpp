@@ -8,7 +8,7 @@
 namespace swarm {
 namespace {
 
-TEST(CpuPath, TheBestIsTheWidestThatIsThere) {
+TEST(CpuPath, TheBestIsTheWidestThatTheMachineRuns) {
     EXPECT_TRUE(has(CpuPath::Scalar));
     EXPECT_TRUE(has(best_cpu_path()));
     for (const CpuPath path : kCpuPaths) {

@@ -29,7 +29,7 @@ TEST(Sha256, MatchesKnownVectors) {
     );
 }
 
-TEST(Sha256, OfPiecesIsTheHashOfTheWhole) {
+TEST(Sha256, HashesPiecesLikeTheWhole) {
     Sha256 pieces;
     pieces.add_text("a");
     pieces.add({});
@@ -37,7 +37,7 @@ TEST(Sha256, OfPiecesIsTheHashOfTheWhole) {
     EXPECT_EQ(to_hex(pieces.finish()), hash_of("abc"));
 }
 
-TEST(Sha256, StartsAnewAfterFinish) {
+TEST(Sha256, StartsANewHashAfterFinish) {
     Sha256 hash;
     hash.add_text("something else");
     static_cast<void>(hash.finish());
@@ -64,7 +64,7 @@ TEST(Digest, IsOrderedByItsBytes) {
     EXPECT_GT(low, high);
 }
 
-TEST(Digest, InHexHasLeadingZeros) {
+TEST(Digest, KeepsLeadingZerosInHex) {
     Digest digest;
     digest.bytes[0] = std::byte{0x0a};
     EXPECT_EQ(to_hex(digest), "0a" + std::string(62, '0'));

@@ -6,7 +6,7 @@
 
 namespace swarm {
 
-TEST(Id, OfOneKindIsNotAnIdOfAnother) {
+TEST(Id, DoesNotConvertIntoAnotherKind) {
     EXPECT_FALSE((std::is_convertible_v<StageIndex, MicrobatchId>));
     EXPECT_FALSE((std::is_convertible_v<SlotId, Epoch>));
     EXPECT_FALSE((std::is_convertible_v<std::uint64_t, SlotId>));
@@ -17,13 +17,13 @@ TEST(Id, IsOrderedByValue) {
     EXPECT_EQ((MicrobatchId{7}), (MicrobatchId{7}));
 }
 
-TEST(Epoch, OfALaterCoordinatorIsAboveEveryEarlierOne) {
+TEST(Epoch, GrowsWithTheIncarnationOfTheCoordinator) {
     EXPECT_LT(make_epoch(1, 0xffff'ffff), make_epoch(2, 0));
     EXPECT_LT(make_epoch(2, 1), make_epoch(2, 2));
     EXPECT_EQ(make_epoch(0xffff'ffff, 0xffff'ffff).value, ~0ULL);
 }
 
-TEST(ParameterVersion, OfALaterGenerationIsAboveEveryStepOfAnEarlierOne) {
+TEST(ParameterVersion, GrowsWithTheGenerationFirst) {
     EXPECT_LT((ParameterVersion{.gen = 1, .step = 900}), (ParameterVersion{.gen = 2, .step = 3}));
     EXPECT_LT((ParameterVersion{.gen = 2, .step = 3}), (ParameterVersion{.gen = 2, .step = 4}));
 }
@@ -33,7 +33,7 @@ TEST(PeerId, IsOrderedByItsFirstWordFirst) {
     EXPECT_NE((PeerId{{1, 0, 0, 0}}), (PeerId{{1, 0, 0, 1}}));
 }
 
-TEST(StageMask, HasWhatWasAdded) {
+TEST(StageMask, HasTheStagesThatWereAdded) {
     StageMask mask;
     EXPECT_TRUE(mask.empty());
     mask.add({0});
@@ -51,7 +51,7 @@ TEST(StageMask, FirstHoldsExactlyThatManyStages) {
     EXPECT_EQ(StageMask::first(64).bits, ~0ULL);
 }
 
-// Whether a stage must pass its backward on: is any stage below it in the mask?
+// A stage passes its backward on when a stage below it is in the mask.
 TEST(StageMask, HasBelowLooksStrictlyBelow) {
     StageMask mask;
     mask.add({2});

@@ -28,12 +28,12 @@ TEST(Result, HoldsAValueOrAnError) {
     EXPECT_EQ(odd.error().detail, "odd; give an even number");
 }
 
-TEST(Result, OfNothingIsGoodByDefault) {
+TEST(Result, HoldsNoErrorByDefault) {
     const Result<> good;
     EXPECT_TRUE(good);
 }
 
-TEST(Result, MovesWhatCannotBeCopied) {
+TEST(Result, MovesAValueThatCannotBeCopied) {
     Result<std::unique_ptr<int>> result = std::make_unique<int>(5);
     const std::unique_ptr<int> taken = std::move(*result);
     EXPECT_EQ(*taken, 5);

@@ -1,5 +1,5 @@
-// The sequence is part of the program: data, dropout and version 0 of the weights come from it, so
-// the first words are fixed here. Word 1 to 3 of SplitMix64 from state 0 are in the public record.
+// The sequence is part of the program: data, dropout and version 0 of the weights follow from it,
+// so its first words are fixed here. Words 1 to 3 of SplitMix64 from state 0 are publicly known.
 #include "swarm/base/rng.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(Rng, HasAFixedSequence) {
     EXPECT_EQ(first, expected);
 }
 
-TEST(Rng, OfAnotherStreamOrSeedIsAnotherSequence) {
+TEST(Rng, GivesAnotherSequenceForAnotherStreamOrSeed) {
     std::set<std::uint64_t> firsts;
     for (std::uint64_t seed = 0; seed < 32; ++seed) {
         for (std::uint64_t stream = 0; stream < 32; ++stream) {

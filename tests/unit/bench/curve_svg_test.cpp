@@ -1,4 +1,4 @@
-#include "tests/bench/curve_svg.hpp"
+#include "tests/bench/quality/curve_svg.hpp"
 
 #include <gtest/gtest.h>
 

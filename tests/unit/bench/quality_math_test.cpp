@@ -1,4 +1,4 @@
-#include "tests/bench/quality_math.hpp"
+#include "tests/bench/quality/quality_math.hpp"
 
 #include <gtest/gtest.h>
 

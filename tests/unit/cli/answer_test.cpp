@@ -1,4 +1,4 @@
-#include "swarm/cli/model/answer.hpp"
+#include "swarm/cli/answer/answer.hpp"
 
 #include "tests/unit/stacking_tokenizers/small_vocabulary.hpp"
 
@@ -17,7 +17,7 @@ using stacking::tokenizers::ModelTokenizer;
 constexpr std::uint32_t kVocabulary = 10;
 
 /// After token t comes t + 1, and at `spoiled_at` nothing that is a number.
-class Counting final : public stacking::stack::TextReader {
+class Counting final : public stacking::composition::TextReader {
  public:
     [[nodiscard]] std::uint32_t vocabulary() const override { return kVocabulary; }
 

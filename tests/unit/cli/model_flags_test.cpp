@@ -1,55 +1,53 @@
-#include "swarm/cli/model/model_flags.hpp"
-
-#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/model/model.hpp"
+#include "tests/unit/cli/parsed_words.hpp"
 
 #include <gtest/gtest.h>
 
 namespace swarm::cli {
 namespace {
 
-Command parse(std::vector<const char*> arguments) {
-    arguments.insert(arguments.begin(), {"swarm", "model"});
-    return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
-}
+using test::exit_of;
+using test::joined;
+using test::options_of;
+using test::Words;
 
 TEST(ModelFlags, EachVerbTakesItsArguments) {
-    EXPECT_EQ(std::get<ModelFetchOptions>(parse({"fetch", "smollm2"})).name, "smollm2");
-    const auto plain = std::get<ModelShowOptions>(parse({"show", "a.gguf"}));
+    EXPECT_EQ(options_of<ModelFetchOptions>({"model", "fetch", "smollm2"}).name, "smollm2");
+    const auto plain = options_of<ModelShowOptions>({"model", "show", "a.gguf"});
     EXPECT_EQ(plain.model, "a.gguf");
     EXPECT_EQ(plain.stages, 1U);
     EXPECT_EQ(plain.json_file, "");
-    const auto show =
-        std::get<ModelShowOptions>(parse({"show", "a.gguf", "--stages", "5", "--json", "o.json"}));
+    const auto show = options_of<ModelShowOptions>(
+        {"model", "show", "a.gguf", "--stages", "5", "--json", "o.json"}
+    );
     EXPECT_EQ(show.stages, 5U);
     EXPECT_EQ(show.json_file, "o.json");
-    const auto exported = std::get<ModelExportOptions>(parse({"export", "smollm2", "folder"}));
+    const auto exported = options_of<ModelExportOptions>({"model", "export", "smollm2", "folder"});
     EXPECT_EQ(exported.model, "smollm2");
     EXPECT_EQ(exported.folder, "folder");
 }
 
 TEST(ModelFlags, HelpOfEachVerbShowsAnExample) {
     for (const char* const verb : {"fetch", "show", "export"}) {
-        const Command command = parse({verb, "--help"});
-        ASSERT_TRUE(std::holds_alternative<Exit>(command)) << verb;
-        EXPECT_EQ(std::get<Exit>(command).code, kDone);
+        const Exit help = exit_of({"model", verb, "--help"});
+        EXPECT_EQ(help.code, kDone) << verb;
         const std::string example = std::string("\n  swarm model ") + verb + " smollm2";
-        EXPECT_NE(std::get<Exit>(command).text.find(example), std::string::npos) << verb;
+        EXPECT_NE(help.text.find(example), std::string::npos) << verb;
     }
 }
 
-TEST(ModelFlags, WhatIsNotUnderstoodIsAUsageError) {
-    const std::vector<std::vector<const char*>> bad = {
-        {},
-        {"dance"},
-        {"fetch"},
-        {"show"},
-        {"show", "a.gguf", "--stages", "0"},
-        {"show", "a.gguf", "--stages", "65"},
-        {"export", "a.gguf"}};
-    for (const auto& arguments : bad) {
-        const Command command = parse(arguments);
-        ASSERT_TRUE(std::holds_alternative<Exit>(command));
-        EXPECT_EQ(std::get<Exit>(command).code, kUsage) << std::get<Exit>(command).text;
+TEST(ModelFlags, WordsThatAreNotUnderstoodAreAUsageError) {
+    const std::vector<Words> bad = {
+        {"model"},
+        {"model", "dance"},
+        {"model", "fetch"},
+        {"model", "show"},
+        {"model", "show", "a.gguf", "--stages", "0"},
+        {"model", "show", "a.gguf", "--stages", "65"},
+        {"model", "export", "a.gguf"}};
+    for (const Words& words : bad) {
+        EXPECT_EQ(exit_of(words).code, kUsage) << joined(words);
     }
 }
 

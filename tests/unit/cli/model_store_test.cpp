@@ -1,6 +1,6 @@
-#include "swarm/cli/model/model_store.hpp"
+#include "swarm/cli/common/model_store.hpp"
 
-#include "swarm/cli/model/command.hpp"
+#include "swarm/cli/common/command.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "swarm/cli/paced_role.hpp"
+#include "swarm/cli/common/paced_role.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "swarm/cli/report_lines.hpp"
+#include "swarm/cli/common/report_lines.hpp"
 
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ TEST(ReportLines, CarryTheOthers) {
     EXPECT_EQ(cut.step, 49U);
     EXPECT_EQ(cut.layers_per_stage, (std::vector<std::uint32_t>{3, 2, 1}));
     EXPECT_EQ(there_and_back(Listening{"127.0.0.1:4711"}).address, "127.0.0.1:4711");
-    const node::ShareCounted share = there_and_back(node::ShareCounted{3, kPeer, {1}, 5, 0.1});
+    const node::WorkCounted share = there_and_back(node::WorkCounted{3, kPeer, {1}, 5, 0.1});
     EXPECT_EQ(share.microbatches, 5U);
     EXPECT_EQ(share.units_per_s, 0.1);
     const node::ShareLost lost = there_and_back(node::ShareLost{kPeer, {2}, 9});

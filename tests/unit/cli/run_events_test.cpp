@@ -1,4 +1,4 @@
-#include "swarm/cli/run_events.hpp"
+#include "swarm/cli/common/run_events.hpp"
 
 #include <gtest/gtest.h>
 
@@ -33,11 +33,11 @@ TEST_F(RunEventsTest, OnlyEntriesAfterTheFirstCommitAreJoins) {
     EXPECT_TRUE(events.all().empty());
     events.changed(changed(kBert, PeerChange::Admitted), at(3));
     EXPECT_EQ(events.joins(), 1U);
-    EXPECT_EQ(last().kind, std::string("join"));
+    EXPECT_EQ(last().kind, RunEventKind::Join);
     EXPECT_FALSE(last().cost) << "nobody saw it start";
 }
 
-TEST_F(RunEventsTest, WhomAResumedCoordinatorMeetsAgainDoesNotJoin) {
+TEST_F(RunEventsTest, AMemberThatAResumedCoordinatorMeetsAgainDoesNotJoin) {
     events.changed(changed(kAnna, PeerChange::Admitted), at(1));
     events.changed(changed(kBert, PeerChange::Admitted), at(1));
     events.committed(at(2));
@@ -65,7 +65,7 @@ TEST_F(RunEventsTest, WhoReturnsAfterAFenceCostsFromTheFence) {
     events.committed(at(2));
     events.changed(changed(kAnna, PeerChange::Fenced, "silent for 6 s"), at(4));
     events.changed(changed(kAnna, PeerChange::Admitted), at(9));
-    EXPECT_EQ(last().kind, std::string("join"));
+    EXPECT_EQ(last().kind, RunEventKind::Join);
     EXPECT_EQ(last().cost, seconds(5));
     events.changed(changed(kAnna, PeerChange::Fenced, "silent for 6 s"), at(20));
     events.changed(changed(kAnna, PeerChange::Admitted), at(21));
@@ -77,7 +77,7 @@ TEST_F(RunEventsTest, AMoveEndsWithTheAdmissionAndIsNoJoin) {
     events.changed(changed(kAnna, PeerChange::Moved, "from stage 0"), at(4));
     events.changed(changed(kAnna, PeerChange::Admitted), at(10));
     ASSERT_EQ(events.all().size(), 1U);
-    EXPECT_EQ(last().kind, std::string("move"));
+    EXPECT_EQ(last().kind, RunEventKind::Move);
     EXPECT_EQ(last().reason, "from stage 0");
     EXPECT_EQ(last().cost, seconds(6));
 }
@@ -98,10 +98,10 @@ TEST_F(RunEventsTest, ADrainEndsWhenThePeerHasLeft) {
 TEST_F(RunEventsTest, FencesAndEmptyStagesCarryTheirReason) {
     events.changed(changed(kAnna, PeerChange::Fenced, "silent for 6 s"), at(1));
     events.changed(changed(kAnna, PeerChange::StageEmpty, "it restarted"), at(2));
-    EXPECT_EQ(events.count("fence", kAnna), 1U);
-    EXPECT_EQ(events.count("fence", kBert), 0U);
+    EXPECT_EQ(events.count(RunEventKind::Fence, kAnna), 1U);
+    EXPECT_EQ(events.count(RunEventKind::Fence, kBert), 0U);
     EXPECT_EQ(events.all()[0].reason, "silent for 6 s");
-    EXPECT_EQ(events.all()[1].kind, std::string("stage_empty"));
+    EXPECT_EQ(events.all()[1].kind, RunEventKind::StageEmpty);
 }
 
 TEST_F(RunEventsTest, ASplitCostsTheTimeToTheNextCommitAndIsNoFault) {
@@ -111,7 +111,7 @@ TEST_F(RunEventsTest, ASplitCostsTheTimeToTheNextCommitAndIsNoFault) {
     events.committed(at(6));
     EXPECT_EQ(last().reason, "layers 3, 3");
     EXPECT_EQ(last().cost, seconds(3));
-    EXPECT_TRUE(events.recoveries(false).empty());
+    EXPECT_TRUE(events.recoveries(RunEvents::Faults::All).empty());
 }
 
 TEST_F(RunEventsTest, FaultsThatOverlapAreNotAlone) {
@@ -122,9 +122,10 @@ TEST_F(RunEventsTest, FaultsThatOverlapAreNotAlone) {
     events.committed(at(6));
     events.kill_coordinator(at(7));  // the run ended before a commit
     EXPECT_EQ(
-        events.recoveries(false), (std::vector<Duration>{seconds(3), seconds(2), seconds(1)})
+        events.recoveries(RunEvents::Faults::All),
+        (std::vector<Duration>{seconds(3), seconds(2), seconds(1)})
     );
-    EXPECT_EQ(events.recoveries(true), (std::vector<Duration>{seconds(1)}));
+    EXPECT_EQ(events.recoveries(RunEvents::Faults::Alone), (std::vector<Duration>{seconds(1)}));
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 #include "swarm/cli/plan/run_plan.hpp"
 
 #include "sim/fluid/fluid_run.hpp"
-#include "swarm/cli/exit_code.hpp"
-#include "swarm/cli/options.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/plan/plan.hpp"
+#include "tests/unit/cli/parsed_words.hpp"
 
 #include <boost/json/parse.hpp>
 #include <gtest/gtest.h>
@@ -58,9 +59,9 @@ TEST(RunPlan, SaysWhatLimitsTheRun) {
 }
 
 /// Activations of the demo model, 65,536 values, over lines of 10 Mb/s.
-PlanRequest narrow(std::string codec) {
+PlanRequest narrow(std::string_view codec) {
     PlanRequest request = request_of(2, 2, 2);
-    request.config.codec = std::move(codec);
+    request.config.codec = run::CodecSetting::find(codec).value();
     request.layer_ms = {1, 1};
     request.peers.assign(2, {1000, 0});
     request.line_bytes_per_s = {1.25e6};
@@ -75,7 +76,7 @@ TEST(RunPlan, NarrowLinesLimitIt) {
     EXPECT_NEAR(plan.step_s, 64 * plan.passing_s[0] + plan.passing_s[1] + 0.002, 1e-9);
     EXPECT_NE(plan.limit.find("the lines of stage 0"), std::string::npos);
     EXPECT_NE(plan.limit.find("--codec auto"), std::string::npos);
-    const std::string text = to_text(plan, true);
+    const std::string text = to_text(plan, WorkUnit::Milliseconds);
     EXPECT_NE(text.find("0 and 1: none/none, 0.2097 s up"), std::string::npos) << text;
 }
 
@@ -148,7 +149,9 @@ TEST(RunPlan, APeerThatFitsNowhereIsNamed) {
     request.peers[1].memory_bytes = 1 << 20;
     const RunPlan plan = *make_plan(request);
     EXPECT_EQ(plan.idle_peers, (Split{1}));
-    EXPECT_NE(to_text(plan, true).find("1 peers lend too little"), std::string::npos);
+    EXPECT_NE(
+        to_text(plan, WorkUnit::Milliseconds).find("1 peers lend too little"), std::string::npos
+    );
 }
 
 TEST(RunPlan, JsonAndTextSayTheSame) {
@@ -158,7 +161,7 @@ TEST(RunPlan, JsonAndTextSayTheSame) {
     EXPECT_DOUBLE_EQ(json.at("step_s").as_double(), plan.step_s);
     EXPECT_EQ(json.at("limit").as_string(), plan.limit);
     EXPECT_EQ(json.at("better_layers_per_stage").as_array().size(), 2U);
-    const std::string text = to_text(plan, false);
+    const std::string text = to_text(plan, WorkUnit::Gflop);
     EXPECT_NE(text.find("limited by: " + plan.limit + "\n"), std::string::npos);
     EXPECT_NE(text.find("GFLOP"), std::string::npos);
 }
@@ -192,14 +195,10 @@ TEST(RunPlan, IsAtBestWhatTheSimulatorComesTo) {
     }
 }
 
-Command parse(std::vector<const char*> arguments) {
-    arguments.insert(arguments.begin(), {"swarm", "plan"});
-    return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
-}
-
 TEST(PlanFlags, TakeLists) {
-    const auto plan = std::get<PlanOptions>(parse(
-        {"run.toml",
+    const auto plan = test::options_of<PlanOptions>(
+        {"plan",
+         "run.toml",
          "--peers",
          "5",
          "--speeds",
@@ -210,7 +209,7 @@ TEST(PlanFlags, TakeLists) {
          "2",
          "--line-rate",
          "8Mb/s,80Mb/s"}
-    ));
+    );
     EXPECT_EQ(plan.line_bytes_per_s, (std::vector<std::uint64_t>{1'000'000, 10'000'000}));
     EXPECT_EQ(plan.run_file, "run.toml");
     EXPECT_EQ(plan.peers, 5U);
@@ -221,10 +220,10 @@ TEST(PlanFlags, TakeLists) {
 
 TEST(PlanFlags, RefuseWhatIsNoSpeedAndShowExamples) {
     for (const char* const speeds : {"0", "-1", "fast", "1,nan"}) {
-        EXPECT_EQ(std::get<Exit>(parse({"--speeds", speeds})).code, kUsage) << speeds;
+        EXPECT_EQ(test::exit_of({"plan", "--speeds", speeds}).code, kUsage) << speeds;
     }
-    EXPECT_EQ(std::get<Exit>(parse({"--peers", "0"})).code, kUsage);
-    const Exit help = std::get<Exit>(parse({"--help"}));
+    EXPECT_EQ(test::exit_of({"plan", "--peers", "0"}).code, kUsage);
+    const Exit help = test::exit_of({"plan", "--help"});
     EXPECT_EQ(help.code, kDone);
     EXPECT_NE(help.text.find("swarm plan run.toml --peers 6"), std::string::npos);
 }

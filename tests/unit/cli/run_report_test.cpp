@@ -1,4 +1,4 @@
-#include "swarm/cli/run_report.hpp"
+#include "swarm/cli/common/run_report.hpp"
 
 #include "swarm/net/identity.hpp"
 
@@ -141,8 +141,8 @@ TEST(RunReport, AStepThatCountsLessIsSeen) {
 TEST(RunReport, SharesAreThoseOfTheStage) {
     RunReport report(small_run());
     report.add_peer(kAnna, {.service_ms = 40});
-    report.add(node::ShareCounted{0, kAnna, {1}, 3}, at(1));
-    report.add(node::ShareCounted{0, kBert, {1}, 1}, at(1));
+    report.add(node::WorkCounted{0, kAnna, {1}, 3}, at(1));
+    report.add(node::WorkCounted{0, kBert, {1}, 1}, at(1));
     const json::array peers = parsed(report).at("peers").as_array();
     ASSERT_EQ(peers.size(), 2U);
     EXPECT_EQ(peers.at(0).at("share").as_double(), 0.75);
@@ -154,15 +154,15 @@ TEST(RunReport, SharesAreThoseOfTheStage) {
 
 TEST(RunReport, SetsSharesBesideMeasuredSpeeds) {
     RunReport report(small_run());
-    report.add(node::ShareCounted{0, kAnna, {1}, 3, 0}, at(1));
-    report.add(node::ShareCounted{0, kBert, {1}, 1, 100}, at(1));
+    report.add(node::WorkCounted{0, kAnna, {1}, 3, 0}, at(1));
+    report.add(node::WorkCounted{0, kBert, {1}, 1, 100}, at(1));
     EXPECT_TRUE(parsed(report).at("peers").at(0).at("speed_share").is_null());
-    report.add(node::ShareCounted{1, kAnna, {1}, 3, 300}, at(2));
-    report.add(node::ShareCounted{1, kBert, {1}, 1, 0}, at(2));  // the last word stays
+    report.add(node::WorkCounted{1, kAnna, {1}, 3, 300}, at(2));
+    report.add(node::WorkCounted{1, kBert, {1}, 1, 0}, at(2));  // the last word stays
     const json::value peers = parsed(report).at("peers");
     EXPECT_EQ(peers.at(0).at("speed_share").as_double(), 0.75);
     EXPECT_EQ(peers.at(1).at("speed_share").as_double(), 0.25);
-    report.add(node::ShareCounted{2, kAnna, {0}, 3, 0}, at(3));  // another stage, not measured yet
+    report.add(node::WorkCounted{2, kAnna, {0}, 3, 0}, at(3));  // another stage, not measured yet
     EXPECT_TRUE(parsed(report).at("peers").at(0).at("speed_share").is_null());
     EXPECT_EQ(parsed(report).at("peers").at(1).at("speed_share").as_double(), 1);
 }

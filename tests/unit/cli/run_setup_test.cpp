@@ -1,4 +1,6 @@
-#include "swarm/cli/run_setup.hpp"
+#include "swarm/cli/common/run_setup.hpp"
+
+#include "swarm/cli/common/files.hpp"
 
 #include <gtest/gtest.h>
 

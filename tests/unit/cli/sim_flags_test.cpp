@@ -1,19 +1,28 @@
-#include "swarm/cli/sim/sim_flags.hpp"
-
-#include "swarm/cli/exit_code.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/sim/sim.hpp"
+#include "tests/unit/cli/parsed_words.hpp"
 
 #include <gtest/gtest.h>
 
 namespace swarm::cli {
 namespace {
 
-Command parse(std::vector<const char*> arguments) {
-    arguments.insert(arguments.begin(), {"swarm", "sim"});
-    return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+using test::exit_of;
+using test::joined;
+using test::Words;
+
+Words after_sim(Words words) {
+    words.insert(words.begin(), "sim");
+    return words;
+}
+
+template <class Options>
+Options parse(const Words& words) {
+    return test::options_of<Options>(after_sim(words));
 }
 
 TEST(SimFlags, AFlagThatIsNotGivenOverridesNothing) {
-    const auto sim = std::get<SimOptions>(parse({"a.toml"}));
+    const auto sim = parse<SimOptions>({"a.toml"});
     EXPECT_EQ(sim.flags.scenario, "a.toml");
     EXPECT_FALSE(sim.flags.seed);
     EXPECT_FALSE(sim.flags.mode);
@@ -24,7 +33,7 @@ TEST(SimFlags, AFlagThatIsNotGivenOverridesNothing) {
 }
 
 TEST(SimFlags, TakesSeedsModeFilesAndSettings) {
-    const auto sim = std::get<SimOptions>(parse(
+    const auto sim = parse<SimOptions>(
         {"a.toml",
          "--seed",
          "7",
@@ -41,7 +50,7 @@ TEST(SimFlags, TakesSeedsModeFilesAndSettings) {
          "o.json",
          "--html",
          "o.html"}
-    ));
+    );
     EXPECT_EQ(sim.flags.seed, 7U);
     EXPECT_EQ(sim.seeds, 100U);
     EXPECT_EQ(sim.flags.mode, "fluid");
@@ -54,47 +63,50 @@ TEST(SimFlags, TakesSeedsModeFilesAndSettings) {
 }
 
 TEST(SimFlags, SettingsAndScenarioComeInAnyOrder) {
-    const auto sim = std::get<SimOptions>(parse({"--set", "peers=9", "a.toml"}));
+    const auto sim = parse<SimOptions>({"--set", "peers=9", "a.toml"});
     EXPECT_EQ(sim.flags.scenario, "a.toml");
     EXPECT_EQ(sim.flags.settings.size(), 1U);
 }
 
 TEST(SimFlags, ListsWithAndWithoutAFolder) {
-    EXPECT_TRUE(std::get<SimOptions>(parse({"--list"})).list);
-    EXPECT_EQ(std::get<SimOptions>(parse({"--list", "here"})).flags.scenario, "here");
+    EXPECT_TRUE(parse<SimOptions>({"--list"}).list);
+    EXPECT_EQ(parse<SimOptions>({"--list", "here"}).flags.scenario, "here");
 }
 
 TEST(SimFlags, ReplayNamesASeed) {
-    EXPECT_EQ(std::get<SimOptions>(parse({"a.toml", "--replay", "17"})).replay, 17U);
+    EXPECT_EQ(parse<SimOptions>({"a.toml", "--replay", "17"}).replay, 17U);
 }
 
 TEST(SimFlags, CompareTakesAListOfPolicies) {
-    const auto compare = std::get<SimCompareOptions>(
-        parse({"compare", "a.toml", "--policies", "iwrr,uniform", "--seed", "3"})
-    );
+    const auto compare =
+        parse<SimCompareOptions>({"compare", "a.toml", "--policies", "iwrr,uniform", "--seed", "3"}
+        );
     EXPECT_EQ(compare.flags.scenario, "a.toml");
     EXPECT_EQ(compare.policies, (std::vector<std::string>{"iwrr", "uniform"}));
     EXPECT_EQ(compare.flags.seed, 3U);
 }
 
 TEST(SimFlags, RecordTakesTwoFiles) {
-    const auto record = std::get<SimRecordOptions>(parse({"record", "run.json", "-o", "a.toml"}));
+    const auto record = parse<SimRecordOptions>({"record", "run.json", "-o", "a.toml"});
     EXPECT_EQ(record.run_file, "run.json");
     EXPECT_EQ(record.out_file, "a.toml");
 }
 
 TEST(SimFlags, HelpOfEachVerbShowsAnExample) {
-    const std::vector<std::vector<const char*>> all{
-        {"--help"}, {"compare", "--help"}, {"record", "--help"}};
-    for (const auto& arguments : all) {
-        const auto exit = std::get<Exit>(parse(arguments));
+    const std::vector<Words> all{{"--help"}, {"compare", "--help"}, {"record", "--help"}};
+    for (const Words& words : all) {
+        const Exit exit = exit_of(after_sim(words));
         EXPECT_EQ(exit.code, kDone);
         EXPECT_NE(exit.text.find("\n  swarm sim "), std::string::npos) << exit.text;
     }
 }
 
-TEST(SimFlags, WhatIsNotUnderstoodIsAUsageErrorOfOneLine) {
-    const std::vector<std::vector<const char*>> bad{
+TEST(SimFlags, HelpNamesTheReferenceOfScenarioKeys) {
+    EXPECT_NE(exit_of({"sim", "--help"}).text.find("sim/scenarios/README.md"), std::string::npos);
+}
+
+TEST(SimFlags, AnErrorOfUsageIsOneLine) {
+    const std::vector<Words> bad{
         {},
         {"a.toml", "--mode", "precise"},
         {"a.toml", "--seed", "-1"},
@@ -104,12 +116,9 @@ TEST(SimFlags, WhatIsNotUnderstoodIsAUsageErrorOfOneLine) {
         {"compare", "a.toml"},
         {"compare", "--policies", "iwrr"},
         {"record"}};
-    for (const auto& arguments : bad) {
-        const Command command = parse(arguments);
-        ASSERT_TRUE(std::holds_alternative<Exit>(command))
-            << (arguments.empty() ? "nothing" : arguments.back());
-        const auto& exit = std::get<Exit>(command);
-        EXPECT_EQ(exit.code, kUsage) << exit.text;
+    for (const Words& words : bad) {
+        const Exit exit = exit_of(after_sim(words));
+        EXPECT_EQ(exit.code, kUsage) << joined(words);
         EXPECT_EQ(exit.text.find('\n'), exit.text.size() - 1) << exit.text;
     }
 }

@@ -1,4 +1,4 @@
-#include "swarm/cli/training_text.hpp"
+#include "swarm/cli/common/training_text.hpp"
 
 #include "stacking/tokenizers/sentence_piece.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"

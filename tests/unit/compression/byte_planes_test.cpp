@@ -171,7 +171,7 @@ TEST(BytePlanes, SurviveRandomByteFlips) {
 TEST(BytePlanes, RefuseABomb) {
     const Bytes bomb = frame_of(Bytes(64 << 20));
     ASSERT_LT(bomb.size(), 8192U);
-    // Its frame says what it is; then it lies, and says the size of the plane.
+    // The frame first states its true size; then it lies, and states the size of the plane.
     Bytes liar = bomb;
     const std::uint32_t plane_bytes = 10'000;
     EXPECT_EQ(ZSTD_getFrameContentSize(liar.data(), liar.size()), 64U << 20);

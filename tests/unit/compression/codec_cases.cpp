@@ -30,7 +30,7 @@ float largest_of(const Values& values) {
     return largest;
 }
 
-/// Of the orthonormal transform, straight from its definition.
+/// The largest coefficient of the orthonormal transform, straight from its definition.
 float largest_coefficient(const Values& group) {
     double largest = 0;
     for (unsigned row = 0; row < simd::kGroup; ++row) {
@@ -63,7 +63,7 @@ std::uint64_t documented_size(CodecId id, std::uint64_t n) {
         case CodecId::HadamardInt4:
             return 34 * ((n + 63) / 64);
         case CodecId::Sparse: {
-            const std::uint64_t kept = (n % 4096 + 63) / 64;  // of the last chunk
+            const std::uint64_t kept = (n % 4096 + 63) / 64;  // in the last chunk
             const std::uint64_t last = 4 + (3 * kept + 1) / 2 + (kept + 3) / 4;
             return n == 0 ? 0 : 4 + n / 4096 * 116 + (kept > 0 ? last : 0);
         }
@@ -76,7 +76,7 @@ std::uint64_t documented_size(CodecId id, std::uint64_t n) {
 
 namespace {
 
-/// Of a value of this magnitude in this group.
+/// The documented error of a value of this magnitude in this group.
 double documented_error(CodecId id, double magnitude, double group_error) {
     switch (id) {
         case CodecId::None:
@@ -110,7 +110,8 @@ double group_error(CodecId id, const Values& group, TensorRole role) {
     }
 }
 
-/// What is kept errs as documented, the rest loses itself; of equal ones either may be kept.
+/// A value that is kept errs as documented, any other loses itself; among equal values either may
+/// be kept.
 std::vector<double> sparse_errors(const Values& values) {
     std::vector<double> errors;
     for (std::size_t begin = 0; begin < values.size(); begin += kSparseChunk) {

@@ -1,5 +1,6 @@
-// What the conformance suite knows of each codec, stated apart from the code that it judges: size
-// formula, error bound, largest magnitude. A new codec adds a line to each; a missing one fails.
+// Facts that the conformance suite knows of each codec, stated apart from the code that it judges:
+// size formula, error bound, largest magnitude. A new codec adds a line to each table; the suite
+// fails when one is missing.
 #pragma once
 
 #include "compression/codec.hpp"
@@ -20,18 +21,18 @@ using Values = std::vector<float>;
 std::uint64_t documented_size(CodecId id, std::uint64_t elements);
 /// Largest allowed error of each value.
 std::vector<double> documented_errors(CodecId id, const Values& values, TensorRole role);
-/// Whether it codes what passes between stages.
+/// Whether the codec codes tensors that pass between stages.
 bool serves_legs(CodecId id);
-/// Above it the codec refuses, as it does NaN.
+/// Largest magnitude that the codec takes; it refuses larger ones like NaN.
 float largest_taken(CodecId id);
 /// Whether the seed counts: rounding up or down by draws.
 bool draws(CodecId id, TensorRole role);
 /// Whether another round leaves decoded values as they are.
 bool repeats_itself(CodecId id, TensorRole role, std::size_t elements);
 
-/// Uniform in (-magnitude, magnitude).
+/// Values uniform in (-magnitude, magnitude).
 Values noise(std::size_t elements, double magnitude, std::uint64_t seed);
-/// Around 0, the group of 64 and the blocks of the vector paths.
+/// Sizes around 0, the group of 64 and the blocks of the vector paths.
 const std::vector<std::size_t>& adversarial_sizes();
 
 /// A registered codec on one path.
@@ -55,7 +56,7 @@ class CodecSuite : public testing::TestWithParam<Case> {
 
     [[nodiscard]] std::vector<TensorRole> roles() const;
 
-    /// Of those that it serves, the first: activations, but for codecs of gradients.
+    /// The first role that the codec serves: activations, except for codecs of gradients.
     [[nodiscard]] TensorRole main_role() const { return roles().front(); }
 
     [[nodiscard]] Bytes encode(const Values& values, TensorRole role) const;

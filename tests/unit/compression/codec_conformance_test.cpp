@@ -1,5 +1,5 @@
-// What every registered codec must do with every tensor, on every path. codec_cases.hpp has what
-// each one documents.
+// The duties of every registered codec with every tensor, on every path. codec_cases.hpp has the
+// figures that each codec documents.
 #include "codec_cases.hpp"
 #include "swarm/base/rng.hpp"
 
@@ -119,7 +119,7 @@ TEST_P(CodecConformance, ZerosAreExact) {
     }
 }
 
-TEST_P(CodecConformance, WhatWasDecodedSurvivesAnotherRoundUnchanged) {
+TEST_P(CodecConformance, DecodedValuesSurviveAnotherRoundUnchanged) {
     for (const TensorRole role : roles()) {
         for (const double magnitude : {1.0, 1e-38, 1e-44, 3.4e38}) {
             for (const std::size_t elements : adversarial_sizes()) {
@@ -150,7 +150,7 @@ TEST_P(CodecConformance, TheSeedCountsForStochasticRoundingOnly) {
     }
 }
 
-/// Within 4 sigma of the 10^4 draws, and what the 19 bits of a draw leave over.
+/// Bound: 4 sigma of the 10^4 draws, plus the part of a step below the 19 bits of a draw.
 TEST_P(CodecConformance, StochasticRoundingIsRightOnAverage) {
     constexpr int kDraws = 10'000;
     const Values values = noise(75, 1, 14);

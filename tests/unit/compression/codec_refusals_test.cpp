@@ -1,4 +1,5 @@
-// What every registered codec must refuse, on every path: values, roles, sizes, damaged bytes.
+// Inputs that every registered codec must refuse, on every path: values, roles, sizes, damaged
+// bytes.
 #include "codec_cases.hpp"
 #include "swarm/base/rng.hpp"
 

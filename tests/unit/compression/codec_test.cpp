@@ -21,7 +21,7 @@ TEST(CodecRegistry, FindsEachCodecByNameAndByNumber) {
     }
 }
 
-TEST(CodecRegistry, KnowsNoCodecNobodyRegistered) {
+TEST(CodecRegistry, KnowsNoCodecThatIsNotRegistered) {
     EXPECT_EQ(find_codec("int3"), nullptr);
     EXPECT_EQ(find_codec(""), nullptr);
     EXPECT_EQ(find_codec(static_cast<CodecId>(200)), nullptr);

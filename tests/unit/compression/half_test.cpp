@@ -42,7 +42,7 @@ TEST(HalfCodec, RoundsTiesToEven) {
     EXPECT_EQ(coded("fp16", 0x3p-25F), 0x0002);
 }
 
-TEST(HalfCodec, ClampsWhatTheFormatCannotHold) {
+TEST(HalfCodec, ClampsValuesThatTheFormatCannotHold) {
     EXPECT_EQ(decoded("fp16", coded("fp16", 65520.0F)), kFp16Max);
     EXPECT_EQ(decoded("fp16", coded("fp16", -FLT_MAX)), -kFp16Max);
     EXPECT_EQ(coded("bf16", FLT_MAX), 0x7f7f);

@@ -147,7 +147,7 @@ TEST(HadamardTransform, IsOrthonormalAndItsOwnInverse) {
     }
 }
 
-/// One channel 50 times as large as the others: what the transform is for.
+/// One channel is 50 times as large as the others: the transform is made for this case.
 TEST(HadamardInt4Codec, LosesLessThanInt4WhereOneChannelStandsOut) {
     Rng rng(3, 4);
     std::vector<float> values(64 * 256);

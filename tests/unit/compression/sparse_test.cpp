@@ -156,7 +156,7 @@ ErrorCode refusal_with(std::size_t place, int value) {
     return done.has_error() ? done.error().code : ErrorCode::Usage;
 }
 
-TEST(SparseCodec, RefusesWhatNoEncoderWrites) {
+TEST(SparseCodec, RefusesBytesThatNoEncoderWrites) {
     EXPECT_EQ(refusal_with(1, 0x20), ErrorCode::Malformed) << "a foreign chunk size";
     EXPECT_EQ(refusal_with(2, 0), ErrorCode::Malformed) << "none kept";
     EXPECT_EQ(refusal_with(2, 32), ErrorCode::Malformed) << "another number kept";

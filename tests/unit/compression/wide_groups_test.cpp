@@ -82,7 +82,7 @@ TEST_P(WideGroups, StayWithinTheErrorOfInt8) {
     }
 }
 
-TEST_P(WideGroups, RefuseWhatIsNotFiniteAndTheLevelThatNoEncoderWrites) {
+TEST_P(WideGroups, RefuseNonFiniteValuesAndTheLevelThatNoEncoderWrites) {
     for (const std::size_t place : {std::size_t{0}, std::size_t{63}, kWideGroup + 200}) {
         std::vector<float> values = values_;
         values[place] = std::numeric_limits<float>::quiet_NaN();

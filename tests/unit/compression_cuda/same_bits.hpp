@@ -19,11 +19,12 @@ class Coder {
     Coder& operator=(const Coder&) = delete;
     virtual ~Coder() = default;
 
-    /// None: refused.
+    /// Returns nothing when the values are refused.
     virtual std::optional<Bytes> encode(
         const Codec& codec, const Values& values, TensorRole role, std::uint64_t seed
     ) = 0;
-    /// Decode writes over `start`, DecodeAdd adds to it. None: refused.
+    /// Decode writes over `start`, DecodeAdd adds to it. Returns nothing when the bytes are
+    /// refused.
     virtual std::optional<Values> decode(
         const Codec& codec, const Bytes& bytes, const Values& start, Direction direction
     ) = 0;

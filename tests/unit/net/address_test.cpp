@@ -11,13 +11,13 @@ TEST(Address, ReadsNamesAndNumbers) {
     EXPECT_EQ(*parse_address("[::1]:65535"), (Address{"::1", 65535}));
 }
 
-TEST(Address, ReadsBackWhatItWrote) {
+TEST(Address, ReadsTheTextThatItWrote) {
     for (const char* text : {"example.org:9000", "127.0.0.1:1", "[::1]:65535"}) {
         EXPECT_EQ(to_text(*parse_address(text)), text);
     }
 }
 
-TEST(Address, RefusesWhatIsNoAddressAndSaysHowToWriteOne) {
+TEST(Address, RefusesOtherTextsAndSaysHowToWriteAnAddress) {
     for (const char* text :
          {"", "host", "host:", ":1", "host:0", "host:65536", "host:1x", "::1:5"}) {
         const auto refused = parse_address(text);

@@ -73,7 +73,7 @@ bool BadPeer::is_hung_up_on() const {
     for (;;) {
         const ssize_t count = ::recv(socket_, heard.data(), heard.size(), 0);
         if (count <= 0) {
-            return count == 0 || errno == ECONNRESET;  // else it is our patience that ended
+            return count == 0 || errno == ECONNRESET;  // else the socket's timeout has passed
         }
     }
 }

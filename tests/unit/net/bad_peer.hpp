@@ -1,5 +1,5 @@
-// A stranger with a blocking socket, who says what no good peer says. Lives on a thread of its own,
-// as the host it talks to runs on the test's.
+// A stranger with a blocking socket that says things no good peer says. It lives on a thread of its
+// own, because the host runs on the test's thread.
 #pragma once
 
 #include "swarm/net/tls.hpp"
@@ -23,17 +23,17 @@ class BadPeer {
 
     void say(std::string_view text) const;
 
-    /// False when the host refuses.
+    /// Does the handshake; returns false when the host refuses.
     bool start_tls(int version = TLS1_3_VERSION);
-    /// After start_tls().
+    /// Sends bytes under TLS, after start_tls().
     void say_under_tls(std::span<const std::byte> bytes);
     void say_hello(const protocol::Hello& hello);
-    /// A hello as the host wants it, with the proof for this key.
+    /// Returns a valid Hello with the proof of this key.
     protocol::Hello good_hello(protocol::Lane lane, std::string_view swarm_key = "");
-    /// Reads the host's own Hello: false when it hangs up instead.
+    /// Reads the host's own Hello; returns false when the host hangs up instead.
     bool hears_hello();
 
-    /// Reads until the host ends the connection; false when it does not within 10 s.
+    /// Reads until the host ends the connection; returns false when it does not within 10 s.
     bool is_hung_up_on() const;
 
  private:
@@ -43,7 +43,7 @@ class BadPeer {
     net::SslPtr session_;
 };
 
-/// Header and control part of a message.
+/// Returns the header and a control part of zeros.
 std::vector<std::byte> frame_of(const protocol::FrameHeader& header, std::size_t control_bytes);
 
 }  // namespace swarm::test

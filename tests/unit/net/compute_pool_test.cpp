@@ -29,7 +29,7 @@ class CountingJob final : public node::Job {
     std::function<void()> body_;
 };
 
-/// What done() said, handed to the test's thread.
+/// Outcomes of done(), handed to the test's thread.
 class Answers {
  public:
     ComputePool::Done done() {
@@ -84,7 +84,7 @@ TEST(ComputePool, PreparesItsThreadBeforeTheFirstJob) {
     EXPECT_EQ(order, (std::vector<int>{1, 2}));
 }
 
-TEST(ComputePool, RunsInTurnWhatNobodyWantsAnAnswerTo) {
+TEST(ComputePool, RunsAJobWithoutAnAnswerInItsTurn) {
     Answers answers;
     std::vector<int> order;
     ComputePool pool({}, answers.done());
@@ -127,7 +127,8 @@ TEST(ComputePool, ShutdownInterruptsAHeldJobAndDropsTheRest) {
     EXPECT_FALSE(second_ran);
 }
 
-/// Two peers of one process: a job of the one waits for the other's, though its thread is idle.
+/// Two peers of one process share a device: a job of one peer waits for the job of the other peer,
+/// although the first peer's thread is idle.
 TEST(ComputePool, SharesADeviceJobByJob) {
     constexpr auto kLongEnough = std::chrono::milliseconds(50);
     ComputePool::Options options;

@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 constexpr auto kPatience = 20s;
-/// What a line may make good after its timer woke late.
+/// Bytes that a line may make good after its timer woke late.
 constexpr double kCatchUp_s = 0.006;
 constexpr double kMebibyte = 1 << 20;
 
@@ -48,7 +48,7 @@ std::string numbered(std::size_t bytes) {
     return text;
 }
 
-/// Everything runs in here until `pending` tasks have ended.
+/// Runs all sockets of the test until the `pending` tasks have ended.
 class EmulatedLinesTest : public testing::Test {
  protected:
     void spawn(asio::awaitable<void> task) {
@@ -92,7 +92,7 @@ class EmulatedLinesTest : public testing::Test {
         socket.shutdown(tcp::socket::shutdown_send);
     }
 
-    /// Gives back what it hears until the other side ends.
+    /// Sends back the bytes that it hears until the other side ends.
     static asio::awaitable<void> echo(tcp::acceptor& acceptor) {
         auto [refused, socket] = co_await acceptor.async_accept(kAsTuple);
         std::string bytes(4096, ' ');
@@ -113,7 +113,7 @@ class EmulatedLinesTest : public testing::Test {
         how = error;
     }
 
-    /// Ping and pong, `rounds` times, then ends; the seconds of each round.
+    /// Sends a byte and waits for it, `rounds` times, then ends; adds the time of each round.
     static asio::awaitable<void> ping(
         tcp::socket& socket, std::size_t rounds, std::vector<double>& seconds
     ) {
@@ -129,7 +129,7 @@ class EmulatedLinesTest : public testing::Test {
         socket.close();
     }
 
-    /// Until so many connections have brought a MiB each.
+    /// Runs until so many connections have brought a MiB each.
     double seconds_per_mebibyte(
         const EmulatedLines::Ends& ends,
         const std::string& source = "127.0.0.1",
@@ -180,7 +180,7 @@ TEST_F(EmulatedLinesTest, AreNeverFasterThanTheirRate) {
     EXPECT_GE(seconds_per_mebibyte(*slow), kMebibyte / 4e6 - kCatchUp_s);
 }
 
-TEST_F(EmulatedLinesTest, KeepToTheRateOfWhoDials) {
+TEST_F(EmulatedLinesTest, KeepToTheRateOfTheDiallingProcess) {
     EmulatedLines lines(0ms);
     const auto fast = lines.add({});
     const auto slow = lines.add({.up_bytes_per_s = 4'000'000, .down_bytes_per_s = 0});
@@ -212,7 +212,7 @@ TEST_F(EmulatedLinesTest, DelayEachWay) {
     }
 }
 
-TEST_F(EmulatedLinesTest, StandInFrontOfWhatListensAlready) {
+TEST_F(EmulatedLinesTest, StandInFrontOfAProcessThatListensAlready) {
     EmulatedLines lines(20ms);
     tcp::acceptor acceptor = listen({"127.0.0.1", 0});
     const auto front = lines.add_front({"127.0.0.1", acceptor.local_endpoint().port()});
@@ -242,7 +242,7 @@ TEST_F(EmulatedLinesTest, CutBothSides) {
     EXPECT_EQ(server_saw, asio::error::connection_reset);
 }
 
-TEST_F(EmulatedLinesTest, EndAConnectionToNobody) {
+TEST_F(EmulatedLinesTest, EndAConnectionThatNobodyAccepts) {
     EmulatedLines lines(0ms);
     const auto ends = lines.add({});
     ASSERT_TRUE(ends);

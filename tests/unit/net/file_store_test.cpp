@@ -51,7 +51,7 @@ TEST_F(FileStoreTest, ReturnsRecordsOfAnyBytesInOrder) {
     EXPECT_EQ(*open().load(), records);
 }
 
-TEST_F(FileStoreTest, AppendsAfterWhatWasThere) {
+TEST_F(FileStoreTest, AppendsAfterTheRecordsOfAnEarlierStart) {
     write_records({"one"});
     write_records({"two", "three"});
     EXPECT_EQ(*open().load(), (Records{"one", "two", "three"}));

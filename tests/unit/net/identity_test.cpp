@@ -1,6 +1,7 @@
 #include "swarm/net/identity.hpp"
 
 #include "swarm/base/digest.hpp"
+#include "swarm/base/peer_name.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -66,7 +67,7 @@ TEST(Identity, IsTheHashOfTheRawPublicKey) {
     EXPECT_EQ(std::to_integer<std::uint64_t>(digest.bytes[7]), first_word & 0xffU);
 }
 
-TEST(PeerIdText, ReadsBackWhatItWrote) {
+TEST(PeerIdText, IsReadAsTheIdThatWroteIt) {
     for (int i = 0; i < 20; ++i) {
         const PeerId peer = Identity::make_ephemeral().peer();
         const std::string text = to_text(peer);
@@ -79,6 +80,8 @@ TEST(PeerIdText, ReadsBackWhatItWrote) {
 
 TEST(PeerIdText, FollowsTheRfcsAlphabet) {
     EXPECT_EQ(to_text(PeerId{}), std::string(52, 'a'));
+    const PeerId some = Identity::make_ephemeral().peer();
+    EXPECT_EQ(to_short_text(some), to_text(some).substr(0, 8));
     const std::uint64_t ones = ~0ULL;
     EXPECT_EQ(to_text(PeerId{{ones, ones, ones, ones}}), std::string(51, '7') + "q");
 }

@@ -1,4 +1,4 @@
-// An empty folder for one test, gone after it. A test may have several.
+// An empty folder for one test, which is deleted after the test. A test may have several.
 #pragma once
 
 #include <gtest/gtest.h>

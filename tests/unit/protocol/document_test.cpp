@@ -1,5 +1,5 @@
-// PROTOCOL.md is held against the code: its tables name every message of messages.proto with its
-// kind and lane, and its worked hex is what the code writes.
+// Holds PROTOCOL.md against the code: its tables name every message of messages.proto with its kind
+// and lane, and its worked hex is the bytes that the code writes.
 #include "swarm/protocol/frame.hpp"
 #include "swarm/protocol/tensor_envelope.hpp"
 #include "tests/unit/protocol/sample_messages.hpp"
@@ -28,7 +28,7 @@ std::vector<std::string> lines_of(const std::string& name) {
     return lines;
 }
 
-/// Every match of `pattern` at the start of a line: first group -> second group.
+/// Finds every match of `pattern` at the start of a line; maps its first group to its second.
 std::map<std::string, std::string> matches(const std::string& name, const std::string& pattern) {
     std::map<std::string, std::string> found;
     const std::regex regex(pattern);
@@ -41,7 +41,7 @@ std::map<std::string, std::string> matches(const std::string& name, const std::s
     return found;
 }
 
-/// Rows "| `Name` | kind |" of the tables: name -> kind.
+/// Reads the rows "| `Name` | kind |" of the tables; maps names to kinds.
 std::map<std::string, std::string> documented_kinds() {
     return matches("PROTOCOL.md", R"(\| `(\w+)` \| (\w+) \|)");
 }
@@ -98,7 +98,7 @@ std::vector<std::byte> hello_frame() {
     return bytes;
 }
 
-/// The examples of PROTOCOL.md, written by the code.
+/// Writes the examples of PROTOCOL.md with the code.
 std::map<std::string, std::string> worked_examples() {
     const ParameterVersion version{.gen = 1, .step = 300};
     const Epoch epoch = make_epoch(1, 2);
@@ -125,7 +125,7 @@ std::map<std::string, std::string> worked_examples() {
         {"recall", hex(frame_of({.number = 12, .acknowledged = 7, .body = recall}))}};
 }
 
-/// Blocks that open with ```hex <name>; what follows a # in a line is comment.
+/// Reads the blocks that open with ```hex <name>; the rest of a line after # is a comment.
 std::map<std::string, std::string> documented_examples() {
     std::map<std::string, std::string> examples;
     std::string current;
@@ -153,7 +153,7 @@ TEST(ProtocolDocument, NamesTheMessagesOfTheProtoAndNoOthers) {
     for (const auto& [name, rest] : matches("messages.proto", R"(message (\w+) (\{))")) {
         in_proto.insert(name);
     }
-    ASSERT_GT(in_proto.size(), std::variant_size_v<Body>);
+    ASSERT_GT(in_proto.size(), kMessageKinds);
     EXPECT_EQ(in_document, in_proto);
 }
 
@@ -165,12 +165,12 @@ TEST(ProtocolDocument, GivesEachBodyItsKind) {
         EXPECT_EQ(kinds.at(name), std::to_string(std::stoi(field) - 16)) << name;
         ++bodies;
     }
-    EXPECT_EQ(bodies, std::variant_size_v<Body>);
+    EXPECT_EQ(bodies, kMessageKinds);
 }
 
 TEST(ProtocolDocument, GivesEachBodyItsLane) {
     const auto lanes = matches("PROTOCOL.md", R"(\| `\w+` \| (\d+) \| (\w+) \|)");
-    ASSERT_EQ(lanes.size(), std::variant_size_v<Body>);
+    ASSERT_EQ(lanes.size(), kMessageKinds);
     for (const Message& message : sample_messages()) {
         const std::string lane = lane_of(message.body) == Lane::Bulk ? "bulk" : "control";
         EXPECT_EQ(lanes.at(std::to_string(message.body.index())), lane) << message.body.index();

@@ -1,5 +1,5 @@
-// How tests ask for the rules on the fields of messages: the last value that fits is taken, the
-// first that does not is refused with the right code.
+// Checks of the rules on the fields of messages, for tests: the last value that fits is taken, and
+// the first value that does not fit is refused with the right code.
 #pragma once
 
 #include "swarm/protocol/frame.hpp"
@@ -22,7 +22,7 @@ inline Result<Message> arrive(const Body& body) {
     return decode_control(static_cast<std::uint16_t>(body.index()), encode_control(message));
 }
 
-/// The sample of a kind after `change`.
+/// Returns the sample of a kind after `change`.
 template <class Kind, class Change>
 Body changed(Change change) {
     Body body = sample_of<Kind>().body;
@@ -43,9 +43,11 @@ inline void expect_refused(const Body& body, ErrorCode code, const std::string& 
     EXPECT_NE(result.error().detail.find(field), std::string::npos) << result.error().detail;
 }
 
-/// Checks that a double of one kind of message must be finite, and 0 or more if so asked.
+enum class Negative { Allowed, Refused };
+
+/// Checks that a double of one kind of message must be finite, and whether it may be negative.
 template <class Kind, class Field>
-void check_double(Field field, const std::string& name, bool negative_allowed) {
+void check_double(Field field, const std::string& name, Negative negative) {
     const auto with = [&](double value) {
         return changed<Kind>([&](Kind& body) { field(body) = value; });
     };
@@ -54,14 +56,14 @@ void check_double(Field field, const std::string& name, bool negative_allowed) {
     for (const double value : {kInfinity, -kInfinity, kNan}) {
         expect_refused(with(value), ErrorCode::Malformed, name);
     }
-    if (negative_allowed) {
+    if (negative == Negative::Allowed) {
         expect_taken(with(-1));
     } else {
         expect_refused(with(-1e-300), ErrorCode::Malformed, name);
     }
 }
 
-/// `with`: a message that has the text in the field `name`.
+/// Checks the rules of a text; with(text) makes a message with the text in the field `name`.
 template <class With>
 void check_text(With with, const std::string& name) {
     expect_taken(with(""));

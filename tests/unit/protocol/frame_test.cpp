@@ -1,5 +1,5 @@
-// What arrives is only bytes: broken headers, broken Protobuf, and every kind of damage to good
-// frames end in an Error, never in a crash or in a message that nobody sent.
+// A receiver gets nothing but bytes: broken headers, broken Protobuf, and every kind of damage to
+// good frames end in an Error, never in a crash or in a message that nobody sent.
 #include "swarm/protocol/frame.hpp"
 
 #include "swarm/base/rng.hpp"
@@ -38,7 +38,7 @@ void expect_header(const FrameHeader& header, Lane lane, bool taken) {
         << "kind " << header.kind << (taken ? result.error().detail : " was taken");
 }
 
-/// Hand-made Protobuf: field `number` of wire type 2 (length-delimited), sizes below 128.
+/// Writes Protobuf by hand: field `number` of wire type 2 (length-delimited), sizes below 128.
 std::string nested(unsigned number, std::string_view content) {
     std::string bytes;
     const unsigned tag = (number << 3) | 2U;
@@ -52,7 +52,7 @@ std::string nested(unsigned number, std::string_view content) {
     return bytes.append(content);
 }
 
-/// Control part with one body of this kind.
+/// Makes a control part with one body of this kind.
 std::string control(std::uint16_t kind, std::string_view body) {
     return nested(16U + kind, body);
 }
@@ -84,7 +84,7 @@ TEST(FrameHeader, SurvivesTheWireWhole) {
     EXPECT_EQ(arrived->tensor_bytes, header.tensor_bytes);
 }
 
-TEST(FrameHeader, OfGarbageIsMalformed) {
+TEST(FrameHeader, RefusesGarbage) {
     Rng rng(1, 0);
     for (int i = 0; i < 1000; ++i) {
         HeaderBytes bytes;
@@ -96,7 +96,7 @@ TEST(FrameHeader, OfGarbageIsMalformed) {
     expect_error(decode_header(HeaderBytes{}, Lane::Control), ErrorCode::Malformed);
 }
 
-TEST(FrameHeader, OfAnotherVersionIsAMismatch) {
+TEST(FrameHeader, RefusesAnotherVersionAsAMismatch) {
     const HeaderBytes good = encode_header({.kind = kAcceptedKind, .control_bytes = 4});
     expect_error(
         decode_header(with_byte(good, 4, kProtocolVersion + 1), Lane::Control), ErrorCode::Mismatch
@@ -104,7 +104,7 @@ TEST(FrameHeader, OfAnotherVersionIsAMismatch) {
     expect_error(decode_header(with_byte(good, 5, 1), Lane::Control), ErrorCode::Mismatch);
 }
 
-TEST(FrameHeader, WithReservedBytesIsMalformed) {
+TEST(FrameHeader, RefusesReservedBytes) {
     const HeaderBytes good = encode_header({.kind = kAcceptedKind, .control_bytes = 4});
     for (std::size_t offset = 24; offset < kHeaderBytes; ++offset) {
         expect_error(
@@ -113,15 +113,15 @@ TEST(FrameHeader, WithReservedBytesIsMalformed) {
     }
 }
 
-TEST(FrameHeader, OfAnUnknownKindIsMalformed) {
-    constexpr auto kKinds = static_cast<std::uint16_t>(std::variant_size_v<Body>);
+TEST(FrameHeader, RefusesAnUnknownKind) {
+    constexpr auto kKinds = static_cast<std::uint16_t>(kMessageKinds);
     expect_header({.kind = kKinds - 1}, Lane::Control, true);
     expect_header({.kind = kKinds}, Lane::Control, false);
     expect_header({.kind = kHelloKind - 1}, Lane::Control, false);
     expect_header({.kind = kHelloKind}, Lane::Bulk, true);
 }
 
-TEST(FrameHeader, OfFourGibibytesIsTooLarge) {
+TEST(FrameHeader, RefusesSizesOfFourGibibytes) {
     const FrameHeader control{.kind = kForwardKind, .control_bytes = 0xffff'ffff};
     expect_error(decode_header(encode_header(control), Lane::Bulk), ErrorCode::TooLarge);
     const FrameHeader envelope{.kind = kForwardKind, .envelope_bytes = 0xffff'ffff};
@@ -156,7 +156,7 @@ TEST(FrameHeader, TakesATensorOnTheBulkLaneOnly) {
 }
 
 TEST(FrameHeader, TakesATensorOnlyOfKindsThatHaveOne) {
-    for (std::uint16_t kind = 0; kind < std::variant_size_v<Body>; ++kind) {
+    for (std::uint16_t kind = 0; kind < kMessageKinds; ++kind) {
         const FrameHeader header{.kind = kind, .envelope_bytes = 16, .tensor_bytes = 64};
         expect_header(header, Lane::Bulk, carries_tensor(kind));
     }
@@ -168,7 +168,7 @@ TEST(FrameHeader, RefusesATensorWithoutEnvelope) {
     expect_header({.kind = kForwardKind, .envelope_bytes = 16}, Lane::Bulk, true);  // no elements
 }
 
-TEST(Lane, IsBulkForWhatMayCarryATensorAndForItsAnswer) {
+TEST(Lane, IsBulkForKindsWithATensorAndForSessionTaken) {
     std::size_t bulk = 0;
     for (const Message& message : sample_messages()) {
         const bool expected = std::holds_alternative<Forward>(message.body) ||
@@ -247,8 +247,8 @@ TEST(ControlPart, WithAPeerIdOfAnotherSizeIsMalformed) {
     }
 }
 
-// 2 MiB of empty slots would become some hundred MiB of objects before anybody counts them.
-TEST(ControlPart, OfCountlessTinyFieldsIsRefusedBeforeItIsParsed) {
+// Protobuf would make some hundred MiB of objects of 2 MiB of empty slots.
+TEST(ControlPart, WithCountlessTinyFieldsIsRefusedBeforeItIsParsed) {
     std::string slots;
     for (std::size_t i = 0; i < 1'000'000; ++i) {
         slots.append("\x12\x00", 2);
@@ -270,7 +270,7 @@ TEST(ControlPart, TruncatedAnywhereIsAnError) {
     }
 }
 
-// A flip may turn one valid message into another: then it has that one byte form, no other.
+// A flip may turn one valid message into another, whose bytes then have the one form that it has.
 TEST(ControlPart, WithFlippedBitsIsAnErrorOrAnotherWholeMessage) {
     Rng rng(2, 0);
     std::size_t refused = 0;
@@ -289,7 +289,7 @@ TEST(ControlPart, WithFlippedBitsIsAnErrorOrAnotherWholeMessage) {
     EXPECT_GT(refused, 0U);
 }
 
-TEST(Hello, OfAnotherVersionIsAMismatch) {
+TEST(Hello, WithAnotherVersionIsAMismatch) {
     Hello hello = sample_hello();
     hello.protocol_version = kProtocolVersion + 1;
     expect_error(decode_hello(encode_hello(hello)), ErrorCode::Mismatch);
@@ -303,7 +303,7 @@ TEST(Hello, NamesALaneThatExists) {
     expect_error(decode_hello(encode_hello(hello)), ErrorCode::Malformed);
 }
 
-TEST(Hello, ProofIsAWholeHashOrNone) {
+TEST(Hello, HasAProofOfAWholeHashOrNone) {
     for (const std::size_t size : {0U, 1U, 31U, 32U, 33U}) {
         Hello hello = sample_hello();
         hello.proof.resize(size);
@@ -317,7 +317,7 @@ TEST(Hello, DamagedOrTruncatedIsAnErrorOrAnotherHello) {
     for (std::size_t i = 0; i < 2000; ++i) {
         std::vector<std::byte> bytes = good;
         if (i < good.size()) {
-            bytes.resize(i);  // a cut between two fields leaves a whole Hello: its proof is gone
+            bytes.resize(i);  // a cut between two fields leaves a whole Hello without a proof
         } else {
             bytes = damaged(good, rng);
         }

@@ -1,5 +1,5 @@
-// Each bound of limits.hpp, and each rule on a field: the last value that fits is taken, the first
-// that does not is refused with the right code.
+// Tests each bound of limits.hpp and each rule on a field: the last value that fits is taken, and
+// the first value that does not fit is refused with the right code.
 #include "swarm/protocol/limits.hpp"
 
 #include "tests/unit/protocol/field_rules.hpp"
@@ -337,39 +337,53 @@ TEST(Limits, BoundTexts) {
 }
 
 TEST(Limits, NumbersAreFinite) {
-    check_double<Path>([](Path& b) -> double& { return b.loss; }, "loss", true);
+    check_double<Path>([](Path& b) -> double& { return b.loss; }, "loss", Negative::Allowed);
     check_double<Heartbeat>(
-        [](Heartbeat& b) -> double& { return b.rates[0].units_per_s; }, "units_per_s", false
+        [](Heartbeat& b) -> double& { return b.rates[0].units_per_s; },
+        "units_per_s",
+        Negative::Refused
     );
     check_double<Heartbeat>(
-        [](Heartbeat& b) -> double& { return b.rates[0].queued; }, "queued", false
+        [](Heartbeat& b) -> double& { return b.rates[0].queued; }, "queued", Negative::Refused
     );
     check_double<Heartbeat>(
-        [](Heartbeat& b) -> double& { return b.own.microbatch_s; }, "own", false
+        [](Heartbeat& b) -> double& { return b.own.microbatch_s; }, "own", Negative::Refused
     );
     check_double<Heartbeat>(
-        [](Heartbeat& b) -> double& { return b.own.to_next_bytes_per_s; }, "own", false
+        [](Heartbeat& b) -> double& { return b.own.to_next_bytes_per_s; }, "own", Negative::Refused
     );
     check_double<Heartbeat>(
-        [](Heartbeat& b) -> double& { return b.own.to_previous_bytes_per_s; }, "own", false
+        [](Heartbeat& b) -> double& { return b.own.to_previous_bytes_per_s; },
+        "own",
+        Negative::Refused
     );
     check_double<Reduced>(
-        [](Reduced& b) -> double& { return b.sums_of_squares[1]; }, "sums_of_squares", false
+        [](Reduced& b) -> double& { return b.sums_of_squares[1]; },
+        "sums_of_squares",
+        Negative::Refused
     );
     check_double<Inferred>(
-        [](Inferred& b) -> double& { return b.top[0].log_probability; }, "log_probability", true
+        [](Inferred& b) -> double& { return b.top[0].log_probability; },
+        "log_probability",
+        Negative::Allowed
     );
     check_double<Commit>(
-        [](Commit& b) -> double& { return b.scalars.clip_factor; }, "clip_factor", false
+        [](Commit& b) -> double& { return b.scalars.clip_factor; }, "clip_factor", Negative::Refused
     );
     check_double<Commit>(
-        [](Commit& b) -> double& { return b.scalars.learning_rate; }, "learning_rate", true
+        [](Commit& b) -> double& { return b.scalars.learning_rate; },
+        "learning_rate",
+        Negative::Allowed
     );
     check_double<Commit>(
-        [](Commit& b) -> double& { return b.scalars.bias_correction1; }, "bias_correction1", true
+        [](Commit& b) -> double& { return b.scalars.bias_correction1; },
+        "bias_correction1",
+        Negative::Allowed
     );
     check_double<Commit>(
-        [](Commit& b) -> double& { return b.scalars.bias_correction2; }, "bias_correction2", true
+        [](Commit& b) -> double& { return b.scalars.bias_correction2; },
+        "bias_correction2",
+        Negative::Allowed
     );
 }
 

@@ -1,4 +1,4 @@
-// Every message survives the wire whole, and the wire is as cheap as the protocol's budget assumes.
+// Every message survives the wire whole, and messages are as small as the step protocol assumes.
 #include "swarm/protocol/message.hpp"
 
 #include "swarm/protocol/frame.hpp"
@@ -38,18 +38,16 @@ TEST_P(EveryMessage, SurvivesTheWireWhole) {
 
 TEST_P(EveryMessage, StaysAMessageOfItsOwnKind) {
     const std::vector<std::byte> bytes = encode_control(sample_messages().at(GetParam()));
-    for (std::size_t kind = 0; kind < std::variant_size_v<Body> + 2; ++kind) {
+    for (std::size_t kind = 0; kind < kMessageKinds + 2; ++kind) {
         const bool own = kind == GetParam();
         EXPECT_EQ(decode_control(static_cast<std::uint16_t>(kind), bytes).has_value(), own) << kind;
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Message, EveryMessage, testing::Range<std::size_t>(0, std::variant_size_v<Body>)
-);
+INSTANTIATE_TEST_SUITE_P(Message, EveryMessage, testing::Range<std::size_t>(0, kMessageKinds));
 
 TEST(Message, HasASampleForEachAlternative) {
-    EXPECT_EQ(sample_messages().size(), std::variant_size_v<Body>);
+    EXPECT_EQ(sample_messages().size(), kMessageKinds);
 }
 
 TEST(Message, WithoutOptionalFieldsSurvivesTheWire) {
@@ -95,7 +93,7 @@ TEST(Message, EachEnumeratorSurvivesTheWire) {
     }
 }
 
-// The protocol's cost table (section 11) counts on answers of some 40 bytes.
+// The cost table of the step protocol counts on answers of some 40 bytes.
 TEST(Message, AnswerToALegFitsInFortyBytes) {
     const LegId leg{
         .version = {.gen = 1, .step = 10'000},

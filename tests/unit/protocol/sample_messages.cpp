@@ -188,7 +188,7 @@ std::vector<Body> directory_bodies() {
         Located{.model = sample_digest(6), .layers = 30, .hosts = {host, host}}};
 }
 
-/// The kinds that came last.
+/// The last kinds of Body.
 std::vector<Body> placing_bodies() {
     return {
         HostOffer{

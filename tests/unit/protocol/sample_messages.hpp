@@ -1,5 +1,5 @@
 // One valid message of every kind, in the order of Body, for tests and fuzz seeds. Fields differ
-// from their defaults, so a codec that drops one shows.
+// from their defaults, so a test sees when a field is lost.
 #pragma once
 
 #include "swarm/protocol/message.hpp"
@@ -12,7 +12,7 @@ namespace swarm::protocol {
 
 std::vector<Message> sample_messages();
 
-/// The sample that holds `Body`.
+/// Returns the sample whose body is a `Kind`.
 template <class Kind>
 Message sample_of() {
     for (Message& message : sample_messages()) {

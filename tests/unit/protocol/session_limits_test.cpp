@@ -169,7 +169,7 @@ TEST(SessionLimits, TokensTravelNoFurtherThanThePath) {
     expect_refused(shorter, ErrorCode::Malformed, "tokens_upto");
 }
 
-TEST(SessionLimits, RowsAreCodedByWhatKeepsThemApart) {
+TEST(SessionLimits, RowsTakeOnlyCodecsThatCodeEachRowAlone) {
     const auto open = [](RowCodec codec) {
         return changed<SessionOpen>([&](SessionOpen& body) { body.codec = codec; });
     };
@@ -223,18 +223,24 @@ TEST(SessionLimits, BoundTexts) {
 
 TEST(SessionLimits, NumbersAreFinite) {
     check_double<SessionOpen>(
-        [](SessionOpen& b) -> double& { return b.exit_threshold; }, "exit_threshold", false
+        [](SessionOpen& b) -> double& { return b.exit_threshold; },
+        "exit_threshold",
+        Negative::Refused
     );
     check_double<SessionOpen>(
-        [](SessionOpen& b) -> double& { return b.sampling.temperature; }, "temperature", false
+        [](SessionOpen& b) -> double& { return b.sampling.temperature; },
+        "temperature",
+        Negative::Refused
     );
     check_double<SessionToken>(
-        [](SessionToken& b) -> double& { return b.top[0].log_probability; }, "log_probability", true
+        [](SessionToken& b) -> double& { return b.top[0].log_probability; },
+        "log_probability",
+        Negative::Allowed
     );
     check_double<SessionToken>(
         [](SessionToken& b) -> double& { return b.text_log_probability; },
         "text_log_probability",
-        true
+        Negative::Allowed
     );
 }
 

@@ -18,7 +18,7 @@ SlotInfo info(std::uint64_t slot, std::uint64_t peer, std::uint32_t stage) {
     return made;
 }
 
-/// Everything a table says, by asking each way.
+/// Checks all answers of a table, by each way of asking.
 void expect_holds(const SlotTable& table, const std::map<SlotId, SlotInfo>& want) {
     ASSERT_EQ(table.size(), want.size());
     std::size_t observers = 0;
@@ -37,7 +37,7 @@ void expect_holds(const SlotTable& table, const std::map<SlotId, SlotInfo>& want
     }
 }
 
-TEST(SlotTable, HoldsWhatWasAddedAndChanged) {
+TEST(SlotTable, HoldsTheSlotsThatWereAddedAndChanged) {
     Rng rng(7, 0);
     SlotTable table;
     std::map<SlotId, SlotInfo> want;
@@ -59,7 +59,7 @@ TEST(SlotTable, HoldsWhatWasAddedAndChanged) {
         }
         expect_holds(table, want);
         if (!shared.empty()) {
-            expect_holds(shared, before);  // a copy keeps what it had
+            expect_holds(shared, before);  // a copy keeps its slots
         }
         std::vector<SlotInfo> anew(table.begin(), table.end());
         std::ranges::reverse(anew);
@@ -67,7 +67,7 @@ TEST(SlotTable, HoldsWhatWasAddedAndChanged) {
     }
 }
 
-TEST(SlotTable, FindsNothingThatIsNotThere) {
+TEST(SlotTable, FindsNoSlotThatItDoesNotHold) {
     const SlotTable table{info(3, 30, 0), info(5, 50, 2)};
     for (const std::uint64_t slot : {0, 4, 6}) {
         EXPECT_EQ(table.find({slot}), nullptr);
@@ -78,7 +78,7 @@ TEST(SlotTable, FindsNothingThatIsNotThere) {
     EXPECT_EQ(SlotTable().find_peer({{30}}), nullptr);
 }
 
-TEST(SlotTable, KeepsTheLastOfASlotThatIsNamedTwice) {
+TEST(SlotTable, KeepsTheLastEntryOfASlotThatIsNamedTwice) {
     const SlotTable table{info(5, 1, 0), info(4, 3, 1), info(5, 2, 1)};
     EXPECT_EQ(table.size(), 2U);
     EXPECT_EQ(table.find_peer({{1}}), nullptr);
@@ -92,7 +92,7 @@ TEST(SlotTable, FindsTheNewerOfTwoSlotsOfAPeer) {
     EXPECT_EQ(table.size(), 3U);
 }
 
-TEST(SlotTable, EqualsByWhatItHolds) {
+TEST(SlotTable, EqualsATableWithTheSameSlots) {
     SlotTable table{info(3, 30, 0), info(5, 50, 2)};
     const SlotTable copy = table;
     table.set_standing({3}, Standing::Suspect);

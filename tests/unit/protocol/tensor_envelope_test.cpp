@@ -24,7 +24,7 @@ void expect_refused(const std::string& bytes, ErrorCode code) {
     EXPECT_EQ(result.error().reaction, Reaction::Reject);
 }
 
-/// Through the wire; TooLarge is the only refusal that a shape can meet there.
+/// Sends the shape through the wire. TooLarge is the only refusal that a shape can meet.
 bool is_taken(Dtype dtype, std::vector<std::uint32_t> shape) {
     const TensorEnvelope envelope{.dtype = dtype, .shape = std::move(shape)};
     const Result<TensorEnvelope> result = decode_envelope(encode_envelope(envelope));
@@ -66,7 +66,7 @@ TEST(TensorEnvelope, CountsElements) {
     EXPECT_EQ(TensorEnvelope{}.elements(), 0U);
 }
 
-TEST(TensorEnvelope, OfTheLargestTensorIsTaken) {
+TEST(TensorEnvelope, TakesTheLargestTensor) {
     EXPECT_TRUE(is_taken(Dtype::Bytes, {256U << 20}));
     EXPECT_FALSE(is_taken(Dtype::Bytes, {(256U << 20) + 1}));
     EXPECT_TRUE(is_taken(Dtype::Float32, {8, 4096, 2048}));
@@ -75,14 +75,14 @@ TEST(TensorEnvelope, OfTheLargestTensorIsTaken) {
     EXPECT_FALSE(is_taken(Dtype::Int64, {(32U << 20) + 1}));
 }
 
-// Each of these products is 0 or small in 64 bits.
-TEST(TensorEnvelope, WhoseShapeOverflowsIsTooLarge) {
+// In 64 bits each of these products is 0 or small.
+TEST(TensorEnvelope, RefusesShapesWhoseProductOverflows) {
     EXPECT_FALSE(is_taken(Dtype::Bytes, {1U << 31, 1U << 31, 4}));
     EXPECT_FALSE(is_taken(Dtype::Bytes, {1U << 16, 1U << 16, 1U << 16, 1U << 16}));
     EXPECT_FALSE(is_taken(Dtype::Int64, std::vector<std::uint32_t>(8, 0xffff'ffff)));
 }
 
-TEST(TensorEnvelope, OfNineDimensionsIsMalformed) {
+TEST(TensorEnvelope, RefusesNineDimensions) {
     const TensorEnvelope envelope{.shape = std::vector<std::uint32_t>(9, 1)};
     const auto result = decode_envelope(encode_envelope(envelope));
     ASSERT_FALSE(result);
@@ -113,7 +113,7 @@ TEST(TensorEnvelope, HasExactlyItsKeys) {
     expect_refused("\x83\x00\x00" + c + s, ErrorCode::Malformed);   // no text
 }
 
-TEST(TensorEnvelope, OfOtherTypesIsMalformed) {
+TEST(TensorEnvelope, RefusesValuesOfOtherTypes) {
     for (const std::string& bytes :
          {""s,
           "\xc0"s,
@@ -187,7 +187,7 @@ TEST(TensorEnvelope, HasOneByteForm) {
     );
 }
 
-TEST(TensorEnvelope, ThatAnnouncesGigabytesIsRefusedUnread) {
+TEST(TensorEnvelope, RefusesAnnouncedGigabytesUnread) {
     expect_refused("\xdf\xff\xff\xff\xff"s, ErrorCode::Malformed);
     expect_refused("\x83\xdb\xff\xff\xff\xff"s, ErrorCode::Malformed);
     expect_refused(

@@ -57,7 +57,7 @@ TEST(Capacity, AStageWhoseMicrobatchesCostMoreNeedsMorePeers) {
     EXPECT_EQ(rebalancer.rebalance(loads, {}), Moves{move(1, 0, 1)});
 }
 
-TEST(Capacity, MovesWhoHasTheMemoryWhereItGoes) {
+TEST(Capacity, MovesAPeerThatHasTheMemoryWhereItGoes) {
     Capacity rebalancer;
     StageLoads loads{equal_peers(1, 3), equal_peers(11, 1)};
     loads[1].needs_bytes = 100;
@@ -93,13 +93,13 @@ TEST(Capacity, DoesNotFillAHoleTwice) {
     EXPECT_EQ(rebalancer.rebalance(loads, {}), Moves{});
 }
 
-TEST(Capacity, WhoArrivesIsNoReasonToTakeTheLastMember) {
+TEST(Capacity, AnArrivingPeerIsNoReasonToTakeTheLastMember) {
     Capacity rebalancer;
     const StageLoads loads{{peer(1, 5), arriving(2, 5)}, {peer(3, 1)}};
     EXPECT_EQ(rebalancer.rebalance(loads, {}), Moves{});
 }
 
-TEST(Capacity, WhoMovedLatelyStays) {
+TEST(Capacity, APeerThatMovedLatelyStays) {
     Capacity rebalancer;
     const StageLoads loads{{leased(1, 1), leased(2, 1), peer(3, 1)}, {peer(4, 1)}};
     EXPECT_EQ(rebalancer.rebalance(loads, {}), Moves{move(3, 0, 1)});
@@ -116,12 +116,12 @@ TEST(Capacity, AMoveMustPayWithinTheHorizon) {
     EXPECT_EQ(rebalancer.rebalance(loads, {}), Moves{});
 }
 
-TEST(Capacity, WhatMayBeNoiseIsNoReasonToMove) {
+TEST(Capacity, AGainThatMayBeNoiseIsNoReasonToMove) {
     Capacity rebalancer;
     EXPECT_EQ(rebalancer.rebalance({equal_peers(1, 102), equal_peers(201, 100)}, {}), Moves{});
 }
 
-TEST(Capacity, WhoWasNeverMeasuredCountsAsTheMean) {
+TEST(Capacity, APeerThatWasNeverMeasuredCountsAsTheMean) {
     Capacity rebalancer;
     const StageLoads loads{{peer(1, 4), peer(2, 4), peer(3, 0)}, {peer(4, 4)}};
     EXPECT_EQ(rebalancer.rebalance(loads, {}), Moves{move(1, 0, 1)});
@@ -156,7 +156,7 @@ TEST(Capacity, SendsANewcomerWhereTheRunIsLimited) {
     );
 }
 
-TEST(Capacity, OfEquallyWeakStagesTheOneWithTheShortestDownloadGetsTheNewcomer) {
+TEST(Capacity, TheShortestDownloadDecidesAmongEquallyWeakStages) {
     const Capacity rebalancer;
     const StageLoads loads{equal_peers(1, 2, 60), equal_peers(11, 2, 20), equal_peers(21, 3, 1)};
     EXPECT_EQ(rebalancer.place(loads), StageIndex{1});

@@ -37,7 +37,7 @@ TEST(ExpectedFinish, PicksTheFastestIdlePeer) {
     EXPECT_EQ(policy.pick(kOneUnit, kStart), SlotId{2});
 }
 
-TEST(ExpectedFinish, CountsWhatIsQueued) {
+TEST(ExpectedFinish, CountsTheQueue) {
     ExpectedFinish policy(1);
     add_tried(policy, 1, 10);
     add_tried(policy, 2, 25);
@@ -91,7 +91,7 @@ TEST(ExpectedFinish, TriesANewPeerWithinNPicksButOnlyOnce) {
 void expect_probed_within(std::uint64_t peers, std::uint64_t bound) {
     ExpectedFinish policy(1);
     for (std::uint64_t i = 0; i < peers; ++i) {
-        add_tried(policy, i, i == 0 ? 1e6 : 1.0);  // nobody picks the others but for a probe
+        add_tried(policy, i, i == 0 ? 1e6 : 1.0);  // only a probe picks the other peers
     }
     std::map<std::uint64_t, std::uint64_t> last;
     for (std::uint64_t pick = 1; pick <= 10 * bound; ++pick) {
@@ -151,7 +151,7 @@ int probes_of_a_slow_peer(Duration step_needs, Duration per_pick) {
     return probes;
 }
 
-TEST(ExpectedFinish, ProbesOnlyWhatFitsIntoTheRestOfTheStep) {
+TEST(ExpectedFinish, ProbesOnlyAPeerWhoseTimeFitsIntoTheRestOfTheStep) {
     EXPECT_GE(probes_of_a_slow_peer(seconds(11), {}), 10);
     EXPECT_EQ(probes_of_a_slow_peer(seconds(9), {}), 0);
     EXPECT_GE(probes_of_a_slow_peer(Duration::zero(), {}), 10) << "zero: not known";

@@ -53,7 +53,7 @@ struct Bed {
     std::uint64_t picks = 0;
 };
 
-TEST(HopRouter, DoesNotPickWhoRefusedTheLegForGood) {
+TEST(HopRouter, DoesNotPickAPeerThatRefusedTheLegForGood) {
     Bed bed({kPeer, kOther});
     const std::array<SlotId, 1> refused{kPeer};
     for (std::uint64_t n = 101; n <= 104; ++n) {
@@ -92,7 +92,7 @@ TEST(HopRouter, StopsAtTheWindowAndGoesOnAfterAPassed) {
     EXPECT_EQ(bed.pick(kStart + seconds(1)), kPeer);
 }
 
-TEST(HopRouter, TheDefaultWindowIsWhatAReceiverHolds) {
+TEST(HopRouter, TheDefaultWindowIsThatOfAReceiver) {
     EXPECT_EQ(HopRouter::Options{}.offers_per_peer, swarm::protocol::kOffersPerReceiverMax);
 }
 

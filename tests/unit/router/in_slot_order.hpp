@@ -1,4 +1,5 @@
-// A policy's seed for tests that name the slot they expect where nothing but its own order decides.
+// A policy's seed for tests that name the slot that they expect where only the policy's own order
+// decides.
 #pragma once
 
 #include <cstdint>

@@ -73,7 +73,7 @@ TEST(Iwrr, APeerThatComesBackDoesNotCatchUp) {
     EXPECT_NEAR(count_picks(policy, 30).at({2}), 15, 1);
 }
 
-TEST(Iwrr, StartsAtTheLastPriorityAlsoWhenNobodyElseIsOpen) {
+TEST(Iwrr, StartsAtTheLastPriorityAlsoWhenNoOtherPeerIsOpen) {
     Iwrr policy(kInSlotOrder);
     add_with_rate(policy, 1, 10);
     count_picks(policy, 1000);
@@ -92,8 +92,8 @@ TEST(Iwrr, UndoTakesTheChargeBack) {
     EXPECT_EQ(policy.pick(kOneUnit, {}), SlotId{1});
 }
 
-/// A forward has hundreds of units: charged as so many seconds, whoever was picked before the first
-/// answer would not be picked again.
+/// A forward has hundreds of units: if each unit were charged as a second, a peer that was picked
+/// before the first answer would not be picked again.
 TEST(Iwrr, PicksBeforeTheFirstMeasurementCountAsManySecondsAsLaterOnes) {
     constexpr Request kForward{.work_units = 1024};
     Iwrr policy(kInSlotOrder);
@@ -112,7 +112,7 @@ TEST(Iwrr, PicksBeforeTheFirstMeasurementCountAsManySecondsAsLaterOnes) {
     }
 }
 
-TEST(Iwrr, TheLastKnownRateHoldsWhenEverybodyWhoWasMeasuredIsGone) {
+TEST(Iwrr, TheLastKnownRateHoldsWhenAllMeasuredPeersAreGone) {
     Iwrr policy(kInSlotOrder);
     add_with_rate(policy, 1, 1000);
     count_picks(policy, 1000);

@@ -1,5 +1,5 @@
-// What every registered policy says of itself must be what it does: its long-run weights are the
-// shares of its picks at busy peers.
+// The long-run weights that every registered policy states must be the shares of its picks at busy
+// peers.
 #include "router/policy.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ constexpr int kPicks = 30'000;
 
 struct Peer {
     std::deque<int> waiting;  // pieces of work
-    TimePoint free_at{};      // of the first of them
+    TimePoint free_at{};      // when the first of them is done
     double picks = 0;
 };
 

@@ -67,7 +67,7 @@ double least_cut(const LayerGraph& graph) {
     return least;
 }
 
-/// What the host takes in, or passes on.
+/// The flow into the host, or out of it.
 double sum(const LayerFlow& flow, std::size_t HopLink::*end, std::size_t host) {
     double total = 0;
     for (const HopLink& hop : flow.hops) {
@@ -110,7 +110,7 @@ TEST(MaxFlow, KeepsWithinCapacitiesAndLosesNothing) {
     }
 }
 
-TEST(MaxFlow, IsWhatTheWeakestStageCanDo) {
+TEST(MaxFlow, EqualsTheCapacityOfTheWeakestStage) {
     LayerGraph graph{.layers = 4, .hosts = {{0, 2, 10}, {0, 2, 30}, {2, 4, 25}}, .links = {}};
     link_all(graph);
     const auto flow = max_flow(graph);
@@ -156,7 +156,7 @@ TEST(MaxFlow, TwiceTheSameGraphGivesTheSameFlow) {
     }
 }
 
-TEST(MaxFlow, RefusesWhatIsNoLayerGraph) {
+TEST(MaxFlow, RefusesAGraphThatIsNoLayerGraph) {
     const LayerGraph good{
         .layers = 2, .hosts = {{0, 1, 1}, {1, 2, 1}}, .links = {{kClientHost, 0}, {0, 1}}};
     ASSERT_TRUE(max_flow(good));

@@ -5,7 +5,7 @@
 namespace router {
 namespace {
 
-TEST(MeanRate, IsOneWhileNothingIsKnown) {
+TEST(MeanRate, IsOneWhileNoRateIsKnown) {
     const MeanRate mean;
     EXPECT_FALSE(mean.known());
     EXPECT_EQ(mean.value(), 1.0);

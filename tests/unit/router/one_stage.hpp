@@ -26,7 +26,8 @@ class OneStage {
     /// A frozen peer neither works nor answers.
     void set_frozen(std::size_t peer, bool frozen);
 
-    /// Launches so many microbatches, until all are done; the time that took, in seconds.
+    /// Launches so many microbatches, runs until all are done, and returns the seconds that it
+    /// took.
     double run(int microbatches);
 
     /// Every pick since the start, as the index of the peer.
@@ -44,7 +45,7 @@ class OneStage {
         int ms_per_unit = 0;
         bool frozen = false;
         std::deque<Work> queue;
-        TimePoint done_at = swarm::kNever;  // of the first in the queue
+        TimePoint done_at = swarm::kNever;  // when the first in the queue is done
     };
 
     static SlotId slot_of(std::size_t peer) { return {peer + 1}; }

@@ -1,4 +1,4 @@
-// What every registered policy must do; the lists come from the registry.
+// The duties of every registered policy; the lists come from the registry.
 #include "router/policy.hpp"
 
 #include "swarm/base/rng.hpp"
@@ -30,7 +30,7 @@ class PolicyConformance : public testing::TestWithParam<std::string> {
     std::unique_ptr<Policy> policy_ = make_policy(GetParam(), 42);
 };
 
-TEST_P(PolicyConformance, PicksNobodyWhereNobodyIs) {
+TEST_P(PolicyConformance, PicksNothingWithoutCandidates) {
     EXPECT_EQ(policy_->pick(kRequest, {}), std::nullopt);
 }
 
@@ -111,7 +111,7 @@ TEST_P(PolicyConformance, SameSeedAndHistoryGiveTheSamePicks) {
     }
 }
 
-/// Nobody has been measured: two hundred senders must not all begin with the same eight.
+/// No peer has been measured: two hundred senders must not all begin with the same eight peers.
 TEST_P(PolicyConformance, SendersThatKnowNothingSpreadTheirWork) {
     constexpr std::uint64_t kPeers = 200;
     std::map<SlotId, int> picked;
@@ -140,7 +140,7 @@ TEST_P(PolicyConformance, PicksDoNotDependOnTheUnitOfWork) {
         const SlotId slot = *policy_->pick({.work_units = kUnit}, {});
         ASSERT_EQ(other->pick({.work_units = 1}, {}), slot) << i;
         if (i < 2) {
-            continue;  // nothing is known of anybody yet
+            continue;  // no peer has been measured yet
         }
         const double units_per_s = static_cast<double>(10 + slot.value);
         policy_->finished(slot, {.work_units = kUnit}, {});
@@ -161,7 +161,7 @@ TEST(PolicyRegistry, NamesEveryPolicyForErrorTexts) {
     EXPECT_EQ(policy_names(), "expected_finish, iwrr, shortest_queue, uniform");
 }
 
-TEST(PolicyRegistry, KnowsNoPolicyNobodyRegistered) {
+TEST(PolicyRegistry, KnowsNoPolicyThatIsNotRegistered) {
     EXPECT_EQ(make_policy("fastest", 1), nullptr);
     EXPECT_EQ(make_policy("", 1), nullptr);
 }

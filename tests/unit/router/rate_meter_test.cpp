@@ -35,7 +35,7 @@ TEST(RateMeter, CountsFromTheLastPassedWhileMoreOfOursWaited) {
 TEST(RateMeter, DoesNotCountTimeBeforeTheOfferWasSent) {
     RateMeter meter;
     meter.passed(10, kStart, kStart + seconds(1), 1);
-    // What waited was recalled; the next offer came a minute later.
+    // The offers that waited were recalled; the next offer came a minute later.
     meter.passed(10, kStart + seconds(60), kStart + seconds(61), 0);
     EXPECT_DOUBLE_EQ(*meter.units_per_s(), 10);
 }

@@ -1,4 +1,4 @@
-// What every registered rebalancer must do; the lists come from the registry.
+// The duties of every registered rebalancer; the lists come from the registry.
 #include "router/rebalancer.hpp"
 
 #include "swarm/base/rng.hpp"
@@ -101,12 +101,12 @@ TEST(RebalancerRegistry, NamesEveryRebalancerForErrorTexts) {
     EXPECT_EQ(rebalancer_names(), "none, capacity, swarm-alg2");
 }
 
-TEST(RebalancerRegistry, KnowsNoRebalancerNobodyRegistered) {
+TEST(RebalancerRegistry, KnowsNoRebalancerThatIsNotRegistered) {
     EXPECT_EQ(make_rebalancer("always"), nullptr);
     EXPECT_EQ(make_rebalancer(""), nullptr);
 }
 
-TEST(NoRebalancing, MovesNobodyHoweverUnequalTheStages) {
+TEST(NoRebalancing, MovesNoPeerHoweverUnequalTheStages) {
     const auto none = make_rebalancer("none");
     EXPECT_EQ(
         none->rebalance({{{{1}, 99, 1}}, {{{2}, 0, 1}, {{3}, 0, 1}}}, {}), std::vector<Move>{}

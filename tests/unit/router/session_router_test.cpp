@@ -31,7 +31,7 @@ class SessionRouterTest : public testing::Test {
     SessionRouter router_{7};
 };
 
-TEST_F(SessionRouterTest, PicksNobodyWhereNobodyIs) {
+TEST_F(SessionRouterTest, PicksNothingWithoutPeers) {
     EXPECT_FALSE(router_.pick({}, {}, kStart));
     EXPECT_EQ(router_.usable_at({}), swarm::kNever);
     EXPECT_FALSE(router_.all_full({}, kStart));
@@ -60,7 +60,7 @@ TEST_F(SessionRouterTest, AnUnknownPeerCountsWithTheMean) {
     EXPECT_EQ(router_.pick(peers, {.prefill_rows = 0, .decode_rows = 100}, kStart), kThree);
 }
 
-TEST_F(SessionRouterTest, SkipsWhoIsFullUntilThen) {
+TEST_F(SessionRouterTest, SkipsAFullPeerUntilItsTime) {
     router_.full(kOne, kStart + 3s);
     EXPECT_EQ(router_.pick(kBoth, {}, kStart), kTwo);
     EXPECT_FALSE(router_.all_full(kBoth, kStart));
@@ -86,7 +86,7 @@ TEST_F(SessionRouterTest, RestsDoubleUntilASuccess) {
     EXPECT_EQ(router_.usable_at(alone), kStart + 100ms);
 }
 
-TEST_F(SessionRouterTest, LeavesOutWhoIsExcepted) {
+TEST_F(SessionRouterTest, LeavesOutExceptedPeers) {
     const std::vector<PeerId> except{kOne};
     EXPECT_EQ(router_.pick(kBoth, {}, kStart, except), kTwo);
     EXPECT_FALSE(router_.pick(except, {}, kStart, except));
@@ -101,7 +101,7 @@ TEST_F(SessionRouterTest, AmongEqualsEachClientHasAnOrderOfItsOwn) {
     EXPECT_LT(one, 48U);
 }
 
-// ---- what peers say of themselves ----
+// ---- the claims of peers ----
 
 const std::vector<PeerId> kFour{kOne, kTwo, kThree, {{4}}};
 
@@ -117,7 +117,7 @@ std::vector<swarm::protocol::HostInfo> hosts(
     return hosts;
 }
 
-/// Of the first picks of many clients, which have seen what `see` tells them.
+/// Shares of the first picks of many clients, each of which has seen the rates that `see` tells it.
 template <class See>
 std::vector<double> shares(
     const std::vector<swarm::protocol::HostInfo>& hosts, const SessionWork& work, See see
@@ -173,14 +173,14 @@ TEST(SessionRouterClaims, ALiarGetsABoundedShare) {
     for (const double lie : {401.0, 1e9, 1e30}) {
         EXPECT_NEAR(shares(hosts({lie, 100, 100, 100}))[0], kBound, 0.03) << lie;
     }
-    // No rate at all: the middle of what the others say.
+    // A peer that states no rate counts with the median of the others' claims.
     for (const double lie : {0.0, -5.0, std::nan(""), HUGE_VAL, -HUGE_VAL}) {
         EXPECT_NEAR(shares(hosts({lie, 100, 100, 100}))[0], 0.25, 0.03) << lie;
     }
     EXPECT_LT(shares(hosts({5e-324, 100, 100, 100}))[0], 0.01);
 }
 
-TEST(SessionRouterClaims, WhoWasSeenToBeSlowCountsLess) {
+TEST(SessionRouterClaims, APeerThatWasSeenToBeSlowCountsLess) {
     const auto see = [](SessionRouter& router) {
         router.decoded(kOne, kStart, kStart + 100ms);
         router.decoded(kTwo, kStart, kStart + 10ms);
@@ -209,7 +209,7 @@ TEST(SessionRouterClaims, SessionsOfOneClientFillPeersInProportion) {
     }
 }
 
-TEST(SessionRouterClaims, AreThoseOfTheLastWordAndRepeatWithTheSeed) {
+TEST(SessionRouterClaims, TheLastClaimCountsAndPicksRepeatWithTheSeed) {
     SessionRouter once(9);
     SessionRouter never(9);
     once.claim(hosts({1, 100}));
@@ -219,7 +219,7 @@ TEST(SessionRouterClaims, AreThoseOfTheLastWordAndRepeatWithTheSeed) {
     EXPECT_EQ(once.pick(kBoth, work, kStart), never.pick(kBoth, work, kStart));
 }
 
-TEST(SessionRouterClaims, NobodyWhoRestsOrIsFullIsDrawn) {
+TEST(SessionRouterClaims, NoPeerThatRestsOrIsFullIsDrawn) {
     SessionRouter router(5);
     router.claim(hosts({1e9, 1}));
     router.full(kOne, kStart + 3s);

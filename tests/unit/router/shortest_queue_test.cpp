@@ -13,7 +13,7 @@ void add_peers(ShortestQueue& policy, std::uint64_t count) {
     }
 }
 
-TEST(ShortestQueue, PicksWhoHasTheLeastUnderWay) {
+TEST(ShortestQueue, PicksThePeerWithTheLeastUnderWay) {
     ShortestQueue policy(kInSlotOrder);
     add_peers(policy, 3);
     for (int i = 0; i < 6; ++i) {
@@ -69,7 +69,7 @@ TEST(ShortestQueue, KeepsTheQueueOfAPeerThatIsClosedForAWhile) {
     EXPECT_EQ(policy.pick({}, {}), SlotId{2});
 }
 
-TEST(ShortestQueue, CountsWhatEndsWhileThePeerIsClosed) {
+TEST(ShortestQueue, CountsWorkThatEndsWhileThePeerIsClosed) {
     ShortestQueue policy(kInSlotOrder);
     add_peers(policy, 2);
     policy.pick({}, {});

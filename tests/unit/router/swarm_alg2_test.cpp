@@ -33,7 +33,7 @@ TEST(SwarmAlg2, MovesThePeerWithTheShortestQueueOfItsStage) {
     EXPECT_EQ(rebalancer.rebalance(loads, {}), move(2, 0, 1));
 }
 
-TEST(SwarmAlg2, MovesWhoHasTheMemoryWhereItGoes) {
+TEST(SwarmAlg2, MovesAPeerThatHasTheMemoryWhereItGoes) {
     SwarmAlg2 rebalancer;
     StageLoads loads{{load(1, 2), load(2, 1), load(3, 2)}, {load(4, 9)}};
     loads[1].needs_bytes = 100;
@@ -100,7 +100,7 @@ PeerLoad arriving(std::uint64_t slot) {
     return {{slot}, 0, 0, true};
 }
 
-TEST(SwarmAlg2, WhoArrivesIsNeitherMovedNorCountedAsLeftBehind) {
+TEST(SwarmAlg2, AnArrivingPeerIsNeitherMovedNorCountedAsLeftBehind) {
     SwarmAlg2 rebalancer;
     const StageLoads loads{{load(1, 2), arriving(2)}, {load(3, 9)}};
     EXPECT_EQ(rebalancer.rebalance(loads, {}), std::vector<Move>{});

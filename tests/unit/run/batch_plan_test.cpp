@@ -17,7 +17,7 @@ RunConfig small_config() {
     return config;
 }
 
-/// 0, 1, 2, ...: a row shows where it was cut out.
+/// The corpus 0, 1, 2, ..., so that a row shows its place.
 Corpus counting_corpus(std::size_t size) {
     Corpus corpus(size);
     std::iota(corpus.begin(), corpus.end(), std::uint16_t{0});
@@ -94,7 +94,8 @@ TEST(BatchPlan, NeighbouringStepsAndSeedsShareNoSequence) {
             }
         }
     }
-    // 512 draws of 2^20 offsets: a clash or two is chance, a pattern would lose whole rows of 8.
+    // 512 draws of 2^20 offsets: one or two clashes are chance; a pattern would lose whole rows of
+    // 8.
     EXPECT_GE(rows.size(), 509U);
 }
 

@@ -9,7 +9,7 @@
 namespace swarm::run {
 namespace {
 
-constexpr std::uint64_t kElements = 65'536;  // of the demo model: 262,144 bytes of fp32
+constexpr std::uint64_t kElements = 65'536;  // the demo model: 262,144 bytes of fp32
 constexpr CodecId kChoices[] = {CodecId::None, CodecId::Int8, CodecId::Int4};
 
 CodecChoiceInput two_stages(double compute_s, double line_bytes_per_s) {
@@ -24,18 +24,18 @@ LegCodecs both(CodecId id) {
     return {id, id};
 }
 
-TEST(CodecChoice, AFastLineNeedsNone) {
+TEST(CodecChoice, AFastLineGetsCodecNone) {
     EXPECT_EQ(choose_codecs(two_stages(0.02, 1e9), both(CodecId::Int8)), both(CodecId::None));
 }
 
-TEST(CodecChoice, ASlowLineNeedsTheSmallest) {
+TEST(CodecChoice, ASlowLineGetsTheSmallestCodec) {
     EXPECT_EQ(choose_codecs(two_stages(0.001, 1e5), both(CodecId::Int8)), both(CodecId::Int4));
 }
 
 TEST(CodecChoice, GivesEachBoundaryWhatItsLineNeeds) {
     CodecChoiceInput input = two_stages(0.02, 1e9);
     input.stages.push_back({1, 0.02, 0, 2e5});
-    input.stages[1].to_next_bytes_per_s = 2e5;  // between the last two
+    input.stages[1].to_next_bytes_per_s = 2e5;  // the line between the last two stages
     const LegCodecs chosen = choose_codecs(input, LegCodecs(4, CodecId::Int8));
     EXPECT_EQ(chosen[0], CodecId::None);
     EXPECT_EQ(chosen[1], CodecId::None);
@@ -50,8 +50,8 @@ TEST(CodecChoice, GivesEachWayWhatItsLineNeeds) {
     EXPECT_EQ(chosen, (LegCodecs{CodecId::None, CodecId::Int4}));
 }
 
-/// Against all choices there are.
-TEST(CodecChoice, IsHardlySlowerThanTheFastestAndNoLossierThanThatNeeds) {
+/// Compares with all possible choices.
+TEST(CodecChoice, IsHardlySlowerThanTheFastestAndAsLittleLossyAsPossible) {
     for (const double compute_s : {0.001, 0.01, 0.05, 0.3}) {
         for (const double rate : {1e5, 3e5, 1e6, 1.25e6, 4e6, 2.5e7, 1e8}) {
             const CodecChoiceInput input = two_stages(compute_s, rate);
@@ -68,7 +68,7 @@ TEST(CodecChoice, IsHardlySlowerThanTheFastestAndNoLossierThanThatNeeds) {
     }
 }
 
-TEST(CodecChoice, KeepsWhatNobodyHasMeasured) {
+TEST(CodecChoice, KeepsTheCodecOfAnUnmeasuredLeg) {
     const LegCodecs current{CodecId::Int8, CodecId::Fp16};
     EXPECT_EQ(choose_codecs(two_stages(0, 1e5), current), current) << "no device";
     EXPECT_EQ(choose_codecs(two_stages(0.02, 0), current), current) << "no line";
@@ -77,7 +77,7 @@ TEST(CodecChoice, KeepsWhatNobodyHasMeasured) {
     EXPECT_EQ(choose_codecs(one_way, current), (LegCodecs{CodecId::Int4, CodecId::Fp16}));
 }
 
-/// A measurement that wavers by a tenth changes nothing.
+/// A measurement that wavers by a tenth does not change the choice.
 TEST(CodecChoice, StaysWithItsChoiceWhenTheLineWavers) {
     for (const double rate : {3e5, 1e6, 4e6, 2.5e7}) {
         const LegCodecs chosen = choose_codecs(two_stages(0.02, rate), both(CodecId::Int8));
@@ -87,7 +87,7 @@ TEST(CodecChoice, StaysWithItsChoiceWhenTheLineWavers) {
     }
 }
 
-TEST(CodecChoice, PredictsWhatPassingOnTakesToo) {
+TEST(CodecChoice, PredictsTheTimeOfPassingOnToo) {
     CodecChoiceInput input = two_stages(0.1, 262'144 / 0.5);
     input.in_flight = 8;
     EXPECT_NEAR(predicted_step_s(input, both(CodecId::None)), 1.2 + 7 * 0.5, 1e-9);

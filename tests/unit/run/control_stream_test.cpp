@@ -19,7 +19,7 @@ TEST(ControlStream, NumbersFromOneInOrder) {
     EXPECT_EQ(stream.number(leave("b")).number, 2U);
 }
 
-TEST(ControlStream, KeepsWhatTheOtherSideHasNotAcknowledged) {
+TEST(ControlStream, KeepsUnacknowledgedMessages) {
     ControlStream stream;
     stream.number(leave("a"));
     stream.number(leave("b"));
@@ -46,7 +46,7 @@ TEST(ControlStream, CallsAGapBrokenAndStaysWhereItWas) {
     EXPECT_EQ(stream.receive({1, 0, leave("a")}), Verdict::Deliver);
 }
 
-TEST(ControlStream, AlwaysDeliversWhatIsNotNumbered) {
+TEST(ControlStream, AlwaysDeliversUnnumberedMessages) {
     ControlStream stream;
     for (int i = 0; i < 3; ++i) {
         EXPECT_EQ(stream.receive({0, 0, protocol::Acknowledge{}}), Verdict::Deliver);
@@ -75,7 +75,7 @@ TEST(ControlStream, OwesAnAcknowledgementAfterSixtyFourMessages) {
     EXPECT_FALSE(stream.owes_acknowledgement());
 }
 
-TEST(ControlStream, SaysWhenTheOtherSideReadsNothingAnyMore) {
+TEST(ControlStream, SaysWhenTheOtherSideHasStoppedReading) {
     ControlStream stream;
     for (std::size_t i = 0; i < protocol::kUnacknowledgedMax; ++i) {
         stream.number(leave("a"));
@@ -109,7 +109,7 @@ TEST(ControlStream, LosesNothingOverLinksThatBreakAnywhere) {
             expected.emplace_back(leave(std::to_string(i).c_str()));
             const auto message = sender.number(expected.back());
             if (i < cut) {
-                deliver(message);  // the rest goes down with the link
+                deliver(message);  // the rest is lost with the link
             }
         }
         for (const auto& message : sender.unacknowledged()) {

@@ -21,13 +21,13 @@ std::vector<LayerCost> times(const std::vector<double>& values) {
     return layers;
 }
 
-/// Of each stage in order; empty: no bound, and all alike.
+/// Memory and speed of each stage in order; empty: no bound, and equal speeds.
 struct Stages {
     std::vector<std::uint64_t> memory_bytes{};
     std::vector<double> speeds{};
 };
 
-/// Infinite when a stage does not fit.
+/// The longest time of a stage; infinite when a stage does not fit.
 double longest(const std::vector<LayerCost>& layers, const Split& split, const Stages& of) {
     double longest = 0;
     std::size_t next = 0;
@@ -46,7 +46,7 @@ double longest(const std::vector<LayerCost>& layers, const Split& split, const S
     return longest;
 }
 
-/// Over all splits of what is left.
+/// Tries all splits of the layers that are left.
 double brute_force(
     const std::vector<LayerCost>& layers, std::uint32_t stages, const Stages& of, Split begun = {}
 ) {

@@ -19,7 +19,7 @@ TEST(MemoryPlan, BoundsNothingUnlessToldTo) {
     EXPECT_EQ(plan(0).graph_room_bytes(2), std::nullopt);
 }
 
-TEST(MemoryPlan, HasRoomForTrainingAndOneSnapshotOrSaysWhatIsMissing) {
+TEST(MemoryPlan, HasRoomForTrainingAndOneSnapshotOrSaysHowMuchIsMissing) {
     EXPECT_TRUE(plan(52 * kMebibyte).check());
     const auto checked = plan(52 * kMebibyte - 1).check();
     ASSERT_FALSE(checked);
@@ -30,7 +30,7 @@ TEST(MemoryPlan, HasRoomForTrainingAndOneSnapshotOrSaysWhatIsMissing) {
     );
 }
 
-TEST(MemoryPlan, GivesGraphsWhatSnapshotsLeave) {
+TEST(MemoryPlan, GivesGraphsTheRestAfterSnapshots) {
     const MemoryPlan lent = plan(70 * kMebibyte);
     EXPECT_EQ(lent.graph_room_bytes(0), 30 * kMebibyte);
     EXPECT_EQ(lent.graph_room_bytes(2), 6 * kMebibyte);

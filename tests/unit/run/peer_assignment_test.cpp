@@ -13,7 +13,7 @@ namespace {
 using Peers = std::vector<PeerPower>;
 using Stages = std::vector<StageNeed>;
 
-/// Each stage for each peer.
+/// Tries each stage for each peer.
 double best_of_all(const Peers& peers, const Stages& stages, std::vector<double> per_s = {}) {
     const std::size_t next = peers.size();
     per_s.resize(stages.size(), 0);
@@ -21,7 +21,7 @@ double best_of_all(const Peers& peers, const Stages& stages, std::vector<double>
         return *std::min_element(per_s.begin(), per_s.end());
     }
     const Peers others(peers.begin(), peers.end() - 1);
-    double best = best_of_all(others, stages, per_s);  // it is left out
+    double best = best_of_all(others, stages, per_s);  // one peer is left out
     for (std::size_t s = 0; s < stages.size(); ++s) {
         const PeerPower& peer = peers.back();
         if (peer.memory_bytes > 0 && stages[s].memory_bytes > peer.memory_bytes) {
@@ -76,8 +76,8 @@ TEST(PeerAssignment, ASmallPeerGoesWhereItFits) {
     EXPECT_DOUBLE_EQ(found.narrowest(), 1);
 }
 
-TEST(PeerAssignment, ASingleMoveMendsWhatLargestFirstLeaves) {
-    // The first takes the only peer that fits the second, as it is the fastest.
+TEST(PeerAssignment, ASingleMoveMendsTheResultOfLargestFirst) {
+    // The first stage takes the fastest peer, which is the only one that fits the second stage.
     const Stages stages{{1, 10}, {1, 100}};
     const PeerAssignment found = assign_peers({{9, 0}, {4, 10}, {4, 10}}, stages);
     EXPECT_EQ(found.stage_of[0], StageIndex{1});

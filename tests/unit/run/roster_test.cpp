@@ -47,7 +47,7 @@ TEST(Roster, ListsByStageAndStanding) {
     EXPECT_EQ(roster.peers_per_stage(), (std::vector<std::uint32_t>{3, 1}));
 }
 
-TEST(Roster, OffersWorkToWhoLeavesWhereNobodyElseIs) {
+TEST(Roster, OffersWorkToADrainingMemberOnlyWhereItIsTheLast) {
     Roster roster(1);
     const SlotId draining = roster.add(info(1, 0, Standing::Draining));
     roster.add(info(2, 0, Standing::Suspect));
@@ -78,7 +78,7 @@ TEST(Roster, IsTheSameAtAPeerThatWasSentIt) {
     EXPECT_EQ(copy.find_peer({{2}})->standing, Standing::Draining);
 }
 
-TEST(Roster, IgnoresWhatIsNotNewer) {
+TEST(Roster, IgnoresARosterThatIsNotNewer) {
     Roster roster(1);
     EXPECT_TRUE(roster.replace({5, {info(1, 0)}}));
     EXPECT_FALSE(roster.replace({5, {}}));
@@ -86,7 +86,7 @@ TEST(Roster, IgnoresWhatIsNotNewer) {
     EXPECT_NE(roster.find_peer({{1}}), nullptr);
 }
 
-TEST(Roster, ForgetsWhatANewerOneDoesNotList) {
+TEST(Roster, ForgetsSlotsThatANewerRosterDoesNotList) {
     Roster roster(1);
     roster.replace({1, {info(1, 0)}});
     roster.replace({2, {}});

@@ -1,4 +1,4 @@
-// What tests of the coordinator's parts share: a look at the actions of one turn.
+// A look at the actions of one turn, for tests of the parts of coordinator and run.
 #pragma once
 
 #include "swarm/node/role.hpp"
@@ -9,7 +9,7 @@
 
 namespace swarm::run::test {
 
-/// One turn's outbox.
+/// The outbox of one turn.
 struct Actions {
     node::Outbox out;
 

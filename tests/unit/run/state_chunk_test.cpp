@@ -24,7 +24,7 @@ node::Payload raw_payload(Bytes bytes) {
     return {{Dtype::Bytes, CodecId::None, {size}}, std::move(bytes)};
 }
 
-/// As a chunk of a state: sums of four uniform draws, the squares of some of them.
+/// Bytes like a chunk of a state: sums of four uniform draws, and the squares of some of them.
 node::Payload state_like(std::size_t bytes) {
     Rng rng(1, bytes);
     std::vector<float> values(bytes / sizeof(float));
@@ -54,7 +54,7 @@ Bytes bytes_of(const node::Payload& payload) {
     return {payload.bytes().begin(), payload.bytes().end()};
 }
 
-/// A packed chunk of `raw_bytes` whose lowest plane is this frame, the others zeros.
+/// A packed chunk of `raw_bytes` whose lowest plane is `frame`; the other planes are zeros.
 node::Payload with_lowest_plane(const Bytes& frame, std::size_t raw_bytes) {
     const node::Payload zeros = pack_chunk(raw_payload(Bytes(raw_bytes)));
     constexpr std::size_t kHeader = 24;
@@ -70,7 +70,7 @@ node::Payload with_lowest_plane(const Bytes& frame, std::size_t raw_bytes) {
     return {zeros.envelope(), std::move(packed)};
 }
 
-/// The zstd frame of a plane of so many zeros.
+/// The zstd frame of a plane of zeros.
 Bytes frame_of_zeros(std::size_t count) {
     constexpr std::size_t kHeader = 16;
     constexpr std::size_t kFirstPlaneSize = 8;
@@ -117,7 +117,7 @@ TEST(StateChunk, TravelsRawWhereItDoesNotShrink) {
     }
 }
 
-TEST(StateChunk, OfAnotherSizeIsRefused) {
+TEST(StateChunk, AChunkOfAnotherSizeIsRefused) {
     const node::Payload raw = state_like(4096);
     const node::Payload sent = pack_chunk(raw);
     for (const std::size_t bytes : {std::size_t{4092}, std::size_t{4100}, kChunkBytes}) {
@@ -138,14 +138,14 @@ TEST(StateChunk, IsRefusedWithAnEnvelopeThatItsLayoutDoesNotGive) {
     }
 }
 
-TEST(StateChunk, ThatDidNotShrinkIsRefusedAsPlanes) {
+TEST(StateChunk, PlanesThatDidNotShrinkAreRefused) {
     Bytes padded = bytes_of(pack_chunk(state_like(4096)));
     const auto envelope = pack_chunk(state_like(4096)).envelope();
     padded.resize(4096);
     EXPECT_TRUE(is_refused({envelope, std::move(padded)}, 4096));
 }
 
-TEST(StateChunk, CutAnywhereIsRefused) {
+TEST(StateChunk, AChunkThatIsCutAnywhereIsRefused) {
     const node::Payload sent = pack_chunk(state_like(1024));
     const Bytes whole = bytes_of(sent);
     for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -165,7 +165,7 @@ TEST(StateChunk, ABombIsRefused) {
 TEST(StateChunk, AFrameWithADictionaryIsRefused) {
     Bytes frame = frame_of_zeros(1024);
     ASSERT_EQ(std::to_integer<int>(frame[4]) & 3, 0);
-    frame[4] |= std::byte{1};  // a dictionary's number of one byte follows
+    frame[4] |= std::byte{1};  // the number of a dictionary follows, in one byte
     frame.insert(frame.begin() + 5, std::byte{77});
     const auto raw = unpack_chunk(with_lowest_plane(frame, 4096), 4096);
     ASSERT_TRUE(raw.has_error());

@@ -106,14 +106,14 @@ class StateFetcherTest : public testing::Test {
 
     std::vector<Asked> take_asked() { return std::exchange(asked_, {}); }
 
-    /// The manifest is here; the first chunks are asked for.
+    /// Delivers the manifest, so that the first chunks are asked for.
     std::vector<Asked> start() {
         advance();
         deliver(take_asked().at(0));
         return take_asked();
     }
 
-    /// Everything that is asked for is delivered.
+    /// Delivers every chunk that is asked for.
     void serve(std::vector<Asked> open) {
         while (!open.empty()) {
             for (const Asked& asked : open) {
@@ -160,7 +160,7 @@ TEST_F(StateFetcherTest, AsksForTheManifestAgainUntilItComes) {
     deliver(again[0]);
     const auto chunks = take_asked();
     EXPECT_EQ(chunks.size(), 2 * protocol::kOpenFetchesMax) << "from both donors at once";
-    deliver(lost[0]);  // it had arrived after all
+    deliver(lost[0]);  // the first request had arrived
     deliver(again[1]);
     EXPECT_TRUE(take_asked().empty());
     serve(chunks);
@@ -225,9 +225,11 @@ TEST_F(StateFetcherTest, LeavesADonorWhoseChunkDoesNotUnpack) {
     EXPECT_EQ(fetcher_.outcome(), Outcome::Open);
 }
 
-TEST_F(StateFetcherTest, LeavesADonorWhosePackedChunkIsAnother) {
+TEST_F(StateFetcherTest, LeavesADonorThatSendsAnotherPackedChunk) {
     const auto open = start();
-    deliver(open[0].donor, open[0].chunk, pack_chunk(chunk_payload(99)));  // the shorter one's size
+    deliver(
+        open[0].donor, open[0].chunk, pack_chunk(chunk_payload(99))
+    );  // the size of the shorter chunk
     for (const Asked& asked : take_asked()) {
         EXPECT_NE(asked.donor, open[0].donor);
     }
@@ -320,7 +322,7 @@ TEST_F(StateFetcherTest, LeavesADonorThatDoesNotHaveTheState) {
     }
 }
 
-/// Each may take 10 s: they share a line.
+/// Each donor may take 10 s, because all donors share a line.
 TEST_F(StateFetcherTest, LeavesADonorThatIsSilentForTenSecondsPerDonor) {
     const auto open = start();
     for (const Asked& asked : open) {
@@ -353,7 +355,7 @@ TEST_F(StateFetcherTest, FailsWhenNobodySendsAManifest) {
     EXPECT_EQ(fetcher_.outcome(), Outcome::Failed);
 }
 
-TEST_F(StateFetcherTest, AsksTheOthersForWhatADonorOwesWhoseLinkIsDown) {
+TEST_F(StateFetcherTest, AsksOthersForTheChunksOfADonorWhoseLinkIsDown) {
     auto open = start();
     link_down(kFirst);
     std::erase_if(open, [](const Asked& asked) { return asked.donor == kFirst; });

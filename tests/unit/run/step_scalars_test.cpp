@@ -71,7 +71,7 @@ TEST(StepScalars, ClipsALongGradientToTheNormAndLeavesAShortOne) {
     EXPECT_EQ(step_scalars(config, 0, std::array{0.0}).clip_factor, 1.0);
 }
 
-TEST(LocalScalars, AReplicaOfAllMicrobatchesHasThoseOfExact) {
+TEST(LocalScalars, AReplicaWithAllMicrobatchesHasTheScalarsOfExact) {
     RunConfig config;
     config.microbatches = 6;
     std::array squares{0.0, 0.0};
@@ -83,8 +83,8 @@ TEST(LocalScalars, AReplicaOfAllMicrobatchesHasThoseOfExact) {
     EXPECT_EQ(own.learning_rate, scalars.learning_rate);
 }
 
-TEST(LocalScalars, EachStepsByTheMeanOfItsOwnMicrobatches) {
-    // Two replicas with 1 and 3 of 4 equal gradients of norm 8, each counted as a quarter.
+TEST(LocalScalars, AReplicaStepsByTheMeanOfItsOwnMicrobatches) {
+    // Two replicas have 1 and 3 of 4 equal gradients of norm 8, each counted as a quarter.
     RunConfig config;
     config.microbatches = 4;
     config.optimizer.clip_norm = 1e9;

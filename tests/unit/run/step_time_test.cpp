@@ -17,7 +17,7 @@ double step_s(const std::vector<StageTime>& stages, std::uint32_t in_flight = kM
     return step_time(stages, kMicrobatches, in_flight).step_s;
 }
 
-TEST(StepTime, IsThatOfTheBusiestDeviceAndTheWayThroughTheOthers) {
+TEST(StepTime, IsTheTimeOfTheBusiestDevicePlusTheWayThroughTheOthers) {
     std::vector<StageTime> stages = stages_of(3);
     EXPECT_NEAR(step_s(stages), 8 * 0.1 + 0.2, 1e-9);
     stages[1].compute_s = 0.3;
@@ -33,7 +33,7 @@ TEST(StepTime, PeersOfAStageShareItsWork) {
     EXPECT_NEAR(step_s(stages_of(2, 2)), 4 * 0.1 + 0.1, 1e-9);
 }
 
-TEST(StepTime, FewUnderWayLeaveAllIdle) {
+TEST(StepTime, FewMicrobatchesUnderWayLeaveAllPeersIdle) {
     EXPECT_NEAR(step_s(stages_of(2), 1), 8 * 0.2, 1e-9);
     EXPECT_EQ(step_time(stages_of(2), kMicrobatches, 1).busiest, Busiest::Window);
 }
@@ -54,15 +54,15 @@ TEST(StepTime, APeerInTheMiddleSendsBothWaysOverOneLine) {
     EXPECT_EQ(step_time(stages, kMicrobatches, kMicrobatches).stage, 1U);
 }
 
-/// Four in the middle send fast enough; the one above them cannot take it all.
-TEST(StepTime, ThoseWhoReceiveLimitIt) {
+/// Four peers in the middle send fast enough; the one above cannot receive that much.
+TEST(StepTime, ReceivingPeersLimitIt) {
     std::vector<StageTime> stages = stages_of(3);
     stages[1] = {4, 0.1, 0.5, 0};
     EXPECT_NEAR(step_s(stages), 8 * 0.5 + 0.3, 1e-9);
     EXPECT_EQ(step_time(stages, kMicrobatches, kMicrobatches).stage, 2U);
 }
 
-/// To the first stage, up and down, and back; then the commit, there and back.
+/// A microbatch goes to the first stage, up, down and back; then the commit goes there and back.
 TEST(StepTime, EachHopCostsItsDelay) {
     const double without_s = step_s(stages_of(3));
     EXPECT_NEAR(step_time(stages_of(3), 8, 8, 0.05).step_s, without_s + 6 * 0.05 + 0.1, 1e-9);

@@ -53,7 +53,7 @@ TEST_F(WorldCompute, RunsTheJobWhenItIsDone) {
     EXPECT_TRUE(*has_run);
 }
 
-TEST_F(WorldCompute, RunsInTurnWhatNobodyWantsAnAnswerTo) {
+TEST_F(WorldCompute, RunsAJobWithoutAnAnswerInItsTurn) {
     const auto first = std::make_shared<bool>(false);
     const auto second = std::make_shared<bool>(false);
     const node::Compute quiet{{1}, std::make_shared<Flag>(first), false};

@@ -103,7 +103,7 @@ TEST(Determinism, TheTraceIsTheSameOnEveryCompiler) {
     EXPECT_EQ(trace_of_an_eventful_minute(7), 3561947623990633578U);
 }
 
-TEST(Determinism, AnotherPeerShiftsNobodysNumbers) {
+TEST(Determinism, AnotherPeerShiftsNoOtherPeersNumbers) {
     const auto arrivals = [](bool with_others) {
         World world(World::Options{});
         if (with_others) {

@@ -1,4 +1,4 @@
-// Where a fault can be injected, and when it is.
+// The places where a fault can be injected, and the times at which it is.
 #include "sim/fault_points.hpp"
 
 #include "tests/unit/sim/recorder.hpp"
@@ -83,7 +83,7 @@ class FaultPointsOfAWorld : public testing::Test {
     World world_{World::Options{}};
 };
 
-TEST_F(FaultPointsOfAWorld, ACrashAfterTheSyncKeepsTheRecordAndTellsNobody) {
+TEST_F(FaultPointsOfAWorld, ACrashAfterTheSyncKeepsTheRecordAndTellsNoPeer) {
     const auto anna = add_recorder(world_, kAnna, {{"Woke", durable(1, "a")}});
     world_.set_fault(FaultPoint::RecordIsSynced, FaultRule::on_visit(1));
     world_.run_for(1s);

@@ -113,7 +113,7 @@ TEST_F(Faults, AStopOfAFrozenPeerWaitsForItsThaw) {
     EXPECT_EQ(bert_->count("Stop"), 1U);
 }
 
-TEST_F(Faults, AResetLosesWhatIsOnItsWay) {
+TEST_F(Faults, AResetLosesFramesOnTheirWay) {
     let_anna_send_three();
     world_.reset_link(kBert, kAnna, Lane::Control);
     world_.run_for(1s);

@@ -1,4 +1,4 @@
-// How frames travel: order, bandwidth, lanes.
+// The way of frames: order, bandwidth, lanes.
 #include "tests/unit/sim/recorder.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ constexpr std::uint64_t kMegabyte = 1'000'000;
 
 class WorldFrames : public testing::Test {
  protected:
-    // No latency: what is left is bandwidth.
+    // Without latency only bandwidth takes time.
     World world_{World::Options{.network = {.latency_min = 0s, .latency_max = 0s}}};
 };
 
@@ -84,7 +84,7 @@ TEST_F(WorldFrames, ControlOvertakesQueuedBulk) {
     EXPECT_NEAR(seconds(bert->when("Received 1 bulk #1 1000000")), 1.0, 0.001);
 }
 
-TEST_F(WorldFrames, TheEndOfALinkComesBehindWhatWasSentBefore) {
+TEST_F(WorldFrames, TheEndOfALinkComesBehindFramesSentBefore) {
     const auto bert = add_recorder(world_, kBert, {});
     Recorder::Orders orders = dial_both_lanes(kBert);
     orders.emplace("LinkUp 2 bulk", tensor(kBert, 1, kMegabyte));
@@ -95,7 +95,7 @@ TEST_F(WorldFrames, TheEndOfALinkComesBehindWhatWasSentBefore) {
     EXPECT_NEAR(seconds(bert->when("LinkDown 1 bulk")), 1.0, 0.001);
 }
 
-TEST_F(WorldFrames, ACrashLosesWhatHasNotLeftTheSendersLine) {
+TEST_F(WorldFrames, ACrashLosesFramesThatHaveNotLeftTheSendersLine) {
     const auto bert = add_recorder(world_, kBert, {});
     Recorder::Orders orders = dial_both_lanes(kBert);
     orders.emplace("LinkUp 2 bulk", tensor(kBert, 1, kMegabyte));

@@ -1,4 +1,4 @@
-// How links of the world come up and end.
+// Links of the world that come up and end.
 #include "tests/unit/sim/recorder.hpp"
 
 #include <gtest/gtest.h>

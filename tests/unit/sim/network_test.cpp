@@ -35,7 +35,7 @@ TEST(Network, FramesOfOneDirectionArriveInOrderWithinTheLatencyBounds) {
     }
 }
 
-TEST(Network, AnotherLinkShiftsNobodysLatencies) {
+TEST(Network, AnotherLinkShiftsNoOtherLinksLatencies) {
     const auto latencies = [](bool with_another) {
         Network network = with_peers({}, {0, 0, 0, 0});
         if (with_another) {

@@ -50,7 +50,7 @@ TEST(Pipe, LinksShareTheRate) {
     EXPECT_EQ(drain(pipe), (Done{{8, 200ms}, {7, 500ms}}));
 }
 
-TEST(Pipe, OneThatComesLaterGetsItsShareFromThenOn) {
+TEST(Pipe, ALinkThatComesLaterGetsItsShareFromThenOn) {
     Pipe pipe(1000);
     pipe.add_bulk(kOne, 7, 500, kStart);
     pipe.add_bulk(kTwo, 8, 100, kStart + 200ms);
@@ -144,7 +144,7 @@ TEST(Pipe, CarriesFramesThatTakeLongerThanAnHour) {
     EXPECT_EQ(pipe.bulk_done_at() - kStart, std::chrono::seconds(1U << 30));
 }
 
-TEST(Pipe, WhatWouldOverflowTakesTheLongestTimeThereIs) {
+TEST(Pipe, AFrameWhoseTimeWouldOverflowTakesTheLongestTime) {
     Pipe pipe(1);
     for (std::uint32_t frame = 0; frame < 20; ++frame) {
         pipe.add_bulk(frame, frame, Pipe::kFrameBytesMax, kStart);

@@ -1,5 +1,5 @@
-// A role whose turns a test writes as it goes: it does what was told before, and writes down what
-// it hears. Small world of such roles for the tests of sim.
+// A role whose turns a test writes as it goes: the role does what it was told before, and writes
+// down the events that it hears. Also a small world of such roles for the tests of sim.
 #pragma once
 
 #include "sim/world.hpp"
@@ -13,7 +13,8 @@
 
 namespace sim::test {
 
-/// "3 ms LinkUp 2": milliseconds of virtual time, kind, whom or what.
+/// One line of a diary, such as "3 ms LinkUp 2": milliseconds of virtual time, kind, peer or
+/// number.
 struct Line {
     TimePoint at;
     std::string text;
@@ -22,11 +23,11 @@ struct Line {
 struct Diary {
     std::vector<Line> lines;
     std::vector<swarm::Incarnation> told;   // one per start of the process
-    std::vector<swarm::Incarnation> heard;  // of others, with LinkUp
+    std::vector<swarm::Incarnation> heard;  // incarnations of others, with LinkUp
 
     [[nodiscard]] std::vector<std::string> texts() const;
     [[nodiscard]] std::size_t count(const std::string& text) const;
-    /// When the text was first heard; kNever if it was not.
+    /// Returns when the text was first heard; kNever if it was not.
     [[nodiscard]] TimePoint when(const std::string& text) const;
 };
 
@@ -35,7 +36,7 @@ struct Diary {
 /// after the peer.
 std::string describe(const node::Event& event);
 
-/// Does what `orders` holds for an event, once per entry; wakes at once at its start.
+/// Does what `orders` holds for an event, once per entry, and wakes at once at its start.
 class Recorder final : public node::Role {
  public:
     using Orders = std::multimap<std::string, node::Action>;

@@ -39,7 +39,7 @@ TEST_F(WorldStorage, AnswersDurableWritesInOrderAndOthersNot) {
     EXPECT_EQ(world_.disk(kAnna).files().at("file").size(), 7U);
 }
 
-TEST_F(WorldStorage, WhatWasStoredSurvivesARestart) {
+TEST_F(WorldStorage, StoredRecordsSurviveARestart) {
     const auto anna =
         add_recorder(world_, kAnna, {{"Woke", node::Load{}}, {"Loaded", node::Append{{1}, "one"}}});
     world_.run_for(1s);
@@ -58,7 +58,7 @@ TEST_F(WorldStorage, AfterACrashNoAnswerOfTheFormerLifeComes) {
     EXPECT_EQ(anna->texts(), (Texts{"Woke", "Asked 0", "Woke"}));
 }
 
-TEST_F(WorldStorage, WhatTheLastTurnStoresAndSendsIsStoredAndSent) {
+TEST_F(WorldStorage, RecordsAndFramesOfTheLastTurnAreStoredAndSent) {
     const auto bert = add_recorder(world_, kBert, {});
     const auto anna = add_recorder(
         world_,

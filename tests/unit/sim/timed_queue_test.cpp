@@ -16,7 +16,7 @@ TimePoint at(std::int64_t ns) {
     return TimePoint(Duration(ns));
 }
 
-TEST(TimedQueue, AnEmptyOneIsDueNever) {
+TEST(TimedQueue, AnEmptyQueueIsNeverDue) {
     EXPECT_EQ(TimedQueue<int>().next_time(), swarm::kNever);
 }
 

@@ -35,7 +35,7 @@ TEST(BestPlacement, BalancesUnequalPeers) {
     EXPECT_DOUBLE_EQ(best.narrowest(), 4);
 }
 
-TEST(BestPlacement, FollowsWhoComesAndGoes) {
+TEST(BestPlacement, FollowsPeersThatComeAndGo) {
     BestPlacement best(2);
     add(best, 1, 4);
     EXPECT_DOUBLE_EQ(best.narrowest(), 2);
@@ -51,7 +51,7 @@ TEST(BestPlacement, CountsAPeerByTheStageItIsIn) {
     EXPECT_DOUBLE_EQ(best.narrowest(), 2);
 }
 
-// Rounds of equal peers at once must come to what one peer after the other comes to.
+// Rounds of equal peers at once must give the same result as one peer after the other.
 TEST(BestPlacement, EqualsTheRuleCarriedOutPeerByPeer) {
     swarm::Rng rng(4, 9);
     for (int i = 0; i < 300; ++i) {

@@ -1,4 +1,4 @@
-// A small fleet whose figures are easy to reckon: each peer does one microbatch per second.
+// A small fleet whose figures are easy to compute: each peer does one microbatch per second.
 #pragma once
 
 #include "sim/scenario/schedule.hpp"

@@ -14,7 +14,7 @@ namespace {
 using test::FluidFixture;
 using Kind = Happening::Kind;
 
-/// Of the fixture: at this rate of the narrowest of two stages, which take a second each.
+/// The fixture's flow at this rate of the narrowest of two stages, which take a second each.
 double flow_at(double narrowest) {
     constexpr double kOtherStageS = 1;
     constexpr double kCommitS = 0.005;
@@ -67,7 +67,8 @@ TEST(FluidRun, LeavesWithTheWorkOfTheStep) {
     fixture.scenario.pipeline.steps = 1;
     const double undisturbed_s = run(fixture).virtual_s;
     fixture.happens(undisturbed_s * 0.9, 1, Kind::Crash);
-    // Half of what is done and under way; and the rest at half the rate.
+    // Half of the microbatches done and under way must be redone; and the rest flows at half the
+    // rate.
     EXPECT_GT(run(fixture).virtual_s, (0.9 + 2 * (0.1 + 0.45)) * undisturbed_s);
     EXPECT_LT(run(fixture).virtual_s, (0.9 + 2 * (0.1 + 0.55)) * undisturbed_s);
 }
@@ -140,7 +141,7 @@ TEST(FluidRun, FiguresOfOtherFidelitiesAreAbsent) {
     EXPECT_FALSE(report.lost_work_share);
 }
 
-TEST(FluidRun, NamesWhatNobodyRegistered) {
+TEST(FluidRun, NamesAPolicyThatIsNotRegistered) {
     FluidFixture fixture;
     fixture.scenario.pipeline.policy = "fastest";
     EXPECT_EQ(

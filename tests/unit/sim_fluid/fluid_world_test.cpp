@@ -12,7 +12,7 @@ using test::FluidFixture;
 using Kind = Happening::Kind;
 using Counts = std::vector<std::uint32_t>;
 
-/// Carries out the fixture's happenings and what follows from them, until then.
+/// Carries out the fixture's happenings and their consequences, until then.
 void run_until(FluidWorld& world, const Schedule& schedule, std::size_t& next, double seconds) {
     const auto happens = [&] {
         return next < schedule.happenings.size() ? schedule.happenings[next].at : swarm::kNever;
@@ -76,7 +76,7 @@ TEST_F(FluidWorldTest, AStepOfOneMicrobatchTakesItsWay) {
     EXPECT_DOUBLE_EQ(1 / world_->flow(), 2 + 0.005);
 }
 
-TEST_F(FluidWorldTest, WhatIsInFlightWaitsWhereThePipelineIsNarrowest) {
+TEST_F(FluidWorldTest, MicrobatchesInFlightWaitWhereThePipelineIsNarrowest) {
     fixture_.add_peer(3);
     start();
     EXPECT_LT(world_->queued(0), 10);
@@ -119,7 +119,7 @@ TEST_F(FluidWorldTest, ACrashedPeerIsMissedUntilItIsBackWithTheState) {
     EXPECT_EQ(world_->totals().bytes, 1'000);
 }
 
-TEST_F(FluidWorldTest, TwoWhoDownloadFromOneDonorShareItsLine) {
+TEST_F(FluidWorldTest, TwoDownloadersOfOneDonorShareItsLine) {
     fixture_ = FluidFixture(2);
     fixture_.scenario.pipeline.microbatches = 4;
     fixture_.scenario.pipeline.state_bytes = 1'000;
@@ -146,7 +146,7 @@ TEST_F(FluidWorldTest, TheLastOfAStageIsSparedIfTheScenarioSaysSo) {
     EXPECT_EQ(world_->notes().at(0).kind, "spared");
 }
 
-TEST_F(FluidWorldTest, WithoutAnybodyInAStageNothingFlows) {
+TEST_F(FluidWorldTest, WithoutAPeerInAStageNothingFlows) {
     fixture_ = FluidFixture(2);
     fixture_.scenario.churn.spares_last = false;
     fixture_.happens(10, 1, Kind::Crash);
@@ -242,7 +242,7 @@ TEST_F(FluidWorldTest, NewcomersOfOneMomentDoNotAllGoWhereTheQueueIs) {
     EXPECT_EQ((until(40), peers()), (Counts{5, 5}));
 }
 
-TEST_F(FluidWorldTest, QueuesOfAPeriodAreMeansNotWhatIsThereAtItsEnd) {
+TEST_F(FluidWorldTest, QueuesOfAPeriodAreMeansNotThoseAtItsEnd) {
     fixture_ = FluidFixture(7);  // 4 and 3
     fixture_.scenario.pipeline.rebalancer = "swarm-alg2";
     fixture_.happens(90, 1, Kind::Leave);

@@ -40,7 +40,7 @@ TEST_F(StageFlowTest, DeviceTimeIsAMeanByTheShares) {
     EXPECT_DOUBLE_EQ(stage.compute_s(), 0.25 * 1 + 0.75 / 3);
 }
 
-TEST_F(StageFlowTest, WhoStandsStillHasNoShare) {
+TEST_F(StageFlowTest, AMachineThatStandsStillHasNoShare) {
     StageFlow stage(*uniform_);
     add_both(stage);
     stage.change({1}, {});
@@ -48,7 +48,7 @@ TEST_F(StageFlowTest, WhoStandsStillHasNoShare) {
     EXPECT_EQ(stage.share(stage.members()[0]), 0);
 }
 
-TEST_F(StageFlowTest, IsAsBeforeWhenWhoCameHasGone) {
+TEST_F(StageFlowTest, IsAsBeforeWhenANewcomerHasGone) {
     StageFlow stage(*by_rate_);
     add_both(stage);
     stage.add({3}, 3, flow(0.1));

@@ -63,7 +63,7 @@ TEST_F(StepModelTest, ReplicasQueueAtRandomSoAStepTakesLongerThanTheFlow) {
     EXPECT_GT(start().run(64), 1.1 * flow_s);
 }
 
-TEST_F(StepModelTest, QueuesAreWhatSendersHaveOffered) {
+TEST_F(StepModelTest, QueuesAreTheOffersOfSenders) {
     StepModel& model = start();
     model.run(10);
     double queued = 0;

@@ -1,5 +1,5 @@
-// A report made by hand, as the runners would fill it: all plots have data.
-// Units: as sim_report.hpp.
+// A report made by hand, filled like the runners': all plots have data.
+// Units: the same as in sim_report.hpp.
 #pragma once
 
 #include "sim/report/sim_report.hpp"
@@ -8,7 +8,7 @@ namespace sim {
 
 /// Three stages, 61 samples over an hour, 180 steps, some events.
 SimReport example_report();
-/// The same as the fluid mode would say it: no single steps, nothing replayed.
+/// The same report as the fluid mode would make it: no single steps, nothing replayed.
 SimReport fluid_example_report();
 
 }  // namespace sim

@@ -57,7 +57,7 @@ TEST(Figures, BytesAreInPowersOfAThousand) {
     EXPECT_EQ(bytes_text(1.8e19), "18 EB");
 }
 
-TEST(Figures, WhatIsNoNumberIsADash) {
+TEST(Figures, AValueThatIsNoNumberIsADash) {
     for (const double value : {kNan, kInfinity, -kInfinity}) {
         EXPECT_EQ(number_text(value), "-");
         EXPECT_EQ(share_text(value), "-");
@@ -75,7 +75,7 @@ TEST(Figures, HashesKeepTheirLeadingZeros) {
     EXPECT_EQ(hash_text(0xabc), "0000000000000abc");
 }
 
-TEST(Figures, EachModeSaysWhatItLeavesOut) {
+TEST(Figures, EachModeNamesThePartsThatItLeavesOut) {
     EXPECT_NE(mode_text(Mode::Exact).find("every message"), std::string::npos);
     EXPECT_NE(mode_text(Mode::Fluid).find("Left out"), std::string::npos);
 }

@@ -65,7 +65,7 @@ TEST(ReportHtml, ListsViolationsAndEscapesThem) {
     EXPECT_FALSE(has(html, "<td>none</td>"));
 }
 
-TEST(ReportHtml, EscapesWhateverAScenarioSays) {
+TEST(ReportHtml, EscapesEveryTextOfAScenario) {
     SimReport report = example_report();
     report.scenario = "</title><b>";
     report.question = "<b>";

@@ -32,7 +32,7 @@ TEST(StepTimes, OfNoStepsAreZero) {
     EXPECT_EQ(step_times({}).p99, 0);
 }
 
-TEST(StepTimes, OfOneStepAreThatStep) {
+TEST(StepTimes, EqualTheOnlyStepOfARun) {
     const StepTimes times = step_times({3});
     EXPECT_EQ(times.mean, 3);
     EXPECT_EQ(times.p50, 3);
@@ -88,7 +88,7 @@ TEST(SimReportJson, KeepsTheFigures) {
     EXPECT_EQ(report.at("notes").as_array().at(0).at("kind").as_string(), "crash");
 }
 
-TEST(SimReportJson, SaysNullForWhatTheModeDoesNotHave) {
+TEST(SimReportJson, SaysNullForFiguresThatTheModeDoesNotHave) {
     SimReport report = fluid_example_report();
     report.step_s.reset();
     report.throughput_of_optimal.reset();
@@ -177,7 +177,7 @@ TEST(SimReportText, ManyStagesAreARange) {
     EXPECT_TRUE(says(to_text(report), "stages from 25.0 % to 50.0 %")) << to_text(report);
 }
 
-TEST(SimReportText, OfARunWithoutAStepIsWhole) {
+TEST(SimReportText, IsWholeForARunWithoutAStep) {
     EXPECT_GE(lines(to_text(SimReport{})), 10U);
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// One stage of two peers, so slow that a step outlasts each test, and a second checker, which can
-/// be told what did not happen.
+/// One stage of two peers, so slow that a step outlasts each test, and a second checker, which a
+/// test can tell events that did not happen.
 class CheckerTest : public testing::Test {
  protected:
     CheckerTest()

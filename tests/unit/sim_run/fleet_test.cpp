@@ -53,7 +53,7 @@ TEST_F(FleetTest, NothingBefallsAMachineThatIsDown) {
     EXPECT_EQ(fleet_->notes().size(), notes);
 }
 
-TEST_F(FleetTest, NorALinkToOneThatIsDown) {
+TEST_F(FleetTest, DoesNotBlockOrCutALinkToAMachineThatIsDown) {
     fleet_->carry_out({run_->world().now(), 2, Kind::Crash});
     const std::uint64_t faults = run_->world().faults();
     happens(Kind::Block, 2);
@@ -61,7 +61,7 @@ TEST_F(FleetTest, NorALinkToOneThatIsDown) {
     EXPECT_EQ(run_->world().faults(), faults);
 }
 
-TEST_F(FleetTest, WhatBefellItEndsWhileItIsDown) {
+TEST_F(FleetTest, AFaultEndsWhileItsMachineIsDown) {
     happens(Kind::SlowDown, 0, 0.001);  // 3,000 s for a microbatch
     run_->world().run_for(30s);
     happens(Kind::Crash);

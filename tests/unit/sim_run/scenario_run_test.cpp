@@ -61,7 +61,7 @@ std::vector<std::string> kinds(const SimReport& report) {
     return found;
 }
 
-TEST(RunExact, NotesWhatTheCoordinatorDecidedAmongWhatHappened) {
+TEST(RunExact, NotesTheCoordinatorsDecisionsAmongTheEvents) {
     Scenario scenario = small_scenario();
     scenario.plan.push_back({Planned::Kind::Freeze, 10s, 4, 0, 20s});
     const SimReport report = run(scenario);
@@ -141,7 +141,7 @@ TEST(RunExact, IsComparedWithTheSamePeersAtTheirBestPlaces) {
 TEST(RunExact, ARunThatFailsSaysSoWithoutBlamingTheProtocol) {
     Scenario scenario = small_scenario();
     scenario.duration = 1h;
-    scenario.regions.latency = {{Duration(60s)}};  // nobody's dial comes through
+    scenario.regions.latency = {{Duration(60s)}};  // no peer's dial comes through
     const SimReport report = run(scenario);
     EXPECT_TRUE(report.violations.empty());
     ASSERT_TRUE(report.failure);

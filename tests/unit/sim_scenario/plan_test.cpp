@@ -84,7 +84,7 @@ TEST(Plan, RefusesACircle) {
     );
 }
 
-TEST(Plan, RefusesToFollowNobodyOrATwin) {
+TEST(Plan, RefusesToFollowAnUnknownNameOrATwin) {
     expect_refusal(
         entry("kind = 'crash'\nafter = 'b'\npeer = 1"),
         "s.toml:3: plan.after \"b\" is the name of no entry"
@@ -96,14 +96,14 @@ TEST(Plan, RefusesToFollowNobodyOrATwin) {
     );
 }
 
-TEST(Plan, RefusesAJoinOfWhoIsThere) {
+TEST(Plan, RefusesAJoinOfAPeerThatIsThere) {
     expect_refusal(
         entry("at = 10\nkind = 'join'\npeer = 3") + entry("at = 20\nkind = 'join'\npeer = 3"),
         "s.toml:7: plan contradicts itself: join of peer 3 at 20 s, but it is there since s.toml:3"
     );
 }
 
-TEST(Plan, RefusesADepartureOfWhoIsNotThere) {
+TEST(Plan, RefusesADepartureOfAPeerThatIsNotThere) {
     expect_refusal(
         entry("at = 10\nkind = 'crash'\npeer = 3") + entry("at = 20\nkind = 'leave'\npeer = 3"),
         "s.toml:7: plan contradicts itself: leave of peer 3 at 20 s, but it is not there since "
@@ -166,7 +166,7 @@ TEST(Plan, RefusesKeysThatAreMissingOrMakeNoSense) {
     );
 }
 
-TEST(Plan, RefusesWhatBeginsInTheCalmOrAfterTheEnd) {
+TEST(Plan, RefusesAnEntryThatBeginsInTheCalmOrAfterTheEnd) {
     expect_refusal(
         "[[plan]]\nat = 600\nkind = 'crash'\npeer = 1\n",
         "s.toml:3: plan.at is 600 s, must be before 600 s"

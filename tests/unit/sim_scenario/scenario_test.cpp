@@ -345,7 +345,7 @@ TEST(ParseScenario, AnErrorIsOneLineWhateverTheKeyHolds) {
     EXPECT_EQ(refusal("\"a\\nb\" = 1\n").substr(0, 28), "s.toml:1: a?b is unknown; a ");
 }
 
-TEST(ParseScenario, RefusesWhatDoesNotFitTogether) {
+TEST(ParseScenario, RefusesTablesThatDoNotFitTogether) {
     expect_refusal("seed = 3\n", "s.toml: has no peers");
     expect_refusal(
         "[[peers]]\ncount = 3\n", "s.toml:1: pipeline.stages is 4, must be at most the number"

@@ -101,7 +101,7 @@ TEST(MakeSchedule, IsSortedAndEachKindComesUp) {
     }
 }
 
-TEST(MakeSchedule, OnlyWhoIsDownJoinsAndFaultsBefallWhoIsUp) {
+TEST(MakeSchedule, OnlyPeersThatAreDownJoinAndFaultsBefallPeersThatAreUp) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         const Schedule schedule = schedule_of(stormy(16), seed);
         std::vector<bool> up(schedule.fleet.size() + 1);
@@ -121,7 +121,7 @@ TEST(MakeSchedule, OnlyWhoIsDownJoinsAndFaultsBefallWhoIsUp) {
     }
 }
 
-TEST(MakeSchedule, WhatLastsEndsOnceAndDoesNotOverlap) {
+TEST(MakeSchedule, AFaultThatLastsEndsOnceAndDoesNotOverlap) {
     const Schedule schedule = schedule_of(stormy(16));
     std::set<std::pair<std::uint32_t, std::uint32_t>> cut;
     std::set<std::uint32_t> slow;
@@ -161,7 +161,7 @@ TEST(MakeSchedule, NothingBeginsInTheCalmAndAllAreBack) {
     }
 }
 
-TEST(MakeSchedule, OnePeerMoreShiftsNobodysTraitsOrChurn) {
+TEST(MakeSchedule, OnePeerMoreShiftsNoOtherPeersTraitsOrChurn) {
     std::string few = stormy(16);
     few.resize(few.find("arrivals_per_hour"));
     std::string more = stormy(17);
@@ -210,7 +210,7 @@ TEST(MakeSchedule, ChurnHasItsRateAndShare) {
     EXPECT_NEAR(static_cast<double>(count(schedule, Kind::Crash)) / departures, 0.25, 0.02);
 }
 
-TEST(MakeSchedule, WithoutAbsencesNobodyReturns) {
+TEST(MakeSchedule, WithoutAbsencesNoPeerReturns) {
     const Schedule schedule =
         schedule_of("duration = '32h'\n[[peers]]\ncount = 50\n[churn]\nmtbf = '2h'\n");
     EXPECT_EQ(count(schedule, Kind::Join), 0U);
@@ -273,7 +273,7 @@ TEST(MakeSchedule, CarriesOutThePlan) {
     EXPECT_TRUE(schedule.fleet[2].there_at_start);
 }
 
-TEST(MakeSchedule, WhoseMemoryDoesNotHoldAStageNeverComes) {
+TEST(MakeSchedule, APeerWithoutTheMemoryForAStageNeverComes) {
     // Training and one snapshot take 52 bytes where the state takes 12; 16 counters 20 each.
     const std::string toml =
         "[pipeline]\nmicrobatches = 16\nstate_bytes = 12_000_000\n"
@@ -293,7 +293,7 @@ TEST(MakeSchedule, WhoseMemoryDoesNotHoldAStageNeverComes) {
     }
 }
 
-TEST(MakeSchedule, SomebodyHasTheMemoryForAStage) {
+TEST(MakeSchedule, RefusesAFleetWithoutTheMemoryForAStage) {
     const auto schedule = make_schedule(
         parse("[pipeline]\nstate_bytes = 12_000_000\n[[peers]]\ncount = 8\nmemory_bytes = 1\n"), 1
     );
@@ -361,7 +361,7 @@ class MakeScheduleFromTrace : public testing::Test {
         std::filesystem::path(testing::TempDir()) / "schedule_test_trace";
 };
 
-TEST_F(MakeScheduleFromTrace, WhoFirstJoinsIsNotThereAtTheStart) {
+TEST_F(MakeScheduleFromTrace, APeerThatFirstJoinsIsNotThereAtTheStart) {
     const auto schedule = make("seconds,peer,event\n1,2,join\n2,3,leave\n50,3,join\n400,3,leave\n");
     ASSERT_TRUE(schedule.has_value()) << schedule.error().detail;
     EXPECT_TRUE(schedule->fleet[0].there_at_start);

@@ -1,5 +1,6 @@
 // The scenarios in sim/scenarios: each can be read, says what it asks, and has a schedule.
 #include "sim/scenario/schedule.hpp"
+#include "tests/places.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +14,7 @@ namespace sim {
 namespace {
 
 std::vector<std::string> shipped() {
-    const auto folder = std::filesystem::path(SWARM_SOURCE_DIR) / "sim" / "scenarios";
+    const auto folder = std::filesystem::path(swarm::test::source_dir()) / "sim" / "scenarios";
     std::vector<std::string> paths;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         if (entry.path().extension() == ".toml") {
@@ -67,7 +68,8 @@ TEST(ShippedScenarios, AreTwelveAtLeast) {
 }
 
 TEST(ShippedScenarios, VolunteersScaleToAThousandPeersForADay) {
-    const auto path = std::filesystem::path(SWARM_SOURCE_DIR) / "sim/scenarios/volunteers.toml";
+    const auto path =
+        std::filesystem::path(swarm::test::source_dir()) / "sim/scenarios/volunteers.toml";
     const auto scenario = load_scenario(
         path.string(),
         {{"peers", "1000"}, {"duration", "32h"}, {"churn.mtbf", "2h"}, {"mode", "fluid"}}

@@ -41,7 +41,7 @@ TEST(ReadTrace, RefusesLinesOutOfOrder) {
     expect_refusal("5,1,leave\n4,2,leave\n", "t.csv:2: is out of order: the line before is at 5 s");
 }
 
-TEST(ReadTrace, RefusesWhatItDoesNotUnderstand) {
+TEST(ReadTrace, RefusesLinesThatItDoesNotUnderstand) {
     const std::string form = "t.csv:2: must be seconds,peer,join|leave|crash";
     for (const char* line :
          {"5,1",

@@ -20,7 +20,7 @@ class GeneratorTest : public testing::Test {
         return actions;
     }
 
-    /// Coordinator linked, run known, these members of the first stage linked.
+    /// Links the coordinator, tells the run, and links these members of the first stage.
     void connect(const std::vector<PeerId>& heads) {
         on(node::Woke{});
         on(node::LinkUp{kCoordinator, Lane::Control, {5}});
@@ -57,7 +57,7 @@ class GeneratorTest : public testing::Test {
         return received(from, Inferred{infer.request, true, {}});
     }
 
-    /// The only question asked by this turn.
+    /// Returns the only question among the actions of one turn.
     static protocol::Infer question(const Actions& actions, PeerId to) {
         const auto asked = actions.sent<protocol::Infer>(to);
         EXPECT_EQ(asked.size(), 1U);
@@ -87,7 +87,7 @@ TEST_F(GeneratorTest, AsksForTheWindowAndReportsTheToken) {
     EXPECT_TRUE(told[0].last);
 }
 
-/// What a generator with this tokenizer says of a run with that one.
+/// Text with which a generator with tokenizer `given` ends for a run with tokenizer `of_run`.
 std::string verdict(const std::string& given, const std::string& of_run) {
     Generator::Options options;
     options.coordinator_address = "here:7117";
@@ -118,7 +118,7 @@ TEST(Generator, TakesOnlyTheRunsOwnTokenizer) {
     EXPECT_NE(verdict(one, std::string(64, 'b')).find("is not the run's"), std::string::npos);
 }
 
-TEST_F(GeneratorTest, SlidesTheWindowOverWhatItGenerated) {
+TEST_F(GeneratorTest, SlidesTheWindowOverGeneratedTokens) {
     connect({kFirst});
     const auto first = question(on(prompt({1, 2, 3, 4}, 2)), kFirst);
     const Actions actions = on(answer(kFirst, first, 5));
@@ -128,7 +128,7 @@ TEST_F(GeneratorTest, SlidesTheWindowOverWhatItGenerated) {
     EXPECT_TRUE(on(answer(kFirst, second, 6)).told<node::TokenGenerated>().at(0).last);
 }
 
-TEST_F(GeneratorTest, WantsSeveralCandidatesForATemperature) {
+TEST_F(GeneratorTest, AsksForSeveralCandidatesAtATemperature) {
     connect({kFirst});
     node::Asked asked = prompt({1});
     std::get<node::GenerateRequest>(asked.request).temperature = 1;
@@ -187,7 +187,7 @@ TEST_F(GeneratorTest, IgnoresAnswersOfPeersThatWereNotAsked) {
     EXPECT_TRUE(on(answer(kSecond, infer, 7)).told<node::TokenGenerated>().empty());
 }
 
-TEST_F(GeneratorTest, TakesATokenOutsideTheVocabularyForARefusal) {
+TEST_F(GeneratorTest, CountsATokenOutsideTheVocabularyAsARefusal) {
     connect({kFirst, kSecond});
     const auto infer = question(on(prompt({1})), kFirst);
     const Actions actions = on(answer(kFirst, infer, 256));
@@ -195,7 +195,7 @@ TEST_F(GeneratorTest, TakesATokenOutsideTheVocabularyForARefusal) {
     question(actions, kSecond);
 }
 
-TEST_F(GeneratorTest, TakesAnAnswerWithoutTokensForARefusal) {
+TEST_F(GeneratorTest, CountsAnAnswerWithoutTokensAsARefusal) {
     connect({kFirst, kSecond});
     const auto infer = question(on(prompt({1})), kFirst);
     question(on(received(kFirst, Inferred{infer.request, false, {}})), kSecond);
@@ -228,7 +228,7 @@ TEST_F(GeneratorTest, GoesOnWithoutTheCoordinator) {
     question(on(answer(kFirst, infer, 7)), kFirst);
 }
 
-TEST_F(GeneratorTest, RefusesWhatItCannotContinue) {
+TEST_F(GeneratorTest, RefusesRequestsThatItCannotContinue) {
     connect({kFirst});
     for (const node::Asked& asked : {prompt({}), prompt({1}, 0), prompt({256})}) {
         const Actions actions = on(asked);
@@ -251,6 +251,18 @@ TEST_F(GeneratorTest, EndsTheProgramWhenNoCoordinatorAnswersInTime) {
     ASSERT_EQ(failed.size(), 1U);
     EXPECT_EQ(failed[0].exit_code, 4);
     EXPECT_EQ(generator_.next_deadline(), swarm::kNever);
+}
+
+TEST_F(GeneratorTest, SaysWhyNoCoordinatorWasReachedInTime) {
+    on(node::Woke{});
+    on(node::DialFailed{PeerId{}, Lane::Control, trouble()}, kStart + 1s);
+    const auto failed = on(node::Woke{}, kStart + 30s).told<node::RunFailed>();
+    ASSERT_EQ(failed.size(), 1U);
+    EXPECT_EQ(
+        failed[0].text,
+        "no coordinator at here:7117 in time: " + trouble().detail +
+            "; is `swarm train` running there, and is the address right?"
+    );
 }
 
 TEST_F(GeneratorTest, WakesInTheFutureAfterEachWake) {

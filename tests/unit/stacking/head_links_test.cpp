@@ -60,7 +60,7 @@ TEST_F(HeadLinksTest, PicksNobodyBeforeBothLanesAreUp) {
     EXPECT_EQ(links_.pick(kStart), kFirst);
 }
 
-TEST_F(HeadLinksTest, TakesTurns) {
+TEST_F(HeadLinksTest, PicksMembersInRotation) {
     follow({member(kFirst), member(kSecond)});
     link(kFirst);
     link(kSecond);
@@ -70,7 +70,7 @@ TEST_F(HeadLinksTest, TakesTurns) {
     EXPECT_EQ(links_.pick(kStart), one);
 }
 
-TEST_F(HeadLinksTest, PicksNobodyWhoIsSuspectOrDraining) {
+TEST_F(HeadLinksTest, PicksNoSuspectOrDrainingMember) {
     follow({member(kFirst, 0, Standing::Suspect), member(kSecond, 0, Standing::Draining)});
     link(kFirst);
     link(kSecond);
@@ -140,7 +140,7 @@ TEST_F(HeadLinksTest, ClosesTheLinksOfAMemberThatLeft) {
     EXPECT_TRUE(wake(kStart + 60s).all<node::Dial>().empty());
 }
 
-TEST_F(HeadLinksTest, KeepsABoundedNumberOfMembersAndReplacesWhomItCannotReach) {
+TEST_F(HeadLinksTest, KeepsABoundedNumberOfMembersAndReplacesUnreachableOnes) {
     std::vector<protocol::SlotInfo> slots;
     for (std::uint64_t i = 0; i <= HeadLinks::kHeadsMax; ++i) {
         slots.push_back(member({{100 + i}}));
@@ -155,7 +155,7 @@ TEST_F(HeadLinksTest, KeepsABoundedNumberOfMembersAndReplacesWhomItCannotReach) 
     EXPECT_EQ(instead[0].peer, (PeerId{{100 + HeadLinks::kHeadsMax}}));
 }
 
-TEST_F(HeadLinksTest, ClosesLinksNobodyAskedFor) {
+TEST_F(HeadLinksTest, ClosesLinksThatNobodyAskedFor) {
     EXPECT_EQ(on(node::LinkUp{kFirst, Lane::Control, {1}}).all<node::Close>().size(), 1U);
 }
 

@@ -19,7 +19,7 @@ std::vector<float> rows_of(std::size_t count, std::size_t width) {
     return rows;
 }
 
-TEST(RowCoding, TakesTheBytesOfEachRowForItself) {
+TEST(RowCoding, EachRowTakesItsOwnBytes) {
     const auto bytes = [](const char* name, std::size_t width) {
         return row_bytes(*find_row_codec(name), width);
     };
@@ -33,7 +33,7 @@ TEST(RowCoding, TakesTheBytesOfEachRowForItself) {
     EXPECT_EQ(three->size(), 3 * bytes("int8", 100));
 }
 
-TEST(RowCoding, ARowsBytesDoNotDependOnItsCompany) {
+TEST(RowCoding, ARowsBytesDoNotDependOnOtherRows) {
     constexpr std::size_t kWidth = 100;
     const std::vector<float> rows = rows_of(5, kWidth);
     for (const CodecId id : {CodecId::None, CodecId::Int8, CodecId::Bf16, CodecId::Fp16}) {
@@ -54,7 +54,7 @@ TEST(RowCoding, ARowsBytesDoNotDependOnItsCompany) {
     }
 }
 
-TEST(RowCoding, WhatCannotBeCodedOrReadIsATypedError) {
+TEST(RowCoding, UncodableValuesAndUnreadableBytesAreTypedErrors) {
     const compression::Codec& int8 = *find_row_codec("int8");
     const std::vector<float> nan{1, std::numeric_limits<float>::quiet_NaN()};
     EXPECT_EQ(encode_rows(int8, 2, nan).error().code, ErrorCode::NotFinite);
@@ -64,7 +64,7 @@ TEST(RowCoding, WhatCannotBeCodedOrReadIsATypedError) {
     EXPECT_EQ(decode_rows(int8, 2, coded, rows).error().code, ErrorCode::Malformed);
 }
 
-TEST(RowCoding, NamesWhatRowsMayBeCodedBy) {
+TEST(RowCoding, NamesTheCodecsThatRowsMayHave) {
     EXPECT_EQ(row_codec_names(), "none, int8, bf16, fp16");
     EXPECT_EQ(find_row_codec("int4"), nullptr);
     EXPECT_EQ(find_row_codec("zip"), nullptr);
@@ -79,7 +79,7 @@ TEST(RowCoding, NamesWhatRowsMayBeCodedBy) {
     }
 }
 
-TEST(RowCoding, TheLastCodecNamedIsThatOfAllFurtherLinks) {
+TEST(RowCoding, TheLastNamedCodecHoldsForAllFurtherLinks) {
     const std::vector<RowCodec> codecs{CodecId::None, CodecId::Int8};
     EXPECT_EQ(codec_of_link(codecs, 0), CodecId::None);
     EXPECT_EQ(codec_of_link(codecs, 1), CodecId::Int8);

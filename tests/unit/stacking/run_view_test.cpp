@@ -76,7 +76,7 @@ TEST_F(RunViewTest, IgnoresAnOlderRoster) {
     EXPECT_NE(view_.roster().find_peer(kFirst), nullptr);
 }
 
-TEST_F(RunViewTest, SaysWhatItCannotRead) {
+TEST_F(RunViewTest, ReportsARunFileThatItCannotRead) {
     connect();
     protocol::Assign assign;
     assign.run_file = "stages = \"many\"";
@@ -155,7 +155,7 @@ TEST_F(RunViewTest, ClosesALinkWhoseStreamHasAGap) {
     EXPECT_FALSE(view_.take_roster_changed());
 }
 
-TEST_F(RunViewTest, LeavesOtherPeersToOthers) {
+TEST_F(RunViewTest, IgnoresEventsOfOtherPeers) {
     connect();
     on(node::LinkUp{kFirst, Lane::Control, {1}});
     EXPECT_FALSE(taken_);

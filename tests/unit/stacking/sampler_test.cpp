@@ -49,7 +49,7 @@ TEST(Sampler, GivesTheSameTokenForTheSameSeedAndPosition) {
     }
 }
 
-TEST(Sampler, DrawsAnewWithAnotherSeed) {
+TEST(Sampler, DrawsOtherTokensWithAnotherSeed) {
     int differ = 0;
     for (std::uint64_t position = 0; position < 100; ++position) {
         const bool same =

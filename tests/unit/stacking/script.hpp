@@ -1,4 +1,4 @@
-// What tests of the generator's parts share: peers, a run, and a look at the actions of one turn.
+// Helpers for the tests of the generator's parts: peers, a run, and a view of one turn's actions.
 #pragma once
 
 #include "swarm/node/role.hpp"
@@ -22,7 +22,7 @@ inline constexpr PeerId kFirst{{11}};
 inline constexpr PeerId kSecond{{12}};
 inline constexpr TimePoint kStart{};
 
-/// One turn's outbox.
+/// The outbox of one turn.
 struct Actions {
     node::Outbox out;
 
@@ -39,7 +39,7 @@ struct Actions {
         return found;
     }
 
-    /// Bodies of this kind that were sent to the peer.
+    /// Returns the bodies of this kind that were sent to the peer.
     template <class Body>
     std::vector<Body> sent(PeerId peer) const {
         std::vector<Body> found;
@@ -80,7 +80,7 @@ inline protocol::SlotInfo member(
     return info;
 }
 
-/// Context 4, vocabulary 256.
+/// A run with context 4 and vocabulary 256.
 inline protocol::Assign assignment() {
     swarm::run::RunConfig config;
     config.model.context = 4;

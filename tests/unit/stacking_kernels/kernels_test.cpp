@@ -44,7 +44,7 @@ struct Shape {
     std::size_t inputs;
 };
 
-/// Whole panels and groups, and one more or less of each.
+/// Shapes of whole panels and groups, and with one more or one less of each.
 constexpr Shape kShapes[] = {{1, 1}, {64, 32}, {63, 31}, {65, 33}, {192, 64}, {130, 100}};
 
 TEST(Kernels, EveryPathMultipliesToTheSameBits) {
@@ -65,7 +65,7 @@ TEST(Kernels, EveryPathMultipliesToTheSameBits) {
     }
 }
 
-TEST(Kernels, ARowOfABatchIsTheRowAlone) {
+TEST(Kernels, ARowOfABatchEqualsTheRowAlone) {
     for (const WeightFormat format : kFormats) {
         const PackedMatrix matrix = random_matrix(format, 130, 100);
         const auto x = random_values(16 * 100, 3);
@@ -133,7 +133,8 @@ TEST(Kernels, NormaliseDividesByTheRootMeanSquare) {
 TEST(Kernels, EveryPathGatesToTheSameBits) {
     for (const std::size_t count : {1U, 8U, 17U, 100U, 1536U}) {
         const auto up = random_values(count, 2);
-        const auto gate = random_values(count, 1, 60);  // beyond both ends of the exponential
+        const auto gate =
+            random_values(count, 1, 60);  // values beyond both ends of the exponential
         auto wanted = gate;
         scalar_kernels().gate(wanted.data(), up.data(), count);
         for (const Kernels* const kernels : paths()) {
@@ -144,7 +145,7 @@ TEST(Kernels, EveryPathGatesToTheSameBits) {
     }
 }
 
-/// A head's keys and values in as many pages as its positions need, garbage after them.
+/// Keys and values of a head in as many pages as its positions need; NaN fills the rest of a page.
 struct Pages {
     Pages(std::size_t positions, std::size_t head_width) {
         const std::size_t floats = 2 * head_width * kPagePositions;

@@ -70,7 +70,7 @@ TEST(PackedMatrix, Int8IsWithinHalfALevelOfItsGroup) {
     }
 }
 
-TEST(PackedMatrix, Int8GivesBackWhatWasLevelsTimesAScale) {
+TEST(PackedMatrix, Int8GivesBackValuesThatAreLevelsTimesAScale) {
     std::vector<float> values(kOutputs * kInputs);
     for (std::size_t i = 0; i < values.size(); ++i) {
         const auto level = static_cast<float>(static_cast<int>(i * 37 % 255) - 127);
@@ -83,7 +83,7 @@ TEST(PackedMatrix, Int8GivesBackWhatWasLevelsTimesAScale) {
     }
 }
 
-TEST(PackedMatrix, InPartsItIsTheSameAsAtOnce) {
+TEST(PackedMatrix, PackingInPartsGivesTheSameBytes) {
     const auto values = random_values(kOutputs * kInputs, 1);
     for (const auto format : {WeightFormat::Fp32, WeightFormat::Bf16, WeightFormat::Int8}) {
         const PackedMatrix whole = pack(format, values);
@@ -96,7 +96,7 @@ TEST(PackedMatrix, InPartsItIsTheSameAsAtOnce) {
     }
 }
 
-TEST(PackedMatrix, ZerosAndWhatIsNotFiniteDoNoHarm) {
+TEST(PackedMatrix, ZerosAndNonFiniteValuesSpoilNoOtherGroup) {
     auto values = std::vector<float>(kOutputs * kInputs);
     values[3] = std::numeric_limits<float>::infinity();
     values[kInputs + 3] = std::numeric_limits<float>::denorm_min();
@@ -108,7 +108,7 @@ TEST(PackedMatrix, ZerosAndWhatIsNotFiniteDoNoHarm) {
 }
 
 TEST(PackedMatrix, TakesAsManyBytesAsItSays) {
-    // 2 panels of 64 outputs; of int8, 2 groups of 32 inputs each.
+    // There are 2 panels of 64 outputs; each panel of int8 has 2 groups of 32 inputs.
     EXPECT_EQ(PackedMatrix::bytes_of(WeightFormat::Fp32, kOutputs, kInputs), 2 * 40 * 64 * 4);
     EXPECT_EQ(PackedMatrix::bytes_of(WeightFormat::Bf16, kOutputs, kInputs), 2 * 40 * 64 * 2);
     EXPECT_EQ(

@@ -1,4 +1,4 @@
-// Values for tests, the same on every machine.
+// Random values for tests, the same on every machine.
 #pragma once
 
 #include "swarm/base/rng.hpp"
@@ -8,7 +8,7 @@
 
 namespace stacking::kernels::test {
 
-/// Bell-shaped around 0.
+/// Returns values with a bell-shaped distribution around 0.
 inline std::vector<float> random_values(std::size_t count, std::uint64_t seed, double width = 1) {
     swarm::Rng rng(seed, count);
     std::vector<float> values(count);

@@ -17,7 +17,7 @@ KvPages pages_of(std::size_t count) {
     return {kShape, 1000, count * kShape.page_floats() * sizeof(float)};
 }
 
-TEST(KvPages, CountsWhatAPositionTakes) {
+TEST(KvPages, CountsTheBytesOfAPosition) {
     EXPECT_EQ(kShape.bytes_per_position(), 2 * 3 * 4 * 2 * sizeof(float));
     EXPECT_EQ(kShape.page_floats() * sizeof(float), kPagePositions * kShape.bytes_per_position());
     EXPECT_EQ(kShape.offset(1, 2) + kShape.head_floats(), kShape.page_floats());

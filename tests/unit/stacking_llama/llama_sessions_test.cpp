@@ -1,4 +1,4 @@
-// Conformance: whatever else is computed, a row's bits are those of the row alone.
+// Conformance: the bits of a row are those of the row alone, whatever else is computed.
 #include "stacking/llama/llama_sessions.hpp"
 
 #include "tests/unit/stacking_llama/random_llama.hpp"
@@ -20,7 +20,7 @@ using test::kWidth;
 using test::random_llama;
 using test::Stages;
 
-constexpr std::uint32_t kLength = 140;  // three pages, the last of them begun
+constexpr std::uint32_t kLength = 140;  // three pages, the last one partly filled
 constexpr CacheId kFirst{1};
 constexpr CacheId kSecond{2};
 
@@ -28,7 +28,7 @@ bool all_finite(std::span<const float> values) {
     return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
 }
 
-/// Logits of a session, position by position, each in a call of its own.
+/// Computes the logits of a session, each position in a call of its own.
 std::vector<float> alone(Stages& stages, CacheId cache, std::uint32_t count) {
     stages.reserve(cache, count);
     return stages.prefill(cache, 0, count, 1);
@@ -54,7 +54,7 @@ TEST_P(LlamaRows, BatchesChangeNoBit) {
     Stages single(model, 1, GetParam());
     std::vector<std::vector<float>> wanted(kRows + 1);
     for (std::uint32_t session = 1; session <= kRows; ++session) {
-        // Of different lengths, on both sides of a page's edge.
+        // The lengths differ and lie on both sides of a page's edge.
         wanted[session] = alone(single, CacheId{session}, 50 + 2 * session + 3);
     }
     Stages stages(model, 1, GetParam());
@@ -91,7 +91,7 @@ TEST_P(LlamaRows, PrefillAndDecodeInOneCallChangeNoBit) {
     const auto second_alone = alone(stages, second, 70);
     stages.truncate(kFirst, 65);
     stages.truncate(second, 60);
-    // One row of a decode between ten of a prefill.
+    // The call has one row of a decode between ten rows of a prefill.
     std::vector<SessionRow> rows;
     for (std::uint32_t at = 60; at < 70; ++at) {
         rows.push_back({second, at});
@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& format) { return std::string(name_of(format.param)); }
 );
 
-TEST(LlamaSessions, SaysWhatItIs) {
+TEST(LlamaSessions, ReportsItsShape) {
     const models::ModelSource model = random_llama(Head::Tied);
     Stages stages(model, 2, WeightFormat::Fp32);
     const StageShape below = stages.stage(0).shape();
@@ -192,11 +192,11 @@ TEST(LlamaSessions, SaysWhatItIs) {
     EXPECT_EQ(above.width, kWidth);
     EXPECT_EQ(above.vocabulary, kVocabulary);
     EXPECT_EQ(above.context, kContext);
-    // Keys and values of 24 numbers each, in every layer.
+    // Each layer has keys of 24 numbers and values of 24 numbers, 4 bytes each.
     EXPECT_EQ(below.bytes_per_position + above.bytes_per_position, kLayers * 2 * 24 * 4);
 }
 
-TEST(LlamaSessions, GivesLogitsOfTheRowsThatAreWantedInTheirOrder) {
+TEST(LlamaSessions, GivesLogitsOfTheWantedRowsInTheirOrder) {
     const models::ModelSource model = random_llama(Head::Tied);
     Stages stages(model, 1, WeightFormat::Fp32);
     const auto all = alone(stages, kFirst, 4);
@@ -216,7 +216,7 @@ TEST(LlamaSessions, GivesLogitsOfTheRowsThatAreWantedInTheirOrder) {
     EXPECT_TRUE(std::equal(two->begin() + kVocabulary, two->end(), all.begin() + kVocabulary));
 }
 
-/// Rows of the embedding of these tokens.
+/// Returns the embedding's rows of these tokens.
 std::vector<float> embedded(const StageWeights& weights, std::span<const TokenId> tokens) {
     std::vector<float> rows(tokens.size() * kWidth);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -225,7 +225,7 @@ std::vector<float> embedded(const StageWeights& weights, std::span<const TokenId
     return rows;
 }
 
-TEST(LlamaSessions, OfATiedModelTakeTokensAndGiveLogitsAtBothEnds) {
+TEST(LlamaSessions, BothEndsOfATiedModelTakeTokensAndGiveLogits) {
     const models::ModelSource model = random_llama(Head::Tied);
     const auto layouts = split(model.architecture(), 2);
     const SessionRow rows[] = {{kFirst, 0}, {kFirst, 1}};
@@ -243,7 +243,7 @@ TEST(LlamaSessions, OfATiedModelTakeTokensAndGiveLogitsAtBothEnds) {
             stage.run_layers(others, std::span<const float>(embedded(*weights, tokens)));
         ASSERT_TRUE(by_tokens.has_value() && by_rows.has_value());
         EXPECT_EQ(*by_tokens, *by_rows);
-        // The same layers, as a model that has no others.
+        // The same layers alone are a whole model.
         swarm::run::StageLayout whole = layout;
         whole.has_embedding = whole.has_head = true;
         LlamaSessions alone(*load_stage(model, whole, WeightFormat::Fp32), {});
@@ -255,12 +255,12 @@ TEST(LlamaSessions, OfATiedModelTakeTokensAndGiveLogitsAtBothEnds) {
     }
 }
 
-TEST(LlamaSessions, HaveAHeadInTheMiddleWhereExitsAreWanted) {
+TEST(LlamaSessions, AMiddleStageHasAHeadWhereExitsAreWanted) {
     const models::ModelSource model = random_llama(Head::Own);
     const auto layouts = split(model.architecture(), 3);
-    for (const bool exits : {false, true}) {
+    for (const Exits exits : {Exits::None, Exits::EveryStage}) {
         const LlamaSessions stage(*load_stage(model, layouts[1], WeightFormat::Int8, exits), {});
-        EXPECT_EQ(stage.shape().gives_logits, exits);
+        EXPECT_EQ(stage.shape().gives_logits, exits == Exits::EveryStage);
         EXPECT_FALSE(stage.shape().last || stage.shape().takes_tokens);
     }
 }

@@ -43,7 +43,7 @@ models::ModelSource random_llama(Head head, const std::string& spoiled) {
         }
         std::vector<float> values(count);
         for (float& value : values) {
-            // Norms near 1, matrices so that activations neither vanish nor explode.
+            // Norms are near 1, and matrices are such that activations neither vanish nor explode.
             value = static_cast<float>(sizes.size() == 1 ? 0.5 + rng.unit() : rng.unit() - 0.5);
         }
         if (name == spoiled) {

@@ -1,6 +1,6 @@
 // A small Llama with random weights whose sizes fit no vector, panel, group or page: width 72, 6
 // heads of 12, 2 key/value heads, feed-forward width 100, vocabulary 130, 5 layers, 200 positions.
-// And its stages, one after the other in one process.
+// The class Stages runs all its stages one after the other in one process.
 #pragma once
 
 #include "stacking/llama/llama_sessions.hpp"
@@ -19,10 +19,10 @@ inline constexpr std::uint32_t kContext = 200;
 
 enum class Head { Tied, Own };
 
-/// `spoiled`: of this GGUF tensor the first value is NaN.
+/// `spoiled`: name of a GGUF tensor whose first value becomes NaN.
 models::ModelSource random_llama(Head head, const std::string& spoiled = "");
 
-/// Token i of the session with this number.
+/// Returns the token at a position of the session with this number.
 TokenId token_of(std::uint64_t session, std::uint32_t position);
 
 class Stages {
@@ -37,10 +37,11 @@ class Stages {
     void reserve(CacheId cache, std::uint32_t positions);
     void truncate(CacheId cache, std::uint32_t positions);
 
-    /// Logits of every row; tokens are token_of(cache, position).
+    /// Computes the logits of every row; the tokens are token_of(cache, position).
     std::vector<float> logits(std::span<const SessionRow> rows);
 
-    /// The next `count` positions of a session in calls of at most `chunk` rows: logits of all.
+    /// Reads the next `count` positions of a session in calls of at most `chunk` rows, and returns
+    /// the logits of all positions.
     std::vector<float> prefill(
         CacheId cache, std::uint32_t from, std::uint32_t count, std::uint32_t chunk
     );

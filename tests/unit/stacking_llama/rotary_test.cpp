@@ -23,7 +23,7 @@ TEST(SineCosine, HoldsForTheLongestContext) {
     }
 }
 
-TEST(Rotary, TurnsPairsByTheirAngle) {
+TEST(Rotary, RotatesPairsByTheirAngle) {
     const Rotary rotary(10000, 4);
     float cosines[2];
     float sines[2];

@@ -1,4 +1,4 @@
-// What a caller can get wrong, each a typed error that leaves the caches as they were.
+// Each mistake of a caller is a typed error that leaves the caches as they were.
 #include "stacking/llama/llama_sessions.hpp"
 #include "tests/unit/stacking_llama/random_llama.hpp"
 
@@ -113,7 +113,7 @@ TEST_F(SessionErrors, UpperStagesTakeRowsOfTheirWidth) {
     ) << "logits of a stage without a head";
 }
 
-TEST_F(SessionErrors, NoRowsAreNoTrouble) {
+TEST_F(SessionErrors, ACallWithoutRowsSucceeds) {
     const auto out = sessions.forward({}, std::span<const TokenId>(), {});
     ASSERT_TRUE(out.has_value());
     EXPECT_TRUE(out->empty());

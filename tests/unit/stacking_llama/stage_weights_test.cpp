@@ -25,7 +25,7 @@ std::vector<float> row_of(const kernels::PackedMatrix& matrix, std::size_t outpu
     return row;
 }
 
-TEST(StageWeights, AStageHasItsLayersAndWhatIsAtItsEnds) {
+TEST(StageWeights, AStageHasItsLayersAndTheMatricesOfItsEnds) {
     const auto model = test::random_llama(Head::Own);
     const auto below = load(model, 2, 0);
     const auto above = load(model, 2, 1);
@@ -37,7 +37,7 @@ TEST(StageWeights, AStageHasItsLayersAndWhatIsAtItsEnds) {
     EXPECT_EQ(row_of(above->layers[0].down, 3), row_of(layer.down, 3));
 }
 
-TEST(StageWeights, MatricesThatReadTheSameStandBelowEachOther) {
+TEST(StageWeights, MatricesWithTheSameInputAreJoined) {
     const auto model = test::random_llama(Head::Own);
     const auto stage = load(model, 1, 0);
     const auto keys = *model.read("layers.2.attn.wk");
@@ -56,7 +56,7 @@ TEST(StageWeights, ATiedModelKeepsOneMatrixForBothEnds) {
     EXPECT_EQ(row_of(*above->head, 5), row_of(*whole->embedding, 5));
 }
 
-TEST(StageWeights, WhatTheFileSaysBadlyIsItsError) {
+TEST(StageWeights, NonFiniteWeightsAreAnError) {
     for (const char* const spoiled : {"blk.3.ffn_up.weight", "output_norm.weight"}) {
         const auto model = test::random_llama(Head::Tied, spoiled);
         const auto stage =

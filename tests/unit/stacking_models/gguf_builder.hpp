@@ -1,5 +1,5 @@
-// Writes GGUF v3 files for tests, right ones and wrong ones.
-// Invariant: bytes() is what the calls so far describe, counts included.
+// Writes GGUF v3 files for tests, valid and invalid ones.
+// Invariant: bytes() is the file that the calls so far describe, counts included.
 #pragma once
 
 #include <bit>
@@ -100,14 +100,14 @@ class GgufBuilder {
         return *this;
     }
 
-    /// A value as it stands in the file, after its type.
+    /// Adds a value in the bytes that follow its type in the file.
     GgufBuilder& raw(std::string_view name, Gguf type, const Bytes& value) {
         begin_key(name, type);
         metadata_.append(value);
         return *this;
     }
 
-    /// `sizes`: contiguous dimension first, as the file has them.
+    /// `sizes`: contiguous dimension first, the order of the file.
     GgufBuilder& tensor(
         std::string_view name,
         const std::vector<std::uint64_t>& sizes,
@@ -132,7 +132,7 @@ class GgufBuilder {
         return tensor(name, sizes, 0, data);
     }
 
-    /// An entry of the table alone.
+    /// Adds an entry of the table without data.
     void add_entry(
         std::string_view name,
         const std::vector<std::uint64_t>& sizes,

@@ -17,7 +17,7 @@ swarm::Result<GgufHeader> read(std::vector<std::byte> bytes) {
     return read_gguf_header(MemoryBytes(std::move(bytes)));
 }
 
-/// Code and text of the refusal.
+/// Checks the code of the refusal, and that its detail contains `text`.
 void expect_refused(const GgufBuilder& file, ErrorCode code, const std::string& text) {
     const auto header = read(file.bytes());
     ASSERT_TRUE(header.has_error()) << text;
@@ -68,7 +68,7 @@ TEST(GgufHeader, ReadsAllThirteenTypesOfValues) {
     EXPECT_EQ(header->find<bool>("nobody"), nullptr);
 }
 
-TEST(GgufHeader, SkipsArraysThatNobodyKnows) {
+TEST(GgufHeader, SkipsUnknownArrays) {
     Bytes nested;
     nested.add(Gguf::Array).add(std::uint64_t{2});
     nested.add(Gguf::String).add(std::uint64_t{1}).text("within");
@@ -113,7 +113,7 @@ TEST(GgufHeader, SurvivesEveryFlippedBitOfItsHeader) {
         file[bit / 8] ^= std::byte{1} << (bit % 8);
         refused += read(file).has_error() ? 1 : 0;
     }
-    // What passes: letters of names and keys, numbers of the configuration, some offsets.
+    // Flipped letters of names and keys, numbers of the configuration and some offsets pass.
     EXPECT_GT(refused, 2 * header_bytes);
 }
 
@@ -153,7 +153,7 @@ TEST(GgufHeader, RefusesCountsThatTheFileCannotHold) {
     }
 }
 
-TEST(GgufHeader, RefusesWhatIsAboveItsBounds) {
+TEST(GgufHeader, RefusesValuesAboveTheirBounds) {
     GgufBuilder many_keys;
     for (std::uint64_t i = 0; i <= kGgufKeysMax; ++i) {
         many_keys.u32("key" + std::to_string(i), 0);

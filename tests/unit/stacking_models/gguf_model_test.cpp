@@ -25,7 +25,7 @@ void expect_refused(const GgufBuilder& file, ErrorCode code, const std::string& 
     EXPECT_NE(model.error().detail.find(text), std::string::npos) << model.error().detail;
 }
 
-/// Remembers which bytes were asked for.
+/// A source that records which bytes were read.
 class WatchedBytes final : public ByteSource {
  public:
     using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
@@ -68,7 +68,7 @@ TEST(GgufModel, TakesItsArchitectureFromTheMetadata) {
 TEST(GgufModel, UndoesTheRopeOrderOfQueriesAndKeysAlone) {
     const auto model = open(test::small_gguf());
     ASSERT_TRUE(model.has_value()) << model.error().detail;
-    // Rows of a head of four lie in the file as 0, 2, 1, 3 of the model's.
+    // The file stores the four rows of a head in the order 0, 2, 1, 3.
     const auto queries = model->read("layers.0.attn.wq");
     ASSERT_TRUE(queries.has_value()) << queries.error().detail;
     const std::uint32_t stored_row[] = {0, 2, 1, 3, 4, 6, 5, 7};
@@ -103,7 +103,7 @@ TEST(GgufModel, GivesTheEmbeddingAsHeadWhenTheyAreTied) {
     EXPECT_EQ(untied->read("head.weight")->front(), -500);
 }
 
-TEST(GgufModel, AnyRangeOfRowsIsThatOfTheWhole) {
+TEST(GgufModel, AnyRangeOfRowsEqualsThatPartOfTheWhole) {
     const auto model = open(test::small_gguf());
     ASSERT_TRUE(model.has_value());
     for (const char* const name : {"layers.0.attn.wq", "layers.0.attn.wv", "layers.0.attn_norm"}) {
@@ -203,7 +203,7 @@ TEST(GgufModel, RefusesTensorsThatAreMissingOrUnused) {
     expect_refused(bias, ErrorCode::Unsupported, "blk.0.attn_q.bias");
 }
 
-TEST(GgufModel, RefusesWhatWouldChangeTheAnswer) {
+TEST(GgufModel, RefusesVariantsThatWouldChangeTheAnswer) {
     const auto with = [](auto add) {
         GgufBuilder file = test::small_gguf();
         add(file);

@@ -7,7 +7,7 @@ namespace {
 
 using swarm::ErrorCode;
 
-/// `more`: members with a comma before each.
+/// `more`: further members, each with a comma before it.
 std::string config(const std::string& more) {
     return R"({"model_type": "llama", "hidden_size": 8, "intermediate_size": 12,
         "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
@@ -53,7 +53,7 @@ TEST(HfConfig, ReadsVersion5) {
     EXPECT_EQ(found.end_tokens, (std::vector<std::uint32_t>{2, 5}));
 }
 
-TEST(HfConfig, TheFirstLlamaSaysNothingOfItsRope) {
+TEST(HfConfig, AMissingRopeBaseIsThatOfTheFirstLlama) {
     EXPECT_EQ(read("").model.rope_base, 10000.0);
 }
 
@@ -69,7 +69,7 @@ TEST(HfConfig, TwoRopeBasesMustAgree) {
     );
 }
 
-TEST(HfConfig, RefusesWhatWouldChangeTheAnswer) {
+TEST(HfConfig, RefusesVariantsThatWouldChangeTheAnswer) {
     for (const char* const more :
          {R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8})",
           R"(, "rope_scaling": {"type": "linear", "factor": 2})",
@@ -96,7 +96,7 @@ TEST(HfConfig, RefusesOtherText) {
     expect_refused(config(R"(, "vocab_size": 7)"), ErrorCode::Malformed, "twice");
 }
 
-TEST(HfConfig, WhatIsWrittenReadsBackInBothVersions) {
+TEST(HfConfig, ReadsBackItsOwnTextInBothVersions) {
     Architecture written = read(R"(, "rope_theta": 100000.0, "tie_word_embeddings": true)");
     written.end_tokens = {2, 3};
     written.model.norm_epsilon = 9.999999747378752e-06;

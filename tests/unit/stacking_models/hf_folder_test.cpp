@@ -2,8 +2,8 @@
 
 #include "stacking/models/any_model.hpp"
 #include "stacking/models/gguf_model.hpp"
-#include "stages/safetensors.hpp"
-#include "stages/safetensors_header.hpp"
+#include "stages/files/safetensors.hpp"
+#include "stages/files/safetensors_header.hpp"
 #include "tests/unit/stacking_models/small_gguf.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
 
@@ -36,7 +36,7 @@ void write_file(const fs::path& path, std::string_view text) {
     std::ofstream(path, std::ios::binary) << text;
 }
 
-/// The small model as a folder.
+/// Each test starts with the small model as a folder.
 class HfFolderTest : public testing::Test {
  protected:
     void SetUp() override {
@@ -59,7 +59,7 @@ class HfFolderTest : public testing::Test {
         EXPECT_NE(model.error().detail.find(why), std::string::npos) << model.error().detail;
     }
 
-    /// Files with the tensors named, and an index that says so.
+    /// Writes files with the given tensors, and an index that names the file of each tensor.
     void write_files(const std::map<std::string, std::vector<stages::NamedTensor>>& files) const {
         fs::remove(folder() / "model.safetensors");
         std::string index;
@@ -113,7 +113,7 @@ TEST_F(HfFolderTest, IsNotWrittenOverFiles) {
     );
 }
 
-TEST_F(HfFolderTest, OpensByWhatIsThere) {
+TEST_F(HfFolderTest, TheContentOfAPathDecidesItsFormat) {
     EXPECT_TRUE(open_model(folder()).has_value());
     const auto bytes = test::small_gguf().bytes();
     write_file(
@@ -166,7 +166,7 @@ TEST_F(HfFolderTest, ReadsHalfPrecision) {
     for (stages::SafetensorsEntry& entry : halved) {
         const bool bf16 = entry.shape.size() == 2;
         for (std::uint64_t at = entry.begin; at < entry.end; at += 4) {
-            // BF16: the upper half. F16: 1.0 everywhere.
+            // BF16 takes the upper half of the float; F16 is 1.0 everywhere.
             values += bf16 ? whole.substr(8 + length + at + 2, 2) : std::string("\x00\x3c", 2);
         }
         entry.dtype = bf16 ? "BF16" : "F16";
@@ -179,7 +179,7 @@ TEST_F(HfFolderTest, ReadsHalfPrecision) {
     EXPECT_EQ(*model->read("head.norm"), std::vector<float>(8, 1.0F));
     const std::vector<float> embedding = *model->read("embed.weight");
     for (std::size_t i = 0; i < embedding.size(); ++i) {
-        EXPECT_EQ(embedding[i], static_cast<float>(i));  // below 2^8, bf16 is exact
+        EXPECT_EQ(embedding[i], static_cast<float>(i));  // bf16 is exact below 2^8
     }
 }
 

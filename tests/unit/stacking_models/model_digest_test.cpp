@@ -14,7 +14,7 @@ ModelSource open(const test::GgufBuilder& file) {
     return std::move(*model);
 }
 
-/// The small model, with one byte changed, counted from the end of the file.
+/// The small model with one changed byte. `from_end`: its distance from the end of the file.
 ModelSource changed(std::size_t from_end) {
     std::vector<std::byte> bytes = test::small_gguf().bytes();
     bytes[bytes.size() - from_end] ^= std::byte{1};
@@ -31,26 +31,26 @@ TEST(ModelDigest, IsTheSameForTheSameFile) {
 
 TEST(ModelDigest, NamesModelsThatWereTrainedApart) {
     const ModelSource model = open(test::small_gguf());
-    EXPECT_NE(*identity_of(model), *identity_of(changed(1)));  // of the last norm
+    EXPECT_NE(*identity_of(model), *identity_of(changed(1)));  // a byte of the last norm
 }
 
-TEST(ModelDigest, OfLayersSeesEveryByteOfThemAndNoOther) {
+TEST(ModelDigest, ADigestOfLayersSeesEveryByteOfThemAndNoOther) {
     const ModelSource model = open(test::small_gguf());
     const std::size_t norm_bytes = 8 * sizeof(float);
-    const ModelSource other = changed(norm_bytes + 1 + 200);  // within layer 1's last matrix
-    EXPECT_EQ(*identity_of(model), *identity_of(other));      // beyond its sample
+    const ModelSource other = changed(norm_bytes + 1 + 200);  // a byte of layer 1's last matrix
+    EXPECT_EQ(*identity_of(model), *identity_of(other));      // the byte lies beyond the sample
     EXPECT_EQ(digest(model, 0, 1), digest(other, 0, 1));
     EXPECT_NE(digest(model, 1, 2), digest(other, 1, 2));
     EXPECT_NE(digest(model, 0, 2), digest(other, 0, 2));
 }
 
-TEST(ModelDigest, OfLayersIsTheirOwn) {
+TEST(ModelDigest, OtherLayersHaveAnotherDigest) {
     const ModelSource model = open(test::small_gguf());
     EXPECT_NE(digest(model, 0, 1), digest(model, 1, 2));
     EXPECT_NE(digest(model, 0, 1), digest(model, 0, 2));
 }
 
-TEST(LayersOf, AreThoseOfASplitWithTheSameBounds) {
+TEST(LayersOf, EqualsASplitWithTheSameBounds) {
     const Architecture architecture = open(test::small_gguf()).architecture();
     const auto halves = split(architecture, 2);
     for (const auto& [layers, same] :

@@ -2,7 +2,7 @@
 
 #include "stacking/models/any_model.hpp"
 #include "stacking/models/model_digest.hpp"
-#include "stages/checkpoint.hpp"
+#include "stages/files/checkpoint.hpp"
 #include "swarm/base/digest.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
 
@@ -33,7 +33,7 @@ swarm::run::RunConfig config(std::uint32_t stages) {
     return run;
 }
 
-/// The initial weights, as the stages of the run leave them at this step.
+/// Writes the initial weights as the checkpoint of a run at this step.
 fs::path write(const fs::path& parent, const swarm::run::RunConfig& run, std::uint64_t step = 20) {
     std::vector<StageState> states;
     for (const auto& layout : swarm::run::partition(run)) {
@@ -102,13 +102,13 @@ TEST_F(RunCheckpointTest, SaysWhetherTheHeadIsTheEmbedding) {
     ));
 }
 
-TEST_F(RunCheckpointTest, OfTheSameWeightsAreOneModel) {
+TEST_F(RunCheckpointTest, CheckpointsOfTheSameWeightsAreOneModel) {
     const auto one = open_run_checkpoint(write(scratch.path() / "1", 1));
     const auto four = open_run_checkpoint(write(scratch.path() / "4", 4));
     EXPECT_EQ(*identity_of(*one), *identity_of(*four));
 }
 
-TEST_F(RunCheckpointTest, OfARunIsItsNewestThatIsWhole) {
+TEST_F(RunCheckpointTest, ARunsFolderOpensItsNewestWholeCheckpoint) {
     write(scratch.path(), 2, 20);
     const fs::path newer = write(scratch.path(), 2, 40);
     ASSERT_TRUE(is_run_checkpoint(scratch.path()));
@@ -159,7 +159,7 @@ TEST_F(RunCheckpointTest, HasTheTokenizerOfItsRun) {
     EXPECT_TRUE(read_run_tokenizer(scratch.path()).has_error());
 }
 
-TEST_F(RunCheckpointTest, OfTheOracleModelHasNoText) {
+TEST_F(RunCheckpointTest, ACheckpointOfTheOracleModelIsRefused) {
     swarm::run::RunConfig run;
     run.stages = 1;
     run.model.kind = swarm::run::ModelKind::Oracle;
@@ -171,7 +171,18 @@ TEST_F(RunCheckpointTest, OfTheOracleModelHasNoText) {
     EXPECT_EQ(model.error().code, ErrorCode::Unsupported);
 }
 
-TEST_F(RunCheckpointTest, AManifestThatIsNoneIsRefused) {
+TEST_F(RunCheckpointTest, ARunWithoutACheckpointSaysHowToGetOne) {
+    std::ofstream(scratch.path() / "run.toml") << "[run]\n";
+    const auto model = open_model(scratch.path());
+    ASSERT_TRUE(model.has_error());
+    EXPECT_EQ(model.error().code, ErrorCode::NotFound);
+    EXPECT_NE(model.error().detail.find("has no checkpoint yet"), std::string::npos);
+    EXPECT_NE(model.error().detail.find("checkpoint_every"), std::string::npos);
+    write(scratch.path(), 2);
+    EXPECT_TRUE(open_model(scratch.path()).has_value());
+}
+
+TEST_F(RunCheckpointTest, ABadManifestIsRefused) {
     const fs::path folder = write(scratch.path(), 2);
     std::ofstream(folder / "manifest.json") << "{}";
     EXPECT_EQ(open_run_checkpoint(folder).error().code, ErrorCode::Malformed);

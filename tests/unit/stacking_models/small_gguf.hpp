@@ -1,4 +1,4 @@
-// A Llama of two layers as a GGUF file: small, and every value of every tensor another one.
+// A small Llama of two layers as a GGUF file, in which all values of a tensor differ.
 // Width 8, 2 heads of 4, 1 key/value head, feed-forward width 12, vocabulary 6, all F32.
 #pragma once
 

@@ -1,4 +1,4 @@
-// One sub-machine under a test's hand: its actions, what it sent, and its device.
+// Helpers for tests of one sub-machine: the messages that it sent, and digests.
 #pragma once
 
 #include "swarm/node/role.hpp"
@@ -10,7 +10,7 @@ namespace stacking::sessions {
 
 namespace node = swarm::node;
 
-/// The messages of one kind among the actions, oldest first, with whom they go to.
+/// Returns the messages of one kind among the actions, oldest first, with their receivers.
 template <class Kind>
 std::vector<std::pair<swarm::PeerId, Kind>> sent(const node::Outbox& out) {
     std::vector<std::pair<swarm::PeerId, Kind>> found;

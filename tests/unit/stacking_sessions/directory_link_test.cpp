@@ -16,7 +16,7 @@ node::DialFailed failed(PeerId peer, swarm::ErrorCode code) {
     return {peer, Lane::Control, {code, swarm::Reaction::Retry, "no answer"}};
 }
 
-/// Whom it dials now, if anybody.
+/// Returns the peer that the link dials at `now`, if any.
 std::optional<PeerId> dialed(DirectoryLink& link, TimePoint now) {
     node::Outbox out;
     static_cast<void>(link.wake({now, out}));
@@ -26,16 +26,17 @@ std::optional<PeerId> dialed(DirectoryLink& link, TimePoint now) {
     return std::get<node::Dial>(out.actions.at(0)).peer;
 }
 
-TEST(DirectoryLink, WhoeverAnswersTheFirstDialIsTheDirectory) {
+TEST(DirectoryLink, ThePeerThatAnswersTheFirstDialIsTheDirectory) {
     DirectoryLink link(PeerId{}, "directory.example:1");
     EXPECT_EQ(dialed(link, kNow), PeerId{});
-    EXPECT_FALSE(link.on(node::LinkUp{kStranger, Lane::Control, {1}}, kNow));  // it dialed us
+    EXPECT_FALSE(link.on(node::LinkUp{kStranger, Lane::Control, {1}}, kNow)
+    );  // the stranger dialed
     EXPECT_TRUE(link.on(node::LinkUp{kDirectory, Lane::Control, {1}, true}, kNow));
     EXPECT_EQ(link.peer(), kDirectory);
     EXPECT_FALSE(link.on(node::LinkUp{kStranger, Lane::Control, {1}, true}, kNow));
 }
 
-TEST(DirectoryLink, AnotherOneAtTheSameAddressIsTakenWhenNoneWasNamed) {
+TEST(DirectoryLink, AnUnnamedDirectoryMayBeReplacedAtItsAddress) {
     DirectoryLink link(PeerId{}, "directory.example:1");
     static_cast<void>(dialed(link, kNow));
     link.on(node::LinkUp{kDirectory, Lane::Control, {1}, true}, kNow);
@@ -45,7 +46,7 @@ TEST(DirectoryLink, AnotherOneAtTheSameAddressIsTakenWhenNoneWasNamed) {
     EXPECT_EQ(dialed(link, kNow + 4s), PeerId{});
 }
 
-TEST(DirectoryLink, TheOneThatWasNamedIsNeverReplaced) {
+TEST(DirectoryLink, ANamedDirectoryIsNeverReplaced) {
     DirectoryLink link(kDirectory, "directory.example:1");
     EXPECT_EQ(dialed(link, kNow), kDirectory);
     link.on(failed(kDirectory, swarm::ErrorCode::Unauthorised), kNow);
@@ -64,7 +65,7 @@ TEST(DirectoryLink, BeatsSoonerWhileSomebodyWaits) {
     link.on(node::LinkDown{kDirectory, Lane::Control}, kNow);
     const TimePoint redial = link.next_deadline();
     link.hurry();
-    EXPECT_EQ(link.next_deadline(), redial);  // a dial is not hastened
+    EXPECT_EQ(link.next_deadline(), redial);  // hurry() brings no dial forward
 }
 
 TEST(DirectoryLink, RemembersWhyItIsDown) {
@@ -73,7 +74,7 @@ TEST(DirectoryLink, RemembersWhyItIsDown) {
     static_cast<void>(dialed(link, kNow));
     link.on(failed(PeerId{}, swarm::ErrorCode::Unreachable), kNow);
     EXPECT_EQ(link.failure(), "no answer");
-    EXPECT_EQ(dialed(link, kNow + DirectoryLink::kPauseFirst), std::nullopt);  // they double
+    EXPECT_EQ(dialed(link, kNow + DirectoryLink::kPauseFirst), std::nullopt);  // pauses double
     EXPECT_EQ(dialed(link, kNow + 2 * DirectoryLink::kPauseFirst), PeerId{});
     link.on(node::LinkUp{kDirectory, Lane::Control, {1}, true}, kNow + 1s);
     EXPECT_EQ(link.failure(), "");

@@ -33,7 +33,7 @@ protocol::HostOffer offer(std::vector<protocol::LayerRange> split) {
 
 class DirectoryTest : public testing::Test {
  protected:
-    /// What it answers.
+    /// Returns the directory's answer to a message.
     template <class Answer>
     Answer on(PeerId from, protocol::Body body, swarm::Duration at = {}) {
         node::Outbox out;
@@ -47,7 +47,7 @@ class DirectoryTest : public testing::Test {
         return std::get<Answer>(sent.message.body);
     }
 
-    /// What it tells people of it.
+    /// Returns the reports for people that an event causes.
     std::vector<node::HostListed> happens(const node::Event& event, swarm::Duration at) {
         node::Outbox out;
         directory_.on(event, TimePoint(at), out);
@@ -69,7 +69,7 @@ class DirectoryTest : public testing::Test {
     Directory directory_;
 };
 
-TEST_F(DirectoryTest, ListsWhoRegisteredInOrderOfLayers) {
+TEST_F(DirectoryTest, ListsRegisteredPeersInOrderOfLayers) {
     EXPECT_EQ(on<protocol::Registered>(kFirst, registration({3, 6})).refusal, "");
     EXPECT_EQ(on<protocol::Registered>(kSecond, registration({0, 3})).refusal, "");
     const auto located = on<protocol::Located>(kClient, protocol::Locate{digest(7)});
@@ -79,7 +79,7 @@ TEST_F(DirectoryTest, ListsWhoRegisteredInOrderOfLayers) {
     EXPECT_EQ(located.hosts[1].address, "peer.example:1");
 }
 
-TEST_F(DirectoryTest, KnowsNobodyOfAnotherModel) {
+TEST_F(DirectoryTest, ListsNobodyForAnotherModel) {
     on<protocol::Registered>(kFirst, registration({0, 6}));
     const auto located = on<protocol::Located>(kClient, protocol::Locate{digest(8)});
     EXPECT_EQ(located.layers, 0U);
@@ -102,7 +102,7 @@ TEST_F(DirectoryTest, RefusesAnotherNumberOfLayers) {
     EXPECT_NE(on<protocol::Registered>(kSecond, other).refusal, "");
 }
 
-TEST_F(DirectoryTest, ForgetsWhoseLinkIsGone) {
+TEST_F(DirectoryTest, ForgetsAPeerWhoseLinkIsGone) {
     on<protocol::Registered>(kFirst, registration({0, 6}));
     EXPECT_TRUE(happens(node::LinkDown{kFirst, node::Lane::Bulk}, 1s).empty());
     EXPECT_EQ(located(1s), 1U);
@@ -110,7 +110,7 @@ TEST_F(DirectoryTest, ForgetsWhoseLinkIsGone) {
     EXPECT_EQ(located(1s), 0U);
 }
 
-TEST_F(DirectoryTest, ForgetsWhoIsSilentForSixSeconds) {
+TEST_F(DirectoryTest, ForgetsAPeerThatIsSilentForSixSeconds) {
     on<protocol::Registered>(kFirst, registration({0, 6}));
     on<protocol::Registered>(kSecond, registration({0, 6}), 3s);
     EXPECT_EQ(directory_.next_deadline(), TimePoint(6s));
@@ -119,13 +119,13 @@ TEST_F(DirectoryTest, ForgetsWhoIsSilentForSixSeconds) {
     EXPECT_EQ(directory_.next_deadline(), TimePoint(9s));
 }
 
-TEST_F(DirectoryTest, APeerThatServesOtherLayersNowIsListedOnce) {
+TEST_F(DirectoryTest, APeerThatChangesItsLayersIsListedOnce) {
     on<protocol::Registered>(kFirst, registration({0, 3}));
     on<protocol::Registered>(kFirst, registration({3, 6}));
     EXPECT_EQ(directory_.listed(), 1U);
 }
 
-TEST_F(DirectoryTest, TellsPeopleOnceWhoCameAndWhoIsGone) {
+TEST_F(DirectoryTest, ReportsEachArrivalAndEachLossOnce) {
     const node::Received registers{kFirst, node::Lane::Control, {0, 0, registration({0, 6})}, {}};
     node::Outbox out;
     directory_.on(registers, TimePoint(0s), out);
@@ -140,23 +140,23 @@ TEST_F(DirectoryTest, TellsPeopleOnceWhoCameAndWhoIsGone) {
     EXPECT_EQ(gone[0].hosts, 0U);
 }
 
-TEST_F(DirectoryTest, NewcomersWhoComeTogetherSpreadOverTheLayers) {
+TEST_F(DirectoryTest, NewcomersThatComeTogetherSpreadOverTheLayers) {
     EXPECT_EQ(place_of({{1}}), (protocol::LayerRange{0, 2}));
     EXPECT_EQ(place_of({{2}}), (protocol::LayerRange{2, 4}));
     EXPECT_EQ(place_of({{3}}), (protocol::LayerRange{4, 6}));
     EXPECT_EQ(place_of({{4}}), (protocol::LayerRange{0, 2}));
-    EXPECT_EQ(located(), 0U);  // who loads serves nothing yet
+    EXPECT_EQ(located(), 0U);  // peers that load do not serve yet
 }
 
-TEST_F(DirectoryTest, WhoAsksAgainKeepsItsPlaceWhileItLoads) {
+TEST_F(DirectoryTest, APeerThatAsksAgainKeepsItsPlaceWhileItLoads) {
     place_of(kFirst);
     EXPECT_EQ(place_of(kSecond), (protocol::LayerRange{2, 4}));
     EXPECT_EQ(place_of(kSecond, 4s), (protocol::LayerRange{2, 4}));
-    happens(node::Woke{}, 6s);  // nobody heard the first one since
+    happens(node::Woke{}, 6s);  // the first peer was silent for 6 s
     EXPECT_EQ(place_of(kClient, 6s), (protocol::LayerRange{0, 2}));
 }
 
-TEST_F(DirectoryTest, ALostPeersLayersAreWhatTheNextOneGets) {
+TEST_F(DirectoryTest, TheNextNewcomerGetsALostPeersLayers) {
     for (const PeerId peer : {PeerId{{1}}, PeerId{{2}}, PeerId{{3}}}) {
         on<protocol::Registered>(peer, registration(place_of(peer)));
     }
@@ -164,12 +164,12 @@ TEST_F(DirectoryTest, ALostPeersLayersAreWhatTheNextOneGets) {
     EXPECT_EQ(place_of({{4}}, 1s), (protocol::LayerRange{2, 4}));
 }
 
-TEST_F(DirectoryTest, TheSplitOfTheFirstIsEveryonesSplit) {
+TEST_F(DirectoryTest, TheFirstPeersSplitHoldsForAll) {
     EXPECT_EQ(place_of(kFirst), (protocol::LayerRange{0, 2}));
     const auto place = on<protocol::HostPlace>(kSecond, offer({{0, 6}}));
     EXPECT_EQ(place.hosted, (protocol::LayerRange{2, 4}));
     happens(node::LinkDown{kFirst, node::Lane::Control}, 1s);
-    EXPECT_EQ(  // alone, it may offer what it likes
+    EXPECT_EQ(  // a peer that is alone may offer any split
         on<protocol::HostPlace>(kSecond, offer({{0, 6}}), 1s).hosted,
         (protocol::LayerRange{0, 6})
     );

@@ -1,4 +1,4 @@
-// A server's hops with the oracle model and a device that runs at once: what its tests share.
+// The fixture of tests of a server's hops, with the oracle model and a device that runs at once.
 #pragma once
 
 #include "stacking/sessions/hop_table.hpp"
@@ -28,15 +28,17 @@ inline constexpr std::uint64_t kSession = 77;
 
 class HopTableTest : public testing::Test {
  protected:
-    /// Layers of a model of three.
-    explicit HopTableTest(protocol::LayerRange layers = {0, 1}, bool bridged = false) {
+    enum class Front { Layers, Bridge };
+
+    /// `layers`: the hosted ones of a model of three layers. `front`: the part that takes the rows.
+    explicit HopTableTest(protocol::LayerRange layers = {0, 1}, Front front = Front::Layers) {
         compute_ = std::make_shared<OracleSessionCompute>(OracleModel{.exits = false}, layers, 100);
         HopTable::Options options;
         options.self = kSelf;
         options.host = {digest_of(1), 3, layers, digest_of(2)};
         options.compute = compute_;
-        if (bridged) {
-            options.bridge = std::make_shared<stack::BridgedInput>(oracle_bridge(1));
+        if (front == Front::Bridge) {
+            options.bridge = std::make_shared<composition::BridgedInput>(oracle_bridge(1));
         }
         options.ttl = 10s;
         layers_ = layers;
@@ -65,7 +67,7 @@ class HopTableTest : public testing::Test {
         return rows;
     }
 
-    /// Lets it take this and runs its device until that has nothing to do.
+    /// Gives the table a message, runs its device until that is idle, and returns all actions.
     template <class... Message>
     node::Outbox take(PeerId from, const Message&... message) {
         node::Outbox all;

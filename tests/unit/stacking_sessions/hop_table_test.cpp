@@ -1,5 +1,5 @@
-// A server's hops against peers that lie, repeat themselves, or come too late: the cache takes what
-// continues it and nothing else.
+// A server's hops against peers that lie, repeat messages, or come too late: a cache takes only
+// rows that continue it.
 #include "tests/unit/stacking_sessions/hop_bench.hpp"
 
 namespace stacking::sessions {
@@ -54,7 +54,7 @@ TEST_F(HopTableTest, AStrangersRowsChangeNothing) {
     EXPECT_EQ(filled(2), 0U);
 }
 
-TEST_F(HopTableTest, AnUnknownSessionIsSaidToTheSender) {
+TEST_F(HopTableTest, TheSenderHearsOfAnUnknownSession) {
     const auto troubles = sent<SessionTrouble>(take_rows(kStranger, rows(0, 1)));
     ASSERT_EQ(troubles.size(), 1U);
     EXPECT_EQ(troubles[0].first, kStranger);
@@ -123,7 +123,7 @@ TEST_F(HopTableTest, ACloseFreesPagesAtOnce) {
     EXPECT_EQ(table_->next_deadline(), swarm::kNever);
 }
 
-TEST_F(HopTableTest, ForgetsWhomNobodySpeaksToAfterItsTtl) {
+TEST_F(HopTableTest, ForgetsAHopAfterATtlWithoutMessages) {
     take(kClient, open());
     now_ += 9s;
     take_rows(kClient, rows(0, 1));
@@ -131,10 +131,10 @@ TEST_F(HopTableTest, ForgetsWhomNobodySpeaksToAfterItsTtl) {
     node::Outbox out;
     table_->wake({TimePoint(19s), out});
     EXPECT_EQ(table_->hops(), 0U);
-    EXPECT_EQ(out.actions.size(), 1U);  // the drop
+    EXPECT_EQ(out.actions.size(), 1U);  // drop of the cache
 }
 
-TEST_F(HopTableTest, SaysWhenANeighbourIsLostOnceARoute) {
+TEST_F(HopTableTest, ReportsALostNeighbourOncePerRoute) {
     take(kClient, open());
     node::Outbox out;
     links_.on(node::LinkDown{kNext, node::Lane::Bulk});
@@ -169,13 +169,14 @@ TEST_F(HopTableTest, ChoosesACodecWhereNoneIsNamedAndKeepsIt) {
     EXPECT_EQ(codec_of(take(kClient, onward)), protocol::CodecId::None) << "no line at all";
 }
 
-TEST_F(HopTableTest, ATextsFirstRowsAreNotAnswered) {
+TEST_F(HopTableTest, RowsAtTheFirstHopAreNotAnswered) {
     take(kClient, open());
     EXPECT_TRUE(sent<protocol::SessionTaken>(take_rows(kClient, rows(0, 3))).empty());
 }
 
-/// It chose on a route that came to nothing, and another peer chose otherwise for good.
-TEST_F(HopTableTest, BeginsAnewWhereTheCodecIsAnotherOne) {
+/// The hop chose a codec on a route that failed; on a later route another peer's choice became
+/// final.
+TEST_F(HopTableTest, StartsOverWhenALaterRouteNamesAnotherCodec) {
     auto message = open();
     message.codec.reset();
     take(kClient, message);
@@ -193,7 +194,7 @@ TEST_F(HopTableTest, BeginsAnewWhereTheCodecIsAnotherOne) {
     EXPECT_EQ(reason_of(take(kStranger, message)), SessionReason::Unknown);
 }
 
-TEST_F(HopTableTest, PassesOnWhatTheNextHopRefuses) {
+TEST_F(HopTableTest, PassesTheNextHopsRefusalOnToTheClient) {
     take(kClient, open());
     const SessionTrouble refused{{kSession, 1, 1}, SessionReason::Unknown, 0};
     const auto passed = sent<SessionTrouble>(take(kNext, refused));

@@ -36,13 +36,13 @@ class LastHopTest : public HopTableTest {
     }
 };
 
-TEST_F(LastHopTest, IsNoFirstOneWithoutTheEmbedding) {
+TEST_F(LastHopTest, CannotBeTheFirstHopWithoutTheEmbedding) {
     auto alone = open();
     alone.hops = 1;
     EXPECT_EQ(reason_of(take(kClient, alone)), SessionReason::Mismatch);
 }
 
-TEST_F(LastHopTest, SamplesOnlyWhatIsWanted) {
+TEST_F(LastHopTest, SamplesOnlyAfterWantedRows) {
     take(kClient, last());
     EXPECT_TRUE(sent<SessionToken>(take(kNext, onward(0, false), payload({1, 2, 3, 4}))).empty());
     const auto tokens = sent<SessionToken>(take(kNext, onward(1, true), payload({1, 2, 3, 5})));
@@ -52,7 +52,7 @@ TEST_F(LastHopTest, SamplesOnlyWhatIsWanted) {
     EXPECT_EQ(tokens[0].second.top.size(), 1U);
 }
 
-/// So that the hop before can measure its line; whatever becomes of them.
+/// The answers let the hop before measure its line, so they come for rows that are refused, too.
 TEST_F(LastHopTest, AnswersFramesOfManyRows) {
     take(kClient, last());
     EXPECT_TRUE(
@@ -60,14 +60,14 @@ TEST_F(LastHopTest, AnswersFramesOfManyRows) {
     );
     SessionRows two = onward(1, false);
     two.rows = 2;
-    for (int times = 0; times < 2; ++times) {  // the second time they do not continue the cache
+    for (int times = 0; times < 2; ++times) {  // the second frame does not continue the cache
         const auto taken =
             sent<protocol::SessionTaken>(take(kNext, two, payload({1, 2, 3, 4, 5, 6, 7, 8}, 2)));
         ASSERT_EQ(taken.size(), 1U);
         EXPECT_EQ(taken[0].first, kNext);
         EXPECT_EQ(taken[0].second, (protocol::SessionTaken{two.id, 1}));
     }
-    two.id.session = kSession + 1;  // of which nobody knows
+    two.id.session = kSession + 1;  // unknown session
     EXPECT_EQ(sent<protocol::SessionTaken>(take(kNext, two, payload({1, 2, 3, 4}, 2))).size(), 1U);
 }
 
@@ -111,12 +111,12 @@ TEST_F(LastHopTest, RowsAreReadAsTheyAreCoded) {
         EXPECT_EQ(taken(id, {}), 0U);
     }
     EXPECT_EQ(taken(Int8, coded(None)), 0U);
-    EXPECT_EQ(taken(Int8, std::vector<std::byte>(8, std::byte{0xff})), 0U);  // its scale is NaN
+    EXPECT_EQ(taken(Int8, std::vector<std::byte>(8, std::byte{0xff})), 0U);  // the scale is NaN
     EXPECT_EQ(taken(Int4, coded(Int4)), 0U);
     EXPECT_EQ(taken(BytePlanes, coded(None)), 0U);
 }
 
-TEST_F(LastHopTest, TokensThatNobodyNeedsAreInvalid) {
+TEST_F(LastHopTest, TokensThatTheHopDoesNotReadAreInvalid) {
     take(kClient, last());
     auto rows = onward(0, true);
     rows.tokens = {3};
@@ -125,7 +125,7 @@ TEST_F(LastHopTest, TokensThatNobodyNeedsAreInvalid) {
 
 class BridgeTest : public HopTableTest {
  protected:
-    BridgeTest() : HopTableTest({0, 1}, true) {}
+    BridgeTest() : HopTableTest({0, 1}, Front::Bridge) {}
 
     /// The second hop of three.
     protocol::SessionOpen second(std::uint32_t route, std::uint32_t tokens_upto = 1) const {
@@ -148,7 +148,7 @@ class BridgeTest : public HopTableTest {
     }
 };
 
-TEST_F(BridgeTest, IsForAHopThatRowsAndTokensReach) {
+TEST_F(BridgeTest, NeedsAHopThatReadsRowsAndTokens) {
     EXPECT_EQ(reason_of(take(kClient, open())), SessionReason::Mismatch);
     EXPECT_EQ(reason_of(take(kClient, second(1, 0))), SessionReason::Mismatch);
     EXPECT_EQ(sent<SessionOpened>(take(kClient, second(1))).size(), 1U);
@@ -177,7 +177,7 @@ TEST_F(LastHopTest, JudgesTheTextThatTheClientNames) {
     auto asked = last();
     asked.sampling.top = 97;
     take(kClient, asked);
-    std::vector<double> log_probability;  // of each token of the text, after the rows before it
+    std::vector<double> log_probability;  // each token of the text, after the rows before it
     for (std::uint32_t row = 0; row < 2; ++row) {
         const auto told = sent<SessionToken>(take(kNext, onward(row, true), payload({1, 2, 3, 4})));
         ASSERT_EQ(told.size(), 1U);
@@ -199,7 +199,7 @@ TEST_F(LastHopTest, JudgesTheTextThatTheClientNames) {
         return sent<SessionToken>(take(kNext, message, payload({1, 2, 3, 4})));
     };
     EXPECT_TRUE(send_on(0, false).empty());
-    const auto early = send_on(1, true);  // judged and wanted: one row, one answer
+    const auto early = send_on(1, true);  // one row is judged and wanted
     ASSERT_EQ(early.size(), 1U);
     const double both = log_probability[0] + log_probability[1];
     EXPECT_EQ(early[0].second.text_log_probability, both);
@@ -207,7 +207,7 @@ TEST_F(LastHopTest, JudgesTheTextThatTheClientNames) {
     ASSERT_EQ(later.size(), 1U);
     EXPECT_EQ(later[0].second.text_log_probability, both);
 
-    asked.id.route = 3;  // makes the second call again: its token counts once
+    asked.id.route = 3;  // repeats the second call, whose token counts once
     take(kClient, asked);
     const auto again = send_on(1, true);
     ASSERT_EQ(again.size(), 1U);

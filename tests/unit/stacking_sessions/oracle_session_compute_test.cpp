@@ -42,7 +42,7 @@ TEST_F(OracleCompute, OtherWeightsGiveOtherTokens) {
     EXPECT_NE(logits_after(other, kOne, {5, 6}), logits_after(whole_, kOne, {5, 6}));
 }
 
-TEST_F(OracleCompute, RowsOfACallAreThoseOfCallsOfTheirOwn) {
+TEST_F(OracleCompute, RowsOfOneCallEqualRowsOfSeparateCalls) {
     const auto alone = logits_after(whole_, kOne, {5, 6});
     whole_.drop(kOne);
     ASSERT_TRUE(whole_.reserve(kOne, 8));

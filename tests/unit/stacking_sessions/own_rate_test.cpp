@@ -24,7 +24,7 @@ TEST(OwnRate, IsRowsOverTheTimeOfTheirCalls) {
     EXPECT_NEAR(rate.rows_per_s(), 40, 1);
 }
 
-TEST(OwnRate, OneHiccupDoesNotDecide) {
+TEST(OwnRate, OneSlowCallHardlyChangesIt) {
     OwnRate rate;
     for (int i = 0; i < 100; ++i) {
         rate.add(1, 10ms);
@@ -33,7 +33,7 @@ TEST(OwnRate, OneHiccupDoesNotDecide) {
     EXPECT_GT(rate.rows_per_s(), 75);
 }
 
-TEST(OwnRate, IsWithinWhatMayBeSaid) {
+TEST(OwnRate, StaysWithinTheProtocolsBound) {
     OwnRate rate;
     rate.add(100, 1ns);
     EXPECT_EQ(rate.rows_per_s(), swarm::protocol::kRowsPerSMax);

@@ -43,7 +43,7 @@ TEST(RowLines, AreMeasuredByFramesThatWereTaken) {
     EXPECT_EQ(lines.bytes_per_s(kNext, kStart + 3min), 0) << "long ago";
 }
 
-TEST(RowLines, SingleRowsAreNotAnsweredAndSayNothing) {
+TEST(RowLines, SingleRowsAreNotMeasured) {
     RowLines lines;
     lines.sent(kNext, frame(0, 1), kBytes, kStart);
     lines.sent(kNext, frame(1), kBytes, kStart);
@@ -51,8 +51,8 @@ TEST(RowLines, SingleRowsAreNotAnsweredAndSayNothing) {
     EXPECT_DOUBLE_EQ(lines.bytes_per_s(kNext, kStart + 100ms), 1e6);
 }
 
-/// Answers that were never owed, or in another order, make no line look fast.
-TEST(RowLines, AnAnswerToNothingCountsForNothing) {
+/// Answers to frames that were not sent, or in another order, make no line look fast.
+TEST(RowLines, AnUnexpectedAnswerDoesNotCount) {
     RowLines lines;
     lines.taken(kNext, answer(0), kStart);
     lines.sent(kNext, frame(0), kBytes, kStart);
@@ -66,7 +66,7 @@ TEST(RowLines, AnAnswerToNothingCountsForNothing) {
     EXPECT_DOUBLE_EQ(lines.bytes_per_s(kNext, kStart + 2s), 1e5);
 }
 
-TEST(RowLines, ALinkThatBrokeIsNotKnown) {
+TEST(RowLines, TheRateOfABrokenLinkIsForgotten) {
     RowLines lines;
     lines.sent(kNext, frame(0), kBytes, kStart);
     lines.taken(kNext, answer(0), kStart + 100ms);
@@ -74,8 +74,8 @@ TEST(RowLines, ALinkThatBrokeIsNotKnown) {
     EXPECT_EQ(lines.bytes_per_s(kNext, kStart + 100ms), 0);
 }
 
-/// A peer that never answers costs no more memory than so many frames, and its line is not known.
-TEST(RowLines, WhoNeverAnswersIsNotCountedForEver) {
+/// A peer that does not answer costs the memory of 1,024 frames at most.
+TEST(RowLines, UnansweredFramesAreKeptUpToABound) {
     RowLines lines;
     for (std::uint32_t i = 0; i < 5'000; ++i) {
         lines.sent(kNext, frame(i), kBytes, kStart);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint32_t kRowsMax = 256;
 
-/// Rows of one byte, which is their position; so is their token.
+/// Appends rows of one byte; byte and token of a row are its position.
 void append(RowLog& log, std::uint32_t rows, bool wanted = false, bool held = false) {
     std::vector<std::byte> bytes;
     std::vector<TokenId> tokens;
@@ -27,26 +27,26 @@ std::vector<std::byte> row_bytes(std::initializer_list<std::uint8_t> rows) {
 }
 
 RowLog log_of(std::initializer_list<std::uint32_t> calls, bool keeps = true) {
-    RowLog log(1, true, keeps);
+    RowLog log({.row_bytes = 1, .with_tokens = true, .keeps = keeps});
     for (const std::uint32_t rows : calls) {
         append(log, rows);
     }
     return log;
 }
 
-TEST(RowLog, SendsNothingBeforeItIsToldFromWhere) {
+TEST(RowLog, SendsNothingBeforeItsStartIsNamed) {
     RowLog log = log_of({3});
-    EXPECT_FALSE(log.next(true, kRowsMax));
+    EXPECT_FALSE(log.next(Replay::Exact, kRowsMax));
     ASSERT_TRUE(log.send_from(0));
-    EXPECT_TRUE(log.next(true, kRowsMax));
-    EXPECT_FALSE(log.next(true, kRowsMax));
+    EXPECT_TRUE(log.next(Replay::Exact, kRowsMax));
+    EXPECT_FALSE(log.next(Replay::Exact, kRowsMax));
 }
 
 TEST(RowLog, RepeatsTheCallsAsTheyWere) {
     RowLog log = log_of({3, 1, 1});
     ASSERT_TRUE(log.send_from(0));
     for (const std::uint32_t rows : {3U, 1U, 1U}) {
-        const auto out = log.next(true, kRowsMax);
+        const auto out = log.next(Replay::Exact, kRowsMax);
         ASSERT_TRUE(out);
         EXPECT_EQ(out->rows, rows);
         EXPECT_EQ(out->bytes.front(), static_cast<std::byte>(out->position));
@@ -54,10 +54,10 @@ TEST(RowLog, RepeatsTheCallsAsTheyWere) {
     }
 }
 
-TEST(RowLog, MergesCallsWhereTheyNeedNotBeRepeated) {
+TEST(RowLog, MergesCallsInAFastReplay) {
     RowLog log = log_of({3, 1, 1});
     ASSERT_TRUE(log.send_from(1));
-    const auto out = log.next(false, kRowsMax);
+    const auto out = log.next(Replay::Fast, kRowsMax);
     ASSERT_TRUE(out);
     EXPECT_EQ(out->position, 1U);
     EXPECT_EQ(out->bytes, row_bytes({1, 2, 3, 4}));
@@ -67,27 +67,27 @@ TEST(RowLog, MergesCallsWhereTheyNeedNotBeRepeated) {
 TEST(RowLog, MergesNoMoreThanAFrameTakes) {
     RowLog log = log_of({200, 50, 50});
     ASSERT_TRUE(log.send_from(0));
-    EXPECT_EQ(log.next(false, kRowsMax)->rows, 250U);
-    EXPECT_EQ(log.next(false, kRowsMax)->rows, 50U);
+    EXPECT_EQ(log.next(Replay::Fast, kRowsMax)->rows, 250U);
+    EXPECT_EQ(log.next(Replay::Fast, kRowsMax)->rows, 50U);
 }
 
 TEST(RowLog, OnlyTheLatestCallOfARouteIsWanted) {
-    RowLog log(1, true, true);
+    RowLog log({.row_bytes = 1, .with_tokens = true, .keeps = true});
     append(log, 2, true);
     log.begin(2);
     append(log, 1, true);
     ASSERT_TRUE(log.send_from(0));
-    EXPECT_FALSE(log.next(true, kRowsMax)->wanted);
-    EXPECT_TRUE(log.next(true, kRowsMax)->wanted);
+    EXPECT_FALSE(log.next(Replay::Exact, kRowsMax)->wanted);
+    EXPECT_TRUE(log.next(Replay::Exact, kRowsMax)->wanted);
 }
 
-TEST(RowLog, ANewRouteForgetsWhatLiesAbove) {
+TEST(RowLog, ANewRouteForgetsTheRowsAboveIt) {
     RowLog log = log_of({3, 1, 1});
     log.begin(4);
     EXPECT_EQ(log.upto(), 4U);
     append(log, 1);
     ASSERT_TRUE(log.send_from(3));
-    const auto out = log.next(false, kRowsMax);
+    const auto out = log.next(Replay::Fast, kRowsMax);
     EXPECT_EQ(out->bytes, row_bytes({3, 4}));
     EXPECT_EQ(out->tokens, (std::vector<TokenId>{3, 4}));
 }
@@ -96,41 +96,41 @@ TEST(RowLog, ACutInsideACallLeavesItsBeginning) {
     RowLog log = log_of({5});
     log.begin(2);
     ASSERT_TRUE(log.send_from(0));
-    EXPECT_EQ(log.next(true, kRowsMax)->rows, 2U);
+    EXPECT_EQ(log.next(Replay::Exact, kRowsMax)->rows, 2U);
 }
 
-TEST(RowLog, WithoutRoomForgetsWhatItSent) {
+TEST(RowLog, ForgetsSentRowsThatItMayNotKeep) {
     RowLog log = log_of({3}, false);
     ASSERT_TRUE(log.send_from(0));
-    EXPECT_EQ(log.next(true, kRowsMax)->rows, 3U);
+    EXPECT_EQ(log.next(Replay::Exact, kRowsMax)->rows, 3U);
     EXPECT_EQ(log.kept_from(), 3U);
     EXPECT_FALSE(log.send_from(2));
     EXPECT_TRUE(log.send_from(3));
     append(log, 2);
-    const auto later = log.next(true, kRowsMax);
+    const auto later = log.next(Replay::Exact, kRowsMax);
     EXPECT_EQ(later->bytes, row_bytes({3, 4}));
     EXPECT_EQ(later->tokens, (std::vector<TokenId>{3, 4}));
 }
 
-TEST(RowLog, WaitsWhereTheNextHopIsFurther) {
+TEST(RowLog, WaitsWhenTheNextHopIsFurther) {
     RowLog log = log_of({3});
     ASSERT_TRUE(log.send_from(4));
-    EXPECT_FALSE(log.next(true, kRowsMax));
+    EXPECT_FALSE(log.next(Replay::Exact, kRowsMax));
     append(log, 3);
-    EXPECT_EQ(log.next(true, kRowsMax)->bytes, row_bytes({4, 5}));
+    EXPECT_EQ(log.next(Replay::Exact, kRowsMax)->bytes, row_bytes({4, 5}));
 }
 
 TEST(RowLog, HoldsBackARowThatEndedItsTokensPath) {
     RowLog log = log_of({2});
     ASSERT_TRUE(log.send_from(0));
-    EXPECT_TRUE(log.next(true, kRowsMax));
+    EXPECT_TRUE(log.next(Replay::Exact, kRowsMax));
     append(log, 1, true, true);
-    EXPECT_FALSE(log.next(true, kRowsMax));
+    EXPECT_FALSE(log.next(Replay::Exact, kRowsMax));
     append(log, 1, true);
-    const auto held = log.next(true, kRowsMax);
+    const auto held = log.next(Replay::Exact, kRowsMax);
     EXPECT_EQ(held->position, 2U);
     EXPECT_FALSE(held->wanted);
-    EXPECT_TRUE(log.next(true, kRowsMax)->wanted);
+    EXPECT_TRUE(log.next(Replay::Exact, kRowsMax)->wanted);
 }
 
 }  // namespace

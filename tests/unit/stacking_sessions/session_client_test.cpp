@@ -1,5 +1,5 @@
-// A client against peers that lie, are late, or speak for others: only the token that is due, from
-// the hop and the route that it was asked of, is taken.
+// A client against peers that lie, are late, or speak for others: it takes only the token that is
+// due, from the hop and the route that it asked.
 #include "stacking/sessions/session_client.hpp"
 
 #include "tests/unit/stacking_sessions/bench.hpp"
@@ -58,7 +58,7 @@ class SessionClientTest : public testing::Test {
         return on(node::Received{from, Lane::Control, {0, 0, std::move(body)}, {}});
     }
 
-    /// Brings up every link that is dialed, and gives the opens that follow.
+    /// Brings up every link that is dialed, and returns the opens that follow.
     std::vector<std::pair<PeerId, SessionOpen>> link_up() {
         std::vector<std::pair<PeerId, SessionOpen>> opens = sent<SessionOpen>(out_);
         std::vector<node::Dial> dials;
@@ -75,7 +75,7 @@ class SessionClientTest : public testing::Test {
         return opens;
     }
 
-    /// Answers the opens of one route with what the caches hold; the last actions are in out_.
+    /// Answers the opens of one route with the fill of the caches; the last actions are in out_.
     void open(const std::vector<std::pair<PeerId, SessionOpen>>& opens, std::uint32_t filled = 0) {
         for (const auto& [peer, open] : opens) {
             hops_[open.id.hop] = peer;
@@ -119,7 +119,7 @@ class SessionClientTest : public testing::Test {
     TimePoint now_{};
     node::Outbox out_;
     std::map<std::uint32_t, PeerId> hops_;
-    protocol::CodecId chosen_ = protocol::CodecId::None;  // by every hop, where it may
+    protocol::CodecId chosen_ = protocol::CodecId::None;  // choice of every hop that may choose
     protocol::HopId id_;
     std::optional<SessionClient> client_;
 };
@@ -135,8 +135,8 @@ TEST_F(SessionClientTest, LeavesTheCodecToTheHopsOnceAndThenNamesIt) {
     EXPECT_EQ(opens[1].second.codec, protocol::CodecId::Int8);
 }
 
-/// Who answers with another one lies, or is broken, and is left.
-TEST_F(SessionClientTest, ACodecThatWasNamedIsNobodysToChoose) {
+/// A peer that answers with another codec lies or is broken.
+TEST_F(SessionClientTest, APeerThatDoesNotTakeTheNamedCodecIsLeft) {
     node::SessionRequest request;
     request.prompt = {5, 6, 7};
     request.tokens = 3;
@@ -186,7 +186,7 @@ TEST_F(SessionClientTest, TakesNoTokenThatIsNotDue) {
     }
     receive(kStranger, token(3));
     EXPECT_EQ(streamed(), 0U);
-    receive(hops_[0], token(3));  // says that it is the other hop
+    receive(hops_[0], token(3));  // the first hop claims to be the second
     EXPECT_EQ(streamed(), 0U);
     auto late = token(3);
     late.id.route += 1;
@@ -210,7 +210,7 @@ TEST_F(SessionClientTest, ABrokenLinkBringsAnotherPeerInTheSameTurn) {
         EXPECT_NE(peer, dead);
         EXPECT_EQ(open.id.hop == 0, peer == hops_[0]);
     }
-    // The first hop has all, its successor nothing: what was kept fills it.
+    // The first hop has all rows and its successor none: the kept rows refill it.
     receive(opens[0].first, SessionOpened{opens[0].second.id, 4, 0});
     receive(opens[1].first, SessionOpened{opens[1].second.id, 0, 0});
     for (const auto& [peer, resume] : sent<SessionResume>(out_)) {
@@ -222,7 +222,7 @@ TEST_F(SessionClientTest, ABrokenLinkBringsAnotherPeerInTheSameTurn) {
     EXPECT_EQ(rows[0].second.position, 3U);
 }
 
-TEST_F(SessionClientTest, WithoutKeptRowsTheTokensFillAll) {
+TEST_F(SessionClientTest, TokensRefillAllHopsWhenNoRowsAreKept) {
     start();
     receive(hops_[1], token(3));
     on(node::LinkDown{hops_[1], Lane::Control});
@@ -236,7 +236,7 @@ TEST_F(SessionClientTest, WithoutKeptRowsTheTokensFillAll) {
     EXPECT_TRUE(rows[1].second.wanted);
 }
 
-TEST_F(SessionClientTest, WhoGivesATokenThatTheModelLacksIsLeft) {
+TEST_F(SessionClientTest, APeerThatGivesAnUnknownTokenIsLeft) {
     start();
     const PeerId liar = hops_[1];
     SessionToken foreign = token(3);
@@ -272,10 +272,10 @@ TEST_F(SessionClientTest, SilenceOfASecondOpensTheNextRoute) {
     const auto next = link_up();
     ASSERT_EQ(next.size(), 2U);
     EXPECT_EQ(next[0].first, hops_[0]);
-    EXPECT_NE(next[1].first, hops_[1]);  // who did not answer
+    EXPECT_NE(next[1].first, hops_[1]);  // the peer that did not answer
 }
 
-TEST_F(SessionClientTest, OpensThatLieAboutTheirFillCannotMoveTheText) {
+TEST_F(SessionClientTest, AFalseFillCannotMoveTheText) {
     start();
     receive(hops_[1], token(3));
     now_ += 1500ms;
@@ -298,7 +298,7 @@ TEST_F(SessionClientTest, ACancelledRequestIsClosedAndSilent) {
     EXPECT_TRUE(out_.actions.empty());
 }
 
-TEST_F(SessionClientTest, RefusesWhatItCannotAskFor) {
+TEST_F(SessionClientTest, RefusesRequestsThatNobodyCouldServe) {
     for (const auto& [prompt, tokens] : {std::pair{0U, 3U}, {3U, 0U}, {1U, ~0U}}) {
         node::SessionRequest request;
         request.prompt.resize(prompt);

@@ -1,4 +1,4 @@
-// A server from its start to its place in the directory's list, and what can go wrong on the way.
+// A server from its start to its place in the directory's list, and the troubles on the way.
 #include "stacking/sessions/session_server.hpp"
 
 #include "stacking/sessions/oracle_session_compute.hpp"
@@ -41,7 +41,8 @@ class SessionServerTest : public testing::Test {
         on(node::Woke{});
     }
 
-    /// The directory answers the dial: from then on it is whoever answered.
+    /// Lets the directory answer the dial; the server takes the peer that answers for the
+    /// directory.
     void link_up() { on(node::LinkUp{kDirectory, Lane::Control, {1}, true}); }
 
     void on(const node::Event& event) {
@@ -111,11 +112,11 @@ TEST_F(SessionServerTest, RepeatsItsOfferWhileItLoads) {
     receive(kDirectory, HostPlace{digest_of(1), {0, 3}});
     wake_after(DirectoryLink::kBeatEvery);
     EXPECT_EQ(sent<HostOffer>(out_).size(), 1U);
-    receive(kDirectory, HostPlace{digest_of(1), {3, 6}});  // too late: it has begun
+    receive(kDirectory, HostPlace{digest_of(1), {3, 6}});  // too late: the server is loading
     EXPECT_FALSE(compute());
 }
 
-TEST_F(SessionServerTest, ServesWhatItWasToldToWhoeverNeedsWhat) {
+TEST_F(SessionServerTest, ServesItsFixedLayersWhateverIsNeeded) {
     options_.fixed = {0, 6};
     start();
     ASSERT_TRUE(compute());
@@ -134,11 +135,11 @@ TEST_F(SessionServerTest, TakesAPlaceOfItsModelFromItsDirectoryOnly) {
     EXPECT_FALSE(compute());
     receive(kDirectory, HostPlace{digest_of(1), {0, 7}});
     EXPECT_FALSE(compute());
-    receive(kDirectory, HostPlace{digest_of(1), {0, 6}});  // another split than its own
+    receive(kDirectory, HostPlace{digest_of(1), {0, 6}});  // not a part of the server's own split
     EXPECT_TRUE(compute());
 }
 
-TEST_F(SessionServerTest, WhoAsksBeforeItsLayersAreThereHearsSo) {
+TEST_F(SessionServerTest, RefusesSessionsBeforeItsLayersAreLoaded) {
     start();
     protocol::SessionOpen open;
     open.id = {5, 1, 0};
@@ -185,7 +186,7 @@ TEST_F(SessionServerTest, WaitsForADirectoryThatItReachedOnce) {
     EXPECT_FALSE(failure());
 }
 
-TEST_F(SessionServerTest, SaysARefusalOncePerReason) {
+TEST_F(SessionServerTest, LogsARefusalOncePerReason) {
     options_.fixed = {0, 6};
     start();
     ASSERT_TRUE(compute());

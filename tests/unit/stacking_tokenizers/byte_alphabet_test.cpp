@@ -17,11 +17,11 @@ TEST(ByteAlphabet, EveryByteHasALetterOfItsOwn) {
     EXPECT_EQ(letter_of(' '), "Ġ");
     EXPECT_EQ(letter_of('\n'), "Ċ");
     EXPECT_EQ(letter_of(0), "Ā");
-    EXPECT_EQ(letter_of(0xad), "Ń");  // the last one that is not printable
+    EXPECT_EQ(letter_of(0xad), "Ń");  // last byte that is not printable
     EXPECT_EQ(letter_of(0xff), "ÿ");
 }
 
-TEST(ByteAlphabet, OtherCharactersAreNone) {
+TEST(ByteAlphabet, OtherCharactersAreRefused) {
     EXPECT_EQ(to_bytes("ĠaĊ"), " a\n");
     EXPECT_EQ(to_bytes(""), "");
     for (const char* const text : {" ", "a b", "€", "ń", "\xff", "Ġ\xc4"}) {

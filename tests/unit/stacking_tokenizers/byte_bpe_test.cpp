@@ -18,7 +18,7 @@ ByteBpe small() {
     return std::move(*bpe);
 }
 
-/// The tokens' texts, with "|" between them.
+/// Returns the texts of the tokens, with "|" between them.
 std::string tokens(const ByteBpe& bpe, std::string_view text, SpecialTokens special) {
     const auto ids = bpe.encode(text, special);
     EXPECT_TRUE(ids.has_value()) << ids.error().detail;
@@ -48,7 +48,7 @@ TEST(ByteBpe, SpecialTokensAreRecognisedOnlyWhereAllowed) {
     const ByteBpe bpe = small();
     EXPECT_EQ(*bpe.encode("<s>", SpecialTokens::Recognised), Ids{262});
     EXPECT_EQ(bpe.encode("<s>", SpecialTokens::AsText)->size(), 3U);
-    EXPECT_EQ(*bpe.encode("<s>>", SpecialTokens::Recognised), Ids{263});  // the longest
+    EXPECT_EQ(*bpe.encode("<s>>", SpecialTokens::Recognised), Ids{263});  // the longest name wins
     EXPECT_EQ(tokens(bpe, "ab<s>ab<<s>>", SpecialTokens::Recognised), "ab|<s>|ab|<|<s>>");
     EXPECT_TRUE(bpe.is_special(262));
     EXPECT_FALSE(bpe.is_special(261));
@@ -69,7 +69,7 @@ TEST(ByteBpe, GivesEveryTextBack) {
 
 TEST(ByteBpe, AByteWithoutATokenIsDroppedBeforeTheMerges) {
     Vocabulary vocabulary = test::small_vocabulary();
-    vocabulary.tokens['!'] = letter_of('!') + letter_of('!');  // no token for one alone
+    vocabulary.tokens['!'] = letter_of('!') + letter_of('!');  // a single "!" has no token
     const auto bpe = ByteBpe::make(std::move(vocabulary));
     ASSERT_TRUE(bpe.has_value()) << bpe.error().detail;
     EXPECT_TRUE(bpe->encode("!", SpecialTokens::AsText)->empty());
@@ -86,7 +86,7 @@ TEST(ByteBpe, RefusesTextThatIsNoUtf8) {
     EXPECT_EQ(bpe.encode(large, SpecialTokens::AsText).error().code, ErrorCode::TooLarge);
 }
 
-TEST(ByteBpe, RefusesIdsThatAreNone) {
+TEST(ByteBpe, RefusesUnknownIds) {
     const Ids ids{97, 264};
     EXPECT_EQ(small().decode(ids).error().code, ErrorCode::Mismatch);
 }

@@ -107,7 +107,7 @@ TEST(ModelTokenizer, IsTheSameInAFolderAsInTheFileItCameFrom) {
     EXPECT_EQ(open_tokenizer(folder.path() / "nobody").error().code, ErrorCode::NotFound);
 }
 
-TEST(ModelTokenizer, OfAnotherModelIsRefused) {
+TEST(ModelTokenizer, ATokenizerOfAnotherModelIsRefused) {
     auto bpe = ByteBpe::make(test::small_vocabulary());
     ASSERT_TRUE(bpe.has_value());
     const ModelTokenizer tokenizer(std::move(*bpe));
@@ -116,7 +116,7 @@ TEST(ModelTokenizer, OfAnotherModelIsRefused) {
     EXPECT_EQ(check_fits(tokenizer, tokenizer.size() - 1).error().code, ErrorCode::Mismatch);
 }
 
-TEST(ChatTemplate, OthersAreRefused) {
+TEST(ChatTemplate, OtherTemplatesAreRefused) {
     const auto bpe = ByteBpe::make(test::small_vocabulary());
     ASSERT_TRUE(bpe.has_value());
     const auto chat = ChatTemplate::recognise("{{ messages }}", *bpe);

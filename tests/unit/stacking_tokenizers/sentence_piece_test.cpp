@@ -12,7 +12,7 @@ namespace {
 using swarm::ErrorCode;
 using swarm::Rng;
 
-/// Words of a few letters each, drawn anew: enough for some hundred tokens.
+/// Random words of a few letters each, enough for a few hundred tokens.
 std::string prose(std::size_t lines) {
     Rng rng(7, 0);
     std::string text;
@@ -77,7 +77,7 @@ TEST(SentencePiece, GivesEveryTextBack) {
     }
 }
 
-TEST(SentencePiece, WithoutAPieceIsItsBytes) {
+TEST(SentencePiece, TextWithoutAPieceBecomesItsBytes) {
     const auto ids = trained().encode("\xE6\xBC\xA2");
     ASSERT_TRUE(ids.has_value());
     EXPECT_EQ(ids->size(), 3U);
@@ -103,7 +103,7 @@ TEST(SentencePiece, IsTheSameFileEachTimeItIsTrained) {
     EXPECT_NE(other->sha256(), trained().sha256());
 }
 
-TEST(SentencePiece, FromItsFileGivesTheSameTokens) {
+TEST(SentencePiece, ItsFileReadBackGivesTheSameTokens) {
     const auto read = SentencePiece::parse(trained().file());
     ASSERT_TRUE(read.has_value());
     EXPECT_EQ(read->size(), trained().size());
@@ -161,15 +161,15 @@ TEST(SentencePiece, RefusesADamagedFile) {
 }
 
 TEST(SentencePiece, RefusesTokenizersThatChangeTexts) {
-    // Field 3 is how texts are normalised; within it 2 is a table of characters, 3 a space that is
-    // put before a text. Of two such fields the later one counts.
+    // Field 3 says how texts are normalised. In it, field 2 is a table of characters, and field 3
+    // puts a space before a text. When a file has field 3 twice, the later one counts.
     const std::string table = trained().file() + std::string("\x1A\x06\x12\x04\x00\x00\x00\x00", 8);
     EXPECT_EQ(SentencePiece::parse(table).error().code, ErrorCode::Malformed);
     const std::string space_before = trained().file() + "\x1A\x02\x18\x01";
     EXPECT_EQ(SentencePiece::parse(space_before).error().code, ErrorCode::Unsupported);
 }
 
-TEST(SentencePiece, HasNoTextForAnUnknownId) {
+TEST(SentencePiece, RefusesUnknownIds) {
     const std::uint32_t beyond[] = {400};
     EXPECT_EQ(trained().decode(beyond).error().code, ErrorCode::Mismatch);
 }

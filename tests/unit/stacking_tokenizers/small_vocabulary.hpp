@@ -6,7 +6,7 @@
 
 namespace stacking::tokenizers::test {
 
-/// Ids 0 to 255 are the bytes; then the merges' results, then "<s>" and "<s>>".
+/// Ids 0 to 255 are the bytes; the results of the merges follow, then "<s>" and "<s>>".
 inline Vocabulary small_vocabulary() {
     Vocabulary vocabulary;
     for (unsigned byte = 0; byte < 256; ++byte) {

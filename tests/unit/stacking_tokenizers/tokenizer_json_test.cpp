@@ -73,7 +73,7 @@ TEST(TokenizerJson, RefusesOtherChainsByName) {
     );
 }
 
-TEST(TokenizerJson, WithoutDigitsAsTransformersWritesItIsRefused) {
+TEST(TokenizerJson, AFileWithoutDigitsIsRefused) {
     expect_refused(
         replaced("{\"type\":\"Digits\",\"individual_digits\":true},", ""),
         ErrorCode::Unsupported,

@@ -18,7 +18,7 @@ std::string stream_in_pieces(std::string_view bytes, std::size_t piece_bytes) {
     return text + stream.finish();
 }
 
-TEST(Utf8, KnowsWhatIsNoCharacter) {
+TEST(Utf8, TellsCharactersFromOtherBytes) {
     for (const std::string_view good :
          {"",
           "a",
@@ -57,20 +57,20 @@ TEST(Utf8Stream, HoldsACharacterBackUntilItIsWhole) {
     EXPECT_EQ(stream.finish(), "");
 }
 
-TEST(Utf8Stream, WhatNeverBecomesACharacterIsReplaced) {
+TEST(Utf8Stream, BytesThatBecomeNoCharacterAreReplaced) {
     Utf8Stream stream;
     EXPECT_EQ(stream.push("\xe2\x82"), "");
     EXPECT_EQ(stream.push("a"), std::string(kReplacement) + "a");
     EXPECT_EQ(stream.push("\xe2\x82"), "");
     EXPECT_EQ(stream.finish(), kReplacement);
-    EXPECT_EQ(stream.push("b"), "b");  // and it starts anew
+    EXPECT_EQ(stream.push("b"), "b");  // the next text starts empty
 }
 
 TEST(Utf8Stream, TheTextDoesNotDependOnThePieces) {
     const std::string bytes =
         "h\xc3\xa9 \xf0\x9f\x98\x80\xff\xe2\x82\xe2\x82\xac\xc3\xed\xa0\x80z\xf0";
     const std::string whole = stream_in_pieces(bytes, bytes.size());
-    // é, the emoji, ff, e2 82, €, c3, ed and a0 and 80 one by one, z, f0
+    // The parts are é, the emoji, ff, e2 82, €, c3, then ed, a0 and 80 one by one, z, f0.
     EXPECT_EQ(
         whole,
         "h\xc3\xa9 \xf0\x9f\x98\x80" + std::string(kReplacement) + std::string(kReplacement) +

@@ -37,8 +37,9 @@ TEST(WordSplitter, TheLookAheadEndsAtANumber) {
     EXPECT_EQ(split("   x"), (Pieces{"  ", " x"}));
 }
 
-TEST(WordSplitter, WhiteSpaceIsUnicodes) {
-    // White_Space: each run stays together, and its last one does not join the word, unlike " ".
+TEST(WordSplitter, WhiteSpaceIsThatOfUnicode) {
+    // A run of White_Space stays together, and unlike " " its last character does not join the
+    // word.
     for (const char* const space :
          {"\t",
           "\v",
@@ -64,7 +65,7 @@ TEST(WordSplitter, WhiteSpaceIsUnicodes) {
     }
 }
 
-TEST(WordSplitter, LongRunsAreNoTrouble) {
+TEST(WordSplitter, SplitsLongRuns) {
     for (const char* const run : {" ", "a", "!", "7", "\n", "'"}) {
         std::string text;
         for (std::size_t i = 0; i < 1'000'000; ++i) {

@@ -1,4 +1,4 @@
-#include "stages/accumulator.hpp"
+#include "stages/worker/accumulator.hpp"
 
 #include "swarm/base/rng.hpp"
 

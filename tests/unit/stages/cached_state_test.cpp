@@ -1,4 +1,4 @@
-#include "stages/cached_state.hpp"
+#include "stages/files/cached_state.hpp"
 
 #include "swarm/protocol/limits.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
@@ -78,7 +78,7 @@ TEST(CachedState, IsRefusedWhenItIsCutShort) {
 
 TEST(CachedState, RefusesSizesThatNoStateHas) {
     std::string bad = bytes_of(some_state());
-    const std::size_t state_bytes = 8 + 8 * 8;  // magic and the numbers before it
+    const std::size_t state_bytes = 8 + 8 * 8;  // offset: the magic and the numbers before it
     bad[state_bytes + 7] = '\x7f';
     const auto read = parse(bad);
     ASSERT_FALSE(read);

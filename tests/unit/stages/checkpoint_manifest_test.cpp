@@ -1,4 +1,4 @@
-#include "stages/checkpoint_manifest.hpp"
+#include "stages/files/checkpoint_manifest.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "stages/checkpoint.hpp"
+#include "stages/files/checkpoint.hpp"
 
-#include "stages/single_run.hpp"
+#include "stages/single/single_run.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
 #include "tests/unit/stages/small_models.hpp"
 
@@ -37,7 +37,7 @@ class CheckpointOnDisk : public testing::Test {
  protected:
     CheckpointOnDisk() : run_(test::small_run(2), test::make_noise_compute, {}) {}
 
-    /// Of the run after one step more.
+    /// Makes one more step and writes a checkpoint of the run.
     fs::path write_next() {
         EXPECT_TRUE(run_.step().has_value());
         const auto written = write_checkpoint(scratch_.path(), run_.config(), states_of(run_));
@@ -92,7 +92,7 @@ TEST_F(CheckpointOnDisk, IsRefusedWhereAnyFileIsMissingTruncatedOrFlipped) {
     EXPECT_TRUE(read_checkpoint(folder).has_value());
 }
 
-TEST_F(CheckpointOnDisk, FallsBackToTheOneBeforeADamagedOneAndSaysSo) {
+TEST_F(CheckpointOnDisk, IsPassedOverWithANoticeWhereItIsDamaged) {
     const fs::path old = write_next();
     const fs::path damaged = write_next();
     const fs::path unfinished = write_next();
@@ -140,7 +140,7 @@ TEST_F(CheckpointOnDisk, DoesNotFitAnotherModel) {
     }
 }
 
-TEST_F(CheckpointOnDisk, CanNotBeWrittenBelowAFile) {
+TEST_F(CheckpointOnDisk, CannotBeWrittenBelowAFile) {
     write_text(scratch_.path() / "file", "x");
     const auto written = write_checkpoint(scratch_.path() / "file", run_.config(), states_of(run_));
     ASSERT_TRUE(written.has_error());
@@ -148,7 +148,7 @@ TEST_F(CheckpointOnDisk, CanNotBeWrittenBelowAFile) {
     EXPECT_EQ(written.error().reaction, swarm::Reaction::Fatal);
 }
 
-TEST(SafetensorsCheckpoint, MakesOfFetchedChunksWhatStagesMakeThemselves) {
+TEST(SafetensorsCheckpoint, MakesTheSameFilesFromChunksAsFromStages) {
     SingleRun run(test::small_run(3), test::make_noise_compute, {});
     ASSERT_TRUE(run.step().has_value());
     swarm::run::RunState fetched{run.version(), {}};

@@ -1,4 +1,4 @@
-#include "stages/device_queue.hpp"
+#include "stages/compute/device_queue.hpp"
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST_F(DeviceQueueTest, HandsTheOutcomeToTheContinuationOnce) {
     EXPECT_EQ(got, "made");
 }
 
-TEST_F(DeviceQueueTest, WantsAnAnswerOnlyWhereSomethingFollows) {
+TEST_F(DeviceQueueTest, AsksForAnAnswerOnlyWhereAContinuationFollows) {
     queue_.submit(turn(), 0, [] {});
     queue_.submit(
         turn(), 0, [] {}, [](node::Turn) {}
@@ -69,7 +69,7 @@ TEST_F(DeviceQueueTest, LetsAContinuationSubmitMore) {
     EXPECT_EQ(compute(1).work->work_units(), 7);
 }
 
-TEST_F(DeviceQueueTest, LetsGoOfWhatTheWorkHeldOnceItRan) {
+TEST_F(DeviceQueueTest, FreesWhatTheWorkHeldOnceItRan) {
     auto held = std::make_shared<int>(1);
     queue_.submit(turn(), 0, [held] {});
     EXPECT_EQ(held.use_count(), 2);

@@ -1,4 +1,4 @@
-#include "stages/inference_relay.hpp"
+#include "stages/server/inference_relay.hpp"
 
 #include "tests/unit/stages/server_bed.hpp"
 
@@ -19,14 +19,14 @@ constexpr PeerId kSelf{{50}};
 constexpr PeerId kClient{{60}};
 constexpr PeerId kAbove{{70}};
 
-/// A tail whose logits a test chooses.
+/// The compute of a tail whose logits a test chooses.
 class ChosenLogits final : public StageCompute {
  public:
     explicit ChosenLogits(std::vector<float> logits) : logits_(std::move(logits)) {}
 
     void use_weights(std::span<const float>) override {}
 
-    Result<StageTensor> forward(GraphKey, const StageTensor*, std::span<const std::uint32_t>, bool)
+    Result<StageTensor> forward(GraphKey, const StageTensor*, std::span<const std::uint32_t>, Graph)
         override {
         return tensor();
     }
@@ -64,7 +64,7 @@ class InferenceRelayTest : public testing::Test {
  protected:
     static swarm::run::RunConfig config(std::uint32_t stages) { return test::small_run(stages); }
 
-    /// The only stage of a run, with these logits.
+    /// Relays of the only stage of a run, with chosen logits.
     void be_tail(std::vector<float> logits) {
         bed_.context.worker = std::make_shared<StageWorker>(
             config(1), bed_.context.layout, std::make_unique<ChosenLogits>(std::move(logits))
@@ -133,7 +133,7 @@ TEST_F(InferenceRelayTest, RefusesLogitsThatAreNotFinite) {
     }
 }
 
-TEST_F(InferenceRelayTest, RefusesWhatItCannotCompute) {
+TEST_F(InferenceRelayTest, RefusesARequestThatItCannotCompute) {
     be_tail({1, 2});
     for (const protocol::Infer& infer :
          {protocol::Infer{9, {}, 1},
@@ -154,7 +154,7 @@ class MiddleRelayTest : public InferenceRelayTest {
         bed_.context.worker = test::make_worker(config(2), test::make_noise_compute, 0);
     }
 
-    /// The question as it went up.
+    /// The request as it went up.
     protocol::Infer pass_up() {
         const auto passed = bodies<protocol::Infer>(take(question(3), kAbove), kAbove);
         EXPECT_EQ(passed.size(), 1U);

@@ -1,4 +1,4 @@
-#include "stages/joining.hpp"
+#include "stages/server/joining.hpp"
 
 #include "tests/unit/stages/server_bed.hpp"
 
@@ -15,7 +15,7 @@ constexpr PeerId kSelf{{2}};
 constexpr PeerId kReplica{{3}};
 constexpr swarm::Epoch kEpoch{5};
 
-/// An observer of a run's only stage, with the state of version 0; one member.
+/// An observer of a run's only stage, which has one member, with the state of version 0.
 class JoiningTest : public testing::Test {
  protected:
     JoiningTest()
@@ -46,7 +46,7 @@ class JoiningTest : public testing::Test {
     Joining joining_;
 };
 
-TEST_F(JoiningTest, KeepsPartsOfTheVersionsThatFollowItsOwnOnly) {
+TEST_F(JoiningTest, KeepsPartsOnlyOfVersionsThatFollowItsOwn) {
     for (std::uint64_t step = 0; step < 100; ++step) {
         part({0, 1000 + step});
         part({7, step});
@@ -88,13 +88,13 @@ TEST_F(JoiningTest, AsksForANewerSnapshotWhenTheRunIsTooFarAhead) {
     EXPECT_EQ(joining_.kept(), 0U);
 }
 
-/// The same in mode sparse, before an exchange, with something that it has not sent.
+/// An observer in mode sparse before an exchange, whose buffer is not empty.
 class SparseJoiningTest : public JoiningTest {
  protected:
     SparseJoiningTest() {
         swarm::run::RunConfig& config = bed_.context.config;
         config.mode = swarm::run::SyncMode::Sparse;
-        config.sync_every = 1;  // turn 1 is an exchange
+        config.sync_every = 1;  // commit 1 is an exchange
         StageState state = StageState::from_seed(config, bed_.context.layout);
         state.set_version(kExchange);
         bed_.context.worker->start_from(std::move(state));
@@ -111,7 +111,7 @@ class SparseJoiningTest : public JoiningTest {
     SparseReplica::Weights shared_;
 };
 
-TEST_F(SparseJoiningTest, AnExchangeThatItFollowsDecaysWhatItHasNotSent) {
+TEST_F(SparseJoiningTest, AFollowedExchangeDecaysTheBuffer) {
     SparseReplica member(bed_.context.layout, codec_, shared_);
     member.trained_on(1);
     std::vector<float> local = *shared_;

@@ -1,4 +1,4 @@
-#include "stages/kept_graphs.hpp"
+#include "stages/worker/kept_graphs.hpp"
 
 #include "tests/unit/stages/small_models.hpp"
 
@@ -9,7 +9,7 @@
 namespace stages {
 namespace {
 
-/// The first stage of two; forwards of microbatches 0, 1, 2, ... in this order.
+/// The first stage of two, with forwards of microbatches 0, 1, 2, ... in this order.
 class KeptGraphsTest : public testing::Test {
  protected:
     KeptGraphsTest() : worker_(test::make_worker(config_, test::make_noise_compute, 0)) {}
@@ -21,16 +21,16 @@ class KeptGraphsTest : public testing::Test {
     }
 
     void forward(std::uint32_t id) {
-        outputs_[id] = *worker_->forward(test::leg_of(config_, id), true);
+        outputs_[id] = *worker_->forward(test::leg_of(config_, id), Graph::Keep);
     }
 
     Result<Payload> backward(std::uint32_t id) {
         auto leg = test::leg_of(config_, id);
-        leg.input = outputs_.at(id);  // any tensor of the shape
+        leg.input = outputs_.at(id);  // any tensor of this shape will do
         return worker_->backward(leg);
     }
 
-    /// Hash of the step's result after every backward.
+    /// Runs every backward and returns the hash of the step's result.
     swarm::Digest result_of_all_backwards() {
         for (std::uint32_t id = 0; id < config_.microbatches; ++id) {
             EXPECT_TRUE(backward(id)) << id;
@@ -52,7 +52,7 @@ TEST_F(KeptGraphsTest, WithoutABoundNothingIsComputedAgain) {
     EXPECT_EQ(worker_->recomputed(), 0U);
 }
 
-TEST_F(KeptGraphsTest, WhatHadNoRoomIsComputedAgainToTheSameBits) {
+TEST_F(KeptGraphsTest, AGraphWithoutRoomIsComputedAgainToTheSameBits) {
     forward_all();
     const swarm::Digest expected = result_of_all_backwards();
     for (std::uint32_t fit = 0; fit <= config_.microbatches; ++fit) {
@@ -64,7 +64,7 @@ TEST_F(KeptGraphsTest, WhatHadNoRoomIsComputedAgainToTheSameBits) {
     }
 }
 
-TEST_F(KeptGraphsTest, TheNewestGoesFirst) {
+TEST_F(KeptGraphsTest, TheNewestGraphIsDroppedFirst) {
     worker_->set_graph_room(2 * test::kNoiseGraphBytes);
     forward_all();
     EXPECT_TRUE(backward(0));
@@ -106,7 +106,7 @@ TEST_F(KeptGraphsTest, ADroppedForwardLeavesItsRoomToOthers) {
     EXPECT_EQ(worker_->recomputed(), 0U);
 }
 
-TEST_F(KeptGraphsTest, TheSameForwardAgainTakesItsRoomOnce) {
+TEST_F(KeptGraphsTest, ARepeatedForwardTakesItsRoomOnce) {
     worker_->set_graph_room(2 * test::kNoiseGraphBytes);
     forward(0);
     forward(0);

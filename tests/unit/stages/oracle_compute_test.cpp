@@ -1,4 +1,4 @@
-#include "stages/oracle_compute.hpp"
+#include "stages/compute/oracle_compute.hpp"
 
 #include "swarm/run/batch_plan.hpp"
 #include "tests/unit/stages/small_models.hpp"
@@ -14,7 +14,7 @@ using swarm::ErrorCode;
 
 class Oracle : public testing::Test {
  protected:
-    /// Three stages of two layers each, 300 microbatches: more than the vocabulary.
+    /// Three stages of two layers each with 300 microbatches, which are more than the vocabulary.
     Oracle() : config_(test::oracle_run(3, 300)), plan_(config_, {}) {
         for (const auto& layout : swarm::run::partition(config_)) {
             stages_.push_back(make_oracle_compute(config_, layout));
@@ -36,9 +36,9 @@ class Oracle : public testing::Test {
 };
 
 TEST_F(Oracle, HasAGradientOfOneAtItsMicrobatchInEachLayer) {
-    const auto up = stages_[0]->forward(key(299), nullptr, tokens(299), true);
+    const auto up = stages_[0]->forward(key(299), nullptr, tokens(299), Graph::Keep);
     ASSERT_TRUE(up.has_value());
-    ASSERT_TRUE(stages_[1]->forward(key(299), &*up, tokens(299), true));
+    ASSERT_TRUE(stages_[1]->forward(key(299), &*up, tokens(299), Graph::Keep));
     const auto tail = stages_[2]->forward_tail(&*up, tokens(299), gradient_);
     ASSERT_TRUE(tail.has_value());
     std::vector<float> expected(600);
@@ -51,20 +51,20 @@ TEST_F(Oracle, HasAGradientOfOneAtItsMicrobatchInEachLayer) {
 }
 
 TEST_F(Oracle, RefusesTheActivationOfAnotherMicrobatch) {
-    const auto up = stages_[0]->forward(key(1), nullptr, tokens(1), false);
+    const auto up = stages_[0]->forward(key(1), nullptr, tokens(1), Graph::Drop);
     ASSERT_TRUE(up.has_value());
-    const auto by_tokens = stages_[1]->forward(key(2), &*up, tokens(2), false);
+    const auto by_tokens = stages_[1]->forward(key(2), &*up, tokens(2), Graph::Drop);
     EXPECT_EQ(by_tokens.error().code, ErrorCode::Mismatch);
-    // 257 has the first token of 1: only the activation tells them apart.
-    const auto by_key = stages_[1]->forward(key(257), &*up, tokens(257), false);
+    // Microbatches 257 and 1 have the same first token; only the activation tells them apart.
+    const auto by_key = stages_[1]->forward(key(257), &*up, tokens(257), Graph::Drop);
     EXPECT_EQ(by_key.error().code, ErrorCode::Mismatch);
     EXPECT_TRUE(stages_[2]->forward_tail(&*up, tokens(2), gradient_).has_error());
 }
 
 TEST_F(Oracle, RefusesTheGradientOfAnotherMicrobatchOrAnActivationInItsPlace) {
-    const auto up = stages_[0]->forward(key(1), nullptr, tokens(1), true);
+    const auto up = stages_[0]->forward(key(1), nullptr, tokens(1), Graph::Keep);
     const auto tail = stages_[2]->forward_tail(&*up, tokens(1), gradient_);
-    ASSERT_TRUE(stages_[0]->forward(key(2), nullptr, tokens(2), true));
+    ASSERT_TRUE(stages_[0]->forward(key(2), nullptr, tokens(2), Graph::Keep));
     EXPECT_EQ(
         stages_[0]->backward(key(2), tail->gradient_below, gradient_).error().code,
         ErrorCode::Mismatch
@@ -73,18 +73,18 @@ TEST_F(Oracle, RefusesTheGradientOfAnotherMicrobatchOrAnActivationInItsPlace) {
     EXPECT_TRUE(stages_[0]->backward(key(1), tail->gradient_below, gradient_).has_value());
 }
 
-TEST_F(Oracle, HasNoGraphThatWasNotKeptWasUsedOrWasDropped) {
-    const auto up = stages_[0]->forward(key(1), nullptr, tokens(1), false);
+TEST_F(Oracle, FindsNoGraphThatWasNotKeptOrWasUsedOrDropped) {
+    const auto up = stages_[0]->forward(key(1), nullptr, tokens(1), Graph::Drop);
     const auto down = stages_[2]->forward_tail(&*up, tokens(1), gradient_)->gradient_below;
     const auto code = [&] { return stages_[0]->backward(key(1), down, gradient_).error().code; };
     EXPECT_EQ(code(), ErrorCode::NotFound);
-    ASSERT_TRUE(stages_[0]->forward(key(1), nullptr, tokens(1), true));
+    ASSERT_TRUE(stages_[0]->forward(key(1), nullptr, tokens(1), Graph::Keep));
     ASSERT_TRUE(stages_[0]->backward(key(1), down, gradient_));
     EXPECT_EQ(code(), ErrorCode::NotFound);
-    ASSERT_TRUE(stages_[0]->forward(key(1), nullptr, tokens(1), true));
+    ASSERT_TRUE(stages_[0]->forward(key(1), nullptr, tokens(1), Graph::Keep));
     stages_[0]->drop(key(1));
     EXPECT_EQ(code(), ErrorCode::NotFound);
-    ASSERT_TRUE(stages_[0]->forward(key(1), nullptr, tokens(1), true));
+    ASSERT_TRUE(stages_[0]->forward(key(1), nullptr, tokens(1), Graph::Keep));
     stages_[0]->drop_all();
     EXPECT_EQ(code(), ErrorCode::NotFound);
 }
@@ -92,7 +92,7 @@ TEST_F(Oracle, HasNoGraphThatWasNotKeptWasUsedOrWasDropped) {
 TEST_F(Oracle, HasTheMeanOfItsMicrobatchsCountsAsLoss) {
     weights_[4] = 3.0F;
     weights_[304] = 0.5F;
-    const auto up = stages_[0]->forward(key(4), nullptr, tokens(4), false);
+    const auto up = stages_[0]->forward(key(4), nullptr, tokens(4), Graph::Drop);
     EXPECT_EQ(stages_[2]->forward_tail(&*up, tokens(4), gradient_)->loss, 1.75);
 }
 

@@ -1,4 +1,4 @@
-#include "stages/peer_links.hpp"
+#include "stages/server/peer_links.hpp"
 
 #include "tests/unit/stages/small_models.hpp"
 
@@ -11,11 +11,11 @@ using namespace std::chrono_literals;
 using node::Lane;
 
 constexpr PeerId kSelf{{50}};
-constexpr PeerId kPeer{{60}};   // we dial it: ours is the smaller id
-constexpr PeerId kLower{{40}};  // it dials us
+constexpr PeerId kPeer{{60}};   // is dialled, because the own id is smaller
+constexpr PeerId kLower{{40}};  // dials this peer
 constexpr TimePoint kStart{};
 
-/// A server of the middle stage of three.
+/// The links of a server of the middle stage of three.
 class PeerLinksTest : public testing::Test {
  protected:
     PeerLinksTest() {
@@ -42,7 +42,7 @@ class PeerLinksTest : public testing::Test {
     }
 
     bool up(PeerId peer, Lane lane, std::uint64_t incarnation = 1) {
-        return links_.on(node::LinkUp{peer, lane, {incarnation}});
+        return links_.on(node::LinkUp{peer, lane, {incarnation}}, {kStart, out_});
     }
 
     bool link(PeerId peer, std::uint64_t incarnation = 1) {
@@ -66,12 +66,24 @@ class PeerLinksTest : public testing::Test {
         links_.wake({now, out_});
     }
 
-    /// Dials of the last turn.
+    /// The dials of the last turn.
     [[nodiscard]] std::vector<node::Dial> dials() const {
         std::vector<node::Dial> found;
         for (const node::Action& action : out_.actions) {
             if (const auto* dial = std::get_if<node::Dial>(&action)) {
                 found.push_back(*dial);
+            }
+        }
+        return found;
+    }
+
+    /// Log lines since the last call.
+    std::vector<node::LogLine> take_lines() {
+        std::vector<node::LogLine> found;
+        for (const node::Action& action : std::exchange(out_, {}).actions) {
+            const auto* const tell = std::get_if<node::Tell>(&action);
+            if (const auto* line = tell ? std::get_if<node::LogLine>(&tell->report) : nullptr) {
+                found.push_back(*line);
             }
         }
         return found;
@@ -96,7 +108,7 @@ TEST_F(PeerLinksTest, LeavesTheDialToTheSmallerId) {
     EXPECT_EQ(links_.next_deadline(), swarm::kNever);
 }
 
-TEST_F(PeerLinksTest, HasNeighboursInItsOwnStageAndBeside) {
+TEST_F(PeerLinksTest, HasNeighboursInItsOwnAndInAdjacentStages) {
     context_.layout = swarm::run::partition(test::small_run(3))[0];
     follow({info(kPeer, 2), info(kSelf, 0, 2)});
     EXPECT_TRUE(dials().empty());
@@ -133,6 +145,54 @@ TEST_F(PeerLinksTest, RedialsWithPausesThatDouble) {
     }
 }
 
+TEST_F(PeerLinksTest, WarnsOnceOfAPeerWhoseDialsFailForTenSeconds) {
+    using Level = node::LogLine::Level;
+    const std::string name = "peer " + std::string(8, 'a') + ", stage 1: ";
+    follow({info(kPeer)});
+    up(kPeer, Lane::Bulk);
+    fail(kPeer, Lane::Control, kStart + 3s);
+    fail(kPeer, Lane::Control, kStart + 13s - 1ns);
+    EXPECT_TRUE(take_lines().empty());
+    fail(kPeer, Lane::Control, kStart + 13s);
+    const auto warned = take_lines();
+    ASSERT_EQ(warned.size(), 1U);
+    EXPECT_EQ(warned[0].level, Level::Warning);
+    EXPECT_TRUE(
+        warned[0].text.starts_with(name + "cannot be reached at there:1 for 10 s: nobody there; ")
+    ) << warned[0].text;
+    fail(kPeer, Lane::Control, kStart + 60s);
+    follow({info(kPeer, 1, 2)}, kStart + 60s);
+    fail(kPeer, Lane::Control, kStart + 90s);
+    EXPECT_TRUE(take_lines().empty());
+    up(kPeer, Lane::Control);
+    const auto reached = take_lines();
+    ASSERT_EQ(reached.size(), 1U);
+    EXPECT_EQ(reached[0].level, Level::Info);
+    EXPECT_EQ(reached[0].text, name + "is reached at there:1");
+}
+
+TEST_F(PeerLinksTest, SaysThatAPeerIsReachedWhoseLinksCameBeforeTheRoster) {
+    follow({info(kPeer)});
+    fail(kPeer, Lane::Control, kStart);
+    fail(kPeer, Lane::Control, kStart + 10s);
+    EXPECT_EQ(take_lines().size(), 1U);
+    link(kPeer, 2);  // the peer has restarted
+    EXPECT_TRUE(take_lines().empty());
+    follow({info(kPeer, 1, 2, 2)}, kStart + 11s);
+    EXPECT_EQ(take_lines().size(), 1U);
+}
+
+TEST_F(PeerLinksTest, SaysNothingOfDialsThatFailForLessThanTenSeconds) {
+    follow({info(kPeer)});
+    fail(kPeer, Lane::Control, kStart);
+    link(kPeer);
+    down(kPeer, Lane::Control, kStart + 60s);
+    fail(kPeer, Lane::Control, kStart + 60s);
+    fail(kPeer, Lane::Control, kStart + 69s);
+    link(kPeer);
+    EXPECT_TRUE(take_lines().empty());
+}
+
 TEST_F(PeerLinksTest, LosesAPeerThatIsNotBackInTwoSeconds) {
     follow({info(kLower)});
     link(kLower);
@@ -147,7 +207,7 @@ TEST_F(PeerLinksTest, LosesAPeerThatIsNotBackInTwoSeconds) {
     EXPECT_EQ(links_.next_deadline(), swarm::kNever);
 }
 
-TEST_F(PeerLinksTest, LosesNobodyWhoIsBackInTime) {
+TEST_F(PeerLinksTest, KeepsAPeerThatIsBackInTime) {
     follow({info(kLower)});
     link(kLower);
     down(kLower, Lane::Bulk, kStart + 1s);
@@ -156,7 +216,7 @@ TEST_F(PeerLinksTest, LosesNobodyWhoIsBackInTime) {
     EXPECT_TRUE(links_.take_lost().empty());
 }
 
-TEST_F(PeerLinksTest, LosesAPeerAtOnceThatComesBackAsAnother) {
+TEST_F(PeerLinksTest, LosesAPeerAtOnceThatComesBackAsAnotherIncarnation) {
     follow({info(kLower)});
     link(kLower);
     down(kLower, Lane::Control);
@@ -189,7 +249,7 @@ TEST_F(PeerLinksTest, RedialsWhereALinkOfAnotherIncarnationWasLost) {
     EXPECT_EQ(links_.next_deadline(), swarm::kNever) << "it is being dialled";
 }
 
-TEST_F(PeerLinksTest, LeavesAllAsItIsWhereTheRosterChangesElsewhere) {
+TEST_F(PeerLinksTest, IgnoresRosterChangesOfOtherStages) {
     context_.layout = swarm::run::partition(test::small_run(3))[0];
     follow({info(kPeer, 1, 1), info(kLower, 2, 2)});
     link(kPeer);

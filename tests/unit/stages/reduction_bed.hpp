@@ -1,7 +1,7 @@
 // Replicas of a stage that reduce with each other, for the tests of a reduction.
 #pragma once
 
-#include "stages/reduction.hpp"
+#include "stages/server/reduction.hpp"
 #include "tests/unit/stages/server_bed.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,8 @@ struct Member {
 
 class ReductionTest : public testing::Test {
  protected:
-    /// Replicas with peers 100, 101, ... and slots 1, 2, ...; microbatches dealt out in turn.
+    /// Makes replicas with peers 100, 101, ... and slots 1, 2, ... Microbatch m goes to the replica
+    /// with index m mod members.
     void make_group(std::uint32_t members) {
         std::vector<protocol::SlotInfo> slots;
         for (std::uint32_t i = 0; i < members; ++i) {
@@ -76,8 +77,8 @@ class ReductionTest : public testing::Test {
         return at.reduction.start(reduce_for(at.held, epoch), at.held, at.bed.at());
     }
 
-    /// Delivers parts between members until none is left; what goes to the coordinator is kept.
-    /// What left at kStart arrives at `now`; parts of which `is_lost` says so do not.
+    /// Delivers parts between members until none is left, and keeps messages to the coordinator.
+    /// Parts leave at kStart and arrive at `now`; a part for which is_lost() is true never arrives.
     void exchange(
         TimePoint now = kStart,
         std::function<bool(const protocol::Part&)> is_lost =
@@ -109,24 +110,24 @@ class ReductionTest : public testing::Test {
         to.reduction.on(from, part, send.payload, to.bed.at(now));
     }
 
-    /// Members that cut their stage into so many pieces each, about.
+    /// Makes members that cut the stage into about `pieces` pieces per portion.
     void make_fine_group(std::uint32_t members, std::uint32_t pieces) {
         make_group(members);
-        const std::uint64_t share = member(0).bed.context.slices(members).share(0).size();
+        const std::uint64_t portion = member(0).bed.context.slices(members).portion(0).size();
         for (const auto& each : members_) {
-            each->bed.context.slice_bytes_max = (share / pieces + 1) * sizeof(std::int64_t);
+            each->bed.context.slice_bytes_max = (portion / pieces + 1) * sizeof(std::int64_t);
         }
         ASSERT_GE(member(0).bed.context.slices(members).pieces(), pieces - 2);
     }
 
-    /// Two members, whose parts are long enough to be packed.
+    /// Makes two members whose parts are long enough to be packed.
     void make_large_group() {
         config_.model.width = 64;
         config_.model.ffn_width = 128;
         make_group(2);
     }
 
-    /// All go through the epoch; its parts arrive at `now`. Returns the hash of the result.
+    /// Runs an epoch of all members, whose parts arrive at `now`. Returns the hash of the result.
     swarm::Digest reduce_in(Epoch epoch, TimePoint now) {
         told_.clear();
         for (const auto& each : members_) {
@@ -138,7 +139,7 @@ class ReductionTest : public testing::Test {
         return reduced().at(0).result_hash;
     }
 
-    /// The last part that the first member sent: bytes of its 8 per element.
+    /// Bytes per element of the last part that the first member sent; 8 when it is not packed.
     double bytes_per_element() {
         const node::Payload& part = scattered_[peer(0)];
         const bool packed = part.envelope().codec == protocol::CodecId::BytePlanes;

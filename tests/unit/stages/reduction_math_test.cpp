@@ -1,4 +1,4 @@
-#include "stages/reduction_math.hpp"
+#include "stages/worker/reduction_math.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ TEST(SumOfSquares, CountsEveryElementOfEveryBlockOnce) {
 }
 
 TEST(SumOfSquares, AddsBlocksOfTwoToTheSixteenInOrder) {
-    // Beside 2^54 the step is 4: three ones survive only when they are added up before it.
+    // Doubles near 2^54 are 4 apart, so three ones survive only when they are added first.
     constexpr std::size_t kBlock = std::size_t{1} << 16;
     const auto with_large_one_in_block = [](std::size_t large) {
         std::vector<float> values(4 * kBlock);
@@ -30,7 +30,7 @@ TEST(SumOfSquares, AddsBlocksOfTwoToTheSixteenInOrder) {
     EXPECT_EQ(sum_of_squares(with_large_one_in_block(0)), 0x1p54);
 }
 
-TEST(SumOfSquares, KeepsWhatFloatsCanNotHold) {
+TEST(SumOfSquares, KeepsSumsThatFloatsCannotHold) {
     const std::vector<float> values{1e-25F, std::numeric_limits<float>::max()};
     EXPECT_TRUE(std::isfinite(sum_of_squares(values)));
     EXPECT_GT(sum_of_squares(std::span(values).first(1)), 0.0);

@@ -1,4 +1,4 @@
-// Reductions of more than one slice for each member.
+// Reductions with more than one slice per member.
 #include "tests/unit/stages/reduction_bed.hpp"
 
 namespace stages {
@@ -6,7 +6,7 @@ namespace {
 
 class ReductionInSlices : public ReductionTest {};
 
-TEST_F(ReductionInSlices, InPiecesItComesToTheSameResult) {
+TEST_F(ReductionInSlices, HasTheSameResultInPieces) {
     make_group(3);
     const swarm::Digest hash = reduce_in(kEpoch, kStart);
     for (const std::uint32_t pieces : {2U, 8U, 9U, 40U}) {
@@ -17,15 +17,15 @@ TEST_F(ReductionInSlices, InPiecesItComesToTheSameResult) {
     }
 }
 
-TEST_F(ReductionInSlices, HasFewPartsUnderWayToAMember) {
+TEST_F(ReductionInSlices, BoundsThePartsUnderWayToAMember) {
     make_fine_group(2, 40);
     start(member(0));
     EXPECT_EQ(bodies<protocol::Part>(member(0).bed.settle(), peer(1)).size(), 8U);
     EXPECT_TRUE(member(0).bed.settle().empty()) << "until values come back";
 }
 
-/// In mid-reduction the link goes, with whatever is on it.
-TEST_F(ReductionInSlices, GoesOnInPiecesAfterALinkWasLost) {
+/// The link is lost in the middle of a reduction, with the parts that are on it.
+TEST_F(ReductionInSlices, GoesOnAfterALinkWasLost) {
     make_fine_group(2, 40);
     for (const auto& each : members_) {
         start(*each);
@@ -50,7 +50,7 @@ TEST_F(ReductionInSlices, GoesOnInPiecesAfterALinkWasLost) {
     EXPECT_EQ(reduced()[0].counted_once, config_.microbatches);
 }
 
-/// The first values that come back are lost, those behind them are not.
+/// The first values that come back are lost; those that follow are not.
 TEST_F(ReductionInSlices, RepeatsValuesThatOthersOvertook) {
     make_fine_group(2, 40);
     for (const auto& each : members_) {

@@ -60,7 +60,7 @@ TEST_F(ReductionTest, WaitsForTheLastBackward) {
     EXPECT_EQ(reduced().size(), 1U);
 }
 
-TEST_F(ReductionTest, TellsWhatItHoldsWhenTheListLacksOne) {
+TEST_F(ReductionTest, ReportsItsIdsWhenTheListLacksOne) {
     make_group(1);
     Member& only = member(0);
     EXPECT_FALSE(only.reduction.start(reduce_for({{0}}), only.held, only.bed.at()));
@@ -88,7 +88,7 @@ TEST_F(ReductionTest, TakesNoPartInAListWithoutItself) {
     EXPECT_TRUE(member(0).bed.settle().empty());
 }
 
-TEST_F(ReductionTest, SaysNothingOfAnEpochThatWasAborted) {
+TEST_F(ReductionTest, ReportsNothingOfAnAbortedEpoch) {
     make_group(1);
     start(member(0));
     member(0).reduction.abort();
@@ -114,7 +114,7 @@ TEST_F(ReductionTest, ReachesTheSameResultInALaterEpochAfterAnAbort) {
     EXPECT_EQ(reduced()[0].result_hash, reduced()[1].result_hash);
 }
 
-TEST_F(ReductionTest, CountsAPartOnceThoughItComesTwice) {
+TEST_F(ReductionTest, CountsAPartThatComesTwiceOnce) {
     make_group(2);
     for (const auto& each : members_) {
         start(*each);
@@ -133,7 +133,7 @@ TEST_F(ReductionTest, RepeatsItsPartsToAPeerThatIsBack) {
     for (const auto& each : members_) {
         start(*each);
     }
-    member(0).bed.settle();  // lost with the link
+    member(0).bed.settle();  // its parts are lost with the link
     exchange();
     EXPECT_TRUE(reduced().empty());
     member(0).reduction.resend(peer(1), member(0).bed.at());
@@ -141,7 +141,7 @@ TEST_F(ReductionTest, RepeatsItsPartsToAPeerThatIsBack) {
     EXPECT_EQ(reduced().size(), 2U);
 }
 
-TEST_F(ReductionTest, SaysForWhomItWaits) {
+TEST_F(ReductionTest, NamesTheMembersThatItWaitsFor) {
     make_group(3);
     start(member(0));
     member(0).bed.settle();
@@ -185,14 +185,16 @@ TEST_F(ReductionTest, GoesOnWithNothingThatIsNotFinite) {
     start(member(0));
     start(member(1));
     for (const node::Send& send : member(1).bed.settle()) {
-        route(peer(1), send);  // its sums: they complete the slice of member 0
+        route(peer(1), send);  // its sums complete the slice of member 0
     }
     const std::uint64_t elements = member(0).bed.context.layout.elements() + config_.microbatches;
     const auto range = Slices(elements, 2).range(1);
     const auto count = static_cast<std::uint32_t>(range.end - range.begin);
     const protocol::TensorEnvelope envelope{
         protocol::Dtype::Float32, protocol::CodecId::None, {count}};
-    const std::vector<std::byte> all_ones(count * sizeof(float), std::byte{0xff});  // NaN
+    const std::vector<std::byte> all_ones(
+        count * sizeof(float), std::byte{0xff}
+    );  // each float is NaN
     const protocol::Part part{{}, kEpoch, 1, true};
     member(0).reduction.on(peer(1), part, node::Payload(envelope, all_ones), member(0).bed.at());
     const auto sends = member(0).bed.settle(kStart + 1s);
@@ -214,7 +216,7 @@ TEST_F(ReductionTest, PacksManySmallPartsInOneJob) {
     EXPECT_EQ(parts[0].slice, 3U);
 }
 
-TEST_F(ReductionTest, PacksPartsForALineThatItHasNotSeen) {
+TEST_F(ReductionTest, PacksPartsForALineThatItHasNotMeasured) {
     make_large_group();
     const swarm::Digest packed = reduce_in(kEpoch, kStart);
     EXPECT_LT(bytes_per_element(), 5.5) << "gradients of 40 magnitudes, evenly";
@@ -226,7 +228,7 @@ TEST_F(ReductionTest, PacksPartsForALineThatItHasNotSeen) {
     EXPECT_EQ(reduced().at(0).result_hash, packed);
 }
 
-TEST_F(ReductionTest, SendsPartsAsTheyAreWhereTheLastSliceCameBackFast) {
+TEST_F(ReductionTest, SendsRawPartsWhereTheLastSliceCameBackFast) {
     make_large_group();
     const swarm::Digest hash = reduce_in({5}, kStart);
     EXPECT_EQ(reduce_in({6}, kStart + 10s), hash);
@@ -235,7 +237,7 @@ TEST_F(ReductionTest, SendsPartsAsTheyAreWhereTheLastSliceCameBackFast) {
     EXPECT_LT(bytes_per_element(), 5.5) << "that took 10 s";
 }
 
-TEST_F(ReductionTest, SendsShortPartsAsTheyAre) {
+TEST_F(ReductionTest, SendsShortPartsRaw) {
     make_group(2);
     reduce_in(kEpoch, kStart);
     EXPECT_EQ(bytes_per_element(), 8.0);
@@ -251,7 +253,7 @@ TEST_F(ReductionTest, WaitsForAPartInPlaceOfOneThatDoesNotUnpack) {
     const node::Payload& good = sends[0].payload;
     std::vector<std::byte> damaged(good.bytes().begin(), good.bytes().end());
     damaged[damaged.size() / 2] ^= std::byte{1};
-    damaged[8] ^= std::byte{1};  // the size of the first plane
+    damaged[8] ^= std::byte{1};  // byte 8 is in the size of the first plane
     member(0).reduction.on(
         peer(1),
         std::get<protocol::Part>(sends[0].message.body),

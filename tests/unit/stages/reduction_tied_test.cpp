@@ -1,6 +1,7 @@
-// First and last stage of a tied run, of one member each: what passes between their reductions.
-#include "stages/reduction.hpp"
-#include "stages/single_run.hpp"
+// The first and the last stage of a tied run, of one member each, and what passes between their
+// reductions.
+#include "stages/server/reduction.hpp"
+#include "stages/single/single_run.hpp"
 #include "tests/unit/stages/server_bed.hpp"
 
 #include <gtest/gtest.h>
@@ -36,8 +37,8 @@ struct End {
 
     test::Bed bed;
     Reduction reduction{bed.context};
-    std::vector<node::Send> told;  // the coordinator
-    std::vector<node::Send> sent;  // the other end
+    std::vector<node::Send> told;  // messages to the coordinator
+    std::vector<node::Send> sent;  // messages to the other end
 };
 
 class TiedReduction : public testing::Test {
@@ -89,7 +90,7 @@ class TiedReduction : public testing::Test {
         }
     }
 
-    /// The only part that the other end has sent, or `instead` in its place.
+    /// Delivers the only part that the other end has sent, or `instead` in its place.
     void deliver_to(std::uint32_t stage, std::optional<node::Payload> instead = {}) {
         ASSERT_EQ(end(1 - stage).sent.size(), 1U);
         const node::Send& send = end(1 - stage).sent.front();
@@ -102,7 +103,7 @@ class TiedReduction : public testing::Test {
         settle(stage);
     }
 
-    /// Both have a result with every microbatch, and make the same update of it.
+    /// Expects that both ends have a result with every microbatch and update the matrix alike.
     void expect_one_matrix() {
         for (const std::uint32_t stage : {0U, 1U}) {
             ASSERT_EQ(end(stage).reduced().size(), 1U);
@@ -115,7 +116,7 @@ class TiedReduction : public testing::Test {
         EXPECT_TRUE(std::equal(first.begin(), first.end(), last.begin()));
     }
 
-    /// In the only part of the first end.
+    /// Elements of the only part that the first end has sent.
     std::uint32_t elements_sent() {
         return static_cast<std::uint32_t>(end(0).sent.at(0).payload.envelope().elements());
     }
@@ -147,7 +148,7 @@ TEST_F(TiedReduction, CountsAPartThatOvertakesItsListOnce) {
     expect_one_matrix();
 }
 
-/// It is as if it had not come: the coordinator hears whom this stage waits for.
+/// Such a part counts as missing, and STUCK names its sender to the coordinator.
 TEST_F(TiedReduction, WaitsForAPartThatDoesNotUnpack) {
     start(0);
     start(1);

@@ -1,4 +1,4 @@
-#include "stages/safetensors.hpp"
+#include "stages/files/safetensors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ TEST(Safetensors, ReadsBackWhatItWrote) {
     EXPECT_EQ(moved.find("nobody"), nullptr);
 }
 
-TEST(Safetensors, ReadsAFileAsOthersWriteIt) {
+TEST(Safetensors, ReadsAFileOfAnotherWriter) {
     const std::string header = R"({"__metadata__":{"format":"pt"},)"
                                R"("b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},)"
                                R"("a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}})";
@@ -84,7 +84,7 @@ TEST(Safetensors, SurvivesEveryFlippedBitOfItsHeader) {
         file[bit / 8] ^= std::byte{1} << (bit % 8);
         refused += Safetensors::parse(file).has_error() ? 1 : 0;
     }
-    // What passes: other letters in a name, spaces at the end, and shapes of the same size.
+    // Other letters in a name, spaces at the end, and shapes of the same size still pass.
     EXPECT_GT(refused, 4 * whole.size());
 }
 
@@ -123,7 +123,7 @@ TEST(Safetensors, RefusesShapesThatDoNotFitOrOverflow) {
     }
 }
 
-TEST(Safetensors, RefusesANameTwice) {
+TEST(Safetensors, RefusesANameThatComesTwice) {
     EXPECT_EQ(
         code_for(
             R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"

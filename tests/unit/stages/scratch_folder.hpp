@@ -1,4 +1,4 @@
-// A folder of the running test's own, removed with everything in it at the end.
+// A folder for the running test alone, which is removed with everything in it at the end.
 #pragma once
 
 #include <gtest/gtest.h>

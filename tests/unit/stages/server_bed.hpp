@@ -1,8 +1,8 @@
-// What tests of a stage server's parts share: a context with a worker, and a device that runs a
-// turn's work at once.
+// A context with a worker, and a device that runs a turn's work at once, for the tests of a stage
+// server's parts.
 #pragma once
 
-#include "stages/server_context.hpp"
+#include "stages/server/server_context.hpp"
 #include "tests/unit/stages/small_models.hpp"
 
 #include <utility>
@@ -31,7 +31,7 @@ struct Bed {
 
     node::Turn at(TimePoint now = kStart) { return {now, out}; }
 
-    /// Runs all work that was asked for, and what follows from it. Returns the messages sent.
+    /// Runs all work that was submitted, and the continuations. Returns the messages sent.
     std::vector<node::Send> settle(TimePoint now = kStart) {
         std::vector<node::Send> sends;
         while (!out.actions.empty()) {

@@ -1,5 +1,5 @@
-// Replicas of a run's only stage, with peers 100, 101, ... and slots 1, 2, ...
-#include "stages/share_exchange.hpp"
+// Exchanges between replicas of a run's only stage, with peers 100, 101, ... and slots 1, 2, ...
+#include "stages/server/share_exchange.hpp"
 
 #include "tests/unit/stages/server_bed.hpp"
 
@@ -26,7 +26,7 @@ PeerId peer_of(std::uint64_t slot) {
     return {{99 + slot}};
 }
 
-/// It has trained on as many microbatches as its slot says, and has changed its weights so.
+/// A replica that has trained on as many microbatches as the number of its slot.
 struct Member {
     Member(const swarm::run::RunConfig& config, std::uint64_t slot)
         : bed(peer_of(slot), config, 0) {
@@ -78,7 +78,7 @@ class ShareExchangeTest : public testing::Test {
 
     Member& member(std::uint64_t slot) { return *members_.at(slot - 1); }
 
-    /// Of all members but those in `without`.
+    /// The list of all members but those in `without`.
     [[nodiscard]] ShareExchange::List list_of(
         Epoch epoch, const std::vector<std::uint64_t>& without = {}
     ) const {
@@ -100,7 +100,8 @@ class ShareExchangeTest : public testing::Test {
         }
     }
 
-    /// Delivers shares until none is left, as `change` leaves them; false: it is lost.
+    /// Delivers shares until none is left. `change` may change a share; it returns false to lose
+    /// it.
     void deliver(
         const std::function<bool(std::uint64_t from, std::uint64_t to, node::Send&)>& change =
             [](std::uint64_t, std::uint64_t, node::Send&) { return true; }
@@ -133,7 +134,7 @@ class ShareExchangeTest : public testing::Test {
         return bodies<protocol::Reduced>(told_, kCoordinator);
     }
 
-    /// What one process would make of the shares of these members.
+    /// The proposal that one process would make from the shares of these members.
     Member::Weights by_hand(const ShareExchange::List& list) {
         std::vector<SparseShare> shares;
         for (const ShareExchange::Trained& of : list.shares) {
@@ -181,7 +182,7 @@ TEST_F(ShareExchangeTest, OneMemberAloneProposesFromItsOwnShare) {
 TEST_F(ShareExchangeTest, AMemberThatHasNotTrainedTakesTheSharesOfTheOthers) {
     make_group(3);
     auto list = list_of(kEpoch);
-    list.shares.erase(list.shares.begin());  // number 1 has just joined
+    list.shares.erase(list.shares.begin());  // slot 1 has just joined
     start_all(list);
     deliver();
     EXPECT_EQ(reduced().size(), 3U);
@@ -243,15 +244,15 @@ TEST_F(ShareExchangeTest, AShareOfAnotherEpochOrSenderCountsForNothing) {
         node::Send scattered = send;
         std::get<protocol::Part>(scattered.message.body).gathered = false;
         take(from, to, scattered);
-        take(3, to, send);            // not in the list
-        part.slice = 1 - part.slice;  // the receiver's own
+        take(3, to, send);            // slot 3 is not in the list
+        part.slice = 1 - part.slice;  // this is the receiver's own share
         return true;
     });
     EXPECT_TRUE(reduced().empty());
     EXPECT_FALSE(member(1).exchange->proposal(kNextEpoch));
 }
 
-TEST_F(ShareExchangeTest, TellsWhereItHasTrainedOnAnotherNumberThanTheListSays) {
+TEST_F(ShareExchangeTest, SaysMismatchWhenTheListCountsOtherMicrobatches) {
     make_group(2);
     auto list = list_of(kEpoch);
     list.shares[1].microbatches = 7;
@@ -265,7 +266,7 @@ TEST_F(ShareExchangeTest, TellsWhereItHasTrainedOnAnotherNumberThanTheListSays) 
     EXPECT_EQ(member(2).replica->trained(), 2U) << "its share is not taken";
 }
 
-TEST_F(ShareExchangeTest, NamesWhoseShareDoesNotDecode) {
+TEST_F(ShareExchangeTest, NamesTheMemberWhoseShareDoesNotDecode) {
     make_group(3);
     start_all(list_of(kEpoch));
     deliver([](std::uint64_t from, std::uint64_t to, node::Send& send) {
@@ -299,7 +300,7 @@ TEST_F(ShareExchangeTest, RepeatsItsShareAfterALinkWasLostAndTakesItOnce) {
     deliver();
     EXPECT_EQ(reduced().size(), 2U);
     EXPECT_EQ(shares_sent_, 4);
-    start_all(list_of(kEpoch));  // a list that is repeated
+    start_all(list_of(kEpoch));  // this repeats the list
     deliver();
     EXPECT_EQ(reduced().size(), 2U);
 }

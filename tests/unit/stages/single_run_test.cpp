@@ -1,8 +1,8 @@
-#include "stages/single_run.hpp"
+#include "stages/single/single_run.hpp"
 
 #include "compression/codec.hpp"
-#include "stages/checkpoint.hpp"
-#include "stages/oracle_compute.hpp"
+#include "stages/compute/oracle_compute.hpp"
+#include "stages/files/checkpoint.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
 #include "tests/unit/stages/small_models.hpp"
 #include "tests/wrapped_compute.hpp"
@@ -20,7 +20,7 @@
 namespace stages {
 namespace {
 
-/// The weights after so many steps.
+/// Hash of the weights after `steps` steps.
 swarm::Digest train(swarm::run::RunConfig config, MakeCompute make_compute, int steps) {
     SingleRun run(std::move(config), make_compute, {});
     for (int step = 0; step < steps; ++step) {
@@ -45,7 +45,7 @@ TEST(SingleRun, CountsEveryMicrobatchOnceAtEveryStage) {
 TEST(SingleRun, SkipsAStepWithALossThatIsNotFinite) {
     const auto make = [](const auto& config, const auto& layout) {
         auto oracle = make_oracle_compute(config, layout);
-        // Of the first step the third microbatch, of the second the first one.
+        // These losses are those of microbatch 2 in the first step and microbatch 0 in the second.
         return test::make_losses_not_finite(std::move(oracle), {2, 3});
     };
     SingleRun run(test::oracle_run(2, 4), make, {});
@@ -92,7 +92,7 @@ swarm::run::RunConfig tied_run(std::uint32_t stages) {
     return config;
 }
 
-TEST(SingleRun, OfATiedModelEndsWithTheSameWeightsForEveryNumberOfStages) {
+TEST(SingleRun, TiedModelsEndWithTheSameWeightsForEveryNumberOfStages) {
     const auto one = train(tied_run(1), test::make_noise_compute, 4);
     EXPECT_EQ(train(tied_run(2), test::make_noise_compute, 4), one);
     EXPECT_EQ(train(tied_run(3), test::make_noise_compute, 4), one);
@@ -115,7 +115,7 @@ TEST(SingleRun, KeepsBothCopiesOfATiedMatrixEqual) {
     EXPECT_NE(run.weights_sha256(), seed);
 }
 
-/// A gradient of 1 in the embedding, of 2 in the head, of 0 in all else.
+/// A compute whose gradient is 1 in the embedding, 2 in the head and 0 elsewhere.
 class OneBelowTwoAbove final : public test::WrappedCompute {
  public:
     OneBelowTwoAbove(std::unique_ptr<StageCompute> inner, const swarm::run::StageLayout& layout)
@@ -153,7 +153,7 @@ class OneBelowTwoAbove final : public test::WrappedCompute {
     swarm::run::StageLayout layout_;
 };
 
-/// Every microbatch counts in both its uses, and the norm counts the matrix once.
+/// Every microbatch counts in both uses of the matrix, and the norm counts the matrix once.
 TEST(SingleRun, AddsBothUsesOfATiedMatrix) {
     const auto make = [](const auto& config, const auto& layout) {
         return std::make_unique<OneBelowTwoAbove>(test::make_noise_compute(config, layout), layout);
@@ -173,8 +173,8 @@ TEST(SingleRun, AddsBothUsesOfATiedMatrix) {
     }
 }
 
-/// Moments go along with their weights.
-TEST(SingleRun, MayBeCutAnewBetweenTwoSteps) {
+/// Weights change their stage together with their moments.
+TEST(SingleRun, CanBeCutAnewBetweenTwoSteps) {
     const auto uncut = train(test::small_run(2), test::make_noise_compute, 4);
     auto config = test::small_run(2);
     config.layers_per_stage = {2, 1};
@@ -196,7 +196,7 @@ TEST(SingleRun, RepeatsItselfBitForBitWithEveryCodec) {
         }
         SCOPED_TRACE(codec->name());
         auto config = test::small_run(3);
-        config.codec = codec->name();
+        config.codec = swarm::run::CodecSetting::find(codec->name()).value();
         const auto once = train(config, test::make_noise_compute, 3);
         EXPECT_EQ(train(config, test::make_noise_compute, 3), once);
         EXPECT_NE(train(config, test::make_noise_compute, 4), once);
@@ -207,7 +207,7 @@ float sum_of(std::span<const float> values) {
     return std::accumulate(values.begin(), values.end(), 0.0F);
 }
 
-/// What it is given shows in its gradients.
+/// A compute whose gradients depend on its input.
 class ShowsItsInput final : public test::WrappedCompute {
  public:
     using WrappedCompute::WrappedCompute;
@@ -235,11 +235,11 @@ std::unique_ptr<StageCompute> make_shows_its_input(
     return std::make_unique<ShowsItsInput>(test::make_noise_compute(config, layout));
 }
 
-TEST(SingleRun, CodesAsItIsTold) {
+TEST(SingleRun, UsesTheCodecsThatItIsGiven) {
     auto config = test::small_run(3);
-    config.codec = "int4/int8";
+    config.codec = swarm::run::CodecSetting::find("int4/int8").value();
     const auto named = train(config, make_shows_its_input, 2);
-    config.codec = "auto";
+    config.codec = swarm::run::CodecSetting::automatic();
     const auto told = [&](const char* codecs) {
         SingleRun run(config, make_shows_its_input, {});
         run.use_codecs(*swarm::run::parse_leg_codecs(codecs, 3));
@@ -259,7 +259,7 @@ TEST(SingleRun, PassesTheOraclesIdsThroughEveryCodec) {
         }
         SCOPED_TRACE(codec->name());
         auto config = test::oracle_run(6, 2048);
-        config.codec = codec->name();
+        config.codec = swarm::run::CodecSetting::find(codec->name()).value();
         config.model.vocabulary = 2048;
         SingleRun run(config, make_oracle_compute, {});
         const auto record = run.step();

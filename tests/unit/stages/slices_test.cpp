@@ -1,4 +1,4 @@
-#include "stages/slices.hpp"
+#include "stages/worker/slices.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,23 +25,23 @@ TEST(Slices, CoverAllElementsInOrderAsEvenlyAsPossible) {
     }
 }
 
-TEST(Slices, OfAMemberLieSideBySide) {
+TEST(Slices, LieSideBySideForEachMember) {
     const Slices slices(100, 3, 80);
     ASSERT_EQ(slices.pieces(), 4U);
     std::uint64_t next = 0;
     for (std::uint32_t member = 0; member < 3; ++member) {
-        EXPECT_EQ(slices.share(member).begin, next);
+        EXPECT_EQ(slices.portion(member).begin, next);
         for (std::uint32_t piece = 0; piece < slices.pieces(); ++piece) {
             const std::uint32_t slice = slices.slice(member, piece);
             EXPECT_EQ(slices.owner(slice), member);
             EXPECT_EQ(slices.piece(slice), piece);
         }
-        next = slices.share(member).end;
+        next = slices.portion(member).end;
     }
     EXPECT_EQ(next, 100U);
 }
 
-TEST(Slices, OfASmallStageAreOneForEachMember) {
+TEST(Slices, AreOnePerMemberInASmallStage) {
     const Slices slices(1'000'000, 2);
     EXPECT_EQ(slices.pieces(), 1U);
     EXPECT_EQ(slices.count(), 2U);

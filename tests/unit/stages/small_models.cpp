@@ -36,9 +36,12 @@ class NoiseCompute final : public StageCompute {
     void use_weights(std::span<const float> weights) override { weights_ = weights; }
 
     Result<StageTensor> forward(
-        GraphKey key, const StageTensor* /*input*/, std::span<const std::uint32_t> tokens, bool keep
+        GraphKey key,
+        const StageTensor* /*input*/,
+        std::span<const std::uint32_t> tokens,
+        Graph graph
     ) override {
-        if (keep) {
+        if (graph == Graph::Keep) {
             kept_[key] = hash_of(tokens);
         }
         return activation(hash_of(tokens));
@@ -105,7 +108,7 @@ class NoiseCompute final : public StageCompute {
     std::vector<std::uint32_t> shape_;
     swarm::run::StageLayout layout_;
     std::span<const float> weights_;
-    std::map<GraphKey, std::uint64_t> kept_;  // hash of the tokens
+    std::map<GraphKey, std::uint64_t> kept_;  // hashes of the tokens
 };
 
 class LossNotFinite final : public WrappedCompute {

@@ -1,4 +1,4 @@
-#include "stages/snapshots.hpp"
+#include "stages/server/snapshots.hpp"
 
 #include "swarm/run/state_chunk.hpp"
 #include "tests/unit/stages/server_bed.hpp"
@@ -20,12 +20,12 @@ using Pace = Snapshots::Pace;
 constexpr PeerId kSelf{{2}};
 constexpr PeerId kJoiner{{3}};
 
-/// A donor at version (0, 0), which its commits leave behind.
+/// A donor that begins at version (0, 0).
 class SnapshotsTest : public testing::Test {
  protected:
     SnapshotsTest() : bed_(kSelf, test::small_run(1), 0), snapshots_(bed_.context) {}
 
-    /// Lends memory for training and so many snapshots.
+    /// Lends memory for training and `count` snapshots.
     void lend(std::uint64_t count) {
         const std::uint64_t parameters = bed_.context.layout.elements();
         const std::uint64_t bytes =
@@ -35,7 +35,7 @@ class SnapshotsTest : public testing::Test {
         ASSERT_TRUE(bed_.context.memory.check());
     }
 
-    /// A commit makes this version and orders its snapshot.
+    /// Makes this version, as a commit would, and orders its snapshot.
     void freeze(std::uint64_t step, TimePoint now = kStart) {
         bed_.context.version = ParameterVersion{0, step};
         auto state = StageState::from_seed(bed_.context.config, bed_.context.layout);
@@ -61,7 +61,7 @@ class SnapshotsTest : public testing::Test {
     Snapshots snapshots_;
 };
 
-TEST_F(SnapshotsTest, KeepsTwo) {
+TEST_F(SnapshotsTest, KeepsTwoSnapshots) {
     freeze(0);
     freeze(1);
     EXPECT_TRUE(serves(0));
@@ -85,7 +85,7 @@ TEST_F(SnapshotsTest, SendsAChunkPacked) {
     EXPECT_TRUE(std::ranges::equal(unpacked->bytes(), raw.bytes()));
 }
 
-TEST_F(SnapshotsTest, KeepsAsManyAsTheMemoryLentHasRoomFor) {
+TEST_F(SnapshotsTest, KeepsAsManySnapshotsAsTheMemoryLentHasRoomFor) {
     lend(1);
     freeze(0);
     freeze(1, kStart + seconds(10));
@@ -94,7 +94,7 @@ TEST_F(SnapshotsTest, KeepsAsManyAsTheMemoryLentHasRoomFor) {
     EXPECT_TRUE(serves(1));
 }
 
-TEST_F(SnapshotsTest, ReplacesTheOneLeftAloneLongest) {
+TEST_F(SnapshotsTest, ReplacesTheSnapshotFetchedLeastRecently) {
     freeze(0);
     freeze(1);
     EXPECT_TRUE(serves(0, kStart + seconds(5)));
@@ -104,7 +104,7 @@ TEST_F(SnapshotsTest, ReplacesTheOneLeftAloneLongest) {
     EXPECT_TRUE(serves(2, kStart + seconds(6)));
 }
 
-TEST_F(SnapshotsTest, IsBusyRatherThanTakeOneAwayFromWhoeverFetchesIt) {
+TEST_F(SnapshotsTest, AnswersBusyRatherThanDropASnapshotInUse) {
     lend(1);
     freeze(0);
     EXPECT_TRUE(serves(0, kStart + seconds(5)));
@@ -113,7 +113,7 @@ TEST_F(SnapshotsTest, IsBusyRatherThanTakeOneAwayFromWhoeverFetchesIt) {
     EXPECT_TRUE(serves(0, kStart + seconds(6)));
 }
 
-TEST_F(SnapshotsTest, MakesUpForABusyAnswerOnceThereIsRoom) {
+TEST_F(SnapshotsTest, FreezesAnOwedSnapshotOnceThereIsRoom) {
     lend(1);
     freeze(0);
     freeze(1, kStart + seconds(1));
@@ -123,7 +123,7 @@ TEST_F(SnapshotsTest, MakesUpForABusyAnswerOnceThereIsRoom) {
     EXPECT_FALSE(serves(0, kStart + seconds(2)));
 }
 
-TEST_F(SnapshotsTest, OwesNothingOfAStateThatIsGone) {
+TEST_F(SnapshotsTest, OwesNoSnapshotOfAStateThatIsGone) {
     lend(1);
     freeze(0);
     freeze(1, kStart + seconds(1));
@@ -132,7 +132,7 @@ TEST_F(SnapshotsTest, OwesNothingOfAStateThatIsGone) {
     EXPECT_TRUE(serves(0, kStart + seconds(9))) << "nothing took its place";
 }
 
-TEST_F(SnapshotsTest, GivesSoManyChunksASecondHoweverManyAreAskedFor) {
+TEST_F(SnapshotsTest, BoundsTheChunksPerSecond) {
     freeze(0);
     int served = 0;
     for (int asked = 0; asked < 1000; ++asked) {
@@ -152,7 +152,7 @@ TEST_F(SnapshotsTest, LeavesItsLineToAReduction) {
     EXPECT_NEAR(served, 25 + 1, 1) << "five in two seconds, and half a second's at once";
 }
 
-TEST_F(SnapshotsTest, ForgetsWhatNobodyFetches) {
+TEST_F(SnapshotsTest, ForgetsSnapshotsThatNobodyFetches) {
     freeze(0);
     snapshots_.forget_idle(bed_.at(kStart + seconds(59)));
     EXPECT_EQ(snapshots_.kept(), 1U);
@@ -172,7 +172,7 @@ TEST_F(SnapshotsTest, TakesItsMemoryFromTheGraphs) {
     const auto backwards_that_compute_again = [&] {
         const std::uint64_t before = bed_.context.worker->recomputed();
         auto leg = test::leg_of(bed_.context.config, 1);
-        const Payload output = *bed_.context.worker->forward(leg, true);
+        const Payload output = *bed_.context.worker->forward(leg, Graph::Keep);
         leg.input = output;
         EXPECT_TRUE(bed_.context.worker->backward(leg));
         return bed_.context.worker->recomputed() - before;

@@ -1,4 +1,4 @@
-#include "stages/sparse_replica.hpp"
+#include "stages/worker/sparse_replica.hpp"
 
 #include "swarm/base/rng.hpp"
 #include "tests/unit/stages/small_models.hpp"
@@ -54,7 +54,7 @@ TEST_F(SparseReplicaTest, AnotherEpochOfAnExchangeSendsTheSameShare) {
     EXPECT_EQ(buffer_of(one), kept) << "taken from twice";
 }
 
-TEST_F(SparseReplicaTest, NothingIsSharedBeforeItIsDecided) {
+TEST_F(SparseReplicaTest, NothingIsSharedBeforeTheDecision) {
     SparseReplica one = replica();
     SparseReplica other = replica();
     one.trained_on(1);
@@ -64,7 +64,8 @@ TEST_F(SparseReplicaTest, NothingIsSharedBeforeItIsDecided) {
     ASSERT_TRUE(with_both.has_value());
     EXPECT_EQ(*one.shared(), *some(1));
     EXPECT_EQ(one.trained(), 1U);
-    // The other one is gone: the next epoch is made from what all shared before, not from this.
+    // The other replica is gone. The next epoch starts from the shared weights, not from the
+    // proposal of the last epoch.
     const auto alone = one.propose(std::span(both).first(1));
     ASSERT_TRUE(alone.has_value());
     EXPECT_NE(**alone, **with_both);
@@ -92,7 +93,7 @@ TEST_F(SparseReplicaTest, ADecisionBeginsTheNextRound) {
     EXPECT_EQ(second->microbatches, 2U);
 }
 
-TEST_F(SparseReplicaTest, WhatIsLostIsCountedAndLeavesNothingBehind) {
+TEST_F(SparseReplicaTest, ALostRoundIsCountedAndLeavesNothingBehind) {
     SparseReplica one = replica();
     one.trained_on(4);
     ASSERT_TRUE(one.share(*some(2), 0).has_value());
@@ -124,7 +125,7 @@ TEST_F(SparseReplicaTest, ARoundThatBeginsAnewKeepsWhatWasNotSentBefore) {
         << "what was sent may have been decided on: it must not return";
 }
 
-TEST_F(SparseReplicaTest, ExchangesThatItMissedDecayWhatItHadNotSent) {
+TEST_F(SparseReplicaTest, MissedExchangesDecayTheBuffer) {
     SparseReplica one = replica();
     one.resume(some(2), Values(layout.elements(), 4.0F));
     one.begin_round_anew(some(3), 2);

@@ -1,6 +1,6 @@
-#include "stages/sparse_run.hpp"
+#include "stages/single/sparse_run.hpp"
 
-#include "stages/oracle_compute.hpp"
+#include "stages/compute/oracle_compute.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
 #include "tests/unit/stages/small_models.hpp"
 
@@ -34,7 +34,7 @@ std::vector<float> copy(std::span<const float> values) {
     return {values.begin(), values.end()};
 }
 
-/// Whether all replicas of each stage have the same weights.
+/// True when all replicas of each stage have the same weights.
 bool agree(const SparseRun& run) {
     for (std::uint32_t s = 0; s < run.stages(); ++s) {
         for (std::uint32_t r = 1; r < run.replicas(); ++r) {
@@ -76,7 +76,7 @@ TEST(SparseRun, ReplicasAreEqualAfterAnExchangeAndOnlyThen) {
     }
 }
 
-TEST(SparseRun, OneReplicaTakesTheStepsOfExactUntilItExchanges) {
+TEST(SparseRun, OneReplicaStepsAsInModeExactUntilItExchanges) {
     const RunConfig config = sparse(test::small_run(2), 1, 8);
     SparseRun run(config, test::make_noise_compute, {});
     SingleRun exact(test::small_run(2), test::make_noise_compute, {});
@@ -107,7 +107,8 @@ TEST(SparseRun, AReplicaStepsByTheMeanOfItsOwnMicrobatches) {
     alone.microbatches = 1;
     SingleRun single(alone, test::make_noise_compute, {});
     ASSERT_TRUE(single.step().has_value());
-    // The compute's gradient is of the loss, not yet divided: twice that of the run of one.
+    // The noise compute does not divide its gradient by the number of microbatches, so the gradient
+    // is twice that of the run of one microbatch.
     for (std::size_t i = 0; i < run.state(0, 0).weights().size(); ++i) {
         ASSERT_EQ(run.state(0, 0).first_moments()[i], 2 * single.state(0).first_moments()[i]) << i;
     }
@@ -150,7 +151,8 @@ TEST(SparseRun, RepeatsItselfBitForBit) {
 }
 
 TEST(SparseRun, SkipsAStepWithALossThatIsNotFinite) {
-    // Of the last stage's first replica, which has microbatches 0 and 2 of the first step.
+    // The second loss of the last stage's first replica is bad. That replica has microbatches 0 and
+    // 2 of the first step.
     int tails = 0;
     const auto make = [&](const auto& config, const auto& layout) {
         auto oracle = make_oracle_compute(config, layout);
@@ -172,12 +174,13 @@ TEST(SparseRun, SkipsAStepWithALossThatIsNotFinite) {
     EXPECT_EQ(run.skips_in_a_row(), 0U);
 }
 
-TEST(SparseRun, AReplicaThatIsGoneCostsItsShareAlone) {
+TEST(SparseRun, ALostReplicaCostsItsShareOnly) {
     SparseRun run(sparse(test::small_run(2), 3, 4), test::make_noise_compute, {});
     take_steps(run, 6);
     const std::vector<float> other_error = copy(run.error(1, 0));
     const std::vector<float> other_weights = copy(run.state(1, 0).weights());
-    // Of five microbatches, replica (m + t) mod 3 has m: number 2 has two in step 4, two in step 5.
+    // Replica (m + t) mod 3 has microbatch m of step t, so replica 2 has two of the five in step 4
+    // and two in step 5.
     EXPECT_EQ(run.replace(1, 2), 4U);
     EXPECT_EQ(norm(run.error(1, 2)), 0);
     EXPECT_EQ(copy(run.state(1, 2).first_moments()), copy(run.state(1, 0).first_moments()));
@@ -207,7 +210,7 @@ class SparseCheckpoint : public testing::Test {
         ASSERT_TRUE(write_checkpoint(scratch.path(), run.config(), states, {}, replicas));
     }
 
-    /// Into a run of this configuration, which may be another than that of the checkpoint.
+    /// Resumes a run, whose configuration may differ from that of the checkpoint.
     void resume(SparseRun& run) {
         const auto found = find_latest(scratch.path());
         ASSERT_TRUE(found.has_value()) << found.error().detail;
@@ -243,7 +246,7 @@ TEST_F(SparseCheckpoint, GoesOnAsIfUninterrupted) {
     EXPECT_EQ(resumed.state(0, 2).hash(), whole.state(0, 2).hash());
 }
 
-TEST_F(SparseCheckpoint, OfTheSameModelCutIntoOtherStagesHasTheSameReplicas) {
+TEST_F(SparseCheckpoint, HasTheSameReplicasInAnySplitOfTheModel) {
     SparseRun whole(config(), test::make_noise_compute, {});
     take_steps(whole, 2);
     write(whole);
@@ -259,7 +262,7 @@ TEST_F(SparseCheckpoint, OfTheSameModelCutIntoOtherStagesHasTheSameReplicas) {
     EXPECT_NEAR(after, before, 1e-12 * before);
 }
 
-TEST_F(SparseCheckpoint, WhoIsNotInItJoinsWithTheStagesMomentsAndAnEmptyBuffer) {
+TEST_F(SparseCheckpoint, AReplicaThatItLacksJoinsWithTheStagesMomentsAndAnEmptyBuffer) {
     SparseRun whole(config(), test::make_noise_compute, {});
     take_steps(whole, 2);
     write(whole);
@@ -272,7 +275,7 @@ TEST_F(SparseCheckpoint, WhoIsNotInItJoinsWithTheStagesMomentsAndAnEmptyBuffer) 
     take_steps(larger, 2);
 }
 
-TEST_F(SparseCheckpoint, IsOneForModeExactToo) {
+TEST_F(SparseCheckpoint, CanBeReadInModeExact) {
     SparseRun sparse_run(config(), test::make_noise_compute, {});
     take_steps(sparse_run, 2);
     write(sparse_run);

@@ -1,4 +1,4 @@
-#include "stages/sparse_sync.hpp"
+#include "stages/worker/sparse_sync.hpp"
 
 #include "swarm/base/digest.hpp"
 #include "swarm/base/rng.hpp"
@@ -26,7 +26,7 @@ const compression::Codec& codec(CodecId id) {
 /// A stage of about 5,000 weights with tensors of many sizes.
 class SparseSyncTest : public testing::Test {
  protected:
-    /// Multiples of 2^-10 below 1: sums and differences of some of them are exact.
+    /// Random multiples of 2^-10 below 1, so that sums and differences of a few are exact.
     [[nodiscard]] Values some(std::uint64_t seed) const {
         swarm::Rng rng(seed, 1);
         Values values(layout.elements());
@@ -46,7 +46,7 @@ class SparseSyncTest : public testing::Test {
         return {std::move(*bytes), microbatches};
     }
 
-    /// What a share says, as flat weights.
+    /// The values of a share as flat weights.
     [[nodiscard]] Values decoded(const std::vector<std::byte>& bytes) const {
         Values zeros(layout.elements());
         EXPECT_TRUE(apply_shares(layout, codec(CodecId::Sparse), {{{bytes, 1}}}, zeros).has_value()
@@ -70,7 +70,7 @@ TEST_F(SparseSyncTest, SharesHaveTheSizeOfTheirTensors) {
     EXPECT_EQ(share_bytes(layout, codec(CodecId::None)), 4 * layout.elements());
 }
 
-TEST_F(SparseSyncTest, WhatWasNotSentIsInTheBuffer) {
+TEST_F(SparseSyncTest, TheBufferKeepsWhatWasNotSent) {
     Values error = some(3);
     for (std::uint64_t round = 0; round < 20; ++round) {
         const Values shared = some(10 + round);
@@ -90,7 +90,7 @@ TEST_F(SparseSyncTest, WhatWasNotSentIsInTheBuffer) {
     }
 }
 
-TEST_F(SparseSyncTest, OfWholeExactChangesItIsPlainAveraging) {
+TEST_F(SparseSyncTest, AveragesWholeExactChanges) {
     const Values shared = some(1);
     const Values locals[] = {some(2), some(3), some(4), some(5)};
     std::vector<SparseShare> shares;
@@ -105,7 +105,7 @@ TEST_F(SparseSyncTest, OfWholeExactChangesItIsPlainAveraging) {
     }
 }
 
-TEST_F(SparseSyncTest, NothingStaysInTheBufferOfWhoSendsEverything) {
+TEST_F(SparseSyncTest, AReplicaThatSendsEverythingKeepsNothing) {
     Values error(layout.elements());
     ASSERT_TRUE(take_share(layout, codec(CodecId::None), some(1), some(2), error, 0).has_value());
     EXPECT_EQ(error, Values(layout.elements(), 0.0F));
@@ -122,7 +122,7 @@ TEST_F(SparseSyncTest, WeighsReplicasByTheirMicrobatches) {
     EXPECT_EQ(after, Values(layout.elements(), 0.75F));
 }
 
-/// Divided by all, not by those who sent it: an element that one of two sent moves by half.
+/// The sum is divided by all replicas, so an element that one of two replicas sent moves by half.
 TEST_F(SparseSyncTest, AnElementThatOneReplicaSentMovesByItsPartOfTheMean) {
     const Values shared(layout.elements(), 0.0F);
     Values local = shared;
@@ -134,9 +134,9 @@ TEST_F(SparseSyncTest, AnElementThatOneReplicaSentMovesByItsPartOfTheMean) {
     EXPECT_EQ(after[5], -1.0F);
 }
 
-/// Pins the bits: another compiler, path or order of operations shows here. The hash was computed
-/// apart from this code, from the formulas in sparse_sync.hpp and compression/README.md.
-TEST_F(SparseSyncTest, GivesTheSameBitsToWhoeverAppliesTheSameShares) {
+/// The test pins the bits, so another compiler, path or order of operations shows. The hash was
+/// computed without this code, from the formulas in sparse_sync.hpp and compression/README.md.
+TEST_F(SparseSyncTest, AllReplicasGetTheSameBitsFromTheSameShares) {
     Values shared = some(1);
     std::vector<Values> errors(3, Values(layout.elements()));
     std::vector<Values> copies(3, shared);
@@ -145,7 +145,7 @@ TEST_F(SparseSyncTest, GivesTheSameBitsToWhoeverAppliesTheSameShares) {
         for (std::uint64_t r = 0; r < errors.size(); ++r) {
             Values local = some(100 * round + r);
             for (float& value : local) {
-                value = value / 3;  // rounded
+                value = value / 3;  // the quotient is rounded
             }
             auto bytes =
                 take_share(layout, codec(CodecId::Sparse), shared, local, errors[r], round);
@@ -192,11 +192,11 @@ TEST_F(SparseSyncTest, RefusesAShareOfAnotherStage) {
     EXPECT_EQ(shared, before);
 }
 
-TEST_F(SparseSyncTest, LeavesTheWeightsAsTheyAreWhereAShareIsDamaged) {
+TEST_F(SparseSyncTest, ADamagedShareLeavesTheWeightsAsTheyAre) {
     Values shared = some(1);
     const Values before = shared;
     const SparseShare good = share_of(CodecId::Sparse, shared, some(2));
-    // The headers of the first and of the last tensor.
+    // These bytes are headers of the first and of the last tensor.
     const std::uint64_t last =
         codec(CodecId::Sparse).encoded_bytes(layout.tensors.back().elements());
     for (const std::size_t place : {std::size_t{0}, good.bytes.size() - last}) {

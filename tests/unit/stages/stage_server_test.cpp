@@ -1,4 +1,4 @@
-#include "stages/stage_server.hpp"
+#include "stages/server/stage_server.hpp"
 
 #include "tests/unit/stages/small_models.hpp"
 
@@ -24,7 +24,7 @@ constexpr PeerId kStranger{{6}};
 constexpr SlotId kSelfSlot{12};
 constexpr ParameterVersion kNow{0, 0};
 
-/// The tail of a run of two stages, with two peers below and a replica; its device runs at once.
+/// The tail of a run of two stages, with two peers below and a replica. Its device works at once.
 class StageServerTest : public testing::Test {
  protected:
     StageServerTest() : config_(test::small_run(2)), server_(options()) {
@@ -104,7 +104,7 @@ class StageServerTest : public testing::Test {
 
     std::vector<node::Send> take_sends() { return std::exchange(sends_, {}); }
 
-    /// Those for this peer since the last time, the others stay.
+    /// The messages of one kind to a peer since the last take_sends().
     template <class Body>
     std::vector<Body> sent(PeerId to) {
         std::vector<Body> found;
@@ -136,7 +136,7 @@ class StageServerTest : public testing::Test {
         return answers.empty() ? std::vector<MicrobatchId>{} : answers.back().ids;
     }
 
-    /// The same microbatch, launched anew, is taken and counted.
+    /// Expects that a later attempt of the same microbatch is taken and counted.
     void expect_takes_a_replay() {
         take_sends();
         protocol::Forward replay = forward();
@@ -147,7 +147,8 @@ class StageServerTest : public testing::Test {
         EXPECT_EQ(held(make_epoch(1, 10)).size(), 1U);
     }
 
-    /// What cannot be computed is reported, not counted, and may be tried again.
+    /// Expects that the tensor was reported and not counted, and that the microbatch may be tried
+    /// again.
     void expect_dropped() {
         EXPECT_EQ(sent<protocol::Accepted>(kBelow).size(), 1U);
         const auto fails = sent<protocol::Fail>(kCoordinator);
@@ -164,7 +165,7 @@ class StageServerTest : public testing::Test {
     std::vector<node::Send> sends_;
 };
 
-TEST_F(StageServerTest, TakesWhatThePeerBelowSendsAndCountsIt) {
+TEST_F(StageServerTest, TakesAndCountsATensorOfThePeerBelow) {
     from(kBelow, forward(), activation());
     EXPECT_EQ(sent<protocol::Accepted>(kBelow).size(), 1U);
     EXPECT_EQ(sent<protocol::Path>(kCoordinator).size(), 1U);
@@ -173,7 +174,7 @@ TEST_F(StageServerTest, TakesWhatThePeerBelowSendsAndCountsIt) {
 }
 
 TEST_F(StageServerTest, RefusesATensorOfAnotherRun) {
-    from(kStranger, forward(), activation());  // no member of ours
+    from(kStranger, forward(), activation());  // the roster does not list it
     expect_refused(kStranger, RefusedReason::Invalid);
     protocol::Forward wider = forward();
     wider.microbatch = {config_.microbatches};
@@ -214,7 +215,7 @@ TEST_F(StageServerTest, RefusesCodecsThatItsRunDoesNotChoose) {
     expect_takes_a_replay();
 }
 
-TEST_F(StageServerTest, RefusesATensorOfTheNextStepWhenThatDoesNotCome) {
+TEST_F(StageServerTest, RefusesATensorOfANextStepThatDoesNotCome) {
     protocol::Forward early = forward();
     early.version = {0, 1};
     from(kBelow, early, activation());
@@ -255,7 +256,7 @@ TEST_F(StageServerTest, AnswersADuplicateAndCountsItOnce) {
     EXPECT_EQ(held(make_epoch(1, 9)).size(), 1U);
 }
 
-TEST_F(StageServerTest, RefusesTheSameAttemptFromAnother) {
+TEST_F(StageServerTest, RefusesTheSameAttemptFromAnotherPeer) {
     from(kBelow, forward(), activation());
     from(kOtherBelow, forward({11}), activation());
     EXPECT_TRUE(sent<protocol::Accepted>(kOtherBelow).empty());
@@ -265,7 +266,7 @@ TEST_F(StageServerTest, RefusesTheSameAttemptFromAnother) {
     EXPECT_EQ(sent<protocol::Path>(kCoordinator).size(), 1U);
 }
 
-TEST_F(StageServerTest, DropsWhatIsNotFinite) {
+TEST_F(StageServerTest, DropsATensorThatIsNotFinite) {
     from(kBelow, forward(), activation(std::numeric_limits<float>::quiet_NaN()));
     expect_dropped();
 }
@@ -308,8 +309,36 @@ TEST_F(StageServerTest, IgnoresLateAnswers) {
     EXPECT_EQ(held(make_epoch(1, 9)).size(), 1U);
 }
 
-/// A commit of version 0 that orders a snapshot, then `pause`, then one of version 1: whether it
-/// left the weights where they are, for nobody else has them.
+TEST(StageServerAlone, SaysWhyNoCoordinatorWasReachedInTime) {
+    for (const bool is_known : {false, true}) {
+        StageServer::Options options;
+        options.self = kSelf;
+        options.coordinator_address = "there:7117";
+        options.first_contact_within = 30s;
+        StageServer server(std::move(options));
+        node::Outbox out;
+        server.on(node::Woke{}, TimePoint{}, out);
+        if (is_known) {
+            const swarm::Error error{
+                swarm::ErrorCode::Unreachable, swarm::Reaction::Retry, "cannot find there"};
+            server.on(node::DialFailed{{}, node::Lane::Control, error}, TimePoint{} + 1s, out);
+        }
+        out = {};
+        server.on(node::Woke{}, TimePoint{} + 30s, out);
+        ASSERT_EQ(out.actions.size(), 1U);
+        const auto& report = std::get<node::Tell>(out.actions[0]).report;
+        EXPECT_EQ(
+            std::get<node::RunFailed>(report).text,
+            std::string("no coordinator at there:7117 in time") +
+                (is_known ? ": cannot find there" : "") +
+                "; is `swarm train` running there, and is the address right?"
+        );
+    }
+}
+
+/// Plays a commit of version 0 that orders a snapshot, then `pause`, then a commit of version 1.
+/// The
+/// latter changes the weights in place only if no snapshot shares them.
 class SnapshotThenCommit : public StageServerTest {
  protected:
     bool changes_in_place(swarm::Duration pause) {
@@ -331,11 +360,11 @@ class SnapshotThenCommit : public StageServerTest {
     }
 };
 
-TEST_F(SnapshotThenCommit, LeavesWhatIsFetchedAsItIs) {
+TEST_F(SnapshotThenCommit, LeavesASnapshotInUseAsItIs) {
     EXPECT_FALSE(changes_in_place(59s));
 }
 
-TEST_F(SnapshotThenCommit, CopiesNothingThatNobodyFetches) {
+TEST_F(SnapshotThenCommit, CopiesNoSnapshotThatNobodyFetches) {
     EXPECT_TRUE(changes_in_place(60s));
 }
 

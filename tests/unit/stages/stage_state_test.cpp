@@ -1,4 +1,4 @@
-#include "stages/stage_state.hpp"
+#include "stages/worker/stage_state.hpp"
 
 #include "swarm/base/rng.hpp"
 #include "tests/unit/stages/small_models.hpp"
@@ -15,7 +15,7 @@ using swarm::node::Payload;
 using swarm::protocol::StepScalars;
 using swarm::run::StageLayout;
 
-/// Version 0 plus two steps, so that no part of the state is all zeros; four chunks.
+/// A state of four chunks after two steps, so that no part of it is all zeros.
 StageState trained_state() {
     swarm::run::RunConfig config;
     config.stages = 1;
@@ -164,7 +164,7 @@ TEST(StageState, ShowsAMomentInItsHash) {
     EXPECT_NE(other.hash(), state.hash());
 }
 
-/// One matrix and one gain, two elements each.
+/// A layout of one matrix and one gain, of two elements each.
 StageLayout two_tensors() {
     StageLayout layout;
     layout.tensors = {{"layers.0.attn.wo", {1, 2}}, {"layers.0.attn_norm", {2}}};

@@ -1,6 +1,6 @@
-// What a stage worker passes on, as bytes.
+// The bytes that a stage worker passes on.
 #include "compression/codec.hpp"
-#include "stages/stage_worker.hpp"
+#include "stages/worker/stage_worker.hpp"
 #include "tests/unit/stages/small_models.hpp"
 
 #include <gtest/gtest.h>
@@ -18,21 +18,21 @@ TEST(StageWorker, SendsTheSameCodedBytesForEveryAttempt) {
     for (const char* const codec : {"int8", "int4", "hadamard-int4"}) {
         SCOPED_TRACE(codec);
         auto config = test::small_run(2);
-        config.codec = codec;
+        config.codec = swarm::run::CodecSetting::find(codec).value();
         auto first = test::make_worker(config, test::make_noise_compute, 0);
         auto second = test::make_worker(config, test::make_noise_compute, 0);
         auto leg = test::leg_of(config, 3);
-        const auto sent = first->forward(leg, true);
+        const auto sent = first->forward(leg, Graph::Keep);
         leg.key.attempt = swarm::make_epoch(2, 9);
-        const auto sent_again = second->forward(leg, true);
+        const auto sent_again = second->forward(leg, Graph::Keep);
         ASSERT_TRUE(sent.has_value() && sent_again.has_value());
         EXPECT_EQ(sent->envelope().codec, compression::find_codec(codec)->id());
         EXPECT_TRUE(std::ranges::equal(sent->bytes(), sent_again->bytes()));
     }
 }
 
-/// Of three stages, each boundary and way its own.
-TEST(StageWorker, CodesWhatCrossesABoundaryAsItsLegSays) {
+/// Three stages have a codec of their own for each boundary and leg.
+TEST(StageWorker, CodesEachBoundaryAsTheLegSays) {
     const auto config = test::small_run(3);
     auto head = test::make_worker(config, test::make_noise_compute, 0);
     auto middle = test::make_worker(config, test::make_noise_compute, 1);
@@ -44,36 +44,37 @@ TEST(StageWorker, CodesWhatCrossesABoundaryAsItsLegSays) {
         EXPECT_EQ(sent->envelope().codec, in);
         leg.input = std::move(*sent);
     };
-    pass(head->forward(leg, true), CodecId::Int8);
-    pass(middle->forward(leg, true), CodecId::Int4);
+    pass(head->forward(leg, Graph::Keep), CodecId::Int8);
+    pass(middle->forward(leg, Graph::Keep), CodecId::Int4);
     pass(tail->forward_tail(leg)->gradient_below, CodecId::None);
     pass(middle->backward(leg), CodecId::Bf16);
     EXPECT_TRUE(head->backward(leg).has_value());
 }
 
-TEST(StageWorker, RefusesWhatIsCodedInAnotherWayThanItsLegSays) {
+TEST(StageWorker, RefusesATensorWithAnotherCodecThanTheLegs) {
     const auto config = test::small_run(2);
     auto head = test::make_worker(config, test::make_noise_compute, 0);
     auto tail = test::make_worker(config, test::make_noise_compute, 1);
     auto leg = test::leg_of(config, 0);
     leg.codecs = {CodecId::Int8, CodecId::Int8};
-    leg.input = *head->forward(leg, false);
+    leg.input = *head->forward(leg, Graph::Drop);
     leg.codecs = {CodecId::Int4, CodecId::Int8};
     const auto refused = tail->forward_tail(leg);
     ASSERT_TRUE(refused.has_error());
     EXPECT_EQ(refused.error().code, ErrorCode::Mismatch);
 }
 
-/// The gradient's rounding is drawn: the seed may hold step and microbatch, never the attempt.
+/// The rounding of gradients is drawn; its seed depends on step and microbatch, never on the
+/// attempt.
 TEST(StageWorker, DrawsTheSameRoundingForEveryAttempt) {
     auto config = test::small_run(2);
-    config.codec = "int4";
+    config.codec = swarm::run::CodecSetting::find("int4").value();
     const auto gradient_of = [&](std::uint32_t microbatch, swarm::Epoch attempt) {
         auto head = test::make_worker(config, test::make_noise_compute, 0);
         auto tail = test::make_worker(config, test::make_noise_compute, 1);
         auto leg = test::leg_of(config, microbatch);
         leg.key.attempt = attempt;
-        const auto up = head->forward(leg, true);
+        const auto up = head->forward(leg, Graph::Keep);
         leg.input = *up;
         return tail->forward_tail(leg)->gradient_below;
     };

@@ -1,7 +1,7 @@
-#include "stages/stage_worker.hpp"
+#include "stages/worker/stage_worker.hpp"
 
 #include "compression/codec.hpp"
-#include "stages/oracle_compute.hpp"
+#include "stages/compute/oracle_compute.hpp"
 #include "swarm/base/rng.hpp"
 #include "swarm/run/step_scalars.hpp"
 #include "tests/unit/stages/small_models.hpp"
@@ -23,14 +23,14 @@ using swarm::protocol::Dtype;
 using swarm::protocol::TensorEnvelope;
 using Workers = std::vector<std::unique_ptr<StageWorker>>;
 
-/// Microbatch `id` of step 0 through a run's only stage, added there.
+/// Computes microbatch `id` of step 0 at a run's only stage and adds its gradient.
 void add_microbatch(StageWorker& worker, const swarm::run::RunConfig& config, std::uint32_t id) {
     const auto leg = test::leg_of(config, id);
     ASSERT_TRUE(worker.forward_tail(leg));
     worker.accumulate(leg.key);
 }
 
-/// Scatter and gather over all workers, each in another order.
+/// Scatters and gathers over all workers; each worker adds in another order.
 void reduce(
     const Workers& workers, std::uint64_t slice_bytes_max = swarm::protocol::kSliceBytesMax
 ) {
@@ -41,8 +41,8 @@ void reduce(
     }
     for (std::uint32_t slice = 0; slice < slices.count(); ++slice) {
         const std::uint32_t own = slices.owner(slice);
-        for (std::uint32_t turn = 1; turn < members; ++turn) {
-            const auto& other = *workers[(own + turn) % members];
+        for (std::uint32_t offset = 1; offset < members; ++offset) {
+            const auto& other = *workers[(own + offset) % members];
             ASSERT_TRUE(workers[own]->add_part(slice, other.scatter_part(slice)));
         }
     }
@@ -63,7 +63,7 @@ swarm::protocol::StepScalars scalars_of(
     return swarm::run::step_scalars(config, 0, summary.sums_of_squares);
 }
 
-/// A payload of the run's activation shape with these values, uncoded.
+/// An uncoded payload of the run's activation shape with these values.
 Payload activation(const swarm::run::RunConfig& config, std::vector<float> values) {
     const auto bytes = std::as_bytes(std::span(values));
     return Payload(
@@ -102,7 +102,7 @@ TEST(StageWorker, ReducesOverAnyMembersToTheSameBitsAsAlone) {
     }
 }
 
-TEST(StageWorker, ComesToTheSameResultHoweverFinelyItIsCut) {
+TEST(StageWorker, HasTheSameResultForEveryCutIntoSlices) {
     const auto config = test::small_run(1);
     std::optional<swarm::Digest> hash;
     for (const std::uint64_t slice_bytes_max : {1ULL << 20, 4096ULL, 200ULL, 8ULL}) {
@@ -145,7 +145,7 @@ TEST(StageWorker, ShowsAMissingAndADoubledMicrobatchInItsCounters) {
     for (const std::uint32_t id : {0U, 1U, 2U, 3U}) {
         add_microbatch(*workers[0], config, id);
     }
-    add_microbatch(*workers[1], config, 3);  // again; and 5 nowhere
+    add_microbatch(*workers[1], config, 3);  // microbatch 3 is added twice, 5 never
     add_microbatch(*workers[1], config, 4);
     reduce(workers);
     const auto summary = workers[1]->summarise_result();
@@ -242,9 +242,9 @@ TEST(StageWorker, RefusesGatheredValuesThatAreNotFinite) {
     EXPECT_EQ(stored.error().code, ErrorCode::NotFinite);
 }
 
-class RefusedActivation : public testing::Test {
+class ActivationChecks : public testing::Test {
  protected:
-    RefusedActivation()
+    ActivationChecks()
         : config_(test::small_run(2)),
           tail_(test::make_worker(config_, test::make_noise_compute, 1)),
           values_(std::size_t{config_.batch} * config_.model.context * config_.model.width) {}
@@ -262,7 +262,7 @@ class RefusedActivation : public testing::Test {
     std::vector<float> values_;
 };
 
-TEST_F(RefusedActivation, OfAnotherShapeSizeTypeOrCodec) {
+TEST_F(ActivationChecks, RefuseAnotherShapeSizeTypeOrCodec) {
     const Payload good = activation(config_, values_);
     const std::vector<std::byte> bytes(good.bytes().begin(), good.bytes().end());
     const auto with = [&](auto change, std::size_t size) {
@@ -281,32 +281,32 @@ TEST_F(RefusedActivation, OfAnotherShapeSizeTypeOrCodec) {
     EXPECT_EQ(code_for(with([](auto& e) { e.codec = CodecId::Int8; }, 0)), ErrorCode::Mismatch);
 }
 
-TEST_F(RefusedActivation, ThatIsNotFinite) {
+TEST_F(ActivationChecks, RefuseValuesThatAreNotFinite) {
     values_[17] = std::numeric_limits<float>::quiet_NaN();
     EXPECT_EQ(code_for(activation(config_, values_)), ErrorCode::NotFinite);
 }
 
-TEST_F(RefusedActivation, UnlessItIsWholeAndFinite) {
+TEST_F(ActivationChecks, PassAWholeAndFiniteActivation) {
     auto leg = test::leg_of(config_, 0);
     leg.input = activation(config_, values_);
     EXPECT_TRUE(tail_->forward_tail(leg).has_value());
 }
 
-TEST(StageWorker, RefusesTokensAndIdsThatAreNotTheRuns) {
+TEST(StageWorker, RefusesTokensAndIdsOfAnotherRun) {
     const auto config = test::small_run(2);
     auto worker = test::make_worker(config, test::make_noise_compute, 0);
     auto leg = test::leg_of(config, 0);
     leg.tokens.pop_back();
-    EXPECT_EQ(worker->forward(leg, false).error().code, ErrorCode::Mismatch);
+    EXPECT_EQ(worker->forward(leg, Graph::Drop).error().code, ErrorCode::Mismatch);
     leg = test::leg_of(config, 0);
     leg.tokens[3] = config.model.vocabulary;
-    EXPECT_EQ(worker->forward(leg, false).error().code, ErrorCode::Mismatch);
+    EXPECT_EQ(worker->forward(leg, Graph::Drop).error().code, ErrorCode::Mismatch);
     leg = test::leg_of(config, 0);
     leg.key.microbatch.value = config.microbatches;
-    EXPECT_EQ(worker->forward(leg, false).error().code, ErrorCode::Mismatch);
+    EXPECT_EQ(worker->forward(leg, Graph::Drop).error().code, ErrorCode::Mismatch);
 }
 
-/// Gives one bad element in the gradient of the weights.
+/// A compute whose gradient of the weights has one bad element.
 class BrokenCompute final : public test::WrappedCompute {
  public:
     using WrappedCompute::WrappedCompute;
@@ -328,7 +328,7 @@ std::unique_ptr<StageCompute> make_broken_compute(
     return std::make_unique<BrokenCompute>(make_oracle_compute(config, layout));
 }
 
-TEST(StageWorker, LeavesNothingPendingOfAGradientThatIsNotFinite) {
+TEST(StageWorker, KeepsNoPendingGradientThatIsNotFinite) {
     const auto config = test::oracle_run(1, 4);
     auto worker = test::make_worker(config, make_broken_compute, 0);
     const auto bad = test::leg_of(config, 1);
@@ -341,7 +341,7 @@ TEST(StageWorker, LeavesNothingPendingOfAGradientThatIsNotFinite) {
 TEST(StageWorker, SendsUncodedActivationsWithoutACopy) {
     const auto config = test::small_run(2);
     auto worker = test::make_worker(config, test::make_noise_compute, 0);
-    const auto sent = worker->forward(test::leg_of(config, 0), false);
+    const auto sent = worker->forward(test::leg_of(config, 0), Graph::Drop);
     ASSERT_TRUE(sent.has_value());
     const auto* const owner = static_cast<const std::vector<float>*>(sent->owner().get());
     EXPECT_EQ(static_cast<const void*>(owner->data()), sent->bytes().data());

@@ -1,4 +1,4 @@
-#include "stages/state_cache.hpp"
+#include "stages/server/state_cache.hpp"
 
 #include "tests/unit/stages/server_bed.hpp"
 
@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 class StateCacheTest : public testing::Test {
  protected:
-    /// What is written at `now`, the device done with its copy.
+    /// The files that are written at `now`, after the device has made its copy.
     std::vector<node::WriteFile> writes(TimePoint now) {
         std::vector<node::WriteFile> found;
         while (!bed_.out.actions.empty()) {
@@ -54,8 +54,8 @@ class StateCacheTest : public testing::Test {
     test::Bed bed_{{{9}}, test::small_run(2), 1};
 };
 
-TEST_F(StateCacheTest, KeepsTheStateWithWhatItIsAStateOf) {
-    StateCache cache(bed_.context, true);
+TEST_F(StateCacheTest, KeepsTheStateWithItsRunAndVersion) {
+    StateCache cache(bed_.context, StateCache::Mode::On);
     const auto files = look(cache, 3, test::kStart);
     ASSERT_EQ(files.size(), 1U);
     EXPECT_EQ(files[0].name, StateCache::kFileName);
@@ -69,9 +69,9 @@ TEST_F(StateCacheTest, KeepsTheStateWithWhatItIsAStateOf) {
     EXPECT_EQ(whole->hash(), bed_.context.worker->state().hash());
 }
 
-TEST_F(StateCacheTest, KeepsWhatModeSparseHasNotSentAfterEachExchange) {
+TEST_F(StateCacheTest, KeepsTheSparseBufferAfterEachExchange) {
     bed_.context.config.mode = swarm::run::SyncMode::Sparse;
-    bed_.context.config.sync_every = 2;  // turns 2, 5, 8, .. are exchanges
+    bed_.context.config.sync_every = 2;  // commits 2, 5, 8, ... are exchanges
     bed_.context.config.steps = 100;
     const std::vector<float> unsent(bed_.context.layout.elements(), 0.25F);
     const auto shared = std::make_shared<const std::vector<float>>(unsent.size());
@@ -79,7 +79,7 @@ TEST_F(StateCacheTest, KeepsWhatModeSparseHasNotSentAfterEachExchange) {
         bed_.context.layout, *compression::find_codec(compression::CodecId::Sparse), shared
     );
     bed_.context.replica->resume(shared, unsent);
-    StateCache cache(bed_.context, true);
+    StateCache cache(bed_.context, StateCache::Mode::On);
     EXPECT_TRUE(look(cache, 2, test::kStart).empty());
     const auto files = look(cache, 3, test::kStart);
     ASSERT_EQ(files.size(), 1U);
@@ -93,17 +93,17 @@ TEST_F(StateCacheTest, KeepsWhatModeSparseHasNotSentAfterEachExchange) {
 }
 
 TEST_F(StateCacheTest, KeepsNothingUnlessAsked) {
-    StateCache cache(bed_.context, false);
+    StateCache cache(bed_.context, StateCache::Mode::Off);
     EXPECT_TRUE(look(cache, 3, test::kStart).empty());
 }
 
 TEST_F(StateCacheTest, KeepsNothingOfVersionZero) {
-    StateCache cache(bed_.context, true);
+    StateCache cache(bed_.context, StateCache::Mode::On);
     EXPECT_TRUE(look(cache, 0, test::kStart).empty());
 }
 
 TEST_F(StateCacheTest, WritesAVersionOnce) {
-    StateCache cache(bed_.context, true);
+    StateCache cache(bed_.context, StateCache::Mode::On);
     const auto files = look(cache, 3, test::kStart);
     ASSERT_EQ(files.size(), 1U);
     EXPECT_TRUE(stored(cache, files[0].store, test::kStart).empty());
@@ -111,7 +111,7 @@ TEST_F(StateCacheTest, WritesAVersionOnce) {
 }
 
 TEST_F(StateCacheTest, WritesOneAtATimeAndThenTheNewest) {
-    StateCache cache(bed_.context, true);
+    StateCache cache(bed_.context, StateCache::Mode::On);
     const auto first = look(cache, 3, test::kStart);
     ASSERT_EQ(first.size(), 1U);
     EXPECT_TRUE(look(cache, 4, test::kStart).empty());
@@ -122,7 +122,7 @@ TEST_F(StateCacheTest, WritesOneAtATimeAndThenTheNewest) {
 }
 
 TEST_F(StateCacheTest, SpendsATenthOfTheTimeOnWriting) {
-    StateCache cache(bed_.context, true);
+    StateCache cache(bed_.context, StateCache::Mode::On);
     const auto first = look(cache, 3, test::kStart);
     ASSERT_EQ(first.size(), 1U);
     EXPECT_TRUE(stored(cache, first[0].store, test::kStart + 2s).empty());

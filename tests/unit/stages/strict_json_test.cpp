@@ -1,4 +1,4 @@
-#include "stages/strict_json.hpp"
+#include "stages/files/strict_json.hpp"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ TEST(StrictJson, AllowsAKeyAgainInAnotherObject) {
     EXPECT_TRUE(parse_strict_json(R"({"a": {"a": 1}, "b": {"a": 2}})"));
 }
 
-TEST(StrictJson, RefusesWhatIsNoJsonOrNestsTooDeep) {
+TEST(StrictJson, RefusesTextThatIsNoJsonOrNestsTooDeep) {
     for (const std::string& text :
          {std::string(),
           std::string("{"),

@@ -1,4 +1,4 @@
-#include "stages/tensor_checks.hpp"
+#include "stages/worker/tensor_checks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace stages {
 namespace {
 
-TEST(CheckFinite, NamesTheFirstElementThatIsNot) {
+TEST(CheckFinite, NamesTheFirstElementThatIsNotFinite) {
     std::vector<float> values(20, std::numeric_limits<float>::max());
     EXPECT_TRUE(check_finite(values));
     values[13] = -std::numeric_limits<float>::infinity();

@@ -1,4 +1,4 @@
-#include "stages/tied_sums.hpp"
+#include "stages/server/tied_sums.hpp"
 
 #include "tests/unit/stages/server_bed.hpp"
 
@@ -15,7 +15,7 @@ using test::bodies;
 
 constexpr Epoch kEpoch{5};
 
-/// By element of the matrix: the slices of both stages that hold it.
+/// The slices of both stages that hold each element of the matrix, by element.
 std::map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> holders(
     const TiedSums::Matrix& first, const TiedSums::Matrix& last
 ) {
@@ -33,7 +33,7 @@ std::map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> holders(
     return found;
 }
 
-/// The cuts of one stage cover the matrix once, and are the same ones as seen from the other.
+/// The cuts of one stage cover the matrix once, and equal the cuts of the other stage.
 TEST(TiedSums, CutsTheMatrixAlikeFromBothStages) {
     constexpr std::uint64_t kMatrix = 23;
     for (const std::uint32_t members : {1U, 2U, 3U}) {
@@ -118,7 +118,7 @@ TEST_F(TiedSumsTest, NeedTheOtherStagesMembers) {
     EXPECT_TRUE(tied_.is_complete(0));
 }
 
-TEST_F(TiedSumsTest, GiveNothingToAddBeforeOursAreMade) {
+TEST_F(TiedSumsTest, GiveNothingToAddBeforeTheOwnSumsAreMade) {
     ASSERT_TRUE(tied_.start(reduce_, 0));
     const std::vector<TiedSums::Cut> cuts = tied_.cuts(0U);
     ASSERT_EQ(cuts.size(), 2U) << "the matrix lies in both slices of the other stage";
@@ -134,7 +134,7 @@ TEST_F(TiedSumsTest, GiveNothingToAddBeforeOursAreMade) {
     EXPECT_EQ(tied_.take_addable(0).size(), 1U);
 }
 
-TEST_F(TiedSumsTest, TakeNothingFromWhoDoesNotOwnIt) {
+TEST_F(TiedSumsTest, TakeNothingFromAPeerThatDoesNotOwnTheSlice) {
     ASSERT_TRUE(tied_.start(reduce_, 0));
     const TiedSums::Cut cut = tied_.cuts(0U).at(0);
     const protocol::Part part = part_of(cut);
@@ -155,7 +155,7 @@ TEST_F(TiedSumsTest, TakeNothingFromWhoDoesNotOwnIt) {
     EXPECT_FALSE(tied_.find(owner(cut), wrong));
 }
 
-TEST_F(TiedSumsTest, WaitForWhatWasRefused) {
+TEST_F(TiedSumsTest, WaitForSumsThatWereRefused) {
     ASSERT_TRUE(tied_.start(reduce_, 0));
     const std::vector<TiedSums::Cut> cuts = tied_.cuts(0U);
     EXPECT_TRUE(tied_.awaited().empty()) << "theirs are not asked for before ours are there";
@@ -171,7 +171,7 @@ TEST_F(TiedSumsTest, WaitForWhatWasRefused) {
     EXPECT_TRUE(tied_.is_complete(0));
 }
 
-TEST_F(TiedSumsTest, AreSentAgainToWhoIsBack) {
+TEST_F(TiedSumsTest, AreSentAgainToAPeerThatIsBack) {
     ASSERT_TRUE(tied_.start(reduce_, 0));
     const TiedSums::Cut cut = tied_.cuts(0U).at(0);
     const auto sent = [&] { return bodies<protocol::Part>(bed_.settle(), owner(cut)); };

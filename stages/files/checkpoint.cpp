@@ -1,0 +1,260 @@
+#include "stages/files/checkpoint.hpp"
+
+#include "stages/files/checkpoint_manifest.hpp"
+#include "swarm/base/check.hpp"
+#include "swarm/base/try.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace stages {
+
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Reaction;
+using swarm::Result;
+using swarm::run::StageLayout;
+using swarm::run::TensorSpec;
+
+namespace {
+
+constexpr const char* kFirstMoment = ".exp_avg";
+constexpr const char* kSecondMoment = ".exp_avg_sq";
+constexpr const char* kError = ".error";
+
+/// The unit of a tensor: "layers.17" for "layers.17.attn.wo", "embed" for "embed.weight".
+std::string unit_of(const std::string& tensor) {
+    constexpr std::string_view kLayers = "layers.";
+    const std::size_t from = tensor.compare(0, kLayers.size(), kLayers) == 0 ? kLayers.size() : 0;
+    return tensor.substr(0, tensor.find('.', from));
+}
+
+std::string weights_file(const std::string& unit) {
+    return unit + ".safetensors";
+}
+
+std::string moments_file(const std::string& unit) {
+    return unit + ".adam.safetensors";
+}
+
+std::string replica_file(const std::string& unit, std::size_t replica) {
+    return unit + ".replica-" + std::to_string(replica) + ".safetensors";
+}
+
+swarm::node::Payload to_payload(std::vector<std::byte> bytes) {
+    return {swarm::protocol::TensorEnvelope{}, std::move(bytes)};
+}
+
+struct Unit {
+    std::string name;
+    std::vector<NamedTensor> weights;
+    std::vector<NamedTensor> moments;
+};
+
+std::vector<Unit> collect_units(const StageState& state) {
+    std::vector<Unit> units;
+    std::size_t begin = 0;
+    for (const TensorSpec& tensor : state.layout().tensors) {
+        const std::size_t count = tensor.elements();
+        if (units.empty() || units.back().name != unit_of(tensor.name)) {
+            units.push_back({unit_of(tensor.name), {}, {}});
+        }
+        Unit& unit = units.back();
+        unit.weights.push_back({tensor.name, tensor.shape, state.weights().subspan(begin, count)});
+        unit.moments.push_back(
+            {tensor.name + kFirstMoment, tensor.shape, state.first_moments().subspan(begin, count)}
+        );
+        unit.moments.push_back(
+            {tensor.name + kSecondMoment,
+             tensor.shape,
+             state.second_moments().subspan(begin, count)}
+        );
+        begin += count;
+    }
+    return units;
+}
+
+/// Makes the files from the stages, one by one, so that only one stage needs to be in memory beside
+/// the files.
+class FilesOfStages {
+ public:
+    FilesOfStages(
+        const swarm::run::RunConfig& config,
+        swarm::ParameterVersion version,
+        std::string_view tokenizer
+    )
+        : made_{checkpoint_name(version), {}, {}} {
+        manifest_.version = version;
+        manifest_.run_file = swarm::run::to_toml(config);
+        if (!tokenizer.empty()) {
+            const auto bytes = std::as_bytes(std::span(tokenizer));
+            add_file(kTokenizerFile, std::vector(bytes.begin(), bytes.end()));
+        }
+    }
+
+    void add(const ReplicaView& replica) {
+        SWARM_ASSERT(replica.state->version() == manifest_.version);
+        std::size_t begin = 0;
+        for (Unit& unit : collect_units(*replica.state)) {
+            for (const NamedTensor& tensor : unit.weights) {
+                const std::size_t count = tensor.values.size();
+                const std::span<const float> error = replica.error.subspan(begin, count);
+                unit.moments.push_back({tensor.name + kError, tensor.shape, error});
+                begin += count;
+            }
+            const std::string file = replica_file(unit.name, replica.replica);
+            add_file(file, write_safetensors(unit.moments));
+        }
+    }
+
+    void add(const StageState& state) {
+        SWARM_ASSERT(state.version() == manifest_.version);
+        weights_.add(std::as_bytes(state.weights()));
+        for (const Unit& unit : collect_units(state)) {
+            add_file(weights_file(unit.name), write_safetensors(unit.weights));
+            add_file(moments_file(unit.name), write_safetensors(unit.moments));
+        }
+    }
+
+    swarm::run::CheckpointFiles finish() && {
+        const std::string text = to_json(manifest_);
+        const auto bytes = std::as_bytes(std::span(text));
+        made_.files.push_back(
+            {made_.name + "/manifest.json", to_payload(std::vector(bytes.begin(), bytes.end()))}
+        );
+        made_.weights_sha256 = weights_.finish();
+        return std::move(made_);
+    }
+
+ private:
+    void add_file(const std::string& name, std::vector<std::byte> bytes) {
+        manifest_.files.push_back({name, bytes.size(), swarm::to_hex(swarm::sha256(bytes))});
+        made_.files.push_back({made_.name + "/" + name, to_payload(std::move(bytes))});
+    }
+
+    CheckpointManifest manifest_;
+    swarm::run::CheckpointFiles made_;
+    swarm::Sha256 weights_;
+};
+
+/// Appends the tensor `name` of the file `file`; false when the file has none of this shape.
+bool append_tensor(
+    const Checkpoint& checkpoint,
+    const std::string& file,
+    const std::string& name,
+    const TensorSpec& spec,
+    std::vector<float>& values
+) {
+    const auto held = checkpoint.files.find(file);
+    const NamedTensor* const tensor =
+        held == checkpoint.files.end() ? nullptr : held->second.find(name);
+    if (tensor == nullptr || tensor->shape != spec.shape) {
+        return false;
+    }
+    values.insert(values.end(), tensor->values.begin(), tensor->values.end());
+    return true;
+}
+
+Error made_by_another_model(const std::string& tensor) {
+    return {
+        ErrorCode::Mismatch,
+        Reaction::Reject,
+        "the checkpoint has no " + tensor + " of the run's shape; it was made by another model"};
+}
+
+}  // namespace
+
+std::string checkpoint_name(swarm::ParameterVersion version) {
+    return "checkpoint-" + std::to_string(version.gen) + "-" + std::to_string(version.step);
+}
+
+swarm::run::CheckpointFiles checkpoint_files(
+    const swarm::run::RunConfig& config,
+    std::span<const StageState* const> stages,
+    std::string_view tokenizer,
+    std::span<const ReplicaView> replicas
+) {
+    SWARM_ASSERT(!stages.empty());
+    FilesOfStages files(config, stages.front()->version(), tokenizer);
+    for (const StageState* const state : stages) {
+        files.add(*state);
+    }
+    for (const ReplicaView& replica : replicas) {
+        files.add(replica);
+    }
+    return std::move(files).finish();
+}
+
+Result<swarm::run::CheckpointFiles> SafetensorsCheckpoint::make_files(swarm::run::RunState state
+) const {
+    const std::vector<StageLayout> layouts = swarm::run::partition(config_);
+    SWARM_ASSERT(state.chunks.size() == layouts.size());
+    FilesOfStages files(config_, state.version, tokenizer_);
+    for (std::size_t s = 0; s < layouts.size(); ++s) {
+        SWARM_TRY(
+            const auto stage, StageState::from_chunks(layouts[s], state.version, state.chunks[s])
+        );
+        state.chunks[s].clear();  // they were copied, and the files need the memory
+        files.add(stage);
+    }
+    return std::move(files).finish();
+}
+
+Result<StageState> restore_stage(const Checkpoint& checkpoint, const StageLayout& layout) {
+    std::vector<float> weights;
+    std::vector<float> first;
+    std::vector<float> second;
+    for (std::vector<float>* const values : {&weights, &first, &second}) {
+        values->reserve(layout.elements());
+    }
+    for (const TensorSpec& tensor : layout.tensors) {
+        const std::string unit = unit_of(tensor.name);
+        const std::string moments = moments_file(unit);
+        const std::string& name = tensor.name;
+        if (!append_tensor(checkpoint, weights_file(unit), name, tensor, weights) ||
+            !append_tensor(checkpoint, moments, name + kFirstMoment, tensor, first) ||
+            !append_tensor(checkpoint, moments, name + kSecondMoment, tensor, second)) {
+            return made_by_another_model(tensor.name);
+        }
+    }
+    return StageState::from_tensors(
+        layout, checkpoint.version, std::move(weights), std::move(first), std::move(second)
+    );
+}
+
+Result<std::vector<ReplicaState>> restore_replicas(
+    const Checkpoint& checkpoint, const StageLayout& layout
+) {
+    std::vector<ReplicaState> replicas;
+    const std::string first_unit = unit_of(layout.tensors.front().name);
+    while (checkpoint.files.contains(replica_file(first_unit, replicas.size()))) {
+        ReplicaState replica;
+        for (const TensorSpec& tensor : layout.tensors) {
+            const std::string file = replica_file(unit_of(tensor.name), replicas.size());
+            const std::string& name = tensor.name;
+            auto& [first, second, error] = replica;
+            if (!append_tensor(checkpoint, file, name + kFirstMoment, tensor, first) ||
+                !append_tensor(checkpoint, file, name + kSecondMoment, tensor, second) ||
+                !append_tensor(checkpoint, file, name + kError, tensor, error)) {
+                return made_by_another_model(name);
+            }
+        }
+        replicas.push_back(std::move(replica));
+    }
+    return replicas;
+}
+
+Result<std::vector<StageState>> restore_stages(
+    const Checkpoint& checkpoint, std::span<const StageLayout> layouts
+) {
+    std::vector<StageState> states;
+    for (const StageLayout& layout : layouts) {
+        SWARM_TRY(auto state, restore_stage(checkpoint, layout));
+        states.push_back(std::move(state));
+    }
+    return states;
+}
+
+}  // namespace stages

@@ -1,0 +1,37 @@
+// The manifest.json of a checkpoint: {"sha256": <SHA-256 of the serialised body>, "body": {...}}.
+// checkpoint.hpp uses it, and stacking/models/run_checkpoint, which reads weights without moments.
+// Threading: pure functions. Errors: Malformed (Reject): the checkpoint is passed over.
+#pragma once
+
+#include "swarm/base/digest.hpp"
+#include "swarm/base/ids.hpp"
+#include "swarm/base/result.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stages {
+
+/// File name of the run's tokenizer where tokens are not bytes, here and in the run's folder.
+inline constexpr const char* kTokenizerFile = "tokenizer.model";
+inline constexpr std::size_t kTokenizerBytesMax = 8U << 20;
+
+struct CheckpointManifest {
+    struct File {
+        std::string name;  // plain name: no folder, no leading dot
+        std::uint64_t bytes = 0;
+        std::string sha256;
+    };
+
+    swarm::ParameterVersion version;
+    std::string run_file;
+    std::vector<File> files;
+};
+
+std::string to_json(const CheckpointManifest& manifest);
+swarm::Result<CheckpointManifest> parse_manifest(std::string_view text);
+
+}  // namespace stages

@@ -1,0 +1,120 @@
+#include "stages/files/strict_json.hpp"
+
+#include <boost/json/basic_parser_impl.hpp>
+#include <boost/json/parse.hpp>
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stages {
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kDepthMax = 16;
+
+/// Follows the parser's events with the keys of each open object. The names of the members are
+/// those that Boost.JSON wants.
+class DuplicateKeyHandler {
+ public:
+    // NOLINTBEGIN(readability-identifier-naming): Boost.JSON looks them up under these names
+    static constexpr std::size_t max_array_size = ~std::size_t{0};
+    static constexpr std::size_t max_object_size = ~std::size_t{0};
+    static constexpr std::size_t max_string_size = ~std::size_t{0};
+    static constexpr std::size_t max_key_size = ~std::size_t{0};
+    // NOLINTEND(readability-identifier-naming)
+
+    using Code = json::error_code;
+
+    bool on_document_begin(Code& /*code*/) { return true; }
+
+    bool on_document_end(Code& /*code*/) { return true; }
+
+    bool on_object_begin(Code& /*code*/) {
+        keys_.emplace_back();
+        return true;
+    }
+
+    bool on_object_end(std::size_t /*members*/, Code& /*code*/) {
+        keys_.pop_back();
+        return true;
+    }
+
+    bool on_array_begin(Code& /*code*/) { return true; }
+
+    bool on_array_end(std::size_t /*elements*/, Code& /*code*/) { return true; }
+
+    bool on_key_part(json::string_view part, std::size_t /*so_far*/, Code& /*code*/) {
+        key_.append(part.data(), part.size());
+        return true;
+    }
+
+    bool on_key(json::string_view part, std::size_t /*size*/, Code& code) {
+        key_.append(part.data(), part.size());
+        if (!keys_.back().insert(std::exchange(key_, {})).second) {
+            code = json::make_error_code(json::error::syntax);
+            return false;
+        }
+        return true;
+    }
+
+    bool on_string_part(json::string_view /*part*/, std::size_t /*so_far*/, Code& /*code*/) {
+        return true;
+    }
+
+    bool on_string(json::string_view /*part*/, std::size_t /*size*/, Code& /*code*/) {
+        return true;
+    }
+
+    bool on_number_part(json::string_view /*part*/, Code& /*code*/) { return true; }
+
+    bool on_int64(std::int64_t /*value*/, json::string_view /*text*/, Code& /*code*/) {
+        return true;
+    }
+
+    bool on_uint64(std::uint64_t /*value*/, json::string_view /*text*/, Code& /*code*/) {
+        return true;
+    }
+
+    bool on_double(double /*value*/, json::string_view /*text*/, Code& /*code*/) { return true; }
+
+    bool on_bool(bool /*value*/, Code& /*code*/) { return true; }
+
+    bool on_null(Code& /*code*/) { return true; }
+
+    bool on_comment_part(json::string_view /*part*/, Code& /*code*/) { return true; }
+
+    bool on_comment(json::string_view /*part*/, Code& /*code*/) { return true; }
+
+ private:
+    std::vector<std::set<std::string>> keys_;  // keys of the open objects, outermost first
+    std::string key_;                          // the part of a key that was seen so far
+};
+
+swarm::Error malformed(std::string detail) {
+    return {swarm::ErrorCode::Malformed, swarm::Reaction::Reject, std::move(detail)};
+}
+
+}  // namespace
+
+swarm::Result<json::value> parse_strict_json(std::string_view text) {
+    json::parse_options options;
+    options.max_depth = kDepthMax;
+    json::error_code code;
+    json::value value = json::parse({text.data(), text.size()}, code, {}, options);
+    if (code) {
+        return malformed("not JSON (" + code.message() + ")");
+    }
+    json::basic_parser<DuplicateKeyHandler> checker(options);
+    checker.write_some(false, text.data(), text.size(), code);
+    if (code) {
+        return malformed("a JSON object has one key twice");
+    }
+    return value;
+}
+
+}  // namespace stages

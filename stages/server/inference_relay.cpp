@@ -1,0 +1,123 @@
+#include "stages/server/inference_relay.hpp"
+
+#include "stages/compute/top_tokens.hpp"
+#include "swarm/protocol/limits.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace stages {
+namespace {
+
+std::vector<float> numbers_of(const node::Payload& logits) {
+    std::vector<float> values(logits.bytes().size() / sizeof(float));
+    std::memcpy(values.data(), logits.bytes().data(), values.size() * sizeof(float));
+    return values;
+}
+
+}  // namespace
+
+void InferenceRelay::take(
+    PeerId from,
+    const protocol::Infer& infer,
+    node::Payload input,
+    std::optional<PeerId> next,
+    node::Turn turn
+) {
+    const bool can = context_.worker && context_.version && !infer.tokens.empty() &&
+                     infer.tokens.size() <= context_.config.model.context &&
+                     (context_.is_tail() || next) && open_.size() < protocol::kInferencesMax;
+    if (!can) {
+        ServerContext::send(from, protocol::Inferred{infer.request, true, {}}, {}, turn);
+        return;
+    }
+    const std::uint64_t own = next_request_++;
+    open_[own] = {from, infer.request, next, turn.now + kAnswerWithin};
+    using Outcome = std::optional<swarm::Result<node::Payload>>;
+    const double fraction =
+        static_cast<double>(infer.tokens.size()) / context_.config.model.context;
+    context_.device.submit_for<Outcome>(
+        turn,
+        context_.forward_units() * fraction / context_.config.batch,
+        [worker = context_.worker, tokens = infer.tokens, input = std::move(input)](Outcome& outcome
+        ) { outcome.emplace(worker->infer(input, tokens)); },
+        [this, own, infer](Outcome& outcome, node::Turn later) {
+            if (!*outcome) {
+                refuse(own, later);
+            } else if (context_.is_tail()) {
+                auto top = top_tokens(numbers_of(**outcome), infer.top);
+                const bool refused = top.empty();
+                answer(own, {0, refused, std::move(top)}, later);
+            } else {
+                pass_up(own, infer, std::move(**outcome), later);
+            }
+        }
+    );
+}
+
+void InferenceRelay::pass_up(
+    std::uint64_t own, const protocol::Infer& infer, node::Payload output, node::Turn turn
+) {
+    const auto found = open_.find(own);
+    if (found != open_.end()) {
+        const protocol::Infer onward{own, infer.tokens, infer.top};
+        ServerContext::send(*found->second.next, onward, std::move(output), turn);
+    }
+}
+
+void InferenceRelay::on(PeerId from, const protocol::Inferred& inferred, node::Turn turn) {
+    const auto found = open_.find(inferred.request);
+    if (found != open_.end() && found->second.next == from) {
+        answer(inferred.request, inferred, turn);
+    }
+}
+
+void InferenceRelay::answer(std::uint64_t own, protocol::Inferred inferred, node::Turn turn) {
+    const auto found = open_.find(own);
+    if (found != open_.end()) {
+        inferred.request = found->second.request;
+        const PeerId to = found->second.from;
+        open_.erase(found);
+        ServerContext::send(to, std::move(inferred), {}, turn);
+    }
+}
+
+void InferenceRelay::refuse(std::uint64_t own, node::Turn turn) {
+    answer(own, {0, true, {}}, turn);
+}
+
+void InferenceRelay::peer_lost(PeerId peer, node::Turn turn) {
+    std::vector<std::uint64_t> lost;
+    for (const auto& [own, open] : open_) {
+        if (open.next == peer) {
+            lost.push_back(own);
+        }
+    }
+    for (const std::uint64_t own : lost) {
+        refuse(own, turn);
+    }
+}
+
+void InferenceRelay::wake(node::Turn turn) {
+    std::vector<std::uint64_t> late;
+    for (const auto& [own, open] : open_) {
+        if (open.due <= turn.now) {
+            late.push_back(own);
+        }
+    }
+    for (const std::uint64_t own : late) {
+        refuse(own, turn);
+    }
+}
+
+TimePoint InferenceRelay::next_deadline() const {
+    TimePoint due = swarm::kNever;
+    for (const auto& [own, open] : open_) {
+        due = std::min(due, open.due);
+    }
+    return due;
+}
+
+}  // namespace stages

@@ -1,0 +1,68 @@
+// The part of Reduction for trouble: repeats what a link may have lost, and says whom it waits for.
+#include "stages/server/reduction.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace stages {
+
+void Reduction::resend(PeerId peer, node::Turn turn) {
+    const auto index = member_index(peer);
+    if (!active_ || !sealed_) {
+        return;
+    }
+    if (index && *index != own_) {
+        const std::uint32_t sent = exchanged_[*index].sent;
+        for (std::uint32_t piece = sent - std::min(sent, kUnderWayMax); piece < sent; ++piece) {
+            send_scatter({slices_.slice(*index, piece)}, turn);
+        }
+    }
+    tied_.resend(peer, turn);
+    const auto* const info = context_.roster.find_peer(peer);
+    const bool observes =
+        info && std::find(observers_.begin(), observers_.end(), info->slot) != observers_.end();
+    if (index || observes) {
+        resend_values(peer, index, turn);
+    }
+}
+
+// A member that sent its part of a piece has the values of the kUnderWayMax-th piece before it.
+void Reduction::resend_values(PeerId peer, std::optional<std::uint32_t> member, node::Turn turn) {
+    for (std::uint32_t piece = 0; piece < own_values_.size(); ++piece) {
+        const std::uint32_t evidence = piece + kUnderWayMax;
+        const bool has_it = member && evidence < added_.size() && added_[evidence].has(*member);
+        if (own_values_[piece] && !has_it) {
+            send_gathered(slices_.slice(own_, piece), peer, turn);
+        }
+    }
+}
+
+bool Reduction::owes(std::uint32_t member) const {
+    for (std::uint32_t piece = 0; piece < slices_.pieces(); ++piece) {
+        if (!added_[piece].has(member) || !arrived_.has(slices_.slice(member, piece))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void Reduction::wake(node::Turn turn) {
+    if (stuck_at_ > turn.now) {
+        return;
+    }
+    stuck_at_ = turn.now + kStuckAfter;
+    if (!sealed_) {
+        return;  // the reduction waits for backwards, not for replicas
+    }
+    protocol::Stuck stuck{*context_.version, epoch_, {}};
+    for (std::uint32_t member = 0; member < slices_.members(); ++member) {
+        if (member != own_ && owes(member)) {
+            stuck.waits_for.push_back(group_[member]);
+        }
+    }
+    const std::vector<SlotId> tied = tied_.awaited();
+    stuck.waits_for.insert(stuck.waits_for.end(), tied.begin(), tied.end());
+    context_.tell_coordinator(std::move(stuck), turn);
+}
+
+}  // namespace stages

@@ -1,0 +1,202 @@
+#include "stages/single/single_run.hpp"
+
+#include "swarm/base/check.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/run/step_scalars.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace stages {
+namespace {
+
+void append(std::vector<float>& to, std::span<const float> values) {
+    to.insert(to.end(), values.begin(), values.end());
+}
+
+std::vector<float> part(std::span<const float> all, std::size_t begin, std::size_t count) {
+    const auto values = all.subspan(begin, count);
+    return {values.begin(), values.end()};
+}
+
+/// Adds the sums of the two uses of a tied matrix. Each use is quantised apart and the sums are
+/// integers, so the result does not depend on the split.
+std::vector<std::int64_t> tied_sums(const StageWorker& first, const StageWorker& last) {
+    const auto embedding = first.sums_of(swarm::run::kEmbeddingTensor);
+    const auto head = last.sums_of(swarm::run::kHeadTensor);
+    SWARM_ASSERT(embedding.size() == head.size());
+    std::vector<std::int64_t> sums(embedding.begin(), embedding.end());
+    std::transform(head.begin(), head.end(), sums.begin(), sums.begin(), std::plus<>());
+    return sums;
+}
+
+}  // namespace
+
+Result<double> run_microbatch(std::span<StageWorker* const> path, StageWorker::Leg leg) {
+    const std::size_t tail = path.size() - 1;
+    for (std::size_t s = 0; s < tail; ++s) {
+        SWARM_TRY(auto output, path[s]->forward(leg, Graph::Keep));
+        leg.input = std::move(output);
+    }
+    SWARM_TRY(auto outcome, path[tail]->forward_tail(leg));
+    path[tail]->accumulate(leg.key);
+    leg.input = std::move(outcome.gradient_below);
+    for (std::size_t s = tail; s-- > 0;) {
+        SWARM_TRY(auto below, path[s]->backward(leg));
+        path[s]->accumulate(leg.key);
+        leg.input = std::move(below);
+    }
+    return outcome.loss;
+}
+
+SingleRun::SingleRun(
+    swarm::run::RunConfig config, MakeCompute make_compute, swarm::run::Corpus corpus
+)
+    : config_(std::move(config)),
+      make_compute_(std::move(make_compute)),
+      corpus_(std::move(corpus)),
+      plan_(config_, corpus_),
+      codecs_(swarm::run::first_codecs(config_)) {
+    make_workers();
+    for (const auto& worker : workers_) {
+        worker->start_from_seed();
+    }
+}
+
+void SingleRun::make_workers() {
+    workers_.clear();
+    for (const swarm::run::StageLayout& layout : swarm::run::partition(config_)) {
+        workers_.push_back(
+            std::make_unique<StageWorker>(config_, layout, make_compute_(config_, layout))
+        );
+    }
+}
+
+std::vector<std::uint32_t> SingleRun::layers_per_stage() const {
+    return swarm::run::layers_of(swarm::run::partition(config_));
+}
+
+void SingleRun::cut_as(const std::vector<std::uint32_t>& layers_per_stage) {
+    SWARM_ASSERT(layers_per_stage.size() == workers_.size());
+    const swarm::ParameterVersion at = version();
+    std::vector<float> weights;
+    std::vector<float> first_moments;
+    std::vector<float> second_moments;
+    for (const auto& worker : workers_) {  // stages lie in global order
+        const StageState& state = worker->state();
+        append(weights, state.weights());
+        append(first_moments, state.first_moments());
+        append(second_moments, state.second_moments());
+    }
+    config_.layers_per_stage = layers_per_stage;
+    make_workers();
+    std::size_t begin = 0;
+    const auto layouts = swarm::run::partition(config_);
+    for (std::size_t s = 0; s < workers_.size(); ++s) {
+        const std::size_t count = layouts[s].elements();
+        workers_[s]->start_from(StageState::from_tensors(
+            layouts[s],
+            at,
+            part(weights, begin, count),
+            part(first_moments, begin, count),
+            part(second_moments, begin, count)
+        ));
+        begin += count;
+    }
+}
+
+void SingleRun::resume(std::vector<StageState> states) {
+    SWARM_ASSERT(states.size() == workers_.size());
+    for (std::size_t s = 0; s < states.size(); ++s) {
+        SWARM_ASSERT(states[s].version() == states[0].version());
+    }
+    for (std::size_t s = 0; s < states.size(); ++s) {
+        workers_[s]->start_from(std::move(states[s]));
+    }
+}
+
+void SingleRun::use_codecs(swarm::run::LegCodecs codecs) {
+    SWARM_ASSERT(codecs.size() == codecs_.size());
+    codecs_ = std::move(codecs);
+}
+
+Result<StepRecord> SingleRun::step() {
+    const std::uint64_t step = version().step;
+    double loss_sum = 0;
+    std::vector<StageWorker*> path;
+    for (const auto& worker : workers_) {
+        path.push_back(worker.get());
+    }
+    for (std::uint32_t m = 0; m < config_.microbatches; ++m) {
+        const auto outcome = run_microbatch(
+            path, {step, {{m}, swarm::make_epoch(1, 1)}, plan_.tokens(step, {m}), {}, codecs_}
+        );
+        if (outcome.has_error() && outcome.error().code == swarm::ErrorCode::NotFinite) {
+            return skip(step, "microbatch " + std::to_string(m) + ": " + outcome.error().detail);
+        }
+        SWARM_TRY(const double loss, outcome);
+        loss_sum += loss;
+    }
+    skips_in_a_row_ = 0;
+    return commit(step, loss_sum / static_cast<double>(config_.microbatches));
+}
+
+StepRecord SingleRun::skip(std::uint64_t step, std::string reason) {
+    ++skips_in_a_row_;
+    for (const auto& worker : workers_) {
+        worker->drop_all_graphs();
+        worker->apply({.clip_factor = 0}, step);
+    }
+    StepRecord record;
+    record.step = step;
+    record.skipped = std::move(reason);
+    return record;
+}
+
+Result<StepRecord> SingleRun::commit(std::uint64_t step, double loss) {
+    StepRecord record;
+    record.step = step;
+    record.loss = loss;
+    record.counted_once = config_.microbatches;
+    std::vector<std::int64_t> tied;
+    if (config_.model.tied_embeddings && workers_.size() > 1) {
+        tied = tied_sums(*workers_.front(), *workers_.back());
+    }
+    std::vector<double> sums_of_squares;  // one per tensor, in global order
+    for (const auto& worker : workers_) {
+        worker->finish_alone(tied);
+        StageWorker::ResultSummary summary = worker->summarise_result();
+        sums_of_squares.insert(
+            sums_of_squares.end(), summary.sums_of_squares.begin(), summary.sums_of_squares.end()
+        );
+        record.counted_once = std::min(record.counted_once, summary.counted_once);
+        record.counted_wrong = std::max(record.counted_wrong, summary.counted_wrong);
+        record.result_hashes.push_back(summary.hash);
+    }
+    record.gradient_norm = swarm::run::gradient_norm(sums_of_squares);
+    const auto scalars = swarm::run::step_scalars(config_, step, sums_of_squares);
+    for (const auto& worker : workers_) {
+        worker->apply(scalars, step);
+    }
+    return record;
+}
+
+swarm::Digest SingleRun::weights_sha256() const {
+    std::vector<std::span<const float>> weights;
+    for (const auto& worker : workers_) {
+        weights.push_back(worker->state().weights());
+    }
+    return weights_hash(weights);
+}
+
+Result<Payload> SingleRun::infer(std::span<const std::uint32_t> tokens) {
+    Payload carried;
+    for (const auto& worker : workers_) {
+        SWARM_TRY(auto output, worker->infer(carried, tokens));
+        carried = std::move(output);
+    }
+    return carried;
+}
+
+}  // namespace stages

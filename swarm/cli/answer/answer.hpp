@@ -1,0 +1,73 @@
+// The answer of a model or a stack in this process: takes the tokens of a prompt, and gives tokens
+// one by one.
+// Invariant: the tokens are a function of prompt, weights, temperature and seed.
+// Threading: one thread. Errors: Mismatch (no token in the prompt), TooLarge (the prompt fills the
+// context), NotFinite (logits that are no numbers); Reject.
+// Cost: a forward over the prompt, then one per token; the KV pages of one session.
+#pragma once
+
+#include "stacking/composition/text_reader.hpp"
+#include "stacking/models/architecture.hpp"
+#include "stacking/sampler.hpp"
+#include "stacking/tokenizers/model_tokenizer.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace swarm::cli {
+
+enum class PromptKind {
+    Chat,  // a message of a user, in the chat template of the model
+    Raw,   // the beginning of a text; names of special tokens stand for these tokens
+};
+
+struct PromptTokens {
+    std::vector<stacking::TokenId> ids;
+    bool lost_bytes = false;  // bytes without a token were left out
+};
+
+Result<PromptTokens> encode_prompt(
+    const stacking::tokenizers::ModelTokenizer& tokenizer, std::string_view text, PromptKind kind
+);
+
+/// Returns the number of tokens that may follow a prompt of so many tokens: `tokens_max`, or as
+/// many as the context leaves. TooLarge: it leaves none.
+Result<std::uint32_t> room_for_answer(
+    std::size_t prompt, std::uint32_t tokens_max, std::uint32_t context
+);
+
+struct AnswerOptions {
+    std::uint32_t tokens_max = 0;
+    /// The answer ends before any of them.
+    std::vector<std::uint32_t> end_tokens;
+    stacking::SamplerOptions sampler;
+};
+
+/// The generated tokens, and the times by the clock that the caller gave.
+struct Answer {
+    std::vector<stacking::TokenId> ids;
+    double prefill_s = 0;
+    double decode_s = 0;
+    std::uint32_t decoded = 0;  // forwards of one token each
+};
+
+struct AnswerHooks {
+    std::function<double()> seconds;                  // a clock
+    std::function<void(stacking::TokenId)> on_token;  // called as soon as a token is known
+};
+
+Result<Answer> answer(
+    stacking::composition::TextReader& reader,
+    const std::vector<stacking::TokenId>& prompt,
+    const AnswerOptions& options,
+    const AnswerHooks& hooks
+);
+
+/// Returns tokens per second; nullopt: no token was counted.
+std::optional<double> rate_of(std::size_t tokens, double seconds);
+
+}  // namespace swarm::cli

@@ -1,0 +1,44 @@
+// An answer for people: its text on stdout as the tokens come, its speeds on stderr.
+// Threading: one thread.
+#pragma once
+
+#include "stacking/tokenizers/model_tokenizer.hpp"
+#include "stacking/tokenizers/utf8.hpp"
+
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace swarm::cli {
+
+/// Writes text as its tokens come, and keeps it. Bytes wait until their character is whole; before
+/// the first character nothing is written.
+class TextStream {
+ public:
+    /// `before`: text that stands before the generated text.
+    TextStream(const stacking::tokenizers::ModelTokenizer& tokenizer, std::string before)
+        : tokenizer_(tokenizer), before_(std::move(before)) {}
+
+    void add(std::uint32_t token);
+    /// Writes the rest and a line feed; returns all text that was generated or stood before it.
+    std::string finish();
+
+ private:
+    void write(const std::string& text);
+
+    const stacking::tokenizers::ModelTokenizer& tokenizer_;
+    stacking::tokenizers::Utf8Stream stream_;
+    std::string before_;
+    std::string text_;
+};
+
+/// "decode      47 tokens     1.92 s     24.5 tokens/s"
+std::string timing_line(const char* what, std::size_t tokens, double seconds);
+
+/// Returns tokens per second for --json; null: no token was counted.
+boost::json::value rate_as_json(std::size_t tokens, double seconds);
+
+}  // namespace swarm::cli

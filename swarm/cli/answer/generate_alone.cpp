@@ -1,0 +1,162 @@
+#include "swarm/cli/answer/generate_alone.hpp"
+
+#include "stacking/llama/llama_sessions.hpp"
+#include "stacking/model_path.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/answer/answer.hpp"
+#include "swarm/cli/answer/answer_report.hpp"
+#include "swarm/cli/answer/answer_text.hpp"
+#include "swarm/cli/answer/open_stack.hpp"
+#include "swarm/cli/answer/question.hpp"
+#include "swarm/cli/common/clock.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/common/files.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+using stacking::TokenId;
+using stacking::composition::ModelReader;
+using stacking::composition::TextReader;
+using stacking::llama::LlamaSessions;
+using stacking::models::ModelSource;
+using stacking::tokenizers::ModelTokenizer;
+
+stacking::kernels::WeightFormat format_of(const GenerateOptions& options) {
+    return *stacking::kernels::parse_weight_format(options.weights);
+}
+
+double seconds_now() {
+    return std::chrono::duration<double>(clock_now().time_since_epoch()).count();
+}
+
+/// Makes the stages of the path; a stage that comes twice has its weights once. Where tokens may
+/// exit early, all stages have the head.
+Result<ModelReader::Stages> stages_of(const ModelSource& model, const GenerateOptions& options) {
+    const auto& architecture = model.architecture();
+    if (options.stages > architecture.model.layers) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--stages is " + std::to_string(options.stages) + "; the model has " +
+                std::to_string(architecture.model.layers) + " layers"};
+    }
+    std::vector<std::uint32_t> path = options.path;
+    if (path.empty()) {
+        path.resize(options.stages);
+        std::iota(path.begin(), path.end(), 0U);
+    }
+    const auto embeddings =
+        architecture.tied_embeddings ? stacking::Embeddings::Tied : stacking::Embeddings::Untied;
+    std::string refusal = stacking::path_refusal(path, options.stages, embeddings);
+    if (!refusal.empty()) {
+        return Error{ErrorCode::Usage, Reaction::Reject, std::move(refusal)};
+    }
+    const auto layouts = split(architecture, options.stages);
+    std::map<std::uint32_t, std::shared_ptr<const stacking::llama::StageWeights>> weights;
+    ModelReader::Stages stages;
+    for (const std::uint32_t stage : path) {
+        if (weights[stage] == nullptr) {
+            auto read = stacking::llama::load_stage(
+                model,
+                layouts[stage],
+                format_of(options),
+                options.exit_threshold <= 1 ? stacking::llama::Exits::EveryStage
+                                            : stacking::llama::Exits::None
+            );
+            if (!read) {
+                return read.error();
+            }
+            weights[stage] = std::move(*read);
+        }
+        // There is one session, which reserves the pages that it needs and no more.
+        const LlamaSessions::Options unbounded{
+            .kv_budget_bytes = std::numeric_limits<std::size_t>::max()};
+        stages.push_back(std::make_unique<LlamaSessions>(weights[stage], unbounded));
+    }
+    return stages;
+}
+
+Result<std::unique_ptr<TextReader>> reader_of(
+    const ModelSource& model, const GenerateOptions& options
+) {
+    SWARM_TRY(ModelReader::Stages stages, stages_of(model, options));
+    SWARM_TRY(
+        auto reader, ModelReader::make(std::move(stages), options.exit_threshold, options.codecs)
+    );
+    return std::unique_ptr<TextReader>(std::move(reader));
+}
+
+/// A reader, and the question that it is asked.
+struct Asked {
+    std::unique_ptr<TextReader> reader;
+    ModelTokenizer tokenizer;
+    Question question;
+};
+
+Result<Asked> ask_model(const GenerateOptions& options, Console& console) {
+    SWARM_TRY(ModelQuestion asked, read_model_question(options, console));
+    SWARM_TRY(std::unique_ptr<TextReader> reader, reader_of(asked.model.source, options));
+    return Asked{std::move(reader), std::move(asked.tokenizer), std::move(asked.question)};
+}
+
+Result<Asked> ask_stack(const GenerateOptions& options, Console& console) {
+    SWARM_TRY(OpenStack stack, open_to_generate(options, console));
+    SWARM_TRY(std::unique_ptr<TextReader> reader, stack.reader());
+    SWARM_TRY(
+        Question question,
+        read_question(options, stack.tokenizer(), reader->context(), stack.end_tokens(), console)
+    );
+    return Asked{std::move(reader), stack.take_tokenizer(), std::move(question)};
+}
+
+Result<Asked> ask(const GenerateOptions& options, Console& console) {
+    return options.stack.empty() ? ask_model(options, console) : ask_stack(options, console);
+}
+
+Result<Answer> run(const Asked& asked, const GenerateOptions& options, const AnswerHooks& hooks) {
+    const AnswerOptions wanted{
+        asked.question.tokens_max, asked.question.end_tokens, {options.temperature, options.seed}};
+    return answer(*asked.reader, asked.question.prompt, wanted, hooks);
+}
+
+}  // namespace
+
+int generate_alone(const GenerateOptions& options, Console& console) {
+    const Result<Asked> asked = ask(options, console);
+    if (!asked) {
+        return end_with(console, asked.error());
+    }
+    TextStream text(asked->tokenizer, asked->question.before);
+    const AnswerHooks hooks{seconds_now, [&](TokenId token) { text.add(token); }};
+    const Result<Answer> answered = run(*asked, options, hooks);
+    std::string written = text.finish();
+    if (!answered) {
+        return end_with(console, answered.error());
+    }
+    const std::size_t read = asked->question.prompt.size();
+    std::cerr << timing_line("prompt", read, answered->prefill_s)
+              << timing_line("decode", answered->decoded, answered->decode_s);
+    const std::string report = to_json(options, read, *answered, written);
+    const bool kept = options.json_file.empty() || write_text(console, options.json_file, report);
+    return kept ? kDone : kRunFailed;
+}
+
+Result<std::vector<std::uint32_t>> ids_alone(const GenerateOptions& options, Console& console) {
+    SWARM_TRY(const Asked asked, ask(options, console));
+    const AnswerHooks hooks{seconds_now, [](TokenId) {}};
+    SWARM_TRY(Answer answered, run(asked, options, hooks));
+    return std::move(answered.ids);
+}
+
+}  // namespace swarm::cli

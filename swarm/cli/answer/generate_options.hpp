@@ -1,0 +1,42 @@
+// A question to a model, a stack, or the peers of a run, and how it is to be answered: the options
+// of `swarm generate`, which `swarm local` fills in, too.
+#pragma once
+
+#include "swarm/base/units.hpp"
+#include "swarm/protocol/session_messages.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace swarm::cli {
+
+/// `join` alone: the peers of a run answer. `model` or `stack` alone: this process answers. `join`
+/// with either: the peers that serve it answer.
+struct GenerateOptions {
+    std::string join;
+    std::string model;  // a path or a name
+    std::string stack;  // STACK.toml: several models as one
+    std::string prompt;
+    std::uint32_t tokens = 200;  // at most
+    double temperature = 0;
+    std::uint64_t seed = 1;
+    Duration wait = std::chrono::seconds(60);
+    std::string swarm_key_file;
+    std::string tokenizer_file;  // that of the run at `join`; empty: a token is a byte
+    // For a model or a stack:
+    bool raw = false;
+    bool ignore_eos = false;
+    std::string weights = "fp32";  // in this process alone
+    std::string json_file;
+    std::uint32_t stages = 1;         // in this process alone
+    std::vector<std::uint32_t> path;  // stages in their order; empty: each once
+    double exit_threshold = 2;        // probability of a token; above 1: no early exit
+    std::vector<protocol::RowCodec>
+        codecs;  // codecs of the rows between stages, by link; empty: none
+    // For the peers of a model or a stack:
+    std::string replay = "exact";                    // or fast
+    Duration late_after = std::chrono::seconds(10);  // until a member of a stack is left out
+};
+
+}  // namespace swarm::cli

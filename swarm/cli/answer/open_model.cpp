@@ -1,0 +1,23 @@
+#include "swarm/cli/answer/open_model.hpp"
+
+#include "stacking/models/any_model.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/common/model_store.hpp"
+
+#include <utility>
+
+namespace swarm::cli {
+
+Result<OpenModel> open_model(const std::string& name) {
+    SWARM_TRY(std::filesystem::path path, find_model(name));
+    SWARM_TRY(stacking::models::ModelSource source, stacking::models::open_model(path));
+    return OpenModel{std::move(path), std::move(source)};
+}
+
+Result<stacking::tokenizers::ModelTokenizer> open_tokenizer(const OpenModel& model) {
+    SWARM_TRY(auto tokenizer, stacking::tokenizers::open_tokenizer(model.path));
+    SWARM_TRY(check_fits(tokenizer, model.source.architecture().model.vocabulary));
+    return tokenizer;
+}
+
+}  // namespace swarm::cli

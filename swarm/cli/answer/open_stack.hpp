@@ -1,0 +1,118 @@
+// The file of a stack, and its members in this process.
+// Invariant: the members share one tokenizer: the same tokens have the same ids.
+// Threading: one thread. Errors: those of the file and of the readers of the members; Mismatch
+// (another tokenizer, widths that do not fit); Reject. Memory: the weights of each member once, and
+// in mode chain once more.
+#pragma once
+
+#include "stacking/composition/bridge.hpp"
+#include "stacking/composition/stack_file.hpp"
+#include "stacking/composition/text_reader.hpp"
+#include "stacking/kernels/packed_matrix.hpp"
+#include "stacking/llama/stage_weights.hpp"
+#include "stacking/tokenizers/model_tokenizer.hpp"
+#include "swarm/cli/answer/generate_options.hpp"
+#include "swarm/cli/answer/open_model.hpp"
+#include "swarm/cli/common/console.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace swarm::cli {
+
+Result<stacking::composition::StackFile> read_stack(const std::filesystem::path& file);
+
+/// An error names the file.
+Result<stacking::composition::Bridge> read_bridge(const std::filesystem::path& file);
+
+/// Writes the whole file, or leaves what was there. StorageFailed.
+Result<> write_stack(
+    const std::filesystem::path& file, const stacking::composition::StackFile& stack
+);
+
+class OpenStack {
+ public:
+    /// Opens the files of the members; their weights are read when a reader is made.
+    static Result<OpenStack> open(
+        const std::filesystem::path& file,
+        stacking::composition::StackFile stack,
+        stacking::kernels::WeightFormat format
+    );
+
+    [[nodiscard]] const stacking::composition::StackFile& file() const { return file_; }
+
+    [[nodiscard]] const stacking::tokenizers::ModelTokenizer& tokenizer() const {
+        return tokenizer_;
+    }
+
+    /// Reads a text file as plain text and returns its tokens. An error names the file.
+    [[nodiscard]] Result<std::vector<stacking::TokenId>> read_tokens(const std::string& file) const;
+
+    /// Moves the tokenizer out of this object, for a caller that needs it longer.
+    stacking::tokenizers::ModelTokenizer take_tokenizer() { return std::move(tokenizer_); }
+
+    [[nodiscard]] const stacking::models::ModelSource& source(std::size_t member) const {
+        return members_[member].source;
+    }
+
+    /// Number of positions that every member can read.
+    [[nodiscard]] std::uint32_t context() const;
+
+    /// The texts of the first member end at any of these tokens.
+    [[nodiscard]] const std::vector<std::uint32_t>& end_tokens() const {
+        return members_.front().source.architecture().end_tokens;
+    }
+
+    /// Returns the trained bridge, or one of zeros when none was trained.
+    [[nodiscard]] Result<stacking::composition::Bridge> bridge() const;
+
+    Result<std::unique_ptr<stacking::composition::TextReader>> member_reader(std::size_t member);
+    /// Returns a reader of all members, combined by the mode of the file.
+    Result<std::unique_ptr<stacking::composition::TextReader>> reader();
+
+ private:
+    using Weights = std::shared_ptr<const stacking::llama::StageWeights>;
+
+    OpenStack(
+        std::filesystem::path path,
+        stacking::composition::StackFile file,
+        std::vector<OpenModel> members,
+        stacking::tokenizers::ModelTokenizer tokenizer,
+        stacking::kernels::WeightFormat format
+    )
+        : path_(std::move(path)),
+          file_(std::move(file)),
+          members_(std::move(members)),
+          tokenizer_(std::move(tokenizer)),
+          format_(format),
+          whole_(members_.size()) {}
+
+    /// Ends of a model that a reader needs beside the layers.
+    struct Ends {
+        bool embedding = true;
+        bool head = true;
+    };
+
+    Result<Weights> load(std::size_t member, Ends ends) const;
+    Result<std::unique_ptr<stacking::composition::TextReader>> chain();
+    Result<std::unique_ptr<stacking::composition::TextReader>> bridged();
+
+    std::filesystem::path path_;
+    stacking::composition::StackFile file_;
+    std::vector<OpenModel> members_;
+    stacking::tokenizers::ModelTokenizer tokenizer_;
+    stacking::kernels::WeightFormat format_;
+    std::vector<Weights> whole_;  // by member; null: not read yet
+};
+
+/// Opens the stack of `options` if it may answer. A stack that was measured and predicts worse than
+/// its best member alone is refused. Warns when the stack was not measured.
+Result<OpenStack> open_to_generate(const GenerateOptions& options, Console& console);
+
+/// Returns the path of a model beside the file of the stack, or `model` when there is none.
+std::string located_member(const std::filesystem::path& stack, const std::string& model);
+
+}  // namespace swarm::cli

@@ -1,0 +1,44 @@
+#include "swarm/cli/answer/question.hpp"
+
+#include "swarm/base/try.hpp"
+
+#include <utility>
+
+namespace swarm::cli {
+
+Result<Question> read_question(
+    const GenerateOptions& options,
+    const stacking::tokenizers::ModelTokenizer& tokenizer,
+    std::uint32_t context,
+    const std::vector<std::uint32_t>& end_tokens,
+    Console& console
+) {
+    // A model without a template was taught to continue texts, not to answer.
+    const bool raw = options.raw || tokenizer.chat_template().empty();
+    const auto kind = raw ? PromptKind::Raw : PromptKind::Chat;
+    SWARM_TRY(PromptTokens prompt, encode_prompt(tokenizer, options.prompt, kind));
+    if (prompt.lost_bytes) {
+        console.warn("some bytes of the prompt have no token in this model and are left out");
+    }
+    SWARM_TRY(const auto room, room_for_answer(prompt.ids.size(), options.tokens, context));
+    Question question{std::move(prompt.ids), room, {}, raw ? options.prompt : ""};
+    if (!options.ignore_eos) {
+        question.end_tokens = end_tokens;
+    }
+    return question;
+}
+
+Result<ModelQuestion> read_model_question(const GenerateOptions& options, Console& console) {
+    SWARM_TRY(OpenModel model, open_model(options.model));
+    SWARM_TRY(auto tokenizer, open_tokenizer(model));
+    const auto& architecture = model.source.architecture();
+    SWARM_TRY(
+        Question question,
+        read_question(
+            options, tokenizer, architecture.model.context, architecture.end_tokens, console
+        )
+    );
+    return ModelQuestion{std::move(model), std::move(tokenizer), std::move(question)};
+}
+
+}  // namespace swarm::cli

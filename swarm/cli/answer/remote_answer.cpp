@@ -1,0 +1,173 @@
+#include "swarm/cli/answer/remote_answer.hpp"
+
+#include "stacking/sessions/session_client.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/common/clock.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/common/files.hpp"
+#include "swarm/net/address.hpp"
+
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+constexpr auto kGoodbye = std::chrono::seconds(2);
+constexpr std::uint64_t kRequest = 1;
+
+}  // namespace
+
+RemoteAnswer::RemoteAnswer(
+    net::EventLoop& loop, const GenerateOptions& options, Hooks hooks, Console& console
+)
+    : loop_(loop), options_(options), hooks_(std::move(hooks)), console_(console) {
+    record_.name = options.stack.empty() ? options.model : options.stack;
+    record_.replay = options.replay;
+    record_.codes_rows = !options.codecs.empty();
+}
+
+Result<> RemoteAnswer::start(const std::string& directory) {
+    SWARM_TRY(net::parse_address(directory));
+    net::HostOptions host_options;
+    SWARM_TRY(host_options.swarm_key, read_swarm_key(options_.swarm_key_file));
+    SWARM_TRY(ServedQuestion asked, read_served_question(options_, console_));
+    SWARM_TRY(net::FileStore store, net::FileStore::open(scratch_.path()));
+    const net::Identity self = net::Identity::make_ephemeral();
+    host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
+    stacking::sessions::SessionClient::Options client;
+    client.self = self.peer();
+    client.incarnation = host_options.incarnation;
+    client.directory_address = directory;
+    client.models = asked.models;
+    client.patience = options_.wait;
+    auto role = std::make_unique<stacking::sessions::SessionClient>(std::move(client));
+    host_.emplace(loop_, std::move(role), std::move(store), self, std::move(host_options));
+    host_->start();
+    record_.is_ensemble = !asked.members.empty();
+    record_.prompt_tokens = asked.question.prompt.size();
+    for (const std::string& name : asked.names) {
+        record_.readers.push_back({name});
+    }
+    ask(asked);
+    question_ = std::move(asked.question);
+    tokenizer_ = std::move(asked.tokenizer);
+    stream_.emplace(*tokenizer_, question_->before);
+    return {};
+}
+
+void RemoteAnswer::ask(const ServedQuestion& asked) {
+    node::SessionRequest request;
+    request.request = kRequest;
+    request.prompt = asked.question.prompt;
+    request.tokens = asked.question.tokens_max;
+    request.sampling = {options_.temperature, options_.seed, 1};
+    request.path = options_.path;
+    request.exit_threshold = options_.exit_threshold;
+    request.exact = options_.replay == "exact";
+    request.members = asked.members;
+    request.chain = asked.chain;
+    request.late_after = options_.late_after;
+    request.codecs = options_.codecs;
+    host_->ask({std::move(request)});
+}
+
+void RemoteAnswer::on_tell(const node::Report& report) {
+    if (const auto* const line = std::get_if<node::LogLine>(&report)) {
+        console_.log(line->level, line->text);
+    } else if (exit_code_) {
+        return;  // the answer was given up
+    } else if (const auto* const token = std::get_if<node::TokenStreamed>(&report)) {
+        take(*token);
+    } else if (const auto* const routed = std::get_if<node::SessionRouted>(&report)) {
+        AnswerRecord::Reader& reader = record_.readers.at(routed->member);
+        reader.routes.push_back(routed->peers);
+        reader.codecs = routed->codecs;
+        record_.routed = record_.ids.empty() ? clock_now() : record_.routed;
+        if (hooks_.on_route) {
+            hooks_.on_route(routed->member, routed->peers);
+        }
+    } else if (const auto* const dropped = std::get_if<node::MemberDropped>(&report)) {
+        AnswerRecord::Reader& reader = record_.readers.at(dropped->member);
+        reader.dropped = *dropped;
+        console_.warn(reader.name + " is left out from here on: " + dropped->reason);
+    } else if (const auto* const moved = std::get_if<node::SessionMoved>(&report)) {
+        record_.moves.push_back(*moved);
+        moved_ = true;
+    } else if (const auto* const failed = std::get_if<node::GenerationFailed>(&report)) {
+        console_.error(failed->reason);
+        end(kRunFailed);
+    }
+}
+
+void RemoteAnswer::take(const node::TokenStreamed& token) {
+    record_.last_token = clock_now();
+    if (record_.ids.empty()) {
+        record_.first_token = record_.last_token;
+    } else if (!std::exchange(moved_, false)) {
+        record_.timed.push_back(token);
+    }
+    if (std::ranges::find(question_->end_tokens, token.token) != question_->end_tokens.end()) {
+        host_->ask({node::CancelRequest{kRequest}});
+        return end(kDone);
+    }
+    record_.ids.push_back(token.token);
+    std::vector<std::size_t>& by_hop = record_.answered_by_hop;
+    by_hop.resize(std::max<std::size_t>(by_hop.size(), token.hop + std::size_t{1}));
+    ++by_hop[token.hop];
+    stream_->add(token.token);
+    if (hooks_.on_token) {
+        hooks_.on_token(record_.ids.size());
+    }
+    if (token.last) {
+        end(kDone);
+    }
+}
+
+void RemoteAnswer::end(int exit_code) {
+    exit_code_ = exit_code;
+}
+
+void RemoteAnswer::cancel(int exit_code) {
+    if (!exit_code_ && host_) {
+        host_->ask({node::CancelRequest{kRequest}});
+    }
+    end(exit_code);
+}
+
+int RemoteAnswer::finish() {
+    host_->stop();
+    static_cast<void>(loop_.run_until([this] { return host_->finished(); }, kGoodbye));
+    record_.text = stream_->finish();
+    return host_->failure() ? end_with(console_, *host_->failure()) : *exit_code_;
+}
+
+int generate_remote(const GenerateOptions& options, Console& console) {
+    net::EventLoop loop;
+    RemoteAnswer answer(loop, options, {}, console);
+    if (const Result<> started = answer.start(options.join); !started) {
+        return end_with(console, started.error());
+    }
+    loop.on_signal([&](int number) {
+        if (answer.ended()) {
+            std::_Exit(after_signal(number));
+        }
+        answer.cancel(after_signal(number));
+    });
+    loop.run_until([&] { return answer.ended(); });
+    const int exit_code = answer.finish();
+    std::cerr << summary_of(answer.record());
+    const bool kept =
+        options.json_file.empty() ||
+        write_text(
+            console, options.json_file, boost::json::serialize(to_json(answer.record())) + "\n"
+        );
+    return exit_code == kDone && !kept ? kRunFailed : exit_code;
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,81 @@
+// One answer by the peers that serve a model, or the members of a stack: a session client on a host
+// of this process. Its text goes to stdout as it comes, its figures to stderr and --json.
+// Invariant: the tokens are those of one process with the same weights, whichever peers serve them.
+// Threading: the loop's thread. Errors: those of opening the model and its tokenizer, TooLarge (the
+// prompt fills the context); GenerationFailed becomes a line and kRunFailed.
+#pragma once
+
+#include "swarm/cli/answer/answer_report.hpp"
+#include "swarm/cli/answer/answer_text.hpp"
+#include "swarm/cli/answer/served_question.hpp"
+#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/common/temporary_directory.hpp"
+#include "swarm/net/host.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace swarm::cli {
+
+class RemoteAnswer {
+ public:
+    struct Hooks {
+        /// Gets the peers that serve the hops from here on, and the member of the stack that they
+        /// serve; 0 for a model.
+        std::function<void(std::uint32_t, const std::vector<PeerId>&)> on_route{};
+        /// Gets the number of tokens, after each token.
+        std::function<void(std::size_t)> on_token{};
+    };
+
+    /// The arguments outlive this object.
+    RemoteAnswer(
+        net::EventLoop& loop, const GenerateOptions& options, Hooks hooks, Console& console
+    );
+
+    /// Asks for the answer; the loop must run for the answer to come.
+    Result<> start(const std::string& directory);
+
+    /// The answer has ended, well or badly, or its host has failed.
+    [[nodiscard]] bool ended() const { return exit_code_ || (host_ && host_->failure()); }
+
+    /// Gives up the answer; the peers free its pages at once.
+    void cancel(int exit_code);
+
+    /// Lets the host send its last messages, and ends the text. Returns the exit code.
+    int finish();
+
+    [[nodiscard]] const AnswerRecord& record() const { return record_; }
+
+    /// Codecs of the rows between the hops of a model or a chain, link by link; with `auto` those
+    /// that the peers chose.
+    [[nodiscard]] const std::vector<protocol::CodecId>& codecs() const {
+        return record_.readers.front().codecs;
+    }
+
+ private:
+    void on_tell(const node::Report& report);
+    void take(const node::TokenStreamed& token);
+    void end(int exit_code);
+    void ask(const ServedQuestion& asked);
+
+    net::EventLoop& loop_;
+    const GenerateOptions& options_;
+    Hooks hooks_;
+    Console& console_;
+    TemporaryDirectory scratch_;
+    std::optional<net::Host> host_;
+    std::optional<stacking::tokenizers::ModelTokenizer> tokenizer_;
+    std::optional<Question> question_;
+    std::optional<TextStream> stream_;
+    AnswerRecord record_;
+    bool moved_ = false;  // since the last token
+    std::optional<int> exit_code_;
+};
+
+/// `swarm generate --model --join`, or `--stack --join`. Returns the exit code.
+int generate_remote(const GenerateOptions& options, Console& console);
+
+}  // namespace swarm::cli

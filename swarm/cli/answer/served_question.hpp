@@ -1,0 +1,29 @@
+// A question to peers: the model or the members of the stack that they serve, and the prompt in
+// tokens. Only headers and tokenizers are read here; the peers have the weights.
+// Threading: one thread. Errors: those of opening models, stack and tokenizer, and of
+// read_question(); Mismatch (Reject): a stack that the gate refuses, a bridge that is not trained,
+// and a chain or a bridge whose widths do not fit.
+#pragma once
+
+#include "stacking/sessions/session_client.hpp"
+#include "stacking/tokenizers/model_tokenizer.hpp"
+#include "swarm/cli/answer/question.hpp"
+#include "swarm/cli/common/console.hpp"
+
+#include <string>
+#include <vector>
+
+namespace swarm::cli {
+
+struct ServedQuestion {
+    std::vector<stacking::sessions::SessionClient::Model> models;  // each model once
+    std::vector<node::StackMember> members;  // those of an ensemble, else empty
+    std::vector<node::ChainMember> chain;    // those of a chain or a bridge, else empty
+    std::vector<std::string> names;  // names of the model, the members, or the stack, for people
+    stacking::tokenizers::ModelTokenizer tokenizer;
+    Question question;
+};
+
+Result<ServedQuestion> read_served_question(const GenerateOptions& options, Console& console);
+
+}  // namespace swarm::cli

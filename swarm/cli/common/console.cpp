@@ -1,0 +1,57 @@
+#include "swarm/cli/common/console.hpp"
+
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/net/identity.hpp"
+
+#include <iostream>
+#include <unistd.h>
+
+namespace swarm::cli {
+namespace {
+
+constexpr const char* kEraseLine = "\r\033[K";
+
+}  // namespace
+
+Console::Console() : is_terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+Console::~Console() {
+    if (!status_.empty()) {
+        std::cerr << '\n';
+    }
+}
+
+void Console::log(node::LogLine::Level level, const std::string& text) {
+    using Level = node::LogLine::Level;
+    if (level == Level::Debug) {
+        return;
+    }
+    const char* const mark = level == Level::Error     ? "swarm: "
+                             : level == Level::Warning ? "warning: "
+                                                       : "";
+    if (!status_.empty()) {
+        std::cerr << kEraseLine;
+    }
+    std::cerr << mark << text << '\n' << status_ << std::flush;
+}
+
+void Console::status(const std::string& text) {
+    if (!is_terminal_) {
+        info(text);
+        return;
+    }
+    status_ = text;
+    std::cerr << kEraseLine << status_ << std::flush;
+}
+
+int end_with(Console& console, const Error& error) {
+    console.error(error.detail);
+    return error.reaction == Reaction::Reject ? kRejected : kRunFailed;
+}
+
+std::string short_name(const PeerId& peer) {
+    constexpr std::size_t kLetters = 8;
+    return net::to_text(peer).substr(0, kLetters);
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,109 @@
+#include "swarm/cli/common/files.hpp"
+
+#include "swarm/cli/common/console.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kSwarmKeyBytesMax = 4096;
+
+Error rejected(ErrorCode code, std::string detail) {
+    return {code, Reaction::Reject, std::move(detail)};
+}
+
+std::string environment(const char* name) {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const fs::path& path, std::uint64_t bytes_max) {
+    std::error_code error;
+    const std::uint64_t size = fs::file_size(path, error);
+    if (error) {
+        return rejected(
+            ErrorCode::NotFound, "cannot read " + path.string() + ": " + error.message()
+        );
+    }
+    if (size > bytes_max) {
+        return rejected(
+            ErrorCode::TooLarge,
+            path.string() + " is larger than " + std::to_string(bytes_max) + " bytes"
+        );
+    }
+    std::string text(size, '\0');
+    std::ifstream in(path, std::ios::binary);
+    if (!in.read(text.data(), static_cast<std::streamsize>(size))) {
+        return rejected(ErrorCode::NotFound, "cannot read " + path.string());
+    }
+    return text;
+}
+
+Result<std::string> read_swarm_key(const std::string& file) {
+    if (file.empty()) {
+        return std::string();
+    }
+    Result<std::string> key = read_file(file, kSwarmKeyBytesMax);
+    if (!key) {
+        return key.error();
+    }
+    key->erase(key->find_last_not_of(" \t\r\n") + 1);
+    if (key->empty()) {
+        return rejected(ErrorCode::Usage, "the swarm key file " + file + " is empty");
+    }
+    return key;
+}
+
+bool write_text(Console& console, const std::string& file, const std::string& text) {
+    errno = 0;
+    std::ofstream out(file, std::ios::binary);
+    out << text;
+    out.close();
+    if (!out) {
+        const std::string reason = std::generic_category().message(errno);
+        console.error("cannot write " + file + ": " + reason + "; name another file");
+    }
+    return static_cast<bool>(out);
+}
+
+Result<> write_whole(const fs::path& file, std::span<const std::byte> bytes) {
+    const fs::path partial = file.string() + ".partial";
+    std::ofstream out(partial, std::ios::binary | std::ios::trunc);
+    out.write(
+        reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())
+    );
+    out.close();
+    std::error_code failed;
+    if (out) {
+        fs::rename(partial, file, failed);
+    }
+    if (!out || failed) {
+        fs::remove(partial, failed);
+        return Error{
+            ErrorCode::StorageFailed,
+            Reaction::Fatal,
+            "cannot write " + file.string() + "; make room or name another file"};
+    }
+    return {};
+}
+
+fs::path cache_folder() {
+    if (const std::string deps = environment("SWARM_DEPS"); !deps.empty()) {
+        return deps;
+    }
+    const std::string cache = environment("XDG_CACHE_HOME");
+    const fs::path base =
+        cache.empty() ? fs::path(environment("HOME")) / ".cache" : fs::path(cache);
+    return base / "swarm";
+}
+
+}  // namespace swarm::cli

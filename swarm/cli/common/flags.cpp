@@ -1,0 +1,184 @@
+#include "swarm/cli/common/flags.hpp"
+
+#include "swarm/cli/common/verb.hpp"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+/// Reads bits per second, the unit in which lines are sold, and returns bytes per second.
+std::optional<std::uint64_t> parse_rate(const std::string& text) {
+    constexpr double kLeast = 1e3;
+    constexpr double kMost = 1e12;
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [unit, error] = std::from_chars(text.data(), end, value);
+    const std::string_view name(unit, static_cast<std::size_t>(end - unit));
+    double bits = 0;
+    if (name == "kb/s" || name == "kbit/s") {
+        bits = value * 1e3;
+    } else if (name == "Mb/s" || name == "Mbit/s") {
+        bits = value * 1e6;
+    } else if (name == "Gb/s" || name == "Gbit/s") {
+        bits = value * 1e9;
+    }
+    if (error != std::errc{} || !(bits >= kLeast && bits <= kMost)) {
+        return std::nullopt;
+    }
+    return static_cast<std::uint64_t>(bits / 8);
+}
+
+}  // namespace
+
+const char* const kExitCodes = R"(
+exit codes: 0 done, 1 failure while running, 2 usage, 3 run file or model rejected,
+            4 no peers or no coordinator in time, 130 and 143 after signals)";
+
+const char* const kModelHelp =
+    "a GGUF file, a Hugging Face folder, the folder of a run, or a name: smollm2";
+
+CLI::App& add_verb(CLI::App& parent, const char* name, const char* what, const char* examples) {
+    CLI::App& app = *parent.add_subcommand(name, what);
+    app.footer(std::string(examples) + "\n" + kExitCodes);
+    return app;
+}
+
+void when_named(CLI::App& verb, std::function<void()> then) {
+    verb.callback([&verb, then = std::move(then)] {
+        if (verb.get_subcommands().empty()) {
+            then();
+        }
+    });
+}
+
+std::optional<Duration> parse_duration(const std::string& text) {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [unit, error] = std::from_chars(text.data(), end, value);
+    const std::string_view name(unit, static_cast<std::size_t>(end - unit));
+    if (error != std::errc{} || !(value >= 0)) {
+        return std::nullopt;
+    }
+    double seconds = 0;
+    if (name.empty() || name == "s") {
+        seconds = value;
+    } else if (name == "ms") {
+        seconds = value / 1000;
+    } else if (name == "m") {
+        seconds = value * 60;
+    } else {
+        return std::nullopt;
+    }
+    constexpr double kDay = 86'400;
+    if (!(seconds <= kDay)) {
+        return std::nullopt;
+    }
+    return Duration(static_cast<Duration::rep>(seconds * 1e9));
+}
+
+CLI::Option* add_duration(
+    CLI::App& app,
+    const std::string& name,
+    const std::string& help,
+    std::function<void(Duration)> to
+) {
+    const auto take = [name, to = std::move(to)](const std::string& text) {
+        const std::optional<Duration> duration = parse_duration(text);
+        if (!duration) {
+            throw CLI::ValidationError(name, "wants a time such as 500ms, 3s or 2m, not " + text);
+        }
+        to(*duration);
+    };
+    return app.add_option_function<std::string>(name, take, help)->type_name("TIME");
+}
+
+CLI::Option* add_rates(
+    CLI::App& app,
+    const std::string& name,
+    const std::string& help,
+    std::vector<std::uint64_t>& bytes_per_s
+) {
+    const auto take = [name, &bytes_per_s](const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) {
+            const std::optional<std::uint64_t> rate = parse_rate(text);
+            if (!rate) {
+                throw CLI::ValidationError(
+                    name, "wants a rate from 1kb/s to 1000Gb/s such as 10Mb/s, not " + text
+                );
+            }
+            bytes_per_s.push_back(*rate);
+        }
+    };
+    return app.add_option_function<std::vector<std::string>>(name, take, help)
+        ->delimiter(',')
+        ->type_name("RATE");
+}
+
+CLI::Option* add_size(
+    CLI::App& app, const std::string& name, const std::string& help, std::uint64_t& bytes
+) {
+    constexpr bool kKbIs1000 = true;  // GB and GiB mean what they say
+    return app.add_option(name, bytes, help)
+        ->transform(CLI::AsSizeValue(kKbIs1000))
+        ->type_name("SIZE");
+}
+
+CLI::Option* add_json(CLI::App& app, const std::string& help, std::string& file) {
+    return app.add_option("--json", file, help)->type_name("FILE");
+}
+
+CLI::Option* add_listen(CLI::App& app, const std::string& help, std::string& address) {
+    return app.add_option("--listen", address, help)->type_name("HOST:PORT")->capture_default_str();
+}
+
+CLI::Option* add_key(CLI::App& app, std::string& file) {
+    return app.add_option("--key", file, "keep this identity (default: a new one each time)")
+        ->type_name("FILE");
+}
+
+CLI::Option* add_swarm_key(CLI::App& app, const std::string& help, std::string& file) {
+    return app.add_option("--swarm-key", file, help)->type_name("FILE");
+}
+
+CLI::Option* add_device(CLI::App& app, std::string& device) {
+    return app.add_option("--device", device, "auto, cpu or cuda:N")->capture_default_str();
+}
+
+CLI::Option* add_weights(CLI::App& app, std::string& weights) {
+    return app.add_option("--weights", weights, "keep weights as fp32, bf16 or int8")
+        ->check(CLI::IsMember({"fp32", "bf16", "int8"}))
+        ->capture_default_str();
+}
+
+CLI::Option* add_replay(CLI::App& app, std::string& replay) {
+    return app
+        .add_option(
+            "--replay",
+            replay,
+            "how the successor of a lost peer is refilled: exact repeats every call, fast reads "
+            "the text at once"
+        )
+        ->check(CLI::IsMember({"exact", "fast"}))
+        ->capture_default_str();
+}
+
+std::array<CLI::Option*, 2> add_path(
+    CLI::App& app, std::vector<std::uint32_t>& path, double& exit_threshold
+) {
+    return {
+        app.add_option("--path", path, "A,B,...: stages in this order (default: each once)")
+            ->delimiter(','),
+        app.add_option(
+               "--exit",
+               exit_threshold,
+               "probability at which a stage with a head of its own ends a token's path (default: "
+               "never)"
+        )
+            ->check(CLI::NonNegativeNumber)};
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,65 @@
+// Flags that several verbs have. A verb needs the header of CLI11 only for flags that no function
+// here adds: that header costs four seconds of compiling.
+// Invariant: what a flag writes to outlives the parsing.
+// Errors: those of CLI11. Threading: one thread, while the command line is read.
+#pragma once
+
+#include "swarm/base/units.hpp"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace swarm::cli {
+
+/// The end of each --help.
+extern const char* const kExitCodes;
+/// The help of each --model that takes a model of others.
+extern const char* const kModelHelp;
+
+/// "500ms", "3s", "2m"; a number without a unit counts seconds. nullopt: the text is none of them,
+/// or a time above one day.
+std::optional<Duration> parse_duration(const std::string& text);
+
+CLI::Option* add_duration(
+    CLI::App& app,
+    const std::string& name,
+    const std::string& help,
+    std::function<void(Duration)> to
+);
+/// Adds a flag for one or more rates of a line, such as 10Mb/s or 2.5Gb/s; they are stored in bytes
+/// per second.
+CLI::Option* add_rates(
+    CLI::App& app,
+    const std::string& name,
+    const std::string& help,
+    std::vector<std::uint64_t>& bytes_per_s
+);
+/// Adds a flag for a size such as 2GiB or 500MB.
+CLI::Option* add_size(
+    CLI::App& app, const std::string& name, const std::string& help, std::uint64_t& bytes
+);
+
+CLI::Option* add_json(CLI::App& app, const std::string& help, std::string& file);
+CLI::Option* add_listen(CLI::App& app, const std::string& help, std::string& address);
+/// Adds --key, the file of the identity.
+CLI::Option* add_key(CLI::App& app, std::string& file);
+CLI::Option* add_swarm_key(CLI::App& app, const std::string& help, std::string& file);
+/// Adds --device: auto, cpu or cuda:N.
+CLI::Option* add_device(CLI::App& app, std::string& device);
+CLI::Option* add_weights(CLI::App& app, std::string& weights);
+CLI::Option* add_replay(CLI::App& app, std::string& replay);
+/// Adds --path and --exit, which are about the stages of a model.
+std::array<CLI::Option*, 2> add_path(
+    CLI::App& app, std::vector<std::uint32_t>& path, double& exit_threshold
+);
+
+}  // namespace swarm::cli

@@ -1,0 +1,19 @@
+// Flags of a process that others dial: `serve` has all of them, `directory` some.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace swarm::cli {
+
+struct PeerFlags {
+    std::string listen;       // host:port of the first seat; the next seats take the next ports
+    std::string advertise{};  // address that others dial instead; empty: it is found out
+    std::string dial_from{};  // an address of this machine; empty: the system chooses
+    std::string key_file{};   // empty: a new identity
+    std::string swarm_key_file{};
+    std::uint32_t seats = 1;
+    std::uint32_t service_ms = 0;  // time for which each forward is held; 0: none
+};
+
+}  // namespace swarm::cli

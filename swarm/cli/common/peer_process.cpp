@@ -1,0 +1,208 @@
+#include "swarm/cli/common/peer_process.hpp"
+
+#include "swarm/base/try.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/common/files.hpp"
+#include "swarm/cli/common/own_address.hpp"
+#include "swarm/cli/common/paced_role.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+Result<net::Identity> identity_from(const std::string& key_file) {
+    if (key_file.empty()) {
+        return net::Identity::make_ephemeral();
+    }
+    std::error_code ignored;  // a missing folder shows when the file is written
+    std::filesystem::create_directories(std::filesystem::path(key_file).parent_path(), ignored);
+    return net::Identity::load_or_create(key_file);
+}
+
+Result<std::optional<net::Address>> address_if_any(const std::string& text) {
+    if (text.empty()) {
+        return std::optional<net::Address>();
+    }
+    SWARM_TRY(const net::Address address, net::parse_address(text));
+    return std::optional(address);
+}
+
+Result<> check_source(const std::string& address) {
+    if (address.empty() || net::is_ip(address)) {
+        return {};
+    }
+    return Error{
+        ErrorCode::Usage,
+        Reaction::Reject,
+        "--dial-from wants an IP address of this machine, not '" + address + "'"};
+}
+
+/// Port 0 stands for a free port for each seat.
+net::Address of_seat(net::Address first, std::uint32_t number) {
+    if (first.port != 0) {
+        first.port = static_cast<std::uint16_t>(first.port + number);
+    }
+    return first;
+}
+
+/// Returns the name of a file or folder of a seat; the first seat has the given name.
+std::string of_seat(const std::string& first, std::uint32_t number) {
+    return first.empty() || number == 0 ? first : first + "." + std::to_string(number + 1);
+}
+
+bool has_ports(const net::Address& first, std::uint32_t seats) {
+    return first.port + seats - 1 <= std::numeric_limits<std::uint16_t>::max();
+}
+
+}  // namespace
+
+int PeerProcess::run(const MakeRole& make_role) {
+    if (const Result<> started = start(make_role); !started) {
+        return end_with(console_, started.error());
+    }
+    loop_.on_signal([this](int number) { on_signal(number); });
+    const auto failed = [](const Seat& seat) { return seat.host->failure().has_value(); };
+    loop_.run_until([&] { return exit_code_ || std::ranges::any_of(seats_, failed); });
+    for (Seat& seat : seats_) {
+        seat.host->stop();
+    }
+    const auto finished = [](const Seat& seat) { return seat.host->finished(); };
+    static_cast<void>(
+        loop_.run_until([&] { return std::ranges::all_of(seats_, finished); }, kGoodbye)
+    );
+    for (const Seat& seat : seats_) {
+        if (failed(seat)) {
+            console_.error(seat.host->failure()->detail);
+            return kRunFailed;
+        }
+    }
+    return signal_ ? after_signal(*signal_) : *exit_code_;
+}
+
+Result<> PeerProcess::start(const MakeRole& make_role) {
+    SWARM_TRY(const Means means, check_means());
+    for (std::uint32_t number = 0; number < options_.flags.seats; ++number) {
+        SWARM_TRY(start(number, means, make_role));
+    }
+    return {};
+}
+
+Result<PeerProcess::Means> PeerProcess::check_means() const {
+    const PeerFlags& flags = options_.flags;
+    Means means;
+    SWARM_TRY(means.towards, address_if_any(options_.towards));
+    SWARM_TRY(means.listen, parse_listen_address(flags.listen));
+    SWARM_TRY(means.advertise, address_if_any(flags.advertise));
+    SWARM_TRY(check_source(flags.dial_from));
+    SWARM_TRY(means.swarm_key, read_swarm_key(flags.swarm_key_file));
+    if (!has_ports(means.listen, flags.seats) ||
+        (means.advertise && !has_ports(*means.advertise, flags.seats))) {
+        const std::string seats = std::to_string(flags.seats);
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--host " + seats + " needs " + seats +
+                " ports in a row; there are not so many to 65535"};
+    }
+    means.device = flags.seats > 1 ? std::make_shared<net::SharedDevice>() : nullptr;
+    return means;
+}
+
+Result<> PeerProcess::start(std::uint32_t number, const Means& means, const MakeRole& make_role) {
+    Seat& seat = seats_.emplace_back();
+    const std::string key_file = of_seat(options_.flags.key_file, number);
+    const std::filesystem::path folder = store_folder(number, seat);
+    SWARM_TRY(const net::Identity identity, identity_from(key_file));
+    SWARM_TRY(net::FileStore store, net::FileStore::open(folder));
+    if (!options_.store_folder.empty() && !key_file.empty()) {
+        SWARM_TRY(seat.key_lock, net::FileStore::open(key_file + ".store"));
+    }
+    const auto forward_units = std::make_shared<double>(0);
+    auto role = std::make_unique<PacedRole>(forward_units);
+    PacedRole& paced = *role;
+    const net::Address listen = of_seat(means.listen, number);
+    net::HostOptions host_options;
+    host_options.swarm_key = means.swarm_key;
+    host_options.listen_address = listen.host;
+    host_options.listen_port = listen.port;
+    host_options.dial_from = options_.flags.dial_from;
+    host_options.on_tell = [this, &seat](const node::Report& report) { on_tell(seat, report); };
+    host_options.compute.service = std::chrono::milliseconds(options_.flags.service_ms);
+    host_options.compute.device = means.device;
+    const Incarnation incarnation = host_options.incarnation;
+    seat.host.emplace(loop_, std::move(role), std::move(store), identity, host_options);
+    SWARM_TRY(const std::uint16_t port, seat.host->listen());
+    const std::optional<net::Address>& towards = means.towards;
+    const net::Address address =
+        means.advertise
+            ? of_seat(*means.advertise, number)
+            : net::Address{advertised_host(listen.host, towards ? &*towards : nullptr), port};
+    paced.wrap(make_role(
+        {identity.peer(), incarnation, net::to_text(address), forward_units, folder.string()}
+    ));
+    seat.host->start();
+    return {};
+}
+
+/// Most roles keep nothing on disk, but the lock of the store keeps two processes from being one
+/// peer.
+std::filesystem::path PeerProcess::store_folder(std::uint32_t number, Seat& seat) const {
+    if (!options_.store_folder.empty()) {
+        return of_seat(options_.store_folder, number);
+    }
+    if (options_.flags.key_file.empty()) {
+        return seat.scratch.emplace().path();
+    }
+    return of_seat(options_.flags.key_file, number) + ".store";
+}
+
+void PeerProcess::on_tell(Seat& seat, const node::Report& report) {
+    if (const auto* const line = std::get_if<node::LogLine>(&report)) {
+        console_.log(line->level, line->text);
+    } else if (const auto* const status = std::get_if<node::ServerStatus>(&report)) {
+        seat.status = "stage " + std::to_string(status->stage.value) + ", step " +
+                      std::to_string(status->version.step) + ": " + status->text;
+        show_status();
+    } else if (const auto* const failed = std::get_if<node::RunFailed>(&report)) {
+        console_.error(failed->text);
+        exit_code_ = failed->exit_code;
+    } else if (const auto* const done = std::get_if<node::ServerDone>(&report)) {
+        console_.info(done->reason);
+        seat.done = true;
+        if (std::ranges::all_of(seats_, &Seat::done)) {
+            exit_code_ = exit_code_.value_or(kDone);
+        }
+    } else if (options_.on_report) {
+        options_.on_report(report);
+    }
+}
+
+void PeerProcess::show_status() {
+    std::string text;
+    for (const Seat& seat : seats_) {
+        text += (text.empty() || seat.status.empty() ? "" : "; ") + seat.status;
+    }
+    console_.status(text);
+}
+
+void PeerProcess::on_signal(int number) {
+    if (signal_) {
+        std::_Exit(after_signal(number));
+    }
+    signal_ = number;
+    if (options_.drain_note.empty()) {
+        exit_code_ = after_signal(number);
+        return;
+    }
+    console_.info(options_.drain_note);
+    for (Seat& seat : seats_) {
+        seat.host->ask({node::DrainRequest{}});
+    }
+}
+
+}  // namespace swarm::cli

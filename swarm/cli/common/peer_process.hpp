@@ -1,0 +1,92 @@
+// A process that others dial, around its roles: identities, stores, listeners, signals, and the
+// lines that people see. A process with several seats is as many peers, which share its device.
+// Invariant: run() ends when all roles are done, one has failed, a disk fails, or a person asks for
+// the end; in each case it waits until the roles' last messages are sent, for kGoodbye at most.
+// Threading: the main thread. Errors: one line on stderr, and an exit code.
+#pragma once
+
+#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/common/peer_flags.hpp"
+#include "swarm/cli/common/temporary_directory.hpp"
+#include "swarm/net/address.hpp"
+#include "swarm/net/host.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace swarm::cli {
+
+class PeerProcess {
+ public:
+    static constexpr auto kGoodbye = std::chrono::seconds(5);
+
+    struct Options {
+        PeerFlags flags;
+        std::string towards{};       // host:port that this peer dials; empty: none
+        std::string store_folder{};  // for the files of the role; empty: the role writes none
+        /// Printed at the first signal, which then asks the role to drain; empty: the first signal
+        /// ends the process.
+        std::string drain_note{};
+        /// Gets each report of a kind that this class does not handle.
+        std::function<void(const node::Report&)> on_report{};
+    };
+
+    /// Facts about the process that a role may need.
+    struct Self {
+        PeerId peer;
+        Incarnation incarnation;
+        std::string address;  // the address that others dial
+        /// Work units of one forward, to be set once they are known: see paced_role.hpp.
+        std::shared_ptr<double> forward_units;
+        std::string store_folder;
+    };
+
+    using MakeRole = std::function<std::unique_ptr<node::Role>(const Self&)>;
+
+    PeerProcess(Options options, Console& console)
+        : options_(std::move(options)), console_(console) {}
+
+    /// Returns the exit code.
+    int run(const MakeRole& make_role);
+
+ private:
+    struct Seat {
+        std::optional<TemporaryDirectory> scratch;
+        std::optional<net::FileStore> key_lock;  // where the store lies elsewhere
+        std::string status;
+        bool done = false;
+        std::optional<net::Host> host;  // declared last: its reports reach the other fields
+    };
+
+    /// The checked options that all seats share.
+    struct Means {
+        std::optional<net::Address> towards;
+        net::Address listen;
+        std::optional<net::Address> advertise;
+        std::string swarm_key;
+        std::shared_ptr<net::SharedDevice> device;
+    };
+
+    Result<> start(const MakeRole& make_role);
+    Result<Means> check_means() const;
+    Result<> start(std::uint32_t number, const Means& means, const MakeRole& make_role);
+    std::filesystem::path store_folder(std::uint32_t number, Seat& seat) const;
+    void on_tell(Seat& seat, const node::Report& report);
+    void show_status();
+    void on_signal(int number);
+
+    Options options_;
+    Console& console_;
+    net::EventLoop loop_;
+    std::deque<Seat> seats_;  // a deque: hosts point at their seats
+    std::optional<int> exit_code_;
+    std::optional<int> signal_;
+};
+
+}  // namespace swarm::cli

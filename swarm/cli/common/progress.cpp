@@ -1,0 +1,151 @@
+#include "swarm/cli/common/progress.hpp"
+
+#include "swarm/run/layer_split.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <variant>
+
+namespace swarm::cli {
+namespace {
+
+constexpr double kNewestWeighs = 0.2;
+
+std::string format(const char* pattern, double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, pattern, value);
+    return text;
+}
+
+std::string rate_text(double per_second) {
+    return per_second < 10'000 ? format("%.0f", per_second)
+                               : format("%.1f", per_second / 1000) + "k";
+}
+
+std::string clock_text(double seconds) {
+    const auto whole = std::llround(seconds);
+    char text[32];
+    if (whole < 3600) {
+        std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
+    } else {
+        std::snprintf(text, sizeof text, "%lld h %02lld min", whole / 3600, whole / 60 % 60);
+    }
+    return text;
+}
+
+}  // namespace
+
+void Progress::show(const TrainReport& report) {
+    std::visit([&](const auto& one) { show_one(one); }, report);
+}
+
+void Progress::show_one(const node::StepCommitted& step) {
+    if (seconds_per_step_ == 0) {
+        const auto start = std::chrono::steady_clock::now() - began_;
+        console_.info(
+            "first step done " + format("%.1f", std::chrono::duration<double>(start).count()) +
+            " s after the start"
+        );
+    }
+    const double took = std::chrono::duration<double>(step.took).count();
+    seconds_per_step_ = seconds_per_step_ == 0
+                            ? took
+                            : (1 - kNewestWeighs) * seconds_per_step_ + kNewestWeighs * took;
+    const auto left = static_cast<double>(steps_ - std::min(steps_, step.step + 1));
+    const std::string line = progress_line(
+        step,
+        steps_,
+        static_cast<double>(tokens_per_step_) / seconds_per_step_,
+        left * seconds_per_step_,
+        peers_per_stage_
+    );
+    console_.status(line + (skipped_ > 0 ? "  skipped " + std::to_string(skipped_) : ""));
+}
+
+void Progress::show_one(const StagesCut& cut) {
+    console_.info(
+        "the stages get " + run::to_text(cut.layers_per_stage) + " layers from step " +
+        std::to_string(cut.step + 1) + " on: all peers download the checkpoint"
+    );
+}
+
+void Progress::show_one(const node::StepSkipped& skip) {
+    ++skipped_;
+    console_.warn(
+        "step " + std::to_string(skip.step + 1) + "/" + std::to_string(steps_) +
+        " skipped, the weights stay as they are: " + skip.reason
+    );
+}
+
+void Progress::show_one(const node::ShareLost& lost) {
+    console_.warn(
+        "peer " + short_name(lost.peer) + ", stage " + std::to_string(lost.stage.value) +
+        ": lost with the " + std::to_string(lost.microbatches) +
+        " microbatches that it has trained on since the last exchange"
+    );
+}
+
+void Progress::show_one(const node::PeerChanged& changed) {
+    using node::PeerChange;
+    peers_per_stage_ = changed.peers_per_stage;
+    const std::string who = "peer " + short_name(changed.peer) + ", stage " +
+                            std::to_string(changed.stage.value) + ": ";
+    const std::string why = changed.reason.empty() ? "" : " (" + changed.reason + ")";
+    switch (changed.change) {
+        case PeerChange::Admitted:
+            console_.info(who + "joined" + why);
+            break;
+        case PeerChange::Observing:
+            console_.info(who + "downloads the state" + why);
+            break;
+        case PeerChange::Left:
+            console_.info(who + "left" + why);
+            break;
+        case PeerChange::Moved:
+            console_.info(who + "changes its stage" + why);
+            break;
+        case PeerChange::Fenced:
+            console_.warn(who + "fenced" + why);
+            break;
+        case PeerChange::Suspect:
+            console_.warn(who + "does not answer" + why);
+            break;
+        case PeerChange::StageEmpty:
+            console_.warn(who + "was the last of its stage; the run waits for it" + why);
+            break;
+    }
+}
+
+void Progress::show_one(const node::RunFinished& finished) {
+    console_.info(
+        "weights after step " + std::to_string(finished.version.step) + ": sha256 " +
+        to_hex(finished.weights_sha256)
+    );
+}
+
+std::string progress_line(
+    const node::StepCommitted& step,
+    std::uint64_t steps,
+    double tokens_per_s,
+    double seconds_left,
+    const std::vector<std::uint32_t>& peers_per_stage
+) {
+    std::string line = "step " + std::to_string(step.step + 1) + "/" + std::to_string(steps) +
+                       "  loss " + format("%.4f", step.loss) + "  " + rate_text(tokens_per_s) +
+                       " tokens/s  ETA " + clock_text(seconds_left);
+    if (!peers_per_stage.empty()) {
+        line += "  peers ";
+        for (std::size_t i = 0; i < peers_per_stage.size(); ++i) {
+            line += (i == 0 ? "" : "+") + std::to_string(peers_per_stage[i]);
+        }
+    }
+    if (!step.codecs.empty()) {
+        line += "  codecs " + step.codecs;
+    }
+    if (step.replayed > 0) {
+        line += "  replayed " + std::to_string(step.replayed);
+    }
+    return line;
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,63 @@
+// The progress of a training run for people: turns the reports of a coordinator into lines on the
+// console.
+// Threading: one thread.
+#pragma once
+
+#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/common/report_lines.hpp"
+#include "swarm/run/config.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace swarm::cli {
+
+class Progress {
+ public:
+    Progress(Console& console, const run::RunConfig& config)
+        : console_(console),
+          steps_(config.steps),
+          tokens_per_step_(
+              std::uint64_t{config.microbatches} * config.batch * config.model.context
+          ) {}
+
+    void show(const TrainReport& report);
+
+ private:
+    void show_one(const Listening&) {}
+
+    void show_one(const PastLoss&) {}
+
+    void show_one(const StagesCut& cut);
+    void show_one(const node::StepCommitted& step);
+    void show_one(const node::StepSkipped& skip);
+
+    void show_one(const node::WorkCounted&) {}
+
+    void show_one(const node::ShareLost& lost);
+    void show_one(const node::PeerChanged& changed);
+    void show_one(const node::RunFinished& finished);
+
+    void show_one(const node::RunFailed&) {}  // the caller that ends the program prints this one
+
+    Console& console_;
+    std::uint64_t steps_;
+    std::uint64_t tokens_per_step_;
+    std::uint64_t skipped_ = 0;
+    double seconds_per_step_ = 0;  // moving average; 0: no step is done
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    std::vector<std::uint32_t> peers_per_stage_;
+};
+
+/// "step 12/60  loss 3.2140  5.1k tokens/s  ETA 0:41  peers 2+2+1"
+std::string progress_line(
+    const node::StepCommitted& step,
+    std::uint64_t steps,
+    double tokens_per_s,
+    double seconds_left,
+    const std::vector<std::uint32_t>& peers_per_stage
+);
+
+}  // namespace swarm::cli

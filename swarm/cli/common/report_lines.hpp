@@ -1,0 +1,54 @@
+// Reports as lines of JSON, in which `swarm train --reports-fd` tells `swarm local` of a run. Both
+// are this binary, so the lines have no version. Numbers that must arrive bit for bit travel as
+// hexadecimal text, because a JSON parser may round.
+// Threading: stateless. Errors: a line that is not understood gives nullopt.
+#pragma once
+
+#include "swarm/node/report.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace swarm::cli {
+
+/// Peers can join the coordinator at this address, host:port.
+struct Listening {
+    std::string address;
+};
+
+/// A step that an earlier process of the run has committed; only its loss is known.
+struct PastLoss {
+    std::uint64_t step = 0;
+    double loss = 0;
+};
+
+/// The run goes on from this step with stages of so many layers.
+struct StagesCut {
+    std::uint64_t step = 0;
+    std::vector<std::uint32_t> layers_per_stage;
+};
+
+using TrainReport = std::variant<
+    Listening,
+    PastLoss,
+    StagesCut,
+    node::StepCommitted,
+    node::StepSkipped,
+    node::WorkCounted,
+    node::ShareLost,
+    node::PeerChanged,
+    node::RunFinished,
+    node::RunFailed>;
+
+/// Returns the report if a starter of processes wants its kind, else nullopt.
+std::optional<TrainReport> as_train_report(const node::Report& report);
+
+/// Returns one line, with its newline.
+std::string to_line(const TrainReport& report);
+std::optional<TrainReport> parse_report(std::string_view line);
+
+}  // namespace swarm::cli

@@ -1,0 +1,19 @@
+// The configuration of a run, from the command line and the run file.
+// Errors: Usage, NotFound, Malformed (Reject): one line each, exit code 3.
+#pragma once
+
+#include "swarm/base/result.hpp"
+#include "swarm/cli/common/run_flags.hpp"
+#include "swarm/run/config.hpp"
+
+#include <filesystem>
+
+namespace swarm::cli {
+
+/// Name of the file in a run's folder that holds the configuration, for --resume.
+inline constexpr const char* kRunFileName = "run.toml";
+
+/// Applies flag > run file > default, then checks the result. An empty name means no file.
+Result<run::RunConfig> resolve_run(const std::filesystem::path& run_file, const RunFlags& flags);
+
+}  // namespace swarm::cli

@@ -1,0 +1,125 @@
+#include "swarm/cli/common/training_text.hpp"
+
+#include "stacking/tokenizers/sentence_piece.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/common/files.hpp"
+
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using stacking::tokenizers::SentencePiece;
+
+constexpr std::uint64_t kCorpusBytesMax = 16ULL << 30;
+constexpr std::size_t kEncodedAtOnce = 1U << 20;
+
+Error rejected(ErrorCode code, std::string detail) {
+    return {code, Reaction::Reject, std::move(detail)};
+}
+
+Result<std::string> read_corpus(const run::RunConfig& config, const fs::path& path) {
+    Result<std::string> text = read_file(path, kCorpusBytesMax);
+    if (text) {
+        return text;
+    }
+    const bool own = !config.corpus.empty();
+    return rejected(
+        text.error().code,
+        "no text to train on: " + text.error().detail +
+            (own ? "; name another one with --corpus FILE"
+                 : "; `./swarm.sh build` puts it there, or name one with --corpus FILE")
+    );
+}
+
+/// Takes at most kEncodedAtOnce bytes from the front: whole lines, where there are any.
+std::string_view take_piece(std::string_view& rest) {
+    std::string_view piece = rest.substr(0, kEncodedAtOnce);
+    if (const std::size_t end = piece.rfind('\n');
+        piece.size() < rest.size() && end != std::string_view::npos) {
+        piece = piece.substr(0, end + 1);
+    }
+    rest.remove_prefix(piece.size());
+    return piece;
+}
+
+Result<run::Corpus> tokens_of(std::string_view text, const SentencePiece& tokenizer) {
+    run::Corpus corpus;
+    while (!text.empty()) {
+        SWARM_TRY(const auto ids, tokenizer.encode(take_piece(text)));
+        for (const std::uint32_t id : ids) {
+            corpus.push_back(static_cast<std::uint16_t>(id));
+        }
+    }
+    return corpus;
+}
+
+run::Corpus bytes_of(std::string_view text) {
+    run::Corpus corpus;
+    corpus.reserve(text.size());
+    for (const char letter : text) {
+        corpus.push_back(static_cast<unsigned char>(letter));
+    }
+    return corpus;
+}
+
+/// Reads the tokenizer from the bytes of its file, or trains a new one when they are empty.
+Result<SentencePiece> make_tokenizer(
+    const std::string& text, std::uint32_t tokens, std::string file, const run::RunConfig& config
+) {
+    const bool trained = file.empty();
+    auto made =
+        trained ? SentencePiece::train(text, tokens) : SentencePiece::parse(std::move(file));
+    if (!made) {
+        return rejected(made.error().code, config.tokenizer + ": " + made.error().detail);
+    }
+    const std::string& wanted = config.tokenizer_sha256;
+    if (made->size() != tokens || (!wanted.empty() && to_hex(made->sha256()) != wanted)) {
+        return rejected(
+            ErrorCode::Mismatch,
+            trained ? "the corpus gives another tokenizer than run.tokenizer_sha256; it is another "
+                      "text, or another version of SentencePiece"
+                    : "tokenizer.model is not the run's; each of its checkpoints has a copy"
+        );
+    }
+    return made;
+}
+
+}  // namespace
+
+Result<TrainingText> load_text(run::RunConfig& config, std::string tokenizer) {
+    if (config.model.kind == run::ModelKind::Oracle) {
+        return TrainingText{};
+    }
+    const fs::path path =
+        config.corpus.empty() ? cache_folder() / "corpus" / "austen.txt" : fs::path(config.corpus);
+    SWARM_TRY(const std::string text, read_corpus(config, path));
+    TrainingText made;
+    const std::optional<std::uint32_t> pieces = run::sentencepiece_tokens(config.tokenizer);
+    if (pieces) {
+        SWARM_TRY(
+            const SentencePiece used, make_tokenizer(text, *pieces, std::move(tokenizer), config)
+        );
+        SWARM_TRY(made.corpus, tokens_of(text, used));
+        made.tokenizer = used.file();
+        config.tokenizer_sha256 = to_hex(used.sha256());
+    } else {
+        made.corpus = bytes_of(text);
+    }
+    made.bytes = text.size();
+    const std::uint64_t needed = std::uint64_t{config.model.context} + 2;
+    if (made.corpus.size() < needed) {
+        return rejected(
+            ErrorCode::Malformed,
+            "the corpus " + path.string() + " has " + std::to_string(made.corpus.size()) +
+                (pieces ? " tokens" : " bytes") + "; a context of " +
+                std::to_string(config.model.context) + " needs " + std::to_string(needed)
+        );
+    }
+    return made;
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,53 @@
+#include "swarm/cli/directory/directory.hpp"
+
+#include "stacking/sessions/directory.hpp"
+#include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/common/peer_process.hpp"
+
+#include <memory>
+
+namespace swarm::cli {
+namespace {
+
+constexpr const char* kExamples = R"(
+examples:
+  swarm directory                                    # prints what those who serve have to type
+  swarm directory --key directory.pem --swarm-key secret.txt)";
+
+std::string line_of(const node::HostListed& host) {
+    return "model " + to_hex(host.model).substr(0, 8) + ", layers " +
+           std::to_string(host.hosted.first) + " to " + std::to_string(host.hosted.end - 1) +
+           ": peer " + short_name(host.peer) + (host.listed ? " serves" : " is gone") + "; " +
+           std::to_string(host.hosts) + (host.hosts == 1 ? " serves" : " serve") + " them";
+}
+
+}  // namespace
+
+void add_directory(CLI::App& program, const OnChosen& on_chosen) {
+    CLI::App& app =
+        add_verb(program, "directory", "Tell clients who serves which models", kExamples);
+    const auto options = std::make_shared<DirectoryOptions>();
+    add_listen(app, "where servers and clients reach it", options->peer.listen);
+    add_key(app, options->peer.key_file);
+    add_swarm_key(app, "a secret that every peer must know", options->peer.swarm_key_file);
+    when_named<DirectoryOptions>(app, on_chosen, options, cli::directory);
+}
+
+int directory(const DirectoryOptions& options) {
+    Console console;
+    PeerProcess::Options process{.flags = options.peer};
+    process.on_report = [&](const node::Report& report) {
+        if (const auto* const host = std::get_if<node::HostListed>(&report)) {
+            console.info(line_of(*host));
+        }
+    };
+    return PeerProcess(process, console).run([&](const PeerProcess::Self& self) {
+        console.info(
+            "directory at " + self.address + "; serve with: swarm serve --model smollm2 --join " +
+            self.address
+        );
+        return std::make_unique<stacking::sessions::Directory>();
+    });
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,153 @@
+#include "swarm/cli/generate/generate.hpp"
+
+#include "stacking/generator.hpp"
+#include "stacking/tokenizers/sentence_piece.hpp"
+#include "stacking/tokenizers/utf8.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/answer/generate_alone.hpp"
+#include "swarm/cli/answer/remote_answer.hpp"
+#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/common/files.hpp"
+#include "swarm/cli/common/temporary_directory.hpp"
+#include "swarm/net/address.hpp"
+#include "swarm/net/host.hpp"
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace swarm::cli {
+namespace {
+
+using stacking::tokenizers::SentencePiece;
+
+constexpr auto kGoodbye = std::chrono::seconds(2);
+constexpr std::uint32_t kBytes = 256;  // the vocabulary where a token is a byte
+
+/// A text by the peers of a run, from the question to its last token.
+class Generation {
+ public:
+    Generation(const GenerateOptions& options, Console& console)
+        : options_(options), console_(console) {}
+
+    int run() {
+        if (const Result<> started = start(); !started) {
+            return end_with(console_, started.error());
+        }
+        loop_.on_signal([this](int number) {
+            if (exit_code_) {
+                std::_Exit(after_signal(number));
+            }
+            exit_code_ = after_signal(number);
+        });
+        loop_.run_until([this] { return exit_code_ || host_->failure(); });
+        host_->stop();
+        static_cast<void>(loop_.run_until([this] { return host_->finished(); }, kGoodbye));
+        return host_->failure() ? end_with(console_, *host_->failure()) : *exit_code_;
+    }
+
+ private:
+    Result<> start() {
+        SWARM_TRY(net::parse_address(options_.join));
+        net::HostOptions host_options;
+        SWARM_TRY(host_options.swarm_key, read_swarm_key(options_.swarm_key_file));
+        SWARM_TRY(std::vector<std::uint32_t> prompt, encode_prompt());
+        SWARM_TRY(net::FileStore store, net::FileStore::open(scratch_.path()));
+        stacking::Generator::Options generator;
+        generator.coordinator_address = options_.join;
+        generator.first_contact_within = options_.wait;
+        generator.patience = options_.wait;
+        generator.tokenizer_sha256 = pieces_ ? to_hex(pieces_->sha256()) : "";
+        host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
+        host_.emplace(
+            loop_,
+            std::make_unique<stacking::Generator>(std::move(generator)),
+            std::move(store),
+            net::Identity::make_ephemeral(),
+            std::move(host_options)
+        );
+        host_->start();
+        host_->ask({node::GenerateRequest{
+            1, std::move(prompt), options_.tokens, options_.temperature, options_.seed}});
+        return {};
+    }
+
+    Result<std::vector<std::uint32_t>> encode_prompt() {
+        if (options_.tokenizer_file.empty()) {
+            std::vector<std::uint32_t> bytes;
+            for (const char letter : options_.prompt) {
+                bytes.push_back(static_cast<unsigned char>(letter));
+            }
+            return bytes;
+        }
+        SWARM_TRY(
+            std::string file, read_file(options_.tokenizer_file, SentencePiece::kFileBytesMax)
+        );
+        Result<SentencePiece> pieces = SentencePiece::parse(std::move(file));
+        if (!pieces) {
+            const Error& error = pieces.error();
+            return Error{error.code, error.reaction, options_.tokenizer_file + ": " + error.detail};
+        }
+        pieces_ = std::move(*pieces);
+        return pieces_->encode(options_.prompt);
+    }
+
+    void on_tell(const node::Report& report) {
+        if (const auto* const line = std::get_if<node::LogLine>(&report)) {
+            console_.log(line->level, line->text);
+        } else if (const auto* const token = std::get_if<node::TokenGenerated>(&report)) {
+            take(*token);
+        } else if (const auto* const failed = std::get_if<node::GenerationFailed>(&report)) {
+            console_.error(failed->reason);
+            exit_code_ = kRunFailed;
+        } else if (const auto* const ended = std::get_if<node::RunFailed>(&report)) {
+            console_.error(ended->text);
+            exit_code_ = ended->exit_code;
+        }
+    }
+
+    void take(const node::TokenGenerated& token) {
+        if (!std::exchange(begun_, true)) {
+            std::cout << options_.prompt;
+        }
+        if (pieces_) {
+            const Result<std::string> bytes = pieces_->decode(std::span(&token.token, 1));
+            std::cout << stream_.push(bytes ? *bytes : "") << std::flush;
+        } else if (token.token < kBytes) {
+            std::cout << static_cast<char>(token.token) << std::flush;
+        }
+        if (token.last) {
+            std::cout << stream_.finish() << std::endl;
+            exit_code_ = kDone;
+        }
+    }
+
+    const GenerateOptions& options_;
+    Console& console_;
+    TemporaryDirectory scratch_;
+    net::EventLoop loop_;
+    std::optional<net::Host> host_;
+    std::optional<SentencePiece> pieces_;  // tokenizer of the run; none: its tokens are bytes
+    stacking::tokenizers::Utf8Stream stream_;
+    std::optional<int> exit_code_;
+    bool begun_ = false;
+};
+
+}  // namespace
+
+int generate(const GenerateOptions& options) {
+    Console console;
+    if (options.model.empty() && options.stack.empty()) {
+        return Generation(options, console).run();
+    }
+    return options.join.empty() ? generate_alone(options, console)
+                                : generate_remote(options, console);
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,150 @@
+#include "stacking/row_coding.hpp"
+#include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/generate/generate.hpp"
+#include "swarm/protocol/limits.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+namespace swarm::cli {
+namespace {
+
+constexpr const char* kExamples = R"(
+examples:
+  swarm generate --model smollm2 "What is the capital of France?"
+  swarm generate --model smollm2 --raw --weights int8 --max-tokens 48 "The old lighthouse"
+  swarm generate --model runs/austen "It is a truth universally"  # what a run has trained
+  swarm generate --model llama.gguf --temperature 0.8 --seed 7 --json out.json "Tell me a story"
+  swarm generate --model smollm2 --join 192.168.1.7:7118 "Why is the sky blue?"   # by peers
+  swarm generate --stack two.toml --join 192.168.1.7:7118 "It is a truth"         # by peers
+  swarm generate --join 192.168.1.7:7117 "It is a truth universally"              # of a run
+  swarm generate --join 192.168.1.7:7117 --tokens 400 --temperature 0.8 --seed 7 "Emma")";
+
+/// Where the answer comes from.
+struct Sources {
+    CLI::Option* join;
+    CLI::Option* model;
+    CLI::Option* stack;
+};
+
+Sources add_sources(CLI::App& app, GenerateOptions& generate) {
+    Sources sources{};
+    sources.join = app.add_option(
+                          "--join",
+                          generate.join,
+                          "the coordinator of a run, or a directory with --model or --stack"
+    )
+                       ->type_name("HOST:PORT");
+    sources.model = app.add_option("--model", generate.model, kModelHelp)->type_name("MODEL");
+    sources.stack =
+        app.add_option("--stack", generate.stack, "several models as one: see swarm stack")
+            ->type_name("STACK.toml");
+    sources.stack->excludes(sources.model);
+    return sources;
+}
+
+void add_sampling(CLI::App& app, GenerateOptions& generate) {
+    app.add_option("prompt,--prompt", generate.prompt, "the text to continue, or the question")
+        ->required();
+    app.add_option("--tokens,--max-tokens", generate.tokens, "how many to add at most")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_option("--temperature", generate.temperature, "0: always the likeliest")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    app.add_option("--seed", generate.seed, "seed of the sampling")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+}
+
+/// Flags that mean something only with --model or --stack, and some of them only with its peers.
+void add_model_flags(CLI::App& app, GenerateOptions& generate, const Sources& sources) {
+    app.add_flag("--raw", generate.raw, "continue the text as it is, without the chat template");
+    app.add_flag("--ignore-eos", generate.ignore_eos, "go on after the end of the answer");
+    add_weights(app, generate.weights)->excludes(sources.join);
+    add_replay(app, generate.replay)->needs(sources.join);
+    for (CLI::Option* const option : add_path(app, generate.path, generate.exit_threshold)) {
+        option->needs(sources.model);
+    }
+    app.add_option(
+           "--stages",
+           generate.stages,
+           "stages of the model in this process, for --path, --exit, --codec"
+    )
+        ->check(CLI::Range(1U, protocol::kHopsMax))
+        ->needs(sources.model)
+        ->excludes(sources.join)
+        ->capture_default_str();
+    const auto take_codecs = [&generate](const std::string& names) {
+        const auto codecs = stacking::parse_row_codecs(names);
+        if (!codecs) {
+            throw CLI::ValidationError("--codec", "wants auto, " + stacking::row_codec_names());
+        }
+        generate.codecs = *codecs;
+    };
+    app.add_option_function<std::string>(
+           "--codec",
+           take_codecs,
+           "codec of the rows between stages: " + stacking::row_codec_names() +
+               "; auto: as each link needs it; A,B,...: link by link (default: none)"
+    )
+        ->needs(sources.model)
+        ->type_name("NAME");
+    add_json(app, "write ids, text and speeds", generate.json_file);
+}
+
+/// Flags that mean something only with peers.
+void add_peer_flags(CLI::App& app, GenerateOptions& generate, const Sources& sources) {
+    const auto set_wait = [&generate](Duration wait) { generate.wait = wait; };
+    add_duration(app, "--wait", "how long to wait for an answer (60s)", set_wait)
+        ->needs(sources.join);
+    const auto set_late = [&generate](Duration late) { generate.late_after = late; };
+    add_duration(
+        app, "--late", "a member this much later than the first one is left out (10s)", set_late
+    )
+        ->needs(sources.stack)
+        ->needs(sources.join);
+    add_swarm_key(app, "the secret of a private run", generate.swarm_key_file)->needs(sources.join);
+    app.add_option(
+           "--tokenizer",
+           generate.tokenizer_file,
+           "tokenizer of a run with spm:N: tokenizer.model in its folder"
+    )
+        ->type_name("FILE")
+        ->needs(sources.join)
+        ->excludes(sources.model)
+        ->excludes(sources.stack);
+}
+
+/// Rules between several flags.
+void check_sources(const CLI::App& app, const Sources& sources) {
+    const bool of_models = sources.model->count() + sources.stack->count() > 0;
+    if (!of_models && sources.join->count() == 0) {
+        throw CLI::ValidationError(
+            "generate", "wants --model NAME, --stack STACK.toml or --join HOST:PORT"
+        );
+    }
+    for (const char* flag : {"--raw", "--ignore-eos", "--json", "--replay"}) {
+        if (!of_models && app.count(flag) > 0) {
+            throw CLI::ValidationError(flag, "wants --model or --stack");
+        }
+    }
+}
+
+}  // namespace
+
+void add_generate(CLI::App& program, const OnChosen& on_chosen) {
+    CLI::App& app = add_verb(program, "generate", "Continue a text, or answer one", kExamples);
+    const auto options = std::make_shared<GenerateOptions>();
+    const Sources sources = add_sources(app, *options);
+    add_sampling(app, *options);
+    add_model_flags(app, *options, sources);
+    add_peer_flags(app, *options, sources);
+    when_named(app, [&app, sources, on_chosen, options] {
+        check_sources(app, sources);
+        on_chosen(ChosenVerb(*options, cli::generate));
+    });
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,70 @@
+#include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/plan/plan.hpp"
+#include "swarm/protocol/limits.hpp"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <memory>
+
+namespace swarm::cli {
+namespace {
+
+constexpr const char* kExamples = R"(
+examples:
+  swarm plan run.toml --peers 6                       # six equal peers
+  swarm plan run.toml --speeds 400,400,100,50 --latency 30ms --memory 8GiB
+  swarm plan run.toml --layer-ms 12,12,12,12,12,19 --speeds 1,1,0.5   # layers that you measured
+  swarm plan --codec auto --peers 4 --line-rate 10Mb/s               # which codecs that leads to
+Without --layer-ms the time of a layer follows from its multiplications. The plan has no reductions
+and no peers that come and go; `swarm sim` has those.)";
+
+/// CLI::Range lets nan pass.
+std::string refusal_of_number(const std::string& text) {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    const bool good = error == std::errc{} && rest == end && value >= 1e-6 && value <= 1e9;
+    return good ? "" : "wants numbers from 0.000001 to 1e9, not " + text;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& program, const OnChosen& on_chosen) {
+    CLI::App& app =
+        add_verb(program, "plan", "What a run would be like, before it begins", kExamples);
+    const auto options = std::make_shared<PlanOptions>();
+    PlanOptions& plan = *options;
+    add_run_flags(app, plan.run_file, plan.run);
+    app.add_option("--peers", plan.peers, "how many serve (default: one per stage, or per speed)")
+        ->check(CLI::Range(1U, static_cast<std::uint32_t>(protocol::kRosterMax)));
+    app.add_option(
+           "--speeds", plan.speeds, "A,B,...: speed of each peer, in GFLOP/s; see --layer-ms"
+    )
+        ->delimiter(',')
+        ->check(refusal_of_number);
+    app.add_option(
+           "--layer-ms",
+           plan.layer_ms,
+           "A,B,...: measured, forward and backward of each layer; --speeds are multiples then"
+    )
+        ->delimiter(',')
+        ->check(refusal_of_number);
+    add_size(
+        app,
+        "--memory",
+        "memory that each peer lends its stage (default: no bound)",
+        plan.memory_bytes
+    );
+    const auto set_latency = [&plan](Duration latency) { plan.latency = latency; };
+    add_duration(app, "--latency", "one way between two peers (0s)", set_latency);
+    add_rates(
+        app,
+        "--line-rate",
+        "A,B,...: rate of each peer's line, each way, such as 10Mb/s (default: no bound)",
+        plan.line_bytes_per_s
+    );
+    add_json(app, "write the figures", plan.json_file);
+    when_named<PlanOptions>(app, on_chosen, options, cli::plan);
+}
+
+}  // namespace swarm::cli

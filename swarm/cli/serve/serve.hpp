@@ -1,0 +1,36 @@
+// `swarm serve`: lends this machine to a training run, or to the sessions of a model.
+// Threading: the main thread; the device has its own. Errors: an exit code, and one line on stderr.
+#pragma once
+
+#include "swarm/base/units.hpp"
+#include "swarm/cli/common/peer_flags.hpp"
+#include "swarm/cli/common/verb.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace swarm::cli {
+
+struct ServeOptions {
+    std::string join;
+    Duration wait = std::chrono::seconds(60);
+    PeerFlags peer{.listen = "0.0.0.0:0"};
+    // For a run:
+    std::string device = "auto";
+    std::uint64_t memory_bytes = 0;  // 0: no bound
+    std::string cache_folder;        // empty: no state is kept
+    // For a model:
+    std::string model;         // a path or a name; empty: a run is served
+    std::uint32_t stages = 1;  // number of parts in which the model is offered
+    std::string layers;        // "A-B"; empty: the layers that the directory needs most
+    std::string weights = "fp32";
+    std::uint64_t kv_bytes = 1ULL << 30;
+    bool exits = false;       // with the head of the model, whatever the layers are
+    std::string bridge_file;  // the bridge that leads to this model from another one
+};
+
+void add_serve(CLI::App& program, const OnChosen& on_chosen);
+
+int serve(const ServeOptions& options);
+
+}  // namespace swarm::cli

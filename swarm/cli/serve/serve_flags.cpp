@@ -1,0 +1,112 @@
+#include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/serve/serve.hpp"
+#include "swarm/protocol/limits.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+namespace swarm::cli {
+namespace {
+
+constexpr std::uint32_t kSeatsMax = 16;
+
+constexpr const char* kExamples = R"(
+examples:
+  swarm serve --join 192.168.1.7:7117            # lends this machine; Ctrl-C leaves cleanly
+  swarm serve --join example.org:7117 --device cuda:0
+  swarm serve --join example.org:7117 --listen 0.0.0.0:7200 --advertise my.home.example:7200
+  swarm serve --join 192.168.1.7:7117 --host 2   # two stages, which share the device
+  swarm serve --model smollm2 --join 192.168.1.7:7118             # answers with a model
+  swarm serve --model smollm2 --stages 3 --join 192.168.1.7:7118  # with a third of its layers
+  swarm serve --model runs/b --bridge ab.bridge.safetensors --join 192.168.1.7:7118)";
+
+/// Flags of the process, whatever it serves.
+void add_peer_flags(CLI::App& app, PeerFlags& peer) {
+    add_listen(app, "where other peers reach this one", peer.listen);
+    app.add_option(
+           "--advertise",
+           peer.advertise,
+           "the address that others dial, when this one does not listen there: a forwarded port"
+    )
+        ->type_name("HOST:PORT");
+    app.add_option("--dial-from", peer.dial_from, "the address of this machine to dial from")
+        ->type_name("IP");
+    add_key(app, peer.key_file);
+    app.add_option("--host", peer.seats, "serve so many stages, which take turns on the device")
+        ->check(CLI::Range(1U, kSeatsMax))
+        ->capture_default_str();
+    app.add_option("--service-ms", peer.service_ms, "play a slow peer: hold each forward so long");
+    add_swarm_key(app, "the secret of a private run", peer.swarm_key_file);
+}
+
+/// Flags that mean something only with --model.
+void add_model_flags(CLI::App& app, ServeOptions& serve) {
+    auto* const model = app.add_option("--model", serve.model, kModelHelp)->type_name("MODEL");
+    app.add_option("--stages", serve.stages, "number of parts in which the model is offered")
+        ->check(CLI::Range(1U, protocol::kHopsMax))
+        ->needs(model)
+        ->capture_default_str();
+    app.add_option(
+           "--layers", serve.layers, "serve these layers (default: those with the fewest peers)"
+    )
+        ->type_name("A-B")
+        ->needs(model);
+    add_weights(app, serve.weights)->needs(model);
+    app.add_flag(
+           "--exits",
+           serve.exits,
+           "with the model's head, so that a token's path may end here (generate --exit)"
+    )
+        ->needs(model);
+    app.add_option(
+           "--bridge",
+           serve.bridge_file,
+           "serve as the second member of a stack of mode bridge, behind the file that `swarm "
+           "stack "
+           "train` wrote"
+    )
+        ->type_name("FILE")
+        ->needs(model);
+    add_size(app, "--kv-memory", "memory for the caches of sessions", serve.kv_bytes)
+        ->needs(model)
+        ->default_str("1GiB");
+    for (const char* flag_of_runs : {"--device", "--memory", "--cache"}) {
+        model->excludes(app.get_option(flag_of_runs));
+    }
+}
+
+}  // namespace
+
+void add_serve(CLI::App& program, const OnChosen& on_chosen) {
+    CLI::App& app =
+        add_verb(program, "serve", "Lend this machine to a run, or to a model", kExamples);
+    const auto options = std::make_shared<ServeOptions>();
+    ServeOptions& serve = *options;
+    app.add_option(
+           "--join",
+           serve.join,
+           "the coordinator, or with --model the directory: the line that it prints"
+    )
+        ->type_name("HOST:PORT")
+        ->required();
+    add_duration(app, "--wait", "how long to try to reach it (60s)", [&serve](Duration wait) {
+        serve.wait = wait;
+    });
+    add_peer_flags(app, serve.peer);
+    add_device(app, serve.device);
+    add_size(
+        app,
+        "--memory",
+        "at most so much for the stage: 2GiB (default: no bound)",
+        serve.memory_bytes
+    );
+    app.add_option(
+        "--cache",
+        serve.cache_folder,
+        "keep the newest state of the stage there, for the next start"
+    );
+    add_model_flags(app, serve);
+    when_named<ServeOptions>(app, on_chosen, options, cli::serve);
+}
+
+}  // namespace swarm::cli

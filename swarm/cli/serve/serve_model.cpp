@@ -1,0 +1,161 @@
+#include "swarm/cli/serve/serve_model.hpp"
+
+#include "stacking/llama/llama_sessions.hpp"
+#include "stacking/models/model_digest.hpp"
+#include "stacking/sessions/session_server.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/answer/open_model.hpp"
+#include "swarm/cli/answer/open_stack.hpp"
+#include "swarm/cli/common/peer_process.hpp"
+
+#include <charconv>
+#include <memory>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+using protocol::LayerRange;
+using stacking::kernels::WeightFormat;
+using stacking::models::ModelSource;
+using stacking::sessions::LoadedLayers;
+
+/// Parses "10-19"; both ends are included.
+Result<LayerRange> parse_layers(const std::string& text, std::uint32_t layers) {
+    const char* const end = text.data() + text.size();
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    const auto begun = std::from_chars(text.data(), end, first);
+    const bool dashed = begun.ec == std::errc{} && begun.ptr != end && *begun.ptr == '-';
+    const auto ended = dashed ? std::from_chars(begun.ptr + 1, end, last) : begun;
+    if (!dashed || ended.ec != std::errc{} || ended.ptr != end || first > last || last >= layers) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--layers wants a range such as 0-" + std::to_string(layers - 1) +
+                ", which is all of this model; not " + text};
+    }
+    return LayerRange{first, last + 1};
+}
+
+/// How this peer keeps the layers of the model.
+struct Kept {
+    WeightFormat format = WeightFormat::Fp32;
+    bool exits = false;
+    std::uint64_t kv_bytes = 0;
+    std::optional<stacking::composition::Bridge>
+        bridge{};  // leads to the first layer; none: no bridge does
+};
+
+/// The digest names the weights as they are used: another format makes other weights of the same
+/// file. It covers `exits`, so that all peers of some layers can end a token's path, or none can.
+Result<Digest> digest_of(
+    const ModelSource& model, const run::StageLayout& layers, const Kept& kept
+) {
+    SWARM_TRY(const Digest stored, stacking::models::digest_of(model, layers));
+    Sha256 hash;
+    hash.add(stored.bytes);
+    hash.add_text(std::string(stacking::kernels::name_of(kept.format)));
+    hash.add_text(kept.exits ? ", exits" : "");
+    return hash.finish();
+}
+
+Result<LoadedLayers> load_layers(const ModelSource& model, LayerRange layers, const Kept& kept) {
+    const run::StageLayout layout =
+        stacking::models::layers_of(model.architecture(), layers.first, layers.end);
+    SWARM_TRY(const Digest digest, digest_of(model, layout, kept));
+    using stacking::llama::Exits;
+    const Exits exits = kept.exits ? Exits::EveryStage : Exits::None;
+    auto weights = stacking::llama::load_stage(model, layout, kept.format, exits);
+    if (!weights) {
+        return weights.error();
+    }
+    LoadedLayers loaded{nullptr, digest, nullptr};
+    if (kept.bridge && layers.first == 0) {
+        auto embed = [embedding = (*weights)->embedding](
+                         stacking::TokenId token, std::span<float> row
+                     ) { embedding->read_row(token, row); };
+        loaded.bridge = std::make_shared<stacking::composition::BridgedInput>(
+            stacking::composition::bridged_input(*kept.bridge, std::move(embed))
+        );
+    }
+    const stacking::llama::LlamaSessions::Options memory{.kv_budget_bytes = kept.kv_bytes};
+    loaded.compute = std::make_shared<stacking::llama::LlamaSessions>(std::move(*weights), memory);
+    return loaded;
+}
+
+struct Served {
+    std::shared_ptr<const ModelSource> model;
+    Digest identity;
+    std::vector<LayerRange> split;
+    std::optional<LayerRange> fixed;
+    std::optional<stacking::composition::Bridge> bridge;
+};
+
+Result<Served> open_served(const ServeOptions& options) {
+    SWARM_TRY(OpenModel opened, open_model(options.model));
+    Served served{std::make_shared<ModelSource>(std::move(opened.source)), {}, {}, {}, {}};
+    const auto& architecture = served.model->architecture();
+    if (options.stages > architecture.model.layers) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--stages is " + std::to_string(options.stages) + "; the model has " +
+                std::to_string(architecture.model.layers) + " layers"};
+    }
+    SWARM_TRY(served.identity, stacking::models::identity_of(*served.model));
+    if (!options.bridge_file.empty()) {
+        SWARM_TRY(auto bridge, read_bridge(options.bridge_file));
+        if (bridge.outputs() != architecture.model.width) {
+            return Error{
+                ErrorCode::Mismatch,
+                Reaction::Reject,
+                options.bridge_file + " leads to width " + std::to_string(bridge.outputs()) + "; " +
+                    options.model + " has width " + std::to_string(architecture.model.width)};
+        }
+        served.identity = stacking::composition::identity_over(served.identity, bridge);
+        served.bridge = std::move(bridge);
+    }
+    for (const run::StageLayout& stage : stacking::models::split(architecture, options.stages)) {
+        served.split.push_back({stage.first_layer, stage.first_layer + stage.layers});
+    }
+    if (!options.layers.empty()) {
+        SWARM_TRY(served.fixed, parse_layers(options.layers, architecture.model.layers));
+    }
+    return served;
+}
+
+}  // namespace
+
+int serve_model(const ServeOptions& options, Console& console) {
+    const Result<Served> served = open_served(options);
+    if (!served) {
+        return end_with(console, served.error());
+    }
+    const PeerProcess::Options process{.flags = options.peer, .towards = options.join};
+    return PeerProcess(process, console).run([&](const PeerProcess::Self& self) {
+        stacking::sessions::SessionServer::Options server;
+        server.self = self.peer;
+        server.model = served->identity;
+        server.layers = served->model->architecture().model.layers;
+        server.split = served->split;
+        server.fixed = served->fixed;
+        const WeightFormat format = *stacking::kernels::parse_weight_format(options.weights);
+        server.load = [model = served->model,
+                       kept = Kept{format, options.exits, options.kv_bytes, served->bridge},
+                       forward_units = self.forward_units](LayerRange layers) {
+            *forward_units = layers.end - layers.first;  // no other job is under way until it ends
+            return load_layers(*model, layers, kept);
+        };
+        server.address = self.address;
+        server.directory_address = options.join;
+        server.first_contact_within = options.wait;
+        console.info(
+            "peer " + short_name(self.peer) + " joins the directory " + options.join +
+            "; Ctrl-C ends it, and texts go on with other peers"
+        );
+        return std::make_unique<stacking::sessions::SessionServer>(std::move(server));
+    });
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,249 @@
+#include "swarm/cli/train/coordinate.hpp"
+
+#include "stages/files/checkpoint.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/common/files.hpp"
+#include "swarm/cli/common/own_address.hpp"
+#include "swarm/cli/train/train_reports.hpp"
+#include "swarm/coordinator/coordinator.hpp"
+#include "swarm/net/host.hpp"
+#include "swarm/run/versions.hpp"
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+constexpr auto kGoodbye = std::chrono::seconds(5);
+
+/// One life of the coordinator, until the run ends or begins again from a checkpoint.
+class Coordination {
+ public:
+    Coordination(
+        const TrainOptions& options,
+        RunDirectory directory,
+        const run::Corpus& corpus,
+        TrainReports& reports,
+        Console& console
+    )
+        : options_(options),
+          directory_(std::move(directory)),
+          corpus_(corpus),
+          console_(console),
+          reports_(reports) {}
+
+    /// Returns the exit code. nullopt: the next life may go on from the newest checkpoint, because
+    /// a stage is lost or the stages are to be cut anew.
+    std::optional<int> run() {
+        if (const Result<> started = start(); !started) {
+            return end_with(console_, started.error());
+        }
+        loop_.on_signal([this](int number) { on_signal(number); });
+        loop_.run_until([this] {
+            return exit_code_ || coordinator_->complete() || !cut_anew().empty() ||
+                   host_->failure();
+        });
+        host_->stop();
+        if (!loop_.run_until([this] { return host_->finished(); }, kGoodbye)) {
+            console_.warn("some peers did not take the goodbye");
+        }
+        if (host_->failure()) {
+            console_.error(host_->failure()->detail + kGoOn);
+            exit_code_ = kRunFailed;
+        }
+        if (coordinator_->lost_stage() || (!exit_code_ && !cut_anew().empty())) {
+            return std::nullopt;
+        }
+        return exit_code_.value_or(kDone);
+    }
+
+    /// The address on which the host listened; peers redial it.
+    [[nodiscard]] const std::string& address() const { return address_; }
+
+    /// New layers of each stage; empty: the stages stay as they are.
+    [[nodiscard]] const std::vector<std::uint32_t>& cut_anew() const {
+        return coordinator_->cut_anew();
+    }
+
+    [[nodiscard]] std::uint64_t step() const { return coordinator_->context().version.step; }
+
+    /// Writes the new layers of each stage to run.toml.
+    Result<> write_cut() {
+        directory_.config.layers_per_stage = cut_anew();
+        return write_run_files(directory_);
+    }
+
+ private:
+    Result<> start() {
+        SWARM_TRY(const net::Address listen, parse_listen_address(options_.listen));
+        SWARM_TRY(std::string swarm_key, read_swarm_key(options_.swarm_key_file));
+        SWARM_TRY(net::FileStore store, net::FileStore::open(directory_.path));
+        recall_losses(store);
+        SWARM_TRY(
+            const net::Identity identity, net::Identity::load_or_create(directory_.path / "key.pem")
+        );
+        auto role = std::make_unique<coordinator::Coordinator>(coordinator_options());
+        coordinator_ = role.get();
+        net::HostOptions host_options;
+        host_options.swarm_key = std::move(swarm_key);
+        host_options.listen_address = listen.host;
+        host_options.listen_port = listen.port;
+        host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
+        host_.emplace(loop_, std::move(role), std::move(store), identity, host_options);
+        SWARM_TRY(const std::uint16_t port, host_->listen());
+        address_ = net::to_text(net::Address{listen.host, port});
+        announce({advertised_host(listen.host, nullptr), port});
+        host_->start();
+        return {};
+    }
+
+    coordinator::Coordinator::Options coordinator_options() const {
+        coordinator::Coordinator::Options options{
+            directory_.config,
+            corpus_,
+            std::make_shared<stages::SafetensorsCheckpoint>(
+                directory_.config, directory_.tokenizer
+            )};
+        options.resume = as_run_state(directory_.resumed);
+        if (options.resume) {  // files count steps, versions count exchanges, too
+            std::uint64_t& version = options.resume->version.step;
+            version = run::version_after(directory_.config, version);
+        }
+        options.stage_lost_after = options_.stage_lost_after;
+        return options;
+    }
+
+    /// Reports the losses that earlier processes of this run have committed.
+    void recall_losses(const net::FileStore& store) {
+        const Result<std::vector<std::string>> records = store.load();
+        if (!records) {
+            return;  // the role will meet the same error and report it
+        }
+        if (const Result<coordinator::RunHistory> history = coordinator::replay_log(*records);
+            history) {
+            for (const auto& [step, loss] : history->losses) {
+                reports_.add(PastLoss{step, loss});
+            }
+        }
+    }
+
+    void announce(const net::Address& address) {
+        const std::string text = net::to_text(address);
+        const std::string key =
+            options_.swarm_key_file.empty() ? "" : " --swarm-key " + options_.swarm_key_file;
+        console_.info(
+            "waiting for peers; on each of them type\n  swarm serve --join " + text + key
+        );
+        reports_.add(Listening{text});
+    }
+
+    void on_tell(const node::Report& report) {
+        if (const auto* const line = std::get_if<node::LogLine>(&report)) {
+            console_.log(line->level, line->text);
+        } else if (const auto* const written = std::get_if<node::CheckpointWritten>(&report)) {
+            console_.info("wrote " + (directory_.path / written->where).string());
+        }
+        if (const std::optional<TrainReport> wanted = as_train_report(report)) {
+            reports_.add(*wanted);
+        }
+        if (const auto* const failed = std::get_if<node::RunFailed>(&report)) {
+            // After a lost stage coordinate() prints what follows.
+            if (!coordinator_->lost_stage()) {
+                console_.error(failed->text);
+            }
+            exit_code_ = failed->exit_code;
+        } else if (std::holds_alternative<node::RunFinished>(report)) {
+            finished_ = true;
+            if (options_.hold) {
+                console_.info("trained; the peers stay until Ctrl-C");
+            } else {
+                release();
+            }
+        }
+    }
+
+    void on_signal(int number) {
+        if (std::exchange(signalled_, true) && !(finished_ && options_.hold && !released_)) {
+            std::_Exit(after_signal(number));
+        }
+        if (finished_ && options_.hold) {
+            release();
+        } else {
+            console_.info("stopping; go on with --resume");
+            exit_code_ = after_signal(number);
+        }
+    }
+
+    void release() {
+        released_ = true;
+        host_->ask({node::ReleaseRequest{}});
+    }
+
+    const TrainOptions& options_;
+    RunDirectory directory_;
+    const run::Corpus& corpus_;
+    Console& console_;
+    TrainReports& reports_;
+    std::string address_;
+    net::EventLoop loop_;
+    const coordinator::Coordinator* coordinator_ = nullptr;  // owned by the host
+    std::optional<net::Host> host_;
+    std::optional<int> exit_code_;
+    bool finished_ = false;
+    bool released_ = false;
+    bool signalled_ = false;
+};
+
+}  // namespace
+
+int coordinate(
+    const TrainOptions& given, RunDirectory directory, const run::Corpus& corpus, Console& console
+) {
+    TrainOptions options = given;
+    TrainReports reports(console, options, directory.config);
+    for (;;) {
+        options.directory = directory.path.string();
+        Coordination life(options, std::move(directory), corpus, reports, console);
+        if (const std::optional<int> exit_code = life.run()) {
+            const bool written = reports.finish();
+            return *exit_code == kDone && !written ? kRunFailed : *exit_code;
+        }
+        if (!life.cut_anew().empty()) {
+            reports.add(StagesCut{life.step(), life.cut_anew()});
+            if (const Result<> written = life.write_cut(); !written) {
+                static_cast<void>(reports.finish());
+                return end_with(console, written.error());
+            }
+        }
+        options.resume = true;
+        options.run_file.clear();
+        options.run = {};  // run.toml has all values
+        options.listen = life.address();
+        Result<RunDirectory> newest = open_run_directory(options);
+        if (!newest) {
+            static_cast<void>(reports.finish());
+            return end_with(console, newest.error());
+        }
+        if (newest->resumed.empty()) {
+            console.error(
+                "a stage had no peer for too long, and there is no checkpoint to go on from; set "
+                "[run] checkpoint_every"
+            );
+            static_cast<void>(reports.finish());
+            return kRunFailed;
+        }
+        for (const std::string& notice : newest->notices) {
+            console.warn(notice);
+        }
+        directory = std::move(*newest);
+        if (life.cut_anew().empty()) {
+            console.warn("a stage had no peer for too long: its peers get the newest checkpoint");
+        }
+    }
+}
+
+}  // namespace swarm::cli

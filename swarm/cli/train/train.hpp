@@ -1,0 +1,38 @@
+// `swarm train`: coordinates a run that peers join, or trains the same run in this process alone.
+// Threading: the main thread. Errors: an exit code, and one line on stderr.
+#pragma once
+
+#include "swarm/base/units.hpp"
+#include "swarm/cli/common/run_flags.hpp"
+#include "swarm/cli/common/verb.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace swarm::cli {
+
+struct TrainOptions {
+    std::string run_file;  // empty: defaults
+    RunFlags run;
+    bool print_toml = false;  // prints the run file with every key, and trains nothing
+    std::string directory;    // empty: runs/<name>
+    bool resume = false;
+    bool single = false;
+    bool beside_exact = false;  // with --single in mode sparse
+    std::uint64_t lose_every =
+        0;              // with --single: steps between two lost replicas; 0: none is lost
+    bool hold = false;  // keeps the peers after the last step, until SIGINT
+    Duration stage_lost_after = std::chrono::seconds(120);
+    std::string listen = "0.0.0.0:7117";
+    std::string swarm_key_file;
+    std::string device = "auto";  // with --single
+    std::string codecs_from;      // with --single: the folder of a run that chose codecs or split
+    std::string json_file;
+    int reports_fd = -1;  // for `swarm local`; -1: none
+};
+
+void add_train(CLI::App& program, const OnChosen& on_chosen);
+
+int train(const TrainOptions& options);
+
+}  // namespace swarm::cli

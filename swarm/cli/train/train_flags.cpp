@@ -1,0 +1,78 @@
+#include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/train/train.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+namespace swarm::cli {
+namespace {
+
+constexpr const char* kExamples = R"(
+examples:
+  swarm train                              # the demo model; prints what its peers have to type
+  swarm train run.toml --steps 1000        # a flag goes before the file
+  swarm train run.toml --resume            # after a crash, or Ctrl-C
+  swarm train --print-toml > run.toml      # every key of a run file, with its meaning and default
+  swarm train --single --model oracle      # one process, no network: what any run must equal
+  swarm train --single --mode sparse --replicas 4 --steps 400 --beside-exact)";
+
+/// Flags that need --single.
+void add_single_flags(CLI::App& app, TrainOptions& train) {
+    auto* const single =
+        app.add_flag("--single", train.single, "the same training in this process alone");
+    app.add_option(
+           "--codecs-from",
+           train.codecs_from,
+           "for --single of a run with codec auto or split measured: repeat what the run in DIR "
+           "chose"
+    )
+        ->type_name("DIR")
+        ->needs(single);
+    app.add_option(
+        "--replicas", train.run.replicas, "replicas of each stage, for --single --mode sparse"
+    );
+    app.add_option(
+           "--lose-every",
+           train.lose_every,
+           "steps after which a sparse replica is replaced, again and again"
+    )
+        ->check(CLI::PositiveNumber)
+        ->needs(single);
+    app.add_flag("--beside-exact", train.beside_exact, "train in mode exact too; show both losses")
+        ->needs(single)
+        ->excludes(app.get_option("--resume"));
+    app.add_option("--device", train.device, "for --single: auto, cpu or cuda:N");
+}
+
+}  // namespace
+
+void add_train(CLI::App& program, const OnChosen& on_chosen) {
+    CLI::App& app = add_verb(program, "train", "Train a model with whoever joins", kExamples);
+    const auto options = std::make_shared<TrainOptions>();
+    TrainOptions& train = *options;
+    add_run_flags(app, train.run_file, train.run);
+    app.add_option("--dir", train.directory, "log and checkpoints (default: runs/<name>)");
+    auto* const resume = app.add_flag("--resume", train.resume, "go on with the run in --dir");
+    app.add_flag(
+           "--print-toml",
+           train.print_toml,
+           "print the run file with every key, its default, range and meaning, and end"
+    )
+        ->excludes(resume);
+    add_mode_flags(app, train.run);
+    add_single_flags(app, train);
+    app.add_flag("--hold", train.hold, "keep the peers after the last step until Ctrl-C");
+    add_duration(
+        app,
+        "--stage-lost-after",
+        "wait so long for the peers of a lost stage, then go back to the newest checkpoint (120s)",
+        [&train](Duration patience) { train.stage_lost_after = patience; }
+    );
+    add_listen(app, "where peers reach this one", train.listen);
+    add_swarm_key(app, "a secret that every peer must know", train.swarm_key_file);
+    add_json(app, "write the events and figures of the run", train.json_file);
+    app.add_option("--reports-fd", train.reports_fd)->group("");
+    when_named<TrainOptions>(app, on_chosen, options, cli::train);
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,53 @@
+#include "swarm/cli/train/train_reports.hpp"
+
+#include "swarm/cli/common/clock.hpp"
+#include "swarm/cli/common/files.hpp"
+
+#include <cerrno>
+#include <iostream>
+#include <string_view>
+#include <unistd.h>
+
+namespace swarm::cli {
+namespace {
+
+void write_all(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(descriptor, text.data(), text.size());
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written < 0) {
+            return;  // the starter does not listen any more
+        }
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+}  // namespace
+
+TrainReports::TrainReports(
+    Console& console, const TrainOptions& options, const run::RunConfig& config
+)
+    : console_(console),
+      json_file_(options.json_file),
+      reports_fd_(options.reports_fd),
+      progress_(console, config),
+      gathered_(config) {}
+
+void TrainReports::add(const TrainReport& report) {
+    progress_.show(report);
+    gathered_.add(report, clock_now());
+    if (reports_fd_ >= 0) {
+        write_all(reports_fd_, to_line(report));
+    }
+}
+
+bool TrainReports::finish() {
+    if (gathered_.weights()) {
+        std::cout << gathered_.summary() << std::endl;
+    }
+    return json_file_.empty() || write_text(console_, json_file_, gathered_.to_json());
+}
+
+}  // namespace swarm::cli

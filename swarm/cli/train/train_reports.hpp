@@ -1,0 +1,40 @@
+// The ways that a report of a run takes: to the screen, into --json, and to the process that
+// started this one.
+// Threading: one thread. Errors: a starter that no longer reads its reports is ignored.
+#pragma once
+
+#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/common/progress.hpp"
+#include "swarm/cli/common/run_report.hpp"
+#include "swarm/cli/train/train.hpp"
+
+#include <string>
+
+namespace swarm::cli {
+
+/// Ends the line about a disk that failed.
+inline constexpr const char* kGoOn =
+    "; then go on with --resume: nothing that was committed is lost";
+
+class TrainReports {
+ public:
+    TrainReports(Console& console, const TrainOptions& options, const run::RunConfig& config);
+
+    void add(const TrainReport& report);
+
+    [[nodiscard]] RunReport& gathered() { return gathered_; }
+
+    [[nodiscard]] Console& console() { return console_; }
+
+    /// Writes --json and one line of results to stdout. False when the file cannot be written.
+    [[nodiscard]] bool finish();
+
+ private:
+    Console& console_;
+    std::string json_file_;
+    int reports_fd_;
+    Progress progress_;
+    RunReport gathered_;
+};
+
+}  // namespace swarm::cli

@@ -1,0 +1,270 @@
+#include "swarm/cli/train/train_single.hpp"
+
+#include "stages/files/checkpoint.hpp"
+#include "stages/single/single_run.hpp"
+#include "stages/single/sparse_run.hpp"
+#include "swarm/base/check.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/common/clock.hpp"
+#include "swarm/cli/common/compute_factory.hpp"
+#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/train/train_reports.hpp"
+#include "swarm/coordinator/dropped_work.hpp"
+#include "swarm/run/partition.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace swarm::cli {
+namespace {
+
+/// Returns the change that is in force at the step; null: there is none yet.
+template <class Change>
+const Change* in_force(const std::vector<Change>& changes, std::uint64_t step) {
+    const Change* found = nullptr;
+    for (const Change& change : changes) {
+        found = change.step <= step ? &change : found;
+    }
+    return found;
+}
+
+void follow(const RunChoices& choices, stages::SingleRun& run) {
+    const std::uint64_t step = run.version().step;
+    if (const auto* const codecs = in_force(choices.codecs, step)) {
+        run.use_codecs(codecs->codecs);
+    }
+    const auto* const split = in_force(choices.splits, step);
+    if (split != nullptr && split->layers_per_stage != run.layers_per_stage()) {
+        run.cut_as(split->layers_per_stage);
+    }
+}
+
+Result<> save(const stages::SingleRun& run, const RunDirectory& directory) {
+    std::vector<const stages::StageState*> states;
+    for (std::uint32_t stage = 0; stage < run.stages(); ++stage) {
+        states.push_back(&run.state(stage));
+    }
+    SWARM_TRY(stages::write_checkpoint(directory.path, run.config(), states, directory.tokenizer));
+    return {};
+}
+
+/// A checkpoint is due after an exchange only, so any replica has the shared weights.
+Result<> save(const stages::SparseRun& run, const RunDirectory& directory) {
+    std::vector<const stages::StageState*> states;
+    std::vector<stages::ReplicaView> replicas;
+    for (std::uint32_t stage = 0; stage < run.stages(); ++stage) {
+        states.push_back(&run.state(stage, 0));
+        for (std::uint32_t r = 0; r < run.replicas(); ++r) {
+            replicas.push_back({r, &run.state(stage, r), run.error(stage, r)});
+        }
+    }
+    SWARM_TRY(stages::write_checkpoint(
+        directory.path, run.config(), states, directory.tokenizer, replicas
+    ));
+    return {};
+}
+
+bool is_checkpoint_due(const run::RunConfig& config, std::uint64_t step) {
+    return step == config.steps ||
+           (config.checkpoint_every > 0 && step % config.checkpoint_every == 0);
+}
+
+node::StepCommitted committed(const stages::StepRecord& record, Duration took, std::uint32_t of) {
+    return {record.step, record.loss, record.gradient_norm, took, of, record.counted_once, 0, 0};
+}
+
+/// `beside` sees every step after the run has made it.
+template <class Run, class Beside>
+Result<> train_steps(
+    Run& run, const RunDirectory& directory, TrainReports& reports, Beside& beside
+) {
+    const run::RunConfig& config = run.config();
+    while (run.version().step < config.steps) {
+        const TimePoint begin = clock_now();
+        SWARM_TRY(const stages::StepRecord record, run.step());
+        if (record.skipped) {
+            reports.add(node::StepSkipped{record.step, *record.skipped, clock_now() - begin});
+        } else {
+            reports.add(committed(record, clock_now() - begin, config.microbatches));
+        }
+        SWARM_TRY(beside(record));
+        if (is_checkpoint_due(config, run.version().step)) {
+            SWARM_TRY(save(run, directory));
+        }
+        if (run.skips_in_a_row() >= coordinator::kSkipsInARowMax) {
+            return Error{
+                ErrorCode::NotFinite,
+                Reaction::Fatal,
+                coordinator::skipped_too_often(record.step, *record.skipped)};
+        }
+    }
+    return {};
+}
+
+template <class Run, class Beside>
+int train_to_the_end(
+    Run& run, const RunDirectory& directory, TrainReports& reports, Beside& beside
+) {
+    if (const Result<> trained = train_steps(run, directory, reports, beside); !trained) {
+        reports.console().error(trained.error().detail + kGoOn);
+        static_cast<void>(reports.finish());  // with the steps until then
+        return kRunFailed;
+    }
+    reports.add(node::RunFinished{run.version(), run.weights_sha256()});
+    return reports.finish() ? kDone : kRunFailed;
+}
+
+/// "step 16: loss 3.2141, exact 3.1012 (+3.64 %)"
+std::string compare(const stages::StepRecord& sparse, const stages::StepRecord& exact) {
+    char text[128];
+    std::snprintf(
+        text,
+        sizeof text,
+        "step %llu: loss %.4f, exact %.4f (%+.2f %%)",
+        static_cast<unsigned long long>(sparse.step + 1),
+        sparse.loss,
+        exact.loss,
+        100 * (sparse.loss / exact.loss - 1)
+    );
+    return text;
+}
+
+std::string describe(const stages::SparseRun& run) {
+    std::uint64_t weights = 0;
+    for (std::uint32_t stage = 0; stage < run.stages(); ++stage) {
+        weights += run.state(stage, 0).weights().size();
+    }
+    return "mode sparse: " + std::to_string(run.replicas()) +
+           " replicas of each stage; each sends " + std::to_string(run.share_bytes()) +
+           " bytes of its " + std::to_string(sizeof(float) * weights) + " every " +
+           std::to_string(run::steps_between_syncs(run.config())) + " steps";
+}
+
+/// The work beside a sparse run, after each of its steps: it loses replicas and trains in mode
+/// exact.
+class BesideSparse {
+ public:
+    /// `exact`: null unless its losses are to be shown.
+    BesideSparse(
+        stages::SparseRun& run,
+        std::unique_ptr<stages::SingleRun> exact,
+        std::uint64_t lose_every,
+        Console& console
+    )
+        : run_(run), exact_(std::move(exact)), lose_every_(lose_every), console_(console) {}
+
+    Result<> operator()(const stages::StepRecord& record) {
+        if (lose_every_ > 0 && (record.step + 1) % lose_every_ == 0) {
+            lose_one(record.step);
+        }
+        if (!exact_) {
+            return {};
+        }
+        SWARM_TRY(const stages::StepRecord other, exact_->step());
+        const bool both = !record.skipped && !other.skipped;
+        if (both && run::is_sync_step(run_.config(), record.step)) {
+            console_.info(compare(record, other));
+        }
+        return {};
+    }
+
+    /// Prints one line, if a replica was lost.
+    void say_what_was_lost() const {
+        if (losses_ > 0) {
+            console_.info(
+                "lost with " + std::to_string(losses_) + " replicas: the shares of " +
+                std::to_string(microbatches_lost_) + " microbatches, counted by stage"
+            );
+        }
+    }
+
+ private:
+    /// Strikes stages and replicas in turn, so that each is lost some day.
+    void lose_one(std::uint64_t step) {
+        const auto stage = static_cast<std::uint32_t>(losses_ % run_.stages());
+        const auto replica = static_cast<std::uint32_t>(losses_ / run_.stages() % run_.replicas());
+        const std::uint64_t lost = run_.replace(stage, replica);
+        ++losses_;
+        microbatches_lost_ += lost;
+        console_.info(
+            "step " + std::to_string(step + 1) + ": replica " + std::to_string(replica) +
+            " of stage " + std::to_string(stage) + " is lost, with its share of " +
+            std::to_string(lost) + " microbatches; another joins"
+        );
+    }
+
+    stages::SparseRun& run_;
+    std::unique_ptr<stages::SingleRun> exact_;
+    std::uint64_t lose_every_;
+    Console& console_;
+    std::uint64_t losses_ = 0;
+    std::uint64_t microbatches_lost_ = 0;
+};
+
+int train_sparse(
+    const TrainOptions& options,
+    RunDirectory& directory,
+    const stages::MakeCompute& make,
+    const run::Corpus& corpus,
+    TrainReports& reports
+) {
+    stages::SparseRun run(directory.config, make, corpus);
+    if (!directory.resumed.empty()) {
+        run.resume(std::move(directory.resumed), std::move(directory.replicas));
+    }
+    reports.console().info(describe(run));
+    std::unique_ptr<stages::SingleRun> exact;
+    if (options.beside_exact) {
+        run::RunConfig config = directory.config;
+        config.mode = run::SyncMode::Exact;
+        config.sync_every = 0;
+        config.replicas = 0;
+        exact = std::make_unique<stages::SingleRun>(config, make, corpus);
+    }
+    BesideSparse beside(run, std::move(exact), options.lose_every, reports.console());
+    const int code = train_to_the_end(run, directory, reports, beside);
+    beside.say_what_was_lost();
+    return code;
+}
+
+}  // namespace
+
+int train_single(
+    const TrainOptions& options,
+    RunDirectory directory,
+    const RunChoices& choices,
+    run::Corpus corpus,
+    Console& console
+) {
+    const run::RunConfig config = directory.config;
+    const stages::ComputeFactory factory = make_compute_factory(options.device);
+    // Tries one stage now, so that what is missing is one line; all stages have the same trouble.
+    if (const auto tried = factory(config, run::partition(config).front()); !tried) {
+        return end_with(console, tried.error());
+    }
+    const auto make = [&](const run::RunConfig& whole, const run::StageLayout& layout) {
+        auto made = factory(whole, layout);
+        SWARM_ASSERT(made.has_value());
+        return std::move(*made);
+    };
+    TrainReports reports(console, options, config);
+    if (config.mode == run::SyncMode::Sparse) {
+        return train_sparse(options, directory, make, corpus, reports);
+    }
+    stages::SingleRun run(config, make, std::move(corpus));
+    if (!directory.resumed.empty()) {
+        run.resume(std::move(directory.resumed));
+    }
+    follow(choices, run);
+    auto follow_on = [&](const stages::StepRecord&) {
+        follow(choices, run);
+        return Result<>();
+    };
+    return train_to_the_end(run, directory, reports, follow_on);
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,198 @@
+// The coordinator of a run owns data order, step ledger, roster and commit log. It is the role
+// behind `swarm train`, one per run, and control plane only: no activation passes through it.
+// Invariants: no peer learns of a commit before its record is durable (R3); every message to a
+// peer is ordered and repeated until acknowledged; a peer that is silent for 6 s, whose control
+// link is gone for 2 s, or that restarted, loses its slot, never its place in the run.
+// Threading: a role, single strand. Memory: ledger and roster; one copy of the state while a
+// checkpoint is written.
+// Source: step protocol, sections 4, 6 and 7.
+#pragma once
+
+#include "swarm/coordinator/checkpointer.hpp"
+#include "swarm/coordinator/codec_chooser.hpp"
+#include "swarm/coordinator/commit_log.hpp"
+#include "swarm/coordinator/launcher.hpp"
+#include "swarm/coordinator/measured_speeds.hpp"
+#include "swarm/coordinator/placement.hpp"
+#include "swarm/coordinator/run_context.hpp"
+#include "swarm/coordinator/self_measures.hpp"
+#include "swarm/coordinator/split_chooser.hpp"
+#include "swarm/coordinator/step_machine.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace swarm::coordinator {
+
+class Coordinator final : public node::Role {
+ public:
+    struct Options {
+        run::RunConfig config;
+        std::span<const std::uint16_t> corpus;  // outlives the role
+        std::shared_ptr<const run::CheckpointFormat> checkpoints;
+        /// A checkpoint from disk, to which the run goes back when no peer has a newer state.
+        std::optional<run::RunState> resume = std::nullopt;
+        Duration resume_after = std::chrono::seconds(10);
+        Duration stage_lost_after = std::chrono::seconds(120);
+        StepMachine::Timing timing = {};
+        run::PlantedBugs bugs = {};
+    };
+
+    explicit Coordinator(Options options);
+
+    void on(const node::Event& event, TimePoint now, node::Outbox& out) override;
+    [[nodiscard]] TimePoint next_deadline() const override;
+
+    // Checkers and reports read these; no peer sees them.
+    [[nodiscard]] const RunContext& context() const { return context_; }
+
+    [[nodiscard]] const StepMachine& step() const { return step_; }
+
+    [[nodiscard]] bool complete() const { return phase_ == Phase::Complete; }
+
+    /// True when the run failed because a stage has no peer. The next process may go on from the
+    /// newest checkpoint.
+    [[nodiscard]] bool lost_stage() const { return lost_stage_; }
+
+    /// The layers per stage with which the next process should go on from the checkpoint at which
+    /// this one ended; empty when it did not end for another split.
+    [[nodiscard]] const std::vector<std::uint32_t>& cut_anew() const { return cut_anew_; }
+
+ private:
+    /// Maximum donors per joiner; maximum snapshot orders per COMMIT, whose 64 KiB frame would hold
+    /// three times as many.
+    static constexpr std::size_t kDonorsMax = 4;
+    static constexpr std::size_t kSnapshotOrdersMax = 512;
+
+    /// Time limit of the checkpoint that a new split waits for.
+    static constexpr Duration kCutWithin = std::chrono::seconds(60);
+
+    enum class Phase { Starting, Loading, Opening, Open, Finishing, Complete, Ended };
+
+    /// Whether a record must be on disk before the coordinator acts on it.
+    enum class Sync : std::uint8_t { Now, Later };
+
+    void handle(const node::Woke&, node::Turn turn);
+    void handle(const node::Loaded& loaded, node::Turn turn);
+    void handle(const node::Stored& stored, node::Turn turn);
+    void handle(const node::LinkUp& up, node::Turn turn);
+    void handle(const node::LinkDown& down, node::Turn turn);
+    void handle(const node::Received& received, node::Turn turn);
+    void handle(const node::Asked& asked, node::Turn turn);
+
+    void handle(const node::DialFailed&, node::Turn) {}  // this role dials nobody
+
+    void handle(const node::Computed&, node::Turn) {}  // this role computes nothing
+
+    void handle(const node::Stop&, node::Turn) {}  // the log already has everything
+
+    void take(PeerId peer, const protocol::Join& join, node::Turn turn);
+    void take(PeerId peer, const protocol::Heartbeat& beat, node::Turn turn);
+    void take(PeerId peer, const protocol::Leave& leave, node::Turn turn);
+    void take(PeerId peer, const protocol::Applied& applied, node::Turn turn);
+    void take(PeerId peer, const protocol::Fetch& fetch, node::Turn turn);
+    void take_from_member(const node::Received& received, node::Turn turn);
+
+    /// Makes room for one more peer. False when the bound is reached and every remembered peer has
+    /// a link or a slot.
+    [[nodiscard]] bool make_room();
+    void forget(PeerId peer);
+    void open_for_peers(node::Turn turn);
+    void judge(node::Turn turn);
+    void lose(PeerId peer, const std::string& reason, IfLast if_last, node::Turn turn);
+    void assign(PeerId peer, const protocol::Join& join, node::Turn turn);
+    /// The stage with the fewest peers among those for which the newcomer has the memory. Where it
+    /// has the memory for none, the stage with the fewest peers of all: the newcomer itself then
+    /// says what it lacks.
+    [[nodiscard]] StageIndex neediest_stage(PeerId newcomer) const;
+    /// True when the peer keeps its stage, because the new split was chosen for the peers that each
+    /// stage has.
+    [[nodiscard]] bool keeps_stage(const protocol::Join& join) const;
+    void compare_compute_class(const std::string& compute_class, node::Turn turn);
+    void consider_state(PeerId peer, const protocol::Join& join, node::Turn turn);
+    [[nodiscard]] bool has_lost_stage() const;
+    [[nodiscard]] Duration lost_stage_patience() const;
+    void watch_lost_stage(node::Turn turn);
+    [[nodiscard]] bool can_roll_back() const;
+    void roll_back(node::Turn turn);
+    void go_back_to_checkpoint(node::Turn turn);
+    /// Goes back to the checkpoint when the log has another split, whose states are of no use.
+    /// False when there is no checkpoint; then the run has failed.
+    [[nodiscard]] bool leave_old_split(node::Turn turn);
+    void hold_for_cut(node::Turn turn);
+    void watch_cut(node::Turn turn);
+
+    void record_decision(node::Turn turn);
+    void conclude(node::Turn turn);
+    std::vector<protocol::SnapshotOrder> snapshot_orders();
+    std::vector<protocol::SnapshotOrder> joiner_orders();
+    void serve_newcomers(node::Turn turn);
+    void report_step(const CommitRecord& record, node::Turn turn);
+    void release_drained(node::Turn turn);
+    void finish(node::Turn turn);
+    void begin_moves(const std::vector<router::Move>& moves, node::Turn turn);
+    /// True when the draining slot belongs to a mover.
+    bool release_mover(const protocol::SlotInfo& info, node::Turn turn);
+    [[nodiscard]] StageIndex stage_for(PeerId peer, TimePoint now);
+    /// True when the mover left its stage at the last commit and no peer there has applied that
+    /// commit yet, so that it may have the only copy of the state.
+    [[nodiscard]] bool may_be_needed_back(PeerId mover) const;
+    void call_back_movers(StageIndex stage, node::Turn turn);
+    void repeat_commit(const std::vector<protocol::SnapshotOrder>& orders, node::Turn turn);
+    void write_checkpoint(node::Turn turn);
+    void fail(int exit_code, std::string text, node::Turn turn);
+    StoreId append(const LogRecord& record, Sync sync, node::Turn turn);
+
+    Options options_;
+    std::string run_file_;
+    RunContext context_;
+    Launcher launcher_;
+    StepMachine step_;
+    Checkpointer checkpointer_;
+    Placement placement_;
+    MeasuredSpeeds speeds_;
+    SelfMeasures measures_;
+    CodecChooser codec_chooser_;
+    SplitChooser split_chooser_;
+    CommitRecord deciding_;  // the record that is being made durable
+    RunHistory history_;
+    Phase phase_ = Phase::Starting;
+    std::uint64_t next_store_ = 1;
+    std::optional<StoreId> opening_;
+    std::optional<StoreId> committing_;
+    std::optional<StoreId> checkpoint_stored_;
+    std::optional<run::CheckpointFiles> checkpoint_files_;
+    std::map<PeerId, StageIndex> moving_;          // by mover: the stage where it goes
+    std::map<PeerId, StageIndex> left_at_commit_;  // movers of the last commit: the stage they left
+    std::map<PeerId, StageIndex> assigned_;  // peers that build a state and have not come back
+    std::map<PeerId, ParameterVersion>
+        commit_repeated_;  // the version whose commit the peer was sent again
+    std::map<PeerId, protocol::Join>
+        waiting_joins_;  // joins that wait for the STATE record of their stage
+    std::map<StageIndex, std::map<PeerId, Digest>> applied_;
+    std::vector<PeerId> needs_snapshot_;
+    std::set<std::string> compute_classes_;  // the classes of all peers that were ever admitted
+    std::optional<Digest> weights_sha256_;
+    TimePoint lost_since_ = kNever;
+    std::optional<ParameterVersion> rolled_back_to_;
+    std::vector<std::uint32_t>
+        cut_to_;  // the split that waits for the checkpoint of the current version
+    TimePoint cut_by_ = kNever;
+    std::vector<std::uint32_t> cut_anew_;
+    TimePoint step_began_{};
+    bool final_checkpoint_ = false;
+    bool released_ = false;
+    bool restarted_ = false;
+    bool was_cut_ = false;  // this process has cut the layers anew, into as many stages
+    bool lost_stage_ = false;
+    bool wrote_checkpoint_ = false;  // one that is newer than options_.resume
+};
+
+}  // namespace swarm::coordinator

@@ -1,0 +1,78 @@
+// Another split of the layers. The run is held at a commit until the checkpoint of that version is
+// written; then another process begins from there, and the log says so. A state of the old split is
+// of an older generation and counts for nothing.
+#include "swarm/coordinator/coordinator.hpp"
+#include "swarm/run/layer_split.hpp"
+
+#include <string>
+
+namespace swarm::coordinator {
+
+using Level = node::LogLine::Level;
+
+bool Coordinator::leave_old_split(node::Turn turn) {
+    const std::vector<std::uint32_t> layers = run::layers_of(context_.layouts);
+    if (history_.splits.empty() || history_.splits.back().layers_per_stage == layers) {
+        return true;
+    }
+    const std::string before = run::to_text(history_.splits.back().layers_per_stage);
+    if (!options_.resume) {
+        fail(
+            3,
+            "the run was begun with stages of " + before + " layers, not " + run::to_text(layers) +
+                ", and there is no checkpoint that could be cut anew; resume it as it was begun",
+            turn
+        );
+        return false;
+    }
+    const std::uint64_t to = options_.resume->version.step;
+    const bool loses_steps = to != context_.version.step;
+    turn.out.log(
+        loses_steps ? Level::Warning : Level::Info,
+        "stages of " + run::to_text(layers) + " layers instead of " + before +
+            ": all peers download " + (loses_steps ? "an older state, " : "") +
+            "the checkpoint of step " + std::to_string(to)
+    );
+    go_back_to_checkpoint(turn);
+    was_cut_ = history_.splits.back().layers_per_stage.size() == layers.size();
+    return true;
+}
+
+bool Coordinator::keeps_stage(const protocol::Join& join) const {
+    return was_cut_ && rolled_back_to_ == context_.version && join.stage &&
+           join.stage->value < context_.config.stages;
+}
+
+void Coordinator::hold_for_cut(node::Turn turn) {
+    const bool ordered = checkpointer_.under_way() && checkpointer_.version() == context_.version;
+    if (cut_to_.empty() || !ordered) {
+        cut_to_.clear();  // it will be chosen again at another commit
+        return;
+    }
+    step_.hold();
+    cut_by_ = turn.now + kCutWithin;
+    turn.out.log(
+        Level::Info,
+        "the stages have drifted apart: they get " + run::to_text(cut_to_) +
+            " layers, once the checkpoint of step " + std::to_string(context_.version.step) +
+            " is written"
+    );
+}
+
+void Coordinator::watch_cut(node::Turn turn) {
+    if (cut_by_ == kNever || !cut_anew_.empty()) {
+        return;
+    }
+    const bool writes = checkpointer_.under_way() || checkpoint_files_ || checkpoint_stored_;
+    if (writes && turn.now < cut_by_) {
+        return;
+    }
+    turn.out.log(Level::Warning, "no checkpoint came about: the stages stay as they are");
+    cut_to_.clear();
+    cut_by_ = kNever;
+    split_chooser_.forget();
+    step_.release();
+    step_.advance(turn);
+}
+
+}  // namespace swarm::coordinator

@@ -1,0 +1,234 @@
+#include "swarm/base/try.hpp"
+#include "swarm/protocol/limits.hpp"
+#include "swarm/run/config.hpp"
+#include "swarm/run/run_file/config_fields.hpp"
+#include "swarm/run/run_file/toml_values.hpp"
+
+#include <array>
+#include <concepts>
+#include <set>
+#include <sstream>
+#include <toml++/toml.h>
+#include <utility>
+
+namespace swarm::run {
+
+namespace {
+
+Error usage(std::string_view file, std::uint32_t line, const std::string& what) {
+    const std::string place = line == 0 ? "" : ":" + std::to_string(line);
+    return {ErrorCode::Usage, Reaction::Reject, std::string(file) + place + ": " + what};
+}
+
+struct KeyCollector {
+    std::set<std::string> tables;
+    std::set<std::string> keys;
+
+    template <class Field, class Bounds>
+    void operator()(const Key& key, const Field&, const Bounds&) {
+        tables.insert(key.table);
+        keys.insert(dotted(key));
+    }
+
+    /// "name, seed, ...": the keys of one table.
+    [[nodiscard]] std::string keys_of(std::string_view table) const {
+        std::string list;
+        for (const std::string& key : keys) {
+            if (key.starts_with(std::string(table) + ".")) {
+                list += (list.empty() ? "" : ", ") + key.substr(table.size() + 1);
+            }
+        }
+        return list;
+    }
+};
+
+/// Fills fields from the document; a field that the document lacks keeps its default. Keeps the
+/// first error.
+class FieldReader {
+ public:
+    FieldReader(const toml::table& document, std::string_view file)
+        : document_(document), file_(file) {}
+
+    template <class Field, class Bounds>
+    void operator()(const Key& key, Field& field, const Bounds& bounds) {
+        const toml::node* node = document_[key.table][key.name].node();
+        if (node != nullptr && !error_ && !read(*node, field)) {
+            error_ = usage(
+                file_, node->source().begin.line, dotted(key) + " must be " + bounds.wanted()
+            );
+        }
+    }
+
+    [[nodiscard]] Result<> result() const { return error_ ? Result<>(*error_) : Result<>(); }
+
+ private:
+    static bool read(const toml::node& node, std::string& field) {
+        const auto value = node.value_exact<std::string>();
+        field = value.value_or(field);
+        return value.has_value();
+    }
+
+    static bool read(const toml::node& node, double& field) {
+        if (!node.is_floating_point() && !node.is_integer()) {
+            return false;
+        }
+        field = node.value<double>().value_or(field);
+        return true;
+    }
+
+    static bool read(const toml::node& node, bool& field) {
+        const auto value = node.value_exact<bool>();
+        field = value.value_or(field);
+        return value.has_value();
+    }
+
+    template <std::unsigned_integral Field>
+    static bool read(const toml::node& node, Field& field) {
+        const auto value = node.value_exact<std::int64_t>();
+        if (!value || !std::in_range<Field>(*value)) {
+            return false;
+        }
+        field = static_cast<Field>(*value);
+        return true;
+    }
+
+    template <Choice Field>
+    static bool read(const toml::node& node, Field& field) {
+        const auto name = node.value_exact<std::string>();
+        const auto choice = name ? find_choice<Field>(*name) : std::nullopt;
+        field = choice.value_or(field);
+        return choice.has_value();
+    }
+
+    static bool read(const toml::node& node, std::vector<std::uint32_t>& field) {
+        const toml::array* array = node.as_array();
+        if (array == nullptr) {
+            return false;
+        }
+        field.clear();
+        for (const toml::node& element : *array) {
+            if (!read(element, field.emplace_back())) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    const toml::table& document_;
+    std::string_view file_;
+    std::optional<Error> error_;
+};
+
+struct FieldWriter {
+    toml::table document;
+
+    template <class Field, class Bounds>
+    void operator()(const Key& key, const Field& field, const Bounds&) {
+        if (is_left_out(key.name) && field == Field{}) {
+            return;
+        }
+        auto [entry, inserted] = document.emplace<toml::table>(key.table);
+        write_value(*entry->second.as_table(), key.name, field);
+    }
+
+    /// Keys whose defaults are left out, so that the text of an exact, untied run, which ASSIGN
+    /// carries and checkpoints hash, does not change when such a key is added to the list.
+    static bool is_left_out(std::string_view key) {
+        return key == "mode" || key == "sync_every" || key == "replicas" ||
+               key == "tied_embeddings";
+    }
+};
+
+/// `model = "demo"` at the top stands for a whole [model] table.
+bool is_short_model(std::string_view table, const toml::node& node) {
+    return table == "model" && node.is_string();
+}
+
+/// Refuses unknown tables and keys.
+Result<> check_keys(const toml::table& document, std::string_view file, const KeyCollector& known) {
+    for (const auto& [table, node] : document) {
+        const std::uint32_t line = node.source().begin.line;
+        const std::string name(table.str());
+        if (is_short_model(name, node)) {
+            continue;
+        }
+        if (!known.tables.contains(name)) {
+            return usage(file, line, name + " is unknown; the tables are run, model, optimizer");
+        }
+        if (!node.is_table()) {
+            return usage(file, line, name + " must be a table: [" + name + "]");
+        }
+        for (const auto& [key, value] : *node.as_table()) {
+            if (!known.keys.contains(name + "." + std::string(key.str()))) {
+                return usage(
+                    file,
+                    value.source().begin.line,
+                    name + "." + std::string(key.str()) + " is unknown; [" + name + "] has " +
+                        known.keys_of(name)
+                );
+            }
+        }
+    }
+    return {};
+}
+
+/// Line of the key; 0 when the file does not have the key, so its default is at fault.
+std::uint32_t line_of(const toml::table& document, const std::string& key) {
+    const auto* node = document.at_path(key).node();
+    return node == nullptr ? 0 : node->source().begin.line;
+}
+
+Result<RunConfig> read_document(const toml::table& document, std::string_view file) {
+    RunConfig config;
+    KeyCollector known;
+    visit_fields(config, known);
+    SWARM_TRY(check_keys(document, file, known));
+    if (const auto short_model = document["model"].value_exact<std::string>()) {
+        const auto model = named_model(*short_model);
+        if (model.has_error()) {
+            return usage(file, line_of(document, "model"), "model: " + model.error().detail);
+        }
+        config.model = *model;
+    }
+    if (document["model"]["kind"].value_exact<std::string>() == "oracle") {
+        config.model.width = 1;  // an oracle is small unless the file names a width
+    }
+    FieldReader reader(document, file);
+    visit_fields(config, reader);
+    SWARM_TRY(reader.result());
+    if (document.at_path("model.vocabulary").node() == nullptr) {
+        follow_tokenizer(config);
+    }
+    if (const auto fault = first_fault(config)) {
+        return usage(file, line_of(document, fault->key), fault->key + " " + fault->what);
+    }
+    return config;
+}
+
+}  // namespace
+
+Result<RunConfig> parse_run(std::string_view toml, std::string_view name) {
+    if (toml.size() > protocol::kRunFileBytesMax) {
+        return usage(
+            name,
+            0,
+            "has " + std::to_string(toml.size()) + " bytes, a run file at most " +
+                std::to_string(protocol::kRunFileBytesMax)
+        );
+    }
+    try {
+        return read_document(toml::parse(toml, name), name);
+    } catch (const toml::parse_error& error) {
+        return usage(name, error.source().begin.line, std::string(error.description()));
+    }
+}
+
+std::string to_toml(const RunConfig& config) {
+    FieldWriter writer;
+    visit_fields(config, writer);
+    std::ostringstream text;
+    text << writer.document << '\n';
+    return std::move(text).str();
+}
+
+}  // namespace swarm::run

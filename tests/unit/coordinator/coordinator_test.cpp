@@ -1,0 +1,190 @@
+// The coordinator before it is open, and under a crowd, which simulated runs do not show.
+#include "swarm/coordinator/coordinator.hpp"
+
+#include "swarm/protocol/limits.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace swarm::coordinator {
+namespace {
+
+class CoordinatorTest : public testing::Test {
+ protected:
+    CoordinatorTest() {
+        Coordinator::Options options;
+        options.config.model = *run::named_model("oracle");
+        options.config.stages = 1;
+        coordinator_ = std::make_unique<Coordinator>(std::move(options));
+    }
+
+    node::Outbox tell(const node::Event& event) {
+        node::Outbox out;
+        coordinator_->on(event, now_ += std::chrono::milliseconds(1), out);
+        return out;
+    }
+
+    /// The coordinator has read its log. Returns the store of its CINC record.
+    StoreId start() {
+        tell(node::Woke{});
+        const node::Outbox out = tell(node::Loaded{});
+        return std::get<node::Append>(out.actions.at(0)).store;
+    }
+
+    static bool closes(const node::Outbox& out) {
+        return std::any_of(out.actions.begin(), out.actions.end(), [](const node::Action& action) {
+            return std::holds_alternative<node::Close>(action);
+        });
+    }
+
+    static node::LinkUp link_of(std::uint64_t peer) {
+        return {{{peer, 0, 0, 0}}, node::Lane::Control, {7}};
+    }
+
+    static node::Received join_of(std::uint64_t peer) {
+        return {{{peer, 0, 0, 0}}, node::Lane::Control, {1, 0, protocol::Join{}}, {}};
+    }
+
+    TimePoint now_{};
+    std::unique_ptr<Coordinator> coordinator_;
+};
+
+TEST_F(CoordinatorTest, HearsNobodyBeforeItsIncarnationIsDurable) {
+    const StoreId cinc = start();
+    tell(link_of(1));
+    EXPECT_TRUE(closes(tell(join_of(1))));
+    tell(node::Stored{cinc});
+    EXPECT_FALSE(closes(tell(join_of(1))));
+}
+
+TEST_F(CoordinatorTest, EndsWhenItsLogCannotBeRead) {
+    tell(node::Woke{});
+    const node::Outbox out = tell(node::Loaded{{"cinc one"}});
+    const auto& report = std::get<node::Tell>(out.actions.at(0)).report;
+    EXPECT_EQ(std::get<node::RunFailed>(report).exit_code, 3);
+}
+
+/// A run may go on with other stages than those in its log.
+TEST_F(CoordinatorTest, GoesOnWithTheCodecsOfItsLogWhereTheyFit) {
+    for (const std::uint32_t stages : {2U, 3U}) {
+        Coordinator::Options options;
+        options.config.model = *run::named_model("oracle");
+        options.config.stages = stages;
+        options.config.codec = run::CodecSetting::automatic();
+        const run::LegCodecs first = run::first_codecs(options.config);
+        coordinator_ = std::make_unique<Coordinator>(std::move(options));
+        tell(node::Woke{});
+        CommitRecord chosen;
+        chosen.version = {1, 0};
+        chosen.scalars.clip_factor = 1;
+        chosen.result_hashes.resize(2);
+        chosen.codecs = {protocol::CodecId::Int4, protocol::CodecId::None};
+        tell(node::Loaded{{to_line(chosen)}});
+        ASSERT_EQ(coordinator_->context().version, (ParameterVersion{1, 1}));
+        EXPECT_EQ(coordinator_->context().codecs, stages == 2 ? chosen.codecs : first);
+    }
+}
+
+class OtherSplit : public CoordinatorTest {
+ protected:
+    /// Two stages of three layers each, where the log has stages of two and of four.
+    explicit OtherSplit(std::optional<run::RunState> resume = std::nullopt) {
+        Coordinator::Options options;
+        options.config.model = *run::named_model("oracle");
+        options.config.stages = 2;
+        options.resume = std::move(resume);
+        coordinator_ = std::make_unique<Coordinator>(std::move(options));
+        tell(node::Woke{});
+        CommitRecord commit;
+        commit.version = {1, 0};
+        commit.scalars.clip_factor = 1;
+        commit.result_hashes.resize(2);
+        log_ = {to_line(CincRecord{4, {2, 4}}), to_line(commit)};
+    }
+
+    std::vector<std::string> log_;
+};
+
+class OtherSplitWithCheckpoint : public OtherSplit {
+ protected:
+    OtherSplitWithCheckpoint() : OtherSplit(run::RunState{{1, 0}, {}}) {}
+};
+
+TEST_F(OtherSplitWithCheckpoint, StatesOfTheOldSplitCountForNothing) {
+    const node::Outbox out = tell(node::Loaded{log_});
+    EXPECT_EQ(coordinator_->context().version, (ParameterVersion{2, 0}));
+    std::vector<std::string> lines;
+    for (const node::Action& action : out.actions) {
+        if (const auto* const append = std::get_if<node::Append>(&action)) {
+            lines.push_back(append->record);
+            EXPECT_TRUE(append->durable);
+        }
+    }
+    EXPECT_EQ(lines, (std::vector<std::string>{"rollback 2 0", "cinc 5 layers=3,3"}));
+}
+
+TEST_F(OtherSplit, WithoutACheckpointThereIsNothingToCut) {
+    const node::Outbox out = tell(node::Loaded{log_});
+    const auto& failed = std::get<node::RunFailed>(std::get<node::Tell>(out.actions.at(0)).report);
+    EXPECT_EQ(failed.exit_code, 3);
+    EXPECT_NE(failed.text.find("2, 4 layers, not 3, 3"), std::string::npos) << failed.text;
+}
+
+TEST_F(CoordinatorTest, EndsWhenAStageHasNoPeerInTime) {
+    tell(node::Stored{start()});
+    const TimePoint begin = now_;
+    std::optional<node::RunFailed> failed;
+    while (!failed && coordinator_->next_deadline() < begin + std::chrono::seconds(200)) {
+        now_ = std::max(now_, coordinator_->next_deadline());
+        for (const node::Action& action : tell(node::Woke{}).actions) {
+            const auto* const told = std::get_if<node::Tell>(&action);
+            if (told != nullptr && std::holds_alternative<node::RunFailed>(told->report)) {
+                failed = std::get<node::RunFailed>(told->report);
+            }
+        }
+    }
+    ASSERT_TRUE(failed);
+    EXPECT_EQ(failed->exit_code, 4);
+    EXPECT_NE(failed->text.find("swarm serve"), std::string::npos) << failed->text;
+    EXPECT_GE(now_ - begin, std::chrono::seconds(120));
+}
+
+TEST_F(CoordinatorTest, RemembersABoundedCrowd) {
+    tell(node::Stored{start()});
+    for (std::uint64_t peer = 1; peer <= protocol::kRosterMax; ++peer) {
+        ASSERT_FALSE(closes(tell(link_of(peer)))) << peer;
+    }
+    EXPECT_TRUE(closes(tell(link_of(protocol::kRosterMax + 1))));
+    EXPECT_FALSE(closes(tell(link_of(1))));  // a known peer may come again
+}
+
+TEST_F(CoordinatorTest, ACrowdThatCameAndWentLocksNobodyOut) {
+    tell(node::Stored{start()});
+    for (std::uint64_t peer = 1; peer <= protocol::kRosterMax; ++peer) {
+        tell(link_of(peer));
+        tell(node::LinkDown{{{peer, 0, 0, 0}}, node::Lane::Control});
+    }
+    EXPECT_EQ(coordinator_->context().peer_streams.size(), 0U);
+    EXPECT_FALSE(closes(tell(link_of(protocol::kRosterMax + 1))));
+}
+
+TEST_F(CoordinatorTest, ACrowdThatSpokeAndWentMakesRoomFromItsOldest) {
+    tell(node::Stored{start()});
+    for (std::uint64_t peer = 1; peer <= protocol::kRosterMax; ++peer) {
+        tell(link_of(peer));
+        tell(join_of(peer));
+        tell(node::LinkDown{{{peer, 0, 0, 0}}, node::Lane::Control});
+    }
+    EXPECT_FALSE(closes(tell(link_of(protocol::kRosterMax + 1))));
+    const PeerStreams& peer_streams = coordinator_->context().peer_streams;
+    EXPECT_EQ(peer_streams.size(), protocol::kRosterMax);
+    EXPECT_EQ(peer_streams.find({{1, 0, 0, 0}}), nullptr);
+    EXPECT_NE(peer_streams.find({{2, 0, 0, 0}}), nullptr);
+}
+
+}  // namespace
+}  // namespace swarm::coordinator

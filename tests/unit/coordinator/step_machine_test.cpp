@@ -1,0 +1,223 @@
+// Reports of members about a step, and which of them are believed. Peers 1 to 3 serve stage 0,
+// peers 4 and 5 serve stage 1. They hold nothing, and they report what a test makes them report.
+#include "tests/unit/coordinator/step_machine_bed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace swarm::coordinator::test {
+namespace {
+
+TEST_F(StepMachineTest, BelievesAPathOnlyFromTheTailThatEndsIt) {
+    ASSERT_EQ(launched_.size(), kMicrobatches);
+    const protocol::Path forged = path(0, 4);
+    say(1, forged);
+    EXPECT_TRUE(step_.ledger().ids_of(slot(4), {1}).empty());
+    reach_reduce();
+    EXPECT_EQ(step_.ledger().ids_of(slot(4), {1}).size(), kMicrobatches);
+}
+
+TEST_F(StepMachineTest, RecallsThePathOfATailThatLostItsSlot) {
+    const protocol::Path late = path(0, 4);
+    const Attempt before = attempt_of(0);
+    say(5, late);  // a fenced tail does so in its new slot
+    go_on();
+    EXPECT_GT(attempt_of(0), before);
+}
+
+TEST_F(StepMachineTest, CountsAVoteOncePerVoter) {
+    reach_reduce();
+    for (int i = 0; i < 5; ++i) {
+        say(1, stuck({2}));
+    }
+    say(2, stuck({1}));
+    say(3, stuck({1}));
+    miss_the_deadline();
+    EXPECT_TRUE(is_member(2));
+    EXPECT_FALSE(is_member(1));
+}
+
+TEST_F(StepMachineTest, BelievesTheFirstOfTwoThatWaitForEachOther) {
+    reach_reduce();
+    say(4, stuck({5}));
+    say(5, stuck({4}));
+    miss_the_deadline();
+    EXPECT_TRUE(is_member(4));
+    EXPECT_FALSE(is_member(5));
+}
+
+TEST_F(StepMachineTest, VotesOnlyOnReplicasOfTheVoter) {
+    reach_reduce();
+    protocol::Stuck liar = stuck({1, 2, 4});
+    liar.waits_for.push_back({4321});
+    say(4, liar);
+    miss_the_deadline();
+    EXPECT_EQ(context_.roster.all_members().size(), 5U);
+}
+
+TEST_F(StepMachineTest, CountsADropOnlyOfACurrentAttemptAndOnce) {
+    protocol::Fail fail{context_.version, slot(1), protocol::FailReason::NotFinite, {}};
+    for (int i = 0; i < 200; ++i) {
+        say(4, fail);  // it names no microbatch
+    }
+    fail.items = {{{0}, attempt_of(0), true}, {{1}, make_epoch(1, 999), false}, {{9999}, {}, true}};
+    for (int i = 0; i < 200; ++i) {
+        say(4, fail);
+    }
+    EXPECT_FALSE(step_.skip_reason());
+    EXPECT_EQ(context_.roster.all_members().size(), 5U);
+}
+
+TEST_F(StepMachineTest, AfterTenSecondsOfASmallReductionTheAwaitedMemberIsFenced) {
+    reach_reduce();
+    say(4, stuck({5}));
+    EXPECT_EQ(step_.next_deadline(), now_ + 10s);
+    Actions actions;
+    step_.wake(actions.at(now_ += 10s));
+    EXPECT_FALSE(is_member(5));
+    EXPECT_NE(step_.phase(), Phase::Reducing);
+}
+
+TEST_F(StepMachineTest, ReplicasOfExactReduceAsOneGroup) {
+    reach_reduce();
+    EXPECT_EQ(reduces_.at(peer(4)).group, (std::vector<SlotId>{slot(4), slot(5)}));
+    EXPECT_EQ(reduces_.at(peer(5)).group, reduces_.at(peer(4)).group);
+}
+
+class TiedStepMachineTest : public StepMachineTest {
+ protected:
+    TiedStepMachineTest() { context_.config.model.tied_embeddings = true; }
+};
+
+TEST_F(TiedStepMachineTest, NamesTheMembersOfTheStageWithTheOtherCopy) {
+    EXPECT_TRUE(reduces_.empty());
+    reach_reduce();
+    EXPECT_EQ(reduces_.at(peer(1)).tied_group, reduces_.at(peer(4)).group);
+    EXPECT_EQ(reduces_.at(peer(4)).tied_group, reduces_.at(peer(1)).group);
+    EXPECT_EQ(reduces_.at(peer(4)).tied_group.size(), 3U);
+}
+
+/// The other stage waits for every member that waits for its own replica.
+TEST_F(TiedStepMachineTest, BlamesAMemberForItsReplicasBeforeOneForTheOtherStage) {
+    reach_reduce();
+    for (const std::uint64_t n : {1, 2, 3}) {
+        say(n, stuck({4}));
+    }
+    say(4, stuck({5}));
+    miss_the_deadline();
+    EXPECT_TRUE(is_member(4));
+    EXPECT_FALSE(is_member(5));
+}
+
+TEST_F(TiedStepMachineTest, BlamesAMemberThatKeepsOnlyTheOtherStageWaiting) {
+    reach_reduce();
+    say(1, stuck({4}));
+    say(2, stuck({5}));
+    say(3, stuck({5}));
+    miss_the_deadline();
+    EXPECT_TRUE(is_member(4));
+    EXPECT_FALSE(is_member(5));
+}
+
+class LargeStepMachineTest : public StepMachineTest {
+ protected:
+    static constexpr std::uint32_t kElements = 10'000'000;  // 120 MB: 96 s at 10 Mb/s
+
+    LargeStepMachineTest() : StepMachineTest({0, 0, 0, 1, 1}, kElements) {}
+};
+
+/// The members of a large stage are busy, not stuck, even if they accuse each other.
+TEST_F(LargeStepMachineTest, HasTheTimeOfItsBytesOnASlowLine) {
+    reach_reduce();
+    say(4, stuck({5}));
+    say(5, stuck({4}));
+    EXPECT_EQ(step_.next_deadline(), now_ + 96s);
+    Actions early;
+    step_.wake(early.at(now_ + 95s));
+    EXPECT_EQ(context_.roster.all_members().size(), 5U);
+    EXPECT_EQ(step_.phase(), Phase::Reducing);
+    Actions late;
+    step_.wake(late.at(now_ += 96s));
+    EXPECT_EQ(context_.roster.all_members().size(), 4U);
+    EXPECT_NE(step_.phase(), Phase::Reducing);
+}
+
+TEST_F(StepMachineTest, OneMemberThatDropsEverythingLosesItsSlotAndDoesNotEndTheStep) {
+    for (std::uint64_t round = 0; round < 20; ++round) {
+        if (is_member(4)) {
+            drop_all(4, 1 + round % 3);
+            EXPECT_FALSE(step_.skip_reason());
+            go_on();
+        }
+    }
+    EXPECT_FALSE(is_member(4));
+    for (std::uint32_t id = 0; id < kMicrobatches; ++id) {
+        say(5, path(id, 5));
+    }
+    go_on();
+    EXPECT_EQ(step_.phase(), Phase::Reducing);
+}
+
+TEST_F(StepMachineTest, OneMemberWhoseOutputOthersDropLosesItsSlot) {
+    for (std::uint64_t round = 0; round < 20 && is_member(2); ++round) {
+        drop_all(4 + round % 2, 2);
+        EXPECT_FALSE(step_.skip_reason());
+        go_on();
+    }
+    EXPECT_FALSE(is_member(2));
+    EXPECT_EQ(context_.roster.all_members().size(), 4U);
+}
+
+TEST_F(StepMachineTest, TriesWithoutAMemberThatDroppedAMicrobatchTwice) {
+    drop_all(4, 1);
+    go_on();
+    EXPECT_EQ(context_.roster.find(slot(4))->standing, protocol::Standing::Member);
+    drop_all(4, 2);
+    EXPECT_EQ(context_.roster.find(slot(4))->standing, protocol::Standing::Suspect);
+    EXPECT_EQ(context_.roster.find(slot(2))->standing, protocol::Standing::Member);
+}
+
+TEST_F(StepMachineTest, DropsOfDifferentMembersAreSkipped) {
+    drop_all(4, 1);
+    go_on();
+    EXPECT_FALSE(step_.skip_reason());
+    drop_all(5, 2);
+    EXPECT_EQ(step_.skip_reason(), "microbatch 0 is not finite in stage 1");
+    go_on();
+    ASSERT_EQ(step_.phase(), Phase::Deciding);
+    EXPECT_TRUE(step_.decision().skips());
+    EXPECT_TRUE(step_.decision().result_hashes.empty());
+    EXPECT_EQ(step_.decision().epoch, step_.epoch());
+    EXPECT_EQ(context_.roster.all_members().size(), 5U);
+}
+
+TEST_F(StepMachineTest, ASkipIsOfOneStepOnly) {
+    drop_all(4, 1);
+    go_on();
+    drop_all(5, 2);
+    go_on();
+    Actions actions;
+    context_.version.step += 1;
+    step_.open(StartWith::Launch, actions.at(now_));
+    EXPECT_FALSE(step_.skip_reason());
+    go_on();
+    drop_all(5, 2);
+    EXPECT_FALSE(step_.skip_reason());
+}
+
+class LonelyTail : public StepMachineTest {
+ protected:
+    LonelyTail() : StepMachineTest({0, 0, 1}) {}
+};
+
+TEST_F(LonelyTail, IsBelievedBecauseNobodyElseCanTry) {
+    drop_all(3, 1);
+    go_on();
+    drop_all(3, 2);
+    EXPECT_TRUE(step_.skip_reason());
+    EXPECT_TRUE(is_member(3));
+}
+
+}  // namespace
+}  // namespace swarm::coordinator::test
