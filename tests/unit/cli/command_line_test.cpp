@@ -197,6 +197,11 @@ TEST(CommandLine, AFlagThatIsNotGivenOverridesNothing) {
     EXPECT_FALSE(train.print_toml);
 }
 
+TEST(CommandLine, TrainTakesANumberOfPeersToWaitFor) {
+    EXPECT_EQ(options_of<TrainOptions>({"train", "--min-peers", "5"}).run.min_peers, 5U);
+    EXPECT_FALSE(options_of<TrainOptions>({"train"}).run.min_peers);
+}
+
 TEST(CommandLine, TrainTakesAMode) {
     const auto train = options_of<TrainOptions>(
         {"train", "--single", "--mode", "sparse", "--sync-every", "4", "--replicas", "3"}

@@ -1,0 +1,222 @@
+// The tables of --json in swarm/cli/README.md list the keys that the program writes, and no others.
+#include "sim/report/sim_report.hpp"
+#include "stacking/models/gguf_model.hpp"
+#include "swarm/cli/answer/answer_report.hpp"
+#include "swarm/cli/common/run_report.hpp"
+#include "swarm/cli/doctor/checks.hpp"
+#include "swarm/cli/local/local_service.hpp"
+#include "swarm/cli/model/model_summary.hpp"
+#include "swarm/cli/plan/run_plan.hpp"
+#include "tests/places.hpp"
+#include "tests/unit/stacking_models/small_gguf.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace swarm::cli {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::seconds;
+
+/// The types of each key: "number", "number or null".
+using Keys = std::map<std::string, std::set<std::string>>;
+
+constexpr PeerId kAnna{{1, 0, 0, 0}};
+constexpr PeerId kBert{{2, 0, 0, 0}};
+
+std::string type_of(const json::value& value) {
+    switch (value.kind()) {
+        case json::kind::null:
+            return "null";
+        case json::kind::bool_:
+            return "true or false";
+        case json::kind::string:
+            return "text";
+        case json::kind::array:
+            return "list";
+        case json::kind::object:
+            return "object";
+        default:
+            return "number";
+    }
+}
+
+void collect(const json::value& value, const std::string& path, Keys& keys) {
+    // The row of a list stands for its elements, too, where they are objects.
+    const bool is_part = path.empty() || (path.ends_with("[]") && value.is_object());
+    if (!is_part) {
+        keys[path].insert(type_of(value));
+    }
+    if (const json::object* const object = value.if_object()) {
+        for (const auto& [key, field] : *object) {
+            // The types of weights are names of this model.
+            const std::string name = path == "tensors" ? "TYPE" : std::string(key);
+            collect(field, path.empty() ? name : path + "." + name, keys);
+        }
+    } else if (const json::array* const array = value.if_array()) {
+        for (const json::value& element : *array) {
+            collect(element, path + "[]", keys);
+        }
+    }
+}
+
+std::string cell(std::string_view row, std::size_t number) {
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i <= number; ++i) {
+        begin = row.find('|', begin) + 1;
+    }
+    const std::string text(row.substr(begin, row.find('|', begin) - begin));
+    const std::size_t first = text.find_first_not_of(" `");
+    return first == std::string::npos ? ""
+                                      : text.substr(first, text.find_last_not_of(" `") + 1 - first);
+}
+
+/// Reads the table below the heading: the text of the type by key.
+std::map<std::string, std::string> documented(const std::string& heading) {
+    std::ifstream in(test::source_dir() + "/swarm/cli/README.md");
+    std::map<std::string, std::string> types;
+    bool here = false;
+    for (std::string line; std::getline(in, line);) {
+        if (line.starts_with('#')) {
+            here = line == "### " + heading;
+        } else if (here && line.starts_with("| `")) {
+            EXPECT_TRUE(types.emplace(cell(line, 0), cell(line, 1)).second) << line;
+            EXPECT_TRUE(cell(line, 3).ends_with('.')) << line << ": the meaning is a sentence";
+        }
+    }
+    return types;
+}
+
+void expect_documented(const std::string& heading, const std::vector<json::value>& documents) {
+    Keys written;
+    for (const json::value& document : documents) {
+        collect(document, "", written);
+    }
+    const auto rows = documented(heading);
+    EXPECT_FALSE(rows.empty()) << heading;
+    for (const auto& [key, types] : written) {
+        const auto row = rows.find(key);
+        ASSERT_NE(row, rows.end()) << heading << ": no row for " << key;
+        for (const std::string& type : types) {
+            EXPECT_NE(row->second.find(type), std::string::npos)
+                << heading << ": " << key << " is also " << type << ", not only " << row->second;
+        }
+    }
+    for (const auto& [key, type] : rows) {
+        EXPECT_TRUE(written.contains(key)) << heading << ": nothing writes " << key;
+    }
+}
+
+TEST(JsonReference, ListsTheKeysOfARun) {
+    run::RunConfig config;
+    RunReport report(config);
+    report.set_line_delay(seconds(1));
+    report.add_peer(kAnna, {.service_ms = 20, .line_bytes_per_s = 1000});
+    node::StepCommitted step{0, 3.5, 1.0, seconds(2), 8, 8, 1, 0};
+    step.wire_bytes = 1000;
+    step.codecs = "int4/int8";
+    report.add(step, TimePoint(seconds(3)));
+    report.add(
+        node::PeerChanged{kBert, {1}, node::PeerChange::Admitted, "", {1, 1}}, TimePoint(seconds(4))
+    );
+    report.add(node::WorkCounted{0, kBert, {1}, 8, 100}, TimePoint(seconds(4)));
+    report.events().freeze(kBert, TimePoint(seconds(5)), seconds(1));
+    report.add(step, TimePoint(seconds(7)));
+    report.add(node::RunFinished{}, TimePoint(seconds(8)));
+    report.set_verification({false, Digest{}, "weights"});
+    expect_documented(
+        "`swarm train` and `swarm local` with a run",
+        {json::parse(report.to_json()), json::parse(RunReport(config).to_json())}
+    );
+}
+
+TEST(JsonReference, ListsTheKeysOfAnAnswerInThisProcess) {
+    const Answer answer{{1, 2}, 0.5, 0.5, 1};
+    expect_documented(
+        "`swarm generate` in this process",
+        {json::parse(to_json(GenerateOptions(), 3, answer, "text"))}
+    );
+}
+
+AnswerRecord full_record() {
+    AnswerRecord record{.name = "smollm2", .replay = "exact"};
+    record.prompt_tokens = 3;
+    record.ids = {1, 2};
+    record.answered_by_hop = {0, 2};
+    record.readers.push_back({"smollm2", {{kAnna, kBert}}, {protocol::CodecId::None}});
+    record.moves.push_back({.request = 1, .position = 4, .reason = "gone"});
+    return record;
+}
+
+TEST(JsonReference, ListsTheKeysOfAnAnswerByPeers) {
+    const AnswerRecord one = full_record();
+    AnswerRecord ensemble = full_record();
+    ensemble.is_ensemble = true;
+    ensemble.readers.front().dropped = {.request = 1, .member = 0, .position = 4, .reason = "late"};
+    const std::vector<ServiceFault> faults{{ServiceFault::Kind::Freeze, 1, kAnna}};
+    expect_documented(
+        "`swarm generate --join` and `swarm local` with a model or a stack",
+        {to_json(one),
+         to_json(ensemble),
+         to_json(one, faults, true),
+         to_json(one, {}, std::nullopt)}
+    );
+}
+
+TEST(JsonReference, ListsTheKeysOfAPlan) {
+    PlanRequest request;
+    request.config.model.layers = 4;
+    request.config.stages = 2;
+    request.peers.assign(3, {10, 0});
+    request.layer_ms.assign(4, 3);
+    Result<RunPlan> plan = make_plan(request);
+    ASSERT_TRUE(plan) << plan.error().detail;
+    plan->idle_peers.push_back(2);
+    expect_documented("`swarm plan`", {json::parse(to_json(*plan, {1, 3}))});
+}
+
+TEST(JsonReference, ListsTheKeysOfASimulatedRun) {
+    sim::SimReport full;
+    full.step_seconds = {1};
+    full.step_s = sim::StepTimes{1, 1, 1};
+    full.shares = {{1, 0, 8, 1}};
+    full.utilisation_per_stage = {0.5};
+    full.throughput_of_optimal = 1;
+    full.replayed = 0;
+    full.fenced = 0;
+    full.lost_work_share = 0;
+    full.violations = {"I1"};
+    full.failure = "stage 0 had no peer";
+    full.samples = {{1, {1}, {0.5}, 1, 10}};
+    full.notes = {{1, "crash", "peer 1"}};
+    sim::SimReport empty;
+    empty.mode = sim::Mode::Fluid;
+    expect_documented(
+        "`swarm sim` and `swarm sim compare`",
+        {json::parse(sim::to_json(full)), json::parse(sim::to_json(empty))}
+    );
+}
+
+TEST(JsonReference, ListsTheKeysOfAModel) {
+    const auto model = stacking::models::open_gguf(std::make_unique<stacking::models::MemoryBytes>(
+        stacking::models::test::small_gguf().bytes()
+    ));
+    ASSERT_TRUE(model);
+    expect_documented("`swarm model show`", {json::parse(to_json(summarise(*model, 2)))});
+}
+
+TEST(JsonReference, ListsTheKeysOfAFinding) {
+    const std::vector<Finding> findings{{Finding::Level::Warning, "clock", "is wrong", "mend it"}};
+    expect_documented("`swarm doctor`", {json::parse(to_json(findings))});
+}
+
+}  // namespace
+}  // namespace swarm::cli
