@@ -89,10 +89,10 @@ void FluidWorld::carry_out(const Happening& happening) {
             join(happening.peer);
             break;
         case Kind::Leave:
-            depart(happening.peer, "leave");
+            depart(happening.peer, NoteKind::Leave);
             break;
         case Kind::Crash:
-            depart(happening.peer, "crash");
+            depart(happening.peer, NoteKind::Crash);
             break;
         case Kind::Freeze:
             freeze(happening.peer);
@@ -162,7 +162,7 @@ void FluidWorld::rebalance() {
         trace_.add(number);
         trace_.add(move.to.value);
         note(
-            "move",
+            NoteKind::Move,
             name_of(number) + " from stage " + std::to_string(move.from.value) + " to " +
                 std::to_string(move.to.value)
         );
@@ -179,17 +179,17 @@ void FluidWorld::join(std::uint32_t number) {
     one.up = true;
     ++up_;
     count_for_best(number);
-    note("join", name_of(number));
+    note(NoteKind::Join, name_of(number));
     observe(number, stage_for_newcomer());
 }
 
-void FluidWorld::depart(std::uint32_t number, const char* how) {
+void FluidWorld::depart(std::uint32_t number, NoteKind how) {
     Machine& one = machine(number);
     if (!one.up) {
         return;
     }
     if (scenario_.churn.spares_last && is_last_of_its_stage(number)) {
-        note("spared", name_of(number) + " is the last of its stage");
+        note(NoteKind::Spared, name_of(number) + " is the last of its stage");
         thaw(number);  // no Thaw follows a departure
         return;
     }
@@ -212,7 +212,7 @@ void FluidWorld::freeze(std::uint32_t number) {
     one.frozen_at = now_;
     pending_.push(now_ + kSilenceAllowed, {Pending::Kind::Silent, number, one.spell});
     speed_changed(number);
-    note("freeze", name_of(number));
+    note(NoteKind::Freeze, name_of(number));
 }
 
 void FluidWorld::thaw(std::uint32_t number) {
@@ -222,7 +222,7 @@ void FluidWorld::thaw(std::uint32_t number) {
     }
     one.frozen = false;
     speed_changed(number);
-    note("thaw", name_of(number));
+    note(NoteKind::Thaw, name_of(number));
     if (!one.slot) {
         observe(number, stage_for_newcomer());
     }
@@ -235,19 +235,19 @@ void FluidWorld::change_speed(std::uint32_t number, double slowed_to) {
     }
     one.slowed_to = slowed_to;
     speed_changed(number);
-    note(slowed_to < 1 ? "slow_down" : "speed_back", name_of(number));
+    note(slowed_to < 1 ? NoteKind::SlowDown : NoteKind::SpeedBack, name_of(number));
 }
 
 void FluidWorld::silent_for_too_long(std::uint32_t number) {
     Machine& one = machine(number);
     // The coordinator waits for the last peer of a stage: only that peer has the parameters.
     if (one.slot && is_last_of_its_stage(number)) {
-        return note("stage_empty", name_of(number) + " is the last of its stage");
+        return note(NoteKind::StageEmpty, name_of(number) + " is the last of its stage");
     }
     if (!one.slot) {
         return;
     }
-    note("fenced", name_of(number));
+    note(NoteKind::Fenced, name_of(number));
     lose(number);
 }
 
@@ -262,7 +262,7 @@ void FluidWorld::lose(std::uint32_t number) {
     }
 }
 
-void FluidWorld::note(const char* kind, std::string text) {
+void FluidWorld::note(NoteKind kind, std::string text) {
     if (notes_.size() < kNotesMax) {
         const std::chrono::duration<double> at = now_.time_since_epoch();
         notes_.push_back({at.count(), kind, std::move(text)});

@@ -131,7 +131,7 @@ class FluidWorld {
 
     // Events that befall machines
     void join(std::uint32_t number);
-    void depart(std::uint32_t number, const char* how);
+    void depart(std::uint32_t number, NoteKind how);
     void freeze(std::uint32_t number);
     void thaw(std::uint32_t number);
     void change_speed(std::uint32_t number, double slowed_to);
@@ -174,7 +174,7 @@ class FluidWorld {
     [[nodiscard]] double mean_join_s() const;
     [[nodiscard]] double senders_to(std::size_t stage) const;
     void begin_period();
-    void note(const char* kind, std::string text);
+    void note(NoteKind kind, std::string text);
 
     const Scenario& scenario_;
     const Schedule& schedule_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 
 namespace sim {
 namespace {
@@ -33,17 +34,15 @@ Columns columns_of(const std::vector<const Note*>& notes, double seconds_max) {
 }
 
 std::string row(
-    const std::string& kind,
-    const std::string& id,
-    const std::vector<const Note*>& notes,
-    double seconds_max
+    NoteKind kind, const std::string& id, const std::vector<const Note*>& notes, double seconds_max
 ) {
     const std::string many = count_text(notes.size());
-    std::string out = "<div class=\"events-row\"><span>" + escaped(kind) + "</span>" +
+    const std::string name(to_text(kind));
+    std::string out = "<div class=\"events-row\"><span>" + name + "</span>" +
                       "<svg viewBox=\"0 0 " + std::to_string(kColumns) +
                       " 10\" preserveAspectRatio=\"none\" role=\"img\" tabindex=\"0\" "
                       "aria-labelledby=\"" +
-                      id + "\"><title id=\"" + id + "\">" + many + " times " + escaped(kind) +
+                      id + "\"><title id=\"" + id + "\">" + many + " times " + name +
                       ", first at " + seconds_text(notes.front()->at_s) + ", last at " +
                       seconds_text(notes.back()->at_s) + "</title>";
     for (const auto& [at, column] : columns_of(notes, seconds_max)) {
@@ -58,24 +57,24 @@ std::string row(
 }  // namespace
 
 std::string event_figure(const std::vector<Note>& notes, double seconds_max) {
-    std::map<std::string, std::vector<const Note*>> kinds;
+    std::map<std::string_view, std::vector<const Note*>> by_name;
     for (const Note& note : notes) {
         if (std::isfinite(note.at_s)) {
-            kinds[note.kind].push_back(&note);
+            by_name[to_text(note.kind)].push_back(&note);
         }
     }
     std::string out =
         "<figure class=\"plot\" id=\"events\"><figcaption><h2>Events</h2><p>One row per kind, one "
         "tick per event; the ticks' titles say more.</p></figcaption>";
-    if (kinds.empty()) {
+    if (by_name.empty()) {
         return out +
                "<p class=\"no-data\">Nothing happened: no fault, move or newcomer.</p>"
                "</figure>\n";
     }
     const double width = seconds_max > 0 ? seconds_max : 1;
     std::size_t number = 0;
-    for (const auto& [kind, of_kind] : kinds) {
-        out += row(kind, "events-" + std::to_string(number++), of_kind, width);
+    for (const auto& [name, of_kind] : by_name) {
+        out += row(of_kind.front()->kind, "events-" + std::to_string(number++), of_kind, width);
     }
     out += "<div class=\"events-row\"><span></span><div class=\"x\" aria-hidden=\"true\">";
     for (const Tick& tick : time_ticks(width)) {

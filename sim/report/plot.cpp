@@ -215,11 +215,26 @@ std::string heading(const std::string& title, const std::string& caption) {
 
 }  // namespace
 
-std::string class_of_kind(const std::string& kind) {
-    static const std::set<std::string, std::less<>> kTrouble{
-        "crash", "leave", "freeze", "fenced", "slow_down", "partition", "cut_link", "stage_empty"};
-    static const std::set<std::string, std::less<>> kGain{"join", "thaw", "speed_back"};
-    return kTrouble.contains(kind) ? "trouble" : kGain.contains(kind) ? "gain" : "other";
+std::string class_of_kind(NoteKind kind) {
+    switch (kind) {
+        case NoteKind::Leave:
+        case NoteKind::Crash:
+        case NoteKind::Freeze:
+        case NoteKind::SlowDown:
+        case NoteKind::Fenced:
+        case NoteKind::StageEmpty:
+        case NoteKind::Partition:
+        case NoteKind::CutLink:
+            return "trouble";
+        case NoteKind::Join:
+        case NoteKind::Thaw:
+        case NoteKind::SpeedBack:
+            return "gain";
+        case NoteKind::Spared:
+        case NoteKind::Move:
+            break;
+    }
+    return "other";
 }
 
 std::string to_figure(const Plot& plot) {

@@ -49,6 +49,6 @@ std::string to_figure(const Plot& plot);
 std::string event_figure(const std::vector<Note>& notes, double seconds_max);
 
 /// Returns "trouble", "gain" or "other": the colour class of an event of this kind.
-std::string class_of_kind(const std::string& kind);
+std::string class_of_kind(NoteKind kind);
 
 }  // namespace sim

@@ -90,8 +90,8 @@ std::string notes(const SimReport& report) {
     const std::size_t shown = std::min(kNotesShown, report.notes.size());
     for (std::size_t i = 0; i < shown; ++i) {
         const Note& note = report.notes[i];
-        out += "<tr><td>" + seconds_text(note.at_s) + "</td><td>" + escaped(note.kind) +
-               "</td><td>" + escaped(note.text) + "</td></tr>";
+        out += "<tr><td>" + seconds_text(note.at_s) + "</td><td>" +
+               std::string(to_text(note.kind)) + "</td><td>" + escaped(note.text) + "</td></tr>";
     }
     out += "</table></div>";
     if (shown < report.notes.size()) {

@@ -75,7 +75,7 @@ json::array note_array(const std::vector<Note>& notes) {
     json::array array;
     for (const Note& note : notes) {
         array.push_back(
-            {{"at_s", number_or_null(note.at_s)}, {"kind", note.kind}, {"text", note.text}}
+            {{"at_s", number_or_null(note.at_s)}, {"kind", to_text(note.kind)}, {"text", note.text}}
         );
     }
     return array;

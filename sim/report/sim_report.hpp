@@ -5,6 +5,7 @@
 // Threading: plain data.
 #pragma once
 
+#include "sim/report/note.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "swarm/base/digest.hpp"
 
@@ -26,14 +27,6 @@ struct Sample {
 };
 
 inline constexpr std::size_t kSamplesMax = 600;
-inline constexpr std::size_t kNotesMax = 5'000;
-
-/// One event worth a row: a fault, a move, a fence, a pause.
-struct Note {
-    double at_s = 0;
-    std::string kind;  // crash, join, freeze, move, fenced, ...: all in sim/README.md
-    std::string text;
-};
 
 /// Called now and then with the share done, in [0, 1]; false ends the run (`interrupted`).
 using Progress = std::function<bool(double)>;

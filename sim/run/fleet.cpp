@@ -40,7 +40,7 @@ void Fleet::carry_out(const Happening& happening) {
     if (happening.kind == Kind::Join) {
         if (!at(happening.peer).up) {
             start(happening.peer);
-            note("join", name_of(happening.peer));
+            note(NoteKind::Join, name_of(happening.peer));
         }
     } else if (!at(happening.peer).added || (happening.to > 0 && !at(happening.to).added)) {
         return;
@@ -61,11 +61,11 @@ void Fleet::hear(const node::PeerChanged& changed) {
                              changed.reason;
     switch (changed.change) {
         case node::PeerChange::Moved:
-            return note("move", text);
+            return note(NoteKind::Move, text);
         case node::PeerChange::Fenced:
-            return note("fenced", text);
+            return note(NoteKind::Fenced, text);
         case node::PeerChange::StageEmpty:
-            return note("stage_empty", text);
+            return note(NoteKind::StageEmpty, text);
         case node::PeerChange::Admitted:
         case node::PeerChange::Suspect:
         case node::PeerChange::Left:
@@ -111,16 +111,16 @@ void Fleet::depart(const Happening& happening) {
     }
     const std::string who = name_of(happening.peer);
     if (scenario_.churn.spares_last && is_last_of_its_stage(happening.peer)) {
-        note("spared", who + " is the last of its stage");
+        note(NoteKind::Spared, who + " is the last of its stage");
         run_.world().thaw(peer(happening.peer));  // no Thaw follows a departure
         return;
     }
     if (happening.kind == Kind::Crash) {
         run_.world().crash(peer(happening.peer));
-        note("crash", who);
+        note(NoteKind::Crash, who);
     } else {
         run_.world().stop(peer(happening.peer));
-        note("leave", who);
+        note(NoteKind::Leave, who);
     }
     machine.up = false;
     machine.was_up += run_.world().now() - machine.up_since;
@@ -155,25 +155,25 @@ void Fleet::disturb(const Happening& happening) {
     switch (happening.kind) {
         case Kind::Freeze:
             world.freeze(id);
-            note("freeze", name_of(happening.peer));
+            note(NoteKind::Freeze, name_of(happening.peer));
             break;
         case Kind::Thaw:
             if (world.is_frozen(id)) {
                 world.thaw(id);
-                note("thaw", name_of(happening.peer));
+                note(NoteKind::Thaw, name_of(happening.peer));
             }
             break;
         case Kind::SlowDown:
             world.set_speed(id, speed_of(happening.peer) * happening.factor);
-            note("slow_down", name_of(happening.peer));
+            note(NoteKind::SlowDown, name_of(happening.peer));
             break;
         case Kind::SpeedBack:
             world.set_speed(id, speed_of(happening.peer));
-            note("speed_back", name_of(happening.peer));
+            note(NoteKind::SpeedBack, name_of(happening.peer));
             break;
         case Kind::Block:
             world.block(id, peer(happening.to));
-            note("partition", name_of(happening.peer) + " to " + name_of(happening.to));
+            note(NoteKind::Partition, name_of(happening.peer) + " to " + name_of(happening.to));
             break;
         case Kind::Unblock:
             world.unblock(id, peer(happening.to));
@@ -200,10 +200,10 @@ void Fleet::cut(const Happening& happening) {
     world.block(other, one);
     world.reset_link(one, other, Lane::Control);
     world.reset_link(one, other, Lane::Bulk);
-    note("cut_link", name_of(happening.peer) + " and " + name_of(happening.to));
+    note(NoteKind::CutLink, name_of(happening.peer) + " and " + name_of(happening.to));
 }
 
-void Fleet::note(const char* kind, std::string text) {
+void Fleet::note(NoteKind kind, std::string text) {
     if (notes_.size() < kNotesMax) {
         const Duration at = run_.world().now().time_since_epoch();
         notes_.push_back({std::chrono::duration<double>(at).count(), kind, std::move(text)});

@@ -57,7 +57,7 @@ class Fleet {
     void cut(const Happening& happening);
     [[nodiscard]] bool is_last_of_its_stage(std::uint32_t number) const;
     [[nodiscard]] double speed_of(std::uint32_t number) const;
-    void note(const char* kind, std::string text);
+    void note(NoteKind kind, std::string text);
 
     const Scenario& scenario_;
     const std::vector<FleetPeer>& peers_;

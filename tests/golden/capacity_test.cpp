@@ -105,7 +105,7 @@ TEST(GoldenCapacity, IsBackTwoPeriodsAfterAStageLostTenPeersAtOnce) {
 double last_move_s(const SimReport& report) {
     double last_s = 0;
     for (const Note& note : report.notes) {
-        last_s = note.kind == "move" ? note.at_s : last_s;
+        last_s = note.kind == NoteKind::Move ? note.at_s : last_s;
     }
     return last_s;
 }

@@ -29,7 +29,8 @@ std::string last_notes(const SimReport& report) {
     const std::size_t begin = report.notes.size() - std::min(report.notes.size(), kNotes);
     for (std::size_t i = begin; i < report.notes.size(); ++i) {
         const Note& note = report.notes[i];
-        text += "\n  " + std::to_string(note.at_s) + " s " + note.kind + ": " + note.text;
+        text += "\n  " + std::to_string(note.at_s) + " s " + std::string(to_text(note.kind)) +
+                ": " + note.text;
     }
     return text;
 }

@@ -1,7 +1,9 @@
-// The tables of --json in swarm/cli/README.md list the keys that the program writes, and no others.
+// The tables of swarm/cli/README.md are complete: the keys of --json that the program writes, and
+// its exit codes.
 #include "sim/report/sim_report.hpp"
 #include "stacking/models/gguf_model.hpp"
 #include "swarm/cli/answer/answer_report.hpp"
+#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/run_report.hpp"
 #include "swarm/cli/doctor/checks.hpp"
 #include "swarm/cli/local/local_service.hpp"
@@ -14,6 +16,7 @@
 #include <boost/json/serialize.hpp>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <fstream>
 #include <map>
 #include <set>
@@ -196,7 +199,7 @@ TEST(JsonReference, ListsTheKeysOfASimulatedRun) {
     full.violations = {"I1"};
     full.failure = "stage 0 had no peer";
     full.samples = {{1, {1}, {0.5}, 1, 10}};
-    full.notes = {{1, "crash", "peer 1"}};
+    full.notes = {{1, sim::NoteKind::Crash, "peer 1"}};
     sim::SimReport empty;
     empty.mode = sim::Mode::Fluid;
     expect_documented(
@@ -216,6 +219,27 @@ TEST(JsonReference, ListsTheKeysOfAModel) {
 TEST(JsonReference, ListsTheKeysOfAFinding) {
     const std::vector<Finding> findings{{Finding::Level::Warning, "clock", "is wrong", "mend it"}};
     expect_documented("`swarm doctor`", {json::parse(to_json(findings))});
+}
+
+TEST(ExitCodes, AreAllInTheReference) {
+    std::ifstream in(test::source_dir() + "/swarm/cli/README.md");
+    std::set<std::string> codes;
+    bool here = false;
+    for (std::string line; std::getline(in, line);) {
+        if (line.starts_with('#')) {
+            here = line == "## Exit codes";
+        } else if (here && line.starts_with("| ")) {
+            codes.insert(cell(line, 0));
+        }
+    }
+    codes.erase("code");
+    const auto text = [](int code) { return std::to_string(code); };
+    const std::string signals = text(after_signal(SIGINT)) + ", " + text(after_signal(SIGTERM));
+    EXPECT_EQ(
+        codes,
+        (std::set<std::string>{
+            text(kDone), text(kRunFailed), text(kUsage), text(kRejected), text(kNobody), signals})
+    );
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ TEST(FluidRun, RebalancesOncePerPeriod) {
     const SimReport report = run(fixture);
     std::set<double> times;
     for (const Note& note : report.notes) {
-        if (note.kind == "move") {
+        if (note.kind == NoteKind::Move) {
             times.insert(note.at_s);
         }
     }

@@ -143,7 +143,7 @@ TEST_F(FluidWorldTest, TheLastOfAStageIsSparedIfTheScenarioSaysSo) {
     fixture_.happens(10, 1, Kind::Crash);
     start();
     EXPECT_DOUBLE_EQ(until(20).flow_within_step(), 1);
-    EXPECT_EQ(world_->notes().at(0).kind, "spared");
+    EXPECT_EQ(world_->notes().at(0).kind, NoteKind::Spared);
 }
 
 TEST_F(FluidWorldTest, WithoutAPeerInAStageNothingFlows) {

@@ -36,7 +36,9 @@ SimReport example_report() {
         );
     }
     report.notes = {
-        {600, "crash", "peer 3"}, {1200.5, "join", "peer 13"}, {1800, "move", "peer 5: 1 to 2"}};
+        {600, NoteKind::Crash, "peer 3"},
+        {1200.5, NoteKind::Join, "peer 13"},
+        {1800, NoteKind::Move, "peer 5: 1 to 2"}};
     return report;
 }
 

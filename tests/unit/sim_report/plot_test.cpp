@@ -32,13 +32,18 @@ TEST(Plot, DrawsEachSeriesInTheCoordinatesOfThePage) {
 }
 
 TEST(Plot, KindsOfEventsAreTroubleOrGain) {
-    for (const char* kind : {"crash", "fenced", "stage_empty", "partition", "slow_down"}) {
-        EXPECT_EQ(class_of_kind(kind), "trouble") << kind;
+    for (const NoteKind kind :
+         {NoteKind::Crash,
+          NoteKind::Fenced,
+          NoteKind::StageEmpty,
+          NoteKind::Partition,
+          NoteKind::SlowDown}) {
+        EXPECT_EQ(class_of_kind(kind), "trouble") << to_text(kind);
     }
-    for (const char* kind : {"join", "thaw", "speed_back"}) {
-        EXPECT_EQ(class_of_kind(kind), "gain") << kind;
+    for (const NoteKind kind : {NoteKind::Join, NoteKind::Thaw, NoteKind::SpeedBack}) {
+        EXPECT_EQ(class_of_kind(kind), "gain") << to_text(kind);
     }
-    EXPECT_EQ(class_of_kind("move"), "other");
+    EXPECT_EQ(class_of_kind(NoteKind::Move), "other");
 }
 
 TEST(Plot, StairsHoldAValueUntilTheNext) {
@@ -74,8 +79,8 @@ TEST(Plot, WithoutAPointSaysSo) {
 
 TEST(Plot, EventsAtOnePlaceAreOneLine) {
     Plot plot = two_curves();
-    plot.marks.assign(1000, Note{50, "crash", "peer 3"});
-    plot.marks.push_back({51, "join", ""});
+    plot.marks.assign(1000, Note{50, NoteKind::Crash, "peer 3"});
+    plot.marks.push_back({51, NoteKind::Join, ""});
     const std::string html = to_figure(plot);
     EXPECT_TRUE(has(html, "class=\"mark trouble\" x1=\"500.0\""));
     EXPECT_TRUE(has(html, "class=\"mark gain\" x1=\"510.0\""));
@@ -90,7 +95,7 @@ TEST(Plot, EventsAtOnePlaceAreOneLine) {
 TEST(Plot, ManyEventsStepBack) {
     Plot plot = two_curves();
     for (int i = 0; i < 100; ++i) {
-        plot.marks.push_back({1.0 * i, "crash", ""});
+        plot.marks.push_back({1.0 * i, NoteKind::Crash, ""});
     }
     EXPECT_TRUE(has(to_figure(plot), "<g class=\"marks dense\">"));
     plot.marks.resize(3);
@@ -104,8 +109,12 @@ TEST(Plot, NamesAreEscaped) {
 }
 
 TEST(EventFigure, HasARowPerKindAndATickPerPlace) {
-    const std::string html =
-        event_figure({{10, "crash", "peer <3>"}, {10, "crash", "peer 4"}, {90, "join", ""}}, 100);
+    const std::string html = event_figure(
+        {{10, NoteKind::Crash, "peer <3>"},
+         {10, NoteKind::Crash, "peer 4"},
+         {90, NoteKind::Join, ""}},
+        100
+    );
     EXPECT_TRUE(has(html, "2 times crash, first at 10 s, last at 10 s")) << html;
     EXPECT_TRUE(has(html, "10 s: peer &lt;3&gt;; 10 s: peer 4")) << html;
     EXPECT_TRUE(has(html, "1 times join")) << html;

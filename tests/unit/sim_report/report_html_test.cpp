@@ -70,7 +70,6 @@ TEST(ReportHtml, EscapesEveryTextOfAScenario) {
     report.scenario = "</title><b>";
     report.question = "<b>";
     report.policy = "<b>";
-    report.notes[0].kind = "<b>";
     report.notes[0].text = "<b>";
     EXPECT_FALSE(has(to_html(report), "<b>"));
 }

@@ -53,8 +53,8 @@ TEST(RunExact, SurvivesWorkThatTakesLongerThanAnyRun) {
     EXPECT_EQ(report.virtual_s, 60);
 }
 
-std::vector<std::string> kinds(const SimReport& report) {
-    std::vector<std::string> found;
+std::vector<NoteKind> kinds(const SimReport& report) {
+    std::vector<NoteKind> found;
     for (const Note& note : report.notes) {
         found.push_back(note.kind);
     }
@@ -65,7 +65,7 @@ TEST(RunExact, NotesTheCoordinatorsDecisionsAmongTheEvents) {
     Scenario scenario = small_scenario();
     scenario.plan.push_back({Planned::Kind::Freeze, 10s, 4, 0, 20s});
     const SimReport report = run(scenario);
-    EXPECT_EQ(kinds(report), (std::vector<std::string>{"freeze", "fenced", "thaw"}));
+    EXPECT_EQ(kinds(report), (std::vector{NoteKind::Freeze, NoteKind::Fenced, NoteKind::Thaw}));
     EXPECT_TRUE(report.notes[1].text.starts_with("peer 4 of stage 1: ")) << report.notes[1].text;
     EXPECT_GT(report.notes[1].at_s, 10);
     EXPECT_LT(report.notes[1].at_s, 30);
@@ -81,8 +81,9 @@ TEST(RunExact, NotesMoves) {
     scenario.plan.push_back({Planned::Kind::Leave, 10s, 4});
     const SimReport report = run(scenario);
     ASSERT_GE(report.moves, 1U);
-    const std::vector<std::string> all = kinds(report);
-    EXPECT_EQ(static_cast<std::uint64_t>(std::count(all.begin(), all.end(), "move")), report.moves);
+    const std::vector<NoteKind> all = kinds(report);
+    const auto moves = std::count(all.begin(), all.end(), NoteKind::Move);
+    EXPECT_EQ(static_cast<std::uint64_t>(moves), report.moves);
 }
 
 TEST(RunExact, TheLastSampleIsOfTheEnd) {
