@@ -1,4 +1,4 @@
-// `swarm-bench quality` as a developer runs it, with few steps.
+// Runs `swarm-bench quality` like a developer, with few steps.
 #include "tests/places.hpp"
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
@@ -70,7 +70,7 @@ TEST_F(BenchQuality, ComparesACodecWithNone) {
     // 4 sequences x 128 tokens x 128 wide.
     EXPECT_EQ(number(none.at("forward_bytes")), 4 * 65'536);
     EXPECT_EQ(number(int8.at("forward_bytes")), 65'536 + 4 * 1024);
-    // From the logarithm of 256, what knows nothing has, downwards.
+    // The loss falls from the logarithm of 256, which is that of a model that knows nothing.
     EXPECT_NEAR(number(none.at("curve").at(0).at(1)), std::log(256), 0.2);
     EXPECT_LT(number(none.at("held_out_loss")), 5.4);
     EXPECT_LT(std::abs(number(int8.at("held_out_percent"))), 0.5);
@@ -96,14 +96,16 @@ TEST_F(BenchQuality, ComparesModeSparseWithExact) {
     ASSERT_EQ(made.at("modes").as_array().size(), 2U);
     const json::object& exact = made.at("modes").at(0).as_object();
     const json::object& sparse = made.at("modes").at(1).as_object();
-    // 428,672 weights in the largest stage: half of their sums, packed, and half of the values.
+    // The largest stage has 428,672 weights: a replica sends half of their sums, packed, and half
+    // of the values.
     EXPECT_NEAR(number(exact.at("sync_bytes_per_step")), 428'672 * 7.3 / 2, 1);
-    // 116 bytes for each 4,096 of them, and some for each tensor, to one other replica.
+    // A replica sends 116 bytes for each 4,096 weights, and some for each tensor, to one other
+    // replica.
     EXPECT_NEAR(number(sparse.at("sync_bytes_per_step")), 428'672.0 / 4096 * 116 / 8, 20);
     EXPECT_EQ(exact.at("curve"), none.at("curve"));
     EXPECT_LT(number(exact.at("step_s")), number(none.at("step_s"))) << "it has two peers a stage";
     EXPECT_LT(number(sparse.at("step_s")), number(exact.at("step_s")));
-    // The bench tries its weights at exchanges: the first one, and the one of the last step.
+    // The bench tries its weights at two exchanges: the first one, and that of the last step.
     const json::array& curve = sparse.at("curve").as_array();
     ASSERT_EQ(curve.size(), 3U);
     EXPECT_EQ(number(curve[1].at(0)), 8);
@@ -114,7 +116,7 @@ TEST_F(BenchQuality, ComparesModeSparseWithExact) {
     EXPECT_NE(number(sparse.at("held_out_percent")), 0) << "its replicas were apart";
 }
 
-TEST_F(BenchQuality, KeepsWhatIsDoneWhenInterrupted) {
+TEST_F(BenchQuality, KeepsFinishedRunsWhenInterrupted) {
     Program program(
         quality({"--corpus", kText, "--steps", "2", "--seeds", "99"}), folder.path(), kBench
     );
@@ -127,7 +129,7 @@ TEST_F(BenchQuality, KeepsWhatIsDoneWhenInterrupted) {
     EXPECT_EQ(made.at("rows").at(0).at("name"), "none");
 }
 
-TEST_F(BenchQuality, SaysInOneLineWhatIsWrong) {
+TEST_F(BenchQuality, ReportsAnErrorInOneLine) {
     const auto said = [&](const std::vector<std::string>& flags, int exit_code) {
         Program program(quality(flags), folder.path(), kBench);
         EXPECT_EQ(program.wait(seconds(30)), exit_code) << program.err();

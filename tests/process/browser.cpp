@@ -22,14 +22,14 @@ constexpr const char* kMissing =
     "no headless browser: `apt-get install chromium-headless-shell` (./swarm.sh test does), or "
     "chromium; what it said is in browser.log";
 
-/// After fork(): async-signal-safe calls only.
+/// Runs after fork(), where only async-signal-safe calls are allowed.
 [[noreturn]] void become(pid_t parent, int in, int out, const char* log, char* const* arguments) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) {
         ::_exit(127);
     }
-    ::setpgid(0, 0);  // its helpers end with it
-    // First out of the way: `in` may itself be 3 or 4.
+    ::setpgid(0, 0);  // the processes of the browser end with it
+    // The descriptors first move away, because `in` may itself be 3 or 4.
     const int high_in = ::fcntl(in, F_DUPFD, 10);
     const int high_out = ::fcntl(out, F_DUPFD, 10);
     ::dup2(high_in, 3);
@@ -67,20 +67,20 @@ Browser::~Browser() {
     ::close(to_);
     ::close(from_);
     ::kill(-pid_, SIGKILL);
-    ::kill(pid_, SIGKILL);  // before it has made its group
+    ::kill(pid_, SIGKILL);  // the browser may not have made its group yet
     ::waitpid(pid_, nullptr, 0);
 }
 
 void Browser::start(const std::filesystem::path& folder) {
     std::array<int, 2> commands{};
     std::array<int, 2> answers{};
-    std::signal(SIGPIPE, SIG_IGN);  // a browser that is not there reads nothing
+    std::signal(SIGPIPE, SIG_IGN);  // a missing browser reads nothing
     ASSERT_EQ(::pipe2(commands.data(), O_CLOEXEC), 0);
     ASSERT_EQ(::pipe2(answers.data(), O_CLOEXEC), 0);
     std::vector<std::string> arguments{
         "chromium",
         "--headless",
-        "--no-sandbox",  // root has none; the page is our own
+        "--no-sandbox",  // root has no sandbox; the page is our own
         "--disable-gpu",
         "--disable-dev-shm-usage",
         "--no-first-run",
@@ -146,7 +146,8 @@ json::object Browser::call(const std::string& method, json::object params) {
         command["sessionId"] = session_;
     }
     const std::string text = json::serialize(command) + '\0';
-    const ssize_t written = ::write(to_, text.data(), text.size());  // below the size of a pipe
+    const ssize_t written =
+        ::write(to_, text.data(), text.size());  // the text is smaller than a pipe
     if (written != static_cast<ssize_t>(text.size())) {
         return {};
     }

@@ -1,7 +1,7 @@
-// A headless Chromium that a test asks what a page looks like: the DevTools protocol over a pipe,
-// so there is no port and no other library.
-// Invariants: no browser outlives its object; every wait has a deadline; nothing but file: is
-// fetched, since names do not resolve.
+// A headless Chromium in which a test opens a page and looks at it. The DevTools protocol runs over
+// a pipe, so there is no port and no other library.
+// Invariants: no browser outlives its object; every wait has a deadline; the browser fetches only
+// file: addresses, because names do not resolve.
 // Threading: one thread. Errors: a failed test that says which Debian package is missing.
 // Source: chromedevtools.github.io/devtools-protocol; --remote-debugging-pipe: fd 3 in, fd 4 out,
 // each message ends with a zero byte.
@@ -21,29 +21,29 @@ enum class Colours { Light, Dark };
 
 class Browser {
  public:
-    /// `folder`: for its profile and its own messages.
+    /// `folder`: the browser writes its profile and its messages there.
     explicit Browser(const std::filesystem::path& folder);
     Browser(const Browser&) = delete;
     Browser& operator=(const Browser&) = delete;
     ~Browser();
 
-    /// False, with a failure, when there is no browser.
+    /// Fails the test and returns false when there is no browser.
     [[nodiscard]] bool runs() const { return !session_.empty(); }
 
-    /// Until the page has been loaded.
+    /// Waits until the page has been loaded.
     void open(const std::filesystem::path& page, int width, Colours colours);
-    /// The value of a JavaScript expression in the page.
+    /// Returns the value of a JavaScript expression in the page.
     boost::json::value evaluate(const std::string& expression);
-    /// The whole page as base64 of a PNG.
+    /// Returns the whole page as base64 of a PNG.
     std::string screenshot();
 
-    /// The addresses that the open page asked for, its own included.
+    /// Returns the addresses that the open page asked for, its own included.
     [[nodiscard]] const std::vector<std::string>& requests() const { return requests_; }
 
  private:
     void start(const std::filesystem::path& folder);
     boost::json::object call(const std::string& method, boost::json::object params);
-    /// The next message; empty at the deadline or when the browser has ended.
+    /// Returns the next message; empty at the deadline or when the browser has ended.
     boost::json::object receive();
     void note(const boost::json::object& message);
 

@@ -1,6 +1,6 @@
 // `swarm serve --cache`: a volunteer that is killed and started again downloads nothing while the
 // run waits at its version; a damaged cache costs a download, never the run.
-// A stage of two with min_holders = 2 makes the run wait whenever one of them is gone.
+// A stage of two peers with min_holders = 2 makes the run wait whenever one peer is gone.
 #include "tests/process/train_bed.hpp"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST_F(CacheTest, AVolunteerThatRestartsAtTheCurrentVersionDownloadsNothing) {
         << volunteer->err();
     EXPECT_EQ(volunteer->err().find("downloading"), std::string::npos) << volunteer->err();
 
-    other = serve({});  // gets its state from the volunteer
+    other = serve({});  // it gets its state from the volunteer
     ASSERT_TRUE(coordinator.wait_for_text("step 9/", seconds(60))) << coordinator.err();
     volunteer->signal(SIGKILL);
     ASSERT_EQ(volunteer->wait(seconds(10)), 128 + SIGKILL);

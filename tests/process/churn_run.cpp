@@ -13,10 +13,10 @@
 namespace swarm::test {
 namespace {
 
-/// Beside this file.
+/// Returns the churn plan beside this file.
 const std::string kPlan = source_dir() + "/tests/process/churn_plan.toml";
 
-/// The promise: p99 at most 10 s. Where few faults were alone, their p99 is their maximum.
+/// The promise is a p99 of at most 10 s. When few faults were alone, their p99 is their maximum.
 constexpr double kRecoveryMax_s = 10;
 
 int count(const LocalRun& run, std::string_view kind) {

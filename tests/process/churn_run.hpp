@@ -1,5 +1,5 @@
-// Twelve real processes of the oracle model that are killed, frozen, drained and replaced, and
-// whose coordinator is killed every two minutes: what the tests of churn share.
+// The run of the tests of churn: twelve real processes of the oracle model that are killed, frozen,
+// drained and replaced, and a coordinator that is killed every two minutes.
 #pragma once
 
 #include "tests/process/local_run.hpp"
@@ -8,7 +8,7 @@
 
 namespace swarm::test {
 
-/// How often each kind of event happened.
+/// The number of events of each kind.
 struct ChurnCounts {
     int kills = 0;
     int freezes = 0;
@@ -17,8 +17,8 @@ struct ChurnCounts {
     int coordinator_kills = 0;
 };
 
-/// Expects equality with one process and every commit to count the whole batch, and that recovery
-/// from faults with no other in between is quick. `flags`: --steps, --seed, ...
+/// Expects that the run equals one process, that every commit counts the whole batch, and that the
+/// run recovers quickly from a fault without another one in between. `flags`: --steps, --seed, ...
 ChurnCounts expect_exact_under_churn(std::vector<std::string> flags, std::chrono::seconds deadline);
 
 }  // namespace swarm::test

@@ -12,7 +12,7 @@ TEST_P(ChurnSoak, TenMinutesLoseNothing) {
     const ChurnCounts counts = expect_exact_under_churn(
         {"--steps", "950", "--seed", std::to_string(GetParam())}, std::chrono::minutes(18)
     );
-    // A sixth each of 500 SIGKILLs, 100 SIGSTOPs, 50 drains and 50 joins.
+    // Six runs have 500 SIGKILLs, 100 SIGSTOPs, 50 drains and 50 joins in all.
     EXPECT_GE(counts.kills, 84);
     EXPECT_GE(counts.freezes, 17);
     EXPECT_GE(counts.drains, 9);

@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::minutes;
 
-TEST(Churn, MinutesOfItLoseNothing) {
+TEST(Churn, AFewMinutesLoseNothing) {
     const ChurnCounts counts =
         expect_exact_under_churn({"--steps", "250", "--seed", "1"}, minutes(9));
     EXPECT_GE(counts.kills, 10);

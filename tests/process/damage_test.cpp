@@ -1,4 +1,4 @@
-// Disks that are full and checkpoints that are damaged: one line, and the run can go on.
+// A full disk or a damaged checkpoint is one line, and the run can go on.
 #include "tests/process/train_bed.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ const std::vector<std::string> kRun{
     "--min-peers",
     "3"};
 
-/// The lines that begin with this.
+/// Returns the lines that begin with `start`.
 std::vector<std::string> lines_with(const std::string& text, const std::string& begin) {
     std::vector<std::string> found;
     for (std::size_t at = 0; at < text.size();) {
@@ -50,14 +50,14 @@ class DiskFullTest : public TrainBed {
         return flags;
     }
 
-    /// A file of this name finds no room.
+    /// Leaves no room for a file of this name.
     void fill(const std::string& name) const {
         const fs::path path = directory / name;
         fs::create_directories(path.parent_path());
         fs::create_symlink("/dev/full", path);
     }
 
-    /// Exit code 1 and one line: what, why, what to do.
+    /// Expects exit code 1 and one line that says what happened, why, and what to do.
     static void expect_ended(Program& program, const std::vector<std::string>& words) {
         EXPECT_EQ(program.wait(seconds(60)), 1) << program.err();
         const std::vector<std::string> errors = lines_with(program.err(), "swarm: ");
@@ -72,18 +72,18 @@ class DiskFullTest : public TrainBed {
     }
 };
 
-TEST_F(DiskFullTest, InTheMiddleOfACommitLosesNothing) {
+TEST_F(DiskFullTest, AFullDiskInACommitLosesNothing) {
     Program first(train(kRun), folder.path());
     start_peers(3, "5");
     ASSERT_TRUE(first.wait_for_text("step 13/", seconds(60))) << first.err();
     const fs::path log = directory / "journal.log";
-    first.limit_files(fs::file_size(log) + 700);  // a record and a piece of the next
+    first.limit_files(fs::file_size(log) + 700);  // room for one record and a piece of the next
     expect_ended(first, {"journal.log", "File too large", "make room", "--resume"});
     EXPECT_EQ(first.err().find("step 30/"), std::string::npos);
     expect_resumes();
 }
 
-TEST_F(DiskFullTest, InTheMiddleOfACheckpointLosesNothing) {
+TEST_F(DiskFullTest, AFullDiskInACheckpointLosesNothing) {
     fill("checkpoint-0-10/layers.1.safetensors.draft");
     Program first(train(kRun), folder.path());
     start_peers(3, "5");
@@ -93,7 +93,7 @@ TEST_F(DiskFullTest, InTheMiddleOfACheckpointLosesNothing) {
     expect_resumes();
 }
 
-TEST_F(DiskFullTest, InASingleRunLosesNothing) {
+TEST_F(DiskFullTest, AFullDiskInASingleRunLosesNothing) {
     fill("checkpoint-0-20/layers.1.safetensors.tmp");
     Program first(train(run_with("--single")), folder.path());
     expect_ended(
@@ -106,7 +106,7 @@ TEST_F(DiskFullTest, InASingleRunLosesNothing) {
     EXPECT_EQ(weights_of(second), single_weights("2", "30"));
 }
 
-TEST_F(DiskFullTest, AtTheStartBeginsNoRun) {
+TEST_F(DiskFullTest, AFullDiskAtTheStartBeginsNoRun) {
     fill("run.toml.draft");
     Program first(train(kRun), folder.path());
     expect_ended(first, {"run.toml", "No space left on device", "--dir"});
@@ -114,7 +114,7 @@ TEST_F(DiskFullTest, AtTheStartBeginsNoRun) {
     EXPECT_EQ(second.wait(seconds(60)), 0) << second.err();
 }
 
-TEST_F(DiskFullTest, ForTheReportIsOneLine) {
+TEST_F(DiskFullTest, AFullDiskForTheReportIsOneLine) {
     Program program(
         {"train",
          "--single",
@@ -150,7 +150,7 @@ TEST_F(TornLogTest, IsCutOffWhereItIsTorn) {
 
 class DamagedCheckpointTest : public TrainBed {
  protected:
-    /// A run that was killed after its second checkpoint, with all its peers.
+    /// Trains until the second checkpoint, and kills the coordinator and all peers.
     void leave_two_checkpoints() {
         Program first(train(kRun), folder.path());
         start_peers(3, "5");
@@ -162,7 +162,7 @@ class DamagedCheckpointTest : public TrainBed {
 
     [[nodiscard]] fs::path newest() const { return directory / "checkpoint-0-20"; }
 
-    /// Says which one is damaged and which one is used, in one line, and ends right.
+    /// Expects one line with the damaged checkpoint and the used one, and a right end of the run.
     void expect_resumes_from_the_previous(const std::string& damaged, const std::string& why) {
         Program second(train({"--resume"}), folder.path());
         start_peers(3, "5");

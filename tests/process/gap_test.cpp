@@ -1,5 +1,5 @@
-// The cost of one lost replica: no gradient, and seconds until the next commit. The bounds are
-// those of a run beside the field: a pipeline that loses a rank there ends, or waits for ever.
+// The cost of one lost replica: no gradient is lost, and the next commit comes seconds later. Other
+// pipelines end when they lose a rank, or wait for ever.
 #include "tests/process/train_bed.hpp"
 
 #include <boost/json.hpp>
@@ -17,15 +17,15 @@ namespace {
 using std::chrono::seconds;
 
 struct Gaps {
-    double undisturbed_s = 0;  // a step before the fault, the median
-    double longest_s = 0;      // between commits, from the fault on
+    double undisturbed_s = 0;  // median time of a step before the fault
+    double longest_s = 0;      // longest time between commits, from the fault on
 };
 
 class GapTest : public TrainBed {
  protected:
     static constexpr int kFaultAfter = 6;
 
-    /// Two stages of two peers; one of the last stage gets the signal in the middle of step 7.
+    /// Trains with two stages of two peers. A peer of the last stage gets the signal in step 7.
     Gaps gaps_after(int signal) {
         const std::string json = (folder.path() / "run.json").string();
         Program coordinator(
@@ -81,7 +81,7 @@ TEST_F(GapTest, AKilledReplicaCostsThreeSecondsAndTwoSteps) {
 }
 
 TEST_F(GapTest, AFrozenReplicaCostsEightSecondsAndTwoSteps) {
-    const Gaps gaps = gaps_after(SIGSTOP);  // for good
+    const Gaps gaps = gaps_after(SIGSTOP);  // it never goes on
     EXPECT_LE(gaps.longest_s, 8 + 2 * gaps.undisturbed_s);
 }
 

@@ -1,4 +1,4 @@
-// `swarm generate --model` as a person runs it, on SmolLM2. Needs the model in the cache.
+// Runs `swarm generate --model` like a person, on SmolLM2. The model must be in the cache.
 #include "tests/golden/model_file.hpp"
 #include "tests/places.hpp"
 #include "tests/process/program.hpp"
@@ -42,7 +42,7 @@ class GenerateModelTest : public testing::Test {
     TemporaryFolder folder;
 };
 
-TEST_F(GenerateModelTest, AnswersAQuestionAndSaysHowFast) {
+TEST_F(GenerateModelTest, AnswersAQuestionAndPrintsTheSpeed) {
     const json::object report =
         generate({"What is the capital of France?"}, "The capital of France is Paris.\n");
     EXPECT_EQ(report.at("text"), "The capital of France is Paris.");
@@ -55,7 +55,8 @@ TEST_F(GenerateModelTest, AnswersAQuestionAndSaysHowFast) {
 TEST_F(GenerateModelTest, ContinuesARawTextPastItsEndWithTheReferencesTokens) {
     const json::object all =
         json::parse(read_text(source_dir() + "/tests/golden/smollm2.json")).as_object();
-    const json::object& prompt = all.at("prompts").at(2).as_object();  // ends before 48 tokens
+    const json::object& prompt =
+        all.at("prompts").at(2).as_object();  // its answer ends before 48 tokens
     const std::string text(prompt.at("text").as_string());
     const std::string after(prompt.at("greedy48_text").as_string());
     const json::object report = generate(
@@ -88,7 +89,7 @@ TEST_F(GenerateModelTest, DrawsTheSameTextForTheSameSeed) {
     EXPECT_TRUE(text.starts_with("Once")) << text;
 }
 
-TEST_F(GenerateModelTest, WhatCannotBeAnsweredIsOneLine) {
+TEST_F(GenerateModelTest, AnImpossibleQuestionIsOneLine) {
     expect_refused({"generate", "--model", "giant", "text"}, "giant");
     expect_refused({"generate", "--model", "smollm2", ""}, "empty");
     expect_refused({"generate", "--model", "smollm2", "\x04"}, "no byte of the prompt");

@@ -1,6 +1,6 @@
-// A volunteer that comes late to a stage, on lines of 200 Mb/s: how much of its line the download
-// of the state uses, what it costs those who train, and what two dead donors change.
-// The oracle model; its lines are emulated (swarm/net/emulated_lines.hpp).
+// A volunteer that comes late to a stage, on lines of 200 Mb/s: the download of the state uses most
+// of its line, costs the peers that train little, and survives two dead donors. The model is the
+// oracle, and the lines are emulated (swarm/net/emulated_lines.hpp).
 #include "swarm/net/emulated_lines.hpp"
 #include "tests/process/train_bed.hpp"
 
@@ -20,16 +20,16 @@ namespace {
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kBytesPerElement = 12;        // weight and two moments
+constexpr std::uint64_t kBytesPerElement = 12;        // a weight and two moments
 constexpr std::uint64_t kLineBytesPerS = 25'000'000;  // 200 Mb/s
 constexpr int kDonors = 4;
-constexpr std::ptrdiff_t kFirstSteps = 2;  // before anybody joins
-/// A step computes for a minute, and adds up a gigabyte's gradients in a third of that: where lines
-/// are busy all the time, no download can be both quick and free.
+constexpr std::ptrdiff_t kFirstSteps = 2;  // before the volunteer joins
+/// A step computes for a minute, and adds up a gigabyte of gradients in a third of that time. Where
+/// lines are busy all the time, no download can be both quick and free.
 constexpr const char* kServiceMs = "1000";
 constexpr int kMicrobatches = 80;
-/// Part of the time that the state, as it is, would take on the line. The oracle's moments pack
-/// well, so the line itself is idle for a part of it.
+/// Share of the time that the unpacked state would take on the line. The moments of the oracle pack
+/// well, so the line is idle for a part of that time.
 constexpr double kShareOfLine = 0.8;
 constexpr double kSlowerByMost = 1.1;
 constexpr seconds kPatience(300);
@@ -37,7 +37,7 @@ constexpr std::uint64_t kStateBytes = 1ULL << 30;
 
 class JoinerTest : public TrainBed {
  protected:
-    /// Four donors train, and have committed three steps.
+    /// Starts four donors and waits for three committed steps.
     void start() {
         const std::filesystem::path run = folder.path() / "run.toml";
         std::ofstream(run) << "[run]\nstages = 1\nsteps = 5\nmicrobatches = " << kMicrobatches
@@ -59,7 +59,7 @@ class JoinerTest : public TrainBed {
         ASSERT_TRUE(coordinator->wait_for_text(first, kPatience)) << coordinator->err();
     }
 
-    /// One more peer, on a line of its own.
+    /// Starts one more peer, on a line of its own.
     Program& join() {
         const auto ends = lines.add({kLineBytesPerS, kLineBytesPerS});
         EXPECT_TRUE(ends) << ends.error().detail;
@@ -82,7 +82,7 @@ class JoinerTest : public TrainBed {
         return *peers.back();
     }
 
-    /// Waits for the joiner's state. What the download made of its line.
+    /// Waits for the state of the joiner. Returns the figures of the download.
     double share_of_line(Program& joiner) {
         EXPECT_TRUE(joiner.wait_for_text("downloading the state", kPatience)) << joiner.err();
         const std::uint64_t before = lines.received_bytes(source);
@@ -111,7 +111,7 @@ class JoinerTest : public TrainBed {
         return steps;
     }
 
-    /// Duration of each step; each step counts every microbatch.
+    /// Returns the duration of each step; expects each step to count every microbatch.
     std::vector<double> step_seconds() {
         EXPECT_EQ(coordinator->wait(kPatience), 0) << coordinator->err();
         const auto report = boost::json::parse(read_text(folder.path() / "run.json"));
@@ -134,7 +134,7 @@ TEST_F(JoinerTest, UsesItsLineAndHardlySlowsTheOthers) {
     start();
     Program& joiner = join();
     EXPECT_GE(share_of_line(joiner), kShareOfLine);
-    const std::size_t last = committed();  // the steps after it have a fifth worker
+    const std::size_t last = committed();  // later steps have a fifth worker
     const std::vector<double> took = step_seconds();
     ASSERT_GT(took.size(), last);
     const double before = took.at(kFirstSteps - 1);

@@ -14,7 +14,7 @@ LocalRun run_local(std::vector<std::string> flags, std::chrono::seconds deadline
     const std::filesystem::path json = folder.path() / "report.json";
     std::vector<std::string> arguments{
         "local", "--dir", (folder.path() / "run").string(), "--json", json};
-    if (flags.empty() || flags.front().starts_with("--")) {  // no run file
+    if (flags.empty() || flags.front().starts_with("--")) {  // there is no run file
         arguments.insert(arguments.end(), {"--model", "oracle"});
     }
     arguments.insert(arguments.end(), flags.begin(), flags.end());

@@ -14,12 +14,12 @@ struct LocalRun {
     int exit_code = -1;
     std::string out;
     std::string err;
-    boost::json::object report;  // empty when there is none
+    boost::json::object report;  // empty: none was written
 };
 
 LocalRun run_local(std::vector<std::string> flags, std::chrono::seconds deadline);
 
-/// Exit code 0, equal to one process, and every step has each microbatch once.
+/// Expects exit code 0, equality with one process, and each microbatch once in every step.
 void expect_exact(const LocalRun& run);
 
 }  // namespace swarm::test

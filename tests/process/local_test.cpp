@@ -1,4 +1,4 @@
-// Real processes on loopback, over TLS, against one process.
+// Real processes on loopback, over TLS, give the result of one process.
 #include "tests/process/local_run.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
@@ -71,16 +71,17 @@ TEST(LocalRun, EqualsOneProcessWhenPeersAreKilled) {
     EXPECT_GE(run.report.at("joins").to_number<int>(), 1);
 }
 
-/// Replays send the bytes that the dead peer's attempt sent: gradients are rounded by the same
-/// draws.
+/// A replay sends the bytes that the attempt of the dead peer sent, because the same draws round
+/// the gradients.
 TEST(LocalRun, EqualsOneProcessWithDrawnRoundingWhenPeersAreKilled) {
     const LocalRun run = run_disturbed({"--kill-every", "3s", "--codec", "int4"});
     expect_exact(run);
     EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
-/// First and last of three stages swap the sums of the matrix, over links that die with peers.
-TEST(LocalRun, OfATiedModelEqualsOneProcessWhenPeersAreKilled) {
+/// The first and the last of three stages exchange the sums of the matrix, over links that die with
+/// peers.
+TEST(LocalRun, ATiedModelEqualsOneProcessWhenPeersAreKilled) {
     const TemporaryFolder folder;
     const std::string file = folder.path() / "run.toml";
     std::ofstream(file) << "[run]\nstages = 3\nsteps = 12\n"
@@ -92,8 +93,8 @@ TEST(LocalRun, OfATiedModelEqualsOneProcessWhenPeersAreKilled) {
     EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
-/// Replicas that train alone, and lose what they have not shared: the run says how much.
-TEST(LocalRun, InModeSparseGoesOnWithoutWhatAKilledPeerHadTrained) {
+/// A killed replica loses the work that it has not shared, and the run tells how much that was.
+TEST(LocalRun, ModeSparseGoesOnWithoutTheShareOfAKilledPeer) {
     const TemporaryFolder folder;
     const std::string file = folder.path() / "run.toml";
     std::ofstream(file) << "[run]\nstages = 2\nsteps = 16\nmode = \"sparse\"\nsync_every = 4\n";
@@ -117,8 +118,8 @@ TEST(LocalRun, InModeSparseGoesOnWithoutWhatAKilledPeerHadTrained) {
     EXPECT_LE(lost, run.report.at("kills").to_number<int>());
 }
 
-/// Two round trips between the last microbatch and the next step's first: all is held, reduce;
-/// done, commit. A third would show, however slow the machine is.
+/// Between the last microbatch of a step and the first of the next one lie two round trips: HELD
+/// and REDUCE, REDUCED and COMMIT. A third one would show, however slow the machine is.
 TEST(LocalRun, AStepBoundaryCostsTwoRoundTrips) {
     const LocalRun run = run_local(
         {"--stages",
@@ -143,7 +144,7 @@ TEST(LocalRun, AStepBoundaryCostsTwoRoundTrips) {
     EXPECT_LT(took_s.at(4), 0.5);
 }
 
-/// On lines of a home: 20 Mb/s, 10 ms, and connections that do not last.
+/// The lines are like those of a home: 20 Mb/s, 10 ms, and connections that do not last.
 TEST(LocalRun, EqualsOneProcessWhenConnectionsAreCut) {
     const LocalRun run =
         run_disturbed({"--cut-every", "700ms", "--line-rate", "20Mb/s", "--line-delay", "10ms"});
@@ -157,7 +158,7 @@ TEST(LocalRun, EqualsOneProcessWhenPeersFreeze) {
     EXPECT_GE(run.report.at("freezes").to_number<int>(), 1);
 }
 
-TEST(LocalRun, FasterPeersGetMore) {
+TEST(LocalRun, FasterPeersGetMoreWork) {
     const LocalRun run = run_local(
         {"--stages",
          "1",
@@ -197,8 +198,8 @@ TEST(LocalRun, ContinuesAPromptWithTheSamePeers) {
     EXPECT_EQ(first_line.size(), 8U) << run.out;
 }
 
-/// A real model whose activations are what its lines are slow for. What is chosen on the way is in
-/// the log, so replays and one process pass the same bytes.
+/// The lines are slow for the activations of this model, so the run chooses codecs. Its choices are
+/// in the log, so replays and one process pass the same bytes.
 TEST(LocalRun, EqualsOneProcessWhenItChoosesItsCodecsAndPeersAreKilled) {
     const TemporaryFolder folder;
     const std::filesystem::path text = folder.path() / "text.txt";

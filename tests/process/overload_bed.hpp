@@ -1,5 +1,5 @@
-// The bed of tests of an overloaded stage: three stages of two peers, the middle one of which
-// has a third of its speed for a while.
+// The run of the tests of an overloaded stage: three stages of two peers; the middle stage has a
+// third of its speed for a while.
 #pragma once
 
 #include "tests/process/train_bed.hpp"
@@ -21,8 +21,8 @@ using Steady = std::chrono::steady_clock;
 
 inline constexpr double kRecoveryS = 10;
 inline constexpr std::uint32_t kMicrobatches = 8;
-inline constexpr double kReplaysMax = 0.25;  // part of a step's microbatches
-/// Multiple of the median step time before the overload; the noise of a busy machine is in it.
+inline constexpr double kReplaysMax = 0.25;  // share of the microbatches of a step
+/// Multiple of the median step time before the overload; it includes the noise of a busy machine.
 inline constexpr double kTolerance = 1.25;
 
 inline double median(std::vector<double> values) {
@@ -33,10 +33,10 @@ inline double median(std::vector<double> values) {
 struct StepTimes {
     std::vector<double> before;
     std::vector<double> during;
-    std::vector<double> after;  // times of the steps that begin 10 s or more after the overload
+    std::vector<double> after;  // times of steps that begin at least 10 s after the overload
 };
 
-/// `begin` and `end`: steps that were committed when the overload began and ended.
+/// `begin` and `end`: numbers of steps that were committed when the overload began and ended.
 inline StepTimes split_times(const boost::json::array& steps, std::size_t begin, std::size_t end) {
     StepTimes times;
     double since_end_s = 0;
@@ -79,8 +79,8 @@ class OverloadTest : public TrainBed {
         return found;
     }
 
-    /// Three tenths of the time they run: a third of their speed, as the job under way ends with
-    /// each pause. Never silent for long enough to be suspected.
+    /// The peers run for three tenths of the time, which is a third of their speed, because the job
+    /// under way ends with each pause. No pause is long enough to make a peer a suspect.
     static void overload(
         Program& coordinator, const std::vector<Program*>& stage, milliseconds how_long
     ) {
@@ -103,7 +103,8 @@ class OverloadTest : public TrainBed {
         return boost::json::parse(text).at("steps").as_array();
     }
 
-    /// The step time is back ten seconds after the overload, and replays stay few all the time.
+    /// Expects that the step time is back ten seconds after the overload, and that replays stay
+    /// few.
     void expect_recovery(milliseconds how_long, std::uint64_t steps) {
         Program coordinator(
             train(

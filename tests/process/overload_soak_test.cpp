@@ -1,4 +1,4 @@
-// The test of overload_test, for a minute.
+// The test of overload_test.cpp, with an overload of a minute.
 #include "tests/process/overload_bed.hpp"
 
 namespace swarm::test {

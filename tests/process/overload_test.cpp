@@ -1,4 +1,5 @@
-// A stage that is three times too slow for a while: the step is slower meanwhile, and no longer.
+// A stage is three times too slow for a while; the step is slower during that time, and not after
+// it.
 #include "tests/process/overload_bed.hpp"
 
 namespace swarm::test {

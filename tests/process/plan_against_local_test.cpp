@@ -1,6 +1,6 @@
-// `swarm plan` held against real processes: the step that it predicts for stages of one peer each,
-// on narrow lines, and the one that they take there. Their jobs are held for a service time, so
-// that this machine's speed does not matter while it is fast enough.
+// `swarm plan` compared with real processes: the step that it predicts for stages of one peer each
+// on narrow lines, and the step that they take. Each job is held for a service time, so that the
+// speed of this machine does not matter while it is fast enough.
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr double kTolerance = 0.1;  // part of the prediction
+constexpr double kTolerance = 0.1;  // share of the prediction
 constexpr int kServiceMs = 20;      // time of a forward; a backward takes two
 constexpr int kSteps = 8;
 constexpr std::chrono::seconds kPatience(120);
@@ -37,7 +37,7 @@ struct Case {
 
 class PlanAgainstLocal : public testing::TestWithParam<Case> {
  protected:
-    /// A layer per stage: quick to compute, with activations of 262,144 bytes.
+    /// Each stage has one layer: quick to compute, with activations of 262,144 bytes.
     PlanAgainstLocal() {
         std::ofstream(folder_.path() / "run.toml")
             << "[run]\nname = \"planned\"\nsteps = " << kSteps << "\nstages = " << GetParam().stages
@@ -73,7 +73,7 @@ class PlanAgainstLocal : public testing::TestWithParam<Case> {
             .to_number<double>();
     }
 
-    /// The median; the first step waits for links to come up.
+    /// Returns the median time of a step; the first step waits for links to come up.
     double real_s() {
         const json::object run =
             swarm({"local", "--line-delay", "10ms", "--service-ms", std::to_string(kServiceMs)});
@@ -89,7 +89,7 @@ class PlanAgainstLocal : public testing::TestWithParam<Case> {
     TemporaryFolder folder_;
 };
 
-TEST_P(PlanAgainstLocal, AStepTakesWhatWasPlanned) {
+TEST_P(PlanAgainstLocal, AStepTakesThePlannedTime) {
     const double planned = planned_s();
     const double real = real_s();
     std::printf("planned %.3f s, took %.3f s: %.3f\n", planned, real, real / planned);

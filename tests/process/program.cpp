@@ -26,7 +26,7 @@ namespace {
 using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
-/// After fork(): async-signal-safe calls only.
+/// Runs after fork(), where only async-signal-safe calls are allowed.
 [[noreturn]] void become(
     pid_t parent, const char* out, const char* err, const char* file, char* const* arguments
 ) {
@@ -86,7 +86,7 @@ void Program::signal(int number) const {
 }
 
 void Program::limit_files(std::uint64_t bytes) const {
-    // The soft limit only: who is not root could not raise the hard one again.
+    // Only the soft limit is set, because a user who is not root cannot raise the hard one again.
     const rlimit limit{bytes, RLIM_INFINITY};
     EXPECT_EQ(::prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr), 0);
 }

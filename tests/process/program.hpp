@@ -1,4 +1,5 @@
-// Runs the `swarm` program as a person would: arguments in; exit code, stdout and stderr out.
+// Runs the `swarm` program like a person: it takes arguments, and gives exit code, stdout and
+// stderr.
 // Invariants: no program outlives its object; every wait has a deadline; signals go to our own
 // children only, by pid.
 // Threading: one thread. Errors: a deadline that passes fails the test and kills the program.
@@ -23,15 +24,15 @@ class Program {
     );
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
-    /// SIGKILL, if it still runs.
+    /// Sends SIGKILL if the program still runs.
     ~Program();
 
     void signal(int number) const;
-    /// From now on its files cannot grow beyond this size: a disk that is full.
+    /// Keeps the files of the program from growing beyond this size, like a full disk.
     void limit_files(std::uint64_t bytes) const;
-    /// The exit code, or 128 + signal.
+    /// Waits for the end. Returns the exit code, or 128 + signal.
     int wait(std::chrono::seconds deadline);
-    /// Until the text is on stderr; false at the deadline or when the program has ended before.
+    /// Waits until the text is on stderr; false: the deadline came, or the program ended before.
     bool wait_for_text(const std::string& text, std::chrono::milliseconds deadline);
 
     [[nodiscard]] pid_t pid() const { return pid_; }
@@ -50,13 +51,13 @@ class Program {
     bool ended_ = false;
 };
 
-/// The whole file; empty when there is none.
+/// Returns the whole file; empty when there is none.
 std::string read_text(const std::filesystem::path& path);
 
-/// Lines of a text that are not empty.
+/// Returns the lines of a text that are not empty.
 std::size_t count_lines(const std::string& text);
 
-/// A loopback port that was free a moment ago.
+/// Returns a loopback port that was free a moment ago.
 std::uint16_t free_port();
 
 }  // namespace swarm::test

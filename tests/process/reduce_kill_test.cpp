@@ -1,6 +1,6 @@
-// One of four replicas dies in the middle of a reduction of 64 MiB: the others end with the sum
-// that holds each microbatch once. That it was the middle is seen twice: at the kill the victim has
-// part of its slices under way, and the coordinator says afterwards that the reduction was aborted.
+// One of four replicas dies in the middle of a reduction of 64 MiB, and the others end with the sum
+// that holds each microbatch once. Two facts show that it was the middle: at the kill the victim
+// has some of its slices under way, and the coordinator logs that the reduction was aborted.
 #include "tests/process/train_bed.hpp"
 
 #include <boost/json.hpp>
@@ -52,7 +52,7 @@ std::set<std::string> sockets_of(pid_t pid) {
     return inodes;
 }
 
-/// Bytes that the process has sent and nobody has taken (proc(5), /proc/net/tcp).
+/// Returns the bytes that the process has sent and no peer has taken (proc(5), /proc/net/tcp).
 std::uint64_t queued_bytes(pid_t pid) {
     const std::set<std::string> own = sockets_of(pid);
     std::istringstream table(read_text("/proc/net/tcp"));
@@ -62,7 +62,7 @@ std::uint64_t queued_bytes(pid_t pid) {
         const std::vector<std::string> words{
             std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
         if (words.size() > 9 && own.contains(words[9])) {
-            queued += std::stoull(words[4], nullptr, 16);  // up to the colon
+            queued += std::stoull(words[4], nullptr, 16);  // the number ends at the colon
         }
     }
     return queued;
@@ -70,7 +70,7 @@ std::uint64_t queued_bytes(pid_t pid) {
 
 class ReduceKillTest : public TrainBed {
  protected:
-    /// True when the victim was sending its slices and is dead.
+    /// Returns true when the victim was sending its slices and is dead.
     static bool kill_in_reduction(Program& coordinator, const Program& victim) {
         const auto end = Steady::now() + seconds(90);
         while (queued_bytes(victim.pid()) < kQueuedMin) {

@@ -1,4 +1,4 @@
-// The simulator's page in a real browser: what a person sees at two widths, light and dark.
+// The page of the simulator in a real browser, at two widths, light and dark.
 #include "example_report.hpp"
 #include "tests/process/browser.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
@@ -15,7 +15,7 @@ constexpr int kNarrow = 400;
 
 class ReportPageTest : public testing::TestWithParam<int> {
  protected:
-    /// The name of the file; the browser has it open.
+    /// Opens the page in the browser and returns the name of its file.
     void open(const sim::SimReport& report, Colours colours = Colours::Light) {
         const std::filesystem::path page = folder_.path() / "report.html";
         std::ofstream(page) << sim::to_html(report);
@@ -73,7 +73,7 @@ TEST_P(ReportPageTest, PaintsTheCurves) {
 
 TEST_P(ReportPageTest, IsNotWiderThanTheScreen) {
     sim::SimReport report = sim::example_report();
-    report.question = std::string(300, 'x');  // not even then
+    report.question = std::string(300, 'x');  // a long word must not widen the page
     report.violations.assign(3, "I1: " + std::string(400, 'y'));
     ASSERT_NO_FATAL_FAILURE(open(report));
     browser_.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)");
@@ -107,7 +107,7 @@ TEST_P(ReportPageTest, HasALightAndADarkFace) {
     expect_curves("utilisation", 3);
 }
 
-TEST_P(ReportPageTest, AsksNobodyForAnything) {
+TEST_P(ReportPageTest, LoadsNothingFromElsewhere) {
     ASSERT_NO_FATAL_FAILURE(open(sim::example_report()));
     for (const std::string& url : browser_.requests()) {
         EXPECT_TRUE(url.starts_with("file:") || url.starts_with("data:")) << url;

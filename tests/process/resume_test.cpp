@@ -1,4 +1,4 @@
-// SIGKILL of the coordinator at any moment: --resume goes on, and the weights are those of a run
+// The coordinator is killed at any moment: --resume goes on, and the weights are those of a run
 // that was never interrupted.
 #include "tests/process/train_bed.hpp"
 
@@ -55,7 +55,7 @@ TEST_F(ResumeTest, NewPeersGoOnFromTheCheckpoint) {
     EXPECT_EQ(weights_of(second), single_weights("2", "30"));
 }
 
-TEST_F(ResumeTest, ALostStageGoesOnFromTheNewestCheckpointWithWhoeverComes) {
+TEST_F(ResumeTest, ALostStageGoesOnFromTheNewestCheckpointWithNewPeers) {
     std::vector<std::string> run = kRun;
     run.insert(run.end(), {"--stage-lost-after", "5s"});
     Program coordinator(train(run), folder.path());

@@ -1,4 +1,4 @@
-// `swarm serve --host`: one process, several stages.
+// `swarm serve --host`: one process serves several stages.
 #include "tests/process/train_bed.hpp"
 
 #include <csignal>
@@ -35,7 +35,7 @@ TEST_F(SeatsTest, OneProcessHoldsAllStagesOfARun) {
     EXPECT_EQ(weights_of(coordinator), single_weights("2", "12"));
 }
 
-TEST_F(SeatsTest, CtrlCLeavesWithAllOfThem) {
+TEST_F(SeatsTest, CtrlCLeavesWithAllSeats) {
     Program coordinator(
         train({"--model", "oracle", "--stages", "2", "--steps", "40", "--min-peers", "4"}),
         folder.path()
@@ -52,7 +52,7 @@ TEST_F(SeatsTest, CtrlCLeavesWithAllOfThem) {
     EXPECT_EQ(weights_of(coordinator), single_weights("2", "40"));
 }
 
-TEST_F(SeatsTest, EachNeedsAPort) {
+TEST_F(SeatsTest, EachSeatNeedsAPort) {
     const auto volunteer = serve("127.0.0.1:65535");
     EXPECT_EQ(volunteer->wait(seconds(20)), 3) << volunteer->err();
     const std::string err = volunteer->err();

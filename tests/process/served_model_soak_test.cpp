@@ -1,6 +1,6 @@
-// A kill at each of 64 tokens and a freeze at each eighth, both ways of replay: an hour's worth of
-// bad luck in some minutes. Prints how fast sessions went on, after a long text, too, and what long
-// lines cost. Needs the model in the cache.
+// A peer is killed at each of 64 tokens and frozen at each eighth, with both ways of replay. Prints
+// how fast sessions went on, also after a long text, and the cost of long lines. The model must be
+// in the cache.
 #include "tests/golden/model_file.hpp"
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
@@ -21,7 +21,7 @@ namespace {
 namespace json = boost::json;
 using std::chrono::seconds;
 
-constexpr std::uint32_t kTokens = 65;  // the last one is told, and nobody is needed any more
+constexpr std::uint32_t kTokens = 65;  // no peer is needed any more at the last one
 
 struct Losses {
     std::vector<double> detected_ms;
@@ -29,14 +29,14 @@ struct Losses {
     std::size_t equal = 0;
 };
 
-/// SmolLM2 by peers of this machine.
+/// Peers of this machine serve SmolLM2.
 class Served : public testing::Test {
  protected:
     void SetUp() override {
         ASSERT_TRUE(std::filesystem::exists(golden::smollm2_file())) << golden::kFetchIt;
     }
 
-    /// The part that it wrote of a text of so many tokens.
+    /// Returns the share of a text of so many tokens that was written.
     json::object local(std::uint32_t tokens, const std::vector<std::string>& how) {
         const std::filesystem::path file = folder.path() / "out.json";
         std::vector<std::string> arguments{
@@ -60,9 +60,9 @@ class Served : public testing::Test {
     TemporaryFolder folder;
 };
 
-class StackSoakTest : public Served, public testing::WithParamInterface<const char*> {
+class ServedModelSoakTest : public Served, public testing::WithParamInterface<const char*> {
  protected:
-    /// One text with one fault.
+    /// Generates one text with one fault.
     void run(const std::string& fault, std::uint32_t token, Losses& losses) {
         const json::object report = local(
             kTokens,
@@ -95,7 +95,7 @@ class StackSoakTest : public Served, public testing::WithParamInterface<const ch
     }
 };
 
-TEST_P(StackSoakTest, AKillAtEachTokenIsSurvived) {
+TEST_P(ServedModelSoakTest, AKillAtEachTokenIsSurvived) {
     Losses losses;
     for (std::uint32_t token = 1; token < kTokens && !HasFatalFailure(); ++token) {
         run("--kill-at", token, losses);
@@ -105,7 +105,7 @@ TEST_P(StackSoakTest, AKillAtEachTokenIsSurvived) {
     EXPECT_EQ(losses.equal, kTokens - 1);
 }
 
-TEST_P(StackSoakTest, AFreezeAtEachEighthTokenIsSurvived) {
+TEST_P(ServedModelSoakTest, AFreezeAtEachEighthTokenIsSurvived) {
     Losses losses;
     for (std::uint32_t token = 8; token < kTokens && !HasFatalFailure(); token += 8) {
         run("--freeze-at", token, losses);
@@ -115,7 +115,7 @@ TEST_P(StackSoakTest, AFreezeAtEachEighthTokenIsSurvived) {
     EXPECT_EQ(losses.equal, 8U);
 }
 
-/// Its first hop reads 516 tokens anew, the others some.
+/// After the loss its first hop reads 516 tokens anew, the other hops some.
 TEST_F(Served, ALongTextGoesOnWithinASecond) {
     for (const char* const token : {"508", "510", "512"}) {
         const json::object report =
@@ -130,7 +130,7 @@ TEST_F(Served, ALongTextGoesOnWithinASecond) {
     }
 }
 
-/// A token's way: to the first peer, between the peers, and from the last one back.
+/// A token goes to the first peer, from peer to peer, and from the last one back.
 TEST_F(Served, EachHopCostsItsDelayOnce) {
     constexpr double kDelay_ms = 50;
     for (int peers = 1; peers <= 3; ++peers) {
@@ -146,7 +146,7 @@ TEST_F(Served, EachHopCostsItsDelayOnce) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Replay, StackSoakTest, testing::Values("exact", "fast"));
+INSTANTIATE_TEST_SUITE_P(Replay, ServedModelSoakTest, testing::Values("exact", "fast"));
 
 }  // namespace
 }  // namespace swarm::test

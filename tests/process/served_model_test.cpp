@@ -1,5 +1,5 @@
-// A model served by real processes: SmolLM2 in three stages, and peers that die and freeze in
-// mid-text. Needs the model in the cache.
+// Real processes serve a model, SmolLM2 in three stages, and die and freeze in mid-text. The model
+// must be in the cache.
 #include "tests/golden/model_file.hpp"
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
@@ -30,13 +30,14 @@ std::string joined(std::uint32_t first, std::uint32_t step, std::uint32_t last) 
     return list;
 }
 
-class StackTest : public testing::Test {
+class ServedModelTest : public testing::Test {
  protected:
     void SetUp() override {
         ASSERT_TRUE(std::filesystem::exists(golden::smollm2_file())) << golden::kFetchIt;
     }
 
-    /// 64 tokens by three stages of two peers each, verified; what --json says.
+    /// Generates 64 tokens by three stages of two peers each, verified. Returns the content of
+    /// --json.
     json::object local(std::vector<std::string> faults) {
         const std::filesystem::path file = folder.path() / "out.json";
         std::vector<std::string> arguments{
@@ -61,11 +62,11 @@ class StackTest : public testing::Test {
         return json::parse(read_text(file)).as_object();
     }
 
-    /// Faults were survived: the tokens are those of one process, none is missing.
+    /// Expects faults, and the tokens of one process.
     static void expect_survived(const json::object& report, std::size_t faults) {
         EXPECT_TRUE(report.at("verified").as_bool());
         EXPECT_EQ(report.at("ids").as_array().size(), 64U);
-        // One waits until the stage's other peer is back; the last may wait beyond the end.
+        // A fault waits until the other peer of the stage is back; the last one may wait too long.
         EXPECT_GT(report.at("faults").as_array().size(), faults / 2);
         EXPECT_GE(report.at("failovers").as_array().size(), 1U);
         for (const json::value& move : report.at("failovers").as_array()) {
@@ -80,7 +81,7 @@ class StackTest : public testing::Test {
     TemporaryFolder folder;
 };
 
-TEST_F(StackTest, PeersAnswerLikeOneProcess) {
+TEST_F(ServedModelTest, PeersAnswerLikeOneProcess) {
     const json::object report = local({"--service-ms", "1"});
     EXPECT_TRUE(report.at("verified").as_bool());
     EXPECT_EQ(report.at("hop_ms").as_array().size(), 3U);
@@ -89,16 +90,16 @@ TEST_F(StackTest, PeersAnswerLikeOneProcess) {
     EXPECT_EQ(report.at("routes").as_array().size(), 1U);
 }
 
-TEST_F(StackTest, KillsInMidTextChangeNoToken) {
+TEST_F(ServedModelTest, KillsInMidTextChangeNoToken) {
     expect_survived(local({"--kill-at", joined(8, 8, 56)}), 7);
 }
 
-TEST_F(StackTest, FreezesAndKillsChangeNoTokenInFastReplay) {
+TEST_F(ServedModelTest, FreezesAndKillsChangeNoTokenInFastReplay) {
     expect_survived(local({"--replay", "fast", "--kill-at", "10,50", "--freeze-at", "20,35"}), 4);
 }
 
-/// One process that goes the same path says the same, through kills; its early exits, too.
-TEST_F(StackTest, PathsAndExitsAreThoseOfOneProcess) {
+/// One process that takes the same path gives the same tokens and early exits, also through kills.
+TEST_F(ServedModelTest, PathsAndExitsAreThoseOfOneProcess) {
     const json::object report =
         local({"--path", "2,0,1,0,2", "--exit", "0.3", "--kill-at", "20,40"});
     EXPECT_TRUE(report.at("verified").as_bool());
@@ -109,24 +110,24 @@ TEST_F(StackTest, PathsAndExitsAreThoseOfOneProcess) {
     EXPECT_EQ(never.at("answered_by_hop"), (json::array{0, 0, 64}));
 }
 
-/// Coded rows are other rows, but the same whoever sends them: one process, a peer, its successor.
-TEST_F(StackTest, CodedRowsChangeNoTokenWhoeverServes) {
+/// Coded rows are the same rows whether one process, a peer or its successor sends them.
+TEST_F(ServedModelTest, CodedRowsChangeNoTokenWhicheverPeersServe) {
     const json::object report = local({"--codec", "int8,bf16", "--kill-at", "20,40"});
     EXPECT_TRUE(report.at("verified").as_bool());
     EXPECT_EQ(report.at("codecs"), "int8,bf16");
     EXPECT_GE(report.at("failovers").as_array().size(), 1U);
 }
 
-/// A prompt this short measures no line, so the peers take what costs least where nothing is known.
-TEST_F(StackTest, RowsThatThePeersChooseACodecForChangeNoTokenEither) {
+/// So short a prompt measures no line, and the peers choose the codec that costs least then.
+TEST_F(ServedModelTest, RowsWithAChosenCodecChangeNoToken) {
     const json::object report = local({"--codec", "auto", "--kill-at", "20,40"});
     EXPECT_TRUE(report.at("verified").as_bool());
     EXPECT_EQ(report.at("codecs"), "int8,int8");
     EXPECT_GE(report.at("failovers").as_array().size(), 1U);
 }
 
-/// Directory, servers and client as people start them, each in a process of its own.
-class StackByHandTest : public StackTest {
+/// Directory, servers and client are started like people start them, each in its own process.
+class ServedByHandTest : public ServedModelTest {
  protected:
     void start_directory() {
         address = "127.0.0.1:" + std::to_string(free_port());
@@ -178,7 +179,7 @@ class StackByHandTest : public StackTest {
     int started = 0;
 };
 
-TEST_F(StackByHandTest, NewcomersFillTheStagesAndAnswer) {
+TEST_F(ServedByHandTest, NewcomersFillTheStagesAndAnswer) {
     start_directory();
     const auto first = serve({"--stages", "2"});
     const auto second = serve({"--stages", "2"});
@@ -198,8 +199,8 @@ TEST_F(StackByHandTest, NewcomersFillTheStagesAndAnswer) {
     EXPECT_EQ(count_lines(unserved->err()), 1U) << unserved->err();
 }
 
-/// SmolLM2's embedding is its head: both stages have it.
-TEST_F(StackByHandTest, ThePathAndTheExitAreTheClientsChoice) {
+/// The embedding of SmolLM2 is its head, so both stages have that matrix.
+TEST_F(ServedByHandTest, TheClientChoosesThePathAndTheExit) {
     start_directory();
     const auto first = serve({"--stages", "2"});
     const auto second = serve({"--stages", "2"});
@@ -226,7 +227,7 @@ TEST_F(StackByHandTest, ThePathAndTheExitAreTheClientsChoice) {
     EXPECT_EQ(count_lines(nowhere->err()), 1U) << nowhere->err();
 }
 
-TEST_F(StackByHandTest, OtherWeightsOfTheSameLayersAreRefused) {
+TEST_F(ServedByHandTest, OtherWeightsOfTheSameLayersAreRefused) {
     start_directory();
     const auto first = serve({"--layers", "0-29"});
     ASSERT_TRUE(first->wait_for_text("serves layers", seconds(30))) << first->err();
@@ -234,7 +235,7 @@ TEST_F(StackByHandTest, OtherWeightsOfTheSameLayersAreRefused) {
     EXPECT_TRUE(other->wait_for_text("other weights", seconds(30))) << other->err();
 }
 
-TEST_F(StackByHandTest, WithoutTheSwarmKeyNobodyIsReached) {
+TEST_F(ServedByHandTest, WithoutTheSwarmKeyNobodyIsReached) {
     start_directory();
     const auto answer = ask({"--wait", "1s"});
     EXPECT_EQ(answer->wait(seconds(30)), 1);
@@ -242,7 +243,7 @@ TEST_F(StackByHandTest, WithoutTheSwarmKeyNobodyIsReached) {
         << answer->err();
 }
 
-TEST_F(StackByHandTest, WhatCannotBeServedIsOneLine) {
+TEST_F(ServedByHandTest, AModelThatCannotBeServedIsOneLine) {
     const auto expect_refused = [&](const std::vector<std::string>& arguments,
                                     const std::string& why) {
         const auto program = start(arguments);

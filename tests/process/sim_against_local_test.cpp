@@ -1,8 +1,8 @@
-// The simulator held against real processes: the same run on sockets and a clock, recorded, and
-// repeated on virtual time. Three seeds at once: nine peers that hold each job for its service time
-// are idle but for a hundredth of a core. Lines of 200 ms there and back are emulated.
-// Step time is the mean over all steps, so that it has the kill in it; the median of such a run
-// says how the other steps went, and is printed.
+// The simulator compared with real processes: a run on sockets and a clock is recorded, and
+// repeated on virtual time. Three seeds run at once, because nine peers that hold each job for its
+// service time use a hundredth of a core. Lines of 200 ms there and back are emulated. The step
+// time is the mean over all steps, so that it includes the kill; the median, which shows the other
+// steps, is printed.
 #include "tests/bench/machine_load.hpp"
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
@@ -26,14 +26,14 @@ namespace json = boost::json;
 using std::chrono::seconds;
 
 constexpr int kSeeds = 3;
-constexpr double kStepTolerance = 0.05;   // part of the real step time
-constexpr double kShareTolerance = 0.05;  // part of the real share, as a mean over the peers
-constexpr double kSharePoints = 0.05;     // each share, of the stage's microbatches
+constexpr double kStepTolerance = 0.05;   // share of the real step time
+constexpr double kShareTolerance = 0.05;  // share of the real share, mean over the peers
+constexpr double kSharePoints = 0.05;     // difference of a share, over the work of the stage
 
-// A run takes 100 to 130 s, wherever its slow peers end up: so there is one kill.
+// A run takes 100 to 130 s, whatever stages its slow peers get, so there is one kill.
 const std::vector<std::string> kOneKill{
     "--kill-every", "75s", "--microbatches", "24", "--steps", "44"};
-// Enough microbatches for peers that wait 0.2 s for each answer.
+// There are enough microbatches for peers that wait 0.2 s for each answer.
 const std::vector<std::string> kLongLines{
     "--line-delay", "100ms", "--in-flight", "72", "--microbatches", "96", "--steps", "12"};
 constexpr seconds kPatience(240);
@@ -42,9 +42,9 @@ struct Peer {
     int service_ms = 0;
     int stage = 0;
     int kills = 0;
-    double real = 0;       // share of its stage
-    double simulated = 0;  // likewise
-    double elsewhere = 0;  // simulated share of other stages
+    double real = 0;       // share in its stage
+    double simulated = 0;  // share in its stage
+    double elsewhere = 0;  // simulated share in other stages
 };
 
 struct Comparison {
@@ -53,14 +53,14 @@ struct Comparison {
     double real_median_s = 0;
     double simulated_median_s = 0;
     double simulated_utilisation = 0;
-    std::map<std::string, Peer> peers;  // by number in the scenario
+    std::map<std::string, Peer> peers;  // keys: numbers in the scenario
 };
 
 double relative(double simulated, double real) {
     return simulated / real - 1;
 }
 
-/// Differences of the shares, each in parts of itself.
+/// Relative differences of the shares.
 double mean_deviation(const Comparison& comparison) {
     double sum = 0;
     for (const auto& [number, peer] : comparison.peers) {
@@ -71,7 +71,7 @@ double mean_deviation(const Comparison& comparison) {
 
 class SimAgainstLocal : public testing::Test {
  protected:
-    /// Trains one swarm per seed, at once.
+    /// Trains one swarm per seed, all at once.
     void train(const std::string& policy, const std::vector<std::string>& how = kOneKill) {
         const bench::LoadMeter meter;
         std::vector<std::unique_ptr<Program>> runs;
@@ -172,14 +172,14 @@ class SimAgainstLocal : public testing::Test {
         comparison.simulated_median_s = sim.at("step_s").at("p50").to_number<double>();
     }
 
-    /// The scenario says in comments which of its peers was whom.
+    /// Reads the real peer of each simulated one from the comments of the scenario.
     static void read_shares(
         const json::object& real,
         const json::object& sim,
         const std::string& scenario,
         Comparison& comparison
     ) {
-        std::map<std::string, std::string> numbers;  // by id
+        std::map<std::string, std::string> numbers;  // keys: ids
         const std::regex line("# Peer ([0-9]+) was ([a-z0-9]+)");
         for (std::sregex_iterator i(scenario.begin(), scenario.end(), line), end; i != end; ++i) {
             numbers[(*i)[2]] = (*i)[1];
@@ -230,8 +230,8 @@ class SimAgainstLocal : public testing::Test {
     TemporaryFolder folder_;
 };
 
-/// This policy has no memory of how fast who was, so its shares hardly vary from run to run. One of
-/// two patterns may still win by a tenth of a millisecond: one peer in 81 was 7.6 % off.
+/// This policy does not remember the speeds of peers, so its shares hardly vary from run to run.
+/// One of two patterns may still win by a tenth of a millisecond: one peer in 81 was 7.6 % off.
 TEST_F(SimAgainstLocal, StepTimeAndSharesAreWithinFivePercent) {
     ASSERT_NO_FATAL_FAILURE(train("shortest_queue"));
     for (int seed = 1; seed <= kSeeds; ++seed) {
@@ -242,8 +242,8 @@ TEST_F(SimAgainstLocal, StepTimeAndSharesAreWithinFivePercent) {
     }
 }
 
-/// The work is the same and the time is another one: busy time over peer time follows from the
-/// steps.
+/// The work is that of the other run, and the time is another one: busy time over peer time follows
+/// from the steps.
 TEST_F(SimAgainstLocal, UtilisationOverLongLinesIsWithinFivePercent) {
     ASSERT_NO_FATAL_FAILURE(train("shortest_queue", kLongLines));
     for (int seed = 1; seed <= kSeeds; ++seed) {
@@ -256,9 +256,9 @@ TEST_F(SimAgainstLocal, UtilisationOverLongLinesIsWithinFivePercent) {
     }
 }
 
-/// The default policy learns from its last few observations, so 0.1 ms decides who of two gets a
-/// microbatch, and then the next: the shares of single peers vary by more than 5 % of themselves
-/// between two such runs, real or simulated. Step times do not.
+/// The default policy learns from its last few observations, so 0.1 ms decides which of two peers
+/// gets a microbatch, and then the next one. The shares of single peers vary by more than 5 % of
+/// themselves between two such runs, real or simulated. Step times do not.
 TEST_F(SimAgainstLocal, StepTimeOfTheDefaultPolicyIsWithinFivePercent) {
     ASSERT_NO_FATAL_FAILURE(train("expected_finish"));
     for (int seed = 1; seed <= kSeeds; ++seed) {

@@ -1,5 +1,5 @@
-// `swarm sim` as a researcher uses it. The fluid mode, where the fidelity does not matter: it is
-// done in milliseconds.
+// Runs `swarm sim` like a researcher. Where the fidelity does not matter, the fluid mode is used:
+// it takes milliseconds.
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
@@ -55,7 +55,7 @@ class SimTest : public testing::Test {
     TemporaryFolder folder_;
 };
 
-TEST_F(SimTest, ListsWhatComesWithTheProgram) {
+TEST_F(SimTest, ListsTheScenariosOfTheProgram) {
     const std::string list = out_of({"sim", "--list"});
     EXPECT_GE(count_lines(list), 12U) << list;
     EXPECT_EQ(list.find("rejected"), std::string::npos) << list;
@@ -98,7 +98,7 @@ TEST_F(SimTest, ComparesPoliciesInOneTable) {
     EXPECT_NE(table.find("\nshortest_queue "), std::string::npos) << table;
 }
 
-TEST_F(SimTest, RefusesWhatIsWrongInOneLine) {
+TEST_F(SimTest, RefusesAnErrorInOneLine) {
     const std::string small = write("small.toml", kSmall);
     expect_refused({"sim", path("none.toml")}, "no such file");
     expect_refused({"sim", write("cut.toml", std::string(kSmall, 60))}, "cut.toml");
@@ -119,7 +119,7 @@ TEST_F(SimTest, AReplayShowsMessagesAndNothingElse) {
     }
 }
 
-TEST_F(SimTest, AComparedRunThatFailsSaysHowToReplayIt) {
+TEST_F(SimTest, AComparedRunThatFailsNamesItsReplay) {
     const std::string far = write(
         "far.toml",
         "duration = \"1h\"\n[pipeline]\nstages = 2\n[[peers]]\ncount = 4\n[regions]\n"
@@ -133,8 +133,8 @@ TEST_F(SimTest, AComparedRunThatFailsSaysHowToReplayIt) {
     EXPECT_NE(program.err().find(policy), std::string::npos) << program.err();
 }
 
-TEST_F(SimTest, AnErrorAtALaterSeedLeavesTheReportsBefore) {
-    // 16,380 peers and the few that arrive: more than there may be with the second seed.
+TEST_F(SimTest, AnErrorAtALaterSeedKeepsTheReportsBefore) {
+    // The second seed has 16,380 peers and some that arrive, which is more than there may be.
     const std::string many = write(
         "many.toml",
         "mode = \"fluid\"\nduration = \"1h\"\n[pipeline]\nstages = 2\n[[peers]]\ncount = 16380\n"
@@ -146,7 +146,7 @@ TEST_F(SimTest, AnErrorAtALaterSeedLeavesTheReportsBefore) {
     EXPECT_EQ(json::parse(read("o.json")).as_object().at("seed").to_number<int>(), 1);
 }
 
-TEST_F(SimTest, CtrlCLeavesTheReportOfWhatRan) {
+TEST_F(SimTest, CtrlCLeavesTheReportOfThePartThatRan) {
     Program program(
         {"sim", write("small.toml", kSmall), "--seeds", "1000000", "--json", path("o.json")},
         folder_.path()
@@ -158,7 +158,7 @@ TEST_F(SimTest, CtrlCLeavesTheReportOfWhatRan) {
     EXPECT_GE(json::parse(read("o.json")).as_array().size(), 1U);
 }
 
-/// In the middle of its only run, in both modes: the report says how far it came.
+/// Ctrl-C comes in the middle of the only run, in both modes; the report tells how far it came.
 TEST_F(SimTest, CtrlCLeavesTheReportOfTheRunThatItEnds) {
     constexpr double kDayS = 86'400;
     for (const std::string mode : {"exact", "fluid"}) {

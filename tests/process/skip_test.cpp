@@ -1,5 +1,5 @@
-// A run that diverges, for real: with a learning rate of 100 the second update makes weights with
-// which no replica computes finite numbers. Such steps are skipped, by peers as by one process.
+// A run that really diverges: with a learning rate of 100 the second update makes weights with
+// which no replica computes finite numbers. Peers skip such steps, and one process does, too.
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
@@ -26,7 +26,7 @@ class SkipTest : public testing::Test {
                "[optimizer]\nlearning_rate = 100\nfinal_learning_rate = 100\n";
     }
 
-    /// Its report; the run ends with a message.
+    /// Expects that the run ends with a message. Returns its report.
     json::object end_of(std::vector<std::string> command) {
         const auto file = folder_.path() / "report.json";
         command.insert(command.begin() + 1, (folder_.path() / "run.toml").string());

@@ -1,4 +1,4 @@
-// Minutes of faults, and the shares that policies give: the long tests with real processes.
+// The long tests with real processes: minutes of faults, and the shares that policies give.
 #include "swarm/base/rng.hpp"
 #include "tests/process/local_run.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
@@ -86,7 +86,7 @@ TEST(Soak, TwentyKilledCoordinatorsLoseNothing) {
     }
     Rng rng(1, 20);
     for (int i = 0; i < 20; ++i) {
-        // A step of its own, or a moment after its start, whichever comes first.
+        // The kill comes after a step of this process, or a moment after its start.
         const std::string moment = "step " + std::to_string(20 * i + 1 + rng.below(19)) + "/";
         coordinator->wait_for_text(moment, seconds(2 + static_cast<int>(rng.below(3))));
         coordinator->signal(SIGKILL);
@@ -112,7 +112,7 @@ TEST(Soak, TwentyKilledCoordinatorsLoseNothing) {
     EXPECT_EQ(hash(coordinator->out()), hash(single.out()));
 }
 
-/// Mean time of steps [first, last).
+/// Returns the mean time of the steps [first, last).
 double mean_step_s(const boost::json::object& report, std::size_t first, std::size_t last) {
     double sum = 0;
     for (std::size_t i = first; i < last; ++i) {
@@ -121,7 +121,7 @@ double mean_step_s(const boost::json::object& report, std::size_t first, std::si
     return sum / static_cast<double>(last - first);
 }
 
-/// With LibTorch, and a codec whose errors come about where the boundary is.
+/// This run needs LibTorch; the errors of its codec depend on the place of the boundary.
 TEST(Soak, ALopsidedSplitIsCutAnewAndRepeatedByOneProcess) {
     const TemporaryFolder folder;
     const std::string file = folder.path() / "run.toml";
@@ -135,7 +135,8 @@ TEST(Soak, ALopsidedSplitIsCutAnewAndRepeatedByOneProcess) {
     EXPECT_LT(after_s, 0.9 * before_s);
 }
 
-/// One step of 400 microbatches through one stage of three peers; by their service time.
+/// Trains one step of 400 microbatches in one stage of three peers. Returns figures by service
+/// time.
 struct Shares {
     double step_s = 0;
     std::map<int, double> by_service_ms;

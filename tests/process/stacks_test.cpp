@@ -1,5 +1,5 @@
-// Two members trained apart on two kinds of text, stacked: the ensemble is nearly as good as the
-// better one on each, raw chaining is refused by the gate, and both are said with their losses.
+// Two members, trained apart on two kinds of text, form stacks: the ensemble is nearly as good as
+// the better member on each text, and the gate refuses a raw chain. Both come with their losses.
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
@@ -41,7 +41,7 @@ class StacksTest : public testing::Test {
         train("words", words);
     }
 
-    /// A Llama in runs/<name>; the beginning of its text stays in <name>.part.
+    /// Trains a Llama in runs/<name>; the beginning of its text stays in <name>.part.
     void train(const std::string& name, const std::string& text, int layers = 1, int steps = 60) {
         std::ofstream(file(name + ".txt")) << text;
         std::ofstream(file(name + ".part")) << text.substr(0, 2000);
@@ -108,7 +108,7 @@ class StacksTest : public testing::Test {
         );
     }
 
-    /// Figures of the n-th text that was measured.
+    /// Returns the figures of the n-th text that was measured.
     [[nodiscard]] Losses losses(int text) const {
         std::istringstream lines(out);
         std::string line;
@@ -135,7 +135,8 @@ TEST_F(StacksTest, AnEnsembleIsNearlyAsGoodAsTheBetterMemberOnEachText) {
     ASSERT_EQ(make("ensemble"), 0) << err;
     EXPECT_NE(out.find("not measured yet"), std::string::npos);
     ASSERT_EQ(measure("ensemble"), 0) << err;
-    const double dearest = std::log(2.0) / (kWindow - 1);  // to find out which one fits
+    const double dearest =
+        std::log(2.0) / (kWindow - 1);  // the price of finding out which member fits
     const Losses digits = losses(0);
     EXPECT_LT(digits.digits + 1, digits.words) << out;
     EXPECT_LE(digits.stack, digits.digits + dearest + 1e-3) << out;
@@ -152,7 +153,7 @@ TEST_F(StacksTest, AnEnsembleIsNearlyAsGoodAsTheBetterMemberOnEachText) {
     EXPECT_EQ(count_lines(err), 2U) << err;
 }
 
-/// Two peers of each member, real processes: a peer of either dies in mid-text.
+/// Each member has two peers, real processes; a peer of either member dies in mid-text.
 TEST_F(StacksTest, PeersAnswerForTheMembersAndMayDie) {
     ASSERT_EQ(make("ensemble"), 0) << err;
     const std::vector<std::string> ask{
@@ -175,7 +176,7 @@ TEST_F(StacksTest, PeersAnswerForTheMembersAndMayDie) {
     EXPECT_EQ(out.substr(0, 8), "it is a ");
     const json::object report = json::parse(read_text(file("said.json"))).as_object();
     EXPECT_TRUE(report.at("verified").as_bool());
-    // One waits until the member's other peer is back; the last may wait beyond the end.
+    // A fault waits until the other peer of the member is back; the last one may wait too long.
     EXPECT_GE(report.at("faults").as_array().size(), 2U);
     EXPECT_GE(report.at("failovers").as_array().size(), 1U);
     ASSERT_EQ(report.at("members").as_array().size(), 2U);
@@ -186,7 +187,7 @@ TEST_F(StacksTest, PeersAnswerForTheMembersAndMayDie) {
 
 TEST_F(StacksTest, ABridgeBeginsAsItsSecondMemberAndLearns) {
     ASSERT_EQ(make("bridge"), 0) << err;
-    measure("bridge");  // over both texts together the gate may refuse it, as any one member
+    measure("bridge");  // over both texts the gate may refuse it, like any one member
     const Losses before = losses(1);
     EXPECT_EQ(before.stack, before.words) << out;
     EXPECT_EQ(losses(0).stack, losses(0).words) << out;
@@ -196,8 +197,8 @@ TEST_F(StacksTest, ABridgeBeginsAsItsSecondMemberAndLearns) {
     EXPECT_LT(losses(0).stack, losses(0).words - 0.5) << out;
 }
 
-/// The control: cut in two and put together again, a model predicts what it did; the other way
-/// round it does not, and the gate says so.
+/// The control: a model that is cut in two and put together again predicts what it did before. In
+/// the wrong order it does not, and the gate refuses it.
 TEST_F(StacksTest, AModelCutIntoMembersIsThatModel) {
     train("deep", read_text(file("words.txt")), 2, 300);
     const auto loss_of = [&](const std::string& name, std::vector<std::string> members) {
@@ -222,7 +223,7 @@ TEST_F(StacksTest, AModelCutIntoMembersIsThatModel) {
     EXPECT_NE(err.find("has the layers 0 to 1, not 2"), std::string::npos) << err;
 }
 
-TEST_F(StacksTest, WhatCannotBeTrainedIsOneLine) {
+TEST_F(StacksTest, AnImpossibleTrainingIsOneLine) {
     ASSERT_EQ(make("chain"), 0) << err;
     ASSERT_EQ(make("bridge"), 0) << err;
     const auto expect_refused = [&](std::vector<std::string> more, const std::string& why) {
@@ -250,7 +251,7 @@ TEST_F(StacksTest, WhatCannotBeTrainedIsOneLine) {
     }
 }
 
-/// Two peers of each member, real processes; those that hold the bridge die, too.
+/// Each member has two peers, real processes; peers that hold the bridge die, too.
 TEST_F(StacksTest, PeersAnswerOverABridgeAndMayDie) {
     ASSERT_EQ(make("bridge"), 0) << err;
     ASSERT_EQ(train_bridge("20"), 0) << err;
@@ -278,7 +279,7 @@ TEST_F(StacksTest, PeersAnswerOverABridgeAndMayDie) {
     EXPECT_EQ(report.at("routes").at(0).as_array().size(), 2U);
 }
 
-/// A model cut into two members, each by two peers; and two models, each by one.
+/// A model is cut into two members with two peers each; then two models have one peer each.
 TEST_F(StacksTest, PeersAnswerForAChainAndMayDie) {
     train("deep", read_text(file("words.txt")), 2, 20);
     ASSERT_EQ(make("chain"), 0) << err;
@@ -326,7 +327,7 @@ TEST_F(StacksTest, AMemberThatIsAddedMakesItAStackThatWasNotMeasured) {
     EXPECT_EQ(out, "34567890\n");
 }
 
-TEST_F(StacksTest, WhatCannotBeStackedIsOneLine) {
+TEST_F(StacksTest, AnImpossibleStackIsOneLine) {
     const auto expect_refused = [&](const std::vector<std::string>& arguments,
                                     const std::string& why) {
         EXPECT_EQ(run(arguments), 3) << err;

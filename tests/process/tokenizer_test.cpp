@@ -1,6 +1,5 @@
-// Runs whose tokens are those of SentencePiece: trained by peers and in one process, to the same
-// bits; continued, exported, served and stacked as other models are. With another tokenizer they
-// are refused.
+// Runs with tokens of SentencePiece: peers and one process train them to the same bits, and they
+// are continued, exported, served and stacked like other models. Another tokenizer is refused.
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
@@ -28,7 +27,7 @@ class TokenizerTest : public testing::Test {
         }
     }
 
-    /// A small Llama; `seed`: of its weights.
+    /// Trains a small Llama; `seed` is the seed of its weights.
     [[nodiscard]] std::string run_file(const std::string& tokenizer, int seed = 1) const {
         std::string path = file("run-" + std::to_string(seed) + ".toml");
         std::ofstream(path) << "[run]\nstages = 2\nsteps = 6\nseed = " << seed
@@ -92,7 +91,7 @@ TEST_F(TokenizerTest, PeersEqualOneProcessAndContinueThePrompt) {
     EXPECT_NE(read_text(file("local/run/run.toml")).find("vocabulary = 400"), std::string::npos);
 }
 
-TEST_F(TokenizerTest, ARunIsAskedInItsOwnTokensOnly) {
+TEST_F(TokenizerTest, ARunAnswersOnlyInItsOwnTokens) {
     train_single("other", "spm:401");
     const std::string address = "127.0.0.1:" + std::to_string(free_port());
     Program coordinator(
@@ -177,7 +176,7 @@ TEST_F(TokenizerTest, ATrainedRunIsAModelLikeOthers) {
     EXPECT_NE(err.find("damaged"), std::string::npos) << err;
 }
 
-TEST_F(TokenizerTest, MembersOfAStackShareIt) {
+TEST_F(TokenizerTest, MembersOfAStackShareATokenizer) {
     train_single("first", "spm:400", 1);
     train_single("second", "spm:400", 2);
     train_single("other", "spm:401", 3);
@@ -218,7 +217,7 @@ TEST_F(TokenizerTest, MembersOfAStackShareIt) {
     }
 }
 
-TEST_F(TokenizerTest, WhatCannotBeIsOneLine) {
+TEST_F(TokenizerTest, AnImpossibleTokenizerIsOneLine) {
     for (const char* const name : {"spm:0", "spm:1000000000", "spm:many", "bpe"}) {
         EXPECT_EQ(run({"plan", "--tokenizer", name}), kRefused) << name;
         EXPECT_EQ(count_lines(err), 1U) << err;

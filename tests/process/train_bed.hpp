@@ -1,6 +1,6 @@
-// `swarm train` and the `swarm serve` processes that join it, as a person would start them, each in
-// its own shell; the oracle model.
-// Threading: one thread. Errors: what does not start fails the test.
+// `swarm train` and the `swarm serve` processes that join it, started like a person starts them.
+// The model is the oracle.
+// Threading: one thread. Errors: a process that does not start fails the test.
 #pragma once
 
 #include "tests/process/program.hpp"
@@ -14,15 +14,15 @@
 
 namespace swarm::test {
 
-/// "sha256 <hash>" of the last line of results; empty when there is none.
+/// Returns "sha256 <hash>" of the last line of results; empty when there is none.
 std::string weights_of(const Program& program);
 
 class TrainBed : public testing::Test {
  protected:
-    /// The arguments of `train`, at our address and in our directory.
+    /// Returns the arguments of `train`, with the address and the folder of this test.
     [[nodiscard]] std::vector<std::string> train(std::vector<std::string> more) const;
 
-    /// Weights of the oracle model after so many steps in one process, never interrupted.
+    /// Returns the hash of the oracle model after so many steps in one process without a break.
     std::string single_weights(const std::string& stages, const std::string& steps);
 
     void start_peers(int count, const std::string& service_ms);

@@ -1,4 +1,4 @@
-// Each verb's answer to people who make mistakes, and to signals.
+// The answers of each verb to mistakes and to signals.
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 class VerbsTest : public testing::Test {
  protected:
-    /// Ends with this code and says why in one line.
+    /// Expects this exit code and one line with the reason.
     void expect_refused(const std::vector<std::string>& arguments, int exit_code) {
         Program program(arguments, folder.path());
         EXPECT_EQ(program.wait(seconds(30)), exit_code) << program.err();
@@ -84,7 +84,7 @@ TEST_F(VerbsTest, ARunOfModeSparseGoesOnAsIfUninterrupted) {
         write("sparse.toml", "model = 'oracle'\n[run]\nmode = 'sparse'\nsync_every = 3\n");
     const std::string whole = train("whole", {file, "--steps", "12"});
     EXPECT_EQ(whole.rfind("sha256 ", 0), 0U);
-    // The learning rate follows the number of steps, so both are told the same one.
+    // The learning rate follows the number of steps, so both runs get the same number.
     const std::string cut = directory("cut");
     std::filesystem::create_directories(cut);
     EXPECT_EQ(train("twin", {file, "--steps", "12", "--checkpoint-every", "6"}), whole);
@@ -93,7 +93,7 @@ TEST_F(VerbsTest, ARunOfModeSparseGoesOnAsIfUninterrupted) {
     EXPECT_EQ(train("cut", {"--resume"}), whole);
 }
 
-TEST_F(VerbsTest, ModeSparseShowsItsLossBesideThatOfExactAndWhatIsLost) {
+TEST_F(VerbsTest, ModeSparseShowsItsLossBesideThatOfExactAndItsLosses) {
     Program program(
         {"train",
          "--single",
@@ -167,7 +167,7 @@ TEST_F(VerbsTest, CodecsOfAnotherRunThatCannotBeRepeatedAreOneLine) {
         more.insert(more.begin(), single.begin(), single.end());
         return more;
     };
-    expect_refused(with({"--codecs-from", directory("other")}), 3);  // its own codec has a name
+    expect_refused(with({"--codecs-from", directory("other")}), 3);  // this run names one codec
     expect_refused(with({"--codec", "auto", "--codecs-from", directory("missing")}), 3);
     expect_refused({"train", "--model", "oracle", "--codecs-from", directory("other")}, 2);
     expect_refused(with({"--codec", "int8/zip"}), 3);
@@ -192,7 +192,7 @@ TEST_F(VerbsTest, AnUnservableDeviceIsRejected) {
     );
 }
 
-TEST_F(VerbsTest, AStageThatTheMemoryLentDoesNotHoldIsOneLine) {
+TEST_F(VerbsTest, AStageThatDoesNotFitTheLentMemoryIsOneLine) {
     const std::string address = "127.0.0.1:" + std::to_string(free_port());
     Program train(
         {"train", "--model", "oracle", "--listen", address, "--dir", directory("run")},
@@ -228,7 +228,7 @@ TEST_F(VerbsTest, SignalsEndTheVerbsWithTheirOwnCodes) {
     EXPECT_EQ(train.wait(seconds(30)), 143) << train.err();
 }
 
-TEST_F(VerbsTest, AWrongSwarmKeyIsNotLetIn) {
+TEST_F(VerbsTest, APeerWithAWrongSwarmKeyIsRefused) {
     const std::string address = "127.0.0.1:" + std::to_string(free_port());
     Program train(
         {"train",

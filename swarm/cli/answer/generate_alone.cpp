@@ -63,21 +63,16 @@ Result<ModelReader::Stages> stages_of(const ModelSource& model, const GenerateOp
         return Error{ErrorCode::Usage, Reaction::Reject, std::move(refusal)};
     }
     const auto layouts = split(architecture, options.stages);
+    using stacking::llama::Exits;
+    const Exits exits = options.exit_threshold <= 1 ? Exits::EveryStage : Exits::None;
     std::map<std::uint32_t, std::shared_ptr<const stacking::llama::StageWeights>> weights;
     ModelReader::Stages stages;
     for (const std::uint32_t stage : path) {
         if (weights[stage] == nullptr) {
-            auto read = stacking::llama::load_stage(
-                model,
-                layouts[stage],
-                format_of(options),
-                options.exit_threshold <= 1 ? stacking::llama::Exits::EveryStage
-                                            : stacking::llama::Exits::None
+            SWARM_TRY(
+                weights[stage],
+                stacking::llama::load_stage(model, layouts[stage], format_of(options), exits)
             );
-            if (!read) {
-                return read.error();
-            }
-            weights[stage] = std::move(*read);
         }
         // There is one session, which reserves the pages that it needs and no more.
         const LlamaSessions::Options unbounded{

@@ -1,5 +1,6 @@
 #include "swarm/cli/common/files.hpp"
 
+#include "swarm/base/try.hpp"
 #include "swarm/cli/common/console.hpp"
 
 #include <cerrno>
@@ -52,12 +53,9 @@ Result<std::string> read_swarm_key(const std::string& file) {
     if (file.empty()) {
         return std::string();
     }
-    Result<std::string> key = read_file(file, kSwarmKeyBytesMax);
-    if (!key) {
-        return key.error();
-    }
-    key->erase(key->find_last_not_of(" \t\r\n") + 1);
-    if (key->empty()) {
+    SWARM_TRY(std::string key, read_file(file, kSwarmKeyBytesMax));
+    key.erase(key.find_last_not_of(" \t\r\n") + 1);
+    if (key.empty()) {
         return rejected(ErrorCode::Usage, "the swarm key file " + file + " is empty");
     }
     return key;

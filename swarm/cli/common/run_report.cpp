@@ -207,7 +207,7 @@ void RunReport::add_one(const node::StepSkipped& skip, TimePoint now) {
 void RunReport::add_one(const node::WorkCounted& share, TimePoint) {
     PeerFacts& peer = peers_[share.peer];
     if (peer.stage != share.stage) {
-        peer.units_per_s = 0;  // it has moved
+        peer.units_per_s = 0;  // the peer has moved
     }
     peer.stage = share.stage;
     peer.microbatches[share.stage] += share.microbatches;

@@ -29,7 +29,8 @@ Result<> override_choice(const std::optional<std::string>& flag, const char* key
 void override_tokenizer(const RunFlags& flags, run::RunConfig& config) {
     if (flags.tokenizer && *flags.tokenizer != config.tokenizer) {
         if (run::sentencepiece_tokens(config.tokenizer) && !flags.model) {
-            config.model.vocabulary = run::ModelConfig{}.vocabulary;  // it followed the other one
+            config.model.vocabulary =
+                run::ModelConfig{}.vocabulary;  // it was that of the former tokenizer
         }
         config.tokenizer = *flags.tokenizer;
         config.tokenizer_sha256.clear();

@@ -35,7 +35,7 @@ class LocalFleet {
         PeerId id;
         std::uint32_t service_ms = 0;
         std::uint64_t line_bytes_per_s = 0;  // each way; 0: no bound
-        std::vector<std::string> flags;      // those of `swarm serve` that the owner chose
+        std::vector<std::string> flags;      // flags of `swarm serve` that the owner chose
         std::vector<std::string> place;      // flags that say where it listens
         std::optional<Child> process;
         bool frozen = false;
@@ -43,9 +43,9 @@ class LocalFleet {
     };
 
     struct Hooks {
-        /// A peer's process has ended by itself.
+        /// Called when the process of a peer has ended by itself.
         std::function<void(Peer&, int exit_code)> on_end;
-        /// Any child of this program has ended or stopped.
+        /// Called when any child of this program has ended or stopped.
         std::function<void()> on_child{};
     };
 
@@ -60,19 +60,20 @@ class LocalFleet {
     LocalFleet& operator=(const LocalFleet&) = delete;
     ~LocalFleet() = default;
 
-    /// Puts the lines in front of the address that all peers join; add() needs it.
+    /// Sets the address that all peers join, behind the lines between them. start() needs it.
     Result<> join(const std::string& address);
 
-    /// The address that others dial to reach what all peers join.
+    /// The address that peers and clients dial, in front of the lines.
     [[nodiscard]] const std::string& address() const { return address_; }
 
-    /// Makes the key and the place of one more peer.
+    /// Makes the key and the place of one more peer. `flags`: those of `swarm serve` beside the
+    /// ones that this class sets.
     Result<Peer*> add(std::string name, std::uint32_t service_ms, std::vector<std::string> flags);
     Result<> start(Peer& peer);
 
-    /// SIGKILL. Hooks::on_end is not called.
+    /// Sends SIGKILL and waits for the end; Hooks::on_end is not called.
     void kill(Peer& peer);
-    /// SIGSTOP, and SIGCONT after `time`; then calls `on_thaw`.
+    /// Sends SIGSTOP, and SIGCONT after `time`; then calls `on_thaw`.
     void freeze(Peer& peer, Duration time, std::function<void()> on_thaw);
 
     void cut_connection(std::uint64_t draw) { lines_.cut_one(draw); }

@@ -1,5 +1,7 @@
 #include "swarm/cli/local/local_lines.hpp"
 
+#include "swarm/base/try.hpp"
+
 namespace swarm::cli {
 
 LocalLines::LocalLines(const LocalOptions& options) : bytes_per_s_(options.line_bytes_per_s) {
@@ -14,17 +16,14 @@ Result<LocalLines::Place> LocalLines::next_place() {
     }
     const std::uint64_t rate =
         bytes_per_s_.empty() ? 0 : bytes_per_s_[peers_++ % bytes_per_s_.size()];
-    const auto ends = lines_->add({.up_bytes_per_s = rate, .down_bytes_per_s = rate});
-    if (!ends) {
-        return ends.error();
-    }
+    SWARM_TRY(const auto ends, lines_->add({.up_bytes_per_s = rate, .down_bytes_per_s = rate}));
     return Place{
         {"--listen",
-         net::to_text(ends->back),
+         net::to_text(ends.back),
          "--advertise",
-         net::to_text(ends->front),
+         net::to_text(ends.front),
          "--dial-from",
-         ends->source},
+         ends.source},
         rate};
 }
 
@@ -32,15 +31,9 @@ Result<std::string> LocalLines::in_front_of(const std::string& address) {
     if (!lines_) {
         return address;
     }
-    const Result<net::Address> back = net::parse_address(address);
-    if (!back) {
-        return back.error();
-    }
-    const Result<net::Address> front = lines_->add_front(*back);
-    if (!front) {
-        return front.error();
-    }
-    return net::to_text(*front);
+    SWARM_TRY(const net::Address back, net::parse_address(address));
+    SWARM_TRY(const net::Address front, lines_->add_front(back));
+    return net::to_text(front);
 }
 
 void LocalLines::cut_one(std::uint64_t draw) {

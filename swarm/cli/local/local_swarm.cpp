@@ -378,7 +378,7 @@ void LocalSwarm::on_child() {
         return;
     }
     generator_.reset();
-    coordinator_->signal(SIGINT);  // it holds the peers until then
+    coordinator_->signal(SIGINT);  // the coordinator holds the peers until then
     if (*ended != kDone) {
         console_.error("no text: " + last_line(fleet_.log_of(kGenerator)));
         end(*ended);

@@ -66,13 +66,10 @@ Result<LoadedLayers> load_layers(const ModelSource& model, LayerRange layers, co
     SWARM_TRY(const Digest digest, digest_of(model, layout, kept));
     using stacking::llama::Exits;
     const Exits exits = kept.exits ? Exits::EveryStage : Exits::None;
-    auto weights = stacking::llama::load_stage(model, layout, kept.format, exits);
-    if (!weights) {
-        return weights.error();
-    }
+    SWARM_TRY(auto weights, stacking::llama::load_stage(model, layout, kept.format, exits));
     LoadedLayers loaded{nullptr, digest, nullptr};
     if (kept.bridge && layers.first == 0) {
-        auto embed = [embedding = (*weights)->embedding](
+        auto embed = [embedding = weights->embedding](
                          stacking::TokenId token, std::span<float> row
                      ) { embedding->read_row(token, row); };
         loaded.bridge = std::make_shared<stacking::composition::BridgedInput>(
@@ -80,7 +77,7 @@ Result<LoadedLayers> load_layers(const ModelSource& model, LayerRange layers, co
         );
     }
     const stacking::llama::LlamaSessions::Options memory{.kv_budget_bytes = kept.kv_bytes};
-    loaded.compute = std::make_shared<stacking::llama::LlamaSessions>(std::move(*weights), memory);
+    loaded.compute = std::make_shared<stacking::llama::LlamaSessions>(std::move(weights), memory);
     return loaded;
 }
 

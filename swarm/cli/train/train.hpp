@@ -18,10 +18,9 @@ struct TrainOptions {
     std::string directory;    // empty: runs/<name>
     bool resume = false;
     bool single = false;
-    bool beside_exact = false;  // with --single in mode sparse
-    std::uint64_t lose_every =
-        0;              // with --single: steps between two lost replicas; 0: none is lost
-    bool hold = false;  // keeps the peers after the last step, until SIGINT
+    bool beside_exact = false;     // with --single in mode sparse
+    std::uint64_t lose_every = 0;  // with --single: steps between two lost replicas; 0: no loss
+    bool hold = false;             // keeps the peers after the last step, until SIGINT
     Duration stage_lost_after = std::chrono::seconds(120);
     std::string listen = "0.0.0.0:7117";
     std::string swarm_key_file;

@@ -51,7 +51,11 @@ void add_train(CLI::App& program, const OnChosen& on_chosen) {
     const auto options = std::make_shared<TrainOptions>();
     TrainOptions& train = *options;
     add_run_flags(app, train.run_file, train.run);
-    app.add_option("--min-peers", train.run.min_peers, "wait for so many; 0: one per stage");
+    app.add_option(
+        "--min-peers",
+        train.run.min_peers,
+        "peers to wait for before the first step; 0: one per stage"
+    );
     app.add_option("--dir", train.directory, "log and checkpoints (default: runs/<name>)");
     auto* const resume = app.add_flag("--resume", train.resume, "go on with the run in --dir");
     app.add_flag(

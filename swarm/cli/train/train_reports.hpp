@@ -22,8 +22,6 @@ class TrainReports {
 
     void add(const TrainReport& report);
 
-    [[nodiscard]] RunReport& gathered() { return gathered_; }
-
     [[nodiscard]] Console& console() { return console_; }
 
     /// Writes --json and one line of results to stdout. False when the file cannot be written.

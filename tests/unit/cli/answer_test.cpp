@@ -16,7 +16,7 @@ using stacking::tokenizers::ModelTokenizer;
 
 constexpr std::uint32_t kVocabulary = 10;
 
-/// After token t comes t + 1, and at `spoiled_at` nothing that is a number.
+/// A model in which t + 1 follows token t; at `spoiled_at` its logits are no numbers.
 class Counting final : public stacking::composition::TextReader {
  public:
     [[nodiscard]] std::uint32_t vocabulary() const override { return kVocabulary; }
@@ -52,7 +52,7 @@ Result<Answer> answer_to(
     return answer(compute, prompt, options, {[&] { return clock += 0.5; }, [](TokenId) {}});
 }
 
-TEST(Answer, GoesOnUntilAnEndTokenWhichIsNotPartOfIt) {
+TEST(Answer, EndsBeforeAnEndToken) {
     Counting compute;
     const auto answered =
         answer_to(compute, {1, 2}, {.tokens_max = 5, .end_tokens = {9, 5}, .sampler = {}});
@@ -93,7 +93,7 @@ TEST(Answer, APromptWithoutTokensIsRefused) {
     EXPECT_EQ(refused.error().code, ErrorCode::Mismatch);
 }
 
-TEST(Answer, LogitsThatAreNoNumbersEndItWithOneLine) {
+TEST(Answer, EndsWithOneLineWhenLogitsAreNoNumbers) {
     for (const std::uint32_t at : {2U, 3U}) {
         Counting compute;
         compute.spoiled_at = at;
@@ -115,7 +115,7 @@ TEST(Answer, IsAFunctionOfTheSeed) {
     EXPECT_NE(drawn(1), drawn(2));
 }
 
-/// Byte 4 has no token.
+/// A tokenizer without a token for byte 4.
 ModelTokenizer tokenizer() {
     auto vocabulary = stacking::tokenizers::test::small_vocabulary();
     vocabulary.tokens[4] = "qq";
@@ -124,7 +124,7 @@ ModelTokenizer tokenizer() {
     return ModelTokenizer(std::move(*bpe));
 }
 
-TEST(EncodePrompt, OfARawTextMayHaveSpecialTokens) {
+TEST(EncodePrompt, TakesSpecialTokensInARawText) {
     const auto prompt = encode_prompt(tokenizer(), "<s>ab", PromptKind::Raw);
     ASSERT_TRUE(prompt.has_value());
     EXPECT_EQ(prompt->ids.size(), 2U);
@@ -140,13 +140,13 @@ TEST(EncodePrompt, SaysWhenBytesHaveNoToken) {
     }
 }
 
-TEST(EncodePrompt, WithoutAChatTemplateNamesTheWayOut) {
+TEST(EncodePrompt, NamesTheRemedyWhenThereIsNoChatTemplate) {
     const auto refused = encode_prompt(tokenizer(), "ab", PromptKind::Chat);
     ASSERT_FALSE(refused.has_value());
     EXPECT_NE(refused.error().detail.find("--raw"), std::string::npos);
 }
 
-TEST(RateOf, IsNothingWhenNothingWasCounted) {
+TEST(RateOf, IsUnknownWhenNoTokenWasCounted) {
     EXPECT_EQ(rate_of(10, 2), 5);
     EXPECT_EQ(rate_of(0, 2), std::nullopt);
     EXPECT_EQ(rate_of(10, 0), std::nullopt);

@@ -17,7 +17,8 @@ node::PeerChanged changed(std::uint64_t number, std::uint32_t stage, PeerChange 
     return {peer(number), {stage}, change, "", {}};
 }
 
-/// Two stages with two members each, after a first commit: 1 and 2 in stage 0, 3 and 4 in stage 1.
+/// Two stages with two members each, after a first commit: the peers 1 and 2 are in stage 0, 3 and
+/// 4 in stage 1.
 class ChaosTest : public testing::Test {
  protected:
     ChaosTest() {
@@ -55,7 +56,7 @@ TEST_F(ChaosTest, ARestartedPeerIsNoReplicaUntilItIsAdmittedAgain) {
     EXPECT_TRUE(chaos.may_disturb(peer(2)));
 }
 
-TEST_F(ChaosTest, AnAdmissionOfADeadPeerIsOldNews) {
+TEST_F(ChaosTest, AnAdmissionOfADeadPeerDoesNotCount) {
     chaos.ended(peer(1));
     chaos.on(changed(1, 0, PeerChange::Admitted));
     chaos.started(peer(1));

@@ -29,7 +29,7 @@ TEST(ChurnPlan, ReadsEveryKey) {
     EXPECT_EQ(plan->coordinator_kill_every, minutes(2));
 }
 
-TEST(ChurnPlan, WhatIsAbsentNeverHappens) {
+TEST(ChurnPlan, AnAbsentKindNeverHappens) {
     const Result<ChurnPlan> plan = parse_churn("", "plan.toml");
     ASSERT_TRUE(plan);
     EXPECT_FALSE(plan->kill_every || plan->drain_every || plan->freeze_every);

@@ -202,6 +202,15 @@ TEST(CommandLine, TrainTakesANumberOfPeersToWaitFor) {
     EXPECT_FALSE(options_of<TrainOptions>({"train"}).run.min_peers);
 }
 
+TEST(CommandLine, TrainTakesFlagsForItsPeers) {
+    const auto train = options_of<TrainOptions>(
+        {"train", "--min-peers", "6", "--listen", "127.0.0.1:0", "--stage-lost-after", "2m"}
+    );
+    EXPECT_EQ(train.run.min_peers, 6U);
+    EXPECT_EQ(train.listen, "127.0.0.1:0");
+    EXPECT_EQ(train.stage_lost_after, std::chrono::minutes(2));
+}
+
 TEST(CommandLine, TrainTakesAMode) {
     const auto train = options_of<TrainOptions>(
         {"train", "--single", "--mode", "sparse", "--sync-every", "4", "--replicas", "3"}

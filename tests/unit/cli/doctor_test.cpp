@@ -13,7 +13,7 @@ namespace {
 
 using Level = Finding::Level;
 
-TEST(Doctor, SaysSomethingOfEverythingOnce) {
+TEST(Doctor, FindsSomethingAboutEachThingOnce) {
     std::set<std::string> names;
     for (const Finding& finding : examine_machine()) {
         EXPECT_TRUE(names.insert(finding.name).second) << finding.name;
@@ -26,7 +26,7 @@ TEST(Doctor, SaysSomethingOfEverythingOnce) {
 
 TEST(Doctor, SeesThatAPortIsTaken) {
     const int holder = ::socket(AF_INET, SOCK_STREAM, 0);
-    ASSERT_EQ(::listen(holder, 1), 0);  // at a free port
+    ASSERT_EQ(::listen(holder, 1), 0);  // the system picks a free port
     sockaddr_in address{};
     socklen_t size = sizeof address;
     ASSERT_EQ(::getsockname(holder, reinterpret_cast<sockaddr*>(&address), &size), 0);

@@ -10,12 +10,12 @@
 namespace swarm::cli {
 namespace {
 
-TEST(ModelStore, APathThatIsThereComesFirst) {
+TEST(ModelStore, AnExistingPathComesFirst) {
     const stages::test::ScratchFolder folder;
     EXPECT_EQ(*find_model(folder.path().string()), folder.path());
 }
 
-TEST(ModelStore, ANameThatIsNoneIsRefusedWithThoseThatAre) {
+TEST(ModelStore, AnUnknownNameIsRefusedWithTheKnownNames) {
     const auto found = find_model("smollm3");
     ASSERT_TRUE(found.has_error());
     EXPECT_EQ(found.error().code, ErrorCode::NotFound);
@@ -24,14 +24,14 @@ TEST(ModelStore, ANameThatIsNoneIsRefusedWithThoseThatAre) {
     EXPECT_EQ(fetch_named_model("smollm3", console).error().code, ErrorCode::Usage);
 }
 
-TEST(RunCommand, GivesItsExitCode) {
+TEST(RunCommand, ReturnsTheExitCode) {
     EXPECT_EQ(run_command({"true"}), 0);
     EXPECT_EQ(run_command({"sh", "-c", "exit 7"}), 7);
     EXPECT_EQ(run_command({"sh", "-c", "kill -9 $$"}), 128 + SIGKILL);
     EXPECT_EQ(run_command({"no-such-program"}), 127);
 }
 
-TEST(RunCommand, ItsInputIsEmptyAndItsOutputOurStderr) {
+TEST(RunCommand, GivesAnEmptyInputAndSendsTheOutputToStderr) {
     EXPECT_EQ(run_command({"sh", "-c", "! read -r line"}), 0);
     testing::internal::CaptureStderr();
     testing::internal::CaptureStdout();

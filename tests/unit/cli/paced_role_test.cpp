@@ -19,7 +19,7 @@ class CountingJob final : public node::Job {
     double units_;
 };
 
-/// Gives out one job per turn.
+/// A role that gives out one job per turn.
 class Worker final : public node::Role {
  public:
     explicit Worker(std::shared_ptr<node::Job> job) : job_(std::move(job)) {}
@@ -40,7 +40,7 @@ TEST(PacedRole, CountsWorkInForwards) {
     const auto forward = std::make_shared<double>(0);
     PacedRole role(forward);
     role.wrap(std::make_unique<Worker>(job));
-    *forward = 1024;  // known only after a first turn
+    *forward = 1024;  // the size is known only after a first turn
     node::Outbox out;
     role.on(node::Woke{}, kAtOnce, out);
     ASSERT_EQ(out.actions.size(), 2U);

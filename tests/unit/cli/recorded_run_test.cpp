@@ -48,8 +48,8 @@ TEST(RecordedRun, KeepsThePipeline) {
     EXPECT_EQ(scenario.duration, std::chrono::seconds(26)) << "2 x 8 s and 10 s";
 }
 
-/// One by one, each where there are fewest: bbbb to stage 0, cccc to stage 1, aaaa to stage 0. Who
-/// never had a stage did nothing.
+/// Peers come one by one, each to the stage with the fewest members: bbbb to stage 0, cccc to stage
+/// 1, aaaa to stage 0. A peer without a stage never worked.
 TEST(RecordedRun, PeersComeInAnOrderThatGivesThemTheirStages) {
     const sim::Scenario scenario = recorded();
     ASSERT_EQ(scenario.groups.size(), 2U);
@@ -75,7 +75,7 @@ TEST(RecordedRun, KeepsTheLines) {
     EXPECT_NE(toml->find("latency = \"20100us\""), std::string::npos) << *toml;
 }
 
-TEST(RecordedRun, RefusesADelayThatIsNone) {
+TEST(RecordedRun, RefusesABadDelay) {
     for (const char* bad : {"-1", "1e300", "\"long\""}) {
         std::string text = kRun;
         text.replace(text.find("\"steps\""), 0, std::string("\"line_delay_s\": ") + bad + ", ");
@@ -83,7 +83,7 @@ TEST(RecordedRun, RefusesADelayThatIsNone) {
     }
 }
 
-TEST(RecordedRun, SaysWhichPeerWasWhom) {
+TEST(RecordedRun, NamesTheRealPeerOfEachSimulatedOne) {
     const Result<std::string> toml = scenario_of_run(kRun, "run.json");
     EXPECT_NE(
         toml->find("# Peer 1 was bbbbbbbbbb.\n# Peer 2 was cccccccccc.\n# Peer 3 was aaaaaaaaaa.\n"
@@ -121,7 +121,7 @@ void expect_refused(const std::string& json, const std::string& why) {
     EXPECT_EQ(toml.error().detail.find("run.json: "), 0U) << toml.error().detail;
 }
 
-TEST(RecordedRun, RefusesWhatIsNoReport) {
+TEST(RecordedRun, RefusesTextThatIsNoReport) {
     expect_refused("", "not a report");
     expect_refused("[]", "not a report");
     expect_refused("{\"losses\": []}", "not a report");
@@ -133,7 +133,7 @@ TEST(RecordedRun, RefusesAPeerOfUnknownSpeed) {
     expect_refused(changed("\"service_ms\": 100", "\"service_ms\": null"), "--service-ms");
 }
 
-TEST(RecordedRun, RefusesWhatNoScenarioRepeats) {
+TEST(RecordedRun, RefusesEventsThatNoScenarioRepeats) {
     expect_refused(changed("\"fence\"", "\"drain\""), "it has a drain");
 }
 
@@ -148,7 +148,7 @@ TEST(RecordedRun, RefusesARunWithoutAStep) {
     );
 }
 
-TEST(RecordedRun, RefusesAFaultOfNobody) {
+TEST(RecordedRun, RefusesAFaultOfAnUnknownPeer) {
     expect_refused(changed("\"peer\": \"aaaaaaaaaa\"", "\"peer\": \"eeee\""), "not listed");
 }
 

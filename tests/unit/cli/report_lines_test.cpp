@@ -55,7 +55,7 @@ TEST(ReportLines, CarryPeersAndReasons) {
     EXPECT_EQ(read.peers_per_stage, (std::vector<std::uint32_t>{2, 1, 0}));
 }
 
-TEST(ReportLines, CarryTheOthers) {
+TEST(ReportLines, CarryAllOtherReports) {
     const StagesCut cut = there_and_back(StagesCut{49, {3, 2, 1}});
     EXPECT_EQ(cut.step, 49U);
     EXPECT_EQ(cut.layers_per_stage, (std::vector<std::uint32_t>{3, 2, 1}));
@@ -80,7 +80,7 @@ TEST(ReportLines, CarryTheOthers) {
     EXPECT_EQ(finished.version, (ParameterVersion{1, 60}));
 }
 
-TEST(ReportLines, RefuseWhatIsNoReport) {
+TEST(ReportLines, RefuseTextThatIsNoReport) {
     for (const char* line :
          {"",
           "{",
@@ -95,7 +95,7 @@ TEST(ReportLines, RefuseWhatIsNoReport) {
     }
 }
 
-TEST(ReportLines, LeaveOutWhatIsForThisProcessOnly) {
+TEST(ReportLines, LeaveOutReportsForThisProcessOnly) {
     EXPECT_FALSE(as_train_report(node::LogLine{}));
     EXPECT_TRUE(as_train_report(node::StepCommitted{}));
 }

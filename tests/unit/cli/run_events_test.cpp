@@ -60,7 +60,7 @@ TEST_F(RunEventsTest, AJoinCostsFromTheStartToTheAdmission) {
     EXPECT_FALSE(events.all()[1].cost);
 }
 
-TEST_F(RunEventsTest, WhoReturnsAfterAFenceCostsFromTheFence) {
+TEST_F(RunEventsTest, AReturnAfterAFenceCostsFromTheFence) {
     events.changed(changed(kAnna, PeerChange::Admitted), at(1));
     events.committed(at(2));
     events.changed(changed(kAnna, PeerChange::Fenced, "silent for 6 s"), at(4));

@@ -16,7 +16,7 @@ namespace {
 
 using Split = std::vector<std::uint32_t>;
 
-/// Layers of three units each, as a forward of one unit in the simulator.
+/// Layers of three units each: a forward is one unit in the simulator, a backward two.
 PlanRequest request_of(std::uint32_t layers, std::uint32_t stages, std::size_t peers) {
     PlanRequest request;
     request.config.model.layers = layers;
@@ -36,7 +36,7 @@ TEST(RunPlan, EqualStagesAndPeersAreEquallyBusy) {
         EXPECT_NEAR(stage.per_s, 20.0 / 3, 1e-9);
         EXPECT_NEAR(stage.busy, plan.utilisation, 1e-9);
     }
-    // 64 at the stage's rate, and one microbatch's way through the three others.
+    // The step: 64 microbatches at the rate of a stage, and the way of one through the other three.
     EXPECT_NEAR(plan.step_s, 64 / (20.0 / 3) + 3 * 0.3, 1e-9);
 }
 
@@ -68,11 +68,11 @@ PlanRequest narrow(std::string_view codec) {
     return request;
 }
 
-TEST(RunPlan, NarrowLinesLimitIt) {
+TEST(RunPlan, NarrowLinesLimitTheRun) {
     const RunPlan plan = *make_plan(narrow("none"));
     ASSERT_EQ(plan.passing_s.size(), 2U);
     EXPECT_NEAR(plan.passing_s[0], 262'144 / 1.25e6, 1e-9);
-    // Each microbatch has to pass; the first one's way and the last one's way back come to that.
+    // All microbatches pass; the way of the first one and the way back of the last one add to that.
     EXPECT_NEAR(plan.step_s, 64 * plan.passing_s[0] + plan.passing_s[1] + 0.002, 1e-9);
     EXPECT_NE(plan.limit.find("the lines of stage 0"), std::string::npos);
     EXPECT_NE(plan.limit.find("--codec auto"), std::string::npos);
@@ -91,7 +91,7 @@ TEST(RunPlan, SaysWhichCodecsANarrowLineLeadsTo) {
 
 TEST(RunPlan, TheSlowerEndOfALineDecides) {
     PlanRequest request = narrow("none");
-    request.line_bytes_per_s = {0, 1.25e6};  // the first peer's has no bound
+    request.line_bytes_per_s = {0, 1.25e6};  // the line of the first peer has no bound
     EXPECT_NEAR(make_plan(request)->passing_s[0], 262'144 / 1.25e6, 1e-9);
     request.line_bytes_per_s.clear();
     EXPECT_EQ(make_plan(request)->passing_s, (std::vector<double>{0, 0}));
@@ -112,13 +112,13 @@ TEST(RunPlan, WithoutMeasuredLayersTheHeadCostsAndTheEmbeddingDoesNot) {
 TEST(RunPlan, ProposesASplitThatIsFasterByTime) {
     PlanRequest request = request_of(6, 2, 2);
     EXPECT_EQ(better_split(request, *make_plan(request)), Split{});
-    request.layer_ms = {1, 1, 1, 1, 2, 2};  // by parameters: three and three
+    request.layer_ms = {1, 1, 1, 1, 2, 2};  // the parameters would put three layers in each stage
     EXPECT_EQ(better_split(request, *make_plan(request)), (Split{4, 2}));
     request.config.layers_per_stage = {4, 2};
     EXPECT_EQ(better_split(request, *make_plan(request)), Split{});
 }
 
-TEST(RunPlan, MemoryBoundsWhatItProposes) {
+TEST(RunPlan, MemoryBoundsTheProposedSplit) {
     PlanRequest request = request_of(6, 2, 2);
     request.layer_ms = {1, 1, 1, 1, 1, 9};
     ASSERT_EQ(better_split(request, *make_plan(request)), (Split{5, 1}));
@@ -127,7 +127,7 @@ TEST(RunPlan, MemoryBoundsWhatItProposes) {
     EXPECT_EQ(better_split(request, *make_plan(request)), (Split{4, 2}));
 }
 
-TEST(RunPlan, RefusesWhatCannotRunInOneLine) {
+TEST(RunPlan, RefusesAnImpossibleRunInOneLine) {
     const auto text_of = [](const PlanRequest& request) {
         const Result<RunPlan> plan = make_plan(request);
         return plan ? std::string("planned") : plan.error().detail;
@@ -166,8 +166,9 @@ TEST(RunPlan, JsonAndTextSayTheSame) {
     EXPECT_NE(text.find("GFLOP"), std::string::npos);
 }
 
-// Waiting behind others is not planned: with several peers in a stage a simulated step is longer.
-TEST(RunPlan, IsAtBestWhatTheSimulatorComesTo) {
+// The plan has no microbatch that waits behind others, so a simulated step with several peers in a
+// stage is longer.
+TEST(RunPlan, ForetellsAtMostTheStepOfTheSimulator) {
     for (const std::size_t peers : {8U, 13U, 24U}) {
         PlanRequest request = request_of(4, 4, peers);
         request.latency_s = 0.02;
@@ -218,7 +219,7 @@ TEST(PlanFlags, TakeLists) {
     EXPECT_EQ(plan.run.stages, 2U);
 }
 
-TEST(PlanFlags, RefuseWhatIsNoSpeedAndShowExamples) {
+TEST(PlanFlags, RefuseABadSpeedAndShowExamples) {
     for (const char* const speeds : {"0", "-1", "fast", "1,nan"}) {
         EXPECT_EQ(test::exit_of({"plan", "--speeds", speeds}).code, kUsage) << speeds;
     }

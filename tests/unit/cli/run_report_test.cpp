@@ -36,7 +36,7 @@ json::object parsed(const RunReport& report) {
     return json::parse(report.to_json()).as_object();
 }
 
-TEST(RunReport, SaysNullForWhatItDoesNotKnow) {
+TEST(RunReport, WritesNullForUnknownFigures) {
     const json::object report = parsed(RunReport(small_run()));
     EXPECT_TRUE(report.at("weights_sha256").is_null());
     EXPECT_TRUE(report.at("verify").is_null());
@@ -75,13 +75,13 @@ TEST(RunReport, TellsOfTheShareOfALostReplica) {
         << report.trouble();
 }
 
-TEST(RunReport, SaysWhatTheSimulatorNeedsToRepeatTheRun) {
+TEST(RunReport, HoldsTheFiguresThatRepeatTheRun) {
     RunReport report(small_run());
     report.add_peer(kBert, {.service_ms = 20, .line_bytes_per_s = 1'250'000});
     report.set_line_delay(std::chrono::milliseconds(20));
     report.add_peer(kAnna, {.service_ms = 40});
     report.events().kill(kAnna, at(5));
-    report.add(step(0, 3.5), at(12));  // began at 10
+    report.add(step(0, 3.5), at(12));  // the run began at 10
     report.events().freeze(kBert, at(14), seconds(3));
     const json::object whole = parsed(report);
     EXPECT_EQ(whole.at("config").at("microbatches").to_number<int>(), 4);
@@ -130,7 +130,7 @@ TEST(RunReport, DividesTheBytesByTheMicrobatchesOfTheStepsThatKnowThem) {
     EXPECT_EQ(parsed(report).at("wire_bytes_per_microbatch").as_double(), 500.0);
 }
 
-TEST(RunReport, AStepThatCountsLessIsSeen) {
+TEST(RunReport, NoticesAStepThatCountsLess) {
     RunReport report(small_run());
     node::StepCommitted lossy = step(0, 1);
     lossy.counted = 3;
@@ -138,7 +138,7 @@ TEST(RunReport, AStepThatCountsLessIsSeen) {
     EXPECT_FALSE(report.counted_all());
 }
 
-TEST(RunReport, SharesAreThoseOfTheStage) {
+TEST(RunReport, SharesBelongToTheStage) {
     RunReport report(small_run());
     report.add_peer(kAnna, {.service_ms = 40});
     report.add(node::WorkCounted{0, kAnna, {1}, 3}, at(1));
@@ -158,16 +158,18 @@ TEST(RunReport, SetsSharesBesideMeasuredSpeeds) {
     report.add(node::WorkCounted{0, kBert, {1}, 1, 100}, at(1));
     EXPECT_TRUE(parsed(report).at("peers").at(0).at("speed_share").is_null());
     report.add(node::WorkCounted{1, kAnna, {1}, 3, 300}, at(2));
-    report.add(node::WorkCounted{1, kBert, {1}, 1, 0}, at(2));  // the last word stays
+    report.add(node::WorkCounted{1, kBert, {1}, 1, 0}, at(2));  // the former measurement stays
     const json::value peers = parsed(report).at("peers");
     EXPECT_EQ(peers.at(0).at("speed_share").as_double(), 0.75);
     EXPECT_EQ(peers.at(1).at("speed_share").as_double(), 0.25);
-    report.add(node::WorkCounted{2, kAnna, {0}, 3, 0}, at(3));  // another stage, not measured yet
+    report.add(
+        node::WorkCounted{2, kAnna, {0}, 3, 0}, at(3)
+    );  // it is not measured in the new stage yet
     EXPECT_TRUE(parsed(report).at("peers").at(0).at("speed_share").is_null());
     EXPECT_EQ(parsed(report).at("peers").at(1).at("speed_share").as_double(), 1);
 }
 
-TEST(RunReport, SaysWhatWentWrongInOneLine) {
+TEST(RunReport, TellsTheTroubleInOneLine) {
     RunReport report(small_run());
     node::StepCommitted first = step(0, 3);
     first.replayed = 0;
@@ -211,7 +213,7 @@ TEST(RunReport, KnowsTheLossesOfEarlierProcesses) {
     EXPECT_EQ(report.losses(), (Losses{{0, 3.25}, {1, 2}}));
 }
 
-TEST(RunReport, SaysInWhichOrderPeersCameToWhichStages) {
+TEST(RunReport, TellsTheOrderInWhichPeersCameToStages) {
     RunReport report(small_run());
     report.add_peer(kAnna, {.service_ms = 20});
     report.add(node::PeerChanged{kBert, {1}, node::PeerChange::Admitted, "", {0, 1}}, at(1));

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file of this test, gone after it.
+/// A file that is removed with the object.
 class TextFile {
  public:
     explicit TextFile(const std::string& text) { std::ofstream(path_) << text; }
@@ -41,7 +41,7 @@ TEST(ResolveRun, AFlagBeatsTheFileAndTheFileBeatsTheDefault) {
     EXPECT_EQ(config->microbatches, run::RunConfig{}.microbatches);
 }
 
-TEST(ResolveRun, AModeMayBeSaidInTheFileOrByAFlag) {
+TEST(ResolveRun, TakesAModeFromTheFileOrAFlag) {
     const TextFile file("[run]\nmode = 'sparse'\nsync_every = 4\n");
     const auto said = resolve_run(file.path(), {});
     ASSERT_TRUE(said) << said.error().detail;
@@ -83,7 +83,7 @@ TEST(ResolveRun, RefusesAnUnknownModelAndAnUnknownKey) {
     EXPECT_FALSE(resolve_run(file.path(), {}));
 }
 
-TEST(ResolveRun, AnotherNumberOfStagesDropsTheFilesSplit) {
+TEST(ResolveRun, AnotherNumberOfStagesDropsTheSplitOfTheFile) {
     const TextFile file("[run]\nstages = 2\nlayers_per_stage = [2, 4]\n");
     RunFlags flags;
     flags.stages = 3;
@@ -113,7 +113,7 @@ TEST(ResolveRun, TheModelFollowsTheTokenizer) {
         const auto changed = resolve_run(file.path(), other);
         ASSERT_TRUE(changed) << changed.error().detail;
         EXPECT_EQ(changed->model.vocabulary, tokens);
-        EXPECT_EQ(changed->tokenizer_sha256, "");  // it was the file's tokenizer's
+        EXPECT_EQ(changed->tokenizer_sha256, "");  // the hash was that of the former tokenizer
     }
 }
 

@@ -49,7 +49,7 @@ TEST_F(ScenarioFolder, ListsNamesAndQuestionsInOrder) {
     EXPECT_EQ((*listed)[1].question, "Does it run?");
 }
 
-TEST_F(ScenarioFolder, AFolderThatIsNotThereIsToldInOneLine) {
+TEST_F(ScenarioFolder, AMissingFolderIsOneLine) {
     const auto listed = list_scenarios(folder_.path() / "none");
     ASSERT_FALSE(listed);
     EXPECT_EQ(listed.error().detail.find('\n'), std::string::npos);

@@ -13,7 +13,7 @@ namespace {
 using stacking::tokenizers::SentencePiece;
 using stages::test::ScratchFolder;
 
-/// A run on a text of its own.
+/// A run that trains on a text of the test.
 class LoadText : public testing::Test {
  protected:
     void write(const std::string& text) {
@@ -21,7 +21,7 @@ class LoadText : public testing::Test {
         std::ofstream(config_.corpus, std::ios::binary) << text;
     }
 
-    /// Each line another number: 21 KB.
+    /// Returns 21 KB of lines, each with another number.
     static std::string numbers() {
         std::string text;
         for (int i = 0; i < 1500; ++i) {
@@ -65,7 +65,7 @@ TEST_F(LoadText, ReadsEveryByte) {
     EXPECT_EQ(config_.tokenizer_sha256, "");
 }
 
-TEST_F(LoadText, TrainsTheTokenizerAndSaysWhichOneItIs) {
+TEST_F(LoadText, TrainsTheTokenizerAndWritesItsHash) {
     write(numbers());
     name_tokenizer("spm:300");
     const auto text = load_text(config_);
@@ -77,12 +77,12 @@ TEST_F(LoadText, TrainsTheTokenizerAndSaysWhichOneItIs) {
     const std::vector<std::uint32_t> ids(text->corpus.begin(), text->corpus.end());
     EXPECT_EQ(*tokenizer->decode(ids), numbers());
 
-    const auto again = load_text(config_);  // now that it has to be this one
+    const auto again = load_text(config_);  // the hash now names this tokenizer
     ASSERT_TRUE(again);
     EXPECT_EQ(again->tokenizer, text->tokenizer);
 }
 
-TEST_F(LoadText, TakesAndChecksTheTokenizerThatIsThere) {
+TEST_F(LoadText, TakesAndChecksAGivenTokenizer) {
     write(numbers());
     name_tokenizer("spm:300");
     const auto text = load_text(config_);
