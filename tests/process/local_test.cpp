@@ -79,6 +79,8 @@ TEST(LocalRun, EqualsOneProcessWithDrawnRoundingWhenPeersAreKilled) {
     EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
+#ifdef SWARM_WITH_TORCH
+
 /// The first and the last of three stages exchange the sums of the matrix, over links that die with
 /// peers.
 TEST(LocalRun, ATiedModelEqualsOneProcessWhenPeersAreKilled) {
@@ -117,6 +119,8 @@ TEST(LocalRun, ModeSparseGoesOnWithoutTheShareOfAKilledPeer) {
     EXPECT_EQ(told, lost > 0) << run.out;
     EXPECT_LE(lost, run.report.at("kills").to_number<int>());
 }
+
+#endif
 
 /// Between the last microbatch of a step and the first of the next one lie two round trips: HELD
 /// and REDUCE, REDUCED and COMMIT. A third one would show, however slow the machine is.
@@ -198,6 +202,8 @@ TEST(LocalRun, ContinuesAPromptWithTheSamePeers) {
     EXPECT_EQ(first_line.size(), 8U) << run.out;
 }
 
+#ifdef SWARM_WITH_TORCH
+
 /// The lines are slow for the activations of this model, so the run chooses codecs. Its choices are
 /// in the log, so replays and one process pass the same bytes.
 TEST(LocalRun, EqualsOneProcessWhenItChoosesItsCodecsAndPeersAreKilled) {
@@ -230,6 +236,8 @@ TEST(LocalRun, EqualsOneProcessWhenItChoosesItsCodecsAndPeersAreKilled) {
     EXPECT_EQ(steps.front().at("codecs"), "int8/int8");
     EXPECT_NE(steps.back().at("codecs"), "int8/int8");
 }
+
+#endif
 
 }  // namespace
 }  // namespace swarm::test
