@@ -104,8 +104,12 @@ swarm::Result<std::vector<ReplicaState>> restore_replicas(
 /// Folders below `parent` that have the name of a checkpoint, newest first, whole or not.
 std::vector<std::filesystem::path> checkpoint_folders(const std::filesystem::path& parent);
 
+/// Removes the folders of checkpoints that were begun and not finished: a full disk gets their room
+/// back.
+void remove_unfinished_checkpoints(const std::filesystem::path& parent);
+
 /// Writes each file by a temporary name, fsync and rename, in order. Returns the checkpoint's
-/// folder.
+/// folder. A checkpoint that cannot be finished is removed.
 swarm::Result<std::filesystem::path> write_checkpoint(
     const std::filesystem::path& parent,
     const swarm::run::RunConfig& config,

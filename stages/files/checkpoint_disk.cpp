@@ -204,6 +204,15 @@ std::vector<fs::path> checkpoint_folders(const fs::path& parent) {
     return folders;
 }
 
+void remove_unfinished_checkpoints(const fs::path& parent) {
+    std::error_code ignored;  // where nothing can be removed, the next start passes it over
+    for (const fs::path& folder : checkpoint_folders(parent)) {
+        if (!fs::exists(folder / kManifestName, ignored)) {
+            fs::remove_all(folder, ignored);
+        }
+    }
+}
+
 Result<fs::path> write_checkpoint(
     const fs::path& parent,
     const swarm::run::RunConfig& config,
@@ -219,7 +228,10 @@ Result<fs::path> write_checkpoint(
         return storage_failed(folder, code.value());
     }
     for (const swarm::run::CheckpointFile& file : made.files) {
-        SWARM_TRY(write_file(parent / file.name, file.bytes.bytes()));
+        if (const auto written = write_file(parent / file.name, file.bytes.bytes()); !written) {
+            remove_unfinished_checkpoints(parent);
+            return written.error();
+        }
     }
     if (!sync_folder(parent)) {
         return storage_failed(parent, errno);

@@ -121,7 +121,7 @@ void Coordinator::handle(const node::Stored& stored, node::Turn turn) {
         wrote_checkpoint_ = true;
         const ParameterVersion version = checkpointer_.version();
         turn.out.add(node::Tell{node::CheckpointWritten{version, checkpoint_files_->name}});
-        if (version.step == run::last_version(context_.config)) {
+        if (run::is_over(context_.config, version.step)) {
             weights_sha256_ = checkpoint_files_->weights_sha256;
             final_checkpoint_ = true;
         }
@@ -135,7 +135,7 @@ void Coordinator::handle(const node::Stored& stored, node::Turn turn) {
 
 void Coordinator::open_for_peers(node::Turn turn) {
     step_began_ = turn.now;
-    if (context_.version.step < run::last_version(context_.config)) {
+    if (!run::is_over(context_.config, context_.version.step)) {
         phase_ = Phase::Open;
         lost_since_ = turn.now;
         step_.open(restarted_ ? StartWith::Recall : StartWith::Launch, turn);

@@ -51,7 +51,7 @@ void Coordinator::conclude(node::Turn turn) {
     }
     left_at_commit_.clear();
     release_drained(turn);
-    if (context_.version.step == run::last_version(context_.config)) {
+    if (run::is_over(context_.config, context_.version.step)) {
         phase_ = Phase::Finishing;
         step_.finish();
     } else if (history_.skips_in_a_row >= kSkipsInARowMax) {
@@ -102,7 +102,7 @@ std::vector<protocol::SnapshotOrder> Coordinator::snapshot_orders() {
     std::vector<protocol::SnapshotOrder> orders = joiner_orders();
     const std::uint64_t version = context_.version.step;
     const std::uint64_t step = run::steps_before(context_.config, version);
-    const bool last = version == run::last_version(context_.config);
+    const bool last = run::is_over(context_.config, version);
     const std::uint32_t every = context_.config.checkpoint_every;
     const bool due =
         every > 0 && step % every == 0 && run::is_shared_version(context_.config, version);

@@ -17,6 +17,10 @@ std::uint64_t last_version(const RunConfig& config) {
     return version_after(config, config.steps);
 }
 
+bool is_over(const RunConfig& config, std::uint64_t version) {
+    return version >= last_version(config);
+}
+
 std::uint64_t version_after(const RunConfig& config, std::uint64_t steps) {
     if (config.mode == SyncMode::Exact) {
         return steps;

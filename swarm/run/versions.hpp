@@ -16,6 +16,10 @@ namespace swarm::run {
 /// The version with which the run is over.
 std::uint64_t last_version(const RunConfig& config);
 
+/// Whether nothing is left to train at `version`. A run that was resumed with fewer steps than it
+/// has made is past its last version.
+bool is_over(const RunConfig& config, std::uint64_t version);
+
 /// The steps that have made `version`; also the number of the step that begins at it.
 std::uint64_t steps_before(const RunConfig& config, std::uint64_t version);
 

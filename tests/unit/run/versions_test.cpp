@@ -36,6 +36,14 @@ TEST(Versions, AVersionOfModeExactIsAStep) {
     }
 }
 
+TEST(Versions, ARunWithFewerStepsThanItHasMadeIsOver) {
+    RunConfig config;
+    config.steps = 5;
+    EXPECT_FALSE(is_over(config, 4));
+    EXPECT_TRUE(is_over(config, 5));
+    EXPECT_TRUE(is_over(config, 24));
+}
+
 TEST(Versions, EachComesFromAStepOrAnExchange) {
     const RunConfig config = sparse(7, 3);
     std::uint64_t exchanges = 0;

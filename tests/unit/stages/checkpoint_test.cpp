@@ -148,6 +148,17 @@ TEST_F(CheckpointOnDisk, CannotBeWrittenBelowAFile) {
     EXPECT_EQ(written.error().reaction, swarm::Reaction::Fatal);
 }
 
+TEST_F(CheckpointOnDisk, LeavesNothingWhenItCannotBeFinished) {
+    const fs::path whole = write_next();
+    ASSERT_TRUE(run_.step().has_value());
+    const fs::path next = scratch_.path() / "checkpoint-0-2";
+    fs::create_directories(next / "manifest.json.tmp");  // stands where the last file would go
+    const auto written = write_checkpoint(scratch_.path(), run_.config(), states_of(run_));
+    ASSERT_TRUE(written.has_error());
+    EXPECT_FALSE(fs::exists(next));
+    EXPECT_TRUE(fs::exists(whole));
+}
+
 TEST(SafetensorsCheckpoint, MakesTheSameFilesFromChunksAsFromStages) {
     SingleRun run(test::small_run(3), test::make_noise_compute, {});
     ASSERT_TRUE(run.step().has_value());
