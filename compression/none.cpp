@@ -9,7 +9,7 @@ namespace compression {
 namespace {
 
 /// So many values stay in the first cache between the check and the copy.
-constexpr std::size_t kBlock = 2048;
+constexpr std::size_t kFloatsAtOnce = 2048;
 
 class None final : public Codec {
  public:
@@ -30,9 +30,9 @@ class None final : public Codec {
         std::uint64_t /*seed*/,
         std::span<std::byte> out
     ) const override {
-        for (std::size_t i = 0; i < values.size(); i += kBlock) {
+        for (std::size_t i = 0; i < values.size(); i += kFloatsAtOnce) {
             const std::span<const float> block =
-                values.subspan(i, std::min(kBlock, values.size() - i));
+                values.subspan(i, std::min(kFloatsAtOnce, values.size() - i));
             if (!is_finite(block)) {
                 return Outcome::NotFinite;
             }
@@ -43,8 +43,8 @@ class None final : public Codec {
 
     /// The bytes may be unaligned, so the values are checked as floats at their destination.
     Outcome read(std::span<const std::byte> bytes, std::span<float> out) const override {
-        for (std::size_t i = 0; i < out.size(); i += kBlock) {
-            const std::span<float> block = out.subspan(i, std::min(kBlock, out.size() - i));
+        for (std::size_t i = 0; i < out.size(); i += kFloatsAtOnce) {
+            const std::span<float> block = out.subspan(i, std::min(kFloatsAtOnce, out.size() - i));
             std::memcpy(block.data(), bytes.data() + sizeof(float) * i, block.size_bytes());
             if (!is_finite(block)) {
                 return Outcome::NotFinite;

@@ -1,17 +1,17 @@
 #include "router/expected_finish.hpp"
 
+#include "swarm/base/units.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 namespace router {
 namespace {
 
+using swarm::in_seconds;
+
 constexpr std::uint64_t kProbeWithinPicksMin = 50;
 constexpr std::uint64_t kProbeWithinPicksPerPeer = 4;
-
-double in_seconds(Duration duration) {
-    return std::chrono::duration<double>(duration).count();
-}
 
 }  // namespace
 

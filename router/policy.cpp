@@ -12,13 +12,13 @@
 namespace router {
 namespace {
 
-struct Entry {
+struct NamedPolicy {
     std::string_view name;
     std::unique_ptr<Policy> (*make)(std::uint64_t seed);
 };
 
 // To add a policy: one file, one line here; tests/unit/router/policy_test.cpp judges every entry.
-constexpr std::array<Entry, 4> kPolicies{{
+constexpr std::array<NamedPolicy, 4> kPolicies{{
     {"expected_finish",
      [](std::uint64_t seed) -> std::unique_ptr<Policy> {
          return std::make_unique<ExpectedFinish>(seed);
@@ -34,8 +34,8 @@ constexpr std::array<Entry, 4> kPolicies{{
 }};
 
 /// Returns null for an unknown name.
-const Entry* find_entry(std::string_view name) {
-    for (const Entry& entry : kPolicies) {
+const NamedPolicy* find_policy(std::string_view name) {
+    for (const NamedPolicy& entry : kPolicies) {
         if (entry.name == name) {
             return &entry;
         }
@@ -50,12 +50,12 @@ std::uint64_t own_order(std::uint64_t seed, SlotId slot) {
 }
 
 std::optional<PolicyName> PolicyName::find(std::string_view name) {
-    const Entry* const entry = find_entry(name);
+    const NamedPolicy* const entry = find_policy(name);
     return entry == nullptr ? std::nullopt : std::optional(PolicyName(entry->name));
 }
 
 std::unique_ptr<Policy> make_policy(std::string_view name, std::uint64_t seed) {
-    const Entry* const entry = find_entry(name);
+    const NamedPolicy* const entry = find_policy(name);
     return entry == nullptr ? nullptr : entry->make(seed);
 }
 
@@ -67,7 +67,7 @@ std::unique_ptr<Policy> make_policy(PolicyName name, std::uint64_t seed) {
 
 std::string policy_names() {
     std::string names;
-    for (const Entry& entry : kPolicies) {
+    for (const NamedPolicy& entry : kPolicies) {
         names += names.empty() ? "" : ", ";
         names += entry.name;
     }

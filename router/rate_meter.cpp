@@ -1,10 +1,14 @@
 #include "router/rate_meter.hpp"
 
+#include "swarm/base/units.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 namespace router {
 namespace {
+
+using swarm::in_seconds;
 
 /// Weight of the newest observation: a change of speed shows by half after three of them.
 constexpr double kNewest = 0.25;
@@ -12,10 +16,6 @@ constexpr double kNewest = 0.25;
 constexpr double kFarFaster = 0.5;
 /// The time between two PASSED of one turn: the clock did not move between them.
 constexpr double kShortestSeconds = 1e-9;
-
-double in_seconds(Duration duration) {
-    return std::chrono::duration<double>(duration).count();
-}
 
 }  // namespace
 

@@ -10,22 +10,22 @@
 namespace router {
 namespace {
 
-struct Entry {
+struct NamedRebalancer {
     std::string_view name;
     std::unique_ptr<Rebalancer> (*make)();
 };
 
 // To add a rebalancer: one file, one line here; tests/unit/router/rebalancer_test.cpp judges
 // every entry.
-constexpr std::array<Entry, 3> kRebalancers{{
+constexpr std::array<NamedRebalancer, 3> kRebalancers{{
     {"none", []() -> std::unique_ptr<Rebalancer> { return std::make_unique<NoRebalancing>(); }},
     {"capacity", []() -> std::unique_ptr<Rebalancer> { return std::make_unique<Capacity>(); }},
     {"swarm-alg2", []() -> std::unique_ptr<Rebalancer> { return std::make_unique<SwarmAlg2>(); }},
 }};
 
 /// Returns null for an unknown name.
-const Entry* find_entry(std::string_view name) {
-    for (const Entry& entry : kRebalancers) {
+const NamedRebalancer* find_rebalancer(std::string_view name) {
+    for (const NamedRebalancer& entry : kRebalancers) {
         if (entry.name == name) {
             return &entry;
         }
@@ -36,12 +36,12 @@ const Entry* find_entry(std::string_view name) {
 }  // namespace
 
 std::optional<RebalancerName> RebalancerName::find(std::string_view name) {
-    const Entry* const entry = find_entry(name);
+    const NamedRebalancer* const entry = find_rebalancer(name);
     return entry == nullptr ? std::nullopt : std::optional(RebalancerName(entry->name));
 }
 
 std::unique_ptr<Rebalancer> make_rebalancer(std::string_view name) {
-    const Entry* const entry = find_entry(name);
+    const NamedRebalancer* const entry = find_rebalancer(name);
     return entry == nullptr ? nullptr : entry->make();
 }
 
@@ -53,7 +53,7 @@ std::unique_ptr<Rebalancer> make_rebalancer(RebalancerName name) {
 
 std::string rebalancer_names() {
     std::string names;
-    for (const Entry& entry : kRebalancers) {
+    for (const NamedRebalancer& entry : kRebalancers) {
         names += names.empty() ? "" : ", ";
         names += entry.name;
     }

@@ -3,6 +3,7 @@
 #include "sim/fluid/fluid_world.hpp"
 #include "sim/fluid/step_spread.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/base/units.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,11 +12,9 @@
 namespace sim {
 namespace {
 
-constexpr std::uint64_t kEventsBetweenProgress = 1 << 8;
+using swarm::in_seconds;
 
-double in_seconds(Duration duration) {
-    return std::chrono::duration<double>(duration).count();
-}
+constexpr std::uint64_t kEventsBetweenProgress = 1 << 8;
 
 double share_of(double part, double whole) {
     return whole > 0 ? part / whole : 0;

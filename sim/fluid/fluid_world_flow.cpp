@@ -1,5 +1,6 @@
 // The flow of microbatches between two events of a FluidWorld, and the places where they wait.
 #include "sim/fluid/fluid_world.hpp"
+#include "swarm/base/units.hpp"
 #include "swarm/coordinator/placement.hpp"
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 
 namespace sim {
 namespace {
+
+using swarm::in_seconds;
 
 constexpr double kSameWidth = 1e-9;  // relative: the difference that rounding may leave
 constexpr double kPerPeerInFlight = 2;
@@ -27,10 +30,6 @@ constexpr double kPairsMax = 1 << 21;  // neighbours: each has a rate meter for 
 constexpr double kPairsInCache = 1 << 14;
 constexpr double kFarAwayS = 1e9;
 constexpr double kMeanSyncS = 0.005;  // the mean of WorldOptions.sync_max's draws
-
-double in_seconds(Duration duration) {
-    return std::chrono::duration<double>(duration).count();
-}
 
 }  // namespace
 

@@ -3,12 +3,16 @@
 
 #include "sim/peer.hpp"
 #include "swarm/base/check.hpp"
+#include "swarm/base/units.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 namespace sim {
 namespace {
+
+using swarm::in_seconds;
+
 // The mean of WorldOptions.sync_max's draws.
 constexpr Duration kMeanSync = std::chrono::milliseconds(5);
 constexpr double kForwardShare = 1.0 / 3;
@@ -16,10 +20,6 @@ constexpr double kForwardMaxS = 1e5;  // bounds the longest step: see has_time()
 
 Duration from_seconds(double seconds) {
     return Duration(std::llround(seconds * 1e9));
-}
-
-double in_seconds(Duration duration) {
-    return std::chrono::duration<double>(duration).count();
 }
 
 }  // namespace

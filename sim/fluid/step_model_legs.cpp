@@ -1,5 +1,6 @@
 // The way of a microbatch through a StepModel, as stages/wave has it.
 #include "sim/fluid/step_model.hpp"
+#include "swarm/base/units.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,11 +8,9 @@
 namespace sim {
 namespace {
 
-constexpr std::size_t kDeviceLegsMax = 2;  // the same as in stages/server/wave.hpp
+using swarm::in_seconds;
 
-double in_seconds(Duration duration) {
-    return std::chrono::duration<double>(duration).count();
-}
+constexpr std::size_t kDeviceLegsMax = 2;  // the same as in stages/server/wave.hpp
 
 }  // namespace
 

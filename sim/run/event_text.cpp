@@ -9,7 +9,7 @@ namespace {
 namespace protocol = swarm::protocol;
 
 /// The names are in the order of protocol::Body.
-constexpr std::array kNames{
+constexpr std::array kMessageNames{
     "Acknowledge",   "Join",           "Assign",       "Roster",         "Leave",
     "Heartbeat",     "HeartbeatReply", "Forward",      "Backward",       "Accepted",
     "Refused",       "Passed",         "Path",         "Fail",           "Recall",
@@ -19,7 +19,7 @@ constexpr std::array kNames{
     "Registered",    "Locate",         "Located",      "SessionOpen",    "SessionOpened",
     "SessionResume", "SessionRows",    "SessionToken", "SessionTrouble", "SessionClose",
     "HostOffer",     "HostPlace",      "SessionTaken"};
-static_assert(kNames.size() == protocol::kMessageKinds, "one name per message");
+static_assert(kMessageNames.size() == protocol::kMessageKinds, "one name per message");
 
 std::string number(const PeerId& peer) {
     return "peer " + std::to_string(peer.words[0]);
@@ -97,8 +97,8 @@ struct EventText {
 
     std::string operator()(const node::Received& received) const {
         const protocol::Body& body = received.message.body;
-        return std::string("Received ") + kNames.at(body.index()) + std::visit(Details{}, body) +
-               " from " + number(received.peer);
+        return std::string("Received ") + kMessageNames.at(body.index()) +
+               std::visit(Details{}, body) + " from " + number(received.peer);
     }
 
     std::string operator()(const node::Computed& computed) const {

@@ -9,7 +9,7 @@ namespace protocol = swarm::protocol;
 
 namespace {
 
-constexpr std::array<std::string_view, kProbes> kNames{
+constexpr std::array<std::string_view, kProbes> kProbeNames{
     "recall while running",
     "recall while reducing",
     "recall of a second coordinator",
@@ -46,7 +46,7 @@ std::string ProbeCounts::missing() const {
     std::string names;
     for (std::size_t i = 0; i < kProbes; ++i) {
         if (counts_[i] == 0) {
-            names += (names.empty() ? "" : ", ") + std::string(kNames[i]);
+            names += (names.empty() ? "" : ", ") + std::string(kProbeNames[i]);
         }
     }
     return names;
@@ -55,7 +55,7 @@ std::string ProbeCounts::missing() const {
 std::string ProbeCounts::text() const {
     std::string lines;
     for (std::size_t i = 0; i < kProbes; ++i) {
-        lines += std::string(kNames[i]) + ": " + std::to_string(counts_[i]) + '\n';
+        lines += std::string(kProbeNames[i]) + ": " + std::to_string(counts_[i]) + '\n';
     }
     return lines;
 }

@@ -1,16 +1,16 @@
 #include "sim/run/run_metrics.hpp"
 
+#include "swarm/base/units.hpp"
+
 #include <algorithm>
 
 namespace sim {
 namespace {
 
-double seconds(Duration duration) {
-    return std::chrono::duration<double>(duration).count();
-}
+using swarm::in_seconds;
 
 double share(Duration part, Duration whole) {
-    return whole > Duration{} ? seconds(part) / seconds(whole) : 0.0;
+    return whole > Duration{} ? in_seconds(part) / in_seconds(whole) : 0.0;
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ void RunMetrics::take_sample() {
         before = total;
     }
     Sample sample;
-    sample.at_s = seconds(run_.world().now().time_since_epoch());
+    sample.at_s = in_seconds(run_.world().now().time_since_epoch());
     if (coordinator != nullptr) {
         sample.peers_per_stage = coordinator->context().roster.peers_per_stage();
     } else if (!samples_.empty()) {
@@ -64,7 +64,7 @@ void RunMetrics::take_sample() {
 }
 
 void RunMetrics::take_last_sample() {
-    const double now_s = seconds(run_.world().now().time_since_epoch());
+    const double now_s = in_seconds(run_.world().now().time_since_epoch());
     if (samples_.empty() || samples_.back().at_s < now_s) {
         take_sample();
     }
@@ -103,10 +103,10 @@ SimReport RunMetrics::report() const {
     report.policy = scenario_.pipeline.policy;
     report.rebalancer = scenario_.pipeline.rebalancer;
     report.events = run_.world().events();
-    report.virtual_s = seconds(run_.world().now().time_since_epoch());
+    report.virtual_s = in_seconds(run_.world().now().time_since_epoch());
     report.steps = run_.steps().size();
     for (const node::StepCommitted& step : run_.steps()) {
-        report.step_seconds.push_back(seconds(step.took));
+        report.step_seconds.push_back(in_seconds(step.took));
     }
     if (!report.step_seconds.empty()) {
         report.step_s = step_times(report.step_seconds);

@@ -13,7 +13,7 @@ namespace sim {
 namespace {
 
 using swarm::Error;
-using Kind = Planned::Kind;
+using EntryKind = Planned::Kind;
 
 /// Adds to each entry's time the end of the entry that it follows.
 class Timeline {
@@ -94,7 +94,7 @@ class Rehearsal {
         for (const PlanEntry* entry : entries) {
             const Planned& planned = entry->planned;
             if (moves(planned.kind)) {
-                there_.emplace(planned.peer, Presence{planned.kind != Kind::Join, {}});
+                there_.emplace(planned.peer, Presence{planned.kind != EntryKind::Join, {}});
             }
         }
         for (const PlanEntry* entry : entries) {
@@ -117,14 +117,14 @@ class Rehearsal {
         std::string place;
     };
 
-    static bool moves(Kind kind) {
-        return kind == Kind::Join || kind == Kind::Leave || kind == Kind::Crash;
+    static bool moves(EntryKind kind) {
+        return kind == EntryKind::Join || kind == EntryKind::Leave || kind == EntryKind::Crash;
     }
 
     std::string play(const PlanEntry& entry) {
         const Planned& planned = entry.planned;
         Presence& presence = there_[planned.peer];
-        const bool must_be_there = planned.kind != Kind::Join;
+        const bool must_be_there = planned.kind != EntryKind::Join;
         if (presence.there != must_be_there) {
             const std::string since =
                 presence.since.empty() ? "from the start" : "since " + presence.since;
@@ -132,8 +132,8 @@ class Rehearsal {
                    since;
         }
         if (moves(planned.kind)) {
-            presence = {planned.kind == Kind::Join, entry.place};
-            lasting_.erase({Kind::Freeze, planned.peer, 0});  // a freeze ends with the process
+            presence = {planned.kind == EntryKind::Join, entry.place};
+            lasting_.erase({EntryKind::Freeze, planned.peer, 0});  // a freeze ends with the process
             return "";
         }
         Lasting& lasting = lasting_[{planned.kind, planned.peer, planned.to}];
@@ -151,34 +151,34 @@ class Rehearsal {
     }
 
     std::map<std::uint32_t, Presence> there_;
-    std::map<std::tuple<Kind, std::uint32_t, std::uint32_t>, Lasting> lasting_;
+    std::map<std::tuple<EntryKind, std::uint32_t, std::uint32_t>, Lasting> lasting_;
 };
 
 }  // namespace
 
-const char* name_of(Kind kind) {
+const char* name_of(EntryKind kind) {
     switch (kind) {
-        case Kind::Join:
+        case EntryKind::Join:
             return "join";
-        case Kind::Leave:
+        case EntryKind::Leave:
             return "leave";
-        case Kind::Crash:
+        case EntryKind::Crash:
             return "crash";
-        case Kind::Freeze:
+        case EntryKind::Freeze:
             return "freeze";
-        case Kind::SlowDown:
+        case EntryKind::SlowDown:
             return "slow_down";
-        case Kind::Partition:
+        case EntryKind::Partition:
             return "partition";
-        case Kind::CutLinks:
+        case EntryKind::CutLinks:
             return "cut_links";
     }
     return "";
 }
 
-bool lasts(Kind kind) {
-    return kind == Kind::Freeze || kind == Kind::SlowDown || kind == Kind::Partition ||
-           kind == Kind::CutLinks;
+bool lasts(EntryKind kind) {
+    return kind == EntryKind::Freeze || kind == EntryKind::SlowDown ||
+           kind == EntryKind::Partition || kind == EntryKind::CutLinks;
 }
 
 swarm::Result<std::vector<Planned>> settle_plan(std::vector<PlanEntry> entries, Duration end) {

@@ -16,6 +16,8 @@ namespace sim {
 
 namespace {
 
+using EntryKind = Planned::Kind;
+
 constexpr std::uint64_t kStepsMax = 1'000'000'000;
 // Most bytes of a state: one frame of an exact run carries it, besides a tensor of the stand-in
 // model.
@@ -157,7 +159,6 @@ void read_fault(TableReader& faults, const char* key, Document& document, Faults
 }
 
 PlanEntry read_plan_entry(const toml::table& table, Document& document, std::uint32_t peers) {
-    using Kind = Planned::Kind;
     PlanEntry entry;
     entry.place = document.place_of(table);
     Planned& planned = entry.planned;
@@ -168,20 +169,20 @@ PlanEntry read_plan_entry(const toml::table& table, Document& document, std::uin
     reader.read(
         "kind",
         planned.kind,
-        {{"join", Kind::Join},
-         {"leave", Kind::Leave},
-         {"crash", Kind::Crash},
-         {"freeze", Kind::Freeze},
-         {"slow_down", Kind::SlowDown},
-         {"partition", Kind::Partition},
-         {"cut_links", Kind::CutLinks}}
+        {{"join", EntryKind::Join},
+         {"leave", EntryKind::Leave},
+         {"crash", EntryKind::Crash},
+         {"freeze", EntryKind::Freeze},
+         {"slow_down", EntryKind::SlowDown},
+         {"partition", EntryKind::Partition},
+         {"cut_links", EntryKind::CutLinks}}
     );
     reader.read("peer", planned.peer, 1, peers);
     reader.read("to", planned.to, 1, peers);
     reader.read("length", planned.length, std::chrono::milliseconds(1), kDurationMax);
     reader.read("factor", planned.factor, kSpeedMin, 1);
     reader.finish();
-    const Kind kind = planned.kind;
+    const EntryKind kind = planned.kind;
     const auto must = [&](const char* key, bool wanted, bool allowed) {
         if (reader.has(key) ? !allowed : wanted) {
             const char* what = wanted ? " is missing" : " makes no sense";
@@ -191,9 +192,13 @@ PlanEntry read_plan_entry(const toml::table& table, Document& document, std::uin
     must("kind", true, true);
     must("at", entry.after.empty(), true);
     must("peer", true, true);
-    must("to", kind == Kind::Partition, kind == Kind::Partition || kind == Kind::CutLinks);
+    must(
+        "to",
+        kind == EntryKind::Partition,
+        kind == EntryKind::Partition || kind == EntryKind::CutLinks
+    );
     must("length", lasts(kind), lasts(kind));
-    must("factor", kind == Kind::SlowDown, kind == Kind::SlowDown);
+    must("factor", kind == EntryKind::SlowDown, kind == EntryKind::SlowDown);
     if (planned.to == planned.peer && planned.to != 0) {
         reader.refuse("to", "must be another peer than plan.peer");
     }

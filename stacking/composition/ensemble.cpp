@@ -17,7 +17,7 @@ using swarm::Result;
 
 namespace {
 
-Error refused(ErrorCode code, std::string what) {
+Error refusal(ErrorCode code, std::string what) {
     return {code, Reaction::Reject, std::move(what)};
 }
 
@@ -28,14 +28,14 @@ Ensemble::Ensemble(Members members, std::span<const double> priors)
 
 Result<std::unique_ptr<Ensemble>> Ensemble::make(Members members, std::vector<double> priors) {
     if (members.empty() || members.size() > kMembersMax || members.size() != priors.size()) {
-        return refused(
+        return refusal(
             ErrorCode::Mismatch,
             "a stack has 1 to " + std::to_string(kMembersMax) + " members, each with a prior"
         );
     }
     for (std::size_t i = 0; i < members.size(); ++i) {
         if (members[i]->vocabulary() != members.front()->vocabulary()) {
-            return refused(
+            return refusal(
                 ErrorCode::Mismatch,
                 "member " + std::to_string(i + 1) + " has " +
                     std::to_string(members[i]->vocabulary()) + " tokens, the first one " +
@@ -43,7 +43,7 @@ Result<std::unique_ptr<Ensemble>> Ensemble::make(Members members, std::vector<do
             );
         }
         if (!(priors[i] > 0 && std::isfinite(priors[i]))) {
-            return refused(ErrorCode::Mismatch, "a prior must be a positive number");
+            return refusal(ErrorCode::Mismatch, "a prior must be a positive number");
         }
     }
     return std::unique_ptr<Ensemble>(new Ensemble(std::move(members), priors));
@@ -109,7 +109,7 @@ Result<std::vector<float>> Ensemble::read(std::span<const TokenId> tokens, Wante
                 const auto begin = scores[i].begin() + static_cast<std::ptrdiff_t>(row * width);
                 expected_[i].assign(begin, begin + static_cast<std::ptrdiff_t>(width));
                 if (!normalise(expected_[i])) {
-                    return refused(
+                    return refusal(
                         ErrorCode::NotFinite,
                         "the logits of member " + std::to_string(i + 1) + " are no numbers"
                     );

@@ -16,7 +16,7 @@ using swarm::Result;
 
 namespace {
 
-Error refused(ErrorCode code, std::string what) {
+Error no_loss(ErrorCode code, std::string what) {
     return {code, Reaction::Reject, std::move(what)};
 }
 
@@ -32,7 +32,7 @@ Result<double> window_nats(TextReader& reader, std::span<const TokenId> window) 
         for (std::size_t row = 0; row < piece.size(); ++row) {
             const std::span<float> own = std::span(scores).subspan(row * width, width);
             if (!normalise(own)) {
-                return refused(ErrorCode::NotFinite, "the model's logits are no numbers");
+                return no_loss(ErrorCode::NotFinite, "the model's logits are no numbers");
             }
             nats -= own[window[first + row + 1]];
         }
@@ -46,7 +46,7 @@ Result<Loss> measure_loss(
     TextReader& reader, std::span<const TokenId> tokens, std::uint32_t window
 ) {
     if (window < 2 || window > reader.context()) {
-        return refused(
+        return no_loss(
             ErrorCode::TooLarge,
             "a window has 2 to " + std::to_string(reader.context()) + " tokens, not " +
                 std::to_string(window)
@@ -54,7 +54,7 @@ Result<Loss> measure_loss(
     }
     const auto outside = [&](TokenId token) { return token >= reader.vocabulary(); };
     if (std::any_of(tokens.begin(), tokens.end(), outside)) {
-        return refused(ErrorCode::Mismatch, "the text has tokens that the model does not know");
+        return no_loss(ErrorCode::Mismatch, "the text has tokens that the model does not know");
     }
     Loss loss;
     double nats = 0;
@@ -66,7 +66,7 @@ Result<Loss> measure_loss(
         loss.tokens += piece.size() - 1;
     }
     if (loss.tokens == 0) {
-        return refused(ErrorCode::Mismatch, "the text has less than two tokens");
+        return no_loss(ErrorCode::Mismatch, "the text has less than two tokens");
     }
     loss.nats_per_token = nats / static_cast<double>(loss.tokens);
     return loss;

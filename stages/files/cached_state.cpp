@@ -23,7 +23,7 @@ constexpr std::string_view kMagic = "swrmstt1";
 constexpr std::size_t kNumbers = 9;
 constexpr std::uint64_t kStateBytesMax = protocol::kChunkBytes * protocol::kChunksMax;
 
-Error damaged(const std::string& where) {
+Error unusable(const std::string& where) {
     return {ErrorCode::Malformed, Reaction::Reject, "the cached state is damaged: " + where};
 }
 
@@ -128,7 +128,7 @@ swarm::Result<CachedState> parse_cached_state(std::istream& file) {
         !std::equal(kMagic.begin(), kMagic.end(), head.begin(), [](char a, std::byte b) {
             return static_cast<std::byte>(a) == b;
         })) {
-        return damaged("it does not begin as one");
+        return unusable("it does not begin as one");
     }
     std::array<std::uint64_t, kNumbers> numbers{};
     for (std::size_t i = 0; i < kNumbers; ++i) {
@@ -136,17 +136,17 @@ swarm::Result<CachedState> parse_cached_state(std::istream& file) {
     }
     const auto [word0, word1, word2, word3, gen, step, stage, run_bytes, state_bytes] = numbers;
     if (run_bytes > protocol::kRunFileBytesMax || state_bytes > kStateBytesMax) {
-        return damaged("its sizes are none");
+        return unusable("its sizes are none");
     }
     const std::uint64_t chunks = (state_bytes + protocol::kChunkBytes - 1) / protocol::kChunkBytes;
     if (!read_some(file, run_bytes + (chunks + 1) * kDigestBytes, head)) {
-        return damaged("it is cut short");
+        return unusable("it is cut short");
     }
     const std::span<const std::byte> whole(head);
     const std::size_t manifest = fixed + run_bytes;
     const std::size_t sealed = manifest + chunks * kDigestBytes;
     if (swarm::sha256(whole.first(sealed)) != digest_at(whole.subspan(sealed))) {
-        return damaged("its head has another hash");
+        return unusable("its head has another hash");
     }
     CachedState state;
     state.coordinator = {{word0, word1, word2, word3}};
@@ -160,7 +160,7 @@ swarm::Result<CachedState> parse_cached_state(std::istream& file) {
         const bool read = read_some(file, std::min(protocol::kChunkBytes, rest), chunk);
         const auto hash = digest_at(whole.subspan(manifest + i * kDigestBytes));
         if (!read || swarm::sha256(chunk) != hash) {
-            return damaged("chunk " + std::to_string(i) + " has another hash");
+            return unusable("chunk " + std::to_string(i) + " has another hash");
         }
         state.chunks.push_back(as_payload(std::move(chunk)));
     }

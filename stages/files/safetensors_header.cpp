@@ -30,7 +30,7 @@ constexpr std::size_t kAlignment = 8;
 constexpr std::uint64_t kHeaderBytesMax = 16ULL << 20;
 constexpr const char* kMetadata = "__metadata__";
 
-Error malformed(const std::string& what) {
+Error damaged(const std::string& what) {
     return {
         ErrorCode::Malformed,
         Reaction::Reject,
@@ -78,10 +78,10 @@ Result<std::uint64_t> to_count(const json::value& value, std::uint64_t largest) 
     } else if (value.is_uint64()) {
         count = value.get_uint64();
     } else {
-        return malformed("a size is not a whole number");
+        return damaged("a size is not a whole number");
     }
     if (count > largest) {
-        return malformed("a size is too large");
+        return damaged("a size is too large");
     }
     return count;
 }
@@ -96,13 +96,13 @@ Result<> read_shape(const json::array& dimensions, Entry& entry) {
     for (const json::value& dimension : dimensions) {
         SWARM_TRY(const auto size, to_count(dimension, std::numeric_limits<std::uint32_t>::max()));
         if (size != 0 && bytes > std::numeric_limits<std::uint64_t>::max() / size) {
-            return malformed("the shape of " + entry.name + " overflows");
+            return damaged("the shape of " + entry.name + " overflows");
         }
         bytes *= size;
         entry.shape.push_back(static_cast<std::uint32_t>(size));
     }
     if (entry.end < entry.begin || entry.end - entry.begin != bytes) {
-        return malformed("the offsets of " + entry.name + " do not fit its shape");
+        return damaged("the offsets of " + entry.name + " do not fit its shape");
     }
     return {};
 }
@@ -110,14 +110,14 @@ Result<> read_shape(const json::array& dimensions, Entry& entry) {
 Result<Entry> read_entry(std::string name, const json::value& value, std::uint64_t buffer_bytes) {
     const json::object* const object = value.if_object();
     if (object == nullptr) {
-        return malformed("the entry of " + name + " is no object");
+        return damaged("the entry of " + name + " is no object");
     }
     const json::value* const dtype = object->if_contains("dtype");
     const json::array* const shape = find_array(*object, "shape");
     const json::array* const offsets = find_array(*object, "data_offsets");
     if (dtype == nullptr || !dtype->is_string() || shape == nullptr || offsets == nullptr ||
         offsets->size() != 2 || object->size() != 3) {
-        return malformed("the entry of " + name + " is not {dtype, shape, data_offsets}");
+        return damaged("the entry of " + name + " is not {dtype, shape, data_offsets}");
     }
     Entry entry;
     entry.name = std::move(name);
@@ -131,7 +131,7 @@ Result<Entry> read_entry(std::string name, const json::value& value, std::uint64
     for (const auto& [place, at] : {std::pair(&entry.begin, 0U), std::pair(&entry.end, 1U)}) {
         const auto offset = to_count((*offsets)[at], buffer_bytes);
         if (offset.has_error()) {
-            return malformed("an offset of " + entry.name + " lies outside the file");
+            return damaged("an offset of " + entry.name + " lies outside the file");
         }
         *place = *offset;
     }
@@ -154,7 +154,7 @@ Result<std::uint64_t> read_safetensors_length(
                 std::to_string(kHeaderBytesMax) + " are read"};
     }
     if (file_bytes < bytes.size() || length > file_bytes - bytes.size()) {
-        return malformed("shorter than its header");
+        return damaged("shorter than its header");
     }
     return length;
 }
@@ -164,11 +164,11 @@ Result<std::vector<Entry>> parse_safetensors_header(
 ) {
     const auto parsed = parse_strict_json(text);
     if (parsed.has_error()) {
-        return malformed("the header is bad: " + parsed.error().detail);
+        return damaged("the header is bad: " + parsed.error().detail);
     }
     const json::object* const header = parsed->if_object();
     if (header == nullptr) {
-        return malformed("the header is no object");
+        return damaged("the header is no object");
     }
     std::vector<Entry> entries;
     for (const auto& member : *header) {
@@ -184,12 +184,12 @@ Result<std::vector<Entry>> parse_safetensors_header(
     std::uint64_t next = 0;
     for (const Entry& entry : entries) {
         if (entry.begin != next) {
-            return malformed("a hole or an overlap before " + entry.name);
+            return damaged("a hole or an overlap before " + entry.name);
         }
         next = entry.end;
     }
     if (next != buffer_bytes) {
-        return malformed("bytes after the last tensor");
+        return damaged("bytes after the last tensor");
     }
     return entries;
 }

@@ -95,7 +95,7 @@ class DuplicateKeyHandler {
     std::string key_;                          // the part of a key that was seen so far
 };
 
-swarm::Error malformed(std::string detail) {
+swarm::Error not_json(std::string detail) {
     return {swarm::ErrorCode::Malformed, swarm::Reaction::Reject, std::move(detail)};
 }
 
@@ -107,12 +107,12 @@ swarm::Result<json::value> parse_strict_json(std::string_view text) {
     json::error_code code;
     json::value value = json::parse({text.data(), text.size()}, code, {}, options);
     if (code) {
-        return malformed("not JSON (" + code.message() + ")");
+        return not_json("not JSON (" + code.message() + ")");
     }
     json::basic_parser<DuplicateKeyHandler> checker(options);
     checker.write_some(false, text.data(), text.size(), code);
     if (code) {
-        return malformed("a JSON object has one key twice");
+        return not_json("a JSON object has one key twice");
     }
     return value;
 }

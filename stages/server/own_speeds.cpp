@@ -1,21 +1,21 @@
 #include "stages/server/own_speeds.hpp"
 
+#include "swarm/base/units.hpp"
+
 #include <algorithm>
 #include <chrono>
 
 namespace stages {
 namespace {
 
-constexpr double kNewShare = 0.2;  // weight of the latest job in the mean
+using swarm::in_seconds;
 
-double seconds(swarm::Duration duration) {
-    return std::chrono::duration<double>(duration).count();
-}
+constexpr double kNewShare = 0.2;  // weight of the latest job in the mean
 
 }  // namespace
 
 void OwnSpeeds::computed(protocol::Leg leg, TimePoint given, TimePoint now) {
-    const double took_s = seconds(now - std::max(given, free_at_));
+    const double took_s = in_seconds(now - std::max(given, free_at_));
     free_at_ = now;
     double& mean_s = leg == protocol::Leg::Forward ? forward_s_ : backward_s_;
     mean_s = mean_s == 0 ? took_s : mean_s + kNewShare * (took_s - mean_s);

@@ -1,7 +1,6 @@
 #include "swarm/cli/command_line.hpp"
 
 #include "swarm/base/check.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/flags.hpp"
 #include "swarm/cli/directory/directory.hpp"
 #include "swarm/cli/doctor/doctor.hpp"
@@ -12,10 +11,14 @@
 #include "swarm/cli/serve/serve.hpp"
 #include "swarm/cli/sim/sim.hpp"
 #include "swarm/cli/stack/stack.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/train/train.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <numeric>
 #include <sstream>
+#include <utility>
 
 namespace swarm::cli {
 namespace {
@@ -33,9 +36,65 @@ constexpr void (*kAddVerb[])(CLI::App& program, const OnChosen& on_chosen) = {
     add_model,
     add_stack};
 
+/// Returns the command whose help describes the words: "swarm", "swarm sim" or "swarm sim compare".
+std::string helper(const CLI::App& parsed) {
+    const std::vector<CLI::App*> verbs = parsed.get_subcommands();
+    return verbs.empty() ? parsed.get_name() : parsed.get_name() + " " + helper(*verbs.front());
+}
+
+/// Returns how many letters must be added, left out or replaced to make one word of the other.
+std::size_t distance(const std::string& from, const std::string& to) {
+    std::vector<std::size_t> row(to.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i + 1);
+        for (std::size_t j = 0; j < to.size(); ++j) {
+            const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+        }
+    }
+    return row.back();
+}
+
+/// Returns what is wrong with a word where a verb should stand; nullopt: all verbs are known.
+std::optional<std::string> unknown_verb(
+    const CLI::App& app, const std::vector<std::string>& words
+) {
+    const CLI::App* command = &app;
+    for (const std::string& word : words) {
+        const std::vector<const CLI::App*> verbs =
+            command->get_subcommands([](const CLI::App*) { return true; });
+        if (command->get_require_subcommand_min() == 0 || word.starts_with("-")) {
+            return std::nullopt;
+        }
+        const auto known = std::ranges::find(verbs, word, &CLI::App::get_name);
+        if (known == verbs.end()) {
+            const auto nearest = std::ranges::min_element(verbs, {}, [&](const CLI::App* verb) {
+                return distance(word, verb->get_name());
+            });
+            const std::string& name = (*nearest)->get_name();
+            const bool alike = distance(word, name) <= std::max<std::size_t>(1, name.size() / 2);
+            return "there is no verb " + word + (alike ? "; is it " + name + "?" : "");
+        }
+        command = *known;
+    }
+    return std::nullopt;
+}
+
+/// `swarm help sim` is `swarm sim --help`.
+std::vector<std::string> without_help(std::vector<std::string> words) {
+    if (!words.empty() && words.front() == "help") {
+        words.erase(words.begin());
+        words.emplace_back("--help");
+    }
+    return words;
+}
+
 }  // namespace
 
-std::variant<ChosenVerb, Exit> read_command_line(const std::vector<std::string>& words) {
+std::variant<ChosenVerb, Exit> read_command_line(const std::vector<std::string>& given) {
+    const std::vector<std::string> words = without_help(given);
     CLI::App app("Trains a model on machines that are unequal and come and go.", "swarm");
     app.set_version_flag("--version", "swarm " SWARM_VERSION);
     app.footer(std::string("swarm VERB --help shows examples.\n") + kExitCodes);
@@ -53,7 +112,8 @@ std::variant<ChosenVerb, Exit> read_command_line(const std::vector<std::string>&
         if (app.exit(error, out, err) == 0) {
             return Exit{kDone, out.str()};
         }
-        return Exit{kUsage, "swarm: " + std::string(error.what()) + "; see `swarm --help`\n"};
+        const std::string what = unknown_verb(app, words).value_or(error.what());
+        return Exit{kUsage, "swarm: " + what + "; see `" + helper(app) + " --help`\n"};
     }
     SWARM_ASSERT(chosen.has_value());
     return *chosen;

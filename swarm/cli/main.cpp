@@ -1,6 +1,7 @@
 #include "swarm/base/keep_freed_memory.hpp"
 #include "swarm/cli/command_line.hpp"
-#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/standard_output.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -24,8 +25,11 @@ int main(int argc, char** argv) {
     swarm::keep_freed_memory();
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);  // beyond `ulimit -f`, write() then fails as on a full disk
+    swarm::cli::keep_standard_streams_apart();
     try {
-        return run(argc, argv);
+        return swarm::cli::after_output(run(argc, argv));
+    } catch (const swarm::cli::OutputLost&) {
+        return swarm::cli::after_output(swarm::cli::kRunFailed);
     } catch (const std::exception& failure) {  // such as a lack of memory
         std::cerr << "swarm: " << failure.what() << '\n';
         return swarm::cli::kRunFailed;

@@ -1,8 +1,8 @@
 #include "swarm/net/emulated_lines.hpp"
 
 #include "swarm/base/try.hpp"
+#include "swarm/net/as_tuple.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -10,7 +10,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/asio/write.hpp>
 
@@ -30,8 +29,6 @@ using asio::ip::tcp;
 using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 using Instant = Clock::time_point;
-
-constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 
 /// A timer wakes late. The line then carries at once what it could have carried in this time.
 constexpr auto kCatchUp = std::chrono::milliseconds(5);

@@ -1,12 +1,11 @@
 // The part of HostCore that concerns links: every coroutine that reads or writes a socket starts
 // here.
+#include "swarm/net/as_tuple.hpp"
 #include "swarm/net/co_try.hpp"
 #include "swarm/net/host_core.hpp"
 #include "swarm/net/resolve.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -16,8 +15,6 @@ namespace swarm::net {
 namespace {
 
 using boost::system::error_code;
-
-constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 
 /// The host waits this long before it accepts again, when the machine has no file descriptor left.
 constexpr auto kAcceptPause = std::chrono::milliseconds(50);

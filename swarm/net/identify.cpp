@@ -1,21 +1,18 @@
 // identify_peer() of host.hpp makes a TLS handshake and ends before the Hello, on a loop of its
 // own.
+#include "swarm/net/as_tuple.hpp"
 #include "swarm/net/co_try.hpp"
 #include "swarm/net/host.hpp"
 #include "swarm/net/link.hpp"
 #include "swarm/net/resolve.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <utility>
 
 namespace swarm::net {
 namespace {
-
-constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 
 asio::awaitable<Result<PeerId>> identify(TlsStream& stream, std::string address, TimePoint due) {
     SWARM_CO_TRY(const auto endpoints, co_await resolve(address, due));

@@ -1,11 +1,9 @@
 #include "swarm/net/link.hpp"
 
 #include "swarm/base/try.hpp"
+#include "swarm/net/as_tuple.hpp"
 #include "swarm/net/co_try.hpp"
 #include "swarm/protocol/limits.hpp"
-
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <array>
@@ -76,7 +74,6 @@ Link::Link(tcp::socket socket, std::shared_ptr<const Terms> terms, Side side)
       timer_(stream_.socket().get_executor()) {}
 
 asio::awaitable<Result<>> Link::connect(tcp::endpoint address, asio::ip::address source) {
-    constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
     const auto failed = [](const error_code& error) {
         return Error{ErrorCode::Unreachable, Reaction::Retry, "cannot connect: " + error.message()};
     };

@@ -1,12 +1,11 @@
 #include "swarm/net/resolve.hpp"
 
 #include "swarm/net/address.hpp"
+#include "swarm/net/as_tuple.hpp"
 #include "swarm/net/co_try.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
 #include <memory>
@@ -52,7 +51,7 @@ asio::awaitable<Result<Endpoints>> resolve(std::string text, TimePoint due) {
     const auto look_up = std::make_shared<LookUp>(co_await asio::this_coro::executor);
     look_up->answered.expires_at(std::chrono::steady_clock::time_point(due.time_since_epoch()));
     start(look_up, address);
-    co_await look_up->answered.async_wait(asio::as_tuple(asio::use_awaitable));
+    co_await look_up->answered.async_wait(kAsTuple);
     look_up->resolver.cancel();
     if (look_up->endpoints.empty()) {
         co_return Error{

@@ -1,11 +1,10 @@
 #include "swarm/net/tls_stream.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/net/as_tuple.hpp"
 #include "swarm/net/co_try.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <string>
 #include <utility>
@@ -14,8 +13,6 @@ namespace swarm::net {
 namespace {
 
 using boost::system::error_code;
-
-constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 
 /// Bytes under one key. AES-GCM allows 2^24.5 records of 16 KiB (RFC 8446, 5.5); this is about a
 /// third of that.

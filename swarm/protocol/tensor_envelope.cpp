@@ -25,20 +25,20 @@ struct ByteSink {
     }
 };
 
-Error refusal(ErrorCode code, std::string_view what) {
+Error refused(ErrorCode code, std::string_view what) {
     return {code, Reaction::Reject, "tensor envelope: " + std::string(what) + "; frame refused"};
 }
 
 Result<std::uint64_t> number(const msgpack::object& object, std::uint64_t max) {
     if (object.type != msgpack::type::POSITIVE_INTEGER || object.via.u64 > max) {
-        return refusal(ErrorCode::Malformed, "a number is missing or out of range");
+        return refused(ErrorCode::Malformed, "a number is missing or out of range");
     }
     return object.via.u64;
 }
 
 Result<std::vector<std::uint32_t>> shape_of(const msgpack::object& object) {
     if (object.type != msgpack::type::ARRAY || object.via.array.size > kDimensionsMax) {
-        return refusal(ErrorCode::Malformed, "the shape is no array of at most 8 dimensions");
+        return refused(ErrorCode::Malformed, "the shape is no array of at most 8 dimensions");
     }
     std::vector<std::uint32_t> shape;
     for (const msgpack::object& item : std::span(object.via.array.ptr, object.via.array.size)) {
@@ -74,13 +74,13 @@ const msgpack::object* value_at(const msgpack::object& map, std::uint32_t place)
 
 Result<TensorEnvelope> read_map(const msgpack::object& map) {
     if (map.type != msgpack::type::MAP || map.via.map.size != kKeys.size()) {
-        return refusal(ErrorCode::Malformed, "not a map of three entries");
+        return refused(ErrorCode::Malformed, "not a map of three entries");
     }
     const msgpack::object* const dtype = value_at(map, 0);
     const msgpack::object* const codec = value_at(map, 1);
     const msgpack::object* const dimensions = value_at(map, 2);
     if (dtype == nullptr || codec == nullptr || dimensions == nullptr) {
-        return refusal(ErrorCode::Malformed, "the keys are not d, c and s in this order");
+        return refused(ErrorCode::Malformed, "the keys are not d, c and s in this order");
     }
     SWARM_TRY(const auto dtype_number, number(*dtype, static_cast<std::uint64_t>(Dtype::Bytes)));
     SWARM_TRY(const auto codec_number, number(*codec, static_cast<std::uint64_t>(kLastCodecId)));
@@ -107,7 +107,7 @@ Result<TensorEnvelope> unpack(std::span<const std::byte> bytes) {
         );
         return read_map(handle.get());
     } catch (const msgpack::unpack_error& error) {
-        return refusal(ErrorCode::Malformed, error.what());
+        return refused(ErrorCode::Malformed, error.what());
     }
 }
 
@@ -125,17 +125,17 @@ std::vector<std::byte> encode_envelope(const TensorEnvelope& envelope) {
 
 Result<TensorEnvelope> decode_envelope(std::span<const std::byte> bytes) {
     if (bytes.size() > kEnvelopeBytesMax) {
-        return refusal(ErrorCode::TooLarge, std::to_string(bytes.size()) + " bytes");
+        return refused(ErrorCode::TooLarge, std::to_string(bytes.size()) + " bytes");
     }
     SWARM_TRY(auto envelope, unpack(bytes));
     if (!fits(envelope)) {
-        return refusal(ErrorCode::TooLarge, "the shape is above the largest tensor");
+        return refused(ErrorCode::TooLarge, "the shape is above the largest tensor");
     }
     // An envelope has one byte form, as a control part has. The comparison refuses trailing bytes
     // and numbers written too long.
     const std::vector<std::byte> canonical = encode_envelope(envelope);
     if (!std::equal(bytes.begin(), bytes.end(), canonical.begin(), canonical.end())) {
-        return refusal(ErrorCode::Malformed, "not in the one form that encoding gives");
+        return refused(ErrorCode::Malformed, "not in the one form that encoding gives");
     }
     return envelope;
 }

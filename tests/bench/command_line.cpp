@@ -1,8 +1,8 @@
 #include "tests/bench/command_line.hpp"
 
 #include "compression/codec.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/run/leg_codecs.hpp"
 #include "tests/bench/allreduce/allreduce.hpp"
 #include "tests/bench/quality/quality_report.hpp"

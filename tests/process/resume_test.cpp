@@ -88,6 +88,71 @@ TEST_F(ResumeTest, ALostStageWithoutACheckpointEndsTheRun) {
         << coordinator.err();
 }
 
+TEST_F(ResumeTest, ARunThatIsPastItsNewLastStepEndsWithOneCheckpoint) {
+    auto coordinator = std::make_unique<Program>(train(kRun), folder.path());
+    start_peers(3, "5");
+    ASSERT_TRUE(coordinator->wait_for_text("step 6/", seconds(60))) << coordinator->err();
+    coordinator->signal(SIGKILL);
+    ASSERT_EQ(coordinator->wait(seconds(10)), 128 + SIGKILL);
+    Program shorter(train({"--resume", "--steps", "3"}), folder.path());
+    ASSERT_EQ(shorter.wait(seconds(60)), 0) << shorter.err();
+    const std::string log = shorter.err();
+    EXPECT_NE(log.find("wrote"), std::string::npos) << log;
+    EXPECT_EQ(log.find("wrote"), log.rfind("wrote")) << log;
+    for (const auto& peer : peers) {
+        EXPECT_EQ(peer->wait(seconds(20)), 0) << peer->err();
+    }
+}
+
+TEST_F(ResumeTest, ARefusedProcessLeavesALiveRunAsItIs) {
+    Program coordinator(train(kRun), folder.path());
+    ASSERT_TRUE(coordinator.wait_for_text("waiting for 3 peers", seconds(60))) << coordinator.err();
+    const std::string before = read_text(directory / "run.toml");
+    for (const char* mode : {"--hold", "--single"}) {
+        Program second(train({"--resume", "--steps", "5", mode}), folder.path());
+        EXPECT_EQ(second.wait(seconds(60)), 1) << second.err();
+        EXPECT_NE(second.err().find("in use by another process"), std::string::npos)
+            << second.err();
+        EXPECT_EQ(read_text(directory / "run.toml"), before) << mode;
+    }
+}
+
+TEST_F(ResumeTest, AfterCtrlCTheCoordinatorSaysFromWhereTheRunGoesOn) {
+    Program coordinator(train(kRun), folder.path());
+    start_peers(3, "5");
+    ASSERT_TRUE(coordinator.wait_for_text("step 6/", seconds(60))) << coordinator.err();
+    coordinator.signal(SIGINT);
+    EXPECT_EQ(coordinator.wait(seconds(20)), 130) << coordinator.err();
+    EXPECT_NE(coordinator.err().find("else from the checkpoint of step 4"), std::string::npos)
+        << coordinator.err();
+}
+
+TEST_F(ResumeTest, ASingleRunKeepsItsStepsAfterCtrlC) {
+    const std::string stopped_in = (folder.path() / "stopped").string();
+    Program stopped(
+        {"train",
+         "--single",
+         "--model",
+         "oracle",
+         "--stages",
+         "2",
+         "--steps",
+         "3000",
+         "--dir",
+         stopped_in},
+        folder.path()
+    );
+    ASSERT_TRUE(stopped.wait_for_text("step 500/", seconds(60))) << stopped.err();
+    stopped.signal(SIGINT);
+    ASSERT_EQ(stopped.wait(seconds(20)), 130) << "it was too fast";
+    EXPECT_NE(stopped.err().find("--resume goes on from the checkpoint of step"), std::string::npos)
+        << stopped.err();
+    Program rest({"train", "--single", "--resume", "--dir", stopped_in}, folder.path());
+    ASSERT_EQ(rest.wait(seconds(60)), 0) << rest.err();
+    EXPECT_EQ(rest.err().find("step 500/"), std::string::npos) << "it trained steps again";
+    EXPECT_EQ(weights_of(rest), single_weights("2", "3000"));
+}
+
 TEST_F(ResumeTest, ASingleRunGoesOnToo) {
     const std::string killed_in = (folder.path() / "killed").string();
     Program killed(

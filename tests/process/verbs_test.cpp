@@ -1,4 +1,5 @@
 // The answers of each verb to mistakes and to signals.
+#include "tests/places.hpp"
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
@@ -6,13 +7,21 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sys/wait.h>
 
 namespace swarm::test {
 namespace {
 
 using std::chrono::seconds;
+
+/// Returns the exit code of a command line of bash, whose errors nobody reads.
+int shell(const std::string& line) {
+    const int status = std::system(("exec 2>/dev/null; bash -c '" + line + "'").c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
 
 class VerbsTest : public testing::Test {
  protected:
@@ -43,6 +52,20 @@ TEST_F(VerbsTest, WrongFlagsAreAUsageError) {
     expect_refused({"local", "--peers", "none"}, 2);
     expect_refused({"serve"}, 2);
     expect_refused({"train", "--kill-every", "3s"}, 2);
+}
+
+TEST_F(VerbsTest, ResultsThatCannotBeWrittenAreAnError) {
+    const std::string swarm = program_dir() + "/swarm";
+    for (const char* verb : {" sim --list", " train --print-toml", " --help"}) {
+        EXPECT_EQ(shell(swarm + verb + " > /dev/full"), 1) << verb;
+        EXPECT_EQ(shell(swarm + verb + " >&-"), 1) << verb;
+        EXPECT_EQ(shell(swarm + verb + " > /dev/null"), 0) << verb;
+    }
+}
+
+TEST_F(VerbsTest, AReaderThatGoesEndsTheWork) {
+    const std::string swarm = program_dir() + "/swarm";
+    EXPECT_EQ(shell(swarm + " sim freeze --replay 1 | head -c 20; exit ${PIPESTATUS[0]}"), 141);
 }
 
 TEST_F(VerbsTest, HelpGoesToStdout) {

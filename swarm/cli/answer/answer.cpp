@@ -118,8 +118,7 @@ Result<Answer> answer(
             break;
         }
         answer.ids.push_back(*token);
-        hooks.on_token(*token);
-        if (answer.ids.size() == tokens_max) {
+        if (!hooks.on_token(*token) || answer.ids.size() == tokens_max) {
             break;
         }
         const TokenId last = *token;

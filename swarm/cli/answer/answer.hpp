@@ -56,8 +56,9 @@ struct Answer {
 };
 
 struct AnswerHooks {
-    std::function<double()> seconds;                  // a clock
-    std::function<void(stacking::TokenId)> on_token;  // called as soon as a token is known
+    std::function<double()> seconds;  // a clock
+    /// Called as soon as a token is known. False: nobody wants further ones, so the answer ends.
+    std::function<bool(stacking::TokenId)> on_token;
 };
 
 Result<Answer> answer(

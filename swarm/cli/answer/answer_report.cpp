@@ -1,8 +1,9 @@
 #include "swarm/cli/answer/answer_report.hpp"
 
 #include "stacking/row_coding.hpp"
+#include "swarm/base/units.hpp"
 #include "swarm/cli/answer/answer_text.hpp"
-#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/terminal/console.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
@@ -17,12 +18,8 @@ namespace {
 
 namespace json = boost::json;
 
-double seconds(Duration time) {
-    return std::chrono::duration<double>(time).count();
-}
-
 double ms(Duration time) {
-    return seconds(time) * 1000;
+    return in_seconds(time) * 1000;
 }
 
 double median(std::vector<double> values) {
@@ -141,9 +138,11 @@ std::string summary_of(const AnswerRecord& record) {
     }
     const bool one = record.readers.size() == 1;
     std::string text =
-        timing_line("prompt", record.prompt_tokens, seconds(record.first_token - record.routed)) +
         timing_line(
-            "decode", record.ids.size() - 1, seconds(record.last_token - record.first_token)
+            "prompt", record.prompt_tokens, in_seconds(record.first_token - record.routed)
+        ) +
+        timing_line(
+            "decode", record.ids.size() - 1, in_seconds(record.last_token - record.first_token)
         );
     if (one) {
         text += "hops    ";
@@ -181,9 +180,9 @@ json::object to_json(const AnswerRecord& record) {
         {"ids", json::array(record.ids.begin(), record.ids.end())},
         {"text", record.text},
         {"prefill_tokens_per_s",
-         rate_as_json(record.prompt_tokens, seconds(record.first_token - record.routed))},
+         rate_as_json(record.prompt_tokens, in_seconds(record.first_token - record.routed))},
         {"decode_tokens_per_s",
-         rate_as_json(decoded, seconds(record.last_token - record.first_token))},
+         rate_as_json(decoded, in_seconds(record.last_token - record.first_token))},
         {"failovers", failovers_of(record)}};
     if (record.is_ensemble) {
         report["members"] = members_of(record);

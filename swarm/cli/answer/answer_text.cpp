@@ -1,6 +1,7 @@
 #include "swarm/cli/answer/answer_text.hpp"
 
 #include "swarm/cli/answer/answer.hpp"
+#include "swarm/cli/terminal/standard_output.hpp"
 
 #include <cstdio>
 #include <iostream>
@@ -9,11 +10,12 @@
 
 namespace swarm::cli {
 
-void TextStream::add(std::uint32_t token) {
+bool TextStream::add(std::uint32_t token) {
     // A model may have more tokens than its tokenizer: padding, which has no text.
     if (const auto bytes = tokenizer_.decode(std::span(&token, 1))) {
         write(stream_.push(*bytes));
     }
+    return output_is_taken();
 }
 
 std::string TextStream::finish() {

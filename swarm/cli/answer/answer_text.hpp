@@ -22,7 +22,8 @@ class TextStream {
     TextStream(const stacking::tokenizers::ModelTokenizer& tokenizer, std::string before)
         : tokenizer_(tokenizer), before_(std::move(before)) {}
 
-    void add(std::uint32_t token);
+    /// False: standard output takes no more.
+    [[nodiscard]] bool add(std::uint32_t token);
     /// Writes the rest and a line feed; returns all text that was generated or stood before it.
     std::string finish();
 

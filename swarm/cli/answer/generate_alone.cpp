@@ -9,8 +9,8 @@
 #include "swarm/cli/answer/open_stack.hpp"
 #include "swarm/cli/answer/question.hpp"
 #include "swarm/cli/common/clock.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/files.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -133,12 +133,13 @@ int generate_alone(const GenerateOptions& options, Console& console) {
         return end_with(console, asked.error());
     }
     TextStream text(asked->tokenizer, asked->question.before);
-    const AnswerHooks hooks{seconds_now, [&](TokenId token) { text.add(token); }};
+    const AnswerHooks hooks{seconds_now, [&](TokenId token) { return text.add(token); }};
     const Result<Answer> answered = run(*asked, options, hooks);
     std::string written = text.finish();
     if (!answered) {
         return end_with(console, answered.error());
     }
+    tell_full_context(asked->question, answered->ids.size(), options.tokens, console);
     const std::size_t read = asked->question.prompt.size();
     std::cerr << timing_line("prompt", read, answered->prefill_s)
               << timing_line("decode", answered->decoded, answered->decode_s);
@@ -149,7 +150,7 @@ int generate_alone(const GenerateOptions& options, Console& console) {
 
 Result<std::vector<std::uint32_t>> ids_alone(const GenerateOptions& options, Console& console) {
     SWARM_TRY(const Asked asked, ask(options, console));
-    const AnswerHooks hooks{seconds_now, [](TokenId) {}};
+    const AnswerHooks hooks{seconds_now, [](TokenId) { return true; }};
     SWARM_TRY(Answer answered, run(asked, options, hooks));
     return std::move(answered.ids);
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "swarm/cli/answer/generate_options.hpp"
-#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/terminal/console.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -13,7 +13,7 @@
 #include "stacking/tokenizers/model_tokenizer.hpp"
 #include "swarm/cli/answer/generate_options.hpp"
 #include "swarm/cli/answer/open_model.hpp"
-#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/terminal/console.hpp"
 
 #include <filesystem>
 #include <memory>

@@ -6,6 +6,18 @@
 
 namespace swarm::cli {
 
+void tell_full_context(
+    const Question& question, std::size_t answered, std::uint32_t wanted, Console& console
+) {
+    if (question.tokens_max < wanted && answered == question.tokens_max) {
+        console.warn(
+            "the answer stops after " + std::to_string(answered) +
+            " tokens: the model's context of " + std::to_string(question.prompt.size() + answered) +
+            " tokens is full"
+        );
+    }
+}
+
 Result<Question> read_question(
     const GenerateOptions& options,
     const stacking::tokenizers::ModelTokenizer& tokenizer,

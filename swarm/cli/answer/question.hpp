@@ -6,8 +6,9 @@
 #include "swarm/cli/answer/answer.hpp"
 #include "swarm/cli/answer/generate_options.hpp"
 #include "swarm/cli/answer/open_model.hpp"
-#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/terminal/console.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,11 @@ struct Question {
     std::vector<std::uint32_t> end_tokens;  // the answer ends at any of them
     std::string before;  // the text that is continued; empty: the text is an answer
 };
+
+/// Says so when an answer of `answered` tokens has ended because the model's context is full.
+void tell_full_context(
+    const Question& question, std::size_t answered, std::uint32_t wanted, Console& console
+);
 
 /// Warns when bytes of the prompt have no token.
 Result<Question> read_question(

@@ -3,8 +3,8 @@
 #include "stacking/sessions/session_client.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/clock.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/files.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/net/address.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -120,12 +120,14 @@ void RemoteAnswer::take(const node::TokenStreamed& token) {
     std::vector<std::size_t>& by_hop = record_.answered_by_hop;
     by_hop.resize(std::max<std::size_t>(by_hop.size(), token.hop + std::size_t{1}));
     ++by_hop[token.hop];
-    stream_->add(token.token);
+    const bool taken = stream_->add(token.token);
     if (hooks_.on_token) {
         hooks_.on_token(record_.ids.size());
     }
     if (token.last) {
         end(kDone);
+    } else if (!taken) {
+        cancel(kRunFailed);
     }
 }
 
@@ -144,6 +146,7 @@ int RemoteAnswer::finish() {
     host_->stop();
     static_cast<void>(loop_.run_until([this] { return host_->finished(); }, kGoodbye));
     record_.text = stream_->finish();
+    tell_full_context(*question_, record_.ids.size(), options_.tokens, console_);
     return host_->failure() ? end_with(console_, *host_->failure()) : *exit_code_;
 }
 

@@ -8,8 +8,8 @@
 #include "swarm/cli/answer/answer_report.hpp"
 #include "swarm/cli/answer/answer_text.hpp"
 #include "swarm/cli/answer/served_question.hpp"
-#include "swarm/cli/common/console.hpp"
 #include "swarm/cli/common/temporary_directory.hpp"
+#include "swarm/cli/terminal/console.hpp"
 #include "swarm/net/host.hpp"
 
 #include <cstdint>

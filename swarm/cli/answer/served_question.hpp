@@ -8,7 +8,7 @@
 #include "stacking/sessions/session_client.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
 #include "swarm/cli/answer/question.hpp"
-#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/terminal/console.hpp"
 
 #include <string>
 #include <vector>

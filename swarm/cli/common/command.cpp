@@ -1,7 +1,7 @@
 #include "swarm/cli/common/command.hpp"
 
 #include "swarm/cli/common/after_fork.hpp"
-#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/net/file_store.hpp"
 
 #include <array>

@@ -1,7 +1,7 @@
 #include "swarm/cli/common/files.hpp"
 
 #include "swarm/base/try.hpp"
-#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/terminal/console.hpp"
 
 #include <cerrno>
 #include <cstdlib>

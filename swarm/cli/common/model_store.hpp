@@ -6,7 +6,7 @@
 #pragma once
 
 #include "swarm/base/result.hpp"
-#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/terminal/console.hpp"
 
 #include <filesystem>
 #include <string>

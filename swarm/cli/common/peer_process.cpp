@@ -1,10 +1,10 @@
 #include "swarm/cli/common/peer_process.hpp"
 
 #include "swarm/base/try.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/own_address.hpp"
 #include "swarm/cli/common/paced_role.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 
 #include <algorithm>
 #include <cstdlib>

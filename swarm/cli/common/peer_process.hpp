@@ -5,9 +5,9 @@
 // Threading: the main thread. Errors: one line on stderr, and an exit code.
 #pragma once
 
-#include "swarm/cli/common/console.hpp"
 #include "swarm/cli/common/peer_flags.hpp"
 #include "swarm/cli/common/temporary_directory.hpp"
+#include "swarm/cli/terminal/console.hpp"
 #include "swarm/net/address.hpp"
 #include "swarm/net/host.hpp"
 

@@ -41,10 +41,10 @@ void Progress::show(const TrainReport& report) {
 
 void Progress::show_one(const node::StepCommitted& step) {
     if (seconds_per_step_ == 0) {
-        const auto start = std::chrono::steady_clock::now() - began_;
+        const auto since = std::chrono::steady_clock::now() - began_;
         console_.info(
-            "first step done " + format("%.1f", std::chrono::duration<double>(start).count()) +
-            " s after the start"
+            "first step done " + format("%.1f", std::chrono::duration<double>(since).count()) +
+            " s after " + (peers_per_stage_.empty() ? "the start" : "the last peer joined")
         );
     }
     const double took = std::chrono::duration<double>(step.took).count();
@@ -93,6 +93,9 @@ void Progress::show_one(const node::PeerChanged& changed) {
     const std::string why = changed.reason.empty() ? "" : " (" + changed.reason + ")";
     switch (changed.change) {
         case PeerChange::Admitted:
+            if (seconds_per_step_ == 0) {
+                began_ = std::chrono::steady_clock::now();
+            }
             console_.info(who + "joined" + why);
             break;
         case PeerChange::Observing:
@@ -113,6 +116,14 @@ void Progress::show_one(const node::PeerChanged& changed) {
         case PeerChange::StageEmpty:
             console_.warn(who + "was the last of its stage; the run waits for it" + why);
             break;
+    }
+    const bool gone = changed.change == PeerChange::Left || changed.change == PeerChange::Moved ||
+                      changed.change == PeerChange::Fenced;
+    const std::uint32_t stage = changed.stage.value;
+    if (gone && stage < peers_per_stage_.size() && peers_per_stage_[stage] == 0) {
+        console_.warn(
+            "stage " + std::to_string(stage) + " has no peer now; the run waits for one to join"
+        );
     }
 }
 

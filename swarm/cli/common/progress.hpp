@@ -3,8 +3,8 @@
 // Threading: one thread.
 #pragma once
 
-#include "swarm/cli/common/console.hpp"
 #include "swarm/cli/common/report_lines.hpp"
+#include "swarm/cli/terminal/console.hpp"
 #include "swarm/run/config.hpp"
 
 #include <chrono>
@@ -47,6 +47,7 @@ class Progress {
     std::uint64_t tokens_per_step_;
     std::uint64_t skipped_ = 0;
     double seconds_per_step_ = 0;  // moving average; 0: no step is done
+    /// When the first step could begin: at the start, or when the last peer joined before it.
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     std::vector<std::uint32_t> peers_per_stage_;
 };

@@ -2,6 +2,7 @@
 
 #include "compression/codec.hpp"
 #include "swarm/base/check.hpp"
+#include "swarm/base/units.hpp"
 #include "swarm/net/identity.hpp"
 #include "swarm/run/layer_split.hpp"
 #include "swarm/run/leg_codecs.hpp"
@@ -18,10 +19,6 @@ namespace swarm::cli {
 namespace {
 
 namespace json = boost::json;
-
-double seconds(Duration duration) {
-    return std::chrono::duration<double>(duration).count();
-}
 
 /// JSON has no NaN and no infinity.
 json::value number_or_null(double value) {
@@ -86,7 +83,7 @@ json::array step_array(
         array.push_back(
             {{"step", number},
              {"loss", number_or_null(step.loss)},
-             {"seconds", seconds(step.took)},
+             {"seconds", in_seconds(step.took)},
              {"tokens", tokens},
              {"expected", step.expected},
              {"counted", step.counted},
@@ -103,7 +100,7 @@ json::array step_array(
 json::array seconds_array(const std::vector<Duration>& durations) {
     json::array array;
     for (const Duration duration : durations) {
-        array.push_back(seconds(duration));
+        array.push_back(in_seconds(duration));
     }
     return array;
 }
@@ -113,7 +110,7 @@ json::array event_array(const RunEvents& events, std::optional<TimePoint> began)
     json::array array;
     for (const RunEvent& event : events.all()) {
         json::object object{
-            {"t_s", began ? std::max(0.0, seconds(event.at - *began)) : 0.0},
+            {"t_s", began ? std::max(0.0, in_seconds(event.at - *began)) : 0.0},
             {"kind", to_text(event.kind)},
             {"peer", nullptr},
             {"stage", nullptr},
@@ -126,10 +123,10 @@ json::array event_array(const RunEvents& events, std::optional<TimePoint> began)
             object["stage"] = event.stage->value;
         }
         if (event.cost) {
-            object["cost_s"] = seconds(*event.cost);
+            object["cost_s"] = in_seconds(*event.cost);
         }
         if (event.length) {
-            object["length_s"] = seconds(*event.length);
+            object["length_s"] = in_seconds(*event.length);
         }
         array.push_back(std::move(object));
     }
@@ -270,7 +267,7 @@ double RunReport::tokens_per_s() const {
     }
     const double tokens = static_cast<double>(steps_.size()) * config_.microbatches *
                           config_.batch * config_.model.context;
-    return tokens / seconds(took);
+    return tokens / in_seconds(took);
 }
 
 double RunReport::share_of(const PeerFacts& peer) const {
@@ -300,15 +297,18 @@ std::string RunReport::summary() const {
     if (losses_.empty() || !weights_) {
         return "no step was trained";
     }
-    char text[160];
+    const std::string speed = steps_.empty()
+                                  ? "all trained earlier"
+                                  : std::to_string(std::llround(tokens_per_s())) + " tokens/s";
+    char text[128];
     std::snprintf(
         text,
         sizeof text,
-        "%zu steps, loss %.4f to %.4f, %.0f tokens/s, weights sha256 ",
+        "%zu steps, loss %.4f to %.4f, %s, weights sha256 ",
         losses_.size(),
         losses_.begin()->second,
         losses_.rbegin()->second,
-        steps_.empty() ? 0.0 : tokens_per_s()
+        speed.c_str()
     );
     return text + to_hex(*weights_);
 }
@@ -404,7 +404,7 @@ std::string RunReport::to_json() const {
     whole["steps"] = step_array(steps_, config_);
     whole["peers"] = std::move(peers);
     whole["config"] = config_object(config_);
-    whole["line_delay_s"] = seconds(line_delay_);
+    whole["line_delay_s"] = in_seconds(line_delay_);
     whole["events"] = event_array(events_, began_);
     whole["kills"] = events_.count(RunEventKind::Kill);
     whole["freezes"] = events_.count(RunEventKind::Freeze);

@@ -1,10 +1,10 @@
 #include "swarm/cli/doctor/doctor.hpp"
 
-#include "swarm/cli/common/console.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/flags.hpp"
 #include "swarm/cli/doctor/checks.hpp"
+#include "swarm/cli/terminal/console.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 
 #include <algorithm>
 #include <cstdio>

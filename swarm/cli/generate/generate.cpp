@@ -6,10 +6,11 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/generate_alone.hpp"
 #include "swarm/cli/answer/remote_answer.hpp"
-#include "swarm/cli/common/console.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/temporary_directory.hpp"
+#include "swarm/cli/terminal/console.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/standard_output.hpp"
 #include "swarm/net/address.hpp"
 #include "swarm/net/host.hpp"
 
@@ -125,6 +126,8 @@ class Generation {
         if (token.last) {
             std::cout << stream_.finish() << std::endl;
             exit_code_ = kDone;
+        } else if (!output_is_taken()) {
+            exit_code_ = kRunFailed;
         }
     }
 

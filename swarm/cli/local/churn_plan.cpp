@@ -1,6 +1,7 @@
 #include "swarm/cli/local/churn_plan.hpp"
 
 #include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/terminal/usage.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -11,8 +12,8 @@
 namespace swarm::cli {
 namespace {
 
-Error usage(const std::string& place, const std::string& what) {
-    return {ErrorCode::Usage, Reaction::Reject, place + ": " + what};
+Error usage_in(const std::string& place, const std::string& what) {
+    return usage(place + ": " + what);
 }
 
 /// A shorter pause would leave no commit between two faults.
@@ -34,7 +35,7 @@ Result<ChurnPlan> parse_churn(std::string_view toml, const std::string& file) {
     try {
         document = toml::parse(toml, std::string_view(file));
     } catch (const toml::parse_error& error) {
-        return usage(
+        return usage_in(
             file + ":" + std::to_string(error.source().begin.line), std::string(error.description())
         );
     }
@@ -56,19 +57,19 @@ Result<ChurnPlan> parse_churn(std::string_view toml, const std::string& file) {
             [name = key.str()](const auto& known) { return known.first == name; }
         );
         if (field == std::end(fields)) {
-            return usage(place, "unknown key " + std::string(key.str()));
+            return usage_in(place, "unknown key " + std::string(key.str()));
         }
         const std::optional<std::string> text = node.value_exact<std::string>();
         const std::optional<Duration> value = text ? parse_duration(*text) : std::nullopt;
         if (!value || *value < kShortestPause) {
-            return usage(
+            return usage_in(
                 place, std::string(key.str()) + " must be a time of at least 100ms, like \"20s\""
             );
         }
         *field->second = value;
     }
     if (*shortest > *longest) {
-        return usage(file, "freeze_shortest must not be above freeze_longest");
+        return usage_in(file, "freeze_shortest must not be above freeze_longest");
     }
     plan.freeze_shortest = *shortest;
     plan.freeze_longest = *longest;
@@ -82,7 +83,7 @@ Result<ChurnPlan> load_churn(const std::string& name) {
     std::ifstream in(name);
     const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
     if (!in.is_open() || in.bad()) {
-        return usage(name, "cannot be read; --churn takes `default` or a TOML file");
+        return usage_in(name, "cannot be read; --churn takes `default` or a TOML file");
     }
     return parse_churn(text, name);
 }

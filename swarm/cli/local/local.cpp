@@ -1,13 +1,13 @@
 #include "swarm/cli/local/local.hpp"
 
 #include "swarm/base/try.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/run_setup.hpp"
 #include "swarm/cli/common/temporary_directory.hpp"
 #include "swarm/cli/common/training_text.hpp"
 #include "swarm/cli/local/local_swarm.hpp"
 #include "swarm/cli/local/serve_locally.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -146,6 +146,7 @@ int run_local(
     LocalSwarm swarm(options, churn, config, directory, console);
     int exit_code = swarm.train();
     if (exit_code == kDone) {
+        console.settle();
         print_summary(swarm.report());
     }
     if (exit_code == kDone && options.demo && !judge_demo(swarm, console)) {

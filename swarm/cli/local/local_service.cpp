@@ -4,9 +4,9 @@
 #include "stacking/sessions/directory.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/generate_alone.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/local/reported_child.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/net/address.hpp"
 #include "swarm/net/identity.hpp"
 
@@ -24,7 +24,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr auto kReadyWithin = std::chrono::seconds(120);
-constexpr auto kRestartAfter = std::chrono::milliseconds(200);
+constexpr auto kRestartServerAfter = std::chrono::milliseconds(200);
 constexpr auto kFrozenFor = std::chrono::seconds(3);
 constexpr std::uint32_t kStages = 3;
 
@@ -248,7 +248,7 @@ void LocalService::disturb(Fault fault, Peer& peer) {
     }
     fleet_.kill(peer);
     listed_.erase(peer.id);
-    fleet_.after(peer, kRestartAfter, [this, &peer] {
+    fleet_.after(peer, kRestartServerAfter, [this, &peer] {
         if (const Result<> started = fleet_.start(peer); !started) {
             end(started.error());
         }

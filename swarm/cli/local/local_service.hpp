@@ -6,9 +6,9 @@
 #pragma once
 
 #include "swarm/cli/answer/remote_answer.hpp"
-#include "swarm/cli/common/console.hpp"
 #include "swarm/cli/common/temporary_directory.hpp"
 #include "swarm/cli/local/local_fleet.hpp"
+#include "swarm/cli/terminal/console.hpp"
 #include "swarm/net/event_loop.hpp"
 #include "swarm/net/host.hpp"
 

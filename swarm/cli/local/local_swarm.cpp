@@ -3,8 +3,8 @@
 #include "stages/files/checkpoint_manifest.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/clock.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/run_setup.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/run/leg_codecs.hpp"
 
 #include <boost/asio/io_context.hpp>

@@ -4,7 +4,6 @@
 // Threading: the loop's thread. Times: real.
 #pragma once
 
-#include "swarm/cli/common/console.hpp"
 #include "swarm/cli/common/progress.hpp"
 #include "swarm/cli/common/run_report.hpp"
 #include "swarm/cli/local/chaos.hpp"
@@ -12,6 +11,7 @@
 #include "swarm/cli/local/demo_script.hpp"
 #include "swarm/cli/local/local_fleet.hpp"
 #include "swarm/cli/local/reported_child.hpp"
+#include "swarm/cli/terminal/console.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -3,10 +3,11 @@
 #include "stacking/row_coding.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_stack.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/model_store.hpp"
 #include "swarm/cli/common/temporary_directory.hpp"
 #include "swarm/cli/local/local_service.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/usage.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -39,10 +40,6 @@ std::optional<std::string> stray_flag(const LocalOptions& options) {
         }
     }
     return std::nullopt;
-}
-
-Error usage(std::string what) {
-    return {ErrorCode::Usage, Reaction::Reject, std::move(what)};
 }
 
 /// Returns the parts to be served: the model, or the members of the stack, each once.

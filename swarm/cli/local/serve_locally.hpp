@@ -3,8 +3,8 @@
 // Threading: the main thread. Errors: an exit code, and one line on stderr.
 #pragma once
 
-#include "swarm/cli/common/console.hpp"
 #include "swarm/cli/local/local.hpp"
+#include "swarm/cli/terminal/console.hpp"
 
 namespace swarm::cli {
 

@@ -5,10 +5,10 @@
 #include "stacking/tokenizers/model_tokenizer.hpp"
 #include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/common/command.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/model_store.hpp"
 #include "swarm/cli/model/model_summary.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 
 #include <filesystem>
 #include <iostream>

@@ -1,10 +1,10 @@
 #include "swarm/cli/plan/plan.hpp"
 
-#include "swarm/cli/common/console.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/run_setup.hpp"
 #include "swarm/cli/plan/run_plan.hpp"
+#include "swarm/cli/terminal/console.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/run/layer_split.hpp"
 
 #include <algorithm>

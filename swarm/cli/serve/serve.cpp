@@ -2,9 +2,9 @@
 
 #include "stages/server/stage_server.hpp"
 #include "swarm/cli/common/compute_factory.hpp"
-#include "swarm/cli/common/console.hpp"
 #include "swarm/cli/common/peer_process.hpp"
 #include "swarm/cli/serve/serve_model.hpp"
+#include "swarm/cli/terminal/console.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -63,7 +63,8 @@ int serve_run(const ServeOptions& options, Console& console) {
             server.unsent = kept(folder / stages::StateCache::kUnsentFileName, console);
         }
         console.info(
-            "peer " + short_name(self.peer) + " joins " + options.join + "; Ctrl-C leaves cleanly"
+            "peer " + short_name(self.peer) + " joins " + options.join +
+            "; the others reach it at " + self.address + "; Ctrl-C leaves cleanly"
         );
         return std::make_unique<stages::StageServer>(std::move(server));
     });

@@ -149,6 +149,7 @@ int serve_model(const ServeOptions& options, Console& console) {
         server.first_contact_within = options.wait;
         console.info(
             "peer " + short_name(self.peer) + " joins the directory " + options.join +
+            "; the others reach it at " + self.address +
             "; Ctrl-C ends it, and texts go on with other peers"
         );
         return std::make_unique<stacking::sessions::SessionServer>(std::move(server));

@@ -3,8 +3,8 @@
 // and one line on stderr.
 #pragma once
 
-#include "swarm/cli/common/console.hpp"
 #include "swarm/cli/serve/serve.hpp"
+#include "swarm/cli/terminal/console.hpp"
 
 namespace swarm::cli {
 

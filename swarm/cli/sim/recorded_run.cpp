@@ -2,6 +2,7 @@
 
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/run_events.hpp"
+#include "swarm/cli/terminal/usage.hpp"
 
 #include <boost/json.hpp>
 
@@ -161,8 +162,8 @@ Result<RecordedRun> parse(std::string_view text, const std::string& file) {
     }
 }
 
-Error usage(const std::string& file, const std::string& detail) {
-    return {ErrorCode::Usage, Reaction::Reject, file + ": " + detail};
+Error usage_in(const std::string& file, const std::string& detail) {
+    return usage(file + ": " + detail);
 }
 
 std::string number(double value) {
@@ -232,11 +233,11 @@ std::string plan(const RecordedRun& run) {
 
 std::optional<Error> check(const RecordedRun& run, const std::string& file) {
     if (run.steps == 0 || run.peers.empty()) {
-        return usage(file, "no step was trained, so there is nothing to record");
+        return usage_in(file, "no step was trained, so there is nothing to record");
     }
     for (const RecordedPeer& peer : run.peers) {
         if (peer.service_ms == 0) {
-            return usage(
+            return usage_in(
                 file,
                 "peer " + peer.id.substr(0, 8) +
                     " ran without --service-ms, so its speed is not known"
@@ -244,7 +245,7 @@ std::optional<Error> check(const RecordedRun& run, const std::string& file) {
         }
     }
     if (!run.not_repeatable.empty()) {
-        return usage(file, "it has a " + run.not_repeatable + ", which no scenario repeats yet");
+        return usage_in(file, "it has a " + run.not_repeatable + ", which no scenario repeats yet");
     }
     const bool known = std::all_of(run.faults.begin(), run.faults.end(), [&](const auto& fault) {
         return std::any_of(run.peers.begin(), run.peers.end(), [&](const RecordedPeer& peer) {
@@ -252,7 +253,7 @@ std::optional<Error> check(const RecordedRun& run, const std::string& file) {
         });
     });
     return known ? std::nullopt
-                 : std::optional(usage(file, "a fault names a peer that is not listed"));
+                 : std::optional(usage_in(file, "a fault names a peer that is not listed"));
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "swarm/cli/sim/sim.hpp"
 
 #include "router/policy.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/sim/program_commit.hpp"
 #include "swarm/cli/sim/scenario_folder.hpp"
 #include "swarm/cli/sim/sim_session.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/standard_output.hpp"
+#include "swarm/cli/terminal/usage.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -19,10 +21,6 @@ namespace {
 using Reports = std::vector<sim::SimReport>;
 
 constexpr std::uint64_t kSeedMax = std::numeric_limits<std::int64_t>::max();
-
-Error usage(const std::string& detail) {
-    return {ErrorCode::Usage, Reaction::Reject, detail};
-}
 
 int list(Console& console, const std::string& folder) {
     const auto found =
@@ -167,7 +165,12 @@ int replay(Console& console, const SimOptions& options, const sim::Scenario& sce
     }
     SimSession session(console, 1);
     sim::ExactOptions exact = exact_options(options.flags);
-    exact.trace_line = [](const std::string& line) { std::cout << line << '\n'; };
+    exact.trace_line = [](const std::string& line) {
+        std::cout << line << '\n';
+        if (!output_is_taken()) {
+            throw OutputLost();
+        }
+    };
     auto report = session.run(scenario, *options.replay, scenario.name, std::move(exact));
     if (!report) {
         return end_with(console, report.error());

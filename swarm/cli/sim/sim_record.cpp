@@ -1,10 +1,10 @@
 // `swarm sim record`.
 #include "sim/scenario/scenario.hpp"
-#include "swarm/cli/common/console.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/sim/recorded_run.hpp"
 #include "swarm/cli/sim/sim.hpp"
+#include "swarm/cli/terminal/console.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 
 #include <filesystem>
 #include <iostream>

@@ -4,8 +4,8 @@
 #include "sim/report/figures.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/clock.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/sim/scenario_folder.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 
 #include <algorithm>
 #include <csignal>

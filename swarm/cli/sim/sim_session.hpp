@@ -7,8 +7,8 @@
 
 #include "sim/run/scenario_run.hpp"
 #include "swarm/base/result.hpp"
-#include "swarm/cli/common/console.hpp"
 #include "swarm/cli/sim/sim.hpp"
+#include "swarm/cli/terminal/console.hpp"
 
 #include <string>
 #include <vector>

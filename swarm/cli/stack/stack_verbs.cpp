@@ -2,8 +2,9 @@
 #include "stacking/composition/losses.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_stack.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/stack/stack.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/usage.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -23,10 +24,6 @@ using stacking::composition::TextReader;
 using stacking::kernels::WeightFormat;
 
 constexpr std::uint32_t kWindow = 256;
-
-Error usage(std::string what) {
-    return {ErrorCode::Usage, Reaction::Reject, std::move(what)};
-}
 
 /// Reads MODEL, or MODEL@A-B, which names its layers A to B.
 StackMember member_of(const std::string& text, double prior) {

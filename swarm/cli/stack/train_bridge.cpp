@@ -3,9 +3,10 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_stack.hpp"
 #include "swarm/cli/common/compute_factory.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/stack/stack.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/usage.hpp"
 
 #include <cstdio>
 #include <filesystem>
@@ -24,10 +25,6 @@ using stacking::composition::StackMode;
 using stacking::models::ModelSource;
 
 constexpr std::uint32_t kReportEvery = 10;  // steps
-
-Error usage(std::string what) {
-    return {ErrorCode::Usage, Reaction::Reject, std::move(what)};
-}
 
 /// The place of a member in a bridge: the lower one gives up its head, the upper one its embedding.
 enum class Place : std::uint8_t { Lower, Upper };

@@ -2,14 +2,15 @@
 
 #include "stages/files/checkpoint.hpp"
 #include "swarm/base/try.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/own_address.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/train/train_reports.hpp"
 #include "swarm/coordinator/coordinator.hpp"
 #include "swarm/net/host.hpp"
 #include "swarm/run/versions.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -19,6 +20,9 @@ namespace swarm::cli {
 namespace {
 
 constexpr auto kGoodbye = std::chrono::seconds(5);
+
+/// Ends the line about a disk that failed.
+constexpr const char* kGoOn = "; then go on with --resume: nothing that was committed is lost";
 
 /// One life of the coordinator, until the run ends or begins again from a checkpoint.
 class Coordination {
@@ -52,6 +56,7 @@ class Coordination {
             console_.warn("some peers did not take the goodbye");
         }
         if (host_->failure()) {
+            stages::remove_unfinished_checkpoints(directory_.path);
             console_.error(host_->failure()->detail + kGoOn);
             exit_code_ = kRunFailed;
         }
@@ -81,8 +86,10 @@ class Coordination {
     Result<> start() {
         SWARM_TRY(const net::Address listen, parse_listen_address(options_.listen));
         SWARM_TRY(std::string swarm_key, read_swarm_key(options_.swarm_key_file));
-        SWARM_TRY(net::FileStore store, net::FileStore::open(directory_.path));
-        recall_losses(store);
+        if (!directory_.resumed.empty()) {
+            checkpoint_ = directory_.resumed.front().version().step;
+        }
+        recall_losses(*directory_.store);
         SWARM_TRY(
             const net::Identity identity, net::Identity::load_or_create(directory_.path / "key.pem")
         );
@@ -93,7 +100,7 @@ class Coordination {
         host_options.listen_address = listen.host;
         host_options.listen_port = listen.port;
         host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
-        host_.emplace(loop_, std::move(role), std::move(store), identity, host_options);
+        host_.emplace(loop_, std::move(role), std::move(*directory_.store), identity, host_options);
         SWARM_TRY(const std::uint16_t port, host_->listen());
         address_ = net::to_text(net::Address{listen.host, port});
         announce({advertised_host(listen.host, nullptr), port});
@@ -135,8 +142,12 @@ class Coordination {
         const std::string text = net::to_text(address);
         const std::string key =
             options_.swarm_key_file.empty() ? "" : " --swarm-key " + options_.swarm_key_file;
+        const run::RunConfig& config = directory_.config;
+        const std::uint32_t peers = std::max(config.min_peers, config.stages);
         console_.info(
-            "waiting for peers; on each of them type\n  swarm serve --join " + text + key
+            "waiting for " + std::to_string(peers) + (peers == 1 ? " peer" : " peers") +
+            ", at least one for each of " + std::to_string(config.stages) +
+            " stages; on each of them type\n  swarm serve --join " + text + key
         );
         reports_.add(Listening{text});
     }
@@ -146,6 +157,7 @@ class Coordination {
             console_.log(line->level, line->text);
         } else if (const auto* const written = std::get_if<node::CheckpointWritten>(&report)) {
             console_.info("wrote " + (directory_.path / written->where).string());
+            checkpoint_ = run::steps_before(directory_.config, written->version.step);
         }
         if (const std::optional<TrainReport> wanted = as_train_report(report)) {
             reports_.add(*wanted);
@@ -173,9 +185,24 @@ class Coordination {
         if (finished_ && options_.hold) {
             release();
         } else {
-            console_.info("stopping; go on with --resume");
+            console_.info(what_is_kept());
             exit_code_ = after_signal(number);
         }
+    }
+
+    /// Says after a signal from where --resume goes on.
+    std::string what_is_kept() const {
+        const std::uint64_t step =
+            run::steps_before(directory_.config, coordinator_->context().version.step);
+        if (step == 0) {
+            return "stopping before the first step; begin again with --resume";
+        }
+        std::string text = "stopping after step " + std::to_string(step) +
+                           "; --resume goes on from there while a peer of each stage lives";
+        if (checkpoint_) {
+            return text + ", else from the checkpoint of step " + std::to_string(*checkpoint_);
+        }
+        return text + "; there is no checkpoint yet, see [run] checkpoint_every";
     }
 
     void release() {
@@ -192,6 +219,7 @@ class Coordination {
     net::EventLoop loop_;
     const coordinator::Coordinator* coordinator_ = nullptr;  // owned by the host
     std::optional<net::Host> host_;
+    std::optional<std::uint64_t> checkpoint_;  // step of the newest one; none: there is none
     std::optional<int> exit_code_;
     bool finished_ = false;
     bool released_ = false;
@@ -207,22 +235,26 @@ int coordinate(
     TrainReports reports(console, options, directory.config);
     for (;;) {
         options.directory = directory.path.string();
-        Coordination life(options, std::move(directory), corpus, reports, console);
-        if (const std::optional<int> exit_code = life.run()) {
-            const bool written = reports.finish();
-            return *exit_code == kDone && !written ? kRunFailed : *exit_code;
-        }
-        if (!life.cut_anew().empty()) {
-            reports.add(StagesCut{life.step(), life.cut_anew()});
-            if (const Result<> written = life.write_cut(); !written) {
-                static_cast<void>(reports.finish());
-                return end_with(console, written.error());
+        bool cut = false;
+        {  // the folder is locked until this life is over
+            Coordination life(options, std::move(directory), corpus, reports, console);
+            if (const std::optional<int> exit_code = life.run()) {
+                const bool written = reports.finish();
+                return *exit_code == kDone && !written ? kRunFailed : *exit_code;
             }
+            cut = !life.cut_anew().empty();
+            if (cut) {
+                reports.add(StagesCut{life.step(), life.cut_anew()});
+                if (const Result<> written = life.write_cut(); !written) {
+                    static_cast<void>(reports.finish());
+                    return end_with(console, written.error());
+                }
+            }
+            options.listen = life.address();
         }
         options.resume = true;
         options.run_file.clear();
         options.run = {};  // run.toml has all values
-        options.listen = life.address();
         Result<RunDirectory> newest = open_run_directory(options);
         if (!newest) {
             static_cast<void>(reports.finish());
@@ -240,7 +272,7 @@ int coordinate(
             console.warn(notice);
         }
         directory = std::move(*newest);
-        if (life.cut_anew().empty()) {
+        if (!cut) {
             console.warn("a stage had no peer for too long: its peers get the newest checkpoint");
         }
     }

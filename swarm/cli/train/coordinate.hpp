@@ -2,7 +2,7 @@
 // Threading: the main thread. Errors: an exit code, and one line on stderr.
 #pragma once
 
-#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/train/run_directory.hpp"
 #include "swarm/run/batch_plan.hpp"
 

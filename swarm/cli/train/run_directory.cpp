@@ -43,6 +43,21 @@ Result<> write_file(const fs::path& path, const std::string& content) {
     return {};
 }
 
+bool holds_run(const fs::path& folder) {
+    std::error_code ignored;
+    return fs::exists(folder / kRunFileName, ignored);
+}
+
+Result<> expect_no_run(const fs::path& folder) {
+    if (!holds_run(folder)) {
+        return {};
+    }
+    return Error{
+        ErrorCode::Usage,
+        Reaction::Reject,
+        folder.string() + " holds a run already; go on with --resume, or choose another --dir"};
+}
+
 /// Replicas that the checkpoint lacks join as newcomers do; those that the run lacks are lost.
 Result<> find_replicas(const stages::Checkpoint& checkpoint, RunDirectory& directory) {
     for (const run::StageLayout& layout : run::partition(directory.config)) {
@@ -133,7 +148,11 @@ Result<> find_tokenizer(RunDirectory& directory) {
 
 }  // namespace
 
-Result<> write_run_files(const RunDirectory& directory) {
+Result<> write_run_files(RunDirectory& directory) {
+    if (!directory.store) {
+        SWARM_TRY(directory.store, net::FileStore::open(directory.path));
+        SWARM_TRY(expect_no_run(directory.path));  // another process may have begun one meanwhile
+    }
     if (!directory.tokenizer.empty()) {
         // The tokenizer comes first, so that no run.toml is without its tokenizer.
         const fs::path path = directory.path / stages::kTokenizerFile;
@@ -153,19 +172,17 @@ Result<RunDirectory> open_run_directory(const TrainOptions& options) {
     SWARM_TRY(directory.config, resolve_run(run_file, options.run));
     directory.path = options.directory.empty() ? fs::path("runs") / directory.config.name
                                                : fs::path(options.directory);
-    std::error_code ignored;
-    const bool begun = fs::exists(directory.path / kRunFileName, ignored);
-    if (begun != options.resume) {
-        const std::string where = directory.path.string();
-        return Error{
-            begun ? ErrorCode::Usage : ErrorCode::NotFound,
-            Reaction::Reject,
-            begun ? where + " holds a run already; go on with --resume, or choose another --dir"
-                  : "nothing to resume in " + where + "; name the folder with --dir"};
-    }
     if (!options.resume) {
+        SWARM_TRY(expect_no_run(directory.path));
         return directory;
     }
+    if (!holds_run(directory.path)) {
+        return Error{
+            ErrorCode::NotFound,
+            Reaction::Reject,
+            "nothing to resume in " + directory.path.string() + "; name the folder with --dir"};
+    }
+    SWARM_TRY(directory.store, net::FileStore::open(directory.path));
     SWARM_TRY(find_tokenizer(directory));
     SWARM_TRY(find_checkpoint(directory));
     return directory;

@@ -1,9 +1,9 @@
 #include "swarm/cli/train/train.hpp"
 
-#include "swarm/cli/common/console.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/run_setup.hpp"
 #include "swarm/cli/common/training_text.hpp"
+#include "swarm/cli/terminal/console.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/train/coordinate.hpp"
 #include "swarm/cli/train/run_choices.hpp"
 #include "swarm/cli/train/run_directory.hpp"

@@ -45,6 +45,7 @@ void TrainReports::add(const TrainReport& report) {
 
 bool TrainReports::finish() {
     if (gathered_.weights()) {
+        console_.settle();
         std::cout << gathered_.summary() << std::endl;
     }
     return json_file_.empty() || write_text(console_, json_file_, gathered_.to_json());

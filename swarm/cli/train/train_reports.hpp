@@ -3,18 +3,14 @@
 // Threading: one thread. Errors: a starter that no longer reads its reports is ignored.
 #pragma once
 
-#include "swarm/cli/common/console.hpp"
 #include "swarm/cli/common/progress.hpp"
 #include "swarm/cli/common/run_report.hpp"
+#include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/train/train.hpp"
 
 #include <string>
 
 namespace swarm::cli {
-
-/// Ends the line about a disk that failed.
-inline constexpr const char* kGoOn =
-    "; then go on with --resume: nothing that was committed is lost";
 
 class TrainReports {
  public:

@@ -7,14 +7,17 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/compute_factory.hpp"
-#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/train/train_reports.hpp"
 #include "swarm/coordinator/dropped_work.hpp"
 #include "swarm/run/partition.hpp"
 
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,46 +80,105 @@ node::StepCommitted committed(const stages::StepRecord& record, Duration took, s
     return {record.step, record.loss, record.gradient_norm, took, of, record.counted_once, 0, 0};
 }
 
-/// `beside` sees every step after the run has made it.
+/// The signal that asked this process to stop; 0: none did.
+volatile std::sig_atomic_t stop_signal = 0;
+
+/// A second signal stops at once.
+extern "C" void note_signal(int number) {
+    if (stop_signal != 0) {
+        std::_Exit(after_signal(number));
+    }
+    stop_signal = number;
+}
+
+/// In mode sparse the replicas agree after an exchange only.
+bool may_stop(const run::RunConfig& config, std::uint64_t step) {
+    return config.mode == run::SyncMode::Exact || run::is_sync_step(config, step - 1);
+}
+
+/// The training of a run from its state to its last step, or to a signal.
 template <class Run, class Beside>
-Result<> train_steps(
-    Run& run, const RunDirectory& directory, TrainReports& reports, Beside& beside
-) {
-    const run::RunConfig& config = run.config();
-    while (run.version().step < config.steps) {
+class Training {
+ public:
+    /// `beside` sees every step after the run has made it.
+    Training(Run& run, const RunDirectory& directory, TrainReports& reports, Beside& beside)
+        : run_(run), directory_(directory), reports_(reports), beside_(beside) {
+        if (run.version().step > 0) {
+            saved_ = run.version().step;  // it was read from there
+        }
+    }
+
+    /// Returns the exit code.
+    int to_the_end() {
+        const auto on_interrupt = std::signal(SIGINT, note_signal);
+        const auto on_terminate = std::signal(SIGTERM, note_signal);
+        const Result<> trained = train();
+        std::signal(SIGINT, on_interrupt);
+        std::signal(SIGTERM, on_terminate);
+        if (!trained) {
+            reports_.console().error(trained.error().detail + "; " + how_to_go_on());
+            static_cast<void>(reports_.finish());  // with the steps until then
+            return kRunFailed;
+        }
+        if (run_.version().step < run_.config().steps) {
+            reports_.console().info(
+                "stopped after step " + std::to_string(run_.version().step) + "; " + how_to_go_on()
+            );
+            static_cast<void>(reports_.finish());
+            return after_signal(stop_signal);
+        }
+        reports_.add(node::RunFinished{run_.version(), run_.weights_sha256()});
+        return reports_.finish() ? kDone : kRunFailed;
+    }
+
+ private:
+    Result<> train() {
+        const run::RunConfig& config = run_.config();
+        while (run_.version().step < config.steps) {
+            SWARM_TRY(make_step());
+            const std::uint64_t step = run_.version().step;
+            const bool stopping = stop_signal != 0 && may_stop(config, step);
+            if (stopping || is_checkpoint_due(config, step)) {
+                SWARM_TRY(save(run_, directory_));
+                saved_ = step;
+            }
+            if (stopping) {
+                break;
+            }
+        }
+        return {};
+    }
+
+    Result<> make_step() {
+        const std::uint32_t microbatches = run_.config().microbatches;
         const TimePoint begin = clock_now();
-        SWARM_TRY(const stages::StepRecord record, run.step());
+        SWARM_TRY(const stages::StepRecord record, run_.step());
         if (record.skipped) {
-            reports.add(node::StepSkipped{record.step, *record.skipped, clock_now() - begin});
+            reports_.add(node::StepSkipped{record.step, *record.skipped, clock_now() - begin});
         } else {
-            reports.add(committed(record, clock_now() - begin, config.microbatches));
+            reports_.add(committed(record, clock_now() - begin, microbatches));
         }
-        SWARM_TRY(beside(record));
-        if (is_checkpoint_due(config, run.version().step)) {
-            SWARM_TRY(save(run, directory));
-        }
-        if (run.skips_in_a_row() >= coordinator::kSkipsInARowMax) {
+        SWARM_TRY(beside_(record));
+        if (run_.skips_in_a_row() >= coordinator::kSkipsInARowMax) {
             return Error{
                 ErrorCode::NotFinite,
                 Reaction::Fatal,
                 coordinator::skipped_too_often(record.step, *record.skipped)};
         }
+        return {};
     }
-    return {};
-}
 
-template <class Run, class Beside>
-int train_to_the_end(
-    Run& run, const RunDirectory& directory, TrainReports& reports, Beside& beside
-) {
-    if (const Result<> trained = train_steps(run, directory, reports, beside); !trained) {
-        reports.console().error(trained.error().detail + kGoOn);
-        static_cast<void>(reports.finish());  // with the steps until then
-        return kRunFailed;
+    std::string how_to_go_on() const {
+        return saved_ ? "--resume goes on from the checkpoint of step " + std::to_string(*saved_)
+                      : "there is no checkpoint yet, so --resume begins anew";
     }
-    reports.add(node::RunFinished{run.version(), run.weights_sha256()});
-    return reports.finish() ? kDone : kRunFailed;
-}
+
+    Run& run_;
+    const RunDirectory& directory_;
+    TrainReports& reports_;
+    Beside& beside_;
+    std::optional<std::uint64_t> saved_;  // step of the newest checkpoint; none: there is none
+};
 
 /// "step 16: loss 3.2141, exact 3.1012 (+3.64 %)"
 std::string compare(const stages::StepRecord& sparse, const stages::StepRecord& exact) {
@@ -226,7 +288,7 @@ int train_sparse(
         exact = std::make_unique<stages::SingleRun>(config, make, corpus);
     }
     BesideSparse beside(run, std::move(exact), options.lose_every, reports.console());
-    const int code = train_to_the_end(run, directory, reports, beside);
+    const int code = Training(run, directory, reports, beside).to_the_end();
     beside.say_what_was_lost();
     return code;
 }
@@ -264,7 +326,7 @@ int train_single(
         follow(choices, run);
         return Result<>();
     };
-    return train_to_the_end(run, directory, reports, follow_on);
+    return Training(run, directory, reports, follow_on).to_the_end();
 }
 
 }  // namespace swarm::cli

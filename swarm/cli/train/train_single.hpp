@@ -3,7 +3,7 @@
 // Threading: the main thread, which computes. Errors: an exit code, and one line on stderr.
 #pragma once
 
-#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/train/run_choices.hpp"
 #include "swarm/cli/train/run_directory.hpp"
 #include "swarm/run/batch_plan.hpp"

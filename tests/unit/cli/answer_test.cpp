@@ -49,7 +49,22 @@ Result<Answer> answer_to(
     Counting& compute, const std::vector<TokenId>& prompt, const AnswerOptions& options
 ) {
     double clock = 0;
-    return answer(compute, prompt, options, {[&] { return clock += 0.5; }, [](TokenId) {}});
+    return answer(
+        compute, prompt, options, {[&] { return clock += 0.5; }, [](TokenId) { return true; }}
+    );
+}
+
+TEST(Answer, EndsWhenNobodyWantsFurtherTokens) {
+    Counting compute;
+    const auto stop = [](TokenId) { return false; };
+    const auto answered = answer(
+        compute,
+        {1, 2},
+        {.tokens_max = 5, .end_tokens = {}, .sampler = {}},
+        {[] { return 0.0; }, stop}
+    );
+    ASSERT_TRUE(answered.has_value()) << answered.error().detail;
+    EXPECT_EQ(answered->ids.size(), 1U);
 }
 
 TEST(Answer, EndsBeforeAnEndToken) {

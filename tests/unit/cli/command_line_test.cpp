@@ -1,10 +1,10 @@
 #include "swarm/cli/command_line.hpp"
 
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/flags.hpp"
 #include "swarm/cli/generate/generate.hpp"
 #include "swarm/cli/local/local.hpp"
 #include "swarm/cli/serve/serve.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/train/train.hpp"
 #include "tests/unit/cli/parsed_words.hpp"
 
@@ -178,6 +178,25 @@ TEST(CommandLine, AnErrorOfUsageIsOneLine) {
         EXPECT_EQ(exit.text.find('\n'), exit.text.size() - 1) << exit.text;
         EXPECT_EQ(usage_error(words), exit.text);
     }
+}
+
+TEST(CommandLine, AMistypedVerbNamesTheNearestAndTheHelpThatDescribesIt) {
+    EXPECT_EQ(
+        exit_of({"srve", "--join", "a:1"}).text,
+        "swarm: there is no verb srve; is it serve?; see `swarm --help`\n"
+    );
+    EXPECT_EQ(
+        exit_of({"model", "fetsch", "smollm2"}).text,
+        "swarm: there is no verb fetsch; is it fetch?; see `swarm model --help`\n"
+    );
+    EXPECT_EQ(exit_of({"quantise"}).text, "swarm: there is no verb quantise; see `swarm --help`\n");
+    EXPECT_NE(exit_of({"serve"}).text.find("see `swarm serve --help`"), std::string::npos);
+}
+
+TEST(CommandLine, HelpIsAVerb) {
+    EXPECT_EQ(exit_of({"help"}).text, exit_of({"--help"}).text);
+    EXPECT_EQ(exit_of({"help", "model", "fetch"}).text, exit_of({"model", "fetch", "--help"}).text);
+    EXPECT_EQ(exit_of({"help", "sim"}).code, kDone);
 }
 
 TEST(CommandLine, HasNoUsageErrorForWordsThatTheProgramTakes) {

@@ -3,12 +3,12 @@
 #include "sim/report/sim_report.hpp"
 #include "stacking/models/gguf_model.hpp"
 #include "swarm/cli/answer/answer_report.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/common/run_report.hpp"
 #include "swarm/cli/doctor/checks.hpp"
 #include "swarm/cli/local/local_service.hpp"
 #include "swarm/cli/model/model_summary.hpp"
 #include "swarm/cli/plan/run_plan.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "tests/places.hpp"
 #include "tests/unit/stacking_models/small_gguf.hpp"
 

@@ -1,8 +1,8 @@
 #include "swarm/cli/plan/run_plan.hpp"
 
 #include "sim/fluid/fluid_run.hpp"
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/plan/plan.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "tests/unit/cli/parsed_words.hpp"
 
 #include <boost/json/parse.hpp>

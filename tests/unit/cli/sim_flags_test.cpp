@@ -1,5 +1,5 @@
-#include "swarm/cli/common/exit_code.hpp"
 #include "swarm/cli/sim/sim.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "tests/unit/cli/parsed_words.hpp"
 
 #include <gtest/gtest.h>

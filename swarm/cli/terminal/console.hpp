@@ -31,6 +31,9 @@ class Console {
 
     void status(const std::string& text);
 
+    /// Ends the status line, so that what another stream prints next begins on a line of its own.
+    void settle();
+
  private:
     bool is_terminal_;
     std::string status_;

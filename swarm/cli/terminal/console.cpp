@@ -1,10 +1,11 @@
-#include "swarm/cli/common/console.hpp"
+#include "swarm/cli/terminal/console.hpp"
 
-#include "swarm/cli/common/exit_code.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/net/identity.hpp"
 
 #include <iostream>
 #include <unistd.h>
+#include <utility>
 
 namespace swarm::cli {
 namespace {
@@ -16,9 +17,7 @@ constexpr const char* kEraseLine = "\r\033[K";
 Console::Console() : is_terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 Console::~Console() {
-    if (!status_.empty()) {
-        std::cerr << '\n';
-    }
+    settle();
 }
 
 void Console::log(node::LogLine::Level level, const std::string& text) {
@@ -42,6 +41,12 @@ void Console::status(const std::string& text) {
     }
     status_ = text;
     std::cerr << kEraseLine << status_ << std::flush;
+}
+
+void Console::settle() {
+    if (!std::exchange(status_, "").empty()) {
+        std::cerr << std::endl;
+    }
 }
 
 int end_with(Console& console, const Error& error) {
