@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <string_view>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -75,6 +76,14 @@ class FileBytes final : public ByteSource {
     std::string path_;
 };
 
+/// A checkout without Git LFS has three lines of text in place of a large file.
+bool is_lfs_pointer(const ByteSource& file) {
+    constexpr std::string_view kBegin = "version https://git-lfs";
+    std::string begin(kBegin.size(), '\0');
+    return file.size() >= kBegin.size() &&
+           file.read(0, std::as_writable_bytes(std::span(begin))).has_value() && begin == kBegin;
+}
+
 }  // namespace
 
 Result<> MemoryBytes::read(std::uint64_t offset, std::span<std::byte> bytes) const {
@@ -98,9 +107,17 @@ Result<std::unique_ptr<ByteSource>> open_file(const std::filesystem::path& path)
         ::close(descriptor);
         return unreadable(ErrorCode::NotFound, path.string(), "it is not a plain file");
     }
-    return std::make_unique<FileBytes>(
+    auto file = std::make_unique<FileBytes>(
         descriptor, static_cast<std::uint64_t>(status.st_size), path.string()
     );
+    if (is_lfs_pointer(*file)) {
+        return unreadable(
+            ErrorCode::Mismatch,
+            path.string(),
+            "it is a pointer of Git LFS, not the file itself; fetch that with git lfs pull"
+        );
+    }
+    return file;
 }
 
 Result<std::string> read_text(const std::filesystem::path& path, std::uint64_t bytes_max) {

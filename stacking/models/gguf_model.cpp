@@ -4,6 +4,8 @@
 #include "stacking/models/tensor_names.hpp"
 #include "swarm/base/try.hpp"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 #include <utility>
@@ -20,6 +22,12 @@ using swarm::run::TensorSpec;
 namespace {
 
 constexpr double kDefaultRopeBase = 10'000;  // for files without the key
+
+constexpr std::uint32_t kNoToken = std::numeric_limits<std::uint32_t>::max();
+
+/// End of a text, of a turn and of a message.
+constexpr std::array kEndKeys{
+    "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"};
 
 Error refused(ErrorCode code, const std::string& what) {
     return {code, Reaction::Reject, "GGUF: " + what};
@@ -138,6 +146,14 @@ Result<Architecture> read_architecture(const GgufHeader& header) {
         );
     }
     Keys keys(header);
+    const std::uint32_t parts = keys.count_or("split.count", 1);
+    if (parts > 1) {
+        return refused(
+            ErrorCode::Unsupported,
+            "this is part " + std::to_string(keys.count_or("split.no", 0) + 1) + " of " +
+                std::to_string(parts) + " of a split model; join the parts with llama-gguf-split"
+        );
+    }
     Architecture found;
     found.name = printable(text_or(header, "general.name", "unnamed"));
     ModelConfig& model = found.model;
@@ -159,8 +175,12 @@ Result<Architecture> read_architecture(const GgufHeader& header) {
     if (keys.has("tokenizer.ggml.bos_token_id")) {
         found.begin_token = keys.count("tokenizer.ggml.bos_token_id");
     }
-    if (keys.has("tokenizer.ggml.eos_token_id")) {
-        found.end_tokens.push_back(keys.count("tokenizer.ggml.eos_token_id"));
+    for (const char* const key : kEndKeys) {
+        if (const std::uint32_t token = keys.count_or(key, kNoToken);
+            token != kNoToken &&
+            std::ranges::find(found.end_tokens, token) == found.end_tokens.end()) {
+            found.end_tokens.push_back(token);
+        }
     }
     refuse_variants(keys, header, model);
     if (keys.fault()) {
@@ -191,7 +211,10 @@ Result<ModelSource> open_gguf(std::unique_ptr<ByteSource> file, const GgufHeader
         const auto found =
             unused.find(foreign_name(tied ? "embed.weight" : wanted.name, Naming::Gguf));
         if (found == unused.end()) {
-            continue;  // ModelSource::make() names the missing tensor
+            return refused(
+                ErrorCode::Malformed,
+                "there is no tensor " + foreign_name(wanted.name, Naming::Gguf)
+            );
         }
         const GgufTensor& from = *found->second;
         tensors.emplace(

@@ -34,7 +34,8 @@ std::string text_of(const json::value& value) {
 /// Reads members of an object and keeps the first fault. A null counts as absent.
 class Members {
  public:
-    explicit Members(const json::object& object) : object_(object) {}
+    explicit Members(const json::object& object, std::string file = "config.json")
+        : object_(object), file_(std::move(file)) {}
 
     [[nodiscard]] const json::value* find(const char* key) const {
         const json::value* const value = object_.if_contains(key);
@@ -86,7 +87,7 @@ class Members {
 
     std::uint32_t fail(const std::string& what, ErrorCode code = ErrorCode::Malformed) {
         if (!fault_) {
-            fault_ = Error{code, Reaction::Reject, "config.json: " + what};
+            fault_ = Error{code, Reaction::Reject, file_ + ": " + what};
         }
         return 0;
     }
@@ -95,8 +96,15 @@ class Members {
 
  private:
     const json::object& object_;
+    std::string file_;
     std::optional<Error> fault_;
 };
+
+void refuse_partial_rope(Members& members) {
+    if (members.real("partial_rotary_factor", 1) != 1) {
+        members.fail("partial_rotary_factor is not 1", ErrorCode::Unsupported);
+    }
+}
 
 void read_rope(Members& members, ModelConfig& model) {
     const json::value* const five = members.find("rope_parameters");
@@ -113,6 +121,7 @@ void read_rope(Members& members, ModelConfig& model) {
         Members within(rope->get_object());
         within.require("rope_type", "default");
         within.require("type", "default");
+        refuse_partial_rope(within);
         if (within.find("rope_theta") != nullptr) {
             base = within.real("rope_theta", 0);
         }
@@ -152,6 +161,12 @@ void refuse_variants(Members& members, const ModelConfig& model) {
     members.require("hidden_act", "silu");
     members.require("attention_bias", false);
     members.require("mlp_bias", false);
+    refuse_partial_rope(members);
+    if (members.find("quantization_config") != nullptr) {
+        members.fail(
+            "the weights are quantised; F32, F16 and BF16 can be read", ErrorCode::Unsupported
+        );
+    }
     if (model.heads != 0) {
         members.require("head_dim", model.width / model.heads);
     }
@@ -206,6 +221,24 @@ Result<Architecture> parse_hf_config(std::string_view text, std::string name) {
         found.begin_token = begin.front();
     }
     found.end_tokens = read_tokens(members, "eos_token_id");
+    if (members.fault()) {
+        return *members.fault();
+    }
+    return found;
+}
+
+Result<std::optional<std::vector<std::uint32_t>>> parse_hf_generation_config(std::string_view text
+) {
+    const auto parsed = stages::parse_strict_json(text);
+    if (parsed.has_error() || !parsed->is_object()) {
+        const std::string why = parsed.has_error() ? parsed.error().detail : "no object";
+        return Error{ErrorCode::Malformed, Reaction::Reject, "generation_config.json: " + why};
+    }
+    Members members(parsed->get_object(), "generation_config.json");
+    std::optional<std::vector<std::uint32_t>> found;
+    if (members.find("eos_token_id") != nullptr) {
+        found = read_tokens(members, "eos_token_id");
+    }
     if (members.fault()) {
         return *members.fault();
     }

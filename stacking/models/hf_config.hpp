@@ -9,13 +9,22 @@
 
 #include "stacking/models/architecture.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stacking::models {
 
 /// Reads a configuration, which the caller must check(). `name`: the folder's name, for people.
 swarm::Result<Architecture> parse_hf_config(std::string_view json, std::string name);
+
+/// Returns the end tokens that a generation_config.json names; nullopt: it names none, and those of
+/// config.json count. Members about sampling have no effect here: the request decides.
+swarm::Result<std::optional<std::vector<std::uint32_t>>> parse_hf_generation_config(
+    std::string_view json
+);
 
 /// Writes a config.json from which both versions read the same architecture.
 std::string make_hf_config(const Architecture& architecture);

@@ -25,6 +25,7 @@ using swarm::run::TensorSpec;
 namespace {
 
 constexpr const char* kConfigName = "config.json";
+constexpr const char* kGenerationName = "generation_config.json";
 constexpr const char* kSingleName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";
 
@@ -86,6 +87,20 @@ Result<> add_indexed_files(
     return {};
 }
 
+/// The end tokens of generation_config.json replace those of config.json, as in transformers.
+Result<> read_end_tokens(const fs::path& folder, Architecture& architecture) {
+    std::error_code ignored;
+    if (!fs::exists(folder / kGenerationName, ignored)) {
+        return {};
+    }
+    SWARM_TRY(const auto text, read_text(folder / kGenerationName, kConfigBytesMax));
+    SWARM_TRY(auto tokens, parse_hf_generation_config(text));
+    if (tokens) {
+        architecture.end_tokens = std::move(*tokens);
+    }
+    return {};
+}
+
 /// Takes the tensors that the architecture needs out of the catalogue, under our names.
 Result<ModelSource::Tensors> name_tensors(
     const Architecture& architecture, TensorCatalogue& catalogue
@@ -98,7 +113,14 @@ Result<ModelSource::Tensors> name_tensors(
             foreign_name(tied ? "embed.weight" : wanted.name, Naming::HuggingFace);
         const auto found = catalogue.find(name);
         if (found == catalogue.end()) {
-            continue;  // ModelSource::make() names the missing tensor
+            const bool head = wanted.name == "head.weight" && !architecture.tied_embeddings;
+            return Error{
+                ErrorCode::Malformed,
+                Reaction::Reject,
+                "there is no tensor " + name +
+                    (head ? ", and tie_word_embeddings of config.json does not say that the "
+                            "embedding stands for it"
+                          : "; is a file of the model missing?")};
         }
         used.insert(name);
         SWARM_TRY(auto stored, as_stored(name, found->second));
@@ -125,6 +147,9 @@ Result<ModelSource> open_hf_folder(const fs::path& folder) {
     );
     if (architecture.has_error()) {
         return refused_at(architecture.error().code, folder, architecture.error().detail);
+    }
+    if (const auto read = read_end_tokens(folder, *architecture); read.has_error()) {
+        return refused_at(read.error().code, folder, read.error().detail);
     }
     if (const auto good = check(*architecture); good.has_error()) {
         return refused_at(good.error().code, folder, good.error().detail);

@@ -126,7 +126,12 @@ Result<> ModelSource::read_rows(std::string_view name, RowRange rows, std::span<
         }
     }
     if (auto finite = stages::check_finite(values); finite.has_error()) {
-        return with_name(name, finite.error());
+        return refused(
+            ErrorCode::NotFinite,
+            printable(name) +
+                " has a weight that is infinite or no number; the file is damaged, or "
+                "the training that made it diverged"
+        );
     }
     return {};
 }

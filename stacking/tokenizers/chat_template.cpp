@@ -53,6 +53,9 @@ Result<> append_text(const ByteBpe& bpe, const std::string& text, Ids& ids) {
 }  // namespace
 
 Result<ChatTemplate> ChatTemplate::recognise(std::string_view jinja, const ByteBpe& bpe) {
+    if (jinja.ends_with('\n')) {
+        jinja.remove_suffix(1);  // Jinja leaves out the line feed that ends a file
+    }
     if (jinja != kSmolLM2) {
         return unsupported(
             "the model's chat template is not known (only SmolLM2-Instruct's is); use a raw prompt"

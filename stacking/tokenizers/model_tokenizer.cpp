@@ -10,6 +10,7 @@
 #include "stages/files/strict_json.hpp"
 #include "swarm/base/try.hpp"
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -79,6 +80,24 @@ Result<ModelTokenizer> open_gguf_tokenizer(const fs::path& path) {
     );
 }
 
+/// Finds the template in a text, or in a list of {"name", "template"}; null: there is none.
+const json::string* find_template(const json::value& given) {
+    const json::array* const list = given.if_array();
+    if (list == nullptr) {
+        return given.if_string();
+    }
+    for (const json::value& entry : *list) {
+        const json::object* const named = entry.if_object();
+        const json::value* const name = named == nullptr ? nullptr : named->if_contains("name");
+        const json::value* const jinja =
+            named == nullptr ? nullptr : named->if_contains("template");
+        if (name != nullptr && *name == "default" && jinja != nullptr) {
+            return jinja->if_string();
+        }
+    }
+    return nullptr;
+}
+
 /// Reads the chat template; empty when the folder has none.
 Result<std::string> read_template(const fs::path& folder) {
     std::error_code ignored;
@@ -96,9 +115,18 @@ Result<std::string> read_template(const fs::path& folder) {
             Reaction::Reject,
             (folder / kConfigName).string() + ": no JSON object"};
     }
-    const json::value* const jinja = config->get_object().if_contains("chat_template");
-    return jinja != nullptr && jinja->is_string() ? std::string(jinja->get_string())
-                                                  : std::string();
+    const json::value* const given = config->get_object().if_contains("chat_template");
+    if (given == nullptr || given->is_null()) {
+        return std::string();
+    }
+    const json::string* const jinja = find_template(*given);
+    if (jinja == nullptr) {
+        return Error{
+            ErrorCode::Unsupported,
+            Reaction::Reject,
+            (folder / kConfigName).string() + ": chat_template has no text named default"};
+    }
+    return std::string(*jinja);
 }
 
 Result<> write_text(const fs::path& path, const std::string& text) {

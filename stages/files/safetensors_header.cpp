@@ -27,7 +27,7 @@ static_assert(std::endian::native == std::endian::little, "the length is little-
 namespace {
 
 constexpr std::size_t kAlignment = 8;
-constexpr std::uint64_t kHeaderBytesMax = 16ULL << 20;
+constexpr std::uint64_t kHeaderBytesMax = 100'000'000;  // the bound of the format's own reader
 constexpr const char* kMetadata = "__metadata__";
 
 Error damaged(const std::string& what) {

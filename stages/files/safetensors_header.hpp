@@ -2,7 +2,7 @@
 // it.
 // Invariant: entries that parse tile the values in some order without holes or overlaps, each
 // entry's size fits its shape, no name comes twice. Every dtype of whole bytes is understood.
-// Threading: pure functions. Errors: Malformed, TooLarge (header above 16 MiB), Unsupported
+// Threading: pure functions. Errors: Malformed, TooLarge (header above 100 MB), Unsupported
 // (another dtype); all Reject.
 // Source: github.com/huggingface/safetensors, README "Format".
 #pragma once

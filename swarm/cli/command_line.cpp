@@ -16,8 +16,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace swarm::cli {
@@ -82,11 +84,34 @@ std::optional<std::string> unknown_verb(
     return std::nullopt;
 }
 
-/// `swarm help sim` is `swarm sim --help`.
-std::vector<std::string> without_help(std::vector<std::string> words) {
+/// Flags are -x or --word and may be followed by negative numbers, so "-hello" and "--verbose mode"
+/// are texts.
+bool is_text(const std::string& word) {
+    const bool has_space = word.find_first_of(" \t\n") != std::string::npos;
+    const bool has_letters = word.size() > 2 && std::string_view("-=.0123456789").find(word[1]) ==
+                                                    std::string_view::npos;
+    return word.starts_with("-") && (has_space || has_letters);
+}
+
+/// Rewrites what CLI11 would take for something else: `help sim` is `sim --help`, and a prompt may
+/// begin with a dash.
+std::vector<std::string> as_flags(std::vector<std::string> words) {
     if (!words.empty() && words.front() == "help") {
         words.erase(words.begin());
         words.emplace_back("--help");
+    }
+    const bool has_prompt =
+        !words.empty() && (words.front() == "generate" || words.front() == "local");
+    for (std::size_t i = 1; has_prompt && i < words.size() && words[i] != "--"; ++i) {
+        if (!is_text(words[i])) {
+            continue;
+        }
+        if (words[i - 1] == "--prompt") {
+            words[i - 1] += "=" + words[i];
+            words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
+        } else if (words.front() == "generate") {
+            words[i].insert(0, "--prompt=");
+        }
     }
     return words;
 }
@@ -94,7 +119,7 @@ std::vector<std::string> without_help(std::vector<std::string> words) {
 }  // namespace
 
 std::variant<ChosenVerb, Exit> read_command_line(const std::vector<std::string>& given) {
-    const std::vector<std::string> words = without_help(given);
+    const std::vector<std::string> words = as_flags(given);
     CLI::App app("Trains a model on machines that are unequal and come and go.", "swarm");
     app.set_version_flag("--version", "swarm " SWARM_VERSION);
     app.footer(std::string("swarm VERB --help shows examples.\n") + kExitCodes);

@@ -163,6 +163,8 @@ TEST(SmolLM2Tokenizer, ItsChatTemplateIsKnown) {
     const ByteBpe& bpe = *tokenizer().bpe();
     const auto chat = ChatTemplate::recognise(tokenizer().chat_template(), bpe);
     ASSERT_TRUE(chat.has_value()) << chat.error().detail;
+    EXPECT_TRUE(ChatTemplate::recognise(tokenizer().chat_template() + "\n", bpe).has_value());
+    EXPECT_FALSE(ChatTemplate::recognise(tokenizer().chat_template() + "x", bpe).has_value());
     const std::vector<ChatMessage> question{{ChatRole::User, "What is the capital of France?"}};
     const auto ids = chat->encode(bpe, question, AfterMessages::BeginAnswer);
     ASSERT_TRUE(ids.has_value()) << ids.error().detail;

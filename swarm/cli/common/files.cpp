@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <system_error>
 #include <utility>
 
@@ -45,6 +46,24 @@ Result<std::string> read_file(const fs::path& path, std::uint64_t bytes_max) {
     std::ifstream in(path, std::ios::binary);
     if (!in.read(text.data(), static_cast<std::streamsize>(size))) {
         return rejected(ErrorCode::NotFound, "cannot read " + path.string());
+    }
+    return text;
+}
+
+Result<std::string> read_standard_input(std::uint64_t bytes_max) {
+    std::string text;
+    char piece[4096];
+    while (std::cin.read(piece, sizeof piece) || std::cin.gcount() > 0) {
+        text.append(piece, static_cast<std::size_t>(std::cin.gcount()));
+        if (text.size() > bytes_max) {
+            return rejected(
+                ErrorCode::TooLarge,
+                "standard input is larger than " + std::to_string(bytes_max) + " bytes"
+            );
+        }
+    }
+    if (text.ends_with('\n')) {
+        text.pop_back();
     }
     return text;
 }

@@ -17,6 +17,9 @@ class Console;
 
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t bytes_max);
 
+/// Reads standard input to its end, without the line feed that ends a text file.
+Result<std::string> read_standard_input(std::uint64_t bytes_max);
+
 /// Returns the content of a key file without the white space at its end; empty for an empty name.
 Result<std::string> read_swarm_key(const std::string& file);
 

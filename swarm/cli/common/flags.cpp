@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -36,7 +37,7 @@ std::optional<std::uint64_t> parse_rate(const std::string& text) {
 
 const char* const kExitCodes = R"(
 exit codes: 0 done, 1 failure while running, 2 usage, 3 run file or model rejected,
-            4 no peers or no coordinator in time, 130 and 143 after signals)";
+            4 no peers or no coordinator in time, 130, 141 and 143 after signals)";
 
 const char* const kModelHelp =
     "a GGUF file, a Hugging Face folder, the folder of a run, or a name: smollm2";
@@ -166,6 +167,27 @@ CLI::Option* add_replay(CLI::App& app, std::string& replay) {
         ->capture_default_str();
 }
 
+std::function<std::string(const std::string&)> number_within(double least, double most) {
+    return [least, most](const std::string& text) {
+        double value = 0;
+        const char* const end = text.data() + text.size();
+        const auto [rest, error] = std::from_chars(text.data(), end, value);
+        if (error == std::errc{} && rest == end && value >= least && value <= most) {
+            return std::string();
+        }
+        char range[64];
+        std::snprintf(range, sizeof range, "from %g to %g", least, most);
+        return std::string("wants numbers ") + range + ", not " + text;
+    };
+}
+
+CLI::Option* add_temperature(CLI::App& app, double& temperature) {
+    constexpr double kMost = 100;
+    return app.add_option("--temperature", temperature, "0: always the likeliest")
+        ->check(number_within(0, kMost))
+        ->capture_default_str();
+}
+
 std::array<CLI::Option*, 2> add_path(
     CLI::App& app, std::vector<std::uint32_t>& path, double& exit_threshold
 ) {
@@ -178,7 +200,7 @@ std::array<CLI::Option*, 2> add_path(
                "probability at which a stage with a head of its own ends a token's path (default: "
                "never)"
         )
-            ->check(CLI::NonNegativeNumber)};
+            ->check(number_within(0, 1e9))};
 }
 
 }  // namespace swarm::cli

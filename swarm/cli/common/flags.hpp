@@ -55,8 +55,14 @@ CLI::Option* add_key(CLI::App& app, std::string& file);
 CLI::Option* add_swarm_key(CLI::App& app, const std::string& help, std::string& file);
 /// Adds --device: auto, cpu or cuda:N.
 CLI::Option* add_device(CLI::App& app, std::string& device);
+/// Returns a check for CLI::Option::check(): the text is a number from `least` to `most`.
+/// CLI::Range and its like let nan pass.
+std::function<std::string(const std::string&)> number_within(double least, double most);
+
 CLI::Option* add_weights(CLI::App& app, std::string& weights);
 CLI::Option* add_replay(CLI::App& app, std::string& replay);
+/// Adds --temperature of the sampling.
+CLI::Option* add_temperature(CLI::App& app, double& temperature);
 /// Adds --path and --exit, which are about the stages of a model.
 std::array<CLI::Option*, 2> add_path(
     CLI::App& app, std::vector<std::uint32_t>& path, double& exit_threshold

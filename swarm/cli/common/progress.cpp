@@ -2,6 +2,7 @@
 
 #include "swarm/run/layer_split.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <variant>
@@ -9,7 +10,8 @@
 namespace swarm::cli {
 namespace {
 
-constexpr double kNewestWeighs = 0.2;
+constexpr std::size_t kLatest = 9;
+constexpr std::size_t kEnough = 3;  // steps, from which the time of the others is estimated
 
 std::string format(const char* pattern, double value) {
     char text[32];
@@ -40,24 +42,24 @@ void Progress::show(const TrainReport& report) {
 }
 
 void Progress::show_one(const node::StepCommitted& step) {
-    if (seconds_per_step_ == 0) {
+    if (latest_s_.empty()) {
         const auto since = std::chrono::steady_clock::now() - began_;
         console_.info(
             "first step done " + format("%.1f", std::chrono::duration<double>(since).count()) +
             " s after " + (peers_per_stage_.empty() ? "the start" : "the last peer joined")
         );
     }
-    const double took = std::chrono::duration<double>(step.took).count();
-    seconds_per_step_ = seconds_per_step_ == 0
-                            ? took
-                            : (1 - kNewestWeighs) * seconds_per_step_ + kNewestWeighs * took;
-    const auto left = static_cast<double>(steps_ - std::min(steps_, step.step + 1));
+    latest_s_.push_back(in_seconds(step.took));
+    if (latest_s_.size() > kLatest) {
+        latest_s_.pop_front();
+    }
+    const double step_s = usual_seconds(latest_s_);
+    std::optional<double> left_s;
+    if (latest_s_.size() >= kEnough) {
+        left_s = step_s * static_cast<double>(steps_ - std::min(steps_, step.step + 1));
+    }
     const std::string line = progress_line(
-        step,
-        steps_,
-        static_cast<double>(tokens_per_step_) / seconds_per_step_,
-        left * seconds_per_step_,
-        peers_per_stage_
+        step, steps_, static_cast<double>(tokens_per_step_) / step_s, left_s, peers_per_stage_
     );
     console_.status(line + (skipped_ > 0 ? "  skipped " + std::to_string(skipped_) : ""));
 }
@@ -93,7 +95,7 @@ void Progress::show_one(const node::PeerChanged& changed) {
     const std::string why = changed.reason.empty() ? "" : " (" + changed.reason + ")";
     switch (changed.change) {
         case PeerChange::Admitted:
-            if (seconds_per_step_ == 0) {
+            if (latest_s_.empty()) {
                 began_ = std::chrono::steady_clock::now();
             }
             console_.info(who + "joined" + why);
@@ -134,16 +136,26 @@ void Progress::show_one(const node::RunFinished& finished) {
     );
 }
 
+double usual_seconds(const std::deque<double>& latest_s) {
+    std::vector<double> sorted(latest_s.begin(), latest_s.end());
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    return *middle;
+}
+
 std::string progress_line(
     const node::StepCommitted& step,
     std::uint64_t steps,
     double tokens_per_s,
-    double seconds_left,
+    std::optional<double> seconds_left,
     const std::vector<std::uint32_t>& peers_per_stage
 ) {
     std::string line = "step " + std::to_string(step.step + 1) + "/" + std::to_string(steps) +
                        "  loss " + format("%.4f", step.loss) + "  " + rate_text(tokens_per_s) +
-                       " tokens/s  ETA " + clock_text(seconds_left);
+                       " tokens/s";
+    if (seconds_left) {
+        line += "  ETA " + clock_text(*seconds_left);
+    }
     if (!peers_per_stage.empty()) {
         line += "  peers ";
         for (std::size_t i = 0; i < peers_per_stage.size(); ++i) {

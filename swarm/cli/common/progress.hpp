@@ -9,6 +9,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,18 +48,23 @@ class Progress {
     std::uint64_t steps_;
     std::uint64_t tokens_per_step_;
     std::uint64_t skipped_ = 0;
-    double seconds_per_step_ = 0;  // moving average; 0: no step is done
+    std::deque<double> latest_s_;  // times of the latest steps, at most kLatest
     /// When the first step could begin: at the start, or when the last peer joined before it.
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     std::vector<std::uint32_t> peers_per_stage_;
 };
 
-/// "step 12/60  loss 3.2140  5.1k tokens/s  ETA 0:41  peers 2+2+1"
+/// Returns the usual time of a step: the median, because one step that waited for a newcomer, or
+/// that was nearly done before a restart, says nothing about the next ones.
+double usual_seconds(const std::deque<double>& latest_s);
+
+/// "step 12/60  loss 3.2140  5.1k tokens/s  ETA 0:41  peers 2+2+1". `seconds_left`: nullopt while
+/// too few steps are done to tell.
 std::string progress_line(
     const node::StepCommitted& step,
     std::uint64_t steps,
     double tokens_per_s,
-    double seconds_left,
+    std::optional<double> seconds_left,
     const std::vector<std::uint32_t>& peers_per_stage
 );
 

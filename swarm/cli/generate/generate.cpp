@@ -29,7 +29,8 @@ namespace {
 using stacking::tokenizers::SentencePiece;
 
 constexpr auto kGoodbye = std::chrono::seconds(2);
-constexpr std::uint32_t kBytes = 256;  // the vocabulary where a token is a byte
+constexpr std::size_t kPromptBytesMax = 16 << 20;  // maximum from standard input
+constexpr std::uint32_t kBytes = 256;              // the vocabulary where a token is a byte
 
 /// A text by the peers of a run, from the question to its last token.
 class Generation {
@@ -144,8 +145,16 @@ class Generation {
 
 }  // namespace
 
-int generate(const GenerateOptions& options) {
+int generate(const GenerateOptions& given) {
     Console console;
+    GenerateOptions options = given;
+    if (options.prompt == "-") {
+        Result<std::string> text = read_standard_input(kPromptBytesMax);
+        if (!text) {
+            return end_with(console, text.error());
+        }
+        options.prompt = std::move(*text);
+    }
     if (options.model.empty() && options.stack.empty()) {
         return Generation(options, console).run();
     }

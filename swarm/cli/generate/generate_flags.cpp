@@ -15,6 +15,7 @@ examples:
   swarm generate --model smollm2 "What is the capital of France?"
   swarm generate --model smollm2 --raw --weights int8 --max-tokens 48 "The old lighthouse"
   swarm generate --model runs/austen "It is a truth universally"  # what a run has trained
+  swarm generate --model smollm2 - <question.txt
   swarm generate --model llama.gguf --temperature 0.8 --seed 7 --json out.json "Tell me a story"
   swarm generate --model smollm2 --join 192.168.1.7:7118 "Why is the sky blue?"   # by peers
   swarm generate --stack two.toml --join 192.168.1.7:7118 "It is a truth"         # by peers
@@ -45,14 +46,16 @@ Sources add_sources(CLI::App& app, GenerateOptions& generate) {
 }
 
 void add_sampling(CLI::App& app, GenerateOptions& generate) {
-    app.add_option("prompt,--prompt", generate.prompt, "the text to continue, or the question")
+    app.add_option(
+           "prompt,--prompt",
+           generate.prompt,
+           "the text to continue, or the question; -: from stdin"
+    )
         ->required();
     app.add_option("--tokens,--max-tokens", generate.tokens, "how many to add at most")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    app.add_option("--temperature", generate.temperature, "0: always the likeliest")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    add_temperature(app, generate.temperature);
     app.add_option("--seed", generate.seed, "seed of the sampling")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();

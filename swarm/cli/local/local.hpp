@@ -39,6 +39,8 @@ struct LocalOptions {
     std::string weights = "fp32";
     std::string replay = "exact";
     bool raw = false;
+    bool ignore_eos = false;
+    double temperature = 0;
     std::vector<std::uint32_t> path;     // same as in GenerateOptions
     double exit_threshold = 2;           // same as in GenerateOptions
     std::vector<std::uint32_t> kill_at;  // tokens at which a peer that serves is killed

@@ -53,6 +53,8 @@ void add_model_flags(CLI::App& app, LocalOptions& local) {
     add_weights(app, local.weights);
     add_replay(app, local.replay);
     app.add_flag("--raw", local.raw, "continue --prompt as it is, without the chat template");
+    app.add_flag("--ignore-eos", local.ignore_eos, "go on after the end of the answer");
+    add_temperature(app, local.temperature);
     add_path(app, local.path, local.exit_threshold);
     app.add_option("--kill-at", local.kill_at, "A,B,...: SIGKILL a peer that serves at that token")
         ->delimiter(',');
@@ -87,7 +89,7 @@ void add_local(CLI::App& program, const OnChosen& on_chosen) {
     add_device(app, local.device);
     app.add_option("--prompt", local.prompt, "continue this text after the training");
     add_model_flags(app, local);
-    app.add_option("--tokens", local.tokens, "how many to add at most")
+    app.add_option("--tokens,--max-tokens", local.tokens, "how many to add at most")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     app.add_option("--dir", local.directory, "keep logs and checkpoints here");

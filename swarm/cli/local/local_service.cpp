@@ -46,6 +46,8 @@ GenerateOptions question_of(const LocalOptions& options) {
     question.prompt = options.prompt.value_or("");
     question.tokens = options.tokens;
     question.raw = options.raw;
+    question.ignore_eos = options.ignore_eos;
+    question.temperature = options.temperature;
     question.weights = options.weights;
     question.replay = options.replay;
     question.stages = stages_of(options);

@@ -3,7 +3,6 @@
 #include "swarm/protocol/limits.hpp"
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <memory>
 
 namespace swarm::cli {
@@ -18,14 +17,8 @@ examples:
 Without --layer-ms the time of a layer follows from its multiplications. The plan has no reductions
 and no peers that come and go; `swarm sim` has those.)";
 
-/// CLI::Range lets nan pass.
-std::string refusal_of_number(const std::string& text) {
-    double value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, value);
-    const bool good = error == std::errc{} && rest == end && value >= 1e-6 && value <= 1e9;
-    return good ? "" : "wants numbers from 0.000001 to 1e9, not " + text;
-}
+constexpr double kSpeedLeast = 1e-6;
+constexpr double kSpeedMost = 1e9;
 
 }  // namespace
 
@@ -41,14 +34,14 @@ void add_plan(CLI::App& program, const OnChosen& on_chosen) {
            "--speeds", plan.speeds, "A,B,...: speed of each peer, in GFLOP/s; see --layer-ms"
     )
         ->delimiter(',')
-        ->check(refusal_of_number);
+        ->check(number_within(kSpeedLeast, kSpeedMost));
     app.add_option(
            "--layer-ms",
            plan.layer_ms,
            "A,B,...: measured, forward and backward of each layer; --speeds are multiples then"
     )
         ->delimiter(',')
-        ->check(refusal_of_number);
+        ->check(number_within(kSpeedLeast, kSpeedMost));
     add_size(
         app,
         "--memory",

@@ -53,8 +53,8 @@ void add_file(CLI::App& app, std::string& file) {
     app.add_option("stack", file, "the file of the stack")->type_name("STACK.toml")->required();
 }
 
-CLI::Range prior_range() {
-    return {kPriorLeast, kPriorMost};
+auto prior_range() {
+    return number_within(kPriorLeast, kPriorMost);
 }
 
 void add_new(CLI::App& stack, const OnChosen& on_chosen) {
@@ -125,7 +125,7 @@ void add_train(CLI::App& stack, const OnChosen& on_chosen) {
         ->check(CLI::Range(2U, 1U << 14))
         ->capture_default_str();
     app.add_option("--learning-rate", options->learning_rate, "highest learning rate")
-        ->check(CLI::Range(kRateLeast, kRateMost))
+        ->check(number_within(kRateLeast, kRateMost))
         ->capture_default_str();
     app.add_option("--seed", options->seed, "seed of the windows")->capture_default_str();
     add_device(app, options->device);

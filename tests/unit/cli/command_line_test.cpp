@@ -193,6 +193,36 @@ TEST(CommandLine, AMistypedVerbNamesTheNearestAndTheHelpThatDescribesIt) {
     EXPECT_NE(exit_of({"serve"}).text.find("see `swarm serve --help`"), std::string::npos);
 }
 
+TEST(CommandLine, APromptMayBeginWithADash) {
+    for (const char* prompt : {"--verbose mode", "-hello", "-", "- a list"}) {
+        EXPECT_EQ(
+            options_of<GenerateOptions>({"generate", "--join", "a:1", prompt}).prompt, prompt
+        );
+        EXPECT_EQ(
+            options_of<GenerateOptions>({"generate", "--join", "a:1", "--prompt", prompt}).prompt,
+            prompt
+        );
+    }
+    EXPECT_EQ(
+        options_of<LocalOptions>({"local", "--prompt", "--verbose mode"}).prompt, "--verbose mode"
+    );
+    EXPECT_EQ(exit_of({"generate", "-h"}).code, kDone);
+    EXPECT_EQ(exit_of({"generate", "--join", "a:1", "--unknown", "text"}).code, kUsage);
+}
+
+TEST(CommandLine, NumbersThatAreNoneAreRefused) {
+    const Words generate{"generate", "--join", "a:1", "text"};
+    for (const Words& flag :
+         std::vector<Words>{{"--temperature", "nan"}, {"--temperature", "inf"}}) {
+        Words words = generate;
+        words.insert(words.end(), flag.begin(), flag.end());
+        EXPECT_EQ(exit_of(words).code, kUsage) << joined(words);
+    }
+    EXPECT_EQ(exit_of({"generate", "--model", "m", "--exit", "nan", "text"}).code, kUsage);
+    EXPECT_EQ(exit_of({"plan", "--speeds", "nan"}).code, kUsage);
+    EXPECT_EQ(exit_of({"stack", "new", "s", "--member", "m", "--prior", "nan"}).code, kUsage);
+}
+
 TEST(CommandLine, HelpIsAVerb) {
     EXPECT_EQ(exit_of({"help"}).text, exit_of({"--help"}).text);
     EXPECT_EQ(exit_of({"help", "model", "fetch"}).text, exit_of({"model", "fetch", "--help"}).text);

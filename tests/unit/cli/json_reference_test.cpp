@@ -238,7 +238,13 @@ TEST(ExitCodes, AreAllInTheReference) {
     EXPECT_EQ(
         codes,
         (std::set<std::string>{
-            text(kDone), text(kRunFailed), text(kUsage), text(kRejected), text(kNobody), signals})
+            text(kDone),
+            text(kRunFailed),
+            text(kUsage),
+            text(kRejected),
+            text(kNobody),
+            text(after_signal(SIGPIPE)),
+            signals})
     );
 }
 

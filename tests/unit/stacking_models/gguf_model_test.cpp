@@ -65,6 +65,23 @@ TEST(GgufModel, TakesItsArchitectureFromTheMetadata) {
     EXPECT_EQ(found.end_tokens, std::vector<std::uint32_t>{2});
 }
 
+TEST(GgufModel, EveryEndTokenEndsATextAndEachIsThereOnce) {
+    GgufBuilder file;
+    test::add_small_metadata(file);
+    file.u32("tokenizer.ggml.eot_token_id", 4).u32("tokenizer.ggml.eom_token_id", 2);
+    test::add_small_tensors(file);
+    const auto model = open(file);
+    ASSERT_TRUE(model.has_value()) << model.error().detail;
+    EXPECT_EQ(model->architecture().end_tokens, (std::vector<std::uint32_t>{2, 4}));
+}
+
+TEST(GgufModel, APartOfASplitModelSaysSo) {
+    GgufBuilder file;
+    test::add_small_metadata(file);
+    file.u32("split.no", 0).u32("split.count", 3);
+    expect_refused(file, ErrorCode::Unsupported, "part 1 of 3 of a split model");
+}
+
 TEST(GgufModel, UndoesTheRopeOrderOfQueriesAndKeysAlone) {
     const auto model = open(test::small_gguf());
     ASSERT_TRUE(model.has_value()) << model.error().detail;
@@ -179,7 +196,10 @@ TEST(GgufModel, WeightsThatAreNotFiniteAreRefused) {
     std::memcpy(bytes.data() + bytes.size() - 4, &nan, 4);  // the end of output_norm
     const auto model = open_gguf(std::make_unique<MemoryBytes>(std::move(bytes)));
     ASSERT_TRUE(model.has_value());
-    EXPECT_EQ(model->read("head.norm").error().code, ErrorCode::NotFinite);
+    const auto refused = model->read("head.norm");
+    EXPECT_EQ(refused.error().code, ErrorCode::NotFinite);
+    EXPECT_EQ(refused.error().detail.find("drop the tensor"), std::string::npos);
+    EXPECT_NE(refused.error().detail.find("head.norm has a weight"), std::string::npos);
 }
 
 TEST(GgufModel, RefusesABillionLayersAtOnce) {
@@ -193,7 +213,7 @@ TEST(GgufModel, RefusesTensorsThatAreMissingOrUnused) {
     GgufBuilder more;
     test::add_small_metadata(more, 3);
     test::add_small_tensors(more);
-    expect_refused(more, ErrorCode::Malformed, "lacks the tensor layers.2.attn.wk");
+    expect_refused(more, ErrorCode::Malformed, "there is no tensor blk.2.attn_k.weight");
     GgufBuilder fewer;
     test::add_small_metadata(fewer, 1);
     test::add_small_tensors(fewer);

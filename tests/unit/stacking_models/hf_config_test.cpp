@@ -77,7 +77,8 @@ TEST(HfConfig, RefusesVariantsThatWouldChangeTheAnswer) {
           R"(, "hidden_act": "gelu")",
           R"(, "attention_bias": true)",
           R"(, "mlp_bias": true)",
-          R"(, "head_dim": 8)"}) {
+          R"(, "head_dim": 8)",
+          R"(, "quantization_config": {"quant_method": "gptq"})"}) {
         expect_refused(config(more), ErrorCode::Unsupported, "can be read");
     }
     expect_refused(R"({"model_type": "gpt2"})", ErrorCode::Unsupported, "\"gpt2\"");

@@ -183,6 +183,32 @@ TEST_F(HfFolderTest, ReadsHalfPrecision) {
     }
 }
 
+TEST_F(HfFolderTest, EndTokensOfTheGenerationConfigReplaceThoseOfTheConfig) {
+    const auto end_tokens = [&](const char* generation) {
+        write_file(folder() / "generation_config.json", generation);
+        const auto model = open_hf_folder(folder());
+        EXPECT_TRUE(model.has_value()) << model.error().detail;
+        return model->architecture().end_tokens;
+    };
+    EXPECT_EQ(
+        end_tokens(R"({"eos_token_id": [3, 5], "temperature": 0.6})"),
+        (std::vector<std::uint32_t>{3, 5})
+    );
+    EXPECT_EQ(end_tokens(R"({"eos_token_id": null})"), std::vector<std::uint32_t>{2});
+    write_file(folder() / "generation_config.json", R"({"eos_token_id": "x"})");
+    expect_refused(ErrorCode::Malformed, "generation_config.json: eos_token_id");
+    write_file(folder() / "generation_config.json", "{");
+    expect_refused(ErrorCode::Malformed, "generation_config.json: ");
+}
+
+TEST_F(HfFolderTest, NamesAPointerOfGitLfs) {
+    write_file(
+        folder() / "model.safetensors",
+        "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 269060552\n"
+    );
+    expect_refused(ErrorCode::Mismatch, "pointer of Git LFS");
+}
+
 TEST_F(HfFolderTest, RefusesEveryTruncation) {
     const fs::path path = folder() / "model.safetensors";
     for (std::uint64_t size = fs::file_size(path); size > 0;) {
@@ -204,12 +230,16 @@ TEST_F(HfFolderTest, RefusesTensorsThatDoNotFitItsConfiguration) {
     replace_in_config("\"num_hidden_layers\":2", "\"num_hidden_layers\":1");
     expect_refused(ErrorCode::Unsupported, "model.layers.1.input_layernorm.weight is no part");
     replace_in_config("\"num_hidden_layers\":1", "\"num_hidden_layers\":3");
-    expect_refused(ErrorCode::Malformed, "lacks the tensor layers.2.attn.wk");
+    expect_refused(
+        ErrorCode::Malformed, "there is no tensor model.layers.2.self_attn.k_proj.weight"
+    );
     replace_in_config("\"num_hidden_layers\":3", "\"num_hidden_layers\":1000000000");
     expect_refused(ErrorCode::Unsupported, "1000000000 as layers");
     replace_in_config("\"num_hidden_layers\":1000000000", "\"num_hidden_layers\":2");
     replace_in_config("\"tie_word_embeddings\":true", "\"tie_word_embeddings\":false");
-    expect_refused(ErrorCode::Malformed, "lacks the tensor head.weight");
+    expect_refused(
+        ErrorCode::Malformed, "no tensor lm_head.weight, and tie_word_embeddings of config.json"
+    );
 }
 
 }  // namespace

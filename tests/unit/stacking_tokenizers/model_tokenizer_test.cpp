@@ -99,6 +99,12 @@ TEST(ModelTokenizer, IsTheSameInAFolderAsInTheFileItCameFrom) {
         EXPECT_EQ(copy->bpe()->vocabulary().tokens, original->bpe()->vocabulary().tokens);
         EXPECT_EQ(copy->chat_template(), original->chat_template());
     }
+    const auto config = copy_folder / "tokenizer_config.json";
+    std::ofstream(config) << R"({"chat_template": [{"name": "tools", "template": "a"},
+        {"name": "default", "template": "b"}]})";
+    EXPECT_EQ(open_tokenizer(copy_folder)->chat_template(), "b");
+    std::ofstream(config) << R"({"chat_template": [{"name": "tools", "template": "a"}]})";
+    EXPECT_EQ(open_tokenizer(copy_folder).error().code, ErrorCode::Unsupported);
     EXPECT_EQ(
         write_tokenizer(*original, 262, folder.path() / "missing").error().code,
         ErrorCode::StorageFailed
