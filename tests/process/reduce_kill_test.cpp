@@ -68,6 +68,8 @@ std::uint64_t queued_bytes(pid_t pid) {
     return queued;
 }
 
+constexpr int kAttemptsMax = 4;
+
 class ReduceKillTest : public TrainBed {
  protected:
     /// Returns true when the victim was sending its slices and is dead.
@@ -107,17 +109,25 @@ TEST_F(ReduceKillTest, SurvivorsEndWithTheSumThatHoldsEachMicrobatchOnce) {
     );
     ASSERT_EQ(single.wait(seconds(90)), 0) << single.err();
 
-    Program coordinator(train({run_file, "--json", json}), folder.path());
-    start_peers(4, "0");
-    ASSERT_TRUE(coordinator.wait_for_text("step 1/", seconds(90))) << coordinator.err();
-    ASSERT_TRUE(kill_in_reduction(coordinator, *peers.back())) << coordinator.err();
-    ASSERT_EQ(coordinator.wait(seconds(120)), 0) << coordinator.err();
-
-    EXPECT_NE(coordinator.err().find("reduce aborted, a member was fenced"), std::string::npos)
-        << coordinator.err();
-    expect_each_microbatch_once(json);
     ASSERT_NE(weights_of(single), "");
-    EXPECT_EQ(weights_of(coordinator), weights_of(single));
+
+    // A kill may come when all peers hold the sum already; then nothing is aborted, and the kill is
+    // tried again.
+    bool aborted = false;
+    for (int attempt = 0; attempt < kAttemptsMax && !aborted; ++attempt) {
+        directory = folder.path() / ("run-" + std::to_string(attempt));
+        peers.clear();
+        Program coordinator(train({run_file, "--json", json}), folder.path());
+        start_peers(4, "0");
+        ASSERT_TRUE(coordinator.wait_for_text("step 1/", seconds(90))) << coordinator.err();
+        ASSERT_TRUE(kill_in_reduction(coordinator, *peers.back())) << coordinator.err();
+        ASSERT_EQ(coordinator.wait(seconds(120)), 0) << coordinator.err();
+        expect_each_microbatch_once(json);
+        EXPECT_EQ(weights_of(coordinator), weights_of(single));
+        aborted =
+            coordinator.err().find("reduce aborted, a member was fenced") != std::string::npos;
+    }
+    EXPECT_TRUE(aborted) << "every kill came too late";
 }
 
 }  // namespace
