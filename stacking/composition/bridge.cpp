@@ -1,5 +1,6 @@
 #include "stacking/composition/bridge.hpp"
 
+#include "stacking/composition/refusal.hpp"
 #include "stages/files/safetensors.hpp"
 #include "swarm/base/try.hpp"
 
@@ -10,19 +11,13 @@
 
 namespace stacking::composition {
 
-using swarm::Error;
 using swarm::ErrorCode;
-using swarm::Reaction;
 
 namespace {
 
 constexpr const char* kMatrix = "bridge.weight";
 constexpr const char* kBias = "bridge.bias";
 constexpr float kEpsilon = 1e-5F;
-
-Error refused(ErrorCode code, std::string what) {
-    return {code, Reaction::Reject, std::move(what)};
-}
 
 }  // namespace
 
@@ -59,12 +54,12 @@ swarm::Result<Bridge> Bridge::parse(std::span<const std::byte> file) {
                       bias->shape.size() == 1 && bias->shape[0] == matrix->shape[0] &&
                       matrix->shape[0] > 0 && matrix->shape[1] > 0;
     if (!fits) {
-        return refused(ErrorCode::Mismatch, "a bridge is bridge.weight (C2, C1), bridge.bias (C2)");
+        return refusal(ErrorCode::Mismatch, "a bridge is bridge.weight (C2, C1), bridge.bias (C2)");
     }
     std::vector<float> parameters(matrix->values.begin(), matrix->values.end());
     parameters.insert(parameters.end(), bias->values.begin(), bias->values.end());
     if (!std::ranges::all_of(parameters, [](float value) { return std::isfinite(value); })) {
-        return refused(ErrorCode::NotFinite, "the bridge has numbers that are not finite");
+        return refusal(ErrorCode::NotFinite, "the bridge has numbers that are not finite");
     }
     return Bridge(matrix->shape[1], matrix->shape[0], std::move(parameters));
 }

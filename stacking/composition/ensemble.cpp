@@ -1,6 +1,7 @@
 #include "stacking/composition/ensemble.hpp"
 
 #include "stacking/composition/log_probabilities.hpp"
+#include "stacking/composition/refusal.hpp"
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
@@ -10,18 +11,8 @@
 
 namespace stacking::composition {
 
-using swarm::Error;
 using swarm::ErrorCode;
-using swarm::Reaction;
 using swarm::Result;
-
-namespace {
-
-Error refusal(ErrorCode code, std::string what) {
-    return {code, Reaction::Reject, std::move(what)};
-}
-
-}  // namespace
 
 Ensemble::Ensemble(Members members, std::span<const double> priors)
     : members_(std::move(members)), weights_(priors) {}

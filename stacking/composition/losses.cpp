@@ -1,6 +1,7 @@
 #include "stacking/composition/losses.hpp"
 
 #include "stacking/composition/log_probabilities.hpp"
+#include "stacking/composition/refusal.hpp"
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
@@ -9,16 +10,10 @@
 
 namespace stacking::composition {
 
-using swarm::Error;
 using swarm::ErrorCode;
-using swarm::Reaction;
 using swarm::Result;
 
 namespace {
-
-Error no_loss(ErrorCode code, std::string what) {
-    return {code, Reaction::Reject, std::move(what)};
-}
 
 /// Sum of the cross-entropies of one window.
 Result<double> window_nats(TextReader& reader, std::span<const TokenId> window) {
@@ -32,7 +27,7 @@ Result<double> window_nats(TextReader& reader, std::span<const TokenId> window) 
         for (std::size_t row = 0; row < piece.size(); ++row) {
             const std::span<float> own = std::span(scores).subspan(row * width, width);
             if (!normalise(own)) {
-                return no_loss(ErrorCode::NotFinite, "the model's logits are no numbers");
+                return refusal(ErrorCode::NotFinite, "the model's logits are no numbers");
             }
             nats -= own[window[first + row + 1]];
         }
@@ -46,7 +41,7 @@ Result<Loss> measure_loss(
     TextReader& reader, std::span<const TokenId> tokens, std::uint32_t window
 ) {
     if (window < 2 || window > reader.context()) {
-        return no_loss(
+        return refusal(
             ErrorCode::TooLarge,
             "a window has 2 to " + std::to_string(reader.context()) + " tokens, not " +
                 std::to_string(window)
@@ -54,7 +49,7 @@ Result<Loss> measure_loss(
     }
     const auto outside = [&](TokenId token) { return token >= reader.vocabulary(); };
     if (std::any_of(tokens.begin(), tokens.end(), outside)) {
-        return no_loss(ErrorCode::Mismatch, "the text has tokens that the model does not know");
+        return refusal(ErrorCode::Mismatch, "the text has tokens that the model does not know");
     }
     Loss loss;
     double nats = 0;
@@ -66,7 +61,7 @@ Result<Loss> measure_loss(
         loss.tokens += piece.size() - 1;
     }
     if (loss.tokens == 0) {
-        return no_loss(ErrorCode::Mismatch, "the text has less than two tokens");
+        return refusal(ErrorCode::Mismatch, "the text has less than two tokens");
     }
     loss.nats_per_token = nats / static_cast<double>(loss.tokens);
     return loss;

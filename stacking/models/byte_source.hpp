@@ -1,7 +1,8 @@
 // Bytes that can be read at any offset: a file, or memory in tests and fuzz targets.
 // Invariant: the size does not change while the object lives; a file that shrinks is an error.
 // Threading: const and without state of its own, so any thread. Cost: one pread() per read().
-// Errors: NotFound (no such file, or no plain file), StorageFailed (reading fails); Reject.
+// Errors: NotFound (no such file, or no plain file), Mismatch (a pointer of Git LFS in its place),
+// StorageFailed (reading fails); Reject.
 #pragma once
 
 #include "swarm/base/result.hpp"

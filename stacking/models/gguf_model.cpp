@@ -23,8 +23,6 @@ namespace {
 
 constexpr double kDefaultRopeBase = 10'000;  // for files without the key
 
-constexpr std::uint32_t kNoToken = std::numeric_limits<std::uint32_t>::max();
-
 /// End of a text, of a turn and of a message.
 constexpr std::array kEndKeys{
     "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"};
@@ -176,9 +174,11 @@ Result<Architecture> read_architecture(const GgufHeader& header) {
         found.begin_token = keys.count("tokenizer.ggml.bos_token_id");
     }
     for (const char* const key : kEndKeys) {
-        if (const std::uint32_t token = keys.count_or(key, kNoToken);
-            token != kNoToken &&
-            std::ranges::find(found.end_tokens, token) == found.end_tokens.end()) {
+        if (!keys.has(key)) {
+            continue;
+        }
+        const std::uint32_t token = keys.count(key);
+        if (std::ranges::find(found.end_tokens, token) == found.end_tokens.end()) {
             found.end_tokens.push_back(token);
         }
     }

@@ -26,6 +26,24 @@ const std::vector<std::string> kRun{
     "--min-peers",
     "3"};
 
+/// Returns the arguments of a run in one process that takes a while.
+std::vector<std::string> single_in(const std::string& folder, std::vector<std::string> more) {
+    more.insert(
+        more.begin(),
+        {"train",
+         "--single",
+         "--model",
+         "oracle",
+         "--stages",
+         "2",
+         "--steps",
+         "3000",
+         "--dir",
+         folder}
+    );
+    return more;
+}
+
 TEST_F(ResumeTest, PeersOutliveTheirCoordinator) {
     auto coordinator = std::make_unique<Program>(train(kRun), folder.path());
     start_peers(3, "5");
@@ -129,19 +147,7 @@ TEST_F(ResumeTest, AfterCtrlCTheCoordinatorSaysFromWhereTheRunGoesOn) {
 
 TEST_F(ResumeTest, ASingleRunKeepsItsStepsAfterCtrlC) {
     const std::string stopped_in = (folder.path() / "stopped").string();
-    Program stopped(
-        {"train",
-         "--single",
-         "--model",
-         "oracle",
-         "--stages",
-         "2",
-         "--steps",
-         "3000",
-         "--dir",
-         stopped_in},
-        folder.path()
-    );
+    Program stopped(single_in(stopped_in, {}), folder.path());
     ASSERT_TRUE(stopped.wait_for_text("step 500/", seconds(60))) << stopped.err();
     stopped.signal(SIGINT);
     ASSERT_EQ(stopped.wait(seconds(20)), 130) << "it was too fast";
@@ -155,21 +161,7 @@ TEST_F(ResumeTest, ASingleRunKeepsItsStepsAfterCtrlC) {
 
 TEST_F(ResumeTest, ASingleRunGoesOnToo) {
     const std::string killed_in = (folder.path() / "killed").string();
-    Program killed(
-        {"train",
-         "--single",
-         "--model",
-         "oracle",
-         "--stages",
-         "2",
-         "--steps",
-         "3000",
-         "--checkpoint-every",
-         "100",
-         "--dir",
-         killed_in},
-        folder.path()
-    );
+    Program killed(single_in(killed_in, {"--checkpoint-every", "100"}), folder.path());
     ASSERT_TRUE(killed.wait_for_text("step 500/", seconds(60))) << killed.err();
     killed.signal(SIGKILL);
     ASSERT_EQ(killed.wait(seconds(10)), 128 + SIGKILL) << "it was too fast";

@@ -176,8 +176,7 @@ int local(const LocalOptions& given) {
         options.exit_threshold != none.exit_threshold) {
         console.error(
             "--raw, --ignore-eos, --temperature, --weights, --replay, --path, --exit, --kill-at "
-            "and "
-            "--freeze-at belong to a model that is served"
+            "and --freeze-at belong to a model that is served"
         );
         return kRejected;
     }

@@ -145,6 +145,13 @@ class Training {
             if (stopping) {
                 break;
             }
+            if (stop_signal != 0 && !std::exchange(told_, true)) {
+                reports_.console().info(
+                    "stopping after the next exchange; once more stops at once, and loses the "
+                    "steps "
+                    "since the newest checkpoint"
+                );
+            }
         }
         return {};
     }
@@ -177,6 +184,7 @@ class Training {
     const RunDirectory& directory_;
     TrainReports& reports_;
     Beside& beside_;
+    bool told_ = false;                   // a notice said that the run stops later
     std::optional<std::uint64_t> saved_;  // step of the newest checkpoint; none: there is none
 };
 
