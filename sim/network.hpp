@@ -62,6 +62,7 @@ struct Link {
     PerSide<PeerIndex> peers{};
     PerSide<End> ends{};
     PerSide<swarm::Incarnation> incarnations{};
+    PerSide<TimePoint> up_since{};
     PerSide<LatencyRange> latency{};    // by the side that a frame travels to
     PerSide<TimePoint> last_arrival{};  // the last arrival at that side
     swarm::Rng rng{0, 0};
@@ -102,6 +103,11 @@ class Network {
     /// Returns null once both ends are closed.
     [[nodiscard]] Link* find(LinkId id) {
         Link& link = links_[id.index];
+        return link.generation == id.generation ? &link : nullptr;
+    }
+
+    [[nodiscard]] const Link* find(LinkId id) const {
+        const Link& link = links_[id.index];
         return link.generation == id.generation ? &link : nullptr;
     }
 

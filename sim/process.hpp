@@ -130,6 +130,7 @@ struct Process {
     Pipe up;
     Pipe down;
     std::vector<PeerIndex> blocked_from{};
+    bool behind_router = false;  // dials to this peer are lost
     std::uint64_t dials = 0;
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;

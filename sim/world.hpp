@@ -63,6 +63,11 @@ class World {
     void reset_link(PeerId one, PeerId other, Lane lane);
     /// Makes each frame sent reset its link in so many cases, drawn per sender.
     void set_frame_loss(std::uint64_t numerator, std::uint64_t denominator);
+
+    /// From now on dials to the peer get no answer, as behind a router that forwards no port. It
+    /// dials others as before.
+    void hide_behind_router(PeerId peer) { process_of(peer).behind_router = true; }
+
     void set_rates(PeerId peer, std::uint64_t up_bytes_per_s, std::uint64_t down_bytes_per_s);
 
     void set_speed(PeerId peer, double units_per_s);
@@ -209,6 +214,8 @@ class World {
     }
 
     void bring_up(Process& process, LinkId id, Side side);
+    [[nodiscard]] bool crosses_a_better_one(const Process& process, const Link& link, Side side)
+        const;
     void tell_of_loss(Process& process, LinkKey key);
     void end_link(Process& process, LinkKey key);
     void hang_up(LinkId id, Side from);

@@ -32,7 +32,9 @@ void World::perform(Process& actor, node::Dial& dial) {
     Item item{.kind = ItemKind::DialArrives, .peer = *remote};
     item.index = id.index;
     item.generation = id.generation;
-    queue_.push(network_.arrival_time(link, Side::Listener, now_), item);
+    if (!processes_[*remote]->behind_router) {
+        queue_.push(network_.arrival_time(link, Side::Listener, now_), item);
+    }
     item.kind = ItemKind::DialTimesOut;
     item.peer = actor.index;
     queue_.push(now_ + options_.dial_timeout, item);
@@ -120,6 +122,14 @@ void World::dial_failed(Process& target, LinkId id) {
 void World::bring_up(Process& process, LinkId id, Side side) {
     Link& link = *network_.find(id);
     const LinkKey key{link.peers[other(side)], link.lane};
+    if (crosses_a_better_one(process, link, side)) {
+        const PeerId dialed = dialed_as(key.remote, link.to_anybody);
+        hang_up(id, side);
+        if (side == Side::Dialer) {
+            fail_dial(process, dialed, key.lane);
+        }
+        return;
+    }
     // A loss may still be untold, where dials were held: the end of the old link comes first (C4).
     tell_of_loss(process, key);
     if (process.runner) {
@@ -130,6 +140,7 @@ void World::bring_up(Process& process, LinkId id, Side side) {
         return hang_up(id, side);
     }
     link.ends[side] = End::Up;
+    link.up_since[side] = now_;
     process.links[key] = id;
     deliver(
         process,
@@ -139,6 +150,23 @@ void World::bring_up(Process& process, LinkId id, Side side) {
             link.incarnations[other(side)],
             side == Side::Dialer}
     );
+}
+
+// The rule of HostCore: when dials cross, the link that the smaller id dialled stays (C4).
+bool World::crosses_a_better_one(const Process& process, const Link& link, Side side) const {
+    const auto found = process.links.find({link.peers[other(side)], link.lane});
+    if (found == process.links.end()) {
+        return false;
+    }
+    const Link& there = *network_.find(found->second);
+    const Side end = there.side_of(process.index);
+    if (there.incarnations[other(end)] != link.incarnations[other(side)] ||
+        there.up_since[end] + options_.dial_timeout <= now_) {
+        return false;
+    }
+    const bool is_smaller = process.self < processes_[link.peers[other(side)]]->self;
+    const Side by_smaller_id = is_smaller ? Side::Dialer : Side::Listener;
+    return end == by_smaller_id && side != by_smaller_id;
 }
 
 void World::tell_of_loss(Process& process, LinkKey key) {

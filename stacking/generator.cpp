@@ -1,6 +1,7 @@
 #include "stacking/generator.hpp"
 
 #include "stacking/sampler.hpp"
+#include "swarm/node/wrong_place.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
@@ -83,6 +84,15 @@ void Generator::handle(const node::DialFailed& failed, node::Turn turn) {
 }
 
 void Generator::handle(const node::Received& received, node::Turn turn) {
+    const auto* const misdirected = std::get_if<protocol::Misdirected>(&received.message.body);
+    if (misdirected && received.peer == view_.coordinator()) {
+        const auto wanted = protocol::HubKind::Coordinator;
+        if (misdirected->here != wanted && !std::exchange(ended_, true)) {
+            const std::string& where = options_.coordinator_address;
+            turn.out.add(node::Tell{node::wrong_place(where, misdirected->here, wanted)});
+        }
+        return;
+    }
     if (view_.on(received, turn)) {
         return;
     }

@@ -39,6 +39,9 @@ class RunView {
 
     [[nodiscard]] TimePoint next_deadline() const { return std::min(dial_at_, beat_at_); }
 
+    /// All zero until a coordinator whose id is not known has answered.
+    [[nodiscard]] PeerId coordinator() const { return coordinator_; }
+
     /// Null until the coordinator has told the configuration.
     [[nodiscard]] const swarm::run::RunConfig* config() const {
         return config_ ? &*config_ : nullptr;

@@ -18,7 +18,7 @@ constexpr std::array kMessageNames{
     "ChunkRefused",  "Infer",          "Inferred",     "Finished",       "Register",
     "Registered",    "Locate",         "Located",      "SessionOpen",    "SessionOpened",
     "SessionResume", "SessionRows",    "SessionToken", "SessionTrouble", "SessionClose",
-    "HostOffer",     "HostPlace",      "SessionTaken"};
+    "HostOffer",     "HostPlace",      "SessionTaken",   "Misdirected",  "Standby"};
 static_assert(kMessageNames.size() == protocol::kMessageKinds, "one name per message");
 
 std::string number(const PeerId& peer) {

@@ -17,8 +17,12 @@ void Directory::on(const node::Event& event, TimePoint now, node::Outbox& out) {
         }
     } else if (const auto* received = std::get_if<node::Received>(&event)) {
         const auto give = [&](const auto& body) {
+            using Body = std::decay_t<decltype(body)>;
             if constexpr (requires { take(received->peer, body, turn); }) {
                 take(received->peer, body, turn);
+            } else if constexpr (std::is_same_v<Body, protocol::Join>) {
+                const auto here = protocol::HubKind::Directory;
+                send(received->peer, protocol::Misdirected{here}, turn);
             }
         };
         std::visit(give, received->message.body);

@@ -3,6 +3,7 @@
 #include "stacking/row_coding.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
+#include "swarm/node/wrong_place.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
@@ -141,6 +142,12 @@ void SessionClient::handle(const node::Received& received, node::Turn turn) {
             const auto found = flows_.find(body.id.session);
             if (found != flows_.end()) {
                 found->second.take(received.peer, body, turn);
+            }
+        } else if constexpr (std::is_same_v<Body, protocol::Misdirected>) {
+            if (received.peer == directory_.peer() && !std::exchange(ended_, true)) {
+                const std::string& where = options_.directory_address;
+                const auto wanted = protocol::HubKind::Directory;
+                turn.out.add(node::Tell{node::wrong_place(where, body.here, wanted)});
             }
         } else if constexpr (std::is_same_v<Body, protocol::Located>) {
             ClientContext* const context = context_of(body.model);

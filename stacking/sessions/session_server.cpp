@@ -1,11 +1,14 @@
 #include "stacking/sessions/session_server.hpp"
 
+#include "swarm/node/wrong_place.hpp"
+
 #include <algorithm>
 
 namespace stacking::sessions {
 namespace {
 
 constexpr int kLoadFailed = 1;  // exit codes of the program
+constexpr int kUsage = 2;
 constexpr int kNoDirectory = 4;
 
 std::string text_of(protocol::LayerRange layers, std::uint32_t all) {
@@ -31,7 +34,10 @@ void SessionServer::on(const node::Event& event, TimePoint now, node::Outbox& ou
         return;
     }
     if (contact_until_ <= now) {
-        const std::string& why = directory_.failure();
+        std::string why = directory_.failure();
+        if (directory_.is_up()) {
+            why = "the process there takes the connection and does not answer; is it frozen?";
+        }
         return end(
             kNoDirectory,
             "no directory at " + options_.directory_address + (why.empty() ? "" : ": " + why),
@@ -88,6 +94,9 @@ void SessionServer::load(protocol::LayerRange layers, node::Turn turn) {
                     .ttl = options_.ttl},
                 links_
             );
+            if (!answered_) {
+                contact_until_ = later.now + options_.first_contact_within;
+            }
             if (directory_.is_up()) {
                 beat(later);
             }
@@ -109,8 +118,8 @@ void SessionServer::beat(node::Turn turn) {
 }
 
 void SessionServer::handle(const node::LinkUp& up, node::Turn turn) {
-    if (directory_.on(up, turn.now)) {
-        contact_until_ = swarm::kNever;
+    if (directory_.on(up, turn.now) && options_.fixed && !hops_) {
+        contact_until_ = swarm::kNever;  // nothing is asked before the layers are loaded
     }
     links_.on(up);
     if (hops_ && up.lane == node::Lane::Bulk) {
@@ -127,7 +136,9 @@ void SessionServer::handle(const node::LinkDown& down, node::Turn turn) {
 }
 
 void SessionServer::handle(const node::DialFailed& failed, node::Turn turn) {
-    directory_.on(failed, turn.now);
+    if (directory_.on(failed, turn.now) && failed.error.reaction == swarm::Reaction::Fatal) {
+        return end(kUsage, "the directory refuses this peer: " + failed.error.detail, turn);
+    }
     links_.on(failed);
     if (hops_ && failed.lane == node::Lane::Bulk && !links_.is_up(failed.peer, failed.lane)) {
         hops_->lost(failed.peer, turn);
@@ -139,6 +150,8 @@ void SessionServer::handle(const node::Received& received, node::Turn turn) {
         using Body = std::decay_t<decltype(body)>;
         if constexpr (requires { take(body, turn); }) {
             if (received.peer == directory_.peer()) {
+                answered_ = true;
+                contact_until_ = swarm::kNever;
                 take(body, turn);
             }
         } else if constexpr (std::is_same_v<Body, protocol::SessionRows>) {
@@ -155,6 +168,9 @@ void SessionServer::handle(const node::Received& received, node::Turn turn) {
         }
     };
     std::visit(give, received.message.body);
+    if (protocol::is_meant_for_a_hub(received.message.body)) {
+        send(received.peer, protocol::Misdirected{protocol::HubKind::SessionServer}, turn);
+    }
 }
 
 void SessionServer::take(const protocol::HostPlace& place, node::Turn turn) {
@@ -180,6 +196,14 @@ void SessionServer::take(const protocol::Registered& registered, node::Turn turn
     if (registered.refusal.empty() && hops_ && !listed_) {
         listed_ = true;
         turn.out.log(node::LogLine::Level::Info, "serves " + text_of(*place_, options_.layers));
+    }
+}
+
+void SessionServer::take(const protocol::Misdirected& misdirected, node::Turn turn) {
+    const auto wanted = protocol::HubKind::Directory;
+    if (misdirected.here != wanted) {
+        const auto wrong = node::wrong_place(options_.directory_address, misdirected.here, wanted);
+        end(wrong.exit_code, wrong.text, turn);
     }
 }
 

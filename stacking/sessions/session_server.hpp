@@ -2,8 +2,8 @@
 // need it, loads them, registers, and hosts hops (hop_table). It decides nothing about a session;
 // the session's client does.
 // Errors: a refusal of the directory is logged once per reason, and the peer tries again. The
-// process ends (RunFailed) when layers cannot be loaded, or when the directory is not reached
-// within `first_contact_within` of the start.
+// process ends (RunFailed) when layers cannot be loaded, when the directory does not answer within
+// `first_contact_within`, and when what answers is no directory.
 // Threading: a role, single strand; loading and computing are device work.
 #pragma once
 
@@ -64,6 +64,7 @@ class SessionServer final : public node::Role {
     void beat(node::Turn turn);
     void take(const protocol::HostPlace& place, node::Turn turn);
     void take(const protocol::Registered& registered, node::Turn turn);
+    void take(const protocol::Misdirected& misdirected, node::Turn turn);
     void end(int exit_code, std::string text, node::Turn turn);
 
     Options options_;
@@ -77,7 +78,8 @@ class SessionServer final : public node::Role {
     bool listed_ = false;
     bool begun_ = false;
     bool ended_ = false;
-    TimePoint contact_until_ = swarm::kNever;  // deadline for the first contact with the directory
+    bool answered_ = false;                    // the directory has answered a beat
+    TimePoint contact_until_ = swarm::kNever;  // deadline for that answer
 };
 
 }  // namespace stacking::sessions

@@ -1,5 +1,7 @@
 #include "stages/server/joining.hpp"
 
+#include "swarm/base/peer_name.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -82,7 +84,13 @@ void Joining::greet(node::Turn turn) {
     context_.tell_coordinator(std::move(join), turn);
 }
 
+void Joining::on(const protocol::Standby& standby, node::Turn turn) {
+    unreached_ = standby.unreached;
+    ask_at_ = turn.now + kAskAgainAfter;
+}
+
 void Joining::on(const protocol::Assign& assign, node::Turn turn) {
+    unreached_.reset();
     swarm::Result<swarm::run::RunConfig> config =
         swarm::run::parse_run(assign.run_file, "run file of the coordinator");
     if (!config) {
@@ -368,6 +376,10 @@ std::string Joining::download_status(TimePoint now) const {
 }
 
 std::string Joining::status(TimePoint now) const {
+    if (unreached_) {
+        return "waits without a stage: it and peer " + swarm::to_short_text(*unreached_) +
+               " cannot reach each other, and every stage would make them neighbours";
+    }
     if (fetcher_) {
         return download_status(now);
     }

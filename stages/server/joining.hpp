@@ -48,6 +48,8 @@ class Joining {
     void greet(node::Turn turn);
     /// Takes over a stage. fatal() says so when the run cannot be served here.
     void on(const protocol::Assign& assign, node::Turn turn);
+    /// Waits, and asks again: no stage keeps this peer apart from the one that it cannot reach.
+    void on(const protocol::Standby& standby, node::Turn turn);
     void on(PeerId from, const protocol::Chunk& chunk, node::Payload payload, node::Turn turn);
     void on(PeerId from, const protocol::ChunkRefused& refused, node::Turn turn);
     /// Gives up donors that the roster no longer lists: a fenced donor has nothing to give.
@@ -166,6 +168,7 @@ class Joining {
     ParameterVersion builds_;  // version under construction, while busy_ without a version
     bool changed_ = false;
     TimePoint ask_at_ = swarm::kNever;
+    std::optional<PeerId> unreached_;  // set while the coordinator has no stage for this peer
     std::optional<std::string> fatal_;
 };
 

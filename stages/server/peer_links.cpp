@@ -1,6 +1,7 @@
 #include "stages/server/peer_links.hpp"
 
 #include "swarm/base/peer_name.hpp"
+#include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
 #include <string>
@@ -42,8 +43,9 @@ std::vector<SlotId> PeerLinks::follow_roster(node::Turn turn) {
     for (auto& [peer, old] : neighbours_) {
         const auto kept = wanted.find(peer);
         if (kept != wanted.end()) {
-            kept->second.failing_since = old.failing_since;
-            kept->second.warned = old.warned;
+            kept->second.apart_since = old.apart_since;
+            kept->second.trouble = old.trouble;
+            kept->second.is_cut_off = old.is_cut_off;
         }
         if (kept == wanted.end() || kept->second.slot != old.slot) {
             gone.push_back(old.slot);
@@ -71,12 +73,14 @@ std::vector<SlotId> PeerLinks::follow_roster(node::Turn turn) {
             }
             Wire& line = wire(neighbour, lane);
             if (!line.up && line.dial_at == swarm::kNever) {
-                line.dial_at = turn.now;
+                line.dial_at = turn.now + head_start(peer);
             }
         }
         neighbour.was_linked = is_linked(peer);
         if (neighbour.was_linked) {
             note_reached(peer, neighbour, turn);
+        } else {
+            neighbour.apart_since = std::min(neighbour.apart_since, turn.now);
         }
         dial_due(peer, neighbour, turn);
         reschedule(peer, neighbour);
@@ -103,13 +107,11 @@ PeerLinks::Neighbours PeerLinks::listed() const {
     return neighbours;
 }
 
+swarm::Duration PeerLinks::head_start(PeerId peer) const {
+    return context_.self > peer ? kHeadStart : swarm::Duration{};
+}
+
 void PeerLinks::dial_due(PeerId peer, Neighbour& neighbour, node::Turn turn) {
-    if (context_.self > peer) {
-        for (Wire& line : neighbour.lanes) {
-            line.dial_at = swarm::kNever;  // the other side dials
-        }
-        return;
-    }
     for (const auto lane : {node::Lane::Control, node::Lane::Bulk}) {
         Wire& line = wire(neighbour, lane);
         if (line.up || line.dial_at > turn.now) {
@@ -123,7 +125,9 @@ void PeerLinks::dial_due(PeerId peer, Neighbour& neighbour, node::Turn turn) {
 }
 
 bool PeerLinks::on(const node::LinkUp& up, node::Turn turn) {
-    dialing_.erase({up.peer, up.lane});
+    if (up.dialed) {
+        dialing_.erase({up.peer, up.lane});
+    }
     const auto found = neighbours_.find(up.peer);
     if (found == neighbours_.end()) {
         early_[{up.peer, up.lane}] = up.incarnation;
@@ -144,6 +148,7 @@ bool PeerLinks::on(const node::LinkUp& up, node::Turn turn) {
         return false;
     }
     line.up = true;
+    line.dial_at = swarm::kNever;
     const bool both = is_linked(up.peer);
     if (both) {
         neighbour.lost_at = swarm::kNever;
@@ -162,16 +167,17 @@ void PeerLinks::on(const node::LinkDown& down, node::Turn turn) {
     Neighbour& neighbour = found->second;
     Wire& line = wire(neighbour, down.lane);
     // If the link was another incarnation's, the lane is down already. It is dialled here unless a
-    // dial is due or under way, because nobody else dials it.
+    // dial is due or under way.
     const bool is_redialed =
         line.dial_at != swarm::kNever || dialing_.contains({down.peer, down.lane});
     if (!std::exchange(line.up, false) && is_redialed) {
         return;
     }
-    line.dial_at = turn.now + line.pause;
+    line.dial_at = turn.now + line.pause + head_start(down.peer);
     if (neighbour.was_linked) {
         neighbour.was_linked = false;
         neighbour.lost_at = turn.now;
+        neighbour.apart_since = turn.now;
     }
     dial_due(down.peer, neighbour, turn);
     reschedule(down.peer, neighbour);
@@ -180,39 +186,58 @@ void PeerLinks::on(const node::LinkDown& down, node::Turn turn) {
 void PeerLinks::on(const node::DialFailed& failed, node::Turn turn) {
     dialing_.erase({failed.peer, failed.lane});
     const auto found = neighbours_.find(failed.peer);
-    if (found != neighbours_.end()) {
-        Wire& line = wire(found->second, failed.lane);
-        line.pause = std::min(2 * line.pause, kPauseMax);
-        line.dial_at = turn.now + line.pause;
-        reschedule(failed.peer, found->second);
-        note_failure(failed, found->second, turn);
-    }
-}
-
-void PeerLinks::note_failure(
-    const node::DialFailed& failed, Neighbour& neighbour, node::Turn turn
-) {
-    neighbour.failing_since = std::min(neighbour.failing_since, turn.now);
-    if (neighbour.warned || turn.now - neighbour.failing_since < kWarnAfter) {
+    if (found == neighbours_.end()) {
         return;
     }
-    neighbour.warned = true;
+    Neighbour& neighbour = found->second;
+    Wire& line = wire(neighbour, failed.lane);
+    if (line.up) {
+        return;  // the other side's dial was first
+    }
+    line.pause = std::min(2 * line.pause, kPauseMax);
+    line.dial_at = turn.now + line.pause;
+    neighbour.trouble = failed.error.detail;
+    look_at(failed.peer, neighbour, turn);
+    reschedule(failed.peer, neighbour);
+}
+
+void PeerLinks::look_at(PeerId peer, Neighbour& neighbour, node::Turn turn) {
+    const bool is_due =
+        neighbour.apart_since != swarm::kNever && neighbour.apart_since + kCutOffAfter <= turn.now;
+    if (!is_due || neighbour.trouble.empty() || std::exchange(neighbour.is_cut_off, true)) {
+        return;
+    }
+    newly_cut_off_ = true;
+    const protocol::SlotInfo* const own = context_.roster.find_peer(context_.self);
     turn.out.log(
         node::LogLine::Level::Warning,
-        name_of(failed.peer, neighbour.stage) + ": cannot be reached at " + neighbour.address +
-            " for " + std::to_string(kWarnAfter / std::chrono::seconds(1)) +
-            " s: " + failed.error.detail + "; it is dialled again and again"
+        name_of(peer, neighbour.stage) + ": no link for " +
+            std::to_string(kCutOffAfter / std::chrono::seconds(1)) + " s; this peer dials " +
+            neighbour.address + " (" + neighbour.trouble + "), and the other has to dial " +
+            (own ? own->address : std::string("this one")) +
+            "; one of the two needs a port that the other reaches: forward one, and name it with "
+            "--advertise"
     );
 }
 
 void PeerLinks::note_reached(PeerId peer, Neighbour& neighbour, node::Turn turn) {
-    neighbour.failing_since = swarm::kNever;
-    if (std::exchange(neighbour.warned, false)) {
+    neighbour.apart_since = swarm::kNever;
+    neighbour.trouble.clear();
+    if (std::exchange(neighbour.is_cut_off, false)) {
         turn.out.log(
-            node::LogLine::Level::Info,
-            name_of(peer, neighbour.stage) + ": is reached at " + neighbour.address
+            node::LogLine::Level::Info, name_of(peer, neighbour.stage) + ": the link is there"
         );
     }
+}
+
+std::vector<SlotId> PeerLinks::cut_off() const {
+    std::vector<SlotId> slots;
+    for (const auto& [peer, neighbour] : neighbours_) {
+        if (neighbour.is_cut_off && slots.size() < protocol::kCutOffMax) {
+            slots.push_back(neighbour.slot);
+        }
+    }
+    return slots;
 }
 
 void PeerLinks::wake(node::Turn turn) {
@@ -223,6 +248,7 @@ void PeerLinks::wake(node::Turn turn) {
             neighbour.lost_at = swarm::kNever;
             lost_.push_back(peer);
         }
+        look_at(peer, neighbour, turn);
         dial_due(peer, neighbour, turn);
         reschedule(peer, neighbour);
     }
@@ -233,6 +259,9 @@ void PeerLinks::reschedule(PeerId peer, Neighbour& neighbour) {
     neighbour.due = swarm::kNever;
     if (neighbour.lost_at != swarm::kNever) {
         neighbour.due = neighbour.lost_at + kRestoreWithin;
+    }
+    if (!neighbour.is_cut_off && !neighbour.trouble.empty()) {
+        neighbour.due = std::min(neighbour.due, neighbour.apart_since + kCutOffAfter);
     }
     for (const Wire& line : neighbour.lanes) {
         if (!line.up) {

@@ -1,11 +1,13 @@
 // The links of a stage server to its neighbours: the members and observers of its own stage, of the
 // stages below and above, and of the stage that shares a tied matrix. It dials the links that
 // should be there, and notices which are lost for good.
-// Rule: of two peers the one with the smaller id dials, so two peers never dial each other at once.
+// Rule: both sides of a pair dial, so one that can be reached is enough; the smaller id has a start
+// of 1 s, so dials seldom cross, and the host keeps one link of those that do (C4).
 // Invariant: at most one Dial per (peer, lane) is under way; pauses before a redial double up to
 // 2 s.
 // Threading: single strand. Errors: none; a failed dial is repeated while the roster lists the
-// peer, and a warning names a peer whose dials have failed for 10 s.
+// peer. A neighbour to which no dial of either side has led for 5 s is cut off: a warning names it
+// and both addresses, and the heartbeats tell the coordinator.
 // Cost: O(log neighbours) per event, O(neighbours) per roster.
 #pragma once
 
@@ -39,6 +41,12 @@ class PeerLinks {
         return due_.empty() ? swarm::kNever : due_.begin()->first;
     }
 
+    /// The neighbours that are cut off, in the order of their peers; at most kCutOffMax.
+    [[nodiscard]] std::vector<SlotId> cut_off() const;
+
+    /// True once after each neighbour that was found to be cut off.
+    bool take_newly_cut_off() { return std::exchange(newly_cut_off_, false); }
+
     /// True when both lanes of a neighbour are up.
     [[nodiscard]] bool is_linked(PeerId peer) const;
 
@@ -50,7 +58,8 @@ class PeerLinks {
     using LaneKey = std::pair<PeerId, node::Lane>;
 
     static constexpr swarm::Duration kRestoreWithin = std::chrono::seconds(2);
-    static constexpr swarm::Duration kWarnAfter = std::chrono::seconds(10);
+    static constexpr swarm::Duration kHeadStart = std::chrono::seconds(1);
+    static constexpr swarm::Duration kCutOffAfter = std::chrono::seconds(5);
 
     struct Wire {
         bool up = false;
@@ -66,9 +75,10 @@ class PeerLinks {
         std::array<Wire, 2> lanes{};        // indexed by node::Lane
         TimePoint lost_at = swarm::kNever;  // when the first lane went down; kNever: all is well
         bool was_linked = false;
-        TimePoint due = swarm::kNever;            // the neighbour's deadline in due_
-        TimePoint failing_since = swarm::kNever;  // first failed dial since both lanes were up
-        bool warned = false;                      // a warning said that these dials fail
+        TimePoint due = swarm::kNever;          // the neighbour's deadline in due_
+        TimePoint apart_since = swarm::kNever;  // since then there is no link; kNever: there is one
+        std::string trouble{};                  // why the last dial since then has failed
+        bool is_cut_off = false;
     };
 
     using Neighbours = boost::container::flat_map<PeerId, Neighbour>;
@@ -76,8 +86,10 @@ class PeerLinks {
     /// The peers of followed_, each with its last slot there and no link.
     [[nodiscard]] Neighbours listed() const;
     void dial_due(PeerId peer, Neighbour& neighbour, node::Turn turn);
-    /// Warns once when the dials to a neighbour have failed for kWarnAfter.
-    static void note_failure(const node::DialFailed& failed, Neighbour& neighbour, node::Turn turn);
+    /// The pause that leaves the first dial to the peer, if that has the smaller id.
+    [[nodiscard]] swarm::Duration head_start(PeerId peer) const;
+    /// Finds a neighbour cut off, once its time is over.
+    void look_at(PeerId peer, Neighbour& neighbour, node::Turn turn);
     /// Forgets the failed dials of a linked neighbour, and says so if a warning told of them.
     static void note_reached(PeerId peer, Neighbour& neighbour, node::Turn turn);
     /// Computes a neighbour's deadline anew; is called after every change of its links.
@@ -94,6 +106,7 @@ class PeerLinks {
     boost::container::flat_map<LaneKey, swarm::Incarnation> early_;  // links of unlisted peers
     boost::container::flat_set<LaneKey> dialing_;  // dials under way, also to peers that have left
     std::vector<PeerId> lost_;
+    bool newly_cut_off_ = false;
 };
 
 }  // namespace stages

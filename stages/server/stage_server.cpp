@@ -66,6 +66,9 @@ void StageServer::on(const node::Event& event, TimePoint now, node::Outbox& out)
     if (context_.slot && context_.version) {
         wave_.pump(turn);
     }
+    if (links_.take_newly_cut_off() && context_.control_up) {
+        heartbeat(turn);
+    }
 }
 
 TimePoint StageServer::next_deadline() const {
@@ -93,11 +96,7 @@ void StageServer::handle(const node::Woke&, node::Turn turn) {
     if (give_up_at_ <= turn.now) {
         give_up_at_ = swarm::kNever;
         ended_ = true;
-        turn.out.add(node::Tell{node::RunFailed{
-            4,
-            "no coordinator at " + options_.coordinator_address + " in time" +
-                (dial_trouble_.empty() ? "" : ": " + dial_trouble_) +
-                "; is `swarm train` running there, and is the address right?"}});
+        turn.out.add(node::Tell{node::RunFailed{4, no_coordinator()}});
         return;
     }
     if (leave_at_ <= turn.now) {
@@ -142,7 +141,7 @@ void StageServer::handle(const node::LinkUp& up, node::Turn turn) {
         coordinator_dialing_[index] = false;
         coordinator_up_[index] = true;
         dial_pause_ = kDialPauseFirst;
-        give_up_at_ = swarm::kNever;
+        dial_trouble_.clear();
         if (coordinator_up_[0] && coordinator_up_[1]) {
             joining_.link_up(up.peer, turn);
         }
@@ -150,6 +149,8 @@ void StageServer::handle(const node::LinkUp& up, node::Turn turn) {
             return;
         }
         context_.control_up = true;
+        coordinator_gone_since_ = swarm::kNever;
+        say_state(turn);
         beat_at_ = turn.now + kHeartbeatEvery;
         const bool same = coordinator_incarnation_ == up.incarnation;
         coordinator_incarnation_ = up.incarnation;
@@ -183,6 +184,7 @@ void StageServer::handle(const node::LinkDown& down, node::Turn turn) {
         if (down.lane == Lane::Control) {
             context_.control_up = false;
             beat_at_ = swarm::kNever;
+            coordinator_gone_since_ = turn.now;
         }
         dial_at_ = ended_ ? swarm::kNever : turn.now + dial_pause_;
         return;
@@ -198,8 +200,12 @@ void StageServer::handle(const node::DialFailed& failed, node::Turn turn) {
         dial_pause_ = std::min(2 * dial_pause_, kDialPauseMax);
         dial_at_ = turn.now + dial_pause_;
         dial_trouble_ = failed.error.detail;
-        if (failed.error.reaction == swarm::Reaction::Fatal) {
-            say_status(failed.error.detail, turn);
+        if (failed.error.reaction == swarm::Reaction::Fatal && !std::exchange(ended_, true)) {
+            turn.out.add(node::Tell{
+                node::RunFailed{2, "the coordinator refuses this peer: " + failed.error.detail}});
+        } else if (coordinator_gone_since_ != swarm::kNever && !ended_) {
+            say_state(turn);
+            tell_status(turn);
         }
     } else {
         links_.on(failed, turn);
@@ -238,6 +244,7 @@ void StageServer::take_from_coordinator(const node::Received& received, node::Tu
     if (const auto* forward = std::get_if<protocol::Forward>(&body)) {
         take_leg(*forward, protocol::Leg::Forward, received, turn);
     } else if (const auto* roster = std::get_if<protocol::Roster>(&body)) {
+        give_up_at_ = swarm::kNever;
         on_roster(*roster, turn);
     } else if (is_decision(body)) {
         if (context_.applying) {
@@ -245,12 +252,20 @@ void StageServer::take_from_coordinator(const node::Received& received, node::Tu
         } else {
             take_decision(body, turn);
         }
+    } else if (const auto* reply = std::get_if<protocol::HeartbeatReply>(&body)) {
+        loss_ = reply->loss;
     } else if (const auto* fetch = std::get_if<protocol::Fetch>(&body)) {
         donate(received.peer, *fetch, turn);
     } else if (const auto* chunk = std::get_if<protocol::Chunk>(&body)) {
         joining_.on(received.peer, *chunk, received.payload, turn);
     } else if (const auto* refused = std::get_if<protocol::ChunkRefused>(&body)) {
         joining_.on(received.peer, *refused, turn);
+    } else if (const auto* standby = std::get_if<protocol::Standby>(&body)) {
+        give_up_at_ = swarm::kNever;
+        joining_.on(*standby, turn);
+        say_state(turn);
+    } else if (const auto* misdirected = std::get_if<protocol::Misdirected>(&body)) {
+        leave_wrong_place(misdirected->here, turn);
     } else if (std::holds_alternative<protocol::Finished>(body)) {
         end(draining_ ? "left the run" : "the run is finished", turn);
     }
@@ -264,6 +279,7 @@ void StageServer::donate(PeerId to, const protocol::Fetch& fetch, node::Turn tur
 
 void StageServer::take_decision(const protocol::Body& body, node::Turn turn) {
     if (const auto* assign = std::get_if<protocol::Assign>(&body)) {
+        give_up_at_ = swarm::kNever;
         joining_.on(*assign, turn);
     } else if (const auto* recall = std::get_if<protocol::Recall>(&body)) {
         on_recall(*recall, turn);
@@ -309,6 +325,9 @@ void StageServer::take_from_peer(const node::Received& received, node::Turn turn
         inference_.take(from, *infer, received.payload, next, turn);
     } else if (const auto* inferred = std::get_if<protocol::Inferred>(&body)) {
         inference_.on(from, *inferred, turn);
+    } else if (protocol::is_meant_for_a_hub(body)) {
+        turn.out.add(node::Send{from, {0, 0, protocol::Misdirected{protocol::HubKind::StageServer}}}
+        );
     }
 }
 
@@ -376,7 +395,8 @@ void StageServer::heartbeat(node::Turn turn) {
         context_.version.value_or(ParameterVersion{}),
         context_.roster.number(),
         wave_.observed_rates(turn.now),
-        context_.worker ? wave_.own_speeds(turn.now) : protocol::SelfMeasured{}};
+        context_.worker ? wave_.own_speeds(turn.now) : protocol::SelfMeasured{},
+        links_.cut_off()};
     turn.out.add(node::Send{context_.coordinator, context_.control.unnumbered(beat)});
 }
 
@@ -385,6 +405,10 @@ void StageServer::handle(const node::Asked& asked, node::Turn turn) {
         draining_ = true;
         if (!context_.worker || (!context_.control_up && !context_.slot)) {
             end("left; nothing of the run was here", turn);
+            return;
+        }
+        if (!context_.control_up) {
+            end("left; the coordinator is gone, so no commit can come to wait for", turn);
             return;
         }
         leave_at_ = turn.now + kDrainMax;
@@ -400,31 +424,6 @@ void StageServer::ask_to_leave(node::Turn turn) {
 void StageServer::handle(const node::Stop&, node::Turn turn) {
     if (context_.control_up && context_.slot && !draining_) {
         context_.tell_coordinator(protocol::Leave{"the process ends"}, turn);
-    }
-}
-
-void StageServer::say_state(node::Turn turn) {
-    if (leave_at_ != swarm::kNever) {
-        const auto left = std::chrono::ceil<std::chrono::seconds>(leave_at_ - turn.now).count();
-        say_status(
-            "leaving at the next commit, in " + std::to_string(left) + " s at the latest", turn
-        );
-    } else {
-        say_status(context_.slot ? "working" : joining_.status(turn.now), turn);
-    }
-}
-
-void StageServer::say_status(std::string text, node::Turn turn) {
-    if (text != status_) {
-        status_ = text;
-        turn.out.add(node::Tell{node::ServerStatus{
-            std::move(text), context_.stage(), context_.version.value_or(ParameterVersion{})}});
-    }
-}
-
-void StageServer::end(std::string reason, node::Turn turn) {
-    if (!std::exchange(ended_, true)) {
-        turn.out.add(node::Tell{node::ServerDone{std::move(reason)}});
     }
 }
 

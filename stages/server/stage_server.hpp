@@ -35,7 +35,7 @@ class StageServer final : public node::Role {
         std::string coordinator_address;  // host:port
         std::string own_address;          // address at which other peers dial this one
         ComputeFactory make_compute;
-        /// Longest wait for the first contact with the coordinator; 0: for ever.
+        /// Longest wait for the coordinator's first answer; 0: for ever.
         swarm::Duration first_contact_within{};
         /// Memory of this machine that the stage may take (swarm/run/memory_plan); 0: no bound.
         std::uint64_t memory_bytes = 0;
@@ -107,6 +107,7 @@ class StageServer final : public node::Role {
     [[nodiscard]] protocol::StepScalars own_scalars(const protocol::Commit& commit) const;
     /// Goes back to the shared weights: nobody has counted what a new slot has trained on.
     void begin_round_anew(node::Turn turn);
+    void note_progress(const protocol::Commit& commit, node::Turn turn);
     void freeze_if_ordered(const protocol::Commit& commit, node::Turn turn);
     void after_state_change(node::Turn turn);
     void peer_lost(PeerId peer, node::Turn turn);
@@ -116,6 +117,11 @@ class StageServer final : public node::Role {
     void ask_to_leave(node::Turn turn);
     void say_state(node::Turn turn);
     void say_status(std::string text, node::Turn turn);
+    /// Tells what this peer does, also when the text has not changed.
+    void tell_status(node::Turn turn);
+    /// Why the coordinator has not answered, as far as this peer can know.
+    [[nodiscard]] std::string no_coordinator() const;
+    void leave_wrong_place(protocol::HubKind here, node::Turn turn);
     void end(std::string reason, node::Turn turn);
 
     Options options_;
@@ -142,6 +148,10 @@ class StageServer final : public node::Role {
     swarm::Duration dial_pause_ = std::chrono::milliseconds(100);
     std::string dial_trouble_;  // why the last dial of the coordinator led to no link
     std::string status_;
+    TimePoint coordinator_gone_since_ = swarm::kNever;  // since then there is no control link
+    std::uint64_t added_up_ = 0;  // microbatches of this peer in the steps that were committed
+    double share_ = 0;            // part of the last step's microbatches
+    std::optional<double> loss_;
     TimePoint leave_at_ = swarm::kNever;  // when a draining peer goes without a commit
     bool draining_ = false;
     bool ended_ = false;

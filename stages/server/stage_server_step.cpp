@@ -162,6 +162,7 @@ void StageServer::apply(const protocol::Commit& commit, node::Turn turn) {
             context_.version = made;
             context_.state_hash = hash;
             context_.tell_coordinator(protocol::Applied{made, hash}, later);
+            note_progress(done, later);
             freeze_if_ordered(done, later);
             after_state_change(later);
             if (!context_.slot && context_.version == made) {

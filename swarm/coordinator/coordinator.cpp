@@ -162,6 +162,7 @@ void Coordinator::handle(const node::LinkUp& up, node::Turn turn) {
     if (context_.peer_streams.link_up(up, turn)) {
         // A new incarnation proves that the old one is gone.
         lose(up.peer, "it restarted", IfLast::Fence, turn);
+        reachability_.forget(up.peer);
         assigned_.erase(up.peer);
     }
     context_.detector.link_restored(up.peer, turn.now);
@@ -185,6 +186,7 @@ bool Coordinator::make_room() {
 
 void Coordinator::forget(PeerId peer) {
     context_.peer_streams.forget(peer);
+    reachability_.forget(peer);
     waiting_joins_.erase(peer);
     commit_repeated_.erase(peer);
     moving_.erase(peer);
@@ -232,6 +234,9 @@ void Coordinator::handle(const node::Received& received, node::Turn turn) {
         checkpointer_.on(received.peer, *chunk, received.payload, turn);
     } else if (const auto* refused = std::get_if<protocol::ChunkRefused>(&body)) {
         checkpointer_.on(received.peer, *refused, turn);
+    } else if (protocol::is_meant_for_a_hub(body)) {
+        const protocol::Misdirected here{protocol::HubKind::Coordinator};
+        context_.peer_streams.post(received.peer, here, {}, turn);
     } else {
         take_from_member(received, turn);
     }

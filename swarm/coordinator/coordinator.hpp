@@ -14,6 +14,7 @@
 #include "swarm/coordinator/launcher.hpp"
 #include "swarm/coordinator/measured_speeds.hpp"
 #include "swarm/coordinator/placement.hpp"
+#include "swarm/coordinator/reachability.hpp"
 #include "swarm/coordinator/run_context.hpp"
 #include "swarm/coordinator/self_measures.hpp"
 #include "swarm/coordinator/split_chooser.hpp"
@@ -110,8 +111,19 @@ class Coordinator final : public node::Role {
     void assign(PeerId peer, const protocol::Join& join, node::Turn turn);
     /// The stage with the fewest peers among those for which the newcomer has the memory. Where it
     /// has the memory for none, the stage with the fewest peers of all: the newcomer itself then
-    /// says what it lacks.
-    [[nodiscard]] StageIndex neediest_stage(PeerId newcomer) const;
+    /// says what it lacks. nullopt: everywhere it would be beside a peer that it cannot reach, and
+    /// every stage has somebody.
+    [[nodiscard]] std::optional<StageIndex> neediest_stage(PeerId newcomer, TimePoint now) const;
+    void send_to_standby(PeerId peer, node::Turn turn);
+    /// Acts on the neighbours that a peer names as cut off (coordinator_apart.cpp).
+    void part_those_cut_off(PeerId from, const std::vector<SlotId>& cut_off, node::Turn turn);
+    /// True when the peer's stage has others, as many as a commit needs, that can reach `other`. Of
+    /// two in one stage the other is one of them.
+    [[nodiscard]] bool may_yield(PeerId peer, PeerId other, TimePoint now) const;
+    void yield(PeerId peer, PeerId other, node::Turn turn);
+    /// A peer in the neighbourhood of the stage that this one cannot reach, if there is one.
+    [[nodiscard]] std::optional<PeerId> unreached_near(PeerId peer, StageIndex stage, TimePoint now)
+        const;
     /// True when the peer keeps its stage, because the new split was chosen for the peers that each
     /// stage has.
     [[nodiscard]] bool keeps_stage(const protocol::Join& join) const;
@@ -140,7 +152,7 @@ class Coordinator final : public node::Role {
     void begin_moves(const std::vector<router::Move>& moves, node::Turn turn);
     /// True when the draining slot belongs to a mover.
     bool release_mover(const protocol::SlotInfo& info, node::Turn turn);
-    [[nodiscard]] StageIndex stage_for(PeerId peer, TimePoint now);
+    [[nodiscard]] std::optional<StageIndex> stage_for(PeerId peer, TimePoint now);
     /// True when the mover left its stage at the last commit and no peer there has applied that
     /// commit yet, so that it may have the only copy of the state.
     [[nodiscard]] bool may_be_needed_back(PeerId mover) const;
@@ -157,6 +169,7 @@ class Coordinator final : public node::Role {
     StepMachine step_;
     Checkpointer checkpointer_;
     Placement placement_;
+    Reachability reachability_;
     MeasuredSpeeds speeds_;
     SelfMeasures measures_;
     CodecChooser codec_chooser_;

@@ -1,5 +1,5 @@
 // Peers that come, return and leave: the coordinator's answers to JOIN, HEARTBEAT, LEAVE, APPLIED
-// and FETCH, and its actions when a stage has no peer left.
+// and FETCH.
 #include "swarm/coordinator/coordinator.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/state_chunk.hpp"
@@ -52,7 +52,10 @@ void Coordinator::take(PeerId peer, const protocol::Join& join, node::Turn turn)
         turn.out.add(node::Close{peer, node::Lane::Control});
         return;
     }
-    if (join.stage && join.stage->value < context_.config.stages && join.state_hash != Digest{}) {
+    const bool brings_state =
+        join.stage && join.stage->value < context_.config.stages && join.state_hash != Digest{};
+    if (brings_state && (context_.roster.pickable(*join.stage).empty() ||
+                         !unreached_near(peer, *join.stage, turn.now))) {
         consider_state(peer, join, turn);
     } else {
         assign(peer, join, turn);
@@ -141,9 +144,14 @@ void Coordinator::assign(PeerId peer, const protocol::Join& join, node::Turn tur
     assigned_.erase(peer
     );  // an earlier assignment must not count when the neediest stage is chosen
     const SlotInfo* const known = context_.roster.find_peer(peer);
-    const StageIndex stage = known               ? known->stage
-                             : keeps_stage(join) ? *join.stage
-                                                 : stage_for(peer, turn.now);
+    const std::optional<StageIndex> found = known               ? known->stage
+                                            : keeps_stage(join) ? *join.stage
+                                                                : stage_for(peer, turn.now);
+    if (!found) {
+        send_to_standby(peer, turn);
+        return;
+    }
+    const StageIndex stage = *found;
     const bool from_seed = context_.version.step == 0 && context_.version.gen == 0;
     const bool from_checkpoint = rolled_back_to_ == context_.version;
     assigned_[peer] = stage;
@@ -189,12 +197,18 @@ void Coordinator::take(PeerId peer, const protocol::Heartbeat& beat, node::Turn 
         const auto rates = launcher_.observed_rates(turn.now);
         placement_.note_own(context_.roster, rates, turn.now);
     }
+    if (info) {
+        part_those_cut_off(peer, beat.cut_off, turn);
+        info = context_.roster.find_peer(peer);
+    }
     if (!info && beat.roster != context_.roster.number()) {
         context_.peer_streams.send(peer, context_.roster.message(), turn);  // the peer was fenced
     }
-    context_.peer_streams.post(
-        peer, protocol::HeartbeatReply{context_.version, step_.epoch()}, {}, turn
-    );
+    protocol::HeartbeatReply reply{context_.version, step_.epoch()};
+    if (!history_.losses.empty()) {
+        reply.loss = history_.losses.back().second;
+    }
+    context_.peer_streams.post(peer, reply, {}, turn);
 }
 
 void Coordinator::take(PeerId peer, const protocol::Leave& leave, node::Turn turn) {
@@ -289,98 +303,6 @@ void Coordinator::take(PeerId peer, const protocol::Fetch& fetch, node::Turn tur
     } else {
         context_.peer_streams.post(peer, refused, {}, turn);
     }
-}
-
-bool Coordinator::has_lost_stage() const {
-    std::vector<bool> answers(context_.config.stages, false);
-    for (const protocol::SlotInfo& info : context_.roster.slots()) {
-        if (info.standing == Standing::Member || info.standing == Standing::Draining) {
-            answers[info.stage.value] = true;
-        }
-    }
-    return std::find(answers.begin(), answers.end(), false) != answers.end();
-}
-
-Duration Coordinator::lost_stage_patience() const {
-    // A silent last member may return with a state newer than any checkpoint, so it gets more time.
-    const std::vector<std::uint32_t> peers = context_.roster.peers_per_stage();
-    const bool nobody = std::find(peers.begin(), peers.end(), 0) != peers.end();
-    return nobody && can_roll_back() ? options_.resume_after : options_.stage_lost_after;
-}
-
-void Coordinator::watch_lost_stage(node::Turn turn) {
-    if (phase_ != Phase::Open || !has_lost_stage()) {
-        lost_since_ = kNever;
-        return;
-    }
-    if (lost_since_ == kNever) {
-        lost_since_ = turn.now;
-        turn.out.log(
-            Level::Warning, "a stage has no peer that answers: the run is paused until one does"
-        );
-    }
-    if (turn.now < lost_since_ + lost_stage_patience()) {
-        return;
-    }
-    if (can_roll_back()) {
-        roll_back(turn);
-    } else if (rolled_back_to_ == context_.version) {
-        // The checkpoint is the only state, and it does not get older. The next peer gets it.
-        lost_since_ = turn.now;
-        turn.out.log(
-            Level::Warning,
-            "still no peer for a stage; start one with `swarm serve`, or stop and --resume later"
-        );
-    } else if (context_.version.step > 0 || restarted_) {
-        lost_stage_ = true;
-        fail(
-            1,
-            "a stage had no peer for too long; start one with `swarm serve`, then go on "
-            "from the last checkpoint with `swarm train --resume`",
-            turn
-        );
-    } else {
-        fail(4, "not enough peers: start one per stage with `swarm serve --join`", turn);
-    }
-}
-
-bool Coordinator::can_roll_back() const {
-    // A checkpoint that this process wrote lies on disk only; the next process reads it.
-    return options_.resume && !wrote_checkpoint_ && rolled_back_to_ != context_.version;
-}
-
-void Coordinator::go_back_to_checkpoint(node::Turn turn) {
-    const ParameterVersion to{context_.version.gen + 1, options_.resume->version.step};
-    const RollbackRecord record{to};
-    append(record, Sync::Now, turn);
-    history_.apply(record);
-    context_.version = to;
-    rolled_back_to_ = to;
-}
-
-void Coordinator::roll_back(node::Turn turn) {
-    turn.out.log(
-        Level::Warning,
-        "no peer has the state of step " + std::to_string(context_.version.step) +
-            ": going back to the checkpoint of step " +
-            std::to_string(options_.resume->version.step)
-    );
-    go_back_to_checkpoint(turn);
-    lost_since_ = turn.now;
-    std::vector<SlotInfo> slots;
-    for (const protocol::SlotInfo& info : context_.roster.slots()) {
-        slots.push_back(info);
-    }
-    for (const SlotInfo& info : slots) {
-        context_.roster.remove(info.slot);
-    }
-    needs_snapshot_.clear();
-    for (const SlotInfo& info : slots) {
-        protocol::Join join;
-        join.address = info.address;
-        assign(info.peer, join, turn);
-    }
-    step_.open(StartWith::Recall, turn);
 }
 
 void Coordinator::write_checkpoint(node::Turn turn) {

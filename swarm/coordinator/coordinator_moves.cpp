@@ -5,6 +5,7 @@
 #include "swarm/coordinator/coordinator.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,9 @@ void Coordinator::begin_moves(const std::vector<router::Move>& moves, node::Turn
         const SlotInfo& info = *context_.roster.find(move.slot);
         if (context_.roster.pickable(info.stage).size() <= context_.config.min_holders) {
             continue;  // the rest of the stage could not commit
+        }
+        if (unreached_near(info.peer, move.to, turn.now)) {
+            continue;
         }
         moving_[info.peer] = move.to;
         context_.roster.set_standing(move.slot, Standing::Draining);
@@ -90,7 +94,7 @@ void Coordinator::call_back_movers(StageIndex stage, node::Turn turn) {
     }
 }
 
-StageIndex Coordinator::neediest_stage(PeerId newcomer) const {
+std::optional<StageIndex> Coordinator::neediest_stage(PeerId newcomer, TimePoint now) const {
     std::vector<std::uint32_t> peers(context_.config.stages, 0);
     for (const protocol::SlotInfo& info : context_.roster.slots()) {
         // A peer whose link is gone is most likely dead, even before its two seconds are over.
@@ -109,26 +113,37 @@ StageIndex Coordinator::neediest_stage(PeerId newcomer) const {
         return context_.fits(newcomer, stage);
     });
     const auto last = end == stages.begin() ? stages.end() : end;
-    return *std::min_element(stages.begin(), last, [&](StageIndex a, StageIndex b) {
-        return std::pair(peers[a.value], a) < std::pair(peers[b.value], b);
+    stages.erase(last, stages.end());
+    // A stage beside a peer that the newcomer cannot reach is better than none where the stage has
+    // nobody: one of the two may open a port.
+    std::erase_if(stages, [&](StageIndex stage) {
+        return peers[stage.value] > 0 && unreached_near(newcomer, stage, now);
     });
+    const auto rank = [&](StageIndex stage) {
+        return std::tuple(
+            unreached_near(newcomer, stage, now).has_value(), peers[stage.value], stage
+        );
+    };
+    const auto least = std::ranges::min_element(stages, {}, rank);
+    return least == stages.end() ? std::nullopt : std::optional(*least);
 }
 
-StageIndex Coordinator::stage_for(PeerId peer, TimePoint now) {
+std::optional<StageIndex> Coordinator::stage_for(PeerId peer, TimePoint now) {
     if (const auto moving = moving_.find(peer); moving != moving_.end()) {
         const StageIndex stage = moving->second;
         moving_.erase(moving);
         return stage;
     }
-    const StageIndex neediest = neediest_stage(peer);
-    const std::vector<SlotId> members = context_.roster.members(neediest);
-    if (members.empty() || context_.version == ParameterVersion{}) {
+    const std::optional<StageIndex> neediest = neediest_stage(peer, now);
+    if (!neediest || context_.roster.members(*neediest).empty() ||
+        context_.version == ParameterVersion{}) {
         return neediest;
     }
     // A peer whose link is gone is most likely dead, even before its two seconds are over.
     const auto is_there = [&](PeerId other) { return context_.peer_streams.is_linked(other); };
     const auto best = placement_.place(context_.roster, now, is_there);
-    return best && context_.fits(peer, *best) ? *best : neediest;
+    const bool is_best = best && context_.fits(peer, *best) && !unreached_near(peer, *best, now);
+    return is_best ? best : neediest;
 }
 
 }  // namespace swarm::coordinator

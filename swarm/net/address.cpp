@@ -1,8 +1,12 @@
 #include "swarm/net/address.hpp"
 
+#include "swarm/base/try.hpp"
+
 #include <boost/asio/ip/address.hpp>
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace swarm::net {
 
@@ -30,6 +34,24 @@ Result<Address> parse_address(std::string_view text) {
     return Address{std::string(host), port};
 }
 
+Result<std::vector<Address>> parse_addresses(std::string_view text) {
+    std::vector<Address> addresses;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t comma = std::min(text.find(',', begin), text.size());
+        SWARM_TRY(Address address, parse_address(text.substr(begin, comma - begin)));
+        addresses.push_back(std::move(address));
+        begin = comma + 1;
+    }
+    if (addresses.size() > kAddressesMax) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            std::to_string(addresses.size()) + " addresses for one peer; at most " +
+                std::to_string(kAddressesMax) + " are tried"};
+    }
+    return addresses;
+}
+
 bool is_ip(const std::string& host) {
     boost::system::error_code error;
     boost::asio::ip::make_address(host, error);
@@ -39,6 +61,14 @@ bool is_ip(const std::string& host) {
 std::string to_text(const Address& address) {
     const bool ipv6 = address.host.find(':') != std::string::npos;
     return (ipv6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+}
+
+std::string to_text(const std::vector<Address>& addresses) {
+    std::string text;
+    for (const Address& address : addresses) {
+        text += (text.empty() ? "" : ",") + to_text(address);
+    }
+    return text;
 }
 
 }  // namespace swarm::net

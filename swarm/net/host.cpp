@@ -3,6 +3,7 @@
 #include "swarm/net/address.hpp"
 #include "swarm/net/host_core.hpp"
 
+#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
@@ -52,21 +53,22 @@ Result<std::uint16_t> HostCore::listen() {
     const std::string where =
         to_text(Address{options_.listen_address, options_.listen_port}) + ": ";
     error_code error;
-    const auto address = asio::ip::make_address(options_.listen_address, error);
-    if (error) {
-        return Error{
-            ErrorCode::Usage, Reaction::Fatal, where + "listen on an IPv4 or IPv6 address"};
-    }
-    const tcp::endpoint endpoint(address, options_.listen_port);
-    acceptor_.open(endpoint.protocol(), error);
-    const auto then = [&](auto step) {
-        if (!error) {
-            step();
+    if (options_.listen_address == kEveryHost) {
+        listen_at({asio::ip::address_v6::any(), options_.listen_port}, error);
+        if (error == asio::error::address_family_not_supported ||
+            error == boost::system::errc::address_not_available) {  // a machine without IPv6
+            listen_at({asio::ip::address_v4::any(), options_.listen_port}, error);
         }
-    };
-    then([&] { acceptor_.set_option(tcp::acceptor::reuse_address(true), error); });
-    then([&] { acceptor_.bind(endpoint, error); });
-    then([&] { acceptor_.listen(tcp::acceptor::max_listen_connections, error); });
+    } else {
+        const auto address = asio::ip::make_address(options_.listen_address, error);
+        if (error) {
+            return Error{
+                ErrorCode::Usage,
+                Reaction::Fatal,
+                where + "listen on an IPv4 or IPv6 address, or on * for all of this machine"};
+        }
+        listen_at({address, options_.listen_port}, error);
+    }
     if (error) {
         const bool busy = error == asio::error::address_in_use;
         return Error{
@@ -76,6 +78,24 @@ Result<std::uint16_t> HostCore::listen() {
                 (busy ? "; choose another port, or 0 for a free one" : "")};
     }
     return acceptor_.local_endpoint().port();
+}
+
+void HostCore::listen_at(const tcp::endpoint& endpoint, error_code& error) {
+    error_code ignored;
+    acceptor_.close(ignored);
+    acceptor_.open(endpoint.protocol(), error);
+    const auto then = [&](auto step) {
+        if (!error) {
+            step();
+        }
+    };
+    const bool every = options_.listen_address == kEveryHost;
+    if (every && endpoint.protocol() == tcp::v6()) {
+        then([&] { acceptor_.set_option(asio::ip::v6_only(false), error); });
+    }
+    then([&] { acceptor_.set_option(tcp::acceptor::reuse_address(true), error); });
+    then([&] { acceptor_.bind(endpoint, error); });
+    then([&] { acceptor_.listen(tcp::acceptor::max_listen_connections, error); });
 }
 
 void HostCore::know_address(const PeerId& peer, std::string address) {
@@ -113,16 +133,16 @@ void HostCore::stop() {
         return;
     }
     deliver(node::Stop{});
-    for (const auto& [key, link] : links_) {
-        drain(link);
+    for (const auto& [key, connected] : links_) {
+        drain(connected.link);
     }
     end();
     store_now();
 }
 
 void HostCore::kill() {
-    for (const auto& [key, link] : links_) {
-        link->close_now();
+    for (const auto& [key, connected] : links_) {
+        connected.link->close_now();
     }
     stores_ = {};
     end();
@@ -142,7 +162,7 @@ void HostCore::perform(node::Send& send) {
     if (found == links_.end()) {
         return;
     }
-    const std::shared_ptr<Link> link = found->second;
+    const std::shared_ptr<Link> link = found->second.link;
     if (const Result<> queued = link->enqueue(send.message, std::move(send.payload)); !queued) {
         abort_link(key, queued.error());
     } else if (link->needs_writer()) {
@@ -335,6 +355,14 @@ void Host::kill() {
 
 bool Host::finished() const {
     return core_->finished();
+}
+
+std::uint64_t Host::sent_bytes() const {
+    return core_->traffic().sent_bytes;
+}
+
+std::uint64_t Host::received_bytes() const {
+    return core_->traffic().received_bytes;
 }
 
 const std::optional<Error>& Host::failure() const {

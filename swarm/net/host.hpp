@@ -30,9 +30,9 @@ class HostCore;
 struct HostOptions {
     std::string swarm_key;  // shared by the peers of a private run; empty for an open run
     Incarnation incarnation = random_incarnation();
-    std::string listen_address = "0.0.0.0";
-    std::uint16_t listen_port = 0;  // 0 takes a free port
-    std::string dial_from;          // an IP address of this machine; empty: the system chooses one
+    std::string listen_address = "*";  // an IP address; *: all of this machine, both families
+    std::uint16_t listen_port = 0;     // 0 takes a free port
+    std::string dial_from;  // an IP address of this machine; empty: the system chooses one
     Duration dial_timeout = std::chrono::seconds(3);
     Duration drain_timeout = std::chrono::seconds(2);
     Duration stall_timeout = std::chrono::seconds(10);
@@ -72,6 +72,10 @@ class Host {
 
     /// True when an ended host has sent and stored everything that it had to.
     [[nodiscard]] bool finished() const;
+
+    /// Bytes of frames that this host's links have carried so far.
+    [[nodiscard]] std::uint64_t sent_bytes() const;
+    [[nodiscard]] std::uint64_t received_bytes() const;
 
     /// Returns the error that made the host end by itself, if one did.
     [[nodiscard]] const std::optional<Error>& failure() const;

@@ -6,6 +6,7 @@
 #include "swarm/net/host.hpp"
 #include "swarm/net/link.hpp"
 #include "swarm/net/refusal_log.hpp"
+#include "swarm/net/resolve.hpp"
 #include "swarm/net/store_queue.hpp"
 #include "swarm/node/role_runner.hpp"
 
@@ -44,23 +45,53 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
 
     [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
+    [[nodiscard]] const Link::Traffic& traffic() const { return *terms_->traffic; }
+
     [[nodiscard]] asio::io_context& io() { return io_; }
 
  private:
     using LinkKey = std::pair<PeerId, Lane>;
-    using Links = std::map<LinkKey, std::shared_ptr<Link>>;
+
+    /// A link that the role believes up.
+    struct Connected {
+        std::shared_ptr<Link> link;
+        Incarnation incarnation;
+        TimePoint since;
+        TimePoint heard_at;  // the last frame, or the Hello
+    };
+
+    using Links = std::map<LinkKey, Connected>;
+
+    /// A process that says Hello with the key of a peer whose other process still has a link.
+    struct Challenge {
+        PeerId peer;
+        asio::steady_timer lasts;  // cancelled when the other process's link ends
+    };
+
+    using Reached = std::pair<std::shared_ptr<Link>, Link::Remote>;
 
     // Links (host_links.cpp); the coroutines come first.
     asio::awaitable<void> accept_links();
     asio::awaitable<void> serve_accepted(std::shared_ptr<Link> link, std::string from);
     asio::awaitable<void> dial(node::Dial dial);
-    asio::awaitable<Result<Link::Remote>> reach(std::shared_ptr<Link> link, node::Dial dial);
+    asio::awaitable<Result<Reached>> reach(node::Dial dial, TimePoint due);
+    asio::awaitable<Result<Reached>> reach_one_of(
+        Endpoints& endpoints, node::Dial dial, TimePoint due
+    );
+    asio::awaitable<Link::KeyIs> judge(Link::Remote remote);
     asio::awaitable<void> serve(std::shared_ptr<Link> link, Link::Remote remote);
     asio::awaitable<void> write(std::shared_ptr<Link> link);
 
+    void listen_at(const tcp::endpoint& endpoint, boost::system::error_code& error);
     void admit_stranger(std::shared_ptr<Link> link);
     void forget_stranger(const std::shared_ptr<Link>& link);
     void bring_up(const Link::Remote& remote, std::shared_ptr<Link> link);
+    /// True when the two peers dialled each other and both keep the link that is there (C4).
+    [[nodiscard]] bool crosses_a_better_one(const Link::Remote& remote, Side side) const;
+    /// The last time that another process with the same key was heard; kNever: it has no control
+    /// link.
+    [[nodiscard]] TimePoint other_heard_at(const Link::Remote& remote) const;
+    void end_challenges(const LinkKey& key);
     void end_link(const LinkKey& key);
     void abort_link(const LinkKey& key, const Error& error);
     void drain(const std::shared_ptr<Link>& link);
@@ -97,7 +128,8 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     bool store_timer_armed_ = false;
     std::map<PeerId, std::string> addresses_;
     Links links_;
-    std::vector<std::shared_ptr<Link>> strangers_;  // oldest first
+    std::vector<std::shared_ptr<Link>> strangers_;        // oldest first
+    std::vector<std::shared_ptr<Challenge>> challenges_;  // bounded as strangers are
     RefusalLog refusals_;
     StoreQueue stores_;
     std::vector<node::Asked> asked_early_;

@@ -1,9 +1,11 @@
 // The part of HostCore that concerns links: every coroutine that reads or writes a socket starts
 // here.
+#include "swarm/base/peer_name.hpp"
+#include "swarm/net/address.hpp"
 #include "swarm/net/as_tuple.hpp"
 #include "swarm/net/co_try.hpp"
+#include "swarm/net/connect.hpp"
 #include "swarm/net/host_core.hpp"
-#include "swarm/net/resolve.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -16,11 +18,26 @@ namespace {
 
 using boost::system::error_code;
 
+/// The coordinator and the directory hear each peer every 2 s.
+constexpr auto kAnswersWithin = std::chrono::milliseconds(2200);
+
 /// The host waits this long before it accepts again, when the machine has no file descriptor left.
 constexpr auto kAcceptPause = std::chrono::milliseconds(50);
 
 Error unreachable(std::string detail) {
     return {ErrorCode::Unreachable, Reaction::Retry, std::move(detail)};
+}
+
+/// An IPv4 peer of a socket for both families has an address such as ::ffff:10.0.0.1.
+std::string host_of(const tcp::endpoint& endpoint) {
+    const asio::ip::address address = endpoint.address();
+    const bool is_mapped = address.is_v6() && address.to_v6().is_v4_mapped();
+    return is_mapped ? make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string()
+                     : address.to_string();
+}
+
+std::string text_of(const tcp::endpoint& endpoint) {
+    return to_text(Address{endpoint.address().to_string(), endpoint.port()});
 }
 
 const char* name_of(Lane lane) {
@@ -37,7 +54,7 @@ asio::awaitable<void> HostCore::accept_links() {
         }
         if (!error) {
             error_code gone;  // set when a stranger has left already; its address is then 0.0.0.0
-            const std::string from = socket.remote_endpoint(gone).address().to_string();
+            const std::string from = host_of(socket.remote_endpoint(gone));
             auto link = std::make_shared<Link>(std::move(socket), terms_, Side::Server);
             admit_stranger(link);
             spawn(serve_accepted(std::move(link), from));
@@ -51,18 +68,65 @@ asio::awaitable<void> HostCore::accept_links() {
 
 asio::awaitable<void> HostCore::serve_accepted(std::shared_ptr<Link> link, std::string from) {
     link->set_deadline(options_.dial_timeout);
-    const Result<Link::Remote> remote = co_await link->introduce(Lane::Control);
-    forget_stranger(link);
+    const Result<Link::Remote> remote = co_await link->hear_introduction();
+    Result<> answered = Error{ErrorCode::ConnectionLost, Reaction::Retry, "not introduced"};
+    auto key = Link::KeyIs::Free;
     if (remote) {
-        co_await serve(link, *remote);
+        key = co_await judge(*remote);
+        answered = co_await link->answer_introduction(key);
+    }
+    forget_stranger(link);
+    if (answered && key == Link::KeyIs::Free) {
+        if (crosses_a_better_one(*remote, link->side())) {
+            link->close_now();
+        } else {
+            co_await serve(link, *remote);
+        }
         co_return;
     }
     link->close_now();
-    const Error& error = remote.error();
+    const Error error = key == Link::KeyIs::InUse ? Error{
+        ErrorCode::Unauthorised, Reaction::Reject,
+        "it has the key of " + to_short_text(remote->peer) + ", which is linked and answers"}
+        : remote ? answered.error() : remote.error();
     if (error.code != ErrorCode::Unauthorised && error.code != ErrorCode::Mismatch) {
         log(node::LogLine::Level::Debug, "turned a connection away: " + error.detail);
     } else if (auto line = refusals_.note(from, error.detail, clock_now())) {
         log(node::LogLine::Level::Info, std::move(*line));
+    }
+}
+
+// The links of a process that was killed end before the next one with its key can dial, or right
+// behind the last frames that are still on the line. Only a machine or line that went down leaves a
+// link behind, and that link is silent. So a control link that brings frames and does not end
+// belongs to a second process, and the newcomer is one too many.
+asio::awaitable<Link::KeyIs> HostCore::judge(Link::Remote remote) {
+    const TimePoint came = clock_now();
+    const TimePoint heard = other_heard_at(remote);
+    if (heard == kNever || heard + kAnswersWithin <= came) {
+        co_return Link::KeyIs::Free;
+    }
+    const auto challenge = std::make_shared<Challenge>(Challenge{
+        remote.peer, asio::steady_timer(io_, kAnswersWithin)});
+    challenges_.push_back(challenge);
+    co_await challenge->lasts.async_wait(kAsTuple);
+    std::erase(challenges_, challenge);
+    const TimePoint heard_since = other_heard_at(remote);
+    const bool answers = heard_since != kNever && heard_since > came;
+    co_return answers ? Link::KeyIs::InUse : Link::KeyIs::Free;
+}
+
+TimePoint HostCore::other_heard_at(const Link::Remote& remote) const {
+    const auto found = links_.find({remote.peer, Lane::Control});
+    const bool other = found != links_.end() && found->second.incarnation != remote.incarnation;
+    return other ? found->second.heard_at : kNever;
+}
+
+void HostCore::end_challenges(const LinkKey& key) {
+    for (const auto& challenge : challenges_) {
+        if (challenge->peer == key.first && key.second == Lane::Control) {
+            challenge->lasts.cancel();
+        }
     }
 }
 
@@ -80,44 +144,75 @@ void HostCore::forget_stranger(const std::shared_ptr<Link>& link) {
 
 asio::awaitable<void> HostCore::dial(node::Dial dial) {
     const TimePoint due = clock_now() + options_.dial_timeout;
-    const auto link = std::make_shared<Link>(tcp::socket(io_), terms_, Side::Client);
-    link->set_deadline(options_.dial_timeout);
-    const Result<Link::Remote> remote = co_await reach(link, dial);
-    if (remote) {
-        co_await serve(link, *remote);
-        co_return;
+    const Result<Reached> reached = co_await reach(dial, due);
+    if (!reached) {
+        deliver(node::DialFailed{dial.peer, dial.lane, reached.error()});
+    } else if (const auto& [link, remote] = *reached; crosses_a_better_one(remote, link->side())) {
+        link->close_now();
+        deliver(node::DialFailed{
+            dial.peer, dial.lane, unreachable("the peer's own dial was first: the link is up")});
+    } else {
+        co_await serve(link, remote);
     }
-    link->close_now();
-    const bool late = clock_now() >= due;
-    Error error = late ? unreachable("no answer in time") : remote.error();
-    deliver(node::DialFailed{dial.peer, dial.lane, std::move(error)});
 }
 
-asio::awaitable<Result<Link::Remote>> HostCore::reach(std::shared_ptr<Link> link, node::Dial dial) {
+asio::awaitable<Result<HostCore::Reached>> HostCore::reach(node::Dial dial, TimePoint due) {
     const auto known = addresses_.find(dial.peer);
     if (dial.address.empty() && known == addresses_.end()) {
         co_return unreachable("no address is known for the peer");
     }
-    const std::string address = dial.address.empty() ? known->second : dial.address;
-    const TimePoint due = clock_now() + options_.dial_timeout;
-    SWARM_CO_TRY(const auto endpoints, co_await resolve(address, due));
-    Result<> connected = unreachable(address + " stands for no address");
-    for (const tcp::endpoint& endpoint : endpoints) {
-        connected = co_await link->connect(endpoint, source_);
-        if (connected) {
+    dial.address = dial.address.empty() ? known->second : dial.address;
+    SWARM_CO_TRY(auto endpoints, co_await resolve(dial.address, due));
+    // An address may lead to another machine of the same number in another network.
+    std::optional<Error> met;
+    while (!endpoints.empty()) {
+        const Result<Reached> reached = co_await reach_one_of(endpoints, dial, due);
+        if (reached) {
+            co_return *reached;
+        }
+        if (!met || endpoints.empty()) {
+            met = met.value_or(reached.error());
+        }
+        if (clock_now() >= due || reached.error().reaction == Reaction::Fatal) {
             break;
         }
     }
-    SWARM_CO_TRY(connected);
+    co_return *met;
+}
+
+/// Connects to one of the endpoints and takes it, and each that has failed, off the list.
+asio::awaitable<Result<HostCore::Reached>> HostCore::reach_one_of(
+    Endpoints& endpoints, node::Dial dial, TimePoint due
+) {
+    Result<tcp::socket> socket = co_await connect_to_any(endpoints, source_, due);
+    if (!socket) {
+        endpoints.clear();
+        co_return socket.error();
+    }
+    error_code gone;
+    const tcp::endpoint there = socket->remote_endpoint(gone);
+    std::erase(endpoints, there);
+    if (gone) {
+        co_return unreachable("cannot connect to " + dial.address + ": " + gone.message());
+    }
+    const auto link = std::make_shared<Link>(std::move(*socket), terms_, Side::Client);
+    link->set_deadline(due - clock_now());
     const Result<Link::Remote> remote = co_await link->introduce(dial.lane);
     const bool anybody = dial.peer == PeerId{};
-    if (remote && !anybody && remote->peer != dial.peer) {
+    if (remote && (anybody || remote->peer == dial.peer)) {
+        co_return Reached{link, *remote};
+    }
+    link->close_now();
+    if (remote) {
         co_return Error{
             ErrorCode::Unauthorised,
             Reaction::Reject,
-            "another peer lives at " + address + ": " + to_text(remote->peer)};
+            "another peer lives at " + text_of(there) + ": " + to_text(remote->peer)};
     }
-    co_return remote;
+    if (clock_now() >= due) {
+        co_return unreachable("no answer in time from " + text_of(there));
+    }
+    co_return remote.error();
 }
 
 asio::awaitable<void> HostCore::serve(std::shared_ptr<Link> link, Link::Remote remote) {
@@ -126,14 +221,16 @@ asio::awaitable<void> HostCore::serve(std::shared_ptr<Link> link, Link::Remote r
     bring_up(remote, link);
     for (;;) {
         Result<Link::Frame> frame = co_await link->read_frame();
+        const bool up = is_up(key, link);
         if (!frame) {
-            if (is_up(key, link) && frame.error().reaction == Reaction::Reject) {
+            if (up && frame.error().reaction == Reaction::Reject) {
                 log(node::LogLine::Level::Warning,
                     "ended a link, the peer broke the protocol: " + frame.error().detail);
             }
             break;
         }
-        if (is_up(key, link)) {  // a closing link is read to its end, and its frames are dropped
+        if (up) {  // a closing link is read to its end, and its frames are dropped
+            links_.at(key).heard_at = clock_now();
             deliver(node::Received{
                 remote.peer, remote.lane, std::move(frame->message), std::move(frame->payload)});
         }
@@ -156,15 +253,29 @@ void HostCore::bring_up(const Link::Remote& remote, std::shared_ptr<Link> link) 
     const LinkKey key{remote.peer, remote.lane};
     end_link(key);
     const bool dialed = link->side() == Side::Client;
-    links_[key] = std::move(link);
+    const TimePoint now = clock_now();
+    links_[key] = {std::move(link), remote.incarnation, now, now};
     deliver(node::LinkUp{remote.peer, remote.lane, remote.incarnation, dialed});
+}
+
+// A dial that comes later than the time limit of dials does not cross the one before it: the peer
+// dials because its end of that link is gone.
+bool HostCore::crosses_a_better_one(const Link::Remote& remote, Side side) const {
+    const auto found = links_.find({remote.peer, remote.lane});
+    if (found == links_.end() || found->second.incarnation != remote.incarnation ||
+        found->second.since + options_.dial_timeout <= clock_now()) {
+        return false;
+    }
+    const Side by_smaller_id = terms_->self < remote.peer ? Side::Client : Side::Server;
+    return found->second.link->side() == by_smaller_id && side != by_smaller_id;
 }
 
 void HostCore::end_link(const LinkKey& key) {
     const auto found = links_.find(key);
     if (found != links_.end()) {
-        drain(found->second);
+        drain(found->second.link);
         links_.erase(found);
+        end_challenges(key);
         deliver(node::LinkDown{key.first, key.second});
     }
 }
@@ -173,8 +284,9 @@ void HostCore::abort_link(const LinkKey& key, const Error& error) {
     log(node::LogLine::Level::Warning,
         std::string("ended a ") + name_of(key.second) + " link: " + error.detail);
     const auto found = links_.find(key);
-    found->second->close_now();
+    found->second.link->close_now();
     links_.erase(found);
+    end_challenges(key);
     deliver(node::LinkDown{key.first, key.second});
 }
 
@@ -188,7 +300,7 @@ void HostCore::drain(const std::shared_ptr<Link>& link) {
 
 bool HostCore::is_up(const LinkKey& key, const std::shared_ptr<Link>& link) const {
     const auto found = links_.find(key);
-    return found != links_.end() && found->second == link;
+    return found != links_.end() && found->second.link == link;
 }
 
 void HostCore::spawn(asio::awaitable<void> task) {

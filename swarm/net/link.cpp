@@ -73,39 +73,16 @@ Link::Link(tcp::socket socket, std::shared_ptr<const Terms> terms, Side side)
       side_(side),
       timer_(stream_.socket().get_executor()) {}
 
-asio::awaitable<Result<>> Link::connect(tcp::endpoint address, asio::ip::address source) {
-    const auto failed = [](const error_code& error) {
-        return Error{ErrorCode::Unreachable, Reaction::Retry, "cannot connect: " + error.message()};
-    };
-    if (closed_) {  // the deadline has passed between two attempts
-        co_return Error{ErrorCode::Unreachable, Reaction::Retry, "cannot connect in time"};
-    }
-    error_code ignored;
-    stream_.socket().close(ignored);  // an attempt before this one may have opened it
-    if (!source.is_unspecified()) {
-        error_code unbound;
-        stream_.socket().open(address.protocol(), unbound);
-        if (!unbound) {
-            stream_.socket().bind({source, 0}, unbound);
-        }
-        if (unbound) {
-            co_return failed(unbound);
-        }
-    }
-    const auto [error] = co_await stream_.socket().async_connect(address, kAsTuple);
-    if (error) {
-        co_return failed(error);
-    }
-    co_return Result<>();
-}
-
 asio::awaitable<Result<Link::Remote>> Link::introduce(Lane lane) {
-    SWARM_CO_TRY(const auto peer, co_await handshake());
-    if (side_ == Side::Client) {
-        SWARM_CO_TRY(co_await say_hello(lane));
+    if (side_ == Side::Server) {
+        SWARM_CO_TRY(const auto remote, co_await hear_introduction());
+        SWARM_CO_TRY(co_await answer_introduction(KeyIs::Free));
+        co_return remote;
     }
+    SWARM_CO_TRY(const auto peer, co_await handshake());
+    SWARM_CO_TRY(co_await say_hello(lane, KeyIs::Free));
     const Result<protocol::Hello> heard = co_await hear_hello();
-    if (!heard && heard.error().code == ErrorCode::ConnectionLost && side_ == Side::Client) {
+    if (!heard && heard.error().code == ErrorCode::ConnectionLost) {
         // A host that refuses a Hello hangs up without a word, so the reason can only be guessed.
         co_return Error{
             ErrorCode::ConnectionLost,
@@ -115,12 +92,28 @@ asio::awaitable<Result<Link::Remote>> Link::introduce(Lane lane) {
     }
     SWARM_CO_TRY(const auto hello, heard);
     lane_ = static_cast<Lane>(hello.lane);
-    if (side_ == Side::Server) {
-        SWARM_CO_TRY(co_await say_hello(lane_));
-    } else if (lane_ != lane) {
+    if (hello.key_in_use) {
+        co_return Error{
+            ErrorCode::Unauthorised,
+            Reaction::Fatal,
+            "another process with this peer's key is at work there; end that one, or give this "
+            "one a key of its own (another --key file, or none)"};
+    }
+    if (lane_ != lane) {
         co_return reject(ErrorCode::Malformed, "the peer answered for another lane");
     }
     co_return Remote{peer, lane_, hello.incarnation};
+}
+
+asio::awaitable<Result<Link::Remote>> Link::hear_introduction() {
+    SWARM_CO_TRY(const auto peer, co_await handshake());
+    SWARM_CO_TRY(const auto hello, co_await hear_hello());
+    lane_ = static_cast<Lane>(hello.lane);
+    co_return Remote{peer, lane_, hello.incarnation};
+}
+
+asio::awaitable<Result<>> Link::answer_introduction(KeyIs key) {
+    co_return co_await say_hello(lane_, key);
 }
 
 asio::awaitable<Result<PeerId>> Link::handshake() {
@@ -132,13 +125,14 @@ asio::awaitable<Result<PeerId>> Link::handshake() {
     co_return peer;
 }
 
-asio::awaitable<Result<>> Link::say_hello(Lane lane) {
+asio::awaitable<Result<>> Link::say_hello(Lane lane, KeyIs key) {
     const SessionSecret secret = exporter_secret(stream_.session());
     const protocol::Hello hello{
         protocol::kProtocolVersion,
         static_cast<std::uint32_t>(lane),
         terms_->incarnation,
-        prove_swarm_key(terms_->swarm_key, secret, side_)};
+        prove_swarm_key(terms_->swarm_key, secret, side_),
+        key == KeyIs::InUse};
     const std::vector<std::byte> control = protocol::encode_hello(hello);
     protocol::FrameHeader header;
     header.kind = protocol::kHelloKind;
@@ -235,6 +229,7 @@ asio::awaitable<Result<>> Link::write_next() {
     SWARM_CO_TRY(co_await write_all(next.head));
     const Result<> written = co_await write_all(next.payload.bytes());
     queued_bytes_ -= next.size();
+    terms_->traffic->sent_bytes += next.size();
     co_return written;
 }
 
@@ -274,6 +269,7 @@ asio::awaitable<Result<>> Link::read_exactly(std::span<std::byte> into, Patience
         watch();
         SWARM_CO_TRY(const auto count, co_await stream_.read_some(into.subspan(filled)));
         filled += count;
+        terms_->traffic->received_bytes += count;
         begun = true;
     }
     read_due_ = kNever;

@@ -33,6 +33,12 @@ TimePoint clock_now();
 
 class Link : public std::enable_shared_from_this<Link> {
  public:
+    /// Bytes of frames that all links of a process have carried.
+    struct Traffic {
+        std::uint64_t sent_bytes = 0;
+        std::uint64_t received_bytes = 0;
+    };
+
     /// Settings that all links of a process share.
     struct Terms {
         TlsContext tls;
@@ -40,6 +46,7 @@ class Link : public std::enable_shared_from_this<Link> {
         Incarnation incarnation;
         std::string swarm_key;  // empty for an open run
         Duration stall_timeout;
+        std::shared_ptr<Traffic> traffic = std::make_shared<Traffic>();
     };
 
     struct Remote {
@@ -48,21 +55,26 @@ class Link : public std::enable_shared_from_this<Link> {
         Incarnation incarnation;
     };
 
+    /// Whether a live process other than the client has the client's key.
+    enum class KeyIs : std::uint8_t { Free, InUse };
+
     struct Frame {
         protocol::Message message;
         node::Payload payload;
     };
 
+    /// Takes a socket that is connected.
     Link(tcp::socket socket, std::shared_ptr<const Terms> terms, Side side);
 
     [[nodiscard]] Side side() const { return side_; }
 
-    /// Connects from the local address `source`, unless that is unspecified. The caller may try
-    /// again with another address until close_now(), which the deadline may call.
-    asio::awaitable<Result<>> connect(tcp::endpoint address, asio::ip::address source);
     /// Does the TLS handshake and the Hello: proves this peer's identity and learns the other's. A
-    /// client asks for `lane`; a server takes the lane that it hears.
+    /// client asks for `lane`; a server takes the lane that it hears. Returns Unauthorised (Fatal)
+    /// when the server answers that another process has this peer's key.
     asio::awaitable<Result<Remote>> introduce(Lane lane);
+    /// The two halves of introduce() for a server that looks at the Hello before it answers.
+    asio::awaitable<Result<Remote>> hear_introduction();
+    asio::awaitable<Result<>> answer_introduction(KeyIs key);
 
     asio::awaitable<Result<Frame>> read_frame();
     /// Writes until the queue is empty; then ends this side's direction if the link is closing.
@@ -92,7 +104,7 @@ class Link : public std::enable_shared_from_this<Link> {
     };
 
     asio::awaitable<Result<PeerId>> handshake();
-    asio::awaitable<Result<>> say_hello(Lane lane);
+    asio::awaitable<Result<>> say_hello(Lane lane, KeyIs key);
     asio::awaitable<Result<protocol::Hello>> hear_hello();
     asio::awaitable<Result<node::Payload>> read_tensor(
         protocol::TensorEnvelope envelope, std::uint64_t bytes

@@ -7,8 +7,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 namespace swarm::net {
 
@@ -39,10 +41,7 @@ void start(const std::shared_ptr<LookUp>& look_up, const Address& address) {
     look_up->resolver.async_resolve(address.host, std::to_string(address.port), take);
 }
 
-}  // namespace
-
-asio::awaitable<Result<Endpoints>> resolve(std::string text, TimePoint due) {
-    SWARM_CO_TRY(const auto address, parse_address(text));
+asio::awaitable<Result<Endpoints>> look_up_one(Address address, TimePoint due) {
     error_code named;
     const auto number = asio::ip::make_address(address.host, named);
     if (!named) {
@@ -60,6 +59,47 @@ asio::awaitable<Result<Endpoints>> resolve(std::string text, TimePoint due) {
             "cannot find " + address.host + ": " + look_up->failure};
     }
     co_return look_up->endpoints;
+}
+
+}  // namespace
+
+asio::awaitable<Result<Endpoints>> resolve(std::string addresses, TimePoint due) {
+    SWARM_CO_TRY(const auto parsed, parse_addresses(addresses));
+    Endpoints all;
+    std::optional<Error> failure;
+    for (const Address& address : parsed) {
+        const Result<Endpoints> found = co_await look_up_one(address, due);
+        if (found) {
+            all.insert(all.end(), found->begin(), found->end());
+        } else {
+            failure = found.error();
+        }
+    }
+    if (all.empty()) {
+        co_return *failure;
+    }
+    co_return by_turns(all);
+}
+
+Endpoints by_turns(const Endpoints& endpoints) {
+    Endpoints first;   // those of the family of the first endpoint
+    Endpoints second;  // those of the other family
+    for (const tcp::endpoint& endpoint : endpoints) {
+        const bool like_first = endpoint.protocol() == endpoints.front().protocol();
+        Endpoints& family = like_first ? first : second;
+        if (std::find(family.begin(), family.end(), endpoint) == family.end()) {
+            family.push_back(endpoint);
+        }
+    }
+    Endpoints mixed;
+    for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
+        for (const Endpoints* family : {&first, &second}) {
+            if (i < family->size()) {
+                mixed.push_back((*family)[i]);
+            }
+        }
+    }
+    return mixed;
 }
 
 }  // namespace swarm::net

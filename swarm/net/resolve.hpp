@@ -1,5 +1,8 @@
-// Turns the text of an address into endpoints. Numbers need no look-up. A name asks the system's
-// resolver, which cannot be cancelled, so the wait ends at `due` and a late answer is dropped.
+// Turns the text of a peer's addresses (address.hpp) into endpoints, in the order in which they
+// should be tried: as written, then the two families by turns (RFC 8305, section 4). Numbers need
+// no look-up. A name asks the system's resolver, which cannot be cancelled, so the wait ends at
+// `due` and a late answer is dropped. A name that is not found does not matter if another address
+// is there.
 // Threading: single strand (Asio looks names up on a thread of its own).
 // Errors: Usage (Reject); Unreachable (Retry).
 #pragma once
@@ -17,6 +20,10 @@ namespace swarm::net {
 
 using Endpoints = std::vector<boost::asio::ip::tcp::endpoint>;
 
-boost::asio::awaitable<Result<Endpoints>> resolve(std::string address, TimePoint due);
+boost::asio::awaitable<Result<Endpoints>> resolve(std::string addresses, TimePoint due);
+
+/// Takes the families by turns, beginning with that of the first endpoint, and drops what is there
+/// twice.
+Endpoints by_turns(const Endpoints& endpoints);
 
 }  // namespace swarm::net

@@ -100,11 +100,16 @@ struct RunFailed {
     std::string text;
 };
 
-/// A line that says what a server of a stage is doing.
+/// The doings of a server of a stage, and what has come of them. There is one for each change of
+/// the text, for each commit, and for each failed dial of a coordinator that is gone.
 struct ServerStatus {
     std::string text;
     StageIndex stage;
     ParameterVersion version;
+    Duration lasts{};  // how long a wait that the text names lasts already; 0: no wait
+    std::uint64_t microbatches = 0;  // number in committed steps that this process has added up
+    double share = 0;                // part of the stage's microbatches of the last step
+    std::optional<double> loss{};    // the last committed step's, as far as it is known
 };
 
 /// The server may end: its drain is over or the run is finished.

@@ -14,8 +14,10 @@
 //               or the host would spin.
 //  C4 Links     There is at most one link per peer and lane. Each LinkUp is followed by exactly one
 //               LinkDown, also after a Close by the role. When a new link of a peer replaces the
-//               old one, the role hears LinkDown, then LinkUp.
-//  C5 Dial      A Dial gets exactly one answer, LinkUp or DialFailed, within the host's timeout.
+//               old one, the role hears LinkDown, then LinkUp. Of two links from dials that cross,
+//               both sides keep the one that the smaller id dialled.
+//  C5 Dial      A Dial gets exactly one answer, LinkUp or DialFailed, within the host's timeout. It
+//               fails, too, when it crosses the other side's dial and that link is kept.
 //  C6 Messages  Messages come in order and at most once per link, and none after the LinkDown. The
 //               two lanes have no common order. A Send without a link vanishes. Nothing answers a
 //               Send but a message of the other side.

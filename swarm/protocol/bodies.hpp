@@ -55,7 +55,9 @@ inline constexpr std::tuple kBodies{
     SWARM_FIELD(session_close),
     SWARM_FIELD(host_offer),
     SWARM_FIELD(host_place),
-    SWARM_FIELD(session_taken)};
+    SWARM_FIELD(session_taken),
+    SWARM_FIELD(misdirected),
+    SWARM_FIELD(standby)};
 static_assert(std::tuple_size_v<decltype(kBodies)> == kMessageKinds);
 
 }  // namespace swarm::protocol

@@ -18,7 +18,7 @@
 
 namespace swarm::protocol {
 
-inline constexpr std::uint16_t kProtocolVersion = 3;
+inline constexpr std::uint16_t kProtocolVersion = 4;
 inline constexpr std::size_t kHeaderBytes = 32;
 
 enum class Lane : std::uint8_t { Control, Bulk };

@@ -66,7 +66,8 @@ Result<Hello> from_wire(const wire::Hello& in) {
         .protocol_version = in.protocol_version(),
         .lane = in.lane(),
         .incarnation = {in.incarnation()},
-        .proof = {proof.begin(), proof.end()}};
+        .proof = {proof.begin(), proof.end()},
+        .key_in_use = in.key_in_use()};
 }
 
 }  // namespace swarm::protocol

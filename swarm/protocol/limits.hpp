@@ -30,8 +30,13 @@ inline constexpr std::size_t kRosterMax = 16384;
 /// token ids, fit with room to spare.
 inline constexpr std::uint32_t kControlBytesMax = 64U << 10;
 
-/// Bytes of a Roster, which outgrows a control frame: 16,384 slots of 128 bytes.
-inline constexpr std::uint32_t kRosterBytesMax = 2U << 20;
+/// Bytes of a Roster, which outgrows a control frame: 16,384 slots of 256 bytes, which is room for
+/// four addresses of each.
+inline constexpr std::uint32_t kRosterBytesMax = 4U << 20;
+
+/// Neighbours that a Heartbeat can name as out of reach. The coordinator acts on pairs of which
+/// both sides say so, and a peer that reaches so few others is of no use where it is.
+inline constexpr std::size_t kCutOffMax = 64;
 
 /// Bytes of the msgpack envelope of a tensor: dtype, codec and at most 8 dimensions.
 inline constexpr std::uint32_t kEnvelopeBytesMax = 1024;

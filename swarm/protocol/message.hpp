@@ -22,6 +22,7 @@ struct Hello {
     std::uint32_t lane = 0;
     Incarnation incarnation;
     std::vector<std::byte> proof;  // HMAC-SHA-256(swarm key, TLS exporter); empty for open runs
+    bool key_in_use = false;       // the sender hangs up: another live process has the peer's key
 
     friend bool operator==(const Hello&, const Hello&) = default;
 };
@@ -69,7 +70,9 @@ using AnyMessage = std::variant<
     SessionClose,
     HostOffer,
     HostPlace,
-    SessionTaken>;
+    SessionTaken,
+    Misdirected,
+    Standby>;
 
 /// The content of one frame. Its copies, moves and comparison are compiled once, in message.cpp:
 /// those of a variant of so many alternatives would cost a second of compile time in each
@@ -100,5 +103,12 @@ struct Message {
 
     friend bool operator==(const Message&, const Message&) = default;
 };
+
+/// True for the messages with which peers and clients turn to a coordinator or a directory, and
+/// which other roles answer with Misdirected.
+bool is_meant_for_a_hub(const Body& body);
+
+/// A kind of process with its article, for sentences.
+const char* name_of(HubKind kind);
 
 }  // namespace swarm::protocol

@@ -122,12 +122,14 @@ void visit_fields(Of<Heartbeat> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(roster));
     visit(SWARM_FIELD(rates), Items{kRosterMax});
     visit(SWARM_FIELD(own), MayMiss());
+    visit(SWARM_FIELD(cut_off), Items{kCutOffMax});
 }
 
 template <class Visit>
 void visit_fields(Of<HeartbeatReply> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(version));
     visit(SWARM_FIELD(epoch));
+    visit(SWARM_FIELD(loss), Finite());
 }
 
 template <class Visit>
@@ -297,6 +299,16 @@ void visit_fields(Of<ChunkRefused> /*body*/, const Visit& visit) {
 template <class Visit>
 void visit_fields(Of<Finished> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(version));
+}
+
+template <class Visit>
+void visit_fields(Of<Misdirected> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(here), Known{HubKind::SessionServer});
+}
+
+template <class Visit>
+void visit_fields(Of<Standby> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(unreached));
 }
 
 }  // namespace swarm::protocol

@@ -83,6 +83,8 @@ struct Heartbeat {
     std::uint64_t roster = 0;
     std::vector<ObservedRate> rates;  // rates of peers that the sender sends to, never of itself
     SelfMeasured own{};
+    /// Neighbours to which the sender has no link, and to which none of its dials has led for 5 s.
+    std::vector<SlotId> cut_off{};
 
     friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
@@ -92,6 +94,7 @@ struct Heartbeat {
 struct HeartbeatReply {
     ParameterVersion version;
     Epoch epoch;
+    std::optional<double> loss{};  // the last committed step's, for the people behind the peer
 
     friend bool operator==(const HeartbeatReply&, const HeartbeatReply&) = default;
 };
@@ -375,6 +378,24 @@ struct Finished {
     ParameterVersion version;
 
     friend bool operator==(const Finished&, const Finished&) = default;
+};
+
+/// The kinds of processes that others are told to join or dial.
+enum class HubKind : std::uint8_t { Coordinator, Directory, StageServer, SessionServer };
+
+/// Any role -> peer: the answer to a first message that is meant for a process of another kind.
+struct Misdirected {
+    HubKind here = HubKind::Coordinator;
+
+    friend bool operator==(const Misdirected&, const Misdirected&) = default;
+};
+
+/// Coordinator -> peer: there is no stage for the peer now, because it and `unreached` cannot reach
+/// each other, and every stage would make them neighbours. An Assign follows when that changes.
+struct Standby {
+    PeerId unreached;
+
+    friend bool operator==(const Standby&, const Standby&) = default;
 };
 
 }  // namespace swarm::protocol

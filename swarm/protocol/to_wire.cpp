@@ -52,6 +52,7 @@ void to_wire(const Hello& hello, wire::Hello* out) {
     out->set_lane(hello.lane);
     out->set_incarnation(hello.incarnation.value);
     out->set_proof(reinterpret_cast<const char*>(hello.proof.data()), hello.proof.size());
+    out->set_key_in_use(hello.key_in_use);
 }
 
 }  // namespace swarm::protocol

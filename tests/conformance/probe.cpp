@@ -35,6 +35,7 @@ void Probe::on(const node::Event& event, TimePoint now, node::Outbox& out) {
     }
     if (const auto* up = std::get_if<node::LinkUp>(&event)) {
         diary_->incarnations.push_back(up->incarnation);
+        diary_->dialed.push_back(up->dialed);
     }
     if (std::holds_alternative<node::Woke>(event)) {
         diary_->woken_early = diary_->woken_early || now < due_;

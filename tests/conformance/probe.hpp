@@ -32,6 +32,7 @@ struct Diary {
     std::vector<std::string> events;
     std::vector<TimePoint> times;
     std::vector<Incarnation> incarnations;  // from each LinkUp
+    std::vector<bool> dialed;               // from each LinkUp
     node::Payload last_payload;
     bool woken_early = false;
     bool re_entered = false;

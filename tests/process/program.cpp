@@ -12,6 +12,7 @@
 #include <iterator>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <sstream>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -28,10 +29,18 @@ using Steady = std::chrono::steady_clock;
 
 /// Runs after fork(), where only async-signal-safe calls are allowed.
 [[noreturn]] void become(
-    pid_t parent, const char* out, const char* err, const char* file, char* const* arguments
+    pid_t parent,
+    const char* out,
+    const char* err,
+    const char* file,
+    char* const* arguments,
+    int network
 ) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) {
+        ::_exit(127);
+    }
+    if (network != Program::kOwnNetwork && ::setns(network, CLONE_NEWNET) != 0) {
         ::_exit(127);
     }
     const int out_fd = ::open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -45,7 +54,10 @@ using Steady = std::chrono::steady_clock;
 }  // namespace
 
 Program::Program(
-    std::vector<std::string> arguments, const std::filesystem::path& folder, const std::string& name
+    std::vector<std::string> arguments,
+    const std::filesystem::path& folder,
+    const std::string& name,
+    int network
 ) {
     static int count = 0;
     const std::string output = "program-" + std::to_string(++count);
@@ -63,7 +75,7 @@ Program::Program(
     const pid_t parent = ::getpid();
     pid_ = ::fork();
     if (pid_ == 0) {
-        become(parent, out.c_str(), err.c_str(), file.c_str(), pointers.data());
+        become(parent, out.c_str(), err.c_str(), file.c_str(), pointers.data(), network);
     }
     pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
     EXPECT_GE(pidfd_, 0) << "this kernel has no pidfd_open";

@@ -16,11 +16,16 @@ namespace swarm::test {
 
 class Program {
  public:
-    /// Starts the program `name`, which lies where CMake puts swarm and swarm-bench.
+    /// Stands for the network namespace of the test itself.
+    static constexpr int kOwnNetwork = -1;
+
+    /// Starts the program `name`, which lies where CMake puts swarm and swarm-bench, in the network
+    /// namespace of this file descriptor.
     Program(
         std::vector<std::string> arguments,
         const std::filesystem::path& folder,
-        const std::string& name = "swarm"
+        const std::string& name = "swarm",
+        int network = kOwnNetwork
     );
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;

@@ -1,23 +1,30 @@
-// The address under which others reach this machine, which a peer tells them to dial.
-// Errors: Usage (Reject); Unreachable (Retry).
+// The addresses under which others reach this machine, which a peer tells them to dial.
+// Errors: Usage (Reject).
 #pragma once
 
 #include "swarm/base/result.hpp"
 #include "swarm/net/address.hpp"
 
 #include <string>
+#include <vector>
 
 namespace swarm::cli {
 
-/// Parses as net::parse_address() does, and takes port 0, which stands for a free port.
+/// Addresses that a peer tells of itself: one of each family to the Internet and to a local
+/// network.
+inline constexpr std::size_t kAdvertisedMax = 4;
+
+/// Parses as net::parse_address() does. The host may be * or missing, which stands for all of this
+/// machine, and the port 0, which stands for a free one.
 Result<net::Address> parse_listen_address(const std::string& text);
 
-/// Returns the local address from which `remote` is reached. It asks the routing table and sends
-/// nothing.
-Result<std::string> local_address_towards(const net::Address& remote);
-
-/// Returns the host that others dial: `listen_host`, or, where it is "any", the local address that
-/// leads to `remote`. A null `remote` stands for the Internet.
-std::string advertised_host(const std::string& listen_host, const net::Address* remote);
+/// Returns what others may dial to reach a process that listens at `listen`, the likeliest first:
+/// that host, or, where it stands for all of this machine, the addresses that lead to `towards` and
+/// to the Internet, then those of all interfaces. An address of the machine to itself comes last,
+/// and only if `towards` is one or there is no other. It asks the routing table and sends nothing.
+/// A null `towards` stands for the Internet alone.
+std::vector<net::Address> advertised_addresses(
+    const net::Address& listen, const net::Address* towards
+);
 
 }  // namespace swarm::cli

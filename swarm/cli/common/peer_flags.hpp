@@ -1,6 +1,9 @@
 // Flags of a process that others dial: `serve` has all of them, `directory` some.
 #pragma once
 
+#include "swarm/base/units.hpp"
+
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -14,6 +17,8 @@ struct PeerFlags {
     std::string swarm_key_file{};
     std::uint32_t seats = 1;
     std::uint32_t service_ms = 0;  // time for which each forward is held; 0: none
+    /// Longest time between two status lines where there is no terminal.
+    Duration log_every = std::chrono::seconds(60);
 };
 
 }  // namespace swarm::cli

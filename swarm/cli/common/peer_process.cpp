@@ -5,6 +5,7 @@
 #include "swarm/cli/common/own_address.hpp"
 #include "swarm/cli/common/paced_role.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/net/link.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -30,6 +31,10 @@ Result<std::optional<net::Address>> address_if_any(const std::string& text) {
     }
     SWARM_TRY(const net::Address address, net::parse_address(text));
     return std::optional(address);
+}
+
+Result<std::vector<net::Address>> addresses_if_any(const std::string& text) {
+    return text.empty() ? std::vector<net::Address>() : net::parse_addresses(text);
 }
 
 Result<> check_source(const std::string& address) {
@@ -97,11 +102,13 @@ Result<PeerProcess::Means> PeerProcess::check_means() const {
     Means means;
     SWARM_TRY(means.towards, address_if_any(options_.towards));
     SWARM_TRY(means.listen, parse_listen_address(flags.listen));
-    SWARM_TRY(means.advertise, address_if_any(flags.advertise));
+    SWARM_TRY(means.advertise, addresses_if_any(flags.advertise));
     SWARM_TRY(check_source(flags.dial_from));
     SWARM_TRY(means.swarm_key, read_swarm_key(flags.swarm_key_file));
-    if (!has_ports(means.listen, flags.seats) ||
-        (means.advertise && !has_ports(*means.advertise, flags.seats))) {
+    const auto lacks_ports = [&](const net::Address& first) {
+        return !has_ports(first, flags.seats);
+    };
+    if (lacks_ports(means.listen) || std::ranges::any_of(means.advertise, lacks_ports)) {
         const std::string seats = std::to_string(flags.seats);
         return Error{
             ErrorCode::Usage,
@@ -138,12 +145,15 @@ Result<> PeerProcess::start(std::uint32_t number, const Means& means, const Make
     seat.host.emplace(loop_, std::move(role), std::move(store), identity, host_options);
     SWARM_TRY(const std::uint16_t port, seat.host->listen());
     const std::optional<net::Address>& towards = means.towards;
-    const net::Address address =
-        means.advertise
-            ? of_seat(*means.advertise, number)
-            : net::Address{advertised_host(listen.host, towards ? &*towards : nullptr), port};
+    std::vector<net::Address> addresses = means.advertise;
+    for (net::Address& address : addresses) {
+        address = of_seat(std::move(address), number);
+    }
+    if (addresses.empty()) {
+        addresses = advertised_addresses({listen.host, port}, towards ? &*towards : nullptr);
+    }
     paced.wrap(make_role(
-        {identity.peer(), incarnation, net::to_text(address), forward_units, folder.string()}
+        {identity.peer(), incarnation, net::to_text(addresses), forward_units, folder.string()}
     ));
     seat.host->start();
     return {};
@@ -165,9 +175,7 @@ void PeerProcess::on_tell(Seat& seat, const node::Report& report) {
     if (const auto* const line = std::get_if<node::LogLine>(&report)) {
         console_.log(line->level, line->text);
     } else if (const auto* const status = std::get_if<node::ServerStatus>(&report)) {
-        seat.status = "stage " + std::to_string(status->stage.value) + ", step " +
-                      std::to_string(status->version.step) + ": " + status->text;
-        show_status();
+        show_status(seat, *status);
     } else if (const auto* const failed = std::get_if<node::RunFailed>(&report)) {
         console_.error(failed->text);
         exit_code_ = failed->exit_code;
@@ -182,10 +190,20 @@ void PeerProcess::on_tell(Seat& seat, const node::Report& report) {
     }
 }
 
-void PeerProcess::show_status() {
+void PeerProcess::show_status(Seat& seat, const node::ServerStatus& status) {
+    if (!seat.status) {
+        const auto on = console_.is_terminal() ? PeerStatus::On::Terminal : PeerStatus::On::File;
+        seat.status.emplace(on, options_.flags.log_every);
+    }
+    const PeerStatus::Traffic traffic{seat.host->sent_bytes(), seat.host->received_bytes()};
+    const auto line = seat.status->line_of(status, traffic, net::clock_now());
+    if (!line) {
+        return;
+    }
+    seat.line = *line;
     std::string text;
-    for (const Seat& seat : seats_) {
-        text += (text.empty() || seat.status.empty() ? "" : "; ") + seat.status;
+    for (const Seat& each : seats_) {
+        text += (text.empty() || each.line.empty() ? "" : "; ") + each.line;
     }
     console_.status(text);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "swarm/cli/common/peer_flags.hpp"
+#include "swarm/cli/common/peer_status.hpp"
 #include "swarm/cli/common/temporary_directory.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/net/address.hpp"
@@ -19,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace swarm::cli {
 
@@ -41,7 +43,8 @@ class PeerProcess {
     struct Self {
         PeerId peer;
         Incarnation incarnation;
-        std::string address;  // the address that others dial
+        std::string
+            address;  // the addresses that others dial, as net::parse_addresses() reads them
         /// Work units of one forward, to be set once they are known: see paced_role.hpp.
         std::shared_ptr<double> forward_units;
         std::string store_folder;
@@ -59,7 +62,8 @@ class PeerProcess {
     struct Seat {
         std::optional<TemporaryDirectory> scratch;
         std::optional<net::FileStore> key_lock;  // where the store lies elsewhere
-        std::string status;
+        std::optional<PeerStatus> status;
+        std::string line;  // its last status line
         bool done = false;
         std::optional<net::Host> host;  // declared last: its reports reach the other fields
     };
@@ -68,7 +72,7 @@ class PeerProcess {
     struct Means {
         std::optional<net::Address> towards;
         net::Address listen;
-        std::optional<net::Address> advertise;
+        std::vector<net::Address> advertise;  // empty: the addresses of this machine
         std::string swarm_key;
         std::shared_ptr<net::SharedDevice> device;
     };
@@ -78,7 +82,7 @@ class PeerProcess {
     Result<> start(std::uint32_t number, const Means& means, const MakeRole& make_role);
     std::filesystem::path store_folder(std::uint32_t number, Seat& seat) const;
     void on_tell(Seat& seat, const node::Report& report);
-    void show_status();
+    void show_status(Seat& seat, const node::ServerStatus& status);
     void on_signal(int number);
 
     Options options_;

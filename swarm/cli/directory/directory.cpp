@@ -44,7 +44,7 @@ int directory(const DirectoryOptions& options) {
     return PeerProcess(process, console).run([&](const PeerProcess::Self& self) {
         console.info(
             "directory at " + self.address + "; serve with: swarm serve --model smollm2 --join " +
-            self.address
+            self.address.substr(0, self.address.find(','))
         );
         return std::make_unique<stacking::sessions::Directory>();
     });

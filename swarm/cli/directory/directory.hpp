@@ -8,7 +8,7 @@
 namespace swarm::cli {
 
 struct DirectoryOptions {
-    PeerFlags peer{.listen = "0.0.0.0:7118"};
+    PeerFlags peer{.listen = "*:7118"};
 };
 
 void add_directory(CLI::App& program, const OnChosen& on_chosen);

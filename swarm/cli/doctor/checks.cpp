@@ -13,6 +13,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -185,25 +186,33 @@ Finding check_port(std::uint16_t port, const std::string& verb) {
     const std::string name = "port " + std::to_string(port);
     boost::asio::io_context io;
     ip::tcp::acceptor acceptor(io);
-    const ip::tcp::endpoint everywhere(ip::tcp::v4(), port);
     boost::system::error_code failed;
-    acceptor.open(everywhere.protocol(), failed);
-    acceptor.set_option(ip::tcp::acceptor::reuse_address(true), failed);
-    if (!failed) {
-        acceptor.bind(everywhere, failed);
+    for (const auto family : {ip::tcp::v6(), ip::tcp::v4()}) {  // with IPv6 comes IPv4
+        boost::system::error_code ignored;
+        acceptor.close(ignored);
+        acceptor.open(family, failed);
+        if (failed) {
+            continue;  // a machine without this family
+        }
+        if (family == ip::tcp::v6()) {
+            acceptor.set_option(ip::v6_only(false), ignored);
+        }
+        acceptor.set_option(ip::tcp::acceptor::reuse_address(true), ignored);
+        acceptor.bind({family, port}, failed);
+        break;
     }
     if (failed) {
         return {
             Level::Warning,
             name,
             verb + " could not listen there: " + failed.message(),
-            "swarm " + verb + " --listen 0.0.0.0:0, or end who holds it: ss -ltnp"};
+            "swarm " + verb + " --listen :0, or end who holds it: ss -ltnp"};
     }
     return {
         Level::Good,
         name,
         "free for swarm " + verb + "; others would dial " +
-            net::to_text(net::Address{advertised_host("0.0.0.0", nullptr), port})};
+            net::to_text(advertised_addresses({net::kEveryHost, port}, nullptr))};
 }
 
 Finding check_disk(const std::string& name, const fs::path& folder) {

@@ -14,7 +14,7 @@ namespace swarm::cli {
 struct ServeOptions {
     std::string join;
     Duration wait = std::chrono::seconds(60);
-    PeerFlags peer{.listen = "0.0.0.0:0"};
+    PeerFlags peer{.listen = "*:0"};
     // For a run:
     std::string device = "auto";
     std::uint64_t memory_bytes = 0;  // 0: no bound

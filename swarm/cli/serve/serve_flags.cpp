@@ -14,7 +14,7 @@ constexpr const char* kExamples = R"(
 examples:
   swarm serve --join 192.168.1.7:7117            # lends this machine; Ctrl-C leaves cleanly
   swarm serve --join example.org:7117 --device cuda:0
-  swarm serve --join example.org:7117 --listen 0.0.0.0:7200 --advertise my.home.example:7200
+  swarm serve --join example.org:7117 --listen :7200 --advertise my.home.example:7200
   swarm serve --join 192.168.1.7:7117 --host 2   # two stages, which share the device
   swarm serve --model smollm2 --join 192.168.1.7:7118             # answers with a model
   swarm serve --model smollm2 --stages 3 --join 192.168.1.7:7118  # with a third of its layers
@@ -35,6 +35,8 @@ void add_peer_flags(CLI::App& app, PeerFlags& peer) {
     app.add_option("--host", peer.seats, "serve so many stages, which take turns on the device")
         ->check(CLI::Range(1U, kSeatsMax))
         ->capture_default_str();
+    const auto set_log_every = [&peer](Duration every) { peer.log_every = every; };
+    add_duration(app, "--log-every", "time between status lines in a file (60s)", set_log_every);
     app.add_option("--service-ms", peer.service_ms, "play a slow peer: hold each forward so long");
     add_swarm_key(app, "the secret of a private run", peer.swarm_key_file);
 }

@@ -2,6 +2,7 @@
 
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/net/identity.hpp"
+#include "swarm/net/link.hpp"
 
 #include <iostream>
 #include <unistd.h>
@@ -11,12 +12,16 @@ namespace swarm::cli {
 namespace {
 
 constexpr const char* kEraseLine = "\r\033[K";
+constexpr const char* kWarning = "warning: ";
 
 }  // namespace
 
 Console::Console() : is_terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 Console::~Console() {
+    for (const std::string& line : warnings_.take_all()) {
+        print(kWarning, line);
+    }
     settle();
 }
 
@@ -25,9 +30,20 @@ void Console::log(node::LogLine::Level level, const std::string& text) {
     if (level == Level::Debug) {
         return;
     }
-    const char* const mark = level == Level::Error     ? "swarm: "
-                             : level == Level::Warning ? "warning: "
-                                                       : "";
+    const TimePoint now = net::clock_now();
+    // An error is the last line of a program, so what is held back comes before it.
+    const TimePoint overdue_at = level == Level::Error ? kNever : now;
+    for (const std::string& line : warnings_.take_overdue(overdue_at)) {
+        print(kWarning, line);
+    }
+    if (level != Level::Warning) {
+        print(level == Level::Error ? "swarm: " : "", text);
+    } else if (const auto line = warnings_.pass(text, now)) {
+        print(kWarning, *line);
+    }
+}
+
+void Console::print(const char* mark, const std::string& text) {
     if (!status_.empty()) {
         std::cerr << kEraseLine;
     }

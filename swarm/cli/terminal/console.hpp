@@ -1,10 +1,12 @@
 // The output to a person on stderr: log lines, and below them one status line that is redrawn in
-// place. Without a terminal there is no status line, and each status is a log line.
+// place. Without a terminal there is no status line, and each status is a log line. Warnings that
+// repeat are held back and counted (repeat_filter.hpp).
 // Threading: one thread.
 #pragma once
 
 #include "swarm/base/ids.hpp"
 #include "swarm/base/result.hpp"
+#include "swarm/cli/terminal/repeat_filter.hpp"
 #include "swarm/node/report.hpp"
 
 #include <string>
@@ -16,7 +18,7 @@ class Console {
     Console();
     Console(const Console&) = delete;
     Console& operator=(const Console&) = delete;
-    /// Leaves the last status on the screen.
+    /// Leaves the last status on the screen, and says which warnings were held back.
     ~Console();
 
     [[nodiscard]] bool is_terminal() const { return is_terminal_; }
@@ -35,8 +37,11 @@ class Console {
     void settle();
 
  private:
+    void print(const char* mark, const std::string& text);
+
     bool is_terminal_;
     std::string status_;
+    RepeatFilter warnings_;
 };
 
 /// Prints the error and returns the exit code: kRejected for Reaction::Reject, else kRunFailed.

@@ -24,6 +24,16 @@ constexpr auto kGoodbye = std::chrono::seconds(5);
 /// Ends the line about a disk that failed.
 constexpr const char* kGoOn = "; then go on with --resume: nothing that was committed is lost";
 
+/// Names the addresses after the first, for peers that cannot use that one.
+std::string others_of(const std::vector<net::Address>& addresses) {
+    std::string text;
+    for (std::size_t i = 1; i < addresses.size(); ++i) {
+        text += (i == 1 ? "\nor, from a network where that does not answer, with " : ", ") +
+                net::to_text(addresses[i]);
+    }
+    return text;
+}
+
 /// One life of the coordinator, until the run ends or begins again from a checkpoint.
 class Coordination {
  public:
@@ -102,8 +112,9 @@ class Coordination {
         host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
         host_.emplace(loop_, std::move(role), std::move(*directory_.store), identity, host_options);
         SWARM_TRY(const std::uint16_t port, host_->listen());
-        address_ = net::to_text(net::Address{listen.host, port});
-        announce({advertised_host(listen.host, nullptr), port});
+        const net::Address listening{listen.host, port};
+        address_ = net::to_text(listening);
+        announce(advertised_addresses(listening, nullptr));
         host_->start();
         return {};
     }
@@ -138,8 +149,8 @@ class Coordination {
         }
     }
 
-    void announce(const net::Address& address) {
-        const std::string text = net::to_text(address);
+    void announce(const std::vector<net::Address>& addresses) {
+        const std::string text = net::to_text(addresses.front());
         const std::string key =
             options_.swarm_key_file.empty() ? "" : " --swarm-key " + options_.swarm_key_file;
         const run::RunConfig& config = directory_.config;
@@ -147,7 +158,8 @@ class Coordination {
         console_.info(
             "waiting for " + std::to_string(peers) + (peers == 1 ? " peer" : " peers") +
             ", at least one for each of " + std::to_string(config.stages) +
-            " stages; on each of them type\n  swarm serve --join " + text + key
+            " stages; on each of them type\n  swarm serve --join " + text + key +
+            others_of(addresses)
         );
         reports_.add(Listening{text});
     }

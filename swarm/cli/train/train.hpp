@@ -22,7 +22,7 @@ struct TrainOptions {
     std::uint64_t lose_every = 0;  // with --single: steps between two lost replicas; 0: no loss
     bool hold = false;             // keeps the peers after the last step, until SIGINT
     Duration stage_lost_after = std::chrono::seconds(120);
-    std::string listen = "0.0.0.0:7117";
+    std::string listen = "*:7117";
     std::string swarm_key_file;
     std::string device = "auto";  // with --single
     std::string codecs_from;      // with --single: the folder of a run that chose codecs or split

@@ -340,7 +340,7 @@ TEST(CommandLine, ServeTakesAddressesThatAreNotItsOwn) {
          "--host",
          "2"}
     );
-    EXPECT_EQ(serve.peer.listen, "0.0.0.0:0");
+    EXPECT_EQ(serve.peer.listen, "*:0");
     EXPECT_EQ(serve.peer.advertise, "home.example:7200");
     EXPECT_EQ(serve.peer.dial_from, "10.0.0.7");
     EXPECT_EQ(serve.peer.seats, 2U);

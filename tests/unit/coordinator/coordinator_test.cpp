@@ -68,6 +68,16 @@ TEST_F(CoordinatorTest, EndsWhenItsLogCannotBeRead) {
     EXPECT_EQ(std::get<node::RunFailed>(report).exit_code, 3);
 }
 
+TEST_F(CoordinatorTest, TellsWhoTakesItForADirectory) {
+    tell(node::Stored{start()});
+    tell(link_of(1));
+    const node::Outbox out = tell(node::Received{
+        {{1, 0, 0, 0}}, node::Lane::Control, {0, 0, protocol::HostOffer{}}, {}});
+    ASSERT_EQ(out.actions.size(), 1U);
+    const auto& body = std::get<node::Send>(out.actions[0]).message.body;
+    EXPECT_EQ(std::get<protocol::Misdirected>(body).here, protocol::HubKind::Coordinator);
+}
+
 /// A run may go on with other stages than those in its log.
 TEST_F(CoordinatorTest, GoesOnWithTheCodecsOfItsLogWhereTheyFit) {
     for (const std::uint32_t stages : {2U, 3U}) {

@@ -338,6 +338,9 @@ TEST(Limits, BoundTexts) {
 
 TEST(Limits, NumbersAreFinite) {
     check_double<Path>([](Path& b) -> double& { return b.loss; }, "loss", Negative::Allowed);
+    check_double<HeartbeatReply>(
+        [](HeartbeatReply& b) -> double& { return *b.loss; }, "loss", Negative::Allowed
+    );
     check_double<Heartbeat>(
         [](Heartbeat& b) -> double& { return b.rates[0].units_per_s; },
         "units_per_s",
@@ -394,11 +397,21 @@ TEST(Limits, EnumeratorsAreKnown) {
     expect_refused(changed<Refused>(refused), ErrorCode::Malformed, "reason");
     const auto fail = [](Fail& body) { body.reason = static_cast<FailReason>(3); };
     expect_refused(changed<Fail>(fail), ErrorCode::Malformed, "reason");
+    const auto elsewhere = [](Misdirected& body) { body.here = static_cast<HubKind>(4); };
+    expect_refused(changed<Misdirected>(elsewhere), ErrorCode::Malformed, "here");
     const auto lossless = [](auto& body) { body.codecs.assign(2, CodecId::BytePlanes); };
     expect_refused(changed<Forward>(lossless), ErrorCode::Malformed, "codecs");
     expect_refused(changed<Backward>(lossless), ErrorCode::Malformed, "codecs");
     const auto unknown = [](auto& body) { body.codecs.assign(2, static_cast<CodecId>(255)); };
     expect_refused(changed<Forward>(unknown), ErrorCode::Malformed, "codecs");
+}
+
+TEST(Limits, BoundTheNeighboursThatAreCutOff) {
+    const auto cut_off = [](std::size_t count) {
+        return changed<Heartbeat>([&](Heartbeat& body) { body.cut_off = slots(count); });
+    };
+    expect_taken(cut_off(kCutOffMax));
+    expect_refused(cut_off(kCutOffMax + 1), ErrorCode::TooLarge, "cut_off");
 }
 
 TEST(Limits, BoundTheControlPart) {

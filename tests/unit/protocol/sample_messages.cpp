@@ -70,8 +70,9 @@ std::vector<Body> membership_bodies() {
         .version = kVersion,
         .roster = 9,
         .rates = {{.slot = slot(1), .units_per_s = 1536.5, .queued = 2}},
-        .own = {
-            .microbatch_s = 0.25, .to_next_bytes_per_s = 1.25e6, .to_previous_bytes_per_s = 1e9}};
+        .own =
+            {.microbatch_s = 0.25, .to_next_bytes_per_s = 1.25e6, .to_previous_bytes_per_s = 1e9},
+        .cut_off = {slot(3), slot(4)}};
     return {
         Acknowledge{},
         join,
@@ -79,7 +80,7 @@ std::vector<Body> membership_bodies() {
         roster(),
         Leave{.reason = "asked to stop"},
         heartbeat,
-        HeartbeatReply{.version = kVersion, .epoch = kEpoch}};
+        HeartbeatReply{.version = kVersion, .epoch = kEpoch, .loss = 2.75}};
 }
 
 std::vector<Body> attempt_bodies() {
@@ -196,7 +197,9 @@ std::vector<Body> placing_bodies() {
             .layers = 30,
             .split = {{.first = 0, .end = 11}, {.first = 11, .end = 30}}},
         HostPlace{.model = sample_digest(6), .hosted = {.first = 11, .end = 30}},
-        SessionTaken{.id = hop(), .position = 1U << 18}};
+        SessionTaken{.id = hop(), .position = 1U << 18},
+        Misdirected{.here = HubKind::SessionServer},
+        Standby{.unreached = sample_peer(16)}};
 }
 
 std::vector<Body> session_bodies() {

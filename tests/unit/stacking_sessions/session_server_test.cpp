@@ -178,9 +178,42 @@ TEST_F(SessionServerTest, EndsWhenTheDirectoryIsNotReachedInTime) {
     EXPECT_EQ(failure()->text, "no directory at directory.example:1: connection refused");
 }
 
-TEST_F(SessionServerTest, WaitsForADirectoryThatItReachedOnce) {
+TEST_F(SessionServerTest, EndsWhenTheDirectoryTakesTheLinkAndDoesNotAnswer) {
     start();
     link_up();
+    wake_after(options_.first_contact_within);
+    ASSERT_TRUE(failure());
+    EXPECT_EQ(failure()->exit_code, 4);
+    EXPECT_NE(failure()->text.find("takes the connection and does not answer"), std::string::npos);
+}
+
+TEST_F(SessionServerTest, EndsAtOnceWhereACoordinatorAnswers) {
+    start();
+    link_up();
+    receive(kDirectory, protocol::Misdirected{protocol::HubKind::Coordinator});
+    ASSERT_TRUE(failure());
+    EXPECT_EQ(failure()->exit_code, 2);
+    EXPECT_EQ(
+        failure()->text,
+        "at directory.example:1 is the coordinator of a run, not a directory; without --model this "
+        "machine can join that run, and a model is joined at the address that `swarm directory` "
+        "prints"
+    );
+}
+
+TEST_F(SessionServerTest, EndsWhenItsKeyIsInUse) {
+    start();
+    const swarm::Error in_use{
+        swarm::ErrorCode::Unauthorised, swarm::Reaction::Fatal, "another process has the key"};
+    on(node::DialFailed{PeerId{}, Lane::Control, in_use});
+    ASSERT_TRUE(failure());
+    EXPECT_EQ(failure()->exit_code, 2);
+}
+
+TEST_F(SessionServerTest, WaitsForADirectoryThatAnsweredOnce) {
+    start();
+    link_up();
+    receive(kDirectory, HostPlace{options_.model, {0, 3}});
     on(node::LinkDown{kDirectory, Lane::Control});
     wake_after(2 * options_.first_contact_within);
     EXPECT_FALSE(failure());

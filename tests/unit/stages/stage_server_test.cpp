@@ -309,31 +309,11 @@ TEST_F(StageServerTest, IgnoresLateAnswers) {
     EXPECT_EQ(held(make_epoch(1, 9)).size(), 1U);
 }
 
-TEST(StageServerAlone, SaysWhyNoCoordinatorWasReachedInTime) {
-    for (const bool is_known : {false, true}) {
-        StageServer::Options options;
-        options.self = kSelf;
-        options.coordinator_address = "there:7117";
-        options.first_contact_within = 30s;
-        StageServer server(std::move(options));
-        node::Outbox out;
-        server.on(node::Woke{}, TimePoint{}, out);
-        if (is_known) {
-            const swarm::Error error{
-                swarm::ErrorCode::Unreachable, swarm::Reaction::Retry, "cannot find there"};
-            server.on(node::DialFailed{{}, node::Lane::Control, error}, TimePoint{} + 1s, out);
-        }
-        out = {};
-        server.on(node::Woke{}, TimePoint{} + 30s, out);
-        ASSERT_EQ(out.actions.size(), 1U);
-        const auto& report = std::get<node::Tell>(out.actions[0]).report;
-        EXPECT_EQ(
-            std::get<node::RunFailed>(report).text,
-            std::string("no coordinator at there:7117 in time") +
-                (is_known ? ": cannot find there" : "") +
-                "; is `swarm train` running there, and is the address right?"
-        );
-    }
+TEST_F(StageServerTest, SendsPeersThatTakeItForAHubAway) {
+    from(kStranger, protocol::Join{});
+    const auto sent_away = sent<protocol::Misdirected>(kStranger);
+    ASSERT_EQ(sent_away.size(), 1U);
+    EXPECT_EQ(sent_away[0].here, protocol::HubKind::StageServer);
 }
 
 /// Plays a commit of version 0 that orders a snapshot, then `pause`, then a commit of version 1.

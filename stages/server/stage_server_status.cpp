@@ -1,0 +1,69 @@
+// The part of StageServer that tells people what it does, and why it ends.
+#include "stages/server/stage_server.hpp"
+#include "swarm/node/wrong_place.hpp"
+
+#include <utility>
+
+namespace stages {
+
+void StageServer::note_progress(const protocol::Commit& commit, node::Turn turn) {
+    const bool counts = context_.slot && !commit.scalars.skips();
+    added_up_ += counts ? listed_ : 0;
+    share_ = counts ? double(listed_) / context_.config.microbatches : 0;
+    tell_status(turn);
+}
+
+void StageServer::say_state(node::Turn turn) {
+    if (leave_at_ != swarm::kNever) {
+        const auto left = std::chrono::ceil<std::chrono::seconds>(leave_at_ - turn.now).count();
+        say_status(
+            "leaving at the next commit, in " + std::to_string(left) + " s at the latest", turn
+        );
+    } else if (coordinator_gone_since_ != swarm::kNever) {
+        say_status("the coordinator is gone; keeps its work and waits", turn);
+    } else {
+        say_status(context_.slot ? "working" : joining_.status(turn.now), turn);
+    }
+}
+
+void StageServer::say_status(std::string text, node::Turn turn) {
+    if (text != status_) {
+        status_ = std::move(text);
+        tell_status(turn);
+    }
+}
+
+void StageServer::tell_status(node::Turn turn) {
+    const bool waits = coordinator_gone_since_ != swarm::kNever;
+    turn.out.add(node::Tell{node::ServerStatus{
+        status_,
+        context_.stage(),
+        context_.version.value_or(ParameterVersion{}),
+        waits ? turn.now - coordinator_gone_since_ : swarm::Duration{},
+        added_up_,
+        share_,
+        loss_}});
+}
+
+std::string StageServer::no_coordinator() const {
+    const std::string where = "no coordinator at " + options_.coordinator_address + " in time: ";
+    if (coordinator_up_[0] || coordinator_up_[1]) {
+        return where + "the process there takes the connection and does not answer; is it frozen?";
+    }
+    return where + (dial_trouble_.empty() ? "no answer" : dial_trouble_);
+}
+
+void StageServer::leave_wrong_place(protocol::HubKind here, node::Turn turn) {
+    const auto wanted = protocol::HubKind::Coordinator;
+    if (here != wanted && !std::exchange(ended_, true)) {
+        turn.out.add(node::Tell{node::wrong_place(options_.coordinator_address, here, wanted)});
+    }
+}
+
+void StageServer::end(std::string reason, node::Turn turn) {
+    if (!std::exchange(ended_, true)) {
+        turn.out.add(node::Tell{node::ServerDone{std::move(reason)}});
+    }
+}
+
+}  // namespace stages
