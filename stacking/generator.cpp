@@ -154,7 +154,9 @@ void Generator::take(PeerId from, const protocol::Inferred& inferred, node::Turn
     Generation& generation = at->second;
     if (is_usable(inferred)) {
         heads_.succeeded(from);
-        const SamplerOptions options{generation.request.temperature, generation.request.seed};
+        const node::GenerateRequest& request = generation.request;
+        const SamplerOptions options{
+            request.temperature, request.seed, request.top_p, request.top_k};
         add_token(at, sample_token(inferred.top, options, generation.tokens.size()), turn);
         return;
     }

@@ -345,10 +345,10 @@ void HopTable::tell_token(const Hop& hop, const Piece& piece, node::Turn turn) c
     protocol::SessionToken told;
     told.id = hop.open.id;
     told.position = hop.log.upto();
-    const SamplerOptions options{sampling.temperature, sampling.seed};
     const std::size_t drawn_from =
         std::min<std::size_t>(piece.found.size(), protocol::kTopTokensMax);
-    told.token = sample_token(std::span(piece.found).first(drawn_from), options, told.position);
+    told.token =
+        sample_token(std::span(piece.found).first(drawn_from), sampler_of(sampling), told.position);
     told.text_log_probability = hop.judged.empty() ? 0 : hop.judged.rbegin()->second;
     told.hop_us = hop.hop_us;
     told.top = piece.found;

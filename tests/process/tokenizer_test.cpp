@@ -105,6 +105,33 @@ TEST_F(TokenizerTest, ARunAnswersOnlyInItsOwnTokens) {
     EXPECT_NE(err.find("is not the run's"), std::string::npos) << err;
 }
 
+/// The tokens of these runs are bytes, so a stop text is always spread over several.
+TEST_F(TokenizerTest, AStopTextOfSeveralTokensEndsTheText) {
+    train_single("run", "bytes");
+    const std::vector<std::string> ask{"--model", file("run"), "--tokens", "24"};
+    const auto with = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
+        words.insert(words.end(), ask.begin(), ask.end());
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    };
+    const std::string prompt = "peer 1";
+    const std::vector<std::string> drawn{
+        "--temperature", "0.9", "--top-k", "20", "--top-p", "0.95"};
+    ASSERT_EQ(run(with(with({"generate"}, drawn), {prompt})), 0) << err;
+    const std::string all = out.substr(prompt.size());
+    ASSERT_GE(all.size(), 24U) << out;
+    const std::string stop = all.substr(8, 3);
+    const std::string before = prompt + all.substr(0, all.find(stop)) + "\n";
+    EXPECT_EQ(run(with(with({"generate"}, drawn), {"--stop", stop, prompt})), 0) << err;
+    EXPECT_EQ(out, before);
+    const auto locally = with(with({"local"}, drawn), {"--stop", stop, "--prompt", prompt});
+    EXPECT_EQ(run(with(locally, {"--stages", "2", "--peers", "2", "--verify"})), 0) << err;
+    EXPECT_EQ(out, before);
+    EXPECT_EQ(run(with({"generate"}, {"--system", "be brief", prompt})), kRefused);
+    EXPECT_NE(err.find("no chat template, so it knows no system message"), std::string::npos)
+        << err;
+}
+
 TEST_F(TokenizerTest, AResumedRunKeepsItsTokenizer) {
     train_single("run", "spm:400");
     const std::vector<std::string> resume{"train", "--single", "--resume", "--dir", file("run")};

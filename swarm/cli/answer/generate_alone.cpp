@@ -121,7 +121,9 @@ Result<Asked> ask(const GenerateOptions& options, Console& console) {
 
 Result<Answer> run(const Asked& asked, const GenerateOptions& options, const AnswerHooks& hooks) {
     const AnswerOptions wanted{
-        asked.question.tokens_max, asked.question.end_tokens, {options.temperature, options.seed}};
+        asked.question.tokens_max,
+        asked.question.end_tokens,
+        {options.temperature, options.seed, options.top_p, options.top_k}};
     return answer(*asked.reader, asked.question.prompt, wanted, hooks);
 }
 
@@ -132,14 +134,16 @@ int generate_alone(const GenerateOptions& options, Console& console) {
     if (!asked) {
         return end_with(console, asked.error());
     }
-    TextStream text(asked->tokenizer, asked->question.before);
+    TextStream text(asked->tokenizer, asked->question.before, options.stops);
     const AnswerHooks hooks{seconds_now, [&](TokenId token) { return text.add(token); }};
     const Result<Answer> answered = run(*asked, options, hooks);
     std::string written = text.finish();
     if (!answered) {
         return end_with(console, answered.error());
     }
-    tell_full_context(asked->question, answered->ids.size(), options.tokens, console);
+    if (!text.is_stopped()) {
+        tell_full_context(asked->question, answered->ids.size(), options.tokens, console);
+    }
     const std::size_t read = asked->question.prompt.size();
     std::cerr << timing_line("prompt", read, answered->prefill_s)
               << timing_line("decode", answered->decoded, answered->decode_s);
@@ -150,7 +154,12 @@ int generate_alone(const GenerateOptions& options, Console& console) {
 
 Result<std::vector<std::uint32_t>> ids_alone(const GenerateOptions& options, Console& console) {
     SWARM_TRY(const Asked asked, ask(options, console));
-    const AnswerHooks hooks{seconds_now, [](TokenId) { return true; }};
+    AnswerText text(asked.tokenizer, options.stops);
+    const auto go_on = [&text](TokenId token) {
+        static_cast<void>(text.add(token));
+        return !text.is_stopped();
+    };
+    const AnswerHooks hooks{seconds_now, go_on};
     SWARM_TRY(Answer answered, run(asked, options, hooks));
     return std::move(answered.ids);
 }

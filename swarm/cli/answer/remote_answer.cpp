@@ -57,7 +57,7 @@ Result<> RemoteAnswer::start(const std::string& directory) {
     ask(asked);
     question_ = std::move(asked.question);
     tokenizer_ = std::move(asked.tokenizer);
-    stream_.emplace(*tokenizer_, question_->before);
+    stream_.emplace(*tokenizer_, question_->before, options_.stops);
     return {};
 }
 
@@ -66,7 +66,7 @@ void RemoteAnswer::ask(const ServedQuestion& asked) {
     request.request = kRequest;
     request.prompt = asked.question.prompt;
     request.tokens = asked.question.tokens_max;
-    request.sampling = {options_.temperature, options_.seed, 1};
+    request.sampling = {options_.temperature, options_.seed, 1, options_.top_p, options_.top_k};
     request.path = options_.path;
     request.exit_threshold = options_.exit_threshold;
     request.exact = options_.replay == "exact";
@@ -127,7 +127,7 @@ void RemoteAnswer::take(const node::TokenStreamed& token) {
     if (token.last) {
         end(kDone);
     } else if (!taken) {
-        cancel(kRunFailed);
+        cancel(stream_->is_stopped() ? kDone : kRunFailed);
     }
 }
 
@@ -146,7 +146,9 @@ int RemoteAnswer::finish() {
     host_->stop();
     static_cast<void>(loop_.run_until([this] { return host_->finished(); }, kGoodbye));
     record_.text = stream_->finish();
-    tell_full_context(*question_, record_.ids.size(), options_.tokens, console_);
+    if (!stream_->is_stopped()) {
+        tell_full_context(*question_, record_.ids.size(), options_.tokens, console_);
+    }
     return host_->failure() ? end_with(console_, *host_->failure()) : *exit_code_;
 }
 

@@ -2,6 +2,7 @@
 
 #include "stacking/generator.hpp"
 #include "stacking/tokenizers/sentence_piece.hpp"
+#include "stacking/tokenizers/stop_texts.hpp"
 #include "stacking/tokenizers/utf8.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/generate_alone.hpp"
@@ -36,7 +37,7 @@ constexpr std::uint32_t kBytes = 256;              // the vocabulary where a tok
 class Generation {
  public:
     Generation(const GenerateOptions& options, Console& console)
-        : options_(options), console_(console) {}
+        : options_(options), console_(console), stops_(options.stops) {}
 
     int run() {
         if (const Result<> started = start(); !started) {
@@ -76,7 +77,13 @@ class Generation {
         );
         host_->start();
         host_->ask({node::GenerateRequest{
-            1, std::move(prompt), options_.tokens, options_.temperature, options_.seed}});
+            1,
+            std::move(prompt),
+            options_.tokens,
+            options_.temperature,
+            options_.seed,
+            options_.top_p,
+            options_.top_k}});
         return {};
     }
 
@@ -114,17 +121,26 @@ class Generation {
         }
     }
 
+    std::string bytes_of(std::uint32_t token) const {
+        if (pieces_) {
+            Result<std::string> bytes = pieces_->decode(std::span(&token, 1));
+            return bytes ? std::move(*bytes) : "";
+        }
+        return token < kBytes ? std::string(1, static_cast<char>(token)) : "";
+    }
+
+    /// A token that is a byte is written as it is; a character of several tokens is written whole.
+    void write(const std::string& bytes) {
+        std::cout << (pieces_ ? stream_.push(bytes) : bytes) << std::flush;
+    }
+
     void take(const node::TokenGenerated& token) {
         if (!std::exchange(begun_, true)) {
             std::cout << options_.prompt;
         }
-        if (pieces_) {
-            const Result<std::string> bytes = pieces_->decode(std::span(&token.token, 1));
-            std::cout << stream_.push(bytes ? *bytes : "") << std::flush;
-        } else if (token.token < kBytes) {
-            std::cout << static_cast<char>(token.token) << std::flush;
-        }
-        if (token.last) {
+        write(stops_.push(bytes_of(token.token)));
+        if (token.last || stops_.is_found()) {
+            write(stops_.finish());
             std::cout << stream_.finish() << std::endl;
             exit_code_ = kDone;
         } else if (!output_is_taken()) {
@@ -138,6 +154,7 @@ class Generation {
     net::EventLoop loop_;
     std::optional<net::Host> host_;
     std::optional<SentencePiece> pieces_;  // tokenizer of the run; none: its tokens are bytes
+    stacking::tokenizers::StopTexts stops_;
     stacking::tokenizers::Utf8Stream stream_;
     std::optional<int> exit_code_;
     bool begun_ = false;

@@ -45,7 +45,7 @@ Sources add_sources(CLI::App& app, GenerateOptions& generate) {
     return sources;
 }
 
-void add_sampling(CLI::App& app, GenerateOptions& generate) {
+void add_question(CLI::App& app, GenerateOptions& generate) {
     app.add_option(
            "prompt,--prompt",
            generate.prompt,
@@ -55,7 +55,8 @@ void add_sampling(CLI::App& app, GenerateOptions& generate) {
     app.add_option("--tokens,--max-tokens", generate.tokens, "how many to add at most")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    add_temperature(app, generate.temperature);
+    add_sampling_flags(app, {generate.temperature, generate.top_p, generate.top_k});
+    add_stops(app, generate.stops);
     app.add_option("--seed", generate.seed, "seed of the sampling")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
@@ -63,7 +64,10 @@ void add_sampling(CLI::App& app, GenerateOptions& generate) {
 
 /// Flags that mean something only with --model or --stack, and some of them only with its peers.
 void add_model_flags(CLI::App& app, GenerateOptions& generate, const Sources& sources) {
-    app.add_flag("--raw", generate.raw, "continue the text as it is, without the chat template");
+    CLI::Option* const raw = app.add_flag(
+        "--raw", generate.raw, "continue the text as it is, without the chat template"
+    );
+    add_system(app, generate.system)->excludes(raw);
     app.add_flag("--ignore-eos", generate.ignore_eos, "go on after the end of the answer");
     add_weights(app, generate.weights)->excludes(sources.join);
     add_replay(app, generate.replay)->needs(sources.join);
@@ -128,7 +132,7 @@ void check_sources(const CLI::App& app, const Sources& sources) {
             "generate", "wants --model NAME, --stack STACK.toml or --join HOST:PORT"
         );
     }
-    for (const char* flag : {"--raw", "--ignore-eos", "--json", "--replay"}) {
+    for (const char* flag : {"--raw", "--system", "--ignore-eos", "--json", "--replay"}) {
         if (!of_models && app.count(flag) > 0) {
             throw CLI::ValidationError(flag, "wants --model or --stack");
         }
@@ -141,7 +145,7 @@ void add_generate(CLI::App& program, const OnChosen& on_chosen) {
     CLI::App& app = add_verb(program, "generate", "Continue a text, or answer one", kExamples);
     const auto options = std::make_shared<GenerateOptions>();
     const Sources sources = add_sources(app, *options);
-    add_sampling(app, *options);
+    add_question(app, *options);
     add_model_flags(app, *options, sources);
     add_peer_flags(app, *options, sources);
     when_named(app, [&app, sources, on_chosen, options] {

@@ -170,13 +170,14 @@ int local(const LocalOptions& given) {
         return serve_locally(options, console);
     }
     const LocalOptions none;
-    if (options.raw || options.ignore_eos || options.temperature != none.temperature ||
-        !options.kill_at.empty() || !options.freeze_at.empty() || options.weights != none.weights ||
+    if (options.raw || options.ignore_eos || options.system || !options.stops.empty() ||
+        options.temperature != none.temperature || !options.kill_at.empty() ||
+        !options.freeze_at.empty() || options.weights != none.weights ||
         options.replay != none.replay || !options.path.empty() ||
         options.exit_threshold != none.exit_threshold) {
         console.error(
-            "--raw, --ignore-eos, --temperature, --weights, --replay, --path, --exit, --kill-at "
-            "and --freeze-at belong to a model that is served"
+            "--raw, --system, --ignore-eos, --stop, --temperature, --top-p, --top-k, --weights, "
+            "--replay, --path, --exit, --kill-at and --freeze-at belong to a model that is served"
         );
         return kRejected;
     }

@@ -48,6 +48,10 @@ GenerateOptions question_of(const LocalOptions& options) {
     question.raw = options.raw;
     question.ignore_eos = options.ignore_eos;
     question.temperature = options.temperature;
+    question.top_p = options.top_p;
+    question.top_k = options.top_k;
+    question.stops = options.stops;
+    question.system = options.system;
     question.weights = options.weights;
     question.replay = options.replay;
     question.stages = stages_of(options);

@@ -232,7 +232,7 @@ std::vector<std::uint32_t> SessionBed::expected_of_stack(const node::SessionRequ
     std::vector<std::uint32_t> tokens = request.prompt;
     (void)stack->begin(static_cast<std::uint32_t>(tokens.size()) + request.tokens);
     std::span<const std::uint32_t> next = tokens;
-    const stacking::SamplerOptions sampler{request.sampling.temperature, request.sampling.seed};
+    const stacking::SamplerOptions sampler = stacking::sampler_of(request.sampling);
     for (std::uint32_t i = 0; i < request.tokens; ++i) {
         const auto scores =
             *stack->read(next, stacking::composition::TextReader::Wanted::AfterLast);

@@ -210,7 +210,7 @@ std::vector<Body> session_bodies() {
         .next = {.peer = sample_peer(15), .address = "peer.example:4604"},
         .exact = true,
         .exit_threshold = 0.9,
-        .sampling = {.temperature = 0.7, .seed = ~0ULL, .top = 64},
+        .sampling = {.temperature = 0.7, .seed = ~0ULL, .top = 64, .top_p = 0.95, .top_k = 64},
         .text_from = 7,
         .text = {0, 300, 50256},
         .tokens_upto = 1,
