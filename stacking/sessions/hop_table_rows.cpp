@@ -334,6 +334,10 @@ void HopTable::finish(Piece& piece, node::Turn turn) {
         computed.tokens = piece.frame.tokens;
     }
     hop.log.append(computed);
+    const bool goes_on = piece.frame.rows > 1 || !hop.queue.empty();
+    if (goes_on && !hop.troubled && turn.now - hop.told_at >= kTellProgressEvery) {
+        tell_opened(hop, turn);
+    }
     if (hop.is_last() ? piece.frame.wanted : exits) {
         tell_token(hop, piece, turn);
     }

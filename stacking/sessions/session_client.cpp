@@ -152,6 +152,7 @@ void SessionClient::handle(const node::Received& received, node::Turn turn) {
             ClientContext* const context = context_of(body.model);
             if (received.peer == directory_.peer() && context != nullptr) {
                 context->located = body;
+                context->is_located = true;
                 context->router.claim(body.hosts);
             }
         }

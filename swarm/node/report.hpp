@@ -142,6 +142,14 @@ struct SessionRouted {
     std::uint32_t member = 0;  // the stack's member that the session belongs to
 };
 
+/// The peers of a session read its prompt, or the text so far after a loss.
+struct PromptRead {
+    std::uint64_t request = 0;
+    std::uint32_t read = 0;    // tokens that all hops have read
+    std::uint32_t tokens = 0;  // tokens that they have to read
+    std::uint32_t member = 0;  // the stack's member that the session belongs to
+};
+
 /// A session goes on with other peers.
 struct SessionMoved {
     std::uint64_t request = 0;
@@ -190,6 +198,7 @@ using AnyReport = std::variant<
     TokenGenerated,
     TokenStreamed,
     SessionRouted,
+    PromptRead,
     SessionMoved,
     MemberDropped,
     HostListed,

@@ -186,7 +186,8 @@ struct SessionOpen {
     friend bool operator==(const SessionOpen&, const SessionOpen&) = default;
 };
 
-/// Hop -> client, once the hop's link to the next hop is up.
+/// Hop -> client, once the hop's link to the next hop is up, and again while the hop reads a prompt
+/// or a refill.
 struct SessionOpened {
     HopId id;
     std::uint32_t filled_upto = 0;  // positions in the hop's cache

@@ -73,6 +73,23 @@ Result<TokenId> next_token(
     return stacking::sample_token(best, options.sampler, position);
 }
 
+/// Reads a prompt in pieces, so that a long one shows progress. Returns the number of tokens that
+/// were read; at least one is left.
+Result<std::size_t> read_all_but_the_end(
+    TextReader& reader, std::span<const TokenId> prompt, const AnswerHooks& hooks
+) {
+    std::size_t read = 0;
+    while (prompt.size() - read > protocol::kSessionRowsMax) {
+        const auto piece = prompt.subspan(read, protocol::kSessionRowsMax);
+        SWARM_TRY(reader.read(piece, TextReader::Wanted::AfterLast));
+        read += piece.size();
+        if (hooks.on_read) {
+            hooks.on_read(read);
+        }
+    }
+    return read;
+}
+
 }  // namespace
 
 Result<PromptTokens> encode_prompt(
@@ -133,7 +150,8 @@ Result<Answer> answer(
     SWARM_TRY(reader.begin(position + tokens_max));
     Answer answer;
     const double begin = hooks.seconds();
-    Result<TokenId> token = next_token(reader, prompt, position, options);
+    SWARM_TRY(const std::size_t known, read_all_but_the_end(reader, prompt, hooks));
+    Result<TokenId> token = next_token(reader, std::span(prompt).subspan(known), position, options);
     const double read = hooks.seconds();
     while (token) {
         if (std::ranges::find(options.end_tokens, *token) != options.end_tokens.end()) {

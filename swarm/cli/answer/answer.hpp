@@ -63,6 +63,8 @@ struct AnswerHooks {
     std::function<double()> seconds;  // a clock
     /// Called as soon as a token is known. False: nobody wants further ones, so the answer ends.
     std::function<bool(stacking::TokenId)> on_token;
+    /// Called as the prompt is read, with the number of its tokens that are read.
+    std::function<void(std::size_t)> on_read{};
 };
 
 Result<Answer> answer(

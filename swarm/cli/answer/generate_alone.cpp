@@ -7,6 +7,7 @@
 #include "swarm/cli/answer/answer_report.hpp"
 #include "swarm/cli/answer/answer_text.hpp"
 #include "swarm/cli/answer/open_stack.hpp"
+#include "swarm/cli/answer/prompt_progress.hpp"
 #include "swarm/cli/answer/question.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
@@ -135,7 +136,15 @@ int generate_alone(const GenerateOptions& options, Console& console) {
         return end_with(console, asked.error());
     }
     TextStream text(asked->tokenizer, asked->question.before, options.stops);
-    const AnswerHooks hooks{seconds_now, [&](TokenId token) { return text.add(token); }};
+    PromptStatus status(console);
+    const auto add = [&](TokenId token) {
+        status.end();
+        return text.add(token);
+    };
+    const auto show = [&](std::size_t tokens) {
+        status.show(tokens, asked->question.prompt.size());
+    };
+    const AnswerHooks hooks{seconds_now, add, show};
     const Result<Answer> answered = run(*asked, options, hooks);
     std::string written = text.finish();
     if (!answered) {

@@ -26,7 +26,11 @@ constexpr std::uint64_t kRequest = 1;
 RemoteAnswer::RemoteAnswer(
     net::EventLoop& loop, const GenerateOptions& options, Hooks hooks, Console& console
 )
-    : loop_(loop), options_(options), hooks_(std::move(hooks)), console_(console) {
+    : loop_(loop),
+      options_(options),
+      hooks_(std::move(hooks)),
+      console_(console),
+      status_(console) {
     record_.name = options.stack.empty() ? options.model : options.stack;
     record_.replay = options.replay;
     record_.codes_rows = !options.codecs.empty();
@@ -92,6 +96,10 @@ void RemoteAnswer::on_tell(const node::Report& report) {
         if (hooks_.on_route) {
             hooks_.on_route(routed->member, routed->peers);
         }
+    } else if (const auto* const prompt = std::get_if<node::PromptRead>(&report)) {
+        if (record_.ids.empty()) {
+            status_.show(prompt->read, prompt->tokens);
+        }
     } else if (const auto* const dropped = std::get_if<node::MemberDropped>(&report)) {
         AnswerRecord::Reader& reader = record_.readers.at(dropped->member);
         reader.dropped = *dropped;
@@ -106,6 +114,7 @@ void RemoteAnswer::on_tell(const node::Report& report) {
 }
 
 void RemoteAnswer::take(const node::TokenStreamed& token) {
+    status_.end();
     record_.last_token = clock_now();
     if (record_.ids.empty()) {
         record_.first_token = record_.last_token;

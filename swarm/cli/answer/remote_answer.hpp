@@ -7,6 +7,7 @@
 
 #include "swarm/cli/answer/answer_report.hpp"
 #include "swarm/cli/answer/answer_text.hpp"
+#include "swarm/cli/answer/prompt_progress.hpp"
 #include "swarm/cli/answer/served_question.hpp"
 #include "swarm/cli/common/temporary_directory.hpp"
 #include "swarm/cli/terminal/console.hpp"
@@ -70,6 +71,7 @@ class RemoteAnswer {
     std::optional<stacking::tokenizers::ModelTokenizer> tokenizer_;
     std::optional<Question> question_;
     std::optional<TextStream> stream_;
+    PromptStatus status_;
     AnswerRecord record_;
     bool moved_ = false;  // since the last token
     std::optional<int> exit_code_;

@@ -195,6 +195,8 @@ void SessionBed::hear(const node::Report& report) {
         told.done = token->last;
     } else if (const auto* routed = std::get_if<node::SessionRouted>(&report)) {
         told_.at(routed->request).codecs = routed->codecs;
+    } else if (const auto* prompt = std::get_if<node::PromptRead>(&report)) {
+        told_.at(prompt->request).read.push_back(prompt->read);
     } else if (const auto* moved = std::get_if<node::SessionMoved>(&report)) {
         told_.at(moved->request).moves.push_back(*moved);
     } else if (const auto* dropped = std::get_if<node::MemberDropped>(&report)) {
