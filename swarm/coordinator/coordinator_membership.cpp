@@ -1,5 +1,5 @@
-// Peers that come, return and leave: the coordinator's answers to JOIN, HEARTBEAT, LEAVE, APPLIED
-// and FETCH, and its actions when a stage has no peer left.
+// Peers that come, return and leave: the coordinator's answers to JOIN, HEARTBEAT, LEAVE and
+// APPLIED, and its actions when a stage has no peer left.
 #include "swarm/coordinator/coordinator.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/state_chunk.hpp"
@@ -260,34 +260,6 @@ void Coordinator::take(PeerId peer, const protocol::Applied& applied, node::Turn
         })->second;
     if (votes[applied.state_hash] < most) {
         lose(peer, "its state differs from its replicas'", IfLast::Fence, turn);
-    }
-}
-
-void Coordinator::take(PeerId peer, const protocol::Fetch& fetch, node::Turn turn) {
-    const bool have = options_.resume && options_.resume->version.step == fetch.version.step &&
-                      fetch.stage.value < options_.resume->chunks.size();
-    const protocol::ChunkRefused refused{fetch.version, fetch.stage, fetch.chunk, false};
-    if (!have) {
-        context_.peer_streams.post(peer, refused, {}, turn);
-        return;
-    }
-    const std::vector<node::Payload>& chunks = options_.resume->chunks[fetch.stage.value];
-    const protocol::Chunk answer{fetch.version, fetch.stage, fetch.chunk};
-    if (!fetch.chunk) {
-        std::vector<std::byte> manifest;
-        for (const node::Payload& chunk : chunks) {
-            const Digest digest = sha256(chunk.bytes());
-            manifest.insert(manifest.end(), digest.bytes.begin(), digest.bytes.end());
-        }
-        const auto size = static_cast<std::uint32_t>(manifest.size());
-        node::Payload payload(
-            {protocol::Dtype::Bytes, protocol::CodecId::None, {size}}, std::move(manifest)
-        );
-        context_.peer_streams.post(peer, answer, std::move(payload), turn);
-    } else if (*fetch.chunk < chunks.size()) {
-        context_.peer_streams.post(peer, answer, run::pack_chunk(chunks[*fetch.chunk]), turn);
-    } else {
-        context_.peer_streams.post(peer, refused, {}, turn);
     }
 }
 

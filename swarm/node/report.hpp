@@ -120,6 +120,11 @@ struct TokenGenerated {
     bool last = false;
 };
 
+/// A client has learned the tokenizer of a run.
+struct TokenizerKnown {
+    std::string file;  // bytes of tokenizer.model; empty: a token is a byte
+};
+
 /// A token of a session; `top` has the likeliest candidates, best first.
 struct TokenStreamed {
     std::uint64_t request = 0;
@@ -196,6 +201,7 @@ using AnyReport = std::variant<
     ServerStatus,
     ServerDone,
     TokenGenerated,
+    TokenizerKnown,
     TokenStreamed,
     SessionRouted,
     PromptRead,

@@ -98,8 +98,6 @@ TEST_F(TokenizerTest, ARunAnswersOnlyInItsOwnTokens) {
         {"train", run_file("spm:400"), "--dir", file("run"), "--listen", address}, folder.path()
     );
     ASSERT_TRUE(coordinator.wait_for_text("waiting for ", seconds(60))) << coordinator.err();
-    EXPECT_EQ(run({"generate", "--join", address, "peer 1"}), kRefused);
-    EXPECT_NE(err.find("are spm:400; name tokenizer.model"), std::string::npos) << err;
     const std::string other = file("other/tokenizer.model");
     EXPECT_EQ(run({"generate", "--join", address, "--tokenizer", other, "peer 1"}), kRefused);
     EXPECT_NE(err.find("is not the run's"), std::string::npos) << err;
@@ -130,6 +128,34 @@ TEST_F(TokenizerTest, AStopTextOfSeveralTokensEndsTheText) {
     EXPECT_EQ(run(with({"generate"}, {"--system", "be brief", prompt})), kRefused);
     EXPECT_NE(err.find("no chat template, so it knows no system message"), std::string::npos)
         << err;
+}
+
+/// The asker is in another folder and has no file of the run.
+TEST_F(TokenizerTest, TheCoordinatorGivesTheTokenizerOfItsRun) {
+    const std::string address = "127.0.0.1:" + std::to_string(free_port());
+    Program coordinator(
+        {"train", run_file("spm:400"), "--hold", "--dir", file("run"), "--listen", address},
+        folder.path()
+    );
+    ASSERT_TRUE(coordinator.wait_for_text("waiting for ", seconds(60))) << coordinator.err();
+    Program first({"serve", "--join", address}, folder.path());
+    Program second({"serve", "--join", address}, folder.path());
+    ASSERT_TRUE(coordinator.wait_for_text("step 6/6", seconds(60))) << coordinator.err();
+    const TemporaryFolder elsewhere;
+    const auto ask = [&](std::vector<std::string> more) {
+        std::vector<std::string> words{"generate", "--join", address, "--tokens", "12", "peer 1"};
+        words.insert(words.end(), more.begin(), more.end());
+        Program program(words, elsewhere.path());
+        EXPECT_EQ(program.wait(seconds(60)), 0) << program.err();
+        return program.out();
+    };
+    const std::string text = ask({});
+    EXPECT_TRUE(text.starts_with("peer 1")) << text;
+    EXPECT_GT(text.size(), std::string("peer 1\n").size());
+    EXPECT_EQ(ask({"--tokenizer", file("run/tokenizer.model")}), text);
+    const std::string stop = text.substr(8, 2);
+    const std::string before = text.substr(0, text.find(stop, 6));
+    EXPECT_EQ(ask({"--stop", stop}), before + "\n");
 }
 
 TEST_F(TokenizerTest, AResumedRunKeepsItsTokenizer) {

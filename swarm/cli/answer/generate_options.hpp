@@ -27,7 +27,7 @@ struct GenerateOptions {
     std::vector<std::string> stops;  // the text ends before any of them
     Duration wait = std::chrono::seconds(60);
     std::string swarm_key_file;
-    std::string tokenizer_file;  // that of the run at `join`; empty: a token is a byte
+    std::string tokenizer_file;  // that of the run at `join`; empty: the coordinator gives it
     // For a model or a stack:
     std::optional<std::string> system;  // system message; nullopt: that of the chat template
     bool raw = false;

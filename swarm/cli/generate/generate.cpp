@@ -60,13 +60,19 @@ class Generation {
         SWARM_TRY(net::parse_address(options_.join));
         net::HostOptions host_options;
         SWARM_TRY(host_options.swarm_key, read_swarm_key(options_.swarm_key_file));
-        SWARM_TRY(std::vector<std::uint32_t> prompt, encode_prompt());
         SWARM_TRY(net::FileStore store, net::FileStore::open(scratch_.path()));
         stacking::Generator::Options generator;
         generator.coordinator_address = options_.join;
         generator.first_contact_within = options_.wait;
         generator.patience = options_.wait;
-        generator.tokenizer_sha256 = pieces_ ? to_hex(pieces_->sha256()) : "";
+        generator.tokenizer_sha256 = std::nullopt;
+        if (!options_.tokenizer_file.empty()) {
+            SWARM_TRY(
+                std::string file, read_file(options_.tokenizer_file, SentencePiece::kFileBytesMax)
+            );
+            SWARM_TRY(read_tokenizer(std::move(file), options_.tokenizer_file));
+            generator.tokenizer_sha256 = to_hex(pieces_->sha256());
+        }
         host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
         host_.emplace(
             loop_,
@@ -76,6 +82,30 @@ class Generation {
             std::move(host_options)
         );
         host_->start();
+        return pieces_ ? ask() : Result<>{};
+    }
+
+    /// `origin` stands before an error.
+    Result<> read_tokenizer(std::string file, const std::string& origin) {
+        Result<SentencePiece> pieces = SentencePiece::parse(std::move(file));
+        if (!pieces) {
+            const Error& error = pieces.error();
+            return Error{error.code, error.reaction, origin + ": " + error.detail};
+        }
+        pieces_ = std::move(*pieces);
+        return {};
+    }
+
+    /// Asks for the text, once the tokens of the run are known.
+    Result<> ask() {
+        std::vector<std::uint32_t> prompt;
+        if (pieces_) {
+            SWARM_TRY(prompt, pieces_->encode(options_.prompt));
+        } else {
+            for (const char letter : options_.prompt) {
+                prompt.push_back(static_cast<unsigned char>(letter));
+            }
+        }
         host_->ask({node::GenerateRequest{
             1,
             std::move(prompt),
@@ -87,24 +117,11 @@ class Generation {
         return {};
     }
 
-    Result<std::vector<std::uint32_t>> encode_prompt() {
-        if (options_.tokenizer_file.empty()) {
-            std::vector<std::uint32_t> bytes;
-            for (const char letter : options_.prompt) {
-                bytes.push_back(static_cast<unsigned char>(letter));
-            }
-            return bytes;
+    Result<> ask_with(std::string tokenizer) {
+        if (!tokenizer.empty()) {
+            SWARM_TRY(read_tokenizer(std::move(tokenizer), "the run's tokenizer"));
         }
-        SWARM_TRY(
-            std::string file, read_file(options_.tokenizer_file, SentencePiece::kFileBytesMax)
-        );
-        Result<SentencePiece> pieces = SentencePiece::parse(std::move(file));
-        if (!pieces) {
-            const Error& error = pieces.error();
-            return Error{error.code, error.reaction, options_.tokenizer_file + ": " + error.detail};
-        }
-        pieces_ = std::move(*pieces);
-        return pieces_->encode(options_.prompt);
+        return ask();
     }
 
     void on_tell(const node::Report& report) {
@@ -112,6 +129,10 @@ class Generation {
             console_.log(line->level, line->text);
         } else if (const auto* const token = std::get_if<node::TokenGenerated>(&report)) {
             take(*token);
+        } else if (const auto* const tokenizer = std::get_if<node::TokenizerKnown>(&report)) {
+            if (const Result<> asked = ask_with(tokenizer->file); !asked) {
+                exit_code_ = end_with(console_, asked.error());
+            }
         } else if (const auto* const failed = std::get_if<node::GenerationFailed>(&report)) {
             console_.error(failed->reason);
             exit_code_ = kRunFailed;

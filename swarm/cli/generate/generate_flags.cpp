@@ -116,7 +116,7 @@ void add_peer_flags(CLI::App& app, GenerateOptions& generate, const Sources& sou
     app.add_option(
            "--tokenizer",
            generate.tokenizer_file,
-           "tokenizer of a run with spm:N: tokenizer.model in its folder"
+           "tokenizer.model of a run with spm:N (default: the coordinator gives it)"
     )
         ->type_name("FILE")
         ->needs(sources.join)

@@ -156,7 +156,7 @@ std::vector<Body> other_bodies() {
         .top = {
             {.token = 50256, .log_probability = -0.25}, {.token = 1, .log_probability = -1e-300}}};
     return {
-        Fetch{.version = kVersion, .stage = kStage, .chunk = 0},
+        Fetch{.version = kVersion, .stage = kStage, .chunk = 0, .tokenizer = true},
         Chunk{.version = kVersion, .stage = kStage, .chunk = 65535},
         ChunkRefused{.version = kVersion, .stage = kStage, .chunk = 7, .busy = true},
         Infer{.request = 77, .tokens = {464, 3290}, .top = 64},
