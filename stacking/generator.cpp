@@ -1,6 +1,7 @@
 #include "stacking/generator.hpp"
 
 #include "stacking/sampler.hpp"
+#include "swarm/node/dial_advice.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
@@ -106,11 +107,12 @@ void Generator::handle(const node::Woke&, node::Turn turn) {
         }
     }
     if (give_up_at_ <= turn.now) {
-        const std::string& trouble = view_.dial_trouble();
+        const auto& trouble = view_.dial_trouble();
+        const auto code = trouble ? trouble->code : swarm::ErrorCode::Unreachable;
         return end(
             kExitUnreachable,
-            view_.status() + " in time" + (trouble.empty() ? "" : ": " + trouble) +
-                "; is `swarm train` running there, and is the address right?",
+            view_.status() + " in time" + (trouble ? ": " + trouble->detail : "") +
+                node::dial_advice(code, "swarm train"),
             turn
         );
     }

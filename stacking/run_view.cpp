@@ -68,7 +68,7 @@ bool RunView::on(const node::DialFailed& failed, node::Turn turn) {
         return false;
     }
     wire(failed.lane).dialing = false;
-    dial_trouble_ = failed.error.detail;
+    dial_trouble_ = failed.error;
     pause_ = std::clamp(2 * pause_, kPauseFirst, kPauseMax);
     dial_at_ = turn.now + pause_;
     const bool alone = std::none_of(wires_.begin(), wires_.end(), [](const Wire& line) {

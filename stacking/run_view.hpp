@@ -54,8 +54,8 @@ class RunView {
 
     [[nodiscard]] bool was_reached() const { return incarnation_.has_value(); }
 
-    /// Why the last dial of the coordinator led to no link; empty before the first failure.
-    [[nodiscard]] const std::string& dial_trouble() const { return dial_trouble_; }
+    /// Why the last dial of the coordinator led to no link; nothing before the first failure.
+    [[nodiscard]] const std::optional<swarm::Error>& dial_trouble() const { return dial_trouble_; }
 
     /// Why this program cannot read the coordinator's run file; nothing while it can.
     [[nodiscard]] const std::optional<std::string>& fatal() const { return fatal_; }
@@ -100,7 +100,7 @@ class RunView {
     TimePoint dial_at_ = swarm::kAtOnce;
     TimePoint beat_at_ = swarm::kNever;
     swarm::Duration pause_{};
-    std::string dial_trouble_;
+    std::optional<swarm::Error> dial_trouble_;
 };
 
 }  // namespace stacking

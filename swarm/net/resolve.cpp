@@ -55,7 +55,7 @@ asio::awaitable<Result<Endpoints>> resolve(std::string text, TimePoint due) {
     look_up->resolver.cancel();
     if (look_up->endpoints.empty()) {
         co_return Error{
-            ErrorCode::Unreachable,
+            ErrorCode::NotFound,
             Reaction::Retry,
             "cannot find " + address.host + ": " + look_up->failure};
     }

@@ -41,7 +41,6 @@ Result<> RemoteAnswer::start(const std::string& directory) {
     net::HostOptions host_options;
     SWARM_TRY(host_options.swarm_key, read_swarm_key(options_.swarm_key_file));
     SWARM_TRY(ServedQuestion asked, read_served_question(options_, console_));
-    SWARM_TRY(net::FileStore store, net::FileStore::open(scratch_.path()));
     const net::Identity self = net::Identity::make_ephemeral();
     host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
     stacking::sessions::SessionClient::Options client;
@@ -51,7 +50,7 @@ Result<> RemoteAnswer::start(const std::string& directory) {
     client.models = asked.models;
     client.patience = options_.wait;
     auto role = std::make_unique<stacking::sessions::SessionClient>(std::move(client));
-    host_.emplace(loop_, std::move(role), std::move(store), self, std::move(host_options));
+    host_.emplace(loop_, std::move(role), net::FileStore::none(), self, std::move(host_options));
     host_->start();
     record_.is_ensemble = !asked.members.empty();
     record_.prompt_tokens = asked.question.prompt.size();

@@ -9,7 +9,6 @@
 #include "swarm/cli/answer/answer_text.hpp"
 #include "swarm/cli/answer/prompt_progress.hpp"
 #include "swarm/cli/answer/served_question.hpp"
-#include "swarm/cli/common/temporary_directory.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/net/host.hpp"
 
@@ -66,7 +65,6 @@ class RemoteAnswer {
     const GenerateOptions& options_;
     Hooks hooks_;
     Console& console_;
-    TemporaryDirectory scratch_;
     std::optional<net::Host> host_;
     std::optional<stacking::tokenizers::ModelTokenizer> tokenizer_;
     std::optional<Question> question_;

@@ -8,7 +8,6 @@
 #include "swarm/cli/answer/generate_alone.hpp"
 #include "swarm/cli/answer/remote_answer.hpp"
 #include "swarm/cli/common/files.hpp"
-#include "swarm/cli/common/temporary_directory.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/standard_output.hpp"
@@ -60,7 +59,6 @@ class Generation {
         SWARM_TRY(net::parse_address(options_.join));
         net::HostOptions host_options;
         SWARM_TRY(host_options.swarm_key, read_swarm_key(options_.swarm_key_file));
-        SWARM_TRY(net::FileStore store, net::FileStore::open(scratch_.path()));
         stacking::Generator::Options generator;
         generator.coordinator_address = options_.join;
         generator.first_contact_within = options_.wait;
@@ -77,7 +75,7 @@ class Generation {
         host_.emplace(
             loop_,
             std::make_unique<stacking::Generator>(std::move(generator)),
-            std::move(store),
+            net::FileStore::none(),
             net::Identity::make_ephemeral(),
             std::move(host_options)
         );
@@ -171,7 +169,6 @@ class Generation {
 
     const GenerateOptions& options_;
     Console& console_;
-    TemporaryDirectory scratch_;
     net::EventLoop loop_;
     std::optional<net::Host> host_;
     std::optional<SentencePiece> pieces_;  // tokenizer of the run; none: its tokens are bytes

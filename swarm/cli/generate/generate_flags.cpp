@@ -1,5 +1,6 @@
 #include "stacking/row_coding.hpp"
 #include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/common/join_address.hpp"
 #include "swarm/cli/generate/generate.hpp"
 #include "swarm/protocol/limits.hpp"
 
@@ -36,7 +37,7 @@ Sources add_sources(CLI::App& app, GenerateOptions& generate) {
                           generate.join,
                           "the coordinator of a run, or a directory with --model or --stack"
     )
-                       ->type_name("HOST:PORT");
+                       ->type_name("HOST[:PORT]");
     sources.model = app.add_option("--model", generate.model, kModelHelp)->type_name("MODEL");
     sources.stack =
         app.add_option("--stack", generate.stack, "several models as one: see swarm stack")
@@ -150,6 +151,10 @@ void add_generate(CLI::App& program, const OnChosen& on_chosen) {
     add_peer_flags(app, *options, sources);
     when_named(app, [&app, sources, on_chosen, options] {
         check_sources(app, sources);
+        if (!options->join.empty()) {
+            const bool of_run = options->model.empty() && options->stack.empty();
+            options->join = with_port(options->join, of_run ? kCoordinatorPort : kDirectoryPort);
+        }
         on_chosen(ChosenVerb(*options, cli::generate));
     });
 }

@@ -131,7 +131,6 @@ Result<> LocalService::start() {
 }
 
 Result<> LocalService::start_directory() {
-    SWARM_TRY(net::FileStore store, net::FileStore::open(scratch_.path()));
     net::HostOptions options;
     options.listen_address = "127.0.0.1";
     options.on_tell = [this](const node::Report& report) {
@@ -142,7 +141,7 @@ Result<> LocalService::start_directory() {
     listing_.emplace(
         loop_,
         std::make_unique<stacking::sessions::Directory>(),
-        std::move(store),
+        net::FileStore::none(),
         net::Identity::make_ephemeral(),
         std::move(options)
     );

@@ -261,6 +261,19 @@ TEST(CommandLine, BoundsOfTheDrawAreBoundedThemselves) {
         << "without a temperature nothing is drawn";
 }
 
+TEST(CommandLine, AHostToJoinWithoutAPortGetsTheOneOfItsKind) {
+    EXPECT_EQ(options_of<ServeOptions>({"serve", "--join", "host"}).join, "host:7117");
+    EXPECT_EQ(
+        options_of<ServeOptions>({"serve", "--join", "host", "--model", "m"}).join, "host:7118"
+    );
+    EXPECT_EQ(options_of<GenerateOptions>({"generate", "--join", "host", "Hi"}).join, "host:7117");
+    EXPECT_EQ(
+        options_of<GenerateOptions>({"generate", "--join", "::1", "--model", "m", "Hi"}).join,
+        "[::1]:7118"
+    );
+    EXPECT_EQ(options_of<GenerateOptions>({"generate", "--join", "host:9", "Hi"}).join, "host:9");
+}
+
 TEST(CommandLine, NumbersThatAreNoneAreRefused) {
     const Words generate{"generate", "--join", "a:1", "text"};
     for (const Words& flag :

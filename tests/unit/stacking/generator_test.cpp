@@ -357,8 +357,36 @@ TEST_F(GeneratorTest, SaysWhyNoCoordinatorWasReachedInTime) {
     EXPECT_EQ(
         failed[0].text,
         "no coordinator at here:7117 in time: " + trouble().detail +
-            "; is `swarm train` running there, and is the address right?"
+            "; is `swarm train` running there, and is the port right?"
     );
+}
+
+std::string text_after(swarm::ErrorCode code) {
+    Generator::Options options;
+    options.coordinator_address = "here:7117";
+    options.first_contact_within = 30s;
+    Generator generator(std::move(options));
+    Actions actions;
+    generator.on(node::Woke{}, kStart, actions.out);
+    const swarm::Error error{code, swarm::Reaction::Retry, "detail"};
+    generator.on(node::DialFailed{PeerId{}, Lane::Control, error}, kStart + 1s, actions.out);
+    generator.on(node::Woke{}, kStart + 30s, actions.out);
+    return actions.told<node::RunFailed>().at(0).text;
+}
+
+TEST_F(GeneratorTest, AsksWhatFitsTheReasonOfTheLastDial) {
+    const std::string begin = "no coordinator at here:7117 in time: detail";
+    using swarm::ErrorCode;
+    EXPECT_EQ(
+        text_after(ErrorCode::NotFound),
+        begin + "; is the name right, and does this machine have a name server?"
+    );
+    EXPECT_EQ(
+        text_after(ErrorCode::Unreachable),
+        begin + "; is `swarm train` running there, and is the port right?"
+    );
+    EXPECT_EQ(text_after(ErrorCode::ConnectionLost), begin) << "another swarm key, for example";
+    EXPECT_EQ(text_after(ErrorCode::Unauthorised), begin);
 }
 
 TEST_F(GeneratorTest, WakesInTheFutureAfterEachWake) {
