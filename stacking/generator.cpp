@@ -1,6 +1,7 @@
 #include "stacking/generator.hpp"
 
 #include "stacking/sampler.hpp"
+#include "swarm/node/dial_advice.hpp"
 #include "swarm/node/wrong_place.hpp"
 #include "swarm/protocol/limits.hpp"
 
@@ -22,7 +23,11 @@ void fail(std::uint64_t request, std::string reason, node::Turn turn) {
 }  // namespace
 
 Generator::Generator(Options options)
-    : options_(std::move(options)), view_(options_.coordinator, options_.coordinator_address) {}
+    : options_(std::move(options)), view_(options_.coordinator, options_.coordinator_address) {
+    if (!options_.tokenizer_sha256) {
+        view_.want_tokenizer();
+    }
+}
 
 void Generator::on(const node::Event& event, TimePoint now, node::Outbox& out) {
     const node::Turn turn{now, out};
@@ -34,8 +39,7 @@ void Generator::on(const node::Event& event, TimePoint now, node::Outbox& out) {
         give_up_at_ = swarm::kNever;
     }
     if (view_.fatal()) {
-        ended_ = true;
-        out.add(node::Tell{node::RunFailed{kExitBadRun, *view_.fatal()}});
+        end(kExitBadRun, *view_.fatal(), turn);
     }
     if (ended_) {
         return;
@@ -50,7 +54,8 @@ TimePoint Generator::next_deadline() const {
     if (ended_) {
         return swarm::kNever;
     }
-    TimePoint due = std::min({give_up_at_, view_.next_deadline(), heads_.next_deadline()});
+    TimePoint due =
+        std::min({give_up_at_, tokenizer_due_, view_.next_deadline(), heads_.next_deadline()});
     for (const auto& [arrival, generation] : generations_) {
         due = std::min({due, generation.answer_due, generation.token_since + options_.patience});
     }
@@ -107,15 +112,30 @@ void Generator::handle(const node::Woke&, node::Turn turn) {
         if (options_.first_contact_within > swarm::Duration{}) {
             give_up_at_ = turn.now + options_.first_contact_within;
         }
+        if (!options_.tokenizer_sha256) {
+            tokenizer_due_ = turn.now + options_.patience;
+        }
     }
     if (give_up_at_ <= turn.now) {
-        ended_ = true;
-        const std::string& trouble = view_.dial_trouble();
-        turn.out.add(node::Tell{node::RunFailed{
+        const auto& trouble = view_.dial_trouble();
+        const auto code = trouble ? trouble->code : swarm::ErrorCode::Unreachable;
+        return end(
             kExitUnreachable,
-            view_.status() + " in time" + (trouble.empty() ? "" : ": " + trouble) +
-                "; is `swarm train` running there, and is the address right?"}});
-        return;
+            view_.status() + " in time" + (trouble ? ": " + trouble->detail : "") +
+                node::dial_advice(code, "swarm train"),
+            turn
+        );
+    }
+    if (tokenizer_due_ <= turn.now) {
+        const auto waited =
+            std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count();
+        return end(
+            kExitUnreachable,
+            (view_.tokenizer() == nullptr ? view_.status()
+                                          : "the coordinator has not sent the run's tokenizer") +
+                " in " + std::to_string(waited) + " s",
+            turn
+        );
     }
     view_.wake(turn);
     heads_.wake(turn);
@@ -164,7 +184,9 @@ void Generator::take(PeerId from, const protocol::Inferred& inferred, node::Turn
     Generation& generation = at->second;
     if (is_usable(inferred)) {
         heads_.succeeded(from);
-        const SamplerOptions options{generation.request.temperature, generation.request.seed};
+        const node::GenerateRequest& request = generation.request;
+        const SamplerOptions options{
+            request.temperature, request.seed, request.top_p, request.top_k};
         add_token(at, sample_token(inferred.top, options, generation.tokens.size()), turn);
         return;
     }
@@ -197,20 +219,48 @@ void Generator::ask_again(Generation& generation, std::string trouble) {
     generation.trouble = std::move(trouble);
 }
 
-bool Generator::check_tokenizer(node::Turn turn) {
-    const swarm::run::RunConfig& config = *view_.config();
-    if (config.tokenizer_sha256 == options_.tokenizer_sha256) {
+void Generator::end(int exit_code, std::string text, node::Turn turn) {
+    ended_ = true;
+    turn.out.add(node::Tell{node::RunFailed{exit_code, std::move(text)}});
+}
+
+bool Generator::tell_tokenizer(node::Turn turn) {
+    if (tokenizer_told_) {
         return true;
     }
-    ended_ = true;
+    const TokenizerFetch* const tokenizer = view_.tokenizer();
+    if (tokenizer != nullptr && !tokenizer->failure().empty()) {
+        end(kExitBadRun,
+            tokenizer->failure() + "; name tokenizer.model of the run's folder with --tokenizer",
+            turn);
+        return false;
+    }
+    if (tokenizer != nullptr && !tokenizer->is_whole()) {
+        return false;
+    }
+    tokenizer_told_ = true;
+    tokenizer_due_ = swarm::kNever;
+    turn.out.add(node::Tell{
+        node::TokenizerKnown{tokenizer == nullptr ? std::string() : tokenizer->file()}});
+    return true;
+}
+
+bool Generator::check_tokenizer(node::Turn turn) {
+    if (!options_.tokenizer_sha256) {
+        return tell_tokenizer(turn);
+    }
+    const swarm::run::RunConfig& config = *view_.config();
+    if (config.tokenizer_sha256 == *options_.tokenizer_sha256) {
+        return true;
+    }
     std::string text = "the tokenizer that was given is not the run's";
     if (config.tokenizer_sha256.empty()) {
         text = "the tokens of this run are bytes; leave --tokenizer out";
-    } else if (options_.tokenizer_sha256.empty()) {
+    } else if (options_.tokenizer_sha256->empty()) {
         text = "the tokens of this run are " + config.tokenizer +
                "; name tokenizer.model of the run's folder, or of a checkpoint, with --tokenizer";
     }
-    turn.out.add(node::Tell{node::RunFailed{kExitBadRun, std::move(text)}});
+    end(kExitBadRun, std::move(text), turn);
     return false;
 }
 

@@ -32,8 +32,11 @@ class Generator final : public node::Role {
         /// Longest time without a first contact with the coordinator; 0: no limit.
         swarm::Duration first_contact_within{};
         /// Tokenizer that the run must have (run.tokenizer_sha256); empty: tokens are bytes.
-        std::string tokenizer_sha256;
-        /// Longest time that one token may take, the wait for the roster included.
+        /// nullopt: the role fetches the run's own tokenizer and tells it (TokenizerKnown); the
+        /// prompts follow.
+        std::optional<std::string> tokenizer_sha256 = std::string();
+        /// Longest time that the tokenizer may take, and that one token may take, the wait for the
+        /// roster included.
         swarm::Duration patience = std::chrono::seconds(60);
     };
 
@@ -73,6 +76,9 @@ class Generator final : public node::Role {
     void ask_again(Generation& generation, std::string trouble);
     /// Returns false and ends the role when the prompts' tokens are not those of the run.
     bool check_tokenizer(node::Turn turn);
+    /// Returns true when the tokenizer was told; ends the role when it cannot be had.
+    bool tell_tokenizer(node::Turn turn);
+    void end(int exit_code, std::string text, node::Turn turn);
     void advance(node::Turn turn);
     void ask(Generation& generation, node::Turn turn);
     void give_up_late(node::Turn turn);
@@ -85,6 +91,8 @@ class Generator final : public node::Role {
     std::uint64_t arrivals_ = 0;
     std::uint64_t questions_ = 0;
     TimePoint give_up_at_ = swarm::kNever;
+    TimePoint tokenizer_due_ = swarm::kNever;  // end of the wait for the run's tokenizer
+    bool tokenizer_told_ = false;
     bool started_ = false;
     bool ended_ = false;
 };

@@ -12,6 +12,7 @@ namespace {
 constexpr swarm::Duration kPauseFirst = std::chrono::milliseconds(100);
 constexpr swarm::Duration kPauseMax = std::chrono::seconds(1);
 constexpr swarm::Duration kBeatEvery = std::chrono::seconds(2);
+constexpr swarm::Duration kAskAgainAfter = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -26,6 +27,7 @@ bool RunView::on(const node::LinkUp& up, node::Turn turn) {
     if (up.lane == Lane::Control) {
         greet(up.incarnation, turn);
     }
+    ask_for_tokenizer(turn);
     return true;
 }
 
@@ -66,7 +68,7 @@ bool RunView::on(const node::DialFailed& failed, node::Turn turn) {
         return false;
     }
     wire(failed.lane).dialing = false;
-    dial_trouble_ = failed.error.detail;
+    dial_trouble_ = failed.error;
     pause_ = std::clamp(2 * pause_, kPauseFirst, kPauseMax);
     dial_at_ = turn.now + pause_;
     const bool alone = std::none_of(wires_.begin(), wires_.end(), [](const Wire& line) {
@@ -87,7 +89,8 @@ bool RunView::on(const node::Received& received, node::Turn turn) {
     if (verdict == Verdict::Broken) {
         turn.out.add(node::Close{received.peer, Lane::Control});
     } else if (verdict == Verdict::Deliver) {
-        take(received.message.body);
+        take(received);
+        ask_for_tokenizer(turn);
     }
     if (stream_.owes_acknowledgement()) {
         turn.out.add(node::Send{received.peer, stream_.unnumbered(protocol::Acknowledge{})});
@@ -95,11 +98,38 @@ bool RunView::on(const node::Received& received, node::Turn turn) {
     return true;
 }
 
-void RunView::take(const protocol::Body& body) {
-    if (const auto* assign = std::get_if<protocol::Assign>(&body)) {
+/// Asks when a question is due and both links are up: the answer comes on the bulk lane.
+void RunView::ask_for_tokenizer(node::Turn turn) {
+    const bool asks = tokenizer_ && !tokenizer_->is_whole() && tokenizer_->failure().empty();
+    const bool is_up = wire(Lane::Control).up && wire(Lane::Bulk).up;
+    if (!asks || !is_up) {
+        ask_at_ = swarm::kNever;
+        asked_ = false;
+        return;
+    }
+    if (!asked_ || ask_at_ <= turn.now) {
+        asked_ = true;
+        ask_at_ = turn.now + kAskAgainAfter;
+        turn.out.add(node::Send{coordinator_, stream_.unnumbered(tokenizer_->question())});
+    }
+}
+
+void RunView::take(const node::Received& received) {
+    const protocol::Body& body = received.message.body;
+    if (const auto* chunk = std::get_if<protocol::Chunk>(&body)) {
+        asked_ = asked_ && !(tokenizer_ && tokenizer_->take(*chunk, received.payload.bytes()));
+    } else if (const auto* refused = std::get_if<protocol::ChunkRefused>(&body)) {
+        asked_ = asked_ && !(tokenizer_ && tokenizer_->take(*refused));
+    } else if (const auto* assign = std::get_if<protocol::Assign>(&body)) {
         auto config = swarm::run::parse_run(assign->run_file, "run file of the coordinator");
         if (config) {
             config_ = std::move(*config);
+            const std::string& digest = config_->tokenizer_sha256;
+            if (wants_tokenizer_ && !digest.empty() &&
+                !(tokenizer_ && tokenizer_->sha256() == digest)) {
+                tokenizer_.emplace(digest);
+                asked_ = false;
+            }
         } else {
             fatal_ = config.error().detail;
         }
@@ -123,6 +153,7 @@ void RunView::wake(node::Turn turn) {
         const protocol::Heartbeat beat{{}, roster_.number(), {}};
         turn.out.add(node::Send{coordinator_, stream_.unnumbered(beat)});
     }
+    ask_for_tokenizer(turn);
 }
 
 std::string RunView::status() const {

@@ -1,11 +1,12 @@
 // A client's view of a run: the configuration and the roster that the coordinator has told it.
 // RunView dials the coordinator without end, says JOIN on every new control link, and sends a beat
 // every 2 s; the answer to a beat brings the roster up to date when a message about it was lost
-// with a link.
+// with a link. If wanted, it fetches the file of the run's tokenizer, too.
 // Invariant: configuration and roster stay as last heard while the coordinator is away, so that
 // generating goes on. Threading: single strand. Source: step protocol, sections 3 and 7.
 #pragma once
 
+#include "stacking/tokenizer_fetch.hpp"
 #include "swarm/node/role.hpp"
 #include "swarm/run/config.hpp"
 #include "swarm/run/control_stream.hpp"
@@ -37,7 +38,9 @@ class RunView {
     bool on(const node::Received& received, node::Turn turn);
     void wake(node::Turn turn);
 
-    [[nodiscard]] TimePoint next_deadline() const { return std::min(dial_at_, beat_at_); }
+    [[nodiscard]] TimePoint next_deadline() const {
+        return std::min({dial_at_, beat_at_, ask_at_});
+    }
 
     /// All zero until a coordinator whose id is not known has answered.
     [[nodiscard]] PeerId coordinator() const { return coordinator_; }
@@ -54,11 +57,19 @@ class RunView {
 
     [[nodiscard]] bool was_reached() const { return incarnation_.has_value(); }
 
-    /// Why the last dial of the coordinator led to no link; empty before the first failure.
-    [[nodiscard]] const std::string& dial_trouble() const { return dial_trouble_; }
+    /// Why the last dial of the coordinator led to no link; nothing before the first failure.
+    [[nodiscard]] const std::optional<swarm::Error>& dial_trouble() const { return dial_trouble_; }
 
     /// Why this program cannot read the coordinator's run file; nothing while it can.
     [[nodiscard]] const std::optional<std::string>& fatal() const { return fatal_; }
+
+    /// Makes the view fetch the file of the run's tokenizer, if the run has one.
+    void want_tokenizer() { wants_tokenizer_ = true; }
+
+    /// The tokenizer of the run; null while the run is not known, or has none.
+    [[nodiscard]] const TokenizerFetch* tokenizer() const {
+        return tokenizer_ ? &*tokenizer_ : nullptr;
+    }
 
     /// One line for people: the part of the view that is missing.
     [[nodiscard]] std::string status() const;
@@ -72,7 +83,8 @@ class RunView {
     [[nodiscard]] Wire& wire(node::Lane lane) { return wires_[static_cast<std::size_t>(lane)]; }
 
     void greet(swarm::Incarnation incarnation, node::Turn turn);
-    void take(const protocol::Body& body);
+    void take(const node::Received& received);
+    void ask_for_tokenizer(node::Turn turn);
 
     PeerId expected_;
     PeerId coordinator_;
@@ -84,10 +96,14 @@ class RunView {
     swarm::run::Roster roster_{1};
     bool roster_changed_ = false;
     std::optional<std::string> fatal_;
+    bool wants_tokenizer_ = false;
+    std::optional<TokenizerFetch> tokenizer_;
+    bool asked_ = false;                // a question for the tokenizer is open
+    TimePoint ask_at_ = swarm::kNever;  // time of the next question for the tokenizer
     TimePoint dial_at_ = swarm::kAtOnce;
     TimePoint beat_at_ = swarm::kNever;
     swarm::Duration pause_{};
-    std::string dial_trouble_;
+    std::optional<swarm::Error> dial_trouble_;
 };
 
 }  // namespace stacking

@@ -3,10 +3,16 @@
 #include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 namespace stacking {
+
+SamplerOptions sampler_of(const swarm::protocol::Sampling& sampling) {
+    return {sampling.temperature, sampling.seed, sampling.top_p, sampling.top_k};
+}
 
 std::uint32_t sample_token(
     std::span<const swarm::protocol::TokenScore> scores,
@@ -17,12 +23,20 @@ std::uint32_t sample_token(
     if (!(options.temperature > 0)) {
         return scores.front().token;
     }
+    const std::size_t kept =
+        options.top_k > 0 ? std::min<std::size_t>(options.top_k, scores.size()) : scores.size();
     std::vector<double> upto;  // running sums of the weights
     double sum = 0;
-    for (const auto& score : scores) {
+    for (const auto& score : scores.first(kept)) {
         const double below_best = score.log_probability - scores.front().log_probability;
         sum += std::exp(below_best / options.temperature);
         upto.push_back(sum);
+    }
+    if (options.top_p > 0) {
+        const auto last = std::ranges::lower_bound(upto, options.top_p * sum);
+        if (last != upto.end()) {
+            sum = *last;
+        }
     }
     const double drawn = swarm::Rng(options.seed, position).unit() * sum;
     for (std::size_t i = 0; i < upto.size(); ++i) {

@@ -37,12 +37,13 @@ p { margin: 0.25rem 0; }
 .soft, figcaption p { color: var(--soft); font-size: 0.875rem; }
 .mode { border-left: 4px solid var(--c0); padding-left: 0.75rem; margin: 0.75rem 0; }
 .warning { border-left: 4px solid var(--trouble); padding-left: 0.75rem; margin: 0.75rem 0; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr));
+.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(10.5rem, 1fr));
   gap: 0.5rem; margin: 1rem 0; }
 .tiles div { background: var(--card); border: 1px solid var(--line); border-radius: 6px;
   padding: 0.5rem 0.75rem; }
 .tiles dt { color: var(--soft); font-size: 0.8125rem; }
-.tiles dd { margin: 0; font-size: 1.125rem; font-variant-numeric: tabular-nums; }
+.tiles dd { margin: 0; font-size: 1.125rem; font-variant-numeric: tabular-nums;
+  overflow-wrap: break-word; }
 main { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1.5rem; }
 @media (min-width: 62rem) { main { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   main > .wide { grid-column: 1 / -1; } }

@@ -1,5 +1,5 @@
 #include "sim/report/figures.hpp"
-#include "sim/report/page_style.hpp"
+#include "sim/report/page.hpp"
 #include "sim/report/report_plots.hpp"
 #include "sim/report/sim_report.hpp"
 
@@ -11,19 +11,8 @@ namespace {
 constexpr std::size_t kNotesShown = 500;
 constexpr std::size_t kViolationsShown = 200;
 
-std::string head(const SimReport& report) {
-    // The policy lets no browser fetch anything, whatever a scenario's text holds.
-    return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-           "style-src 'unsafe-inline'\">"
-           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-           "<link rel=\"icon\" href=\"data:,\"><title>" +
-           escaped(report.scenario) + ", seed " + std::to_string(report.seed) + "</title><style>" +
-           kCurveStyle + kPageStyle + "</style></head>\n";
-}
-
 std::string tile(const char* name, const std::string& figure) {
-    return std::string("<div><dt>") + name + "</dt><dd>" + escaped(figure) + "</dd></div>";
+    return std::string("<div><dt>") + name + "</dt><dd>" + breakable(figure) + "</dd></div>";
 }
 
 std::string share_or_dash(const std::optional<double>& share) {
@@ -104,7 +93,8 @@ std::string notes(const SimReport& report) {
 }  // namespace
 
 std::string to_html(const SimReport& report) {
-    std::string page = head(report) + "<body><header><h1>" + escaped(report.scenario) + "</h1>";
+    std::string page = page_head(report.scenario + ", seed " + std::to_string(report.seed)) +
+                       "<body><header><h1>" + escaped(report.scenario) + "</h1>";
     page += "<p>" + escaped(report.question) + "</p>";
     page += "<p class=\"mode\"><strong>Mode</strong> " + escaped(mode_text(report.mode)) + "</p>";
     if (report.interrupted) {

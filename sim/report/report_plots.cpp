@@ -5,6 +5,7 @@
 #include "sim/report/plot.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -19,6 +20,47 @@ struct Slice {
     double at_s = 0;
     std::vector<double> by_stage;
 };
+
+/// Joins samples that follow each other, so that a curve shows means over two steps at least. A
+/// device works and waits in turn within one step, and samples that are shorter than a step would
+/// show that as spikes.
+std::vector<Sample> windows_of(const SimReport& report) {
+    constexpr double kWindowsMax = 120;
+    constexpr double kSteps = 2;
+    const double step_s = report.step_s ? report.step_s->mean : 0;
+    const double least_s = std::max(report.virtual_s / kWindowsMax, kSteps * step_s);
+    std::vector<Sample> windows;
+    std::vector<double> busy_s;  // busy time by stage since the last window
+    double begin_s = 0;
+    double before_s = 0;
+    for (const Sample& sample : report.samples) {
+        if (windows.empty()) {
+            windows.push_back(sample);  // the sample at the start covers no time
+            begin_s = before_s = sample.at_s;
+            continue;
+        }
+        const std::vector<double>& busy = sample.utilisation_per_stage;
+        busy_s.resize(std::max(busy_s.size(), busy.size()));
+        for (std::size_t stage = 0; stage < busy.size(); ++stage) {
+            const double share = std::isfinite(busy[stage]) ? busy[stage] : 0;
+            busy_s[stage] += share * (sample.at_s - before_s);
+        }
+        before_s = sample.at_s;
+        const double length_s = sample.at_s - begin_s;
+        const bool last = &sample == &report.samples.back();
+        if (length_s <= 0 || (length_s < least_s && !last)) {
+            continue;
+        }
+        Sample window = sample;
+        for (std::size_t stage = 0; stage < window.utilisation_per_stage.size(); ++stage) {
+            window.utilisation_per_stage[stage] = busy_s[stage] / length_s;
+        }
+        windows.push_back(std::move(window));
+        busy_s.clear();
+        begin_s = sample.at_s;
+    }
+    return windows;
+}
 
 std::vector<Series> series_per_stage(const std::vector<Slice>& slices, std::size_t stages) {
     std::vector<Series> series(stages);
@@ -55,7 +97,7 @@ std::vector<Series> by_stage(const std::vector<Slice>& slices) {
 
 Plot utilisation_plot(const SimReport& report) {
     std::vector<Slice> slices;
-    for (const Sample& sample : report.samples) {
+    for (const Sample& sample : windows_of(report)) {
         if (sample.at_s > 0) {  // the sample at the start covers no time
             slices.push_back({sample.at_s, sample.utilisation_per_stage});
         }
@@ -64,7 +106,7 @@ Plot utilisation_plot(const SimReport& report) {
     plot.id = "utilisation";
     plot.title = "Utilisation per stage";
     plot.caption =
-        "Busy time over the time the stage's peers were up, since the sample before. "
+        "Busy time over the time the stage's peers were up, over two steps at least. "
         "Vertical lines: events.";
     plot.no_data = "The run ended before its first sample.";
     plot.x_max = report.virtual_s;
@@ -162,27 +204,88 @@ Plot step_plot(const SimReport& report) {
     return plot;
 }
 
-Plot bytes_plot(const SimReport& report) {
-    Series series{"all links", {}};
-    for (std::size_t i = 1; i < report.samples.size(); ++i) {
-        const Sample& from = report.samples[i - 1];
-        const Sample& to = report.samples[i];
+Series bytes_series(const SimReport& report, const std::string& name) {
+    Series series{name, {}};
+    const std::vector<Sample> windows = windows_of(report);
+    for (std::size_t i = 1; i < windows.size(); ++i) {
+        const Sample& from = windows[i - 1];
+        const Sample& to = windows[i];
         const double bytes = static_cast<double>(to.bytes) - static_cast<double>(from.bytes);
         const double seconds = to.at_s - from.at_s;
         series.points.push_back({to.at_s, seconds > 0 ? bytes / seconds : kNothing});
     }
+    return series;
+}
+
+Plot bytes_plot(const SimReport& report) {
     Plot plot;
     plot.id = "bytes";
     plot.title = "Bytes per second";
-    plot.caption = "What all peers together sent, a mean since the sample before.";
+    plot.caption = "What all peers together sent, a mean over two steps at least.";
     plot.no_data = "The run ended before its second sample.";
     plot.x_max = report.virtual_s;
     plot.y_text = [](double rate) { return bytes_text(rate) + "/s"; };
-    plot.series = {std::move(series)};
+    plot.series = {bytes_series(report, "all links")};
+    return plot;
+}
+
+/// The mean utilisation of all stages.
+Series busy_series(const SimReport& report) {
+    Series series{report.policy, {}};
+    for (const Sample& sample : windows_of(report)) {
+        const std::vector<double>& busy = sample.utilisation_per_stage;
+        if (sample.at_s > 0 && !busy.empty()) {
+            const double sum = std::accumulate(busy.begin(), busy.end(), 0.0);
+            series.points.push_back({sample.at_s, sum / static_cast<double>(busy.size())});
+        }
+    }
+    return series;
+}
+
+/// Makes a plot over virtual time with a curve for each report.
+template <class SeriesOf>
+Plot compared(const std::vector<SimReport>& reports, const SeriesOf& series_of) {
+    Plot plot;
+    plot.no_data = "The runs ended before their second sample.";
+    for (std::size_t i = 0; i < std::min(reports.size(), kSeriesMax); ++i) {
+        plot.x_max = std::max(plot.x_max, reports[i].virtual_s);
+        plot.series.push_back(series_of(reports[i]));
+    }
     return plot;
 }
 
 }  // namespace
+
+std::string compared_plots_of(const std::vector<SimReport>& reports) {
+    const std::string few =
+        reports.size() > kSeriesMax
+            ? " The first " + std::to_string(kSeriesMax) + " policies; the table has all."
+            : "";
+    Plot busy = compared(reports, busy_series);
+    busy.id = "utilisation";
+    busy.title = "Utilisation";
+    busy.caption = "Busy time over the time the peers were up, a mean of all stages." + few;
+    busy.y_max = 1;
+    busy.y_text = share_text;
+    Plot steps = compared(reports, [](const SimReport& report) {
+        Series series = step_rate_series(report.samples);
+        series.name = report.policy;
+        return series;
+    });
+    steps.id = "steps";
+    steps.title = "Step times";
+    steps.caption = "Time over the steps in it, a few at once." + few;
+    steps.no_data = "No step was committed.";
+    steps.y_text = seconds_text;
+    Plot bytes = compared(reports, [](const SimReport& report) {
+        return bytes_series(report, report.policy);
+    });
+    bytes.id = "bytes";
+    bytes.title = "Bytes per second";
+    bytes.caption = "What all peers together sent." + few;
+    bytes.y_text = [](double rate) { return bytes_text(rate) + "/s"; };
+    return to_figure(busy) + to_figure(steps) + to_figure(bytes);
+}
 
 std::string plots_of(const SimReport& report) {
     return to_figure(utilisation_plot(report)) + to_figure(peers_plot(report)) +

@@ -12,4 +12,7 @@ namespace sim {
 
 std::string plots_of(const SimReport& report);
 
+/// Returns plots with a curve for each report, kSeriesMax of them at most.
+std::string compared_plots_of(const std::vector<SimReport>& reports);
+
 }  // namespace sim

@@ -1,4 +1,5 @@
 #include "sim/report/figures.hpp"
+#include "sim/report/report_rows.hpp"
 #include "sim/report/sim_report.hpp"
 
 #include <algorithm>
@@ -10,12 +11,12 @@ namespace {
 
 constexpr const char* kUnknown = "-";
 constexpr std::size_t kStagesShown = 16;
-constexpr std::size_t kViolationsShown = 5;
+constexpr std::size_t kViolationLines = 5;
 
 std::string line(const char* name, const std::string& value) {
-    constexpr std::size_t kNameColumns = 14;
+    constexpr std::size_t kNameWidth = 14;
     std::string text = name;
-    text.resize(std::max(kNameColumns, text.size() + 1), ' ');
+    text.resize(std::max(kNameWidth, text.size() + 1), ' ');
     return text + value + "\n";
 }
 
@@ -72,16 +73,35 @@ std::string violation_lines(const SimReport& report) {
         );
     }
     std::string text = line("violations", count_text(report.violations.size()));
-    for (std::size_t i = 0; i < std::min(kViolationsShown, report.violations.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kViolationLines, report.violations.size()); ++i) {
         text += "  " + report.violations[i] + "\n";
     }
-    if (report.violations.size() > kViolationsShown) {
+    if (report.violations.size() > kViolationLines) {
         text += "  ... and more; --json FILE has all of them\n";
     }
     return text;
 }
 
-using Row = std::vector<std::string>;
+}  // namespace
+
+Row row_names() {
+    return {
+        "policy",
+        "rebalancer",
+        "mode",
+        "seed",
+        "steps",
+        "step",
+        "p99",
+        "busy",
+        "of optimum",
+        "moves",
+        "replayed",
+        "fenced",
+        "lost",
+        "bytes",
+        "violations"};
+}
 
 Row row_of(const SimReport& report) {
     return {
@@ -103,13 +123,13 @@ Row row_of(const SimReport& report) {
     };
 }
 
-/// The first two columns are names, the others figures.
+namespace {
+
 std::string join(const Row& row, const std::vector<std::size_t>& widths) {
-    constexpr std::size_t kNames = 2;
     std::string text;
     for (std::size_t i = 0; i < row.size(); ++i) {
         const std::string fill(widths[i] - row[i].size(), ' ');
-        text += (i == 0 ? "" : "  ") + (i < kNames ? row[i] + fill : fill + row[i]);
+        text += (i == 0 ? "" : "  ") + (i < kNameColumns ? row[i] + fill : fill + row[i]);
     }
     return text + "\n";
 }
@@ -159,22 +179,7 @@ std::string to_text(const SimReport& report) {
 }
 
 std::string to_table(const std::vector<SimReport>& reports) {
-    std::vector<Row> rows{
-        {"policy",
-         "rebalancer",
-         "mode",
-         "seed",
-         "steps",
-         "step",
-         "p99",
-         "busy",
-         "of optimum",
-         "moves",
-         "replayed",
-         "fenced",
-         "lost",
-         "bytes",
-         "violations"}};
+    std::vector<Row> rows{row_names()};
     for (const SimReport& report : reports) {
         rows.push_back(row_of(report));
     }

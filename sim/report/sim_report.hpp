@@ -87,6 +87,9 @@ std::string to_json(const SimReport& report);
 std::string to_text(const SimReport& report);
 /// Returns one self-contained page: inline SVG, no script from elsewhere, no network.
 std::string to_html(const SimReport& report);
+/// Returns one such page that sets runs of one scenario with several policies side by side.
+/// REQUIRES: at least one report.
+std::string to_html(const std::vector<SimReport>& reports);
 /// Returns one row per report, for `swarm sim compare` and `--seeds N`.
 std::string to_table(const std::vector<SimReport>& reports);
 

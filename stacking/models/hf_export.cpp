@@ -5,8 +5,10 @@
 #include "stacking/models/tensor_names.hpp"
 #include "stages/files/safetensors_header.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/base/write_error.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <utility>
 
@@ -26,7 +28,9 @@ class NewFile {
  public:
     explicit NewFile(fs::path path) : path_(std::move(path)), temporary_(path_) {
         temporary_ += ".tmp";
+        errno = 0;
         out_.open(temporary_, std::ios::binary | std::ios::trunc);
+        note_trouble(errno);
     }
 
     NewFile(const NewFile&) = delete;
@@ -43,6 +47,7 @@ class NewFile {
         out_.write(
             reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())
         );
+        note_trouble(errno);
     }
 
     /// Says whether all writes so far have succeeded.
@@ -50,28 +55,31 @@ class NewFile {
         if (out_.good()) {
             return {};
         }
-        return Error{
-            ErrorCode::StorageFailed,
-            Reaction::Fatal,
-            "cannot write " + path_.string() + "; make room or choose another folder"};
+        return swarm::write_error(path_, code_, "choose another folder");
     }
 
     Result<> finish() {
         out_.close();
+        note_trouble(errno);
         std::error_code code;
         if (out_.good()) {
             fs::rename(temporary_, path_, code);
         }
         if (code) {
             out_.setstate(std::ios::failbit);
+            note_trouble(code.value());
         }
         finished_ = out_.good();
         return check();
     }
 
  private:
+    /// Keeps the reason of the first failure: later calls change errno.
+    void note_trouble(int code) { code_ = code_ == 0 && !out_.good() ? code : code_; }
+
     fs::path path_;
     fs::path temporary_;
+    int code_ = 0;
     std::ofstream out_;
     bool finished_ = false;
 };
@@ -136,14 +144,11 @@ Result<> write_weights(
 Result<> write_hf_folder(
     const ModelSource& model, const fs::path& folder, const ExportProgress& progress
 ) {
+    SWARM_TRY(swarm::make_folder(folder, "choose another folder"));
     std::error_code code;
-    fs::create_directories(folder, code);
-    const bool empty = !code && fs::is_empty(folder, code);
+    const bool empty = fs::is_empty(folder, code);
     if (code) {
-        return Error{
-            ErrorCode::StorageFailed,
-            Reaction::Fatal,
-            "cannot make the folder " + folder.string() + ": " + code.message()};
+        return swarm::write_error(folder, code.value(), "choose another folder");
     }
     if (!empty) {
         return Error{

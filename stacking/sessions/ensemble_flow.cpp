@@ -104,8 +104,7 @@ void EnsembleFlow::give_token(Flows& flows, node::Turn turn) {
     }
     auto mixed = composition::mix_candidates(said, weights_.log_weights(), protocol::kTopTokensMax);
     const auto position = static_cast<std::uint32_t>(request_.prompt.size()) + given_;
-    const SamplerOptions sampler{request_.sampling.temperature, request_.sampling.seed};
-    const TokenId token = sample_token(mixed, sampler, position);
+    const TokenId token = sample_token(mixed, sampler_of(request_.sampling), position);
     mixed.resize(std::min<std::size_t>(mixed.size(), request_.sampling.top));
     done_ = ++given_ == request_.tokens;
     turn.out.add(node::Tell{node::TokenStreamed{

@@ -156,13 +156,17 @@ bool HopTable::reaches(const Hop& hop) const {
 void HopTable::answer_if_ready(Hop& hop, node::Turn turn) {
     if (hop.reserved && !hop.opened && !hop.troubled && reaches(hop)) {
         hop.opened = true;
-        send(
-            hop.client,
-            protocol::SessionOpened{
-                hop.open.id, hop.log.upto(), hop.log.kept_from(), hop.codec->id()},
-            turn
-        );
+        tell_opened(hop, turn);
     }
+}
+
+void HopTable::tell_opened(Hop& hop, node::Turn turn) {
+    hop.told_at = turn.now;
+    send(
+        hop.client,
+        protocol::SessionOpened{hop.open.id, hop.log.upto(), hop.log.kept_from(), hop.codec->id()},
+        turn
+    );
 }
 
 void HopTable::give_up(Hop& hop, SessionReason reason, node::Turn turn) {

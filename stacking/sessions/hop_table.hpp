@@ -39,6 +39,8 @@ class HopTable {
  public:
     static constexpr std::uint64_t kKeptBytesMax = 256ULL << 20;
     static constexpr swarm::Duration kTtl = std::chrono::minutes(5);
+    /// A hop that reads a prompt or a refill tells the client how far it is, at most this often.
+    static constexpr swarm::Duration kTellProgressEvery = std::chrono::milliseconds(500);
 
     struct Options {
         PeerId self;
@@ -115,6 +117,7 @@ class HopTable {
         std::deque<Frame> queue{};
         std::vector<std::uint32_t> hop_us{};  // times of the last wanted rows, this hop's included
         std::map<std::uint32_t, double> judged{};  // position -> log-probability of the text so far
+        TimePoint told_at{};                       // time of the last SessionOpened
         TimePoint expires{};
         TimePoint since{};           // start of the hop
         std::uint32_t computed = 0;  // rows computed since then; both predict the hop's end
@@ -168,6 +171,7 @@ class HopTable {
     void reserve(Key key, Hop& hop, node::Turn turn);
     void see_to_links(const Hop& hop, node::Turn turn);
     void answer_if_ready(Hop& hop, node::Turn turn);
+    static void tell_opened(Hop& hop, node::Turn turn);
     void remove(Hops::iterator at, node::Turn turn);
     void give_up(Hop& hop, protocol::SessionReason reason, node::Turn turn);
     [[nodiscard]] std::uint32_t wait_ms(TimePoint now) const;

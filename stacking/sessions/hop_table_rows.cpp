@@ -334,6 +334,10 @@ void HopTable::finish(Piece& piece, node::Turn turn) {
         computed.tokens = piece.frame.tokens;
     }
     hop.log.append(computed);
+    const bool goes_on = piece.frame.rows > 1 || !hop.queue.empty();
+    if (goes_on && !hop.troubled && turn.now - hop.told_at >= kTellProgressEvery) {
+        tell_opened(hop, turn);
+    }
     if (hop.is_last() ? piece.frame.wanted : exits) {
         tell_token(hop, piece, turn);
     }
@@ -345,10 +349,10 @@ void HopTable::tell_token(const Hop& hop, const Piece& piece, node::Turn turn) c
     protocol::SessionToken told;
     told.id = hop.open.id;
     told.position = hop.log.upto();
-    const SamplerOptions options{sampling.temperature, sampling.seed};
     const std::size_t drawn_from =
         std::min<std::size_t>(piece.found.size(), protocol::kTopTokensMax);
-    told.token = sample_token(std::span(piece.found).first(drawn_from), options, told.position);
+    told.token =
+        sample_token(std::span(piece.found).first(drawn_from), sampler_of(sampling), told.position);
     told.text_log_probability = hop.judged.empty() ? 0 : hop.judged.rbegin()->second;
     told.hop_us = hop.hop_us;
     told.top = piece.found;

@@ -47,6 +47,12 @@ std::string refusal(const node::SessionRequest& request) {
         return "at most " + std::to_string(protocol::kCandidatesMax) +
                " candidates can be asked for";
     }
+    const auto is_share = [](double value) { return value >= 0 && value <= 1; };
+    if (!(request.sampling.temperature >= 0 && std::isfinite(request.sampling.temperature)) ||
+        !is_share(request.sampling.top_p) || request.sampling.top_k > protocol::kTopTokensMax) {
+        return "a temperature is from 0, top-p is at most 1, and top-k is at most " +
+               std::to_string(protocol::kTopTokensMax);
+    }
     const auto bad_prior = [](const node::StackMember& member) {
         return !(member.prior > 0 && std::isfinite(member.prior));
     };
@@ -153,6 +159,7 @@ void SessionClient::handle(const node::Received& received, node::Turn turn) {
             ClientContext* const context = context_of(body.model);
             if (received.peer == directory_.peer() && context != nullptr) {
                 context->located = body;
+                context->is_located = true;
                 context->router.claim(body.hosts);
             }
         }

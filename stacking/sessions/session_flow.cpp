@@ -7,15 +7,6 @@
 #include <map>
 
 namespace stacking::sessions {
-namespace {
-
-using namespace std::chrono_literals;
-
-/// Time allowed for one row of a refill: that of a slow device's prefill.
-constexpr swarm::Duration kRowAllowance = 20ms;
-
-}  // namespace
-
 void RecentCalls::add(swarm::Duration took) {
     if (times_.size() < kKept) {
         times_.push_back(took);
@@ -95,6 +86,7 @@ SessionFlow::SessionFlow(
       tokens_(request_.prompt),
       left_(request_.tokens),
       token_since_(now),
+      patient_since_(now),
       sent_at_(now),
       sign_of_life_(now),
       member_(member) {
@@ -119,9 +111,6 @@ bool SessionFlow::lay_out_path(node::Turn turn) {
             trouble_ = part.context->located.layers == 0
                            ? "nobody serves " + part.context->name + " yet"
                            : "some layers of " + part.context->name + " are served by nobody";
-            if (!context_.directory.failure().empty()) {
-                trouble_ = "the directory cannot be reached: " + context_.directory.failure();
-            }
             return false;
         }
         for (const protocol::LayerRange& layers : stages) {
@@ -134,6 +123,7 @@ bool SessionFlow::lay_out_path(node::Turn turn) {
         fail("the path has more than " + std::to_string(protocol::kHopsMax) + " hops", turn);
         return false;
     }
+    trouble_.clear();
     if (!request_.path.empty()) {
         return follow_path(stages, turn);
     }
@@ -162,13 +152,10 @@ void SessionFlow::advance(node::Turn turn) {
     if (is_done()) {
         return;
     }
-    if (!answer_ && token_since_ + context_.patience <= turn.now) {
+    if (!answer_ && patient_since_ + context_.patience <= turn.now) {
         const auto waited = std::chrono::duration_cast<std::chrono::seconds>(context_.patience);
-        return fail(
-            "no token in " + std::to_string(waited.count()) + " s: " + trouble_ +
-                "; are all layers of the model served?",
-            turn
-        );
+        const std::string what = progress_ > 0 ? "no progress in " : "no token in ";
+        return fail(what + std::to_string(waited.count()) + " s: " + diagnosis(), turn);
     }
     if (phase_ != Phase::Waiting && due_ <= turn.now) {
         timed_out(turn);
@@ -185,7 +172,7 @@ TimePoint SessionFlow::next_deadline() const {
     if (is_done()) {
         return swarm::kNever;
     }
-    return answer_ ? due_ : std::min(due_, token_since_ + context_.patience);
+    return answer_ ? due_ : std::min(due_, patient_since_ + context_.patience);
 }
 
 void SessionFlow::send_frame(std::uint32_t position, std::uint32_t end, node::Turn turn) {
@@ -220,7 +207,13 @@ swarm::Duration SessionFlow::silent_max() const {
     for (const Hop& hop : hops_) {
         filled = std::min(filled, hop.filled_upto);
     }
-    return own * (1 << std::min(timeouts_, kDoublingsMax)) + (known() - filled) * kRowAllowance;
+    // Hops that read tell their progress call by call. Until one has told, the whole text may be
+    // under way, but so that another peer can still be tried within the patience.
+    const std::uint32_t left = known() - filled;
+    const std::uint32_t rows = progress_ > 0 ? std::min(left, protocol::kSessionRowsMax) : left;
+    const swarm::Duration reading =
+        std::min<swarm::Duration>(rows * row_allowance_, context_.patience / 2);
+    return own * (1 << std::min(timeouts_, kDoublingsMax)) + reading;
 }
 
 void SessionFlow::measure(TimePoint now) {
@@ -255,7 +248,7 @@ void SessionFlow::take(PeerId from, const protocol::SessionToken& token, node::T
     measure(turn.now);
     for (Hop& hop : hops_) {
         hop.strikes = 0;
-        hop.filled_upto = known();
+        hop.filled_upto = hop.read_upto = known();
         hop.context->router.succeeded(*hop.peer);
     }
     if (failover_) {
@@ -310,7 +303,9 @@ void SessionFlow::go_on(TokenId token, node::Turn turn) {
     }
     calls_.push_back(known());
     tokens_.push_back(token);
-    token_since_ = sign_of_life_ = turn.now;
+    token_since_ = patient_since_ = sign_of_life_ = turn.now;
+    progress_ = 0;
+    row_allowance_ = kRowAllowance;
     timeouts_ = openings_ = 0;
     if (phase_ != Phase::Running) {
         return;  // the route that is being opened sends the token
@@ -318,6 +313,38 @@ void SessionFlow::go_on(TokenId token, node::Turn turn) {
     replaying_ = false;
     send_rows(calls_.back(), turn);
     due_ = turn.now + silent_max();
+}
+
+/// Says what is known about the wait for the next token, which has lasted too long.
+std::string SessionFlow::diagnosis() const {
+    const auto layers_of = [](const Hop& hop) {
+        return "layers " + std::to_string(hop.layers.first) + " to " +
+               std::to_string(hop.layers.end - 1) + " of " + hop.context->name;
+    };
+    std::string known_so;
+    if (hops_.empty()) {
+        const bool located =
+            std::ranges::all_of(parts_, [](const Part& part) { return part.context->is_located; });
+        const std::string& failure = context_.directory.failure();
+        if (!failure.empty()) {
+            return "the directory cannot be reached: " + failure;
+        }
+        return located ? trouble_ + "; are all layers of the model served?"
+                       : "the directory has not answered";
+    }
+    if (phase_ == Phase::Waiting) {
+        const auto without = std::ranges::find_if(hops_, [](const Hop& hop) { return !hop.peer; });
+        known_so = "no peer is left for the ";
+        known_so += without == hops_.end() ? "path" : layers_of(*without);
+    } else if (phase_ == Phase::Opening) {
+        const auto closed = std::ranges::find_if(hops_, [](const Hop& hop) { return !hop.opened; });
+        known_so = "the session is not open at the peer of the ";
+        known_so += closed == hops_.end() ? "path" : layers_of(*closed);
+    } else {
+        known_so = "the peers have read " + std::to_string(read_by_all()) + " of " +
+                   std::to_string(known()) + " tokens, and are still connected";
+    }
+    return trouble_.empty() ? known_so : known_so + "; the last trouble: " + trouble_;
 }
 
 void SessionFlow::finish(node::Turn turn) {

@@ -9,7 +9,7 @@
 // is the request's, or the choice of the first peer that opened there. A member of an ensemble
 // holds: it keeps the last hop's answer, tells no token and ends no request; go_on() names the
 // token. Every wait has a deadline: max(1 s, 8 x p99 of its own calls), doubled while no token
-// comes, and `patience` in all. Threading: single strand. Cost: O(hops) per message.
+// comes, and `patience` since the last progress. Threading: one strand. Cost: O(hops) per message.
 #pragma once
 
 #include "router/session_router.hpp"
@@ -49,6 +49,7 @@ struct ClientContext {
     const DirectoryLink& directory;
     router::SessionRouter router;
     protocol::Located located{};  // last list of the directory
+    bool is_located = false;      // the directory has answered
 
     [[nodiscard]] std::vector<PeerId> hosts_of(protocol::LayerRange layers) const;
     [[nodiscard]] std::string address_of(PeerId peer) const;
@@ -64,9 +65,15 @@ class SessionFlow {
     static constexpr swarm::Duration kSilentLeast = std::chrono::seconds(1);
     static constexpr swarm::Duration kOpenWithin = std::chrono::milliseconds(500);
     static constexpr int kSilentP99 = 8;
+    /// Least time that is allowed for one row of a prompt or a refill, until it is measured: that
+    /// of a slow device's prefill.
+    static constexpr swarm::Duration kRowAllowance = std::chrono::milliseconds(20);
     static constexpr int kDoublingsMax = 3;
     /// Number of troubles in a row after which a hop is left although it answers.
     static constexpr int kStrikesMax = 3;
+    /// Rows of a prompt or a refill that a hop has read are progress. It counts for so many times
+    /// the whole text per token: so a loop of losses, or a liar, ends.
+    static constexpr std::uint64_t kReadingsMax = 4;
 
     /// The last hop's answer about the next token.
     struct Answer {
@@ -133,6 +140,8 @@ class SessionFlow {
         bool opened = false;
         std::uint32_t filled_upto = 0;
         std::uint32_t kept_from = 0;
+        std::uint32_t read_upto = 0;         // positions that are read on this route
+        std::optional<TimePoint> read_at{};  // time of the last progress; first hop: of the resume
     };
 
     /// A loss in the middle of a text; the next token ends the failover.
@@ -153,6 +162,7 @@ class SessionFlow {
     void measure(TimePoint now);
     [[nodiscard]] bool is_possible(const protocol::SessionToken& token) const;
     void tell(const protocol::SessionToken& token, node::Turn turn) const;
+    [[nodiscard]] std::string diagnosis() const;
     void finish(node::Turn turn);
     void fail(std::string reason, node::Turn turn);
     [[nodiscard]] swarm::Duration silent_max() const;
@@ -163,6 +173,8 @@ class SessionFlow {
     [[nodiscard]] std::vector<PeerId> neighbours(std::size_t hop) const;
     void open_hops(node::Turn turn);
     void resume(node::Turn turn);
+    void progress(Hop& hop, std::uint32_t filled_upto, node::Turn turn);
+    [[nodiscard]] std::uint32_t read_by_all() const;
     void note_loss(std::string reason, TimePoint now);
     void leave(Hop& hop, node::Turn turn);
     void leave_failed(std::size_t hop, node::Turn turn);
@@ -181,19 +193,22 @@ class SessionFlow {
     std::vector<std::uint32_t> calls_;   // first positions of the calls that fill the caches
     std::uint32_t left_ = 0;             // tokens to come
     std::uint32_t route_ = 0;
-    int timeouts_ = 0;        // timeouts of tokens in a row
-    int openings_ = 0;        // routes in a row that did not open
-    TimePoint token_since_;   // start of the wait for the next token
-    TimePoint sent_at_;       // time at which the last rows left
-    TimePoint sign_of_life_;  // time of the last token or resume
+    int timeouts_ = 0;            // timeouts of tokens in a row
+    int openings_ = 0;            // routes in a row that did not open
+    TimePoint token_since_;       // start of the wait for the next token
+    TimePoint patient_since_;     // same, or the last progress since then
+    std::uint64_t progress_ = 0;  // rows that hops have read while the next token is awaited
+    TimePoint sent_at_;           // time at which the last rows left
+    TimePoint sign_of_life_;      // time of the last token or resume
     TimePoint due_ = swarm::kNever;
+    swarm::Duration row_allowance_ = kRowAllowance;  // time that a row may take at a hop
     bool replaying_ = false;  // the wait for the next token includes a refill
     RecentCalls recent_;
     std::optional<Failover> failover_;
     std::optional<std::uint32_t> member_;
     std::optional<Answer> answer_;
     std::string failure_;
-    std::string trouble_ = "nobody serves the model yet";
+    std::string trouble_;  // last reason why no token came; empty: there was none
 };
 
 }  // namespace stacking::sessions

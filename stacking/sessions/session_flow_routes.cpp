@@ -158,11 +158,17 @@ void SessionFlow::open_hops(node::Turn turn) {
 }
 
 void SessionFlow::take(PeerId from, const protocol::SessionOpened& opened, node::Turn turn) {
-    if (phase_ != Phase::Opening || opened.id.route != route_ || opened.id.hop >= hops_.size() ||
+    if (opened.id.route != route_ || opened.id.hop >= hops_.size() ||
         hops_[opened.id.hop].peer != from) {
         return;
     }
     Hop& hop = hops_[opened.id.hop];
+    if (phase_ == Phase::Running && !answer_) {
+        return progress(hop, opened.filled_upto, turn);
+    }
+    if (phase_ != Phase::Opening) {
+        return;
+    }
     if (!hop.codec) {
         hop.codec = codec_of_link(request_.codecs, opened.id.hop).value_or(opened.codec);
     }
@@ -176,6 +182,42 @@ void SessionFlow::take(PeerId from, const protocol::SessionOpened& opened, node:
     hop.kept_from = opened.kept_from;
     if (std::all_of(hops_.begin(), hops_.end(), [](const Hop& one) { return one.opened; })) {
         resume(turn);
+    }
+}
+
+std::uint32_t SessionFlow::read_by_all() const {
+    std::uint32_t read = known();
+    for (const Hop& hop : hops_) {
+        read = std::min(read, hop.read_upto);
+    }
+    return read;
+}
+
+/// Takes a hop's word for what it has read. Waits begin anew, because a peer that reads is alive.
+void SessionFlow::progress(Hop& hop, std::uint32_t filled_upto, node::Turn turn) {
+    const std::uint32_t upto = std::min(filled_upto, known());
+    if (upto <= hop.read_upto) {
+        return;
+    }
+    const std::uint32_t read_before = read_by_all();
+    const std::uint32_t rows = upto - hop.read_upto;
+    constexpr int kSlower = 4;  // times the last rows' time that the next ones may take
+    if (hop.read_at) {
+        row_allowance_ = std::max(row_allowance_, kSlower * (turn.now - *hop.read_at) / rows);
+    }
+    progress_ += rows;
+    hop.read_upto = upto;
+    hop.read_at = turn.now;
+    hop.filled_upto = std::max(hop.filled_upto, upto);
+    if (progress_ > kReadingsMax * hops_.size() * known()) {
+        return;
+    }
+    patient_since_ = sign_of_life_ = turn.now;
+    due_ = turn.now + silent_max();
+    const std::uint32_t read = read_by_all();
+    if (read > read_before) {
+        turn.out.add(node::Tell{
+            node::PromptRead{request_.request, read, known(), member_.value_or(0)}});
     }
 }
 
@@ -198,6 +240,9 @@ void SessionFlow::resume(node::Turn turn) {
     }
     replaying_ = replaying_ || route_ > 1;
     for (std::uint32_t i = 0; i < hops_.size(); ++i) {
+        hops_[i].read_upto = from[i];
+        // A later hop begins when rows come, so its first progress tells no speed.
+        hops_[i].read_at = i == 0 ? std::optional(turn.now) : std::nullopt;
         send(
             *hops_[i].peer,
             protocol::SessionResume{{session_, route_, i}, from[i], from[i + 1]},

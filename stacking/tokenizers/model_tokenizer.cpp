@@ -9,11 +9,13 @@
 #include "stages/files/checkpoint_manifest.hpp"
 #include "stages/files/strict_json.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/base/write_error.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include <cerrno>
 #include <fstream>
 #include <system_error>
 #include <utility>
@@ -130,14 +132,12 @@ Result<std::string> read_template(const fs::path& folder) {
 }
 
 Result<> write_text(const fs::path& path, const std::string& text) {
+    errno = 0;
     std::ofstream out(path, std::ios::binary | std::ios::trunc);
     out << text;
     out.close();
     if (!out.good()) {
-        return Error{
-            ErrorCode::StorageFailed,
-            Reaction::Fatal,
-            "cannot write " + path.string() + "; make room or choose another folder"};
+        return swarm::write_error(path, errno, "choose another folder");
     }
     return {};
 }

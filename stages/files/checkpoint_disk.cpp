@@ -2,6 +2,7 @@
 #include "stages/files/checkpoint.hpp"
 #include "stages/files/checkpoint_manifest.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/base/write_error.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -28,11 +29,7 @@ constexpr std::uint64_t kManifestBytesMax = 16ULL << 20;
 constexpr const char* kManifestName = "manifest.json";
 
 Error storage_failed(const fs::path& path, int code) {
-    return {
-        ErrorCode::StorageFailed,
-        Reaction::Fatal,
-        "cannot write " + path.string() + " (" + std::generic_category().message(code) +
-            "); make room or choose another folder"};
+    return swarm::write_error(path, code, "choose another folder");
 }
 
 Error unreadable(ErrorCode code, const fs::path& path, const std::string& what) {

@@ -6,6 +6,7 @@
 #include "swarm/base/digest.hpp"
 #include "swarm/base/ids.hpp"
 #include "swarm/base/result.hpp"
+#include "swarm/protocol/limits.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace stages {
 
 /// File name of the run's tokenizer where tokens are not bytes, here and in the run's folder.
 inline constexpr const char* kTokenizerFile = "tokenizer.model";
-inline constexpr std::size_t kTokenizerBytesMax = 8U << 20;
+inline constexpr std::size_t kTokenizerBytesMax = swarm::protocol::kTokenizerBytesMax;
 
 struct CheckpointManifest {
     struct File {

@@ -141,7 +141,7 @@ void StageServer::handle(const node::LinkUp& up, node::Turn turn) {
         coordinator_dialing_[index] = false;
         coordinator_up_[index] = true;
         dial_pause_ = kDialPauseFirst;
-        dial_trouble_.clear();
+        dial_trouble_.reset();
         if (coordinator_up_[0] && coordinator_up_[1]) {
             joining_.link_up(up.peer, turn);
         }
@@ -199,7 +199,7 @@ void StageServer::handle(const node::DialFailed& failed, node::Turn turn) {
         coordinator_dialing_[static_cast<std::size_t>(failed.lane)] = false;
         dial_pause_ = std::min(2 * dial_pause_, kDialPauseMax);
         dial_at_ = turn.now + dial_pause_;
-        dial_trouble_ = failed.error.detail;
+        dial_trouble_ = failed.error;
         if (failed.error.reaction == swarm::Reaction::Fatal && !std::exchange(ended_, true)) {
             turn.out.add(node::Tell{
                 node::RunFailed{2, "the coordinator refuses this peer: " + failed.error.detail}});

@@ -146,7 +146,7 @@ class StageServer final : public node::Role {
     TimePoint beat_at_ = swarm::kNever;
     TimePoint give_up_at_ = swarm::kNever;
     swarm::Duration dial_pause_ = std::chrono::milliseconds(100);
-    std::string dial_trouble_;  // why the last dial of the coordinator led to no link
+    std::optional<swarm::Error> dial_trouble_;  // why the last dial of the coordinator has failed
     std::string status_;
     TimePoint coordinator_gone_since_ = swarm::kNever;  // since then there is no control link
     std::uint64_t added_up_ = 0;  // microbatches of this peer in the steps that were committed

@@ -1,5 +1,6 @@
 // The part of StageServer that tells people what it does, and why it ends.
 #include "stages/server/stage_server.hpp"
+#include "swarm/node/dial_advice.hpp"
 #include "swarm/node/wrong_place.hpp"
 
 #include <utility>
@@ -50,7 +51,10 @@ std::string StageServer::no_coordinator() const {
     if (coordinator_up_[0] || coordinator_up_[1]) {
         return where + "the process there takes the connection and does not answer; is it frozen?";
     }
-    return where + (dial_trouble_.empty() ? "no answer" : dial_trouble_);
+    if (!dial_trouble_) {
+        return where + "no answer";
+    }
+    return where + dial_trouble_->detail + node::dial_advice(dial_trouble_->code, "swarm train");
 }
 
 void StageServer::leave_wrong_place(protocol::HubKind here, node::Turn turn) {

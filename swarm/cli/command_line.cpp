@@ -93,8 +93,13 @@ bool is_text(const std::string& word) {
     return word.starts_with("-") && (has_space || has_letters);
 }
 
-/// Rewrites what CLI11 would take for something else: `help sim` is `sim --help`, and a prompt may
-/// begin with a dash.
+/// Whether the value of this flag is a text, which may begin with a dash.
+bool takes_text(const std::string& flag) {
+    return flag == "--prompt" || flag == "--stop" || flag == "--system";
+}
+
+/// Rewrites what CLI11 would take for something else: `help sim` is `sim --help`, and a prompt, a
+/// stop text or a system message may begin with a dash.
 std::vector<std::string> as_flags(std::vector<std::string> words) {
     if (!words.empty() && words.front() == "help") {
         words.erase(words.begin());
@@ -106,9 +111,10 @@ std::vector<std::string> as_flags(std::vector<std::string> words) {
         if (!is_text(words[i])) {
             continue;
         }
-        if (words[i - 1] == "--prompt") {
+        if (takes_text(words[i - 1])) {
             words[i - 1] += "=" + words[i];
             words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
+            --i;  // the next word has moved to this place
         } else if (words.front() == "generate") {
             words[i].insert(0, "--prompt=");
         }

@@ -44,6 +44,7 @@ class Coordinator final : public node::Role {
         Duration stage_lost_after = std::chrono::seconds(120);
         StepMachine::Timing timing = {};
         run::PlantedBugs bugs = {};
+        std::string tokenizer = {};  // file of the run's tokenizer for clients; empty: none
     };
 
     explicit Coordinator(Options options);
@@ -99,6 +100,7 @@ class Coordinator final : public node::Role {
     void take(PeerId peer, const protocol::Leave& leave, node::Turn turn);
     void take(PeerId peer, const protocol::Applied& applied, node::Turn turn);
     void take(PeerId peer, const protocol::Fetch& fetch, node::Turn turn);
+    void give_tokenizer(PeerId peer, const protocol::Fetch& fetch, node::Turn turn);
     void take_from_member(const node::Received& received, node::Turn turn);
 
     /// Makes room for one more peer. False when the bound is reached and every remembered peer has

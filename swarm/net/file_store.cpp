@@ -2,6 +2,7 @@
 
 #include "swarm/base/check.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/base/write_error.hpp"
 
 #include <boost/crc.hpp>
 
@@ -30,10 +31,12 @@ Error storage_error(const fs::path& path, const std::string& what) {
 }
 
 Error system_error(const fs::path& path, const char* attempt) {
-    const bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
-    const std::string reason = std::generic_category().message(errno);
-    const char* const advice = full ? "; make room there" : "";
-    return storage_error(path, std::string("cannot ") + attempt + ": " + reason + advice);
+    const int code = errno;
+    return storage_error(
+        path,
+        std::string("cannot ") + attempt + ": " + std::generic_category().message(code) + "; " +
+            advice_after(code, "choose another folder")
+    );
 }
 
 void append_number(std::string& bytes, std::uint32_t number) {
@@ -196,11 +199,8 @@ FileDescriptor::~FileDescriptor() {
 }
 
 Result<FileStore> FileStore::open(const fs::path& folder) {
+    SWARM_TRY(make_folder(folder, "choose another folder"));
     std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) {
-        return storage_error(folder, "cannot create the folder: " + error.message());
-    }
     FileStore store;
     store.folder_ = fs::canonical(folder, error);
     if (error) {
@@ -229,7 +229,16 @@ Result<FileStore> FileStore::open(const fs::path& folder) {
     return store;
 }
 
+Result<> FileStore::expect_folder() const {
+    if (!log_.is_open()) {
+        return Error{
+            ErrorCode::StorageFailed, Reaction::Fatal, "this process has no folder for its files"};
+    }
+    return {};
+}
+
 Result<> FileStore::append(std::span<const std::string> records) {
+    SWARM_TRY(expect_folder());
     std::string bytes;
     for (const std::string& record : records) {
         SWARM_ASSERT(record.size() <= std::numeric_limits<std::uint32_t>::max());
@@ -248,6 +257,7 @@ Result<> FileStore::sync() {
 }
 
 Result<std::vector<std::string>> FileStore::load() const {
+    SWARM_TRY(expect_folder());
     SWARM_TRY(const auto bytes, read_all(log_.get(), folder_ / kLogName));
     std::vector<std::string> records;
     std::string_view rest = std::string_view(bytes).substr(kMagic.size());
@@ -263,16 +273,14 @@ Result<std::vector<std::string>> FileStore::load() const {
 Result<> FileStore::write_file(
     const std::string& name, std::span<const std::span<const std::byte>> parts
 ) {
+    SWARM_TRY(expect_folder());
     if (!is_legal_name(name)) {
         return storage_error(folder_, "refuses the file name '" + name + "'");
     }
     const fs::path path = folder_ / name;
     const fs::path draft = path.string() + ".draft";
+    SWARM_TRY(make_folder_of(path, "choose another folder"));
     std::error_code error;
-    fs::create_directories(path.parent_path(), error);
-    if (error) {
-        return storage_error(path.parent_path(), "cannot create it: " + error.message());
-    }
     if (const Result<> written = write_draft(draft, parts); !written) {
         fs::remove(draft, error);  // a full disk needs the space
         return written.error();

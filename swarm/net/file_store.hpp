@@ -50,6 +50,9 @@ class FileStore {
     /// Makes the folder when there is none.
     static Result<FileStore> open(const std::filesystem::path& folder);
 
+    /// The store of a role that keeps nothing: it needs no folder, and each use is an error.
+    static FileStore none() { return {}; }
+
     /// Appends the records in one write; they are durable after the next sync().
     Result<> append(std::span<const std::string> records);
     Result<> sync();
@@ -66,6 +69,9 @@ class FileStore {
 
  private:
     FileStore() = default;
+
+    /// An error where this is none().
+    [[nodiscard]] Result<> expect_folder() const;
 
     std::filesystem::path folder_;
     FileDescriptor lock_;

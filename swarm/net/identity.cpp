@@ -3,6 +3,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/base/digest.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/base/write_error.hpp"
 
 #include <array>
 #include <cerrno>
@@ -23,6 +24,10 @@ constexpr std::size_t kTextDigits = (kIdBytes * 8 + 4) / 5;
 
 Error key_error(const std::filesystem::path& path, const std::string& what) {
     return {ErrorCode::StorageFailed, Reaction::Fatal, "key file " + path.string() + ": " + what};
+}
+
+Error cannot_write(const std::filesystem::path& path, int code) {
+    return write_error(path, code, "name another file with --key");
 }
 
 std::string last_system_error() {
@@ -94,20 +99,23 @@ Result<KeyPtr> read_key(const std::filesystem::path& path) {
 Result<> write_key(const std::filesystem::path& path, EVP_PKEY* key) {
     const std::filesystem::path draft = path.string() + "." + std::to_string(::getpid());
     ::unlink(draft.c_str());
+    SWARM_TRY(make_folder_of(path, "name another file with --key"));
     const int descriptor = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor < 0) {
-        return key_error(path, last_system_error());
+        return cannot_write(path, errno);
     }
     BioPtr file(BIO_new_fd(descriptor, BIO_CLOSE));
     SWARM_ASSERT(file);
     const bool written =
         PEM_write_bio_PrivateKey(file.get(), key, nullptr, nullptr, 0, nullptr, nullptr) == 1 &&
         ::fsync(descriptor) == 0;
-    const std::string complaint = written ? "" : last_system_error();
+    int code = written ? 0 : errno;
     file.reset();
-    const bool linked = written && (::link(draft.c_str(), path.c_str()) == 0 || errno == EEXIST);
-    const Result<> outcome =
-        linked ? Result<>() : key_error(path, written ? last_system_error() : complaint);
+    if (written && ::link(draft.c_str(), path.c_str()) != 0 && errno != EEXIST) {
+        code = errno;
+    }
+    const bool linked = written && code == 0;
+    const Result<> outcome = linked ? Result<>() : cannot_write(path, code);
     ::unlink(draft.c_str());
     return outcome;
 }

@@ -18,7 +18,7 @@ namespace swarm::net {
 
 class Identity {
  public:
-    /// Makes the file when there is none; its folder must exist.
+    /// Makes the file, and its folder, when there is none.
     static Result<Identity> load_or_create(const std::filesystem::path& key_file);
     /// Makes an identity with a key that is in no file and ends with the process.
     static Identity make_ephemeral();

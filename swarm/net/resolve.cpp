@@ -54,7 +54,7 @@ asio::awaitable<Result<Endpoints>> look_up_one(Address address, TimePoint due) {
     look_up->resolver.cancel();
     if (look_up->endpoints.empty()) {
         co_return Error{
-            ErrorCode::Unreachable,
+            ErrorCode::NotFound,
             Reaction::Retry,
             "cannot find " + address.host + ": " + look_up->failure};
     }

@@ -77,6 +77,8 @@ struct GenerateRequest {
     std::uint32_t tokens = 0;  // number of tokens to add
     double temperature = 0;    // 0 takes the likeliest token
     std::uint64_t seed = 0;
+    double top_p = 0;  // bounds of the draw (protocol::Sampling); 0 sets none
+    std::uint32_t top_k = 0;
 };
 
 /// A member of a stack whose members are averaged.

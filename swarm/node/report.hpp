@@ -125,6 +125,11 @@ struct TokenGenerated {
     bool last = false;
 };
 
+/// A client has learned the tokenizer of a run.
+struct TokenizerKnown {
+    std::string file;  // bytes of tokenizer.model; empty: a token is a byte
+};
+
 /// A token of a session; `top` has the likeliest candidates, best first.
 struct TokenStreamed {
     std::uint64_t request = 0;
@@ -144,6 +149,14 @@ struct SessionRouted {
     std::vector<PeerId> peers;
     std::vector<protocol::CodecId>
         codecs;                // codecs of the rows between the peers; all routes share them
+    std::uint32_t member = 0;  // the stack's member that the session belongs to
+};
+
+/// The peers of a session read its prompt, or the text so far after a loss.
+struct PromptRead {
+    std::uint64_t request = 0;
+    std::uint32_t read = 0;    // tokens that all hops have read
+    std::uint32_t tokens = 0;  // tokens that they have to read
     std::uint32_t member = 0;  // the stack's member that the session belongs to
 };
 
@@ -193,8 +206,10 @@ using AnyReport = std::variant<
     ServerStatus,
     ServerDone,
     TokenGenerated,
+    TokenizerKnown,
     TokenStreamed,
     SessionRouted,
+    PromptRead,
     SessionMoved,
     MemberDropped,
     HostListed,

@@ -98,6 +98,10 @@ inline constexpr std::uint64_t kChunkBytes = 1ULL << 20;
 /// Chunks of one stage's state: 65,536 chunks are 64 GiB.
 inline constexpr std::uint32_t kChunksMax = 1U << 16;
 
+/// Bytes of the file of a run's tokenizer, which a client fetches chunk by chunk: spm:65536, the
+/// largest one, has about 2 MB.
+inline constexpr std::size_t kTokenizerBytesMax = 8U << 20;
+
 /// Requests for chunks that one joiner has open at one donor.
 inline constexpr std::uint32_t kOpenFetchesMax = 4;
 

@@ -279,6 +279,7 @@ void visit_fields(Of<Fetch> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(version));
     visit(SWARM_FIELD(stage));
     visit(SWARM_FIELD(chunk), Below{kChunksMax});
+    visit(SWARM_FIELD(tokenizer));
 }
 
 template <class Visit>

@@ -340,11 +340,13 @@ struct Applied {
 };
 
 /// Joiner -> donor: asks for a chunk of a stage's state, or for the manifest when `chunk` has no
-/// value.
+/// value. With `tokenizer` a client asks the coordinator for a chunk of the file of the run's
+/// tokenizer instead; the file ends with the first chunk below kChunkBytes.
 struct Fetch {
     ParameterVersion version;
     StageIndex stage;
     std::optional<std::uint32_t> chunk;
+    bool tokenizer = false;
 
     friend bool operator==(const Fetch&, const Fetch&) = default;
 };

@@ -62,6 +62,8 @@ void visit_fields(Of<Sampling> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(temperature), FiniteFromZero());
     visit(SWARM_FIELD(seed));
     visit(SWARM_FIELD(top), UpTo{kCandidatesMax});
+    visit(SWARM_FIELD(top_p), Share());
+    visit(SWARM_FIELD(top_k), UpTo{kTopTokensMax});
 }
 
 template <class Visit>

@@ -154,6 +154,11 @@ struct Sampling {
     double temperature = 0;  // 0 takes the likeliest token
     std::uint64_t seed = 0;  // the seed and a token's position are the only source of randomness
     std::uint32_t top = 1;   // how many candidates are reported with each token
+    /// The draw is among the fewest tokens that reach this probability together, and among so many
+    /// tokens at most; 0 sets no bound. A peer of a program without these fields refuses a frame
+    /// that has them, so no peer draws without the bounds.
+    double top_p = 0;
+    std::uint32_t top_k = 0;
 
     friend bool operator==(const Sampling&, const Sampling&) = default;
 };
@@ -181,7 +186,8 @@ struct SessionOpen {
     friend bool operator==(const SessionOpen&, const SessionOpen&) = default;
 };
 
-/// Hop -> client, once the hop's link to the next hop is up.
+/// Hop -> client, once the hop's link to the next hop is up, and again while the hop reads a prompt
+/// or a refill.
 struct SessionOpened {
     HopId id;
     std::uint32_t filled_upto = 0;  // positions in the hop's cache

@@ -58,6 +58,15 @@ struct FiniteFromZero {
     }
 };
 
+/// A part of a whole: from 0 to 1.
+struct Share {
+    double operator()(Validator& check, double value, std::string_view field) const {
+        const double share = check.finite_and_not_negative(value, field);
+        check.require(share <= 1, field, "is more than the whole");
+        return share;
+    }
+};
+
 /// A speed that some device could have.
 struct RowsPerSecond {
     double operator()(Validator& check, double value, std::string_view field) const {

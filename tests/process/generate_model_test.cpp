@@ -8,6 +8,8 @@
 #include <boost/json/parse.hpp>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace swarm::test {
 namespace {
 
@@ -20,13 +22,16 @@ class GenerateModelTest : public testing::Test {
         ASSERT_TRUE(std::filesystem::exists(golden::smollm2_file())) << golden::kFetchIt;
     }
 
-    json::object generate(std::vector<std::string> arguments, const std::string& out) {
+    /// `out`: what must be printed; nullopt: anything.
+    json::object generate(
+        std::vector<std::string> arguments, const std::optional<std::string>& out
+    ) {
         const std::filesystem::path file = folder.path() / "out.json";
         arguments.insert(arguments.begin(), {"generate", "--model", "smollm2"});
         arguments.insert(arguments.end(), {"--json", file.string()});
         Program program(arguments, folder.path());
         EXPECT_EQ(program.wait(seconds(60)), 0) << program.err();
-        EXPECT_EQ(program.out(), out);
+        EXPECT_EQ(program.out(), out.value_or(program.out()));
         EXPECT_EQ(count_lines(program.err()), 2U) << program.err();
         return json::parse(read_text(file)).as_object();
     }
@@ -87,6 +92,28 @@ TEST_F(GenerateModelTest, DrawsTheSameTextForTheSameSeed) {
     EXPECT_EQ(second.wait(seconds(60)), 0) << second.err();
     EXPECT_EQ(second.out(), text);
     EXPECT_TRUE(text.starts_with("Once")) << text;
+}
+
+TEST_F(GenerateModelTest, ASystemMessageStandsInTheChatTemplate) {
+    const json::object chat =
+        generate({"--tokens", "4", "--system", "Be brief.", "Name a colour."}, std::nullopt);
+    const std::string text(chat.at("text").as_string());
+    const std::string prompt =
+        "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nName a colour.<|im_end|>\n"
+        "<|im_start|>assistant\n";
+    const json::object raw =
+        generate({"--tokens", "4", "--raw", "--prompt", prompt}, prompt + text + "\n");
+    EXPECT_EQ(chat.at("prompt_tokens"), raw.at("prompt_tokens"));
+    EXPECT_EQ(chat.at("ids"), raw.at("ids"));
+}
+
+TEST_F(GenerateModelTest, AStopTextEndsTheAnswerBeforeIt) {
+    const json::object report = generate(
+        {"--stop", "is Paris", "--stop", "London", "What is the capital of France?"},
+        "The capital of France \n"
+    );
+    EXPECT_EQ(report.at("text"), "The capital of France ");
+    EXPECT_EQ(report.at("ids").as_array().size(), 6U) << "with those of the stop text";
 }
 
 TEST_F(GenerateModelTest, AnImpossibleQuestionIsOneLine) {

@@ -55,6 +55,49 @@ class SimTest : public testing::Test {
     TemporaryFolder folder_;
 };
 
+TEST_F(SimTest, ComparesPoliciesOnAPage) {
+    const std::string scenario = write("small.toml", kSmall);
+    const std::string page = path("compare.html");
+    out_of({"sim", "compare", scenario, "--policies", "iwrr,uniform", "--html", page});
+    const std::string html = read("compare.html");
+    EXPECT_NE(html.find("<th scope=\"row\">iwrr</th>"), std::string::npos);
+    EXPECT_NE(html.find("<th scope=\"row\">uniform</th>"), std::string::npos);
+    EXPECT_NE(html.find("id=\"utilisation\""), std::string::npos);
+}
+
+/// No peer has --service-ms: the speeds are those that the senders measured.
+TEST_F(SimTest, RecordsARealRun) {
+    const std::string address = "127.0.0.1:" + std::to_string(free_port());
+    const std::string report = path("run.json");
+    Program coordinator(
+        {"train",
+         "--model",
+         "oracle",
+         "--stages",
+         "2",
+         "--steps",
+         "30",
+         "--dir",
+         path("run"),
+         "--json",
+         report,
+         "--listen",
+         address},
+        folder_.path()
+    );
+    ASSERT_TRUE(coordinator.wait_for_text("waiting for ", kPatience)) << coordinator.err();
+    Program first({"serve", "--join", address}, folder_.path());
+    Program second({"serve", "--join", address}, folder_.path());
+    ASSERT_EQ(coordinator.wait(kPatience), 0) << coordinator.err();
+    const std::string scenario = path("scenario.toml");
+    out_of({"sim", "record", report, "-o", scenario});
+    EXPECT_NE(read("scenario.toml").find("as fast as its senders measured it"), std::string::npos)
+        << read("scenario.toml");
+    out_of({"sim", scenario, "--json", path("simulated.json")});
+    const auto simulated = json::parse(read("simulated.json")).as_object();
+    EXPECT_EQ(simulated.at("steps").to_number<int>(), 30);
+}
+
 TEST_F(SimTest, ListsTheScenariosOfTheProgram) {
     const std::string list = out_of({"sim", "--list"});
     EXPECT_GE(count_lines(list), 12U) << list;

@@ -7,6 +7,7 @@
 #include <boost/json/parse.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -98,11 +99,80 @@ TEST_F(TokenizerTest, ARunAnswersOnlyInItsOwnTokens) {
         {"train", run_file("spm:400"), "--dir", file("run"), "--listen", address}, folder.path()
     );
     ASSERT_TRUE(coordinator.wait_for_text("waiting for ", seconds(60))) << coordinator.err();
-    EXPECT_EQ(run({"generate", "--join", address, "peer 1"}), kRefused);
-    EXPECT_NE(err.find("are spm:400; name tokenizer.model"), std::string::npos) << err;
     const std::string other = file("other/tokenizer.model");
     EXPECT_EQ(run({"generate", "--join", address, "--tokenizer", other, "peer 1"}), kRefused);
     EXPECT_NE(err.find("is not the run's"), std::string::npos) << err;
+}
+
+/// Returns three ASCII letters in a row that do not stand at the begin of the text; empty: there
+/// are none. Other bytes of a text may be a part of a character, which no command line can name.
+std::string stop_within(const std::string& text) {
+    for (std::size_t at = 1; at + 3 <= text.size(); ++at) {
+        const std::string stop = text.substr(at, 3);
+        const bool ascii =
+            std::ranges::all_of(stop, [](char letter) { return letter >= ' ' && letter <= '~'; });
+        if (ascii && text.find(stop) >= 1) {
+            return stop;
+        }
+    }
+    return "";
+}
+
+/// The tokens of this run are bytes, so a stop text is always spread over several.
+TEST_F(TokenizerTest, AStopTextOfSeveralTokensEndsTheText) {
+    train_single("run", "bytes");
+    const std::string prompt = "peer 1";
+    const auto words = [&](const std::string& verb, const std::vector<std::string>& more) {
+        std::vector<std::string> all{
+            verb, "--model", file("run"), "--tokens", "24", "--temperature", "0.9"};
+        all.insert(all.end(), {"--top-k", "20", "--top-p", "0.95", "--prompt", prompt});
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    };
+    ASSERT_EQ(run(words("generate", {})), 0) << err;
+    const std::string all = out.substr(prompt.size(), out.size() - prompt.size() - 1);
+    const std::string stop = stop_within(all);
+    ASSERT_NE(stop, "") << out;
+    const std::string before = prompt + all.substr(0, all.find(stop)) + "\n";
+    EXPECT_EQ(run(words("generate", {"--stop", stop})), 0) << err;
+    EXPECT_EQ(out, before);
+    const std::vector<std::string> served{"--stages", "2", "--peers", "2", "--verify"};
+    std::vector<std::string> locally = words("local", served);
+    locally.insert(locally.end(), {"--stop", stop});
+    EXPECT_EQ(run(locally), 0) << err;
+    EXPECT_EQ(out, before);
+    EXPECT_EQ(run(words("generate", {"--system", "be brief"})), kRefused);
+    EXPECT_NE(err.find("no chat template, so it knows no system message"), std::string::npos)
+        << err;
+}
+
+/// The asker is in another folder and has no file of the run.
+TEST_F(TokenizerTest, TheCoordinatorGivesTheTokenizerOfItsRun) {
+    const std::string address = "127.0.0.1:" + std::to_string(free_port());
+    Program coordinator(
+        {"train", run_file("spm:400"), "--hold", "--dir", file("run"), "--listen", address},
+        folder.path()
+    );
+    ASSERT_TRUE(coordinator.wait_for_text("waiting for ", seconds(60))) << coordinator.err();
+    Program first({"serve", "--join", address}, folder.path());
+    Program second({"serve", "--join", address}, folder.path());
+    ASSERT_TRUE(coordinator.wait_for_text("step 6/6", seconds(60))) << coordinator.err();
+    const TemporaryFolder elsewhere;
+    const auto ask = [&](std::vector<std::string> more) {
+        std::vector<std::string> words{"generate", "--join", address, "--tokens", "12", "peer 1"};
+        words.insert(words.end(), more.begin(), more.end());
+        Program program(words, elsewhere.path());
+        EXPECT_EQ(program.wait(seconds(60)), 0) << program.err();
+        return program.out();
+    };
+    const std::string text = ask({});
+    EXPECT_TRUE(text.starts_with("peer 1")) << text;
+    EXPECT_GT(text.size(), std::string("peer 1\n").size());
+    EXPECT_EQ(ask({"--tokenizer", file("run/tokenizer.model")}), text);
+    const std::string answer = text.substr(std::string("peer 1").size());
+    const std::string stop = stop_within(answer);
+    ASSERT_NE(stop, "") << text;
+    EXPECT_EQ(ask({"--stop", stop}), "peer 1" + answer.substr(0, answer.find(stop)) + "\n");
 }
 
 TEST_F(TokenizerTest, AResumedRunKeepsItsTokenizer) {

@@ -70,6 +70,57 @@ TEST_F(VerbsTest, AReaderThatGoesEndsTheWork) {
     EXPECT_EQ(shell(gone + swarm + " --help >&3"), 141);
 }
 
+/// /dev/null is a file, so no folder can be made below it, whoever asks.
+TEST_F(VerbsTest, APlaceThatCannotBeWrittenIsNamedWithItsReason) {
+    const auto expect_reason = [&](const std::vector<std::string>& arguments,
+                                   const std::string& text) {
+        Program program(arguments, folder.path());
+        EXPECT_EQ(program.wait(seconds(30)), 1) << program.err();
+        const std::string error = program.err();
+        EXPECT_NE(error.find("swarm: cannot write /dev/null/" + text), std::string::npos) << error;
+        EXPECT_NE(error.find("; a part of the path is a file: "), std::string::npos) << error;
+    };
+    const std::string oracle =
+        write("run.toml", "[run]\nstages = 1\nsteps = 1\n[model]\nkind = \"oracle\"\n");
+    expect_reason({"train", oracle, "--dir", "/dev/null/run"}, "run: Not a directory");
+    expect_reason({"train", "--single", oracle, "--dir", "/dev/null/run"}, "run: Not a directory");
+    expect_reason({"local", oracle, "--dir", "/dev/null/run"}, "run: Not a directory");
+    expect_reason(
+        {"serve", "--join", "127.0.0.1:1", "--key", "/dev/null/keys/me.pem"},
+        "keys: Not a directory"
+    );
+    expect_reason(
+        {"sim", "freeze", "--replay", "1", "--json", "/dev/null/out.json"},
+        "out.json: Not a directory"
+    );
+}
+
+TEST_F(VerbsTest, OnlyAVerbThatNeedsATemporaryFolderMissesIt) {
+    struct Unset {
+        ~Unset() { ::unsetenv("TMPDIR"); }
+    } const unset;
+
+    ASSERT_EQ(::setenv("TMPDIR", "/dev/null/none", 1), 0);
+    Program local({"local", "--model", "oracle", "--stages", "1", "--peers", "1"}, folder.path());
+    EXPECT_EQ(local.wait(seconds(30)), 1);
+    EXPECT_NE(
+        local.err().find("swarm: cannot write /dev/null/none/swarm-XXXXXX: Not a directory; "),
+        std::string::npos
+    ) << local.err();
+    EXPECT_NE(local.err().find("in TMPDIR"), std::string::npos) << local.err();
+    const std::string nobody = "127.0.0.1:" + std::to_string(free_port());
+    for (const std::string verb : {"generate", "serve"}) {
+        std::vector<std::string> words{verb, "--join", nobody, "--wait", "300ms"};
+        if (verb == "generate") {
+            words.emplace_back("Hi");
+        }
+        Program program(words, folder.path());
+        EXPECT_EQ(program.wait(seconds(30)), 4) << verb << ": " << program.err();
+    }
+    Program directory({"directory", "--listen", "127.0.0.1:0"}, folder.path());
+    EXPECT_TRUE(directory.wait_for_text("directory at ", seconds(30))) << directory.err();
+}
+
 TEST_F(VerbsTest, HelpGoesToStdout) {
     Program program({"local", "--help"}, folder.path());
     EXPECT_EQ(program.wait(seconds(30)), 0);

@@ -26,7 +26,9 @@ Error refusal(ErrorCode code, std::string what) {
     return {code, Reaction::Reject, std::move(what)};
 }
 
-Result<std::vector<TokenId>> encode_chat(const ModelTokenizer& tokenizer, std::string_view text) {
+Result<std::vector<TokenId>> encode_chat(
+    const ModelTokenizer& tokenizer, std::string_view text, const std::optional<std::string>& system
+) {
     if (tokenizer.bpe() == nullptr) {
         return refusal(ErrorCode::Unsupported, "the model has no chat template; use --raw");
     }
@@ -35,8 +37,20 @@ Result<std::vector<TokenId>> encode_chat(const ModelTokenizer& tokenizer, std::s
     if (!chat) {
         return refusal(chat.error().code, chat.error().detail + "; use --raw");
     }
-    const ChatMessage message{ChatRole::User, std::string(text)};
-    return chat->encode(bpe, std::span(&message, 1), AfterMessages::BeginAnswer);
+    std::vector<ChatMessage> messages;
+    if (system) {
+        messages.push_back({ChatRole::System, *system});
+    }
+    messages.push_back({ChatRole::User, std::string(text)});
+    return chat->encode(bpe, messages, AfterMessages::BeginAnswer);
+}
+
+/// Whether the tokens of a text have all of its bytes.
+Result<bool> keeps_all_bytes(
+    const ModelTokenizer& tokenizer, std::span<const TokenId> tokens, std::string_view text
+) {
+    SWARM_TRY(const std::string back, tokenizer.decode(tokens));
+    return back == text;
 }
 
 /// Reads the tokens and returns the next one, whose position is `position`.
@@ -59,10 +73,30 @@ Result<TokenId> next_token(
     return stacking::sample_token(best, options.sampler, position);
 }
 
+/// Reads a prompt in pieces, so that a long one shows progress. Returns the number of tokens that
+/// were read; at least one is left.
+Result<std::size_t> read_all_but_the_end(
+    TextReader& reader, std::span<const TokenId> prompt, const AnswerHooks& hooks
+) {
+    std::size_t read = 0;
+    while (prompt.size() - read > protocol::kSessionRowsMax) {
+        const auto piece = prompt.subspan(read, protocol::kSessionRowsMax);
+        SWARM_TRY(reader.read(piece, TextReader::Wanted::AfterLast));
+        read += piece.size();
+        if (hooks.on_read) {
+            hooks.on_read(read);
+        }
+    }
+    return read;
+}
+
 }  // namespace
 
 Result<PromptTokens> encode_prompt(
-    const ModelTokenizer& tokenizer, std::string_view text, PromptKind kind
+    const ModelTokenizer& tokenizer,
+    std::string_view text,
+    PromptKind kind,
+    const std::optional<std::string>& system
 ) {
     const auto special =
         kind == PromptKind::Raw ? SpecialTokens::Recognised : SpecialTokens::AsText;
@@ -73,10 +107,15 @@ Result<PromptTokens> encode_prompt(
             text.empty() ? "the prompt is empty" : "no byte of the prompt has a token in this model"
         );
     }
-    SWARM_TRY(const auto back, tokenizer.decode(plain));
-    PromptTokens prompt{plain, back != text};
+    SWARM_TRY(const bool whole, keeps_all_bytes(tokenizer, plain, text));
+    PromptTokens prompt{plain, !whole};
     if (kind == PromptKind::Chat) {
-        SWARM_TRY(prompt.ids, encode_chat(tokenizer, text));
+        SWARM_TRY(prompt.ids, encode_chat(tokenizer, text, system));
+    }
+    if (system) {
+        SWARM_TRY(const auto tokens, tokenizer.encode(*system, SpecialTokens::AsText));
+        SWARM_TRY(const bool whole_system, keeps_all_bytes(tokenizer, tokens, *system));
+        prompt.lost_bytes = prompt.lost_bytes || !whole_system;
     }
     return prompt;
 }
@@ -111,7 +150,8 @@ Result<Answer> answer(
     SWARM_TRY(reader.begin(position + tokens_max));
     Answer answer;
     const double begin = hooks.seconds();
-    Result<TokenId> token = next_token(reader, prompt, position, options);
+    SWARM_TRY(const std::size_t known, read_all_but_the_end(reader, prompt, hooks));
+    Result<TokenId> token = next_token(reader, std::span(prompt).subspan(known), position, options);
     const double read = hooks.seconds();
     while (token) {
         if (std::ranges::find(options.end_tokens, *token) != options.end_tokens.end()) {

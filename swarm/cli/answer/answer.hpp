@@ -1,6 +1,6 @@
 // The answer of a model or a stack in this process: takes the tokens of a prompt, and gives tokens
 // one by one.
-// Invariant: the tokens are a function of prompt, weights, temperature and seed.
+// Invariant: the tokens are a function of prompt, weights, and the options of the sampler.
 // Threading: one thread. Errors: Mismatch (no token in the prompt), TooLarge (the prompt fills the
 // context), NotFinite (logits that are no numbers); Reject.
 // Cost: a forward over the prompt, then one per token; the KV pages of one session.
@@ -30,8 +30,12 @@ struct PromptTokens {
     bool lost_bytes = false;  // bytes without a token were left out
 };
 
+/// `system`: the system message of a chat; nullopt: that of the template. REQUIRES: none with Raw.
 Result<PromptTokens> encode_prompt(
-    const stacking::tokenizers::ModelTokenizer& tokenizer, std::string_view text, PromptKind kind
+    const stacking::tokenizers::ModelTokenizer& tokenizer,
+    std::string_view text,
+    PromptKind kind,
+    const std::optional<std::string>& system = {}
 );
 
 /// Returns the number of tokens that may follow a prompt of so many tokens: `tokens_max`, or as
@@ -59,6 +63,8 @@ struct AnswerHooks {
     std::function<double()> seconds;  // a clock
     /// Called as soon as a token is known. False: nobody wants further ones, so the answer ends.
     std::function<bool(stacking::TokenId)> on_token;
+    /// Called as the prompt is read, with the number of its tokens that are read.
+    std::function<void(std::size_t)> on_read{};
 };
 
 Result<Answer> answer(

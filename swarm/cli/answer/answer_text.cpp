@@ -10,16 +10,23 @@
 
 namespace swarm::cli {
 
-bool TextStream::add(std::uint32_t token) {
+std::string AnswerText::add(std::uint32_t token) {
     // A model may have more tokens than its tokenizer: padding, which has no text.
-    if (const auto bytes = tokenizer_.decode(std::span(&token, 1))) {
-        write(stream_.push(*bytes));
-    }
-    return output_is_taken();
+    const auto bytes = tokenizer_.decode(std::span(&token, 1));
+    return bytes ? stream_.push(stops_.push(*bytes)) : "";
+}
+
+std::string AnswerText::finish() {
+    return stream_.push(stops_.finish()) + stream_.finish();
+}
+
+bool TextStream::add(std::uint32_t token) {
+    write(generated_.add(token));
+    return output_is_taken() && !is_stopped();
 }
 
 std::string TextStream::finish() {
-    write(stream_.finish());
+    write(generated_.finish());
     if (!text_.empty()) {
         std::cout << std::endl;
     }

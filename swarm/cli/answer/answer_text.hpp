@@ -1,8 +1,10 @@
-// An answer for people: its text on stdout as the tokens come, its speeds on stderr.
+// The text of an answer, which ends before a stop text; and the answer for people: its text on
+// stdout as the tokens come, its speeds on stderr.
 // Threading: one thread.
 #pragma once
 
 #include "stacking/tokenizers/model_tokenizer.hpp"
+#include "stacking/tokenizers/stop_texts.hpp"
 #include "stacking/tokenizers/utf8.hpp"
 
 #include <boost/json/value.hpp>
@@ -11,27 +13,56 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace swarm::cli {
 
-/// Writes text as its tokens come, and keeps it. Bytes wait until their character is whole; before
-/// the first character nothing is written.
+/// Makes text of tokens. Bytes wait until their character is whole and until they can no longer
+/// begin a stop text.
+class AnswerText {
+ public:
+    AnswerText(
+        const stacking::tokenizers::ModelTokenizer& tokenizer, std::vector<std::string> stops
+    )
+        : tokenizer_(tokenizer), stops_(std::move(stops)) {}
+
+    /// Returns the text that is known with this token.
+    std::string add(std::uint32_t token);
+    std::string finish();
+
+    /// Whether the text has ended at a stop text.
+    [[nodiscard]] bool is_stopped() const { return stops_.is_found(); }
+
+ private:
+    const stacking::tokenizers::ModelTokenizer& tokenizer_;
+    stacking::tokenizers::StopTexts stops_;
+    stacking::tokenizers::Utf8Stream stream_;
+};
+
+/// Writes text as its tokens come, and keeps it. Before the first character nothing is written.
 class TextStream {
  public:
-    /// `before`: text that stands before the generated text.
-    TextStream(const stacking::tokenizers::ModelTokenizer& tokenizer, std::string before)
-        : tokenizer_(tokenizer), before_(std::move(before)) {}
+    /// `before`: text that stands before the generated text. `stops`: stop texts.
+    TextStream(
+        const stacking::tokenizers::ModelTokenizer& tokenizer,
+        std::string before,
+        std::vector<std::string> stops
+    )
+        : generated_(tokenizer, std::move(stops)), before_(std::move(before)) {}
 
-    /// False: standard output takes no more.
+    /// False: standard output takes no more, or the text has ended at a stop text.
     [[nodiscard]] bool add(std::uint32_t token);
+
+    [[nodiscard]] bool is_stopped() const { return generated_.is_stopped(); }
+
     /// Writes the rest and a line feed; returns all text that was generated or stood before it.
     std::string finish();
 
  private:
     void write(const std::string& text);
 
-    const stacking::tokenizers::ModelTokenizer& tokenizer_;
-    stacking::tokenizers::Utf8Stream stream_;
+    AnswerText generated_;
     std::string before_;
     std::string text_;
 };

@@ -7,6 +7,7 @@
 #include "swarm/cli/answer/answer_report.hpp"
 #include "swarm/cli/answer/answer_text.hpp"
 #include "swarm/cli/answer/open_stack.hpp"
+#include "swarm/cli/answer/prompt_progress.hpp"
 #include "swarm/cli/answer/question.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
@@ -121,7 +122,9 @@ Result<Asked> ask(const GenerateOptions& options, Console& console) {
 
 Result<Answer> run(const Asked& asked, const GenerateOptions& options, const AnswerHooks& hooks) {
     const AnswerOptions wanted{
-        asked.question.tokens_max, asked.question.end_tokens, {options.temperature, options.seed}};
+        asked.question.tokens_max,
+        asked.question.end_tokens,
+        {options.temperature, options.seed, options.top_p, options.top_k}};
     return answer(*asked.reader, asked.question.prompt, wanted, hooks);
 }
 
@@ -132,14 +135,24 @@ int generate_alone(const GenerateOptions& options, Console& console) {
     if (!asked) {
         return end_with(console, asked.error());
     }
-    TextStream text(asked->tokenizer, asked->question.before);
-    const AnswerHooks hooks{seconds_now, [&](TokenId token) { return text.add(token); }};
+    TextStream text(asked->tokenizer, asked->question.before, options.stops);
+    PromptStatus status(console);
+    const auto add = [&](TokenId token) {
+        status.end();
+        return text.add(token);
+    };
+    const auto show = [&](std::size_t tokens) {
+        status.show(tokens, asked->question.prompt.size());
+    };
+    const AnswerHooks hooks{seconds_now, add, show};
     const Result<Answer> answered = run(*asked, options, hooks);
     std::string written = text.finish();
     if (!answered) {
         return end_with(console, answered.error());
     }
-    tell_full_context(asked->question, answered->ids.size(), options.tokens, console);
+    if (!text.is_stopped()) {
+        tell_full_context(asked->question, answered->ids.size(), options.tokens, console);
+    }
     const std::size_t read = asked->question.prompt.size();
     std::cerr << timing_line("prompt", read, answered->prefill_s)
               << timing_line("decode", answered->decoded, answered->decode_s);
@@ -150,7 +163,12 @@ int generate_alone(const GenerateOptions& options, Console& console) {
 
 Result<std::vector<std::uint32_t>> ids_alone(const GenerateOptions& options, Console& console) {
     SWARM_TRY(const Asked asked, ask(options, console));
-    const AnswerHooks hooks{seconds_now, [](TokenId) { return true; }};
+    AnswerText text(asked.tokenizer, options.stops);
+    const auto go_on = [&text](TokenId token) {
+        static_cast<void>(text.add(token));
+        return !text.is_stopped();
+    };
+    const AnswerHooks hooks{seconds_now, go_on};
     SWARM_TRY(Answer answered, run(asked, options, hooks));
     return std::move(answered.ids);
 }

@@ -6,6 +6,7 @@
 #include "swarm/protocol/session_messages.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,15 @@ struct GenerateOptions {
     std::string prompt;
     std::uint32_t tokens = 200;  // at most
     double temperature = 0;
+    double top_p = 0;         // bounds of the draw (stacking/sampler.hpp); 0 sets none
+    std::uint32_t top_k = 0;  // same
     std::uint64_t seed = 1;
+    std::vector<std::string> stops;  // the text ends before any of them
     Duration wait = std::chrono::seconds(60);
     std::string swarm_key_file;
-    std::string tokenizer_file;  // that of the run at `join`; empty: a token is a byte
+    std::string tokenizer_file;  // that of the run at `join`; empty: the coordinator gives it
     // For a model or a stack:
+    std::optional<std::string> system;  // system message; nullopt: that of the chat template
     bool raw = false;
     bool ignore_eos = false;
     std::string weights = "fp32";  // in this process alone

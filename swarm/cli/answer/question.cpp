@@ -28,7 +28,13 @@ Result<Question> read_question(
     // A model without a template was taught to continue texts, not to answer.
     const bool raw = options.raw || tokenizer.chat_template().empty();
     const auto kind = raw ? PromptKind::Raw : PromptKind::Chat;
-    SWARM_TRY(PromptTokens prompt, encode_prompt(tokenizer, options.prompt, kind));
+    if (raw && options.system) {
+        return Error{
+            ErrorCode::Unsupported,
+            Reaction::Reject,
+            "the model has no chat template, so it knows no system message; leave --system out"};
+    }
+    SWARM_TRY(PromptTokens prompt, encode_prompt(tokenizer, options.prompt, kind, options.system));
     if (prompt.lost_bytes) {
         console.warn("some bytes of the prompt have no token in this model and are left out");
     }

@@ -26,7 +26,11 @@ constexpr std::uint64_t kRequest = 1;
 RemoteAnswer::RemoteAnswer(
     net::EventLoop& loop, const GenerateOptions& options, Hooks hooks, Console& console
 )
-    : loop_(loop), options_(options), hooks_(std::move(hooks)), console_(console) {
+    : loop_(loop),
+      options_(options),
+      hooks_(std::move(hooks)),
+      console_(console),
+      status_(console) {
     record_.name = options.stack.empty() ? options.model : options.stack;
     record_.replay = options.replay;
     record_.codes_rows = !options.codecs.empty();
@@ -37,7 +41,6 @@ Result<> RemoteAnswer::start(const std::string& directory) {
     net::HostOptions host_options;
     SWARM_TRY(host_options.swarm_key, read_swarm_key(options_.swarm_key_file));
     SWARM_TRY(ServedQuestion asked, read_served_question(options_, console_));
-    SWARM_TRY(net::FileStore store, net::FileStore::open(scratch_.path()));
     const net::Identity self = net::Identity::make_ephemeral();
     host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
     stacking::sessions::SessionClient::Options client;
@@ -47,7 +50,7 @@ Result<> RemoteAnswer::start(const std::string& directory) {
     client.models = asked.models;
     client.patience = options_.wait;
     auto role = std::make_unique<stacking::sessions::SessionClient>(std::move(client));
-    host_.emplace(loop_, std::move(role), std::move(store), self, std::move(host_options));
+    host_.emplace(loop_, std::move(role), net::FileStore::none(), self, std::move(host_options));
     host_->start();
     record_.is_ensemble = !asked.members.empty();
     record_.prompt_tokens = asked.question.prompt.size();
@@ -57,7 +60,7 @@ Result<> RemoteAnswer::start(const std::string& directory) {
     ask(asked);
     question_ = std::move(asked.question);
     tokenizer_ = std::move(asked.tokenizer);
-    stream_.emplace(*tokenizer_, question_->before);
+    stream_.emplace(*tokenizer_, question_->before, options_.stops);
     return {};
 }
 
@@ -66,7 +69,7 @@ void RemoteAnswer::ask(const ServedQuestion& asked) {
     request.request = kRequest;
     request.prompt = asked.question.prompt;
     request.tokens = asked.question.tokens_max;
-    request.sampling = {options_.temperature, options_.seed, 1};
+    request.sampling = {options_.temperature, options_.seed, 1, options_.top_p, options_.top_k};
     request.path = options_.path;
     request.exit_threshold = options_.exit_threshold;
     request.exact = options_.replay == "exact";
@@ -92,6 +95,10 @@ void RemoteAnswer::on_tell(const node::Report& report) {
         if (hooks_.on_route) {
             hooks_.on_route(routed->member, routed->peers);
         }
+    } else if (const auto* const prompt = std::get_if<node::PromptRead>(&report)) {
+        if (record_.ids.empty()) {
+            status_.show(prompt->read, prompt->tokens);
+        }
     } else if (const auto* const dropped = std::get_if<node::MemberDropped>(&report)) {
         AnswerRecord::Reader& reader = record_.readers.at(dropped->member);
         reader.dropped = *dropped;
@@ -106,6 +113,7 @@ void RemoteAnswer::on_tell(const node::Report& report) {
 }
 
 void RemoteAnswer::take(const node::TokenStreamed& token) {
+    status_.end();
     record_.last_token = clock_now();
     if (record_.ids.empty()) {
         record_.first_token = record_.last_token;
@@ -127,7 +135,7 @@ void RemoteAnswer::take(const node::TokenStreamed& token) {
     if (token.last) {
         end(kDone);
     } else if (!taken) {
-        cancel(kRunFailed);
+        cancel(stream_->is_stopped() ? kDone : kRunFailed);
     }
 }
 
@@ -146,7 +154,9 @@ int RemoteAnswer::finish() {
     host_->stop();
     static_cast<void>(loop_.run_until([this] { return host_->finished(); }, kGoodbye));
     record_.text = stream_->finish();
-    tell_full_context(*question_, record_.ids.size(), options_.tokens, console_);
+    if (!stream_->is_stopped()) {
+        tell_full_context(*question_, record_.ids.size(), options_.tokens, console_);
+    }
     return host_->failure() ? end_with(console_, *host_->failure()) : *exit_code_;
 }
 

@@ -7,8 +7,8 @@
 
 #include "swarm/cli/answer/answer_report.hpp"
 #include "swarm/cli/answer/answer_text.hpp"
+#include "swarm/cli/answer/prompt_progress.hpp"
 #include "swarm/cli/answer/served_question.hpp"
-#include "swarm/cli/common/temporary_directory.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/net/host.hpp"
 
@@ -65,11 +65,11 @@ class RemoteAnswer {
     const GenerateOptions& options_;
     Hooks hooks_;
     Console& console_;
-    TemporaryDirectory scratch_;
     std::optional<net::Host> host_;
     std::optional<stacking::tokenizers::ModelTokenizer> tokenizer_;
     std::optional<Question> question_;
     std::optional<TextStream> stream_;
+    PromptStatus status_;
     AnswerRecord record_;
     bool moved_ = false;  // since the last token
     std::optional<int> exit_code_;

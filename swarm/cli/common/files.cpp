@@ -1,6 +1,7 @@
 #include "swarm/cli/common/files.hpp"
 
 #include "swarm/base/try.hpp"
+#include "swarm/base/write_error.hpp"
 #include "swarm/cli/terminal/console.hpp"
 
 #include <cerrno>
@@ -43,9 +44,15 @@ Result<std::string> read_file(const fs::path& path, std::uint64_t bytes_max) {
         );
     }
     std::string text(size, '\0');
+    errno = 0;
     std::ifstream in(path, std::ios::binary);
     if (!in.read(text.data(), static_cast<std::streamsize>(size))) {
-        return rejected(ErrorCode::NotFound, "cannot read " + path.string());
+        const int code = errno;
+        return rejected(
+            ErrorCode::NotFound,
+            "cannot read " + path.string() +
+                (code == 0 ? ": it ends early" : ": " + std::generic_category().message(code))
+        );
     }
     return text;
 }
@@ -86,29 +93,29 @@ bool write_text(Console& console, const std::string& file, const std::string& te
     out << text;
     out.close();
     if (!out) {
-        const std::string reason = std::generic_category().message(errno);
-        console.error("cannot write " + file + ": " + reason + "; name another file");
+        console.error(write_error(file, errno, "name another file").detail);
     }
     return static_cast<bool>(out);
 }
 
 Result<> write_whole(const fs::path& file, std::span<const std::byte> bytes) {
     const fs::path partial = file.string() + ".partial";
+    errno = 0;
     std::ofstream out(partial, std::ios::binary | std::ios::trunc);
     out.write(
         reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())
     );
     out.close();
+    int code = out ? 0 : errno;
+    const bool written = static_cast<bool>(out);
     std::error_code failed;
-    if (out) {
+    if (written) {
         fs::rename(partial, file, failed);
+        code = failed.value();
     }
-    if (!out || failed) {
+    if (!written || failed) {
         fs::remove(partial, failed);
-        return Error{
-            ErrorCode::StorageFailed,
-            Reaction::Fatal,
-            "cannot write " + file.string() + "; make room or name another file"};
+        return write_error(file, code, "name another file");
     }
     return {};
 }

@@ -1,6 +1,7 @@
 #include "swarm/cli/common/flags.hpp"
 
 #include "swarm/cli/common/verb.hpp"
+#include "swarm/protocol/limits.hpp"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -181,11 +182,44 @@ std::function<std::string(const std::string&)> number_within(double least, doubl
     };
 }
 
-CLI::Option* add_temperature(CLI::App& app, double& temperature) {
-    constexpr double kMost = 100;
-    return app.add_option("--temperature", temperature, "0: always the likeliest")
-        ->check(number_within(0, kMost))
-        ->capture_default_str();
+void add_sampling_flags(CLI::App& app, SamplingFlags flags) {
+    constexpr double kHottest = 100;
+    constexpr double kLeastShare = 1e-6;
+    CLI::Option* const temperature =
+        app.add_option("--temperature", flags.temperature, "0: always the likeliest")
+            ->check(number_within(0, kHottest))
+            ->capture_default_str();
+    app.add_option(
+           "--top-p",
+           flags.top_p,
+           "draw from the fewest tokens that reach this probability (default: from all)"
+    )
+        ->check(number_within(kLeastShare, 1))
+        ->needs(temperature);
+    app.add_option(
+           "--top-k",
+           flags.top_k,
+           "draw from so many tokens, the likeliest ones (default: " +
+               std::to_string(protocol::kTopTokensMax) + ")"
+    )
+        ->check(CLI::Range(1U, protocol::kTopTokensMax))
+        ->needs(temperature);
+}
+
+void add_stops(CLI::App& app, std::vector<std::string>& stops) {
+    const auto is_text = [](const std::string& text) {
+        return text.empty() ? std::string("wants a text that is not empty") : std::string();
+    };
+    app.add_option("--stop", stops, "end before this text, which is not printed; repeatable")
+        ->check(is_text)
+        ->allow_extra_args(false)  // else the next word, the prompt, would be a stop text, too
+        ->take_all()
+        ->type_name("TEXT");
+}
+
+CLI::Option* add_system(CLI::App& app, std::optional<std::string>& system) {
+    return app.add_option("--system", system, "system message (default: the chat template's)")
+        ->type_name("TEXT");
 }
 
 std::array<CLI::Option*, 2> add_path(

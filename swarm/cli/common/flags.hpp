@@ -61,8 +61,20 @@ std::function<std::string(const std::string&)> number_within(double least, doubl
 
 CLI::Option* add_weights(CLI::App& app, std::string& weights);
 CLI::Option* add_replay(CLI::App& app, std::string& replay);
-/// Adds --temperature of the sampling.
-CLI::Option* add_temperature(CLI::App& app, double& temperature);
+
+/// The options of a draw among the likeliest tokens (stacking/sampler.hpp).
+struct SamplingFlags {
+    double& temperature;
+    double& top_p;
+    std::uint32_t& top_k;
+};
+
+/// Adds --temperature, --top-p and --top-k.
+void add_sampling_flags(CLI::App& app, SamplingFlags flags);
+/// Adds --stop, which may come several times.
+void add_stops(CLI::App& app, std::vector<std::string>& stops);
+/// Adds --system, the system message of a chat.
+CLI::Option* add_system(CLI::App& app, std::optional<std::string>& system);
 /// Adds --path and --exit, which are about the stages of a model.
 std::array<CLI::Option*, 2> add_path(
     CLI::App& app, std::vector<std::uint32_t>& path, double& exit_threshold

@@ -3,6 +3,7 @@
 #include "stacking/models/byte_source.hpp"
 #include "swarm/base/digest.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/base/write_error.hpp"
 #include "swarm/cli/common/command.hpp"
 #include "swarm/cli/common/files.hpp"
 
@@ -59,19 +60,16 @@ Error trouble(ErrorCode code, std::string what) {
     return {code, Reaction::Fatal, std::move(what)};
 }
 
+constexpr const char* kOtherCache = "name another cache in SWARM_DEPS";
+
 /// A folder in the cache, so that a rename out of it is atomic. It is removed with the object.
 class Scratch {
  public:
     static Result<Scratch> make() {
-        std::error_code code;
-        fs::create_directories(cache_folder(), code);
+        SWARM_TRY(make_folder(cache_folder(), kOtherCache));
         std::string name = (cache_folder() / ".partial.XXXXXX").string();
-        if (code || ::mkdtemp(name.data()) == nullptr) {
-            return trouble(
-                ErrorCode::StorageFailed,
-                "cannot write " + cache_folder().string() + ": " +
-                    (code ? code.message() : std::generic_category().message(errno))
-            );
+        if (::mkdtemp(name.data()) == nullptr) {
+            return write_error(cache_folder(), errno, kOtherCache);
         }
         return Scratch(name);
     }
@@ -230,9 +228,7 @@ Result<fs::path> fetch_named_model(const std::string& name, Console& console) {
         fs::rename(unpacked, file, code);
     }
     if (code) {
-        return trouble(
-            ErrorCode::StorageFailed, "cannot write " + file.string() + ": " + code.message()
-        );
+        return write_error(file, code.value(), kOtherCache);
     }
     return file;
 }

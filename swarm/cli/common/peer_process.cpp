@@ -20,8 +20,6 @@ Result<net::Identity> identity_from(const std::string& key_file) {
     if (key_file.empty()) {
         return net::Identity::make_ephemeral();
     }
-    std::error_code ignored;  // a missing folder shows when the file is written
-    std::filesystem::create_directories(std::filesystem::path(key_file).parent_path(), ignored);
     return net::Identity::load_or_create(key_file);
 }
 
@@ -123,9 +121,12 @@ Result<PeerProcess::Means> PeerProcess::check_means() const {
 Result<> PeerProcess::start(std::uint32_t number, const Means& means, const MakeRole& make_role) {
     Seat& seat = seats_.emplace_back();
     const std::string key_file = of_seat(options_.flags.key_file, number);
-    const std::filesystem::path folder = store_folder(number, seat);
+    const std::filesystem::path folder = store_folder(number);
     SWARM_TRY(const net::Identity identity, identity_from(key_file));
-    SWARM_TRY(net::FileStore store, net::FileStore::open(folder));
+    net::FileStore store = net::FileStore::none();
+    if (!folder.empty()) {
+        SWARM_TRY(store, net::FileStore::open(folder));
+    }
     if (!options_.store_folder.empty() && !key_file.empty()) {
         SWARM_TRY(seat.key_lock, net::FileStore::open(key_file + ".store"));
     }
@@ -161,12 +162,12 @@ Result<> PeerProcess::start(std::uint32_t number, const Means& means, const Make
 
 /// Most roles keep nothing on disk, but the lock of the store keeps two processes from being one
 /// peer.
-std::filesystem::path PeerProcess::store_folder(std::uint32_t number, Seat& seat) const {
+std::filesystem::path PeerProcess::store_folder(std::uint32_t number) const {
     if (!options_.store_folder.empty()) {
         return of_seat(options_.store_folder, number);
     }
     if (options_.flags.key_file.empty()) {
-        return seat.scratch.emplace().path();
+        return {};
     }
     return of_seat(options_.flags.key_file, number) + ".store";
 }

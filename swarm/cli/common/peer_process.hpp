@@ -7,7 +7,6 @@
 
 #include "swarm/cli/common/peer_flags.hpp"
 #include "swarm/cli/common/peer_status.hpp"
-#include "swarm/cli/common/temporary_directory.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/net/address.hpp"
 #include "swarm/net/host.hpp"
@@ -60,7 +59,6 @@ class PeerProcess {
 
  private:
     struct Seat {
-        std::optional<TemporaryDirectory> scratch;
         std::optional<net::FileStore> key_lock;  // where the store lies elsewhere
         std::optional<PeerStatus> status;
         std::string line;  // its last status line
@@ -80,7 +78,7 @@ class PeerProcess {
     Result<> start(const MakeRole& make_role);
     Result<Means> check_means() const;
     Result<> start(std::uint32_t number, const Means& means, const MakeRole& make_role);
-    std::filesystem::path store_folder(std::uint32_t number, Seat& seat) const;
+    std::filesystem::path store_folder(std::uint32_t number) const;
     void on_tell(Seat& seat, const node::Report& report);
     void show_status(Seat& seat, const node::ServerStatus& status);
     void on_signal(int number);

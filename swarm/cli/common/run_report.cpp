@@ -6,6 +6,7 @@
 #include "swarm/net/identity.hpp"
 #include "swarm/run/layer_split.hpp"
 #include "swarm/run/leg_codecs.hpp"
+#include "swarm/run/partition.hpp"
 
 #include <boost/json.hpp>
 
@@ -285,6 +286,16 @@ double RunReport::share_of(const PeerFacts& peer) const {
     return count_in_stage(peer) / all;
 }
 
+double RunReport::forwards_per_s_of(const PeerFacts& peer) const {
+    const auto layouts = run::partition(config_);
+    if (!(peer.units_per_s > 0) || !peer.stage || peer.stage->value >= layouts.size()) {
+        return std::numeric_limits<double>::quiet_NaN();
+    }
+    constexpr double kLegs = 3;  // a backward counts as two forwards
+    return kLegs * peer.units_per_s /
+           run::units_per_microbatch(config_, layouts[peer.stage->value]);
+}
+
 double RunReport::speed_share_of(const PeerFacts& peer) const {
     double all = 0;
     for (const auto& [id, facts] : peers_) {
@@ -394,6 +405,7 @@ std::string RunReport::to_json() const {
             peer["share"] = number_or_null(share_of(facts));
         }
         peer["speed_share"] = number_or_null(speed_share_of(facts));
+        peer["forwards_per_s"] = number_or_null(forwards_per_s_of(facts));
         peer["service_ms"] = number_if_any(facts.handicap.service_ms);
         peer["line_bytes_per_s"] = number_if_any(facts.handicap.line_bytes_per_s);
         peer["kills"] = events_.count(RunEventKind::Kill, id);

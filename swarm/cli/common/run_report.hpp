@@ -90,6 +90,9 @@ class RunReport {
 
     /// The peer's share of the microbatches of its stage; NaN when the stage had none.
     [[nodiscard]] double share_of(const PeerFacts& peer) const;
+    /// Forwards of its stage that the peer could make in a second, as its senders measured it; NaN
+    /// when it was not measured.
+    [[nodiscard]] double forwards_per_s_of(const PeerFacts& peer) const;
     /// The peer's share of the measured speeds of its stage; NaN when it was not measured.
     [[nodiscard]] double speed_share_of(const PeerFacts& peer) const;
 

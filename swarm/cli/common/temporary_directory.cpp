@@ -1,5 +1,7 @@
 #include "swarm/cli/common/temporary_directory.hpp"
 
+#include "swarm/base/write_error.hpp"
+
 #include <cerrno>
 #include <cstdlib>
 #include <string>
@@ -7,16 +9,21 @@
 
 namespace swarm::cli {
 
-TemporaryDirectory::TemporaryDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "swarm-XXXXXX").string();
+Result<TemporaryDirectory> TemporaryDirectory::make() {
+    const char* const chosen = std::getenv("TMPDIR");
+    const std::filesystem::path parent = chosen == nullptr || *chosen == '\0' ? "/tmp" : chosen;
+    std::string name = (parent / "swarm-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) {
-        throw std::system_error(errno, std::generic_category(), "cannot make the folder " + name);
+        const int code = errno;
+        return write_error(
+            parent / "swarm-XXXXXX", code, "name a temporary folder that can be written in TMPDIR"
+        );
     }
-    path_ = name;
+    return TemporaryDirectory(std::filesystem::path(name));
 }
 
 TemporaryDirectory::~TemporaryDirectory() {
-    if (!keep_) {
+    if (!keep_ && !path_.empty()) {
         std::error_code ignored;
         std::filesystem::remove_all(path_, ignored);
     }

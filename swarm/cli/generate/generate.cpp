@@ -2,12 +2,12 @@
 
 #include "stacking/generator.hpp"
 #include "stacking/tokenizers/sentence_piece.hpp"
+#include "stacking/tokenizers/stop_texts.hpp"
 #include "stacking/tokenizers/utf8.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/generate_alone.hpp"
 #include "swarm/cli/answer/remote_answer.hpp"
 #include "swarm/cli/common/files.hpp"
-#include "swarm/cli/common/temporary_directory.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/standard_output.hpp"
@@ -36,7 +36,7 @@ constexpr std::uint32_t kBytes = 256;              // the vocabulary where a tok
 class Generation {
  public:
     Generation(const GenerateOptions& options, Console& console)
-        : options_(options), console_(console) {}
+        : options_(options), console_(console), stops_(options.stops) {}
 
     int run() {
         if (const Result<> started = start(); !started) {
@@ -59,45 +59,67 @@ class Generation {
         SWARM_TRY(net::parse_address(options_.join));
         net::HostOptions host_options;
         SWARM_TRY(host_options.swarm_key, read_swarm_key(options_.swarm_key_file));
-        SWARM_TRY(std::vector<std::uint32_t> prompt, encode_prompt());
-        SWARM_TRY(net::FileStore store, net::FileStore::open(scratch_.path()));
         stacking::Generator::Options generator;
         generator.coordinator_address = options_.join;
         generator.first_contact_within = options_.wait;
         generator.patience = options_.wait;
-        generator.tokenizer_sha256 = pieces_ ? to_hex(pieces_->sha256()) : "";
+        generator.tokenizer_sha256 = std::nullopt;
+        if (!options_.tokenizer_file.empty()) {
+            SWARM_TRY(
+                std::string file, read_file(options_.tokenizer_file, SentencePiece::kFileBytesMax)
+            );
+            SWARM_TRY(read_tokenizer(std::move(file), options_.tokenizer_file));
+            generator.tokenizer_sha256 = to_hex(pieces_->sha256());
+        }
         host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
         host_.emplace(
             loop_,
             std::make_unique<stacking::Generator>(std::move(generator)),
-            std::move(store),
+            net::FileStore::none(),
             net::Identity::make_ephemeral(),
             std::move(host_options)
         );
         host_->start();
-        host_->ask({node::GenerateRequest{
-            1, std::move(prompt), options_.tokens, options_.temperature, options_.seed}});
-        return {};
+        return pieces_ ? ask() : Result<>{};
     }
 
-    Result<std::vector<std::uint32_t>> encode_prompt() {
-        if (options_.tokenizer_file.empty()) {
-            std::vector<std::uint32_t> bytes;
-            for (const char letter : options_.prompt) {
-                bytes.push_back(static_cast<unsigned char>(letter));
-            }
-            return bytes;
-        }
-        SWARM_TRY(
-            std::string file, read_file(options_.tokenizer_file, SentencePiece::kFileBytesMax)
-        );
+    /// `origin` stands before an error.
+    Result<> read_tokenizer(std::string file, const std::string& origin) {
         Result<SentencePiece> pieces = SentencePiece::parse(std::move(file));
         if (!pieces) {
             const Error& error = pieces.error();
-            return Error{error.code, error.reaction, options_.tokenizer_file + ": " + error.detail};
+            return Error{error.code, error.reaction, origin + ": " + error.detail};
         }
         pieces_ = std::move(*pieces);
-        return pieces_->encode(options_.prompt);
+        return {};
+    }
+
+    /// Asks for the text, once the tokens of the run are known.
+    Result<> ask() {
+        std::vector<std::uint32_t> prompt;
+        if (pieces_) {
+            SWARM_TRY(prompt, pieces_->encode(options_.prompt));
+        } else {
+            for (const char letter : options_.prompt) {
+                prompt.push_back(static_cast<unsigned char>(letter));
+            }
+        }
+        host_->ask({node::GenerateRequest{
+            1,
+            std::move(prompt),
+            options_.tokens,
+            options_.temperature,
+            options_.seed,
+            options_.top_p,
+            options_.top_k}});
+        return {};
+    }
+
+    Result<> ask_with(std::string tokenizer) {
+        if (!tokenizer.empty()) {
+            SWARM_TRY(read_tokenizer(std::move(tokenizer), "the run's tokenizer"));
+        }
+        return ask();
     }
 
     void on_tell(const node::Report& report) {
@@ -105,6 +127,10 @@ class Generation {
             console_.log(line->level, line->text);
         } else if (const auto* const token = std::get_if<node::TokenGenerated>(&report)) {
             take(*token);
+        } else if (const auto* const tokenizer = std::get_if<node::TokenizerKnown>(&report)) {
+            if (const Result<> asked = ask_with(tokenizer->file); !asked) {
+                exit_code_ = end_with(console_, asked.error());
+            }
         } else if (const auto* const failed = std::get_if<node::GenerationFailed>(&report)) {
             console_.error(failed->reason);
             exit_code_ = kRunFailed;
@@ -114,17 +140,26 @@ class Generation {
         }
     }
 
+    std::string bytes_of(std::uint32_t token) const {
+        if (pieces_) {
+            Result<std::string> bytes = pieces_->decode(std::span(&token, 1));
+            return bytes ? std::move(*bytes) : "";
+        }
+        return token < kBytes ? std::string(1, static_cast<char>(token)) : "";
+    }
+
+    /// A token that is a byte is written as it is; a character of several tokens is written whole.
+    void write(const std::string& bytes) {
+        std::cout << (pieces_ ? stream_.push(bytes) : bytes) << std::flush;
+    }
+
     void take(const node::TokenGenerated& token) {
         if (!std::exchange(begun_, true)) {
             std::cout << options_.prompt;
         }
-        if (pieces_) {
-            const Result<std::string> bytes = pieces_->decode(std::span(&token.token, 1));
-            std::cout << stream_.push(bytes ? *bytes : "") << std::flush;
-        } else if (token.token < kBytes) {
-            std::cout << static_cast<char>(token.token) << std::flush;
-        }
-        if (token.last) {
+        write(stops_.push(bytes_of(token.token)));
+        if (token.last || stops_.is_found()) {
+            write(stops_.finish());
             std::cout << stream_.finish() << std::endl;
             exit_code_ = kDone;
         } else if (!output_is_taken()) {
@@ -134,10 +169,10 @@ class Generation {
 
     const GenerateOptions& options_;
     Console& console_;
-    TemporaryDirectory scratch_;
     net::EventLoop loop_;
     std::optional<net::Host> host_;
     std::optional<SentencePiece> pieces_;  // tokenizer of the run; none: its tokens are bytes
+    stacking::tokenizers::StopTexts stops_;
     stacking::tokenizers::Utf8Stream stream_;
     std::optional<int> exit_code_;
     bool begun_ = false;

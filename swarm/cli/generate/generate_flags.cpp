@@ -1,5 +1,6 @@
 #include "stacking/row_coding.hpp"
 #include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/common/join_address.hpp"
 #include "swarm/cli/generate/generate.hpp"
 #include "swarm/protocol/limits.hpp"
 
@@ -36,7 +37,7 @@ Sources add_sources(CLI::App& app, GenerateOptions& generate) {
                           generate.join,
                           "the coordinator of a run, or a directory with --model or --stack"
     )
-                       ->type_name("HOST:PORT");
+                       ->type_name("HOST[:PORT]");
     sources.model = app.add_option("--model", generate.model, kModelHelp)->type_name("MODEL");
     sources.stack =
         app.add_option("--stack", generate.stack, "several models as one: see swarm stack")
@@ -45,7 +46,7 @@ Sources add_sources(CLI::App& app, GenerateOptions& generate) {
     return sources;
 }
 
-void add_sampling(CLI::App& app, GenerateOptions& generate) {
+void add_question(CLI::App& app, GenerateOptions& generate) {
     app.add_option(
            "prompt,--prompt",
            generate.prompt,
@@ -55,7 +56,8 @@ void add_sampling(CLI::App& app, GenerateOptions& generate) {
     app.add_option("--tokens,--max-tokens", generate.tokens, "how many to add at most")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    add_temperature(app, generate.temperature);
+    add_sampling_flags(app, {generate.temperature, generate.top_p, generate.top_k});
+    add_stops(app, generate.stops);
     app.add_option("--seed", generate.seed, "seed of the sampling")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
@@ -63,7 +65,10 @@ void add_sampling(CLI::App& app, GenerateOptions& generate) {
 
 /// Flags that mean something only with --model or --stack, and some of them only with its peers.
 void add_model_flags(CLI::App& app, GenerateOptions& generate, const Sources& sources) {
-    app.add_flag("--raw", generate.raw, "continue the text as it is, without the chat template");
+    CLI::Option* const raw = app.add_flag(
+        "--raw", generate.raw, "continue the text as it is, without the chat template"
+    );
+    add_system(app, generate.system)->excludes(raw);
     app.add_flag("--ignore-eos", generate.ignore_eos, "go on after the end of the answer");
     add_weights(app, generate.weights)->excludes(sources.join);
     add_replay(app, generate.replay)->needs(sources.join);
@@ -112,7 +117,7 @@ void add_peer_flags(CLI::App& app, GenerateOptions& generate, const Sources& sou
     app.add_option(
            "--tokenizer",
            generate.tokenizer_file,
-           "tokenizer of a run with spm:N: tokenizer.model in its folder"
+           "tokenizer.model of a run with spm:N (default: the coordinator gives it)"
     )
         ->type_name("FILE")
         ->needs(sources.join)
@@ -128,7 +133,7 @@ void check_sources(const CLI::App& app, const Sources& sources) {
             "generate", "wants --model NAME, --stack STACK.toml or --join HOST:PORT"
         );
     }
-    for (const char* flag : {"--raw", "--ignore-eos", "--json", "--replay"}) {
+    for (const char* flag : {"--raw", "--system", "--ignore-eos", "--json", "--replay"}) {
         if (!of_models && app.count(flag) > 0) {
             throw CLI::ValidationError(flag, "wants --model or --stack");
         }
@@ -141,11 +146,15 @@ void add_generate(CLI::App& program, const OnChosen& on_chosen) {
     CLI::App& app = add_verb(program, "generate", "Continue a text, or answer one", kExamples);
     const auto options = std::make_shared<GenerateOptions>();
     const Sources sources = add_sources(app, *options);
-    add_sampling(app, *options);
+    add_question(app, *options);
     add_model_flags(app, *options, sources);
     add_peer_flags(app, *options, sources);
     when_named(app, [&app, sources, on_chosen, options] {
         check_sources(app, sources);
+        if (!options->join.empty()) {
+            const bool of_run = options->model.empty() && options->stack.empty();
+            options->join = with_port(options->join, of_run ? kCoordinatorPort : kDirectoryPort);
+        }
         on_chosen(ChosenVerb(*options, cli::generate));
     });
 }

@@ -3,9 +3,9 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/run_setup.hpp"
-#include "swarm/cli/common/temporary_directory.hpp"
 #include "swarm/cli/common/training_text.hpp"
 #include "swarm/cli/local/local_swarm.hpp"
+#include "swarm/cli/local/log_folder.hpp"
 #include "swarm/cli/local/serve_locally.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 
@@ -170,13 +170,14 @@ int local(const LocalOptions& given) {
         return serve_locally(options, console);
     }
     const LocalOptions none;
-    if (options.raw || options.ignore_eos || options.temperature != none.temperature ||
-        !options.kill_at.empty() || !options.freeze_at.empty() || options.weights != none.weights ||
+    if (options.raw || options.ignore_eos || options.system || !options.stops.empty() ||
+        options.temperature != none.temperature || !options.kill_at.empty() ||
+        !options.freeze_at.empty() || options.weights != none.weights ||
         options.replay != none.replay || !options.path.empty() ||
         options.exit_threshold != none.exit_threshold) {
         console.error(
-            "--raw, --ignore-eos, --temperature, --weights, --replay, --path, --exit, --kill-at "
-            "and --freeze-at belong to a model that is served"
+            "--raw, --system, --ignore-eos, --stop, --temperature, --top-p, --top-k, --weights, "
+            "--replay, --path, --exit, --kill-at and --freeze-at belong to a model that is served"
         );
         return kRejected;
     }
@@ -191,18 +192,17 @@ int local(const LocalOptions& given) {
     if (!churn) {
         return end_with(console, churn.error());
     }
-    TemporaryDirectory scratch;
-    const fs::path directory =
-        options.directory.empty() ? scratch.path() : fs::path(options.directory);
-    std::error_code ignored;  // a missing folder shows when the file is written
-    fs::create_directories(directory, ignored);
+    Result<LogFolder> folder = LogFolder::open(options.directory);
+    if (!folder) {
+        return end_with(console, folder.error());
+    }
+    const fs::path& directory = folder->path();
     if (!write_text(console, (directory / kRunFileName).string(), run::to_toml(*config))) {
         return kRunFailed;
     }
     const int exit_code = run_local(options, *churn, *config, directory, console);
-    if (exit_code != kDone && options.directory.empty()) {
-        scratch.keep();
-        console.info("the logs of all processes are in " + directory.string());
+    if (exit_code != kDone) {
+        folder->keep(console);
     }
     return exit_code;
 }

@@ -41,6 +41,10 @@ struct LocalOptions {
     bool raw = false;
     bool ignore_eos = false;
     double temperature = 0;
+    double top_p = 0;                    // same as in GenerateOptions
+    std::uint32_t top_k = 0;             // same
+    std::vector<std::string> stops;      // same
+    std::optional<std::string> system;   // same
     std::vector<std::uint32_t> path;     // same as in GenerateOptions
     double exit_threshold = 2;           // same as in GenerateOptions
     std::vector<std::uint32_t> kill_at;  // tokens at which a peer that serves is killed

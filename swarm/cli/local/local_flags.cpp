@@ -52,9 +52,12 @@ void add_model_flags(CLI::App& app, LocalOptions& local) {
         ->excludes(app.get_option("--model"));
     add_weights(app, local.weights);
     add_replay(app, local.replay);
-    app.add_flag("--raw", local.raw, "continue --prompt as it is, without the chat template");
+    CLI::Option* const raw =
+        app.add_flag("--raw", local.raw, "continue --prompt as it is, without the chat template");
+    add_system(app, local.system)->excludes(raw);
     app.add_flag("--ignore-eos", local.ignore_eos, "go on after the end of the answer");
-    add_temperature(app, local.temperature);
+    add_sampling_flags(app, {local.temperature, local.top_p, local.top_k});
+    add_stops(app, local.stops);
     add_path(app, local.path, local.exit_threshold);
     app.add_option("--kill-at", local.kill_at, "A,B,...: SIGKILL a peer that serves at that token")
         ->delimiter(',');

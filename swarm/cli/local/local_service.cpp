@@ -48,6 +48,10 @@ GenerateOptions question_of(const LocalOptions& options) {
     question.raw = options.raw;
     question.ignore_eos = options.ignore_eos;
     question.temperature = options.temperature;
+    question.top_p = options.top_p;
+    question.top_k = options.top_k;
+    question.stops = options.stops;
+    question.system = options.system;
     question.weights = options.weights;
     question.replay = options.replay;
     question.stages = stages_of(options);
@@ -127,7 +131,6 @@ Result<> LocalService::start() {
 }
 
 Result<> LocalService::start_directory() {
-    SWARM_TRY(net::FileStore store, net::FileStore::open(scratch_.path()));
     net::HostOptions options;
     options.listen_address = "127.0.0.1";
     options.on_tell = [this](const node::Report& report) {
@@ -138,7 +141,7 @@ Result<> LocalService::start_directory() {
     listing_.emplace(
         loop_,
         std::make_unique<stacking::sessions::Directory>(),
-        std::move(store),
+        net::FileStore::none(),
         net::Identity::make_ephemeral(),
         std::move(options)
     );

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "swarm/cli/answer/remote_answer.hpp"
-#include "swarm/cli/common/temporary_directory.hpp"
 #include "swarm/cli/local/local_fleet.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/net/event_loop.hpp"
@@ -90,7 +89,6 @@ class LocalService {
     std::filesystem::path directory_;
     Console& console_;
     net::EventLoop loop_;
-    TemporaryDirectory scratch_;  // for the host of the directory
     std::optional<net::Host> listing_;
     LocalFleet fleet_;
     std::map<PeerId, protocol::LayerRange> listed_;  // peers that serve, by their layers

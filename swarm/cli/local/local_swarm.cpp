@@ -1,6 +1,5 @@
 #include "swarm/cli/local/local_swarm.hpp"
 
-#include "stages/files/checkpoint_manifest.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/run_setup.hpp"
@@ -223,10 +222,6 @@ void LocalSwarm::generate() {
         fleet_.log_of(kGenerator),
         Child::Output::Stdout};
     std::vector<std::string>& arguments = spec.arguments;
-    if (!config_.tokenizer_sha256.empty()) {
-        const std::string file = (directory_ / "run" / stages::kTokenizerFile).string();
-        arguments.insert(arguments.end(), {"--tokenizer", file});
-    }
     arguments.insert(arguments.end(), {"--", *options_.prompt});
     Result<Child> child = Child::start(spec);
     if (!child) {

@@ -4,8 +4,8 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_stack.hpp"
 #include "swarm/cli/common/model_store.hpp"
-#include "swarm/cli/common/temporary_directory.hpp"
 #include "swarm/cli/local/local_service.hpp"
+#include "swarm/cli/local/log_folder.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/usage.hpp"
 
@@ -101,15 +101,14 @@ int serve_locally(const LocalOptions& options, Console& console) {
             console, usage("--peers is less than --stages of all models: each stage needs a peer")
         );
     }
-    TemporaryDirectory scratch;
-    const std::filesystem::path directory =
-        options.directory.empty() ? scratch.path() : std::filesystem::path(options.directory);
-    std::error_code ignored;  // a missing folder shows when a file is written
-    std::filesystem::create_directories(directory, ignored);
+    Result<LogFolder> folder = LogFolder::open(options.directory);
+    if (!folder) {
+        return end_with(console, folder.error());
+    }
+    const std::filesystem::path& directory = folder->path();
     const int exit_code = LocalService(options, std::move(*parts), directory, console).run();
-    if (exit_code != kDone && options.directory.empty()) {
-        scratch.keep();
-        console.info("the logs of all processes are in " + directory.string());
+    if (exit_code != kDone) {
+        folder->keep(console);
     }
     return exit_code;
 }

@@ -1,4 +1,5 @@
 #include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/common/join_address.hpp"
 #include "swarm/cli/serve/serve.hpp"
 #include "swarm/protocol/limits.hpp"
 
@@ -89,7 +90,7 @@ void add_serve(CLI::App& program, const OnChosen& on_chosen) {
            serve.join,
            "the coordinator, or with --model the directory: the line that it prints"
     )
-        ->type_name("HOST:PORT")
+        ->type_name("HOST[:PORT]")
         ->required();
     add_duration(app, "--wait", "how long to try to reach it (60s)", [&serve](Duration wait) {
         serve.wait = wait;
@@ -108,7 +109,11 @@ void add_serve(CLI::App& program, const OnChosen& on_chosen) {
         "keep the newest state of the stage there, for the next start"
     );
     add_model_flags(app, serve);
-    when_named<ServeOptions>(app, on_chosen, options, cli::serve);
+    when_named(app, [on_chosen, options] {
+        const auto port = options->model.empty() ? kCoordinatorPort : kDirectoryPort;
+        options->join = with_port(options->join, port);
+        on_chosen(ChosenVerb(*options, cli::serve));
+    });
 }
 
 }  // namespace swarm::cli

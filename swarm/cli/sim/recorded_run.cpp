@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <utility>
 #include <vector>
@@ -24,16 +25,20 @@ constexpr double kDelayMax_s = 3600;
 constexpr double kLoopback_us = 100;
 constexpr double kSlack = 2;  // the simulated run may take so many times as long, and then ends
 
+/// Where a peer's speed comes from.
+enum class Speed : std::uint8_t { Service, Measured, OfItsStage };
+
 struct RecordedPeer {
     std::string id;
-    std::uint64_t service_ms = 0;
+    double units_per_s = 0;  // 0: not known
+    Speed source = Speed::Service;
     std::uint64_t line_bytes_per_s = 0;  // each way; 0: no bound
     std::uint64_t admitted = 0;          // order of the first admissions, from 1
     std::uint64_t stage = 0;             // its first stage
     std::uint64_t turn = 0;              // order of the admissions to that stage, from 0
 
     [[nodiscard]] bool is_like(const RecordedPeer& other) const {
-        return service_ms == other.service_ms && line_bytes_per_s == other.line_bytes_per_s;
+        return units_per_s == other.units_per_s && line_bytes_per_s == other.line_bytes_per_s;
     }
 };
 
@@ -80,6 +85,49 @@ std::string text_at(const json::object& object, const char* key) {
     return {text.data(), text.size()};
 }
 
+/// Rounds to four digits: a measurement has no more, and the scenario is for people.
+double measured_digits(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g", value);
+    return std::strtod(text, nullptr);
+}
+
+/// Returns forwards per second; 0: not known.
+double speed_of(const json::object& peer) {
+    constexpr double kMs = 1000;
+    const double service_ms = number_if_any(peer, "service_ms");
+    const double speed = service_ms > 0 ? kMs / service_ms : number_if_any(peer, "forwards_per_s");
+    if (!(speed >= 0 && std::isfinite(speed))) {
+        throw std::out_of_range("forwards_per_s");
+    }
+    return service_ms > 0 ? speed : measured_digits(speed);
+}
+
+double median_of(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+/// Gives peers that nobody measured the median speed of their stage, or else that of all.
+void fill_speeds(std::vector<RecordedPeer>& peers) {
+    std::map<std::uint64_t, std::vector<double>> by_stage;
+    std::vector<double> all;
+    for (const RecordedPeer& peer : peers) {
+        if (peer.units_per_s > 0) {
+            by_stage[peer.stage].push_back(peer.units_per_s);
+            all.push_back(peer.units_per_s);
+        }
+    }
+    for (RecordedPeer& peer : peers) {
+        if (peer.units_per_s == 0 && !all.empty()) {
+            const auto stage = by_stage.find(peer.stage);
+            peer.units_per_s = median_of(stage == by_stage.end() ? all : stage->second);
+            peer.source = Speed::OfItsStage;
+        }
+    }
+}
+
 /// Returns the peers in an order that gives each peer its stage again, and each stage the same
 /// order of its members: simulated peers come one by one, and each goes to the stage with the
 /// fewest members, to the lowest of several. Policies break ties by that order.
@@ -92,7 +140,8 @@ std::vector<RecordedPeer> read_peers(const json::array& array) {
         }
         peers.push_back(
             {text_at(peer, "id"),
-             count_if_any(peer, "service_ms"),
+             speed_of(peer),
+             number_if_any(peer, "service_ms") > 0 ? Speed::Service : Speed::Measured,
              count_if_any(peer, "line_bytes_per_s"),
              count_at(peer, "admitted"),
              count_at(peer, "first_stage")}
@@ -130,6 +179,7 @@ RecordedRun read_run(const json::object& whole) {
         ++run.steps;
     }
     run.peers = read_peers(whole.at("peers").as_array());
+    fill_speeds(run.peers);
     for (const json::value& value : whole.at("events").as_array()) {
         const json::object& event = value.as_object();
         const std::string name = text_at(event, "kind");
@@ -158,7 +208,8 @@ Result<RecordedRun> parse(std::string_view text, const std::string& file) {
         return Error{
             ErrorCode::Malformed,
             Reaction::Reject,
-            file + ": not a report of `swarm local --json` (" + malformed.what() + ")"};
+            file + ": not a report of `swarm local --json` or `swarm train --json` (" +
+                malformed.what() + ")"};
     }
 }
 
@@ -184,11 +235,24 @@ std::string line(const RecordedPeer& peer) {
     return "up_bytes_per_s = " + rate + "\ndown_bytes_per_s = " + rate + "\n";
 }
 
+const char* text_of(Speed source) {
+    switch (source) {
+        case Speed::Service:
+            return "";
+        case Speed::Measured:
+            return ", as fast as its senders measured it";
+        case Speed::OfItsStage:
+            return ", which nobody measured: as fast as the others";
+    }
+    return "";
+}
+
 /// Alike peers that come one after the other form a group.
 std::string groups(const std::vector<RecordedPeer>& peers) {
     std::string toml = "\n";
     for (std::size_t i = 0; i < peers.size(); ++i) {
-        toml += "# Peer " + std::to_string(i + 1) + " was " + peers[i].id + ".\n";
+        toml += "# Peer " + std::to_string(i + 1) + " was " + peers[i].id +
+                text_of(peers[i].source) + ".\n";
     }
     for (std::size_t begin = 0; begin < peers.size();) {
         std::size_t end = begin;
@@ -197,8 +261,7 @@ std::string groups(const std::vector<RecordedPeer>& peers) {
         }
         toml += "\n[[peers]]\nname = \"from-" + std::to_string(begin + 1) +
                 "\"\ncount = " + std::to_string(end - begin) +
-                "\nunits_per_s = " + number(1000.0 / static_cast<double>(peers[begin].service_ms)) +
-                "\n" + line(peers[begin]);
+                "\nunits_per_s = " + number(peers[begin].units_per_s) + "\n" + line(peers[begin]);
         begin = end;
     }
     return toml;
@@ -236,11 +299,9 @@ std::optional<Error> check(const RecordedRun& run, const std::string& file) {
         return usage_in(file, "no step was trained, so there is nothing to record");
     }
     for (const RecordedPeer& peer : run.peers) {
-        if (peer.service_ms == 0) {
+        if (peer.units_per_s == 0) {
             return usage_in(
-                file,
-                "peer " + peer.id.substr(0, 8) +
-                    " ran without --service-ms, so its speed is not known"
+                file, "nobody measured the speed of a peer; a run of some more steps tells it"
             );
         }
     }

@@ -1,8 +1,10 @@
-// Turns a real run, as `swarm local --json` wrote it, into a scenario for the simulator, with its
-// peers by their --service-ms, steps, microbatches, policy, and the times of kills and freezes.
-// A forward is one work unit, so a peer has 1000 / service_ms units per second.
-// Errors: Malformed (no such report), Usage (a peer without --service-ms: its speed is not known);
-// both Reject, one line. Threading: stateless.
+// Turns a real run, as `swarm local --json` or `swarm train --json` wrote it, into a scenario for
+// the simulator, with its peers, steps, microbatches, policy, and the times of kills and freezes.
+// A forward is one work unit. A peer has 1000 / service_ms units per second, or without
+// --service-ms the speed that the senders of its work measured; a peer that nobody measured has the
+// median speed of its stage.
+// Errors: Malformed (no such report), Usage (a run in which nobody measured a peer, or events that
+// no scenario repeats); both Reject, one line. Threading: stateless.
 #pragma once
 
 #include "swarm/base/result.hpp"

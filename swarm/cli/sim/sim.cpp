@@ -226,7 +226,10 @@ int compare_policies(const SimCompareOptions& options) {
     if (const sim::SimReport* const trouble = first_in_trouble(reports)) {
         flags.settings.emplace_back("pipeline.policy", trouble->policy);
     }
-    return conclude(console, session, flags, reports);
+    const int exit_code = conclude(console, session, flags, reports);
+    const bool written =
+        options.html_file.empty() || write_text(console, options.html_file, sim::to_html(reports));
+    return exit_code == kDone && !written ? kRunFailed : exit_code;
 }
 
 }  // namespace swarm::cli

@@ -33,6 +33,7 @@ struct SimOptions {
 struct SimCompareOptions {
     SimFlags flags;
     std::vector<std::string> policies;
+    std::string html_file;
 };
 
 struct SimRecordOptions {

@@ -20,7 +20,8 @@ sim/scenarios/README.md is the reference of the keys of a scenario.)";
 
 constexpr const char* kCompareExamples = R"(
 examples:
-  swarm sim compare volunteers --policies iwrr,expected_finish,uniform,shortest_queue)";
+  swarm sim compare volunteers --policies iwrr,expected_finish,uniform,shortest_queue
+  swarm sim compare volunteers --policies iwrr,uniform --html compare.html)";
 
 constexpr const char* kRecordExamples = R"(
 examples:
@@ -72,13 +73,17 @@ void add_compare(CLI::App& sim, const OnChosen& on_chosen) {
         ->allow_extra_args(false)
         ->required();
     add_shared_flags(app, options->flags);
+    app.add_option("--html", options->html_file, "write a page with the figures side by side")
+        ->type_name("FILE");
     when_named<SimCompareOptions>(app, on_chosen, options, compare_policies);
 }
 
 void add_record(CLI::App& sim, const OnChosen& on_chosen) {
     CLI::App& app = add_verb(sim, "record", "Turn a real run into a scenario", kRecordExamples);
     const auto options = std::make_shared<SimRecordOptions>();
-    app.add_option("run", options->run_file, "what `swarm local --json` wrote")
+    app.add_option(
+           "run", options->run_file, "what `swarm local --json` or `swarm train --json` wrote"
+    )
         ->type_name("run.json")
         ->required();
     app.add_option("-o,--out", options->out_file, "the scenario (default: stdout)")

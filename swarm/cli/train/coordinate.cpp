@@ -126,6 +126,7 @@ class Coordination {
             std::make_shared<stages::SafetensorsCheckpoint>(
                 directory_.config, directory_.tokenizer
             )};
+        options.tokenizer = directory_.tokenizer;
         options.resume = as_run_state(directory_.resumed);
         if (options.resume) {  // files count steps, versions count exchanges, too
             std::uint64_t& version = options.resume->version.step;

@@ -4,6 +4,7 @@
 #include "stages/files/checkpoint_manifest.hpp"
 #include "swarm/base/digest.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/base/write_error.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/run_setup.hpp"
 #include "swarm/protocol/limits.hpp"
@@ -21,9 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<> write_file(const fs::path& path, const std::string& content) {
+    constexpr const char* kElsewhere = "choose another folder with --dir";
     const fs::path draft = path.string() + ".draft";
+    SWARM_TRY(make_folder_of(path, kElsewhere));
     std::error_code error;
-    fs::create_directories(path.parent_path(), error);
     errno = 0;
     std::ofstream out(draft, std::ios::binary);
     out << content;
@@ -32,13 +34,9 @@ Result<> write_file(const fs::path& path, const std::string& content) {
         fs::rename(draft, path, error);
     }
     if (!out || error) {
-        const std::string reason = out ? error.message() : std::generic_category().message(errno);
+        const int code = out ? error.value() : errno;
         fs::remove(draft, error);
-        return Error{
-            ErrorCode::StorageFailed,
-            Reaction::Fatal,
-            "cannot write " + path.string() + ": " + reason +
-                "; make room or choose another folder with --dir"};
+        return write_error(path, code, kElsewhere);
     }
     return {};
 }

@@ -195,6 +195,8 @@ void SessionBed::hear(const node::Report& report) {
         told.done = token->last;
     } else if (const auto* routed = std::get_if<node::SessionRouted>(&report)) {
         told_.at(routed->request).codecs = routed->codecs;
+    } else if (const auto* prompt = std::get_if<node::PromptRead>(&report)) {
+        told_.at(prompt->request).read.push_back(prompt->read);
     } else if (const auto* moved = std::get_if<node::SessionMoved>(&report)) {
         told_.at(moved->request).moves.push_back(*moved);
     } else if (const auto* dropped = std::get_if<node::MemberDropped>(&report)) {
@@ -232,7 +234,7 @@ std::vector<std::uint32_t> SessionBed::expected_of_stack(const node::SessionRequ
     std::vector<std::uint32_t> tokens = request.prompt;
     (void)stack->begin(static_cast<std::uint32_t>(tokens.size()) + request.tokens);
     std::span<const std::uint32_t> next = tokens;
-    const stacking::SamplerOptions sampler{request.sampling.temperature, request.sampling.seed};
+    const stacking::SamplerOptions sampler = stacking::sampler_of(request.sampling);
     for (std::uint32_t i = 0; i < request.tokens; ++i) {
         const auto scores =
             *stack->read(next, stacking::composition::TextReader::Wanted::AfterLast);

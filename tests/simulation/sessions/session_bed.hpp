@@ -57,6 +57,7 @@ struct Told {
     std::vector<node::SessionMoved> moves;
     std::vector<node::MemberDropped> dropped;
     std::vector<protocol::CodecId> codecs{};  // codecs of the rows between the hops
+    std::vector<std::uint32_t> read{};  // tokens of the prompt that were read, again and again
     std::string failure;
     bool done = false;
     bool in_order = true;

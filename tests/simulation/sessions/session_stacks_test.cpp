@@ -31,7 +31,7 @@ TEST(SessionStacks, GiveTheTextOfOneProcess) {
     bed.ask(stack_request(session_request(1, 40, 60), {1, 1, 1}));
     bed.ask(stack_request(session_request(2, 300, 40), {5, 1, 0.2}));
     node::SessionRequest drawn = stack_request(session_request(3, 1, 60), {1, 2, 3});
-    drawn.sampling = {.temperature = 0.9, .seed = 7, .top = 3};
+    drawn.sampling = {.temperature = 0.9, .seed = 7, .top = 3, .top_p = 0.8, .top_k = 20};
     bed.ask(drawn);
     bed.ask(session_request(4, 10, 20));  // a request for the first model alone, beside the others
     EXPECT_TRUE(bed.run());

@@ -1,8 +1,11 @@
 // Stories of sessions: cancel, no room, time to live, no peer left, paths, early exit, liars,
 // silence.
+#include "swarm/protocol/limits.hpp"
 #include "tests/simulation/sessions/session_bed.hpp"
 
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 namespace sim {
 namespace {
@@ -208,6 +211,40 @@ TEST(SessionStories, SamplingIsAFunctionOfSeedAndPosition) {
         EXPECT_NE(bed.told(1).tokens, bed.expected(session_request(1, 5, 20)));
         first = kill ? first : bed.told(1).tokens;
         EXPECT_EQ(bed.told(1).tokens, first);
+    }
+}
+
+/// With one token to draw from, a hot draw is the likeliest token, whichever peer makes it.
+TEST(SessionStories, BoundsOfTheDrawReachTheHopThatDraws) {
+    for (const bool by_k : {false, true}) {
+        SessionBed bed;
+        const node::SessionRequest greedy = session_request(1, 5, 20);
+        node::SessionRequest request = greedy;
+        request.sampling = {.temperature = 5, .seed = 3, .top = 2, .top_p = 1e-6};
+        if (by_k) {
+            request.sampling.top_p = 0;
+            request.sampling.top_k = 1;
+        }
+        bed.ask(request);
+        run_to_token(bed, 1, 5);
+        bed.world().crash(serving(bed, 2));
+        EXPECT_TRUE(bed.run());
+        EXPECT_EQ(bed.told(1).tokens, bed.expected(greedy)) << (by_k ? "top-k" : "top-p");
+    }
+}
+
+TEST(SessionStories, ImpossibleBoundsOfTheDrawAreRefused) {
+    SessionBed bed;
+    node::SessionRequest request = session_request(1, 5, 5);
+    request.sampling.top_p = std::nan("");
+    bed.ask(request);
+    request.request = 2;
+    request.sampling.top_p = 0;
+    request.sampling.top_k = protocol::kTopTokensMax + 1;
+    bed.ask(request);
+    EXPECT_TRUE(bed.run());
+    for (const std::uint64_t number : {1, 2}) {
+        EXPECT_NE(bed.told(number).failure.find("top-k is at most 64"), std::string::npos);
     }
 }
 

@@ -210,6 +210,70 @@ TEST(CommandLine, APromptMayBeginWithADash) {
     EXPECT_EQ(exit_of({"generate", "--join", "a:1", "--unknown", "text"}).code, kUsage);
 }
 
+TEST(CommandLine, StopTextsComeSeveralTimesAndLeaveThePromptAlone) {
+    const auto options = options_of<GenerateOptions>(
+        {"generate",
+         "--model",
+         "m",
+         "--stop",
+         "END",
+         "--stop",
+         "- a list",
+         "--stop",
+         "-hello",
+         "Hi"}
+    );
+    EXPECT_EQ(options.stops, (Words{"END", "- a list", "-hello"}));
+    EXPECT_EQ(options.prompt, "Hi");
+    EXPECT_EQ(exit_of({"generate", "--model", "m", "--stop", "", "Hi"}).code, kUsage);
+    EXPECT_EQ(
+        options_of<LocalOptions>({"local", "--model", "m", "--stop", "a", "--stop", "b"}).stops,
+        (Words{"a", "b"})
+    );
+}
+
+TEST(CommandLine, ASystemMessageNeedsAChatTemplateOfAModel) {
+    const auto options =
+        options_of<GenerateOptions>({"generate", "--model", "m", "--system", "-be brief", "Hi"});
+    EXPECT_EQ(options.system, "-be brief");
+    EXPECT_EQ(options_of<GenerateOptions>({"generate", "--model", "m", "Hi"}).system, std::nullopt);
+    EXPECT_EQ(exit_of({"generate", "--join", "a:1", "--system", "x", "Hi"}).code, kUsage);
+    EXPECT_EQ(exit_of({"generate", "--model", "m", "--raw", "--system", "x", "Hi"}).code, kUsage);
+}
+
+TEST(CommandLine, BoundsOfTheDrawAreBoundedThemselves) {
+    const Words given{
+        "generate", "--model", "m", "--temperature", "1", "--top-p", "0.9", "--top-k", "40", "Hi"};
+    EXPECT_EQ(options_of<GenerateOptions>(given).top_p, 0.9);
+    EXPECT_EQ(options_of<GenerateOptions>(given).top_k, 40U);
+    for (const Words& flag : std::vector<Words>{
+             {"--top-p", "nan"},
+             {"--top-p", "0"},
+             {"--top-p", "1.01"},
+             {"--top-k", "0"},
+             {"--top-k", "65"},
+             {"--top-k", "-1"}}) {
+        Words words{"generate", "--model", "m", "--temperature", "1", "Hi"};
+        words.insert(words.end(), flag.begin(), flag.end());
+        EXPECT_EQ(exit_of(words).code, kUsage) << joined(words);
+    }
+    EXPECT_EQ(exit_of({"generate", "--model", "m", "--top-k", "5", "Hi"}).code, kUsage)
+        << "without a temperature nothing is drawn";
+}
+
+TEST(CommandLine, AHostToJoinWithoutAPortGetsTheOneOfItsKind) {
+    EXPECT_EQ(options_of<ServeOptions>({"serve", "--join", "host"}).join, "host:7117");
+    EXPECT_EQ(
+        options_of<ServeOptions>({"serve", "--join", "host", "--model", "m"}).join, "host:7118"
+    );
+    EXPECT_EQ(options_of<GenerateOptions>({"generate", "--join", "host", "Hi"}).join, "host:7117");
+    EXPECT_EQ(
+        options_of<GenerateOptions>({"generate", "--join", "::1", "--model", "m", "Hi"}).join,
+        "[::1]:7118"
+    );
+    EXPECT_EQ(options_of<GenerateOptions>({"generate", "--join", "host:9", "Hi"}).join, "host:9");
+}
+
 TEST(CommandLine, NumbersThatAreNoneAreRefused) {
     const Words generate{"generate", "--join", "a:1", "text"};
     for (const Words& flag :

@@ -129,8 +129,42 @@ TEST(RecordedRun, RefusesTextThatIsNoReport) {
     expect_refused(changed("\"microbatches\": 24", "\"microbatches\": -24"), "not a report");
 }
 
-TEST(RecordedRun, RefusesAPeerOfUnknownSpeed) {
-    expect_refused(changed("\"service_ms\": 100", "\"service_ms\": null"), "--service-ms");
+/// The report of a run without --service-ms: speeds are those that senders measured.
+std::string real_run() {
+    std::string text = kRun;
+    const auto put = [&](const std::string& from, const std::string& to) {
+        text.replace(text.find(from), from.size(), to);
+    };
+    put(R"("service_ms": 100})", R"("service_ms": null, "forwards_per_s": 3.14159})");
+    put(R"("service_ms": 50})", R"("service_ms": null, "forwards_per_s": 8})");
+    put(R"("service_ms": 50})", R"("service_ms": null, "forwards_per_s": null})");
+    return text;
+}
+
+TEST(RecordedRun, ARealRunHasTheSpeedsThatSendersMeasured) {
+    const Result<std::string> toml = scenario_of_run(real_run(), "run.json");
+    ASSERT_TRUE(toml) << toml.error().detail;
+    const auto scenario = sim::parse_scenario(*toml, "run.toml");
+    ASSERT_TRUE(scenario) << scenario.error().detail << "\n" << *toml;
+    // In the order of their stages: bbbb with 8, cccc of stage 1 with the median of 3.142 and 8,
+    // because nobody measured it or its stage, and aaaa.
+    ASSERT_EQ(scenario->groups.size(), 2U);
+    EXPECT_EQ(scenario->groups[0].count, 2U);
+    EXPECT_EQ(scenario->groups[0].units_per_s.values, std::vector<double>{8.0});
+    EXPECT_EQ(scenario->groups[1].units_per_s.values, std::vector<double>{3.142});
+    EXPECT_NE(toml->find("bbbbbbbbbb, as fast as its senders measured it."), std::string::npos);
+    EXPECT_NE(toml->find("cccccccccc, which nobody measured: as fast as"), std::string::npos);
+}
+
+TEST(RecordedRun, RefusesARunInWhichNobodyWasMeasured) {
+    std::string text = kRun;
+    for (const std::string key : {"\"service_ms\": 100", "\"service_ms\": 50"}) {
+        for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key)) {
+            text.replace(at, key.size(), "\"service_ms\": null");
+        }
+    }
+    expect_refused(text, "nobody measured the speed");
+    expect_refused(changed("\"service_ms\": 100", "\"forwards_per_s\": -1"), "not a report");
 }
 
 TEST(RecordedRun, RefusesEventsThatNoScenarioRepeats) {

@@ -1,6 +1,7 @@
 #include "swarm/cli/common/run_report.hpp"
 
 #include "swarm/net/identity.hpp"
+#include "swarm/run/partition.hpp"
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
@@ -162,6 +163,11 @@ TEST(RunReport, SetsSharesBesideMeasuredSpeeds) {
     const json::value peers = parsed(report).at("peers");
     EXPECT_EQ(peers.at(0).at("speed_share").as_double(), 0.75);
     EXPECT_EQ(peers.at(1).at("speed_share").as_double(), 0.25);
+    const run::RunConfig config = small_run();
+    const double units =
+        double{1} * config.batch * config.model.context * run::partition(config)[1].layers;
+    EXPECT_DOUBLE_EQ(peers.at(0).at("forwards_per_s").as_double(), 300 / units);
+    EXPECT_DOUBLE_EQ(peers.at(1).at("forwards_per_s").as_double(), 100 / units);
     report.add(
         node::WorkCounted{2, kAnna, {0}, 3, 0}, at(3)
     );  // it is not measured in the new stage yet

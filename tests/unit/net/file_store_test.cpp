@@ -41,6 +41,15 @@ class FileStoreTest : public testing::Test {
     test::TemporaryFolder folder_;
 };
 
+TEST(NoFileStore, NeedsNoFolderAndKeepsNothing) {
+    FileStore store = FileStore::none();
+    const Records records{"one"};
+    EXPECT_FALSE(store.append(records).has_value());
+    EXPECT_FALSE(store.load().has_value());
+    EXPECT_FALSE(store.write_file("a", {}).has_value());
+    EXPECT_TRUE(store.sync().has_value()) << "nothing waits to be synced";
+}
+
 TEST_F(FileStoreTest, StartsEmpty) {
     EXPECT_EQ(*open().load(), Records{});
 }

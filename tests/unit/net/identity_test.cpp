@@ -49,10 +49,22 @@ TEST(Identity, RefusesAFileThatHoldsNoKey) {
 }
 
 TEST(Identity, SaysWhyTheKeyFileCannotBeMade) {
-    const TemporaryFolder folder;
-    const auto refused = Identity::load_or_create(folder.path() / "missing" / "key.pem");
+    const auto refused = Identity::load_or_create("/dev/null/keys/key.pem");
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, ErrorCode::StorageFailed);
+    EXPECT_EQ(
+        refused.error().detail,
+        "cannot write /dev/null/keys: Not a directory; a part of the path is a file: name another "
+        "file with --key"
+    );
+}
+
+TEST(Identity, MakesTheFolderOfItsKey) {
+    const TemporaryFolder folder;
+    const auto made = Identity::load_or_create(folder.path() / "missing" / "key.pem");
+    ASSERT_TRUE(made.has_value()) << made.error().detail;
+    const auto again = Identity::load_or_create(folder.path() / "missing" / "key.pem");
+    EXPECT_EQ(again->peer(), made->peer());
 }
 
 TEST(Identity, IsTheHashOfTheRawPublicKey) {

@@ -157,7 +157,7 @@ std::vector<Body> other_bodies() {
         .top = {
             {.token = 50256, .log_probability = -0.25}, {.token = 1, .log_probability = -1e-300}}};
     return {
-        Fetch{.version = kVersion, .stage = kStage, .chunk = 0},
+        Fetch{.version = kVersion, .stage = kStage, .chunk = 0, .tokenizer = true},
         Chunk{.version = kVersion, .stage = kStage, .chunk = 65535},
         ChunkRefused{.version = kVersion, .stage = kStage, .chunk = 7, .busy = true},
         Infer{.request = 77, .tokens = {464, 3290}, .top = 64},
@@ -213,7 +213,7 @@ std::vector<Body> session_bodies() {
         .next = {.peer = sample_peer(15), .address = "peer.example:4604"},
         .exact = true,
         .exit_threshold = 0.9,
-        .sampling = {.temperature = 0.7, .seed = ~0ULL, .top = 64},
+        .sampling = {.temperature = 0.7, .seed = ~0ULL, .top = 64, .top_p = 0.95, .top_k = 64},
         .text_from = 7,
         .text = {0, 300, 50256},
         .tokens_upto = 1,

@@ -3,6 +3,7 @@
 #include "tests/unit/protocol/field_rules.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace swarm::protocol {
 
@@ -242,6 +243,22 @@ TEST(SessionLimits, NumbersAreFinite) {
         "text_log_probability",
         Negative::Allowed
     );
+}
+
+TEST(SessionLimits, BoundsOfTheDrawAreShareAndNumber) {
+    const auto open = [](double top_p, std::uint32_t top_k) {
+        return changed<SessionOpen>([&](SessionOpen& body) {
+            body.sampling.top_p = top_p;
+            body.sampling.top_k = top_k;
+        });
+    };
+    expect_taken(open(0, 0));
+    expect_taken(open(1, kTopTokensMax));
+    const double inf = std::numeric_limits<double>::infinity();
+    for (const double no_share : {1.0001, -1e-300, inf, std::nan("")}) {
+        expect_refused(open(no_share, 0), ErrorCode::Malformed, "top_p");
+    }
+    expect_refused(open(0, kTopTokensMax + 1), ErrorCode::TooLarge, "top_k");
 }
 
 TEST(SessionLimits, ReasonsAreKnown) {

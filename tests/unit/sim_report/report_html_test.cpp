@@ -1,5 +1,6 @@
 // The page as text; tests/process/report_page_test.cpp opens it in a browser.
 #include "example_report.hpp"
+#include "sim/report/plot.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,6 +37,50 @@ TEST(ReportHtml, HasAllPlotsWithACurveEach) {
         EXPECT_EQ(count(html, "class=\"curve "), 3U + 3U + 1U + 1U);
         EXPECT_FALSE(has(html, "no-data\">")) << html;
     }
+}
+
+/// Every stage works in one sample and waits in the next: within a step that is no news.
+TEST(ReportHtml, UtilisationIsAMeanOverTwoStepsAtLeast) {
+    SimReport report = example_report();
+    report.samples.clear();
+    for (std::uint32_t i = 0; i <= 600; ++i) {
+        report.samples.push_back({6.0 * i, {4}, {i % 2 == 0 ? 0.0 : 1.0}, i / 4, i * 1000U});
+    }
+    const std::string html = to_html(report);  // a step has 23 s, so that a window has 48 s
+    const std::size_t plot = html.find("id=\"utilisation\">");
+    const std::size_t begin = html.find("class=\"curve s0\" d=\"", plot);
+    const std::string path = html.substr(begin, html.find('"', begin + 20) - begin);
+    EXPECT_EQ(count(path, "L"), 74U) << "75 windows of 48 s";
+    EXPECT_EQ(count(path, " 100.0"), 75U) << "one half, at the middle of the box: " << path;
+    EXPECT_TRUE(has(html, "stage 0: mean 50.0 %"));
+}
+
+TEST(ReportHtml, AWordOfATileIsNotBroken) {
+    SimReport report = example_report();
+    report.policy = "expected_finish";
+    EXPECT_TRUE(has(to_html(report), "<dd>expected_<wbr>finish</dd>"));
+}
+
+TEST(CompareHtml, SetsPoliciesSideBySide) {
+    SimReport other = example_report();
+    other.policy = "uniform<";
+    other.failure = "a stage had no peer";
+    const std::string html = to_html(std::vector<SimReport>{example_report(), other});
+    EXPECT_TRUE(has(html, "<th scope=\"row\">iwrr</th>"));
+    EXPECT_TRUE(has(html, "<th scope=\"row\">uniform&lt;</th>"));
+    EXPECT_TRUE(has(html, "uniform&lt;</strong>: the run failed: a stage had no peer"));
+    for (const char* id : {"utilisation", "steps", "bytes"}) {
+        EXPECT_TRUE(has(html, std::string("<figure class=\"plot\" id=\"") + id + "\">")) << id;
+    }
+    EXPECT_EQ(count(html, "class=\"curve "), 6U);
+    EXPECT_FALSE(has(html, "http:") || has(html, "https:") || has(html, "<script"));
+}
+
+TEST(CompareHtml, DrawsAsManyPoliciesAsThereAreColours) {
+    const std::string html = to_html(std::vector<SimReport>(9, example_report()));
+    EXPECT_EQ(count(html, "class=\"curve "), 3 * kSeriesMax);
+    EXPECT_TRUE(has(html, "The first 8 policies; the table has all."));
+    EXPECT_EQ(count(html, "<th scope=\"row\">iwrr</th>"), 9U);
 }
 
 TEST(ReportHtml, DrawsRareStepsOfTheFluidModeWithoutGaps) {

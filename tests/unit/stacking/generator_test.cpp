@@ -118,6 +118,102 @@ TEST(Generator, TakesOnlyTheRunsOwnTokenizer) {
     EXPECT_NE(verdict(one, std::string(64, 'b')).find("is not the run's"), std::string::npos);
 }
 
+/// A generator that was given no tokenizer, and a run with this digest of a tokenizer.
+class OwnTokenizerTest : public testing::Test {
+ protected:
+    OwnTokenizerTest() {
+        Generator::Options options;
+        options.coordinator_address = "here:7117";
+        options.tokenizer_sha256 = std::nullopt;
+        options.patience = 30s;
+        generator_.emplace(std::move(options));
+        on(node::Woke{});
+        on(node::LinkUp{kCoordinator, Lane::Control, {5}});
+        on(node::LinkUp{kCoordinator, Lane::Bulk, {5}});
+    }
+
+    Actions assign(const std::string& of_run) {
+        swarm::run::RunConfig config;
+        if (!of_run.empty()) {
+            config.tokenizer = "spm:300";
+            config.tokenizer_sha256 = of_run;
+            swarm::run::follow_tokenizer(config);
+        }
+        protocol::Assign body;
+        body.run_file = swarm::run::to_toml(config);
+        return on(received(kCoordinator, body, 1));
+    }
+
+    template <class Event>
+    Actions on(Event event, TimePoint now = kStart) {
+        Actions actions;
+        generator_->on(node::Event(std::move(event)), now, actions.out);
+        return actions;
+    }
+
+    static node::Received chunk(const std::string& bytes) {
+        protocol::Chunk body;
+        body.chunk = 0;
+        const auto view = std::as_bytes(std::span(bytes));
+        node::Received event{kCoordinator, Lane::Bulk, {0, 0, body}, {}};
+        event.payload = node::Payload(
+            {protocol::Dtype::Bytes,
+             protocol::CodecId::None,
+             {static_cast<std::uint32_t>(view.size())}},
+            std::vector<std::byte>(view.begin(), view.end())
+        );
+        return event;
+    }
+
+    std::string digest_ =
+        to_hex(swarm::sha256(std::as_bytes(std::span(std::string_view("pieces")))));
+    std::optional<Generator> generator_;
+};
+
+TEST_F(OwnTokenizerTest, OfARunOfBytesIsToldAtOnce) {
+    const auto told = assign("").told<node::TokenizerKnown>();
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told[0].file, "");
+}
+
+TEST_F(OwnTokenizerTest, ComesFromTheCoordinator) {
+    const Actions asked = assign(digest_);
+    EXPECT_TRUE(asked.told<node::TokenizerKnown>().empty());
+    const auto questions = asked.sent<protocol::Fetch>(kCoordinator);
+    ASSERT_EQ(questions.size(), 1U);
+    EXPECT_TRUE(questions[0].tokenizer);
+    const auto told = on(chunk("pieces")).told<node::TokenizerKnown>();
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told[0].file, "pieces");
+    EXPECT_TRUE(on(chunk("pieces")).told<node::TokenizerKnown>().empty());
+}
+
+TEST_F(OwnTokenizerTest, IsAskedForAgainAfterSilenceAndOnANewLink) {
+    assign(digest_);
+    EXPECT_TRUE(on(node::Woke{}, kStart + 4s).sent<protocol::Fetch>(kCoordinator).empty());
+    EXPECT_EQ(on(node::Woke{}, kStart + 5s).sent<protocol::Fetch>(kCoordinator).size(), 1U);
+    on(node::LinkDown{kCoordinator, Lane::Bulk}, kStart + 6s);
+    on(node::Woke{}, kStart + 7s);
+    const Actions linked = on(node::LinkUp{kCoordinator, Lane::Bulk, {5}}, kStart + 8s);
+    EXPECT_EQ(linked.sent<protocol::Fetch>(kCoordinator).size(), 1U);
+}
+
+TEST_F(OwnTokenizerTest, OfAnotherDigestEndsTheRole) {
+    assign(digest_);
+    const auto failed = on(chunk("other")).told<node::RunFailed>();
+    ASSERT_EQ(failed.size(), 1U);
+    EXPECT_EQ(failed[0].exit_code, 3);
+    EXPECT_NE(failed[0].text.find("with --tokenizer"), std::string::npos);
+}
+
+TEST_F(OwnTokenizerTest, ThatDoesNotComeEndsTheWait) {
+    assign(digest_);
+    EXPECT_LE(generator_->next_deadline(), kStart + 30s);
+    const auto failed = on(node::Woke{}, kStart + 30s).told<node::RunFailed>();
+    ASSERT_EQ(failed.size(), 1U);
+    EXPECT_EQ(failed[0].text, "the coordinator has not sent the run's tokenizer in 30 s");
+}
+
 TEST_F(GeneratorTest, SlidesTheWindowOverGeneratedTokens) {
     connect({kFirst});
     const auto first = question(on(prompt({1, 2, 3, 4}, 2)), kFirst);
@@ -261,8 +357,36 @@ TEST_F(GeneratorTest, SaysWhyNoCoordinatorWasReachedInTime) {
     EXPECT_EQ(
         failed[0].text,
         "no coordinator at here:7117 in time: " + trouble().detail +
-            "; is `swarm train` running there, and is the address right?"
+            "; is `swarm train` running there, and is the port right?"
     );
+}
+
+std::string text_after(swarm::ErrorCode code) {
+    Generator::Options options;
+    options.coordinator_address = "here:7117";
+    options.first_contact_within = 30s;
+    Generator generator(std::move(options));
+    Actions actions;
+    generator.on(node::Woke{}, kStart, actions.out);
+    const swarm::Error error{code, swarm::Reaction::Retry, "detail"};
+    generator.on(node::DialFailed{PeerId{}, Lane::Control, error}, kStart + 1s, actions.out);
+    generator.on(node::Woke{}, kStart + 30s, actions.out);
+    return actions.told<node::RunFailed>().at(0).text;
+}
+
+TEST_F(GeneratorTest, AsksWhatFitsTheReasonOfTheLastDial) {
+    const std::string begin = "no coordinator at here:7117 in time: detail";
+    using swarm::ErrorCode;
+    EXPECT_EQ(
+        text_after(ErrorCode::NotFound),
+        begin + "; is the name right, and does this machine have a name server?"
+    );
+    EXPECT_EQ(
+        text_after(ErrorCode::Unreachable),
+        begin + "; is `swarm train` running there, and is the port right?"
+    );
+    EXPECT_EQ(text_after(ErrorCode::ConnectionLost), begin) << "another swarm key, for example";
+    EXPECT_EQ(text_after(ErrorCode::Unauthorised), begin);
 }
 
 TEST_F(GeneratorTest, WakesInTheFutureAfterEachWake) {

@@ -16,6 +16,22 @@ TEST_F(HopTableTest, OpensFillsAndSendsOn) {
     EXPECT_EQ(onward[0].second.rows, 2U);
 }
 
+TEST_F(HopTableTest, TellsTheClientNowAndThenHowFarALongTextIsRead) {
+    take(kClient, open());
+    const auto told = [&](std::uint32_t position, std::uint32_t count) {
+        const auto opened = sent<SessionOpened>(take_rows(kClient, rows(position, count)));
+        return opened.empty() ? 0 : opened.back().second.filled_upto;
+    };
+    EXPECT_EQ(told(0, 3), 0U) << "SessionOpened has just been sent";
+    now_ += 499ms;
+    EXPECT_EQ(told(3, 3), 0U);
+    now_ += 1ms;
+    EXPECT_EQ(told(6, 3), 9U);
+    EXPECT_EQ(told(9, 3), 0U);
+    now_ += 10s;
+    EXPECT_EQ(told(12, 1), 0U) << "a single row is the next token of a text";
+}
+
 TEST_F(HopTableTest, RowsThatSkipAPositionAreAGap) {
     take(kClient, open());
     take_rows(kClient, rows(0, 2));

@@ -124,6 +124,59 @@ class SessionClientTest : public testing::Test {
     std::optional<SessionClient> client_;
 };
 
+TEST_F(SessionClientTest, ADirectoryThatSaysNothingIsNamed) {
+    SessionClient::Options options;
+    options.self = kSelf;
+    options.incarnation = {6};
+    options.directory = kDirectory;
+    options.models = {{digest_of(1), 100}};
+    client_.emplace(std::move(options));
+    on(node::Woke{});
+    on(node::LinkUp{kDirectory, Lane::Control, {1}});
+    node::SessionRequest request;
+    request.request = 1;
+    request.prompt = {5};
+    request.tokens = 1;
+    on(node::Asked{request});
+    now_ += 60s;
+    on(node::Woke{});
+    std::string failure;
+    for (const node::Action& action : out_.actions) {
+        if (const auto* const tell = std::get_if<node::Tell>(&action)) {
+            failure = std::get<node::GenerationFailed>(tell->report).reason;
+        }
+    }
+    EXPECT_EQ(failure, "no token in 60 s: the directory has not answered");
+}
+
+/// Both hops say again and again that they have read the prompt, and no token comes.
+TEST_F(SessionClientTest, ProgressRenewsThePatienceButNotForEver) {
+    start();
+    const TimePoint begun = now_;
+    std::string failure;
+    while (failure.empty() && now_ < begun + 1h) {
+        for (const std::uint32_t read : {1U, 2U, 3U}) {
+            for (const auto& [hop, peer] : std::map(hops_)) {
+                protocol::HopId id = id_;
+                id.hop = hop;
+                receive(peer, SessionOpened{id, read, 0, chosen_});
+            }
+        }
+        now_ = std::max(now_ + 1ms, client_->next_deadline());
+        on(node::Woke{});
+        for (const node::Action& action : out_.actions) {
+            const auto* const tell = std::get_if<node::Tell>(&action);
+            const auto* const failed =
+                tell == nullptr ? nullptr : std::get_if<node::GenerationFailed>(&tell->report);
+            failure = failed == nullptr ? failure : failed->reason;
+        }
+        open(link_up());
+    }
+    EXPECT_TRUE(failure.starts_with("no progress in 60 s: ")) << failure;
+    EXPECT_GT(now_ - begun, 60s);
+    EXPECT_LT(now_ - begun, 200s);
+}
+
 TEST_F(SessionClientTest, LeavesTheCodecToTheHopsOnceAndThenNamesIt) {
     chosen_ = protocol::CodecId::Int8;
     start({std::nullopt});

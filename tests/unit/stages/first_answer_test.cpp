@@ -36,7 +36,9 @@ TEST(StageServerAlone, SaysWhyNoCoordinatorWasReachedInTime) {
         EXPECT_EQ(
             std::get<node::RunFailed>(report).text,
             std::string("no coordinator at there:7117 in time: ") +
-                (is_known ? "cannot find there" : "no answer")
+                (is_known ? "cannot find there; is `swarm train` running there, and is the port "
+                            "right?"
+                          : "no answer")
         );
     }
 }
