@@ -65,6 +65,9 @@ void World::perform(Process& actor, node::Append& append) {
 
 void World::perform(Process& actor, node::WriteFile& file) {
     std::vector<std::byte> bytes;
+    if (file.late_part) {
+        file.parts.push_back(file.late_part());
+    }
     for (const node::Payload& part : file.parts) {
         bytes.insert(bytes.end(), part.bytes().begin(), part.bytes().end());
     }

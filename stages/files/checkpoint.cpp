@@ -5,6 +5,8 @@
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -47,6 +49,17 @@ swarm::node::Payload to_payload(std::vector<std::byte> bytes) {
     return {swarm::protocol::TensorEnvelope{}, std::move(bytes)};
 }
 
+/// The names of the units of a stage, in order.
+std::vector<std::string> unit_names(const StageLayout& layout) {
+    std::vector<std::string> names;
+    for (const TensorSpec& tensor : layout.tensors) {
+        if (names.empty() || names.back() != unit_of(tensor.name)) {
+            names.push_back(unit_of(tensor.name));
+        }
+    }
+    return names;
+}
+
 struct Unit {
     std::string name;
     std::vector<NamedTensor> weights;
@@ -76,8 +89,13 @@ std::vector<Unit> collect_units(const StageState& state) {
     return units;
 }
 
+struct MadeFile {
+    std::string name;
+    swarm::node::Payload bytes;
+};
+
 /// Makes the files from the stages, one by one, so that only one stage needs to be in memory beside
-/// the files.
+/// the files that were not taken.
 class FilesOfStages {
  public:
     FilesOfStages(
@@ -85,7 +103,7 @@ class FilesOfStages {
         swarm::ParameterVersion version,
         std::string_view tokenizer
     )
-        : made_{checkpoint_name(version), {}, {}} {
+        : folder_(checkpoint_name(version)) {
         manifest_.version = version;
         manifest_.run_file = swarm::run::to_toml(config);
         if (!tokenizer.empty()) {
@@ -118,25 +136,84 @@ class FilesOfStages {
         }
     }
 
-    swarm::run::CheckpointFiles finish() && {
+    /// Adds the manifest of all files so far.
+    void finish() {
         const std::string text = to_json(manifest_);
         const auto bytes = std::as_bytes(std::span(text));
-        made_.files.push_back(
-            {made_.name + "/manifest.json", to_payload(std::vector(bytes.begin(), bytes.end()))}
+        made_.push_back(
+            {folder_ + "/" + kManifestFile, to_payload(std::vector(bytes.begin(), bytes.end()))}
         );
-        made_.weights_sha256 = weights_.finish();
-        return std::move(made_);
+        weights_sha256_ = weights_.finish();
     }
+
+    /// Hands out the oldest file that was not taken; nullopt: all were.
+    std::optional<MadeFile> take() {
+        if (made_.empty()) {
+            return std::nullopt;
+        }
+        MadeFile file = std::move(made_.front());
+        made_.pop_front();
+        return file;
+    }
+
+    /// The digest of all weights, after finish().
+    [[nodiscard]] const swarm::Digest& weights_sha256() const { return weights_sha256_; }
 
  private:
     void add_file(const std::string& name, std::vector<std::byte> bytes) {
         manifest_.files.push_back({name, bytes.size(), swarm::to_hex(swarm::sha256(bytes))});
-        made_.files.push_back({made_.name + "/" + name, to_payload(std::move(bytes))});
+        made_.push_back({folder_ + "/" + name, to_payload(std::move(bytes))});
     }
 
+    std::string folder_;
     CheckpointManifest manifest_;
-    swarm::run::CheckpointFiles made_;
+    std::deque<MadeFile> made_;
     swarm::Sha256 weights_;
+    swarm::Digest weights_sha256_;
+};
+
+/// Makes the files of a fetched state one after the other, stage by stage.
+class LateFiles {
+ public:
+    LateFiles(
+        const swarm::run::RunConfig& config,
+        std::vector<StageLayout> layouts,
+        swarm::run::RunState state,
+        std::string_view tokenizer
+    )
+        : files_(config, state.version, tokenizer),
+          layouts_(std::move(layouts)),
+          state_(std::move(state)) {}
+
+    swarm::node::Payload next() {
+        for (;;) {
+            if (std::optional<MadeFile> file = files_.take()) {
+                return std::move(file->bytes);
+            }
+            make_more();
+        }
+    }
+
+    [[nodiscard]] const swarm::Digest& weights_sha256() const { return files_.weights_sha256(); }
+
+ private:
+    void make_more() {
+        if (stage_ == layouts_.size()) {
+            files_.finish();
+            return;
+        }
+        auto& chunks = state_.chunks[stage_];
+        const auto stage = StageState::from_chunks(layouts_[stage_], state_.version, chunks);
+        SWARM_ASSERT(stage.has_value());  // make_files() has checked the chunks
+        chunks.clear();                   // they were copied, and the files need the memory
+        files_.add(*stage);
+        ++stage_;
+    }
+
+    FilesOfStages files_;
+    std::vector<StageLayout> layouts_;
+    swarm::run::RunState state_;
+    std::size_t stage_ = 0;  // the next one to be made
 };
 
 /// Appends the tensor `name` of the file `file`; false when the file has none of this shape.
@@ -184,22 +261,39 @@ swarm::run::CheckpointFiles checkpoint_files(
     for (const ReplicaView& replica : replicas) {
         files.add(replica);
     }
-    return std::move(files).finish();
+    files.finish();
+    swarm::run::CheckpointFiles made{checkpoint_name(stages.front()->version()), {}, {}};
+    while (std::optional<MadeFile> file = files.take()) {
+        made.files.push_back({std::move(file->name), [bytes = file->bytes] { return bytes; }});
+    }
+    made.weights_sha256 = [digest = files.weights_sha256()] { return digest; };
+    return made;
 }
 
 Result<swarm::run::CheckpointFiles> SafetensorsCheckpoint::make_files(swarm::run::RunState state
 ) const {
-    const std::vector<StageLayout> layouts = swarm::run::partition(config_);
+    std::vector<StageLayout> layouts = swarm::run::partition(config_);
     SWARM_ASSERT(state.chunks.size() == layouts.size());
-    FilesOfStages files(config_, state.version, tokenizer_);
-    for (std::size_t s = 0; s < layouts.size(); ++s) {
-        SWARM_TRY(
-            const auto stage, StageState::from_chunks(layouts[s], state.version, state.chunks[s])
-        );
-        state.chunks[s].clear();  // they were copied, and the files need the memory
-        files.add(stage);
+    swarm::run::CheckpointFiles made{checkpoint_name(state.version), {}, {}};
+    std::vector<std::string> names;
+    if (!tokenizer_.empty()) {
+        names.emplace_back(kTokenizerFile);
     }
-    return std::move(files).finish();
+    for (std::size_t s = 0; s < layouts.size(); ++s) {
+        SWARM_TRY(StageState::check_chunks(layouts[s], state.chunks[s]));
+        for (const std::string& unit : unit_names(layouts[s])) {
+            names.push_back(weights_file(unit));
+            names.push_back(moments_file(unit));
+        }
+    }
+    names.emplace_back(kManifestFile);
+    const auto late =
+        std::make_shared<LateFiles>(config_, std::move(layouts), std::move(state), tokenizer_);
+    for (const std::string& name : names) {
+        made.files.push_back({made.name + "/" + name, [late] { return late->next(); }});
+    }
+    made.weights_sha256 = [late] { return late->weights_sha256(); };
+    return made;
 }
 
 Result<StageState> restore_stage(const Checkpoint& checkpoint, const StageLayout& layout) {

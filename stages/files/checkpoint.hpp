@@ -108,6 +108,20 @@ std::vector<std::filesystem::path> checkpoint_folders(const std::filesystem::pat
 /// back.
 void remove_unfinished_checkpoints(const std::filesystem::path& parent);
 
+/// Returns the checkpoints that run.checkpoint_keep and run.checkpoint_keep_every do not keep when
+/// the one named `newest` is durable and recorded. That one, and any of a later version, stay.
+std::vector<std::filesystem::path> checkpoints_to_prune(
+    const std::filesystem::path& parent,
+    const std::string& newest,
+    const swarm::run::RunConfig& config
+);
+/// Removes them. Error: StorageFailed (Retry): the others stay until the next call.
+swarm::Result<> prune_checkpoints(
+    const std::filesystem::path& parent,
+    const std::string& newest,
+    const swarm::run::RunConfig& config
+);
+
 /// Writes each file by a temporary name, fsync and rename, in order. Returns the checkpoint's
 /// folder. A checkpoint that cannot be finished is removed.
 swarm::Result<std::filesystem::path> write_checkpoint(

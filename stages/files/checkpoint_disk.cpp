@@ -1,6 +1,7 @@
 // The functions of checkpoint.hpp that touch the disk.
 #include "stages/files/checkpoint.hpp"
 #include "stages/files/checkpoint_manifest.hpp"
+#include "swarm/base/check.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/base/write_error.hpp"
 
@@ -26,7 +27,6 @@ using swarm::Result;
 namespace {
 
 constexpr std::uint64_t kManifestBytesMax = 16ULL << 20;
-constexpr const char* kManifestName = "manifest.json";
 
 Error storage_failed(const fs::path& path, int code) {
     return swarm::write_error(path, code, "choose another folder");
@@ -117,7 +117,7 @@ Result<std::vector<std::byte>> read_file(const fs::path& path, std::uint64_t byt
 }
 
 Result<CheckpointManifest> read_manifest(const fs::path& folder) {
-    const fs::path path = folder / kManifestName;
+    const fs::path path = folder / kManifestFile;
     std::error_code code;
     const std::uintmax_t size = fs::file_size(path, code);
     if (code) {
@@ -191,6 +191,24 @@ std::vector<std::pair<swarm::ParameterVersion, fs::path>> list_checkpoints(const
     return found;
 }
 
+/// True when the checkpoint was finished and each file has its size. Reads no tensor.
+bool has_all_files(const fs::path& folder) {
+    const auto manifest = read_manifest(folder);
+    return manifest.has_value() &&
+           std::ranges::all_of(manifest->files, [&](const CheckpointManifest::File& file) {
+               std::error_code code;
+               return fs::file_size(folder / file.name, code) == file.bytes;
+           });
+}
+
+bool stays_for_ever(
+    swarm::ParameterVersion version, const fs::path& folder, const swarm::run::RunConfig& config
+) {
+    std::error_code ignored;
+    return config.checkpoint_keep_every > 0 && version.step % config.checkpoint_keep_every == 0 &&
+           fs::exists(folder / kManifestFile, ignored);
+}
+
 }  // namespace
 
 std::vector<fs::path> checkpoint_folders(const fs::path& parent) {
@@ -204,10 +222,50 @@ std::vector<fs::path> checkpoint_folders(const fs::path& parent) {
 void remove_unfinished_checkpoints(const fs::path& parent) {
     std::error_code ignored;  // where nothing can be removed, the next start passes it over
     for (const fs::path& folder : checkpoint_folders(parent)) {
-        if (!fs::exists(folder / kManifestName, ignored)) {
+        if (!fs::exists(folder / kManifestFile, ignored)) {
             fs::remove_all(folder, ignored);
         }
     }
+}
+
+std::vector<fs::path> checkpoints_to_prune(
+    const fs::path& parent, const std::string& newest, const swarm::run::RunConfig& config
+) {
+    const auto written = version_of(newest);
+    SWARM_ASSERT(written.has_value());
+    std::vector<fs::path> old;
+    std::uint32_t kept = 0;
+    for (auto& [version, folder] : list_checkpoints(parent)) {
+        if (config.checkpoint_keep == 0 || version > *written) {
+            continue;  // a later one is being written, or somebody has to look at it
+        }
+        const bool is_recent =
+            kept < config.checkpoint_keep && (version == *written || has_all_files(folder));
+        kept += is_recent ? 1 : 0;
+        if (!is_recent && !stays_for_ever(version, folder, config)) {
+            old.push_back(std::move(folder));
+        }
+    }
+    return old;
+}
+
+Result<> prune_checkpoints(
+    const fs::path& parent, const std::string& newest, const swarm::run::RunConfig& config
+) {
+    for (const fs::path& folder : checkpoints_to_prune(parent, newest, config)) {
+        std::error_code code;
+        fs::remove(folder / kManifestFile, code);  // a crash leaves none that looks whole
+        if (!code) {
+            fs::remove_all(folder, code);
+        }
+        if (code) {
+            return Error{
+                ErrorCode::StorageFailed,
+                Reaction::Retry,
+                "cannot remove the old checkpoint " + folder.string() + ": " + code.message()};
+        }
+    }
+    return {};
 }
 
 Result<fs::path> write_checkpoint(
@@ -225,7 +283,7 @@ Result<fs::path> write_checkpoint(
         return storage_failed(folder, code.value());
     }
     for (const swarm::run::CheckpointFile& file : made.files) {
-        if (const auto written = write_file(parent / file.name, file.bytes.bytes()); !written) {
+        if (const auto written = write_file(parent / file.name, file.content().bytes()); !written) {
             remove_unfinished_checkpoints(parent);
             return written.error();
         }

@@ -16,6 +16,8 @@
 
 namespace stages {
 
+/// File name of the manifest, whose presence says that the checkpoint was finished.
+inline constexpr const char* kManifestFile = "manifest.json";
 /// File name of the run's tokenizer where tokens are not bytes, here and in the run's folder.
 inline constexpr const char* kTokenizerFile = "tokenizer.model";
 inline constexpr std::size_t kTokenizerBytesMax = swarm::protocol::kTokenizerBytesMax;

@@ -2,6 +2,7 @@
 
 #include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
+#include "swarm/base/try.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/state_chunk.hpp"
 
@@ -186,8 +187,8 @@ void StageState::visit_stream(State& state, std::uint64_t begin, std::uint64_t e
     }
 }
 
-swarm::Result<StageState> StageState::from_chunks(
-    const StageLayout& layout, swarm::ParameterVersion version, std::span<const Payload> chunks
+swarm::Result<> StageState::check_chunks(
+    const StageLayout& layout, std::span<const Payload> chunks
 ) {
     const std::uint64_t bytes = 12 * layout.elements();
     const std::uint32_t count = swarm::run::chunk_count(bytes);
@@ -201,6 +202,13 @@ swarm::Result<StageState> StageState::from_chunks(
             return wrong_size(what, chunks[i].bytes().size(), want);
         }
     }
+    return {};
+}
+
+swarm::Result<StageState> StageState::from_chunks(
+    const StageLayout& layout, swarm::ParameterVersion version, std::span<const Payload> chunks
+) {
+    SWARM_TRY(check_chunks(layout, chunks));
     StageState state(layout);
     state.version_ = version;
     for (std::size_t i = 0; i < chunks.size(); ++i) {

@@ -46,8 +46,11 @@ class StageState {
         std::vector<float> first_moments,
         std::vector<float> second_moments
     );
-    /// `chunks` are in order, as chunk() returned them. Error: Mismatch when their size is not the
-    /// layout's.
+    /// Error: Mismatch when the number or size of the chunks is not the layout's.
+    static swarm::Result<> check_chunks(
+        const swarm::run::StageLayout& layout, std::span<const swarm::node::Payload> chunks
+    );
+    /// `chunks` are in order, as chunk() returned them. Error: that of check_chunks().
     static swarm::Result<StageState> from_chunks(
         const swarm::run::StageLayout& layout,
         swarm::ParameterVersion version,

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kCodecs = "codecs=";
 constexpr std::string_view kLayers = "layers=";
+constexpr std::string_view kSettings = "settings=";
 
 Error malformed(std::string_view line) {
     const std::string start(line.substr(0, 60));
@@ -47,6 +48,9 @@ struct LineOf {
         std::string before = ' ' + std::string(kLayers);
         for (const std::uint32_t layers : record.layers_per_stage) {
             line += std::exchange(before, ",") + std::to_string(layers);
+        }
+        if (record.settings) {
+            line += ' ' + std::string(kSettings) + to_hex(*record.settings);
         }
         return line;
     }
@@ -123,8 +127,9 @@ class Words {
         return {gen, number<std::uint64_t>()};
     }
 
-    Digest digest() {
-        const std::string_view text = word();
+    Digest digest() { return digest_of(word()); }
+
+    Digest digest_of(std::string_view text) {
         Digest digest;
         failed_ = failed_ || text.size() != 2 * digest.bytes.size();
         for (std::size_t i = 0; !failed_ && i < digest.bytes.size(); ++i) {
@@ -214,6 +219,9 @@ CommitRecord read_exchange(Words& words) {
 CincRecord read_cinc(Words& words) {
     CincRecord record{words.number<std::uint32_t>()};
     record.layers_per_stage = words.numbers_after<std::uint32_t>(kLayers);
+    if (const auto settings = words.word_after(kSettings)) {
+        record.settings = words.digest_of(*settings);
+    }
     return record;
 }
 
@@ -301,6 +309,7 @@ void RunHistory::roll_back(ParameterVersion to) {
 void RunHistory::apply(const LogRecord& record) {
     if (const auto* start = std::get_if<CincRecord>(&record)) {
         cinc = start->cinc;
+        settings = start->settings ? start->settings : settings;
         cut_as(version.step, start->layers_per_stage);
     } else if (const auto* commit = std::get_if<CommitRecord>(&record)) {
         version = {commit->version.gen, commit->version.step + 1};

@@ -1,7 +1,7 @@
 // The coordinator's write-ahead log: the decisions of a run, as records of one line of text each.
 // Invariant: replaying any prefix of the log gives a state in which the run really was. The ledger
 // is soft state and not in the log; the file store does framing, CRC and torn tails.
-//   cinc <n> [layers=<number per stage>,...]
+//   cinc <n> [layers=<number per stage>,...] [settings=<hash>]: see CincRecord
 //   commit <gen> <step> <epoch> <clip> <lr> <bc1> <bc2> <loss> <norm> <hash>...
 //          [codecs=<forward>/<backward>,...]: codecs of the next step, where the run chooses them
 //   skip <gen> <step> <epoch>
@@ -28,11 +28,13 @@
 
 namespace swarm::coordinator {
 
-/// A process of the coordinator begins. layers_per_stage is how it cuts the model into stages;
-/// empty when the log does not say it.
+/// A process of the coordinator begins. layers_per_stage is how it cuts the model into stages, and
+/// `settings` the digest of what its peers compute with (run::peer_settings). Either is empty when
+/// the log does not say it.
 struct CincRecord {
     std::uint32_t cinc = 0;
     std::vector<std::uint32_t> layers_per_stage{};
+    std::optional<Digest> settings{};
 };
 
 /// Version (gen, step) became (gen, step + 1). A skip has no loss, no norm and no hashes. An
@@ -96,6 +98,7 @@ struct RunHistory {
     std::uint32_t skips_in_a_row = 0;      // skipped steps right before the current version
     std::vector<run::CodecChange> codecs;  // in order of step; empty: never chosen
     std::vector<SplitChange> splits;       // in order of step; empty: not known
+    std::optional<Digest> settings;        // those of the newest process; none: not known
 
     void apply(const LogRecord& record);
 

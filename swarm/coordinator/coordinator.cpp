@@ -17,7 +17,7 @@ using Verdict = FailureDetector::Verdict;
 
 Coordinator::Coordinator(Options options)
     : options_(std::move(options)),
-      run_file_(run::to_toml(options_.config)),
+      run_file_(run::to_toml(run::for_peers(options_.config))),
       context_{
           .config = options_.config,
           .layouts = run::partition(options_.config),
@@ -98,10 +98,10 @@ void Coordinator::handle(const node::Loaded& loaded, node::Turn turn) {
         context_.codecs = history_.codecs.back().codecs;
     }
     context_.roster = run::Roster(context_.config.stages, context_.cinc);
-    if (!leave_old_split(turn)) {
+    if (!leave_old_split(turn) || !leave_old_settings(turn)) {
         return;
     }
-    const CincRecord record{context_.cinc, run::layers_of(context_.layouts)};
+    const CincRecord record{context_.cinc, run::layers_of(context_.layouts), options_.settings};
     history_.apply(record);
     phase_ = Phase::Opening;
     opening_ = append(record, Sync::Now, turn);
@@ -122,7 +122,7 @@ void Coordinator::handle(const node::Stored& stored, node::Turn turn) {
         const ParameterVersion version = checkpointer_.version();
         turn.out.add(node::Tell{node::CheckpointWritten{version, checkpoint_files_->name}});
         if (run::is_over(context_.config, version.step)) {
-            weights_sha256_ = checkpoint_files_->weights_sha256;
+            weights_sha256_ = checkpoint_files_->weights_sha256();
             final_checkpoint_ = true;
         }
         checkpoint_files_.reset();
@@ -147,7 +147,10 @@ void Coordinator::open_for_peers(node::Turn turn) {
         const Result<run::CheckpointFiles> files =
             options_.checkpoints->make_files(*options_.resume);
         if (files) {
-            weights_sha256_ = files->weights_sha256;
+            for (const run::CheckpointFile& file : files->files) {
+                static_cast<void>(file.content());  // nobody has joined, so nobody waits
+            }
+            weights_sha256_ = files->weights_sha256();
             final_checkpoint_ = true;
         }
     }
@@ -191,6 +194,7 @@ void Coordinator::forget(PeerId peer) {
     commit_repeated_.erase(peer);
     moving_.erase(peer);
     left_at_commit_.erase(peer);
+    has_settings_.erase(peer);
 }
 
 void Coordinator::handle(const node::LinkDown& down, node::Turn turn) {

@@ -38,6 +38,9 @@ class Coordinator final : public node::Role {
         run::RunConfig config;
         std::span<const std::uint16_t> corpus;  // outlives the role
         std::shared_ptr<const run::CheckpointFormat> checkpoints;
+        /// Digest of what peers compute with, for the log; none in simulated runs, which never go
+        /// on with other settings.
+        std::optional<Digest> settings = std::nullopt;
         /// A checkpoint from disk, to which the run goes back when no peer has a newer state.
         std::optional<run::RunState> resume = std::nullopt;
         Duration resume_after = std::chrono::seconds(10);
@@ -140,6 +143,11 @@ class Coordinator final : public node::Role {
     /// Goes back to the checkpoint when the log has another split, whose states are of no use.
     /// False when there is no checkpoint; then the run has failed.
     [[nodiscard]] bool leave_old_split(node::Turn turn);
+    /// Makes all peers begin anew with the settings of this process where the log has others:
+    /// from the checkpoint, or from the seed before the first step. False as above.
+    [[nodiscard]] bool leave_old_settings(node::Turn turn);
+    /// True when the peer's state was made with the settings of an earlier process.
+    [[nodiscard]] bool has_old_settings(PeerId peer) const;
     void hold_for_cut(node::Turn turn);
     void watch_cut(node::Turn turn);
 
@@ -197,6 +205,8 @@ class Coordinator final : public node::Role {
     std::optional<Digest> weights_sha256_;
     TimePoint lost_since_ = kNever;
     std::optional<ParameterVersion> rolled_back_to_;
+    bool settings_changed_ = false;  // before the first step
+    std::set<PeerId> has_settings_;  // then: peers that were assigned with the new ones
     std::vector<std::uint32_t>
         cut_to_;  // the split that waits for the checkpoint of the current version
     TimePoint cut_by_ = kNever;

@@ -119,7 +119,7 @@ void Coordinator::report_step(const CommitRecord& record, node::Turn turn) {
     const std::uint64_t step = run::steps_before(context_.config, record.version.step);
     if (record.exchanges()) {
         turn.out.log(
-            Level::Info,
+            Level::Debug,
             "the replicas of each stage exchanged what they had changed, after " +
                 std::to_string(step) + " steps"
         );

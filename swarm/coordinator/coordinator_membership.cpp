@@ -52,8 +52,8 @@ void Coordinator::take(PeerId peer, const protocol::Join& join, node::Turn turn)
         turn.out.add(node::Close{peer, node::Lane::Control});
         return;
     }
-    const bool brings_state =
-        join.stage && join.stage->value < context_.config.stages && join.state_hash != Digest{};
+    const bool brings_state = join.stage && join.stage->value < context_.config.stages &&
+                              join.state_hash != Digest{} && !has_old_settings(peer);
     if (brings_state && (context_.roster.pickable(*join.stage).empty() ||
                          !unreached_near(peer, *join.stage, turn.now))) {
         consider_state(peer, join, turn);
@@ -174,6 +174,9 @@ void Coordinator::assign(PeerId peer, const protocol::Join& join, node::Turn tur
             needs_snapshot_.end()) {
             needs_snapshot_.push_back(peer);
         }
+    }
+    if (settings_changed_) {
+        has_settings_.insert(peer);
     }
     protocol::Assign assign{stage, run_file_, context_.version, from_seed};
     assign.from_coordinator = from_checkpoint;
@@ -334,8 +337,9 @@ void Coordinator::write_checkpoint(node::Turn turn) {
     if (!checkpoint_files_) {
         return;
     }
-    for (const run::CheckpointFile& file : checkpoint_files_->files) {
-        turn.out.add(node::WriteFile{StoreId{next_store_++}, file.name, {file.bytes}});
+    for (run::CheckpointFile& file : checkpoint_files_->files) {
+        turn.out.add(node::WriteFile{StoreId{next_store_++}, file.name, {}, std::move(file.content)}
+        );
     }
     const CheckpointRecord record{checkpointer_.version(), checkpoint_files_->name};
     history_.apply(record);

@@ -1,8 +1,9 @@
-// Another split of the layers. The run is held at a commit until the checkpoint of that version is
-// written; then another process begins from there, and the log says so. A state of the old split is
-// of an older generation and counts for nothing.
+// Another split of the layers, or other settings. For a split the run is held at a commit until the
+// checkpoint of that version is written; then another process begins from there, and the log says
+// so. A state of the old split or of old settings is of an older generation and counts for nothing.
 #include "swarm/coordinator/coordinator.hpp"
 #include "swarm/run/layer_split.hpp"
+#include "swarm/run/versions.hpp"
 
 #include <string>
 
@@ -36,6 +37,39 @@ bool Coordinator::leave_old_split(node::Turn turn) {
     go_back_to_checkpoint(turn);
     was_cut_ = history_.splits.back().layers_per_stage.size() == layers.size();
     return true;
+}
+
+bool Coordinator::leave_old_settings(node::Turn turn) {
+    const bool changed =
+        options_.settings && history_.settings && *history_.settings != *options_.settings;
+    if (!changed || rolled_back_to_ == context_.version) {
+        return true;  // peers that were sent back for another split get these settings, too
+    }
+    if (context_.version == ParameterVersion{}) {
+        settings_changed_ = true;
+        return true;
+    }
+    if (!options_.resume) {
+        fail(
+            3,
+            "the settings with which peers compute have changed, and there is no checkpoint from "
+            "which they could begin; resume the run as it was begun",
+            turn
+        );
+        return false;
+    }
+    turn.out.log(
+        Level::Warning,
+        "other settings than before: all peers download the checkpoint of step " +
+            std::to_string(run::steps_before(context_.config, options_.resume->version.step))
+    );
+    go_back_to_checkpoint(turn);
+    return true;
+}
+
+bool Coordinator::has_old_settings(PeerId peer) const {
+    return settings_changed_ && context_.version == ParameterVersion{} &&
+           !has_settings_.contains(peer);
 }
 
 bool Coordinator::keeps_stage(const protocol::Join& join) const {

@@ -22,10 +22,12 @@ class BatchRunner {
     Result<> run(const node::WriteFile& file) {
         SWARM_TRY(store_.sync());
         std::vector<std::span<const std::byte>> parts;
-        parts.reserve(file.parts.size());
+        parts.reserve(file.parts.size() + 1);
         for (const node::Payload& part : file.parts) {
             parts.push_back(part.bytes());
         }
+        const node::Payload late = file.late_part ? file.late_part() : node::Payload();
+        parts.push_back(late.bytes());
         answers_.emplace_back(node::Stored{file.store});
         return store_.write_file(file.name, parts);
     }

@@ -9,6 +9,7 @@
 #include "swarm/protocol/frame.hpp"
 #include "swarm/protocol/message.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -65,6 +66,9 @@ struct WriteFile {
     StoreId store;
     std::string name;
     std::vector<Payload> parts;
+    /// Gives the last part, where it takes long to make. The host calls it once, where the file is
+    /// written, after those of earlier files, so it must not touch what the role uses meanwhile.
+    std::function<Payload()> late_part = {};
 };
 
 /// Asks for all records of this peer's log; Loaded answers it.

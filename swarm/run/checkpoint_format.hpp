@@ -1,6 +1,6 @@
 // The seam between the coordinator, which decides when a checkpoint is written, and
 // stages/files/checkpoint, which turns the states of all stages into files.
-// Threading: single strand. Errors: those of the implementation.
+// Threading: single strand, but for CheckpointFile::content. Errors: those of the implementation.
 #pragma once
 
 #include "swarm/base/digest.hpp"
@@ -8,7 +8,7 @@
 #include "swarm/base/result.hpp"
 #include "swarm/node/payload.hpp"
 
-#include <span>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,16 +20,19 @@ struct RunState {
     std::vector<std::vector<node::Payload>> chunks;  // by stage
 };
 
+/// The content of each file is made when it is about to be written, because hashing a large state
+/// takes seconds: `content` is called once per file, in the order of the files, by one thread at a
+/// time.
 struct CheckpointFile {
     std::string name;  // relative to the run directory
-    node::Payload bytes;
+    std::function<node::Payload()> content;
 };
 
 struct CheckpointFiles {
-    std::string name;  // name of the checkpoint, without spaces
-    std::vector<CheckpointFile>
-        files;              // in the order in which they are written; the manifest is last
-    Digest weights_sha256;  // digest over all weights in global order
+    std::string name;                   // name of the checkpoint, without spaces
+    std::vector<CheckpointFile> files;  // in the order of writing; the manifest is last
+    /// Returns the digest over all weights in global order. The contents must have been made.
+    std::function<Digest()> weights_sha256;
 };
 
 class CheckpointFormat {
@@ -39,7 +42,8 @@ class CheckpointFormat {
     CheckpointFormat& operator=(const CheckpointFormat&) = delete;
     virtual ~CheckpointFormat() = default;
 
-    /// Frees the chunks of each stage as soon as the files of that stage are made.
+    /// Checks the state; its files are made later. Then the chunks of each stage are freed as soon
+    /// as its files are made.
     [[nodiscard]] virtual Result<CheckpointFiles> make_files(RunState state) const = 0;
 };
 

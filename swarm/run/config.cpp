@@ -172,7 +172,7 @@ bool is_sha256(const std::string& text) {
            text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-void check_tokenizer(const RunConfig& config, Checker& check) {
+void check_texts(const RunConfig& config, Checker& check) {
     const std::optional<std::uint32_t> tokens = sentencepiece_tokens(config.tokenizer);
     const bool known =
         tokens ? *tokens >= kSentencePieceTokensMin && *tokens <= kSentencePieceTokensMax
@@ -195,6 +195,11 @@ void check_tokenizer(const RunConfig& config, Checker& check) {
         "is " + std::to_string(config.model.vocabulary) + ", must be what run.tokenizer " +
             config.tokenizer + " has; leave it out"
     );
+    check.require(
+        config.corpus_sha256.empty() || is_sha256(config.corpus_sha256),
+        "run.corpus_sha256",
+        "must be 64 hexadecimal digits, or empty"
+    );
     const std::string& digest = config.tokenizer_sha256;
     check.require(
         digest.empty() || (tokens && is_sha256(digest)),
@@ -207,7 +212,7 @@ void check_tokenizer(const RunConfig& config, Checker& check) {
 
 std::optional<Fault> first_fault(const RunConfig& config) {
     Checker check;
-    check_tokenizer(config, check);
+    check_texts(config, check);
     visit_fields(config, check);
     if (check.fault()) {
         return check.fault();  // the rules below divide by values within their ranges
@@ -235,6 +240,15 @@ std::optional<std::uint32_t> sentencepiece_tokens(std::string_view tokenizer) {
 void follow_tokenizer(RunConfig& config) {
     config.model.vocabulary =
         sentencepiece_tokens(config.tokenizer).value_or(config.model.vocabulary);
+}
+
+RunConfig for_peers(RunConfig config) {
+    const RunConfig standard;
+    config.corpus = standard.corpus;
+    config.corpus_sha256 = standard.corpus_sha256;
+    config.checkpoint_keep = standard.checkpoint_keep;
+    config.checkpoint_keep_every = standard.checkpoint_keep_every;
+    return config;
 }
 
 std::uint32_t steps_between_syncs(const RunConfig& config) {

@@ -55,9 +55,12 @@ struct RunConfig {
     std::uint32_t min_peers = 0;         // the first step waits for them; 0: one per stage
     std::uint32_t min_holders = 1;       // peers of a stage that must hold a step before its commit
     std::uint32_t checkpoint_every = 0;  // steps; 0: at the end only
-    std::string corpus;                  // path of the text; empty: the demo corpus
-    std::string tokenizer = "bytes";     // or spm:N, SentencePiece with N tokens
-    std::string tokenizer_sha256;        // digest of the SentencePiece file; empty before training
+    std::uint32_t checkpoint_keep = 3;   // newest checkpoints on disk; 0: all
+    std::uint32_t checkpoint_keep_every = 0;  // multiples of so many steps stay for ever; 0: none
+    std::string corpus;                       // path of the text; empty: the demo corpus
+    std::string corpus_sha256;                // digest of the text; empty: not read yet
+    std::string tokenizer = "bytes";          // or spm:N, SentencePiece with N tokens
+    std::string tokenizer_sha256;  // digest of the SentencePiece file; empty before training
     router::PolicyName policy;
     CodecSetting codec;
     SyncMode mode = SyncMode::Exact;
@@ -78,6 +81,9 @@ Result<> check_run(const RunConfig& config);
 std::optional<std::uint32_t> sentencepiece_tokens(std::string_view tokenizer);
 /// Gives the model as many tokens as a SentencePiece tokenizer has.
 void follow_tokenizer(RunConfig& config);
+/// The configuration without what only the owner's machine reads: the corpus and what stays on its
+/// disk. It is what peers get, so that a path there or another machine's text tells them nothing.
+RunConfig for_peers(RunConfig config);
 /// The whole configuration as TOML; parse_run() of it gives an equal configuration.
 std::string to_toml(const RunConfig& config);
 

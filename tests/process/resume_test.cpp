@@ -38,6 +38,8 @@ std::vector<std::string> single_in(const std::string& folder, std::vector<std::s
          "2",
          "--steps",
          "3000",
+         "--log-every",
+         "0s",
          "--dir",
          folder}
     );
@@ -143,6 +145,39 @@ TEST_F(ResumeTest, AfterCtrlCTheCoordinatorSaysFromWhereTheRunGoesOn) {
     EXPECT_EQ(coordinator.wait(seconds(20)), 130) << coordinator.err();
     EXPECT_NE(coordinator.err().find("else from the checkpoint of step 4"), std::string::npos)
         << coordinator.err();
+}
+
+// `timeout -s INT` sends two signals within microseconds.
+TEST_F(ResumeTest, ASignalThatComesTwiceIsOneCtrlC) {
+    const std::string json = (folder.path() / "report.json").string();
+    Program coordinator(
+        train({"--model", "oracle", "--steps", "3000", "--json", json}), folder.path()
+    );
+    ASSERT_TRUE(coordinator.wait_for_text("waiting for ", seconds(60))) << coordinator.err();
+    coordinator.signal(SIGINT);
+    coordinator.signal(SIGINT);
+    EXPECT_EQ(coordinator.wait(seconds(20)), 130) << coordinator.err();
+    EXPECT_FALSE(read_text(json).empty()) << "it did not end in order";
+
+    Program single(single_in((folder.path() / "stopped").string(), {}), folder.path());
+    ASSERT_TRUE(single.wait_for_text("step 100/", seconds(60))) << single.err();
+    single.signal(SIGINT);
+    single.signal(SIGINT);
+    EXPECT_EQ(single.wait(seconds(20)), 130) << "it was too fast";
+    EXPECT_NE(single.err().find("--resume goes on from the checkpoint of step"), std::string::npos)
+        << single.err();
+}
+
+TEST_F(ResumeTest, ALongRunDoesNotFloodAFileWithLines) {
+    Program single(
+        {"train", "--single", "--model", "oracle", "--steps", "3000", "--dir", directory.string()},
+        folder.path()
+    );
+    ASSERT_EQ(single.wait(seconds(60)), 0) << single.err();
+    const std::string log = single.err();
+    EXPECT_NE(log.find("step 60/3000"), std::string::npos) << log;
+    EXPECT_NE(log.find("step 3000/3000"), std::string::npos) << log;
+    EXPECT_LT(count_lines(log), 75U) << log;
 }
 
 TEST_F(ResumeTest, ASingleRunKeepsItsStepsAfterCtrlC) {

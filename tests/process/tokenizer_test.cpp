@@ -92,6 +92,30 @@ TEST_F(TokenizerTest, PeersEqualOneProcessAndContinueThePrompt) {
     EXPECT_NE(read_text(file("local/run/run.toml")).find("vocabulary = 400"), std::string::npos);
 }
 
+TEST_F(TokenizerTest, ARunFindsItsTextFromTheFolderOfItsRunFileAndKnowsItByItsDigest) {
+    const std::string path = run_file("bytes");
+    std::string text = read_text(path);
+    text.replace(text.find(file("corpus.txt")), file("corpus.txt").size(), "corpus.txt");
+    std::ofstream(path) << text;
+    ASSERT_EQ(run({"train", "--single", path, "--dir", file("run")}), 0) << err;
+    const std::string written = read_text(file("run/run.toml"));
+    EXPECT_NE(written.find("corpus = '../corpus.txt'"), std::string::npos) << written;
+
+    const std::vector<std::string> resume{"train", "--single", "--resume", "--dir", file("run")};
+    const auto resumed_with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), resume.begin(), resume.end());
+        return run(more);
+    };
+    EXPECT_EQ(resumed_with({}), 0) << err;
+    fs::copy(file("corpus.txt"), file("copy.txt"));
+    EXPECT_EQ(resumed_with({"--corpus", file("copy.txt")}), 0) << err;
+    EXPECT_NE(err.find("run.corpus: was \"../corpus.txt\", now \""), std::string::npos) << err;
+    std::ofstream(file("copy.txt"), std::ios::app) << "more\n";
+    EXPECT_EQ(resumed_with({}), kRefused) << err;
+    EXPECT_NE(err.find("copy.txt with SHA-256 "), std::string::npos) << err;
+    EXPECT_EQ(resumed_with({"--corpus", file("corpus.txt")}), 0) << err;
+}
+
 TEST_F(TokenizerTest, ARunAnswersOnlyInItsOwnTokens) {
     train_single("other", "spm:401");
     const std::string address = "127.0.0.1:" + std::to_string(free_port());
@@ -181,8 +205,16 @@ TEST_F(TokenizerTest, AResumedRunKeepsItsTokenizer) {
     std::vector<std::string> more = resume;
     more.insert(more.end(), {"--steps", "9"});
     std::ofstream(file("corpus.txt"), std::ios::app) << "a text that gives another tokenizer\n";
+    const std::string before = read_text(file("run/run.toml"));
+    EXPECT_NE(before.find("corpus_sha256 = '"), std::string::npos) << before;
+    EXPECT_EQ(run(more), kRefused);
+    EXPECT_EQ(count_lines(err), 1U) << err;
+    EXPECT_NE(err.find("corpus.txt with SHA-256 "), std::string::npos) << err;
+    EXPECT_EQ(read_text(file("run/run.toml")), before) << "it wrote before the answer";
+    more.emplace_back("--accept-changes");
     EXPECT_EQ(run(more), 0) << err;
     EXPECT_EQ(err.find("step 3/"), std::string::npos) << "it began anew";
+    EXPECT_NE(read_text(file("run/run.toml")), before) << "the new text is that of the run";
     for (const char* const other : {"spm:401", "bytes"}) {
         std::vector<std::string> changed = resume;
         changed.insert(changed.end(), {"--tokenizer", other});

@@ -9,7 +9,9 @@ std::string weights_of(const Program& program) {
 }
 
 std::vector<std::string> TrainBed::train(std::vector<std::string> more) const {
-    more.insert(more.begin(), {"train", "--listen", address, "--dir", directory.string()});
+    const std::vector<std::string> first{
+        "train", "--listen", address, "--dir", directory.string(), "--log-every", "0s"};
+    more.insert(more.begin(), first.begin(), first.end());
     return more;
 }
 

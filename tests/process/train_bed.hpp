@@ -19,7 +19,8 @@ std::string weights_of(const Program& program);
 
 class TrainBed : public testing::Test {
  protected:
-    /// Returns the arguments of `train`, with the address and the folder of this test.
+    /// Returns the arguments of `train`, with the address and the folder of this test. Each step
+    /// has a line on stderr.
     [[nodiscard]] std::vector<std::string> train(std::vector<std::string> more) const;
 
     /// Returns the hash of the oracle model after so many steps in one process without a break.

@@ -213,6 +213,10 @@ TEST_F(VerbsTest, ARunIsNotBegunTwice) {
     Program first(arguments, folder.path());
     EXPECT_EQ(first.wait(seconds(30)), 0) << first.err();
     expect_refused(arguments, 3);
+    // The folder of `local` has the folder of the run in it, and a run file for --verify.
+    const std::string file = write("run.toml", "kept");
+    expect_refused({"local", "--model", "oracle", "--dir", folder.path().string()}, 3);
+    EXPECT_EQ(read_text(file), "kept");
 }
 
 TEST_F(VerbsTest, AnUnreachableCoordinatorEndsTheWait) {

@@ -5,6 +5,7 @@
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/net/address.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -166,7 +167,11 @@ int generate_remote(const GenerateOptions& options, Console& console) {
     if (const Result<> started = answer.start(options.join); !started) {
         return end_with(console, started.error());
     }
+    StopPresses presses;
     loop.on_signal([&](int number) {
+        if (presses.note(clock_now()) == StopPress::Echo) {
+            return;
+        }
         if (answer.ended()) {
             std::_Exit(after_signal(number));
         }

@@ -129,6 +129,16 @@ CLI::Option* add_size(
         ->type_name("SIZE");
 }
 
+CLI::Option* add_log_every(CLI::App& app, std::optional<Duration>& period) {
+    return add_duration(
+        app,
+        "--log-every",
+        "without a terminal: least time between the lines of two steps; 0s: each step has one "
+        "(default: the first 60, then one in 10s)",
+        [&period](Duration every) { period = every; }
+    );
+}
+
 CLI::Option* add_json(CLI::App& app, const std::string& help, std::string& file) {
     return app.add_option("--json", file, help)->type_name("FILE");
 }

@@ -48,6 +48,8 @@ CLI::Option* add_size(
     CLI::App& app, const std::string& name, const std::string& help, std::uint64_t& bytes
 );
 
+/// Adds --log-every of verbs that train.
+CLI::Option* add_log_every(CLI::App& app, std::optional<Duration>& period);
 CLI::Option* add_json(CLI::App& app, const std::string& help, std::string& file);
 CLI::Option* add_listen(CLI::App& app, const std::string& help, std::string& address);
 /// Adds --key, the file of the identity.

@@ -210,8 +210,12 @@ void PeerProcess::show_status(Seat& seat, const node::ServerStatus& status) {
 }
 
 void PeerProcess::on_signal(int number) {
-    if (signal_) {
+    const StopPress press = presses_.note(net::clock_now());
+    if (press == StopPress::Next) {
         std::_Exit(after_signal(number));
+    }
+    if (press == StopPress::Echo) {
+        return;
     }
     signal_ = number;
     if (options_.drain_note.empty()) {

@@ -8,6 +8,7 @@
 #include "swarm/cli/common/peer_flags.hpp"
 #include "swarm/cli/common/peer_status.hpp"
 #include "swarm/cli/terminal/console.hpp"
+#include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/net/address.hpp"
 #include "swarm/net/host.hpp"
 
@@ -88,6 +89,7 @@ class PeerProcess {
     net::EventLoop loop_;
     std::deque<Seat> seats_;  // a deque: hosts point at their seats
     std::optional<int> exit_code_;
+    StopPresses presses_;
     std::optional<int> signal_;
 };
 

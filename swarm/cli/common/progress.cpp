@@ -1,10 +1,12 @@
 #include "swarm/cli/common/progress.hpp"
 
+#include "swarm/cli/common/clock.hpp"
 #include "swarm/run/layer_split.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 #include <variant>
 
 namespace swarm::cli {
@@ -61,7 +63,17 @@ void Progress::show_one(const node::StepCommitted& step) {
     const std::string line = progress_line(
         step, steps_, static_cast<double>(tokens_per_step_) / step_s, left_s, peers_per_stage_
     );
-    console_.status(line + (skipped_ > 0 ? "  skipped " + std::to_string(skipped_) : ""));
+    withheld_ = line + (skipped_ > 0 ? "  skipped " + std::to_string(skipped_) : "");
+    const bool is_last = step.step + 1 >= steps_;
+    if (console_.is_terminal() || pace_.admits(clock_now()) || is_last) {
+        finish();
+    }
+}
+
+void Progress::finish() {
+    if (!withheld_.empty()) {
+        console_.status(std::exchange(withheld_, {}));
+    }
 }
 
 void Progress::show_one(const StagesCut& cut) {

@@ -5,6 +5,7 @@
 
 #include "swarm/cli/common/report_lines.hpp"
 #include "swarm/cli/terminal/console.hpp"
+#include "swarm/cli/terminal/line_pace.hpp"
 #include "swarm/run/config.hpp"
 
 #include <chrono>
@@ -18,14 +19,19 @@ namespace swarm::cli {
 
 class Progress {
  public:
-    Progress(Console& console, const run::RunConfig& config)
+    /// `log_every`: least time between two lines of steps where there is no terminal; see LinePace.
+    Progress(Console& console, const run::RunConfig& config, std::optional<Duration> log_every = {})
         : console_(console),
+          pace_(log_every),
           steps_(config.steps),
           tokens_per_step_(
               std::uint64_t{config.microbatches} * config.batch * config.model.context
           ) {}
 
     void show(const TrainReport& report);
+
+    /// Writes the line of the newest step if the pace had withheld it, because the run ends here.
+    void finish();
 
  private:
     void show_one(const Listening&) {}
@@ -45,6 +51,8 @@ class Progress {
     void show_one(const node::RunFailed&) {}  // the caller that ends the program prints this one
 
     Console& console_;
+    LinePace pace_;
+    std::string withheld_;  // the line of the newest step; empty when it was written
     std::uint64_t steps_;
     std::uint64_t tokens_per_step_;
     std::uint64_t skipped_ = 0;

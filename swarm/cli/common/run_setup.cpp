@@ -70,12 +70,19 @@ Result<run::RunConfig> resolve_run(const std::filesystem::path& run_file, const 
     SWARM_TRY(override_choice(flags.mode, "run.mode", config.mode));
     override_with(flags.sync_every, config.sync_every);
     override_with(flags.replicas, config.replicas);
-    override_with(flags.corpus, config.corpus);
+    if (flags.corpus && *flags.corpus != config.corpus) {
+        config.corpus = *flags.corpus;
+        config.corpus_sha256.clear();  // it was that of the former corpus
+    }
     override_with(flags.checkpoint_every, config.checkpoint_every);
     override_with(flags.min_peers, config.min_peers);
     override_tokenizer(flags, config);
     SWARM_TRY(run::check_run(config));
     return config;
+}
+
+std::filesystem::path corpus_folder(const std::filesystem::path& run_file, const RunFlags& flags) {
+    return flags.corpus ? std::filesystem::path() : run_file.parent_path();
 }
 
 }  // namespace swarm::cli

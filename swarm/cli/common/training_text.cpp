@@ -1,12 +1,17 @@
 #include "swarm/cli/common/training_text.hpp"
 
 #include "stacking/tokenizers/sentence_piece.hpp"
+#include "swarm/base/digest.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
 
 #include <filesystem>
+#include <fstream>
+#include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace swarm::cli {
 namespace {
@@ -16,15 +21,29 @@ using stacking::tokenizers::SentencePiece;
 
 constexpr std::uint64_t kCorpusBytesMax = 16ULL << 30;
 constexpr std::size_t kEncodedAtOnce = 1U << 20;
+constexpr std::size_t kHashedAtOnce = 1U << 20;
 
 Error rejected(ErrorCode code, std::string detail) {
     return {code, Reaction::Reject, std::move(detail)};
 }
 
-Result<std::string> read_corpus(const run::RunConfig& config, const fs::path& path) {
+Result<std::string> read_corpus(run::RunConfig& config, const fs::path& path) {
     Result<std::string> text = read_file(path, kCorpusBytesMax);
     if (text) {
-        return text;
+        const std::string digest = to_hex(sha256(std::as_bytes(std::span(*text))));
+        const std::string wanted = std::exchange(config.corpus_sha256, digest);
+        if (wanted.empty() || wanted == digest) {
+            return text;
+        }
+        config.corpus_sha256 = wanted;
+        return rejected(
+            ErrorCode::Mismatch,
+            "the corpus " + path.string() +
+                " is not the text of run.corpus_sha256: its SHA-256 is " + digest + ", not " +
+                wanted +
+                "; name the right one with --corpus FILE, or leave "
+                "run.corpus_sha256 out"
+        );
     }
     const bool own = !config.corpus.empty();
     return rejected(
@@ -90,12 +109,40 @@ Result<SentencePiece> make_tokenizer(
 
 }  // namespace
 
+CorpusFile find_corpus(const std::string& corpus, const fs::path& folder) {
+    if (corpus.empty()) {
+        return {cache_folder() / "corpus" / "austen.txt", {}};
+    }
+    const fs::path beside = folder / corpus;  // an absolute path stays as it is
+    std::error_code ignored;
+    if (beside == corpus || fs::exists(beside, ignored) || !fs::exists(corpus, ignored)) {
+        return {beside, {}};
+    }
+    return {
+        corpus,
+        "the corpus " + corpus + " is not in " + folder.string() +
+            ", the folder of the run file; taking " + fs::absolute(corpus).string() +
+            " from the current folder"};
+}
+
+Result<std::string> digest_of_file(const fs::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::vector<char> piece(kHashedAtOnce);
+    Sha256 hash;
+    while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
+        hash.add(std::as_bytes(std::span(piece)).first(static_cast<std::size_t>(in.gcount())));
+    }
+    if (!in.eof()) {
+        return rejected(ErrorCode::NotFound, "cannot read " + path.string());
+    }
+    return to_hex(hash.finish());
+}
+
 Result<TrainingText> load_text(run::RunConfig& config, std::string tokenizer) {
     if (config.model.kind == run::ModelKind::Oracle) {
         return TrainingText{};
     }
-    const fs::path path =
-        config.corpus.empty() ? cache_folder() / "corpus" / "austen.txt" : fs::path(config.corpus);
+    const fs::path path = find_corpus(config.corpus, {}).path;
     SWARM_TRY(const std::string text, read_corpus(config, path));
     TrainingText made;
     const std::optional<std::uint32_t> pieces = run::sentencepiece_tokens(config.tokenizer);

@@ -1,9 +1,10 @@
 // The text of a training run: its corpus as token ids, and the tokenizer that made them.
 // Invariant: the tokens are a function of the text and config.tokenizer alone, so that --single, a
 // resumed run and another machine read the same tokens.
-// Threading: one thread. Errors: NotFound, TooLarge, Malformed (too short), Mismatch (the text
-// gives no such tokenizer, or another one than run.tokenizer_sha256); Reject.
-// Memory: the text, and 2 bytes per token. Cost: a new tokenizer takes 3 s for 4 MB and spm:2000.
+// Threading: one thread. Errors: NotFound, TooLarge, Malformed (too short), Mismatch (the text is
+// not that of run.corpus_sha256, or gives another tokenizer than the run's); Reject.
+// Memory: the text, and 2 bytes per token. Cost: SHA-256 of the text; a new tokenizer takes 3 s for
+// 4 MB and spm:2000.
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -11,6 +12,7 @@
 #include "swarm/run/config.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace swarm::cli {
@@ -21,9 +23,23 @@ struct TrainingText {
     std::string tokenizer;    // bytes of tokenizer.model; empty: a token is a byte
 };
 
-/// Loads config.corpus, or the demo corpus from the cache; the oracle model needs no text. Trains
-/// the tokenizer that `config` names, unless `tokenizer` holds the bytes of its file, and writes
-/// its hash to config.tokenizer_sha256.
+/// The file of a corpus.
+struct CorpusFile {
+    std::filesystem::path path;
+    std::string notice;  // says which file was taken, where another one might be meant
+};
+
+/// Returns where run.corpus lies: relative to `folder`, that of the run file, or, where it is not
+/// there, in the current folder. An empty name stands for the demo corpus in the cache.
+CorpusFile find_corpus(const std::string& corpus, const std::filesystem::path& folder);
+
+/// Returns the SHA-256 of a file, which is read piece by piece. Error: NotFound (Reject).
+Result<std::string> digest_of_file(const std::filesystem::path& path);
+
+/// Loads config.corpus, a path from the current folder, or the demo corpus from the cache; the
+/// oracle model needs no text. Trains the tokenizer that `config` names, unless `tokenizer` holds
+/// the bytes of its file. Writes the hashes of both to `config`, or compares them with those that
+/// it has.
 Result<TrainingText> load_text(run::RunConfig& config, std::string tokenizer = {});
 
 }  // namespace swarm::cli

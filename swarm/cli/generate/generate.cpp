@@ -7,10 +7,12 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/generate_alone.hpp"
 #include "swarm/cli/answer/remote_answer.hpp"
+#include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/standard_output.hpp"
+#include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/net/address.hpp"
 #include "swarm/net/host.hpp"
 
@@ -43,6 +45,9 @@ class Generation {
             return end_with(console_, started.error());
         }
         loop_.on_signal([this](int number) {
+            if (presses_.note(clock_now()) == StopPress::Echo) {
+                return;
+            }
             if (exit_code_) {
                 std::_Exit(after_signal(number));
             }
@@ -175,6 +180,7 @@ class Generation {
     stacking::tokenizers::StopTexts stops_;
     stacking::tokenizers::Utf8Stream stream_;
     std::optional<int> exit_code_;
+    StopPresses presses_;
     bool begun_ = false;
 };
 

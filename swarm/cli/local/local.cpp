@@ -36,7 +36,7 @@ void set_demo_defaults(LocalOptions& options) {
     }
 }
 
-Result<run::RunConfig> local_config(const LocalOptions& options) {
+Result<run::RunConfig> local_config(const LocalOptions& options, Console& console) {
     SWARM_TRY(run::RunConfig config, resolve_run(options.run_file, options.run));
     if (options.verify && config.mode == run::SyncMode::Sparse) {
         return Error{
@@ -71,7 +71,15 @@ Result<run::RunConfig> local_config(const LocalOptions& options) {
             *router::RebalancerName::find("capacity");  // a run must live through moves, too
         config.rebalance_every_s = kChurnRebalanceEvery_s;
     }
-    // This sets the hash of the tokenizer in run.toml, which all children then use.
+    const CorpusFile found =
+        find_corpus(config.corpus, corpus_folder(options.run_file, options.run));
+    if (!found.notice.empty()) {
+        console.warn(found.notice);
+    }
+    if (!config.corpus.empty()) {
+        config.corpus = fs::absolute(found.path).string();  // run.toml lies in another folder
+    }
+    // This sets the hashes of text and tokenizer in run.toml, which all children then use.
     SWARM_TRY(load_text(config));
     return config;
 }
@@ -184,7 +192,7 @@ int local(const LocalOptions& given) {
     if (options.demo) {
         set_demo_defaults(options);
     }
-    const Result<run::RunConfig> config = local_config(options);
+    const Result<run::RunConfig> config = local_config(options, console);
     if (!config) {
         return end_with(console, config.error());
     }
@@ -197,6 +205,11 @@ int local(const LocalOptions& given) {
         return end_with(console, folder.error());
     }
     const fs::path& directory = folder->path();
+    std::error_code ignored;  // a missing folder shows when the file is written
+    if (fs::exists(directory / "run" / kRunFileName, ignored)) {
+        console.error(directory.string() + " holds a run already; choose another --dir");
+        return kRejected;
+    }
     if (!write_text(console, (directory / kRunFileName).string(), run::to_toml(*config))) {
         return kRunFailed;
     }

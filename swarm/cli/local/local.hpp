@@ -34,6 +34,7 @@ struct LocalOptions {
     std::uint32_t tokens = 200;  // at most
     std::string directory;       // empty: a temporary one
     std::string json_file;
+    std::optional<Duration> log_every;  // same as in TrainOptions
     // For a model or a stack:
     std::string stack;
     std::string weights = "fp32";

@@ -97,6 +97,7 @@ void add_local(CLI::App& program, const OnChosen& on_chosen) {
         ->capture_default_str();
     app.add_option("--dir", local.directory, "keep logs and checkpoints here");
     add_json(app, "write the events and figures", local.json_file);
+    add_log_every(app, local.log_every);
     when_named<LocalOptions>(app, on_chosen, options, cli::local);
 }
 

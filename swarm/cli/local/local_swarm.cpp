@@ -35,7 +35,7 @@ LocalSwarm::LocalSwarm(
       config_(config),
       directory_(std::move(directory)),
       console_(console),
-      progress_(console, config),
+      progress_(console, config, options.log_every),
       report_(config),
       chaos_(config.seed),
       demo_(config.steps),
@@ -59,6 +59,7 @@ int LocalSwarm::train() {
     fleet_.calm_down();
     wait_for_goodbyes();
     coordinator_.reset();
+    progress_.finish();
     return *exit_code_;
 }
 

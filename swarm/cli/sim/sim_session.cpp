@@ -6,6 +6,7 @@
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/sim/scenario_folder.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/stop_presses.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -19,12 +20,16 @@ constexpr auto kShowEvery = std::chrono::milliseconds(200);
 constexpr auto kLogEvery = std::chrono::seconds(5);  // without a terminal
 
 volatile std::sig_atomic_t signal_caught = 0;
+StopPresses simulation_presses;
 
 extern "C" void on_simulation_signal(int number) {
-    if (signal_caught != 0) {
+    const StopPress press = simulation_presses.note(clock_now());
+    if (press == StopPress::Next) {
         std::_Exit(after_signal(number));
     }
-    signal_caught = number;
+    if (press == StopPress::First) {
+        signal_caught = number;
+    }
 }
 
 double seconds_since(TimePoint start) {

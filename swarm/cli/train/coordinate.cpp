@@ -2,13 +2,19 @@
 
 #include "stages/files/checkpoint.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/own_address.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/cli/train/train_reports.hpp"
 #include "swarm/coordinator/coordinator.hpp"
 #include "swarm/net/host.hpp"
+#include "swarm/run/run_file/config_changes.hpp"
 #include "swarm/run/versions.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -65,6 +71,7 @@ class Coordination {
         if (!loop_.run_until([this] { return host_->finished(); }, kGoodbye)) {
             console_.warn("some peers did not take the goodbye");
         }
+        pruner_.join();
         if (host_->failure()) {
             stages::remove_unfinished_checkpoints(directory_.path);
             console_.error(host_->failure()->detail + kGoOn);
@@ -127,6 +134,7 @@ class Coordination {
                 directory_.config, directory_.tokenizer
             )};
         options.tokenizer = directory_.tokenizer;
+        options.settings = run::peer_settings(directory_.config);
         options.resume = as_run_state(directory_.resumed);
         if (options.resume) {  // files count steps, versions count exchanges, too
             std::uint64_t& version = options.resume->version.step;
@@ -171,6 +179,7 @@ class Coordination {
         } else if (const auto* const written = std::get_if<node::CheckpointWritten>(&report)) {
             console_.info("wrote " + (directory_.path / written->where).string());
             checkpoint_ = run::steps_before(directory_.config, written->version.step);
+            prune(written->where);
         }
         if (const std::optional<TrainReport> wanted = as_train_report(report)) {
             reports_.add(*wanted);
@@ -191,8 +200,23 @@ class Coordination {
         }
     }
 
+    /// Removes old checkpoints beside the loop, because a disk may take long for that.
+    void prune(const std::string& newest) {
+        boost::asio::post(pruner_, [this, newest] {
+            const Result<> pruned =
+                stages::prune_checkpoints(directory_.path, newest, directory_.config);
+            if (!pruned) {
+                loop_.post([this, error = pruned.error()] { console_.warn(error.detail); });
+            }
+        });
+    }
+
     void on_signal(int number) {
-        if (std::exchange(signalled_, true) && !(finished_ && options_.hold && !released_)) {
+        const StopPress press = presses_.note(clock_now());
+        if (press == StopPress::Echo) {
+            return;
+        }
+        if (press == StopPress::Next && !(finished_ && options_.hold && !released_)) {
             std::_Exit(after_signal(number));
         }
         if (finished_ && options_.hold) {
@@ -236,7 +260,8 @@ class Coordination {
     std::optional<int> exit_code_;
     bool finished_ = false;
     bool released_ = false;
-    bool signalled_ = false;
+    StopPresses presses_;
+    boost::asio::thread_pool pruner_{1};  // last, because its work uses the members above
 };
 
 }  // namespace

@@ -4,14 +4,15 @@
 #include "stages/files/checkpoint_manifest.hpp"
 #include "swarm/base/digest.hpp"
 #include "swarm/base/try.hpp"
-#include "swarm/base/write_error.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/run_setup.hpp"
+#include "swarm/coordinator/commit_log.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/partition.hpp"
+#include "swarm/run/versions.hpp"
 
-#include <cerrno>
-#include <fstream>
+#include <algorithm>
+#include <cstddef>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -21,22 +22,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<> write_file(const fs::path& path, const std::string& content) {
-    constexpr const char* kElsewhere = "choose another folder with --dir";
-    const fs::path draft = path.string() + ".draft";
-    SWARM_TRY(make_folder_of(path, kElsewhere));
-    std::error_code error;
-    errno = 0;
-    std::ofstream out(draft, std::ios::binary);
-    out << content;
-    out.close();
-    if (out) {
-        fs::rename(draft, path, error);
-    }
-    if (!out || error) {
-        const int code = out ? error.value() : errno;
-        fs::remove(draft, error);
-        return write_error(path, code, kElsewhere);
+/// Name of the file with the configuration that the last process of the run went on with.
+constexpr const char* kLastRunFileName = "last-run.toml";
+
+/// The folder must be locked.
+Result<> write_file(RunDirectory& directory, const std::string& name, const std::string& content) {
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(content));
+    const Result<> written = directory.store->write_file(name, std::span(&bytes, 1));
+    if (!written) {
+        Error error = written.error();
+        error.detail += "; or choose another folder with --dir";
+        return error;
     }
     return {};
 }
@@ -75,7 +71,22 @@ Result<> find_replicas(const stages::Checkpoint& checkpoint, RunDirectory& direc
     return {};
 }
 
-Result<> find_checkpoint(RunDirectory& directory) {
+ResumeRequest request_of(const RunDirectory& directory, const TrainOptions& options) {
+    return {directory.path.string(), options.accept_changes, options.single};
+}
+
+/// Judges all changes but that of the text, which is not loaded yet.
+Result<> judge_settings(const RunDirectory& directory, const TrainOptions& options) {
+    run::RunConfig now = directory.config;
+    now.corpus = directory.last->corpus;
+    now.corpus_sha256 = directory.last->corpus_sha256;
+    SWARM_TRY(
+        judge_changes(*directory.last, now, directory.progress, request_of(directory, options))
+    );
+    return {};
+}
+
+Result<> find_checkpoint(RunDirectory& directory, const TrainOptions& options) {
     Result<stages::FoundCheckpoint> found = stages::find_latest(directory.path);
     if (!found) {
         if (found.error().code == ErrorCode::NotFound) {
@@ -95,6 +106,19 @@ Result<> find_checkpoint(RunDirectory& directory) {
             passed_over + "going on from " + found->folder.string() + ", the newest that is whole"
         );
     }
+    const auto old = stages::checkpoints_to_prune(
+        directory.path, found->folder.filename().string(), directory.config
+    );
+    if (!old.empty()) {
+        directory.notices.push_back(
+            "the next checkpoint removes " + std::to_string(old.size()) +
+            " older ones: run.checkpoint_keep is " +
+            std::to_string(directory.config.checkpoint_keep) + ", and 0 keeps all"
+        );
+    }
+    directory.progress.checkpoint = found->checkpoint.version.step;
+    directory.progress.steps = std::max(directory.progress.steps, found->checkpoint.version.step);
+    SWARM_TRY(judge_settings(directory, options));  // states of other shapes cannot be restored
     if (found->checkpoint.config.model.tied_embeddings != directory.config.model.tied_embeddings) {
         return Error{
             ErrorCode::Mismatch,
@@ -110,12 +134,19 @@ Result<> find_checkpoint(RunDirectory& directory) {
                : Result<>();
 }
 
+/// Runs of earlier versions have no last-run.toml: their run.toml is all that is known of them.
+Result<run::RunConfig> read_last_run(const fs::path& folder) {
+    std::error_code ignored;
+    const bool is_known = fs::exists(folder / kLastRunFileName, ignored);
+    const fs::path file = folder / (is_known ? kLastRunFileName : kRunFileName);
+    SWARM_TRY(const std::string text, read_file(file, protocol::kRunFileBytesMax));
+    return run::parse_run(text, file.string());
+}
+
 /// A resumed run keeps its first tokenizer, because its weights were trained on the tokens of that
 /// one.
 Result<> find_tokenizer(RunDirectory& directory) {
-    const fs::path run_file = directory.path / kRunFileName;
-    SWARM_TRY(const std::string text, read_file(run_file, protocol::kRunFileBytesMax));
-    SWARM_TRY(const run::RunConfig begun, run::parse_run(text, run_file.string()));
+    const run::RunConfig& begun = *directory.last;
     run::RunConfig& config = directory.config;
     const std::string& digest = begun.tokenizer_sha256;
     if (config.tokenizer != begun.tokenizer ||
@@ -144,6 +175,74 @@ Result<> find_tokenizer(RunDirectory& directory) {
     return {};
 }
 
+/// The folder that --dir names, else runs/NAME, with the name that the run file says.
+Result<fs::path> folder_of(const TrainOptions& options) {
+    if (!options.directory.empty()) {
+        return fs::path(options.directory);
+    }
+    if (options.resume && options.run_file.empty()) {
+        return fs::path("runs") / run::RunConfig{}.name;
+    }
+    SWARM_TRY(const run::RunConfig config, resolve_run(options.run_file, options.run));
+    return fs::path("runs") / config.name;
+}
+
+/// A run that goes on has its settings in its folder, unless the command line names a file.
+fs::path run_file_of(const TrainOptions& options, const RunDirectory& directory) {
+    return options.resume && options.run_file.empty() ? directory.path / kRunFileName
+                                                      : fs::path(options.run_file);
+}
+
+/// The run file of a person does not know how the run has cut its layers itself.
+void keep_measured_split(RunDirectory& directory) {
+    const run::RunConfig& last = *directory.last;
+    run::RunConfig& now = directory.config;
+    const bool measured =
+        last.split == run::SplitMode::Measured && now.split == run::SplitMode::Measured;
+    if (measured && last.stages == now.stages && last.model.layers == now.model.layers) {
+        now.layers_per_stage = last.layers_per_stage;
+    }
+}
+
+/// Counts the steps of the log.
+Result<> read_log(RunDirectory& directory) {
+    SWARM_TRY(const std::vector<std::string> records, directory.store->load());
+    const Result<coordinator::RunHistory> history = coordinator::replay_log(records);
+    if (!history) {
+        return Error{history.error().code, Reaction::Reject, history.error().detail};
+    }
+    const std::uint64_t version = history->version.step;
+    directory.progress = {run::steps_before(*directory.last, version), std::nullopt, version > 0};
+    return {};
+}
+
+/// Returns the path of `file` as the run.toml in `folder` names it, which is absolute, empty or
+/// relative as `written` is.
+std::string path_from(const fs::path& folder, const std::string& written, const fs::path& file) {
+    if (written.empty() || fs::path(written).is_absolute()) {
+        return written;
+    }
+    std::error_code failed;
+    const fs::path relative = fs::relative(file, fs::absolute(folder), failed);
+    return failed || relative.empty() ? fs::absolute(file).string() : relative.string();
+}
+
+/// Finds the digest of the text that a run of an earlier version was trained on, which pinned none,
+/// where another file is named now. The same file by another path is no change.
+void recall_corpus(RunDirectory& directory) {
+    run::RunConfig& last = *directory.last;
+    const run::RunConfig& now = directory.config;
+    const fs::path before = find_corpus(last.corpus, directory.path).path;
+    std::error_code ignored;
+    if (fs::equivalent(before, find_corpus(now.corpus, directory.path).path, ignored)) {
+        last.corpus = now.corpus;
+        last.corpus_sha256 = last.corpus_sha256.empty() ? now.corpus_sha256 : last.corpus_sha256;
+    } else if (last.corpus_sha256.empty()) {
+        const Result<std::string> digest = digest_of_file(before);
+        last.corpus_sha256 = digest ? *digest : "not known";
+    }
+}
+
 }  // namespace
 
 Result<> write_run_files(RunDirectory& directory) {
@@ -153,23 +252,19 @@ Result<> write_run_files(RunDirectory& directory) {
     }
     if (!directory.tokenizer.empty()) {
         // The tokenizer comes first, so that no run.toml is without its tokenizer.
-        const fs::path path = directory.path / stages::kTokenizerFile;
-        SWARM_TRY(write_file(path, directory.tokenizer));
+        SWARM_TRY(write_file(directory, stages::kTokenizerFile, directory.tokenizer));
     }
-    return write_file(directory.path / kRunFileName, run::to_toml(directory.config));
+    const std::string text = run::to_toml(directory.config);
+    SWARM_TRY(write_file(directory, kRunFileName, text));
+    return write_file(directory, kLastRunFileName, text);
 }
 
 Result<RunDirectory> open_run_directory(const TrainOptions& options) {
     RunDirectory directory;
-    fs::path run_file = options.run_file;
-    if (options.resume && run_file.empty()) {
-        directory.path =
-            options.directory.empty() ? fs::path("runs") / "run" : fs::path(options.directory);
-        run_file = directory.path / kRunFileName;
+    if (!options.resume) {
+        SWARM_TRY(directory.config, resolve_run(options.run_file, options.run));
     }
-    SWARM_TRY(directory.config, resolve_run(run_file, options.run));
-    directory.path = options.directory.empty() ? fs::path("runs") / directory.config.name
-                                               : fs::path(options.directory);
+    SWARM_TRY(directory.path, folder_of(options));
     if (!options.resume) {
         SWARM_TRY(expect_no_run(directory.path));
         return directory;
@@ -181,9 +276,56 @@ Result<RunDirectory> open_run_directory(const TrainOptions& options) {
             "nothing to resume in " + directory.path.string() + "; name the folder with --dir"};
     }
     SWARM_TRY(directory.store, net::FileStore::open(directory.path));
+    SWARM_TRY(directory.config, resolve_run(run_file_of(options, directory), options.run));
+    SWARM_TRY(directory.last, read_last_run(directory.path));
+    if (!options.run_file.empty()) {
+        keep_measured_split(directory);
+    }
+    if (!options.single) {  // one process goes on from checkpoints alone
+        SWARM_TRY(read_log(directory));
+    }
     SWARM_TRY(find_tokenizer(directory));
-    SWARM_TRY(find_checkpoint(directory));
+    SWARM_TRY(find_checkpoint(directory, options));
     return directory;
+}
+
+Result<TrainingText> load_run_text(RunDirectory& directory, const TrainOptions& options) {
+    run::RunConfig& config = directory.config;
+    const CorpusFile found =
+        find_corpus(config.corpus, corpus_folder(run_file_of(options, directory), options.run));
+    if (!found.notice.empty()) {
+        directory.notices.push_back(found.notice);
+    }
+    const std::string written = config.corpus;
+    if (!written.empty()) {
+        config.corpus = found.path.string();
+    }
+    const std::string pinned = config.corpus_sha256;
+    if (directory.last) {
+        config.corpus_sha256.clear();  // settle_changes() compares it
+    }
+    SWARM_TRY(TrainingText text, load_text(config, std::move(directory.tokenizer)));
+    if (text.corpus.empty()) {  // the model reads no text
+        config.corpus = written;
+        config.corpus_sha256 = pinned;
+        return text;
+    }
+    config.corpus = path_from(directory.path, written, found.path);
+    if (directory.last) {
+        recall_corpus(directory);
+    }
+    return text;
+}
+
+Result<std::vector<std::string>> settle_changes(
+    const RunDirectory& directory, const TrainOptions& options
+) {
+    if (!directory.last) {
+        return std::vector<std::string>();
+    }
+    return judge_changes(
+        *directory.last, directory.config, directory.progress, request_of(directory, options)
+    );
 }
 
 std::optional<run::RunState> as_run_state(const std::vector<stages::StageState>& stages) {

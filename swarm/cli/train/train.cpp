@@ -1,9 +1,11 @@
 #include "swarm/cli/train/train.hpp"
 
+#include "swarm/base/try.hpp"
 #include "swarm/cli/common/run_setup.hpp"
 #include "swarm/cli/common/training_text.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/usage.hpp"
 #include "swarm/cli/train/coordinate.hpp"
 #include "swarm/cli/train/run_choices.hpp"
 #include "swarm/cli/train/run_directory.hpp"
@@ -12,7 +14,9 @@
 
 #include <cstdio>
 #include <iostream>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace swarm::cli {
 namespace {
@@ -27,12 +31,48 @@ std::string line_of(const std::string& tokenizer, const TrainingText& text) {
 }
 
 int print_toml(const TrainOptions& options, Console& console) {
-    const Result<run::RunConfig> config = resolve_run(options.run_file, options.run);
+    Result<run::RunConfig> config = resolve_run(options.run_file, options.run);
     if (!config) {
         return end_with(console, config.error());
     }
+    if (!config->corpus.empty()) {  // the text may become a file of any folder
+        const auto folder = corpus_folder(options.run_file, options.run);
+        config->corpus = find_corpus(config->corpus, folder).path.string();
+    }
     std::cout << run::documented_toml(*config) << std::flush;
     return kDone;
+}
+
+void warn_of(RunDirectory& directory, Console& console) {
+    for (const std::string& notice : std::exchange(directory.notices, {})) {
+        console.warn(notice);
+    }
+}
+
+Result<> check_flags(const TrainOptions& options, const run::RunConfig& config) {
+    if (config.mode == run::SyncMode::Exact && (options.beside_exact || options.lose_every > 0)) {
+        return usage("--beside-exact and --lose-every are for mode sparse; add --mode sparse");
+    }
+    if (options.lose_every > 0 && run::replicas_alone(config) < 2) {
+        return usage("--lose-every needs two replicas of each stage; add --replicas 2");
+    }
+    return {};
+}
+
+/// Loads the text, judges what has changed, and only then writes to the folder.
+Result<run::Corpus> settle(RunDirectory& directory, const TrainOptions& options, Console& console) {
+    SWARM_TRY(TrainingText text, load_run_text(directory, options));
+    warn_of(directory, console);
+    SWARM_TRY(const std::vector<std::string> changes, settle_changes(directory, options));
+    for (const std::string& change : changes) {
+        console.info(change);
+    }
+    if (!text.tokenizer.empty()) {
+        console.info(line_of(directory.config.tokenizer, text));
+    }
+    directory.tokenizer = std::move(text.tokenizer);
+    SWARM_TRY(write_run_files(directory));
+    return std::move(text.corpus);
 }
 
 }  // namespace
@@ -50,34 +90,18 @@ int train(const TrainOptions& options) {
     if (!choices) {
         return end_with(console, choices.error());
     }
-    for (const std::string& notice : directory->notices) {
-        console.warn(notice);
-    }
-    const run::RunConfig& config = directory->config;
-    if (config.mode == run::SyncMode::Exact && (options.beside_exact || options.lose_every > 0)) {
-        console.error("--beside-exact and --lose-every are for mode sparse; add --mode sparse");
+    warn_of(*directory, console);
+    if (const Result<> checked = check_flags(options, directory->config); !checked) {
+        console.error(checked.error().detail);
         return kUsage;
     }
-    if (options.lose_every > 0 && run::replicas_alone(config) < 2) {
-        console.error("--lose-every needs two replicas of each stage; add --replicas 2");
-        return kUsage;
-    }
-    Result<TrainingText> text = load_text(directory->config, std::move(directory->tokenizer));
-    if (!text) {
-        return end_with(console, text.error());
-    }
-    if (!text->tokenizer.empty()) {
-        console.info(line_of(directory->config.tokenizer, *text));
-    }
-    directory->tokenizer = std::move(text->tokenizer);
-    if (const Result<> written = write_run_files(*directory); !written) {
-        return end_with(console, written.error());
+    Result<run::Corpus> corpus = settle(*directory, options, console);
+    if (!corpus) {
+        return end_with(console, corpus.error());
     }
     return options.single
-               ? train_single(
-                     options, std::move(*directory), *choices, std::move(text->corpus), console
-                 )
-               : coordinate(options, std::move(*directory), text->corpus, console);
+               ? train_single(options, std::move(*directory), *choices, std::move(*corpus), console)
+               : coordinate(options, std::move(*directory), *corpus, console);
 }
 
 }  // namespace swarm::cli

@@ -7,6 +7,7 @@
 #include "swarm/cli/common/verb.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace swarm::cli {
@@ -17,6 +18,7 @@ struct TrainOptions {
     bool print_toml = false;  // prints the run file with every key, and trains nothing
     std::string directory;    // empty: runs/<name>
     bool resume = false;
+    bool accept_changes = false;  // with --resume
     bool single = false;
     bool beside_exact = false;     // with --single in mode sparse
     std::uint64_t lose_every = 0;  // with --single: steps between two lost replicas; 0: no loss
@@ -27,7 +29,8 @@ struct TrainOptions {
     std::string device = "auto";  // with --single
     std::string codecs_from;      // with --single: the folder of a run that chose codecs or split
     std::string json_file;
-    int reports_fd = -1;  // for `swarm local`; -1: none
+    std::optional<Duration> log_every;  // between two lines of steps where there is no terminal
+    int reports_fd = -1;                // for `swarm local`; -1: none
 };
 
 void add_train(CLI::App& program, const OnChosen& on_chosen);

@@ -12,6 +12,7 @@ examples:
   swarm train                              # the demo model; prints what its peers have to type
   swarm train run.toml --steps 1000        # a flag goes before the file
   swarm train run.toml --resume            # after a crash, or Ctrl-C
+  swarm train --resume --stages 4 --accept-changes
   swarm train --print-toml > run.toml      # every key of a run file, with its meaning and default
   swarm train --single --model oracle      # one process, no network: what any run must equal
   swarm train --single --mode sparse --replicas 4 --steps 400 --beside-exact)";
@@ -59,6 +60,12 @@ void add_train(CLI::App& program, const OnChosen& on_chosen) {
     app.add_option("--dir", train.directory, "log and checkpoints (default: runs/<name>)");
     auto* const resume = app.add_flag("--resume", train.resume, "go on with the run in --dir");
     app.add_flag(
+           "--accept-changes",
+           train.accept_changes,
+           "go on although text, stages, codec or other settings of the training have changed"
+    )
+        ->needs(resume);
+    app.add_flag(
            "--print-toml",
            train.print_toml,
            "print the run file with every key, its default, range and meaning, and end"
@@ -76,6 +83,7 @@ void add_train(CLI::App& program, const OnChosen& on_chosen) {
     add_listen(app, "where peers reach this one", train.listen);
     add_swarm_key(app, "a secret that every peer must know", train.swarm_key_file);
     add_json(app, "write the events and figures of the run", train.json_file);
+    add_log_every(app, train.log_every);
     app.add_option("--reports-fd", train.reports_fd)->group("");
     when_named<TrainOptions>(app, on_chosen, options, cli::train);
 }

@@ -32,7 +32,7 @@ TrainReports::TrainReports(
     : console_(console),
       json_file_(options.json_file),
       reports_fd_(options.reports_fd),
-      progress_(console, config),
+      progress_(console, config, options.log_every),
       gathered_(config) {}
 
 void TrainReports::add(const TrainReport& report) {
@@ -44,6 +44,7 @@ void TrainReports::add(const TrainReport& report) {
 }
 
 bool TrainReports::finish() {
+    progress_.finish();
     if (gathered_.weights()) {
         console_.settle();
         std::cout << gathered_.summary() << std::endl;

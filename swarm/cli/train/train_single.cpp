@@ -8,6 +8,7 @@
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/compute_factory.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/cli/train/train_reports.hpp"
 #include "swarm/coordinator/dropped_work.hpp"
 #include "swarm/run/partition.hpp"
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +26,8 @@
 
 namespace swarm::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// Returns the change that is in force at the step; null: there is none yet.
 template <class Change>
@@ -46,17 +50,16 @@ void follow(const RunChoices& choices, stages::SingleRun& run) {
     }
 }
 
-Result<> save(const stages::SingleRun& run, const RunDirectory& directory) {
+Result<fs::path> save(const stages::SingleRun& run, const RunDirectory& directory) {
     std::vector<const stages::StageState*> states;
     for (std::uint32_t stage = 0; stage < run.stages(); ++stage) {
         states.push_back(&run.state(stage));
     }
-    SWARM_TRY(stages::write_checkpoint(directory.path, run.config(), states, directory.tokenizer));
-    return {};
+    return stages::write_checkpoint(directory.path, run.config(), states, directory.tokenizer);
 }
 
 /// A checkpoint is due after an exchange only, so any replica has the shared weights.
-Result<> save(const stages::SparseRun& run, const RunDirectory& directory) {
+Result<fs::path> save(const stages::SparseRun& run, const RunDirectory& directory) {
     std::vector<const stages::StageState*> states;
     std::vector<stages::ReplicaView> replicas;
     for (std::uint32_t stage = 0; stage < run.stages(); ++stage) {
@@ -65,10 +68,9 @@ Result<> save(const stages::SparseRun& run, const RunDirectory& directory) {
             replicas.push_back({r, &run.state(stage, r), run.error(stage, r)});
         }
     }
-    SWARM_TRY(stages::write_checkpoint(
+    return stages::write_checkpoint(
         directory.path, run.config(), states, directory.tokenizer, replicas
-    ));
-    return {};
+    );
 }
 
 bool is_checkpoint_due(const run::RunConfig& config, std::uint64_t step) {
@@ -82,14 +84,38 @@ node::StepCommitted committed(const stages::StepRecord& record, Duration took, s
 
 /// The signal that asked this process to stop; 0: none did.
 volatile std::sig_atomic_t stop_signal = 0;
+StopPresses presses;
 
-/// A second signal stops at once.
+/// A second press stops at once.
 extern "C" void note_signal(int number) {
-    if (stop_signal != 0) {
+    const StopPress press = presses.note(clock_now());
+    if (press == StopPress::Next) {
         std::_Exit(after_signal(number));
     }
-    stop_signal = number;
+    if (press == StopPress::First) {
+        stop_signal = number;
+    }
 }
+
+/// While an object of this class lives, note_signal() takes SIGINT and SIGTERM.
+class CaughtSignals {
+ public:
+    CaughtSignals()
+        : on_interrupt_(std::signal(SIGINT, note_signal)),
+          on_terminate_(std::signal(SIGTERM, note_signal)) {}
+
+    CaughtSignals(const CaughtSignals&) = delete;
+    CaughtSignals& operator=(const CaughtSignals&) = delete;
+
+    ~CaughtSignals() {
+        std::signal(SIGINT, on_interrupt_);
+        std::signal(SIGTERM, on_terminate_);
+    }
+
+ private:
+    void (*on_interrupt_)(int);
+    void (*on_terminate_)(int);
+};
 
 /// In mode sparse the replicas agree after an exchange only.
 bool may_stop(const run::RunConfig& config, std::uint64_t step) {
@@ -110,11 +136,8 @@ class Training {
 
     /// Returns the exit code.
     int to_the_end() {
-        const auto on_interrupt = std::signal(SIGINT, note_signal);
-        const auto on_terminate = std::signal(SIGTERM, note_signal);
+        const CaughtSignals caught;  // until the reports are written
         const Result<> trained = train();
-        std::signal(SIGINT, on_interrupt);
-        std::signal(SIGTERM, on_terminate);
         if (!trained) {
             reports_.console().error(trained.error().detail + "; " + how_to_go_on());
             static_cast<void>(reports_.finish());  // with the steps until then
@@ -139,8 +162,9 @@ class Training {
             const std::uint64_t step = run_.version().step;
             const bool stopping = stop_signal != 0 && may_stop(config, step);
             if (stopping || is_checkpoint_due(config, step)) {
-                SWARM_TRY(save(run_, directory_));
+                SWARM_TRY(const fs::path newest, save(run_, directory_));
                 saved_ = step;
+                prune(newest.filename().string());
             }
             if (stopping) {
                 break;
@@ -154,6 +178,13 @@ class Training {
             }
         }
         return {};
+    }
+
+    void prune(const std::string& newest) {
+        const Result<> pruned = stages::prune_checkpoints(directory_.path, newest, run_.config());
+        if (!pruned) {
+            reports_.console().warn(pruned.error().detail);
+        }
     }
 
     Result<> make_step() {

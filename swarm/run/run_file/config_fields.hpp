@@ -5,6 +5,7 @@
 
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/config.hpp"
+#include "swarm/run/run_file/config_changes.hpp"
 #include "swarm/run/run_file/key_bounds.hpp"
 
 #include <limits>
@@ -39,7 +40,8 @@ inline constexpr std::uint32_t kVocabularyMin = 256;
 struct Key {
     const char* table;
     const char* name;
-    const char* meaning;  // one sentence
+    const char* meaning;                   // one sentence
+    NewValue new_value = NewValue::Taken;  // for a run that goes on with another value
 };
 
 /// "run.stages".
@@ -60,7 +62,7 @@ void visit_amounts(Config& config, Visitor& visit) {
         Text{"1 to 64 of a-z A-Z 0-9 - _ . with no dot at the front"}
     );
     visit(
-        {"run", "seed", "Seed of the first weights and of the order of the data."},
+        {"run", "seed", "Seed of the first weights and of the order of the data.", NewValue::Never},
         config.seed,
         Whole{0, kSeedMax}
     );
@@ -70,19 +72,23 @@ void visit_amounts(Config& config, Visitor& visit) {
         Whole{1, kStepsMax}
     );
     visit(
-        {"run", "stages", "Parts that the model is cut into; at most one per layer."},
+        {"run",
+         "stages",
+         "Parts that the model is cut into; at most one per layer.",
+         NewValue::Asked},
         config.stages,
         Whole{1, protocol::kStagesMax}
     );
     visit(
-        {"run", "microbatches", "Microbatches per step."},
+        {"run", "microbatches", "Microbatches per step.", NewValue::Asked},
         config.microbatches,
         Whole{1, protocol::kMicrobatchesMax}
     );
     visit(
         {"run",
          "batch",
-         "Sequences per microbatch; batch x (model.context + 1) may be at most 8192 tokens."},
+         "Sequences per microbatch; batch x (model.context + 1) may be at most 8192 tokens.",
+         NewValue::Asked},
         config.batch,
         Whole{1, kBatchMax}
     );
@@ -107,6 +113,10 @@ void visit_amounts(Config& config, Visitor& visit) {
         config.min_holders,
         Whole{1, kHoldersMax}
     );
+}
+
+template <class Config, class Visitor>
+void visit_checkpoints(Config& config, Visitor& visit) {
     visit(
         {"run",
          "checkpoint_every",
@@ -115,27 +125,54 @@ void visit_amounts(Config& config, Visitor& visit) {
         config.checkpoint_every,
         Whole{}
     );
+    visit(
+        {"run",
+         "checkpoint_keep",
+         "Newest whole checkpoints that stay on disk when another one is written; 0 keeps all."},
+        config.checkpoint_keep,
+        Whole{}
+    );
+    visit(
+        {"run",
+         "checkpoint_keep_every",
+         "Checkpoints of steps that are a multiple of this stay for ever; 0 keeps none for ever."},
+        config.checkpoint_keep_every,
+        Whole{}
+    );
 }
 
 template <class Config, class Visitor>
 void visit_texts(Config& config, Visitor& visit) {
     visit(
-        {"run", "corpus", "File with the text to train on; without one it is the demo corpus."},
+        {"run",
+         "corpus",
+         "File with the text to train on, relative to the folder of the run file; without one "
+         "it is the demo corpus."},
         config.corpus,
         Text{"a path, or empty"}
     );
     visit(
         {"run",
+         "corpus_sha256",
+         "SHA-256 of the corpus; `swarm train` fills it in.",
+         NewValue::Asked},
+        config.corpus_sha256,
+        Text{"64 hexadecimal digits, or empty"}
+    );
+    visit(
+        {"run",
          "tokenizer",
          "How text becomes tokens: as bytes, or by a SentencePiece tokenizer of that many tokens, "
-         "which is trained on the corpus."},
+         "which is trained on the corpus.",
+         NewValue::Never},
         config.tokenizer,
         Text{"\"bytes\", or \"spm:300\" to \"spm:65536\""}
     );
     visit(
         {"run",
          "tokenizer_sha256",
-         "SHA-256 of the SentencePiece tokenizer's file; `swarm train` fills it in."},
+         "SHA-256 of the SentencePiece tokenizer's file; `swarm train` fills it in.",
+         NewValue::Never},
         config.tokenizer_sha256,
         Text{"64 hexadecimal digits, or empty"}
     );
@@ -152,7 +189,8 @@ void visit_choices(Config& config, Visitor& visit) {
         {"run",
          "codec",
          "How tensors between stages are compressed: forward/backward where two codecs are named; "
-         "auto measures the lines and chooses."},
+         "auto measures the lines and chooses.",
+         NewValue::Asked},
         config.codec,
         one_of(config.codec)
     );
@@ -161,7 +199,8 @@ void visit_choices(Config& config, Visitor& visit) {
          "mode",
          "How the replicas of a stage stay one model: exact adds up all gradients in each step; "
          "sparse trains each replica alone for sync_every steps and then exchanges a part of the "
-         "changes."},
+         "changes.",
+         NewValue::Asked},
         config.mode,
         one_of(config.mode)
     );
@@ -169,7 +208,8 @@ void visit_choices(Config& config, Visitor& visit) {
         {"run",
          "sync_every",
          "Steps between two exchanges of mode sparse; 0 stands for 8, and mode exact takes only "
-         "0."},
+         "0.",
+         NewValue::Asked},
         config.sync_every,
         Whole{0, kSyncEveryMax}
     );
@@ -193,10 +233,15 @@ void visit_choices(Config& config, Visitor& visit) {
         config.rebalance_every_s,
         Whole{1, 86'400}
     );
+}
+
+template <class Config, class Visitor>
+void visit_cuts(Config& config, Visitor& visit) {
     visit(
         {"run",
          "layers_per_stage",
-         "Layers of each stage; where it is empty, the stages get about equally many parameters."},
+         "Layers of each stage; where it is empty, the stages get about equally many parameters.",
+         NewValue::Asked},
         config.layers_per_stage,
         WholeList{"one number from 1 up per stage, with the sum model.layers; or empty"}
     );
@@ -215,32 +260,44 @@ void visit_shape(Model& model, Visitor& visit) {
     visit(
         {"model",
          "kind",
-         "A Llama, or the oracle: a model for tests, whose gradients count microbatches."},
+         "A Llama, or the oracle: a model for tests, whose gradients count microbatches.",
+         NewValue::Never},
         model.kind,
         one_of(model.kind)
     );
     const bool is_oracle = model.kind == ModelKind::Oracle;  // a reader has just read it
-    visit({"model", "layers", "Layers of the model."}, model.layers, Whole{1, kLayersMax});
+    visit(
+        {"model", "layers", "Layers of the model.", NewValue::Never},
+        model.layers,
+        Whole{1, kLayersMax}
+    );
     visit(
         {"model",
          "width",
          "Values per token between layers; an oracle takes 1 to 268435456 and has 1 where the file "
-         "says nothing."},
+         "says nothing.",
+         NewValue::Never},
         model.width,
         is_oracle ? Whole{1, kOracleWidthMax} : Whole{kWidthMin, kWidthMax}
     );
     visit(
-        {"model", "heads", "Attention heads; they divide model.width into heads of even width."},
+        {"model",
+         "heads",
+         "Attention heads; they divide model.width into heads of even width.",
+         NewValue::Never},
         model.heads,
         Whole{1, kAnyHigh, "model.width / 2", is_oracle}
     );
     visit(
-        {"model", "kv_heads", "Heads that keep keys and values; they divide model.heads."},
+        {"model",
+         "kv_heads",
+         "Heads that keep keys and values; they divide model.heads.",
+         NewValue::Never},
         model.kv_heads,
         Whole{1, kAnyHigh, "model.heads", is_oracle}
     );
     visit(
-        {"model", "ffn_width", "Width of the feed-forward part of a layer."},
+        {"model", "ffn_width", "Width of the feed-forward part of a layer.", NewValue::Never},
         model.ffn_width,
         Whole{1, kFfnWidthMax, nullptr, is_oracle}
     );
@@ -253,25 +310,34 @@ void visit_rest_of_model(Model& model, Visitor& visit) {
         {"model",
          "vocabulary",
          "Tokens that the model knows; with a tokenizer spm:N it is N, also where the file says "
-         "nothing."},
+         "nothing.",
+         NewValue::Never},
         model.vocabulary,
         Whole{kVocabularyMin, kVocabularyMax}
     );
-    visit({"model", "context", "Tokens per sequence."}, model.context, Whole{1, kContextMax});
     visit(
-        {"model", "rope_base", "Base of the rotary positions."},
+        {"model", "context", "Tokens per sequence.", NewValue::Asked},
+        model.context,
+        Whole{1, kContextMax}
+    );
+    visit(
+        {"model", "rope_base", "Base of the rotary positions.", NewValue::Asked},
         model.rope_base,
         Real{1, 1e12, is_oracle}
     );
     visit(
-        {"model", "norm_epsilon", "Number that RMSNorm adds to the mean of squares."},
+        {"model",
+         "norm_epsilon",
+         "Number that RMSNorm adds to the mean of squares.",
+         NewValue::Asked},
         model.norm_epsilon,
         Real{1e-12, 1, is_oracle}
     );
     visit(
         {"model",
          "tied_embeddings",
-         "Whether the head is the embedding matrix; false for the oracle and in mode sparse."},
+         "Whether the head is the embedding matrix; false for the oracle and in mode sparse.",
+         NewValue::Never},
         model.tied_embeddings,
         YesOrNo{}
     );
@@ -297,22 +363,34 @@ void visit_optimizer(Optimizer& optimizer, Visitor& visit) {
         Real{0, 100}
     );
     visit(
-        {"optimizer", "beta1", "Share of AdamW's mean of gradients that a step keeps."},
+        {"optimizer",
+         "beta1",
+         "Share of AdamW's mean of gradients that a step keeps.",
+         NewValue::Asked},
         optimizer.beta1,
         Fraction{}
     );
     visit(
-        {"optimizer", "beta2", "Share of AdamW's mean of squared gradients that a step keeps."},
+        {"optimizer",
+         "beta2",
+         "Share of AdamW's mean of squared gradients that a step keeps.",
+         NewValue::Asked},
         optimizer.beta2,
         Fraction{}
     );
     visit(
-        {"optimizer", "epsilon", "Number that AdamW adds to the divisor of an update."},
+        {"optimizer",
+         "epsilon",
+         "Number that AdamW adds to the divisor of an update.",
+         NewValue::Asked},
         optimizer.epsilon,
         Real{1e-30, 1}
     );
     visit(
-        {"optimizer", "weight_decay", "Weight decay of matrices; vectors have none."},
+        {"optimizer",
+         "weight_decay",
+         "Weight decay of matrices; vectors have none.",
+         NewValue::Asked},
         optimizer.weight_decay,
         Fraction{}
     );
@@ -330,8 +408,10 @@ void visit_optimizer(Optimizer& optimizer, Visitor& visit) {
 template <class Config, class Visitor>
 void visit_fields(Config& config, Visitor& visit) {
     visit_amounts(config, visit);
+    visit_checkpoints(config, visit);
     visit_texts(config, visit);
     visit_choices(config, visit);
+    visit_cuts(config, visit);
     visit_shape(config.model, visit);
     visit_rest_of_model(config.model, visit);
     visit_optimizer(config.optimizer, visit);

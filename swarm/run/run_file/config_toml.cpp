@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 #include <toml++/toml.h>
+#include <type_traits>
 #include <utility>
 
 namespace swarm::run {
@@ -124,7 +125,7 @@ struct FieldWriter {
 
     template <class Field, class Bounds>
     void operator()(const Key& key, const Field& field, const Bounds&) {
-        if (is_left_out(key.name) && field == Field{}) {
+        if (is_left_out(key.name, field)) {
             return;
         }
         auto [entry, inserted] = document.emplace<toml::table>(key.table);
@@ -133,9 +134,17 @@ struct FieldWriter {
 
     /// Keys whose defaults are left out, so that the text of an exact, untied run, which ASSIGN
     /// carries and checkpoints hash, does not change when such a key is added to the list.
-    static bool is_left_out(std::string_view key) {
-        return key == "mode" || key == "sync_every" || key == "replicas" ||
-               key == "tied_embeddings";
+    template <class Field>
+    static bool is_left_out(std::string_view key, const Field& field) {
+        if constexpr (std::is_same_v<Field, std::uint32_t>) {
+            if (key == "checkpoint_keep") {
+                return field == RunConfig{}.checkpoint_keep;
+            }
+        }
+        const bool is_newer = key == "mode" || key == "sync_every" || key == "replicas" ||
+                              key == "tied_embeddings" || key == "corpus_sha256" ||
+                              key == "checkpoint_keep_every";
+        return is_newer && field == Field{};
     }
 };
 

@@ -13,32 +13,13 @@ namespace {
 
 constexpr std::size_t kCommentColumns = 100;
 
-/// "60": a value as a run file has it, in one line.
-template <class Field>
-std::string value_text(const Key& key, const Field& field) {
-    using enum toml::format_flags;
-    toml::table one;
-    write_value(one, key.name, field);
-    std::ostringstream text;
-    text << toml::toml_formatter(
-        one,
-        toml::toml_formatter::default_flags & ~(allow_literal_strings | allow_multi_line_strings)
-    );
-    return text.str().substr(std::string_view(key.name).size() + std::string_view(" = ").size());
-}
-
-/// Shorter than TOML's own text, and just as exact.
-std::string value_text(const Key& /*key*/, double field) {
-    return number_text(field);
-}
-
 /// Collects the text of every key's value.
 struct ValueTexts {
     std::map<std::string, std::string> by_key;
 
     template <class Field, class Bounds>
     void operator()(const Key& key, const Field& field, const Bounds&) {
-        by_key[dotted(key)] = value_text(key, field);
+        by_key[dotted(key)] = value_text(field);
     }
 };
 
@@ -75,7 +56,7 @@ class DocumentedFile {
         text_ += "\n" + comment(key.meaning);
         text_ +=
             comment("Default: " + defaults_.at(dotted(key)) + ". Allowed: " + bounds.cell() + ".");
-        text_ += std::string(key.name) + " = " + value_text(key, field) + "\n";
+        text_ += std::string(key.name) + " = " + value_text(field) + "\n";
     }
 
     [[nodiscard]] std::string text() && { return std::move(text_); }
@@ -117,12 +98,15 @@ std::string type_of(Field /*field*/) {
 
 /// For a configuration of defaults.
 struct TableRows {
-    std::string text = "| key | type | default | allowed | meaning |\n|---|---|---|---|---|\n";
+    std::string text =
+        "| key | type | default | allowed | `--resume` | meaning |\n"
+        "|---|---|---|---|---|---|\n";
 
     template <class Field, class Bounds>
     void operator()(const Key& key, const Field& field, const Bounds& bounds) {
-        text += "| `" + dotted(key) + "` | " + type_of(field) + " | `" + value_text(key, field) +
-                "` | " + bounds.cell() + " | " + key.meaning + " |\n";
+        text += "| `" + dotted(key) + "` | " + type_of(field) + " | `" + value_text(field) +
+                "` | " + bounds.cell() + " | " + to_text(key.new_value) + " | " + key.meaning +
+                " |\n";
     }
 };
 

@@ -1,11 +1,14 @@
 #include "swarm/cli/common/training_text.hpp"
 
 #include "stacking/tokenizers/sentence_piece.hpp"
+#include "swarm/base/digest.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <span>
 
 namespace swarm::cli {
 namespace {
@@ -19,6 +22,12 @@ class LoadText : public testing::Test {
     void write(const std::string& text) {
         config_.corpus = scratch_.path() / "corpus.txt";
         std::ofstream(config_.corpus, std::ios::binary) << text;
+    }
+
+    /// Writes another text and forgets that the run was begun with the former one.
+    void replace(const std::string& text) {
+        write(text);
+        config_.corpus_sha256.clear();
     }
 
     /// Returns 21 KB of lines, each with another number.
@@ -65,6 +74,59 @@ TEST_F(LoadText, ReadsEveryByte) {
     EXPECT_EQ(config_.tokenizer_sha256, "");
 }
 
+TEST_F(LoadText, PinsTheTextByItsDigest) {
+    write(
+        "a text of more than one hundred and thirty bytes, because a sequence has 128 tokens "
+        "and one more, and a run needs one sequence at least\n"
+    );
+    const std::string digest = *digest_of_file(config_.corpus);
+    ASSERT_TRUE(load_text(config_));
+    EXPECT_EQ(config_.corpus_sha256, digest);
+    EXPECT_TRUE(load_text(config_)) << "it is the same text";
+    write(std::string(1000, 'b'));
+    const std::string other = *digest_of_file(config_.corpus);
+    const auto refused = load_text(config_);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::Mismatch);
+    for (const std::string& part : {config_.corpus, other, digest}) {
+        EXPECT_NE(refused.error().detail.find(part), std::string::npos) << refused.error().detail;
+    }
+    EXPECT_EQ(config_.corpus_sha256, digest);
+}
+
+TEST_F(LoadText, ReadsAFileOfAnySizeForItsDigest) {
+    write("");  // the digests are those of `sha256sum`
+    EXPECT_EQ(
+        *digest_of_file(config_.corpus),
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    );
+    const std::string large((std::size_t{3} << 20) + 7, 'a');
+    write(large);
+    EXPECT_EQ(*digest_of_file(config_.corpus), to_hex(sha256(std::as_bytes(std::span(large)))));
+    EXPECT_FALSE(digest_of_file("/nowhere"));
+}
+
+TEST(FindCorpus, LooksBesideTheRunFileAndThenInTheCurrentFolder) {
+    namespace fs = std::filesystem;
+    const ScratchFolder scratch;
+    const fs::path before = fs::current_path();
+    fs::create_directories(scratch.path() / "here");
+    fs::create_directories(scratch.path() / "there");
+    fs::current_path(scratch.path() / "here");
+    const auto found = [&] { return find_corpus("text.txt", scratch.path() / "there"); };
+    EXPECT_EQ(found().path, scratch.path() / "there" / "text.txt") << "it is named in the error";
+    std::ofstream("text.txt") << "x";
+    EXPECT_EQ(found().path, "text.txt");
+    EXPECT_NE(
+        found().notice.find((scratch.path() / "here" / "text.txt").string()), std::string::npos
+    ) << found().notice;
+    std::ofstream(scratch.path() / "there" / "text.txt") << "y";
+    EXPECT_EQ(found().path, scratch.path() / "there" / "text.txt");
+    EXPECT_EQ(found().notice, "");
+    EXPECT_EQ(find_corpus("/a/text.txt", scratch.path()).path, "/a/text.txt");
+    fs::current_path(before);
+}
+
 TEST_F(LoadText, TrainsTheTokenizerAndWritesItsHash) {
     write(numbers());
     name_tokenizer("spm:300");
@@ -88,7 +150,7 @@ TEST_F(LoadText, TakesAndChecksAGivenTokenizer) {
     const auto text = load_text(config_);
     ASSERT_TRUE(text);
     const std::string mine = config_.tokenizer_sha256;
-    write("Another text, which alone would give another tokenizer.\n" + numbers());
+    replace("Another text, which alone would give another tokenizer.\n" + numbers());
     const auto kept = load_text(config_, text->tokenizer);
     ASSERT_TRUE(kept) << kept.error().detail;
     EXPECT_EQ(kept->tokenizer, text->tokenizer);

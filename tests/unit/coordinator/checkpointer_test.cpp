@@ -23,7 +23,7 @@ class OneFile final : public run::CheckpointFormat {
         run::CheckpointFiles files;
         files.name = "step-" + std::to_string(state.version.step);
         for (const auto& chunks : state.chunks) {
-            files.files.push_back({"stage", chunks.at(0)});
+            files.files.push_back({"stage", [chunk = chunks.at(0)] { return chunk; }});
         }
         return files;
     }

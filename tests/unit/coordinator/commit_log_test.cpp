@@ -150,6 +150,14 @@ TEST(CommitLog, ReadsBackTheSplit) {
         std::get<CincRecord>(*record).layers_per_stage, (std::vector<std::uint32_t>{3, 2, 10})
     );
     EXPECT_TRUE(parse_record("cinc 8")) << "as logs of old have it";
+    const std::string digest(64, 'a');
+    for (const std::string& start : {std::string("cinc 8"), line}) {
+        const auto settled = parse_record(start + " settings=" + digest);
+        ASSERT_TRUE(settled) << settled.error().detail;
+        EXPECT_EQ(to_line(*settled), start + " settings=" + digest);
+        EXPECT_FALSE(parse_record(start + " settings=" + digest + " x"));
+        EXPECT_FALSE(parse_record(start + " settings=a"));
+    }
     for (const char* const bad :
          {"cinc 8 layers=",
           "cinc 8 layers=,",

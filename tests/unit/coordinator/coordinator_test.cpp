@@ -144,6 +144,73 @@ TEST_F(OtherSplit, WithoutACheckpointThereIsNothingToCut) {
     EXPECT_NE(failed.text.find("2, 4 layers, not 3, 3"), std::string::npos) << failed.text;
 }
 
+/// The log was written with other settings than those of this process.
+class OtherSettings : public CoordinatorTest {
+ protected:
+    /// `commits`: steps that the log has.
+    std::vector<std::string> begin(int commits, std::optional<run::RunState> resume) {
+        Coordinator::Options options;
+        options.config.model = *run::named_model("oracle");
+        options.config.stages = 1;
+        options.settings = sha256({});
+        options.resume = std::move(resume);
+        coordinator_ = std::make_unique<Coordinator>(std::move(options));
+        tell(node::Woke{});
+        std::vector<std::string> log{to_line(CincRecord{4, {6}, Digest{}})};
+        for (int step = 0; step < commits; ++step) {
+            CommitRecord commit;
+            commit.version = {0, static_cast<std::uint64_t>(step)};
+            commit.scalars.clip_factor = 1;
+            commit.result_hashes.resize(1);
+            log.push_back(to_line(commit));
+        }
+        opened_ = tell(node::Loaded{log});
+        std::vector<std::string> lines;
+        for (const node::Action& action : opened_.actions) {
+            if (const auto* const append = std::get_if<node::Append>(&action)) {
+                lines.push_back(append->record);
+            }
+        }
+        return lines;
+    }
+
+    node::Outbox opened_;
+    const std::string cinc_ = "cinc 5 layers=6 settings=" + to_hex(sha256({}));
+};
+
+TEST_F(OtherSettings, SendAllPeersBackToTheCheckpoint) {
+    EXPECT_EQ(
+        begin(3, run::RunState{{0, 2}, {{}}}), (std::vector<std::string>{"rollback 1 2", cinc_})
+    );
+    EXPECT_EQ(coordinator_->context().version, (ParameterVersion{1, 2}));
+}
+
+TEST_F(OtherSettings, WithoutACheckpointEndTheRun) {
+    EXPECT_TRUE(begin(3, std::nullopt).empty());
+    const auto& report = std::get<node::Tell>(opened_.actions.at(0)).report;
+    EXPECT_EQ(std::get<node::RunFailed>(report).exit_code, 3);
+}
+
+TEST_F(OtherSettings, BeforeTheFirstStepEachPeerBeginsFromTheSeedOnce) {
+    ASSERT_EQ(begin(0, std::nullopt), std::vector<std::string>{cinc_});
+    tell(node::Stored{std::get<node::Append>(opened_.actions.at(0)).store});
+    tell(link_of(1));
+    protocol::Join join;
+    join.stage = StageIndex{0};
+    join.version = {0, 0};
+    join.state_hash = sha256({});
+    const auto assigns = [&](std::uint64_t sequence) {
+        const node::Outbox out =
+            tell(node::Received{{{1, 0, 0, 0}}, node::Lane::Control, {sequence, 0, join}, {}});
+        return std::ranges::any_of(out.actions, [](const node::Action& action) {
+            const auto* const send = std::get_if<node::Send>(&action);
+            return send != nullptr && std::holds_alternative<protocol::Assign>(send->message.body);
+        });
+    };
+    EXPECT_TRUE(assigns(1)) << "the peer was to begin with the new settings";
+    EXPECT_FALSE(assigns(2)) << "it has them";
+}
+
 TEST_F(CoordinatorTest, EndsWhenAStageHasNoPeerInTime) {
     tell(node::Stored{start()});
     const TimePoint begin = now_;

@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+
 namespace swarm::net {
 namespace {
 
@@ -41,6 +46,25 @@ TEST_F(StoreQueueTest, AnswersDurableRequestsInOrder) {
     EXPECT_EQ(std::get<node::Stored>(answers[1]).store, StoreId{3});
     const std::vector<std::string> expected{"one", "two"};
     EXPECT_EQ(std::get<node::Loaded>(answers[2]).records, expected);
+}
+
+TEST_F(StoreQueueTest, MakesALatePartWhenTheFileIsWritten) {
+    const auto payload = [](char letter) {
+        return node::Payload({}, std::vector(2, static_cast<std::byte>(letter)));
+    };
+    int made = 0;
+    for (const std::uint64_t store : {1U, 2U}) {
+        queue_.add(node::WriteFile{{store}, "file-" + std::to_string(store), {payload('a')}, [&] {
+                                       return payload(static_cast<char>('b' + made++));
+                                   }});
+    }
+    EXPECT_EQ(made, 0);
+    EXPECT_EQ(run().size(), 2U);
+    EXPECT_EQ(made, 2);
+    for (const auto& [name, text] : {std::pair("file-1", "aabb"), {"file-2", "aacc"}}) {
+        std::ifstream file(folder_.path() / name);
+        EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+    }
 }
 
 TEST_F(StoreQueueTest, AnswersNobodyWhenTheDiskFails) {

@@ -59,6 +59,21 @@ TEST(ToToml, LeavesOutUntiedEmbeddings) {
     EXPECT_TRUE(back->model.tied_embeddings);
 }
 
+TEST(ToToml, LeavesOutWhatAnOlderProgramDoesNotKnow) {
+    RunConfig run;
+    run.checkpoint_keep = 5;
+    run.checkpoint_keep_every = 100;
+    run.corpus = "text.txt";
+    run.corpus_sha256 = std::string(64, 'a');
+    const auto back = parse_run(to_toml(run), "run.toml");
+    ASSERT_TRUE(back.has_value()) << back.error().detail;
+    EXPECT_EQ(back->checkpoint_keep, 5U);
+    EXPECT_EQ(back->checkpoint_keep_every, 100U);
+    EXPECT_EQ(back->corpus_sha256, run.corpus_sha256);
+    EXPECT_EQ(to_toml(for_peers(run)), to_toml(RunConfig{}));
+    EXPECT_FALSE(parse_run("[run]\ncorpus_sha256 = 'abc'\n", "run.toml"));
+}
+
 // ASSIGN carries this text and checkpoints hash it: it may never change for an older run.
 TEST(ToToml, WritesTheSameBytesForever) {
     RunConfig config;

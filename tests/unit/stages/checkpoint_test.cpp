@@ -159,6 +159,58 @@ TEST_F(CheckpointOnDisk, LeavesNothingWhenItCannotBeFinished) {
     EXPECT_TRUE(fs::exists(whole));
 }
 
+/// A run whose checkpoints of steps 1 to 8 are there.
+class PrunedCheckpoints : public CheckpointOnDisk {
+ protected:
+    PrunedCheckpoints() {
+        for (int step = 1; step <= 8; ++step) {
+            newest_ = write_next().filename().string();
+        }
+    }
+
+    /// Returns the steps of the checkpoints that stay, newest first.
+    std::vector<std::uint64_t> left_after(std::uint32_t keep, std::uint32_t every = 0) {
+        auto config = run_.config();
+        config.checkpoint_keep = keep;
+        config.checkpoint_keep_every = every;
+        EXPECT_TRUE(prune_checkpoints(scratch_.path(), newest_, config).has_value());
+        std::vector<std::uint64_t> steps;
+        for (const fs::path& folder : checkpoint_folders(scratch_.path())) {
+            const auto read = read_checkpoint(folder);
+            EXPECT_TRUE(read.has_value()) << read.error().detail;
+            steps.push_back(read ? read->version.step : 0);
+        }
+        return steps;
+    }
+
+    using Steps = std::vector<std::uint64_t>;
+
+    std::string newest_;
+};
+
+TEST_F(PrunedCheckpoints, AreTheOldestAndNoneIfAllAreKept) {
+    EXPECT_EQ(left_after(0).size(), 8U);
+    EXPECT_EQ(left_after(3), (Steps{8, 7, 6}));
+    EXPECT_EQ(left_after(3), (Steps{8, 7, 6}));
+    EXPECT_EQ(left_after(1), (Steps{8}));
+}
+
+TEST_F(PrunedCheckpoints, LeaveEveryNthForEver) {
+    EXPECT_EQ(left_after(2, 3), (Steps{8, 7, 6, 3}));
+    EXPECT_EQ(left_after(1, 3), (Steps{8, 6, 3}));
+}
+
+TEST_F(PrunedCheckpoints, DoNotCountThoseThatAreNotWhole) {
+    fs::remove(scratch_.path() / "checkpoint-0-7" / "manifest.json");
+    fs::resize_file(scratch_.path() / "checkpoint-0-6" / "head.safetensors", 5);
+    EXPECT_EQ(left_after(3), (Steps{8, 5, 4}));
+}
+
+TEST_F(PrunedCheckpoints, AreNeverTheOneThatWasRecordedOrALaterOne) {
+    newest_ = "checkpoint-0-5";
+    EXPECT_EQ(left_after(1), (Steps{8, 7, 6, 5}));
+}
+
 TEST(SafetensorsCheckpoint, MakesTheSameFilesFromChunksAsFromStages) {
     SingleRun run(test::small_run(3), test::make_noise_compute, {});
     ASSERT_TRUE(run.step().has_value());
@@ -174,14 +226,14 @@ TEST(SafetensorsCheckpoint, MakesTheSameFilesFromChunksAsFromStages) {
     ASSERT_TRUE(made.has_value());
     const auto expected = checkpoint_files(run.config(), states_of(run));
     EXPECT_EQ(made->name, "checkpoint-0-1");
-    EXPECT_EQ(made->weights_sha256, run.weights_sha256());
     ASSERT_EQ(made->files.size(), expected.files.size());
     for (std::size_t i = 0; i < expected.files.size(); ++i) {
         EXPECT_EQ(made->files[i].name, expected.files[i].name);
-        EXPECT_TRUE(
-            std::ranges::equal(made->files[i].bytes.bytes(), expected.files[i].bytes.bytes())
-        );
+        const auto content = made->files[i].content();
+        const auto wanted = expected.files[i].content();
+        EXPECT_TRUE(std::ranges::equal(content.bytes(), wanted.bytes())) << made->files[i].name;
     }
+    EXPECT_EQ(made->weights_sha256(), run.weights_sha256());
     EXPECT_EQ(made->files.back().name, "checkpoint-0-1/manifest.json");
 }
 
