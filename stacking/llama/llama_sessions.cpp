@@ -1,5 +1,6 @@
 #include "stacking/llama/llama_sessions.hpp"
 
+#include "stacking/kernels/split_multiply.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/base/try.hpp"
 
@@ -18,6 +19,12 @@ using swarm::Reaction;
 
 /// Maximum rows of a chunk. It bounds the scratch; each chunk reads the weights once.
 constexpr std::size_t kRowsAtOnce = 128;
+
+// Work of one value, in multiply-adds, roughly: what Workers::split() wants to know.
+constexpr std::size_t kNormWork = 2;
+constexpr std::size_t kGateWork = 16;
+constexpr std::size_t kRotaryWork = 4;
+constexpr std::size_t kSineWork = 32;
 
 Error refusal(ErrorCode code, std::string what) {
     return {code, Reaction::Reject, std::move(what)};
@@ -39,8 +46,10 @@ const kernels::Kernels& kernels_on(kernels::Path path) {
 LlamaSessions::LlamaSessions(std::shared_ptr<const StageWeights> weights, const Options& options)
     : weights_(std::move(weights)),
       kernels_(kernels_on(options.path)),
+      workers_(options.workers ? options.workers : std::make_shared<swarm::OneThread>()),
       rotary_(weights_->model.rope_base, weights_->model.width / weights_->model.heads),
-      caches_(kv_shape_of(*weights_), weights_->model.context, options.kv_budget_bytes) {}
+      caches_(kv_shape_of(*weights_), weights_->model.context, options.kv_budget_bytes),
+      scores_(workers_->threads()) {}
 
 StageShape LlamaSessions::shape() const {
     return {
@@ -135,28 +144,42 @@ swarm::Result<std::vector<float>> LlamaSessions::run_layers(
     return out;
 }
 
-void LlamaSessions::run_chunk(std::size_t first, std::size_t count, const StageInput& input) {
+template <class Body>
+void LlamaSessions::for_rows(std::size_t count, std::size_t work, const Body& body) {
+    workers_->split(count, work, [&](swarm::UnitRange rows, std::size_t /*thread*/) {
+        for (std::size_t row = rows.begin; row < rows.end; ++row) {
+            body(row);
+        }
+    });
+}
+
+void LlamaSessions::read_input(std::size_t first, std::size_t count, const StageInput& input) {
     const std::size_t width = weights_->model.width;
     hidden_.resize(count * width);
-    if (const auto* const tokens = std::get_if<std::span<const TokenId>>(&input)) {
-        for (std::size_t row = 0; row < count; ++row) {
-            const auto to = std::span(hidden_).subspan(row * width, width);
-            weights_->embedding->read_row((*tokens)[first + row], to);
-        }
-    } else {
+    const auto* const tokens = std::get_if<std::span<const TokenId>>(&input);
+    if (tokens == nullptr) {
         const float* const from = std::get<std::span<const float>>(input).data() + first * width;
         std::copy_n(from, count * width, hidden_.begin());
+        return;
     }
+    for_rows(count, width, [&](std::size_t row) {
+        const auto to = std::span(hidden_).subspan(row * width, width);
+        weights_->embedding->read_row((*tokens)[first + row], to);
+    });
+}
+
+void LlamaSessions::run_chunk(std::size_t first, std::size_t count, const StageInput& input) {
+    read_input(first, count, input);
     const std::size_t half = caches_.shape().head_width / 2;
     cosines_.resize(count * half);
     sines_.resize(count * half);
-    for (std::size_t row = 0; row < count; ++row) {
+    for_rows(count, half * kSineWork, [&](std::size_t row) {
         rotary_.angles(
             rows_[first + row].position,
             std::span(cosines_).subspan(row * half, half),
             std::span(sines_).subspan(row * half, half)
         );
-    }
+    });
     for (std::size_t layer = 0; layer < weights_->layers.size(); ++layer) {
         attend(layer, first, count);
         feed_forward(weights_->layers[layer], count);
@@ -167,18 +190,29 @@ void LlamaSessions::normalise(const std::vector<float>& weight, std::size_t coun
     const std::size_t width = weight.size();
     const auto epsilon = static_cast<float>(weights_->model.norm_epsilon);
     normed_.resize(count * width);
-    for (std::size_t row = 0; row < count; ++row) {
+    for_rows(count, width * kNormWork, [&](std::size_t row) {
         const std::size_t at = row * width;
         kernels_.normalise(hidden_.data() + at, weight.data(), width, epsilon, normed_.data() + at);
-    }
+    });
+}
+
+void LlamaSessions::multiply(
+    const kernels::PackedMatrix& matrix, const kernels::Rows& in, std::vector<float>& out
+) {
+    out.resize(in.count * matrix.outputs());
+    kernels::split_multiply(*workers_, kernels_, matrix.view(), in, out.data(), matrix.outputs());
 }
 
 void LlamaSessions::add_product(const kernels::PackedMatrix& matrix, const kernels::Rows& in) {
-    product_.resize(in.count * matrix.outputs());
-    kernels_.multiply(matrix.view(), in, product_.data(), matrix.outputs());
-    for (std::size_t i = 0; i < product_.size(); ++i) {
-        hidden_[i] += product_[i];
-    }
+    multiply(matrix, in, product_);
+    const std::size_t width = matrix.outputs();
+    for_rows(in.count, width, [&](std::size_t row) {
+        const auto to = std::span(hidden_).subspan(row * width, width);
+        const auto term = std::span(product_).subspan(row * width, width);
+        for (std::size_t i = 0; i < width; ++i) {
+            to[i] += term[i];
+        }
+    });
 }
 
 void LlamaSessions::store_key_value(
@@ -197,75 +231,93 @@ void LlamaSessions::store_key_value(
     }
 }
 
-void LlamaSessions::attend(std::size_t layer, std::size_t first, std::size_t count) {
-    const LayerWeights& weights = weights_->layers[layer];
+void LlamaSessions::place_key_values(std::size_t layer, std::size_t first, std::size_t count) {
     const KvShape& kv = caches_.shape();
     const std::size_t width = weights_->model.width;
-    const std::size_t heads = weights_->model.heads;
     const std::size_t kv_width = kv.kv_heads * kv.head_width;
-    const std::size_t stride = weights.query_key_value.outputs();
-    normalise(weights.attention_norm, count);
-    wide_.resize(count * stride);
-    const kernels::Rows normed{normed_.data(), count, width};
-    kernels_.multiply(weights.query_key_value.view(), normed, wide_.data(), stride);
+    const std::size_t stride = width + 2 * kv_width;
     const std::size_t half = kv.head_width / 2;
-    for (std::size_t row = 0; row < count; ++row) {
+    for_rows(count, stride * kRotaryWork, [&](std::size_t row) {
         const auto cosines = std::span(cosines_).subspan(row * half, half);
         const auto sines = std::span(sines_).subspan(row * half, half);
         float* const query = wide_.data() + row * stride;
-        for (std::size_t head = 0; head < heads + kv.kv_heads; ++head) {
+        for (std::size_t head = 0; head < weights_->model.heads + kv.kv_heads; ++head) {
             Rotary::rotate({query + head * kv.head_width, kv.head_width}, cosines, sines);
         }
         const float* const key = query + width;
         store_key_value(layer, rows_[first + row], key, key + kv_width);
-    }
+    });
+}
+
+void LlamaSessions::attend_all(std::size_t layer, std::size_t first, std::size_t count) {
+    const KvShape& kv = caches_.shape();
+    const std::size_t width = weights_->model.width;
+    const std::size_t heads = weights_->model.heads;
+    const std::size_t stride = width + 2 * kv.kv_heads * kv.head_width;
+    std::size_t pages = 0;
     for (std::size_t row = 0; row < count; ++row) {
-        const Row& at = rows_[first + row];
-        const std::size_t pages = at.position / kPagePositions + 1;
-        scores_.resize(std::max(scores_.size(), pages * kPagePositions));
-        for (std::size_t head = 0; head < heads; ++head) {
-            const std::size_t keys = kv.offset(layer, head / (heads / kv.kv_heads));
-            const kernels::HeadCache cache{
-                .pages = at.cache->pages.data(),
-                .keys = keys,
-                .values = keys + kv.head_width * kPagePositions,
-                .positions = at.position + std::size_t{1},
-                .head_width = kv.head_width};
-            const std::size_t of_head = head * kv.head_width;
-            kernels_.attend(
-                cache,
-                wide_.data() + row * stride + of_head,
-                scores_.data(),
-                normed_.data() + row * width + of_head
-            );
-        }
+        pages = std::max<std::size_t>(pages, rows_[first + row].position / kPagePositions + 1);
     }
-    add_product(weights.attention_out, normed);
+    for (std::vector<float>& scores : scores_) {
+        scores.resize(std::max(scores.size(), pages * kPagePositions));
+    }
+    const auto attend_head = [&](std::size_t row, std::size_t head, float* scores) {
+        const Row& at = rows_[first + row];
+        const std::size_t keys = kv.offset(layer, head / (heads / kv.kv_heads));
+        const kernels::HeadCache cache{
+            .pages = at.cache->pages.data(),
+            .keys = keys,
+            .values = keys + kv.head_width * kPagePositions,
+            .positions = at.position + std::size_t{1},
+            .head_width = kv.head_width};
+        const std::size_t of_head = head * kv.head_width;
+        kernels_.attend(
+            cache,
+            wide_.data() + row * stride + of_head,
+            scores,
+            normed_.data() + row * width + of_head
+        );
+    };
+    workers_->split(
+        count * heads,
+        2 * pages * kPagePositions * kv.head_width,
+        [&](swarm::UnitRange units, std::size_t thread) {
+            for (std::size_t unit = units.begin; unit < units.end; ++unit) {
+                attend_head(unit / heads, unit % heads, scores_[thread].data());
+            }
+        }
+    );
+}
+
+void LlamaSessions::attend(std::size_t layer, std::size_t first, std::size_t count) {
+    const LayerWeights& weights = weights_->layers[layer];
+    const std::size_t width = weights_->model.width;
+    normalise(weights.attention_norm, count);
+    multiply(weights.query_key_value, {normed_.data(), count, width}, wide_);
+    place_key_values(layer, first, count);
+    attend_all(layer, first, count);
+    add_product(weights.attention_out, {normed_.data(), count, width});
 }
 
 void LlamaSessions::feed_forward(const LayerWeights& layer, std::size_t count) {
     const std::size_t ffn = weights_->model.ffn_width;
     normalise(layer.ffn_norm, count);
-    wide_.resize(count * 2 * ffn);
-    const kernels::Rows normed{normed_.data(), count, weights_->model.width};
-    kernels_.multiply(layer.gate_up.view(), normed, wide_.data(), 2 * ffn);
-    for (std::size_t row = 0; row < count; ++row) {
+    multiply(layer.gate_up, {normed_.data(), count, weights_->model.width}, wide_);
+    for_rows(count, ffn * kGateWork, [&](std::size_t row) {
         float* const gate = wide_.data() + row * 2 * ffn;
         kernels_.gate(gate, gate + ffn, ffn);
-    }
+    });
     add_product(layer.down, {wide_.data(), count, 2 * ffn});
 }
 
 std::vector<float> LlamaSessions::logits(std::span<const float> outputs) {
     SWARM_ASSERT(weights_->head != nullptr);
     const std::size_t width = weights_->model.width;
-    const std::size_t vocabulary = weights_->model.vocabulary;
     const std::size_t wanted = outputs.size() / width;
     hidden_.assign(outputs.begin(), outputs.end());
     normalise(weights_->head_norm, wanted);
-    std::vector<float> out(wanted * vocabulary);
-    const kernels::Rows normed{normed_.data(), wanted, width};
-    kernels_.multiply(weights_->head->view(), normed, out.data(), vocabulary);
+    std::vector<float> out;
+    multiply(*weights_->head, {normed_.data(), wanted, width}, out);
     return out;
 }
 

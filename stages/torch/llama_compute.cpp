@@ -33,12 +33,12 @@ using swarm::run::StageLayout;
 
 namespace {
 
-void compute_on_one_thread() {
-    thread_local const bool once = [] {
-        at::set_num_threads(1);
-        return true;
-    }();
-    static_cast<void>(once);
+void compute_on(std::uint32_t threads) {
+    thread_local std::uint32_t is_set = 0;
+    if (is_set != threads) {
+        at::set_num_threads(static_cast<int>(threads));
+        is_set = threads;
+    }
 }
 
 Error mismatch(std::string detail) {
@@ -50,7 +50,7 @@ Error mismatch(std::string detail) {
 template <class Body>
 auto LlamaCompute::guarded(const char* what, Body body) -> decltype(body()) {
     try {
-        compute_on_one_thread();
+        compute_on(threads_);
         if (weights_error_) {
             return *weights_error_;
         }
@@ -67,12 +67,14 @@ LlamaCompute::LlamaCompute(
     const RunConfig& config,
     const StageLayout& layout,
     at::Device device,
+    std::uint32_t threads,
     std::string device_class,
     std::unique_ptr<TensorCoder> coder
 )
     : config_(config),
       layout_(layout),
       device_(device),
+      threads_(threads),
       device_class_(std::move(device_class)),
       coder_(std::move(coder)),
       model_(config.model, layout, device) {}
@@ -82,7 +84,7 @@ void LlamaCompute::use_weights(std::span<const float> weights) {
     graphs_.clear();
     weights_error_.reset();
     try {
-        compute_on_one_thread();
+        compute_on(threads_);
         std::vector<Tensor> leaves;
         for (const swarm::run::TensorSpec& tensor : layout_.tensors) {
             const std::vector<std::int64_t> shape(tensor.shape.begin(), tensor.shape.end());

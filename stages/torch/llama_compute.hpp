@@ -3,8 +3,8 @@
 // Invariants: a backward sees the weights that its forward saw (use_weights() drops all graphs),
 // and only its own graph: gradients are asked for by name and never summed up in the leaves, so
 // kept graphs do not mix and their order does not matter.
-// Threading: one thread with one intra-op thread. LibTorch's setting binds only the thread that
-// made it, so every entry makes it.
+// Threading: one thread, with a fixed number of intra-op threads. LibTorch's setting binds only the
+// thread that made it, so every entry makes it.
 // Shapes: training (B, T, C) with B = batch, T = context; inference (1, T, C), T <= context; fp32.
 // Errors: those of StageCompute, and Unsupported (Fatal) when LibTorch itself fails, as for memory.
 // Memory: 4 P bytes for the leaves where the caller's weights are not aligned, and the kept graphs.
@@ -16,6 +16,7 @@
 #include "swarm/base/result.hpp"
 
 #include <ATen/core/Tensor.h>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,12 +27,14 @@ namespace stages::torch_backend {
 
 class LlamaCompute final : public StageCompute {
  public:
-    /// `layout` has passed check_layout(). `device_class` is the first part of compute_class().
+    /// `layout` has passed check_layout(). `threads`: of LibTorch, above 0. `device_class` is the
+    /// first part of compute_class().
     /// `coder` belongs to the same device, or is null.
     LlamaCompute(
         const swarm::run::RunConfig& config,
         const swarm::run::StageLayout& layout,
         at::Device device,
+        std::uint32_t threads,
         std::string device_class,
         std::unique_ptr<TensorCoder> coder = nullptr
     );
@@ -82,13 +85,14 @@ class LlamaCompute final : public StageCompute {
     /// Returns a tensor that leaves the stage: on the device where there is a coder, else in host
     /// memory.
     [[nodiscard]] Result<StageTensor> leave(const at::Tensor& tensor) const;
-    /// Runs `body` with one thread and the weights in place; its exceptions become Errors.
+    /// Runs `body` with threads_ threads and the weights in place; its exceptions become Errors.
     template <class Body>
     auto guarded(const char* what, Body body) -> decltype(body());
 
     swarm::run::RunConfig config_;
     swarm::run::StageLayout layout_;
     at::Device device_;
+    std::uint32_t threads_;
     std::string device_class_;
     std::unique_ptr<TensorCoder> coder_;
     LlamaModel model_;

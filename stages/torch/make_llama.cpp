@@ -10,6 +10,7 @@
 #include <c10/util/Exception.h>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -25,7 +26,7 @@ constexpr std::string_view kCudaPrefix = "cuda:";
 
 /// The class names the vendor, because the matrix library chooses its kernels by vendor as well as
 /// by instruction set.
-std::string cpu_class() {
+std::string cpu_class(std::uint32_t threads) {
     std::string level = at::get_cpu_capability();
     for (char& letter : level) {
         letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
@@ -36,7 +37,29 @@ std::string cpu_class() {
     } else if (__builtin_cpu_is("amd") != 0) {
         vendor = "amd";
     }
-    return std::string("cpu ") + vendor + " " + level + " 1 thread";
+    return std::string("cpu ") + vendor + " " + level + " " + std::to_string(threads) +
+           (threads == 1 ? " thread" : " threads");
+}
+
+/// OpenMP takes fewer threads than it is told where its environment says so; then the bits would
+/// not be those of the compute class.
+Result<> check_environment(std::uint32_t threads) {
+    if (threads == 1) {
+        return {};
+    }
+    const char* const dynamic = std::getenv("OMP_DYNAMIC");
+    const char* const limit = std::getenv("OMP_THREAD_LIMIT");
+    const bool varies = dynamic != nullptr && std::string_view(dynamic) != "false" &&
+                        std::string_view(dynamic) != "FALSE";
+    if (!varies && (limit == nullptr || std::strtoul(limit, nullptr, 10) >= threads)) {
+        return {};
+    }
+    const std::string name = varies ? "OMP_DYNAMIC" : "OMP_THREAD_LIMIT";
+    return Error{
+        ErrorCode::Usage,
+        Reaction::Reject,
+        name + " bounds the threads of LibTorch below --threads " + std::to_string(threads) +
+            ": unset it, or ask for fewer"};
 }
 
 /// Reads N of "cuda:N".
@@ -66,18 +89,20 @@ std::unique_ptr<TensorCoder> coder_on(at::Device device) {
 Result<std::unique_ptr<StageCompute>> make_llama_compute(
     const swarm::run::RunConfig& config,
     const swarm::run::StageLayout& layout,
-    std::string_view device
+    std::string_view device,
+    std::uint32_t threads
 ) {
     SWARM_TRY(check_layout(config.model, layout));
+    SWARM_TRY(check_environment(threads));
     try {
         const auto make =
             [&](at::Device where, std::string what, std::unique_ptr<TensorCoder> coder = nullptr) {
                 return std::make_unique<LlamaCompute>(
-                    config, layout, where, std::move(what), std::move(coder)
+                    config, layout, where, threads, std::move(what), std::move(coder)
                 );
             };
         if (device == "cpu") {
-            return make(at::kCPU, cpu_class());
+            return make(at::kCPU, cpu_class(threads));
         }
         SWARM_TRY(const auto index, device == "auto" ? Result<int>(0) : cuda_index(device));
         const auto name = open_cuda_device(index);
@@ -86,7 +111,7 @@ Result<std::unique_ptr<StageCompute>> make_llama_compute(
             return make(gpu, "cuda " + *name, coder_on(gpu));
         }
         if (device == "auto") {
-            return make(at::kCPU, cpu_class());
+            return make(at::kCPU, cpu_class(threads));
         }
         return name.error();
     } catch (const c10::Error& error) {

@@ -1,10 +1,13 @@
 // Makes the Llama stage on LibTorch without showing LibTorch. The rest of the program includes only
 // this header and library_info.hpp of this folder.
-// Devices: "cpu" (one thread), "cuda:N" (needs libswarm_cuda.so and a GPU), "auto" (cuda:0 where
-// that works, else cpu).
+// Devices: "cpu", "cuda:N" (needs libswarm_cuda.so and a GPU), "auto" (cuda:0 where that works, else
+// cpu).
 // Threading: the stage belongs to the thread that calls it first; see stages/compute/compute.hpp.
-// Errors: Usage (device name), Unsupported (no CUDA backend, no such GPU), Mismatch (the layout is
-// not this model's); all Reject. Unsupported is Fatal when LibTorch itself fails.
+// On a CPU, LibTorch splits each operation over `threads` threads of its own, the same way each
+// time. So the bits depend on their number, and compute_class() names it.
+// Errors: Usage (device name; threads that the environment forbids), Unsupported (no CUDA backend,
+// no such GPU), Mismatch (the layout is not this model's); all Reject. Unsupported is Fatal when
+// LibTorch itself fails.
 #pragma once
 
 #include "stages/compute/compute.hpp"
@@ -12,6 +15,7 @@
 #include "swarm/run/config.hpp"
 #include "swarm/run/partition.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -20,7 +24,8 @@ namespace stages::torch_backend {
 Result<std::unique_ptr<StageCompute>> make_llama_compute(
     const swarm::run::RunConfig& config,
     const swarm::run::StageLayout& layout,
-    std::string_view device = "cpu"
+    std::string_view device = "cpu",
+    std::uint32_t threads = 1
 );
 
 }  // namespace stages::torch_backend

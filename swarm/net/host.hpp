@@ -14,6 +14,7 @@
 #include "swarm/net/event_loop.hpp"
 #include "swarm/net/file_store.hpp"
 #include "swarm/net/identity.hpp"
+#include "swarm/net/rate_limit.hpp"
 #include "swarm/node/role.hpp"
 
 #include <chrono>
@@ -37,6 +38,8 @@ struct HostOptions {
     Duration drain_timeout = std::chrono::seconds(2);
     Duration stall_timeout = std::chrono::seconds(10);
     std::size_t half_open_max = 64;
+    std::shared_ptr<RateLimit> send_limit{};     // hosts may share one; null: there is none
+    std::shared_ptr<RateLimit> receive_limit{};  // same
     std::function<void(const node::Report&)> on_tell = {};
     ComputePool::Options compute = {};
 };

@@ -71,7 +71,9 @@ Link::Link(tcp::socket socket, std::shared_ptr<const Terms> terms, Side side)
     : stream_(std::move(socket), terms->tls, side),
       terms_(std::move(terms)),
       side_(side),
-      timer_(stream_.socket().get_executor()) {}
+      timer_(stream_.socket().get_executor()),
+      send_turn_(timer_.get_executor()),
+      receive_turn_(timer_.get_executor()) {}
 
 asio::awaitable<Result<Link::Remote>> Link::introduce(Lane lane) {
     if (side_ == Side::Server) {
@@ -117,6 +119,11 @@ asio::awaitable<Result<>> Link::answer_introduction(KeyIs key) {
 }
 
 asio::awaitable<Result<PeerId>> Link::handshake() {
+    if (terms_->receive_limit) {
+        error_code ignored;  // then the sender feels the limit later
+        const int bytes = terms_->receive_limit->receive_buffer_bytes();
+        stream_.socket().set_option(asio::socket_base::receive_buffer_size(bytes), ignored);
+    }
     SWARM_CO_TRY(co_await stream_.handshake());
     const Result<PeerId> peer = peer_of_session(stream_.session());
     if (peer && *peer == terms_->self) {
@@ -226,8 +233,8 @@ asio::awaitable<void> Link::write_queue() {
 asio::awaitable<Result<>> Link::write_next() {
     const Outgoing next = std::move(queue_.front());
     queue_.pop_front();
-    SWARM_CO_TRY(co_await write_all(next.head));
-    const Result<> written = co_await write_all(next.payload.bytes());
+    SWARM_CO_TRY(co_await write_limited(next.head));
+    const Result<> written = co_await write_limited(next.payload.bytes());
     queued_bytes_ -= next.size();
     terms_->traffic->sent_bytes += next.size();
     co_return written;
@@ -264,15 +271,53 @@ bool Link::needs_writer() {
 
 asio::awaitable<Result<>> Link::read_exactly(std::span<std::byte> into, Patience patience) {
     bool begun = patience == Patience::None;
+    RateLimit* const limit = terms_->receive_limit.get();
     for (std::size_t filled = 0; filled < into.size();) {
         read_due_ = begun ? clock_now() + terms_->stall_timeout : kNever;
         watch();
-        SWARM_CO_TRY(const auto count, co_await stream_.read_some(into.subspan(filled)));
+        const auto rest = into.subspan(filled);
+        const auto piece =
+            rest.first(limit ? std::min(limit->piece_bytes(), rest.size()) : rest.size());
+        SWARM_CO_TRY(const auto count, co_await stream_.read_some(piece));
         filled += count;
         terms_->traffic->received_bytes += count;
         begun = true;
+        if (limit != nullptr) {
+            read_due_ = kNever;
+            SWARM_CO_TRY(co_await wait_for(*limit, count, receive_turn_));
+        }
     }
     read_due_ = kNever;
+    co_return Result<>();
+}
+
+asio::awaitable<Result<>> Link::wait_for(
+    RateLimit& limit, std::size_t bytes, asio::steady_timer& timer
+) {
+    const TimePoint turn = limit.pass(bytes, lane_, clock_now());
+    while (!closed_ && clock_now() < turn) {
+        timer.expires_at(Steady::time_point(turn.time_since_epoch()));
+        co_await timer.async_wait(kAsTuple);
+    }
+    if (closed_) {
+        co_return Error{ErrorCode::ConnectionLost, Reaction::Retry, "the link was closed"};
+    }
+    co_return Result<>();
+}
+
+/// Sends each piece at its turn, and at once then, so that none lies in a buffer until the next one.
+asio::awaitable<Result<>> Link::write_limited(std::span<const std::byte> from) {
+    RateLimit* const limit = terms_->send_limit.get();
+    if (limit == nullptr) {
+        co_return co_await write_all(from);
+    }
+    while (!from.empty()) {
+        const auto piece = from.first(std::min(limit->piece_bytes(), from.size()));
+        SWARM_CO_TRY(co_await wait_for(*limit, piece.size(), send_turn_));
+        SWARM_CO_TRY(co_await write_all(piece));
+        SWARM_CO_TRY(co_await flush_all());
+        from = from.subspan(piece.size());
+    }
     co_return Result<>();
 }
 
@@ -302,6 +347,8 @@ void Link::close_now() {
     closed_ = true;
     stream_.close();
     timer_.cancel();
+    send_turn_.cancel();
+    receive_turn_.cancel();
 }
 
 void Link::set_deadline(Duration from_now) {

@@ -13,6 +13,7 @@
 #include "swarm/base/ids.hpp"
 #include "swarm/base/result.hpp"
 #include "swarm/base/units.hpp"
+#include "swarm/net/rate_limit.hpp"
 #include "swarm/net/tls_stream.hpp"
 #include "swarm/node/payload.hpp"
 #include "swarm/protocol/frame.hpp"
@@ -47,6 +48,8 @@ class Link : public std::enable_shared_from_this<Link> {
         std::string swarm_key;  // empty for an open run
         Duration stall_timeout;
         std::shared_ptr<Traffic> traffic = std::make_shared<Traffic>();
+        std::shared_ptr<RateLimit> send_limit{};  // null: there is none
+        std::shared_ptr<RateLimit> receive_limit{};
     };
 
     struct Remote {
@@ -113,6 +116,11 @@ class Link : public std::enable_shared_from_this<Link> {
     asio::awaitable<Result<>> write_all(std::span<const std::byte> from);
     asio::awaitable<Result<>> flush_all();
     asio::awaitable<Result<>> write_next();
+    asio::awaitable<Result<>> write_limited(std::span<const std::byte> from);
+    /// Waits until the bytes may pass. ConnectionLost when the link closes meanwhile.
+    asio::awaitable<Result<>> wait_for(
+        RateLimit& limit, std::size_t bytes, asio::steady_timer& timer
+    );
     void watch();
     [[nodiscard]] TimePoint due() const;
 
@@ -121,6 +129,8 @@ class Link : public std::enable_shared_from_this<Link> {
     Side side_;
     Lane lane_ = Lane::Control;
     asio::steady_timer timer_;
+    asio::steady_timer send_turn_;     // when a limit lets the next piece out
+    asio::steady_timer receive_turn_;  // and in
     TimePoint armed_for_ = kNever;
     TimePoint deadline_ = kNever;
     TimePoint read_due_ = kNever;

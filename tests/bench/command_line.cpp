@@ -25,6 +25,8 @@ constexpr const char* kDescription =
     "  decode  SmolLM2 in one process, one thread, and another program in turns: rows\n"
     "  served  SmolLM2 by 1, 2, 3 peers on loopback against one process: ratio_1, _2, _3, "
     "hop_ms\n"
+    "  threads  SmolLM2 in int8 and training, --threads over one: decode_ratio, prompt_ratio,\n"
+    "         train_ratio\n"
     "  allreduce  four peers add up --mib of gradients, beside plain TLS and gloo: "
     "ratio_to_link, ratio_to_gloo\n"
     "  quality  the demo model with each codec and mode, an hour: losses at equal steps and at\n"
@@ -63,11 +65,20 @@ void add_flags(CLI::App& app, BenchOptions& options) {
     app.add_option(
            "NAME",
            options.name,
-           "pick, sim, link, pipeline, codec, decode, served, allreduce or quality"
+           "pick, sim, link, pipeline, codec, decode, served, threads, allreduce or quality"
     )
         ->required()
         ->check(CLI::IsMember(
-            {"pick", "sim", "link", "pipeline", "codec", "decode", "served", "allreduce", "quality"}
+            {"pick",
+             "sim",
+             "link",
+             "pipeline",
+             "codec",
+             "decode",
+             "served",
+             "threads",
+             "allreduce",
+             "quality"}
         ));
     app.add_option("--mib", options.mib, "allreduce: fp32 gradients of each peer")
         ->check(CLI::Range(1U, kReducedMibMax));
@@ -84,6 +95,8 @@ void add_flags(CLI::App& app, BenchOptions& options) {
     );
     app.add_option("--weights", options.weights, "served: kept as fp32, bf16 or int8")
         ->check(CLI::IsMember({"fp32", "bf16", "int8"}));
+    app.add_option("--threads", options.threads, "threads: how many beside one")
+        ->check(CLI::Range(2U, cli::kThreadsMax));
     app.add_option("--json", options.json_file, "Write the figures to this file");
     app.add_option("--runs", options.runs, "How many to take the median of")
         ->check(CLI::Range(1, 99));

@@ -22,6 +22,8 @@ struct BenchOptions {
     std::string beside;  // the command of another program; empty: none runs in turns with ours
     // served:
     std::string weights = "fp32";
+    // threads:
+    std::uint32_t threads = 2;
     // allreduce:
     std::uint32_t mib = 64;
     std::string python = "python3";

@@ -3,6 +3,7 @@
 #include "stacking/llama/llama_sessions.hpp"
 #include "stacking/models/any_model.hpp"
 #include "stages/files/strict_json.hpp"
+#include "swarm/base/try.hpp"
 
 #include <algorithm>
 #include <array>
@@ -55,7 +56,9 @@ std::vector<TokenId> prompt() {
     return tokens;
 }
 
-Result<DecodeRates> run_once(LlamaSessions& sessions) {
+}  // namespace
+
+Result<DecodeRun> decode_once(LlamaSessions& sessions) {
     constexpr CacheId kCache{1};
     const std::vector<TokenId> tokens = prompt();
     sessions.drop(kCache);
@@ -82,11 +85,19 @@ Result<DecodeRates> run_once(LlamaSessions& sessions) {
     if (!logits) {
         return logits.error();
     }
-    return DecodeRates{
+    const DecodeRates rates{
         .decode_tokens_per_s = kDecodeTokens / (end.wall_s - read.wall_s),
         .prefill_tokens_per_s = kDecodePrompt / (read.wall_s - begin.wall_s),
         .decode_tokens_per_cpu_s = kDecodeTokens / (end.cpu_s - read.cpu_s),
         .prefill_tokens_per_cpu_s = kDecodePrompt / (read.cpu_s - begin.cpu_s)};
+    return DecodeRun{rates, std::move(*logits)};
+}
+
+namespace {
+
+Result<DecodeRates> rates_of(LlamaSessions& sessions) {
+    SWARM_TRY(const DecodeRun run, decode_once(sessions));
+    return run.rates;
 }
 
 Error bad_answer(const std::string& command) {
@@ -174,7 +185,7 @@ Result<std::vector<DecodeRow>> measure_decode(
     std::vector<std::vector<DecodeRates>> ratios(rows.size());
     for (std::size_t round = 0; round < rounds; ++round) {
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            auto rates = i < sessions.size() ? run_once(*sessions[i]) : run_beside(beside);
+            auto rates = i < sessions.size() ? rates_of(*sessions[i]) : run_beside(beside);
             if (!rates) {
                 return rates.error();
             }

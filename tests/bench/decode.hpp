@@ -5,6 +5,7 @@
 // Errors: NotFound (the model is not in the cache), Malformed (output of the other program).
 #pragma once
 
+#include "stacking/llama/llama_sessions.hpp"
 #include "swarm/base/result.hpp"
 
 #include <filesystem>
@@ -28,6 +29,14 @@ struct DecodeRow {
     DecodeRates median;
     DecodeRates ratio;  // median of the rounds' ratios to the other program; 0 without one
 };
+
+struct DecodeRun {
+    DecodeRates rates;
+    std::vector<float> logits;  // of the last token
+};
+
+/// Reads kDecodePrompt tokens in a new session and then makes kDecodeTokens.
+Result<DecodeRun> decode_once(stacking::llama::LlamaSessions& sessions);
 
 /// `beside`: a command whose last line on stdout is a JSON object with the four rates of the same
 /// work; empty: none.

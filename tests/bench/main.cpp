@@ -12,6 +12,7 @@
 #include "tests/bench/quality/quality.hpp"
 #include "tests/bench/result_file.hpp"
 #include "tests/bench/served.hpp"
+#include "tests/bench/threads.hpp"
 #include "tests/bench/world.hpp"
 #include "tests/golden/model_file.hpp"
 
@@ -23,6 +24,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -309,6 +311,28 @@ Figures served_figures(const std::string& weights) {
     return figures;
 }
 
+std::function<Figures()> threads_bench(std::uint32_t threads) {
+    const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    auto opened = bench::ThreadsBench::open(here / "swarm", swarm::golden::smollm2_file(), threads);
+    const auto end_with = [](const swarm::Error& error) {
+        std::fprintf(stderr, "%s\n", error.detail.c_str());
+        std::exit(1);
+    };
+    if (!opened) {
+        end_with(opened.error());
+    }
+    return [end_with, bench = std::make_shared<bench::ThreadsBench>(std::move(*opened))] {
+        const auto figures = bench->round();
+        if (!figures) {
+            end_with(figures.error());
+        }
+        return Figures{
+            {"decode_ratio", figures->decode_ratio},
+            {"prompt_ratio", figures->prompt_ratio},
+            {"train_ratio", figures->train_ratio}};
+    };
+}
+
 /// One measurement, printed and put into the report.
 boost::json::object measure(
     const std::string& name, const std::function<Figures()>& run, std::size_t count
@@ -339,6 +363,9 @@ boost::json::object report_of(const bench::BenchOptions& options) {
     }
     if (options.name == "allreduce") {
         return measure_allreduce(options.mib, options.runs, options.python);
+    }
+    if (options.name == "threads") {
+        return measure(options.name, threads_bench(options.threads), options.runs);
     }
     const std::map<std::string, std::function<Figures()>> benches{
         {"pick", pick_figures},

@@ -63,7 +63,7 @@ double ServedRates::added_ms_per_hop() const {
 Result<ServedRates> measure_served(
     const fs::path& program, const std::string& model, const std::string& weights
 ) {
-    const std::string same = " --model " + model + " --weights " + weights;
+    const std::string same = " --threads 1 --model " + model + " --weights " + weights;
     ServedRates rates;
     const Result<double> alone = run(program, "generate" + same);
     if (!alone) {

@@ -70,6 +70,38 @@ TEST_F(GenerateModelTest, ContinuesARawTextPastItsEndWithTheReferencesTokens) {
     EXPECT_EQ(report.at("ids"), prompt.at("greedy48"));
 }
 
+TEST_F(GenerateModelTest, ThreadsChangeNoToken) {
+    const auto ids_with = [&](const char* threads) {
+        const std::filesystem::path file = folder.path() / "threads.json";
+        Program program(
+            {"generate",
+             "--model",
+             "smollm2",
+             "--weights",
+             "int8",
+             "--temperature",
+             "1.5",
+             "--raw",
+             "--ignore-eos",
+             "--tokens",
+             "24",
+             "--threads",
+             threads,
+             "--json",
+             file.string(),
+             "Once upon a time"},
+            folder.path()
+        );
+        EXPECT_EQ(program.wait(seconds(60)), 0) << program.err();
+        return json::parse(read_text(file)).at("ids");
+    };
+    const json::value one = ids_with("1");
+    EXPECT_EQ(one.as_array().size(), 24U);
+    for (const char* threads : {"2", "3", "auto"}) {
+        EXPECT_EQ(ids_with(threads), one) << threads;
+    }
+}
+
 TEST_F(GenerateModelTest, DrawsTheSameTextForTheSameSeed) {
     const std::vector<std::string> drawn{
         "generate",

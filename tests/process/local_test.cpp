@@ -95,6 +95,31 @@ TEST(LocalRun, ATiedModelEqualsOneProcessWhenPeersAreKilled) {
     EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
+/// A Llama that is large enough for LibTorch to split its operations.
+LocalRun run_on_threads(const char* threads, std::vector<std::string> how) {
+    const TemporaryFolder folder;
+    const std::string file = folder.path() / "run.toml";
+    std::ofstream(file) << "[run]\nstages = 2\nsteps = 10\nmicrobatches = 8\nbatch = 4\n"
+                           "[model]\nlayers = 4\nwidth = 256\nffn_width = 512\n";
+    how.insert(how.begin(), {file, "--peers", "4", "--threads", threads, "--verify"});
+    return run_local(std::move(how), seconds(150));
+}
+
+TEST(LocalRun, PeersOfTwoThreadsEqualOneProcessOfTwo) {
+    const LocalRun two = run_on_threads("2", {});
+    expect_exact(two);
+    // Otherwise the test would not see whether all processes have two threads.
+    const LocalRun one = run_on_threads("1", {});
+    expect_exact(one);
+    EXPECT_NE(one.report.at("weights_sha256"), two.report.at("weights_sha256"));
+}
+
+TEST(LocalRun, PeersOfTwoThreadsEqualOneProcessOfTwoWhenTheyAreKilled) {
+    const LocalRun run = run_on_threads("2", {"--service-ms", "20", "--kill-every", "2s"});
+    expect_exact(run);
+    EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
+}
+
 /// A killed replica loses the work that it has not shared, and the run tells how much that was.
 TEST(LocalRun, ModeSparseGoesOnWithoutTheShareOfAKilledPeer) {
     const TemporaryFolder folder;

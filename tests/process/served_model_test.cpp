@@ -94,6 +94,10 @@ TEST_F(ServedModelTest, KillsInMidTextChangeNoToken) {
     expect_survived(local({"--kill-at", joined(8, 8, 56)}), 7);
 }
 
+TEST_F(ServedModelTest, KillsOfPeersWithThreadsChangeNoToken) {
+    expect_survived(local({"--threads", "2", "--kill-at", "20,40"}), 1);
+}
+
 TEST_F(ServedModelTest, FreezesAndKillsChangeNoTokenInFastReplay) {
     expect_survived(local({"--replay", "fast", "--kill-at", "10,50", "--freeze-at", "20,35"}), 4);
 }

@@ -5,7 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <ATen/Parallel.h>
+#include <cmath>
 #include <cstddef>
+#include <cstdlib>
+#include <utility>
 
 using stages::StageTensor;
 using swarm::run::RunConfig;
@@ -128,6 +132,88 @@ TEST(LlamaCompute, NamesWhatItsBitsDependOn) {
     const std::string name = compute->compute_class();
     EXPECT_EQ(name.substr(0, 4), "cpu ") << name;
     EXPECT_NE(name.find(" 1 thread LibTorch 2."), std::string::npos) << name;
+}
+
+/// A model of one layer whose products are large enough for LibTorch to split them.
+RunConfig splittable_config() {
+    RunConfig config = tiny_config();
+    config.batch = 4;
+    config.model = {
+        .kind = swarm::run::ModelKind::Llama,
+        .layers = 1,
+        .width = 256,
+        .heads = 4,
+        .kv_heads = 4,
+        .ffn_width = 512,
+        .vocabulary = 300,
+        .context = 64};
+    return config;
+}
+
+TEST(LlamaCompute, GivesTheSameBitsEachTimeWithAsManyThreads) {
+    const RunConfig config = splittable_config();
+    const auto weights = random_weights(config, 5);
+    const auto tokens = random_batch(config, 6);
+    const auto train = [&](std::uint32_t threads) {
+        const auto layout = whole_layout(config);
+        const auto stage =
+            take(stages::torch_backend::make_llama_compute(config, layout, "cpu", threads));
+        stage->use_weights(weights);
+        std::vector<float> gradient(layout.elements());
+        const double loss = take(stage->forward_tail(nullptr, tokens, gradient)).loss;
+        EXPECT_EQ(at::get_num_threads(), static_cast<int>(threads));
+        return std::pair(loss, gradient);
+    };
+    for (const std::uint32_t threads : {1U, 2U, 3U}) {
+        const auto first = train(threads);
+        EXPECT_TRUE(std::isfinite(first.first));
+        for (int round = 0; round < 5; ++round) {
+            // The stages of a process may have another number; they take turns on its thread.
+            static_cast<void>(train(threads % 3 + 1));
+            EXPECT_EQ(train(threads), first) << threads << " threads";
+        }
+    }
+}
+
+TEST(LlamaCompute, NamesItsThreads) {
+    const RunConfig config = tiny_config();
+    const auto compute =
+        take(stages::torch_backend::make_llama_compute(config, whole_layout(config), "cpu", 2));
+    const std::string name = compute->compute_class();
+    EXPECT_NE(name.find(" 2 threads LibTorch 2."), std::string::npos) << name;
+}
+
+/// Sets a variable of the environment and removes it at the end.
+class Setting {
+ public:
+    Setting(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+
+    Setting(const Setting&) = delete;
+    Setting& operator=(const Setting&) = delete;
+
+    ~Setting() { ::unsetenv(name_); }
+
+ private:
+    const char* name_;
+};
+
+TEST(LlamaCompute, RefusesThreadsThatTheEnvironmentForbids) {
+    const RunConfig config = tiny_config();
+    const auto refusal = [&](const char* name, const char* value, std::uint32_t threads) {
+        const Setting setting(name, value);
+        const auto made =
+            stages::torch_backend::make_llama_compute(config, whole_layout(config), "cpu", threads);
+        return made ? std::string() : made.error().detail;
+    };
+    EXPECT_EQ(
+        refusal("OMP_THREAD_LIMIT", "3", 4),
+        "OMP_THREAD_LIMIT bounds the threads of LibTorch below --threads 4: unset it, or ask for "
+        "fewer"
+    );
+    EXPECT_NE(refusal("OMP_DYNAMIC", "true", 2), "");
+    EXPECT_EQ(refusal("OMP_DYNAMIC", "false", 2), "");
+    EXPECT_EQ(refusal("OMP_THREAD_LIMIT", "3", 3), "");
+    EXPECT_EQ(refusal("OMP_THREAD_LIMIT", "3", 1), "");
 }
 
 TEST_F(MiddleStage, KeepsGraphsApart) {

@@ -66,6 +66,10 @@ Result<ModelReader::Stages> stages_of(const ModelSource& model, const GenerateOp
     const auto layouts = split(architecture, options.stages);
     using stacking::llama::Exits;
     const Exits exits = options.exit_threshold <= 1 ? Exits::EveryStage : Exits::None;
+    // There is one session, which reserves the pages that it needs and no more.
+    const LlamaSessions::Options means{
+        .kv_budget_bytes = std::numeric_limits<std::size_t>::max(),
+        .workers = make_workers(threads_to_answer(options.threads))};
     std::map<std::uint32_t, std::shared_ptr<const stacking::llama::StageWeights>> weights;
     ModelReader::Stages stages;
     for (const std::uint32_t stage : path) {
@@ -75,10 +79,7 @@ Result<ModelReader::Stages> stages_of(const ModelSource& model, const GenerateOp
                 stacking::llama::load_stage(model, layouts[stage], format_of(options), exits)
             );
         }
-        // There is one session, which reserves the pages that it needs and no more.
-        const LlamaSessions::Options unbounded{
-            .kv_budget_bytes = std::numeric_limits<std::size_t>::max()};
-        stages.push_back(std::make_unique<LlamaSessions>(weights[stage], unbounded));
+        stages.push_back(std::make_unique<LlamaSessions>(weights[stage], means));
     }
     return stages;
 }
@@ -108,6 +109,7 @@ Result<Asked> ask_model(const GenerateOptions& options, Console& console) {
 
 Result<Asked> ask_stack(const GenerateOptions& options, Console& console) {
     SWARM_TRY(OpenStack stack, open_to_generate(options, console));
+    stack.compute_with(make_workers(threads_to_answer(options.threads)));
     SWARM_TRY(std::unique_ptr<TextReader> reader, stack.reader());
     SWARM_TRY(
         Question question,

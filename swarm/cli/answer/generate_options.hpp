@@ -3,6 +3,7 @@
 #pragma once
 
 #include "swarm/base/units.hpp"
+#include "swarm/cli/compute/threads.hpp"
 #include "swarm/protocol/session_messages.hpp"
 
 #include <cstdint>
@@ -33,6 +34,7 @@ struct GenerateOptions {
     bool raw = false;
     bool ignore_eos = false;
     std::string weights = "fp32";  // in this process alone
+    ThreadsFlag threads;           // in this process alone; none: auto
     std::string json_file;
     std::uint32_t stages = 1;         // in this process alone
     std::vector<std::uint32_t> path;  // stages in their order; empty: each once

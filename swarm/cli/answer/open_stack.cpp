@@ -34,15 +34,6 @@ Error refused(std::string what) {
     return {ErrorCode::Mismatch, Reaction::Reject, std::move(what)};
 }
 
-std::unique_ptr<LlamaSessions> sessions_of(
-    std::shared_ptr<const stacking::llama::StageWeights> weights
-) {
-    // There is one session, which reserves the pages that it needs and no more.
-    const LlamaSessions::Options unbounded{
-        .kv_budget_bytes = std::numeric_limits<std::size_t>::max()};
-    return std::make_unique<LlamaSessions>(std::move(weights), unbounded);
-}
-
 /// The gate: refuses a stack that was measured and predicts worse than its best member.
 Result<> pass_gate(const StackFile& stack, Console& console) {
     const auto verdict = judge(stack);
@@ -141,6 +132,13 @@ Result<OpenStack::Weights> OpenStack::load(std::size_t member, Ends ends) const 
     layout.has_embedding = ends.embedding;
     layout.has_head = ends.head;
     return stacking::llama::load_stage(source, layout, format_);
+}
+
+std::unique_ptr<stacking::SessionCompute> OpenStack::sessions_of(Weights weights) const {
+    // There is one session, which reserves the pages that it needs and no more.
+    const LlamaSessions::Options means{
+        .kv_budget_bytes = std::numeric_limits<std::size_t>::max(), .workers = workers_};
+    return std::make_unique<LlamaSessions>(std::move(weights), means);
 }
 
 Result<std::unique_ptr<TextReader>> OpenStack::member_reader(std::size_t member) {

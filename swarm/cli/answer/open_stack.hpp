@@ -10,7 +10,9 @@
 #include "stacking/composition/text_reader.hpp"
 #include "stacking/kernels/packed_matrix.hpp"
 #include "stacking/llama/stage_weights.hpp"
+#include "stacking/session_compute.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
+#include "swarm/base/workers.hpp"
 #include "swarm/cli/answer/generate_options.hpp"
 #include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/terminal/console.hpp"
@@ -69,6 +71,9 @@ class OpenStack {
     /// Returns the trained bridge, or one of zeros when none was trained.
     [[nodiscard]] Result<stacking::composition::Bridge> bridge() const;
 
+    /// Sets what readers made later compute with; without this, their caller's thread alone.
+    void compute_with(std::shared_ptr<Workers> workers) { workers_ = std::move(workers); }
+
     Result<std::unique_ptr<stacking::composition::TextReader>> member_reader(std::size_t member);
     /// Returns a reader of all members, combined by the mode of the file.
     Result<std::unique_ptr<stacking::composition::TextReader>> reader();
@@ -97,6 +102,7 @@ class OpenStack {
     };
 
     Result<Weights> load(std::size_t member, Ends ends) const;
+    [[nodiscard]] std::unique_ptr<stacking::SessionCompute> sessions_of(Weights weights) const;
     Result<std::unique_ptr<stacking::composition::TextReader>> chain();
     Result<std::unique_ptr<stacking::composition::TextReader>> bridged();
 
@@ -106,6 +112,7 @@ class OpenStack {
     stacking::tokenizers::ModelTokenizer tokenizer_;
     stacking::kernels::WeightFormat format_;
     std::vector<Weights> whole_;  // by member; null: not read yet
+    std::shared_ptr<Workers> workers_;
 };
 
 /// Opens the stack of `options` if it may answer. A stack that was measured and predicts worse than

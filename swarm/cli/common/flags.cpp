@@ -1,6 +1,7 @@
 #include "swarm/cli/common/flags.hpp"
 
 #include "swarm/cli/common/verb.hpp"
+#include "swarm/net/rate_limit.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <CLI/CLI.hpp>
@@ -120,6 +121,21 @@ CLI::Option* add_rates(
         ->type_name("RATE");
 }
 
+CLI::Option* add_limit(
+    CLI::App& app, const std::string& name, const std::string& help, std::uint64_t& bytes_per_s
+) {
+    const auto take = [name, &bytes_per_s](const std::string& text) {
+        const std::optional<std::uint64_t> rate = parse_rate(text);
+        if (!rate || *rate < net::kLimitedBytesPerSMin) {
+            throw CLI::ValidationError(
+                name, "wants a rate from 64kb/s to 1000Gb/s such as 5Mb/s, not " + text
+            );
+        }
+        bytes_per_s = *rate;
+    };
+    return app.add_option_function<std::string>(name, take, help)->type_name("RATE");
+}
+
 CLI::Option* add_size(
     CLI::App& app, const std::string& name, const std::string& help, std::uint64_t& bytes
 ) {
@@ -158,6 +174,23 @@ CLI::Option* add_swarm_key(CLI::App& app, const std::string& help, std::string& 
 
 CLI::Option* add_device(CLI::App& app, std::string& device) {
     return app.add_option("--device", device, "auto, cpu or cuda:N")->capture_default_str();
+}
+
+CLI::Option* add_threads(CLI::App& app, const std::string& help, ThreadsFlag& threads) {
+    const auto take = [&threads](const std::string& text) {
+        std::uint32_t number = 0;
+        const char* const end = text.data() + text.size();
+        const auto [rest, error] = std::from_chars(text.data(), end, number);
+        const bool given = error == std::errc{} && rest == end && number >= 1;
+        if (text != "auto" && (!given || number > kThreadsMax)) {
+            throw CLI::ValidationError(
+                "--threads",
+                "wants auto, or a number from 1 to " + std::to_string(kThreadsMax) + ", not " + text
+            );
+        }
+        threads = given ? number : kAutoThreads;
+    };
+    return app.add_option_function<std::string>("--threads", take, help)->type_name("auto|N");
 }
 
 CLI::Option* add_weights(CLI::App& app, std::string& weights) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "swarm/base/units.hpp"
+#include "swarm/cli/compute/threads.hpp"
 
 #include <array>
 #include <cstdint>
@@ -43,6 +44,10 @@ CLI::Option* add_rates(
     const std::string& help,
     std::vector<std::uint64_t>& bytes_per_s
 );
+/// Adds a flag for a rate that the links of this process keep to, in bytes per second.
+CLI::Option* add_limit(
+    CLI::App& app, const std::string& name, const std::string& help, std::uint64_t& bytes_per_s
+);
 /// Adds a flag for a size such as 2GiB or 500MB.
 CLI::Option* add_size(
     CLI::App& app, const std::string& name, const std::string& help, std::uint64_t& bytes
@@ -57,6 +62,8 @@ CLI::Option* add_key(CLI::App& app, std::string& file);
 CLI::Option* add_swarm_key(CLI::App& app, const std::string& help, std::string& file);
 /// Adds --device: auto, cpu or cuda:N.
 CLI::Option* add_device(CLI::App& app, std::string& device);
+/// Adds --threads: auto, or a number; see threads.hpp.
+CLI::Option* add_threads(CLI::App& app, const std::string& help, ThreadsFlag& threads);
 /// Returns a check for CLI::Option::check(): the text is a number from `least` to `most`.
 /// CLI::Range and its like let nan pass.
 std::function<std::string(const std::string&)> number_within(double least, double most);

@@ -16,6 +16,8 @@ struct PeerFlags {
     std::string key_file{};   // empty: a new identity
     std::string swarm_key_file{};
     std::uint32_t seats = 1;
+    std::uint64_t limit_up_bytes_per_s = 0;  // for all seats together; 0: none
+    std::uint64_t limit_down_bytes_per_s = 0;
     std::uint32_t service_ms = 0;  // time for which each forward is held; 0: none
     /// Longest time between two status lines where there is no terminal.
     Duration log_every = std::chrono::seconds(60);

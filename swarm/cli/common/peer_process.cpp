@@ -16,6 +16,8 @@
 namespace swarm::cli {
 namespace {
 
+constexpr auto kLookEvery = std::chrono::seconds(1);
+
 Result<net::Identity> identity_from(const std::string& key_file) {
     if (key_file.empty()) {
         return net::Identity::make_ephemeral();
@@ -33,6 +35,10 @@ Result<std::optional<net::Address>> address_if_any(const std::string& text) {
 
 Result<std::vector<net::Address>> addresses_if_any(const std::string& text) {
     return text.empty() ? std::vector<net::Address>() : net::parse_addresses(text);
+}
+
+std::shared_ptr<net::RateLimit> limit_of(std::uint64_t bytes_per_s) {
+    return bytes_per_s > 0 ? std::make_shared<net::RateLimit>(bytes_per_s) : nullptr;
 }
 
 Result<> check_source(const std::string& address) {
@@ -70,7 +76,10 @@ int PeerProcess::run(const MakeRole& make_role) {
     }
     loop_.on_signal([this](int number) { on_signal(number); });
     const auto failed = [](const Seat& seat) { return seat.host->failure().has_value(); };
-    loop_.run_until([&] { return exit_code_ || std::ranges::any_of(seats_, failed); });
+    const auto ended = [&] { return exit_code_ || std::ranges::any_of(seats_, failed); };
+    while (!loop_.run_until(ended, kLookEvery)) {
+        leave_if_asked();
+    }
     for (Seat& seat : seats_) {
         seat.host->stop();
     }
@@ -114,6 +123,8 @@ Result<PeerProcess::Means> PeerProcess::check_means() const {
             "--host " + seats + " needs " + seats +
                 " ports in a row; there are not so many to 65535"};
     }
+    means.send_limit = limit_of(flags.limit_up_bytes_per_s);
+    means.receive_limit = limit_of(flags.limit_down_bytes_per_s);
     means.device = flags.seats > 1 ? std::make_shared<net::SharedDevice>() : nullptr;
     return means;
 }
@@ -139,6 +150,8 @@ Result<> PeerProcess::start(std::uint32_t number, const Means& means, const Make
     host_options.listen_address = listen.host;
     host_options.listen_port = listen.port;
     host_options.dial_from = options_.flags.dial_from;
+    host_options.send_limit = means.send_limit;
+    host_options.receive_limit = means.receive_limit;
     host_options.on_tell = [this, &seat](const node::Report& report) { on_tell(seat, report); };
     host_options.compute.service = std::chrono::milliseconds(options_.flags.service_ms);
     host_options.compute.device = means.device;
@@ -223,8 +236,25 @@ void PeerProcess::on_signal(int number) {
         return;
     }
     console_.info(options_.drain_note);
+    drain();
+}
+
+void PeerProcess::drain() {
     for (Seat& seat : seats_) {
         seat.host->ask({node::DrainRequest{}});
+    }
+}
+
+void PeerProcess::leave_if_asked() {
+    if (sent_away_ || signal_ || !options_.may_stay || options_.may_stay()) {
+        return;
+    }
+    sent_away_ = true;
+    console_.info(options_.leave_note);
+    if (options_.drain_note.empty()) {
+        exit_code_ = kDone;
+    } else {
+        drain();
     }
 }
 

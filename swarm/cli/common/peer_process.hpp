@@ -35,6 +35,10 @@ class PeerProcess {
         /// Printed at the first signal, which then asks the role to drain; empty: the first signal
         /// ends the process.
         std::string drain_note{};
+        /// Asked every second; at the first No each role drains, or the process ends, as at a
+        /// signal. Unset: the process may stay.
+        std::function<bool()> may_stay{};
+        std::string leave_note{};  // printed at that No
         /// Gets each report of a kind that this class does not handle.
         std::function<void(const node::Report&)> on_report{};
     };
@@ -58,6 +62,9 @@ class PeerProcess {
     /// Returns the exit code.
     int run(const MakeRole& make_role);
 
+    /// Whether run() has ended because this process might not stay.
+    [[nodiscard]] bool was_sent_away() const { return sent_away_ && !signal_; }
+
  private:
     struct Seat {
         std::optional<net::FileStore> key_lock;  // where the store lies elsewhere
@@ -74,6 +81,8 @@ class PeerProcess {
         std::vector<net::Address> advertise;  // empty: the addresses of this machine
         std::string swarm_key;
         std::shared_ptr<net::SharedDevice> device;
+        std::shared_ptr<net::RateLimit> send_limit;  // null: there is none
+        std::shared_ptr<net::RateLimit> receive_limit;
     };
 
     Result<> start(const MakeRole& make_role);
@@ -83,6 +92,8 @@ class PeerProcess {
     void on_tell(Seat& seat, const node::Report& report);
     void show_status(Seat& seat, const node::ServerStatus& status);
     void on_signal(int number);
+    void leave_if_asked();
+    void drain();
 
     Options options_;
     Console& console_;
@@ -91,6 +102,7 @@ class PeerProcess {
     std::optional<int> exit_code_;
     StopPresses presses_;
     std::optional<int> signal_;
+    bool sent_away_ = false;
 };
 
 }  // namespace swarm::cli

@@ -4,6 +4,7 @@
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/model_store.hpp"
 #include "swarm/cli/common/own_address.hpp"
+#include "swarm/cli/compute/threads.hpp"
 #include "swarm/net/address.hpp"
 
 #ifdef SWARM_WITH_TORCH
@@ -27,7 +28,6 @@
 #include <fstream>
 #include <sys/resource.h>
 #include <sys/timex.h>
-#include <thread>
 #include <unistd.h>
 
 namespace swarm::cli {
@@ -106,7 +106,7 @@ bool is_in_path(const std::string& program) {
 
 Finding check_cpu() {
     const CpuPath best = best_cpu_path();
-    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    const unsigned cores = usable_cores();
     const std::string text = printed("%u cores, %s", cores, std::string(to_text(best)).c_str());
     if (best == CpuPath::Scalar) {
         return {Level::Warning, "cpu", text + ": no AVX2, so answers and codecs are slow"};

@@ -71,6 +71,8 @@ void add_model_flags(CLI::App& app, GenerateOptions& generate, const Sources& so
     add_system(app, generate.system)->excludes(raw);
     app.add_flag("--ignore-eos", generate.ignore_eos, "go on after the end of the answer");
     add_weights(app, generate.weights)->excludes(sources.join);
+    add_threads(app, "threads that compute; no bit depends on it (auto)", generate.threads)
+        ->excludes(sources.join);
     add_replay(app, generate.replay)->needs(sources.join);
     for (CLI::Option* const option : add_path(app, generate.path, generate.exit_threshold)) {
         option->needs(sources.model);

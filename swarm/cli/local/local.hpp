@@ -6,6 +6,7 @@
 #include "swarm/base/units.hpp"
 #include "swarm/cli/common/run_flags.hpp"
 #include "swarm/cli/common/verb.hpp"
+#include "swarm/cli/compute/threads.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -30,6 +31,7 @@ struct LocalOptions {
     bool verify = false;
     bool demo = false;
     std::string device = "auto";
+    ThreadsFlag threads;  // of each peer; auto: the cores are shared out
     std::optional<std::string> prompt;
     std::uint32_t tokens = 200;  // at most
     std::string directory;       // empty: a temporary one

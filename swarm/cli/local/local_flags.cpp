@@ -90,6 +90,12 @@ void add_local(CLI::App& program, const OnChosen& on_chosen) {
     app.add_flag("--verify", local.verify, "compare with --single, bit for bit");
     app.add_flag("--demo", local.demo, "the demo: a kill, a freeze and a newcomer");
     add_device(app, local.device);
+    add_threads(
+        app,
+        "threads of each peer; auto: the cores over --peers (default: 1 for a run, auto for a "
+        "model)",
+        local.threads
+    );
     app.add_option("--prompt", local.prompt, "continue this text after the training");
     add_model_flags(app, local);
     app.add_option("--tokens,--max-tokens", local.tokens, "how many to add at most")

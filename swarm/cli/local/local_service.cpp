@@ -57,6 +57,7 @@ GenerateOptions question_of(const LocalOptions& options) {
     question.stages = stages_of(options);
     question.path = options.path;
     question.exit_threshold = options.exit_threshold;
+    question.threads = options.threads;  // for verify(), when the peers have ended
     if (options.run.codec) {
         question.codecs = stacking::parse_row_codecs(*options.run.codec).value_or(question.codecs);
     }
@@ -152,7 +153,13 @@ Result<> LocalService::start_directory() {
 }
 
 std::vector<std::string> LocalService::flags_of(const ServedPart& part) const {
-    std::vector<std::string> flags{"--model", part.model, "--weights", options_.weights};
+    std::vector<std::string> flags{
+        "--model",
+        part.model,
+        "--weights",
+        options_.weights,
+        "--threads",
+        std::to_string(threads_to_answer(options_.threads, options_.peers))};
     const bool whole = part.layers.empty();
     flags.emplace_back(whole ? "--stages" : "--layers");
     flags.push_back(whole ? std::to_string(question_.stages) : part.layers);

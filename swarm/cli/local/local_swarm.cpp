@@ -74,6 +74,8 @@ int LocalSwarm::verify() {
          "--single",
          "--device",
          options_.device,
+         "--threads",
+         threads_of_peer(),
          "--dir",
          (directory_ / kSingle).string()},
         log,
@@ -139,11 +141,21 @@ Result<> LocalSwarm::start_coordinator(Begin begin) {
 
 Result<> LocalSwarm::add_peer(std::uint32_t service_ms) {
     std::vector<std::string> flags{
-        "--device", options_.device, "--memory", std::to_string(options_.memory_bytes)};
+        "--device",
+        options_.device,
+        "--threads",
+        threads_of_peer(),
+        "--memory",
+        std::to_string(options_.memory_bytes)};
     std::string name = "peer-" + std::to_string(fleet_.peers().size());
     SWARM_TRY(Peer* const peer, fleet_.add(std::move(name), service_ms, std::move(flags)));
     report_.add_peer(peer->id, {service_ms, peer->line_bytes_per_s});
     return start(*peer);
+}
+
+/// A newcomer takes the place of a dead peer, so no more peers than these compute at once.
+std::string LocalSwarm::threads_of_peer() const {
+    return std::to_string(threads_to_train(options_.threads, options_.peers));
 }
 
 Result<> LocalSwarm::start(Peer& peer) {

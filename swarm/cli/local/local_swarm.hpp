@@ -52,6 +52,7 @@ class LocalSwarm {
     enum class Afterwards : std::uint8_t { Restart, Newcomer };
 
     Result<> start_coordinator(Begin begin);
+    [[nodiscard]] std::string threads_of_peer() const;
     Result<> add_peer(std::uint32_t service_ms);
     Result<> start(Peer& peer);
     void on_report(const TrainReport& report);

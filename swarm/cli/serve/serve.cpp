@@ -1,12 +1,14 @@
 #include "swarm/cli/serve/serve.hpp"
 
 #include "stages/server/stage_server.hpp"
-#include "swarm/cli/common/compute_factory.hpp"
 #include "swarm/cli/common/peer_process.hpp"
+#include "swarm/cli/compute/compute_factory.hpp"
 #include "swarm/cli/serve/serve_model.hpp"
 #include "swarm/cli/terminal/console.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -16,9 +18,10 @@ namespace {
 
 /// Makes the compute of a stage, and notes the work units of a forward of that stage.
 stages::ComputeFactory measured_factory(
-    const std::string& device, std::shared_ptr<double> forward_units
+    const ServeOptions& options, std::shared_ptr<double> forward_units
 ) {
-    return [forward_units = std::move(forward_units), factory = make_compute_factory(device)](
+    auto factory = make_compute_factory(options.device, threads_to_train(options.threads));
+    return [forward_units = std::move(forward_units), factory = std::move(factory)](
                const run::RunConfig& config, const run::StageLayout& layout
            ) {
         *forward_units = static_cast<double>(config.batch) * config.model.context * layout.layers;
@@ -42,18 +45,20 @@ std::optional<stages::CachedState> kept(const std::filesystem::path& file, Conso
     return std::move(*cached);
 }
 
-int serve_run(const ServeOptions& options, Console& console) {
-    PeerProcess::Options process{.flags = options.peer, .towards = options.join};
+std::optional<int> serve_run(
+    const ServeOptions& options, PeerProcess::Options process, Console& console
+) {
     process.store_folder = options.cache_folder;
     process.drain_note =
         "leaving at the next commit, in 60 s at the latest; once more leaves at once";
-    return PeerProcess(process, console).run([&](const PeerProcess::Self& self) {
+    PeerProcess peer(process, console);
+    const int exit_code = peer.run([&](const PeerProcess::Self& self) {
         stages::StageServer::Options server;
         server.self = self.peer;
         server.incarnation = self.incarnation;
         server.coordinator_address = options.join;
         server.own_address = self.address;
-        server.make_compute = measured_factory(options.device, self.forward_units);
+        server.make_compute = measured_factory(options, self.forward_units);
         server.first_contact_within = options.wait;
         server.memory_bytes = options.memory_bytes;
         server.keeps_state = !options.cache_folder.empty();
@@ -68,13 +73,35 @@ int serve_run(const ServeOptions& options, Console& console) {
         );
         return std::make_unique<stages::StageServer>(std::move(server));
     });
+    return exit_code == kDone && peer.was_sent_away() ? std::nullopt : std::optional(exit_code);
+}
+
+/// Serves until the end of the hours, if there are any; then it returns nullopt.
+std::optional<int> serve_once(
+    const ServeOptions& options, const std::function<bool()>& may_stay, Console& console
+) {
+    PeerProcess::Options process{.flags = options.peer, .towards = options.join};
+    if (options.hours) {
+        process.may_stay = may_stay;
+        process.leave_note = "the hours end at " + options.hours->end() + ": leaving";
+    }
+    return options.model.empty() ? serve_run(options, std::move(process), console)
+                                 : serve_model(options, std::move(process), console);
 }
 
 }  // namespace
 
 int serve(const ServeOptions& options) {
     Console console;
-    return options.model.empty() ? serve_run(options, console) : serve_model(options, console);
+    if (const Result<> lowered = options.nice ? be_nice(*options.nice) : Result<>(); !lowered) {
+        return end_with(console, lowered.error());
+    }
+    if (!options.hours) {
+        return *serve_once(options, {}, console);
+    }
+    return serve_in_hours(*options.hours, console, [&](const std::function<bool()>& may_stay) {
+        return serve_once(options, may_stay, console);
+    });
 }
 
 }  // namespace swarm::cli

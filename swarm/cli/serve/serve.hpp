@@ -5,8 +5,11 @@
 #include "swarm/base/units.hpp"
 #include "swarm/cli/common/peer_flags.hpp"
 #include "swarm/cli/common/verb.hpp"
+#include "swarm/cli/compute/threads.hpp"
+#include "swarm/cli/serve/lending.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace swarm::cli {
@@ -15,6 +18,9 @@ struct ServeOptions {
     std::string join;
     Duration wait = std::chrono::seconds(60);
     PeerFlags peer{.listen = "*:0"};
+    ThreadsFlag threads;  // none: 1 for a run, auto for a model
+    std::optional<int> nice;
+    std::optional<LendingHours> hours;  // none: at any time
     // For a run:
     std::string device = "auto";
     std::uint64_t memory_bytes = 0;  // 0: no bound

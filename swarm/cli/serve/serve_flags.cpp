@@ -17,6 +17,7 @@ examples:
   swarm serve --join example.org:7117 --device cuda:0
   swarm serve --join example.org:7117 --listen :7200 --advertise my.home.example:7200
   swarm serve --join 192.168.1.7:7117 --host 2   # two stages, which share the device
+  swarm serve --join 192.168.1.7:7117 --nice 19 --hours 22:00-07:00 --limit-up 5Mb/s
   swarm serve --model smollm2 --join 192.168.1.7:7118             # answers with a model
   swarm serve --model smollm2 --stages 3 --join 192.168.1.7:7118  # with a third of its layers
   swarm serve --model runs/b --bridge ab.bridge.safetensors --join 192.168.1.7:7118)";
@@ -40,6 +41,27 @@ void add_peer_flags(CLI::App& app, PeerFlags& peer) {
     add_duration(app, "--log-every", "time between status lines in a file (60s)", set_log_every);
     app.add_option("--service-ms", peer.service_ms, "play a slow peer: hold each forward so long");
     add_swarm_key(app, "the secret of a private run", peer.swarm_key_file);
+}
+
+/// Flags that bound what this machine lends.
+void add_lending_flags(CLI::App& app, ServeOptions& serve) {
+    app.add_option("--nice", serve.nice, "lower the priority of this process by so much")
+        ->check(CLI::Range(0, kNiceMax));
+    const auto take_hours = [&serve](const std::string& text) {
+        const Result<LendingHours> hours = LendingHours::parse(text);
+        if (!hours) {
+            throw CLI::ValidationError("--hours", hours.error().detail);
+        }
+        serve.hours = *hours;
+    };
+    app.add_option_function<std::string>(
+           "--hours",
+           take_hours,
+           "lend this machine in these hours of its clock only; it leaves at the end and comes back"
+    )
+        ->type_name("HH:MM-HH:MM");
+    add_limit(app, "--limit-up", "most that it sends", serve.peer.limit_up_bytes_per_s);
+    add_limit(app, "--limit-down", "most that it receives", serve.peer.limit_down_bytes_per_s);
 }
 
 /// Flags that mean something only with --model.
@@ -96,7 +118,14 @@ void add_serve(CLI::App& program, const OnChosen& on_chosen) {
         serve.wait = wait;
     });
     add_peer_flags(app, serve.peer);
+    add_lending_flags(app, serve);
     add_device(app, serve.device);
+    add_threads(
+        app,
+        "threads that compute (default: 1 for a run, whose bits depend on it; auto for a model, "
+        "whose bits do not)",
+        serve.threads
+    );
     add_size(
         app,
         "--memory",

@@ -6,7 +6,7 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/answer/open_stack.hpp"
-#include "swarm/cli/common/peer_process.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
 
 #include <charconv>
 #include <memory>
@@ -43,6 +43,7 @@ struct Kept {
     WeightFormat format = WeightFormat::Fp32;
     bool exits = false;
     std::uint64_t kv_bytes = 0;
+    std::shared_ptr<Workers> workers{};
     std::optional<stacking::composition::Bridge>
         bridge{};  // leads to the first layer; none: no bridge does
 };
@@ -76,8 +77,9 @@ Result<LoadedLayers> load_layers(const ModelSource& model, LayerRange layers, co
             stacking::composition::bridged_input(*kept.bridge, std::move(embed))
         );
     }
-    const stacking::llama::LlamaSessions::Options memory{.kv_budget_bytes = kept.kv_bytes};
-    loaded.compute = std::make_shared<stacking::llama::LlamaSessions>(std::move(weights), memory);
+    const stacking::llama::LlamaSessions::Options means{
+        .kv_budget_bytes = kept.kv_bytes, .workers = kept.workers};
+    loaded.compute = std::make_shared<stacking::llama::LlamaSessions>(std::move(weights), means);
     return loaded;
 }
 
@@ -124,13 +126,16 @@ Result<Served> open_served(const ServeOptions& options) {
 
 }  // namespace
 
-int serve_model(const ServeOptions& options, Console& console) {
+std::optional<int> serve_model(
+    const ServeOptions& options, PeerProcess::Options process, Console& console
+) {
     const Result<Served> served = open_served(options);
     if (!served) {
         return end_with(console, served.error());
     }
-    const PeerProcess::Options process{.flags = options.peer, .towards = options.join};
-    return PeerProcess(process, console).run([&](const PeerProcess::Self& self) {
+    const std::shared_ptr<Workers> workers = make_workers(threads_to_answer(options.threads));
+    PeerProcess peer(std::move(process), console);
+    const int exit_code = peer.run([&](const PeerProcess::Self& self) {
         stacking::sessions::SessionServer::Options server;
         server.self = self.peer;
         server.model = served->identity;
@@ -139,7 +144,8 @@ int serve_model(const ServeOptions& options, Console& console) {
         server.fixed = served->fixed;
         const WeightFormat format = *stacking::kernels::parse_weight_format(options.weights);
         server.load = [model = served->model,
-                       kept = Kept{format, options.exits, options.kv_bytes, served->bridge},
+                       kept =
+                           Kept{format, options.exits, options.kv_bytes, workers, served->bridge},
                        forward_units = self.forward_units](LayerRange layers) {
             *forward_units = layers.end - layers.first;  // no other job is under way until it ends
             return load_layers(*model, layers, kept);
@@ -154,6 +160,7 @@ int serve_model(const ServeOptions& options, Console& console) {
         );
         return std::make_unique<stacking::sessions::SessionServer>(std::move(server));
     });
+    return exit_code == kDone && peer.was_sent_away() ? std::nullopt : std::optional(exit_code);
 }
 
 }  // namespace swarm::cli

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "swarm/cli/common/verb.hpp"
+#include "swarm/cli/compute/threads.hpp"
 
 #include <cstdint>
 #include <string>
@@ -30,6 +31,7 @@ struct StackMeasureOptions {
     std::uint32_t tokens = 4096;  // maximum per text
     std::uint32_t window = 0;     // tokens that are read in one go; 0: 256, or the context
     std::string weights = "fp32";
+    ThreadsFlag threads;  // none: auto
 };
 
 struct StackTrainOptions {
@@ -41,6 +43,7 @@ struct StackTrainOptions {
     double learning_rate = 1e-3;
     std::uint64_t seed = 1;
     std::string device = "auto";
+    ThreadsFlag threads;  // none: 1
 };
 
 struct StackShowOptions {

@@ -104,6 +104,7 @@ void add_measure(CLI::App& stack, const OnChosen& on_chosen) {
     app.add_option("--window", options->window, "tokens read in one go (256)")
         ->check(CLI::Range(2U, 1U << 18));
     add_weights(app, options->weights);
+    add_threads(app, "threads that compute; no bit depends on it (auto)", options->threads);
     when_named<StackMeasureOptions>(app, on_chosen, options, measure_stack);
 }
 
@@ -129,6 +130,7 @@ void add_train(CLI::App& stack, const OnChosen& on_chosen) {
         ->capture_default_str();
     app.add_option("--seed", options->seed, "seed of the windows")->capture_default_str();
     add_device(app, options->device);
+    add_threads(app, "the bits depend on the number (default: 1)", options->threads);
     when_named<StackTrainOptions>(app, on_chosen, options, train_stack);
 }
 

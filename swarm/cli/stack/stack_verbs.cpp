@@ -164,6 +164,7 @@ int measure_stack(const StackMeasureOptions& options) {
     if (!stack) {
         return end_with(console, stack.error());
     }
+    stack->compute_with(make_workers(threads_to_answer(options.threads)));
     for (const std::string& text : options.texts) {
         Result<Seam> seam = measure_text(options, text, *stack);
         if (!seam) {

@@ -2,8 +2,8 @@
 #include "stacking/composition/bridge_training.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_stack.hpp"
-#include "swarm/cli/common/compute_factory.hpp"
 #include "swarm/cli/common/files.hpp"
+#include "swarm/cli/compute/compute_factory.hpp"
 #include "swarm/cli/stack/stack.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/usage.hpp"
@@ -41,7 +41,7 @@ Result<TrainingMember> load_member(
     const ModelSource& source,
     Place place,
     const BridgeTraining& training,
-    const std::string& device
+    const StackTrainOptions& options
 ) {
     const bool is_upper = place == Place::Upper;
     TrainingMember member;
@@ -53,7 +53,8 @@ Result<TrainingMember> load_member(
         return tensor.name.starts_with(is_upper ? "embed." : "head.");
     });
     SWARM_TRY(member.weights, source.read_stage(member.layout));
-    SWARM_TRY(member.compute, make_compute_factory(device)(member.config, member.layout));
+    const auto make = make_compute_factory(options.device, threads_to_train(options.threads));
+    SWARM_TRY(member.compute, make(member.config, member.layout));
     member.compute->use_weights(member.weights);
     return member;
 }
@@ -102,7 +103,7 @@ Result<Bridge> train(
     const BridgeTraining training{
         options.steps, options.batch, options.window, options.learning_rate, options.seed};
     const auto load = [&](std::size_t member, Place place) {
-        return load_member(stack.source(member), place, training, options.device);
+        return load_member(stack.source(member), place, training, options);
     };
     SWARM_TRY(const TrainingMember lower, load(0, Place::Lower));
     SWARM_TRY(const TrainingMember upper, load(1, Place::Upper));

@@ -5,6 +5,7 @@
 #include "swarm/base/units.hpp"
 #include "swarm/cli/common/run_flags.hpp"
 #include "swarm/cli/common/verb.hpp"
+#include "swarm/cli/compute/threads.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -27,6 +28,7 @@ struct TrainOptions {
     std::string listen = "*:7117";
     std::string swarm_key_file;
     std::string device = "auto";  // with --single
+    ThreadsFlag threads;          // with --single; none: 1
     std::string codecs_from;      // with --single: the folder of a run that chose codecs or split
     std::string json_file;
     std::optional<Duration> log_every;  // between two lines of steps where there is no terminal

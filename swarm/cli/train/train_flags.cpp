@@ -43,6 +43,8 @@ void add_single_flags(CLI::App& app, TrainOptions& train) {
         ->needs(single)
         ->excludes(app.get_option("--resume"));
     app.add_option("--device", train.device, "for --single: auto, cpu or cuda:N");
+    add_threads(app, "for --single; the bits depend on the number (default: 1)", train.threads)
+        ->needs(single);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/clock.hpp"
-#include "swarm/cli/common/compute_factory.hpp"
+#include "swarm/cli/compute/compute_factory.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/cli/train/train_reports.hpp"
@@ -342,7 +342,8 @@ int train_single(
     Console& console
 ) {
     const run::RunConfig config = directory.config;
-    const stages::ComputeFactory factory = make_compute_factory(options.device);
+    const stages::ComputeFactory factory =
+        make_compute_factory(options.device, threads_to_train(options.threads));
     // Tries one stage now, so that what is missing is one line; all stages have the same trouble.
     if (const auto tried = factory(config, run::partition(config).front()); !tried) {
         return end_with(console, tried.error());

@@ -4,8 +4,8 @@
 #include "sim/report/figures.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/base/keep_freed_memory.hpp"
-#include "swarm/cli/common/compute_factory.hpp"
 #include "swarm/cli/common/training_text.hpp"
+#include "swarm/cli/compute/compute_factory.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/run/leg_codecs.hpp"
@@ -72,7 +72,7 @@ class Quality {
           text_(std::move(text)),
           runs_(std::move(runs)),
           console_(console),
-          factory_(cli::make_compute_factory("cpu")) {}
+          factory_(cli::make_compute_factory("cpu", 1)) {}
 
     /// Calls `save` after each run.
     template <class Save>

@@ -1,12 +1,14 @@
 // Conformance: the bits of a row are those of the row alone, whatever else is computed.
 #include "stacking/llama/llama_sessions.hpp"
 
+#include "swarm/net/worker_pool.hpp"
 #include "tests/unit/stacking_llama/random_llama.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace stacking::llama {
 namespace {
@@ -126,16 +128,47 @@ TEST_P(LlamaRows, StagesChangeNoBit) {
 }
 
 TEST_P(LlamaRows, InstructionSetsChangeNoBit) {
-    Stages reference(model, 1, GetParam(), kernels::Path::Scalar);
+    Stages reference(model, 1, GetParam(), {.path = kernels::Path::Scalar});
     reference.reserve(kFirst, 70);
     const auto wanted = reference.prefill(kFirst, 0, 70, 70);
     for (const kernels::Path path : {kernels::Path::Avx2, kernels::Path::Avx512}) {
         if (kernels::kernels_of(path) == nullptr) {
             continue;
         }
-        Stages stages(model, 1, GetParam(), path);
+        Stages stages(model, 1, GetParam(), {.path = path});
         stages.reserve(kFirst, 70);
         EXPECT_EQ(stages.prefill(kFirst, 0, 70, 70), wanted) << to_text(path);
+    }
+}
+
+/// A prompt in two calls, and a batch of single rows after it, at two stages.
+std::vector<float> whole_session(Stages& stages) {
+    stages.reserve(kFirst, kLength + 1);
+    stages.reserve(kSecond, kLength + 1);
+    std::vector<float> all = stages.prefill(kFirst, 0, kLength, 129);
+    const std::vector<float> other = stages.prefill(kSecond, 0, 65, 65);
+    all.insert(all.end(), other.begin(), other.end());
+    const std::vector<SessionRow> rows{{kFirst, kLength}, {kSecond, 65}};
+    const std::vector<float> last = stages.logits(rows);
+    all.insert(all.end(), last.begin(), last.end());
+    return all;
+}
+
+TEST_P(LlamaRows, ThreadsChangeNoBit) {
+    Stages alone(model, 2, GetParam());
+    const auto wanted = whole_session(alone);
+    ASSERT_TRUE(all_finite(wanted));
+    for (const std::size_t threads : {1U, 2U, 3U, 5U}) {
+        const auto pool = std::make_shared<swarm::net::WorkerPool>(threads, 1);
+        Stages stages(model, 2, GetParam(), {.workers = pool});
+        for (int round = 0; round < 3; ++round) {
+            const auto given = whole_session(stages);
+            ASSERT_EQ(given.size(), wanted.size());
+            EXPECT_EQ(std::memcmp(given.data(), wanted.data(), wanted.size() * sizeof(float)), 0)
+                << threads << " threads, round " << round;
+            stages.truncate(kFirst, 0);
+            stages.truncate(kSecond, 0);
+        }
     }
 }
 

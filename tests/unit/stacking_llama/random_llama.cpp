@@ -81,14 +81,12 @@ Stages::Stages(
     const models::ModelSource& model,
     std::uint32_t stages,
     kernels::WeightFormat format,
-    kernels::Path path
+    const LlamaSessions::Options& options
 ) {
     for (const auto& layout : models::split(model.architecture(), stages)) {
         auto weights = load_stage(model, layout, format);
         SWARM_ASSERT(weights.has_value());
-        stages_.push_back(
-            std::make_unique<LlamaSessions>(*weights, LlamaSessions::Options{.path = path})
-        );
+        stages_.push_back(std::make_unique<LlamaSessions>(*weights, options));
     }
 }
 

@@ -31,7 +31,7 @@ class Stages {
         const models::ModelSource& model,
         std::uint32_t stages,
         kernels::WeightFormat format,
-        kernels::Path path = kernels::best_kernels().path
+        const LlamaSessions::Options& options = {}
     );
 
     void reserve(CacheId cache, std::uint32_t positions);

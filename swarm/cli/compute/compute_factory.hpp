@@ -5,11 +5,12 @@
 
 #include "stages/server/joining.hpp"
 
+#include <cstdint>
 #include <string>
 
 namespace swarm::cli {
 
-/// `device`: auto, cpu or cuda:N.
-stages::ComputeFactory make_compute_factory(std::string device);
+/// `device`: auto, cpu or cuda:N. `threads`: of LibTorch on a CPU; the bits of a Llama depend on it.
+stages::ComputeFactory make_compute_factory(std::string device, std::uint32_t threads);
 
 }  // namespace swarm::cli

@@ -1,4 +1,4 @@
-#include "swarm/cli/common/compute_factory.hpp"
+#include "swarm/cli/compute/compute_factory.hpp"
 
 #include "stages/compute/oracle_compute.hpp"
 
@@ -16,12 +16,15 @@ using Made = Result<std::unique_ptr<stages::StageCompute>>;
 
 #ifdef SWARM_WITH_TORCH
 Made make_llama(
-    const run::RunConfig& config, const run::StageLayout& layout, const std::string& device
+    const run::RunConfig& config,
+    const run::StageLayout& layout,
+    const std::string& device,
+    std::uint32_t threads
 ) {
-    return stages::torch_backend::make_llama_compute(config, layout, device);
+    return stages::torch_backend::make_llama_compute(config, layout, device, threads);
 }
 #else
-Made make_llama(const run::RunConfig&, const run::StageLayout&, const std::string&) {
+Made make_llama(const run::RunConfig&, const run::StageLayout&, const std::string&, std::uint32_t) {
     return Error{
         ErrorCode::Unsupported,
         Reaction::Reject,
@@ -32,13 +35,13 @@ Made make_llama(const run::RunConfig&, const run::StageLayout&, const std::strin
 
 }  // namespace
 
-stages::ComputeFactory make_compute_factory(std::string device) {
-    return [device = std::move(device
-            )](const run::RunConfig& config, const run::StageLayout& layout) -> Made {
+stages::ComputeFactory make_compute_factory(std::string device, std::uint32_t threads) {
+    return [device = std::move(device),
+            threads](const run::RunConfig& config, const run::StageLayout& layout) -> Made {
         if (config.model.kind == run::ModelKind::Oracle) {
             return stages::make_oracle_compute(config, layout);
         }
-        return make_llama(config, layout, device);
+        return make_llama(config, layout, device, threads);
     };
 }
 
