@@ -30,13 +30,13 @@ std::unique_ptr<TensorCoder> emulated_coder() {
 std::unique_ptr<StageCompute> on_host(
     const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout
 ) {
-    return std::make_unique<LlamaCompute>(config, layout, at::kCPU, "host");
+    return std::make_unique<LlamaCompute>(config, layout, at::kCPU, 1, "host");
 }
 
 std::unique_ptr<StageCompute> on_emulated_gpu(
     const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout
 ) {
-    return std::make_unique<LlamaCompute>(config, layout, at::kCPU, "gpu", emulated_coder());
+    return std::make_unique<LlamaCompute>(config, layout, at::kCPU, 1, "gpu", emulated_coder());
 }
 
 struct Trained {

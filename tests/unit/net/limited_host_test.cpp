@@ -83,6 +83,18 @@ class Sender final : public node::Role {
     int links_ = 0;
 };
 
+HostOptions sending_at(std::uint64_t bytes_per_s) {
+    HostOptions options;
+    options.send_limit = std::make_shared<RateLimit>(bytes_per_s);
+    return options;
+}
+
+HostOptions receiving_at(std::uint64_t bytes_per_s) {
+    HostOptions options;
+    options.receive_limit = std::make_shared<RateLimit>(bytes_per_s);
+    return options;
+}
+
 class LimitedHostTest : public HostTest {
  protected:
     /// Makes a sender and a receiver with these options; `receiver_` listens.
@@ -107,7 +119,7 @@ class LimitedHostTest : public HostTest {
 };
 
 TEST_F(LimitedHostTest, SendsNoFasterThanItMay) {
-    connect({.send_limit = std::make_shared<RateLimit>(kRate)}, {});
+    connect(sending_at(kRate), {});
     ASSERT_TRUE(run_until_chunks(kChunks));
     EXPECT_GE(arrivals_.took(), kAtLeast);
     ASSERT_TRUE(arrivals_.before_heartbeat.has_value());
@@ -115,7 +127,7 @@ TEST_F(LimitedHostTest, SendsNoFasterThanItMay) {
 }
 
 TEST_F(LimitedHostTest, ReceivesNoFasterThanItMay) {
-    connect({}, {.receive_limit = std::make_shared<RateLimit>(kRate)});
+    connect({}, receiving_at(kRate));
     ASSERT_TRUE(run_until_chunks(kChunks));
     EXPECT_GE(arrivals_.took(), kAtLeast);
     ASSERT_TRUE(arrivals_.before_heartbeat.has_value());
@@ -123,7 +135,7 @@ TEST_F(LimitedHostTest, ReceivesNoFasterThanItMay) {
 }
 
 TEST_F(LimitedHostTest, EndsAtOnceWhileALinkWaitsForItsTurn) {
-    connect({.send_limit = std::make_shared<RateLimit>(kLimitedBytesPerSMin)}, {});
+    connect(sending_at(kLimitedBytesPerSMin), {});
     ASSERT_TRUE(loop_.run_until([&] { return arrivals_.before_heartbeat.has_value(); }, kPatience));
     sender_->kill();  // its first chunk would take 12 s
     EXPECT_TRUE(loop_.run_until([&] { return sender_->finished(); }, std::chrono::seconds(3)));
