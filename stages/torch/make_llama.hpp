@@ -1,7 +1,7 @@
 // Makes the Llama stage on LibTorch without showing LibTorch. The rest of the program includes only
 // this header and library_info.hpp of this folder.
-// Devices: "cpu", "cuda:N" (needs libswarm_cuda.so and a GPU), "auto" (cuda:0 where that works, else
-// cpu).
+// Devices: "cpu", "cuda:N" (needs libswarm_cuda.so and a GPU), "auto" (cuda:0 where that works,
+// else cpu).
 // Threading: the stage belongs to the thread that calls it first; see stages/compute/compute.hpp.
 // On a CPU, LibTorch splits each operation over `threads` threads of its own, the same way each
 // time. So the bits depend on their number, and compute_class() names it.

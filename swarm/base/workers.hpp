@@ -1,5 +1,5 @@
 // Splits one computation over threads. Code that may not make threads sees only this class; the
-// pool that has them is swarm/net/worker_pool.
+// pool that has them is swarm/net/device/worker_pool.
 // Invariant: split() calls its body so that each unit is in exactly one range, and returns after
 // the last call. The ranges depend on the number of threads, and which thread gets one is chance.
 // So a body computes each unit by itself, and never a sum over units: then its results have the

@@ -10,7 +10,7 @@
 
 #include "swarm/base/result.hpp"
 #include "swarm/base/units.hpp"
-#include "swarm/net/compute_pool.hpp"
+#include "swarm/net/device/compute_pool.hpp"
 #include "swarm/net/event_loop.hpp"
 #include "swarm/net/file_store.hpp"
 #include "swarm/net/identity.hpp"

@@ -305,7 +305,7 @@ asio::awaitable<Result<>> Link::wait_for(
     co_return Result<>();
 }
 
-/// Sends each piece at its turn, and at once then, so that none lies in a buffer until the next one.
+/// Sends each piece at its turn, and then at once, so that none lies in a buffer until the next.
 asio::awaitable<Result<>> Link::write_limited(std::span<const std::byte> from) {
     RateLimit* const limit = terms_->send_limit.get();
     if (limit == nullptr) {

@@ -1,9 +1,9 @@
 // A bound on the bytes per second that all links of a process send, or receive: a token bucket that
 // may go into debt by one piece.
 // Invariant: over any time t, at most rate x t bytes pass on the bulk lane, and kBurst x rate and a
-// piece of each link more. The control lane never waits, because a heartbeat that is late looks like
-// a death; the bulk lane pays for its bytes. Pieces pass in the order in which they were asked for,
-// so links that always ask for a piece share the rate evenly.
+// piece of each link more. The control lane never waits, because a heartbeat that is late looks
+// like a death; the bulk lane pays for its bytes. Pieces pass in the order in which they were asked
+// for, so links that always ask for a piece share the rate evenly.
 // Threading: one thread. Units: bytes; times of clock_now(). Errors: none. Cost: constant.
 #pragma once
 

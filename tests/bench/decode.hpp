@@ -32,7 +32,7 @@ struct DecodeRow {
 
 struct DecodeRun {
     DecodeRates rates;
-    std::vector<float> logits;  // of the last token
+    std::vector<float> logits;  // those of the last token
 };
 
 /// Reads kDecodePrompt tokens in a new session and then makes kDecodeTokens.

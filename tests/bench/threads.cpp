@@ -2,7 +2,7 @@
 
 #include "stacking/models/any_model.hpp"
 #include "swarm/base/try.hpp"
-#include "swarm/net/worker_pool.hpp"
+#include "swarm/net/device/worker_pool.hpp"
 #include "tests/bench/decode.hpp"
 #include "tests/bench/program_run.hpp"
 

@@ -10,7 +10,8 @@
 
 namespace swarm::cli {
 
-/// `device`: auto, cpu or cuda:N. `threads`: of LibTorch on a CPU; the bits of a Llama depend on it.
+/// `device`: auto, cpu or cuda:N. `threads`: those of LibTorch on a CPU; the bits of a Llama depend
+/// on their number.
 stages::ComputeFactory make_compute_factory(std::string device, std::uint32_t threads);
 
 }  // namespace swarm::cli

@@ -1,6 +1,6 @@
 #include "swarm/cli/compute/threads.hpp"
 
-#include "swarm/net/worker_pool.hpp"
+#include "swarm/net/device/worker_pool.hpp"
 
 #include <algorithm>
 #include <fstream>

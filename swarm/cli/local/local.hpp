@@ -31,7 +31,7 @@ struct LocalOptions {
     bool verify = false;
     bool demo = false;
     std::string device = "auto";
-    ThreadsFlag threads;  // of each peer; auto: the cores are shared out
+    ThreadsFlag threads;  // each peer has so many; auto shares the cores out
     std::optional<std::string> prompt;
     std::uint32_t tokens = 200;  // at most
     std::string directory;       // empty: a temporary one

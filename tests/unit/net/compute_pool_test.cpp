@@ -1,4 +1,4 @@
-#include "swarm/net/compute_pool.hpp"
+#include "swarm/net/device/compute_pool.hpp"
 
 #include <gtest/gtest.h>
 

@@ -73,7 +73,8 @@ TEST(RateLimit, LinksThatAlwaysAskShareTheRateEvenly) {
         sent[static_cast<std::size_t>(first - next.begin())] += limit.piece_bytes();
     }
     for (const std::size_t bytes : sent) {
-        EXPECT_NEAR(static_cast<double>(bytes), 10.0 * kRate / 3, 0.02 * kRate);
+        // One of them may take the whole burst.
+        EXPECT_NEAR(static_cast<double>(bytes), 10.0 * kRate / 3, 0.04 * kRate);
     }
 }
 

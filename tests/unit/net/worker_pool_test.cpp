@@ -1,4 +1,4 @@
-#include "swarm/net/worker_pool.hpp"
+#include "swarm/net/device/worker_pool.hpp"
 
 #include <gtest/gtest.h>
 

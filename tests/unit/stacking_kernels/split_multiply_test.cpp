@@ -2,7 +2,7 @@
 #include "stacking/kernels/split_multiply.hpp"
 
 #include "stacking/kernels/packed_matrix.hpp"
-#include "swarm/net/worker_pool.hpp"
+#include "swarm/net/device/worker_pool.hpp"
 #include "tests/unit/stacking_kernels/random_values.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Conformance: the bits of a row are those of the row alone, whatever else is computed.
 #include "stacking/llama/llama_sessions.hpp"
 
-#include "swarm/net/worker_pool.hpp"
+#include "swarm/net/device/worker_pool.hpp"
 #include "tests/unit/stacking_llama/random_llama.hpp"
 
 #include <gtest/gtest.h>

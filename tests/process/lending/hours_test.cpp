@@ -20,7 +20,7 @@ class HoursTest : public TrainBed {
         const std::time_t west = ((std::time(nullptr) - kBegin) % kDay + kDay) % kDay;
         char zone[32];
         std::snprintf(
-            zone, sizeof zone, "XXX%02ld:%02ld:%02ld", west / 3600, west / 60 % 60, west % 60
+            zone, sizeof zone, "SWM%02ld:%02ld:%02ld", west / 3600, west / 60 % 60, west % 60
         );
         ::setenv("TZ", zone, 1);
     }

@@ -8,7 +8,7 @@
 
 #include "swarm/base/ids.hpp"
 #include "swarm/base/units.hpp"
-#include "swarm/net/shared_device.hpp"
+#include "swarm/net/device/shared_device.hpp"
 #include "swarm/node/action.hpp"
 
 #include <condition_variable>
