@@ -8,12 +8,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 usage() { cat <<'USAGE'
 usage: ./swarm.sh demo  [options]   build swarm, then train a small model with peers that die
        ./swarm.sh build [options]   build/release/swarm and build/release/swarm-bench
+       ./swarm.sh install [options] build, then put the program below --prefix, with its manual
+                                    pages, the completion of bash and a systemd unit
        ./swarm.sh test  [options]   build and run every test; last line: N passed, N failed
 
 options:
   --gpu       with CUDA: LibTorch with all its NVIDIA wheels, in build/cuda
   --core      (test) only what needs no LibTorch, in build/core
   --debug     (build) unoptimised, with debug information, in build/debug
+  --prefix DIR  (install) where to; default: /usr/local. DESTDIR is put before it, for packages
   --long      (test) the long tests too
   --offline   install and download nothing; name what is missing and stop
   -h, --help  this text
@@ -22,6 +25,7 @@ examples:
   ./swarm.sh demo                      # first run: minutes, most of them compiling
   ./swarm.sh build --gpu               # to lend a GPU: build/cuda/swarm serve --join HOST:PORT
   ./swarm.sh test --core               # most tests, no LibTorch
+  ./swarm.sh install --prefix ~/.local # for one user, without root
   SWARM_TORCH_ROOT=/opt/torch ./swarm.sh build      # a LibTorch 2.11 of your own
 
 Missing Debian packages are installed by apt-get, with sudo unless you are root.
@@ -214,6 +218,18 @@ verb_build() { # [TARGET...]
     timed build build "$preset" "$@"
 }
 
+verb_install() {
+    verb_build swarm
+    local target=${DESTDIR:-}$(realpath -ms "$prefix") run=()
+    local above=$target
+    while [[ ! -e $above ]]; do above=$(dirname "$above"); done
+    [[ -w $above ]] || run=(as_root)
+    "${run[@]}" cmake --install "build/$preset/tree" --component swarm \
+        --prefix "$(realpath -ms "$prefix")" >/dev/null
+    say "times:$phases installed $target/bin/swarm; try: swarm --help, man swarm-serve"
+    say "to lend this machine as a service: $target/share/doc/swarm/service.md"
+}
+
 verb_test() {
     local main=dev selection=(-LE long)
     ((!core)) || main=core
@@ -236,13 +252,16 @@ verb_test() {
 
 verb=${1:-help}
 shift || true
-gpu=0 core=0 debug=0 long=0 offline=0
-for option in "$@"; do
-    case $option in
-        --gpu | --core | --debug | --long | --offline) declare "${option#--}=1" ;;
+gpu=0 core=0 debug=0 long=0 offline=0 prefix=/usr/local
+while (($#)); do
+    case $1 in
+        --gpu | --core | --debug | --long | --offline) declare "${1#--}=1" ;;
+        --prefix) prefix=${2:?--prefix wants a folder}; shift ;;
+        --prefix=*) prefix=${1#*=} ;;
         -h | --help) verb=help ;;
-        *) stop "unknown option $option; see ./swarm.sh --help" ;;
+        *) stop "unknown option $1; see ./swarm.sh --help" ;;
     esac
+    shift
 done
 preset=release
 ((!debug)) || preset=debug
@@ -255,6 +274,7 @@ case $verb in
     build)
         verb_build swarm swarm-bench
         say "times:$phases built build/$preset/swarm and swarm-bench" ;;
+    install) verb_install ;;
     test) verb_test ;;
     help | -h | --help) usage ;;
     *) stop "unknown verb $verb; see ./swarm.sh --help" ;;

@@ -6,6 +6,7 @@
 #include "swarm/cli/doctor/doctor.hpp"
 #include "swarm/cli/generate/generate.hpp"
 #include "swarm/cli/local/local.hpp"
+#include "swarm/cli/manual/manual.hpp"
 #include "swarm/cli/model/model.hpp"
 #include "swarm/cli/plan/plan.hpp"
 #include "swarm/cli/serve/serve.hpp"
@@ -36,7 +37,8 @@ constexpr void (*kAddVerb[])(CLI::App& program, const OnChosen& on_chosen) = {
     add_doctor,
     add_sim,
     add_model,
-    add_stack};
+    add_stack,
+    add_manual};
 
 /// Returns the command whose help describes the words: "swarm", "swarm sim" or "swarm sim compare".
 std::string helper(const CLI::App& parsed) {

@@ -106,7 +106,7 @@ LocalRun run_on_threads(const char* threads, std::vector<std::string> how) {
 }
 
 TEST(LocalRun, PeersOfTwoThreadsEqualOneProcessOfTwo) {
-    // With some BLAS the bits are those of one thread, too: `swarm-bench threads` shows the threads.
+    // With some BLAS the bits are those of one thread: `swarm-bench threads` shows the threads.
     expect_exact(run_on_threads("2", {}));
 }
 

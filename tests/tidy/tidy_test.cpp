@@ -190,6 +190,7 @@ const std::map<std::string, Folders, std::less<>>& rooms_of_cli() {
         {"model", {"answer"}},
         {"stack", {"answer"}},
         {"doctor", {}},
+        {"manual", {}},
     };
     return rooms;
 }

@@ -130,4 +130,11 @@ fs::path cache_folder() {
     return base / "swarm";
 }
 
+fs::path program_folder() {
+    std::error_code unknown;
+    const fs::path beside = fs::read_symlink("/proc/self/exe", unknown).parent_path();
+    const fs::path shared = beside.parent_path() / "share" / "swarm";
+    return beside.filename() == "bin" && fs::is_directory(shared, unknown) ? shared : beside;
+}
+
 }  // namespace swarm::cli

@@ -33,4 +33,8 @@ Result<> write_whole(const std::filesystem::path& file, std::span<const std::byt
 /// $SWARM_DEPS, or swarm below the user's cache.
 std::filesystem::path cache_folder();
 
+/// Returns the folder with the files that come with the program: its own, or PREFIX/share/swarm
+/// where it is installed as PREFIX/bin/swarm.
+std::filesystem::path program_folder();
+
 }  // namespace swarm::cli

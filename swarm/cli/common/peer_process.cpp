@@ -5,6 +5,7 @@
 #include "swarm/cli/common/own_address.hpp"
 #include "swarm/cli/common/paced_role.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/service_manager.hpp"
 #include "swarm/net/link.hpp"
 
 #include <algorithm>
@@ -75,10 +76,14 @@ int PeerProcess::run(const MakeRole& make_role) {
         return end_with(console_, started.error());
     }
     loop_.on_signal([this](int number) { on_signal(number); });
+    tell_service_manager("READY=1");
     const auto failed = [](const Seat& seat) { return seat.host->failure().has_value(); };
     const auto ended = [&] { return exit_code_ || std::ranges::any_of(seats_, failed); };
     while (!loop_.run_until(ended, kLookEvery)) {
         leave_if_asked();
+    }
+    if (!was_sent_away()) {  // else it comes back
+        tell_service_manager("STOPPING=1");
     }
     for (Seat& seat : seats_) {
         seat.host->stop();
@@ -219,6 +224,7 @@ void PeerProcess::show_status(Seat& seat, const node::ServerStatus& status) {
     for (const Seat& each : seats_) {
         text += (text.empty() || each.line.empty() ? "" : "; ") + each.line;
     }
+    tell_service_manager("STATUS=" + text);
     console_.status(text);
 }
 

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 using stacking::tokenizers::SentencePiece;
 
 constexpr std::uint64_t kCorpusBytesMax = 16ULL << 30;
+constexpr const char* kDemoCorpus = "austen.txt";
 constexpr std::size_t kEncodedAtOnce = 1U << 20;
 constexpr std::size_t kHashedAtOnce = 1U << 20;
 
@@ -111,7 +112,10 @@ Result<SentencePiece> make_tokenizer(
 
 CorpusFile find_corpus(const std::string& corpus, const fs::path& folder) {
     if (corpus.empty()) {
-        return {cache_folder() / "corpus" / "austen.txt", {}};
+        const fs::path fetched = cache_folder() / "corpus" / kDemoCorpus;
+        const fs::path installed = program_folder() / kDemoCorpus;
+        std::error_code ignored;
+        return {fs::exists(installed, ignored) ? installed : fetched, {}};
     }
     const fs::path beside = folder / corpus;  // an absolute path stays as it is
     std::error_code ignored;

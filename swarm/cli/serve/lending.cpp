@@ -2,6 +2,7 @@
 
 #include "swarm/base/try.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/service_manager.hpp"
 #include "swarm/cli/terminal/usage.hpp"
 #include "swarm/net/event_loop.hpp"
 
@@ -112,7 +113,10 @@ int serve_in_hours(
     const std::function<bool()> may_stay = [&hours] { return hours.contain(second_of_day()); };
     for (;;) {
         if (!may_stay()) {
-            console.info("lends this machine again at " + hours.begin() + "; Ctrl-C ends it");
+            const std::string note = "lends this machine again at " + hours.begin();
+            tell_service_manager("READY=1");
+            tell_service_manager("STATUS=" + note);
+            console.info(note + "; Ctrl-C ends it");
             net::EventLoop loop;
             std::optional<int> signal;
             loop.on_signal([&signal](int number) { signal = number; });

@@ -1,6 +1,7 @@
 #include "swarm/cli/sim/scenario_folder.hpp"
 
 #include "sim/scenario/scenario.hpp"
+#include "swarm/cli/common/files.hpp"
 
 #include <algorithm>
 #include <system_error>
@@ -18,8 +19,7 @@ bool is_file(const fs::path& path) {
 }  // namespace
 
 fs::path scenario_folder() {
-    std::error_code unknown;
-    return fs::read_symlink("/proc/self/exe", unknown).parent_path() / "scenarios";
+    return program_folder() / "scenarios";
 }
 
 Result<fs::path> find_scenario(const std::string& name, const fs::path& folder) {

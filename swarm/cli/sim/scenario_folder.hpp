@@ -1,5 +1,5 @@
-// The scenarios that come with the program: a folder `scenarios` beside it, into which the build
-// copies sim/scenarios. They are files, so that a person can read, copy and change them.
+// The scenarios that come with the program: a folder `scenarios` in program_folder(), into which
+// the build copies sim/scenarios. They are files, so that a person can read, copy and change them.
 // Errors: NotFound (Reject), one line. Threading: none.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace swarm::cli {
 
-/// Returns the folder beside this program.
+/// Returns the folder beside this program, or that of its installation.
 std::filesystem::path scenario_folder();
 
 /// Returns `name` itself when it is a file, else <name>.toml or <name> in `folder`.
