@@ -220,12 +220,12 @@ verb_build() { # [TARGET...]
 
 verb_install() {
     verb_build swarm
-    local target=${DESTDIR:-}$(realpath -ms "$prefix") run=()
-    local above=$target
+    prefix=$(realpath -ms "$prefix")
+    local target=${DESTDIR:-}$prefix above run=(env "DESTDIR=${DESTDIR:-}")  # sudo drops DESTDIR
+    above=$target
     while [[ ! -e $above ]]; do above=$(dirname "$above"); done
-    [[ -w $above ]] || run=(as_root)
-    "${run[@]}" cmake --install "build/$preset/tree" --component swarm \
-        --prefix "$(realpath -ms "$prefix")" >/dev/null
+    [[ -w $above ]] || run=(as_root "${run[@]}")
+    "${run[@]}" cmake --install "build/$preset/tree" --component swarm --prefix "$prefix" >/dev/null
     say "times:$phases installed $target/bin/swarm; try: swarm --help, man swarm-serve"
     say "to lend this machine as a service: $target/share/doc/swarm/service.md"
 }
@@ -256,7 +256,7 @@ gpu=0 core=0 debug=0 long=0 offline=0 prefix=/usr/local
 while (($#)); do
     case $1 in
         --gpu | --core | --debug | --long | --offline) declare "${1#--}=1" ;;
-        --prefix) prefix=${2:?--prefix wants a folder}; shift ;;
+        --prefix) (($# > 1)) || stop "--prefix wants a folder"; prefix=$2; shift ;;
         --prefix=*) prefix=${1#*=} ;;
         -h | --help) verb=help ;;
         *) stop "unknown option $1; see ./swarm.sh --help" ;;
