@@ -1,9 +1,10 @@
 #include "swarm/net/host.hpp"
 
+#include "swarm/base/try.hpp"
 #include "swarm/net/address.hpp"
 #include "swarm/net/host_core.hpp"
+#include "swarm/net/listen.hpp"
 
-#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
@@ -53,52 +54,11 @@ HostCore::HostCore(
 }
 
 Result<std::uint16_t> HostCore::listen() {
-    const std::string where =
-        to_text(Address{options_.listen_address, options_.listen_port}) + ": ";
-    error_code error;
-    if (options_.listen_address == kEveryHost) {
-        listen_at({asio::ip::address_v6::any(), options_.listen_port}, error);
-        if (error == asio::error::address_family_not_supported ||
-            error == boost::system::errc::address_not_available) {  // a machine without IPv6
-            listen_at({asio::ip::address_v4::any(), options_.listen_port}, error);
-        }
-    } else {
-        const auto address = asio::ip::make_address(options_.listen_address, error);
-        if (error) {
-            return Error{
-                ErrorCode::Usage,
-                Reaction::Fatal,
-                where + "listen on an IPv4 or IPv6 address, or on * for all of this machine"};
-        }
-        listen_at({address, options_.listen_port}, error);
-    }
-    if (error) {
-        const bool busy = error == asio::error::address_in_use;
-        return Error{
-            ErrorCode::Usage,
-            Reaction::Fatal,
-            "cannot listen on " + where + error.message() +
-                (busy ? "; choose another port, or 0 for a free one" : "")};
-    }
+    SWARM_TRY(
+        acceptor_,
+        listen_at(io_.get_executor(), Address{options_.listen_address, options_.listen_port})
+    );
     return acceptor_.local_endpoint().port();
-}
-
-void HostCore::listen_at(const tcp::endpoint& endpoint, error_code& error) {
-    error_code ignored;
-    acceptor_.close(ignored);
-    acceptor_.open(endpoint.protocol(), error);
-    const auto then = [&](auto step) {
-        if (!error) {
-            step();
-        }
-    };
-    const bool every = options_.listen_address == kEveryHost;
-    if (every && endpoint.protocol() == tcp::v6()) {
-        then([&] { acceptor_.set_option(asio::ip::v6_only(false), error); });
-    }
-    then([&] { acceptor_.set_option(tcp::acceptor::reuse_address(true), error); });
-    then([&] { acceptor_.bind(endpoint, error); });
-    then([&] { acceptor_.listen(tcp::acceptor::max_listen_connections, error); });
 }
 
 void HostCore::know_address(const PeerId& peer, std::string address) {

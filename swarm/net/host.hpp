@@ -87,9 +87,4 @@ class Host {
     std::shared_ptr<HostCore> core_;
 };
 
-/// Returns the id of the peer that answers at host:port. A newcomer that knows only an address
-/// needs the id for its first Dial. This is trust on first use; a swarm key is proven when the link
-/// is made.
-Result<PeerId> identify_peer(const std::string& address, const Identity& self, Duration timeout);
-
 }  // namespace swarm::net

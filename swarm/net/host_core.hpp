@@ -79,10 +79,10 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
         Endpoints& endpoints, node::Dial dial, TimePoint due
     );
     asio::awaitable<Link::KeyIs> judge(Link::Remote remote);
+    asio::awaitable<void> serve_dial_back(std::shared_ptr<Link> link, Link::Remote remote);
     asio::awaitable<void> serve(std::shared_ptr<Link> link, Link::Remote remote);
     asio::awaitable<void> write(std::shared_ptr<Link> link);
 
-    void listen_at(const tcp::endpoint& endpoint, boost::system::error_code& error);
     void admit_stranger(std::shared_ptr<Link> link);
     void forget_stranger(const std::shared_ptr<Link>& link);
     void bring_up(const Link::Remote& remote, std::shared_ptr<Link> link);
@@ -130,6 +130,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     Links links_;
     std::vector<std::shared_ptr<Link>> strangers_;        // oldest first
     std::vector<std::shared_ptr<Challenge>> challenges_;  // bounded as strangers are
+    std::size_t dial_backs_ = 0;                          // under way
     RefusalLog refusals_;
     StoreQueue stores_;
     std::vector<node::Asked> asked_early_;

@@ -5,6 +5,7 @@
 #include "swarm/net/as_tuple.hpp"
 #include "swarm/net/co_try.hpp"
 #include "swarm/net/connect.hpp"
+#include "swarm/net/dial_back.hpp"
 #include "swarm/net/host_core.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -69,6 +70,12 @@ asio::awaitable<void> HostCore::accept_links() {
 asio::awaitable<void> HostCore::serve_accepted(std::shared_ptr<Link> link, std::string from) {
     link->set_deadline(options_.dial_timeout);
     const Result<Link::Remote> remote = co_await link->hear_introduction();
+    if (remote && remote->dial_back_port != 0) {
+        co_await serve_dial_back(link, *remote);
+        forget_stranger(link);
+        link->close_now();
+        co_return;
+    }
     Result<> answered = Error{ErrorCode::ConnectionLost, Reaction::Retry, "not introduced"};
     auto key = Link::KeyIs::Free;
     if (remote) {
@@ -94,6 +101,20 @@ asio::awaitable<void> HostCore::serve_accepted(std::shared_ptr<Link> link, std::
     } else if (auto line = refusals_.note(from, error.detail, clock_now())) {
         log(node::LogLine::Level::Info, std::move(*line));
     }
+}
+
+asio::awaitable<void> HostCore::serve_dial_back(std::shared_ptr<Link> link, Link::Remote remote) {
+    Link::DialBack answer{protocol::DialBack::Busy, {}};
+    error_code gone;
+    const tcp::endpoint from = link->remote_endpoint(gone);
+    answer.seen_from = host_of(from);
+    if (!gone && dial_backs_ < kDialBacksMax) {
+        ++dial_backs_;
+        const tcp::endpoint there(from.address(), remote.dial_back_port);
+        answer.outcome = co_await dial_back(terms_, there, remote.peer);
+        --dial_backs_;
+    }
+    co_await link->answer_dial_back(std::move(answer));
 }
 
 // The links of a process that was killed end before the next one with its key can dial, or right

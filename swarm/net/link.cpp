@@ -82,7 +82,8 @@ asio::awaitable<Result<Link::Remote>> Link::introduce(Lane lane) {
         co_return remote;
     }
     SWARM_CO_TRY(const auto peer, co_await handshake());
-    SWARM_CO_TRY(co_await say_hello(lane, KeyIs::Free));
+    const protocol::Hello mine{.lane = static_cast<std::uint32_t>(lane)};
+    SWARM_CO_TRY(co_await say_hello(mine));
     const Result<protocol::Hello> heard = co_await hear_hello();
     if (!heard && heard.error().code == ErrorCode::ConnectionLost) {
         // A host that refuses a Hello hangs up without a word, so the reason can only be guessed.
@@ -111,11 +112,26 @@ asio::awaitable<Result<Link::Remote>> Link::hear_introduction() {
     SWARM_CO_TRY(const auto peer, co_await handshake());
     SWARM_CO_TRY(const auto hello, co_await hear_hello());
     lane_ = static_cast<Lane>(hello.lane);
-    co_return Remote{peer, lane_, hello.incarnation};
+    co_return Remote{peer, lane_, hello.incarnation, hello.dial_back_port};
 }
 
 asio::awaitable<Result<>> Link::answer_introduction(KeyIs key) {
-    co_return co_await say_hello(lane_, key);
+    const protocol::Hello mine{
+        .lane = static_cast<std::uint32_t>(lane_), .key_in_use = key == KeyIs::InUse};
+    co_return co_await say_hello(mine);
+}
+
+asio::awaitable<Result<Link::DialBack>> Link::ask_dial_back(std::uint16_t port) {
+    SWARM_CO_TRY(co_await handshake());
+    const protocol::Hello question{.dial_back_port = port};
+    SWARM_CO_TRY(co_await say_hello(question));
+    SWARM_CO_TRY(const auto hello, co_await hear_hello());
+    co_return DialBack{hello.dial_back, hello.seen_from};
+}
+
+asio::awaitable<Result<>> Link::answer_dial_back(DialBack answer) {
+    const protocol::Hello mine{.dial_back = answer.outcome, .seen_from = answer.seen_from};
+    co_return co_await say_hello(mine);
 }
 
 asio::awaitable<Result<PeerId>> Link::handshake() {
@@ -132,14 +148,11 @@ asio::awaitable<Result<PeerId>> Link::handshake() {
     co_return peer;
 }
 
-asio::awaitable<Result<>> Link::say_hello(Lane lane, KeyIs key) {
+asio::awaitable<Result<>> Link::say_hello(protocol::Hello hello) {
     const SessionSecret secret = exporter_secret(stream_.session());
-    const protocol::Hello hello{
-        protocol::kProtocolVersion,
-        static_cast<std::uint32_t>(lane),
-        terms_->incarnation,
-        prove_swarm_key(terms_->swarm_key, secret, side_),
-        key == KeyIs::InUse};
+    hello.protocol_version = protocol::kProtocolVersion;
+    hello.incarnation = terms_->incarnation;
+    hello.proof = prove_swarm_key(terms_->swarm_key, secret, side_);
     const std::vector<std::byte> control = protocol::encode_hello(hello);
     protocol::FrameHeader header;
     header.kind = protocol::kHelloKind;

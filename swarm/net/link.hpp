@@ -56,6 +56,12 @@ class Link : public std::enable_shared_from_this<Link> {
         PeerId peer;
         Lane lane = Lane::Control;
         Incarnation incarnation;
+        std::uint16_t dial_back_port = 0;  // not 0: the client wants no link, but to be dialled
+    };
+
+    struct DialBack {
+        protocol::DialBack outcome = protocol::DialBack::Unasked;
+        std::string seen_from;  // the address from which the client's connection came
     };
 
     /// Whether a live process other than the client has the client's key.
@@ -71,6 +77,10 @@ class Link : public std::enable_shared_from_this<Link> {
 
     [[nodiscard]] Side side() const { return side_; }
 
+    [[nodiscard]] tcp::endpoint remote_endpoint(boost::system::error_code& error) {
+        return stream_.socket().remote_endpoint(error);
+    }
+
     /// Does the TLS handshake and the Hello: proves this peer's identity and learns the other's. A
     /// client asks for `lane`; a server takes the lane that it hears. Returns Unauthorised (Fatal)
     /// when the server answers that another process has this peer's key.
@@ -78,6 +88,10 @@ class Link : public std::enable_shared_from_this<Link> {
     /// The two halves of introduce() for a server that looks at the Hello before it answers.
     asio::awaitable<Result<Remote>> hear_introduction();
     asio::awaitable<Result<>> answer_introduction(KeyIs key);
+    /// Instead of introduce(): asks the server to dial this client back, and says what came of it.
+    /// The connection is of no further use then.
+    asio::awaitable<Result<DialBack>> ask_dial_back(std::uint16_t port);
+    asio::awaitable<Result<>> answer_dial_back(DialBack answer);
 
     asio::awaitable<Result<Frame>> read_frame();
     /// Writes until the queue is empty; then ends this side's direction if the link is closing.
@@ -107,7 +121,7 @@ class Link : public std::enable_shared_from_this<Link> {
     };
 
     asio::awaitable<Result<PeerId>> handshake();
-    asio::awaitable<Result<>> say_hello(Lane lane, KeyIs key);
+    asio::awaitable<Result<>> say_hello(protocol::Hello hello);
     asio::awaitable<Result<protocol::Hello>> hear_hello();
     asio::awaitable<Result<node::Payload>> read_tensor(
         protocol::TensorEnvelope envelope, std::uint64_t bytes

@@ -5,8 +5,10 @@
 #include "swarm/protocol/validator.hpp"
 #include "swarm/protocol/wire.hpp"
 
+#include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -32,6 +34,13 @@ Body read_body(
     const bool is_known = (read_as<Kinds>(in, body, check) || ...);
     check.require(is_known, "body", "is missing");
     return body;
+}
+
+/// No name and nothing that a terminal could take for a command: the text is printed.
+bool is_address_or_empty(std::string_view text) {
+    constexpr std::size_t kLongest = 45;  // an IPv6 address that ends like an IPv4 one
+    return text.size() <= kLongest &&
+           text.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos;
 }
 
 }  // namespace
@@ -60,6 +69,10 @@ Result<Hello> from_wire(const wire::Hello& in) {
     const bool sized = in.proof().empty() || in.proof().size() == kProofBytes;
     check.require(sized, "proof", "is neither empty nor 32 bytes");
     check.require(in.lane() <= static_cast<std::uint32_t>(Lane::Bulk), "lane", "is unknown");
+    constexpr std::uint32_t kPortMax = std::numeric_limits<std::uint16_t>::max();
+    check.require(in.dial_back_port() <= kPortMax, "dial_back_port", "is no port");
+    check.require(wire::DialBack_IsValid(in.dial_back()), "dial_back", "is unknown");
+    check.require(is_address_or_empty(in.seen_from()), "seen_from", "is no address");
     SWARM_TRY(check.outcome("hello"));
     const auto proof = std::as_bytes(std::span(in.proof()));
     return Hello{
@@ -67,7 +80,10 @@ Result<Hello> from_wire(const wire::Hello& in) {
         .lane = in.lane(),
         .incarnation = {in.incarnation()},
         .proof = {proof.begin(), proof.end()},
-        .key_in_use = in.key_in_use()};
+        .key_in_use = in.key_in_use(),
+        .dial_back_port = static_cast<std::uint16_t>(in.dial_back_port()),
+        .dial_back = static_cast<DialBack>(in.dial_back()),
+        .seen_from = in.seen_from()};
 }
 
 }  // namespace swarm::protocol

@@ -10,19 +10,29 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <variant>
 #include <vector>
 
 namespace swarm::protocol {
+
+/// Outcome of dialling a client at the port that it named: nobody listens there (Refused), nothing
+/// answers in time (Silent), or the server has too many such dials under way (Busy).
+enum class DialBack : std::uint8_t { Unasked, Reached, Refused, Silent, AnotherPeer, Busy };
 
 /// The first frame of every link, in both directions. swarm/net sends and reads it; roles never see
 /// one.
 struct Hello {
     std::uint32_t protocol_version = 0;
     std::uint32_t lane = 0;
-    Incarnation incarnation;
-    std::vector<std::byte> proof;  // HMAC-SHA-256(swarm key, TLS exporter); empty for open runs
-    bool key_in_use = false;       // the sender hangs up: another live process has the peer's key
+    Incarnation incarnation{};
+    std::vector<std::byte> proof{};  // HMAC-SHA-256(swarm key, TLS exporter); empty for open runs
+    bool key_in_use = false;         // the sender hangs up: another live process has the peer's key
+    /// A client that asks whether it can be reached names its port here. The server dials that port
+    /// at the address of the connection, answers with the outcome, and hangs up.
+    std::uint16_t dial_back_port = 0;
+    DialBack dial_back = DialBack::Unasked;
+    std::string seen_from{};  // the answer's second half: that address
 
     friend bool operator==(const Hello&, const Hello&) = default;
 };

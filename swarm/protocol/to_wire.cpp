@@ -53,6 +53,9 @@ void to_wire(const Hello& hello, wire::Hello* out) {
     out->set_incarnation(hello.incarnation.value);
     out->set_proof(reinterpret_cast<const char*>(hello.proof.data()), hello.proof.size());
     out->set_key_in_use(hello.key_in_use);
+    out->set_dial_back_port(hello.dial_back_port);
+    out->set_dial_back(static_cast<wire::DialBack>(hello.dial_back));
+    out->set_seen_from(hello.seen_from);
 }
 
 }  // namespace swarm::protocol

@@ -6,6 +6,7 @@
 #include "swarm/cli/common/own_address.hpp"
 #include "swarm/cli/compute/threads.hpp"
 #include "swarm/net/address.hpp"
+#include "swarm/net/listen.hpp"
 
 #ifdef SWARM_WITH_TORCH
 #include "compression/cuda/gpu.hpp"
@@ -13,8 +14,6 @@
 #endif
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ip/v6_only.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -182,37 +181,21 @@ Finding check_clock() {
 }
 
 Finding check_port(std::uint16_t port, const std::string& verb) {
-    namespace ip = boost::asio::ip;
     const std::string name = "port " + std::to_string(port);
     boost::asio::io_context io;
-    ip::tcp::acceptor acceptor(io);
-    boost::system::error_code failed;
-    for (const auto family : {ip::tcp::v6(), ip::tcp::v4()}) {  // with IPv6 comes IPv4
-        boost::system::error_code ignored;
-        acceptor.close(ignored);
-        acceptor.open(family, failed);
-        if (failed) {
-            continue;  // a machine without this family
-        }
-        if (family == ip::tcp::v6()) {
-            acceptor.set_option(ip::v6_only(false), ignored);
-        }
-        acceptor.set_option(ip::tcp::acceptor::reuse_address(true), ignored);
-        acceptor.bind({family, port}, failed);
-        break;
-    }
-    if (failed) {
+    const net::Address everywhere{net::kEveryHost, port};
+    if (const auto acceptor = net::listen_at(io.get_executor(), everywhere); !acceptor) {
         return {
             Level::Warning,
             name,
-            verb + " could not listen there: " + failed.message(),
+            verb + " could not listen there: " + acceptor.error().detail,
             "swarm " + verb + " --listen :0, or end who holds it: ss -ltnp"};
     }
     return {
         Level::Good,
         name,
         "free for swarm " + verb + "; others would dial " +
-            net::to_text(advertised_addresses({net::kEveryHost, port}, nullptr))};
+            net::to_text(advertised_addresses(everywhere, nullptr))};
 }
 
 Finding check_disk(const std::string& name, const fs::path& folder) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "swarm/cli/common/verb.hpp"
+#include "swarm/cli/doctor/reach_check.hpp"
 
 #include <string>
 
@@ -10,6 +11,7 @@ namespace swarm::cli {
 
 struct DoctorOptions {
     std::string json_file;
+    ReachFlags reach;
 };
 
 void add_doctor(CLI::App& program, const OnChosen& on_chosen);

@@ -173,5 +173,23 @@ TEST_F(NetworksTest, AThirdPeerLetsTwoBehindTwoRoutersTrain) {
     }
 }
 
+TEST_F(NetworksTest, TheDoctorSaysWhoCanBeReached) {
+    const Machine& owner = lab_->add_public(Families::Ipv4);
+    start(owner, {});
+    const std::string said = owner_->err();
+    const std::size_t begin = said.find("--join ") + 7;
+    const std::string join = said.substr(begin, said.find_first_of(" \n", begin) - begin);
+    const auto doctor = [&](const Machine& machine) {
+        Program program({"doctor", "--join", join}, folder_->path(), "swarm", machine.network());
+        EXPECT_EQ(program.wait(kDecidedWithin), 0) << program.out();
+        return program.out();
+    };
+    const std::string open = doctor(lab_->add_public(Families::Ipv4));
+    EXPECT_NE(open.find(" and reaches it at "), std::string::npos) << open;
+    const std::string hidden = doctor(*lab_->add_home(1)[0]);
+    EXPECT_NE(hidden.find(", the address of a router"), std::string::npos) << hidden;
+    EXPECT_NE(hidden.find("forward TCP port "), std::string::npos) << hidden;
+}
+
 }  // namespace
 }  // namespace swarm::test

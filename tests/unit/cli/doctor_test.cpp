@@ -1,4 +1,5 @@
 #include "swarm/cli/doctor/checks.hpp"
+#include "swarm/cli/doctor/reach_check.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -42,6 +43,39 @@ TEST(Doctor, MeasuresADiskAndRefusesOneThatCannotBeWritten) {
     EXPECT_NE(good.level, Level::Bad);
     EXPECT_NE(good.text.find("a durable write takes"), std::string::npos);
     EXPECT_EQ(check_disk("disk", "/proc").level, Level::Bad);
+}
+
+TEST(Doctor, NamesTheAddressThatReachesThisMachine) {
+    const Finding reached = describe_reach(
+        "example.org:7117", {protocol::DialBack::Reached, "10.0.0.7", 7200}, {{"10.0.0.7", 7200}}
+    );
+    EXPECT_EQ(reached.level, Level::Good);
+    EXPECT_EQ(
+        reached.text,
+        "example.org:7117 sees this machine as 10.0.0.7 and reaches it at 10.0.0.7:7200"
+    );
+}
+
+TEST(Doctor, TellsARouterFromAFirewall) {
+    const net::DialBackAnswer silent{protocol::DialBack::Silent, "203.0.113.7", 7200};
+    const Finding router = describe_reach("hub:7117", silent, {{"192.168.0.2", 7200}});
+    EXPECT_EQ(router.level, Level::Warning);
+    EXPECT_NE(router.text.find("203.0.113.7, the address of a router"), std::string::npos);
+    EXPECT_EQ(
+        router.mend,
+        "forward TCP port 7200 of the router to this machine, then serve --listen :7200 "
+        "--advertise 203.0.113.7:7200"
+    );
+    const Finding firewall = describe_reach("hub:7117", silent, {{"203.0.113.7", 7200}});
+    EXPECT_EQ(firewall.text.find("router"), std::string::npos);
+    EXPECT_NE(firewall.mend.find("through the firewall of this machine"), std::string::npos);
+}
+
+TEST(Doctor, SaysThatNobodyAnswersWhereItShouldAsk) {
+    const Finding nobody = check_reach({.join = "127.0.0.1:1"});
+    EXPECT_EQ(nobody.level, Level::Bad);
+    EXPECT_NE(nobody.text.find("127.0.0.1:1"), std::string::npos);
+    EXPECT_FALSE(nobody.mend.empty());
 }
 
 }  // namespace

@@ -135,16 +135,6 @@ TEST_F(HostTest, ADialFailsInTimeWhenNobodyAnswers) {
     ::close(mute);
 }
 
-TEST_F(HostTest, APeerIsIdentifiedByItsAddress) {
-    start();
-    const Identity newcomer = Identity::make_ephemeral();
-    EXPECT_TRUE(attack([&] {
-        const auto found = identify_peer(address(), newcomer, std::chrono::seconds(3));
-        return found && *found == server_.peer();
-    }));
-    EXPECT_EQ(seen_.links_up, 0);
-}
-
 TEST_F(HostTest, ADialWithoutAPeerIdTakesThePeerThatAnswers) {
     start();
     Seen theirs;

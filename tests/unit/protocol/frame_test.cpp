@@ -311,6 +311,25 @@ TEST(Hello, HasAProofOfAWholeHashOrNone) {
     }
 }
 
+TEST(Hello, IsSeenFromAnAddressAndNothingElse) {
+    for (const char* text : {"example.org", "10.0.0.7\x1b[2J", " 10.0.0.7"}) {
+        Hello hello = sample_hello();
+        hello.seen_from = text;
+        expect_error(decode_hello(encode_hello(hello)), ErrorCode::Malformed);
+    }
+    Hello hello = sample_hello();
+    hello.seen_from.assign(46, '1');
+    expect_error(decode_hello(encode_hello(hello)), ErrorCode::Malformed);
+    hello.seen_from = "::ffff:203.0.113.7";
+    EXPECT_TRUE(decode_hello(encode_hello(hello)).has_value());
+}
+
+TEST(Hello, NamesAnOutcomeThatExists) {
+    Hello hello = sample_hello();
+    hello.dial_back = static_cast<DialBack>(6);
+    expect_error(decode_hello(encode_hello(hello)), ErrorCode::Malformed);
+}
+
 TEST(Hello, DamagedOrTruncatedIsAnErrorOrAnotherHello) {
     Rng rng(3, 0);
     const std::vector<std::byte> good = encode_hello(sample_hello());

@@ -266,7 +266,10 @@ Hello sample_hello() {
         .protocol_version = kProtocolVersion,
         .lane = 1,
         .incarnation = {0x0123'4567'89ab'cdef},
-        .proof = std::vector<std::byte>(32, std::byte{0xa5})};
+        .proof = std::vector<std::byte>(32, std::byte{0xa5}),
+        .dial_back_port = 7200,
+        .dial_back = DialBack::Silent,
+        .seen_from = "fd99::7"};
 }
 
 Digest sample_digest(unsigned char seed) {
