@@ -26,7 +26,7 @@ constexpr const char* kDescription =
     "  served  SmolLM2 by 1, 2, 3 peers on loopback against one process: ratio_1, _2, _3, "
     "hop_ms\n"
     "  threads  SmolLM2 in int8 and training, --threads over one: decode_ratio, prompt_ratio,\n"
-    "         train_ratio\n"
+    "         train_ratio, and memory_ratio, the limit of the first\n"
     "  allreduce  four peers add up --mib of gradients, beside plain TLS and gloo: "
     "ratio_to_link, ratio_to_gloo\n"
     "  quality  the demo model with each codec and mode, an hour: losses at equal steps and at\n"

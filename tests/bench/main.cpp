@@ -329,7 +329,8 @@ std::function<Figures()> threads_bench(std::uint32_t threads) {
         return Figures{
             {"decode_ratio", figures->decode_ratio},
             {"prompt_ratio", figures->prompt_ratio},
-            {"train_ratio", figures->train_ratio}};
+            {"train_ratio", figures->train_ratio},
+            {"memory_ratio", figures->memory_ratio}};
     };
 }
 

@@ -1,16 +1,47 @@
 #include "tests/bench/threads.hpp"
 
 #include "stacking/models/any_model.hpp"
+#include "swarm/base/check.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/net/device/worker_pool.hpp"
 #include "tests/bench/decode.hpp"
 #include "tests/bench/program_run.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <utility>
 
 namespace swarm::bench {
+namespace {
+
+constexpr std::size_t kMemoryBytes = 512U << 20;
+constexpr std::size_t kWordsOfLine = 8;  // a cache line, which comes whole
+constexpr std::size_t kLinesOfUnit = 4096;
+
+/// Bytes per second at which the threads read all of the memory.
+double read_rate(const std::vector<std::uint64_t>& memory, Workers& workers) {
+    std::vector<std::uint64_t> sums(workers.threads());
+    const auto begin = std::chrono::steady_clock::now();
+    constexpr std::size_t kWordsOfUnit = kLinesOfUnit * kWordsOfLine;
+    workers.split(
+        memory.size() / kWordsOfUnit,
+        Workers::kLeastWork,
+        [&](UnitRange units, std::size_t thread) {
+            std::uint64_t sum = 0;
+            for (std::size_t word = units.begin * kWordsOfUnit; word < units.end * kWordsOfUnit;
+                 word += kWordsOfLine) {
+                sum += memory[word];
+            }
+            sums[thread] += sum;
+        }
+    );
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    SWARM_ASSERT(sums.front() > 0);  // so that nothing is left out
+    return static_cast<double>(kMemoryBytes) / took.count();
+}
+
+}  // namespace
 
 using stacking::kernels::WeightFormat;
 using stacking::llama::LlamaSessions;
@@ -25,10 +56,11 @@ Result<ThreadsBench> ThreadsBench::open(
     ThreadsBench bench;
     bench.program_ = program;
     bench.threads_ = threads;
+    bench.workers_ = std::make_shared<net::WorkerPool>(threads);
+    bench.memory_.assign(kMemoryBytes / sizeof(std::uint64_t), 1);
     bench.alone_ = std::make_unique<LlamaSessions>(weights, LlamaSessions::Options{});
-    bench.together_ = std::make_unique<LlamaSessions>(
-        weights, LlamaSessions::Options{.workers = std::make_shared<net::WorkerPool>(threads)}
-    );
+    bench.together_ =
+        std::make_unique<LlamaSessions>(weights, LlamaSessions::Options{.workers = bench.workers_});
     return bench;
 }
 
@@ -72,10 +104,14 @@ Result<ThreadsFigures> ThreadsBench::round() {
     }
     SWARM_TRY(const double train_alone, train(1));
     SWARM_TRY(const double train_together, train(threads_));
+    OneThread one;
+    const double memory_alone = read_rate(memory_, one);
+    const double memory_together = read_rate(memory_, *workers_);
     return ThreadsFigures{
         .decode_ratio = together.rates.decode_tokens_per_s / alone.rates.decode_tokens_per_s,
         .prompt_ratio = together.rates.prefill_tokens_per_s / alone.rates.prefill_tokens_per_s,
-        .train_ratio = train_together / train_alone};
+        .train_ratio = train_together / train_alone,
+        .memory_ratio = memory_together / memory_alone};
 }
 
 }  // namespace swarm::bench

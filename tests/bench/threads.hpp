@@ -1,6 +1,7 @@
 // Measures what more threads give: SmolLM2 in int8 in this process, and `swarm train --single` of
 // the model of the bench `pipeline`, each with one thread and with several in turns.
 // Figures: ratios of wall time, several threads over one, of the same work; each round is one pair.
+// An answer reads all weights for each token, so the ratio of merely reading memory is its limit.
 // Threading: one caller. Cost: half a minute per round.
 // Errors: NotFound (the model is not in the cache, no program beside swarm-bench), ConnectionLost
 // (a run failed), Mismatch (the threads changed a bit of an answer).
@@ -8,11 +9,13 @@
 
 #include "stacking/llama/llama_sessions.hpp"
 #include "swarm/base/result.hpp"
+#include "swarm/base/workers.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace swarm::bench {
 
@@ -20,6 +23,7 @@ struct ThreadsFigures {
     double decode_ratio = 0;
     double prompt_ratio = 0;
     double train_ratio = 0;
+    double memory_ratio = 0;
 };
 
 class ThreadsBench {
@@ -40,6 +44,8 @@ class ThreadsBench {
 
     std::filesystem::path program_;
     std::uint32_t threads_ = 0;
+    std::shared_ptr<swarm::Workers> workers_;
+    std::vector<std::uint64_t> memory_;  // larger than caches
     std::unique_ptr<stacking::llama::LlamaSessions> alone_;
     std::unique_ptr<stacking::llama::LlamaSessions> together_;
 };
