@@ -17,8 +17,9 @@ constexpr swarm::Duration kAskAgainAfter = std::chrono::seconds(5);
 }  // namespace
 
 bool RunView::on(const node::LinkUp& up, node::Turn turn) {
-    const bool awaited = coordinator_ == PeerId{} && wire(up.lane).dialing;
-    if (!awaited && up.peer != coordinator_) {
+    // A stranger may dial this peer before the coordinator has answered: that is no answer.
+    const bool answers = up.dialed && coordinator_ == PeerId{} && wire(up.lane).dialing;
+    if (!answers && up.peer != coordinator_) {
         return false;
     }
     coordinator_ = up.peer;

@@ -134,8 +134,9 @@ void StageServer::dial_coordinator(node::Turn turn) {
 }
 
 void StageServer::handle(const node::LinkUp& up, node::Turn turn) {
-    const bool unknown = context_.coordinator == PeerId{} && coordinator_dialing_[0];
-    if (unknown || up.peer == context_.coordinator) {
+    // A stranger may dial this peer before the coordinator has answered: that is no answer.
+    const bool answers = up.dialed && context_.coordinator == PeerId{} && coordinator_dialing_[0];
+    if (answers || up.peer == context_.coordinator) {
         const auto index = static_cast<std::size_t>(up.lane);
         context_.coordinator = up.peer;
         coordinator_dialing_[index] = false;

@@ -1,6 +1,7 @@
 #include "swarm/cli/answer/answer_text.hpp"
 
 #include "swarm/cli/answer/answer.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 #include "swarm/cli/terminal/standard_output.hpp"
 
 #include <cstdio>
@@ -37,7 +38,8 @@ void TextStream::write(const std::string& text) {
     if (text.empty()) {
         return;
     }
-    std::cout << std::exchange(before_, "") << text << std::flush;
+    const std::string answer = std::exchange(before_, "") + text;
+    std::cout << (output_is_terminal() ? printable(answer) : answer) << std::flush;
     text_ += text;
 }
 

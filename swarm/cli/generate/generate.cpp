@@ -11,6 +11,7 @@
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 #include "swarm/cli/terminal/standard_output.hpp"
 #include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/net/address.hpp"
@@ -153,9 +154,14 @@ class Generation {
         return token < kBytes ? std::string(1, static_cast<char>(token)) : "";
     }
 
-    /// A token that is a byte is written as it is; a character of several tokens is written whole.
+    /// A token that is a byte is written as it is, but to people; a character of several tokens is
+    /// written whole.
     void write(const std::string& bytes) {
-        std::cout << (pieces_ ? stream_.push(bytes) : bytes) << std::flush;
+        if (output_is_terminal()) {
+            std::cout << printable(stream_.push(bytes)) << std::flush;
+        } else {
+            std::cout << (pieces_ ? stream_.push(bytes) : bytes) << std::flush;
+        }
     }
 
     void take(const node::TokenGenerated& token) {
@@ -165,7 +171,8 @@ class Generation {
         write(stops_.push(bytes_of(token.token)));
         if (token.last || stops_.is_found()) {
             write(stops_.finish());
-            std::cout << stream_.finish() << std::endl;
+            const std::string rest = stream_.finish();
+            std::cout << (output_is_terminal() ? printable(rest) : rest) << std::endl;
             exit_code_ = kDone;
         } else if (!output_is_taken()) {
             exit_code_ = kRunFailed;

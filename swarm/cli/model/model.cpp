@@ -9,6 +9,7 @@
 #include "swarm/cli/common/model_store.hpp"
 #include "swarm/cli/model/model_summary.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 
 #include <filesystem>
 #include <iostream>
@@ -81,7 +82,7 @@ int show_model(const ModelShowOptions& options) {
     }
     ModelSummary summary = summarise(model, options.stages);
     describe_tokenizer(open_tokenizer(*opened), summary);
-    std::cout << to_text(summary) << std::flush;
+    std::cout << printable(to_text(summary)) << std::flush;
     if (!options.json_file.empty() && !write_text(console, options.json_file, to_json(summary))) {
         return kRunFailed;
     }

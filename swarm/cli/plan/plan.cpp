@@ -5,6 +5,7 @@
 #include "swarm/cli/plan/run_plan.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 #include "swarm/run/layer_split.hpp"
 
 #include <algorithm>
@@ -65,7 +66,7 @@ int plan(const PlanOptions& options) {
         console.info("no --speeds: each peer is taken for 100 GFLOP/s");
     }
     const auto unit = options.layer_ms.empty() ? WorkUnit::Gflop : WorkUnit::Milliseconds;
-    std::cout << to_text(*planned, unit);
+    std::cout << printable(to_text(*planned, unit));
     if (!better.empty()) {
         std::cout << "by time it would be faster with layers_per_stage = [" << run::to_text(better)
                   << "]" << '\n';

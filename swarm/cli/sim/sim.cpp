@@ -6,6 +6,7 @@
 #include "swarm/cli/sim/scenario_folder.hpp"
 #include "swarm/cli/sim/sim_session.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 #include "swarm/cli/terminal/standard_output.hpp"
 #include "swarm/cli/terminal/usage.hpp"
 
@@ -34,7 +35,7 @@ int list(Console& console, const std::string& folder) {
     }
     for (const ListedScenario& scenario : *found) {
         const std::string fill(width - scenario.name.size() + 2, ' ');
-        std::cout << scenario.name << fill << scenario.question << '\n';
+        std::cout << printable(scenario.name) << fill << printable(scenario.question) << '\n';
     }
     return kDone;
 }

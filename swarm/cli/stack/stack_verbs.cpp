@@ -4,6 +4,7 @@
 #include "swarm/cli/answer/open_stack.hpp"
 #include "swarm/cli/stack/stack.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 #include "swarm/cli/terminal/usage.hpp"
 
 #include <algorithm>
@@ -37,16 +38,16 @@ StackMember member_of(const std::string& text, double prior) {
 
 std::string name_of(const StackMember& member) {
     if (!member.layers) {
-        return member.model;
+        return printable(member.model);
     }
-    return member.model + "@" + std::to_string(member.layers->first) + "-" +
+    return printable(member.model) + "@" + std::to_string(member.layers->first) + "-" +
            std::to_string(member.layers->last);
 }
 
 void print_seam(const StackFile& stack, const Seam& seam) {
     std::printf(
         "%s, %llu tokens, nats per token:\n",
-        seam.text.c_str(),
+        printable(seam.text).c_str(),
         static_cast<unsigned long long>(seam.tokens)
     );
     for (std::size_t i = 0; i < seam.members.size(); ++i) {
@@ -187,7 +188,9 @@ int show_stack(const StackShowOptions& options) {
     if (!stack) {
         return end_with(console, stack.error());
     }
-    std::printf("%s: %s of\n", stack->name.c_str(), std::string(to_text(stack->mode)).c_str());
+    std::printf(
+        "%s: %s of\n", printable(stack->name).c_str(), std::string(to_text(stack->mode)).c_str()
+    );
     for (const auto& member : stack->members) {
         std::printf("  %s, prior %g\n", name_of(member).c_str(), member.prior);
     }

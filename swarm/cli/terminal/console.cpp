@@ -1,6 +1,7 @@
 #include "swarm/cli/terminal/console.hpp"
 
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 #include "swarm/net/identity.hpp"
 #include "swarm/net/link.hpp"
 
@@ -47,7 +48,7 @@ void Console::print(const char* mark, const std::string& text) {
     if (!status_.empty()) {
         std::cerr << kEraseLine;
     }
-    std::cerr << mark << text << '\n' << status_ << std::flush;
+    std::cerr << mark << printable(text) << '\n' << status_ << std::flush;
 }
 
 void Console::status(const std::string& text) {
@@ -55,7 +56,7 @@ void Console::status(const std::string& text) {
         info(text);
         return;
     }
-    status_ = text;
+    status_ = printable(text);
     std::cerr << kEraseLine << status_ << std::flush;
 }
 

@@ -1,6 +1,7 @@
 // The output to a person on stderr: log lines, and below them one status line that is redrawn in
 // place. Without a terminal there is no status line, and each status is a log line. Warnings that
-// repeat are held back and counted (repeat_filter.hpp).
+// repeat are held back and counted (repeat_filter.hpp). What a text of others commands the terminal
+// is written out (printable.hpp).
 // Threading: one thread.
 #pragma once
 

@@ -29,6 +29,10 @@ void keep_standard_streams_apart() {
     }
 }
 
+bool output_is_terminal() {
+    return ::isatty(STDOUT_FILENO) == 1;
+}
+
 bool output_is_taken() {
     return static_cast<bool>(std::cout) && std::ferror(stdout) == 0;
 }

@@ -19,6 +19,9 @@ class OutputLost : public std::exception {
 /// gets their numbers. Reading and writing there still fails.
 void keep_standard_streams_apart();
 
+/// Whether people see standard output at once; then text of others is made printable.
+bool output_is_terminal();
+
 /// Whether all that was written so far could be written.
 bool output_is_taken();
 

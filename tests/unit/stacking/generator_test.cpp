@@ -23,8 +23,8 @@ class GeneratorTest : public testing::Test {
     /// Links the coordinator, tells the run, and links these members of the first stage.
     void connect(const std::vector<PeerId>& heads) {
         on(node::Woke{});
-        on(node::LinkUp{kCoordinator, Lane::Control, {5}});
-        on(node::LinkUp{kCoordinator, Lane::Bulk, {5}});
+        on(node::LinkUp{kCoordinator, Lane::Control, {5}, true});
+        on(node::LinkUp{kCoordinator, Lane::Bulk, {5}, true});
         on(received(kCoordinator, assignment(), 1));
         std::vector<protocol::SlotInfo> slots;
         for (const PeerId head : heads) {
@@ -103,7 +103,7 @@ std::string verdict(const std::string& given, const std::string& of_run) {
     assign.run_file = swarm::run::to_toml(config);
     Actions actions;
     generator.on(node::Woke{}, kStart, actions.out);
-    generator.on(node::LinkUp{kCoordinator, Lane::Control, {5}}, kStart, actions.out);
+    generator.on(node::LinkUp{kCoordinator, Lane::Control, {5}, true}, kStart, actions.out);
     generator.on(received(kCoordinator, assign, 1), kStart, actions.out);
     const auto failed = actions.told<node::RunFailed>();
     return failed.empty() ? "" : failed.at(0).text;
@@ -128,8 +128,8 @@ class OwnTokenizerTest : public testing::Test {
         options.patience = 30s;
         generator_.emplace(std::move(options));
         on(node::Woke{});
-        on(node::LinkUp{kCoordinator, Lane::Control, {5}});
-        on(node::LinkUp{kCoordinator, Lane::Bulk, {5}});
+        on(node::LinkUp{kCoordinator, Lane::Control, {5}, true});
+        on(node::LinkUp{kCoordinator, Lane::Bulk, {5}, true});
     }
 
     Actions assign(const std::string& of_run) {
@@ -194,7 +194,7 @@ TEST_F(OwnTokenizerTest, IsAskedForAgainAfterSilenceAndOnANewLink) {
     EXPECT_EQ(on(node::Woke{}, kStart + 5s).sent<protocol::Fetch>(kCoordinator).size(), 1U);
     on(node::LinkDown{kCoordinator, Lane::Bulk}, kStart + 6s);
     on(node::Woke{}, kStart + 7s);
-    const Actions linked = on(node::LinkUp{kCoordinator, Lane::Bulk, {5}}, kStart + 8s);
+    const Actions linked = on(node::LinkUp{kCoordinator, Lane::Bulk, {5}, true}, kStart + 8s);
     EXPECT_EQ(linked.sent<protocol::Fetch>(kCoordinator).size(), 1U);
 }
 
@@ -234,7 +234,7 @@ TEST_F(GeneratorTest, AsksForSeveralCandidatesAtATemperature) {
 TEST_F(GeneratorTest, KeepsARequestUntilTheRosterComes) {
     on(node::Woke{});
     EXPECT_TRUE(on(prompt({1})).told<node::GenerationFailed>().empty());
-    on(node::LinkUp{kCoordinator, Lane::Control, {5}});
+    on(node::LinkUp{kCoordinator, Lane::Control, {5}, true});
     on(received(kCoordinator, assignment(), 1));
     on(received(kCoordinator, protocol::Roster{1, {member(kFirst)}}, 2));
     question(link(kFirst), kFirst);

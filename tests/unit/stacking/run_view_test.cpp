@@ -28,8 +28,8 @@ class RunViewTest : public testing::Test {
 
     void connect(Incarnation incarnation = {5}, TimePoint now = kStart) {
         wake(now);
-        on(node::LinkUp{kCoordinator, Lane::Control, incarnation}, now);
-        on(node::LinkUp{kCoordinator, Lane::Bulk, incarnation}, now);
+        on(node::LinkUp{kCoordinator, Lane::Control, incarnation, true}, now);
+        on(node::LinkUp{kCoordinator, Lane::Bulk, incarnation, true}, now);
     }
 
     RunView view_{PeerId{}, "here:7117"};
@@ -50,10 +50,18 @@ TEST_F(RunViewTest, DialsBothLanesOfWhoeverIsAtTheAddress) {
 TEST_F(RunViewTest, JoinsAsAClientOnceTheControlLinkIsUp) {
     wake(kStart);
     const auto joins =
-        on(node::LinkUp{kCoordinator, Lane::Control, {5}}).sent<protocol::Join>(kCoordinator);
+        on(node::LinkUp{kCoordinator, Lane::Control, {5}, true}).sent<protocol::Join>(kCoordinator);
     ASSERT_EQ(joins.size(), 1U);
     EXPECT_TRUE(joins[0].client);
     EXPECT_TRUE(view_.was_reached());
+}
+
+TEST_F(RunViewTest, TakesNobodyForTheCoordinatorWhoDialledByHimself) {
+    wake(kStart);
+    EXPECT_TRUE(on(node::LinkUp{kFirst, Lane::Control, {1}}).sent<protocol::Join>(kFirst).empty());
+    EXPECT_FALSE(taken_);
+    on(node::LinkUp{kCoordinator, Lane::Control, {5}, true});
+    EXPECT_TRUE(taken_);
 }
 
 TEST_F(RunViewTest, LearnsTheRunAndItsRoster) {
@@ -98,7 +106,7 @@ TEST_F(RunViewTest, RepeatsAnUnansweredJoinOnTheNextLink) {
     connect();
     on(node::LinkDown{kCoordinator, Lane::Control}, kStart + 1s);
     EXPECT_EQ(wake(kStart + 2s).all<node::Dial>().size(), 1U);
-    const Actions actions = on(node::LinkUp{kCoordinator, Lane::Control, {5}}, kStart + 2s);
+    const Actions actions = on(node::LinkUp{kCoordinator, Lane::Control, {5}, true}, kStart + 2s);
     EXPECT_EQ(actions.sent<protocol::Join>(kCoordinator).size(), 1U);
     EXPECT_EQ(actions.all<node::Send>()[0].message.number, 1U);
 }
@@ -109,7 +117,7 @@ TEST_F(RunViewTest, JoinsAgainWhenTheJoinBeforeWasAcknowledged) {
     assign.message.acknowledged = 1;
     on(assign);
     on(node::LinkDown{kCoordinator, Lane::Control});
-    const Actions actions = on(node::LinkUp{kCoordinator, Lane::Control, {5}});
+    const Actions actions = on(node::LinkUp{kCoordinator, Lane::Control, {5}, true});
     EXPECT_EQ(actions.sent<protocol::Join>(kCoordinator).size(), 1U);
     EXPECT_EQ(actions.all<node::Send>()[0].message.number, 2U);
 }
@@ -118,7 +126,7 @@ TEST_F(RunViewTest, TakesTheRosterOfARestartedCoordinatorWhateverItsNumber) {
     connect();
     on(received(kCoordinator, protocol::Roster{9, {member(kFirst)}}, 1));
     on(node::LinkDown{kCoordinator, Lane::Control});
-    on(node::LinkUp{kCoordinator, Lane::Control, {6}});
+    on(node::LinkUp{kCoordinator, Lane::Control, {6}, true});
     view_.take_roster_changed();
     on(received(kCoordinator, protocol::Roster{1, {member(kSecond)}}, 1));
     EXPECT_TRUE(view_.take_roster_changed());

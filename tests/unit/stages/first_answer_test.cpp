@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -90,6 +91,27 @@ TEST_F(FirstAnswer, IsWaitedForAlsoWhenTheLinkIsUp) {
         "no coordinator at there:7117 in time: the process there takes the connection and does not "
         "answer; is it frozen?"
     );
+}
+
+TEST(AStranger, ThatDialsAVolunteerIsNotItsCoordinator) {
+    constexpr PeerId kStranger{{7}};
+    StageServer::Options options;
+    options.self = kSelf;
+    options.coordinator_address = "there:7117";
+    options.first_contact_within = 30s;
+    StageServer server(std::move(options));
+    const auto sent_to = [&server](PeerId peer, const node::Event& event) {
+        node::Outbox out;
+        server.on(event, TimePoint{}, out);
+        return std::ranges::count_if(out.actions, [peer](const node::Action& action) {
+            const auto* const send = std::get_if<node::Send>(&action);
+            return send && send->peer == peer;
+        });
+    };
+    sent_to({}, node::Woke{});
+    EXPECT_EQ(sent_to(kStranger, node::LinkUp{kStranger, node::Lane::Control, {1}}), 0);
+    EXPECT_EQ(sent_to(kStranger, node::LinkUp{kStranger, node::Lane::Bulk, {1}}), 0);
+    EXPECT_EQ(sent_to(kCoordinator, node::LinkUp{kCoordinator, node::Lane::Control, {1}, true}), 1);
 }
 
 TEST_F(FirstAnswer, EndsTheWait) {
