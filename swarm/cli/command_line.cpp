@@ -5,6 +5,7 @@
 #include "swarm/cli/directory/directory.hpp"
 #include "swarm/cli/doctor/doctor.hpp"
 #include "swarm/cli/generate/generate.hpp"
+#include "swarm/cli/key/key.hpp"
 #include "swarm/cli/local/local.hpp"
 #include "swarm/cli/manual/manual.hpp"
 #include "swarm/cli/model/model.hpp"
@@ -35,6 +36,7 @@ constexpr void (*kAddVerb[])(CLI::App& program, const OnChosen& on_chosen) = {
     add_local,
     add_plan,
     add_doctor,
+    add_key_verb,
     add_sim,
     add_model,
     add_stack,

@@ -3,7 +3,9 @@
 #include "swarm/base/check.hpp"
 
 #include <openssl/crypto.h>
+#include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/rand.h>
 
 namespace swarm::net {
 namespace {
@@ -82,6 +84,41 @@ SessionSecret exporter_secret(SSL& session) {
         ) == 1
     );
     return secret;
+}
+
+std::string new_swarm_key() {
+    std::array<unsigned char, 16> bytes{};
+    SWARM_ASSERT(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1);
+    std::string text;
+    for (const unsigned char byte : bytes) {
+        constexpr const char* kDigits = "0123456789abcdef";
+        text += {kDigits[byte >> 4U], kDigits[byte & 0xfU]};
+    }
+    return text;
+}
+
+std::string stretch_swarm_key(std::string_view secret) {
+    // All peers must come to the same key, so the salt is the same for all runs.
+    constexpr std::string_view kSalt = "swarm key";
+    constexpr std::uint64_t kN = 1U << 15;
+    constexpr std::uint64_t kR = 8;
+    constexpr std::uint64_t kMemoryMax = 64U << 20;
+    std::string key(32, '\0');
+    SWARM_ASSERT(
+        EVP_PBE_scrypt(
+            secret.data(),
+            secret.size(),
+            reinterpret_cast<const unsigned char*>(kSalt.data()),
+            kSalt.size(),
+            kN,
+            kR,
+            1,
+            kMemoryMax,
+            reinterpret_cast<unsigned char*>(key.data()),
+            key.size()
+        ) == 1
+    );
+    return key;
 }
 
 std::vector<std::byte> prove_swarm_key(

@@ -45,6 +45,12 @@ using SessionSecret = std::array<std::byte, 32>;
 /// 7.5).
 SessionSecret exporter_secret(SSL& session);
 
+/// Returns a new secret of 128 random bits, as text that people copy.
+std::string new_swarm_key();
+/// Returns the swarm key that stands for a secret of people: scrypt (RFC 7914) with N = 2^15,
+/// r = 8, p = 1. Who has seen a proof needs some 0.1 s and 32 MiB for each secret that he tries.
+std::string stretch_swarm_key(std::string_view secret);
+
 /// Returns the proof that `side` puts into its Hello; no bytes for an open run (an empty key).
 std::vector<std::byte> prove_swarm_key(
     std::string_view swarm_key, const SessionSecret& secret, Side side

@@ -135,7 +135,8 @@ class ServedByHandTest : public ServedModelTest {
  protected:
     void start_directory() {
         address = "127.0.0.1:" + std::to_string(free_port());
-        std::ofstream(folder.path() / "key") << "a secret\n";
+        std::ofstream(folder.path() / "key") << "a secret of many letters\n";
+        std::filesystem::permissions(folder.path() / "key", std::filesystem::perms::owner_read);
         directory = start({"directory", "--listen", address, "--swarm-key", key()});
         ASSERT_TRUE(directory->wait_for_text("directory at " + address, seconds(10)));
     }

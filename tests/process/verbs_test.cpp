@@ -39,6 +39,12 @@ class VerbsTest : public testing::Test {
         return path.string();
     }
 
+    std::string write_key(const std::string& name, const std::string& secret) {
+        const std::string path = write(name, secret);
+        std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+        return path;
+    }
+
     [[nodiscard]] std::string directory(const std::string& name) const {
         return (folder.path() / name).string();
     }
@@ -315,7 +321,7 @@ TEST_F(VerbsTest, APeerWithAWrongSwarmKeyIsRefused) {
          "--model",
          "oracle",
          "--swarm-key",
-         write("key", "right"),
+         write_key("key", "a right key of many letters"),
          "--listen",
          address,
          "--dir",
@@ -324,7 +330,13 @@ TEST_F(VerbsTest, APeerWithAWrongSwarmKeyIsRefused) {
     );
     ASSERT_TRUE(train.wait_for_text("swarm serve --join", seconds(30))) << train.err();
     Program stranger(
-        {"serve", "--join", address, "--wait", "2s", "--swarm-key", write("other", "wrong")},
+        {"serve",
+         "--join",
+         address,
+         "--wait",
+         "2s",
+         "--swarm-key",
+         write_key("other", "a wrong key of many letters")},
         folder.path()
     );
     EXPECT_EQ(stranger.wait(seconds(30)), 4) << stranger.err();

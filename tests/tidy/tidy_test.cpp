@@ -183,6 +183,7 @@ const std::map<std::string, Folders, std::less<>>& rooms_of_cli() {
         {"train", {}},
         {"serve", {"answer"}},
         {"directory", {}},
+        {"key", {}},
         {"generate", {"answer"}},
         {"local", {"answer"}},
         {"plan", {}},

@@ -4,6 +4,7 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
+#include "swarm/cli/common/swarm_key.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/net/address.hpp"

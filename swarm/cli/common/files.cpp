@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kSwarmKeyBytesMax = 4096;
-
 Error rejected(ErrorCode code, std::string detail) {
     return {code, Reaction::Reject, std::move(detail)};
 }
@@ -73,18 +71,6 @@ Result<std::string> read_standard_input(std::uint64_t bytes_max) {
         text.pop_back();
     }
     return text;
-}
-
-Result<std::string> read_swarm_key(const std::string& file) {
-    if (file.empty()) {
-        return std::string();
-    }
-    SWARM_TRY(std::string key, read_file(file, kSwarmKeyBytesMax));
-    key.erase(key.find_last_not_of(" \t\r\n") + 1);
-    if (key.empty()) {
-        return rejected(ErrorCode::Usage, "the swarm key file " + file + " is empty");
-    }
-    return key;
 }
 
 bool write_text(Console& console, const std::string& file, const std::string& text) {

@@ -20,9 +20,6 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t b
 /// Reads standard input to its end, without the line feed that ends a text file.
 Result<std::string> read_standard_input(std::uint64_t bytes_max);
 
-/// Returns the content of a key file without the white space at its end; empty for an empty name.
-Result<std::string> read_swarm_key(const std::string& file);
-
 /// Writes the text; on failure prints a line and returns false.
 [[nodiscard]] bool write_text(Console& console, const std::string& file, const std::string& text);
 

@@ -4,6 +4,7 @@
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/own_address.hpp"
 #include "swarm/cli/common/paced_role.hpp"
+#include "swarm/cli/common/swarm_key.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/service_manager.hpp"
 #include "swarm/net/link.hpp"

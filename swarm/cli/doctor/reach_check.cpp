@@ -3,6 +3,7 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/own_address.hpp"
+#include "swarm/cli/common/swarm_key.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -9,6 +9,7 @@
 #include "swarm/cli/answer/remote_answer.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
+#include "swarm/cli/common/swarm_key.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/printable.hpp"

@@ -5,6 +5,7 @@
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/own_address.hpp"
+#include "swarm/cli/common/swarm_key.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/cli/train/train_reports.hpp"

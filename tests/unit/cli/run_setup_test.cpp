@@ -117,17 +117,5 @@ TEST(ResolveRun, TheModelFollowsTheTokenizer) {
     }
 }
 
-TEST(ReadSwarmKey, IgnoresTheLineEndAndRefusesNothing) {
-    const TextFile file("secret \n");
-    EXPECT_EQ(*read_swarm_key(file.path()), "secret");
-    EXPECT_EQ(*read_swarm_key(""), "");
-    EXPECT_FALSE(read_swarm_key("/nowhere"));
-}
-
-TEST(ReadSwarmKey, RefusesAnEmptyKey) {
-    const TextFile file(" \n");
-    EXPECT_FALSE(read_swarm_key(file.path()));
-}
-
 }  // namespace
 }  // namespace swarm::cli
