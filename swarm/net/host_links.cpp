@@ -108,6 +108,8 @@ asio::awaitable<void> HostCore::serve_dial_back(std::shared_ptr<Link> link, Link
     error_code gone;
     const tcp::endpoint from = link->remote_endpoint(gone);
     answer.seen_from = host_of(from);
+    // Behind % is the name of our own network card, which says nothing to the other side.
+    answer.seen_from.resize(std::min(answer.seen_from.find('%'), answer.seen_from.size()));
     if (!gone && dial_backs_ < kDialBacksMax) {
         ++dial_backs_;
         const tcp::endpoint there(from.address(), remote.dial_back_port);
