@@ -112,7 +112,7 @@ TEST(Cache, OfAnotherRunIsNotUsed) {
     stages::StageServer role(std::move(server));
     node::Outbox out;
     role.on(node::Woke{}, {}, out);
-    role.on(node::LinkUp{RunWorld::coordinator(), Lane::Control, {5}}, {}, out);
+    role.on(node::LinkUp{RunWorld::coordinator(), Lane::Control, {5}, true}, {}, out);
     bool asked = false;
     for (const node::Action& action : out.actions) {
         if (const auto* const send = std::get_if<node::Send>(&action)) {
