@@ -1,7 +1,7 @@
 // One direction of a peer's access line: the links share its rate.
 // Invariants: work-conserving; control goes first and interrupts bulk, as packets of two
-// connections mix; the links that have bulk waiting get equal shares (processor sharing), and the
-// frames of one link go one after the other.
+// connections mix; the links that have bulk waiting get equal shares, or as many as their weight
+// says (processor sharing), and the frames of one link go one after the other.
 // Service is counted per flow: each flow has been given `service_` since the line was last idle, so
 // the frame that ends at service F is through after (F - service_) x flows / rate. Integers: no
 // compiler rounds differently; when a flow comes or goes, less than 10^-9 bytes are lost.
@@ -52,7 +52,16 @@ class Pipe {
     /// Returns when a control frame that comes now is through.
     TimePoint pass_control(std::uint64_t bytes, TimePoint now);
 
-    void add_bulk(Flow flow, std::uint32_t frame, std::uint64_t bytes, TimePoint now);
+    /// `weight`: the shares that the flow gets while it has frames, for one that stands for several
+    /// links; the weight of its first frame counts.
+    void add_bulk(
+        Flow flow, std::uint32_t frame, std::uint64_t bytes, TimePoint now, std::uint32_t weight = 1
+    );
+
+    /// Lets the flow's frame, its only one, stand for one more frame of `bytes` on a link of its
+    /// own: the flow gets one share more for each such frame that is not through. 0 bytes change
+    /// nothing.
+    void join_bulk(Flow flow, std::uint64_t bytes, TimePoint now);
 
     /// Returns when the next bulk frame will be through, as far as known now.
     [[nodiscard]] TimePoint bulk_done_at() const;
@@ -77,6 +86,16 @@ class Pipe {
         }
     }
 
+    /// Calls visit(frame) for each bulk frame that has become the first of its link since the last
+    /// call: its first byte is carried from now on.
+    template <class Visit>
+    void visit_begun(Visit visit) {
+        for (std::size_t i = 0; i < begun_frames_.size(); ++i) {
+            visit(begun_frames_[i]);
+        }
+        begun_frames_.clear();
+    }
+
     TimePoint armed_for = swarm::kNever;  // the time at which the world looks at it
 
  private:
@@ -89,11 +108,19 @@ class Pipe {
         Flow name = 0;
         std::uint64_t done_at_service = 0;  // when its first frame is done
         std::uint64_t order = 0;            // breaks ties: the flow that began first
+        std::uint32_t weight = 1;
         std::deque<Queued> frames{};
     };
 
     [[nodiscard]] Duration time_for(std::uint64_t bytes) const;
     [[nodiscard]] std::size_t next() const;
+    /// The flow among those that have frames; end_of_active() if it has none.
+    [[nodiscard]] std::vector<Waiting>::iterator find_active(Flow name);
+
+    [[nodiscard]] std::vector<Waiting>::iterator end_of_active() {
+        return flows_.begin() + static_cast<std::ptrdiff_t>(active_);
+    }
+
     void serve_until(TimePoint now);
     void begin(Waiting& flow, std::uint64_t at);
     void forget(std::size_t index);
@@ -101,10 +128,12 @@ class Pipe {
 
     std::uint64_t bytes_per_s_;
     TimePoint control_free_at_{};
-    TimePoint served_until_{};    // bulk has got its service up to this time
-    std::uint64_t service_ = 0;   // parts of a byte, per flow
-    std::uint64_t rest_ = 0;      // remainder of the last division by the number of flows
-    std::uint64_t begun_ = 0;     // number of frames that ever began
+    TimePoint served_until_{};   // bulk has got its service up to this time
+    std::uint64_t service_ = 0;  // parts of a byte, per flow
+    std::uint64_t rest_ = 0;     // remainder of the last division by the number of flows
+    std::uint64_t begun_ = 0;    // number of frames that ever began
+    std::vector<std::uint32_t> begun_frames_;  // frames that began since visit_begun()
+    std::uint64_t weights_ = 0;                // sum over the flows that have frames
     std::size_t active_ = 0;      // flows_[0, active_) have frames; the others keep their memory
     std::vector<Waiting> flows_;  // in any order
 };

@@ -39,7 +39,8 @@ struct PeerOptions {
 };
 
 enum class ItemKind : std::uint8_t {
-    FrameArrives,  // index: frame; at the receiver's access line
+    FrameBegins,   // index: frame; its first bytes are at the receiver's access line
+    FrameArrives,  // index: frame; all of it is at the receiver's access line
     FrameIsHere,   // index: frame; through the access line
     DialArrives,   // link, at the listener
     DialAccepted,  // link, at the dialer

@@ -30,6 +30,9 @@ class TimedQueue {
         return heap_.empty() ? swarm::kNever : heap_.front().at;
     }
 
+    /// Returns the item that pop() would give; the queue is not empty.
+    [[nodiscard]] const Item& front() const { return slots_[heap_.front().order & kSlotMask]; }
+
     void push(swarm::TimePoint at, Item item) { push(at, std::move(item), kNormal); }
 
     void push_urgent(swarm::TimePoint at, Item item) { push(at, std::move(item), 0); }

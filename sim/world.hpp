@@ -31,8 +31,9 @@ struct WorldOptions {
     NetworkOptions network = {};
     Duration sync_max = std::chrono::milliseconds(10);
     Duration dial_timeout = std::chrono::seconds(3);
-    /// Bytes that a frame weighs besides its own: a toy model's tensors may stand for large ones.
-    std::function<std::uint64_t(const node::Send&)> extra_bytes = {};
+    /// Bytes that a frame of this sender weighs besides its own: a toy model's tensors may stand
+    /// for large ones.
+    std::function<std::uint64_t(PeerId, const node::Send&)> extra_bytes = {};
 };
 
 class World {
@@ -164,9 +165,18 @@ class World {
     }
 
  private:
+    /// A frame on its way. A large one enters the receiver's line while it leaves the sender's.
+    /// Then its beginning travels ahead as an item of its own, and the frame is there when both its
+    /// end has come and the receiver's line has carried it.
     struct Frame {
         LinkId link;
         Side to{};
+        std::uint8_t holders = 1;  // lines and items that know its index
+        bool begins_early = false;
+        bool is_cut = false;  // its end will never come
+        bool end_is_here = false;
+        bool is_carried = false;  // by the receiver's line, before its end came
+        Duration latency{};       // its way, where it begins early
         std::uint64_t bytes = 0;
         node::Event event = node::Woke{};  // Received, or LinkDown: the end of the link
     };
@@ -225,11 +235,15 @@ class World {
     void perform(Process& actor, node::Send& send);
     FrameIndex new_frame(LinkId id, Side to, std::uint64_t bytes);
     void transmit(Process& from, Link& link, FrameIndex frame);
+    void send_beginning(FrameIndex index);
     void leave(FrameIndex index, TimePoint left_at);
+    void frame_begins(Process& target, FrameIndex index);
     void frame_arrives(Process& target, FrameIndex index);
+    void frame_is_carried(Process& target, FrameIndex index);
     void frame_is_here(Process& target, FrameIndex index);
     void pipe_is_due(Process& owner, const Item& item);
     void arm(Process& owner, Pipe& pipe);
+    void cut_frame(FrameIndex index);
     void drop_frame(FrameIndex index);
     void drop_lost_frames(Process& process);
 

@@ -3,7 +3,7 @@
 // cost of bubbles and queues that sampled steps (step_model.hpp) show; events are joins, leaves,
 // speed changes, commits, state downloads and rebalancer periods. The production classes decide
 // placement, moves, routes and shares (router::Rebalancer, HopRouter, Policy weights, roster).
-// Left out: messages, faults of links, reductions that take long.
+// Left out: messages, faults of links.
 // Threading: none. Cost: O(peers) per event, and a second at most for samples.
 // Errors: the same as make_schedule's; Usage: a policy or rebalancer that is not registered.
 #pragma once

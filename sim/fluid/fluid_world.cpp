@@ -15,6 +15,8 @@ namespace {
 using swarm::protocol::Standing;
 using Kind = Happening::Kind;
 
+// The same as in stages/server/stage_server.cpp.
+constexpr Duration kDrainMax = std::chrono::seconds(60);
 constexpr Duration kSilenceAllowed = swarm::coordinator::FailureDetector::Timing{}.dead_after;
 
 std::string name_of(std::uint32_t number) {
@@ -143,7 +145,7 @@ void FluidWorld::carry_out_own_event() {
     trace_.add(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
     trace_.add(pending.number);
     if (pending.kind == Pending::Kind::Downloaded) {
-        totals_.bytes += static_cast<double>(scenario_.pipeline.state_bytes);
+        totals_.bytes += download_bytes();
         admit(pending.number);
     } else if (one.frozen && now_ - one.frozen_at == kSilenceAllowed) {
         silent_for_too_long(pending.number);
@@ -198,6 +200,11 @@ void FluidWorld::depart(std::uint32_t number, NoteKind how) {
     one.frozen = false;
     --up_;
     if (one.slot) {
+        // A peer that leaves in order stays for the commit, if that comes in time.
+        const bool stays = how == NoteKind::Leave && commit_at_ <= now_ + kDrainMax;
+        if (!stays) {
+            lose_work_of(number);
+        }
         lose(number);
     }
     count_for_best(number);
@@ -248,12 +255,12 @@ void FluidWorld::silent_for_too_long(std::uint32_t number) {
         return;
     }
     note(NoteKind::Fenced, name_of(number));
+    lose_work_of(number);
     lose(number);
 }
 
 void FluidWorld::lose(std::uint32_t number) {
     const bool answered = rebalancer_->answers_losses() && machine(number).is_member;
-    lose_work_of(number);
     give_up_slot(number);
     if (answered && !std::exchange(round_follows_, true)) {
         pending_.push(

@@ -92,8 +92,8 @@ class FluidWorld {
         TimePoint leased_until{};            // since its last move
         /// Grows with each slot: plans made for an earlier slot do not hold.
         std::uint64_t spell = 0;
-        std::uint32_t donor = 0;    // the donor's number; 0: none
-        std::uint32_t feeding = 0;  // downloads from this machine
+        std::vector<std::uint32_t> donors;  // their numbers, while it downloads
+        std::uint32_t feeding = 0;          // downloads from this machine
         TimePoint frozen_at{};
         std::optional<PeerKind> counted_as;  // the kind under which best_ counts the machine
         double queued = 0;                   // offers under way at the machine
@@ -149,9 +149,10 @@ class FluidWorld {
     void give_up_slot(std::uint32_t number);
     void stop_work(std::uint32_t number);
     [[nodiscard]] bool is_last_of_its_stage(std::uint32_t number) const;
-    [[nodiscard]] Duration download_from_donor(std::uint32_t number);
-    [[nodiscard]] std::uint32_t choose_donor(StageIndex stage) const;
-    void release_donor(Machine& downloader);
+    [[nodiscard]] Duration download_from_donors(std::uint32_t number);
+    [[nodiscard]] double pace_of_donor() const;
+    [[nodiscard]] std::vector<std::uint32_t> choose_donors(StageIndex stage) const;
+    void release_donors(Machine& downloader);
 
     // Flow of microbatches
     void speed_changed(std::uint32_t number);
@@ -159,7 +160,10 @@ class FluidWorld {
     [[nodiscard]] double in_flight() const;
     void lose(std::uint32_t number);
     void lose_work_of(std::uint32_t number);
+    [[nodiscard]] double least_s_after_loss(StageIndex stage) const;
+    [[nodiscard]] double commit_s() const;
     void refresh();
+    void reckon_sync();
     void settle();
     void sample();
     [[nodiscard]] TimePoint next_commit() const;
@@ -172,6 +176,8 @@ class FluidWorld {
     [[nodiscard]] router::StageLoads mean_loads();
     void add_arriving(router::StageLoads& loads) const;
     [[nodiscard]] double mean_join_s() const;
+    /// Bytes of a download, as byte planes.
+    [[nodiscard]] double download_bytes() const;
     [[nodiscard]] double senders_to(std::size_t stage) const;
     void begin_period();
     void note(NoteKind kind, std::string text);
@@ -198,6 +204,8 @@ class FluidWorld {
     double unhindered_s_ = 0;      // a microbatch's way down and up, without waiting
     double narrow_compute_s_ = 0;  // device time per microbatch in the narrowest stage
     double narrowest_ = 0;
+    double sync_s_ = 0;      // in which the replicas of a stage become one again, per step
+    double sync_bytes_ = 0;  // sent by all of them for that, per step
     double flow_within_step_ = 0;
     double flow_ = 0;
     double best_flow_ = 0;

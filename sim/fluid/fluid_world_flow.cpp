@@ -1,7 +1,9 @@
 // The flow of microbatches between two events of a FluidWorld, and the places where they wait.
 #include "sim/fluid/fluid_world.hpp"
 #include "swarm/base/units.hpp"
+#include "swarm/coordinator/failure_detector.hpp"
 #include "swarm/coordinator/placement.hpp"
+#include "swarm/run/step_time.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +19,7 @@ constexpr double kSameWidth = 1e-9;  // relative: the difference that rounding m
 constexpr double kPerPeerInFlight = 2;
 // Hops from the last backward to the next step: parts of a sum and the result back, REDUCED; COMMIT
 // travels with the first FORWARD. The step does not wait for the way back to the coordinator, which
-// is part of the unhindered time.
+// is part of the unhindered time. The replicas' bytes take sync_s_ more.
 constexpr double kCommitHops = 2;
 constexpr double kLegsPerEvent = 32;  // so that samples cost about as much as the events do
 constexpr double kPartPerSample = 8;  // share of the ration
@@ -30,6 +32,10 @@ constexpr double kPairsMax = 1 << 21;  // neighbours: each has a rate meter for 
 constexpr double kPairsInCache = 1 << 14;
 constexpr double kFarAwayS = 1e9;
 constexpr double kMeanSyncS = 0.005;  // the mean of WorldOptions.sync_max's draws
+// A coordinator waits so long for the link of a peer whose process has ended.
+constexpr double kUnlinked_s =
+    std::chrono::duration<double>(swarm::coordinator::FailureDetector::Timing{}.restore_link_within)
+        .count();
 
 }  // namespace
 
@@ -88,6 +94,7 @@ void FluidWorld::refresh() {
     }
     narrowest_ = narrowest;
     window_ = in_flight();
+    reckon_sync();
     flow_within_step_ = std::min(narrowest, window_ / unhindered_s_);
     const double waiting = std::max(0.0, window_ - flow_within_step_ * unhindered_s_);
     double narrow_stages = 0;
@@ -101,6 +108,28 @@ void FluidWorld::refresh() {
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
         const bool narrow = stages_[stage].capacity() <= narrowest * (1 + kSameWidth);
         queued_[stage] = narrow ? waiting / narrow_stages : 0;
+    }
+}
+
+// The slowest line of a stage decides how long its replicas take to become one again. Where one
+// line is not bounded, the other one is.
+void FluidWorld::reckon_sync() {
+    const Pipeline& pipeline = scenario_.pipeline;
+    const double part = pipeline.is_sparse() ? 1.0 / pipeline.steps_between_syncs() : 1;
+    sync_s_ = 0;
+    sync_bytes_ = 0;
+    for (const StageFlow& stage : stages_) {
+        const auto members = static_cast<std::uint32_t>(stage.members().size());
+        for (const StageFlow::Member& member : stage.members()) {
+            const FleetPeer& peer = peer_of(member.number);
+            const auto up = static_cast<double>(peer.up_bytes_per_s);
+            const auto down = static_cast<double>(peer.down_bytes_per_s);
+            const double line = up == 0 || down == 0 ? std::max(up, down) : std::min(up, down);
+            const double bytes =
+                part * swarm::run::sync_bytes(pipeline.mode, pipeline.exchanged(), members, line);
+            sync_bytes_ += bytes;
+            sync_s_ = std::max(sync_s_, line > 0 ? bytes / line : 0);
+        }
     }
 }
 
@@ -204,7 +233,8 @@ TimePoint FluidWorld::next_commit() const {
 }
 
 // A machine that is lost takes its sums of this step along, and the microbatches under way through
-// it, half done on average.
+// it, half done on average. What is left of the step takes at least as long as it takes to notice
+// the loss, to bring the lost microbatches to that stage again, and to begin the reduction anew.
 void FluidWorld::lose_work_of(std::uint32_t number) {
     const Machine& one = machine(number);
     if (!one.is_member) {
@@ -217,6 +247,26 @@ void FluidWorld::lose_work_of(std::uint32_t number) {
             redo_ += stage.share(member) * (done + window_ / 2);
         }
     }
+    const double left = scenario_.pipeline.microbatches - done;
+    redo_ = std::max(redo_, flow_ * least_s_after_loss(one.stage) - left);
+}
+
+// Replays go forward through all stages, and backward as far as the stage that lost its sums.
+double FluidWorld::least_s_after_loss(StageIndex stage) const {
+    constexpr double kForwardShare = 1.0 / 3;
+    double way_s = kUnlinked_s;
+    for (std::uint32_t i = 0; i < stages_.size(); ++i) {
+        const bool both_ways = i >= stage.value;
+        const double carry_s = stages_[i].carry_s() + 2 * latency_s_;
+        way_s += stages_[i].compute_s() * (both_ways ? 1 : kForwardShare);
+        way_s += both_ways ? carry_s : carry_s / 2;
+    }
+    return way_s + commit_s();
+}
+
+// Returns the time from the last gradient of a step to its commit.
+double FluidWorld::commit_s() const {
+    return kCommitHops * latency_s_ + kMeanSyncS + sync_s_;
 }
 
 // A step ends with an empty pipeline. Its time is m microbatches at the rate of the narrowest
@@ -229,7 +279,7 @@ double FluidWorld::flow_with_steps(double narrowest) const {
     const double microbatches = scenario_.pipeline.microbatches;
     const double by_work = microbatches / narrowest + unhindered_s_ - narrow_compute_s_;
     const double by_window = microbatches * unhindered_s_ / window_;
-    const double step_s = std::max(by_work, by_window) + kCommitHops * latency_s_ + kMeanSyncS;
+    const double step_s = std::max(by_work, by_window) + commit_s();
     return microbatches / step_s;
 }
 
@@ -251,6 +301,7 @@ void FluidWorld::flow_until(TimePoint until) {
     totals_.up_s += up_ * duration_s;
     totals_.bytes += microbatches * 2 * (static_cast<double>(stages_.size()) - 1) *
                      static_cast<double>(scenario_.pipeline.activation_bytes);
+    totals_.bytes += microbatches / scenario_.pipeline.microbatches * sync_bytes_;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
         const double busy_s = microbatches * stages_[stage].compute_s();
         const auto peers =
@@ -322,12 +373,14 @@ void FluidWorld::add_arriving(router::StageLoads& loads) const {
 double FluidWorld::mean_join_s() const {
     double seconds = 0;
     for (const FleetPeer& peer : schedule_.fleet) {
+        double longest_s = 0;
         for (const std::uint64_t bytes_per_s : {peer.up_bytes_per_s, peer.down_bytes_per_s}) {
             if (bytes_per_s > 0) {
-                const auto bytes = static_cast<double>(scenario_.pipeline.state_bytes);
-                seconds += bytes / static_cast<double>(bytes_per_s);
+                longest_s =
+                    std::max(longest_s, download_bytes() / static_cast<double>(bytes_per_s));
             }
         }
+        seconds += longest_s;
     }
     const auto peers = static_cast<double>(std::max<std::size_t>(1, schedule_.fleet.size()));
     return seconds / peers + swarm::coordinator::kWarmUp_s;

@@ -3,6 +3,8 @@
 #include "sim/peer.hpp"
 #include "sim/scenario/distribution.hpp"
 #include "swarm/coordinator/placement.hpp"
+#include "swarm/protocol/limits.hpp"
+#include "swarm/run/state_chunk.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,6 +18,8 @@ namespace {
 // Hops of a download: COMMIT with the order to fetch; the question for the list and its answer; the
 // question for the state and its answer; JOIN.
 constexpr double kDownloadHops = 6;
+// The same as in swarm/coordinator/coordinator.hpp.
+constexpr std::size_t kDonorsMax = 4;
 
 }  // namespace
 
@@ -52,7 +56,7 @@ void FluidWorld::observe(std::uint32_t number, StageIndex stage) {
 }
 
 void FluidWorld::begin_download(std::uint32_t number) {
-    const Duration takes = download_from_donor(number);
+    const Duration takes = download_from_donors(number);
     pending_.push(now_ + takes, {Pending::Kind::Downloaded, number, machine(number).spell});
 }
 
@@ -105,7 +109,7 @@ void FluidWorld::admit(std::uint32_t number) {
     Machine& one = machine(number);
     std::erase(observers_[one.stage.value], *one.slot);
     one.moves_to.reset();
-    release_donor(one);
+    release_donors(one);
     take_part(number);
 }
 
@@ -129,7 +133,7 @@ void FluidWorld::give_up_slot(std::uint32_t number) {
         stop_work(number);
     } else {
         std::erase(observers_[one.stage.value], *one.slot);
-        release_donor(one);
+        release_donors(one);
     }
     roster_.remove(*one.slot);
     one.slot.reset();
@@ -152,40 +156,60 @@ StageIndex FluidWorld::stage_for_newcomer() {
     return rebalancer_->place(mean_loads());
 }
 
-// The download takes as long as the world takes to carry a frame: out of the donor's line, which
-// all its downloaders share, then into the downloader's. Without a donor (no machine of the stage
-// works) the state is a checkpoint of the coordinator's.
-Duration FluidWorld::download_from_donor(std::uint32_t number) {
+// The download takes as long as the slowest of three: the newcomer's line, the donors' lines, which
+// their downloaders share, and the pace that the donors keep. Without a donor (no machine of the
+// stage works) the state is a checkpoint of the coordinator's.
+Duration FluidWorld::download_from_donors(std::uint32_t number) {
     Machine& one = machine(number);
-    one.donor = choose_donor(one.stage);
-    const auto bytes = static_cast<double>(scenario_.pipeline.state_bytes);
-    const auto time_for = [&](std::uint64_t bytes_per_s) {
-        return bytes_per_s == 0 ? 0.0 : bytes / static_cast<double>(bytes_per_s);
-    };
-    double takes_s = kDownloadHops * latency_s_ + time_for(peer_of(number).down_bytes_per_s);
-    if (one.donor != 0) {
-        const std::uint32_t sharers = ++machine(one.donor).feeding;
-        takes_s += sharers * time_for(peer_of(one.donor).up_bytes_per_s);
+    one.donors = choose_donors(one.stage);
+    const double bytes = download_bytes();
+    const auto down = static_cast<double>(peer_of(number).down_bytes_per_s);
+    double takes_s = down > 0 ? bytes / down : 0;
+    double given_per_s = 0;
+    for (const std::uint32_t donor : one.donors) {
+        const std::uint32_t sharers = ++machine(donor).feeding;
+        const auto up = static_cast<double>(peer_of(donor).up_bytes_per_s);
+        const double pace = pace_of_donor();
+        given_per_s += (up > 0 ? std::min(up, pace) : pace) / sharers;
     }
-    return to_duration(takes_s);
+    if (given_per_s > 0) {
+        takes_s = std::max(takes_s, bytes / given_per_s);
+    }
+    return to_duration(takes_s + kDownloadHops * latency_s_);
 }
 
-// Chooses the machine that feeds the fewest others; among equals the one in the lowest slot.
-std::uint32_t FluidWorld::choose_donor(StageIndex stage) const {
-    std::uint32_t donor = 0;
+// Beside a reduction a donor gives fewer chunks.
+double FluidWorld::pace_of_donor() const {
+    const double step_s = flow_ > 0 ? scenario_.pipeline.microbatches / flow_ : 0;
+    const double reducing = step_s > 0 ? std::min(1.0, sync_s_ / step_s) : 0;
+    constexpr auto kFull = static_cast<double>(swarm::run::kChunksPerSecond);
+    constexpr double kBeside = kFull / swarm::run::kSlowerBesideReduction;
+    const double chunks_per_s = kFull * (1 - reducing) + kBeside * reducing;
+    return chunks_per_s * swarm::run::kPackedStateShare * swarm::protocol::kChunkBytes;
+}
+
+double FluidWorld::download_bytes() const {
+    return static_cast<double>(scenario_.pipeline.state_bytes) * swarm::run::kPackedStateShare;
+}
+
+// Chooses the machines that feed the fewest others; among equals those in the lowest slots.
+std::vector<std::uint32_t> FluidWorld::choose_donors(StageIndex stage) const {
+    std::vector<std::uint32_t> donors;
     for (const StageFlow::Member& member : stages_[stage.value].members()) {
-        const Machine& candidate = machines_[member.number - 1];
-        if (!candidate.frozen && (donor == 0 || candidate.feeding < machines_[donor - 1].feeding)) {
-            donor = member.number;
+        if (!machines_[member.number - 1].frozen) {
+            donors.push_back(member.number);
         }
     }
-    return donor;
+    std::stable_sort(donors.begin(), donors.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return machines_[a - 1].feeding < machines_[b - 1].feeding;
+    });
+    donors.resize(std::min(donors.size(), scenario_.pipeline.is_sparse() ? 1 : kDonorsMax));
+    return donors;
 }
 
-void FluidWorld::release_donor(Machine& downloader) {
-    if (downloader.donor != 0) {
-        --machine(downloader.donor).feeding;
-        downloader.donor = 0;
+void FluidWorld::release_donors(Machine& downloader) {
+    for (const std::uint32_t donor : std::exchange(downloader.donors, {})) {
+        --machine(donor).feeding;
     }
 }
 

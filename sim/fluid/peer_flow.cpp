@@ -38,7 +38,7 @@ PeerFlow flow_of(
                          static_cast<double>(pipeline.activation_bytes);
     const double down_s = time_for(bytes, peer.down_bytes_per_s);
     const double up_s = time_for(bytes, peer.up_bytes_per_s);
-    flow.carry_s = down_s + up_s;
+    flow.carry_s = std::max(down_s, up_s);
     flow.per_s = 1 / std::max({flow.compute_s, down_s, up_s});
     flow.units_per_s = units * flow.per_s;
     return flow;

@@ -11,7 +11,7 @@ namespace sim {
 
 struct PeerFlow {
     double compute_s = 0;    // forward and backward together; 0: the machine stands still
-    double carry_s = 0;      // its own part of a microbatch's way: taking in, then sending out
+    double carry_s = 0;      // its part of a microbatch's way: two lines carry a tensor at once
     double per_s = 0;        // the most that it can take
     double units_per_s = 0;  // per_s as its senders see it
 };

@@ -13,14 +13,9 @@ namespace {
 
 using swarm::in_seconds;
 
-// The mean of WorldOptions.sync_max's draws.
-constexpr Duration kMeanSync = std::chrono::milliseconds(5);
+constexpr std::uint64_t kJitterStream = 0x5717;
 constexpr double kForwardShare = 1.0 / 3;
 constexpr double kForwardMaxS = 1e5;  // bounds the longest step: see has_time()
-
-Duration from_seconds(double seconds) {
-    return Duration(std::llround(seconds * 1e9));
-}
 
 }  // namespace
 
@@ -30,6 +25,7 @@ StepModel::StepModel(
     : scenario_(scenario),
       fleet_(fleet),
       seed_(seed),
+      jitter_(seed, kJitterStream),
       request_{scenario.pipeline.work_units, 1, {}},  // bytes: one tensor, whatever it weighs
       workers_(fleet.size() + 1),
       stages_(scenario.pipeline.stages) {
@@ -113,9 +109,11 @@ void StepModel::forget_step() {
     launched_ = 0;
     path_.assign(std::size_t{scenario_.pipeline.microbatches} * stages_.size(), 0);
     offered_at_.assign(path_.size(), {});
-    done_at_.assign(stages_.size(), now_);
+    paths_ = 0;
+    syncs_.assign(stages_.size(), {});
     for (const auto& members : stages_) {
         for (const SlotId slot : members) {
+            workers_[slot.value].due = 0;
             workers_[slot.value].queued_s = 0;
             workers_[slot.value].busy_s = 0;
         }
@@ -135,30 +133,27 @@ void StepModel::launch() {
     }
 }
 
-// After the last PATH: REDUCE; replicas swap parts of their sums and the results; REDUCED; the
-// record is synced.
-TimePoint StepModel::committed_at() const {
-    TimePoint reduced{};
-    for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-        const auto one = static_cast<std::uint32_t>(stages_[stage].front().value);
-        const auto other = static_cast<std::uint32_t>(stages_[stage].back().value);
-        const Duration swap = one != other ? 2 * latency(one, other) : Duration{};
-        const TimePoint asked = last_path_ + latency(kCoordinator, one);
-        const TimePoint summed = std::max(done_at_[stage], asked) + swap;
-        reduced = std::max(reduced, summed + latency(one, kCoordinator));
-    }
-    return reduced + kMeanSync;
-}
-
-Duration StepModel::latency(std::uint32_t from, std::uint32_t to) const {
+Duration StepModel::least_latency(std::uint32_t from, std::uint32_t to) const {
     if (scenario_.regions.latency.empty()) {
         return {};
     }
     const auto region = [&](std::uint32_t number) {
         return number == kCoordinator ? 0 : fleet_[number - 1].region;
     };
-    const Duration one_way = scenario_.regions.latency[region(from)][region(to)];
-    return from_seconds(in_seconds(one_way) * (1 + scenario_.regions.jitter / 2));
+    return scenario_.regions.latency[region(from)][region(to)];
+}
+
+Duration StepModel::mean_latency(std::uint32_t from, std::uint32_t to) const {
+    const double mean_s = in_seconds(least_latency(from, to)) * (1 + scenario_.regions.jitter / 2);
+    return Duration(std::llround(mean_s * 1e9));
+}
+
+// Without differences from frame to frame equal peers would tie for ever.
+Duration StepModel::latency(std::uint32_t from, std::uint32_t to) {
+    const Duration least = least_latency(from, to);
+    const double spread_s = in_seconds(least) * scenario_.regions.jitter;
+    const auto spread = static_cast<std::uint64_t>(std::llround(spread_s * 1e9));
+    return least + (spread > 0 ? Duration(jitter_.below(spread + 1)) : Duration{});
 }
 
 router::LegId StepModel::id_of(const Leg& leg) const {

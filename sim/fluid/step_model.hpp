@@ -1,8 +1,9 @@
 // A model of one step, microbatch by microbatch: it tells how much longer a step takes than flows
 // do, and where its microbatches wait. Senders pick with the production router (its policy, its
 // rate meters); stages serve like stages/server/wave, two legs on the device, backward first; the
-// window is the coordinator's; access lines are the exact mode's. Left out: the weight of frames
-// other than tensors, and all faults.
+// window is the coordinator's; access lines are the exact mode's. At its end members swap sums and
+// values: all that one sends is one frame, and so is what it gets. Each step bears a part of the
+// exchange of mode sparse. Left out: the weight of other frames, and all faults.
 // Reason for a model instead of a formula: with replicas a step is a closed network of queues,
 // routed by what many senders have seen each, and it begins and ends empty; mean-value analysis
 // (Reiser, Lavenberg 1980) knows random routing in the long run only.
@@ -16,9 +17,11 @@
 #include "sim/pipe.hpp"
 #include "sim/slab.hpp"
 #include "sim/timed_queue.hpp"
+#include "swarm/base/rng.hpp"
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace sim {
@@ -65,6 +68,9 @@ class StepModel {
         std::deque<Leg> device;  // the front leg runs
         Pipe up{0};
         Pipe down{0};
+        std::optional<std::uint32_t> parts;  // the frame of members' parts that its line brings
+        std::uint32_t parts_here = 0;        // members whose sums, or values, it has
+        std::uint32_t due = 0;               // microbatches of this step that it has not finished
         double queued_s = 0;
         double busy_s = 0;
     };
@@ -72,8 +78,10 @@ class StepModel {
     struct Event {
         enum class Kind : std::uint8_t {
             UpDone,
-            AtDown,
+            FrameBegins,
+            FrameEnds,
             DownDone,
+            Reduce,
             Arrived,
             Computed,
             Accepted,
@@ -84,12 +92,30 @@ class StepModel {
         Kind kind{};
         std::uint32_t worker = 0;  // the machine to which the event happens
         Leg leg{};
-        std::uint32_t stage = 0;  // Accepted, Passed: the receiver's stage; AtDown: the sender's
+        std::uint32_t stage = 0;  // Accepted, Passed: the receiver's stage; Reduce: the stage
+        std::uint32_t frame = 0;  // FrameBegins, FrameEnds
     };
 
+    enum class Content : std::uint8_t { Leg, Sums, Values };
+
+    /// It enters the receiver's line while it leaves the sender's, as in sim/world_frames.cpp.
     struct Frame {
-        std::uint32_t to = 0;
+        std::uint32_t from = 0;
+        std::uint32_t to = 0;  // the sender itself for what it sends to all members of its stage
+        std::uint64_t bytes = 0;
+        Content content{};
         Leg leg{};
+        std::uint32_t links = 1;  // that it stands for; parts that came: their number
+        bool end_is_here = false;
+        bool is_carried = false;
+    };
+
+    /// How far the members of a stage are with becoming one again.
+    struct Sync {
+        bool is_asked = false;   // REDUCE is here
+        std::uint32_t sums = 0;  // members that have sent all, and members that have got all
+        std::uint32_t values = 0;
+        TimePoint done_at{};  // when the last REDUCED is at the coordinator
     };
 
     void seat(std::uint32_t stage, const std::vector<SlotId>& members);
@@ -102,22 +128,43 @@ class StepModel {
     // Legs
     void offer(std::uint32_t from, std::uint32_t stage, const Leg& leg, SlotId to);
     void send(std::uint32_t from, std::uint32_t to, const Leg& leg);
-    [[nodiscard]] Slab<Frame>::Index frame_of(std::uint32_t to, const Leg& leg);
-    void up_done(std::uint32_t number);
-    void at_down(const Event& event);
-    void down_done(std::uint32_t number);
-    void arm(Pipe& line, Event::Kind done, std::uint32_t number);
     void arrived(std::uint32_t number, const Leg& leg);
     void computed(std::uint32_t number);
     void accepted(const Event& event);
     void passed(const Event& event);
     void pump(std::uint32_t number);
     void start_job(std::uint32_t number);
+
+    // Lines
+    void send_frame(const Frame& frame);
+    void up_done(std::uint32_t number);
+    void frame_begins(std::uint32_t index);
+    void frame_ends(std::uint32_t index);
+    void down_done(std::uint32_t number);
+    void arm(Pipe& line, Event::Kind done, std::uint32_t number);
+    void leg_is_here(std::uint32_t index);
+
+    // The end of a step
+    void ask_to_reduce();
+    void reduce(std::uint32_t stage);
+    void seal(std::uint32_t number);
+    void send_to_members(std::uint32_t number, Content content);
+    void part_begins(std::uint32_t number, Content content, std::uint64_t bytes);
+    void parts_are_here(std::uint32_t index);
+    void swapped(std::uint32_t stage, Content content);
+    void reduced(std::uint32_t stage);
+    [[nodiscard]] Duration exchange() const;
     [[nodiscard]] TimePoint committed_at() const;
+    [[nodiscard]] bool swaps(std::uint32_t stage) const;
+    [[nodiscard]] Duration swap_latency(std::uint32_t stage) const;
+    [[nodiscard]] Duration latency_of(const Frame& frame);
 
     [[nodiscard]] bool is_tail(std::uint32_t stage) const { return stage + 1 == stages_.size(); }
 
-    [[nodiscard]] Duration latency(std::uint32_t from, std::uint32_t to) const;
+    [[nodiscard]] Duration least_latency(std::uint32_t from, std::uint32_t to) const;
+    [[nodiscard]] Duration mean_latency(std::uint32_t from, std::uint32_t to) const;
+    /// Draws the latency of one message.
+    [[nodiscard]] Duration latency(std::uint32_t from, std::uint32_t to);
     [[nodiscard]] router::LegId id_of(const Leg& leg) const;
 
     [[nodiscard]] std::size_t at(std::uint32_t microbatch, std::uint32_t stage) const {
@@ -131,6 +178,7 @@ class StepModel {
     const Scenario& scenario_;
     const std::vector<FleetPeer>& fleet_;
     std::uint64_t seed_;
+    swarm::Rng jitter_;
     router::Request request_;
     std::vector<Worker> workers_;              // by number
     std::vector<std::vector<SlotId>> stages_;  // a slot's value is the machine's number
@@ -145,8 +193,9 @@ class StepModel {
     std::uint32_t in_flight_ = 0;
     std::vector<std::uint32_t> path_;    // machines' numbers, by microbatch and stage
     std::vector<TimePoint> offered_at_;  // by microbatch and stage, like path_
-    std::vector<TimePoint> done_at_;     // time of its last gradient, by stage
+    std::uint32_t paths_ = 0;            // PATHs that have left the tail
     TimePoint last_path_{};              // when the coordinator had the last PATH
+    std::vector<Sync> syncs_;            // by stage
 };
 
 }  // namespace sim

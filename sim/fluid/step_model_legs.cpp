@@ -19,10 +19,14 @@ void StepModel::handle(const Event& event) {
     switch (event.kind) {
         case Kind::UpDone:
             return up_done(event.worker);
-        case Kind::AtDown:
-            return at_down(event);
+        case Kind::FrameBegins:
+            return frame_begins(event.frame);
+        case Kind::FrameEnds:
+            return frame_ends(event.frame);
         case Kind::DownDone:
             return down_done(event.worker);
+        case Kind::Reduce:
+            return reduce(event.stage);
         case Kind::Arrived:
             return arrived(event.worker, event.leg);
         case Kind::Computed:
@@ -40,71 +44,18 @@ void StepModel::handle(const Event& event) {
 void StepModel::offer(std::uint32_t from, std::uint32_t stage, const Leg& leg, SlotId to) {
     hop(leg.microbatch, stage) = static_cast<std::uint32_t>(to.value);
     offered_at_[at(leg.microbatch, stage)] = now_;
+    ++workers_[to.value].due;
     send(from, static_cast<std::uint32_t>(to.value), leg);
 }
 
 // The coordinator sends tokens, which weigh nothing; all others send a tensor through two lines.
 void StepModel::send(std::uint32_t from, std::uint32_t to, const Leg& leg) {
-    if (from == kCoordinator || scenario_.pipeline.activation_bytes == 0) {
-        events_.push(now_ + latency(from, to), {Event::Kind::Arrived, to, leg, 0});
-        return;
+    const std::uint64_t bytes = from == kCoordinator ? 0 : scenario_.pipeline.activation_bytes;
+    if (bytes == 0) {
+        events_.push(now_ + latency(from, to), {Event::Kind::Arrived, to, leg, 0, 0});
+    } else {
+        send_frame({from, to, bytes, Content::Leg, leg});
     }
-    Pipe& line = workers_[from].up;
-    line.add_bulk(to, frame_of(to, leg), scenario_.pipeline.activation_bytes, now_);
-    arm(line, Event::Kind::UpDone, from);
-}
-
-Slab<StepModel::Frame>::Index StepModel::frame_of(std::uint32_t to, const Leg& leg) {
-    const auto index = frames_.take();
-    frames_[index] = {to, leg};
-    return index;
-}
-
-void StepModel::arm(Pipe& line, Event::Kind done, std::uint32_t number) {
-    const TimePoint due = line.bulk_done_at();
-    if (due < line.armed_for) {
-        line.armed_for = due;
-        events_.push(due, {done, number, {}, 0});
-    }
-}
-
-void StepModel::up_done(std::uint32_t number) {
-    Pipe& line = workers_[number].up;
-    if (line.armed_for != now_) {
-        return;  // the event was armed anew for another time
-    }
-    line.armed_for = swarm::kNever;
-    while (line.bulk_done_at() <= now_) {
-        const std::uint32_t index = line.take_bulk(now_);
-        const Frame frame = frames_[index];
-        frames_.release(index);
-        events_.push(
-            now_ + latency(number, frame.to), {Event::Kind::AtDown, frame.to, frame.leg, number}
-        );
-    }
-    arm(line, Event::Kind::UpDone, number);
-}
-
-void StepModel::at_down(const Event& event) {
-    Pipe& line = workers_[event.worker].down;
-    const std::uint32_t frame = frame_of(event.worker, event.leg);
-    line.add_bulk(event.stage, frame, scenario_.pipeline.activation_bytes, now_);
-    arm(line, Event::Kind::DownDone, event.worker);
-}
-
-void StepModel::down_done(std::uint32_t number) {
-    Pipe& line = workers_[number].down;
-    if (line.armed_for != now_) {
-        return;
-    }
-    line.armed_for = swarm::kNever;
-    while (line.bulk_done_at() <= now_) {
-        const std::uint32_t index = line.take_bulk(now_);
-        const Leg leg = frames_[index].leg;
-        frames_.release(index);
-        arrived(number, leg);
-    }
-    arm(line, Event::Kind::DownDone, number);
 }
 
 void StepModel::arrived(std::uint32_t number, const Leg& leg) {
@@ -115,11 +66,11 @@ void StepModel::arrived(std::uint32_t number, const Leg& leg) {
         if (is_tail(stage + 1)) {  // the tail's gradient is taken: its forward is passed on
             const std::uint32_t tail = hop(leg.microbatch, stage + 1);
             const Duration there = latency(number, tail) + latency(tail, number);
-            events_.push(now_ + there, {Event::Kind::Passed, number, leg, stage + 1});
+            events_.push(now_ + there, {Event::Kind::Passed, number, leg, stage + 1, 0});
         }
     } else {
         const std::uint32_t from = stage > 0 ? hop(leg.microbatch, stage - 1) : kCoordinator;
-        events_.push(now_ + latency(number, from), {Event::Kind::Accepted, from, leg, stage});
+        events_.push(now_ + latency(number, from), {Event::Kind::Accepted, from, leg, stage, 0});
         worker.forwards.push_back(leg);
     }
     pump(number);
@@ -137,18 +88,24 @@ void StepModel::computed(std::uint32_t number) {
         worker.placing.push_back(leg);
         return pump(number);
     }
-    done_at_[worker.stage] = now_;
     const TimePoint told = now_ + latency(number, kCoordinator);
     if (tail) {
-        last_path_ = told;
+        last_path_ = std::max(last_path_, told);
+        if (++paths_ == scenario_.pipeline.microbatches) {
+            ask_to_reduce();
+        }
     }
+    --worker.due;
     if (worker.stage > 0) {
         send(number, hop(leg.microbatch, worker.stage - 1), {leg.microbatch, true});
     } else {
-        events_.push(told, {Event::Kind::LeftFlight, kCoordinator, leg, 0});
+        events_.push(told, {Event::Kind::LeftFlight, kCoordinator, leg, 0, 0});
         if (tail) {
-            events_.push(told, {Event::Kind::Passed, kCoordinator, leg, 0});
+            events_.push(told, {Event::Kind::Passed, kCoordinator, leg, 0, 0});
         }
+    }
+    if (syncs_[worker.stage].is_asked) {
+        seal(number);
     }
     pump(number);
 }
@@ -164,7 +121,7 @@ void StepModel::accepted(const Event& event) {
         event.stage > 1 ? hop(event.leg.microbatch, event.stage - 2) : kCoordinator;
     events_.push(
         now_ + latency(event.worker, below),
-        {Event::Kind::Passed, below, event.leg, event.stage - 1}
+        {Event::Kind::Passed, below, event.leg, event.stage - 1, 0}
     );
 }
 
@@ -209,7 +166,7 @@ void StepModel::start_job(std::uint32_t number) {
     const double takes_s = forwards * worker.forward_s;
     worker.busy_s += takes_s;
     events_.push(
-        now_ + Duration(std::llround(takes_s * 1e9)), {Event::Kind::Computed, number, {}, 0}
+        now_ + Duration(std::llround(takes_s * 1e9)), {Event::Kind::Computed, number, {}, 0, 0}
     );
 }
 

@@ -109,8 +109,8 @@ std::string mode_name(Mode mode) {
 std::string mode_text(Mode mode) {
     if (mode == Mode::Exact) {
         return "exact: the production roles, every message, simulated devices, disks and faults; "
-               "only the gradients are a stand-in (the oracle's), so small that reducing them "
-               "costs a few messages. No TLS; graphs take no memory.";
+               "only the gradients are a stand-in (the oracle's), whose frames weigh what those "
+               "of the model would. No TLS; graphs take no memory.";
     }
     return "fluid: microbatches are flows, corrected by sampled steps; placement, moves, routes "
            "and shares are decided by the production classes. Left out: messages, faults of links.";

@@ -4,6 +4,7 @@
 #include "sim/run/event_text.hpp"
 #include "sim/run/fleet.hpp"
 #include "sim/run/run_metrics.hpp"
+#include "sim/run/stand_in.hpp"
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
@@ -34,26 +35,17 @@ RunConfig config_of(const Scenario& scenario, std::uint64_t seed) {
     config.rebalancer = router::RebalancerName::find(pipeline.rebalancer).value();
     config.rebalance_every_s =
         static_cast<std::uint32_t>(pipeline.rebalance_every / std::chrono::seconds(1));
+    config.mode = pipeline.mode;
+    config.sync_every = pipeline.sync_every;
+    stand_for(pipeline, config);
     return config;
 }
 
-/// Bytes that a frame stands for: the oracle's tensors are tiny; on the wire each one stands for a
-/// tensor of the scenario's size.
-std::uint64_t stands_for(const Pipeline& pipeline, const node::Send& send) {
-    if (send.payload.empty()) {
-        return 0;
-    }
-    const auto& body = send.message.body;
-    if (std::holds_alternative<swarm::protocol::Forward>(body) ||
-        std::holds_alternative<swarm::protocol::Backward>(body)) {
-        return pipeline.activation_bytes;
-    }
-    const auto* const chunk = std::get_if<swarm::protocol::Chunk>(&body);
-    return chunk != nullptr && chunk->chunk ? pipeline.state_bytes : 0;
-}
-
 RunWorldOptions world_of(
-    const Scenario& scenario, std::uint64_t seed, swarm::run::PlantedBugs bugs
+    const Scenario& scenario,
+    std::uint64_t seed,
+    const std::vector<FleetPeer>& fleet,
+    swarm::run::PlantedBugs bugs
 ) {
     RunWorldOptions options;
     options.config = config_of(scenario, seed);
@@ -62,9 +54,9 @@ RunWorldOptions world_of(
     options.bugs = bugs;
     options.world.network.latency = scenario.regions.latency;
     options.world.network.jitter = scenario.regions.jitter;
-    options.world.extra_bytes = [pipeline = scenario.pipeline](const node::Send& send) {
-        return stands_for(pipeline, send);
-    };
+    options.world.extra_bytes = [weights = FrameWeights(scenario.pipeline, options.config, fleet)](
+                                    PeerId from, const node::Send& send
+                                ) { return weights.extra_bytes(from, send); };
     return options;
 }
 
@@ -80,7 +72,7 @@ class ScenarioRun {
           seed_(seed),
           schedule_(schedule),
           options_(options),
-          run_(world_of(scenario, seed, options.bugs)),
+          run_(world_of(scenario, seed, schedule.fleet, options.bugs)),
           fleet_(scenario, schedule.fleet, run_),
           metrics_(scenario, run_, fleet_),
           disturb_at_(options.disturb ? TimePoint{} : swarm::kNever) {
@@ -219,7 +211,9 @@ class ScenarioRun {
         report.violations = run_.violations();
         judge_the_end(report);
         compare_with_best(report);
-        if (options_.compare_with_single && report.violations.empty()) {
+        // No two runs of mode sparse are equal.
+        const bool comparable = !scenario_.pipeline.is_sparse();
+        if (options_.compare_with_single && comparable && report.violations.empty()) {
             compare_with_single(report);
         }
         if (options_.trace_line) {

@@ -8,6 +8,8 @@
 
 #include "swarm/base/result.hpp"
 #include "swarm/base/units.hpp"
+#include "swarm/run/config.hpp"
+#include "swarm/run/memory_plan.hpp"
 
 #include <cstdint>
 #include <string>
@@ -101,11 +103,29 @@ struct Pipeline {
     std::uint64_t steps = 0;         // 0: until `duration` is over
     double work_units = 1.0;         // one forward in one stage; a backward has twice as many
     std::uint64_t activation_bytes = 0;  // per leg, besides the frame; 0: only the frame
-    /// Weights and optimizer of one stage, sent to a peer that moves or joins.
+    /// Weights and optimizer of one stage, sent to a peer that moves or joins: 12 bytes for each
+    /// parameter, whose sums or changes the replicas of the stage exchange.
     std::uint64_t state_bytes = 0;
+    swarm::run::SyncMode mode = swarm::run::SyncMode::Exact;
+    std::uint32_t sync_every = 0;  // steps between two exchanges of Sparse; 0: 8
+    bool reductions = true;        // false: what replicas exchange has no bytes
     std::string policy = "expected_finish";
     std::string rebalancer = "none";
     Duration rebalance_every = std::chrono::seconds(300);
+
+    [[nodiscard]] std::uint64_t parameters() const {
+        return state_bytes / swarm::run::MemoryPlan::kStateBytesPerParameter;
+    }
+
+    /// Parameters for which replicas exchange sums or changes.
+    [[nodiscard]] std::uint64_t exchanged() const { return reductions ? parameters() : 0; }
+
+    /// Steps from one exchange of mode sparse to the next.
+    [[nodiscard]] std::uint32_t steps_between_syncs() const {
+        return sync_every == 0 ? swarm::run::kSyncEveryDefault : sync_every;
+    }
+
+    [[nodiscard]] bool is_sparse() const { return mode == swarm::run::SyncMode::Sparse; }
 };
 
 struct Scenario {

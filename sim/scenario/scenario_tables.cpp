@@ -19,10 +19,10 @@ namespace {
 using EntryKind = Planned::Kind;
 
 constexpr std::uint64_t kStepsMax = 1'000'000'000;
-// Most bytes of a state: one frame of an exact run carries it, besides a tensor of the stand-in
-// model.
+// Most bytes of a state, so that no frame of an exact run is too large for a Pipe.
 constexpr std::uint64_t kStateBytesMax = 15'000'000'000;
 static_assert(kStateBytesMax + swarm::protocol::kTensorBytesMax <= Pipe::kFrameBytesMax);
+constexpr std::uint64_t kSyncEveryMax = 1000;
 constexpr std::uint64_t kMemoryBytesMax = 1ULL << 50;
 constexpr std::size_t kRegionsMax = 64;
 constexpr std::size_t kGroupsMax = 256;
@@ -115,6 +115,23 @@ void read_latencies(const toml::table& from_table, Document& document, Regions& 
                 );
             }
         }
+    }
+}
+
+void read_sync(TableReader& reader, Pipeline& pipeline) {
+    using swarm::run::SyncMode;
+    std::string name(swarm::run::to_text(pipeline.mode));
+    reader.read("mode", name);
+    const auto mode = swarm::run::find_choice<SyncMode>(name);
+    if (!mode) {
+        reader.refuse("mode", "must be " + swarm::run::choice_names<SyncMode>());
+        return;
+    }
+    pipeline.mode = *mode;
+    reader.read("reductions", pipeline.reductions);
+    reader.read("sync_every", pipeline.sync_every, 0, kSyncEveryMax);
+    if (!pipeline.is_sparse() && pipeline.sync_every > 0) {
+        reader.refuse("sync_every", "must be left out where pipeline.mode is exact");
     }
 }
 
@@ -220,6 +237,7 @@ void read_pipeline(const toml::table* table, Document& document, Pipeline& pipel
     reader.read("work_units", pipeline.work_units, 1e-6, 1e12);
     reader.read("activation_bytes", pipeline.activation_bytes, 0, swarm::protocol::kTensorBytesMax);
     reader.read("state_bytes", pipeline.state_bytes, 0, kStateBytesMax);
+    read_sync(reader, pipeline);
     reader.read("policy", pipeline.policy);
     if (router::make_policy(pipeline.policy, 0) == nullptr) {
         reader.refuse("policy", "must be one of " + router::policy_names());

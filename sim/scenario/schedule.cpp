@@ -114,13 +114,15 @@ class Builder {
     /// (swarm/run/memory_plan); here it never comes.
     Result<> leave_out_the_small() {
         const Pipeline& pipeline = scenario_.pipeline;
-        const std::uint64_t parameters =
-            pipeline.state_bytes / swarm::run::MemoryPlan::kStateBytesPerParameter;
+        using swarm::run::MemoryPlan;
+        const std::uint64_t parameters = pipeline.parameters();
+        const std::uint64_t of_sparse =
+            pipeline.is_sparse() ? MemoryPlan::kSparseBytesPerParameter * parameters : 0;
         std::vector<bool> small(schedule_.fleet.size() + 1);  // by number
         bool anybody = false;
         for (FleetPeer& peer : schedule_.fleet) {
-            const swarm::run::MemoryPlan plan(
-                peer.memory_bytes, {}, parameters, pipeline.microbatches
+            const MemoryPlan plan(
+                peer.memory_bytes, {}, parameters, pipeline.microbatches, of_sparse
             );
             small[peer.number] = plan.check().has_error();
             peer.there_at_start = peer.there_at_start && !small[peer.number];

@@ -188,7 +188,8 @@ void Joining::start_download(
 ) {
     const std::uint64_t bytes = 12 * context_.layout.elements();
     fetcher_.emplace(
-        swarm::run::StateFetcher::Plan{version, context_.stage(), bytes, std::nullopt},
+        swarm::run::StateFetcher::Plan{
+            version, context_.stage(), bytes, std::nullopt, context_.layout.chunk_bytes_max},
         std::move(donors)
     );
     download_began_ = turn.now;

@@ -14,6 +14,7 @@
 
 #include "stages/server/server_context.hpp"
 #include "stages/server/tied_sums.hpp"
+#include "swarm/run/step_time.hpp"
 
 #include <boost/container/flat_map.hpp>
 
@@ -67,7 +68,7 @@ class Reduction {
     /// owner's work, so the line itself is faster than measured. Where the time includes a wait for
     /// other members, packing costs nobody anything. On a line never measured parts are packed,
     /// because a wrong guess costs more on a slow line.
-    static constexpr double kRawAboveBytesPerSecond = 250e6;
+    static constexpr double kRawAboveBytesPerSecond = swarm::run::kRawSumsAboveBytesPerS;
     /// Parts smaller than this travel raw: they take few packets either way.
     static constexpr std::uint64_t kPackedBytesMin = 64U << 10;
     /// Parts under way to each member; 64 MiB keep any line busy. A member sends its part of a

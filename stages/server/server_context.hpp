@@ -16,6 +16,7 @@
 
 #include <boost/container/flat_set.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -92,7 +93,9 @@ struct ServerContext {
     /// The cut of a stage of so many parameters.
     [[nodiscard]] Slices slices_of(std::uint64_t elements, std::size_t members) const {
         return {
-            elements + config.microbatches, static_cast<std::uint32_t>(members), slice_bytes_max};
+            elements + config.microbatches,
+            static_cast<std::uint32_t>(members),
+            std::min(slice_bytes_max, layout.slice_bytes_max)};
     }
 
     /// Sends a message to the coordinator in order; it is repeated after a reconnect until it is

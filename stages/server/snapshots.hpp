@@ -3,9 +3,9 @@
 // Invariants: a snapshot never changes. At most kSnapshotsMax are kept, fewer where the memory lent
 // has no room. A new snapshot replaces the one that was fetched from least recently. While all are
 // in use it is owed: a joiner that asks is told Busy, asks again, and gets it once there is room,
-// if the state still has that version. Beyond kChunksPerSecond every joiner is told Busy, because
-// each chunk costs the strand milliseconds; during a reduction, which needs the same line, beyond a
-// twentieth of that.
+// if the state still has that version. Beyond run::kChunksPerSecond every joiner is told Busy,
+// because each chunk costs the strand milliseconds; during a reduction, which needs the same line,
+// beyond a twentieth of that.
 // Threading: single strand; hashes are made on the device, a chunk is packed when it is fetched
 // (state_chunk.hpp). Memory: one state per snapshot from the next commit on, which copies what the
 // snapshot shares with the state. It is kept until at most kForgottenAfter after its last fetch.
@@ -13,6 +13,7 @@
 #pragma once
 
 #include "stages/server/server_context.hpp"
+#include "swarm/run/state_chunk.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -48,11 +49,11 @@ class Snapshots {
     /// A joiner fetches within this time of the order, or asks anew (Joining::kSnapshotWithin).
     static constexpr swarm::Duration kForgottenAfter = std::chrono::seconds(60);
     /// Chunks per second to all joiners together: 400 Mb/s from each donor.
-    static constexpr std::int64_t kChunksPerSecond = 50;
     static constexpr swarm::Duration kPerChunk =
-        swarm::Duration(std::chrono::seconds(1)) / kChunksPerSecond;
+        swarm::Duration(std::chrono::seconds(1)) / swarm::run::kChunksPerSecond;
     /// Pause per chunk beside a reduction: 20 Mb/s from each donor, a tenth of a home's line.
-    static constexpr swarm::Duration kPerChunkBesideReduction = 20 * kPerChunk;
+    static constexpr swarm::Duration kPerChunkBesideReduction =
+        swarm::run::kSlowerBesideReduction * kPerChunk;
     static constexpr swarm::Duration kBurst = std::chrono::milliseconds(500);
 
     struct Snapshot {

@@ -18,7 +18,6 @@ namespace stages {
 
 using swarm::Digest;
 using swarm::node::Payload;
-using swarm::protocol::kChunkBytes;
 using swarm::run::StageLayout;
 using swarm::run::TensorSpec;
 
@@ -191,12 +190,13 @@ swarm::Result<> StageState::check_chunks(
     const StageLayout& layout, std::span<const Payload> chunks
 ) {
     const std::uint64_t bytes = 12 * layout.elements();
-    const std::uint32_t count = swarm::run::chunk_count(bytes);
+    const std::uint32_t count = swarm::run::chunk_count(bytes, layout.chunk_bytes_max);
     if (chunks.size() != count) {
         return wrong_size("the number of state chunks", chunks.size(), count);
     }
     for (std::size_t i = 0; i < chunks.size(); ++i) {
-        const std::uint64_t want = swarm::run::chunk_bytes(bytes, static_cast<std::uint32_t>(i));
+        const std::uint64_t want =
+            swarm::run::chunk_bytes(bytes, static_cast<std::uint32_t>(i), layout.chunk_bytes_max);
         if (chunks[i].bytes().size() != want) {
             const std::string what = "the size of state chunk " + std::to_string(i);
             return wrong_size(what, chunks[i].bytes().size(), want);
@@ -213,7 +213,7 @@ swarm::Result<StageState> StageState::from_chunks(
     state.version_ = version;
     for (std::size_t i = 0; i < chunks.size(); ++i) {
         std::span<const std::byte> rest = chunks[i].bytes();
-        const std::uint64_t begin = i * kChunkBytes;
+        const std::uint64_t begin = i * layout.chunk_bytes_max;
         visit_stream(state, begin, begin + rest.size(), [&rest](std::span<std::byte> piece) {
             std::memcpy(piece.data(), rest.data(), piece.size());
             rest = rest.subspan(piece.size());
@@ -223,7 +223,7 @@ swarm::Result<StageState> StageState::from_chunks(
 }
 
 std::uint32_t StageState::chunk_count() const {
-    return swarm::run::chunk_count(bytes());
+    return swarm::run::chunk_count(bytes(), layout_->chunk_bytes_max);
 }
 
 std::vector<std::byte> StageState::stream(std::uint64_t begin, std::uint64_t end) const {
@@ -237,8 +237,9 @@ std::vector<std::byte> StageState::stream(std::uint64_t begin, std::uint64_t end
 
 Payload StageState::chunk(std::uint32_t index) const {
     SWARM_ASSERT(index < chunk_count());
-    const std::uint64_t begin = index * kChunkBytes;
-    std::vector<std::byte> copy = stream(begin, std::min(begin + kChunkBytes, bytes()));
+    const std::uint64_t most = layout_->chunk_bytes_max;
+    const std::uint64_t begin = index * most;
+    std::vector<std::byte> copy = stream(begin, std::min(begin + most, bytes()));
     swarm::protocol::TensorEnvelope envelope;
     envelope.shape = {static_cast<std::uint32_t>(copy.size())};
     return {std::move(envelope), std::move(copy)};
@@ -247,8 +248,9 @@ Payload StageState::chunk(std::uint32_t index) const {
 std::vector<Digest> StageState::manifest() const {
     std::vector<Digest> digests;
     swarm::Sha256 hash;
-    for (std::uint64_t begin = 0; begin < bytes(); begin += kChunkBytes) {
-        const std::uint64_t end = std::min(begin + kChunkBytes, bytes());
+    const std::uint64_t most = layout_->chunk_bytes_max;
+    for (std::uint64_t begin = 0; begin < bytes(); begin += most) {
+        const std::uint64_t end = std::min(begin + most, bytes());
         visit_stream(*this, begin, end, [&hash](std::span<const std::byte> piece) {
             hash.add(piece);
         });

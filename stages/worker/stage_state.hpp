@@ -1,8 +1,8 @@
 // The state of a stage between steps: version, weights and AdamW moments, and their form as hashed
 // chunks. All of it is a function of (seed, committed results, scalars), bit for bit.
-// Manifest: the SHA-256 of each 1 MiB chunk of the byte stream "for each tensor in global order:
-// weights, first moments, second moments, each fp32 little-endian". The state hash is the SHA-256
-// of the manifest.
+// Manifest: the SHA-256 of each chunk (1 MiB, layout.chunk_bytes_max) of the byte stream "for each
+// tensor in global order: weights, first moments, second moments, each fp32 little-endian". The
+// state hash is the SHA-256 of the manifest.
 // AdamW is our own loop, compiled with -ffp-contract=off. It uses only IEEE-exact operations in
 // fixed order, so the result depends on neither compiler nor ISA level. It is fp32 throughout; each
 // scalar is rounded from double once. Source: AdamW (Loshchilov, Hutter 2019); weight decay on

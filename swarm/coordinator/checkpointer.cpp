@@ -80,8 +80,9 @@ void Checkpointer::begin(const RunContext& context, node::Turn turn) {
     shared_layouts_ = sparse ? context.layouts : std::vector<run::StageLayout>{};
     step_ = run::steps_before(context.config, version_.step);
     for (std::uint32_t stage = 0; stage < donors_.size(); ++stage) {
+        const run::StageLayout& layout = context.layouts[stage];
         const run::StateFetcher::Plan plan{
-            version_, {stage}, 12 * context.layouts[stage].elements(), std::nullopt};
+            version_, {stage}, 12 * layout.elements(), std::nullopt, layout.chunk_bytes_max};
         fetchers_.emplace_back(plan, std::vector<PeerId>{donors_[stage]});
         fetchers_.back().advance(turn);
     }

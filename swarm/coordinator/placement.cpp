@@ -29,7 +29,7 @@ Placement::Placement(const run::RunConfig& config, const std::vector<run::StageL
         router::StageLoad& stage = empty_stages_.emplace_back();
         stage.units_per_microbatch = run::units_per_microbatch(config, layout);
         const auto bytes =
-            static_cast<double>(run::MemoryPlan::kStateBytesPerParameter * layout.elements());
+            static_cast<double>(run::MemoryPlan::kStateBytesPerParameter * layout.parameters());
         stage.join_s = bytes / kAssumedBytesPerS + kWarmUp_s;
         stage.needs_bytes = run::MemoryPlan(0, config, layout).needed_bytes(1);
     }

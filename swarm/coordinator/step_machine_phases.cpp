@@ -250,7 +250,7 @@ Duration StepMachine::reduce_patience() const {
     for (const run::StageLayout& layout : context_.layouts) {
         const bool tied = run::tied_stage(context_.config, layout.stage).has_value();
         elements = std::max(
-            elements, layout.elements() + (tied ? run::tied_elements(context_.config) : 0)
+            elements, layout.parameters() + (tied ? run::tied_elements(context_.config) : 0)
         );
     }
     const std::chrono::duration<double> on_the_line(

@@ -15,7 +15,6 @@ namespace swarm::run {
 
 namespace {
 
-constexpr std::uint32_t kSyncEveryDefault = 8;
 constexpr std::uint32_t kReplicasDefault = 2;
 // 257 tokens are the bytes and the unknown token; ids fit into 16 bits (Corpus).
 constexpr std::uint32_t kSentencePieceTokensMin = 300;

@@ -18,7 +18,7 @@
 namespace swarm::run {
 
 /// (B, T, C) = (batch, context, width). The oracle uses layers, context and width, which is the
-/// number of elements of a layer.
+/// number of elements of a layer, and stands_for.
 struct ModelConfig {
     ModelKind kind = ModelKind::Llama;
     std::uint32_t layers = 6;
@@ -31,7 +31,13 @@ struct ModelConfig {
     double rope_base = 10000;
     double norm_epsilon = 1e-5;
     bool tied_embeddings = false;  // the head is the embedding matrix
+    /// Parameters that a layer of the oracle stands for: its sums and its state travel in as many
+    /// pieces as theirs would. 0: its own.
+    std::uint64_t stands_for = 0;
 };
+
+/// Steps between two exchanges of mode sparse where a run says nothing.
+inline constexpr std::uint32_t kSyncEveryDefault = 8;
 
 struct OptimizerConfig {
     double learning_rate = 3e-3;

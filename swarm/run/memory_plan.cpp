@@ -1,5 +1,6 @@
 #include "swarm/run/memory_plan.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace swarm::run {
@@ -77,6 +78,14 @@ std::optional<std::uint64_t> MemoryPlan::graph_room_bytes(std::size_t snapshots)
     }
     const std::uint64_t needed = needed_bytes(snapshots);
     return needed < *lent_bytes_ ? *lent_bytes_ - needed : 0;
+}
+
+std::uint64_t largest_state_bytes(const RunConfig& config) {
+    std::uint64_t most = 0;
+    for (const StageLayout& stage : partition(config)) {
+        most = std::max(most, stage.elements());
+    }
+    return MemoryPlan::kStateBytesPerParameter * most;
 }
 
 }  // namespace swarm::run

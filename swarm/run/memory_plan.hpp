@@ -52,4 +52,7 @@ class MemoryPlan {
     StageIndex stage_;
 };
 
+/// Bytes of the largest stage's state.
+std::uint64_t largest_state_bytes(const RunConfig& config);
+
 }  // namespace swarm::run

@@ -3,6 +3,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/run/layer_split.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace swarm::run {
@@ -36,6 +37,25 @@ std::uint64_t elements_of(const std::vector<TensorSpec>& tensors) {
 
 void append(std::vector<TensorSpec>& to, std::vector<TensorSpec> from) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+/// Cuts the sums and the state of an oracle into as many pieces as those of the parameters that it
+/// stands for. Counters of microbatches are cut together with the sums.
+void cut_as_stood_for(const RunConfig& config, StageLayout& stage) {
+    const auto own = static_cast<double>(stage.elements());
+    const auto stood_for = static_cast<double>(config.model.stands_for * stage.layers);
+    if (config.model.kind != ModelKind::Oracle || stood_for <= own) {
+        return;
+    }
+    stage.stands_for = config.model.stands_for * stage.layers;
+    const double counters = config.microbatches;
+    const auto pieces_of = [](double bytes, double share, std::uint64_t unit) {
+        return std::max(unit, static_cast<std::uint64_t>(bytes * share) / unit * unit);
+    };
+    stage.slice_bytes_max = pieces_of(
+        protocol::kSliceBytesMax, (own + counters) / (stood_for + counters), sizeof(std::int64_t)
+    );
+    stage.chunk_bytes_max = pieces_of(protocol::kChunkBytes, own / stood_for, sizeof(float));
 }
 
 }  // namespace
@@ -102,6 +122,7 @@ std::vector<StageLayout> partition(const RunConfig& config) {
         if (stage.has_head) {
             append(stage.tensors, head_tensors(config.model));
         }
+        cut_as_stood_for(config, stage);
     }
     return stages;
 }

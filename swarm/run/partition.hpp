@@ -6,8 +6,10 @@
 #pragma once
 
 #include "swarm/base/ids.hpp"
+#include "swarm/protocol/limits.hpp"
 #include "swarm/run/config.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,6 +46,11 @@ struct StageLayout {
     bool has_embedding = false;
     bool has_head = false;
     std::vector<TensorSpec> tensors;  // in global order
+    /// Largest part of its sums and largest chunk of its state, as raw bytes. They are smaller than
+    /// the limits where the oracle stands for a larger model (ModelConfig::stands_for).
+    std::uint64_t slice_bytes_max = protocol::kSliceBytesMax;
+    std::uint64_t chunk_bytes_max = protocol::kChunkBytes;
+    std::uint64_t stands_for = 0;  // parameters; 0: its own
 
     [[nodiscard]] std::uint64_t elements() const {
         std::uint64_t count = 0;
@@ -52,6 +59,10 @@ struct StageLayout {
         }
         return count;
     }
+
+    /// Parameters whose sums and state travel: its own, or those that the oracle stands for. What
+    /// waits for a line goes by this number.
+    [[nodiscard]] std::uint64_t parameters() const { return std::max(elements(), stands_for); }
 };
 
 /// The stages of `config`, which has passed check_run(): those of config.layers_per_stage, or about

@@ -20,6 +20,9 @@ using protocol::kChunkBytes;
 using protocol::TensorEnvelope;
 
 constexpr auto kWidth = ElementBytes::Four;
+/// Smaller chunks fit into one packet either way. Only a last chunk is so small, and those of a
+/// simulation.
+constexpr std::size_t kWorthPacking = 1024;
 
 TensorEnvelope packed_envelope(std::uint64_t raw_bytes) {
     const auto values = static_cast<std::uint32_t>(raw_bytes / sizeof(float));
@@ -28,18 +31,21 @@ TensorEnvelope packed_envelope(std::uint64_t raw_bytes) {
 
 }  // namespace
 
-std::uint32_t chunk_count(std::uint64_t state_bytes) {
-    return static_cast<std::uint32_t>((state_bytes + kChunkBytes - 1) / kChunkBytes);
+std::uint32_t chunk_count(std::uint64_t state_bytes, std::uint64_t most) {
+    return static_cast<std::uint32_t>((state_bytes + most - 1) / most);
 }
 
-std::uint64_t chunk_bytes(std::uint64_t state_bytes, std::uint32_t chunk) {
-    SWARM_ASSERT(chunk < chunk_count(state_bytes));
-    return std::min(kChunkBytes, state_bytes - chunk * kChunkBytes);
+std::uint64_t chunk_bytes(std::uint64_t state_bytes, std::uint32_t chunk, std::uint64_t most) {
+    SWARM_ASSERT(chunk < chunk_count(state_bytes, most));
+    return std::min(most, state_bytes - chunk * most);
 }
 
 node::Payload pack_chunk(node::Payload raw) {
     const std::size_t raw_bytes = raw.bytes().size();
     SWARM_ASSERT(raw_bytes <= kChunkBytes && raw_bytes % sizeof(float) == 0);
+    if (raw_bytes < kWorthPacking) {
+        return raw;
+    }
     auto packed = compression::pack_planes(raw.bytes(), kWidth);
     if (!packed || packed->size() >= raw_bytes) {
         return raw;

@@ -12,15 +12,27 @@
 
 #include "swarm/base/result.hpp"
 #include "swarm/node/payload.hpp"
+#include "swarm/protocol/limits.hpp"
 
 #include <cstdint>
 
 namespace swarm::run {
 
-/// Chunks of a state; the last one may be shorter.
-std::uint32_t chunk_count(std::uint64_t state_bytes);
+/// Chunks that a donor gives in a second, to all joiners together; beside a reduction, which needs
+/// the same line, so many times fewer (stages/server/snapshots).
+inline constexpr std::int64_t kChunksPerSecond = 50;
+inline constexpr std::int64_t kSlowerBesideReduction = 20;
+/// Bytes of a state as byte planes for each of its own: measured with states of the demo model by
+/// tests/torch/reduce_parts_test.
+inline constexpr double kPackedStateShare = 0.845;
+
+/// Chunks of a state; the last one may be shorter. `most` is StageLayout::chunk_bytes_max, here and
+/// below.
+std::uint32_t chunk_count(std::uint64_t state_bytes, std::uint64_t most = protocol::kChunkBytes);
 /// Raw size of one chunk.
-std::uint64_t chunk_bytes(std::uint64_t state_bytes, std::uint32_t chunk);
+std::uint64_t chunk_bytes(
+    std::uint64_t state_bytes, std::uint32_t chunk, std::uint64_t most = protocol::kChunkBytes
+);
 
 /// `raw` holds whole fp32 numbers.
 node::Payload pack_chunk(node::Payload raw);

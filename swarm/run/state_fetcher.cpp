@@ -160,7 +160,9 @@ void StateFetcher::take_manifest(PeerId from, std::span<const std::byte> bytes) 
 }
 
 void StateFetcher::take_chunk(PeerId from, std::uint32_t chunk, node::Payload payload) {
-    auto raw = unpack_chunk(std::move(payload), chunk_bytes(plan_.state_bytes, chunk));
+    auto raw = unpack_chunk(
+        std::move(payload), chunk_bytes(plan_.state_bytes, chunk, plan_.chunk_bytes_max)
+    );
     if (!raw || sha256(raw->bytes()) != (*manifest_)[chunk]) {
         forget(from);
         return;

@@ -26,10 +26,13 @@ class StateFetcher {
     struct Plan {
         ParameterVersion version;
         StageIndex stage;
-        std::uint64_t state_bytes = 0;     // by the stage's layout
-        std::optional<Digest> state_hash;  // from the STATE record, when it is known
+        std::uint64_t state_bytes = 0;       // by the stage's layout
+        std::optional<Digest> state_hash{};  // from the STATE record, when it is known
+        std::uint64_t chunk_bytes_max = protocol::kChunkBytes;  // by the stage's layout
 
-        [[nodiscard]] std::uint32_t chunks() const { return chunk_count(state_bytes); }
+        [[nodiscard]] std::uint32_t chunks() const {
+            return chunk_count(state_bytes, chunk_bytes_max);
+        }
     };
 
     enum class Outcome { Open, Complete, Failed };

@@ -1,5 +1,6 @@
 #include "swarm/run/step_time.hpp"
 
+#include "compression/codec.hpp"
 #include "swarm/base/check.hpp"
 
 #include <algorithm>
@@ -59,6 +60,27 @@ StepTime step_time(
         bubble_s,
         window_limits ? Busiest::Window : busiest.kind,
         busiest.stage};
+}
+
+double bytes_of_sum(double line_bytes_per_s) {
+    const bool raw = line_bytes_per_s == 0 || line_bytes_per_s > kRawSumsAboveBytesPerS;
+    return raw ? sizeof(std::int64_t) : kPackedSumBytes;
+}
+
+std::uint64_t bytes_of_share(std::uint64_t parameters) {
+    return compression::find_codec(compression::CodecId::Sparse)->encoded_bytes(parameters);
+}
+
+double sync_bytes(
+    SyncMode mode, std::uint64_t parameters, std::uint32_t replicas, double line_bytes_per_s
+) {
+    SWARM_ASSERT(replicas > 0);
+    const double others = replicas - 1;
+    if (mode == SyncMode::Sparse) {
+        return others * static_cast<double>(bytes_of_share(parameters));
+    }
+    const double each = bytes_of_sum(line_bytes_per_s) + sizeof(float);
+    return each * static_cast<double>(parameters) * others / replicas;
 }
 
 }  // namespace swarm::run

@@ -124,17 +124,30 @@ void expect_rest(const char* mode, const Scenario& scenario, const SimReport& re
     );
     EXPECT_GT(report.moves, 0U);
     EXPECT_LE(last_move_s(report), report.virtual_s - 10 * period_s);
-    EXPECT_GE(*report.throughput_of_optimal, 0.93);
 }
+
+// Which peer moves where follows small differences of queues, and the share of the optimum with it:
+// in exact runs of 20 seeds it spreads by 2.4 points, from 92 to 102 % around 97.3 %. So the bound
+// is about the mean.
 
 TEST(GoldenCapacity, ComesToRestUnderConstantLoad) {
     const Scenario scenario = scenario_of("sim/scenarios/settled.toml", {});
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-        expect_rest("fluid", scenario, *run_fluid(scenario, seed));
+    double of_optimal = 0;
+    for (std::uint64_t seed = 1; seed <= kRuns; ++seed) {
+        const SimReport fluid = *run_fluid(scenario, seed);
+        expect_rest("fluid", scenario, fluid);
+        EXPECT_GE(*fluid.throughput_of_optimal, 0.93);
         const SimReport exact = *run_exact(scenario, seed, {});
         EXPECT_TRUE(exact.violations.empty());
         expect_rest("exact", scenario, exact);
+        of_optimal += *exact.throughput_of_optimal / kRuns;
     }
+    std::printf(
+        "exact  %.1f %% of optimal, a mean of %llu seeds\n",
+        100 * of_optimal,
+        static_cast<unsigned long long>(kRuns)
+    );
+    EXPECT_GE(of_optimal, 0.95);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ inline WorldOptions world_options(Duration latency, std::uint64_t tensor_bytes) 
     WorldOptions options;
     options.network.latency_min = latency;
     options.network.latency_max = latency;
-    options.extra_bytes = [tensor_bytes](const node::Send& send) {
+    options.extra_bytes = [tensor_bytes](PeerId, const node::Send& send) {
         return send.payload.empty() ? 0 : tensor_bytes;
     };
     return options;

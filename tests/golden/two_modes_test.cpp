@@ -13,11 +13,12 @@ namespace sim::golden {
 namespace {
 
 constexpr double kAgreed = 0.02;  // largest relative difference of the throughput
-// With moves the difference of one seed spreads by 1.3 points around its mean. Goal: kAgreed. Both
+// With moves the difference of one seed spreads by 1.5 points around its mean. Goal: kAgreed. Both
 // modes make as many moves, but not the same ones, and those that the exact mode's queues suggest
-// are a little worse: over 20 seeds flows are 2.1 % faster, over six seeds without moves 0.1 %.
+// are a little worse: over 20 seeds flows are 2.7 % faster. A mean of six seeds is uncertain by 0.6
+// points, too many for this bound; one of twelve by 0.4.
 constexpr double kAgreedWithMoves = 0.03;
-constexpr std::uint64_t kSeedsWithMoves = 6;
+constexpr std::uint64_t kSeedsWithMoves = 12;
 
 /// The scenario sim/scenarios/fluid-against-exact.toml: unequal speeds, churn, moves.
 Scenario with_churn() {

@@ -147,7 +147,6 @@ TEST_F(VerbsTest, ABadRunFileIsRejected) {
 
 TEST_F(VerbsTest, FlagsOfModeSparseAreRefusedWhereTheyMeanNothing) {
     const std::string file = write("sparse.toml", "model = 'oracle'\n[run]\nmode = 'sparse'\n");
-    expect_refused({"plan", file}, 3);
     expect_refused({"train", "--single", "--replicas", "2"}, 3);
     expect_refused({"train", "--single", "--beside-exact", "--dir", directory("exact")}, 2);
     expect_refused({"train", "--single", "--lose-every", "5", "--dir", directory("exact")}, 2);

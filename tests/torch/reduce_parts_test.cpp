@@ -2,6 +2,7 @@
 #include "stages/single/single_run.hpp"
 #include "stages/torch/make_llama.hpp"
 #include "swarm/run/partition.hpp"
+#include "swarm/run/state_chunk.hpp"
 #include "tests/places.hpp"
 
 #include <gtest/gtest.h>
@@ -83,6 +84,25 @@ TEST(ReduceParts, AreShortAtStepTwentyOfTheDemoModel) {
     const Payload from_raw = owner->finish_slice(1);
     const Payload from_packed = other->finish_slice(1);
     EXPECT_TRUE(std::ranges::equal(from_raw.bytes(), from_packed.bytes()));
+}
+
+/// The share that the simulator reckons with.
+TEST(StateChunks, AreLittleShorterAtStepTwentyOfTheDemoModel) {
+    const swarm::run::Corpus corpus = license_text();
+    SingleRun run(demo(), make_llama, corpus);
+    while (run.version().step < kSteps) {
+        ASSERT_TRUE(run.step());
+    }
+    const StageState state = run.state(0);
+    double raw = 0;
+    double packed = 0;
+    for (std::uint32_t chunk = 0; chunk < state.chunk_count(); ++chunk) {
+        const Payload bytes = state.chunk(chunk);
+        raw += static_cast<double>(bytes.bytes().size());
+        packed += static_cast<double>(swarm::run::pack_chunk(bytes).bytes().size());
+    }
+    std::printf("%.0f bytes of a state: %.3f as byte planes\n", raw, packed / raw);
+    EXPECT_NEAR(packed / raw, swarm::run::kPackedStateShare, 0.01);
 }
 
 }  // namespace stages

@@ -6,6 +6,7 @@
 #include "swarm/net/identity.hpp"
 #include "swarm/run/layer_split.hpp"
 #include "swarm/run/leg_codecs.hpp"
+#include "swarm/run/memory_plan.hpp"
 #include "swarm/run/partition.hpp"
 
 #include <boost/json.hpp>
@@ -59,7 +60,7 @@ std::uint64_t bytes_per_leg(const run::RunConfig& config, std::uint64_t values) 
 /// Returns the settings that the simulator needs to repeat the run.
 json::object config_object(const run::RunConfig& config) {
     const bool oracle = config.model.kind == run::ModelKind::Oracle;
-    // The simulator's frames already carry the oracle's own tensors.
+    // The simulator's frames already carry the oracle's own tensors, and its state is tiny.
     const std::uint64_t values =
         oracle ? 0 : std::uint64_t{config.batch} * config.model.context * config.model.width;
     return {
@@ -71,7 +72,10 @@ json::object config_object(const run::RunConfig& config) {
         {"policy", std::string(config.policy.text())},
         {"codec", config.codec.text()},
         {"seed", config.seed},
-        {"activation_bytes", bytes_per_leg(config, values)}};
+        {"activation_bytes", bytes_per_leg(config, values)},
+        {"state_bytes", oracle ? 0 : run::largest_state_bytes(config)},
+        {"mode", std::string(run::to_text(config.mode))},
+        {"sync_every", config.sync_every}};
 }
 
 json::array step_array(

@@ -45,12 +45,6 @@ int plan(const PlanOptions& options) {
     if (!config) {
         return end_with(console, config.error());
     }
-    if (config->mode == run::SyncMode::Sparse) {
-        const char* const text =
-            "run.mode is sparse, whose exchanges swarm plan does not know yet: "
-            "leave run.mode out";
-        return end_with(console, {ErrorCode::Usage, Reaction::Reject, text});
-    }
     PlanRequest request{std::move(*config), {}, options.layer_ms, 0};
     request.peers = peers_of(options, request.config.stages);
     request.latency_s = std::chrono::duration<double>(options.latency).count();

@@ -14,8 +14,9 @@ examples:
   swarm plan run.toml --speeds 400,400,100,50 --latency 30ms --memory 8GiB
   swarm plan run.toml --layer-ms 12,12,12,12,12,19 --speeds 1,1,0.5   # layers that you measured
   swarm plan --codec auto --peers 4 --line-rate 10Mb/s               # which codecs that leads to
-Without --layer-ms the time of a layer follows from its multiplications. The plan has no reductions
-and no peers that come and go; `swarm sim` has those.)";
+  swarm plan --mode sparse --peers 6 --line-rate 10Mb/s              # replicas that exchange less
+Without --layer-ms the time of a layer follows from its multiplications. The plan has no peers that
+come and go; `swarm sim` has those.)";
 
 constexpr double kSpeedLeast = 1e-6;
 constexpr double kSpeedMost = 1e9;
@@ -28,6 +29,7 @@ void add_plan(CLI::App& program, const OnChosen& on_chosen) {
     const auto options = std::make_shared<PlanOptions>();
     PlanOptions& plan = *options;
     add_run_flags(app, plan.run_file, plan.run);
+    add_mode_flags(app, plan.run);
     app.add_option("--peers", plan.peers, "how many serve (default: one per stage, or per speed)")
         ->check(CLI::Range(1U, static_cast<std::uint32_t>(protocol::kRosterMax)));
     app.add_option(

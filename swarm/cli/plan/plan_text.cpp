@@ -71,6 +71,13 @@ std::string to_text(const RunPlan& plan, WorkUnit unit) {
         plan.tokens_per_s,
         100 * plan.utilisation
     );
+    if (plan.sync_bytes > 0) {
+        text += print(
+            "of it %.4g s in which the replicas of a stage exchange %.4g MB each\n",
+            plan.sync_s,
+            plan.sync_bytes / 1e6
+        );
+    }
     for (std::size_t leg = 0; leg + 1 < plan.codecs.size(); leg += 2) {
         if (plan.passing_s[leg] + plan.passing_s[leg + 1] > 0) {
             const std::string pair = run::to_text({plan.codecs[leg], plan.codecs[leg + 1]});
@@ -108,6 +115,8 @@ std::string to_json(const RunPlan& plan, const std::vector<std::uint32_t>& bette
         {"idle_peers", numbers(plan.idle_peers)},
         {"microbatches", plan.microbatches},
         {"step_s", plan.step_s},
+        {"sync_s", plan.sync_s},
+        {"sync_bytes", plan.sync_bytes},
         {"tokens_per_s", plan.tokens_per_s},
         {"utilisation", plan.utilisation},
         {"limit", plan.limit},

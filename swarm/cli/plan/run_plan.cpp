@@ -137,7 +137,33 @@ run::StepTime plan_step(const PlanRequest& request, RunPlan& plan) {
     );
 }
 
+/// Fills in what the replicas of a stage send each other per step, and how long that takes on the
+/// slowest of their lines. The stages do it at the same time.
+void plan_sync(const PlanRequest& request, RunPlan& plan) {
+    const run::RunConfig& config = request.config;
+    const bool sparse = config.mode == run::SyncMode::Sparse;
+    const double part = sparse ? 1.0 / run::steps_between_syncs(config) : 1;
+    // Sums and values; or REDUCE, a share and REDUCED.
+    const double hops = sparse ? 3 : 2;
+    for (const RunPlan::Stage& stage : plan.stages) {
+        const auto replicas = static_cast<std::uint32_t>(stage.peers.size());
+        const double line = slowest_line(request, stage);
+        const double bytes = run::sync_bytes(config.mode, stage.parameters, replicas, line);
+        const double on_line_s = line > 0 ? bytes / line : 0;
+        const double takes_s = replicas > 1 ? on_line_s + hops * request.latency_s : 0;
+        plan.sync_s = std::max(plan.sync_s, part * takes_s);
+        plan.sync_bytes = std::max(plan.sync_bytes, part * bytes);
+    }
+}
+
 std::string limit_of(const PlanRequest& request, const RunPlan& plan, const run::StepTime& step) {
+    if (plan.sync_s > step.step_s) {
+        const bool sparse = request.config.mode == run::SyncMode::Sparse;
+        return "the replicas of a stage exchange data for " +
+               std::to_string(std::lround(100 * plan.sync_s / (plan.sync_s + step.step_s))) +
+               " % of a step: faster lines, or " +
+               (sparse ? "a larger sync_every" : "--mode sparse");
+    }
     if (step.busiest == run::Busiest::Window) {
         return "too few microbatches are under way: raise in_flight";
     }
@@ -157,7 +183,8 @@ std::string limit_of(const PlanRequest& request, const RunPlan& plan, const run:
 /// Fills in the figures that follow from the peers of each stage.
 void reckon(const PlanRequest& request, RunPlan& plan) {
     const run::StepTime step = plan_step(request, plan);
-    plan.step_s = step.step_s;
+    plan_sync(request, plan);
+    plan.step_s = step.step_s + plan.sync_s;
     plan.limit = limit_of(request, plan, step);
     const run::RunConfig& config = request.config;
     const double microbatches = plan.microbatches;

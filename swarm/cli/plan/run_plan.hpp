@@ -48,6 +48,8 @@ struct RunPlan {
     std::vector<double> passing_s;  // time of a tensor over each boundary, in the order of codecs
     std::uint32_t microbatches = 0;
     double step_s = 0;
+    double sync_s = 0;      // the part of step_s in which replicas become one again, on average
+    double sync_bytes = 0;  // sent by each replica for that per step, on average; the largest
     double tokens_per_s = 0;
     double utilisation = 0;  // share of the power of all peers that is used
     std::string limit;       // one line

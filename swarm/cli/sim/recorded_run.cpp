@@ -23,6 +23,9 @@ namespace json = boost::json;
 constexpr double kRestartAfter_s = 2;  // the pause of `swarm local`
 constexpr double kDelayMax_s = 3600;
 constexpr double kLoopback_us = 100;
+/// The most by which a frame is late; a tenth of the latency on short lines.
+constexpr double kJitter_us = 1000;
+constexpr double kJitterMost = 0.1;
 constexpr double kSlack = 2;  // the simulated run may take so many times as long, and then ends
 
 /// Where a peer's speed comes from.
@@ -56,6 +59,9 @@ struct RecordedRun {
     std::uint64_t min_peers = 0;
     std::uint64_t seed = 0;
     std::uint64_t activation_bytes = 0;
+    std::uint64_t state_bytes = 0;
+    std::string mode;  // empty: a report of an earlier version, whose runs are exact ones here
+    std::uint64_t sync_every = 0;
     std::string policy;
     double line_delay_s = 0;
     std::uint64_t steps = 0;
@@ -169,6 +175,9 @@ RecordedRun read_run(const json::object& whole) {
     run.min_peers = count_at(config, "min_peers");
     run.seed = count_at(config, "seed");
     run.activation_bytes = count_at(config, "activation_bytes");
+    run.state_bytes = count_if_any(config, "state_bytes");
+    run.mode = config.contains("mode") ? text_at(config, "mode") : "";
+    run.sync_every = count_if_any(config, "sync_every");
     run.policy = text_at(config, "policy");
     run.line_delay_s = number_if_any(whole, "line_delay_s");
     if (!(run.line_delay_s >= 0 && run.line_delay_s <= kDelayMax_s)) {
@@ -267,6 +276,20 @@ std::string groups(const std::vector<RecordedPeer>& peers) {
     return toml;
 }
 
+std::string replicas(const RecordedRun& run) {
+    std::string toml;
+    if (run.state_bytes > 0) {
+        toml += "state_bytes = " + std::to_string(run.state_bytes) + "\n";
+    }
+    if (!run.mode.empty()) {
+        toml += "mode = \"" + run.mode + "\"\n";
+    }
+    if (run.sync_every > 0) {
+        toml += "sync_every = " + std::to_string(run.sync_every) + "\n";
+    }
+    return toml;
+}
+
 std::string entry(double at_s, const char* kind, std::size_t peer) {
     return "\n[[plan]]\nat = " + milliseconds(at_s) + "\nkind = \"" + kind +
            "\"\npeer = " + std::to_string(peer) + "\n";
@@ -339,11 +362,14 @@ Result<std::string> scenario_of_run(std::string_view text, const std::string& fi
             "\nmin_peers = " + std::to_string(run.min_peers) +
             "\nsteps = " + std::to_string(run.steps) +
             "\nwork_units = 1.0\nactivation_bytes = " + std::to_string(run.activation_bytes) +
-            "\npolicy = \"" + run.policy + "\"\n";
+            "\npolicy = \"" + run.policy + "\"\n" + replicas(run);
     toml += groups(run.peers);
     const auto latency_us = std::llround(kLoopback_us + 1e6 * run.line_delay_s);
+    const double jitter = std::min(kJitterMost, kJitter_us / static_cast<double>(latency_us));
     toml += "\n[regions]\nlatency = \"" + std::to_string(latency_us) +
-            "us\"  # 100us of it not measured: loopback and two event loops\n";
+            "us\"  # 100us of it not measured: loopback and two event loops\n" +
+            "jitter = " + number(jitter) +
+            "  # not measured: without any, equal peers tie for ever\n";
     return toml + plan(run);
 }
 

@@ -54,6 +54,12 @@ Result<sim::Scenario> load(const SimFlags& flags) {
             Reaction::Reject,
             "--verify compares losses, which only the exact mode has; add --mode exact"};
     }
+    if (scenario && flags.verify && scenario->pipeline.is_sparse()) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--verify compares losses, and no two runs of pipeline.mode \"sparse\" are equal"};
+    }
     return scenario;
 }
 

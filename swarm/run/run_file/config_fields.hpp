@@ -31,6 +31,8 @@ inline constexpr std::uint32_t kWidthMin = 2;
 inline constexpr std::uint32_t kWidthMax = 1U << 15;
 // A layer of the oracle: 1 GiB of gradient.
 inline constexpr std::uint32_t kOracleWidthMax = 1U << 28;
+// The parameters of the largest state that a scenario of the simulator may have, 15 GB, and more.
+inline constexpr std::uint64_t kStandsForMax = 1ULL << 32;
 inline constexpr std::uint32_t kFfnWidthMax = 1U << 17;
 inline constexpr std::uint32_t kVocabularyMax = 1U << 17;
 // Each byte needs an id.
@@ -340,6 +342,15 @@ void visit_rest_of_model(Model& model, Visitor& visit) {
          NewValue::Never},
         model.tied_embeddings,
         YesOrNo{}
+    );
+    visit(
+        {"model",
+         "stands_for",
+         "Parameters that a layer of the oracle stands for in a simulation: its sums and its state "
+         "travel in as many pieces as theirs would; 0 stands for its own.",
+         NewValue::Never},
+        model.stands_for,
+        Whole{0, kStandsForMax}
     );
 }
 

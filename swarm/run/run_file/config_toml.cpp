@@ -143,7 +143,7 @@ struct FieldWriter {
         }
         const bool is_newer = key == "mode" || key == "sync_every" || key == "replicas" ||
                               key == "tied_embeddings" || key == "corpus_sha256" ||
-                              key == "checkpoint_keep_every";
+                              key == "checkpoint_keep_every" || key == "stands_for";
         return is_newer && field == Field{};
     }
 };

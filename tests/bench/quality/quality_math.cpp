@@ -9,11 +9,6 @@ namespace swarm::bench {
 namespace {
 
 constexpr std::uint64_t kTrials = 30;
-/// Where stages/server/reduction.hpp begins to send parts as they are.
-constexpr double kRawAboveBytesPerSecond = 250e6;
-/// Bytes of a part's int64 per weight, as byte planes: measured with gradients of the demo model by
-/// tests/torch/reduce_parts_test.
-constexpr double kPackedPartBytes = 3.3;
 
 bool trial_is_due(std::uint64_t made, std::uint64_t steps) {
     const std::uint64_t every = std::max<std::uint64_t>(1, steps / kTrials);
@@ -118,11 +113,7 @@ double seconds_on_line(const LineStep& step) {
 }
 
 double exact_sync_bytes(std::uint64_t weights, std::uint32_t replicas, double line_bytes_per_s) {
-    SWARM_ASSERT(replicas > 0);
-    const double part_bytes =
-        line_bytes_per_s > kRawAboveBytesPerSecond ? sizeof(std::int64_t) : kPackedPartBytes;
-    const double others = static_cast<double>(replicas - 1) / replicas;
-    return (part_bytes + sizeof(float)) * static_cast<double>(weights) * others;
+    return run::sync_bytes(run::SyncMode::Exact, weights, replicas, line_bytes_per_s);
 }
 
 double sparse_sync_bytes(

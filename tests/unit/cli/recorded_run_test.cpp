@@ -48,6 +48,21 @@ TEST(RecordedRun, KeepsThePipeline) {
     EXPECT_EQ(scenario.duration, std::chrono::seconds(26)) << "2 x 8 s and 10 s";
 }
 
+TEST(RecordedRun, KeepsWhatReplicasExchange) {
+    EXPECT_EQ(recorded().pipeline.state_bytes, 0U) << "an earlier version does not say";
+    const std::string text = changed(
+        R"("activation_bytes": 0})",
+        R"("activation_bytes": 0, "state_bytes": 7517952, "mode": "sparse", "sync_every": 4})"
+    );
+    const Result<std::string> toml = scenario_of_run(text, "run.json");
+    ASSERT_TRUE(toml) << toml.error().detail;
+    const auto scenario = sim::parse_scenario(*toml, "run.toml");
+    ASSERT_TRUE(scenario) << scenario.error().detail << "\n" << *toml;
+    EXPECT_EQ(scenario->pipeline.state_bytes, 7'517'952U);
+    EXPECT_TRUE(scenario->pipeline.is_sparse());
+    EXPECT_EQ(scenario->pipeline.sync_every, 4U);
+}
+
 /// Peers come one by one, each to the stage with the fewest members: bbbb to stage 0, cccc to stage
 /// 1, aaaa to stage 0. A peer without a stage never worked.
 TEST(RecordedRun, PeersComeInAnOrderThatGivesThemTheirStages) {

@@ -89,6 +89,29 @@ TEST(RunPlan, SaysWhichCodecsANarrowLineLeadsTo) {
     EXPECT_EQ(run::to_text(make_plan(wide)->codecs), "none/none");
 }
 
+TEST(RunPlan, ReplicasTakeTimeToBecomeOneAgain) {
+    PlanRequest request = narrow("int4");
+    request.config.microbatches = 8;
+    request.latency_s = 0.01;
+    EXPECT_EQ(make_plan(request)->sync_s, 0) << "nobody has a replica";
+    request.peers.assign(4, {1000, 0});
+    const RunPlan exact = *make_plan(request);
+    const auto parameters = static_cast<double>(exact.stages[1].parameters);  // the larger stage
+    EXPECT_NEAR(exact.sync_bytes, parameters / 2 * 7.3, 1);
+    EXPECT_NEAR(exact.sync_s, parameters / 2 * 7.3 / 1.25e6 + 0.02, 1e-6);
+    EXPECT_NE(exact.limit.find("exchange data for"), std::string::npos) << exact.limit;
+    EXPECT_NE(exact.limit.find("--mode sparse"), std::string::npos) << exact.limit;
+    request.config.mode = run::SyncMode::Sparse;
+    const RunPlan sparse = *make_plan(request);
+    EXPECT_NEAR(sparse.step_s - sparse.sync_s, exact.step_s - exact.sync_s, 1e-9);
+    EXPECT_NEAR(sparse.sync_s, (parameters * 116 / 4096 / 1.25e6 + 0.03) / 8, 1e-4);
+    EXPECT_EQ(sparse.limit.find("exchange data for"), std::string::npos) << sparse.limit;
+    EXPECT_NE(
+        to_text(sparse, WorkUnit::Milliseconds).find("the replicas of a stage exchange"),
+        std::string::npos
+    );
+}
+
 TEST(RunPlan, TheSlowerEndOfALineDecides) {
     PlanRequest request = narrow("none");
     request.line_bytes_per_s = {0, 1.25e6};  // the line of the first peer has no bound

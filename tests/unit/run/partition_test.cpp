@@ -49,6 +49,22 @@ std::uint64_t largest_stage_by_brute_force(RunConfig config) {
     return best;
 }
 
+TEST(Partition, AnOracleIsCutAsTheModelThatItStandsFor) {
+    RunConfig config;
+    config.model = *named_model("oracle");
+    config.stages = config.model.layers = 2;
+    config.microbatches = 8;
+    config.model.width = 1'016;
+    EXPECT_EQ(partition(config)[0].slice_bytes_max, protocol::kSliceBytesMax);
+    EXPECT_EQ(partition(config)[0].chunk_bytes_max, protocol::kChunkBytes);
+    config.model.stands_for = (1 << 24) - 8;  // with the counters 2^24 sums: 16 slices
+    EXPECT_EQ(partition(config)[0].slice_bytes_max, 1'024 / 16 * sizeof(std::int64_t));
+    EXPECT_EQ(partition(config)[0].parameters(), (1U << 24) - 8);
+    EXPECT_EQ(partition(config)[0].chunk_bytes_max, 60U) << "1 MiB x 1,016 / 2^24, in floats";
+    config.model.stands_for = 100;  // less than it has
+    EXPECT_EQ(partition(config)[0].slice_bytes_max, protocol::kSliceBytesMax);
+}
+
 TEST(Partition, GivesTheDemoTwoLayersPerStage) {
     const auto stages = partition(RunConfig{});
     ASSERT_EQ(stages.size(), 3U);

@@ -49,6 +49,54 @@ TEST_F(WorldFrames, TheReceiversLineHoldsThemUpToo) {
     EXPECT_NEAR(seconds(bert->when("Received 3 bulk #1 1000000")), 2.0, 0.001);
 }
 
+// Bytes enter the second line while others leave the first.
+TEST_F(WorldFrames, TwoLinesCarryATensorAtOnce) {
+    const auto bert =
+        add_recorder(world_, kBert, {}, {.up_bytes_per_s = 0, .down_bytes_per_s = kMegabyte});
+    Recorder::Orders orders = dial_both_lanes(kBert);
+    orders.emplace("LinkUp 2 bulk", tensor(kBert, 1, kMegabyte));
+    add_recorder(world_, kAnna, orders, {.up_bytes_per_s = kMegabyte});
+    world_.run_for(10s);
+    EXPECT_NEAR(seconds(bert->when("Received 1 bulk #1 1000000")), 1.0, 0.002);
+}
+
+TEST_F(WorldFrames, TheSlowerOfTwoLinesDecides) {
+    const auto bert =
+        add_recorder(world_, kBert, {}, {.up_bytes_per_s = 0, .down_bytes_per_s = kMegabyte / 2});
+    Recorder::Orders orders = dial_both_lanes(kBert);
+    orders.emplace("LinkUp 2 bulk", tensor(kBert, 1, kMegabyte));
+    orders.emplace("LinkUp 2 bulk", tensor(kBert, 2, kMegabyte));
+    add_recorder(world_, kAnna, orders, {.up_bytes_per_s = kMegabyte});
+    world_.run_for(10s);
+    EXPECT_NEAR(seconds(bert->when("Received 1 bulk #1 1000000")), 2.0, 0.002);
+    EXPECT_NEAR(seconds(bert->when("Received 1 bulk #2 1000000")), 4.0, 0.002);
+}
+
+TEST_F(WorldFrames, ACrashCutsATensorWhoseBeginningHasArrived) {
+    const auto bert =
+        add_recorder(world_, kBert, {}, {.up_bytes_per_s = 0, .down_bytes_per_s = 10 * kMegabyte});
+    Recorder::Orders orders = dial_both_lanes(kBert);
+    orders.emplace("LinkUp 2 bulk", tensor(kBert, 1, kMegabyte));
+    add_recorder(world_, kAnna, orders, {.up_bytes_per_s = kMegabyte});
+    world_.run_for(500ms);
+    world_.crash(kAnna);
+    world_.run_for(10s);
+    EXPECT_EQ(bert->count("Received 1 bulk #1 1000000"), 0U);
+    EXPECT_EQ(bert->count("LinkDown 1 bulk"), 1U);
+}
+
+TEST_F(WorldFrames, ALinkThatIsResetLosesATensorOnBothLines) {
+    const auto bert =
+        add_recorder(world_, kBert, {}, {.up_bytes_per_s = 0, .down_bytes_per_s = kMegabyte});
+    Recorder::Orders orders = dial_both_lanes(kBert);
+    orders.emplace("LinkUp 2 bulk", tensor(kBert, 1, kMegabyte));
+    add_recorder(world_, kAnna, orders, {.up_bytes_per_s = kMegabyte});
+    world_.run_for(500ms);
+    world_.reset_link(kAnna, kBert, Lane::Bulk);
+    world_.run_for(10s);
+    EXPECT_EQ(bert->count("Received 1 bulk #1 1000000"), 0U);
+}
+
 TEST_F(WorldFrames, AShortTensorToOnePeerDoesNotWaitForALongOneToAnother) {
     const auto bert = add_recorder(world_, kBert, {});
     const auto cleo = add_recorder(world_, kCleo, {});

@@ -42,12 +42,36 @@ TEST(Pipe, FramesOfOneLinkGoOneAfterTheOther) {
     EXPECT_EQ(drain(pipe), (Done{{7, 500ms}, {8, 750ms}}));
 }
 
+TEST(Pipe, SaysWhichFramesBegin) {
+    Pipe pipe(1000);
+    const auto begun = [&] {
+        std::vector<std::uint32_t> frames;
+        pipe.visit_begun([&](std::uint32_t frame) { frames.push_back(frame); });
+        return frames;
+    };
+    pipe.add_bulk(kOne, 7, 500, kStart);
+    pipe.add_bulk(kOne, 8, 250, kStart);
+    pipe.add_bulk(kTwo, 9, 900, kStart);
+    EXPECT_EQ(begun(), (std::vector<std::uint32_t>{7, 9}));
+    EXPECT_EQ(pipe.take_bulk(pipe.bulk_done_at()), 7U);
+    EXPECT_EQ(begun(), (std::vector<std::uint32_t>{8}));
+    EXPECT_EQ(begun(), (std::vector<std::uint32_t>{}));
+}
+
 TEST(Pipe, LinksShareTheRate) {
     Pipe pipe(1000);
     pipe.add_bulk(kOne, 7, 400, kStart);
     pipe.add_bulk(kTwo, 8, 100, kStart);
     // Half the rate each until 8 is through, then 300 bytes at the full rate.
     EXPECT_EQ(drain(pipe), (Done{{8, 200ms}, {7, 500ms}}));
+}
+
+TEST(Pipe, AFlowThatStandsForThreeLinksGetsThreeShares) {
+    Pipe pipe(1000);
+    pipe.add_bulk(kOne, 7, 300, kStart, 3);
+    pipe.add_bulk(kTwo, 8, 200, kStart);
+    // 7 is through when 8 has had 100; then 8 has the line for itself.
+    EXPECT_EQ(drain(pipe), (Done{{7, 400ms}, {8, 500ms}}));
 }
 
 TEST(Pipe, ALinkThatComesLaterGetsItsShareFromThenOn) {
@@ -160,6 +184,22 @@ TEST(Pipe, StaysExactOverTerabytesWithoutAPause) {
         pipe.add_bulk(frame % 2, frame, kFrame, kStart);
     }
     EXPECT_EQ(drain(pipe).back(), (std::pair<std::uint32_t, Duration>{999, 4000s}));
+}
+
+TEST(Pipe, AFrameThatStandsForSeveralGetsAShareForEach) {
+    Pipe pipe(1000);
+    pipe.add_bulk(kOne, 1, 300, kStart);
+    pipe.add_bulk(kTwo, 2, 300, kStart);
+    pipe.join_bulk(kTwo, 300, kStart);
+    EXPECT_EQ(drain(pipe), (Done{{1, 900ms}, {2, 900ms}}));
+}
+
+TEST(Pipe, AFrameThatStandsForSeveralLosesTheSharesOfThoseThatAreThrough) {
+    Pipe pipe(1000);
+    pipe.add_bulk(kTwo, 2, 300, kStart);
+    pipe.join_bulk(kTwo, 300, kStart + 300ms);
+    pipe.add_bulk(kOne, 1, 300, kStart + 300ms);
+    EXPECT_EQ(drain(pipe), (Done{{2, 900ms}, {1, 900ms}}));
 }
 
 /// Frames at random times on random links: how long the line needs for all.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,80 @@ TEST(RunExact, CarriesTheLargestStateThatAScenarioMayHave) {
     EXPECT_TRUE(report.violations.empty()) << report.violations.front();
     EXPECT_GT(report.steps, 4U);
     EXPECT_GT(report.bytes, 15'000'000'000U);
+}
+
+/// Two replicas of a stage of 100,000 parameters, on lines of 100 kB/s.
+Scenario on_lines(swarm::run::SyncMode mode) {
+    Scenario scenario = small_scenario();
+    scenario.duration = 10min;
+    scenario.pipeline.steps = 17;
+    scenario.pipeline.min_peers = 4;
+    scenario.pipeline.state_bytes = 1'200'000;
+    scenario.pipeline.mode = mode;
+    scenario.groups.front().up_bytes_per_s = {Draw::Kind::Constant, {1e5}};
+    scenario.groups.front().down_bytes_per_s = {Draw::Kind::Constant, {1e5}};
+    return scenario;
+}
+
+double mean_step_s(const Scenario& scenario) {
+    const SimReport report = run(scenario);
+    EXPECT_EQ(report.violations, std::vector<std::string>{});
+    EXPECT_EQ(report.steps, 17U);
+    return report.step_s->mean;
+}
+
+TEST(RunExact, AReductionTakesTheTimeOfTheLines) {
+    Scenario scenario = on_lines(swarm::run::SyncMode::Exact);
+    const double with = mean_step_s(scenario);
+    scenario.pipeline.state_bytes = 0;
+    // Each sends 3.3 + 4 bytes for half of the parameters.
+    EXPECT_NEAR(with - mean_step_s(scenario), 7.3 * 50'000 / 1e5, 0.1);
+}
+
+TEST(RunExact, AnExchangeOfModeSparseIsShort) {
+    Scenario scenario = on_lines(swarm::run::SyncMode::Sparse);
+    const double with = mean_step_s(scenario);
+    scenario.pipeline.state_bytes = 0;
+    EXPECT_NEAR(with - mean_step_s(scenario), 3 * 116 * 100'000 / 4096.0 / 1e5 / 17, 0.01);
+}
+
+/// A part of 25 million sums takes longer than the 10 s after which a small stage's members are
+/// fenced.
+TEST(RunExact, ALongReductionFencesNobody) {
+    Scenario scenario = on_lines(swarm::run::SyncMode::Exact);
+    scenario.pipeline.state_bytes = 600'000'000;
+    scenario.groups.front().up_bytes_per_s = {Draw::Kind::Constant, {12.5e6}};
+    scenario.groups.front().down_bytes_per_s = {Draw::Kind::Constant, {12.5e6}};
+    scenario.groups.front().count = 8;
+    scenario.pipeline.min_peers = 8;
+    scenario.pipeline.steps = 2;
+    const SimReport report = run(scenario);
+    EXPECT_EQ(report.fenced, 0U);
+    const double on_the_line_s = 7.3 * 37.5e6 / 12.5e6;
+    EXPECT_GT(report.step_s->mean, on_the_line_s);
+    EXPECT_LT(report.step_s->mean, 1.5 * on_the_line_s) << "pieces wait behind each other";
+}
+
+TEST(RunExact, ANewcomerDownloadsFromSeveralDonors) {
+    Scenario scenario = on_lines(swarm::run::SyncMode::Exact);
+    scenario.pipeline.steps = 0;
+    scenario.pipeline.stages = 1;
+    scenario.pipeline.state_bytes = 24'000'000;
+    scenario.groups.front().down_bytes_per_s = {Draw::Kind::Constant, {0}};
+    scenario.groups.front().up_bytes_per_s = {Draw::Kind::Constant, {1e6}};
+    crash(scenario, 4, 10s, 20s);
+    std::set<std::uint64_t> donors;
+    ExactOptions options;
+    options.on_event = [&](RunWorld&, PeerId at, const node::Event& event) {
+        const auto* const received = std::get_if<node::Received>(&event);
+        if (received && at == peer(4) &&
+            std::holds_alternative<swarm::protocol::Chunk>(received->message.body)) {
+            donors.insert(received->peer.words[0]);
+        }
+    };
+    const SimReport report = run(scenario, options);
+    EXPECT_EQ(report.violations, std::vector<std::string>{});
+    EXPECT_EQ(donors, (std::set<std::uint64_t>{1, 2, 3}));
 }
 
 TEST(RunExact, SurvivesWorkThatTakesLongerThanAnyRun) {

@@ -55,6 +55,7 @@ TEST(ParseScenario, ReadsEveryKeyOfThePipeline) {
         std::string(kEight) +
         "[pipeline]\nstages = 3\nmicrobatches = 5\nin_flight = 7\nmin_peers = 6\nsteps = 9\n"
         "work_units = 2.5\nactivation_bytes = 11\nstate_bytes = 13\npolicy = 'iwrr'\n"
+        "mode = 'sparse'\nsync_every = 15\nreductions = false\n"
         "rebalancer = 'swarm-alg2'\nrebalance_every = '1min'\n"
     );
     const Pipeline& pipeline = scenario.pipeline;
@@ -66,6 +67,10 @@ TEST(ParseScenario, ReadsEveryKeyOfThePipeline) {
     EXPECT_EQ(pipeline.work_units, 2.5);
     EXPECT_EQ(pipeline.activation_bytes, 11U);
     EXPECT_EQ(pipeline.state_bytes, 13U);
+    EXPECT_TRUE(pipeline.is_sparse());
+    EXPECT_EQ(pipeline.steps_between_syncs(), 15U);
+    EXPECT_EQ(pipeline.parameters(), 1U);
+    EXPECT_EQ(pipeline.exchanged(), 0U);
     EXPECT_EQ(pipeline.policy, "iwrr");
     EXPECT_EQ(pipeline.rebalancer, "swarm-alg2");
     EXPECT_EQ(pipeline.rebalance_every, 1min);

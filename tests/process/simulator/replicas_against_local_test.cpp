@@ -1,0 +1,166 @@
+// The simulator and `swarm plan` compared with real processes whose replicas exchange sums or
+// changes over slow lines: 4 peers in 2 stages, lines of 10 Mb/s and 10 ms, both modes, three
+// codecs, with and without a kill. Each job is held for a service time, so the speed of this
+// machine does not matter while it is fast enough. The peers' times differ: equal peers tie, and a
+// router that learns may then keep a poor or a good order for a whole run.
+#include "tests/bench/machine_load.hpp"
+#include "tests/process/program.hpp"
+#include "tests/unit/net/temporary_folder.hpp"
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace swarm::test {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::seconds;
+
+constexpr double kExactTolerance = 0.05;  // share of the real step, fidelity exact
+constexpr double kFluidTolerance = 0.08;  // fidelity fluid
+constexpr double kPlanTolerance = 0.15;   // the plan is a best case
+constexpr seconds kPatience(180);
+// The runs with a kill take less than twice as long, and enough longer for the peer to come back.
+constexpr const char* kKillAfter = "24s";
+
+struct Case {
+    std::string mode;
+    std::string codec;
+    int steps;
+    bool kill;
+
+    friend std::ostream& operator<<(std::ostream& out, const Case& one) {
+        return out << one.mode << ", " << one.codec << (one.kill ? ", a kill" : "");
+    }
+};
+
+class ReplicasAgainstLocal : public testing::TestWithParam<Case> {
+ protected:
+    json::value swarm(std::vector<std::string> arguments, const std::string& report) {
+        const auto file = folder_.path() / report;
+        arguments.insert(arguments.end(), {"--json", file.string()});
+        Program program(arguments, folder_.path());
+        EXPECT_EQ(program.wait(kPatience), 0) << program.err();
+        return json::parse(read_text(file));
+    }
+
+    static std::vector<std::string> of_the_run() {
+        return {
+            "--stages",
+            "2",
+            "--peers",
+            "4",
+            "--mode",
+            GetParam().mode,
+            "--codec",
+            GetParam().codec,
+            "--line-rate",
+            "10Mb/s"};
+    }
+
+    json::object real() {
+        std::vector<std::string> arguments{"local"};
+        const auto run = of_the_run();
+        arguments.insert(arguments.end(), run.begin(), run.end());
+        arguments.insert(
+            arguments.end(),
+            {"--steps",
+             std::to_string(GetParam().steps),
+             "--line-delay",
+             "10ms",
+             "--service-ms",
+             "36,40,44,48",
+             "--dir",
+             (folder_.path() / "run").string()}
+        );
+        if (GetParam().kill) {
+            arguments.insert(arguments.end(), {"--kill-every", kKillAfter});
+        }
+        return swarm(std::move(arguments), "run.json").as_object();
+    }
+
+    double simulated_s(const std::string& fidelity) {
+        const std::string scenario = (folder_.path() / "run.toml").string();
+        const std::string report = (folder_.path() / "run.json").string();
+        Program record({"sim", "record", report, "-o", scenario}, folder_.path());
+        EXPECT_EQ(record.wait(kPatience), 0) << record.err();
+        const json::object sim =
+            swarm({"sim", scenario, "--mode", fidelity}, fidelity + ".json").as_object();
+        EXPECT_TRUE(sim.at("violations").as_array().empty());
+        return sim.at("step_s").at("mean").to_number<double>();
+    }
+
+    double planned_s() {
+        std::vector<std::string> arguments{"plan"};
+        const auto run = of_the_run();
+        arguments.insert(arguments.end(), run.begin(), run.end());
+        // A stage has three layers; a forward and a backward take three services of 42 ms.
+        arguments.insert(arguments.end(), {"--latency", "10ms", "--layer-ms", "42,42,42,42,42,42"});
+        return swarm(std::move(arguments), "plan.json").at("step_s").to_number<double>();
+    }
+
+    TemporaryFolder folder_;
+};
+
+double mean_step_s(const json::object& run) {
+    double sum = 0;
+    for (const json::value& step : run.at("steps").as_array()) {
+        sum += step.at("seconds").to_number<double>();
+    }
+    return sum / static_cast<double>(run.at("steps").as_array().size());
+}
+
+TEST_P(ReplicasAgainstLocal, AStepTakesAsLongAsInTheSimulator) {
+    const bench::LoadMeter meter;
+    const json::object run = real();
+    const double foreign = meter.foreign().value_or(0);
+    ASSERT_FALSE(run.at("steps").as_array().empty());
+    EXPECT_EQ(run.at("kills").to_number<int>(), GetParam().kill ? 1 : 0);
+    const double real_s = mean_step_s(run);
+    const double exact_s = simulated_s("exact");
+    const double fluid_s = simulated_s("fluid");
+    std::printf(
+        "step %.3f s, exact %.3f s (%+.1f %%), fluid %.3f s (%+.1f %%)",
+        real_s,
+        exact_s,
+        100 * (exact_s / real_s - 1),
+        fluid_s,
+        100 * (fluid_s / real_s - 1)
+    );
+    EXPECT_NEAR(exact_s, real_s, kExactTolerance * real_s);
+    EXPECT_NEAR(fluid_s, real_s, kFluidTolerance * real_s);
+    if (!GetParam().kill) {
+        const double plan_s = planned_s();
+        std::printf(", planned %.3f s (%+.1f %%)", plan_s, 100 * (plan_s / real_s - 1));
+        EXPECT_NEAR(plan_s, real_s, kPlanTolerance * real_s);
+    }
+    std::printf("; others used %.0f %% of the machine\n", 100 * foreign);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OnSlowLines,
+    ReplicasAgainstLocal,
+    testing::Values(
+        Case{"exact", "none", 8, false},
+        Case{"exact", "int8", 10, false},
+        Case{"exact", "int4", 11, false},
+        Case{"sparse", "none", 18, false},
+        Case{"sparse", "int8", 34, false},
+        Case{"sparse", "int4", 36, false},
+        Case{"exact", "none", 11, true},
+        Case{"exact", "int8", 14, true},
+        Case{"exact", "int4", 15, true},
+        Case{"sparse", "none", 25, true},
+        Case{"sparse", "int8", 46, true},
+        Case{"sparse", "int4", 50, true}
+    )
+);
+
+}  // namespace
+}  // namespace swarm::test

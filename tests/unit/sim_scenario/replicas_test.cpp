@@ -1,0 +1,39 @@
+// The keys of a scenario that say what the replicas of a stage exchange.
+#include "sim/scenario/scenario.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace sim {
+namespace {
+
+swarm::Result<Scenario> parse(const std::string& keys) {
+    return parse_scenario("[[peers]]\ncount = 8\n[pipeline]\n" + keys, "s.toml");
+}
+
+std::string refusal(const std::string& keys) {
+    const auto scenario = parse(keys);
+    return scenario ? "taken" : scenario.error().detail;
+}
+
+TEST(ReplicasInScenario, ExactIsTheDefault) {
+    EXPECT_EQ(parse("")->pipeline.mode, swarm::run::SyncMode::Exact);
+    EXPECT_EQ(parse("state_bytes = 1200\n")->pipeline.exchanged(), 100U);
+    EXPECT_EQ(parse("state_bytes = 1200\nreductions = false\n")->pipeline.exchanged(), 0U);
+}
+
+TEST(ReplicasInScenario, ModeSparseHasExchanges) {
+    EXPECT_EQ(parse("mode = 'sparse'\n")->pipeline.steps_between_syncs(), 8U);
+    EXPECT_EQ(parse("mode = 'sparse'\nsync_every = 3\n")->pipeline.steps_between_syncs(), 3U);
+    EXPECT_EQ(
+        refusal("mode = 'sparce'\n"), "s.toml:4: pipeline.mode must be \"exact\" or \"sparse\""
+    );
+    EXPECT_EQ(
+        refusal("sync_every = 4\n"),
+        "s.toml:4: pipeline.sync_every must be left out where pipeline.mode is exact"
+    );
+}
+
+}  // namespace
+}  // namespace sim
