@@ -64,7 +64,9 @@ std::vector<SlotId> PeerLinks::follow_roster(node::Turn turn) {
     }
     neighbours_ = std::move(wanted);
     due_.clear();
+    cut_off_count_ = 0;
     for (auto& [peer, neighbour] : neighbours_) {
+        cut_off_count_ += neighbour.is_cut_off ? 1U : 0U;
         for (const auto lane : {node::Lane::Control, node::Lane::Bulk}) {
             const auto early = early_.find({peer, lane});
             if (early != early_.end() && early->second == neighbour.incarnation) {
@@ -208,6 +210,7 @@ void PeerLinks::look_at(PeerId peer, Neighbour& neighbour, node::Turn turn) {
         return;
     }
     newly_cut_off_ = true;
+    ++cut_off_count_;
     const protocol::SlotInfo* const own = context_.roster.find_peer(context_.self);
     turn.out.log(
         node::LogLine::Level::Warning,
@@ -224,6 +227,7 @@ void PeerLinks::note_reached(PeerId peer, Neighbour& neighbour, node::Turn turn)
     neighbour.apart_since = swarm::kNever;
     neighbour.trouble.clear();
     if (std::exchange(neighbour.is_cut_off, false)) {
+        --cut_off_count_;
         turn.out.log(
             node::LogLine::Level::Info, name_of(peer, neighbour.stage) + ": the link is there"
         );
@@ -232,6 +236,9 @@ void PeerLinks::note_reached(PeerId peer, Neighbour& neighbour, node::Turn turn)
 
 std::vector<SlotId> PeerLinks::cut_off() const {
     std::vector<SlotId> slots;
+    if (cut_off_count_ == 0) {
+        return slots;
+    }
     for (const auto& [peer, neighbour] : neighbours_) {
         if (neighbour.is_cut_off && slots.size() < protocol::kCutOffMax) {
             slots.push_back(neighbour.slot);

@@ -91,7 +91,7 @@ class PeerLinks {
     /// Finds a neighbour cut off, once its time is over.
     void look_at(PeerId peer, Neighbour& neighbour, node::Turn turn);
     /// Forgets the failed dials of a linked neighbour, and says so if a warning told of them.
-    static void note_reached(PeerId peer, Neighbour& neighbour, node::Turn turn);
+    void note_reached(PeerId peer, Neighbour& neighbour, node::Turn turn);
     /// Computes a neighbour's deadline anew; is called after every change of its links.
     void reschedule(PeerId peer, Neighbour& neighbour);
 
@@ -107,6 +107,7 @@ class PeerLinks {
     boost::container::flat_set<LaneKey> dialing_;  // dials under way, also to peers that have left
     std::vector<PeerId> lost_;
     bool newly_cut_off_ = false;
+    std::size_t cut_off_count_ = 0;  // neighbours; mostly 0, and each heartbeat asks
 };
 
 }  // namespace stages

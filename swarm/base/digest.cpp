@@ -6,6 +6,16 @@
 
 namespace swarm {
 
+namespace {
+
+/// Looking the algorithm up takes locks, and longer than hashing a small chunk: it is done once.
+const EVP_MD* algorithm() {
+    static EVP_MD* const found = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+    return found;
+}
+
+}  // namespace
+
 struct Sha256::Context {
     Context() : evp(EVP_MD_CTX_new()) { start(); }
 
@@ -14,7 +24,9 @@ struct Sha256::Context {
 
     ~Context() { EVP_MD_CTX_free(evp); }
 
-    void start() const { SWARM_ASSERT(evp && EVP_DigestInit_ex(evp, EVP_sha256(), nullptr) == 1); }
+    void start() const {
+        SWARM_ASSERT(evp && algorithm() && EVP_DigestInit_ex(evp, algorithm(), nullptr) == 1);
+    }
 
     EVP_MD_CTX* evp;
 };
