@@ -27,7 +27,8 @@ void add_range(
     }
 }
 
-/// The hash in a STATE record of mode sparse. It leaves out the moments, which differ by replica.
+}  // namespace
+
 Digest hash_of_weights(const run::StageLayout& layout, std::span<const node::Payload> chunks) {
     Sha256 hash;
     std::uint64_t begin = 0;
@@ -38,8 +39,6 @@ Digest hash_of_weights(const run::StageLayout& layout, std::span<const node::Pay
     }
     return hash.finish();
 }
-
-}  // namespace
 
 std::vector<SlotId> snapshot_donors(const run::Roster& roster, StageIndex stage) {
     const std::vector<SlotId> members = roster.members(stage);
@@ -52,6 +51,19 @@ std::vector<SlotId> snapshot_donors(const run::Roster& roster, StageIndex stage)
     return stay.empty() ? members : stay;
 }
 
+SlotId Checkpointer::choose_donor(const RunContext& context, std::span<const SlotId> able) {
+    // The last one, because joiners get their snapshots from the first ones.
+    for (auto slot = able.rbegin(); slot != able.rend(); ++slot) {
+        if (!failed_donors_.contains(context.roster.find(*slot)->peer)) {
+            return *slot;
+        }
+    }
+    for (const SlotId slot : able) {  // all have failed, so they are asked in turn again
+        failed_donors_.erase(context.roster.find(slot)->peer);
+    }
+    return able.back();
+}
+
 std::vector<protocol::SnapshotOrder> Checkpointer::order(
     const RunContext& context, ParameterVersion version
 ) {
@@ -60,6 +72,9 @@ std::vector<protocol::SnapshotOrder> Checkpointer::order(
         return orders;
     }
     failed_ = false;  // it was about the checkpoint before
+    std::erase_if(failed_donors_, [&](PeerId donor) {
+        return context.roster.find_peer(donor) == nullptr;
+    });
     version_ = version;
     for (std::uint32_t stage = 0; stage < context.config.stages; ++stage) {
         const std::vector<SlotId> able = snapshot_donors(context.roster, {stage});
@@ -67,8 +82,7 @@ std::vector<protocol::SnapshotOrder> Checkpointer::order(
             donors_.clear();
             return {};
         }
-        // The last one, because joiners get their snapshots from the first ones.
-        const protocol::SlotInfo& donor = *context.roster.find(able.back());
+        const protocol::SlotInfo& donor = *context.roster.find(choose_donor(context, able));
         donors_.push_back(donor.peer);
         orders.push_back({donor.slot, PeerId{}});
     }
@@ -79,10 +93,14 @@ void Checkpointer::begin(const RunContext& context, node::Turn turn) {
     const bool sparse = context.config.mode == run::SyncMode::Sparse;
     shared_layouts_ = sparse ? context.layouts : std::vector<run::StageLayout>{};
     step_ = run::steps_before(context.config, version_.step);
+    if (!donors_.empty()) {
+        asked_.clear();
+    }
     for (std::uint32_t stage = 0; stage < donors_.size(); ++stage) {
         const run::StageLayout& layout = context.layouts[stage];
         const run::StateFetcher::Plan plan{
             version_, {stage}, 12 * layout.elements(), std::nullopt, layout.chunk_bytes_max};
+        asked_.push_back(donors_[stage]);
         fetchers_.emplace_back(plan, std::vector<PeerId>{donors_[stage]});
         fetchers_.back().advance(turn);
     }
@@ -128,15 +146,19 @@ TimePoint Checkpointer::next_deadline() const {
 }
 
 void Checkpointer::check(node::Turn turn) {
-    const bool lost =
-        std::any_of(fetchers_.begin(), fetchers_.end(), [](const run::StateFetcher& fetcher) {
-            return fetcher.outcome() == run::StateFetcher::Outcome::Failed;
-        });
+    bool lost = false;
+    for (std::size_t stage = 0; stage < fetchers_.size(); ++stage) {
+        if (fetchers_[stage].outcome() == run::StateFetcher::Outcome::Failed) {
+            lost = true;
+            failed_donors_.insert(asked_[stage]);
+        }
+    }
     if (lost) {
         turn.out.log(
             node::LogLine::Level::Warning,
             "no checkpoint of step " + std::to_string(version_.step) +
-                ": a peer that was to give its stage's state is gone or late"
+                ": a peer that was to give its stage's state is gone or late, or refused; "
+                "another one is asked next"
         );
         failed_ = true;
         fetchers_.clear();
@@ -165,7 +187,10 @@ std::optional<run::CheckpointFiles> Checkpointer::take_files(
             shared_layouts_.empty()
                 ? manifest
                 : hash_of_weights(shared_layouts_[stage.value], state.chunks.back());
-        genuine = genuine && (known == history.states.end() || known->second == found);
+        if (known != history.states.end() && known->second != found) {
+            genuine = false;
+            failed_donors_.insert(asked_[stage.value]);
+        }
     }
     fetchers_.clear();
     if (!genuine) {

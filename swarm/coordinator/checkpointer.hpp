@@ -1,5 +1,6 @@
 // Downloads the state of every stage at one version and turns it into files. The coordinator writes
 // them: files first, manifest last, then the CHECKPOINT record. One checkpoint is made at a time.
+// A donor that refuses, fails or gives another state is left out of the next orders.
 // Invariant: a checkpoint is announced only after its manifest and its record are durable (I7).
 // Threading: single strand. Memory: one copy of the run's whole state until it is written.
 #pragma once
@@ -12,9 +13,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <vector>
 
 namespace swarm::coordinator {
+
+/// The hash in a STATE record of mode sparse. It leaves out the moments, which differ by replica.
+Digest hash_of_weights(const run::StageLayout& layout, std::span<const node::Payload> chunks);
 
 /// Members that may give a snapshot of the stage. A member that leaves is among them only if there
 /// is no other, because it takes the snapshot along when its commit is out.
@@ -51,10 +57,16 @@ class Checkpointer {
 
  private:
     void check(node::Turn turn);
+    /// `able` are the members of a stage that may give its state.
+    [[nodiscard]] SlotId choose_donor(const RunContext& context, std::span<const SlotId> able);
 
     std::shared_ptr<const run::CheckpointFormat> format_;
     ParameterVersion version_;
-    std::vector<PeerId> donors_;
+    std::vector<PeerId> donors_;  // by stage, of the order that was not begun yet
+    std::vector<PeerId> asked_;   // by stage, of the downloads under way
+    /// Members that refused, failed, or gave another state. They are asked only where all of their
+    /// stage have failed.
+    std::set<PeerId> failed_donors_;
     std::vector<run::StateFetcher> fetchers_;       // by stage
     std::vector<run::StageLayout> shared_layouts_;  // mode sparse only
     std::uint64_t step_ = 0;  // steps that have made version_; files are named by it

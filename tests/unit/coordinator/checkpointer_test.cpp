@@ -152,6 +152,39 @@ TEST_F(CheckpointerTest, FailsOnceWithItsDonorAndCanStartAnew) {
     EXPECT_EQ(checkpointer_.order(context_, kVersion).size(), 2U);
 }
 
+TEST_F(CheckpointerTest, ADonorThatRefusesIsLeftOutUntilAllOfItsStageHave) {
+    const auto refuse = [&](std::uint64_t donor) {
+        Actions actions;
+        checkpointer_.on(
+            {{donor}}, protocol::ChunkRefused{kVersion, {0}, {}, false}, actions.at(kStart)
+        );
+        EXPECT_TRUE(checkpointer_.take_failure());
+    };
+    const auto next_donor = [&] {
+        const auto orders = checkpointer_.order(context_, kVersion);
+        Actions actions;
+        checkpointer_.begin(context_, actions.at(kStart));
+        return context_.roster.find(orders.at(0).donor)->peer;
+    };
+    EXPECT_EQ(next_donor(), (PeerId{{2}}));
+    refuse(2);
+    EXPECT_EQ(next_donor(), (PeerId{{1}})) << "the newest one has refused";
+    refuse(1);
+    EXPECT_EQ(next_donor(), (PeerId{{2}})) << "nobody else is left";
+}
+
+TEST_F(CheckpointerTest, ADonorWhoseStateIsNotTheRunsIsLeftOut) {
+    history_.states[{kVersion, {0}}] = Digest{};
+    begin();
+    deliver(2, 0);
+    deliver(3, 1);
+    EXPECT_FALSE(take_files());
+    EXPECT_TRUE(checkpointer_.take_failure());
+    EXPECT_EQ(
+        checkpointer_.order(context_, kVersion)[0].donor, context_.roster.find_peer({{1}})->slot
+    );
+}
+
 TEST_F(CheckpointerTest, ASecondCheckpointSurvivesTheFailureOfTheFirst) {
     begin();
     Actions actions;
