@@ -1,6 +1,7 @@
 #include "sim/run/run_world.hpp"
 
 #include "stages/single/single_run.hpp"
+#include "stages/worker/first_state.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -78,6 +79,9 @@ void RunWorld::add_coordinator() {
         swarm::coordinator::Coordinator::Options options;
         options.config = options_.config;
         options.checkpoints = checkpoints_;
+        options.first_state = [config = options_.config](swarm::StageIndex stage) {
+            return stages::first_state_hash(config, swarm::run::partition(config)[stage.value]);
+        };
         options.resume = resume_;
         options.bugs = options_.bugs;
         return std::make_unique<swarm::coordinator::Coordinator>(std::move(options));

@@ -4,8 +4,8 @@
 // Threading: single strand.
 #pragma once
 
+#include "swarm/coordinator/member_rates.hpp"
 #include "swarm/coordinator/run_context.hpp"
-#include "swarm/coordinator/self_measures.hpp"
 #include "swarm/run/codec_choice.hpp"
 
 namespace swarm::coordinator {

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cinttypes>
 #include <cstddef>
+#include <cstdio>
 
 namespace swarm::coordinator {
 namespace {
@@ -32,6 +34,21 @@ std::string text_of(double value) {
 
 std::string text_of(ParameterVersion version) {
     return ' ' + std::to_string(version.gen) + ' ' + std::to_string(version.step);
+}
+
+/// Sixteen hexadecimal digits for each word of the id.
+std::string text_of(PeerId peer) {
+    std::array<char, 65> buffer{};
+    std::snprintf(
+        buffer.data(),
+        buffer.size(),
+        "%016" PRIx64 "%016" PRIx64 "%016" PRIx64 "%016" PRIx64,
+        peer.words[0],
+        peer.words[1],
+        peer.words[2],
+        peer.words[3]
+    );
+    return buffer.data();
 }
 
 std::string text_of(const std::vector<Digest>& hashes) {
@@ -97,6 +114,17 @@ struct LineOf {
     std::string operator()(const RollbackRecord& record) const {
         return "rollback" + text_of(record.version);
     }
+
+    std::string operator()(const MembersRecord& record) const {
+        std::string line = "members";
+        for (const auto& [stage, peers] : record.members) {
+            std::string before = " ";
+            for (const PeerId peer : peers) {
+                line += std::exchange(before, ",") + text_of(peer);
+            }
+        }
+        return line;
+    }
 };
 
 /// Takes the words of a line one by one. failed() is true once a word was missing or malformed.
@@ -140,6 +168,29 @@ class Words {
             digest.bytes[i] = static_cast<std::byte>(value);
         }
         return digest;
+    }
+
+    /// A word of peer ids with commas between them; at least one.
+    std::vector<PeerId> peers() {
+        constexpr std::size_t kDigits = 64;
+        std::string_view text = word();
+        std::vector<PeerId> peers(text.size() / kDigits);
+        for (PeerId& peer : peers) {
+            for (std::size_t i = 0; i < peer.words.size(); ++i) {
+                const char* const begin = text.data() + 16 * i;
+                const auto [stop, error] = std::from_chars(begin, begin + 16, peer.words[i], 16);
+                failed_ = failed_ || error != std::errc() || stop != begin + 16;
+            }
+            text.remove_prefix(kDigits);
+            const bool is_last = &peer == &peers.back();
+            failed_ = failed_ || (is_last ? !text.empty() : !text.starts_with(','));
+            if (failed_) {
+                return {};
+            }
+            text.remove_prefix(is_last ? 0 : 1);
+        }
+        failed_ = failed_ || peers.empty();
+        return peers;
     }
 
     /// When the next word begins with `start`: takes the word and returns its rest.
@@ -225,6 +276,15 @@ CincRecord read_cinc(Words& words) {
     return record;
 }
 
+MembersRecord read_members(Words& words) {
+    MembersRecord record;
+    do {  // every run has a stage, and no commit is without members of each
+        const auto stage = static_cast<std::uint32_t>(record.members.size());
+        record.members[{stage}] = words.peers();
+    } while (!words.failed() && !words.at_end());
+    return record;
+}
+
 StateRecord read_state(Words& words) {
     StateRecord record;
     record.version = words.version();
@@ -267,6 +327,8 @@ Result<LogRecord> parse_record(std::string_view line) {
         record = CheckpointRecord{version, std::string(words.word())};
     } else if (kind == "rollback") {
         record = RollbackRecord{words.version()};
+    } else if (kind == "members") {
+        record = read_members(words);
     }
     if (!record || words.failed() || !words.at_end()) {
         return malformed(line);
@@ -290,6 +352,7 @@ void RunHistory::cut_as(std::uint64_t step, const std::vector<std::uint32_t>& la
 void RunHistory::roll_back(ParameterVersion to) {
     version = to;
     last_commit.reset();
+    members.clear();  // they hold a version that counts no more
     skips_in_a_row = 0;
     std::erase_if(losses, [&](const auto& entry) { return entry.first >= to.step; });
     if (!codecs.empty()) {
@@ -332,6 +395,8 @@ void RunHistory::apply(const LogRecord& record) {
         checkpoint = *written;
     } else if (const auto* rollback = std::get_if<RollbackRecord>(&record)) {
         roll_back(rollback->version);
+    } else if (const auto* held = std::get_if<MembersRecord>(&record)) {
+        members = held->members;
     }
 }
 

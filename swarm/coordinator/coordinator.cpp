@@ -33,6 +33,7 @@ void Coordinator::on(const node::Event& event, TimePoint now, node::Outbox& out)
     const node::Turn turn{now, out};
     std::visit([&](const auto& occurred) { handle(occurred, turn); }, event);
     if (phase_ == Phase::Open || phase_ == Phase::Finishing) {
+        settle_states(turn);
         const bool waited_for_peers = step_.phase() == StepMachine::Phase::Waiting;
         step_.advance(turn);
         if (waited_for_peers && step_.phase() != StepMachine::Phase::Waiting) {
@@ -57,10 +58,13 @@ TimePoint Coordinator::next_deadline() const {
     }
     TimePoint due = std::min(context_.detector.next_deadline(), step_.next_deadline());
     due = std::min(due, checkpointer_.next_deadline());
+    for (const auto& [stage, at] : claims_due_) {
+        due = std::min(due, at);
+    }
     if (phase_ == Phase::Open) {
         due = std::min({due, placement_.next_deadline(), cut_by_});
     }
-    if (lost_since_ != kNever) {
+    if (lost_since_ != kNever && claims_due_.empty()) {
         due = std::min(due, lost_since_ + lost_stage_patience());
     }
     return due;
@@ -101,10 +105,25 @@ void Coordinator::handle(const node::Loaded& loaded, node::Turn turn) {
     if (!leave_old_split(turn) || !leave_old_settings(turn)) {
         return;
     }
+    holders_ = history_.members;
+    make_first_states();
     const CincRecord record{context_.cinc, run::layers_of(context_.layouts), options_.settings};
     history_.apply(record);
     phase_ = Phase::Opening;
     opening_ = append(record, Sync::Now, turn);
+}
+
+/// Nobody is linked yet, so nobody waits for these seconds.
+void Coordinator::make_first_states() {
+    first_states_.assign(context_.config.stages, {});
+    if (context_.version != ParameterVersion{}) {
+        return;
+    }
+    for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {
+        if (!history_.states.contains({context_.version, {stage}})) {
+            first_states_[stage] = options_.first_state({stage});
+        }
+    }
 }
 
 void Coordinator::handle(const node::Stored& stored, node::Turn turn) {
@@ -195,6 +214,7 @@ void Coordinator::forget(PeerId peer) {
     moving_.erase(peer);
     left_at_commit_.erase(peer);
     has_settings_.erase(peer);
+    told_wrong_state_.erase(peer);
 }
 
 void Coordinator::handle(const node::LinkDown& down, node::Turn turn) {
@@ -231,7 +251,7 @@ void Coordinator::handle(const node::Received& received, node::Turn turn) {
     } else if (const auto* leave = std::get_if<protocol::Leave>(&body)) {
         take(received.peer, *leave, turn);
     } else if (const auto* applied = std::get_if<protocol::Applied>(&body)) {
-        take(received.peer, *applied, turn);
+        take(received.peer, *applied);
     } else if (const auto* fetch = std::get_if<protocol::Fetch>(&body)) {
         take(received.peer, *fetch, turn);
     } else if (const auto* chunk = std::get_if<protocol::Chunk>(&body)) {
@@ -308,7 +328,7 @@ void Coordinator::lose(PeerId peer, const std::string& reason, IfLast if_last, n
     }
     checkpointer_.donor_lost(peer, turn);
     waiting_joins_.erase(peer);
-    applied_[info->stage].erase(peer);
+    votes_.forget(peer);
     if (info->standing == Standing::Observer) {
         std::erase(needs_snapshot_, peer);
         context_.roster.remove(info->slot);

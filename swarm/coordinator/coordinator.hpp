@@ -12,15 +12,16 @@
 #include "swarm/coordinator/codec_chooser.hpp"
 #include "swarm/coordinator/commit_log.hpp"
 #include "swarm/coordinator/launcher.hpp"
-#include "swarm/coordinator/measured_speeds.hpp"
+#include "swarm/coordinator/member_rates.hpp"
 #include "swarm/coordinator/placement.hpp"
 #include "swarm/coordinator/reachability.hpp"
 #include "swarm/coordinator/run_context.hpp"
-#include "swarm/coordinator/self_measures.hpp"
 #include "swarm/coordinator/split_chooser.hpp"
+#include "swarm/coordinator/state_votes.hpp"
 #include "swarm/coordinator/step_machine.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,6 +39,10 @@ class Coordinator final : public node::Role {
         run::RunConfig config;
         std::span<const std::uint16_t> corpus;  // outlives the role
         std::shared_ptr<const run::CheckpointFormat> checkpoints;
+        /// Returns the hash of the stage's state at version (0, 0), as peers say it in JOIN. It is
+        /// called once for each stage before anybody is heard, and only where that version is
+        /// current; it may take seconds. A large model's states are made one at a time.
+        std::function<Digest(StageIndex)> first_state;
         /// Digest of what peers compute with, for the log; none in simulated runs, which never go
         /// on with other settings.
         std::optional<Digest> settings = std::nullopt;
@@ -101,7 +106,7 @@ class Coordinator final : public node::Role {
     void take(PeerId peer, const protocol::Join& join, node::Turn turn);
     void take(PeerId peer, const protocol::Heartbeat& beat, node::Turn turn);
     void take(PeerId peer, const protocol::Leave& leave, node::Turn turn);
-    void take(PeerId peer, const protocol::Applied& applied, node::Turn turn);
+    void take(PeerId peer, const protocol::Applied& applied);
     void take(PeerId peer, const protocol::Fetch& fetch, node::Turn turn);
     void give_tokenizer(PeerId peer, const protocol::Fetch& fetch, node::Turn turn);
     void take_from_member(const node::Received& received, node::Turn turn);
@@ -134,6 +139,27 @@ class Coordinator final : public node::Role {
     [[nodiscard]] bool keeps_stage(const protocol::Join& join) const;
     void compare_compute_class(const std::string& compute_class, node::Turn turn);
     void consider_state(PeerId peer, const protocol::Join& join, node::Turn turn);
+    void make_first_states();
+    /// The hash of the stage's state at the current version: that of its record, or else the one
+    /// that this process computes of a state that it hands out, which it records then.
+    [[nodiscard]] std::optional<Digest> known_state(StageIndex stage, node::Turn turn);
+    /// True when the current version is that of the checkpoint from which this process began.
+    [[nodiscard]] bool is_of_checkpoint() const;
+    [[nodiscard]] const std::vector<std::byte>& manifest_of(StageIndex stage);
+    void record_state(StageIndex stage, const Digest& hash, node::Turn turn);
+    void claim(PeerId peer, StageIndex stage, const Digest& hash, node::Turn turn);
+    void retake_waiting_joins(node::Turn turn);
+    /// The stage's members, and movers that left it at the last commit and came back; the oldest
+    /// first. The last member of a stage is left out while it is silent.
+    [[nodiscard]] std::vector<PeerId> electing_members(StageIndex stage) const;
+    /// The peers whose word decides which state of the stage is right: those above, or else those
+    /// that were its members at the last commit.
+    [[nodiscard]] std::vector<PeerId> electors(StageIndex stage) const;
+    /// Records the states that enough electors have said, and fences who contradicts them.
+    void settle_states(node::Turn turn);
+    /// Has the log name the members that hold what is decided, where they are not those of the
+    /// last commit.
+    void note_holders(node::Turn turn);
     [[nodiscard]] bool has_lost_stage() const;
     [[nodiscard]] Duration lost_stage_patience() const;
     void watch_lost_stage(node::Turn turn);
@@ -199,7 +225,13 @@ class Coordinator final : public node::Role {
         commit_repeated_;  // the version whose commit the peer was sent again
     std::map<PeerId, protocol::Join>
         waiting_joins_;  // joins that wait for the STATE record of their stage
-    std::map<StageIndex, std::map<PeerId, Digest>> applied_;
+    StateVotes votes_;
+    std::uint64_t settled_roster_ = 0;            // number of the roster that was judged last
+    std::map<StageIndex, TimePoint> claims_due_;  // then the claims that came decide
+    MembersByStage holders_;  // members at the last commit; empty: an older log does not say
+    std::vector<Digest> first_states_;
+    std::map<StageIndex, std::vector<std::byte>> manifests_;  // those of options_.resume
+    std::set<PeerId> told_wrong_state_;  // peers about which a warning was given
     std::vector<PeerId> needs_snapshot_;
     std::set<std::string> compute_classes_;  // the classes of all peers that were ever admitted
     std::optional<Digest> weights_sha256_;

@@ -1,5 +1,5 @@
 // The way from a decided step to the next one: the record, COMMIT with its snapshot orders, the
-// report, and the peers that may leave.
+// report, the peers that may leave, checkpoints, and the end of the run.
 #include "swarm/coordinator/coordinator.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/versions.hpp"
@@ -12,6 +12,29 @@ using protocol::SlotInfo;
 using protocol::Standing;
 using Level = node::LogLine::Level;
 
+namespace {
+
+/// The members of each stage, the oldest first. Stages without a member are left out.
+MembersByStage members_by_stage(const run::Roster& roster) {
+    MembersByStage members;
+    for (const SlotInfo& info : roster.slots()) {  // in the order of slots
+        if (info.standing != Standing::Observer) {
+            members[info.stage].push_back(info.peer);
+        }
+    }
+    return members;
+}
+
+}  // namespace
+
+void Coordinator::note_holders(node::Turn turn) {
+    const MembersRecord record{members_by_stage(context_.roster)};
+    if (record.members != history_.members && record.members.size() == context_.config.stages) {
+        history_.apply(record);
+        append(record, Sync::Later, turn);
+    }
+}
+
 void Coordinator::record_decision(node::Turn turn) {
     deciding_ = step_.decision();
     if (!deciding_.scalars.skips()) {  // the record of a skip has no room for codecs
@@ -20,6 +43,7 @@ void Coordinator::record_decision(node::Turn turn) {
             deciding_.codecs = std::move(next);
         }
     }
+    note_holders(turn);  // its record lies before that of the commit, whose fsync covers both
     committing_ = append(deciding_, Sync::Now, turn);
     if (options_.bugs.commit_before_fsync) {
         conclude(turn);
@@ -30,7 +54,9 @@ void Coordinator::conclude(node::Turn turn) {
     const CommitRecord record = std::move(deciding_);
     history_.apply(record);
     context_.version = history_.version;
-    applied_.clear();
+    votes_.clear();
+    claims_due_.clear();
+    holders_ = members_by_stage(context_.roster);
     if (moving_.empty() && run::is_shared_version(context_.config, context_.version.step)) {
         cut_to_ = split_chooser_.next(context_, measures_, turn.now);
     }
@@ -171,6 +197,63 @@ void Coordinator::release_drained(node::Turn turn) {
         context_.peer_streams.send(info.peer, protocol::Finished{context_.version}, turn);
         context_.detector.forget(info.peer);
         context_.tell(node::PeerChange::Left, info, "drained", turn);
+    }
+}
+
+void Coordinator::write_checkpoint(node::Turn turn) {
+    if (checkpoint_files_ || checkpoint_stored_) {
+        return;
+    }
+    checkpoint_files_ = checkpointer_.take_files(history_, turn);
+    if (!checkpoint_files_) {
+        return;
+    }
+    for (run::CheckpointFile& file : checkpoint_files_->files) {
+        turn.out.add(node::WriteFile{StoreId{next_store_++}, file.name, {}, std::move(file.content)}
+        );
+    }
+    const CheckpointRecord record{checkpointer_.version(), checkpoint_files_->name};
+    history_.apply(record);
+    checkpoint_stored_ = append(record, Sync::Now, turn);
+    checkpoint_files_->files.clear();  // the host has the files
+}
+
+void Coordinator::repeat_commit(
+    const std::vector<protocol::SnapshotOrder>& orders, node::Turn turn
+) {
+    const CommitRecord& last = *history_.last_commit;
+    for (const protocol::SlotInfo& info : context_.roster.slots()) {
+        if (!orders.empty()) {
+            context_.peer_streams.send(
+                info.peer,
+                protocol::Commit{
+                    last.version, last.epoch, last.scalars, last.result_hashes, orders},
+                turn
+            );
+        }
+    }
+}
+
+void Coordinator::finish(node::Turn turn) {
+    if (phase_ != Phase::Finishing) {
+        return;
+    }
+    const bool lacks_checkpoint =
+        !final_checkpoint_ && !checkpointer_.under_way() && !checkpoint_stored_;
+    if (checkpointer_.take_failure() || lacks_checkpoint) {
+        // A donor died, or this process is new: it sends the last commit again, with new orders.
+        repeat_commit(checkpointer_.order(context_, context_.version), turn);
+        checkpointer_.begin(context_, turn);
+    }
+    if (weights_sha256_) {
+        turn.out.add(node::Tell{
+            node::RunFinished{context_.version, *std::exchange(weights_sha256_, {})}});
+    }
+    if (released_ && !checkpointer_.under_way() && !checkpoint_stored_) {
+        for (const PeerId peer : context_.peer_streams.peers()) {  // also those that were fenced
+            context_.peer_streams.send(peer, protocol::Finished{context_.version}, turn);
+        }
+        phase_ = Phase::Complete;
     }
 }
 

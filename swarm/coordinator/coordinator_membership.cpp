@@ -84,24 +84,20 @@ void Coordinator::consider_state(PeerId peer, const protocol::Join& join, node::
         }
         return;
     }
-    const auto known = history_.states.find({context_.version, stage});
-    const bool first_version = context_.version.step == 0 && context_.version.gen == 0;
-    const bool from_checkpoint = rolled_back_to_ == context_.version;
-    const auto left = left_at_commit_.find(peer);
-    const bool held_it = left != left_at_commit_.end() && left->second == stage;
-    if (known == history_.states.end() &&
-        (first_version || from_checkpoint || restarted_ || held_it)) {
-        const StateRecord record{context_.version, stage, join.state_hash};
-        history_.apply(record);
-        append(record, Sync::Later, turn);
-    } else if (known == history_.states.end()) {
-        waiting_joins_[peer] = join;  // a member must first say which state is right
+    const std::optional<Digest> known = known_state(stage, turn);
+    if (!known) {
+        waiting_joins_[peer] = join;
+        claim(peer, stage, join.state_hash, turn);
         return;
-    } else if (known->second != join.state_hash) {
-        turn.out.log(Level::Warning, "a peer's state is not the run's: it fetches a new one");
+    }
+    if (*known != join.state_hash) {
+        if (told_wrong_state_.insert(peer).second) {
+            turn.out.log(Level::Warning, "a peer's state is not the run's: it fetches a new one");
+        }
         assign(peer, join, turn);
         return;
     }
+    told_wrong_state_.erase(peer);
     std::erase(needs_snapshot_, peer);
     compare_compute_class(join.compute_class, turn);
     const Incarnation incarnation = context_.peer_streams.find(peer)->incarnation;
@@ -233,51 +229,146 @@ void Coordinator::take(PeerId peer, const protocol::Leave& leave, node::Turn tur
     launcher_.refresh(turn.now);
 }
 
-void Coordinator::take(PeerId peer, const protocol::Applied& applied, node::Turn turn) {
+void Coordinator::take(PeerId peer, const protocol::Applied& applied) {
     const SlotInfo* const info = context_.roster.find_peer(peer);
-    if (!info || applied.version != context_.version) {
+    // What an observer has rests on others, so its word counts for nothing.
+    if (!info || info->standing == Standing::Observer || applied.version != context_.version) {
         return;
     }
     step_.applied(info->slot);
-    const StageIndex stage = info->stage;
-    const auto [known, is_first] =
-        history_.states.try_emplace({applied.version, stage}, applied.state_hash);
-    if (is_first) {
-        append(StateRecord{applied.version, stage, applied.state_hash}, Sync::Later, turn);
-        std::erase_if(history_.states, [&](const auto& entry) {
-            return entry.first.first.step + kStatesKept < applied.version.step;
-        });
-        for (const auto& [joiner, join] : std::exchange(waiting_joins_, {})) {
-            take(joiner, join, turn);
+    votes_.say(info->stage, peer, applied.state_hash);
+}
+
+std::optional<Digest> Coordinator::known_state(StageIndex stage, node::Turn turn) {
+    const auto known = history_.states.find({context_.version, stage});
+    if (known != history_.states.end()) {
+        return known->second;
+    }
+    std::optional<Digest> own;
+    if (context_.version == ParameterVersion{}) {
+        own = first_states_.at(stage.value);
+    } else if (is_of_checkpoint() && stage.value < options_.resume->chunks.size()) {
+        // The manifest is kept for the peers that fetch the state.
+        const bool sparse = context_.config.mode == run::SyncMode::Sparse;
+        own = sparse ? hash_of_weights(
+                           context_.layouts[stage.value], options_.resume->chunks[stage.value]
+                       )
+                     : sha256(manifest_of(stage));
+    }
+    if (own) {
+        record_state(stage, *own, turn);
+    }
+    return own;
+}
+
+bool Coordinator::is_of_checkpoint() const {
+    // Only a rollback makes a version without a commit, and it goes to the newest checkpoint.
+    return options_.resume && !history_.last_commit && context_.version != ParameterVersion{} &&
+           options_.resume->version.step == context_.version.step;
+}
+
+const std::vector<std::byte>& Coordinator::manifest_of(StageIndex stage) {
+    std::vector<std::byte>& manifest = manifests_[stage];
+    if (manifest.empty()) {
+        for (const node::Payload& chunk : options_.resume->chunks[stage.value]) {
+            const Digest digest = sha256(chunk.bytes());
+            manifest.insert(manifest.end(), digest.bytes.begin(), digest.bytes.end());
         }
     }
-    auto& hashes = applied_[stage];
-    hashes[peer] = applied.state_hash;
-    std::map<Digest, std::size_t> votes;
-    for (const auto& [voter, hash] : hashes) {
-        ++votes[hash];
+    return manifest;
+}
+
+void Coordinator::record_state(StageIndex stage, const Digest& hash, node::Turn turn) {
+    const StateRecord record{context_.version, stage, hash};
+    history_.apply(record);
+    append(record, Sync::Later, turn);
+    std::erase_if(history_.states, [&](const auto& entry) {
+        return entry.first.first.step + kStatesKept < context_.version.step;
+    });
+}
+
+/// A peer without a slot says which state it has, and nobody knows yet which one is right.
+void Coordinator::claim(PeerId peer, StageIndex stage, const Digest& hash, node::Turn turn) {
+    const auto left = left_at_commit_.find(peer);
+    const bool moved = left != left_at_commit_.end() && left->second == stage;
+    const auto holders = holders_.find(stage);
+    // A log of an older program names no members; then the first claim after a restart counts.
+    const bool anyone = restarted_ && holders_.empty();
+    const bool held = holders != holders_.end() &&
+                      std::ranges::find(holders->second, peer) != holders->second.end();
+    if (anyone) {
+        record_state(stage, hash, turn);
+        retake_waiting_joins(turn);
+    } else if (moved || held) {
+        votes_.say(stage, peer, hash);
+        if (electing_members(stage).empty()) {
+            claims_due_.try_emplace(stage, turn.now + options_.resume_after / 2);
+        }
     }
-    if (votes.size() < 2) {
+}
+
+void Coordinator::retake_waiting_joins(node::Turn turn) {
+    for (const auto& [joiner, join] : std::exchange(waiting_joins_, {})) {
+        take(joiner, join, turn);
+    }
+}
+
+std::vector<PeerId> Coordinator::electing_members(StageIndex stage) const {
+    std::vector<PeerId> peers;
+    for (const SlotId slot : context_.roster.members(stage)) {
+        const SlotInfo& info = *context_.roster.find(slot);
+        // The last member of a stage is waited for when it is silent. It may never come back.
+        if (info.standing != Standing::Suspect || context_.roster.members(stage).size() > 1 ||
+            votes_.has_spoken(stage, info.peer)) {
+            peers.push_back(info.peer);
+        }
+    }
+    for (const auto& [mover, from] : left_at_commit_) {
+        if (from == stage && votes_.has_spoken(stage, mover) &&
+            std::ranges::find(peers, mover) == peers.end()) {
+            peers.push_back(mover);
+        }
+    }
+    return peers;
+}
+
+std::vector<PeerId> Coordinator::electors(StageIndex stage) const {
+    const std::vector<PeerId> members = electing_members(stage);
+    const auto holders = holders_.find(stage);
+    return members.empty() && holders != holders_.end() ? holders->second : members;
+}
+
+void Coordinator::settle_states(node::Turn turn) {
+    const auto is_due = [&](StageIndex stage) {
+        const auto due = claims_due_.find(stage);
+        return due != claims_due_.end() && due->second <= turn.now;
+    };
+    const std::vector<StageIndex> stages = votes_.stages();
+    const bool changed = votes_.take_changed() || settled_roster_ != context_.roster.number();
+    if (!changed && std::ranges::none_of(stages, is_due)) {
         return;
     }
-    const bool tie = votes.size() == 2 && votes.begin()->second == votes.rbegin()->second;
-    if (tie && hashes.size() == context_.roster.members(stage).size()) {
-        fail(
-            1,
-            "the replicas of stage " + std::to_string(stage.value) +
-                " disagree on its state, half against half: stop the run and resume it from "
-                "the last checkpoint with one of them",
-            turn
-        );
-        return;
+    for (const StageIndex stage : stages) {
+        // Members are not hurried: a device that is slow is no reason to believe fewer of them.
+        const bool late = is_due(stage) && electing_members(stage).empty();
+        const std::optional<Digest> fixed = known_state(stage, turn);
+        const StateVotes::Verdict verdict =
+            votes_.judge(stage, electors(stage), fixed, late ? Silent::Ignore : Silent::Wait);
+        if (verdict.hash || is_due(stage)) {
+            claims_due_.erase(stage);
+        }
+        for (const PeerId wrong : verdict.wrong) {
+            lose(wrong, "its state differs from its replicas'", IfLast::Fence, turn);
+        }
+        if (verdict.hash && !fixed) {
+            record_state(stage, *verdict.hash, turn);
+            retake_waiting_joins(turn);
+            if (late && lost_since_ != kNever) {
+                lost_since_ = turn.now;  // somebody has the state, and gets a slot soon
+            }
+        }
     }
-    const std::size_t most =
-        std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
-            return a.second < b.second;
-        })->second;
-    if (votes[applied.state_hash] < most) {
-        lose(peer, "its state differs from its replicas'", IfLast::Fence, turn);
-    }
+    settled_roster_ = context_.roster.number();
 }
 
 /// A client asks for the next chunk when it has the one before, so one chunk is under way.
@@ -312,11 +403,7 @@ void Coordinator::take(PeerId peer, const protocol::Fetch& fetch, node::Turn tur
     const std::vector<node::Payload>& chunks = options_.resume->chunks[fetch.stage.value];
     const protocol::Chunk answer{fetch.version, fetch.stage, fetch.chunk};
     if (!fetch.chunk) {
-        std::vector<std::byte> manifest;
-        for (const node::Payload& chunk : chunks) {
-            const Digest digest = sha256(chunk.bytes());
-            manifest.insert(manifest.end(), digest.bytes.begin(), digest.bytes.end());
-        }
+        std::vector<std::byte> manifest = manifest_of(fetch.stage);
         const auto size = static_cast<std::uint32_t>(manifest.size());
         node::Payload payload(
             {protocol::Dtype::Bytes, protocol::CodecId::None, {size}}, std::move(manifest)
@@ -326,63 +413,6 @@ void Coordinator::take(PeerId peer, const protocol::Fetch& fetch, node::Turn tur
         context_.peer_streams.post(peer, answer, run::pack_chunk(chunks[*fetch.chunk]), turn);
     } else {
         context_.peer_streams.post(peer, refused, {}, turn);
-    }
-}
-
-void Coordinator::write_checkpoint(node::Turn turn) {
-    if (checkpoint_files_ || checkpoint_stored_) {
-        return;
-    }
-    checkpoint_files_ = checkpointer_.take_files(history_, turn);
-    if (!checkpoint_files_) {
-        return;
-    }
-    for (run::CheckpointFile& file : checkpoint_files_->files) {
-        turn.out.add(node::WriteFile{StoreId{next_store_++}, file.name, {}, std::move(file.content)}
-        );
-    }
-    const CheckpointRecord record{checkpointer_.version(), checkpoint_files_->name};
-    history_.apply(record);
-    checkpoint_stored_ = append(record, Sync::Now, turn);
-    checkpoint_files_->files.clear();  // the host has the files
-}
-
-void Coordinator::repeat_commit(
-    const std::vector<protocol::SnapshotOrder>& orders, node::Turn turn
-) {
-    const CommitRecord& last = *history_.last_commit;
-    for (const protocol::SlotInfo& info : context_.roster.slots()) {
-        if (!orders.empty()) {
-            context_.peer_streams.send(
-                info.peer,
-                protocol::Commit{
-                    last.version, last.epoch, last.scalars, last.result_hashes, orders},
-                turn
-            );
-        }
-    }
-}
-
-void Coordinator::finish(node::Turn turn) {
-    if (phase_ != Phase::Finishing) {
-        return;
-    }
-    const bool lacks_checkpoint =
-        !final_checkpoint_ && !checkpointer_.under_way() && !checkpoint_stored_;
-    if (checkpointer_.take_failure() || lacks_checkpoint) {
-        // A donor died, or this process is new: it sends the last commit again, with new orders.
-        repeat_commit(checkpointer_.order(context_, context_.version), turn);
-        checkpointer_.begin(context_, turn);
-    }
-    if (weights_sha256_) {
-        turn.out.add(node::Tell{
-            node::RunFinished{context_.version, *std::exchange(weights_sha256_, {})}});
-    }
-    if (released_ && !checkpointer_.under_way() && !checkpoint_stored_) {
-        for (const PeerId peer : context_.peer_streams.peers()) {  // also those that were fenced
-            context_.peer_streams.send(peer, protocol::Finished{context_.version}, turn);
-        }
-        phase_ = Phase::Complete;
     }
 }
 

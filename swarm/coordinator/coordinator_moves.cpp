@@ -71,8 +71,10 @@ bool Coordinator::may_be_needed_back(PeerId mover) const {
     if (left == left_at_commit_.end()) {
         return false;
     }
-    const auto applied = applied_.find(left->second);
-    return applied == applied_.end() || applied->second.empty();
+    const std::vector<SlotId> members = context_.roster.members(left->second);
+    return std::ranges::none_of(members, [&](SlotId slot) {
+        return votes_.has_spoken(left->second, context_.roster.find(slot)->peer);
+    });
 }
 
 // A move is decided before the death of another peer in the same moment is known.

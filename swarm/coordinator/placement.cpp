@@ -1,6 +1,6 @@
 #include "swarm/coordinator/placement.hpp"
 
-#include "swarm/coordinator/observed_rates.hpp"
+#include "swarm/coordinator/member_rates.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/memory_plan.hpp"
 

@@ -9,8 +9,8 @@
 // Source: PipeDream (arXiv 1806.03377) section 3.1 for the split; the hysteresis is ours.
 #pragma once
 
+#include "swarm/coordinator/member_rates.hpp"
 #include "swarm/coordinator/run_context.hpp"
-#include "swarm/coordinator/self_measures.hpp"
 
 #include <cstdint>
 #include <vector>

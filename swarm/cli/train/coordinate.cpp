@@ -1,6 +1,7 @@
 #include "swarm/cli/train/coordinate.hpp"
 
 #include "stages/files/checkpoint.hpp"
+#include "stages/worker/first_state.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
@@ -133,7 +134,10 @@ class Coordination {
             corpus_,
             std::make_shared<stages::SafetensorsCheckpoint>(
                 directory_.config, directory_.tokenizer
-            )};
+            ),
+            [config = directory_.config](StageIndex stage) {
+                return stages::first_state_hash(config, run::partition(config)[stage.value]);
+            }};
         options.tokenizer = directory_.tokenizer;
         options.settings = run::peer_settings(directory_.config);
         options.resume = as_run_state(directory_.resumed);

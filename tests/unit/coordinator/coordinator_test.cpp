@@ -13,10 +13,16 @@
 namespace swarm::coordinator {
 namespace {
 
+Coordinator::Options options_of_a_test() {
+    Coordinator::Options options;
+    options.first_state = [](StageIndex) { return sha256({}); };
+    return options;
+}
+
 class CoordinatorTest : public testing::Test {
  protected:
     CoordinatorTest() {
-        Coordinator::Options options;
+        Coordinator::Options options = options_of_a_test();
         options.config.model = *run::named_model("oracle");
         options.config.stages = 1;
         coordinator_ = std::make_unique<Coordinator>(std::move(options));
@@ -81,7 +87,7 @@ TEST_F(CoordinatorTest, TellsWhoTakesItForADirectory) {
 /// A run may go on with other stages than those in its log.
 TEST_F(CoordinatorTest, GoesOnWithTheCodecsOfItsLogWhereTheyFit) {
     for (const std::uint32_t stages : {2U, 3U}) {
-        Coordinator::Options options;
+        Coordinator::Options options = options_of_a_test();
         options.config.model = *run::named_model("oracle");
         options.config.stages = stages;
         options.config.codec = run::CodecSetting::automatic();
@@ -103,7 +109,7 @@ class OtherSplit : public CoordinatorTest {
  protected:
     /// Two stages of three layers each, where the log has stages of two and of four.
     explicit OtherSplit(std::optional<run::RunState> resume = std::nullopt) {
-        Coordinator::Options options;
+        Coordinator::Options options = options_of_a_test();
         options.config.model = *run::named_model("oracle");
         options.config.stages = 2;
         options.resume = std::move(resume);
@@ -149,7 +155,7 @@ class OtherSettings : public CoordinatorTest {
  protected:
     /// `commits`: steps that the log has.
     std::vector<std::string> begin(int commits, std::optional<run::RunState> resume) {
-        Coordinator::Options options;
+        Coordinator::Options options = options_of_a_test();
         options.config.model = *run::named_model("oracle");
         options.config.stages = 1;
         options.settings = sha256({});

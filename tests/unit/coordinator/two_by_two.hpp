@@ -1,8 +1,8 @@
 // A run of two stages with two members each, for tests of choices by the members' measurements.
 #pragma once
 
+#include "swarm/coordinator/member_rates.hpp"
 #include "swarm/coordinator/run_context.hpp"
-#include "swarm/coordinator/self_measures.hpp"
 
 #include <cstdint>
 #include <optional>
