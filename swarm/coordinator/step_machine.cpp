@@ -23,6 +23,9 @@ void StepMachine::open(StartWith start, node::Turn turn) {
     ledger_ = StepLedger(context_.config.stages, microbatches);
     exchange_aborted_ = false;
     std::erase_if(trained_, [&](const auto& each) { return !context_.roster.find(each.first); });
+    std::erase_if(failed_reduces_, [&](const auto& each) {
+        return !context_.peer_streams.find(each.first);
+    });
     epoch_ = make_epoch(context_.cinc, 1);
     admitted_.clear();
     joiners_.clear();  // their states are of the version before; they will ask again

@@ -124,6 +124,10 @@ class StepMachine {
  private:
     static constexpr int kFruitlessMax = 6;  // the limit of a wave grows to 64 times the usual one
 
+    /// Reduces in a row that a member may fail. One failure may come from a fence that it has not
+    /// heard of.
+    static constexpr std::uint32_t kFailedReducesMax = 2;
+
     struct Joiner {
         protocol::SlotInfo info;
         HeldSums held_sums = HeldSums::Forget;
@@ -183,6 +187,7 @@ class StepMachine {
     void give_up_overdue(node::Turn turn);
     void expire_recall(node::Turn turn);
     void expire_reduce(node::Turn turn);
+    void blame_silent_members(node::Turn turn);
     void expire_grace(node::Turn turn);
 
     RunContext& context_;
@@ -194,9 +199,11 @@ class StepMachine {
     std::map<SlotId, Epoch> admitted_;  // slots of this step; all others are there from its start
     std::vector<Joiner> joiners_;
     std::set<PeerId> unreachable_;  // peers that their replicas could not reach in this step
-    std::set<SlotId> awaited_;      // slots that owe HELD
-    std::set<SlotId> applying_;     // slots that owe APPLIED of the commit before this step
-    std::set<SlotId> void_slots_;   // slots whose sums the recall forgets
+    /// Reduces that failed because of a peer since it was last a holder. A new slot clears nothing.
+    std::map<PeerId, std::uint32_t> failed_reduces_;
+    std::set<SlotId> awaited_;     // slots that owe HELD
+    std::set<SlotId> applying_;    // slots that owe APPLIED of the commit before this step
+    std::set<SlotId> void_slots_;  // slots whose sums the recall forgets
     std::map<SlotId, std::vector<MicrobatchId>> lists_;
     /// Mode sparse: microbatches since the last exchange, for slots that have any. This is soft
     /// state: after a restart of the coordinator a peer gets a new slot and begins its round anew.

@@ -132,6 +132,16 @@ class StepMachineTest : public testing::Test {
         return message;
     }
 
+    /// The result of a member that has summed every microbatch.
+    [[nodiscard]] protocol::Reduced reduced(std::uint64_t n) const {
+        protocol::Reduced message{};
+        message.version = context_.version;
+        message.epoch = step_.epoch();
+        message.sums_of_squares.assign(context_.layouts[stages_[n - 1]].tensors.size(), 1.0);
+        message.counted_once = kMicrobatches;
+        return message;
+    }
+
     void miss_the_deadline() {
         Actions actions;
         now_ = step_.next_deadline();

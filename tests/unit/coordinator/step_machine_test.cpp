@@ -79,6 +79,61 @@ TEST_F(StepMachineTest, AfterTenSecondsOfASmallReductionTheAwaitedMemberIsFenced
     EXPECT_NE(step_.phase(), Phase::Reducing);
 }
 
+TEST_F(StepMachineTest, AMemberThatFailsTwoReducesInARowIsFenced) {
+    const auto mismatch = [&](std::uint64_t n) {
+        // Peer 5 was sent no microbatch, so this one is not in its list.
+        say(n, protocol::Mismatch{context_.version, step_.epoch(), {{0}}});
+    };
+    reach_reduce();
+    mismatch(5);
+    EXPECT_NE(step_.phase(), Phase::Reducing);
+    EXPECT_TRUE(is_member(5)) << "once may be chance";
+    go_on();
+    reach_reduce();
+    mismatch(5);
+    EXPECT_FALSE(is_member(5));
+    EXPECT_EQ(context_.roster.all_members().size(), 4U);
+    go_on();
+    reach_reduce();
+}
+
+TEST_F(StepMachineTest, AMismatchThatNamesOnlyWhatIsListedIsALie) {
+    reach_reduce();
+    say(4, protocol::Mismatch{context_.version, step_.epoch(), {{0}, {1}}});
+    EXPECT_FALSE(is_member(4));
+    EXPECT_TRUE(is_member(5));
+}
+
+TEST_F(StepMachineTest, AMemberThatReportsNoResultTwiceInARowIsFenced) {
+    for (const bool before : {true, false}) {
+        reach_reduce();
+        for (const std::uint64_t n : {1, 2, 4}) {
+            say(n, reduced(n));
+        }
+        while (step_.phase() == Phase::Reducing) {
+            miss_the_deadline();
+        }
+        EXPECT_EQ(is_member(3), before);
+        EXPECT_EQ(is_member(5), before);
+        go_on();
+    }
+    EXPECT_TRUE(is_member(1) && is_member(2) && is_member(4));
+}
+
+TEST_F(StepMachineTest, NobodyIsBlamedWhereAWholeStageIsLate) {
+    for (int round = 0; round < 4; ++round) {
+        reach_reduce();
+        for (const std::uint64_t n : {1, 2, 3}) {
+            say(n, reduced(n));
+        }
+        while (step_.phase() == Phase::Reducing) {
+            miss_the_deadline();
+        }
+        go_on();
+    }
+    EXPECT_EQ(context_.roster.all_members().size(), 5U);
+}
+
 TEST_F(StepMachineTest, ReplicasOfExactReduceAsOneGroup) {
     reach_reduce();
     EXPECT_EQ(reduces_.at(peer(4)).group, (std::vector<SlotId>{slot(4), slot(5)}));
