@@ -6,8 +6,7 @@
 //          [codecs=<forward>/<backward>,...]: codecs of the next step, where the run chooses them
 //   skip <gen> <step> <epoch>
 //   exchange <gen> <step> <epoch> <hash>...: hash of each stage's shared weights
-//   members <peer>,... ...: by stage, who holds the version that the next commit makes; left out
-//          where they are those of the record before
+//   members <peer>,... ...: see MembersRecord
 //   state <gen> <step> <stage> <hash> | checkpoint <gen> <step> <name> | rollback <gen> <step>
 // Threading: values. Errors: Malformed (Fatal, because the log is ours and a coordinator must not
 // rewrite a log that it cannot read). Source: step protocol, section 4.
@@ -78,8 +77,9 @@ struct RollbackRecord {
 
 using MembersByStage = std::map<StageIndex, std::vector<PeerId>>;
 
-/// The members of each stage, the oldest first. After a restart their word says which states are
-/// right, where a state record was lost. Cost: 65 bytes for each member.
+/// The members of each stage that hold what the next commit makes, the oldest first. The record is
+/// left out where they are those of the one before. After a restart their word says which states
+/// are right, where a state record was lost. Cost: 65 bytes for each member.
 struct MembersRecord {
     MembersByStage members;
 };
@@ -108,7 +108,7 @@ struct RunHistory {
     std::uint32_t skips_in_a_row = 0;      // skipped steps right before the current version
     std::vector<run::CodecChange> codecs;  // in order of step; empty: never chosen
     std::vector<SplitChange> splits;       // in order of step; empty: not known
-    MembersByStage members;                // as of the last commit; empty: not known
+    MembersByStage members;                // those of the last commit; empty: not known
     std::optional<Digest> settings;        // those of the newest process; none: not known
 
     void apply(const LogRecord& record);

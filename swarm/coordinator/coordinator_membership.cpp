@@ -231,7 +231,7 @@ void Coordinator::take(PeerId peer, const protocol::Leave& leave, node::Turn tur
 
 void Coordinator::take(PeerId peer, const protocol::Applied& applied) {
     const SlotInfo* const info = context_.roster.find_peer(peer);
-    // What an observer has rests on others, so its word counts for nothing.
+    // An observer has what others gave it, so its word counts for nothing.
     if (!info || info->standing == Standing::Observer || applied.version != context_.version) {
         return;
     }

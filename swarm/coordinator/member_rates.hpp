@@ -1,6 +1,6 @@
-// What heartbeats say of the speeds of members: the rates that the senders of their work observed,
-// and what members measured of themselves. Reports show the first; the choices of codecs and of the
-// split read the second. Placement keeps the rebalancer's view of the same messages.
+// The speeds of members by their heartbeats: the rates that the senders of their work observed,
+// and the measures that members took of themselves. Reports show the first; the choices of codecs
+// and of the split read the second. Placement keeps the rebalancer's view of the same messages.
 // Threading: single strand. Cost: one look-up per rate of a heartbeat. Memory: five numbers for
 // each slot of the roster, twice at most.
 #pragma once

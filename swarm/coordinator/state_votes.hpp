@@ -4,7 +4,7 @@
 // Invariants: only electors count, each once; a hash that is fixed is never voted away. Without a
 // majority the most frequent hash counts once all electors have spoken; between equals it is that
 // of the elector who comes first, which is the oldest member. So a tie never ends a run.
-// Threading: single strand. Memory: a hash for each peer that spoke. Cost: O(electors log electors).
+// Threading: single strand. Memory: a hash for each peer that spoke. Cost: O(n log n) in electors.
 // Source: step protocol, section 4 (APPLIED).
 #pragma once
 

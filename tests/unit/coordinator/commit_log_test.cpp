@@ -84,6 +84,36 @@ TEST(CommitLog, AnExchangeIsAVersionWithoutALossAndEndsNoRowOfSkips) {
     EXPECT_FALSE(parse_record("exchange 2 2 1"));
 }
 
+TEST(CommitLog, ReadsBackTheMembersOfEachStage) {
+    const PeerId one{{1, 2, 3, 0xfedcba9876543210}};
+    const PeerId two{{~0ULL, 0, 0, 0}};
+    const MembersRecord written{{{{0}, {two, one}}, {{1}, {one}}}};
+    const std::string line = to_line(written);
+    EXPECT_EQ(line.size(), std::string("members").size() + 3 * 65);
+    const auto record = parse_record(line);
+    ASSERT_TRUE(record) << record.error().detail;
+    EXPECT_EQ(std::get<MembersRecord>(*record).members, written.members);
+    RunHistory history;
+    history.apply(*record);
+    EXPECT_EQ(history.members, written.members);
+    history.apply(RollbackRecord{{1, 0}});
+    EXPECT_TRUE(history.members.empty()) << "they hold a version that counts no more";
+}
+
+TEST(CommitLog, RefusesMembersThatAreNoPeers) {
+    const std::string line = to_line(MembersRecord{{{{0}, {PeerId{{1}}, PeerId{{2}}}}}});
+    ASSERT_TRUE(parse_record(line));
+    for (std::size_t cut = 1; cut <= 65; ++cut) {
+        const std::string torn = line.substr(0, line.size() - cut);
+        EXPECT_EQ(parse_record(torn).has_value(), cut == 65) << torn;
+    }
+    for (const char* const end : {" ", ",", " x", "0", ",0"}) {
+        EXPECT_FALSE(parse_record(line + end)) << end;
+    }
+    EXPECT_FALSE(parse_record("members"));
+    EXPECT_FALSE(parse_record("members " + std::string(64, 'g')));
+}
+
 CommitRecord choosing(std::uint64_t step, run::LegCodecs codecs) {
     CommitRecord record = commit(step, 1);
     record.codecs = std::move(codecs);

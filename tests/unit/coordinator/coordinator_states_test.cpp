@@ -1,4 +1,4 @@
-// Whose word makes the state of a stage: members', majorities', and nobody's where the coordinator
+// The word of a majority of members makes the state of a stage, and nobody's where the coordinator
 // knows the state itself. The run has one stage; its peers answer what a test does not decide.
 #include "swarm/coordinator/coordinator.hpp"
 #include "tests/unit/run/script.hpp"

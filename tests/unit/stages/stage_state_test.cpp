@@ -1,5 +1,7 @@
 #include "stages/worker/stage_state.hpp"
 
+#include "stages/worker/first_state.hpp"
+#include "stages/worker/sparse_replica.hpp"
 #include "swarm/base/rng.hpp"
 #include "tests/unit/stages/small_models.hpp"
 
@@ -224,6 +226,23 @@ TEST(WeightsHash, IsOneHashOverAllStages) {
     const std::vector<std::span<const float>> split{all.first(2), all.subspan(2)};
     EXPECT_EQ(weights_hash(whole), weights_hash(split));
     EXPECT_EQ(weights_hash(whole), swarm::sha256(std::as_bytes(all)));
+}
+
+TEST(FirstState, HasTheHashThatPeersSay) {
+    auto config = test::small_run(2);
+    for (const StageLayout& layout : swarm::run::partition(config)) {
+        const StageState state = StageState::from_seed(config, layout);
+        config.mode = swarm::run::SyncMode::Exact;
+        EXPECT_EQ(first_state_hash(config, layout), state.hash());
+        config.mode = swarm::run::SyncMode::Sparse;
+        const auto weights = state.weights();
+        EXPECT_EQ(
+            first_state_hash(config, layout),
+            SparseReplica::hash_of(
+                std::make_shared<const std::vector<float>>(weights.begin(), weights.end())
+            )
+        );
+    }
 }
 
 }  // namespace
