@@ -58,6 +58,12 @@ bool is_ip(const std::string& host) {
     return !error;
 }
 
+bool is_loopback(const std::string& host) {
+    boost::system::error_code error;
+    const auto address = boost::asio::ip::make_address(host, error);
+    return error ? host == "localhost" : address.is_loopback();
+}
+
 std::string to_text(const Address& address) {
     const bool ipv6 = address.host.find(':') != std::string::npos;
     return (ipv6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);

@@ -31,6 +31,8 @@ Result<Address> parse_address(std::string_view text);
 Result<std::vector<Address>> parse_addresses(std::string_view text);
 /// Tells whether the host is an IPv4 or IPv6 address and not a name.
 bool is_ip(const std::string& host);
+/// Tells whether the host is this machine by a loopback address, or by the name localhost.
+bool is_loopback(const std::string& host);
 std::string to_text(const Address& address);
 std::string to_text(const std::vector<Address>& addresses);
 

@@ -42,7 +42,11 @@ asio::awaitable<void> wait_to_be_dialed(
 }
 
 asio::awaitable<Result<Link::DialBack>> ask(
-    std::string host, std::shared_ptr<const Link::Terms> terms, std::uint16_t port, TimePoint due
+    std::string host,
+    std::shared_ptr<FirstContact> first_contact,
+    std::shared_ptr<const Link::Terms> terms,
+    std::uint16_t port,
+    TimePoint due
 ) {
     SWARM_CO_TRY(auto endpoints, co_await resolve(host, due));
     auto socket = co_await connect_to_any(std::move(endpoints), {}, due);
@@ -51,8 +55,16 @@ asio::awaitable<Result<Link::DialBack>> ask(
     }
     const auto link = std::make_shared<Link>(std::move(*socket), terms, Side::Client);
     link->set_deadline(due - clock_now());
-    auto answer = co_await link->ask_dial_back(port);
+    Credentials met;
+    const Link::Judge judge = [&](const Credentials& shown) {
+        met = shown;
+        return first_contact ? first_contact->judge(host, shown) : Result<>();
+    };
+    auto answer = co_await link->ask_dial_back(port, judge);
     link->close_now();
+    if (answer && first_contact) {
+        first_contact->keep(host, met);
+    }
     co_return answer;
 }
 
@@ -107,7 +119,8 @@ Result<DialBackAnswer> ask_dial_back(
         io.stop();
     };
     asio::co_spawn(io, wait_to_be_dialed(acceptor, terms), asio::detached);
-    asio::co_spawn(io, ask(question.host, terms, port, clock_now() + timeout), keep);
+    auto asking = ask(question.host, question.first_contact, terms, port, clock_now() + timeout);
+    asio::co_spawn(io, std::move(asking), keep);
     io.run_for(timeout);
     if (!answer) {
         return answer.error();

@@ -38,8 +38,9 @@ boost::asio::awaitable<protocol::DialBack> dial_back(
 );
 
 struct DialBackQuestion {
-    std::string host;         // address of the host that is asked, or several
-    std::string swarm_key{};  // empty for an open run
+    std::string host;                               // address of the host that is asked, or several
+    std::string swarm_key{};                        // empty for an open run
+    std::shared_ptr<FirstContact> first_contact{};  // judges who answers there; null: anybody may
     Address listen{};  // where this machine waits for the dial; * and port 0 as in HostOptions
     std::uint16_t port = 0;  // the port that others dial, where a router forwards one; 0: the same
 };

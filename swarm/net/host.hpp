@@ -4,8 +4,8 @@
 // link, stall_timeout for a frame that has begun. An idle link is the role's business. Strangers:
 // at most half_open_max connections have not said Hello; one more ends the oldest. Threading: the
 // loop's thread; ask() and stop() from any thread. fsync and jobs run on threads of their own.
-// Errors: listen() returns Usage with the reason; a failed disk ends the host, and failure() has
-// it.
+// Errors: listen() returns Usage with the reason; a failed disk, or a stranger where the owner of
+// the run should be, ends the host, and failure() has it.
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -34,6 +34,9 @@ struct HostOptions {
     std::string listen_address = "*";  // an IP address; *: all of this machine, both families
     std::uint16_t listen_port = 0;     // 0 takes a free port
     std::string dial_from;  // an IP address of this machine; empty: the system chooses one
+    /// Judges who answers a Dial without a peer. Whom it refuses before it has let anybody in ends
+    /// the host (failure()); later refusals are failed dials. Null: anybody may answer.
+    std::shared_ptr<FirstContact> first_contact{};
     Duration dial_timeout = std::chrono::seconds(3);
     Duration drain_timeout = std::chrono::seconds(2);
     Duration stall_timeout = std::chrono::seconds(10);

@@ -74,15 +74,22 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     asio::awaitable<void> accept_links();
     asio::awaitable<void> serve_accepted(std::shared_ptr<Link> link, std::string from);
     asio::awaitable<void> dial(node::Dial dial);
-    asio::awaitable<Result<Reached>> reach(node::Dial dial, TimePoint due);
+    /// `stranger`: set when first_contact has refused who answers there.
+    asio::awaitable<Result<Reached>> reach(
+        node::Dial dial, TimePoint due, std::optional<Error>& stranger
+    );
     asio::awaitable<Result<Reached>> reach_one_of(
-        Endpoints& endpoints, node::Dial dial, TimePoint due
+        Endpoints& endpoints, node::Dial dial, TimePoint due, std::optional<Error>& stranger
     );
     asio::awaitable<Link::KeyIs> judge(Link::Remote remote);
     asio::awaitable<void> serve_dial_back(std::shared_ptr<Link> link, Link::Remote remote);
     asio::awaitable<void> serve(std::shared_ptr<Link> link, Link::Remote remote);
     asio::awaitable<void> write(std::shared_ptr<Link> link);
 
+    /// Says whether this process may talk to who answers a dial.
+    [[nodiscard]] Result<> recognise(
+        const node::Dial& dial, const tcp::endpoint& there, const Credentials& shown
+    ) const;
     void admit_stranger(std::shared_ptr<Link> link);
     void forget_stranger(const std::shared_ptr<Link>& link);
     void bring_up(const Link::Remote& remote, std::shared_ptr<Link> link);
@@ -137,6 +144,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     bool storing_ = false;
     bool started_ = false;
     bool ended_ = false;
+    bool acquainted_ = false;  // somebody has answered a dial without a peer and was let in
     int tasks_ = 0;
     std::optional<Error> failure_;
     FileStore store_;

@@ -167,8 +167,14 @@ void HostCore::forget_stranger(const std::shared_ptr<Link>& link) {
 
 asio::awaitable<void> HostCore::dial(node::Dial dial) {
     const TimePoint due = clock_now() + options_.dial_timeout;
-    const Result<Reached> reached = co_await reach(dial, due);
-    if (!reached) {
+    std::optional<Error> stranger;
+    const Result<Reached> reached = co_await reach(dial, due, stranger);
+    if (!reached && stranger && !acquainted_ && !ended_) {
+        fail(*stranger);
+    } else if (!reached) {
+        if (stranger && !ended_) {
+            log(node::LogLine::Level::Warning, stranger->detail);
+        }
         deliver(node::DialFailed{dial.peer, dial.lane, reached.error()});
     } else if (const auto& [link, remote] = *reached; crosses_a_better_one(remote, link->side())) {
         link->close_now();
@@ -179,7 +185,9 @@ asio::awaitable<void> HostCore::dial(node::Dial dial) {
     }
 }
 
-asio::awaitable<Result<HostCore::Reached>> HostCore::reach(node::Dial dial, TimePoint due) {
+asio::awaitable<Result<HostCore::Reached>> HostCore::reach(
+    node::Dial dial, TimePoint due, std::optional<Error>& stranger
+) {
     const auto known = addresses_.find(dial.peer);
     if (dial.address.empty() && known == addresses_.end()) {
         co_return unreachable("no address is known for the peer");
@@ -189,7 +197,7 @@ asio::awaitable<Result<HostCore::Reached>> HostCore::reach(node::Dial dial, Time
     // An address may lead to another machine of the same number in another network.
     std::optional<Error> met;
     while (!endpoints.empty()) {
-        const Result<Reached> reached = co_await reach_one_of(endpoints, dial, due);
+        const Result<Reached> reached = co_await reach_one_of(endpoints, dial, due, stranger);
         if (reached) {
             co_return *reached;
         }
@@ -205,7 +213,7 @@ asio::awaitable<Result<HostCore::Reached>> HostCore::reach(node::Dial dial, Time
 
 /// Connects to one of the endpoints and takes it, and each that has failed, off the list.
 asio::awaitable<Result<HostCore::Reached>> HostCore::reach_one_of(
-    Endpoints& endpoints, node::Dial dial, TimePoint due
+    Endpoints& endpoints, node::Dial dial, TimePoint due, std::optional<Error>& stranger
 ) {
     Result<tcp::socket> socket = co_await connect_to_any(endpoints, source_, due);
     if (!socket) {
@@ -220,22 +228,48 @@ asio::awaitable<Result<HostCore::Reached>> HostCore::reach_one_of(
     }
     const auto link = std::make_shared<Link>(std::move(*socket), terms_, Side::Client);
     link->set_deadline(due - clock_now());
-    const Result<Link::Remote> remote = co_await link->introduce(dial.lane);
     const bool anybody = dial.peer == PeerId{};
-    if (remote && (anybody || remote->peer == dial.peer)) {
+    Credentials met;
+    std::optional<Error> refused;
+    const Link::Judge judge = [&](const Credentials& shown) {
+        met = shown;
+        const Result<> known = recognise(dial, there, shown);
+        refused = known ? std::nullopt : std::optional(known.error());
+        return known;
+    };
+    const Result<Link::Remote> remote = co_await link->introduce(dial.lane, judge);
+    if (remote) {
+        if (anybody && options_.first_contact && !ended_) {
+            options_.first_contact->keep(dial.address, met);
+        }
+        acquainted_ = acquainted_ || anybody;
         co_return Reached{link, *remote};
     }
     link->close_now();
-    if (remote) {
-        co_return Error{
-            ErrorCode::Unauthorised,
-            Reaction::Reject,
-            "another peer lives at " + text_of(there) + ": " + to_text(remote->peer)};
+    if (refused) {
+        stranger = anybody ? refused : stranger;
+        co_return *refused;
     }
     if (clock_now() >= due) {
         co_return unreachable("no answer in time from " + text_of(there));
     }
     co_return remote.error();
+}
+
+Result<> HostCore::recognise(
+    const node::Dial& dial, const tcp::endpoint& there, const Credentials& shown
+) const {
+    if (dial.peer == PeerId{}) {
+        return options_.first_contact ? options_.first_contact->judge(dial.address, shown)
+                                      : Result<>();
+    }
+    if (dial.peer == shown.peer) {
+        return {};
+    }
+    return Error{
+        ErrorCode::Unauthorised,
+        Reaction::Reject,
+        "another peer lives at " + text_of(there) + ": " + to_text(shown.peer)};
 }
 
 asio::awaitable<void> HostCore::serve(std::shared_ptr<Link> link, Link::Remote remote) {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kDigits = "abcdefghijklmnopqrstuvwxyz234567";
 constexpr std::size_t kIdBytes = 32;
-constexpr std::size_t kTextDigits = (kIdBytes * 8 + 4) / 5;
+static_assert(kIdDigits == (kIdBytes * 8 + 4) / 5);
 
 Error key_error(const std::filesystem::path& path, const std::string& what) {
     return {ErrorCode::StorageFailed, Reaction::Fatal, "key file " + path.string() + ": " + what};
@@ -40,8 +40,9 @@ KeyPtr make_key() {
     return key;
 }
 
-/// Makes the certificate. X.509 asks for dates: they are 1970 and the last moment that it can say.
-CertificatePtr make_certificate(EVP_PKEY* key) {
+/// Makes a certificate for `key` that `signer` signs. X.509 asks for dates: they are 1970 and the
+/// last moment that it can say.
+CertificatePtr make_certificate(EVP_PKEY* key, EVP_PKEY* signer) {
     CertificatePtr certificate(X509_new());
     SWARM_ASSERT(certificate);
     X509* const raw = certificate.get();
@@ -54,7 +55,7 @@ CertificatePtr make_certificate(EVP_PKEY* key) {
     SWARM_ASSERT(X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, name, -1, -1, 0) == 1);
     SWARM_ASSERT(X509_set_issuer_name(raw, subject) == 1);
     SWARM_ASSERT(X509_set_pubkey(raw, key) == 1);
-    SWARM_ASSERT(X509_sign(raw, key, nullptr) > 0);
+    SWARM_ASSERT(X509_sign(raw, signer, nullptr) > 0);
     return certificate;
 }
 
@@ -136,10 +137,17 @@ Identity Identity::make_ephemeral() {
     return Identity(make_key());
 }
 
-Identity::Identity(KeyPtr key) : key_(std::move(key)), certificate_(make_certificate(key_.get())) {
+Identity::Identity(KeyPtr key)
+    : key_(std::move(key)), certificate_(make_certificate(key_.get(), key_.get())) {
     const Result<PeerId> peer = peer_of_certificate(*certificate_);
     SWARM_ASSERT(peer.has_value());
     peer_ = *peer;
+}
+
+void Identity::let_vouch(const Identity& owner) {
+    certificate_ = make_certificate(key_.get(), owner.key());
+    SWARM_ASSERT(X509_up_ref(owner.certificate()) == 1);
+    voucher_.reset(owner.certificate());
 }
 
 Result<PeerId> peer_of_certificate(const X509& certificate) {
@@ -159,7 +167,7 @@ Result<PeerId> peer_of_certificate(const X509& certificate) {
 
 std::string to_text(const PeerId& peer) {
     std::string text;
-    text.reserve(kTextDigits);
+    text.reserve(kIdDigits);
     std::uint32_t pending = 0;
     unsigned pending_bits = 0;
     for (const std::byte byte : to_bytes(peer)) {
@@ -174,10 +182,14 @@ std::string to_text(const PeerId& peer) {
     return text;
 }
 
+std::string to_name(const PeerId& peer) {
+    return to_text(peer).substr(0, kNameDigits);
+}
+
 Result<PeerId> parse_peer_id(std::string_view text) {
     const Error malformed{
         ErrorCode::Malformed, Reaction::Reject, "a peer id is 52 digits out of a-z and 2-7"};
-    if (text.size() != kTextDigits) {
+    if (text.size() != kIdDigits) {
         return malformed;
     }
     std::array<std::byte, kIdBytes> bytes{};

@@ -75,13 +75,13 @@ Link::Link(tcp::socket socket, std::shared_ptr<const Terms> terms, Side side)
       send_turn_(timer_.get_executor()),
       receive_turn_(timer_.get_executor()) {}
 
-asio::awaitable<Result<Link::Remote>> Link::introduce(Lane lane) {
+asio::awaitable<Result<Link::Remote>> Link::introduce(Lane lane, Judge judge) {
     if (side_ == Side::Server) {
         SWARM_CO_TRY(const auto remote, co_await hear_introduction());
         SWARM_CO_TRY(co_await answer_introduction(KeyIs::Free));
         co_return remote;
     }
-    SWARM_CO_TRY(const auto peer, co_await handshake());
+    SWARM_CO_TRY(const auto peer, co_await meet(std::move(judge)));
     const protocol::Hello mine{.lane = static_cast<std::uint32_t>(lane)};
     SWARM_CO_TRY(co_await say_hello(mine));
     const Result<protocol::Hello> heard = co_await hear_hello();
@@ -121,8 +121,8 @@ asio::awaitable<Result<>> Link::answer_introduction(KeyIs key) {
     co_return co_await say_hello(mine);
 }
 
-asio::awaitable<Result<Link::DialBack>> Link::ask_dial_back(std::uint16_t port) {
-    SWARM_CO_TRY(co_await handshake());
+asio::awaitable<Result<Link::DialBack>> Link::ask_dial_back(std::uint16_t port, Judge judge) {
+    SWARM_CO_TRY(co_await meet(std::move(judge)));
     const protocol::Hello question{.dial_back_port = port};
     SWARM_CO_TRY(co_await say_hello(question));
     SWARM_CO_TRY(const auto hello, co_await hear_hello());
@@ -144,6 +144,17 @@ asio::awaitable<Result<PeerId>> Link::handshake() {
     const Result<PeerId> peer = peer_of_session(stream_.session());
     if (peer && *peer == terms_->self) {
         co_return reject(ErrorCode::Unreachable, "this address is our own");
+    }
+    co_return peer;
+}
+
+// The proof of the swarm key is in the Hello. Whoever has a proof can try keys on it without limit,
+// so nobody gets one before the judge has seen his certificate.
+asio::awaitable<Result<PeerId>> Link::meet(Judge judge) {
+    SWARM_CO_TRY(const auto peer, co_await handshake());
+    if (judge) {
+        SWARM_CO_TRY(const auto shown, credentials_of_session(stream_.session()));
+        SWARM_CO_TRY(judge(shown));
     }
     co_return peer;
 }

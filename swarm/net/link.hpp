@@ -21,6 +21,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,6 +68,9 @@ class Link : public std::enable_shared_from_this<Link> {
     /// Whether a live process other than the client has the client's key.
     enum class KeyIs : std::uint8_t { Free, InUse };
 
+    /// Says whether a client may go on with who has answered its dial. The error ends the link.
+    using Judge = std::function<Result<>(const Credentials&)>;
+
     struct Frame {
         protocol::Message message;
         node::Payload payload;
@@ -82,15 +86,17 @@ class Link : public std::enable_shared_from_this<Link> {
     }
 
     /// Does the TLS handshake and the Hello: proves this peer's identity and learns the other's. A
-    /// client asks for `lane`; a server takes the lane that it hears. Returns Unauthorised (Fatal)
-    /// when the server answers that another process has this peer's key.
-    asio::awaitable<Result<Remote>> introduce(Lane lane);
+    /// client asks for `lane`; a server takes the lane that it hears. A client's judge, if there is
+    /// one, is asked between the two: whom it refuses gets neither Hello nor proof of the swarm
+    /// key. Returns Unauthorised (Fatal) when the server answers that another process has this
+    /// peer's key.
+    asio::awaitable<Result<Remote>> introduce(Lane lane, Judge judge = {});
     /// The two halves of introduce() for a server that looks at the Hello before it answers.
     asio::awaitable<Result<Remote>> hear_introduction();
     asio::awaitable<Result<>> answer_introduction(KeyIs key);
     /// Instead of introduce(): asks the server to dial this client back, and says what came of it.
     /// The connection is of no further use then.
-    asio::awaitable<Result<DialBack>> ask_dial_back(std::uint16_t port);
+    asio::awaitable<Result<DialBack>> ask_dial_back(std::uint16_t port, Judge judge);
     asio::awaitable<Result<>> answer_dial_back(DialBack answer);
 
     asio::awaitable<Result<Frame>> read_frame();
@@ -121,6 +127,7 @@ class Link : public std::enable_shared_from_this<Link> {
     };
 
     asio::awaitable<Result<PeerId>> handshake();
+    asio::awaitable<Result<PeerId>> meet(Judge judge);
     asio::awaitable<Result<>> say_hello(protocol::Hello hello);
     asio::awaitable<Result<protocol::Hello>> hear_hello();
     asio::awaitable<Result<node::Payload>> read_tensor(

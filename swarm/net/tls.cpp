@@ -1,6 +1,7 @@
 #include "swarm/net/tls.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/base/try.hpp"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -39,6 +40,10 @@ TlsContext::TlsContext(const Identity& identity) : context_(SSL_CTX_new(TLS_meth
     SWARM_ASSERT(SSL_CTX_set1_sigalgs_list(raw, "ed25519") == 1);
     SWARM_ASSERT(SSL_CTX_use_certificate(raw, identity.certificate()) == 1);
     SWARM_ASSERT(SSL_CTX_use_PrivateKey(raw, identity.key()) == 1);
+    if (identity.voucher() != nullptr) {
+        SWARM_ASSERT(SSL_CTX_add1_chain_cert(raw, identity.voucher()) == 1);
+    }
+    SSL_CTX_set_mode(raw, SSL_MODE_NO_AUTO_CHAIN);
     SWARM_ASSERT(SSL_CTX_set_num_tickets(raw, 0) == 1);
     SSL_CTX_set_options(raw, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION);
     SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
@@ -66,6 +71,23 @@ Result<PeerId> peer_of_session(const SSL& session) {
         return Error{ErrorCode::Unauthorised, Reaction::Reject, "the peer showed no certificate"};
     }
     return peer_of_certificate(*certificate);
+}
+
+Result<Credentials> credentials_of_session(const SSL& session) {
+    SWARM_TRY(const PeerId peer, peer_of_session(session));
+    Credentials shown{peer, peer};
+    const STACK_OF(X509)* const chain = SSL_get_peer_cert_chain(&session);
+    const X509* const voucher = sk_X509_num(chain) > 1 ? sk_X509_value(chain, 1) : nullptr;
+    if (voucher == nullptr) {
+        return shown;
+    }
+    const Result<PeerId> owner = peer_of_certificate(*voucher);
+    X509* const certificate = SSL_get0_peer_certificate(&session);
+    if (owner && X509_verify(certificate, X509_get0_pubkey(voucher)) == 1) {
+        shown.owner = *owner;
+    }
+    ERR_clear_error();
+    return shown;
 }
 
 SessionSecret exporter_secret(SSL& session) {

@@ -1,6 +1,7 @@
 // TLS between peers: version 1.3 only, both sides show an Ed25519 certificate, no resumption and no
-// tickets. Any such certificate is accepted, whatever its dates. The handshake proves that the
-// other side holds the key, and the key is the identity; the layers above decide whom to talk to.
+// tickets. Any such certificate is accepted, whatever its dates and signer. The handshake proves
+// that the other side holds the key, and the key is the identity; the layers above decide whom to
+// talk to. A second certificate of the chain is the owner's, if its key has signed the first.
 // The peers of a private run share a swarm key. Each side proves that it knows the key, by an HMAC
 // over the connection's exporter secret and the side's direction, so a proof is worth nothing on
 // another connection or when it is sent back.
@@ -38,6 +39,9 @@ class TlsContext {
 
 /// Returns the id of the other side, after the handshake.
 Result<PeerId> peer_of_session(const SSL& session);
+/// Returns it together with the owner who vouches for that key. For the client's side alone: the
+/// chain that OpenSSL keeps for a server lacks the certificate of the peer itself.
+Result<Credentials> credentials_of_session(const SSL& session);
 
 using SessionSecret = std::array<std::byte, 32>;
 

@@ -48,5 +48,14 @@ TEST(Address, RefusesOtherTextsAndSaysHowToWriteAnAddress) {
     }
 }
 
+TEST(Address, ThatLeadsToThisMachineIsALoopback) {
+    for (const char* const host : {"127.0.0.1", "127.8.9.1", "::1", "localhost"}) {
+        EXPECT_TRUE(is_loopback(host)) << host;
+    }
+    for (const char* const host : {"10.0.0.1", "::", "fd00::1", "example.org", ""}) {
+        EXPECT_FALSE(is_loopback(host)) << host;
+    }
+}
+
 }  // namespace
 }  // namespace swarm::net
