@@ -51,6 +51,13 @@ target_link_libraries(swarm_sentencepiece INTERFACE
 
 if(SWARM_WITH_NET)
   find_package(CLI11 2.1 REQUIRED)
+
+  # Debian's package has no CMake configuration.
+  find_path(SWARM_QRENCODE_INCLUDE qrencode.h REQUIRED DOC "Folder with qrencode.h (libqrencode-dev)")
+  find_library(SWARM_QRENCODE_LIBRARY qrencode REQUIRED DOC "libqrencode, 4 (libqrencode-dev)")
+  add_library(swarm_qrencode INTERFACE)
+  target_include_directories(swarm_qrencode SYSTEM INTERFACE "${SWARM_QRENCODE_INCLUDE}")
+  target_link_libraries(swarm_qrencode INTERFACE "${SWARM_QRENCODE_LIBRARY}")
 endif()
 if(SWARM_WITH_TORCH)
   find_package(SwarmTorch 2.11 REQUIRED OPTIONAL_COMPONENTS cuda)

@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sstream>
+#include <string_view>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -34,6 +35,7 @@ using Steady = std::chrono::steady_clock;
     const char* err,
     const char* file,
     char* const* arguments,
+    char* const* variables,
     int network
 ) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -47,8 +49,30 @@ using Steady = std::chrono::steady_clock;
     const int err_fd = ::open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     ::dup2(out_fd, STDOUT_FILENO);
     ::dup2(err_fd, STDERR_FILENO);
-    ::execv(file, arguments);
+    ::execve(file, arguments, variables);
     ::_exit(127);
+}
+
+/// Returns the environment of the test, in which the program finds its state folder in `folder` and
+/// not with the user's own files.
+std::vector<std::string> variables_with_state_in(const std::filesystem::path& folder) {
+    const std::string state = "XDG_STATE_HOME=";
+    std::vector<std::string> variables{state + (folder / "state").string()};
+    for (char** each = environ; *each != nullptr; ++each) {
+        if (!std::string_view(*each).starts_with(state)) {
+            variables.emplace_back(*each);
+        }
+    }
+    return variables;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (std::string& text : texts) {
+        pointers.push_back(text.data());
+    }
+    pointers.push_back(nullptr);
+    return pointers;
 }
 
 }  // namespace
@@ -65,17 +89,15 @@ Program::Program(
     err_ = folder / (output + ".err");
     const std::string file = program_dir() + "/" + name;
     arguments.insert(arguments.begin(), name);
-    std::vector<char*> pointers;
-    for (std::string& argument : arguments) {
-        pointers.push_back(argument.data());
-    }
-    pointers.push_back(nullptr);
+    std::vector<std::string> variables = variables_with_state_in(folder);
+    const std::vector<char*> argv = pointers_to(arguments);
+    const std::vector<char*> envp = pointers_to(variables);
     const std::string out = out_.string();
     const std::string err = err_.string();
     const pid_t parent = ::getpid();
     pid_ = ::fork();
     if (pid_ == 0) {
-        become(parent, out.c_str(), err.c_str(), file.c_str(), pointers.data(), network);
+        become(parent, out.c_str(), err.c_str(), file.c_str(), argv.data(), envp.data(), network);
     }
     pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
     EXPECT_GE(pidfd_, 0) << "this kernel has no pidfd_open";

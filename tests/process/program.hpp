@@ -20,7 +20,7 @@ class Program {
     static constexpr int kOwnNetwork = -1;
 
     /// Starts the program `name`, which lies where CMake puts swarm and swarm-bench, in the network
-    /// namespace of this file descriptor.
+    /// namespace of this file descriptor. Its output and its state folder are in `folder`.
     Program(
         std::vector<std::string> arguments,
         const std::filesystem::path& folder,

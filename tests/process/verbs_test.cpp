@@ -239,7 +239,7 @@ TEST_F(VerbsTest, ABusyPortIsOneLine) {
         {"train", "--model", "oracle", "--listen", address, "--dir", directory("first")},
         folder.path()
     );
-    ASSERT_TRUE(first.wait_for_text("swarm serve --join " + address, seconds(30))) << first.err();
+    ASSERT_TRUE(first.wait_for_text("@" + address, seconds(30))) << first.err();
     expect_refused(
         {"train", "--model", "oracle", "--listen", address, "--dir", directory("second")}, 1
     );

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "swarm/base/units.hpp"
+#include "swarm/cli/common/join_address.hpp"
 #include "swarm/cli/compute/threads.hpp"
 #include "swarm/protocol/session_messages.hpp"
 
@@ -17,8 +18,9 @@ namespace swarm::cli {
 /// with either: the peers that serve it answer.
 struct GenerateOptions {
     std::string join;
-    std::string model;  // a path or a name
-    std::string stack;  // STACK.toml: several models as one
+    ExpectedOwner owner{};  // that must answer there
+    std::string model;      // a path or a name
+    std::string stack;      // STACK.toml: several models as one
     std::string prompt;
     std::uint32_t tokens = 200;  // at most
     double temperature = 0;

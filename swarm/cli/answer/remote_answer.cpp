@@ -5,6 +5,7 @@
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/swarm_key.hpp"
+#include "swarm/cli/owners/owner_check.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/net/address.hpp"
@@ -42,6 +43,7 @@ Result<> RemoteAnswer::start(const std::string& directory) {
     SWARM_TRY(net::parse_address(directory));
     net::HostOptions host_options;
     SWARM_TRY(host_options.swarm_key, read_swarm_key(options_.swarm_key_file));
+    host_options.first_contact = make_owner_check(options_.owner, console_);
     SWARM_TRY(ServedQuestion asked, read_served_question(options_, console_));
     const net::Identity self = net::Identity::make_ephemeral();
     host_options.on_tell = [this](const node::Report& report) { on_tell(report); };

@@ -168,6 +168,25 @@ CLI::Option* add_key(CLI::App& app, std::string& file) {
         ->type_name("FILE");
 }
 
+CLI::Option* add_qr(CLI::App& app, bool& qr) {
+    return app.add_flag("--qr", qr, "print what others have to type as a QR code, too");
+}
+
+CLI::Option* add_forget(CLI::App& app, bool& forget) {
+    return app.add_flag(
+        "--forget", forget, "another owner than before may answer at the address of --join"
+    );
+}
+
+void split_join(std::string& join, ExpectedOwner& owner, std::uint16_t port) {
+    const Result<JoinTarget> target = parse_join(join, port);
+    if (!target) {
+        throw CLI::ValidationError("--join", target.error().detail);
+    }
+    join = target->addresses;
+    owner.name = target->name;
+}
+
 CLI::Option* add_swarm_key(CLI::App& app, const std::string& help, std::string& file) {
     return app.add_option("--swarm-key", file, help)->type_name("FILE");
 }

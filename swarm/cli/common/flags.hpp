@@ -5,6 +5,7 @@
 #pragma once
 
 #include "swarm/base/units.hpp"
+#include "swarm/cli/common/join_address.hpp"
 #include "swarm/cli/compute/threads.hpp"
 
 #include <array>
@@ -59,6 +60,12 @@ CLI::Option* add_json(CLI::App& app, const std::string& help, std::string& file)
 CLI::Option* add_listen(CLI::App& app, const std::string& help, std::string& address);
 /// Adds --key, the file of the identity.
 CLI::Option* add_key(CLI::App& app, std::string& file);
+/// Adds --qr, of verbs that print what others have to type.
+CLI::Option* add_qr(CLI::App& app, bool& qr);
+/// Adds --forget, beside a --join.
+CLI::Option* add_forget(CLI::App& app, bool& forget);
+/// Splits what --join got into name and addresses; to be called when the verb is named.
+void split_join(std::string& join, ExpectedOwner& owner, std::uint16_t port);
 CLI::Option* add_swarm_key(CLI::App& app, const std::string& help, std::string& file);
 /// Adds --device: auto, cpu or cuda:N.
 CLI::Option* add_device(CLI::App& app, std::string& device);

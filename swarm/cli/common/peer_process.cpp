@@ -95,8 +95,7 @@ int PeerProcess::run(const MakeRole& make_role) {
     );
     for (const Seat& seat : seats_) {
         if (failed(seat)) {
-            console_.error(seat.host->failure()->detail);
-            return kRunFailed;
+            return end_with(console_, *seat.host->failure());
         }
     }
     return signal_ ? after_signal(*signal_) : *exit_code_;
@@ -139,7 +138,11 @@ Result<> PeerProcess::start(std::uint32_t number, const Means& means, const Make
     Seat& seat = seats_.emplace_back();
     const std::string key_file = of_seat(options_.flags.key_file, number);
     const std::filesystem::path folder = store_folder(number);
-    SWARM_TRY(const net::Identity identity, identity_from(key_file));
+    SWARM_TRY(net::Identity identity, identity_from(key_file));
+    const bool is_vouched = key_file.empty() && options_.owner != nullptr;
+    if (is_vouched) {
+        identity.let_vouch(*options_.owner);
+    }
     net::FileStore store = net::FileStore::none();
     if (!folder.empty()) {
         SWARM_TRY(store, net::FileStore::open(folder));
@@ -153,6 +156,7 @@ Result<> PeerProcess::start(std::uint32_t number, const Means& means, const Make
     const net::Address listen = of_seat(means.listen, number);
     net::HostOptions host_options;
     host_options.swarm_key = means.swarm_key;
+    host_options.first_contact = options_.first_contact;
     host_options.listen_address = listen.host;
     host_options.listen_port = listen.port;
     host_options.dial_from = options_.flags.dial_from;
@@ -173,7 +177,12 @@ Result<> PeerProcess::start(std::uint32_t number, const Means& means, const Make
         addresses = advertised_addresses({listen.host, port}, towards ? &*towards : nullptr);
     }
     paced.wrap(make_role(
-        {identity.peer(), incarnation, net::to_text(addresses), forward_units, folder.string()}
+        {identity.peer(),
+         is_vouched ? options_.owner->peer() : identity.peer(),
+         incarnation,
+         net::to_text(addresses),
+         forward_units,
+         folder.string()}
     ));
     seat.host->start();
     return {};

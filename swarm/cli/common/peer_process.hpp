@@ -30,7 +30,9 @@ class PeerProcess {
 
     struct Options {
         PeerFlags flags;
-        std::string towards{};       // host:port that this peer dials; empty: none
+        std::string towards{};  // host:port that this peer dials; empty: none
+        std::shared_ptr<net::FirstContact> first_contact{};  // judges who answers there
+        std::shared_ptr<const net::Identity> owner{};  // vouches for new identities; null: nobody
         std::string store_folder{};  // for the files of the role; empty: the role writes none
         /// Printed at the first signal, which then asks the role to drain; empty: the first signal
         /// ends the process.
@@ -46,6 +48,7 @@ class PeerProcess {
     /// Facts about the process that a role may need.
     struct Self {
         PeerId peer;
+        PeerId owner;  // the peer itself where nobody vouches for it
         Incarnation incarnation;
         std::string
             address;  // the addresses that others dial, as net::parse_addresses() reads them

@@ -31,7 +31,7 @@ std::string to_hex(const PeerId& peer) {
 }
 
 json::object to_object(const Listening& listening) {
-    return {{"kind", "listening"}, {"address", listening.address}};
+    return {{"kind", "listening"}, {"address", listening.address}, {"join", listening.join}};
 }
 
 json::object to_object(const PastLoss& past) {
@@ -218,7 +218,10 @@ node::PeerChanged read_change(Fields& from) {
 
 std::optional<TrainReport> read_report(const std::string& kind, Fields& from) {
     if (kind == "listening") {
-        return Listening{from.text("address")};
+        Listening listening;
+        listening.address = from.text("address");
+        listening.join = from.text("join");
+        return listening;
     }
     if (kind == "past") {
         PastLoss past;

@@ -15,9 +15,10 @@
 
 namespace swarm::cli {
 
-/// Peers can join the coordinator at this address, host:port.
+/// Peers can join the coordinator at this address.
 struct Listening {
-    std::string address;
+    std::string address;  // host:port
+    std::string join;     // text after --join, with the name of the owner
 };
 
 /// A step that an earlier process of the run has committed; only its loss is known.

@@ -417,6 +417,7 @@ std::string RunReport::to_json() const {
     }
     json::object whole{{"losses", std::move(losses)}};
     whole["weights_sha256"] = digest_or_null(weights_);
+    whole["join"] = join_.empty() ? json::value() : json::value(join_);
     whole["steps"] = step_array(steps_, config_);
     whole["peers"] = std::move(peers);
     whole["config"] = config_object(config_);

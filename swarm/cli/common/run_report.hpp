@@ -96,7 +96,7 @@ class RunReport {
     /// The peer's share of the measured speeds of its stage; NaN when it was not measured.
     [[nodiscard]] double speed_share_of(const PeerFacts& peer) const;
 
-    void add_one(const Listening&, TimePoint) {}
+    void add_one(const Listening& listening, TimePoint) { join_ = listening.join; }
 
     void add_one(const PastLoss& past, TimePoint) { losses_[past.step] = past.loss; }
 
@@ -111,6 +111,7 @@ class RunReport {
     void add_one(const node::RunFailed&, TimePoint) {}
 
     run::RunConfig config_;
+    std::string join_;  // empty: no peer can join
     Losses losses_;
     std::map<std::uint64_t, node::StepCommitted> steps_;
     std::map<PeerId, PeerFacts> peers_;

@@ -9,6 +9,7 @@ namespace swarm::cli {
 
 struct DirectoryOptions {
     PeerFlags peer{.listen = "*:7118"};
+    bool qr = false;  // the line that others type as a QR code, too
 };
 
 void add_directory(CLI::App& program, const OnChosen& on_chosen);

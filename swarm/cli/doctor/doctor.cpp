@@ -44,7 +44,8 @@ void add_doctor(CLI::App& program, const OnChosen& on_chosen) {
         reach.join,
         "ask this coordinator, directory or peer whether it can dial this machine"
     );
-    join->type_name("HOST[:PORT]");
+    join->type_name("[NAME@]HOST[:PORT]");
+    add_forget(app, reach.owner.forget)->needs(join);
     add_listen(app, "where that dial should arrive, as for serve (a free port)", reach.listen)
         ->needs(join);
     app.add_option("--advertise", reach.advertise, "as for serve; the port counts here")
@@ -53,7 +54,7 @@ void add_doctor(CLI::App& program, const OnChosen& on_chosen) {
     add_swarm_key(app, "the key of a private run", reach.swarm_key_file)->needs(join);
     when_named(app, [on_chosen, options] {
         if (!options->reach.join.empty()) {
-            options->reach.join = with_port(options->reach.join, kCoordinatorPort);
+            split_join(options->reach.join, options->reach.owner, kCoordinatorPort);
         }
         on_chosen(ChosenVerb(*options, cli::doctor));
     });
@@ -63,7 +64,7 @@ int doctor(const DoctorOptions& options) {
     Console console;
     std::vector<Finding> findings = examine_machine();
     if (!options.reach.join.empty()) {
-        findings.push_back(check_reach(options.reach));
+        findings.push_back(check_reach(options.reach, console));
     }
     for (const Finding& finding : findings) {
         print(finding);

@@ -4,6 +4,7 @@
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/own_address.hpp"
 #include "swarm/cli/common/swarm_key.hpp"
+#include "swarm/cli/owners/owner_check.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -22,10 +23,11 @@ struct Asked {
     std::vector<net::Address> own;
 };
 
-Result<Asked> ask(const ReachFlags& flags) {
+Result<Asked> ask(const ReachFlags& flags, Console& console) {
     net::DialBackQuestion question{.host = flags.join};
     SWARM_TRY(const auto hosts, net::parse_addresses(flags.join));
     SWARM_TRY(question.listen, parse_listen_address(flags.listen));
+    question.first_contact = make_owner_check(flags.owner, console);
     SWARM_TRY(question.swarm_key, read_swarm_key(flags.swarm_key_file));
     if (!flags.advertise.empty()) {
         SWARM_TRY(const auto advertised, net::parse_address(flags.advertise));
@@ -91,8 +93,8 @@ Finding describe_reach(
         "ask a coordinator, a directory or a peer of this version"};
 }
 
-Finding check_reach(const ReachFlags& flags) {
-    const Result<Asked> asked = ask(flags);
+Finding check_reach(const ReachFlags& flags, Console& console) {
+    const Result<Asked> asked = ask(flags, console);
     if (!asked) {
         return {
             Level::Bad,

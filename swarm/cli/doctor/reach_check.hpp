@@ -3,7 +3,9 @@
 // Errors: none; who does not answer is a finding, too.
 #pragma once
 
+#include "swarm/cli/common/join_address.hpp"
 #include "swarm/cli/doctor/checks.hpp"
+#include "swarm/cli/terminal/console.hpp"
 #include "swarm/net/dial_back.hpp"
 
 #include <string>
@@ -12,13 +14,14 @@
 namespace swarm::cli {
 
 struct ReachFlags {
-    std::string join;  // the host that is asked; empty: none
+    std::string join{};     // the host that is asked; empty: none
+    ExpectedOwner owner{};  // that must answer there
     std::string listen = ":0";
     std::string advertise{};  // others dial this one, where a router forwards a port
     std::string swarm_key_file{};
 };
 
-Finding check_reach(const ReachFlags& flags);
+Finding check_reach(const ReachFlags& flags, Console& console);
 
 /// Says in words what the host answered. `own` are the addresses of this machine; a host that sees
 /// another one sees a router.

@@ -10,6 +10,7 @@
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/swarm_key.hpp"
+#include "swarm/cli/owners/owner_check.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/printable.hpp"
@@ -66,6 +67,7 @@ class Generation {
         SWARM_TRY(net::parse_address(options_.join));
         net::HostOptions host_options;
         SWARM_TRY(host_options.swarm_key, read_swarm_key(options_.swarm_key_file));
+        host_options.first_contact = make_owner_check(options_.owner, console_);
         stacking::Generator::Options generator;
         generator.coordinator_address = options_.join;
         generator.first_contact_within = options_.wait;

@@ -37,7 +37,7 @@ Sources add_sources(CLI::App& app, GenerateOptions& generate) {
                           generate.join,
                           "the coordinator of a run, or a directory with --model or --stack"
     )
-                       ->type_name("HOST[:PORT]");
+                       ->type_name("[NAME@]HOST[:PORT]");
     sources.model = app.add_option("--model", generate.model, kModelHelp)->type_name("MODEL");
     sources.stack =
         app.add_option("--stack", generate.stack, "several models as one: see swarm stack")
@@ -115,6 +115,7 @@ void add_peer_flags(CLI::App& app, GenerateOptions& generate, const Sources& sou
     )
         ->needs(sources.stack)
         ->needs(sources.join);
+    add_forget(app, generate.owner.forget)->needs(sources.join);
     add_swarm_key(app, "the secret of a private run", generate.swarm_key_file)->needs(sources.join);
     app.add_option(
            "--tokenizer",
@@ -155,7 +156,8 @@ void add_generate(CLI::App& program, const OnChosen& on_chosen) {
         check_sources(app, sources);
         if (!options->join.empty()) {
             const bool of_run = options->model.empty() && options->stack.empty();
-            options->join = with_port(options->join, of_run ? kCoordinatorPort : kDirectoryPort);
+            const auto port = of_run ? kCoordinatorPort : kDirectoryPort;
+            split_join(options->join, options->owner, port);
         }
         on_chosen(ChosenVerb(*options, cli::generate));
     });

@@ -3,6 +3,7 @@
 #include "stages/server/stage_server.hpp"
 #include "swarm/cli/common/peer_process.hpp"
 #include "swarm/cli/compute/compute_factory.hpp"
+#include "swarm/cli/owners/owner_check.hpp"
 #include "swarm/cli/serve/serve_model.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
@@ -80,7 +81,10 @@ std::optional<int> serve_run(
 std::optional<int> serve_once(
     const ServeOptions& options, const std::function<bool()>& may_stay, Console& console
 ) {
-    PeerProcess::Options process{.flags = options.peer, .towards = options.join};
+    PeerProcess::Options process{
+        .flags = options.peer,
+        .towards = options.join,
+        .first_contact = make_owner_check(options.owner, console)};
     if (options.hours) {
         process.may_stay = may_stay;
         process.leave_note = "the hours end at " + options.hours->end() + ": leaving";

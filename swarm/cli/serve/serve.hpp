@@ -3,6 +3,7 @@
 #pragma once
 
 #include "swarm/base/units.hpp"
+#include "swarm/cli/common/join_address.hpp"
 #include "swarm/cli/common/peer_flags.hpp"
 #include "swarm/cli/common/verb.hpp"
 #include "swarm/cli/compute/threads.hpp"
@@ -15,7 +16,8 @@
 namespace swarm::cli {
 
 struct ServeOptions {
-    std::string join;
+    std::string join;     // one address or several
+    ExpectedOwner owner;  // that must answer there
     Duration wait = std::chrono::seconds(60);
     PeerFlags peer{.listen = "*:0"};
     ThreadsFlag threads;  // none: 1 for a run, auto for a model

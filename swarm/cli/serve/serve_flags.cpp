@@ -14,9 +14,9 @@ constexpr std::uint32_t kSeatsMax = 16;
 constexpr const char* kExamples = R"(
 examples:
   swarm serve --join 192.168.1.7:7117            # lends this machine; Ctrl-C leaves cleanly
-  swarm serve --join example.org:7117 --device cuda:0
+  swarm serve --join 5qzl7fd3m2xwk6vhtcay4ngrbe@example.org:7117  # to this owner, nobody else
   swarm serve --join example.org:7117 --listen :7200 --advertise my.home.example:7200
-  swarm serve --join 192.168.1.7:7117 --host 2   # two stages, which share the device
+  swarm serve --join 192.168.1.7:7117 --host 2 --device cuda:0  # two stages on one device
   swarm serve --join 192.168.1.7:7117 --nice 19 --hours 22:00-07:00 --limit-up 5Mb/s
   swarm serve --model smollm2 --join 192.168.1.7:7118             # answers with a model
   swarm serve --model smollm2 --stages 3 --join 192.168.1.7:7118  # with a third of its layers
@@ -112,8 +112,9 @@ void add_serve(CLI::App& program, const OnChosen& on_chosen) {
            serve.join,
            "the coordinator, or with --model the directory: the line that it prints"
     )
-        ->type_name("HOST[:PORT]")
+        ->type_name("[NAME@]HOST[:PORT]")
         ->required();
+    add_forget(app, serve.owner.forget);
     add_duration(app, "--wait", "how long to try to reach it (60s)", [&serve](Duration wait) {
         serve.wait = wait;
     });
@@ -140,7 +141,7 @@ void add_serve(CLI::App& program, const OnChosen& on_chosen) {
     add_model_flags(app, serve);
     when_named(app, [on_chosen, options] {
         const auto port = options->model.empty() ? kCoordinatorPort : kDirectoryPort;
-        options->join = with_port(options->join, port);
+        split_join(options->join, options->owner, port);
         on_chosen(ChosenVerb(*options, cli::serve));
     });
 }

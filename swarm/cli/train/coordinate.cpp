@@ -7,6 +7,8 @@
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/own_address.hpp"
 #include "swarm/cli/common/swarm_key.hpp"
+#include "swarm/cli/owners/owner_key.hpp"
+#include "swarm/cli/owners/qr_code.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/cli/train/train_reports.hpp"
@@ -33,11 +35,11 @@ constexpr auto kGoodbye = std::chrono::seconds(5);
 constexpr const char* kGoOn = "; then go on with --resume: nothing that was committed is lost";
 
 /// Names the addresses after the first, for peers that cannot use that one.
-std::string others_of(const std::vector<net::Address>& addresses) {
+std::string others_of(const std::vector<net::Address>& addresses, const PeerId& owner) {
     std::string text;
     for (std::size_t i = 1; i < addresses.size(); ++i) {
         text += (i == 1 ? "\nor, from a network where that does not answer, with " : ", ") +
-                net::to_text(addresses[i]);
+                join_text(owner, net::to_text(addresses[i]));
     }
     return text;
 }
@@ -110,8 +112,12 @@ class Coordination {
         }
         recall_losses(*directory_.store);
         SWARM_TRY(
-            const net::Identity identity, net::Identity::load_or_create(directory_.path / "key.pem")
+            net::Identity identity, net::Identity::load_or_create(directory_.path / "key.pem")
         );
+        const auto owner = owner_key(listen, console_);
+        if (owner) {
+            identity.let_vouch(*owner);
+        }
         auto role = std::make_unique<coordinator::Coordinator>(coordinator_options());
         coordinator_ = role.get();
         net::HostOptions host_options;
@@ -123,7 +129,7 @@ class Coordination {
         SWARM_TRY(const std::uint16_t port, host_->listen());
         const net::Address listening{listen.host, port};
         address_ = net::to_text(listening);
-        announce(advertised_addresses(listening, nullptr));
+        announce(advertised_addresses(listening, nullptr), owner ? owner->peer() : identity.peer());
         host_->start();
         return {};
     }
@@ -163,8 +169,9 @@ class Coordination {
         }
     }
 
-    void announce(const std::vector<net::Address>& addresses) {
+    void announce(const std::vector<net::Address>& addresses, const PeerId& owner) {
         const std::string text = net::to_text(addresses.front());
+        const std::string join = join_text(owner, text);
         const std::string key =
             options_.swarm_key_file.empty() ? "" : " --swarm-key " + options_.swarm_key_file;
         const run::RunConfig& config = directory_.config;
@@ -172,10 +179,13 @@ class Coordination {
         console_.info(
             "waiting for " + std::to_string(peers) + (peers == 1 ? " peer" : " peers") +
             ", at least one for each of " + std::to_string(config.stages) +
-            " stages; on each of them type\n  swarm serve --join " + text + key +
-            others_of(addresses)
+            " stages; on each of them type\n  swarm serve --join " + join + key +
+            others_of(addresses, owner)
         );
-        reports_.add(Listening{text});
+        if (options_.qr) {
+            show_qr_code(join, console_);
+        }
+        reports_.add(Listening{text, join});
     }
 
     void on_tell(const node::Report& report) {

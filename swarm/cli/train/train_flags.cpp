@@ -10,6 +10,7 @@ namespace {
 constexpr const char* kExamples = R"(
 examples:
   swarm train                              # the demo model; prints what its peers have to type
+  swarm train --qr                         # ... and shows it to the camera of a phone
   swarm train run.toml --steps 1000        # a flag goes before the file
   swarm train run.toml --resume            # after a crash, or Ctrl-C
   swarm train --resume --stages 4 --accept-changes
@@ -83,6 +84,7 @@ void add_train(CLI::App& program, const OnChosen& on_chosen) {
         [&train](Duration patience) { train.stage_lost_after = patience; }
     );
     add_listen(app, "where peers reach this one", train.listen);
+    add_qr(app, train.qr)->excludes(app.get_option("--single"));
     add_swarm_key(app, "a secret that every peer must know", train.swarm_key_file);
     add_json(app, "write the events and figures of the run", train.json_file);
     add_log_every(app, train.log_every);

@@ -1,6 +1,7 @@
 #include "swarm/cli/command_line.hpp"
 
 #include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/doctor/doctor.hpp"
 #include "swarm/cli/generate/generate.hpp"
 #include "swarm/cli/local/local.hpp"
 #include "swarm/cli/serve/serve.hpp"
@@ -272,6 +273,29 @@ TEST(CommandLine, AHostToJoinWithoutAPortGetsTheOneOfItsKind) {
         "[::1]:7118"
     );
     EXPECT_EQ(options_of<GenerateOptions>({"generate", "--join", "host:9", "Hi"}).join, "host:9");
+}
+
+TEST(CommandLine, TheNameInJoinIsWhoMustAnswer) {
+    const std::string name = "5qzl7fd3m2xwk6vhtcay4ngrbe";
+    const auto serve = options_of<ServeOptions>({"serve", "--join", name + "@host", "--forget"});
+    EXPECT_EQ(serve.join, "host:7117");
+    EXPECT_EQ(serve.owner.name, name);
+    EXPECT_TRUE(serve.owner.forget);
+    const auto generate = options_of<GenerateOptions>({"generate", "--join", name + "@host", "Hi"});
+    EXPECT_EQ(generate.join, "host:7117");
+    EXPECT_EQ(generate.owner.name, name);
+    const auto doctor = options_of<DoctorOptions>({"doctor", "--join", name + "@[::1]:9"});
+    EXPECT_EQ(doctor.reach.join, "[::1]:9");
+    EXPECT_EQ(doctor.reach.owner.name, name);
+    for (const Words& words : std::vector<Words>{
+             {"serve", "--join", "root@host"},
+             {"generate", "--join", "root@host", "Hi"},
+             {"doctor", "--join", "root@host"},
+             {"doctor", "--forget"}}) {
+        EXPECT_EQ(exit_of(words).code, kUsage) << joined(words);
+    }
+    EXPECT_TRUE(options_of<TrainOptions>({"train", "--qr"}).qr);
+    EXPECT_EQ(exit_of({"train", "--qr", "--single"}).code, kUsage);
 }
 
 TEST(CommandLine, NumbersThatAreNoneAreRefused) {

@@ -72,7 +72,8 @@ TEST(Doctor, TellsARouterFromAFirewall) {
 }
 
 TEST(Doctor, SaysThatNobodyAnswersWhereItShouldAsk) {
-    const Finding nobody = check_reach({.join = "127.0.0.1:1"});
+    Console console;
+    const Finding nobody = check_reach({.join = "127.0.0.1:1"}, console);
     EXPECT_EQ(nobody.level, Level::Bad);
     EXPECT_NE(nobody.text.find("127.0.0.1:1"), std::string::npos);
     EXPECT_FALSE(nobody.mend.empty());

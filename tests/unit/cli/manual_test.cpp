@@ -45,7 +45,7 @@ TEST(Manual, HasNamesValuesAndChoicesOfFlags) {
     EXPECT_NE(weights->meaning.find("(default: fp32)"), std::string::npos) << weights->meaning;
     const auto join = std::ranges::find(serve.flags, "--join", &FlagText::names);
     ASSERT_NE(join, serve.flags.end());
-    EXPECT_EQ(join->value, "HOST[:PORT]");
+    EXPECT_EQ(join->value, "[NAME@]HOST[:PORT]");
     const auto seats = std::ranges::find(serve.flags, "--host", &FlagText::names);
     ASSERT_NE(seats, serve.flags.end());
     EXPECT_EQ(seats->value, "UINT");  // the help has its limits, too

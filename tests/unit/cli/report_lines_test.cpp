@@ -59,7 +59,9 @@ TEST(ReportLines, CarryAllOtherReports) {
     const StagesCut cut = there_and_back(StagesCut{49, {3, 2, 1}});
     EXPECT_EQ(cut.step, 49U);
     EXPECT_EQ(cut.layers_per_stage, (std::vector<std::uint32_t>{3, 2, 1}));
-    EXPECT_EQ(there_and_back(Listening{"127.0.0.1:4711"}).address, "127.0.0.1:4711");
+    const Listening listening = there_and_back(Listening{"127.0.0.1:4711", "me@127.0.0.1:4711"});
+    EXPECT_EQ(listening.address, "127.0.0.1:4711");
+    EXPECT_EQ(listening.join, "me@127.0.0.1:4711");
     const node::WorkCounted share = there_and_back(node::WorkCounted{3, kPeer, {1}, 5, 0.1});
     EXPECT_EQ(share.microbatches, 5U);
     EXPECT_EQ(share.units_per_s, 0.1);
