@@ -4,17 +4,17 @@
 #include "stacking/models/limits.hpp"
 #include "stacking/models/tensor_names.hpp"
 #include "stages/files/safetensors_header.hpp"
+#include "swarm/base/durable_file.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/base/write_error.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
 #include <utility>
 
 namespace stacking::models {
 
 namespace fs = std::filesystem;
+using swarm::DurableFile;
 using swarm::Error;
 using swarm::ErrorCode;
 using swarm::Reaction;
@@ -23,71 +23,16 @@ using swarm::run::TensorSpec;
 
 namespace {
 
-/// A file that has a temporary name until finish().
-class NewFile {
- public:
-    explicit NewFile(fs::path path) : path_(std::move(path)), temporary_(path_) {
-        temporary_ += ".tmp";
-        errno = 0;
-        out_.open(temporary_, std::ios::binary | std::ios::trunc);
-        note_trouble(errno);
-    }
+constexpr const char* kElsewhere = "choose another folder";
 
-    NewFile(const NewFile&) = delete;
-    NewFile& operator=(const NewFile&) = delete;
-
-    ~NewFile() {
-        if (!finished_) {
-            std::error_code ignored;
-            fs::remove(temporary_, ignored);
-        }
-    }
-
-    void write(std::span<const std::byte> bytes) {
-        out_.write(
-            reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())
-        );
-        note_trouble(errno);
-    }
-
-    /// Says whether all writes so far have succeeded.
-    Result<> check() {
-        if (out_.good()) {
-            return {};
-        }
-        return swarm::write_error(path_, code_, "choose another folder");
-    }
-
-    Result<> finish() {
-        out_.close();
-        note_trouble(errno);
-        std::error_code code;
-        if (out_.good()) {
-            fs::rename(temporary_, path_, code);
-        }
-        if (code) {
-            out_.setstate(std::ios::failbit);
-            note_trouble(code.value());
-        }
-        finished_ = out_.good();
-        return check();
-    }
-
- private:
-    /// Keeps the reason of the first failure: later calls change errno.
-    void note_trouble(int code) { code_ = code_ == 0 && !out_.good() ? code : code_; }
-
-    fs::path path_;
-    fs::path temporary_;
-    int code_ = 0;
-    std::ofstream out_;
-    bool finished_ = false;
-};
+Result<DurableFile> begin_file(const fs::path& path) {
+    return DurableFile::begin(
+        path, DurableFile::Readers::All, DurableFile::IfThere::Replace, kElsewhere
+    );
+}
 
 Result<> write_text(const fs::path& path, const std::string& text) {
-    NewFile file(path);
-    file.write(std::as_bytes(std::span(text)));
-    return file.finish();
+    return swarm::write_durably(path, std::as_bytes(std::span(text)), kElsewhere);
 }
 
 /// Leaves out the head of a tied model, because transformers makes it from the embedding.
@@ -102,7 +47,7 @@ std::vector<TensorSpec> tensors_to_write(const Architecture& architecture) {
 }
 
 /// Copies a tensor, a few MiB at a time.
-Result<> copy_tensor(const ModelSource& model, const std::string& name, NewFile& file) {
+Result<> copy_tensor(const ModelSource& model, const std::string& name, DurableFile& file) {
     const StoredTensor& tensor = model.tensors().find(name)->second;
     const std::uint64_t rows_at_once =
         std::max<std::uint64_t>(1, kReadBytes / (tensor.columns() * sizeof(float)));
@@ -111,8 +56,7 @@ Result<> copy_tensor(const ModelSource& model, const std::string& name, NewFile&
         const std::uint64_t rows = std::min(rows_at_once, tensor.rows() - row);
         values.resize(rows * tensor.columns());
         SWARM_TRY(model.read_rows(name, {row, rows}, values));
-        file.write(std::as_bytes(std::span(values)));
-        SWARM_TRY(file.check());
+        SWARM_TRY(file.write(std::as_bytes(std::span(values))));
     }
     return {};
 }
@@ -129,14 +73,15 @@ Result<> write_weights(
         entries.push_back({name, "F32", tensor.shape, bytes, end});
         bytes = end;
     }
-    NewFile file(path);
+    SWARM_TRY(auto file, begin_file(path));
     const std::string header = stages::make_safetensors_header(entries, "pt");
-    file.write(std::as_bytes(std::span(header)));
+    SWARM_TRY(file.write(std::as_bytes(std::span(header))));
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         SWARM_TRY(copy_tensor(model, tensors[i].name, file));
         progress(entries[i].end, bytes);
     }
-    return file.finish();
+    SWARM_TRY(file.finish());
+    return {};
 }
 
 }  // namespace
@@ -144,11 +89,11 @@ Result<> write_weights(
 Result<> write_hf_folder(
     const ModelSource& model, const fs::path& folder, const ExportProgress& progress
 ) {
-    SWARM_TRY(swarm::make_folder(folder, "choose another folder"));
+    SWARM_TRY(swarm::make_folder(folder, kElsewhere));
     std::error_code code;
     const bool empty = fs::is_empty(folder, code);
     if (code) {
-        return swarm::write_error(folder, code.value(), "choose another folder");
+        return swarm::write_error(folder, code.value(), kElsewhere);
     }
     if (!empty) {
         return Error{

@@ -8,15 +8,14 @@
 #include "stacking/tokenizers/tokenizer_json.hpp"
 #include "stages/files/checkpoint_manifest.hpp"
 #include "stages/files/strict_json.hpp"
+#include "swarm/base/durable_file.hpp"
 #include "swarm/base/try.hpp"
-#include "swarm/base/write_error.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
-#include <cerrno>
-#include <fstream>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -132,14 +131,7 @@ Result<std::string> read_template(const fs::path& folder) {
 }
 
 Result<> write_text(const fs::path& path, const std::string& text) {
-    errno = 0;
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out << text;
-    out.close();
-    if (!out.good()) {
-        return swarm::write_error(path, errno, "choose another folder");
-    }
-    return {};
+    return swarm::write_durably(path, std::as_bytes(std::span(text)), "choose another folder");
 }
 
 }  // namespace

@@ -122,8 +122,8 @@ swarm::Result<> prune_checkpoints(
     const swarm::run::RunConfig& config
 );
 
-/// Writes each file by a temporary name, fsync and rename, in order. Returns the checkpoint's
-/// folder. A checkpoint that cannot be finished is removed.
+/// Writes each file durably, in order. Returns the checkpoint's folder. A checkpoint that cannot be
+/// finished is removed.
 swarm::Result<std::filesystem::path> write_checkpoint(
     const std::filesystem::path& parent,
     const swarm::run::RunConfig& config,

@@ -2,18 +2,15 @@
 #include "stages/files/checkpoint.hpp"
 #include "stages/files/checkpoint_manifest.hpp"
 #include "swarm/base/check.hpp"
+#include "swarm/base/durable_file.hpp"
 #include "swarm/base/try.hpp"
-#include "swarm/base/write_error.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <fcntl.h>
 #include <fstream>
 #include <optional>
 #include <string_view>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
 namespace stages {
@@ -28,69 +25,8 @@ namespace {
 
 constexpr std::uint64_t kManifestBytesMax = 16ULL << 20;
 
-Error storage_failed(const fs::path& path, int code) {
-    return swarm::write_error(path, code, "choose another folder");
-}
-
 Error unreadable(ErrorCode code, const fs::path& path, const std::string& what) {
     return {code, Reaction::Reject, path.string() + " " + what};
-}
-
-class FileDescriptor {
- public:
-    FileDescriptor(const fs::path& path, int flags) : fd_(::open(path.c_str(), flags, 0644)) {}
-
-    FileDescriptor(const FileDescriptor&) = delete;
-    FileDescriptor& operator=(const FileDescriptor&) = delete;
-
-    ~FileDescriptor() {
-        if (fd_ >= 0) {
-            ::close(fd_);
-        }
-    }
-
-    [[nodiscard]] bool ok() const { return fd_ >= 0; }
-
-    [[nodiscard]] bool write(std::span<const std::byte> bytes) const {
-        while (!bytes.empty()) {
-            const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
-            if (written < 0 && errno == EINTR) {
-                continue;
-            }
-            if (written <= 0) {
-                return false;
-            }
-            bytes = bytes.subspan(static_cast<std::size_t>(written));
-        }
-        return true;
-    }
-
-    [[nodiscard]] bool sync() const { return ::fsync(fd_) == 0; }
-
- private:
-    int fd_;
-};
-
-bool sync_folder(const fs::path& folder) {
-    const FileDescriptor opened(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return opened.ok() && opened.sync();
-}
-
-Result<> write_file(const fs::path& path, std::span<const std::byte> bytes) {
-    fs::path temporary = path;
-    temporary += ".tmp";
-    {
-        const FileDescriptor file(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
-        if (!file.ok() || !file.write(bytes) || !file.sync()) {
-            return storage_failed(temporary, errno);
-        }
-    }
-    std::error_code code;
-    fs::rename(temporary, path, code);
-    if (code || !sync_folder(path.parent_path())) {
-        return storage_failed(path, code ? code.value() : errno);
-    }
-    return {};
 }
 
 /// Reads a whole file, which must have exactly `bytes` bytes.
@@ -277,19 +213,14 @@ Result<fs::path> write_checkpoint(
 ) {
     const auto made = checkpoint_files(config, stages, tokenizer, replicas);
     const fs::path folder = parent / made.name;
-    std::error_code code;
-    fs::create_directories(folder, code);
-    if (code) {
-        return storage_failed(folder, code.value());
-    }
     for (const swarm::run::CheckpointFile& file : made.files) {
-        if (const auto written = write_file(parent / file.name, file.content().bytes()); !written) {
+        const auto content = file.content();
+        const auto written =
+            swarm::write_durably(parent / file.name, content.bytes(), "choose another folder");
+        if (!written) {
             remove_unfinished_checkpoints(parent);
             return written.error();
         }
-    }
-    if (!sync_folder(parent)) {
-        return storage_failed(parent, errno);
     }
     return folder;
 }

@@ -41,19 +41,4 @@ Error write_error(const std::filesystem::path& path, int code, const std::string
         "cannot write " + path.string() + ": " + reason + "; " + advice_after(code, elsewhere)};
 }
 
-Result<> make_folder(const std::filesystem::path& folder, const std::string& elsewhere) {
-    std::error_code error;
-    if (!folder.empty()) {
-        std::filesystem::create_directories(folder, error);
-    }
-    if (error) {
-        return write_error(folder, error.value(), elsewhere);
-    }
-    return {};
-}
-
-Result<> make_folder_of(const std::filesystem::path& file, const std::string& elsewhere) {
-    return make_folder(file.parent_path(), elsewhere);
-}
-
 }  // namespace swarm

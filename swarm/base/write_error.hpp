@@ -19,15 +19,4 @@ Error write_error(
     const std::filesystem::path& path, int code, const std::string& elsewhere = "name another place"
 );
 
-/// Makes a folder and those above it; success where it exists, and for an empty path. The error is
-/// that of the folder, which a later attempt at a file in it would hide.
-Result<> make_folder(
-    const std::filesystem::path& folder, const std::string& elsewhere = "name another place"
-);
-
-/// Makes the folder in which a file is to be written.
-Result<> make_folder_of(
-    const std::filesystem::path& file, const std::string& elsewhere = "name another place"
-);
-
 }  // namespace swarm

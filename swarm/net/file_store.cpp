@@ -25,6 +25,7 @@ constexpr std::string_view kMagic = "swrmlog1";
 constexpr std::string_view kLogName = "journal.log";
 constexpr std::string_view kLockName = "lock";
 constexpr std::size_t kRecordHeaderBytes = 8;
+constexpr const char* kElsewhere = "choose another folder";
 
 Error storage_error(const fs::path& path, const std::string& what) {
     return {ErrorCode::StorageFailed, Reaction::Fatal, path.string() + ": " + what};
@@ -35,7 +36,7 @@ Error system_error(const fs::path& path, const char* attempt) {
     return storage_error(
         path,
         std::string("cannot ") + attempt + ": " + std::generic_category().message(code) + "; " +
-            advice_after(code, "choose another folder")
+            advice_after(code, kElsewhere)
     );
 }
 
@@ -122,15 +123,6 @@ Result<> write_all(int descriptor, std::string_view bytes, const fs::path& path)
     return {};
 }
 
-/// Syncs a folder: a new name in it is durable only after that.
-Result<> sync_folder(const fs::path& folder) {
-    const FileDescriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!opened.is_open() || ::fsync(opened.get()) != 0) {
-        return system_error(folder, "sync the folder");
-    }
-    return {};
-}
-
 Result<FileDescriptor> take_lock(const fs::path& folder) {
     const fs::path path = folder / kLockName;
     FileDescriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -168,38 +160,10 @@ bool is_legal_name(const fs::path& name) {
     return !name.empty() && name.is_relative() && name != kLogName && name != kLockName;
 }
 
-/// Syncs the folders between a new file and the store's own folder, innermost first.
-Result<> sync_folders_of(const fs::path& file, const fs::path& folder) {
-    for (fs::path parent = file.parent_path();; parent = parent.parent_path()) {
-        if (const Result<> synced = sync_folder(parent); !synced || parent == folder) {
-            return synced;
-        }
-    }
-}
-
-Result<> write_draft(const fs::path& draft, std::span<const std::span<const std::byte>> parts) {
-    const FileDescriptor file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)
-    );
-    if (!file.is_open()) {
-        return system_error(draft, "create it");
-    }
-    for (const std::span<const std::byte> part : parts) {
-        const std::string_view text(reinterpret_cast<const char*>(part.data()), part.size());
-        SWARM_TRY(write_all(file.get(), text, draft));
-    }
-    return ::fsync(file.get()) == 0 ? Result<>() : system_error(draft, "sync it");
-}
-
 }  // namespace
 
-FileDescriptor::~FileDescriptor() {
-    if (value_ >= 0) {
-        ::close(value_);
-    }
-}
-
 Result<FileStore> FileStore::open(const fs::path& folder) {
-    SWARM_TRY(make_folder(folder, "choose another folder"));
+    SWARM_TRY(make_folder(folder, kElsewhere));
     std::error_code error;
     FileStore store;
     store.folder_ = fs::canonical(folder, error);
@@ -225,7 +189,7 @@ Result<FileStore> FileStore::open(const fs::path& folder) {
     }
     store.dirty_ = true;
     SWARM_TRY(store.sync());
-    SWARM_TRY(sync_folder(folder));
+    SWARM_TRY(sync_folder(folder, kElsewhere));
     return store;
 }
 
@@ -277,18 +241,7 @@ Result<> FileStore::write_file(
     if (!is_legal_name(name)) {
         return storage_error(folder_, "refuses the file name '" + name + "'");
     }
-    const fs::path path = folder_ / name;
-    const fs::path draft = path.string() + ".draft";
-    SWARM_TRY(make_folder_of(path, "choose another folder"));
-    std::error_code error;
-    if (const Result<> written = write_draft(draft, parts); !written) {
-        fs::remove(draft, error);  // a full disk needs the space
-        return written.error();
-    }
-    if (::rename(draft.c_str(), path.c_str()) != 0) {
-        return system_error(path, "rename the new file");
-    }
-    return sync_folders_of(path, folder_);
+    return write_durably(folder_ / name, parts, kElsewhere);
 }
 
 }  // namespace swarm::net

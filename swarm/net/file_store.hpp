@@ -9,6 +9,7 @@
 // Usage.
 #pragma once
 
+#include "swarm/base/durable_file.hpp"
 #include "swarm/base/result.hpp"
 
 #include <cstddef>
@@ -16,38 +17,13 @@
 #include <filesystem>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace swarm::net {
 
-/// An open file, closed once; -1 stands for no file.
-class FileDescriptor {
- public:
-    FileDescriptor() = default;
-
-    explicit FileDescriptor(int value) : value_(value) {}
-
-    FileDescriptor(FileDescriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-
-    FileDescriptor& operator=(FileDescriptor&& other) noexcept {
-        std::swap(value_, other.value_);
-        return *this;
-    }
-
-    ~FileDescriptor();
-
-    [[nodiscard]] int get() const { return value_; }
-
-    [[nodiscard]] bool is_open() const { return value_ >= 0; }
-
- private:
-    int value_ = -1;
-};
-
 class FileStore {
  public:
-    /// Makes the folder when there is none.
+    /// Makes the folder when there is none, durably.
     static Result<FileStore> open(const std::filesystem::path& folder);
 
     /// The store of a role that keeps nothing: it needs no folder, and each use is an error.
@@ -60,8 +36,7 @@ class FileStore {
     /// Returns all records, oldest first; those not yet synced are among them.
     [[nodiscard]] Result<std::vector<std::string>> load() const;
 
-    /// Writes the file whole or not at all: under a temporary name, then sync, rename, and sync of
-    /// its folders. `name` is relative; '/' makes folders.
+    /// Writes the file whole or not at all (write_durably). `name` is relative; '/' makes folders.
     Result<> write_file(const std::string& name, std::span<const std::span<const std::byte>> parts);
 
     /// Returns how many bytes open() cut off; they were of records that nobody was promised.

@@ -2,17 +2,16 @@
 
 #include "swarm/base/check.hpp"
 #include "swarm/base/digest.hpp"
+#include "swarm/base/durable_file.hpp"
 #include "swarm/base/try.hpp"
-#include "swarm/base/write_error.hpp"
 
 #include <array>
 #include <cerrno>
-#include <fcntl.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <span>
 #include <sys/stat.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
 namespace swarm::net {
@@ -24,10 +23,6 @@ static_assert(kIdDigits == (kIdBytes * 8 + 4) / 5);
 
 Error key_error(const std::filesystem::path& path, const std::string& what) {
     return {ErrorCode::StorageFailed, Reaction::Fatal, "key file " + path.string() + ": " + what};
-}
-
-Error cannot_write(const std::filesystem::path& path, int code) {
-    return write_error(path, code, "name another file with --key");
 }
 
 std::string last_system_error() {
@@ -95,30 +90,18 @@ Result<KeyPtr> read_key(const std::filesystem::path& path) {
     return key;
 }
 
-/// Writes the key whole under another name and then links it: two processes that start at once end
-/// up with one key, and a crash leaves no torn file behind.
+/// Two processes that start at once end up with one key, and a crash leaves no torn file behind.
 Result<> write_key(const std::filesystem::path& path, EVP_PKEY* key) {
-    const std::filesystem::path draft = path.string() + "." + std::to_string(::getpid());
-    ::unlink(draft.c_str());
-    SWARM_TRY(make_folder_of(path, "name another file with --key"));
-    const int descriptor = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (descriptor < 0) {
-        return cannot_write(path, errno);
-    }
-    BioPtr file(BIO_new_fd(descriptor, BIO_CLOSE));
-    SWARM_ASSERT(file);
-    const bool written =
-        PEM_write_bio_PrivateKey(file.get(), key, nullptr, nullptr, 0, nullptr, nullptr) == 1 &&
-        ::fsync(descriptor) == 0;
-    int code = written ? 0 : errno;
-    file.reset();
-    if (written && ::link(draft.c_str(), path.c_str()) != 0 && errno != EEXIST) {
-        code = errno;
-    }
-    const bool linked = written && code == 0;
-    const Result<> outcome = linked ? Result<>() : cannot_write(path, code);
-    ::unlink(draft.c_str());
-    return outcome;
+    const BioPtr memory(BIO_new(BIO_s_secmem()));
+    SWARM_ASSERT(memory);
+    SWARM_ASSERT(
+        PEM_write_bio_PrivateKey(memory.get(), key, nullptr, nullptr, 0, nullptr, nullptr) == 1
+    );
+    char* text = nullptr;
+    const long size = BIO_get_mem_data(memory.get(), &text);
+    const std::span pem(text, static_cast<std::size_t>(size));
+    SWARM_TRY(create_secret_durably(path, std::as_bytes(pem), "name another file with --key"));
+    return {};
 }
 
 }  // namespace

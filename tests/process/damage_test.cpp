@@ -94,7 +94,7 @@ TEST_F(DiskFullTest, AFullDiskInACheckpointLosesNothing) {
 }
 
 TEST_F(DiskFullTest, AFullDiskInASingleRunLosesNothing) {
-    fill("checkpoint-0-20/layers.1.safetensors.tmp");
+    fill("checkpoint-0-20/layers.1.safetensors.draft");
     Program first(train(run_with("--single")), folder.path());
     expect_ended(
         first,

@@ -3,12 +3,14 @@
 #include "stacking/composition/bridged_reader.hpp"
 #include "stacking/composition/ensemble.hpp"
 #include "stacking/llama/llama_sessions.hpp"
+#include "swarm/base/durable_file.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -82,7 +84,7 @@ Result<Bridge> read_bridge(const fs::path& file) {
 
 Result<> write_stack(const fs::path& file, const StackFile& stack) {
     const std::string text = to_toml(stack);
-    return write_whole(file, std::as_bytes(std::span(text)));
+    return write_durably(file, std::as_bytes(std::span(text)), "name another file");
 }
 
 Result<OpenStack> OpenStack::open(const fs::path& path, StackFile file, WeightFormat format) {

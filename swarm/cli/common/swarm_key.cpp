@@ -1,24 +1,20 @@
 #include "swarm/cli/common/swarm_key.hpp"
 
+#include "swarm/base/durable_file.hpp"
 #include "swarm/base/try.hpp"
-#include "swarm/base/write_error.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/net/tls.hpp"
 
 #include <array>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <fcntl.h>
+#include <span>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 namespace swarm::cli {
 namespace {
 
 constexpr std::uint64_t kKeyFileBytesMax = 4096;
-constexpr mode_t kMineAlone = S_IRUSR | S_IWUSR;
 constexpr mode_t kOfOthers = S_IRWXG | S_IRWXO;
 
 Error unusable(std::string detail) {
@@ -57,20 +53,12 @@ Result<std::string> read_swarm_key(const std::string& file) {
 
 Result<> write_new_swarm_key(const std::string& file) {
     const std::string text = net::new_swarm_key() + "\n";
-    const int out = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMineAlone);
-    if (out < 0 && errno == EEXIST) {
+    SWARM_TRY(
+        const bool made,
+        create_secret_durably(file, std::as_bytes(std::span(text)), "name another file")
+    );
+    if (!made) {
         return unusable(file + " is there already; name another file, or remove it");
-    }
-    if (out < 0) {
-        return write_error(file, errno, "name another file");
-    }
-    const ssize_t written = ::write(out, text.data(), text.size());
-    const bool whole = written == static_cast<ssize_t>(text.size()) && ::fsync(out) == 0;
-    const int trouble = errno;
-    ::close(out);
-    if (!whole) {
-        ::unlink(file.c_str());
-        return write_error(file, trouble, "make room, or name another file");
     }
     return {};
 }

@@ -84,12 +84,12 @@ Result<Child> Child::start(const Spec& spec) {
     if (reports && ::pipe2(ends.data(), O_CLOEXEC) != 0) {
         return cannot("make a pipe");
     }
-    net::FileDescriptor reading(ends[0]);
-    const net::FileDescriptor writing(ends[1]);
-    const net::FileDescriptor log(
+    FileDescriptor reading(ends[0]);
+    const FileDescriptor writing(ends[1]);
+    const FileDescriptor log(
         ::open(spec.log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)
     );
-    const net::FileDescriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const FileDescriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!log.is_open() || !null.is_open()) {
         return cannot("write " + spec.log_file.string());
     }

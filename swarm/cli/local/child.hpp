@@ -5,8 +5,8 @@
 // (Fatal): no process, no pipe or no log file can be had.
 #pragma once
 
+#include "swarm/base/durable_file.hpp"
 #include "swarm/base/result.hpp"
-#include "swarm/net/file_store.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -60,7 +60,7 @@ class Child {
 
     pid_t pid_;
     std::optional<int> exit_code_;
-    net::FileDescriptor reports_;
+    FileDescriptor reports_;
 };
 
 }  // namespace swarm::cli

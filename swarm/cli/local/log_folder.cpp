@@ -1,7 +1,7 @@
 #include "swarm/cli/local/log_folder.hpp"
 
+#include "swarm/base/durable_file.hpp"
 #include "swarm/base/try.hpp"
-#include "swarm/base/write_error.hpp"
 
 namespace swarm::cli {
 

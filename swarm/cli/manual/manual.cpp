@@ -1,7 +1,7 @@
 #include "swarm/cli/manual/manual.hpp"
 
+#include "swarm/base/durable_file.hpp"
 #include "swarm/base/try.hpp"
-#include "swarm/base/write_error.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
@@ -78,7 +78,7 @@ std::string entry(const FlagText& flag) {
 Result<> write_page(const fs::path& folder, const VerbText& verb, std::size_t& pages) {
     const std::string page = manual_page(verb);
     const fs::path file = folder / (page_name(verb) + ".1");
-    SWARM_TRY(write_whole(file, std::as_bytes(std::span(page))));
+    SWARM_TRY(write_durably(file, std::as_bytes(std::span(page))));
     ++pages;
     for (const VerbText& below : verb.verbs) {
         SWARM_TRY(write_page(folder, below, pages));
@@ -94,7 +94,7 @@ Result<std::size_t> write_all(const ManualOptions& options) {
     std::size_t count = 0;
     SWARM_TRY(write_page(pages, options.swarm, count));
     const std::string completion = bash_completion(options.swarm);
-    SWARM_TRY(write_whole(completions / "swarm", std::as_bytes(std::span(completion))));
+    SWARM_TRY(write_durably(completions / "swarm", std::as_bytes(std::span(completion))));
     return count;
 }
 

@@ -1,9 +1,9 @@
 #include "swarm/cli/owners/known_owners.hpp"
 
+#include "swarm/base/durable_file.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/base/write_error.hpp"
 #include "swarm/cli/common/files.hpp"
-#include "swarm/net/file_store.hpp"
 #include "swarm/net/identity.hpp"
 
 #include <cerrno>
@@ -30,9 +30,7 @@ Error no_folder() {
 
 /// Appends the text in one write and syncs the file, and its folder for the case that it is new.
 Result<> append_durably(const fs::path& file, const std::string& text) {
-    const net::FileDescriptor out(
-        ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)
-    );
+    const FileDescriptor out(::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
     if (!out.is_open()) {
         return write_error(file, errno, kElsewhere);
     }
@@ -40,10 +38,10 @@ Result<> append_durably(const fs::path& file, const std::string& text) {
     if (written != static_cast<ssize_t>(text.size())) {
         return write_error(file, written < 0 ? errno : ENOSPC, kElsewhere);
     }
-    const fs::path folder = file.parent_path();
-    const net::FileDescriptor parent(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const bool synced = ::fsync(out.get()) == 0 && parent.is_open() && ::fsync(parent.get()) == 0;
-    return synced ? Result<>() : write_error(file, errno, kElsewhere);
+    if (::fsync(out.get()) != 0) {
+        return write_error(file, errno, kElsewhere);
+    }
+    return sync_folder(file.parent_path(), kElsewhere);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // `swarm stack train`: trains the bridge of a stack and writes it beside the stack's file.
 #include "stacking/composition/bridge_training.hpp"
+#include "swarm/base/durable_file.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_stack.hpp"
 #include "swarm/cli/common/files.hpp"
@@ -165,7 +166,7 @@ int train_stack(const StackTrainOptions& options) {
     const fs::path stack_path(options.file);
     const std::string name = stack_path.stem().string() + ".bridge.safetensors";
     const std::vector<std::byte> bytes = bridge->to_file();
-    if (const Result<> written = write_whole(stack_path.parent_path() / name, bytes); !written) {
+    if (const Result<> written = write_durably(stack_path.parent_path() / name, bytes); !written) {
         return end_with(console, written.error());
     }
     file->bridge = name;

@@ -33,19 +33,5 @@ TEST(WriteError, OnlyAFullPlaceWantsRoom) {
     }
 }
 
-/// /dev/null is a file, whoever asks.
-TEST(MakeFolder, TellsTheReasonOfTheFolder) {
-    const auto made = make_folder("/dev/null/runs/mine");
-    ASSERT_FALSE(made.has_value());
-    EXPECT_EQ(
-        made.error().detail,
-        "cannot write /dev/null/runs/mine: Not a directory; a part of the path is a file: name "
-        "another place"
-    );
-    EXPECT_TRUE(make_folder("").has_value());
-    EXPECT_TRUE(make_folder_of("run.toml").has_value());
-    EXPECT_TRUE(make_folder("/tmp").has_value());
-}
-
 }  // namespace
 }  // namespace swarm

@@ -99,7 +99,7 @@ TEST_F(HfFolderTest, HasEveryTensorOfTheModelItWasWrittenFrom) {
         *model->read_stage(split(model->architecture(), 2)[1]),
         *original.read_stage(split(original.architecture(), 2)[1])
     );
-    EXPECT_FALSE(fs::exists(folder() / "model.safetensors.tmp"));
+    EXPECT_FALSE(fs::exists(folder() / "model.safetensors.draft"));
 }
 
 TEST_F(HfFolderTest, IsNotWrittenOverFiles) {

@@ -106,7 +106,7 @@ TEST(ModelTokenizer, IsTheSameInAFolderAsInTheFileItCameFrom) {
     std::ofstream(config) << R"({"chat_template": [{"name": "tools", "template": "a"}]})";
     EXPECT_EQ(open_tokenizer(copy_folder).error().code, ErrorCode::Unsupported);
     EXPECT_EQ(
-        write_tokenizer(*original, 262, folder.path() / "missing").error().code,
+        write_tokenizer(*original, 262, path / "below-a-file").error().code,
         ErrorCode::StorageFailed
     );
     EXPECT_EQ(open_tokenizer(folder.path()).error().code, ErrorCode::NotFound);

@@ -152,7 +152,7 @@ TEST_F(CheckpointOnDisk, LeavesNothingWhenItCannotBeFinished) {
     const fs::path whole = write_next();
     ASSERT_TRUE(run_.step().has_value());
     const fs::path next = scratch_.path() / "checkpoint-0-2";
-    fs::create_directories(next / "manifest.json.tmp");  // stands where the last file would go
+    fs::create_directories(next / "manifest.json.draft");  // stands where the last file would go
     const auto written = write_checkpoint(scratch_.path(), run_.config(), states_of(run_));
     ASSERT_TRUE(written.has_error());
     EXPECT_FALSE(fs::exists(next));
