@@ -1,6 +1,7 @@
 #include "swarm/base/keep_freed_memory.hpp"
 #include "swarm/cli/command_line.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 #include "swarm/cli/terminal/standard_output.hpp"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ int main(int argc, char** argv) {
     } catch (const swarm::cli::OutputLost&) {
         return swarm::cli::after_output(swarm::cli::kRunFailed);
     } catch (const std::exception& failure) {  // such as a lack of memory
-        std::cerr << "swarm: " << failure.what() << '\n';
+        std::cerr << "swarm: " << swarm::cli::printable(failure.what()) << '\n';
         return swarm::cli::kRunFailed;
     }
 }

@@ -76,6 +76,23 @@ TEST_F(VerbsTest, AReaderThatGoesEndsTheWork) {
     EXPECT_EQ(shell(gone + swarm + " --help >&3"), 141);
 }
 
+TEST_F(VerbsTest, NamesInFilesDoNotCommandTheTerminal) {
+    const std::string title = "\x1b]0;OWNED\a";
+    const std::string run = write("esc.toml", "\"\\u001b]0;OWNED\\u0007\" = 1\n");
+    const std::string red = directory(title + "red.toml");
+    std::filesystem::copy_file(source_dir() + "/sim/scenarios/freeze.toml", red);
+    for (const auto& words : {
+             std::vector<std::string>{"train", run, "--dir", directory("run")},
+             std::vector<std::string>{"sim", red},
+         }) {
+        Program program(words, folder.path());
+        program.wait(seconds(60));
+        const std::string text = program.out() + program.err();
+        EXPECT_NE(text.find("\\x1b]0;OWNED\\x07"), std::string::npos) << words.front();
+        EXPECT_EQ(text.find('\x1b'), std::string::npos) << words.front();
+    }
+}
+
 /// /dev/null is a file, so no folder can be made below it, whoever asks.
 TEST_F(VerbsTest, APlaceThatCannotBeWrittenIsNamedWithItsReason) {
     const auto expect_reason = [&](const std::vector<std::string>& arguments,

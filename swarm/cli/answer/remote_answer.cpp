@@ -7,6 +7,7 @@
 #include "swarm/cli/common/swarm_key.hpp"
 #include "swarm/cli/owners/owner_check.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 #include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/net/address.hpp"
 
@@ -182,7 +183,7 @@ int generate_remote(const GenerateOptions& options, Console& console) {
     });
     loop.run_until([&] { return answer.ended(); });
     const int exit_code = answer.finish();
-    std::cerr << summary_of(answer.record());
+    std::cerr << printable(summary_of(answer.record()));
     const bool kept =
         options.json_file.empty() ||
         write_text(

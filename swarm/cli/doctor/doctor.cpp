@@ -6,6 +6,7 @@
 #include "swarm/cli/doctor/checks.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -24,10 +25,13 @@ examples:
 
 void print(const Finding& finding) {
     std::printf(
-        "%-8s %-11s %s\n", name_of(finding.level), finding.name.c_str(), finding.text.c_str()
+        "%-8s %-11s %s\n",
+        name_of(finding.level),
+        finding.name.c_str(),
+        printable(finding.text).c_str()
     );
     if (!finding.mend.empty()) {
-        std::printf("%-20s mend it: %s\n", "", finding.mend.c_str());
+        std::printf("%-20s mend it: %s\n", "", printable(finding.mend).c_str());
     }
 }
 

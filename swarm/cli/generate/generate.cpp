@@ -169,7 +169,7 @@ class Generation {
 
     void take(const node::TokenGenerated& token) {
         if (!std::exchange(begun_, true)) {
-            std::cout << options_.prompt;
+            std::cout << (output_is_terminal() ? printable(options_.prompt) : options_.prompt);
         }
         write(stops_.push(bytes_of(token.token)));
         if (token.last || stops_.is_found()) {

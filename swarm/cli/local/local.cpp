@@ -8,6 +8,7 @@
 #include "swarm/cli/local/log_folder.hpp"
 #include "swarm/cli/local/serve_locally.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -111,9 +112,10 @@ bool judge_demo(LocalSwarm& swarm, Console& console) {
 }
 
 void print_summary(const RunReport& report) {
-    std::cout << report.summary() << "\n" << report.peer_table() << std::flush;
+    std::cout << printable(report.summary()) << "\n"
+              << printable(report.peer_table()) << std::flush;
     if (const std::string trouble = report.trouble(); !trouble.empty()) {
-        std::cout << trouble << std::endl;
+        std::cout << printable(trouble) << std::endl;
     }
     std::vector<Duration> recoveries = report.events().recoveries(RunEvents::Faults::Alone);
     if (recoveries.empty()) {

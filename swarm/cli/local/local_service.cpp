@@ -7,6 +7,7 @@
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/local/reported_child.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 #include "swarm/net/address.hpp"
 #include "swarm/net/identity.hpp"
 
@@ -296,7 +297,7 @@ int LocalService::answer() {
         answer_->cancel(*exit_code_);
     }
     const int ended = answer_->finish();
-    std::cerr << summary_of(answer_->record());
+    std::cerr << printable(summary_of(answer_->record()));
     return exit_code_.value_or(ended);
 }
 

@@ -89,8 +89,9 @@ const sim::SimReport* first_in_trouble(const Reports& reports) {
 int conclude(
     Console& console, const SimSession& session, const SimFlags& flags, const Reports& reports
 ) {
-    std::cout << (reports.size() == 1 ? sim::to_text(reports.front()) : sim::to_table(reports))
-              << std::flush;
+    const std::string text =
+        reports.size() == 1 ? sim::to_text(reports.front()) : sim::to_table(reports);
+    std::cout << printable(text) << std::flush;
     if (const sim::SimReport* const trouble = first_in_trouble(reports)) {
         tell_trouble(console, flags, *trouble);
     }
@@ -167,7 +168,7 @@ int replay(Console& console, const SimOptions& options, const sim::Scenario& sce
     SimSession session(console, 1);
     sim::ExactOptions exact = exact_options(options.flags);
     exact.trace_line = [](const std::string& line) {
-        std::cout << line << '\n';
+        std::cout << printable(line) << '\n';
         if (!output_is_taken()) {
             throw OutputLost();
         }

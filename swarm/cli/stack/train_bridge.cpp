@@ -7,6 +7,7 @@
 #include "swarm/cli/compute/compute_factory.hpp"
 #include "swarm/cli/stack/stack.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 #include "swarm/cli/terminal/usage.hpp"
 
 #include <cstdio>
@@ -133,7 +134,7 @@ Result<Bridge> train(
         std::printf(
             "held out, nats per token: %.4f by %s alone, %.4f over the bridge\n",
             trainer.start_loss(),
-            stack.file().members[1].model.c_str(),
+            printable(stack.file().members[1].model).c_str(),
             trainer.best_loss()
         );
     }

@@ -1,5 +1,7 @@
 #include "swarm/cli/terminal/service_manager.hpp"
 
+#include "swarm/cli/terminal/printable.hpp"
+
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -30,7 +32,7 @@ void tell_service_manager(const std::string& state) {
     if (handle < 0) {
         return;
     }
-    const std::string_view line = std::string_view(state).substr(0, state.find('\n'));
+    const std::string line = printable(std::string_view(state).substr(0, state.find('\n')));
     const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
     // A manager that does not listen is no reason for a service to end.
     static_cast<void>(::sendto(

@@ -2,6 +2,7 @@
 
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 
 #include <cerrno>
 #include <iostream>
@@ -47,7 +48,7 @@ bool TrainReports::finish() {
     progress_.finish();
     if (gathered_.weights()) {
         console_.settle();
-        std::cout << gathered_.summary() << std::endl;
+        std::cout << printable(gathered_.summary()) << std::endl;
     }
     return json_file_.empty() || write_text(console_, json_file_, gathered_.to_json());
 }
