@@ -62,6 +62,17 @@ TimePoint Generator::next_deadline() const {
     return due;
 }
 
+node::Allowance Generator::allowance(const PeerId& peer) const {
+    using node::Acquaintance;
+    if (peer == view_.coordinator()) {
+        return {Acquaintance::Partner, protocol::kRosterBytesMax, protocol::kChunkTensorBytesMax};
+    }
+    const bool listed = view_.roster().find_peer(peer) != nullptr;
+    return node::Allowance::without_tensors(
+        listed ? Acquaintance::Partner : Acquaintance::Stranger
+    );
+}
+
 void Generator::handle(const node::LinkUp& up, node::Turn turn) {
     if (!view_.on(up, turn)) {
         heads_.on(up, turn);

@@ -44,6 +44,7 @@ class Generator final : public node::Role {
 
     void on(const node::Event& event, TimePoint now, node::Outbox& out) override;
     [[nodiscard]] TimePoint next_deadline() const override;
+    [[nodiscard]] node::Allowance allowance(const PeerId& peer) const override;
 
  private:
     /// A request that has not ended.

@@ -42,6 +42,14 @@ TimePoint Directory::next_deadline() const {
     return ended_ ? swarm::kNever : due;
 }
 
+node::Allowance Directory::allowance(const PeerId& peer) const {
+    using node::Acquaintance;
+    const bool hosts = std::ranges::any_of(models_, [&](const auto& item) {
+        return item.second.hosts.contains(peer);
+    });
+    return node::Allowance::without_tensors(hosts ? Acquaintance::Guest : Acquaintance::Stranger);
+}
+
 std::size_t Directory::listed() const {
     std::size_t count = 0;
     for (const auto& [digest, model] : models_) {

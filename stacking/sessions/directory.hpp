@@ -25,6 +25,7 @@ class Directory final : public node::Role {
 
     void on(const node::Event& event, TimePoint now, node::Outbox& out) override;
     [[nodiscard]] TimePoint next_deadline() const override;
+    [[nodiscard]] node::Allowance allowance(const PeerId& peer) const override;
 
     [[nodiscard]] std::size_t listed() const;
 

@@ -244,6 +244,25 @@ void HopTable::lost(PeerId peer, node::Turn turn) {
     }
 }
 
+node::Allowance HopTable::allowance(const PeerId& peer) const {
+    using node::Acquaintance;
+    node::Allowance allowed = node::Allowance::without_tensors(Acquaintance::Stranger);
+    const std::uint64_t width = options_.bridge ? options_.bridge->inputs : shape_.width;
+    for (const auto& [key, hop] : hops_) {
+        if (hop.client == peer) {
+            allowed.acquaintance = std::max(allowed.acquaintance, Acquaintance::Guest);
+        }
+        const bool before = hop.open.id.hop > 0 && hop.open.previous.peer == peer;
+        if (before || (!hop.is_last() && hop.open.next.peer == peer)) {
+            allowed.acquaintance = Acquaintance::Partner;
+        }
+        if (before) {
+            allowed.tensor_bytes = protocol::kSessionRowsMax * sizeof(float) * (width + 1);
+        }
+    }
+    return allowed;
+}
+
 void HopTable::wake(node::Turn turn) {
     for (auto at = hops_.begin(); at != hops_.end();) {
         const auto here = at++;

@@ -81,6 +81,10 @@ class HopTable {
 
     [[nodiscard]] std::size_t hops() const { return hops_.size(); }
 
+    /// The client of a hop is a guest; the peer before or after it is a partner, whom the client
+    /// has named. Only the peer before sends rows.
+    [[nodiscard]] node::Allowance allowance(const PeerId& peer) const;
+
     /// Rates that the device has shown; zero before the first call.
     [[nodiscard]] protocol::RowRates rates() const {
         return {prefill_.rows_per_s(), decode_.rows_per_s()};

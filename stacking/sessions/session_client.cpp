@@ -118,6 +118,20 @@ TimePoint SessionClient::next_deadline() const {
     return ended_ ? swarm::kNever : due;
 }
 
+node::Allowance SessionClient::allowance(const PeerId& peer) const {
+    using node::Acquaintance;
+    if (peer == directory_.peer()) {
+        return {Acquaintance::Partner, protocol::kLocatedBytesMax, 0};
+    }
+    const bool listed = std::ranges::any_of(contexts_, [&](const ClientContext& context) {
+        return std::ranges::find(context.located.hosts, peer, &protocol::HostInfo::peer) !=
+               context.located.hosts.end();
+    });
+    return node::Allowance::without_tensors(
+        listed ? Acquaintance::Partner : Acquaintance::Stranger
+    );
+}
+
 void SessionClient::handle(const node::LinkUp& up, node::Turn turn) {
     directory_.on(up, turn.now);
     links_.on(up);

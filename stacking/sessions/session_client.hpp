@@ -41,6 +41,7 @@ class SessionClient final : public node::Role {
 
     void on(const node::Event& event, TimePoint now, node::Outbox& out) override;
     [[nodiscard]] TimePoint next_deadline() const override;
+    [[nodiscard]] node::Allowance allowance(const PeerId& peer) const override;
 
  private:
     void handle(const node::LinkUp& up, node::Turn turn);

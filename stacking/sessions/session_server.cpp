@@ -60,6 +60,15 @@ TimePoint SessionServer::next_deadline() const {
     return hops_ ? std::min(own, hops_->next_deadline()) : own;
 }
 
+node::Allowance SessionServer::allowance(const PeerId& peer) const {
+    using node::Acquaintance;
+    if (peer == directory_.peer()) {
+        return node::Allowance::without_tensors(Acquaintance::Partner);
+    }
+    return hops_ ? hops_->allowance(peer)
+                 : node::Allowance::without_tensors(Acquaintance::Stranger);
+}
+
 void SessionServer::begin(node::Turn turn) {
     begun_ = true;
     contact_until_ = turn.now + options_.first_contact_within;

@@ -46,6 +46,7 @@ class SessionServer final : public node::Role {
 
     void on(const node::Event& event, TimePoint now, node::Outbox& out) override;
     [[nodiscard]] TimePoint next_deadline() const override;
+    [[nodiscard]] node::Allowance allowance(const PeerId& peer) const override;
 
     [[nodiscard]] std::size_t hops() const { return hops_ ? hops_->hops() : 0; }
 

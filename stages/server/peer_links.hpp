@@ -47,6 +47,9 @@ class PeerLinks {
     /// True once after each neighbour that was found to be cut off.
     bool take_newly_cut_off() { return std::exchange(newly_cut_off_, false); }
 
+    /// True for a peer of the last roster, also while a new coordinator has told none yet.
+    [[nodiscard]] bool knows(PeerId peer) const { return neighbours_.contains(peer); }
+
     /// True when both lanes of a neighbour are up.
     [[nodiscard]] bool is_linked(PeerId peer) const;
 

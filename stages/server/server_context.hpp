@@ -85,6 +85,17 @@ struct ServerContext {
         return tokens * layout.layers;
     }
 
+    /// Bytes of the largest tensor that a peer of the run sends: an activation, a slice of a
+    /// reduction or a chunk. A codec adds less to small tensors than they have themselves.
+    [[nodiscard]] std::uint64_t tensor_bytes_max() const {
+        const std::uint64_t tokens = std::uint64_t{config.batch} * config.model.context;
+        const std::uint64_t activation = sizeof(float) * tokens * config.model.width;
+        const std::uint64_t most = 2 * std::max(activation, slice_bytes_max);
+        return std::min(
+            std::max(most, protocol::kChunkTensorBytesMax) + (64U << 10), protocol::kTensorBytesMax
+        );
+    }
+
     /// The cut of this stage for a reduction among so many members.
     [[nodiscard]] Slices slices(std::size_t members) const {
         return slices_of(layout.elements(), members);

@@ -273,6 +273,11 @@ void StageServer::take_from_coordinator(const node::Received& received, node::Tu
 }
 
 void StageServer::donate(PeerId to, const protocol::Fetch& fetch, node::Turn turn) {
+    if (to != context_.coordinator && !context_.roster.find_peer(to)) {
+        // A newcomer may be ahead of the roster that names it; it asks again.
+        const protocol::ChunkRefused later{fetch.version, fetch.stage, fetch.chunk, true};
+        return context_.answer(to, later, turn);
+    }
     using Pace = Snapshots::Pace;
     const bool reduces = reduction_.is_active() || exchange_.is_active();
     snapshots_.on(to, fetch, reduces ? Pace::BesideReduction : Pace::Full, turn);
@@ -352,7 +357,13 @@ void StageServer::take_leg(
 
 void StageServer::defer(const node::Received& received, node::Turn turn) {
     if (deferred_.size() >= protocol::kHeldForVersionMax) {
-        deferred_.pop_front();  // the oldest frame is sent again, or recalled
+        // Strangers must not push out the frames of the run. The oldest of these is sent again, or
+        // recalled.
+        const auto stranger = std::ranges::find_if(deferred_, [&](const Deferred& deferred) {
+            const PeerId from = deferred.received.peer;
+            return from != context_.coordinator && !context_.roster.find_peer(from);
+        });
+        deferred_.erase(stranger == deferred_.end() ? deferred_.begin() : stranger);
     }
     deferred_.push_back({received, turn.now + kHoldNewerFor});
 }

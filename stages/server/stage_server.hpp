@@ -51,6 +51,8 @@ class StageServer final : public node::Role {
 
     void on(const node::Event& event, TimePoint now, node::Outbox& out) override;
     [[nodiscard]] TimePoint next_deadline() const override;
+    /// Tensors come from peers of the roster alone, and in the sizes of the run.
+    [[nodiscard]] node::Allowance allowance(const PeerId& peer) const override;
 
     // The accessors below are for checkers and reports; no peer sees their values.
     [[nodiscard]] const ServerContext& context() const { return context_; }

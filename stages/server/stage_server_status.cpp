@@ -1,7 +1,9 @@
-// The part of StageServer that tells people what it does, and why it ends.
+// The part of StageServer that tells people what it does and why it ends, and the host whom it
+// knows.
 #include "stages/server/stage_server.hpp"
 #include "swarm/node/dial_advice.hpp"
 #include "swarm/node/wrong_place.hpp"
+#include "swarm/protocol/limits.hpp"
 
 #include <utility>
 
@@ -68,6 +70,18 @@ void StageServer::end(std::string reason, node::Turn turn) {
     if (!std::exchange(ended_, true)) {
         turn.out.add(node::Tell{node::ServerDone{std::move(reason)}});
     }
+}
+
+node::Allowance StageServer::allowance(const PeerId& peer) const {
+    node::Allowance allowed = node::Allowance::without_tensors(node::Acquaintance::Stranger);
+    if (peer == context_.coordinator) {
+        allowed = {node::Acquaintance::Partner, protocol::kRosterBytesMax};
+        allowed.tensor_bytes = protocol::kChunkTensorBytesMax;
+    } else if (context_.roster.find_peer(peer) || links_.knows(peer)) {
+        allowed.acquaintance = node::Acquaintance::Partner;
+        allowed.tensor_bytes = context_.tensor_bytes_max();
+    }
+    return allowed;
 }
 
 }  // namespace stages

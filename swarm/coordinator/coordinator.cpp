@@ -70,6 +70,19 @@ TimePoint Coordinator::next_deadline() const {
     return due;
 }
 
+node::Allowance Coordinator::allowance(const PeerId& peer) const {
+    using node::Acquaintance;
+    const SlotInfo* const info = context_.roster.find_peer(peer);
+    node::Allowance allowed = node::Allowance::without_tensors(Acquaintance::Stranger);
+    if (info && info->standing != Standing::Observer) {
+        allowed = {Acquaintance::Partner, protocol::kControlBytesMax};
+        allowed.tensor_bytes = protocol::kChunkTensorBytesMax;
+    } else if (info || context_.is_client(peer) || assigned_.contains(peer)) {
+        allowed.acquaintance = Acquaintance::Guest;
+    }
+    return allowed;
+}
+
 void Coordinator::handle(const node::Woke&, node::Turn turn) {
     if (phase_ == Phase::Starting) {
         phase_ = Phase::Loading;
@@ -199,7 +212,7 @@ bool Coordinator::make_room() {
     if (context_.peer_streams.size() < protocol::kRosterMax) {
         return true;
     }
-    const std::optional<PeerId> gone = context_.peer_streams.longest_gone(context_.roster);
+    const std::optional<PeerId> gone = context_.peer_streams.longest_gone(context_.roster, 0);
     if (gone) {
         forget(*gone);
     }
@@ -221,7 +234,9 @@ void Coordinator::handle(const node::LinkDown& down, node::Turn turn) {
     context_.peer_streams.link_down(down, turn.now);
     if (down.lane == Lane::Control) {
         context_.detector.link_lost(down.peer, turn.now);
-        std::erase(context_.clients, down.peer);
+        if (std::erase(context_.clients, down.peer) > 0 && !context_.roster.find_peer(down.peer)) {
+            forget(down.peer);
+        }
         assigned_.erase(down.peer);  // a peer with a slot is counted in the roster
         if (!context_.roster.find_peer(down.peer)) {
             moving_.erase(down.peer);  // a peer without a slot is not watched
@@ -229,6 +244,10 @@ void Coordinator::handle(const node::LinkDown& down, node::Turn turn) {
     }
     if (context_.peer_streams.left_nothing(down.peer) && !context_.roster.find_peer(down.peer)) {
         forget(down.peer);
+    }
+    constexpr std::size_t kKept = protocol::kGoneNewcomersMax;
+    if (const auto gone = context_.peer_streams.longest_gone(context_.roster, kKept)) {
+        forget(*gone);
     }
     checkpointer_.donor_lost(down.peer, turn);
     launcher_.refresh(turn.now);

@@ -59,6 +59,7 @@ class Coordinator final : public node::Role {
 
     void on(const node::Event& event, TimePoint now, node::Outbox& out) override;
     [[nodiscard]] TimePoint next_deadline() const override;
+    [[nodiscard]] node::Allowance allowance(const PeerId& peer) const override;
 
     // Checkers and reports read these; no peer sees them.
     [[nodiscard]] const RunContext& context() const { return context_; }

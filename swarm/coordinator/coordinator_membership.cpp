@@ -21,14 +21,12 @@ constexpr std::uint64_t kStatesKept = 64;
 
 void Coordinator::take(PeerId peer, const protocol::Join& join, node::Turn turn) {
     if (join.client) {
-        if (std::find(context_.clients.begin(), context_.clients.end(), peer) ==
-            context_.clients.end()) {
+        if (!context_.is_client(peer)) {
             context_.clients.push_back(peer);
         }
-        context_.peer_streams.send(
-            peer, protocol::Assign{{0}, run_file_, context_.version, false}, turn
-        );
-        context_.peer_streams.send(peer, context_.roster.message(), turn);
+        const protocol::Assign run{{0}, run_file_, context_.version, false};
+        context_.peer_streams.post(peer, run, {}, turn);
+        context_.peer_streams.post(peer, context_.roster.message(), {}, turn);
         return;
     }
     context_.peer_streams.set_lent_memory(peer, join.lent_memory_bytes);
@@ -101,6 +99,7 @@ void Coordinator::consider_state(PeerId peer, const protocol::Join& join, node::
     std::erase(needs_snapshot_, peer);
     compare_compute_class(join.compute_class, turn);
     const Incarnation incarnation = context_.peer_streams.find(peer)->incarnation;
+    context_.peer_streams.trust(peer);
     // After a restart of this process the members come back with sums that are still good.
     const bool keeps_sums = restarted_ && step_.phase() == StepMachine::Phase::Waiting;
     const SlotInfo info{
@@ -200,8 +199,9 @@ void Coordinator::take(PeerId peer, const protocol::Heartbeat& beat, node::Turn 
         part_those_cut_off(peer, beat.cut_off, turn);
         info = context_.roster.find_peer(peer);
     }
+    // A client, or a peer that was fenced. Its next beat asks again if this roster is lost.
     if (!info && beat.roster != context_.roster.number()) {
-        context_.peer_streams.send(peer, context_.roster.message(), turn);  // the peer was fenced
+        context_.peer_streams.post(peer, context_.roster.message(), {}, turn);
     }
     protocol::HeartbeatReply reply{context_.version, step_.epoch()};
     if (!history_.losses.empty()) {
@@ -214,7 +214,7 @@ void Coordinator::take(PeerId peer, const protocol::Leave& leave, node::Turn tur
     moving_.erase(peer);  // it leaves the run, not for another stage
     const SlotInfo* const found = context_.roster.find_peer(peer);
     if (!found) {
-        context_.peer_streams.send(peer, protocol::Finished{context_.version}, turn);
+        context_.peer_streams.post(peer, protocol::Finished{context_.version}, {}, turn);
         return;
     }
     const SlotInfo info = *found;
@@ -393,7 +393,9 @@ void Coordinator::take(PeerId peer, const protocol::Fetch& fetch, node::Turn tur
     if (fetch.tokenizer) {
         return give_tokenizer(peer, fetch, turn);
     }
-    const bool have = options_.resume && options_.resume->version.step == fetch.version.step &&
+    const bool joins = context_.roster.find_peer(peer) != nullptr || assigned_.contains(peer);
+    const bool have = joins && options_.resume &&
+                      options_.resume->version.step == fetch.version.step &&
                       fetch.stage.value < options_.resume->chunks.size();
     const protocol::ChunkRefused refused{fetch.version, fetch.stage, fetch.chunk, false};
     if (!have) {

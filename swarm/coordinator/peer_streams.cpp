@@ -1,5 +1,7 @@
 #include "swarm/coordinator/peer_streams.hpp"
 
+#include "swarm/protocol/limits.hpp"
+
 #include <utility>
 
 namespace swarm::coordinator {
@@ -42,16 +44,27 @@ bool PeerStreams::left_nothing(PeerId peer) const {
     return connection && connection->gone_at != kNever && connection->stream.is_untouched();
 }
 
-std::optional<PeerId> PeerStreams::longest_gone(const run::Roster& roster) const {
+std::optional<PeerId> PeerStreams::longest_gone(const run::Roster& roster, std::size_t kept) const {
     std::optional<PeerId> found;
     TimePoint since = kNever;
+    std::size_t gone = 0;
     for (const auto& [peer, connection] : connections_) {
-        if (connection.gone_at < since && !roster.find_peer(peer)) {
+        if (connection.gone_at == kNever || roster.find_peer(peer)) {
+            continue;
+        }
+        ++gone;
+        if (connection.gone_at < since) {
             since = connection.gone_at;
             found = peer;
         }
     }
-    return found;
+    return gone > kept ? found : std::nullopt;
+}
+
+void PeerStreams::trust(PeerId peer) {
+    if (const auto found = connections_.find(peer); found != connections_.end()) {
+        found->second.is_trusted = true;
+    }
 }
 
 void PeerStreams::send(PeerId peer, protocol::Body body, node::Turn turn) {
@@ -61,7 +74,9 @@ void PeerStreams::send(PeerId peer, protocol::Body body, node::Turn turn) {
     }
     Connection& connection = found->second;
     protocol::Message message = connection.stream.number(std::move(body));
-    if (connection.stream.overflowed()) {
+    if (connection.stream.unread() > (connection.is_trusted
+                                          ? protocol::kUnacknowledgedMax
+                                          : protocol::kUnacknowledgedByNewcomersMax)) {
         // The peer has stopped reading. Without a link it is fenced in 2 s; a new incarnation
         // starts with an empty stream.
         turn.out.add(node::Close{peer, Lane::Control});

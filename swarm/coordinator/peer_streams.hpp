@@ -3,7 +3,8 @@
 // Invariants: the control stream of an incarnation survives reconnects; a new incarnation starts a
 // new stream; the stream of a peer that was forgotten and comes back goes on where the peer's own
 // end is.
-// Threading: single strand. Memory: one stream per peer, until forget(). Cost: O(log peers) per
+// Threading: single strand. Memory: one stream per peer, until forget(), of as many messages as
+// limits.hpp grants it. Cost: O(log peers) per
 // call, longest_gone() O(peers).
 #pragma once
 
@@ -27,6 +28,7 @@ class PeerStreams {
         bool bulk_up = false;
         TimePoint gone_at = kNever;           // set while both lanes are down
         std::uint64_t lent_memory_bytes = 0;  // by the peer's own word; 0: no bound
+        bool is_trusted = false;              // this incarnation was found to be a member
         run::ControlStream stream;
     };
 
@@ -38,8 +40,13 @@ class PeerStreams {
 
     /// True when both lanes are down and no message must be kept or repeated.
     [[nodiscard]] bool left_nothing(PeerId peer) const;
-    /// The peer that has been without a lane for longest, among the peers without a slot.
-    [[nodiscard]] std::optional<PeerId> longest_gone(const run::Roster& roster) const;
+    /// The peer that has been without a lane for longest, among the peers without a slot. Nothing
+    /// if there are no more than `kept` such peers.
+    [[nodiscard]] std::optional<PeerId> longest_gone(const run::Roster& roster, std::size_t kept)
+        const;
+
+    /// Allows the peer as many unread messages as a member.
+    void trust(PeerId peer);
 
     /// Sends a message in order and repeats it until it is acknowledged. Does nothing for a peer
     /// that never connected.

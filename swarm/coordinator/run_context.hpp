@@ -12,6 +12,7 @@
 #include "swarm/run/planted_bugs.hpp"
 #include "swarm/run/roster.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,8 +56,12 @@ struct RunContext {
             peer_streams.send(info.peer, message, turn);
         }
         for (const PeerId client : clients) {
-            peer_streams.send(client, message, turn);
+            peer_streams.post(client, message, {}, turn);
         }
+    }
+
+    [[nodiscard]] bool is_client(PeerId peer) const {
+        return std::ranges::find(clients, peer) != clients.end();
     }
 
     void tell(
@@ -66,8 +71,10 @@ struct RunContext {
             info.peer, info.stage, change, std::move(reason), roster.peers_per_stage()}});
     }
 
-    std::vector<PeerId> clients{};  // peers that only generate; they need the roster alone
-    run::LegCodecs codecs{};        // codecs of the current step
+    /// Peers that only generate. They get the roster, and once: nothing is kept for a client that
+    /// does not read, and a beat that names an older roster gets it again.
+    std::vector<PeerId> clients{};
+    run::LegCodecs codecs{};  // codecs of the current step
 };
 
 }  // namespace swarm::coordinator

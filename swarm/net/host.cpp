@@ -42,6 +42,7 @@ HostCore::HostCore(
       acceptor_(io),
       timer_(io),
       store_timer_(io),
+      review_timer_(io),
       store_(std::move(store)),
       runner_(std::move(role), [this](node::Action&& action) {
           if (!ended_) {
@@ -80,6 +81,7 @@ void HostCore::start() {
     }
     if (acceptor_.is_open()) {
         spawn(accept_links());
+        spawn(watch_newcomers());
     }
 }
 
@@ -126,6 +128,12 @@ void HostCore::perform(node::Send& send) {
         return;
     }
     const std::shared_ptr<Link> link = found->second.link;
+    const std::uint64_t queued_bytes = link->queued_bytes() + send.payload.bytes().size();
+    if (queued_bytes > protocol::kNewcomerOutboxBytesMax && is_newcomer(key)) {
+        return abort_link(
+            key, {ErrorCode::ConnectionLost, Reaction::RetryElsewhere, "the peer reads too slowly"}
+        );
+    }
     if (const Result<> queued = link->enqueue(send.message, std::move(send.payload)); !queued) {
         abort_link(key, queued.error());
     } else if (link->needs_writer()) {
@@ -251,10 +259,11 @@ void HostCore::log(node::LogLine::Level level, std::string text) {
 void HostCore::end() {
     ended_ = true;
     links_.clear();
-    for (const std::shared_ptr<Link>& stranger : std::exchange(strangers_, {})) {
-        stranger->close_now();
+    for (const Stranger& stranger : std::exchange(strangers_, {})) {
+        stranger.link->close_now();
     }
     timer_.cancel();
+    review_timer_.cancel();
     store_timer_.cancel();
     error_code ignored;
     acceptor_.close(ignored);

@@ -1,9 +1,10 @@
 // Runs one role on a real machine: TLS links, a steady clock, a device thread, a disk. The host
 // keeps the contract of swarm/node/role.hpp, as sim/world does on virtual time.
 // Every wait is bounded: dial_timeout for dialling and being dialled, drain_timeout for a closing
-// link, stall_timeout for a frame that has begun. An idle link is the role's business. Strangers:
-// at most half_open_max connections have not said Hello; one more ends the oldest. Threading: the
-// loop's thread; ask() and stop() from any thread. fsync and jobs run on threads of their own.
+// link, stall_timeout for a frame that has begun. A partner's idle link is the role's business.
+// Newcomers: at most half_open_max connections have not said Hello, and newcomers_max links have no
+// partner at their end; one more ends one of the fullest network (admission/eviction). Threading:
+// the loop's thread; ask() and stop() from any thread. fsync and jobs have threads of their own.
 // Errors: listen() returns Usage with the reason; a failed disk, or a stranger where the owner of
 // the run should be, ends the host, and failure() has it.
 #pragma once
@@ -41,6 +42,10 @@ struct HostOptions {
     Duration drain_timeout = std::chrono::seconds(2);
     Duration stall_timeout = std::chrono::seconds(10);
     std::size_t half_open_max = 64;
+    /// Links that came in from peers which are no partners of the role (node/allowance.hpp). Half
+    /// of the process's file descriptors bounds them, too.
+    std::size_t newcomers_max = 512;
+    Duration stranger_silence_max = std::chrono::seconds(20);
     std::shared_ptr<RateLimit> send_limit{};     // hosts may share one; null: there is none
     std::shared_ptr<RateLimit> receive_limit{};  // same
     std::function<void(const node::Report&)> on_tell = {};

@@ -3,6 +3,7 @@
 // job keeps the core alive until it has ended; once ended_ is true the role hears nothing.
 #pragma once
 
+#include "swarm/net/admission/arrivals.hpp"
 #include "swarm/net/host.hpp"
 #include "swarm/net/link.hpp"
 #include "swarm/net/refusal_log.hpp"
@@ -57,7 +58,15 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
         std::shared_ptr<Link> link;
         Incarnation incarnation;
         TimePoint since;
-        TimePoint heard_at;  // the last frame, or the Hello
+        TimePoint heard_at;         // the last frame, or the Hello
+        std::uint64_t network = 0;  // where it came from (admission/network)
+    };
+
+    /// A connection that came in and has not said Hello.
+    struct Stranger {
+        std::shared_ptr<Link> link;
+        std::uint64_t network = 0;
+        TimePoint since;
     };
 
     using Links = std::map<LinkKey, Connected>;
@@ -84,14 +93,23 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     asio::awaitable<Link::KeyIs> judge(Link::Remote remote);
     asio::awaitable<void> serve_dial_back(std::shared_ptr<Link> link, Link::Remote remote);
     asio::awaitable<void> serve(std::shared_ptr<Link> link, Link::Remote remote);
+    /// Reads a frame within the role's allowance for the peer.
+    asio::awaitable<Result<Link::Frame>> read_allowed(std::shared_ptr<Link> link, PeerId from);
+    asio::awaitable<Result<>> wait_for_room(PeerId from, std::uint64_t bytes);
+    asio::awaitable<void> watch_newcomers();
     asio::awaitable<void> write(std::shared_ptr<Link> link);
 
     /// Says whether this process may talk to who answers a dial.
     [[nodiscard]] Result<> recognise(
         const node::Dial& dial, const tcp::endpoint& there, const Credentials& shown
     ) const;
-    void admit_stranger(std::shared_ptr<Link> link);
+    void admit_stranger(std::shared_ptr<Link> link, std::uint64_t network);
     void forget_stranger(const std::shared_ptr<Link>& link);
+    /// Ends links of newcomers until there are as many as this host keeps.
+    void keep_newcomers_few();
+    /// Looks at all links anew: who came in and is no partner, and who of these is silent.
+    void review_newcomers();
+    [[nodiscard]] bool is_newcomer(const LinkKey& key) const;
     void bring_up(const Link::Remote& remote, std::shared_ptr<Link> link);
     /// True when the two peers dialled each other and both keep the link that is there (C4).
     [[nodiscard]] bool crosses_a_better_one(const Link::Remote& remote, Side side) const;
@@ -135,7 +153,11 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     bool store_timer_armed_ = false;
     std::map<PeerId, std::string> addresses_;
     Links links_;
-    std::vector<std::shared_ptr<Link>> strangers_;        // oldest first
+    std::vector<Stranger> strangers_;  // oldest first
+    std::vector<LinkKey> newcomers_;   // accepted links; some are partners' now
+    Arrivals arrivals_;
+    std::uint64_t arriving_bytes_ = 0;  // bytes of the tensors that are being read
+    asio::steady_timer review_timer_;
     std::vector<std::shared_ptr<Challenge>> challenges_;  // bounded as strangers are
     std::size_t dial_backs_ = 0;                          // under way
     RefusalLog refusals_;

@@ -2,6 +2,7 @@
 // here.
 #include "swarm/base/peer_name.hpp"
 #include "swarm/net/address.hpp"
+#include "swarm/net/admission/network.hpp"
 #include "swarm/net/as_tuple.hpp"
 #include "swarm/net/co_try.hpp"
 #include "swarm/net/connect.hpp"
@@ -24,6 +25,8 @@ constexpr auto kAnswersWithin = std::chrono::milliseconds(2200);
 
 /// The host waits this long before it accepts again, when the machine has no file descriptor left.
 constexpr auto kAcceptPause = std::chrono::milliseconds(50);
+
+constexpr auto kTooManyArrivals = "too many connections from its network at once";
 
 Error unreachable(std::string detail) {
     return {ErrorCode::Unreachable, Reaction::Retry, std::move(detail)};
@@ -55,9 +58,17 @@ asio::awaitable<void> HostCore::accept_links() {
         }
         if (!error) {
             error_code gone;  // set when a stranger has left already; its address is then 0.0.0.0
-            const std::string from = host_of(socket.remote_endpoint(gone));
+            const tcp::endpoint endpoint = socket.remote_endpoint(gone);
+            const std::string from = host_of(endpoint);
+            const std::uint64_t network = network_of(endpoint.address());
+            if (!arrivals_.take(network, clock_now())) {
+                if (auto line = refusals_.note(from, kTooManyArrivals, clock_now())) {
+                    log(node::LogLine::Level::Info, std::move(*line));
+                }
+                continue;  // the socket closes
+            }
             auto link = std::make_shared<Link>(std::move(socket), terms_, Side::Server);
-            admit_stranger(link);
+            admit_stranger(link, network);
             spawn(serve_accepted(std::move(link), from));
         } else if (error != asio::error::connection_aborted) {
             log(node::LogLine::Level::Warning, "cannot accept a connection: " + error.message());
@@ -151,18 +162,6 @@ void HostCore::end_challenges(const LinkKey& key) {
             challenge->lasts.cancel();
         }
     }
-}
-
-void HostCore::admit_stranger(std::shared_ptr<Link> link) {
-    if (strangers_.size() >= options_.half_open_max) {
-        strangers_.front()->close_now();  // the stranger's coroutine then ends with an error
-        strangers_.erase(strangers_.begin());
-    }
-    strangers_.push_back(std::move(link));
-}
-
-void HostCore::forget_stranger(const std::shared_ptr<Link>& link) {
-    std::erase(strangers_, link);
 }
 
 asio::awaitable<void> HostCore::dial(node::Dial dial) {
@@ -277,7 +276,7 @@ asio::awaitable<void> HostCore::serve(std::shared_ptr<Link> link, Link::Remote r
     link->clear_deadline();
     bring_up(remote, link);
     for (;;) {
-        Result<Link::Frame> frame = co_await link->read_frame();
+        Result<Link::Frame> frame = co_await read_allowed(link, remote.peer);
         const bool up = is_up(key, link);
         if (!frame) {
             if (up && frame.error().reaction == Reaction::Reject) {
@@ -311,8 +310,14 @@ void HostCore::bring_up(const Link::Remote& remote, std::shared_ptr<Link> link) 
     end_link(key);
     const bool dialed = link->side() == Side::Client;
     const TimePoint now = clock_now();
-    links_[key] = {std::move(link), remote.incarnation, now, now};
+    error_code gone;
+    const std::uint64_t network = network_of(link->remote_endpoint(gone).address());
+    links_[key] = {std::move(link), remote.incarnation, now, now, network};
     deliver(node::LinkUp{remote.peer, remote.lane, remote.incarnation, dialed});
+    if (!dialed) {
+        newcomers_.push_back(key);
+        keep_newcomers_few();
+    }
 }
 
 // A dial that comes later than the time limit of dials does not cross the one before it: the peer

@@ -191,32 +191,53 @@ asio::awaitable<Result<protocol::Hello>> Link::hear_hello() {
 }
 
 asio::awaitable<Result<Link::Frame>> Link::read_frame() {
+    SWARM_CO_TRY(auto head, co_await read_head(UINT32_MAX));
+    if (!head.envelope) {
+        co_return Frame{std::move(head.message), {}};
+    }
+    SWARM_CO_TRY(auto payload, co_await read_tensor(std::move(*head.envelope), head.tensor_bytes));
+    co_return Frame{std::move(head.message), std::move(payload)};
+}
+
+asio::awaitable<Result<Link::Head>> Link::read_head(std::uint32_t control_bytes_max) {
     protocol::HeaderBytes header_bytes{};
     SWARM_CO_TRY(co_await read_exactly(header_bytes, Patience::UntilFirstByte));
     SWARM_CO_TRY(const auto header, protocol::decode_header(header_bytes, lane_));
     if (header.kind == protocol::kHelloKind) {
         co_return reject(ErrorCode::Malformed, "a second Hello");
     }
-    std::vector<std::byte> head(header.control_bytes + header.envelope_bytes);
-    SWARM_CO_TRY(co_await read_exactly(head, Patience::None));
+    if (header.control_bytes > control_bytes_max) {
+        co_return reject(ErrorCode::TooLarge, "a larger control part than this peer may send");
+    }
+    const std::size_t head_bytes = header.control_bytes + header.envelope_bytes;
+    SWARM_CO_TRY(const auto head, co_await read_growing(head_bytes));
     const std::span<const std::byte> control(head.data(), header.control_bytes);
     SWARM_CO_TRY(auto message, protocol::decode_control(header.kind, control));
     if (protocol::lane_of(message.body) != lane_) {
         co_return reject(ErrorCode::Malformed, "a message on the wrong lane");
     }
     if (header.envelope_bytes == 0) {
-        co_return Frame{std::move(message), {}};
+        co_return Head{std::move(message), std::nullopt};
     }
     const std::span<const std::byte> rest = std::span(head).subspan(header.control_bytes);
-    SWARM_CO_TRY(const auto envelope, protocol::decode_envelope(rest));
-    SWARM_CO_TRY(auto payload, co_await read_tensor(envelope, header.tensor_bytes));
-    co_return Frame{std::move(message), std::move(payload)};
+    SWARM_CO_TRY(auto envelope, protocol::decode_envelope(rest));
+    SWARM_CO_TRY(check_tensor(envelope, header.tensor_bytes));
+    co_return Head{std::move(message), std::move(envelope), header.tensor_bytes};
+}
+
+asio::awaitable<Result<std::vector<std::byte>>> Link::read_growing(std::size_t bytes) {
+    std::vector<std::byte> read;
+    while (read.size() < bytes) {
+        const std::size_t here = read.size();
+        read.resize(std::min(bytes, std::max<std::size_t>(protocol::kControlBytesMax, 2 * here)));
+        SWARM_CO_TRY(co_await read_exactly(std::span(read).subspan(here), Patience::None));
+    }
+    co_return read;
 }
 
 asio::awaitable<Result<node::Payload>> Link::read_tensor(
     protocol::TensorEnvelope envelope, std::uint64_t bytes
 ) {
-    SWARM_CO_TRY(check_tensor(envelope, bytes));
     // The memory stays uninitialised: filling 4 MiB with zeros costs a tenth of the transfer.
     const std::shared_ptr<std::byte[]> memory(new (std::nothrow) std::byte[bytes]);
     if (!memory) {

@@ -1,8 +1,8 @@
 // One lane to one peer: a TLS connection that carries whole frames. The host and its coroutines own
 // it. Invariants: one reader and at most one writer at a time; frames leave in the order of
 // enqueue(); the memory of a tensor is allocated after its header and envelope are validated, and
-// uninitialised, so an announced tensor costs nothing until it arrives; from a stranger nothing but
-// a Hello is read.
+// uninitialised, so an announced tensor costs nothing until it arrives; a large control part grows
+// as it arrives; from a stranger nothing but a Hello is read.
 // Deadlines: set_deadline() bounds opening and closing; a frame that has begun and a write must
 // make progress within stall_timeout; an idle link is the role's business (heartbeats). A deadline
 // only closes the socket; the pending operation then ends by itself.
@@ -23,6 +23,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,13 @@ class Link : public std::enable_shared_from_this<Link> {
         node::Payload payload;
     };
 
+    /// A frame up to its tensor, which is still on the way.
+    struct Head {
+        protocol::Message message;
+        std::optional<protocol::TensorEnvelope> envelope;  // nothing: the frame has no tensor
+        std::uint64_t tensor_bytes = 0;
+    };
+
     /// Takes a socket that is connected.
     Link(tcp::socket socket, std::shared_ptr<const Terms> terms, Side side);
 
@@ -100,12 +108,21 @@ class Link : public std::enable_shared_from_this<Link> {
     asio::awaitable<Result<>> answer_dial_back(DialBack answer);
 
     asio::awaitable<Result<Frame>> read_frame();
+    /// The two halves of read_frame(), for a host that looks at the head first. Returns TooLarge
+    /// for a control part of more bytes than that.
+    asio::awaitable<Result<Head>> read_head(std::uint32_t control_bytes_max);
+    asio::awaitable<Result<node::Payload>> read_tensor(
+        protocol::TensorEnvelope envelope, std::uint64_t bytes
+    );
     /// Writes until the queue is empty; then ends this side's direction if the link is closing.
     asio::awaitable<void> write_queue();
 
     /// Returns TooLarge when the frame breaks a limit, and ConnectionLost when the receiver is too
     /// slow to take more (kOutboxBytesMax).
     Result<> enqueue(const protocol::Message& message, node::Payload payload);
+
+    [[nodiscard]] std::uint64_t queued_bytes() const { return queued_bytes_; }
+
     /// Returns true once when a writer is needed: the caller must then run write_queue().
     [[nodiscard]] bool needs_writer();
 
@@ -130,9 +147,7 @@ class Link : public std::enable_shared_from_this<Link> {
     asio::awaitable<Result<PeerId>> meet(Judge judge);
     asio::awaitable<Result<>> say_hello(protocol::Hello hello);
     asio::awaitable<Result<protocol::Hello>> hear_hello();
-    asio::awaitable<Result<node::Payload>> read_tensor(
-        protocol::TensorEnvelope envelope, std::uint64_t bytes
-    );
+    asio::awaitable<Result<std::vector<std::byte>>> read_growing(std::size_t bytes);
     asio::awaitable<Result<>> read_exactly(std::span<std::byte> into, Patience patience);
     asio::awaitable<Result<>> write_all(std::span<const std::byte> from);
     asio::awaitable<Result<>> flush_all();

@@ -33,10 +33,13 @@
 //               has run.
 //  C11 Asked    Requests of the process itself come as Asked events, in order, and never before
 //               the first turn.
+// A host on sockets also asks allowance() between turns, and ends the links of a peer that sends
+// more than that.
 #pragma once
 
 #include "swarm/base/units.hpp"
 #include "swarm/node/action.hpp"
+#include "swarm/node/allowance.hpp"
 #include "swarm/node/event.hpp"
 
 namespace swarm::node {
@@ -50,6 +53,9 @@ class Role {
 
     virtual void on(const Event& event, TimePoint now, Outbox& out) = 0;
     [[nodiscard]] virtual TimePoint next_deadline() const = 0;
+
+    /// Asked about a peer with a link here. A role that names no limits trusts whoever reaches it.
+    [[nodiscard]] virtual Allowance allowance(const PeerId& /*peer*/) const { return {}; }
 };
 
 /// The time and the outbox of one call of Role::on, which a role hands to its own handlers.

@@ -47,6 +47,10 @@ inline constexpr std::size_t kDimensionsMax = 8;
 /// shapes.
 inline constexpr std::uint64_t kTensorBytesMax = 256ULL << 20;
 
+/// Bytes of all tensors whose frames have begun to arrive at one process. A frame above it waits
+/// until others have ended.
+inline constexpr std::uint64_t kArrivingTensorBytesMax = 4 * kTensorBytesMax;
+
 /// Bytes of a Hello. A link reads nothing else before the peer has proven the swarm key.
 inline constexpr std::uint32_t kHelloBytesMax = 1024;
 
@@ -65,8 +69,17 @@ inline constexpr std::size_t kTensorsMax = 4096;
 /// Numbered control messages that are not yet acknowledged; beyond, the link is given up.
 inline constexpr std::size_t kUnacknowledgedMax = 8192;
 
+/// The same for a peer that has never been a member: whoever reaches the port can be one.
+inline constexpr std::size_t kUnacknowledgedByNewcomersMax = 256;
+
+/// Peers without a slot and without a link whose control streams are kept for their return.
+inline constexpr std::size_t kGoneNewcomersMax = 256;
+
 /// Bytes that are queued for one slow receiver on one lane before the link is closed.
 inline constexpr std::uint64_t kOutboxBytesMax = 2 * kTensorBytesMax;
+
+/// The same for a receiver that is no partner: two rosters, or a few chunks.
+inline constexpr std::uint64_t kNewcomerOutboxBytesMax = 8U << 20;
 
 /// Offers of one sender that a receiver holds at once (Accepted, not yet Passed). In runs of up to
 /// eight peers (12 to 16 microbatches in flight by default) the routing policy alone decides the
@@ -97,6 +110,10 @@ inline constexpr std::uint64_t kChunkBytes = 1ULL << 20;
 
 /// Chunks of one stage's state: 65,536 chunks are 64 GiB.
 inline constexpr std::uint32_t kChunksMax = 1U << 16;
+
+/// Bytes of the tensor of a Chunk: a chunk that was packed in vain, or a manifest of kChunksMax
+/// digests.
+inline constexpr std::uint64_t kChunkTensorBytesMax = 2 * kChunkBytes + (64U << 10);
 
 /// Bytes of the file of a run's tokenizer, which a client fetches chunk by chunk: spm:65536, the
 /// largest one, has about 2 MB.

@@ -1,7 +1,5 @@
 #include "swarm/run/control_stream.hpp"
 
-#include "swarm/protocol/limits.hpp"
-
 #include <utility>
 
 namespace swarm::run {
@@ -53,10 +51,6 @@ std::vector<protocol::Message> ControlStream::unacknowledged() const {
         message.acknowledged = received_;
     }
     return messages;
-}
-
-bool ControlStream::overflowed() const {
-    return sent_.size() > protocol::kUnacknowledgedMax;
 }
 
 bool ControlStream::owes_acknowledgement() const {

@@ -2,7 +2,7 @@
 // are sent, repeats them after a reconnect of the same incarnation until they are acknowledged, and
 // drops messages that it has received before. A lost link makes control messages late, never lost.
 // Invariant: receive() lets each message of the other side through once, in order.
-// Threading: single strand. Memory: at most kUnacknowledgedMax messages.
+// Threading: single strand. Memory: the unread() messages, which the owner bounds.
 #pragma once
 
 #include "swarm/protocol/message.hpp"
@@ -29,8 +29,8 @@ class ControlStream {
 
     /// The messages that are not acknowledged, oldest first; they are sent again on a new link.
     [[nodiscard]] std::vector<protocol::Message> unacknowledged() const;
-    /// True when the other side has stopped reading; its link should be given up.
-    [[nodiscard]] bool overflowed() const;
+    /// Messages that are not acknowledged.
+    [[nodiscard]] std::size_t unread() const { return sent_.size(); }
     /// True when so many messages have come since the last one to the other side that an
     /// acknowledgement is due.
     [[nodiscard]] bool owes_acknowledgement() const;

@@ -26,6 +26,10 @@ class PacedRole final : public node::Role {
 
     [[nodiscard]] TimePoint next_deadline() const override { return inner_->next_deadline(); }
 
+    [[nodiscard]] node::Allowance allowance(const PeerId& peer) const override {
+        return inner_->allowance(peer);
+    }
+
  private:
     std::unique_ptr<node::Role> inner_;
     std::shared_ptr<const double> forward_units_;

@@ -255,16 +255,16 @@ TEST_F(CoordinatorTest, ACrowdThatCameAndWentLocksNobodyOut) {
     EXPECT_FALSE(closes(tell(link_of(protocol::kRosterMax + 1))));
 }
 
-TEST_F(CoordinatorTest, ACrowdThatSpokeAndWentMakesRoomFromItsOldest) {
+TEST_F(CoordinatorTest, RemembersTheLastOfACrowdThatSpokeAndWent) {
     tell(node::Stored{start()});
-    for (std::uint64_t peer = 1; peer <= protocol::kRosterMax; ++peer) {
+    constexpr std::uint64_t kCrowd = protocol::kGoneNewcomersMax + 1;
+    for (std::uint64_t peer = 1; peer <= kCrowd; ++peer) {
         tell(link_of(peer));
         tell(join_of(peer));
         tell(node::LinkDown{{{peer, 0, 0, 0}}, node::Lane::Control});
     }
-    EXPECT_FALSE(closes(tell(link_of(protocol::kRosterMax + 1))));
     const PeerStreams& peer_streams = coordinator_->context().peer_streams;
-    EXPECT_EQ(peer_streams.size(), protocol::kRosterMax);
+    EXPECT_EQ(peer_streams.size(), protocol::kGoneNewcomersMax);
     EXPECT_EQ(peer_streams.find({{1, 0, 0, 0}}), nullptr);
     EXPECT_NE(peer_streams.find({{2, 0, 0, 0}}), nullptr);
 }

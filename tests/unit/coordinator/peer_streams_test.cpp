@@ -126,10 +126,19 @@ TEST_F(PeerStreamsTest, IgnoresPeersThatItDoesNotKnow) {
     EXPECT_EQ(streams_.find(kPeer), nullptr);
 }
 
+TEST_F(PeerStreamsTest, ClosesTheLinkOfANewcomerThatStopsReading) {
+    link_up(Lane::Control, 1);
+    for (std::size_t i = 0; i < protocol::kUnacknowledgedByNewcomersMax; ++i) {
+        EXPECT_TRUE(send("a").all<node::Close>().empty());
+    }
+    EXPECT_EQ(send("a").all<node::Close>().size(), 1U);
+}
+
 TEST_F(PeerStreamsTest, ClosesTheLinkOfAPeerThatStopsReading) {
     link_up(Lane::Control, 1);
+    streams_.trust(kPeer);
     for (std::size_t i = 0; i < protocol::kUnacknowledgedMax; ++i) {
-        send("a");
+        EXPECT_TRUE(send("a").all<node::Close>().empty());
     }
     const Actions actions = send("a");
     EXPECT_EQ(actions.all<node::Close>().size(), 1U);
@@ -160,15 +169,16 @@ TEST_F(PeerStreamsTest, KeepsPeersWithASlotOrALinkLongerThanOthers) {
     run::Roster roster(1);
     link_up(Lane::Control, 1);
     link_up(Lane::Bulk, 1);
-    EXPECT_FALSE(streams_.longest_gone(roster));
+    EXPECT_FALSE(streams_.longest_gone(roster, 0));
     streams_.link_down({kPeer, Lane::Control}, kStart);
-    EXPECT_FALSE(streams_.longest_gone(roster));
+    EXPECT_FALSE(streams_.longest_gone(roster, 0));
     streams_.link_down({kPeer, Lane::Bulk}, kStart);
-    EXPECT_EQ(streams_.longest_gone(roster), kPeer);
+    EXPECT_EQ(streams_.longest_gone(roster, 0), kPeer);
+    EXPECT_FALSE(streams_.longest_gone(roster, 1));
     protocol::SlotInfo info;
     info.peer = kPeer;
     roster.add(info);
-    EXPECT_FALSE(streams_.longest_gone(roster));
+    EXPECT_FALSE(streams_.longest_gone(roster, 0));
 }
 
 // The peer does not know that it was forgotten, so it goes on counting.
