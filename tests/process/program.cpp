@@ -125,6 +125,23 @@ void Program::limit_files(std::uint64_t bytes) const {
     EXPECT_EQ(::prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr), 0);
 }
 
+void Program::limit_descriptors(std::uint64_t count) const {
+    rlimit limit{};
+    EXPECT_EQ(::prlimit(pid_, RLIMIT_NOFILE, nullptr, &limit), 0);
+    limit.rlim_cur = count;
+    EXPECT_EQ(::prlimit(pid_, RLIMIT_NOFILE, &limit, nullptr), 0);
+}
+
+std::uint64_t Program::memory_bytes() const {
+    std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.rfind("RssAnon:", 0) == 0) {
+            return std::stoull(line.substr(line.find(':') + 1)) << 10;
+        }
+    }
+    return 0;
+}
+
 bool Program::wait_for_end(milliseconds patience) {
     if (ended_) {
         return true;

@@ -35,6 +35,10 @@ class Program {
     void signal(int number) const;
     /// Keeps the files of the program from growing beyond this size, like a full disk.
     void limit_files(std::uint64_t bytes) const;
+    /// Keeps the program from having more open files and connections than this.
+    void limit_descriptors(std::uint64_t count) const;
+    /// Memory that is in use now, without pages of files.
+    [[nodiscard]] std::uint64_t memory_bytes() const;
     /// Waits for the end. Returns the exit code, or 128 + signal.
     int wait(std::chrono::seconds deadline);
     /// Waits until the text is on stderr; false: the deadline came, or the program ended before.

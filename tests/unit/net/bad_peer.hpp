@@ -5,8 +5,10 @@
 #include "swarm/net/tls.hpp"
 #include "swarm/protocol/frame.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +19,8 @@ namespace swarm::test {
 class BadPeer {
  public:
     explicit BadPeer(std::uint16_t port);
+    /// A peer with the identity of another one, which outlives it: the second lane of a peer.
+    BadPeer(std::uint16_t port, const net::Identity& identity);
     BadPeer(const BadPeer&) = delete;
     BadPeer& operator=(const BadPeer&) = delete;
     ~BadPeer();
@@ -33,12 +37,26 @@ class BadPeer {
     /// Reads the host's own Hello; returns false when the host hangs up instead.
     bool hears_hello();
 
+    /// Sends a message without a tensor, after say_hello().
+    void say_message(const protocol::Message& message);
+    /// Reads the next message and drops its tensor. Returns nothing when none comes within the
+    /// patience, or when the host has hung up.
+    std::optional<protocol::Message> hears_message(std::chrono::milliseconds patience);
+
+    [[nodiscard]] const net::Identity& identity() const { return identity_; }
+
+    /// True when the host has ended the connection; waits for nothing.
+    [[nodiscard]] bool is_ended() const;
+
     /// Reads until the host ends the connection; returns false when it does not within 10 s.
     bool is_hung_up_on() const;
 
  private:
+    bool read_exactly(std::span<std::byte> into);
+
     int socket_;
-    net::Identity identity_ = net::Identity::make_ephemeral();
+    std::optional<net::Identity> own_;
+    const net::Identity& identity_;
     net::TlsContext context_{identity_};
     net::SslPtr session_;
 };
