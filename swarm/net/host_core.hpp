@@ -15,6 +15,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -154,7 +155,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     std::map<PeerId, std::string> addresses_;
     Links links_;
     std::vector<Stranger> strangers_;  // oldest first
-    std::vector<LinkKey> newcomers_;   // accepted links; some are partners' now
+    std::set<LinkKey> newcomers_;      // accepted links; some have ended or are partners' now
     Arrivals arrivals_;
     std::uint64_t arriving_bytes_ = 0;  // bytes of the tensors that are being read
     asio::steady_timer review_timer_;

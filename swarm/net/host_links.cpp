@@ -315,7 +315,7 @@ void HostCore::bring_up(const Link::Remote& remote, std::shared_ptr<Link> link) 
     links_[key] = {std::move(link), remote.incarnation, now, now, network};
     deliver(node::LinkUp{remote.peer, remote.lane, remote.incarnation, dialed});
     if (!dialed) {
-        newcomers_.push_back(key);
+        newcomers_.insert(key);
         keep_newcomers_few();
     }
 }

@@ -191,7 +191,8 @@ asio::awaitable<Result<protocol::Hello>> Link::hear_hello() {
 }
 
 asio::awaitable<Result<Link::Frame>> Link::read_frame() {
-    SWARM_CO_TRY(auto head, co_await read_head(UINT32_MAX));
+    SWARM_CO_TRY(const auto header, co_await read_header());
+    SWARM_CO_TRY(auto head, co_await read_head(header));
     if (!head.envelope) {
         co_return Frame{std::move(head.message), {}};
     }
@@ -199,16 +200,17 @@ asio::awaitable<Result<Link::Frame>> Link::read_frame() {
     co_return Frame{std::move(head.message), std::move(payload)};
 }
 
-asio::awaitable<Result<Link::Head>> Link::read_head(std::uint32_t control_bytes_max) {
-    protocol::HeaderBytes header_bytes{};
-    SWARM_CO_TRY(co_await read_exactly(header_bytes, Patience::UntilFirstByte));
-    SWARM_CO_TRY(const auto header, protocol::decode_header(header_bytes, lane_));
+asio::awaitable<Result<protocol::FrameHeader>> Link::read_header() {
+    protocol::HeaderBytes bytes{};
+    SWARM_CO_TRY(co_await read_exactly(bytes, Patience::UntilFirstByte));
+    SWARM_CO_TRY(const auto header, protocol::decode_header(bytes, lane_));
     if (header.kind == protocol::kHelloKind) {
         co_return reject(ErrorCode::Malformed, "a second Hello");
     }
-    if (header.control_bytes > control_bytes_max) {
-        co_return reject(ErrorCode::TooLarge, "a larger control part than this peer may send");
-    }
+    co_return header;
+}
+
+asio::awaitable<Result<Link::Head>> Link::read_head(protocol::FrameHeader header) {
     const std::size_t head_bytes = header.control_bytes + header.envelope_bytes;
     SWARM_CO_TRY(const auto head, co_await read_growing(head_bytes));
     const std::span<const std::byte> control(head.data(), header.control_bytes);

@@ -108,9 +108,9 @@ class Link : public std::enable_shared_from_this<Link> {
     asio::awaitable<Result<>> answer_dial_back(DialBack answer);
 
     asio::awaitable<Result<Frame>> read_frame();
-    /// The two halves of read_frame(), for a host that looks at the head first. Returns TooLarge
-    /// for a control part of more bytes than that.
-    asio::awaitable<Result<Head>> read_head(std::uint32_t control_bytes_max);
+    /// The parts of read_frame(), for a host that looks at what comes before it takes more.
+    asio::awaitable<Result<protocol::FrameHeader>> read_header();
+    asio::awaitable<Result<Head>> read_head(protocol::FrameHeader header);
     asio::awaitable<Result<node::Payload>> read_tensor(
         protocol::TensorEnvelope envelope, std::uint64_t bytes
     );

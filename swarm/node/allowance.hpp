@@ -1,7 +1,7 @@
 // How much a peer may cost this process before the role has seen what the peer sends. The role
 // answers by what it knows of the peer at that moment; the host on sockets (swarm/net/host) asks
-// before it keeps a link, reads a large control part or takes a tensor. The simulated world holds
-// no memory for strangers, so it does not ask.
+// before it keeps one of many links, reads a large control part or takes a tensor. The simulated
+// world holds no memory for strangers, so it does not ask.
 // Rule: the word of a peer about itself earns it nothing beyond Guest.
 #pragma once
 

@@ -62,20 +62,21 @@ bool HostCore::is_newcomer(const LinkKey& key) const {
 void HostCore::keep_newcomers_few() {
     const std::size_t most =
         std::min<std::size_t>(options_.newcomers_max, file_descriptors_max() / 2);
-    if (newcomers_.size() <= most) {
-        return;
-    }
-    std::erase_if(newcomers_, [&](const LinkKey& key) { return !is_newcomer(key); });
     while (newcomers_.size() > most) {
+        // The role may have closed any of them when it heard of the last one's end.
+        std::erase_if(newcomers_, [&](const LinkKey& key) { return !is_newcomer(key); });
+        if (newcomers_.size() <= most) {
+            return;
+        }
+        const std::vector<LinkKey> keys(newcomers_.begin(), newcomers_.end());
         std::vector<Evictable> links;
-        for (const LinkKey& key : newcomers_) {
+        for (const LinkKey& key : keys) {
             const Connected& link = links_.at(key);
             const node::Allowance allowed = runner_.allowance(key.first);
             links.push_back({link.network, allowed.acquaintance, link.heard_at});
         }
-        const std::size_t chosen = choose_eviction(links);
-        const LinkKey key = newcomers_[chosen];
-        newcomers_.erase(newcomers_.begin() + static_cast<std::ptrdiff_t>(chosen));
+        const LinkKey key = keys[choose_eviction(links)];
+        newcomers_.erase(key);
         end_link(key);
     }
 }
@@ -91,7 +92,11 @@ void HostCore::review_newcomers() {
         }
         const auto acquaintance = runner_.allowance(key.first).acquaintance;
         const bool is_stranger = acquaintance == node::Acquaintance::Stranger;
-        (is_stranger && link.heard_at <= silent_since ? silent : newcomers_).push_back(key);
+        if (is_stranger && link.heard_at <= silent_since) {
+            silent.push_back(key);
+        } else {
+            newcomers_.insert(key);
+        }
     }
     for (const LinkKey& key : silent) {
         end_link(key);
@@ -114,8 +119,13 @@ asio::awaitable<void> HostCore::watch_newcomers() {
 asio::awaitable<Result<Link::Frame>> HostCore::read_allowed(
     std::shared_ptr<Link> link, PeerId from
 ) {
-    const std::uint32_t control_bytes = runner_.allowance(from).control_bytes;
-    SWARM_CO_TRY(auto head, co_await link->read_head(control_bytes));
+    SWARM_CO_TRY(const auto header, co_await link->read_header());
+    if (header.control_bytes > protocol::kControlBytesMax &&
+        header.control_bytes > runner_.allowance(from).control_bytes) {
+        co_return Error{
+            ErrorCode::TooLarge, Reaction::Reject, "a larger control part than this peer may send"};
+    }
+    SWARM_CO_TRY(auto head, co_await link->read_head(header));
     if (!head.envelope) {
         co_return Link::Frame{std::move(head.message), {}};
     }

@@ -153,6 +153,24 @@ TEST_F(HostAdmission, KeepsFewLinksOfNewcomersAndEndsTheQuietest) {
     EXPECT_TRUE(attack([&] { return peers[0]->is_hung_up_on() && peers[2]->is_hung_up_on(); }));
 }
 
+// Else whoever comes back often would look like a crowd, and push out itself and others.
+TEST_F(HostAdmission, CountsAPeerThatComesBackOnce) {
+    HostOptions options;
+    options.newcomers_max = 2;
+    start_granting(options);
+    BadPeer other(port_);
+    ASSERT_TRUE(comes_up(other));
+    const Identity identity = Identity::make_ephemeral();
+    std::vector<std::unique_ptr<BadPeer>> visits;
+    for (int i = 0; i < 6; ++i) {
+        visits.push_back(std::make_unique<BadPeer>(port_, identity));
+        ASSERT_TRUE(comes_up(*visits.back()));
+    }
+    EXPECT_EQ(seen_.links_down, 5);  // the earlier visits end
+    EXPECT_FALSE(other.is_ended());
+    EXPECT_FALSE(visits.back()->is_ended());
+}
+
 TEST_F(HostAdmission, KeepsTheLinksOfPartners) {
     HostOptions options;
     options.newcomers_max = 1;
