@@ -144,9 +144,12 @@ TEST_F(AttacksTest, EachKindAloneChangesNothing) {
 TEST_F(AttacksTest, EightOfEachKindAtOnceChangeNothing) {
     start(8);
     attack({std::begin(kAttacks), std::end(kAttacks)}, 8);
+    ASSERT_TRUE(run_->wait_for_text("wrote ", seconds(60))) << run_->err();
     run_->signal(SIGKILL);
     ASSERT_EQ(run_->wait(seconds(10)), 128 + SIGKILL);
     run_ = std::make_unique<Program>(train({"--resume"}), folder.path());
+    ASSERT_TRUE(run_->wait_for_text("step ", seconds(60))) << run_->err();
+    attack({Attack::Steal}, 1);  // now the coordinator has a state to give
     expect_the_weights_of_one_process();
 }
 

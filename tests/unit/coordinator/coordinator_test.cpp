@@ -236,6 +236,21 @@ TEST_F(CoordinatorTest, EndsWhenAStageHasNoPeerInTime) {
     EXPECT_GE(now_ - begin, std::chrono::seconds(120));
 }
 
+TEST_F(CoordinatorTest, KnowsGuestsFromStrangersAndTakesTensorsFromNeither) {
+    using node::Acquaintance;
+    tell(node::Stored{start()});
+    tell(link_of(1));
+    EXPECT_EQ(coordinator_->allowance({{1, 0, 0, 0}}).acquaintance, Acquaintance::Stranger);
+    protocol::Join client;
+    client.client = true;
+    tell(node::Received{{{1, 0, 0, 0}}, node::Lane::Control, {1, 0, client}, {}});
+    EXPECT_EQ(coordinator_->allowance({{1, 0, 0, 0}}).acquaintance, Acquaintance::Guest);
+    EXPECT_EQ(coordinator_->allowance({{1, 0, 0, 0}}).tensor_bytes, 0U);
+    tell(node::LinkDown{{{1, 0, 0, 0}}, node::Lane::Control});
+    EXPECT_EQ(coordinator_->allowance({{1, 0, 0, 0}}).acquaintance, Acquaintance::Stranger);
+    EXPECT_EQ(coordinator_->context().peer_streams.size(), 0U);  // nothing is kept for a client
+}
+
 TEST_F(CoordinatorTest, RemembersABoundedCrowd) {
     tell(node::Stored{start()});
     for (std::uint64_t peer = 1; peer <= protocol::kRosterMax; ++peer) {

@@ -1,5 +1,6 @@
 #include "stages/server/stage_server.hpp"
 
+#include "swarm/protocol/limits.hpp"
 #include "tests/unit/stages/small_models.hpp"
 
 #include <gtest/gtest.h>
@@ -314,6 +315,37 @@ TEST_F(StageServerTest, SendsPeersThatTakeItForAHubAway) {
     const auto sent_away = sent<protocol::Misdirected>(kStranger);
     ASSERT_EQ(sent_away.size(), 1U);
     EXPECT_EQ(sent_away[0].here, protocol::HubKind::StageServer);
+}
+
+TEST_F(StageServerTest, GivesItsStateToPeersOfTheRosterAlone) {
+    from(kCoordinator, protocol::Commit{kNow, make_epoch(1, 1), {0}, {}, {{kSelfSlot, kStranger}}});
+    const protocol::Fetch manifest{{0, 1}, {1}, std::nullopt};
+    from(kStranger, manifest);
+    EXPECT_TRUE(sent<protocol::Chunk>(kStranger).empty());
+    const auto refused = sent<protocol::ChunkRefused>(kStranger);
+    ASSERT_EQ(refused.size(), 1U);
+    EXPECT_TRUE(refused[0].busy);  // a newcomer may be ahead of its roster
+    take_sends();
+    constexpr auto kMember = protocol::Standing::Member;
+    from(
+        kCoordinator,
+        protocol::Roster{
+            2,
+            {{kSelfSlot, kSelf, {1}, {1}, {}, kMember, "a:3"},
+             {{14}, kStranger, {1}, {1}, {}, protocol::Standing::Observer, "a:5"}}}
+    );
+    from(kStranger, manifest);
+    EXPECT_EQ(sent<protocol::Chunk>(kStranger).size(), 1U);
+}
+
+TEST_F(StageServerTest, TakesTensorsFromPeersOfTheRosterAlone) {
+    using node::Acquaintance;
+    EXPECT_EQ(server_.allowance(kStranger).acquaintance, Acquaintance::Stranger);
+    EXPECT_EQ(server_.allowance(kStranger).tensor_bytes, 0U);
+    EXPECT_EQ(server_.allowance(kBelow).acquaintance, Acquaintance::Partner);
+    EXPECT_GE(server_.allowance(kBelow).tensor_bytes, activation().bytes().size());
+    EXPECT_EQ(server_.allowance(kBelow).control_bytes, protocol::kControlBytesMax);
+    EXPECT_EQ(server_.allowance(kCoordinator).control_bytes, protocol::kRosterBytesMax);
 }
 
 /// Plays a commit of version 0 that orders a snapshot, then `pause`, then a commit of version 1.
