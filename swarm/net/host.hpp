@@ -41,7 +41,9 @@ struct HostOptions {
     Duration dial_timeout = std::chrono::seconds(3);
     Duration drain_timeout = std::chrono::seconds(2);
     Duration stall_timeout = std::chrono::seconds(10);
-    std::size_t half_open_max = 64;
+    /// A whole run over slow lines may be in its handshakes at once. A quarter of the process's
+    /// file descriptors bounds them, too.
+    std::size_t half_open_max = 256;
     /// Links that came in from peers which are no partners of the role (node/allowance.hpp). Half
     /// of the process's file descriptors bounds them, too.
     std::size_t newcomers_max = 512;

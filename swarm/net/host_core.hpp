@@ -59,14 +59,14 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
         std::shared_ptr<Link> link;
         Incarnation incarnation;
         TimePoint since;
-        TimePoint heard_at;         // the last frame, or the Hello
-        std::uint64_t network = 0;  // where it came from (admission/network)
+        TimePoint heard_at;  // the last frame, or the Hello
+        Origin origin;
     };
 
     /// A connection that came in and has not said Hello.
     struct Stranger {
         std::shared_ptr<Link> link;
-        std::uint64_t network = 0;
+        Origin origin;
         TimePoint since;
     };
 
@@ -104,7 +104,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     [[nodiscard]] Result<> recognise(
         const node::Dial& dial, const tcp::endpoint& there, const Credentials& shown
     ) const;
-    void admit_stranger(std::shared_ptr<Link> link, std::uint64_t network);
+    void admit_stranger(std::shared_ptr<Link> link, const Origin& origin);
     void forget_stranger(const std::shared_ptr<Link>& link);
     /// Ends links of newcomers until there are as many as this host keeps.
     void keep_newcomers_few();

@@ -2,7 +2,7 @@
 // here.
 #include "swarm/base/peer_name.hpp"
 #include "swarm/net/address.hpp"
-#include "swarm/net/admission/network.hpp"
+#include "swarm/net/admission/origin.hpp"
 #include "swarm/net/as_tuple.hpp"
 #include "swarm/net/co_try.hpp"
 #include "swarm/net/connect.hpp"
@@ -26,7 +26,7 @@ constexpr auto kAnswersWithin = std::chrono::milliseconds(2200);
 /// The host waits this long before it accepts again, when the machine has no file descriptor left.
 constexpr auto kAcceptPause = std::chrono::milliseconds(50);
 
-constexpr auto kTooManyArrivals = "too many connections from its network at once";
+constexpr auto kTooManyArrivals = "too many connections from it, or from its network, at once";
 
 Error unreachable(std::string detail) {
     return {ErrorCode::Unreachable, Reaction::Retry, std::move(detail)};
@@ -60,15 +60,15 @@ asio::awaitable<void> HostCore::accept_links() {
             error_code gone;  // set when a stranger has left already; its address is then 0.0.0.0
             const tcp::endpoint endpoint = socket.remote_endpoint(gone);
             const std::string from = host_of(endpoint);
-            const std::uint64_t network = network_of(endpoint.address());
-            if (!arrivals_.take(network, clock_now())) {
+            const Origin origin = origin_of(endpoint.address());
+            if (!arrivals_.take(origin, clock_now())) {
                 if (auto line = refusals_.note(from, kTooManyArrivals, clock_now())) {
                     log(node::LogLine::Level::Info, std::move(*line));
                 }
                 continue;  // the socket closes
             }
             auto link = std::make_shared<Link>(std::move(socket), terms_, Side::Server);
-            admit_stranger(link, network);
+            admit_stranger(link, origin);
             spawn(serve_accepted(std::move(link), from));
         } else if (error != asio::error::connection_aborted) {
             log(node::LogLine::Level::Warning, "cannot accept a connection: " + error.message());
@@ -311,8 +311,8 @@ void HostCore::bring_up(const Link::Remote& remote, std::shared_ptr<Link> link) 
     const bool dialed = link->side() == Side::Client;
     const TimePoint now = clock_now();
     error_code gone;
-    const std::uint64_t network = network_of(link->remote_endpoint(gone).address());
-    links_[key] = {std::move(link), remote.incarnation, now, now, network};
+    const Origin origin = origin_of(link->remote_endpoint(gone).address());
+    links_[key] = {std::move(link), remote.incarnation, now, now, origin};
     deliver(node::LinkUp{remote.peer, remote.lane, remote.incarnation, dialed});
     if (!dialed) {
         newcomers_.insert(key);

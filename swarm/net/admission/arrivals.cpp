@@ -5,33 +5,47 @@
 
 namespace swarm::net {
 
-void Arrivals::refill(Bucket& bucket, TimePoint now) {
+void Buckets::refill(Bucket& bucket, TimePoint now) const {
     const std::chrono::duration<double> passed = now - bucket.at;
-    bucket.left = std::min(kBurst, bucket.left + kPerSecond * passed.count());
+    bucket.left = std::min(burst_, bucket.left + per_second_ * passed.count());
     bucket.at = now;
 }
 
-Arrivals::Bucket& Arrivals::bucket_of(std::uint64_t network, TimePoint now) {
-    if (const auto found = buckets_.find(network); found != buckets_.end()) {
+Buckets::Bucket& Buckets::bucket_of(std::uint64_t number, TimePoint now) {
+    if (const auto found = buckets_.find(number); found != buckets_.end()) {
         return found->second;
     }
-    if (buckets_.size() >= kNetworksMax) {
+    if (buckets_.size() >= kRememberedMax) {
         std::erase_if(buckets_, [&](const auto& item) {
             Bucket bucket = item.second;
             refill(bucket, now);
-            return bucket.left >= kBurst;
+            return bucket.left >= burst_;
         });
     }
-    return buckets_.size() < kNetworksMax ? buckets_[network] : shared_;
+    if (buckets_.size() >= kRememberedMax) {
+        return shared_;
+    }
+    return buckets_.emplace(number, Bucket{burst_, now}).first->second;
 }
 
-bool Arrivals::take(std::uint64_t network, TimePoint now) {
-    Bucket& bucket = bucket_of(network, now);
+double& Buckets::left(std::uint64_t number, TimePoint now) {
+    Bucket& bucket = bucket_of(number, now);
     refill(bucket, now);
-    if (bucket.left < 1) {
+    return bucket.left;
+}
+
+bool Arrivals::take(const Origin& origin, TimePoint now) {
+    // The network's bucket is left alone when the machine has none left: its neighbours need it.
+    double& of_machine = machines_.left(origin.machine, now);
+    if (of_machine < 1) {
         return false;
     }
-    bucket.left -= 1;
+    double& of_network = networks_.left(origin.network, now);
+    if (of_network < 1) {
+        return false;
+    }
+    of_machine -= 1;
+    of_network -= 1;
     return true;
 }
 

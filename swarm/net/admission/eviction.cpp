@@ -3,6 +3,7 @@
 #include "swarm/base/check.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <tuple>
 
@@ -10,13 +11,19 @@ namespace swarm::net {
 
 std::size_t choose_eviction(std::span<const Evictable> links) {
     SWARM_ASSERT(!links.empty());
-    std::map<std::uint64_t, std::size_t> counts;
+    std::map<std::uint64_t, std::int64_t> in_network;
+    std::map<std::uint64_t, std::int64_t> of_machine;
     for (const Evictable& link : links) {
-        ++counts[link.network];
+        ++in_network[link.origin.network];
+        ++of_machine[link.origin.machine];
     }
     const auto worth = [&](const Evictable& link) {
-        const auto others = static_cast<std::int64_t>(counts.at(link.network));
-        return std::tuple(-others, link.acquaintance, link.heard_at);
+        return std::tuple(
+            -in_network.at(link.origin.network),
+            link.acquaintance,
+            -of_machine.at(link.origin.machine),
+            link.heard_at
+        );
     };
     const auto least = std::ranges::min_element(links, {}, worth);
     return static_cast<std::size_t>(least - links.begin());

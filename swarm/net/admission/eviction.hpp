@@ -1,25 +1,26 @@
 // Which link ends when there is one too many. A flood comes from few networks, so the choice falls
-// on the network with the most links; those of other networks stay.
+// on the network with the most links, and there on the machine with the most; others stay.
 // Threading: any. Cost: O(links log networks).
 #pragma once
 
 #include "swarm/base/units.hpp"
+#include "swarm/net/admission/origin.hpp"
 #include "swarm/node/allowance.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 
 namespace swarm::net {
 
 struct Evictable {
-    std::uint64_t network = 0;
+    Origin origin;
     node::Acquaintance acquaintance = node::Acquaintance::Stranger;
     TimePoint heard_at{};  // the last sign of life
 };
 
-/// Returns the index of the link to end: in the fullest network, strangers before guests, and among
-/// these the one that was heard least lately. Requires that there is a link.
+/// Returns the index of the link to end: in the fullest network, strangers before guests, among
+/// these one of the fullest machine, and there the one that was heard least lately. Requires that
+/// there is a link.
 std::size_t choose_eviction(std::span<const Evictable> links);
 
 }  // namespace swarm::net

@@ -36,17 +36,19 @@ std::size_t file_descriptors_max() {
 
 }  // namespace
 
-void HostCore::admit_stranger(std::shared_ptr<Link> link, std::uint64_t network) {
-    if (strangers_.size() >= options_.half_open_max) {
+void HostCore::admit_stranger(std::shared_ptr<Link> link, const Origin& origin) {
+    const std::size_t most =
+        std::min<std::size_t>(options_.half_open_max, file_descriptors_max() / 4);
+    if (strangers_.size() >= most) {
         std::vector<Evictable> links;
         for (const Stranger& stranger : strangers_) {
-            links.push_back({stranger.network, node::Acquaintance::Stranger, stranger.since});
+            links.push_back({stranger.origin, node::Acquaintance::Stranger, stranger.since});
         }
         const auto at = strangers_.begin() + static_cast<std::ptrdiff_t>(choose_eviction(links));
         at->link->close_now();  // the stranger's coroutine then ends with an error
         strangers_.erase(at);
     }
-    strangers_.push_back({std::move(link), network, clock_now()});
+    strangers_.push_back({std::move(link), origin, clock_now()});
 }
 
 void HostCore::forget_stranger(const std::shared_ptr<Link>& link) {
@@ -73,7 +75,7 @@ void HostCore::keep_newcomers_few() {
         for (const LinkKey& key : keys) {
             const Connected& link = links_.at(key);
             const node::Allowance allowed = runner_.allowance(key.first);
-            links.push_back({link.network, allowed.acquaintance, link.heard_at});
+            links.push_back({link.origin, allowed.acquaintance, link.heard_at});
         }
         const LinkKey key = keys[choose_eviction(links)];
         newcomers_.erase(key);

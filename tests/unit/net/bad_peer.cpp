@@ -1,7 +1,9 @@
 #include "tests/unit/net/bad_peer.hpp"
 
+#include <arpa/inet.h>
 #include <array>
 #include <cerrno>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -12,7 +14,9 @@ namespace swarm::test {
 
 namespace {
 
-int connect_to(std::uint16_t port) {
+constexpr int kPatienceMs = 10'000;
+
+int connect_to(in_addr_t host, std::uint16_t port) {
     const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const timeval patience{10, 0};
     ::setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -20,18 +24,34 @@ int connect_to(std::uint16_t port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_addr.s_addr = host;
     ::connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     return made;
+}
+
+in_addr_t loopback() {
+    return htonl(INADDR_LOOPBACK);
+}
+
+/// A packet is on its way for so long.
+void travel(std::chrono::milliseconds time) {
+    ::poll(nullptr, 0, static_cast<int>(time.count()));
 }
 
 }  // namespace
 
 BadPeer::BadPeer(std::uint16_t port)
-    : socket_(connect_to(port)), own_(net::Identity::make_ephemeral()), identity_(*own_) {}
+    : socket_(connect_to(loopback(), port)),
+      own_(net::Identity::make_ephemeral()),
+      identity_(*own_) {}
+
+BadPeer::BadPeer(const std::string& address, std::uint16_t port)
+    : socket_(connect_to(::inet_addr(address.c_str()), port)),
+      own_(net::Identity::make_ephemeral()),
+      identity_(*own_) {}
 
 BadPeer::BadPeer(std::uint16_t port, const net::Identity& identity)
-    : socket_(connect_to(port)), identity_(identity) {}
+    : socket_(connect_to(loopback(), port)), identity_(identity) {}
 
 BadPeer::~BadPeer() {
     ::close(socket_);
@@ -49,6 +69,27 @@ bool BadPeer::start_tls(int version) {
     const bool done = SSL_do_handshake(session_.get()) == 1;
     ERR_clear_error();
     return done;
+}
+
+// The server sees the ClientHello with the end of TCP's own handshake, and the client's next flight
+// one round trip after its answer.
+bool BadPeer::start_tls_from_afar(std::chrono::milliseconds round_trip) {
+    session_ = context_.new_session(net::Side::Client);
+    SSL_set_fd(session_.get(), socket_);
+    const int flags = ::fcntl(socket_, F_GETFL);
+    ::fcntl(socket_, F_SETFL, flags | O_NONBLOCK);
+    int done = SSL_do_handshake(session_.get());
+    while (done != 1 && SSL_get_error(session_.get(), done) == SSL_ERROR_WANT_READ) {
+        pollfd readable{socket_, POLLIN, 0};
+        if (::poll(&readable, 1, kPatienceMs) <= 0) {
+            break;
+        }
+        travel(round_trip);
+        done = SSL_do_handshake(session_.get());
+    }
+    ::fcntl(socket_, F_SETFL, flags);
+    ERR_clear_error();
+    return done == 1;
 }
 
 void BadPeer::say_under_tls(std::span<const std::byte> bytes) {
@@ -80,6 +121,18 @@ bool BadPeer::hears_hello() {
     const int count = SSL_read(session_.get(), bytes.data(), static_cast<int>(bytes.size()));
     ERR_clear_error();
     return count == static_cast<int>(bytes.size());
+}
+
+bool BadPeer::hears_hello_from_afar(std::chrono::milliseconds round_trip) {
+    protocol::HeaderBytes bytes{};
+    if (!read_exactly(bytes)) {
+        return false;
+    }
+    const auto header = protocol::decode_header(bytes, protocol::Lane::Control);
+    std::vector<std::byte> rest(header ? header->control_bytes : 0);
+    const bool heard = header.has_value() && read_exactly(rest);
+    travel(round_trip);
+    return heard;
 }
 
 void BadPeer::say_message(const protocol::Message& message) {

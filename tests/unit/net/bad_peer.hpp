@@ -19,6 +19,8 @@ namespace swarm::test {
 class BadPeer {
  public:
     explicit BadPeer(std::uint16_t port);
+    /// A peer that connects to another machine's IPv4 address.
+    BadPeer(const std::string& address, std::uint16_t port);
     /// A peer with the identity of another one, which outlives it: the second lane of a peer.
     BadPeer(std::uint16_t port, const net::Identity& identity);
     BadPeer(const BadPeer&) = delete;
@@ -29,6 +31,8 @@ class BadPeer {
 
     /// Does the handshake; returns false when the host refuses.
     bool start_tls(int version = TLS1_3_VERSION);
+    /// The same, but what it sends and hears takes so long to the host and back.
+    bool start_tls_from_afar(std::chrono::milliseconds round_trip);
     /// Sends bytes under TLS, after start_tls().
     void say_under_tls(std::span<const std::byte> bytes);
     void say_hello(const protocol::Hello& hello);
@@ -36,6 +40,8 @@ class BadPeer {
     protocol::Hello good_hello(protocol::Lane lane, std::string_view swarm_key = "");
     /// Reads the host's own Hello; returns false when the host hangs up instead.
     bool hears_hello();
+    /// The same for the whole Hello, which takes so long to the host and back.
+    bool hears_hello_from_afar(std::chrono::milliseconds round_trip);
 
     /// Sends a message without a tensor, after say_hello().
     void say_message(const protocol::Message& message);
