@@ -63,10 +63,14 @@ class AttacksTest : public TrainBed {
         return static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
     }
 
+    /// The end of the number in each line "step 17/250".
+    [[nodiscard]] std::string of_steps() const { return "/" + std::to_string(steps_) + " "; }
+
     [[nodiscard]] int steps_done() const {
         const std::string err = run_->err();
-        const std::size_t at = err.rfind("step ");
-        return at == std::string::npos ? 0 : std::stoi(err.substr(at + 5));
+        const std::size_t end = err.rfind(of_steps());
+        const std::size_t at = err.rfind(' ', end);
+        return end == std::string::npos ? 0 : std::stoi(err.substr(at + 1));
     }
 
     /// Lines that do not report a step.
@@ -148,7 +152,7 @@ TEST_F(AttacksTest, EightOfEachKindAtOnceChangeNothing) {
     run_->signal(SIGKILL);
     ASSERT_EQ(run_->wait(seconds(10)), 128 + SIGKILL);
     run_ = std::make_unique<Program>(train({"--resume"}), folder.path());
-    ASSERT_TRUE(run_->wait_for_text("step ", seconds(60))) << run_->err();
+    ASSERT_TRUE(run_->wait_for_text(of_steps(), seconds(60))) << run_->err();
     attack({Attack::Steal}, 1);  // now the coordinator has a state to give
     expect_the_weights_of_one_process();
 }
