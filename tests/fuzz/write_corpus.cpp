@@ -1,6 +1,6 @@
 // Writes the seeds of the fuzz targets: the parts of one frame of every kind.
 //   write_corpus <folder>   fills <folder>/{header,message,envelope,codec_*,byte_planes,
-//                            server,session,link}
+//                            server,coordinator,session,link}
 #include "compression/byte_planes.hpp"
 #include "compression/codec.hpp"
 #include "swarm/protocol/frame.hpp"
@@ -77,6 +77,33 @@ std::vector<std::byte> session_story() {
     append_piece(story, kPrevious, {.body = rows});
     append_piece(story, kPrevious, {.body = SessionTaken{id, 0}});
     append_piece(story, kClient, {.body = SessionClose{id.session}});
+    return story;
+}
+
+/// Makes lies about the first steps of a run, told by each who may speak, for
+/// coordinator_fuzz.cpp.
+std::vector<std::byte> lies_story(std::uint8_t standing) {
+    std::vector<std::byte> story{static_cast<std::byte>(standing)};
+    const std::vector<swarm::MicrobatchId> ids{{0}, {1}};
+    for (std::uint64_t step = 1; step < 12; ++step) {
+        const swarm::ParameterVersion version{0, step};
+        const auto epoch = swarm::Epoch{static_cast<std::uint32_t>(step % 3)};
+        const swarm::SlotId slot{static_cast<std::uint32_t>(step % 4)};
+        const std::vector<Message> lies{
+            {1, 0, Applied{version, sample_digest(9)}},
+            {1, 0, Fail{version, slot, FailReason::Lost, {{ids[0], {}, false}}}},
+            {1, 0, Held{version, epoch, ids, {}}},
+            {1, 0, Path{version, ids[1], {}, {slot}, 2.0}},
+            {1, 0, Mismatch{version, epoch, ids}},
+            {1, 0, Stuck{version, epoch, {slot}}},
+            {1, 0, Reduced{version, epoch, {1.0}, sample_digest(9), 2}},
+            {1, 0, Join{false, swarm::StageIndex{0}, version, sample_digest(9), "", "", 0}},
+            {0, 0, Heartbeat{version, step, {{slot, 1e300, 0}}, {}, {slot}}},
+            {1, 0, Leave{"a lie"}}};
+        for (const Message& lie : lies) {
+            append_piece(story, static_cast<std::uint8_t>(step), lie);
+        }
+    }
     return story;
 }
 
@@ -195,6 +222,10 @@ int main(int argc, char** argv) {
     }
     write(folder / "server" / "every_message", story);
     write(folder / "session" / "every_message", story);
+    story.insert(story.begin(), std::byte{1});
+    write(folder / "coordinator" / "every_message", story);
+    write(folder / "coordinator" / "lies_of_a_member", lies_story(1));
+    write(folder / "coordinator" / "lies_of_strangers", lies_story(0));
     write(folder / "session" / "one_session", session_story());
     write_link_strangers(folder);
     write_coded(folder);
