@@ -50,6 +50,13 @@ torch_wheels=(
     "torch==2.11.0 --hash=sha256:7aa2f9bbc6d4595ba72138026b2074be1233186150e9292865e04b7a63b8c67a"
     "nvidia-cuda-runtime==13.0.96 --hash=sha256:7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548"
     "nvidia-cuda-cupti==13.0.85 --hash=sha256:4eb01c08e859bf924d222250d2e8f8b8ff6d3db4721288cf35d14252a4d933c8")
+# Programs of others that read what swarm writes; tests compare. Change the number with the list.
+readers=readers-1
+readers_wheels=(
+    "tensorboard==2.21.0 --hash=sha256:7279316dcb6bd5bc391d623dea841531299cde1887310e8133bc34a996d32255"
+    "protobuf==7.36.2 --hash=sha256:89f23aa53c24553a2416fd4fd1ec06f74fa42b14b546d8883128813f775bbfd2"
+    "numpy==2.4.6 --hash=sha256:89cd468399cfd2504718f0ba50e410dca55a170b61a02ad92bb18c8a65186e93"
+    "absl-py==2.5.1 --hash=sha256:721200f2f0e9960f2ca9dc3a2a706b201f5f75d812c158f059cbbe29eeafbdb8")
 
 say() { printf '==> %s\n' "$*"; }
 stop() { printf 'swarm.sh: %s\n' "$*" >&2; exit 1; }
@@ -161,6 +168,20 @@ fetch_torch() {
     SWARM_TORCH_ROOT=$(compgen -G "$cache/$name/lib/python3*/site-packages/torch")
 }
 
+fetch_readers() {
+    [[ ! -e $cache/$readers ]] || return 0
+    may_fetch "PyPI: ${readers_wheels[*]%% *}"
+    say "downloading what reads the files of runs (23 MB) -> $cache/$readers"
+    scratch=$(mktemp -d "$cache/.partial.XXXXXX")
+    /usr/bin/python3 -m venv "$scratch/$readers"
+    printf '%s\n' "${readers_wheels[@]}" >"$scratch/wheels"
+    "$scratch/$readers/bin/pip" --disable-pip-version-check -q install --no-deps \
+        --only-binary :all: --require-hashes -r "$scratch/wheels" ||
+        stop "pip could not install: ${readers_wheels[*]%% *}"
+    publish "$readers"
+    rm -rf "$scratch"
+}
+
 # The program itself fetches models: `swarm model fetch`. Tests compare it with reference answers.
 fetch_model() { # PRESET
     [[ ! -e $cache/models/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf ]] || return 0
@@ -195,7 +216,7 @@ build() {
 }
 
 # run_tests PRESET [CTEST OPTION...]: goes on after a failure; the end of the script reports it.
-passed=0 failed=0 failed_stages=()
+passed=0 failed=0 failed_stages=() failed_tests=()
 run_tests() {
     local preset=$1 log=build/$1/ctest.log total lost
     shift
@@ -204,6 +225,22 @@ run_tests() {
     read -r lost total < <(awk '/tests? failed out of/ { print $4, $NF }' "$log") || true
     failed=$((failed + ${lost:-0}))
     passed=$((passed + ${total:-0} - ${lost:-0}))
+    [[ ! -s build/$preset/tree/Testing/Temporary/LastTestsFailed.log ]] || ((${lost:-0} == 0)) ||
+        mapfile -t -O "${#failed_tests[@]}" failed_tests \
+            <"build/$preset/tree/Testing/Temporary/LastTestsFailed.log"
+}
+
+# What failed, and the end of what each of them said, where whoever reads the end finds it.
+print_failures() {
+    local test preset
+    for test in "${failed_tests[@]}"; do
+        say "failed: ${test#*:}"
+        for preset in "${failed_stages[@]}"; do
+            awk -v name="${test#*:}" '
+                / +[0-9]+\/[0-9]+ Test +#/ { inside = index($0, " " name " ") > 0 && /\*\*\*/ }
+                inside' "build/$preset/ctest.log" | tail -n 40
+        done
+    done
 }
 
 print_slowest_units() {
@@ -237,6 +274,7 @@ verb_test() {
     ((!long)) || selection=()
     timed packages install_packages "${build_packages[@]}" "${test_packages[@]}"
     timed download fetch_all
+    timed readers fetch_readers
     timed model fetch_model "$main"
     timed "$main-build" build "$main"
     timed "$main" run_tests "$main" "${selection[@]}"
@@ -246,7 +284,7 @@ verb_test() {
     timed fuzz run_tests asan -L fuzz  # each target for a moment, from its corpus
     print_slowest_units "$main"
     say "times:$phases"
-    ((${#failed_stages[@]} == 0)) || say "failed in: ${failed_stages[*]}"
+    ((${#failed_stages[@]} == 0)) || { print_failures; say "failed in: ${failed_stages[*]}"; }
     echo "$passed passed, $failed failed"
     ((${#failed_stages[@]} == 0))
 }

@@ -10,6 +10,7 @@
 #include "swarm/cli/manual/manual.hpp"
 #include "swarm/cli/model/model.hpp"
 #include "swarm/cli/plan/plan.hpp"
+#include "swarm/cli/plot/plot.hpp"
 #include "swarm/cli/serve/serve.hpp"
 #include "swarm/cli/sim/sim.hpp"
 #include "swarm/cli/stack/stack.hpp"
@@ -35,6 +36,7 @@ constexpr void (*kAddVerb[])(CLI::App& program, const OnChosen& on_chosen) = {
     add_generate,
     add_local,
     add_plan,
+    add_plot,
     add_doctor,
     add_key_verb,
     add_sim,

@@ -285,7 +285,7 @@ int coordinate(
     const TrainOptions& given, RunDirectory directory, const run::Corpus& corpus, Console& console
 ) {
     TrainOptions options = given;
-    TrainReports reports(console, options, directory.config);
+    TrainReports reports(console, options, directory.config, directory.path);
     for (;;) {
         options.directory = directory.path.string();
         bool cut = false;

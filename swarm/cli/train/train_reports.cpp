@@ -28,17 +28,22 @@ void write_all(int descriptor, std::string_view text) {
 }  // namespace
 
 TrainReports::TrainReports(
-    Console& console, const TrainOptions& options, const run::RunConfig& config
+    Console& console,
+    const TrainOptions& options,
+    const run::RunConfig& config,
+    const std::filesystem::path& folder
 )
     : console_(console),
       json_file_(options.json_file),
       reports_fd_(options.reports_fd),
       progress_(console, config, options.log_every),
-      gathered_(config) {}
+      gathered_(config),
+      metrics_(folder, config, console) {}
 
 void TrainReports::add(const TrainReport& report) {
     progress_.show(report);
     gathered_.add(report, clock_now());
+    metrics_.add(report, unix_time_s());
     if (reports_fd_ >= 0) {
         write_all(reports_fd_, to_line(report));
     }

@@ -1,20 +1,28 @@
-// The ways that a report of a run takes: to the screen, into --json, and to the process that
-// started this one.
+// The ways that a report of a run takes: to the screen, into --json and the run's folder, and to
+// the process that started this one.
 // Threading: one thread. Errors: a starter that no longer reads its reports is ignored.
 #pragma once
 
 #include "swarm/cli/common/progress.hpp"
 #include "swarm/cli/common/run_report.hpp"
+#include "swarm/cli/metrics/metrics_files.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/train/train.hpp"
 
+#include <filesystem>
 #include <string>
 
 namespace swarm::cli {
 
 class TrainReports {
  public:
-    TrainReports(Console& console, const TrainOptions& options, const run::RunConfig& config);
+    /// `folder`: that of the run.
+    TrainReports(
+        Console& console,
+        const TrainOptions& options,
+        const run::RunConfig& config,
+        const std::filesystem::path& folder
+    );
 
     void add(const TrainReport& report);
 
@@ -29,6 +37,7 @@ class TrainReports {
     int reports_fd_;
     Progress progress_;
     RunReport gathered_;
+    MetricsFiles metrics_;
 };
 
 }  // namespace swarm::cli

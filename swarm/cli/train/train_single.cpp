@@ -353,7 +353,7 @@ int train_single(
         SWARM_ASSERT(made.has_value());
         return std::move(*made);
     };
-    TrainReports reports(console, options, config);
+    TrainReports reports(console, options, config, directory.path);
     if (config.mode == run::SyncMode::Sparse) {
         return train_sparse(options, directory, make, corpus, reports);
     }

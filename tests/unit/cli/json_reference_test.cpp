@@ -6,6 +6,7 @@
 #include "swarm/cli/common/run_report.hpp"
 #include "swarm/cli/doctor/checks.hpp"
 #include "swarm/cli/local/local_service.hpp"
+#include "swarm/cli/metrics/step_metrics.hpp"
 #include "swarm/cli/model/model_summary.hpp"
 #include "swarm/cli/plan/run_plan.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
@@ -18,6 +19,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <set>
 #include <sstream>
@@ -116,6 +118,20 @@ void expect_documented(const std::string& heading, const std::vector<json::value
     for (const auto& [key, type] : rows) {
         EXPECT_TRUE(written.contains(key)) << heading << ": nothing writes " << key;
     }
+}
+
+TEST(JsonReference, OfALineOfMetrics) {
+    StepMetrics step;
+    step.loss = 1;
+    step.peers_per_stage = {2};
+    step.wire_bytes = 3;
+    StepMetrics skipped;
+    skipped.tokens_per_s = std::numeric_limits<double>::infinity();
+    skipped.gradient_norm = skipped.tokens_per_s;
+    skipped.skipped = "why";
+    expect_documented(
+        "A line of `metrics.jsonl`", {json::parse(to_line(step)), json::parse(to_line(skipped))}
+    );
 }
 
 TEST(JsonReference, ListsTheKeysOfARun) {

@@ -1,0 +1,96 @@
+// The figures that a run leaves in its folder: other programs read them. TensorBoard's own reader
+// (PyPI tensorboard, which ./swarm.sh test fetches) gives back what metrics.jsonl says.
+#include "swarm/cli/common/files.hpp"
+#include "swarm/cli/metrics/metrics_files.hpp"
+#include "tests/places.hpp"
+#include "tests/process/train_bed.hpp"
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace swarm::test {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using std::chrono::seconds;
+
+class MetricsTest : public TrainBed {
+ protected:
+    void run(std::vector<std::string> arguments) {
+        Program program(std::move(arguments), folder.path());
+        ASSERT_EQ(program.wait(seconds(60)), 0) << program.err();
+    }
+
+    void train_alone(const std::string& steps, bool resume) {
+        std::vector<std::string> arguments{
+            "train", "--single", "--dir", directory.string(), "--steps", steps};
+        const std::vector<std::string> more =
+            resume ? std::vector<std::string>{"--resume"}
+                   : std::vector<std::string>{
+                         "--model", "oracle", "--checkpoint-every", "5", "--stages", "2"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        run(arguments);
+    }
+
+    [[nodiscard]] std::vector<cli::StepMetrics> metrics() const {
+        const auto text = cli::read_file(directory / cli::kMetricsFile, 1 << 20);
+        EXPECT_TRUE(text) << directory;
+        const auto read = cli::parse_metrics(text.value_or(""));
+        EXPECT_TRUE(read);
+        return read.value_or(std::vector<cli::StepMetrics>{});
+    }
+
+    /// Reads the folder as TensorBoard does: {tag: [[step, value], ...]}.
+    json::value read_by_tensorboard() const {
+        const fs::path python = cli::cache_folder() / "readers-1" / "bin" / "python";
+        EXPECT_TRUE(fs::exists(python)) << python << " is missing: run ./swarm.sh test";
+        const fs::path out = folder.path() / "events.json";
+        const std::string command = python.string() + " " + source_dir() +
+                                    "/tests/process/read_events.py" +
+                                    " " + directory.string() + " > " + out.string();
+        EXPECT_EQ(std::system(command.c_str()), 0) << command;
+        return json::parse(read_text(out));
+    }
+};
+
+TEST_F(MetricsTest, EveryStepOfEveryProcessIsReadBackByTensorBoard) {
+    train_alone("12", false);
+    train_alone("20", true);
+    const std::vector<cli::StepMetrics> steps = metrics();
+    ASSERT_EQ(steps.size(), 20U);
+    const json::value read = read_by_tensorboard();
+    for (const auto& [tag, of] :
+         std::vector<std::pair<std::string, double (*)(const cli::StepMetrics&)>>{
+             {"loss", [](const cli::StepMetrics& m) { return m.loss.value_or(-1); }},
+             {"lr", [](const cli::StepMetrics& m) { return m.learning_rate; }},
+             {"grad_norm", [](const cli::StepMetrics& m) { return m.gradient_norm; }},
+             {"tokens_per_s", [](const cli::StepMetrics& m) { return m.tokens_per_s; }},
+             {"replayed", [](const cli::StepMetrics&) { return 0.0; }}}) {
+        const json::array& values = read.at(tag).as_array();
+        ASSERT_EQ(values.size(), steps.size()) << tag;
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            const json::array& pair = values[i].as_array();
+            EXPECT_EQ(pair[0].to_number<std::uint64_t>(), steps[i].step) << tag;
+            EXPECT_FLOAT_EQ(pair[1].to_number<float>(), static_cast<float>(of(steps[i]))) << tag;
+        }
+    }
+}
+
+TEST_F(MetricsTest, PlotDrawsRunsAndSaysWhatIsNoRun) {
+    train_alone("12", false);
+    const fs::path svg = folder.path() / "loss.svg";
+    run({"plot", directory.string(), directory.string(), "-o", svg.string(), "--smooth", "3"});
+    EXPECT_NE(read_text(svg).find("loss per token"), std::string::npos);
+    Program none({"plot", folder.path().string()}, folder.path());
+    EXPECT_EQ(none.wait(seconds(10)), 3);
+    EXPECT_NE(none.err().find("metrics.jsonl"), std::string::npos) << none.err();
+}
+
+}  // namespace
+}  // namespace swarm::test
