@@ -11,7 +11,7 @@
 namespace stacking {
 
 SamplerOptions sampler_of(const swarm::protocol::Sampling& sampling) {
-    return {sampling.temperature, sampling.seed, sampling.top_p, sampling.top_k};
+    return {sampling.temperature, sampling.seed, sampling.top_p, sampling.top_k, sampling.min_p};
 }
 
 std::uint32_t sample_token(
@@ -37,6 +37,15 @@ std::uint32_t sample_token(
         if (last != upto.end()) {
             sum = *last;
         }
+    }
+    if (options.min_p > 0) {
+        // The weight of the best one is 1, and weights fall.
+        std::size_t likely = 1;
+        while (likely < upto.size() && upto[likely - 1] < sum &&
+               upto[likely] - upto[likely - 1] >= options.min_p) {
+            ++likely;
+        }
+        sum = std::min(sum, upto[likely - 1]);
     }
     const double drawn = swarm::Rng(options.seed, position).unit() * sum;
     for (std::size_t i = 0; i < upto.size(); ++i) {

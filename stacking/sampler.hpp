@@ -2,8 +2,9 @@
 // and position give the same token wherever and however often they are asked for.
 // The probabilities p^(1/temperature) of the scores are scaled to sum 1; of them the first `top_k`
 // stay; of those the fewest that reach `top_p` of their sum stay, best first; a token is drawn by
-// what is left. That is the order in which Hugging Face's generate() bounds the choice, but over
-// the scores that are given instead of the whole vocabulary.
+// what is left, without those below `min_p` of the best one. That is the order in which Hugging
+// Face's generate() bounds the choice, but over the scores that are given instead of the whole
+// vocabulary.
 // Errors: none; scores must not be empty. Cost: one exponential per score.
 #pragma once
 
@@ -19,6 +20,7 @@ struct SamplerOptions {
     std::uint64_t seed = 0;
     double top_p = 0;         // above 0, at most 1; 0 sets no bound, as 1 does
     std::uint32_t top_k = 0;  // number of tokens; 0 sets no bound
+    double min_p = 0;         // a part of the best one's probability; 0 sets no bound
 };
 
 /// Options of the last hop of a session.

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "stacking/composition/bridged_input.hpp"
+#include "stacking/logit_changes.hpp"
 #include "stacking/row_coding.hpp"
 #include "stacking/session_compute.hpp"
 #include "stacking/sessions/link_book.hpp"
@@ -120,6 +121,7 @@ class HopTable {
         std::uint32_t queued_upto = 0;
         std::deque<Frame> queue{};
         std::vector<std::uint32_t> hop_us{};  // times of the last wanted rows, this hop's included
+        std::vector<TokenId> text{};          // tokens at positions from 0, where a draw reads them
         std::map<std::uint32_t, double> judged{};  // position -> log-probability of the text so far
         TimePoint told_at{};                       // time of the last SessionOpened
         TimePoint expires{};
@@ -153,6 +155,7 @@ class HopTable {
         double exit_threshold = 2;
         std::uint32_t top = 0;                      // number of candidates to find
         std::vector<Judged> judged{};               // last hop only
+        LogitChanges changes{};                     // of the row whose token is wanted
         bool spoiled = false;                       // result: rows or logits are no numbers
         std::vector<std::byte> coded{};             // result: the rows that leave
         std::vector<protocol::TokenScore> found{};  // result; empty: not asked for, or not finite
@@ -189,6 +192,7 @@ class HopTable {
     ) const;
     void make_ready(Key key, const Hop& hop);
     std::vector<Judged> to_judge(const Hop& hop, const Frame& frame) const;
+    [[nodiscard]] static LogitChanges changes_of(Hop& hop, const Frame& frame);
     void call_device(node::Turn turn);
     [[nodiscard]] Call next_call();
     static void run(SessionCompute& compute, const composition::BridgedInput* bridge, Call& call);

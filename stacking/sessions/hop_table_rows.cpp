@@ -47,6 +47,7 @@ void HopTable::begin(Hop& hop, std::uint32_t position) {
     // A row judges the token after it. The rows from `position` on come again, with their
     // judgements.
     hop.judged.erase(hop.judged.upper_bound(position), hop.judged.end());
+    hop.text.resize(std::min<std::size_t>(hop.text.size(), position));
 }
 
 void HopTable::take(PeerId from, const protocol::SessionResume& resume, node::Turn turn) {
@@ -150,6 +151,19 @@ std::vector<HopTable::Judged> HopTable::to_judge(const Hop& hop, const Frame& fr
     return judged;
 }
 
+/// Adds the frame to the text of a hop that may draw, and says what the text then does to the next
+/// token.
+LogitChanges HopTable::changes_of(Hop& hop, const Frame& frame) {
+    const protocol::Sampling& sampling = hop.open.sampling;
+    if (!hop.is_last() && hop.open.exit_threshold > 1) {
+        return {};
+    }
+    if (sampling.reads_text()) {
+        hop.text.insert(hop.text.end(), frame.tokens.begin(), frame.tokens.end());
+    }
+    return frame.wanted ? LogitChanges(sampling, hop.text) : LogitChanges();
+}
+
 /// Takes either the rows of the oldest prompt alone, or single rows of as many hops as a batch has
 /// room for. The hops of a batch are all first hops, which take tokens, or all later hops.
 HopTable::Call HopTable::next_call() {
@@ -176,6 +190,7 @@ HopTable::Call HopTable::next_call() {
              .top = std::max(hop.open.sampling.top, drawn_from)}
         );
         call.pieces.back().judged = to_judge(hop, call.pieces.back().frame);
+        call.pieces.back().changes = changes_of(hop, call.pieces.back().frame);
         hop.queue.pop_front();
         hop.in_flight = true;
         at = ready_.erase(at);
@@ -284,7 +299,9 @@ void HopTable::judge(Piece& piece, std::span<const float> logits, std::uint32_t 
         piece.spoiled = piece.spoiled || !std::isfinite(judged.log_probability);
     }
     if (piece.frame.wanted && !logits.empty()) {
-        piece.found = stages::top_tokens(logits.last(vocabulary), piece.top);
+        std::vector<float> row(logits.end() - vocabulary, logits.end());
+        piece.changes.apply(row);
+        piece.found = stages::top_tokens(row, piece.top);
         piece.spoiled = piece.spoiled || (piece.is_last && piece.found.empty());
     }
 }

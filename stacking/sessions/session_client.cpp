@@ -12,6 +12,31 @@
 namespace stacking::sessions {
 namespace {
 
+/// Says why nobody draws tokens so; empty when somebody does.
+std::string refusal_of_draw(const node::SessionRequest& request) {
+    const protocol::Sampling& sampling = request.sampling;
+    const auto is_share = [](double value) { return value >= 0 && value <= 1; };
+    if (!(sampling.temperature >= 0 && std::isfinite(sampling.temperature)) ||
+        !is_share(sampling.top_p) || sampling.top_k > protocol::kTopTokensMax ||
+        !is_share(sampling.min_p)) {
+        return "a temperature is from 0, top-p and min-p are at most 1, and top-k is at most " +
+               std::to_string(protocol::kTopTokensMax);
+    }
+    const auto is_number = [](const protocol::TokenBias& bias) { return std::isfinite(bias.bias); };
+    if (!(sampling.repetition_penalty >= 0) || !std::isfinite(sampling.repetition_penalty) ||
+        !std::isfinite(sampling.presence_penalty) || !std::isfinite(sampling.frequency_penalty) ||
+        !std::ranges::all_of(sampling.biases, is_number)) {
+        return "penalties and biases are numbers, and a penalty of repetition is from 0";
+    }
+    if (sampling.biases.size() > protocol::kTokenBiasesMax) {
+        return "at most " + std::to_string(protocol::kTokenBiasesMax) + " tokens can have a bias";
+    }
+    if (!request.members.empty() && (sampling.reads_text() || !sampling.biases.empty())) {
+        return "the members of an ensemble are mixed without penalties and biases";
+    }
+    return "";
+}
+
 /// Says why the request cannot be served; empty when it can.
 std::string refusal(const node::SessionRequest& request) {
     if (request.prompt.empty()) {
@@ -47,11 +72,9 @@ std::string refusal(const node::SessionRequest& request) {
         return "at most " + std::to_string(protocol::kCandidatesMax) +
                " candidates can be asked for";
     }
-    const auto is_share = [](double value) { return value >= 0 && value <= 1; };
-    if (!(request.sampling.temperature >= 0 && std::isfinite(request.sampling.temperature)) ||
-        !is_share(request.sampling.top_p) || request.sampling.top_k > protocol::kTopTokensMax) {
-        return "a temperature is from 0, top-p is at most 1, and top-k is at most " +
-               std::to_string(protocol::kTopTokensMax);
+    const std::string draw = refusal_of_draw(request);
+    if (!draw.empty()) {
+        return draw;
     }
     const auto bad_prior = [](const node::StackMember& member) {
         return !(member.prior > 0 && std::isfinite(member.prior));

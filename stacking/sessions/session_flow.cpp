@@ -124,6 +124,10 @@ bool SessionFlow::lay_out_path(node::Turn turn) {
         return false;
     }
     trouble_.clear();
+    if (request_.sampling.reads_text()) {
+        const std::size_t path = request_.path.empty() ? hops.size() : request_.path.size();
+        tokens_upto_ = static_cast<std::uint32_t>(path) - 1;
+    }
     if (!request_.path.empty()) {
         return follow_path(stages, turn);
     }

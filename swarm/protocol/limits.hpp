@@ -131,6 +131,9 @@ inline constexpr std::uint32_t kTopTokensMax = 64;
 /// Candidates that a session's last hop can return with a token: the whole vocabulary of bytes.
 inline constexpr std::uint32_t kCandidatesMax = 256;
 
+/// Tokens whose logits a request changes by a number.
+inline constexpr std::size_t kTokenBiasesMax = 512;
+
 /// Tokens of a text whose probability a session's last hop is asked for: 16 KiB of the control part
 /// at most.
 inline constexpr std::size_t kJudgedTokensMax = 4096;

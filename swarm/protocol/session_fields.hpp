@@ -64,6 +64,18 @@ void visit_fields(Of<Sampling> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(top), UpTo{kCandidatesMax});
     visit(SWARM_FIELD(top_p), Share());
     visit(SWARM_FIELD(top_k), UpTo{kTopTokensMax});
+    visit(SWARM_FIELD(min_p), Share());
+    visit(SWARM_FIELD(repetition_penalty), FiniteFromZero());
+    visit(SWARM_FIELD(presence_penalty), Finite());
+    visit(SWARM_FIELD(frequency_penalty), Finite());
+    visit(SWARM_FIELD(generated_from), Any());
+    visit(SWARM_FIELD(biases), Items{kTokenBiasesMax});
+}
+
+template <class Visit>
+void visit_fields(Of<TokenBias> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(token), Any());
+    visit(SWARM_FIELD(bias), Finite());
 }
 
 template <class Visit>

@@ -149,6 +149,14 @@ struct PathPeer {
     friend bool operator==(const PathPeer&, const PathPeer&) = default;
 };
 
+/// A number that is added to the logit of a token.
+struct TokenBias {
+    std::uint32_t token = 0;
+    double bias = 0;
+
+    friend bool operator==(const TokenBias&, const TokenBias&) = default;
+};
+
 /// How the last hop of a session draws tokens.
 struct Sampling {
     double temperature = 0;  // 0 takes the likeliest token
@@ -159,6 +167,21 @@ struct Sampling {
     /// that has them, so no peer draws without the bounds.
     double top_p = 0;
     std::uint32_t top_k = 0;
+    double min_p = 0;  // least probability, as a part of the likeliest token's; 0 sets no bound
+    /// Above 1 it makes tokens of the text less likely; 0 changes nothing, as 1 does.
+    double repetition_penalty = 0;
+    /// Taken off the logit of a token at a position from `generated_from` on: once, and once for
+    /// each time that it is there.
+    double presence_penalty = 0;
+    double frequency_penalty = 0;
+    std::uint32_t generated_from = 0;
+    std::vector<TokenBias> biases{};
+
+    /// Tells whether a draw depends on the tokens before it. All hops read the tokens then.
+    [[nodiscard]] bool reads_text() const {
+        const bool repeats = repetition_penalty != 0 && repetition_penalty != 1;
+        return repeats || presence_penalty != 0 || frequency_penalty != 0;
+    }
 
     friend bool operator==(const Sampling&, const Sampling&) = default;
 };

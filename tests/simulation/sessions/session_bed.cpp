@@ -1,6 +1,7 @@
 #include "tests/simulation/sessions/session_bed.hpp"
 
 #include "stacking/composition/ensemble.hpp"
+#include "stacking/logit_changes.hpp"
 #include "stacking/row_coding.hpp"
 #include "stacking/sampler.hpp"
 #include "stages/compute/top_tokens.hpp"
@@ -251,12 +252,15 @@ std::vector<std::uint32_t> SessionBed::expected(const node::SessionRequest& requ
     }
     const std::vector<Place> path = path_of(request);
     const stacking::composition::BridgedInput bridge = sessions::oracle_bridge(7);
+    const stacking::SamplerOptions sampler = stacking::sampler_of(request.sampling);
     std::vector<std::uint32_t> tokens = request.prompt;
     for (std::uint32_t at = 0; at + 1 < request.prompt.size() + request.tokens; ++at) {
         const stacking::SessionRow row{{1}, at};
         std::vector<float> values;
         std::vector<float> exit;
-        const auto token = std::span<const std::uint32_t>(tokens).subspan(at, 1);
+        const std::span<const std::uint32_t> text(tokens.data(), at + 1);
+        const auto token = text.last(1);
+        const stacking::LogitChanges changes(request.sampling, text);
         for (std::size_t hop = 0; hop < path.size(); ++hop) {
             const bool last = hop + 1 == path.size();
             if (path[hop].bridged) {
@@ -267,7 +271,8 @@ std::vector<std::uint32_t> SessionBed::expected(const node::SessionRequest& requ
                 hop == 0 ? stacking::StageInput(token)
                          : stacking::StageInput(std::span<const float>(values))
             );
-            const auto head = path[hop].compute->logits(values);
+            auto head = path[hop].compute->logits(values);
+            changes.apply(head);
             const auto best = stages::top_tokens(head, 1).front();
             if (exit.empty() &&
                 (last || std::exp(best.log_probability) >= request.exit_threshold)) {
@@ -280,7 +285,8 @@ std::vector<std::uint32_t> SessionBed::expected(const node::SessionRequest& requ
             }
         }
         if (tokens.size() == at + 1) {
-            tokens.push_back(stages::top_tokens(exit, 1).front().token);
+            const auto best = stages::top_tokens(exit, protocol::kTopTokensMax);
+            tokens.push_back(stacking::sample_token(best, sampler, tokens.size()));
         }
     }
     return {tokens.begin() + static_cast<std::ptrdiff_t>(request.prompt.size()), tokens.end()};

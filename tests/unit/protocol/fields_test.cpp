@@ -106,6 +106,7 @@ TEST(Fields, EachPartHasTheFieldsOfTheProto) {
         {"RowRates", described<RowRates>()},
         {"HopId", described<HopId>()},
         {"PathPeer", described<PathPeer>()},
+        {"TokenBias", described<TokenBias>()},
         {"Sampling", described<Sampling>()}};
     for (const auto& [name, fields] : parts) {
         EXPECT_EQ(fields, proto.fields.at(name)) << name;

@@ -50,6 +50,25 @@ std::map<std::uint32_t, int> bounded(double temperature, double top_p, std::uint
     return counts;
 }
 
+TEST(Sampler, MinPLeavesOutWhatIsFarBelowTheBest) {
+    const auto with = [](double min_p, double top_p = 0) {
+        SamplerOptions options{1, 5, top_p, 0};
+        options.min_p = min_p;
+        std::map<std::uint32_t, int> counts;
+        for (std::uint64_t position = 0; position < 10'000; ++position) {
+            ++counts[sample_token(kScores, options, position)];
+        }
+        return counts;
+    };
+    EXPECT_EQ(with(0), bounded(1, 0, 0));
+    auto counts = with(0.4);  // 0.3 is a half of 0.6, and 0.1 a sixth
+    EXPECT_NEAR(counts[7], 6667, 200);
+    EXPECT_NEAR(counts[3], 3333, 200);
+    EXPECT_EQ(counts[9], 0);
+    EXPECT_EQ(with(1), (std::map<std::uint32_t, int>{{7, 10'000}}));
+    EXPECT_EQ(with(0.1, 0.5), bounded(1, 0.5, 0)) << "the tighter bound counts";
+}
+
 TEST(Sampler, TopKDrawsAmongTheFirst) {
     auto counts = bounded(1, 0, 2);  // 0.6 and 0.3 of 0.9
     EXPECT_NEAR(counts[7], 6667, 200);
