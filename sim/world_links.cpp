@@ -148,7 +148,8 @@ void World::bring_up(Process& process, LinkId id, Side side) {
             processes_[key.remote]->self,
             key.lane,
             link.incarnations[other(side)],
-            side == Side::Dialer}
+            side == Side::Dialer,
+            key.remote}
     );
 }
 

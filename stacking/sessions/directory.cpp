@@ -4,22 +4,28 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace stacking::sessions {
 
-using protocol::LayerRange;
-
 void Directory::on(const node::Event& event, TimePoint now, node::Outbox& out) {
     const node::Turn turn{now, out};
-    if (const auto* down = std::get_if<node::LinkDown>(&event)) {
+    if (const auto* up = std::get_if<node::LinkUp>(&event)) {
+        if (up->lane == node::Lane::Control) {
+            budget_.linked(up->peer, up->network);
+        }
+    } else if (const auto* down = std::get_if<node::LinkDown>(&event)) {
         if (down->lane == node::Lane::Control) {
-            forget(down->peer, turn);
+            remove(down->peer, turn);
+            budget_.lost(down->peer);
         }
     } else if (const auto* received = std::get_if<node::Received>(&event)) {
         const auto give = [&](const auto& body) {
             using Body = std::decay_t<decltype(body)>;
             if constexpr (requires { take(received->peer, body, turn); }) {
-                take(received->peer, body, turn);
+                if (budget_.take(received->peer, now)) {
+                    take(received->peer, body, turn);
+                }
             } else if constexpr (std::is_same_v<Body, protocol::Join>) {
                 const auto here = protocol::HubKind::Directory;
                 send(received->peer, protocol::Misdirected{here}, turn);
@@ -34,8 +40,8 @@ void Directory::on(const node::Event& event, TimePoint now, node::Outbox& out) {
 
 TimePoint Directory::next_deadline() const {
     TimePoint due = swarm::kNever;
-    for (const auto& [digest, model] : models_) {
-        for (const auto& [peer, host] : model.hosts) {
+    for (const auto& [model, hosts] : table_.models()) {
+        for (const auto& [peer, host] : hosts) {
             due = std::min(due, host.heard + kSilentMax);
         }
     }
@@ -44,163 +50,124 @@ TimePoint Directory::next_deadline() const {
 
 node::Allowance Directory::allowance(const PeerId& peer) const {
     using node::Acquaintance;
-    const bool hosts = std::ranges::any_of(models_, [&](const auto& item) {
-        return item.second.hosts.contains(peer);
-    });
-    return node::Allowance::without_tensors(hosts ? Acquaintance::Guest : Acquaintance::Stranger);
+    return node::Allowance::without_tensors(
+        table_.contains(peer) ? Acquaintance::Guest : Acquaintance::Stranger
+    );
 }
 
 std::size_t Directory::listed() const {
     std::size_t count = 0;
-    for (const auto& [digest, model] : models_) {
-        for (const auto& [peer, host] : model.hosts) {
+    for (const auto& [model, hosts] : table_.models()) {
+        for (const auto& [peer, host] : hosts) {
             count += host.registration ? 1 : 0;
         }
     }
     return count;
 }
 
-void Directory::forget(PeerId peer, node::Turn turn) {
-    for (auto& [digest, model] : models_) {
-        if (const auto found = model.hosts.find(peer); found != model.hosts.end()) {
-            const Host host = std::move(found->second);
-            model.hosts.erase(found);
-            tell(peer, digest, model, host, Change::Gone, turn);
-        }
+void Directory::remove(PeerId peer, node::Turn turn) {
+    if (const ListedHost* const found = table_.find(peer)) {
+        const ListedHost host = *found;
+        table_.remove(peer);
+        tell(peer, host, false, turn);
     }
-    std::erase_if(models_, [](const auto& item) { return item.second.hosts.empty(); });
+}
+
+void Directory::remove_all(const std::vector<PeerId>& peers, node::Turn turn) {
+    for (const PeerId peer : peers) {
+        remove(peer, turn);
+    }
 }
 
 void Directory::expire(node::Turn turn) {
     std::vector<PeerId> silent;
-    for (const auto& [digest, model] : models_) {
-        for (const auto& [peer, host] : model.hosts) {
+    for (const auto& [model, hosts] : table_.models()) {
+        for (const auto& [peer, host] : hosts) {
             if (host.heard + kSilentMax <= turn.now) {
                 silent.push_back(peer);
             }
         }
     }
-    for (const PeerId peer : silent) {
-        forget(peer, turn);
-    }
+    remove_all(silent, turn);
 }
 
-void Directory::tell(
-    PeerId peer,
-    const swarm::Digest& digest,
-    const Model& model,
-    const Host& host,
-    Change change,
-    node::Turn turn
-) {
+void Directory::tell(PeerId peer, const ListedHost& host, bool listed, node::Turn turn) const {
     if (!host.registration) {
         return;  // the peer was never listed
     }
-    const auto same = [&](const auto& item) {
-        return item.second.registration && item.second.hosted == host.hosted;
-    };
+    const auto same = [&](const auto& item) { return item.second.is_replica_of(host); };
+    const auto& [digest, layers] = host.model;
     const auto hosts =
-        static_cast<std::size_t>(std::count_if(model.hosts.begin(), model.hosts.end(), same));
-    const bool listed = change == Change::Listed;
-    turn.out.add(node::Tell{node::HostListed{peer, digest, host.hosted, listed, hosts}});
-}
-
-Directory::Host& Directory::host_of(
-    PeerId peer, const swarm::Digest& digest, std::uint32_t layers, node::Turn turn
-) {
-    const auto found = models_.find(digest);
-    if (found == models_.end() || !found->second.hosts.contains(peer)) {
-        forget(peer, turn);
-    }
-    Model& model = models_[digest];
-    model.layers = layers;
-    return model.hosts[peer];
-}
-
-std::string Directory::refusal(PeerId from, const swarm::Digest& digest, std::uint32_t layers)
-    const {
-    const auto model = models_.find(digest);
-    if (model == models_.end()) {
-        return models_.size() < protocol::kModelsMax ? "" : "too many models are listed here";
-    }
-    const Hosts& hosts = model->second.hosts;
-    const bool known = hosts.contains(from);
-    if (!known && hosts.size() >= protocol::kHostsMax) {
-        return "too many peers serve this model already";
-    }
-    if (model->second.layers != layers && hosts.size() > (known ? 1U : 0U)) {
-        return "the model has another number of layers here; is it the same file?";
-    }
-    return "";
-}
-
-std::string Directory::refusal(PeerId from, const protocol::Register& registration) const {
-    std::string why = refusal(from, registration.model, registration.layers);
-    if (const auto model = models_.find(registration.model);
-        why.empty() && model != models_.end()) {
-        for (const auto& [peer, host] : model->second.hosts) {
-            if (peer != from && host.registration && host.hosted == registration.hosted &&
-                host.registration->weights != registration.weights) {
-                return "other weights than the peers that serve these layers; fetch the model "
-                       "again, and serve it with the same --weights";
-            }
-        }
-    }
-    return why;
-}
-
-/// Returns the part of the split that has the fewest peers, the first one if several have.
-LayerRange Directory::neediest(PeerId newcomer, const Model& model) {
-    const auto peers_of = [&](LayerRange part) {
-        return std::count_if(model.hosts.begin(), model.hosts.end(), [&](const auto& item) {
-            return item.second.hosted == part && item.first != newcomer;
-        });
-    };
-    return *std::ranges::min_element(model.split, {}, peers_of);
+        static_cast<std::size_t>(std::ranges::count_if(table_.hosts_of(host.model), same));
+    turn.out.add(node::Tell{
+        node::HostListed{peer, digest, host.hosted, listed, hosts, host.registration->weights}});
 }
 
 void Directory::take(PeerId from, const protocol::HostOffer& offer, node::Turn turn) {
-    if (std::string why = refusal(from, offer.model, offer.layers); !why.empty()) {
-        return send(from, protocol::Registered{std::move(why)}, turn);
+    const ModelName model{offer.model, offer.layers};
+    const std::uint64_t network = budget_.network_of(from);
+    auto admission = table_.admit(from, model, network);
+    if (!admission.refusal.empty()) {
+        return send(from, protocol::Registered{std::move(admission.refusal)}, turn);
     }
-    Host& host = host_of(from, offer.model, offer.layers, turn);
-    Model& model = models_.at(offer.model);
-    if (model.split.empty() || model.hosts.size() == 1) {
-        model.split = offer.split;
+    remove_all(admission.losers, turn);
+    if (const ListedHost* const here = table_.find(from);
+        here != nullptr && (here->model != model || here->registration)) {
+        remove(from, turn);
+        budget_.charge(from, protocol::kRequestsPerChange);
     }
-    const bool has_place = std::ranges::find(model.split, host.hosted) != model.split.end();
-    host = {has_place ? host.hosted : neediest(from, model), turn.now, std::nullopt};
-    send(from, protocol::HostPlace{offer.model, host.hosted}, turn);
+    auto [split, place] = table_.place_of(from, model, network, offer.split);
+    ListedHost& host = table_.add(from, model, network);
+    host.hosted = place;
+    host.split = std::move(split);
+    host.heard = turn.now;
+    send(from, protocol::HostPlace{offer.model, place}, turn);
 }
 
 void Directory::take(PeerId from, const protocol::Register& registration, node::Turn turn) {
-    const std::string why = refusal(from, registration);
-    send(from, protocol::Registered{why}, turn);
-    if (!why.empty()) {
+    const ModelName model{registration.model, registration.layers};
+    const std::uint64_t network = budget_.network_of(from);
+    const auto admission = table_.admit(from, model, network);
+    send(from, protocol::Registered{admission.refusal}, turn);
+    if (!admission.refusal.empty()) {
         return;
     }
-    Host& host = host_of(from, registration.model, registration.layers, turn);
-    const bool known = host.registration && host.hosted == registration.hosted;
-    host = {registration.hosted, turn.now, registration};
+    remove_all(admission.losers, turn);
+    ListedHost changed;
+    changed.hosted = registration.hosted;
+    changed.registration = registration;
+    const ListedHost* const here = table_.find(from);
+    const bool was_listed = here != nullptr && here->registration;
+    const bool known = was_listed && here->model == model && here->is_replica_of(changed);
+    if (was_listed && !known) {
+        remove(from, turn);
+        budget_.charge(from, protocol::kRequestsPerChange);
+    }
+    ListedHost& host = table_.add(from, model, network);
+    if (host.hosted != registration.hosted) {
+        host.split.clear();  // the peer did not take the place that it was given
+    }
+    host.hosted = registration.hosted;
+    host.heard = turn.now;
+    host.registration = registration;
     if (!known) {
-        const Model& model = models_.at(registration.model);
-        tell(from, registration.model, model, host, Change::Listed, turn);
+        tell(from, host, true, turn);
     }
 }
 
-void Directory::take(PeerId from, const protocol::Locate& locate, node::Turn turn) const {
+void Directory::take(PeerId from, const protocol::Locate& locate, node::Turn turn) {
+    const ModelName model = locate.layers > 0 ? ModelName{locate.model, locate.layers}
+                                              : table_.most_served(locate.model);
     protocol::Located located;
     located.model = locate.model;
-    if (const auto model = models_.find(locate.model); model != models_.end()) {
-        for (const auto& [peer, host] : model->second.hosts) {
-            if (host.registration) {
-                located.layers = model->second.layers;
-                located.hosts.push_back(
-                    {peer, host.hosted, host.registration->address, host.registration->rates}
-                );
-            }
+    for (const auto& [peer, host] : table_.hosts_of(model)) {
+        if (host.registration) {
+            const protocol::Register& said = *host.registration;
+            located.layers = model.second;
+            located.hosts.push_back({peer, host.hosted, said.address, said.rates, said.weights});
         }
     }
+    budget_.charge(from, static_cast<double>(located.hosts.size() / protocol::kHostsPerRequest));
     std::ranges::sort(located.hosts, {}, [](const protocol::HostInfo& host) {
         return std::tuple(host.hosted, host.peer);
     });

@@ -1,21 +1,19 @@
 // The role that tells clients which peers serve which layers of which model, and tells newcomers
 // which layers need them most. Peers offer, load, register, and repeat the message every 2 s. The
 // directory computes nothing, and no token passes through it.
-// Invariants: a peer is listed while its link is up and its last message is less than 6 s old. All
-// peers of one layer range have the weights of the first one listed, and all peers of one model
-// agree on its number of layers; a peer that differs is refused with one line that says why. A
-// place is kept for the peer that was sent there, as long as it is heard, so newcomers that come
-// together spread out.
-// Threading: a role, single strand. Bounds: kModelsMax models, kHostsMax peers each.
-// Cost: O(peers) per offer, registration and Locate.
+// Invariants: a peer is listed once, while its link is up and its last message is less than 6 s
+// old. It believes nobody: peers that contradict each other about a model's layers or weights are
+// listed side by side, and no peer keeps another one out. One network has a bounded share of the
+// table, and in a full table the network with the most entries loses one to another network. A
+// place is kept for the peer that was sent there, as long as it is heard.
+// Threading: a role, single strand. Bounds: limits.hpp. Cost: O(peers) per offer, registration and
+// Locate.
 #pragma once
 
-#include "stacking/sessions/link_book.hpp"
+#include "stacking/sessions/directory_table.hpp"
+#include "stacking/sessions/request_budget.hpp"
 
-#include <map>
-#include <optional>
 #include <string>
-#include <vector>
 
 namespace stacking::sessions {
 
@@ -29,46 +27,20 @@ class Directory final : public node::Role {
 
     [[nodiscard]] std::size_t listed() const;
 
+    /// The models and the peers of each.
+    [[nodiscard]] const DirectoryTable& table() const { return table_; }
+
  private:
-    struct Host {
-        protocol::LayerRange hosted;
-        TimePoint heard;
-        std::optional<protocol::Register> registration{};  // nothing: the peer is loading
-    };
-
-    using Hosts = std::map<PeerId, Host>;
-
-    struct Model {
-        std::uint32_t layers = 0;
-        std::vector<protocol::LayerRange> split{};  // the first offer's; empty: no offer yet
-        Hosts hosts{};
-    };
-
-    using Models = std::map<swarm::Digest, Model>;
-
-    enum class Change { Listed, Gone };
-
     void take(PeerId from, const protocol::HostOffer& offer, node::Turn turn);
     void take(PeerId from, const protocol::Register& registration, node::Turn turn);
-    void take(PeerId from, const protocol::Locate& locate, node::Turn turn) const;
-    [[nodiscard]] std::string refusal(PeerId from, const swarm::Digest& model, std::uint32_t layers)
-        const;
-    [[nodiscard]] std::string refusal(PeerId from, const protocol::Register& registration) const;
-    [[nodiscard]] static protocol::LayerRange neediest(PeerId newcomer, const Model& model);
-    /// Returns the entry of the peer for this model, and forgets the peer at every other model.
-    Host& host_of(PeerId peer, const swarm::Digest& digest, std::uint32_t layers, node::Turn turn);
-    void forget(PeerId peer, node::Turn turn);
+    void take(PeerId from, const protocol::Locate& locate, node::Turn turn);
+    void remove(PeerId peer, node::Turn turn);
+    void remove_all(const std::vector<PeerId>& peers, node::Turn turn);
     void expire(node::Turn turn);
-    static void tell(
-        PeerId peer,
-        const swarm::Digest& digest,
-        const Model& model,
-        const Host& host,
-        Change change,
-        node::Turn turn
-    );
+    void tell(PeerId peer, const ListedHost& host, bool listed, node::Turn turn) const;
 
-    Models models_;
+    DirectoryTable table_;
+    RequestBudget budget_;
     bool ended_ = false;
 };
 

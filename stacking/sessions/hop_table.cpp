@@ -1,6 +1,7 @@
 #include "stacking/sessions/hop_table.hpp"
 
 #include "stacking/row_codec_choice.hpp"
+#include "stacking/sessions/client_quota.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
@@ -51,7 +52,8 @@ void HopTable::take(PeerId from, const protocol::SessionOpen& open, node::Turn t
         at = hops_.end();
     }
     if (at == hops_.end()) {
-        if (hops_.size() >= protocol::kSessionHopsMax) {
+        if (hops_.size() >= protocol::kSessionHopsMax &&
+            !make_room(from, open.id.session, 1, Room::Hops, turn)) {
             return refuse(SessionReason::Full, wait_ms(turn.now));
         }
         return add(from, open, turn);
@@ -67,6 +69,7 @@ void HopTable::take(PeerId from, const protocol::SessionOpen& open, node::Turn t
     }
     hop.open = open;
     hop.opened = hop.begun = hop.resumed = hop.troubled = false;
+    hop.client_gone.reset();
     hop.queue.clear();
     hop.log.stop_sending();
     hop.expires = turn.now + options_.ttl;
@@ -101,6 +104,7 @@ void HopTable::add(PeerId from, const protocol::SessionOpen& open, node::Turn tu
         .cache = {++caches_},
         .log = RowLog({.row_bytes = each, .with_tokens = with_tokens, .keeps = keeps})};
     hop.kept_bytes = bytes;
+    hop.network = links_.network_of(from);
     hop.since = turn.now;
     hop.expires = turn.now + options_.ttl;
     Hop& added = hops_.emplace(key, std::move(hop)).first->second;
@@ -127,7 +131,13 @@ void HopTable::reserve(Key key, Hop& hop, node::Turn turn) {
                 return answer_if_ready(at->second, later);
             }
             const bool full = outcome.error().reaction == swarm::Reaction::RetryElsewhere;
-            give_up(at->second, full ? SessionReason::Full : SessionReason::Failed, later);
+            Hop& refused = at->second;
+            const std::uint64_t room = refused.open.positions;
+            if (full && !refused.troubled &&
+                make_room(refused.client, key.first, room, Room::Positions, later)) {
+                return reserve(key, refused, later);  // the device drops the other's pages before
+            }
+            give_up(refused, full ? SessionReason::Full : SessionReason::Failed, later);
             remove(at, later);
         }
     );
@@ -266,16 +276,72 @@ node::Allowance HopTable::allowance(const PeerId& peer) const {
 void HopTable::wake(node::Turn turn) {
     for (auto at = hops_.begin(); at != hops_.end();) {
         const auto here = at++;
-        if (here->second.expires <= turn.now) {
+        if (end_of(here->second) <= turn.now) {
             remove(here, turn);
         }
     }
 }
 
+void HopTable::client_linked(PeerId peer, node::Turn turn) {
+    for (auto& [key, hop] : hops_) {
+        if (hop.client == peer && hop.client_gone) {
+            hop.client_gone.reset();
+            hop.network = links_.network_of(peer);
+            hop.expires = turn.now + options_.ttl;
+        }
+    }
+}
+
+void HopTable::client_lost(PeerId peer, node::Turn turn) {
+    for (auto& [key, hop] : hops_) {
+        if (hop.client == peer && !hop.client_gone) {
+            hop.client_gone = turn.now;
+        }
+    }
+}
+
+TimePoint HopTable::end_of(const Hop& hop) const {
+    return hop.client_gone ? std::min(hop.expires, *hop.client_gone + kClientGrace) : hop.expires;
+}
+
+/// Ends a hop of another client. Returns false when none has to give way.
+bool HopTable::make_room(
+    PeerId client, std::uint64_t session, std::uint64_t room, Room of, node::Turn turn
+) {
+    std::vector<Holding> holdings;
+    std::vector<Hops::iterator> holders;
+    for (auto at = hops_.begin(); at != hops_.end(); ++at) {
+        const Hop& hop = at->second;
+        if (of == Room::Positions && !hop.reserved) {
+            continue;
+        }
+        const bool works = hop.in_flight || !hop.queue.empty();
+        holdings.push_back(
+            {.client = hop.client,
+             .network = hop.network,
+             .session = at->first.first,
+             .room = of == Room::Hops ? 1 : hop.open.positions,
+             .since = hop.since,
+             .idle_since = works ? swarm::kNever : hop.expires - options_.ttl,
+             .is_empty = !hop.begun && hop.log.upto() == 0,
+             .is_gone = hop.client_gone.has_value()}
+        );
+        holders.push_back(at);
+    }
+    const Asker asker{client, links_.network_of(client), session, room};
+    const auto loser = choose_to_end(holdings, asker, turn.now);
+    if (loser) {
+        const auto at = holders[*loser];
+        give_up(at->second, SessionReason::Full, turn);
+        remove(at, turn);
+    }
+    return loser.has_value();
+}
+
 TimePoint HopTable::next_deadline() const {
     TimePoint due = swarm::kNever;
     for (const auto& [key, hop] : hops_) {
-        due = std::min(due, hop.expires);
+        due = std::min(due, end_of(hop));
     }
     return due;
 }

@@ -2,8 +2,9 @@
 // different sessions into calls of the device, sends the results on, refills the next hop, and ends
 // hops.
 // Invariants: a cache takes only rows that continue it. Rows of an older route, of a stranger or of
-// another session change nothing. Pages are freed by the close, by the TTL, or by the first failed
-// call.
+// another session change nothing. Pages are freed by the close, by the TTL, by the first failed
+// call, kClientGrace after the end of the client's link, or for another client when there are no
+// others (client_quota.hpp).
 // Threading: single strand; only device work touches the compute. Bounds: kSessionHopsMax hops; the
 // queued and kept rows of a hop lie within the positions reserved for it.
 // Cost: O(log hops + bytes) per message; O(hops) for lost links and deadlines.
@@ -77,6 +78,9 @@ class HopTable {
 
     void linked(PeerId peer, node::Turn turn);
     void lost(PeerId peer, node::Turn turn);
+    // The control link of a peer that may be a client:
+    void client_linked(PeerId peer, node::Turn turn);
+    void client_lost(PeerId peer, node::Turn turn);
     void wake(node::Turn turn);
     [[nodiscard]] TimePoint next_deadline() const;
 
@@ -125,7 +129,9 @@ class HopTable {
         std::map<std::uint32_t, double> judged{};  // position -> log-probability of the text so far
         TimePoint told_at{};                       // time of the last SessionOpened
         TimePoint expires{};
-        TimePoint since{};           // start of the hop
+        std::uint64_t network = 0;               // the client's
+        std::optional<TimePoint> client_gone{};  // since then the client has had no link here
+        TimePoint since{};                       // start of the hop
         std::uint32_t computed = 0;  // rows computed since then; both predict the hop's end
 
         [[nodiscard]] bool is_last() const { return open.id.hop + 1 == open.hops; }
@@ -136,6 +142,9 @@ class HopTable {
     };
 
     using Hops = std::map<Key, Hop>;
+
+    /// The unit in which the room of hops is counted.
+    enum class Room { Positions, Hops };
 
     /// A token of the text that the client wants judged, and the row before it.
     struct Judged {
@@ -183,6 +192,8 @@ class HopTable {
     void give_up(Hop& hop, protocol::SessionReason reason, node::Turn turn);
     [[nodiscard]] std::uint32_t wait_ms(TimePoint now) const;
     [[nodiscard]] bool reaches(const Hop& hop) const;
+    [[nodiscard]] TimePoint end_of(const Hop& hop) const;
+    bool make_room(PeerId client, std::uint64_t session, std::uint64_t room, Room of, node::Turn);
     Hops::iterator find(const protocol::HopId& id, PeerId client);
 
     // hop_table_rows.cpp: rows in, through the device, and out

@@ -6,6 +6,8 @@
 
 #include "swarm/node/role.hpp"
 
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,9 +31,15 @@ class LinkBook {
         return up_.contains({peer, lane});
     }
 
+    /// The network of a peer with a control link here; 0 without one.
+    [[nodiscard]] std::uint64_t network_of(PeerId peer) const {
+        const auto found = up_.find({peer, node::Lane::Control});
+        return found == up_.end() ? 0 : found->second;
+    }
+
     void on(const node::LinkUp& up) {
         dialing_.erase({up.peer, up.lane});
-        up_.insert({up.peer, up.lane});
+        up_[{up.peer, up.lane}] = up.network;
     }
 
     void on(const node::LinkDown& down) { up_.erase({down.peer, down.lane}); }
@@ -39,7 +47,7 @@ class LinkBook {
     void on(const node::DialFailed& failed) { dialing_.erase({failed.peer, failed.lane}); }
 
  private:
-    std::set<std::pair<PeerId, node::Lane>> up_;
+    std::map<std::pair<PeerId, node::Lane>, std::uint64_t> up_;  // with the peer's network
     std::set<std::pair<PeerId, node::Lane>> dialing_;
 };
 

@@ -95,12 +95,14 @@ SessionClient::SessionClient(Options options)
             {.self = options_.self,
              .model = model.digest,
              .name = model.name,
+             .layers_known = model.layers,
              .vocabulary = model.vocabulary,
              .tied = model.tied,
              .patience = options_.patience,
              .links = links_,
              .directory = directory_,
-             .router = router::SessionRouter(options_.incarnation.value)}
+             .router = router::SessionRouter(options_.incarnation.value),
+             .groups = WeightGroups(model.digests)}
         );
     }
 }
@@ -123,7 +125,7 @@ void SessionClient::on(const node::Event& event, TimePoint now, node::Outbox& ou
     }
     if (directory_.wake(turn)) {
         for (const ClientContext& context : contexts_) {
-            send(directory_.peer(), protocol::Locate{context.model}, turn);
+            send(directory_.peer(), protocol::Locate{context.model, context.layers_known}, turn);
         }
     }
     std::erase_if(ensembles_, [](const EnsembleFlow& ensemble) { return ensemble.is_done(); });
@@ -193,15 +195,32 @@ void SessionClient::handle(const node::Received& received, node::Turn turn) {
                 turn.out.add(node::Tell{node::wrong_place(where, body.here, wanted)});
             }
         } else if constexpr (std::is_same_v<Body, protocol::Located>) {
-            ClientContext* const context = context_of(body.model);
-            if (received.peer == directory_.peer() && context != nullptr) {
-                context->located = body;
-                context->is_located = true;
-                context->router.claim(body.hosts);
+            if (received.peer == directory_.peer()) {
+                take(body, turn);
             }
         }
     };
     std::visit(give, received.message.body);
+}
+
+void SessionClient::take(const protocol::Located& located, node::Turn turn) {
+    ClientContext* const context = context_of(located.model);
+    const bool fits = context != nullptr && (context->layers_known == 0 || located.layers == 0 ||
+                                             located.layers == context->layers_known);
+    if (!fits) {
+        return;
+    }
+    const bool under_way = std::ranges::any_of(flows_, [&](const auto& item) {
+        return item.second.goes_through(*context);
+    });
+    const auto use = under_way ? WeightGroups::Use::UnderWay : WeightGroups::Use::Idle;
+    context->located = located;
+    context->located.hosts = context->groups.choose(located.hosts, context->name, use);
+    context->is_located = true;
+    context->router.claim(context->located.hosts);
+    if (const std::string& news = context->groups.news(); !news.empty()) {
+        turn.out.log(node::LogLine::Level::Warning, news);
+    }
 }
 
 void SessionClient::handle(const node::Asked& asked, node::Turn turn) {

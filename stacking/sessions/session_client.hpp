@@ -25,6 +25,8 @@ class SessionClient final : public node::Role {
         std::uint32_t vocabulary = 0;  // 0: not known; any token is taken
         bool tied = false;             // embedding and head are one matrix
         std::string name = "the model";
+        std::uint32_t layers = 0;            // 0: not known; those that most peers serve are taken
+        std::vector<std::string> digests{};  // first digits of the weights that are meant; or any
     };
 
     struct Options {
@@ -59,6 +61,7 @@ class SessionClient final : public node::Role {
         const std::vector<ClientContext*>& contexts,
         node::Turn turn
     );
+    void take(const protocol::Located& located, node::Turn turn);
     ClientContext* context_of(const swarm::Digest& model);
     std::uint64_t next_session();
 

@@ -53,23 +53,33 @@ std::vector<protocol::LayerRange> ClientContext::stages(std::optional<protocol::
     for (const protocol::HostInfo& host : located.hosts) {
         ++hosts[host.hosted];
     }
-    std::vector<protocol::LayerRange> stages;
-    std::uint32_t upto = all.first;
-    while (upto < all.end) {
-        std::optional<protocol::LayerRange> best;  // range with the most peers
-        for (const auto& [range, count] : hosts) {
-            const bool fits = range.first == upto && range.end <= all.end;
-            if (fits && (!best || count > hosts.at(*best))) {
-                best = range;
-            }
+    // Ranges from which others lead to the end, last ones first: so no range that is served alone
+    // keeps a path from being found.
+    std::map<std::uint32_t, protocol::LayerRange> best;  // by first layer: with the most peers
+    for (auto at = hosts.rbegin(); at != hosts.rend(); ++at) {
+        const auto& [range, count] = *at;
+        const bool leads_on = range.end == all.end || best.contains(range.end);
+        if (range.first < all.first || range.end > all.end || !leads_on) {
+            continue;
         }
-        if (!best) {
+        const auto [known, is_first] = best.try_emplace(range.first, range);
+        if (!is_first && count >= hosts.at(known->second)) {
+            known->second = range;
+        }
+    }
+    std::vector<protocol::LayerRange> stages;
+    for (std::uint32_t upto = all.first; upto < all.end; upto = stages.back().end) {
+        const auto found = best.find(upto);
+        if (found == best.end()) {
             return {};
         }
-        upto = best->end;
-        stages.push_back(*best);
+        stages.push_back(found->second);
     }
     return stages;
+}
+
+bool SessionFlow::goes_through(const ClientContext& context) const {
+    return std::ranges::any_of(hops_, [&](const Hop& hop) { return hop.context == &context; });
 }
 
 SessionFlow::SessionFlow(

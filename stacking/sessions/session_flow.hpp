@@ -15,6 +15,7 @@
 #include "router/session_router.hpp"
 #include "stacking/session_compute.hpp"
 #include "stacking/sessions/directory_link.hpp"
+#include "stacking/sessions/weight_groups.hpp"
 
 #include <functional>
 #include <optional>
@@ -41,14 +42,16 @@ class RecentCalls {
 struct ClientContext {
     PeerId self;
     swarm::Digest model;
-    std::string name;              // for people
-    std::uint32_t vocabulary = 0;  // 0: not known
-    bool tied = false;             // first and last stage both have embedding and head
+    std::string name;                // for people
+    std::uint32_t layers_known = 0;  // layers of the client's own copy; 0: it has none
+    std::uint32_t vocabulary = 0;    // 0: not known
+    bool tied = false;               // first and last stage both have embedding and head
     swarm::Duration patience = std::chrono::seconds(60);
     LinkBook& links;  // one book for all models
     const DirectoryLink& directory;
     router::SessionRouter router;
-    protocol::Located located{};  // last list of the directory
+    WeightGroups groups;
+    protocol::Located located{};  // last list of the directory, the peers of the chosen groups
     bool is_located = false;      // the directory has answered
 
     [[nodiscard]] std::vector<PeerId> hosts_of(protocol::LayerRange layers) const;
@@ -124,6 +127,9 @@ class SessionFlow {
     [[nodiscard]] bool is_waiting() const { return phase_ == Phase::Waiting; }
 
     [[nodiscard]] std::uint64_t request() const { return request_.request; }
+
+    /// Whether the path is laid out and leads through layers of this model.
+    [[nodiscard]] bool goes_through(const ClientContext& context) const;
 
  private:
     enum class Phase { Waiting, Opening, Running, Done };

@@ -133,6 +133,8 @@ void SessionServer::handle(const node::LinkUp& up, node::Turn turn) {
     links_.on(up);
     if (hops_ && up.lane == node::Lane::Bulk) {
         hops_->linked(up.peer, turn);
+    } else if (hops_) {
+        hops_->client_linked(up.peer, turn);
     }
 }
 
@@ -141,6 +143,8 @@ void SessionServer::handle(const node::LinkDown& down, node::Turn turn) {
     links_.on(down);
     if (hops_ && down.lane == node::Lane::Bulk) {
         hops_->lost(down.peer, turn);
+    } else if (hops_) {
+        hops_->client_lost(down.peer, turn);
     }
 }
 
@@ -204,7 +208,11 @@ void SessionServer::take(const protocol::Registered& registered, node::Turn turn
     }
     if (registered.refusal.empty() && hops_ && !listed_) {
         listed_ = true;
-        turn.out.log(node::LogLine::Level::Info, "serves " + text_of(*place_, options_.layers));
+        turn.out.log(
+            node::LogLine::Level::Info,
+            "serves " + text_of(*place_, options_.layers) + ", weights " +
+                to_hex(weights_).substr(0, 8)
+        );
     }
 }
 

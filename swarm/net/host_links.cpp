@@ -313,7 +313,9 @@ void HostCore::bring_up(const Link::Remote& remote, std::shared_ptr<Link> link) 
     error_code gone;
     const Origin origin = origin_of(link->remote_endpoint(gone).address());
     links_[key] = {std::move(link), remote.incarnation, now, now, origin};
-    deliver(node::LinkUp{remote.peer, remote.lane, remote.incarnation, dialed});
+    deliver(
+        node::LinkUp{remote.peer, remote.lane, remote.incarnation, dialed, origin.network}
+    );
     if (!dialed) {
         newcomers_.insert(key);
         keep_newcomers_few();

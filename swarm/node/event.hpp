@@ -25,6 +25,9 @@ struct LinkUp {
     Lane lane = Lane::Control;
     Incarnation incarnation;  // identifies the peer's process
     bool dialed = false;      // true: this event answers a Dial of the role
+    /// The network from which the link comes, as a quota counts it: the first 24 bits of an IPv4
+    /// address, the first 48 bits of an IPv6 address. A simulated peer has one of its own.
+    std::uint64_t network = 0;
 };
 
 /// The link is gone, whichever side ended it; messages that were on their way may be lost.

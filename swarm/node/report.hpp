@@ -184,7 +184,8 @@ struct HostListed {
     Digest model;
     protocol::LayerRange hosted;
     bool listed = true;
-    std::size_t hosts = 0;  // peers that serve these layers after the change
+    std::size_t hosts = 0;  // peers that serve these layers with these weights after the change
+    Digest weights{};
 };
 
 /// A request for a text has failed.

@@ -150,8 +150,24 @@ inline constexpr std::uint32_t kLocatedBytesMax = 2U << 20;
 /// Rows per second that a server can claim to compute.
 inline constexpr double kRowsPerSMax = 1e9;
 
-/// Models that one directory lists.
-inline constexpr std::size_t kModelsMax = 64;
+/// Models that one directory lists. A host on sockets keeps 512 links of newcomers, and each peer
+/// is listed for one model, so no squatter can fill the table alone.
+inline constexpr std::size_t kModelsMax = 512;
+
+/// Models that the peers of one network bring to a directory, and peers of one network that it
+/// lists for one model: shares of kModelsMax and of kHostsMax. A machine room with a hundred models
+/// or two hundred peers fits.
+inline constexpr std::size_t kModelsPerNetworkMax = kModelsMax / 4;
+inline constexpr std::size_t kHostsPerNetworkMax = kHostsMax / 8;
+
+/// Requests that a directory answers per second for each client, and the most that it answers at
+/// once. A Located counts once more for each kHostsPerRequest peers in it, and a server that
+/// changes its layers counts kRequestsPerChange times. A client of twelve models that waits for
+/// peers asks 60 times a second.
+inline constexpr double kRequestsPerS = 64;
+inline constexpr double kRequestsAtOnceMax = 256;
+inline constexpr double kRequestsPerChange = 16;
+inline constexpr std::size_t kHostsPerRequest = 64;
 
 /// Hops of a session's path: every stage of a long pipeline once, or a short pipeline several
 /// times.

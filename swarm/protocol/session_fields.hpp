@@ -42,6 +42,7 @@ void visit_fields(Of<HostInfo> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(hosted));
     visit(SWARM_FIELD(address));
     visit(SWARM_FIELD(rates));
+    visit(SWARM_FIELD(weights));
 }
 
 template <class Visit>
@@ -135,6 +136,7 @@ void visit_fields(Of<Registered> /*body*/, const Visit& visit) {
 template <class Visit>
 void visit_fields(Of<Locate> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(model));
+    visit(SWARM_FIELD(layers), UpTo{kLayersMax});
 }
 
 template <class Visit>

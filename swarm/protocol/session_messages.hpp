@@ -68,8 +68,8 @@ struct HostOffer {
     friend bool operator==(const HostOffer&, const HostOffer&) = default;
 };
 
-/// Directory -> server: these layers need a peer most. They are a part of the split that the
-/// directory keeps for the model, which is the split of the first server that offered one.
+/// Directory -> server: these layers need a peer most. They are a part of the server's own split,
+/// or of the one that peers of its network serve when nobody serves its own.
 struct HostPlace {
     Digest model;
     LayerRange hosted;
@@ -108,6 +108,7 @@ struct Registered {
 /// Client -> directory: "who serves this model?"
 struct Locate {
     Digest model;
+    std::uint32_t layers = 0;  // layers that the sender's copy of it has; 0: the sender has none
 
     friend bool operator==(const Locate&, const Locate&) = default;
 };
@@ -118,11 +119,13 @@ struct HostInfo {
     LayerRange hosted;
     std::string address;
     RowRates rates{};
+    Digest weights{};  // the server's word; servers that differ are groups, of which clients choose
 
     friend bool operator==(const HostInfo&, const HostInfo&) = default;
 };
 
-/// Directory -> client: every server of the model, in order of (hosted layers, peer).
+/// Directory -> client: every server of the model that says it has so many layers, in order of
+/// (hosted layers, peer).
 struct Located {
     Digest model;
     std::uint32_t layers = 0;  // layers of the whole model; 0 when nobody serves it

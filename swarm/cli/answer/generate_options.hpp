@@ -45,6 +45,7 @@ struct GenerateOptions {
         codecs;  // codecs of the rows between stages, by link; empty: none
     // For the peers of a model or a stack:
     std::string replay = "exact";                    // or fast
+    std::vector<std::string> digests;                // first digits of the weights that are meant
     Duration late_after = std::chrono::seconds(10);  // until a member of a stack is left out
 };
 

@@ -19,12 +19,14 @@ Result<SessionClient::Model> client_model(const stacking::models::ModelSource& s
     const auto& architecture = source.architecture();
     model.vocabulary = architecture.model.vocabulary;
     model.tied = architecture.tied_embeddings;
+    model.layers = architecture.model.layers;
     return model;
 }
 
 Result<ServedQuestion> of_model(const GenerateOptions& options, Console& console) {
     SWARM_TRY(ModelQuestion asked, read_model_question(options, console));
-    SWARM_TRY(const SessionClient::Model model, client_model(asked.model.source));
+    SWARM_TRY(SessionClient::Model model, client_model(asked.model.source));
+    model.digests = options.digests;
     return ServedQuestion{
         {model}, {}, {}, {options.model}, std::move(asked.tokenizer), std::move(asked.question)};
 }

@@ -21,8 +21,9 @@ examples:
 std::string line_of(const node::HostListed& host) {
     return "model " + to_hex(host.model).substr(0, 8) + ", layers " +
            std::to_string(host.hosted.first) + " to " + std::to_string(host.hosted.end - 1) +
-           ": peer " + short_name(host.peer) + (host.listed ? " serves" : " is gone") + "; " +
-           std::to_string(host.hosts) + (host.hosts == 1 ? " serves" : " serve") + " them";
+           ", weights " + to_hex(host.weights).substr(0, 8) + ": peer " + short_name(host.peer) +
+           (host.listed ? " serves" : " is gone") + "; " + std::to_string(host.hosts) +
+           (host.hosts == 1 ? " serves" : " serve") + " them";
 }
 
 }  // namespace

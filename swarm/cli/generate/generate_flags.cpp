@@ -23,6 +23,8 @@ examples:
   swarm generate --join 192.168.1.7:7117 "It is a truth universally"              # of a run
   swarm generate --join 192.168.1.7:7117 --tokens 400 --temperature 0.8 --seed 7 "Emma")";
 
+constexpr std::size_t kDigestDigitsLeast = 4;
+
 /// Where the answer comes from.
 struct Sources {
     CLI::Option* join;
@@ -114,6 +116,22 @@ void add_peer_flags(CLI::App& app, GenerateOptions& generate, const Sources& sou
         app, "--late", "a member this much later than the first one is left out (10s)", set_late
     )
         ->needs(sources.stack)
+        ->needs(sources.join);
+    const auto check_digits = [](const std::string& digits) {
+        const bool good = digits.size() >= kDigestDigitsLeast &&
+                          digits.find_first_not_of("0123456789abcdef") == std::string::npos;
+        return good ? std::string()
+                    : "wants the first digits of a digest, as `swarm serve` prints it: 1a2b3c4d";
+    };
+    app.add_option(
+           "--digest",
+           generate.digests,
+           "ask only peers with these weights, of those that disagree (A,B,...)"
+    )
+        ->delimiter(',')
+        ->check(CLI::Validator(check_digits, ""))
+        ->type_name("HEX")
+        ->needs(sources.model)
         ->needs(sources.join);
     add_forget(app, generate.owner.forget)->needs(sources.join);
     add_swarm_key(app, "the secret of a private run", generate.swarm_key_file)->needs(sources.join);

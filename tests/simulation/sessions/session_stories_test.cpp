@@ -1,5 +1,6 @@
 // Stories of sessions: cancel, no room, time to live, no peer left, paths, early exit, liars,
 // silence.
+#include "stacking/sessions/client_quota.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "tests/simulation/sessions/session_bed.hpp"
 
@@ -70,17 +71,47 @@ TEST(SessionStories, ASessionIsRefusedWithAWaitWhenAllPeersAreFull) {
     EXPECT_EQ(bed.told(2).tokens, bed.expected(session_request(2, 10, 40)));
 }
 
-TEST(SessionStories, PagesOfAVanishedClientAreFreedAfterTheTtl) {
+TEST(SessionStories, PagesOfAVanishedClientAreFreedSoonAfterItsLink) {
+    SessionBed bed;
+    bed.ask(session_request(1, 5, 50));
+    run_to_token(bed, 1, 3);
+    bed.world().crash(SessionBed::kClient);
+    bed.world().run_for(sessions::kClientGrace - 1s);
+    EXPECT_GT(reserved_in_all(bed), 0U);
+    bed.world().run_for(2s);
+    EXPECT_EQ(reserved_in_all(bed), 0U);
+}
+
+TEST(SessionStories, PagesOfAFrozenClientAreFreedAfterTheTtl) {
     SessionBedOptions options;
     options.ttl = 5s;
     SessionBed bed(options);
     bed.ask(session_request(1, 5, 50));
     run_to_token(bed, 1, 3);
-    bed.world().crash(SessionBed::kClient);
+    bed.world().freeze(SessionBed::kClient);
     bed.world().run_for(4s);
     EXPECT_GT(reserved_in_all(bed), 0U);
     bed.world().run_for(2s);
     EXPECT_EQ(reserved_in_all(bed), 0U);
+}
+
+TEST(SessionStories, AHoarderGivesItsPagesToTheNextClient) {
+    SessionBedOptions options;
+    options.budget_positions = 110;
+    options.clients = 2;
+    SessionBed bed(options);
+    for (std::uint64_t number = 1; number <= 4; ++number) {  // two at each replica
+        bed.ask(session_request(number, 5, 50), 0);
+    }
+    run_to_token(bed, 4, 1);
+    bed.ask(session_request(9, 5, 20), 1);
+    const auto done = [&] { return bed.told(9).done; };
+    EXPECT_TRUE(bed.world().run_until(done, 30s));
+    EXPECT_EQ(bed.told(9).failure, "");
+    EXPECT_EQ(bed.told(9).tokens, bed.expected(session_request(9, 5, 20)));
+    EXPECT_LT(bed.told(4).tokens.size(), 50U);  // the hoarder was still at work
+    EXPECT_TRUE(bed.run());
+    EXPECT_EQ(bed.verdict(), "");  // texts that gave way went on later, and no token changed
 }
 
 TEST(SessionStories, AClientThatWasFrozenBeyondTheTtlGoesOn) {

@@ -181,11 +181,12 @@ std::vector<Body> directory_bodies() {
         .peer = sample_peer(13),
         .hosted = {.first = 0, .end = 4096},
         .address = "[2001:db8::1]:1",
-        .rates = {.prefill_per_s = 0.5, .decode_per_s = 120.25}};
+        .rates = {.prefill_per_s = 0.5, .decode_per_s = 120.25},
+        .weights = sample_digest(7)};
     return {
         registration,
         Registered{.refusal = "other weights"},
-        Locate{.model = sample_digest(6)},
+        Locate{.model = sample_digest(6), .layers = 30},
         Located{.model = sample_digest(6), .layers = 30, .hosts = {host, host}}};
 }
 
@@ -213,9 +214,18 @@ std::vector<Body> session_bodies() {
         .next = {.peer = sample_peer(15), .address = "peer.example:4604"},
         .exact = true,
         .exit_threshold = 0.9,
-        .sampling = {.temperature = 0.7, .seed = ~0ULL, .top = 64, .top_p = 0.95, .top_k = 64,
-                     .min_p = 0.05, .repetition_penalty = 1.1, .presence_penalty = -2,
-                     .frequency_penalty = 0.5, .generated_from = 3, .biases = {{50256, -100}}},
+        .sampling =
+            {.temperature = 0.7,
+             .seed = ~0ULL,
+             .top = 64,
+             .top_p = 0.95,
+             .top_k = 64,
+             .min_p = 0.05,
+             .repetition_penalty = 1.1,
+             .presence_penalty = -2,
+             .frequency_penalty = 0.5,
+             .generated_from = 3,
+             .biases = {{50256, -100}}},
         .text_from = 7,
         .text = {0, 300, 50256},
         .tokens_upto = 1,

@@ -9,6 +9,7 @@ using namespace std::chrono_literals;
 
 constexpr PeerId kFirst{{1}};
 constexpr PeerId kSecond{{2}};
+constexpr PeerId kThird{{3}};
 constexpr PeerId kClient{{9}};
 
 swarm::Digest digest(unsigned char first) {
@@ -86,20 +87,29 @@ TEST_F(DirectoryTest, ListsNobodyForAnotherModel) {
     EXPECT_TRUE(located.hosts.empty());
 }
 
-TEST_F(DirectoryTest, RefusesOtherWeightsOfTheSameLayers) {
+TEST_F(DirectoryTest, ListsPeersWithOtherWeightsSideBySide) {
     on<protocol::Registered>(kFirst, registration({0, 6}, 1));
-    const auto answer = on<protocol::Registered>(kSecond, registration({0, 6}, 2));
-    EXPECT_NE(answer.refusal.find("other weights"), std::string::npos) << answer.refusal;
-    EXPECT_EQ(located(), 1U);
-    EXPECT_EQ(on<protocol::Registered>(kSecond, registration({0, 6}, 1)).refusal, "");
-    EXPECT_EQ(located(), 2U);
+    EXPECT_EQ(on<protocol::Registered>(kSecond, registration({0, 6}, 2)).refusal, "");
+    const auto located = on<protocol::Located>(kClient, protocol::Locate{digest(7)});
+    ASSERT_EQ(located.hosts.size(), 2U);
+    EXPECT_EQ(located.hosts[0].weights, digest(1));
+    EXPECT_EQ(located.hosts[1].weights, digest(2));
 }
 
-TEST_F(DirectoryTest, RefusesAnotherNumberOfLayers) {
-    on<protocol::Registered>(kFirst, registration({0, 3}));
+TEST_F(DirectoryTest, ListsPeersThatSayAnotherNumberOfLayersForClientsThatMeanIt) {
     auto other = registration({3, 6});
     other.layers = 7;
-    EXPECT_NE(on<protocol::Registered>(kSecond, other).refusal, "");
+    on<protocol::Registered>(kFirst, other);
+    EXPECT_EQ(on<protocol::Registered>(kSecond, registration({0, 3})).refusal, "");
+    on<protocol::Registered>(kThird, registration({3, 6}));
+    const auto of = [&](std::uint32_t layers) {
+        return on<protocol::Located>(kClient, protocol::Locate{digest(7), layers});
+    };
+    EXPECT_EQ(of(6).hosts.size(), 2U);
+    ASSERT_EQ(of(7).hosts.size(), 1U);
+    EXPECT_EQ(of(7).hosts[0].peer, kFirst);
+    EXPECT_EQ(of(8).layers, 0U);
+    EXPECT_EQ(of(0).layers, 6U);  // most peers say so
 }
 
 TEST_F(DirectoryTest, ForgetsAPeerWhoseLinkIsGone) {
@@ -175,11 +185,12 @@ TEST_F(DirectoryTest, TheFirstPeersSplitHoldsForAll) {
     );
 }
 
-TEST_F(DirectoryTest, AnOfferOfAnotherModelsLayersIsRefused) {
+TEST_F(DirectoryTest, AnOfferOfAnotherNumberOfLayersHasPlacesOfItsOwn) {
     place_of(kFirst);
     protocol::HostOffer other = offer({{0, 7}});
     other.layers = 7;
-    EXPECT_NE(on<protocol::Registered>(kSecond, other).refusal, "");
+    EXPECT_EQ(on<protocol::HostPlace>(kSecond, other).hosted, (protocol::LayerRange{0, 7}));
+    EXPECT_EQ(place_of(kThird), (protocol::LayerRange{2, 4}));
 }
 
 }  // namespace

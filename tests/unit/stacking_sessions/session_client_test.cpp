@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace stacking::sessions {
 namespace {
 
@@ -361,6 +363,53 @@ TEST_F(SessionClientTest, RefusesRequestsThatNobodyCouldServe) {
         const auto& tell = std::get<node::Tell>(out_.actions[0]);
         EXPECT_TRUE(std::holds_alternative<node::GenerationFailed>(tell.report));
     }
+}
+
+TEST_F(SessionClientTest, JunkPeersForAModelDoNotTakeASession) {
+    protocol::Located located{.model = digest_of(1), .layers = 2, .hosts = {}};
+    for (const PeerId head : kHeads) {
+        located.hosts.push_back({head, {0, 1}, "", {}, digest_of(5)});
+    }
+    located.hosts.push_back({{{50}}, {0, 1}, "", {}, digest_of(6)});
+    for (const PeerId tail : kTails) {
+        located.hosts.push_back({tail, {1, 2}, "", {}, digest_of(5)});
+    }
+    receive(kDirectory, located);
+    std::size_t lines = 0;
+    for (const node::Action& action : out_.actions) {
+        const auto* tell = std::get_if<node::Tell>(&action);
+        lines += tell != nullptr && std::holds_alternative<node::LogLine>(tell->report) ? 1U : 0U;
+    }
+    EXPECT_EQ(lines, 1U);
+    start();
+    EXPECT_TRUE(std::ranges::find(kHeads, hops_.at(0)) != kHeads.end());
+    // A majority of junk that comes later does not take over the text that is under way.
+    for (std::uint64_t peer = 60; peer < 70; ++peer) {
+        located.hosts.push_back({{{peer}}, {0, 1}, "", {}, digest_of(6)});
+    }
+    receive(kDirectory, located);
+    receive(hops_.at(1), token(3));
+    EXPECT_EQ(streamed(), 1U);
+    for (const PeerId head : kHeads) {
+        for (const node::Action& action : on(node::LinkDown{head, Lane::Control}).actions) {
+            const auto* dial = std::get_if<node::Dial>(&action);
+            EXPECT_TRUE(dial == nullptr || dial->peer.words[0] < 10U);
+        }
+    }
+}
+
+TEST_F(SessionClientTest, LayersFromWhichNoOthersLeadOnAreNoStage) {
+    protocol::Located located{.model = digest_of(1), .layers = 4, .hosts = {}};
+    for (std::uint64_t peer = 60; peer < 70; ++peer) {
+        located.hosts.push_back({{{peer}}, {0, 1}, ""});
+        located.hosts.push_back({{{peer + 10}}, {3, 4}, ""});
+    }
+    located.hosts.push_back({kHeads[0], {0, 2}, ""});
+    located.hosts.push_back({kTails[0], {2, 4}, ""});
+    receive(kDirectory, located);
+    start();
+    EXPECT_EQ(hops_.at(0), kHeads[0]);
+    EXPECT_EQ(hops_.at(1), kTails[0]);
 }
 
 }  // namespace
