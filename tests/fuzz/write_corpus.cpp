@@ -1,6 +1,6 @@
 // Writes the seeds of the fuzz targets: the parts of one frame of every kind.
 //   write_corpus <folder>   fills <folder>/{header,message,envelope,codec_*,byte_planes,
-//                            server,coordinator,session,link}
+//                            server,coordinator,session,directory,link}
 #include "compression/byte_planes.hpp"
 #include "compression/codec.hpp"
 #include "swarm/protocol/frame.hpp"
@@ -222,6 +222,7 @@ int main(int argc, char** argv) {
     }
     write(folder / "server" / "every_message", story);
     write(folder / "session" / "every_message", story);
+    write(folder / "directory" / "every_message", story);
     story.insert(story.begin(), std::byte{1});
     write(folder / "coordinator" / "every_message", story);
     write(folder / "coordinator" / "lies_of_a_member", lies_story(1));

@@ -232,12 +232,30 @@ TEST_F(ServedByHandTest, TheClientChoosesThePathAndTheExit) {
     EXPECT_EQ(count_lines(nowhere->err()), 1U) << nowhere->err();
 }
 
-TEST_F(ServedByHandTest, OtherWeightsOfTheSameLayersAreRefused) {
+/// Returns the digest that a server prints.
+std::string weights_printed(const Program& server) {
+    constexpr std::string_view kBefore = ", weights ";
+    const std::string err = server.err();
+    const std::size_t at = err.find(kBefore);
+    return at == std::string::npos ? "" : err.substr(at + kBefore.size(), 8);
+}
+
+TEST_F(ServedByHandTest, OfPeersWithOtherWeightsAClientNamesTheOnesItMeans) {
     start_directory();
     const auto first = serve({"--layers", "0-29"});
     ASSERT_TRUE(first->wait_for_text("serves layers", seconds(30))) << first->err();
     const auto other = serve({"--layers", "0-29", "--weights", "int8"});
-    EXPECT_TRUE(other->wait_for_text("other weights", seconds(30))) << other->err();
+    ASSERT_TRUE(other->wait_for_text("serves layers", seconds(30))) << other->err();
+    ASSERT_NE(weights_printed(*first), weights_printed(*other));
+    const auto any = ask({"--swarm-key", key()});
+    EXPECT_EQ(any->wait(kPatience), 0) << any->err();
+    EXPECT_NE(any->err().find("peers disagree about the weights"), std::string::npos) << any->err();
+    const auto named = ask({"--swarm-key", key(), "--digest", weights_printed(*first)});
+    EXPECT_EQ(named->wait(kPatience), 0) << named->err();
+    EXPECT_EQ(named->out(), "The capital of France is Paris.\n");
+    EXPECT_EQ(named->err().find("disagree"), std::string::npos) << named->err();
+    const auto nobody = ask({"--swarm-key", key(), "--digest", "00000000", "--wait", "1s"});
+    EXPECT_EQ(nobody->wait(seconds(30)), 1);
 }
 
 TEST_F(ServedByHandTest, WithoutTheSwarmKeyNobodyIsReached) {
