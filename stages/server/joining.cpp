@@ -1,6 +1,7 @@
 #include "stages/server/joining.hpp"
 
 #include "swarm/base/peer_name.hpp"
+#include "swarm/base/try.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -74,7 +75,8 @@ void Joining::greet(node::Turn turn) {
     }
     protocol::Join join;
     join.address = address_;
-    join.lent_memory_bytes = context_.lent_memory_bytes;
+    join.lent_memory_bytes =
+        context_.lent_memory_bytes > 0 ? context_.lent_memory_bytes : context_.machine_bytes;
     if (context_.version) {
         join.stage = context_.stage();
         join.version = *context_.version;
@@ -122,9 +124,31 @@ void Joining::on(const protocol::Assign& assign, node::Turn turn) {
     }
 }
 
+swarm::Result<> Joining::check_memory(
+    const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout
+) const {
+    using swarm::run::MemoryPlan;
+    SWARM_TRY(MemoryPlan(context_.lent_memory_bytes, config, layout).check());
+    if (!MemoryPlan(context_.machine_bytes, config, layout).check()) {
+        return swarm::Error{
+            swarm::ErrorCode::Mismatch,
+            swarm::Reaction::Reject,
+            swarm::run::too_large_for_machine(
+                "stage " + std::to_string(layout.stage.value),
+                MemoryPlan(0, config, layout).needed_bytes(1),
+                context_.machine_bytes
+            )};
+    }
+    return {};
+}
+
 void Joining::build(const protocol::Assign& assign, swarm::run::RunConfig config, node::Turn turn) {
-    run_file_ = assign.run_file;
     const std::vector<swarm::run::StageLayout> layouts = swarm::run::partition(config);
+    if (const auto fits = check_memory(config, layouts[assign.stage.value]); fits.has_error()) {
+        fatal_ = fits.error().detail;
+        return;
+    }
+    run_file_ = assign.run_file;
     context_.layout = layouts[assign.stage.value];
     const std::size_t next = assign.stage.value + std::size_t{1};
     context_.next_offer_units =
@@ -136,10 +160,6 @@ void Joining::build(const protocol::Assign& assign, swarm::run::RunConfig config
     context_.config = std::move(config);
     context_.memory =
         swarm::run::MemoryPlan(context_.lent_memory_bytes, context_.config, context_.layout);
-    if (const auto fits = context_.memory.check(); fits.has_error()) {
-        fatal_ = fits.error().detail;
-        return;
-    }
     swarm::Result<std::unique_ptr<StageCompute>> compute =
         make_compute_(context_.config, context_.layout);
     if (!compute) {

@@ -122,6 +122,11 @@ class Joining {
     /// The shares of an exchange, in the order of its list.
     static std::vector<SparseShare> shares_in(const Followed& step);
 
+    /// Refuses a stage for which neither the memory lent nor the machine's is enough. Nothing has
+    /// been made of the assignment then, so one that is too large costs nothing.
+    [[nodiscard]] swarm::Result<> check_memory(
+        const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout
+    ) const;
     void build(const protocol::Assign& assign, swarm::run::RunConfig config, node::Turn turn);
     void start_from_seed(node::Turn turn);
     /// Takes the cached state, if it belongs to this coordinator's run.

@@ -39,6 +39,7 @@ struct ServerContext {
     PeerId coordinator;
     swarm::Incarnation incarnation;
     std::uint64_t lent_memory_bytes = 0;                       // memory lent; 0: no bound
+    std::uint64_t machine_bytes = 0;                           // whole memory; 0: not known
     std::uint64_t slice_bytes_max = protocol::kSliceBytesMax;  // equal in the whole stage
     swarm::run::PlantedBugs bugs;
 

@@ -46,6 +46,7 @@ StageServer::StageServer(Options options)
     context_.coordinator = options_.coordinator;
     context_.incarnation = options_.incarnation;
     context_.lent_memory_bytes = options_.memory_bytes;
+    context_.machine_bytes = options_.machine_bytes;
     context_.bugs = options_.bugs;
     context_.slice_bytes_max = options_.slice_bytes_max;
 }

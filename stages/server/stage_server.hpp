@@ -39,6 +39,9 @@ class StageServer final : public node::Role {
         swarm::Duration first_contact_within{};
         /// Memory of this machine that the stage may take (swarm/run/memory_plan); 0: no bound.
         std::uint64_t memory_bytes = 0;
+        /// Memory of the whole machine. A stage that is larger is refused before anything is made
+        /// of it; 0: not known.
+        std::uint64_t machine_bytes = 0;
         /// Keep the newest state in the peer's store (stages/server/state_cache).
         bool keeps_state = false;
         std::optional<CachedState> cached{};  // state that an earlier process left in the store

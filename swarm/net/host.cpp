@@ -150,7 +150,14 @@ void HostCore::perform(node::Compute& compute) {
                 }
             });
         };
-        compute_ = std::make_unique<ComputePool>(options_.compute, done);
+        const auto failed = [this, weak = weak_from_this()](std::string reason) {
+            asio::post(io_, [weak, reason = std::move(reason)] {
+                if (const auto core = weak.lock(); core && !core->ended_) {
+                    core->fail({ErrorCode::Unsupported, Reaction::Fatal, reason});
+                }
+            });
+        };
+        compute_ = std::make_unique<ComputePool>(options_.compute, done, failed);
     }
     compute_->submit(std::move(compute));
 }

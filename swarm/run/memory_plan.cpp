@@ -80,6 +80,31 @@ std::optional<std::uint64_t> MemoryPlan::graph_room_bytes(std::size_t snapshots)
     return needed < *lent_bytes_ ? *lent_bytes_ - needed : 0;
 }
 
+std::string too_large_for_machine(
+    const std::string& what, std::uint64_t needed_bytes, std::uint64_t machine_bytes
+) {
+    return what + " needs " + in_mebibytes(needed_bytes) + ", and this machine has " +
+           std::to_string(machine_bytes >> 20) +
+           " MiB for this process; take a smaller model, or "
+           "train it with more stages on more machines";
+}
+
+std::uint64_t all_state_bytes(const RunConfig& config) {
+    std::uint64_t bytes = 0;
+    for (const StageLayout& stage : partition(config)) {
+        bytes += MemoryPlan::kStateBytesPerParameter * stage.elements();
+    }
+    return bytes;
+}
+
+std::uint64_t single_process_bytes(const RunConfig& config) {
+    std::uint64_t bytes = 0;
+    for (const StageLayout& stage : partition(config)) {
+        bytes += MemoryPlan(0, config, stage).needed_bytes(0);
+    }
+    return bytes * (config.mode == SyncMode::Sparse ? replicas_alone(config) : 1);
+}
+
 std::uint64_t largest_state_bytes(const RunConfig& config) {
     std::uint64_t most = 0;
     for (const StageLayout& stage : partition(config)) {

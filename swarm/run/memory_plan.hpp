@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace swarm::run {
 
@@ -51,6 +52,17 @@ class MemoryPlan {
     std::uint64_t snapshot_bytes_ = 0;
     StageIndex stage_;
 };
+
+/// Returns the sentence that refuses `what`, which needs more memory than a machine has.
+std::string too_large_for_machine(
+    const std::string& what, std::uint64_t needed_bytes, std::uint64_t machine_bytes
+);
+
+/// Bytes of the states of all stages, which the coordinator holds while it makes a checkpoint.
+std::uint64_t all_state_bytes(const RunConfig& config);
+
+/// Bytes of training all stages in one process; in mode sparse so many for each replica.
+std::uint64_t single_process_bytes(const RunConfig& config);
 
 /// Bytes of the largest stage's state.
 std::uint64_t largest_state_bytes(const RunConfig& config);

@@ -307,6 +307,23 @@ TEST_F(VerbsTest, AStageThatDoesNotFitTheLentMemoryIsOneLine) {
     expect_refused({"serve", "--join", address, "--memory", "much"}, 2);
 }
 
+TEST_F(VerbsTest, AModelThatIsLargerThanTheMachineIsOneLineAndLeavesNoRun) {
+    std::ofstream(folder.path() / "big.toml")
+        << "[model]\nkind = \"oracle\"\nlayers = 448\nwidth = 268435456\n";
+    for (const bool single : {false, true}) {
+        std::vector<std::string> words{
+            "train", "--dir", directory("big"), (folder.path() / "big.toml").string()};
+        if (single) {
+            words.insert(words.begin() + 1, "--single");
+        }
+        Program train(words, folder.path());
+        EXPECT_EQ(train.wait(seconds(30)), 3) << train.err();
+        EXPECT_NE(train.err().find("MiB for this process"), std::string::npos) << train.err();
+        EXPECT_EQ(count_lines(train.err()), 1U) << train.err();
+        EXPECT_FALSE(std::filesystem::exists(directory("big") + "/run.toml"));
+    }
+}
+
 TEST_F(VerbsTest, SignalsEndTheVerbsWithTheirOwnCodes) {
     const std::string address = "127.0.0.1:" + std::to_string(free_port());
     Program train(

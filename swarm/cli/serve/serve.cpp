@@ -3,6 +3,7 @@
 #include "stages/server/stage_server.hpp"
 #include "swarm/cli/common/peer_process.hpp"
 #include "swarm/cli/compute/compute_factory.hpp"
+#include "swarm/cli/compute/machine_memory.hpp"
 #include "swarm/cli/owners/owner_check.hpp"
 #include "swarm/cli/serve/serve_model.hpp"
 #include "swarm/cli/terminal/console.hpp"
@@ -62,6 +63,7 @@ std::optional<int> serve_run(
         server.make_compute = measured_factory(options, self.forward_units);
         server.first_contact_within = options.wait;
         server.memory_bytes = options.memory_bytes;
+        server.machine_bytes = machine_memory_bytes();
         server.keeps_state = !options.cache_folder.empty();
         if (server.keeps_state) {
             const std::filesystem::path folder(self.store_folder);

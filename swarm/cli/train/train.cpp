@@ -3,6 +3,7 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/run_setup.hpp"
 #include "swarm/cli/common/training_text.hpp"
+#include "swarm/cli/compute/machine_memory.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/usage.hpp"
@@ -10,6 +11,7 @@
 #include "swarm/cli/train/run_choices.hpp"
 #include "swarm/cli/train/run_directory.hpp"
 #include "swarm/cli/train/train_single.hpp"
+#include "swarm/run/memory_plan.hpp"
 #include "swarm/run/run_file/run_reference.hpp"
 
 #include <cstdio>
@@ -59,6 +61,21 @@ Result<> check_flags(const TrainOptions& options, const run::RunConfig& config) 
     return {};
 }
 
+Result<> check_memory(const TrainOptions& options, const run::RunConfig& config) {
+    const std::uint64_t needed =
+        options.single ? run::single_process_bytes(config) : run::all_state_bytes(config);
+    const std::uint64_t machine = machine_memory_bytes();
+    if (needed <= machine) {
+        return {};
+    }
+    return Error{
+        ErrorCode::Mismatch,
+        Reaction::Reject,
+        run::too_large_for_machine(
+            options.single ? "training in one process" : "a checkpoint of this run", needed, machine
+        )};
+}
+
 /// Loads the text, judges what has changed, and only then writes to the folder.
 Result<run::Corpus> settle(RunDirectory& directory, const TrainOptions& options, Console& console) {
     SWARM_TRY(TrainingText text, load_run_text(directory, options));
@@ -94,6 +111,9 @@ int train(const TrainOptions& options) {
     if (const Result<> checked = check_flags(options, directory->config); !checked) {
         console.error(checked.error().detail);
         return kUsage;
+    }
+    if (const Result<> checked = check_memory(options, directory->config); !checked) {
+        return end_with(console, checked.error());
     }
     Result<run::Corpus> corpus = settle(*directory, options, console);
     if (!corpus) {

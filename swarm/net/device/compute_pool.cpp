@@ -1,14 +1,19 @@
 #include "swarm/net/device/compute_pool.hpp"
 
 #include <chrono>
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace swarm::net {
 
 using Steady = std::chrono::steady_clock;
 
-ComputePool::ComputePool(Options options, Done done)
-    : options_(std::move(options)), done_(std::move(done)), thread_([this] { run_jobs(); }) {}
+ComputePool::ComputePool(Options options, Done done, Failed failed)
+    : options_(std::move(options)),
+      done_(std::move(done)),
+      failed_(std::move(failed)),
+      thread_([this] { run_jobs(); }) {}
 
 ComputePool::~ComputePool() {
     shutdown();
@@ -50,11 +55,32 @@ void ComputePool::run_jobs() {
     }
 }
 
+bool ComputePool::run_work(node::Job& work) {
+    std::string reason;
+    try {
+        work.run();
+        return true;
+    } catch (const std::bad_alloc&) {
+        reason = "this machine has no memory left for the work that it was given";
+    } catch (const std::exception& failure) {  // a library's own error
+        reason = failure.what();
+        reason = "the device failed: " + reason.substr(0, reason.find('\n'));
+    }
+    {
+        const std::lock_guard lock(mutex_);
+        ending_ = true;
+    }
+    failed_(std::move(reason));
+    return false;
+}
+
 void ComputePool::run(const node::Compute& next) {
     const auto asked = Steady::now();
     const SharedDevice::Turn turn(options_.device.get());
     const auto start = Steady::now();
-    next.work->run();
+    if (!run_work(*next.work)) {
+        return;
+    }
     const double services = next.work->work_units() / options_.units_per_service;
     const Duration hold(
         static_cast<Duration::rep>(static_cast<double>(options_.service.count()) * services)

@@ -3,7 +3,8 @@
 // units_per_service) has passed since its start, so that any machine can play a slower one. A
 // bookkeeping job (no work units) is never held. Pools that share a device take turns, job by job.
 // Threading: submit() and shutdown() are called from one thread. The device's thread calls done(),
-// for jobs with `answered` only.
+// for jobs with `answered` only, and failed().
+// Errors: a job that throws, mostly for lack of memory, is the last one: failed() gets the reason.
 #pragma once
 
 #include "swarm/base/ids.hpp"
@@ -16,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 namespace swarm::net {
@@ -32,7 +34,10 @@ class ComputePool {
     /// `took` includes the time in which other pools of the machine used the device.
     using Done = std::function<void(JobId, Duration took)>;
 
-    ComputePool(Options options, Done done);
+    /// Gets one line: what the device lacks.
+    using Failed = std::function<void(std::string)>;
+
+    ComputePool(Options options, Done done, Failed failed);
     ComputePool(const ComputePool&) = delete;
     ComputePool& operator=(const ComputePool&) = delete;
     /// Waits for the end of the job that runs.
@@ -46,9 +51,12 @@ class ComputePool {
  private:
     void run_jobs();
     void run(const node::Compute& next);
+    /// Returns false when the job threw.
+    bool run_work(node::Job& work);
 
     Options options_;
     Done done_;
+    Failed failed_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<node::Compute> waiting_;

@@ -4,6 +4,10 @@
 
 #include <chrono>
 #include <future>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace swarm::net {
@@ -61,7 +65,7 @@ std::shared_ptr<node::Job> job(double units, std::function<void()> body = {}) {
 TEST(ComputePool, RunsJobsInOrderOnOneThread) {
     Answers answers;
     std::vector<std::thread::id> threads;
-    ComputePool pool({}, answers.done());
+    ComputePool pool({}, answers.done(), {});
     for (std::uint64_t id = 1; id <= 20; ++id) {
         pool.submit({{id}, job(1, [&] { threads.push_back(std::this_thread::get_id()); })});
     }
@@ -78,7 +82,7 @@ TEST(ComputePool, PreparesItsThreadBeforeTheFirstJob) {
     std::vector<int> order;
     ComputePool::Options options;
     options.on_thread_start = [&] { order.push_back(1); };
-    ComputePool pool(options, answers.done());
+    ComputePool pool(options, answers.done(), {});
     pool.submit({{1}, job(1, [&] { order.push_back(2); })});
     ASSERT_TRUE(answers.wait_for(1));
     EXPECT_EQ(order, (std::vector<int>{1, 2}));
@@ -87,7 +91,7 @@ TEST(ComputePool, PreparesItsThreadBeforeTheFirstJob) {
 TEST(ComputePool, RunsAJobWithoutAnAnswerInItsTurn) {
     Answers answers;
     std::vector<int> order;
-    ComputePool pool({}, answers.done());
+    ComputePool pool({}, answers.done(), {});
     pool.submit({{1}, job(0, [&] { order.push_back(1); })});
     pool.submit({{2}, job(0, [&] { order.push_back(2); }), false});
     pool.submit({{3}, job(0, [&] { order.push_back(3); })});
@@ -101,7 +105,7 @@ TEST(ComputePool, HoldsAJobByItsWorkUnits) {
     ComputePool::Options options;
     options.service = std::chrono::milliseconds(20);
     options.units_per_service = 8;
-    ComputePool pool(options, answers.done());
+    ComputePool pool(options, answers.done(), {});
     pool.submit({{1}, job(8)});
     pool.submit({{2}, job(16)});
     pool.submit({{3}, job(0)});
@@ -118,7 +122,7 @@ TEST(ComputePool, ShutdownInterruptsAHeldJobAndDropsTheRest) {
     std::promise<void> started;
     bool second_ran = false;
     {
-        ComputePool pool(options, answers.done());
+        ComputePool pool(options, answers.done(), {});
         pool.submit({{1}, job(1, [&] { started.set_value(); })});
         pool.submit({{2}, job(1, [&] { second_ran = true; })});
         ASSERT_EQ(started.get_future().wait_for(kPatience), std::future_status::ready);
@@ -137,8 +141,8 @@ TEST(ComputePool, SharesADeviceJobByJob) {
     std::promise<void> first_began;
     std::promise<void> second_began;
     bool together = true;
-    ComputePool first(options, answers.done());
-    ComputePool second(options, answers.done());
+    ComputePool first(options, answers.done(), {});
+    ComputePool second(options, answers.done(), {});
     first.submit({{1}, job(1, [&] {
                       first_began.set_value();
                       const auto seen = second_began.get_future().wait_for(kLongEnough);
@@ -149,6 +153,34 @@ TEST(ComputePool, SharesADeviceJobByJob) {
     ASSERT_TRUE(answers.wait_for(2));
     EXPECT_FALSE(together);
     EXPECT_EQ(answers.jobs_, (std::vector<std::uint64_t>{1, 2}));
+}
+
+TEST(ComputePool, AJobThatLacksMemoryIsTheLastOneAndSaysSo) {
+    Answers answers;
+    std::promise<std::string> said;
+    ComputePool pool({}, answers.done(), [&](std::string reason) {
+        said.set_value(std::move(reason));
+    });
+    pool.submit({{1}, job(1)});
+    pool.submit({{2}, job(1, [] { throw std::bad_alloc(); })});
+    pool.submit({{3}, job(1)});
+    std::future<std::string> reason = said.get_future();
+    ASSERT_EQ(reason.wait_for(kPatience), std::future_status::ready);
+    EXPECT_EQ(reason.get(), "this machine has no memory left for the work that it was given");
+    pool.shutdown();
+    EXPECT_EQ(answers.jobs_, (std::vector<std::uint64_t>{1}));
+}
+
+TEST(ComputePool, ALibrarysErrorIsOneLine) {
+    Answers answers;
+    std::promise<std::string> said;
+    ComputePool pool({}, answers.done(), [&](std::string reason) {
+        said.set_value(std::move(reason));
+    });
+    pool.submit({{1}, job(1, [] { throw std::runtime_error("out of memory\nstack: 1\n2"); })});
+    std::future<std::string> reason = said.get_future();
+    ASSERT_EQ(reason.wait_for(kPatience), std::future_status::ready);
+    EXPECT_EQ(reason.get(), "the device failed: out of memory");
 }
 
 }  // namespace

@@ -39,5 +39,25 @@ TEST(MemoryPlan, GivesGraphsTheRestAfterSnapshots) {
     EXPECT_FALSE(lent.has_room_for_snapshots(3));
 }
 
+TEST(MemoryPlan, CountsTheLargestModelWithoutOverflow) {
+    RunConfig config;
+    config.model = *named_model("oracle");
+    config.model.layers = 448;
+    config.model.width = 1U << 28;
+    config.stages = 1;
+    const std::uint64_t elements = partition(config).front().elements();
+    EXPECT_GE(elements, 448ULL << 28);
+    EXPECT_EQ(all_state_bytes(config), 12 * elements);
+    EXPECT_GE(single_process_bytes(config), 40 * elements);
+    config.mode = SyncMode::Sparse;
+    config.replicas = 4;
+    EXPECT_GE(single_process_bytes(config), 4 * 56 * elements);
+    EXPECT_EQ(
+        too_large_for_machine("this", 3 * kMebibyte, 2 * kMebibyte),
+        "this needs 3 MiB, and this machine has 2 MiB for this process; take a smaller model, or "
+        "train it with more stages on more machines"
+    );
+}
+
 }  // namespace
 }  // namespace swarm::run

@@ -166,6 +166,39 @@ class StageServerTest : public testing::Test {
     std::vector<node::Send> sends_;
 };
 
+TEST_F(StageServerTest, AStageThatIsLargerThanTheMachineEndsItBeforeAnythingIsMade) {
+    swarm::run::RunConfig large;
+    large.model = *swarm::run::named_model("oracle");
+    large.model.layers = 448;
+    large.model.width = 1U << 28;
+    StageServer::Options options = StageServerTest::options();
+    options.machine_bytes = 1ULL << 40;
+    options.make_compute = [](const auto&, const auto&) {
+        ADD_FAILURE() << "made something of a stage that does not fit";
+        return swarm::Result<std::unique_ptr<StageCompute>>(swarm::Error{});
+    };
+    StageServer server(std::move(options));
+    node::Outbox out;
+    server.on(node::LinkUp{kCoordinator, node::Lane::Control, {1}, true}, now_, out);
+    const auto* const join = std::get_if<node::Send>(&out.actions.back());
+    ASSERT_NE(join, nullptr);
+    EXPECT_EQ(std::get<protocol::Join>(join->message.body).lent_memory_bytes, 1ULL << 40);
+    out.actions.clear();
+    const protocol::Assign assign{{0}, swarm::run::to_toml(large), kNow};
+    server.on(node::Received{kCoordinator, node::Lane::Control, {1, 0, assign}, {}}, now_, out);
+    std::string reason;
+    for (const node::Action& action : out.actions) {
+        if (const auto* const told = std::get_if<node::Tell>(&action)) {
+            if (const auto* const failed = std::get_if<node::RunFailed>(&told->report)) {
+                EXPECT_EQ(failed->exit_code, 3);
+                reason = failed->text;
+            }
+        }
+    }
+    EXPECT_NE(reason.find("and this machine has 1048576 MiB for this process"), std::string::npos)
+        << reason;
+}
+
 TEST_F(StageServerTest, TakesAndCountsATensorOfThePeerBelow) {
     from(kBelow, forward(), activation());
     EXPECT_EQ(sent<protocol::Accepted>(kBelow).size(), 1U);
