@@ -143,18 +143,38 @@ void HopTable::reserve(Key key, Hop& hop, node::Turn turn) {
     );
 }
 
-void HopTable::see_to_links(const Hop& hop, node::Turn turn) {
-    const auto see_to = [&](const protocol::PathPeer& neighbour) {
+void HopTable::see_to_links(Hop& hop, node::Turn turn) {
+    hop.asked_at = turn.now;
+    hop.unreached.reset();
+    const auto see_to = [&](const protocol::PathPeer& neighbour, SessionReason if_not) {
         // The peer with the smaller id dials, so two peers never dial each other at once.
-        if (options_.self < neighbour.peer) {
+        if (!(options_.self < neighbour.peer) || links_.is_up(neighbour.peer, node::Lane::Bulk)) {
+            return;
+        }
+        if (told_dials_.take(hop.client, turn.now)) {
             links_.want(neighbour.peer, node::Lane::Bulk, neighbour.address, turn);
+        } else {
+            hop.unreached = if_not;
         }
     };
     if (!hop.is_last()) {
-        see_to(hop.open.next);
+        see_to(hop.open.next, SessionReason::NextLost);
     }
     if (hop.open.id.hop > 0) {
-        see_to(hop.open.previous);
+        see_to(hop.open.previous, SessionReason::PreviousLost);
+    }
+}
+
+void HopTable::unreached(PeerId peer) {
+    for (auto& [key, hop] : hops_) {
+        if (hop.troubled) {
+            continue;  // its client knows already
+        }
+        if (!hop.is_last() && hop.open.next.peer == peer) {
+            hop.unreached = SessionReason::NextLost;
+        } else if (hop.open.id.hop > 0 && hop.open.previous.peer == peer) {
+            hop.unreached = SessionReason::PreviousLost;
+        }
     }
 }
 
@@ -236,7 +256,11 @@ void HopTable::remove(Hops::iterator at, node::Turn turn) {
 
 void HopTable::linked(PeerId peer, node::Turn turn) {
     for (auto& [key, hop] : hops_) {
-        if (hop.open.next.peer == peer) {
+        const bool is_next = hop.open.next.peer == peer;
+        if (is_next || hop.open.previous.peer == peer) {
+            hop.unreached.reset();
+        }
+        if (is_next) {
             answer_if_ready(hop, turn);
             pump(hop, turn);
         }
@@ -276,8 +300,12 @@ node::Allowance HopTable::allowance(const PeerId& peer) const {
 void HopTable::wake(node::Turn turn) {
     for (auto at = hops_.begin(); at != hops_.end();) {
         const auto here = at++;
-        if (end_of(here->second) <= turn.now) {
+        Hop& hop = here->second;
+        if (end_of(hop) <= turn.now) {
             remove(here, turn);
+        } else if (hop.unreached && hop.asked_at + ToldDials::kAnswerAfter <= turn.now) {
+            give_up(hop, *hop.unreached, turn);
+            hop.unreached.reset();
         }
     }
 }
@@ -342,6 +370,9 @@ TimePoint HopTable::next_deadline() const {
     TimePoint due = swarm::kNever;
     for (const auto& [key, hop] : hops_) {
         due = std::min(due, end_of(hop));
+        if (hop.unreached) {
+            due = std::min(due, hop.asked_at + ToldDials::kAnswerAfter);
+        }
     }
     return due;
 }

@@ -18,6 +18,7 @@
 #include "stacking/sessions/own_rate.hpp"
 #include "stacking/sessions/row_lines.hpp"
 #include "stacking/sessions/row_log.hpp"
+#include "stacking/sessions/told_dials.hpp"
 #include "stages/compute/device_queue.hpp"
 
 #include <deque>
@@ -78,6 +79,8 @@ class HopTable {
 
     void linked(PeerId peer, node::Turn turn);
     void lost(PeerId peer, node::Turn turn);
+    /// Notes that no link to the peer came up.
+    void unreached(PeerId peer);
     // The control link of a peer that may be a client:
     void client_linked(PeerId peer, node::Turn turn);
     void client_lost(PeerId peer, node::Turn turn);
@@ -131,7 +134,9 @@ class HopTable {
         TimePoint expires{};
         std::uint64_t network = 0;               // the client's
         std::optional<TimePoint> client_gone{};  // since then the client has had no link here
-        TimePoint since{};                       // start of the hop
+        TimePoint asked_at{};                    // time of this route's SessionOpen
+        std::optional<protocol::SessionReason> unreached{};  // said at asked_at + kAnswerAfter
+        TimePoint since{};                                   // start of the hop
         std::uint32_t computed = 0;  // rows computed since then; both predict the hop's end
 
         [[nodiscard]] bool is_last() const { return open.id.hop + 1 == open.hops; }
@@ -164,7 +169,7 @@ class HopTable {
         double exit_threshold = 2;
         std::uint32_t top = 0;                      // number of candidates to find
         std::vector<Judged> judged{};               // last hop only
-        LogitChanges changes{};                     // of the row whose token is wanted
+        LogitChanges changes{};                     // to the row whose token is wanted
         bool spoiled = false;                       // result: rows or logits are no numbers
         std::vector<std::byte> coded{};             // result: the rows that leave
         std::vector<protocol::TokenScore> found{};  // result; empty: not asked for, or not finite
@@ -185,7 +190,7 @@ class HopTable {
         const protocol::SessionOpen& open, TimePoint now
     );
     void reserve(Key key, Hop& hop, node::Turn turn);
-    void see_to_links(const Hop& hop, node::Turn turn);
+    void see_to_links(Hop& hop, node::Turn turn);
     void answer_if_ready(Hop& hop, node::Turn turn);
     static void tell_opened(Hop& hop, node::Turn turn);
     void remove(Hops::iterator at, node::Turn turn);
@@ -218,6 +223,7 @@ class HopTable {
     Options options_;
     LinkBook& links_;
     RowLines lines_;
+    ToldDials told_dials_;
     StageShape shape_;
     stages::DeviceQueue device_;
     Hops hops_;

@@ -154,7 +154,7 @@ void SessionServer::handle(const node::DialFailed& failed, node::Turn turn) {
     }
     links_.on(failed);
     if (hops_ && failed.lane == node::Lane::Bulk && !links_.is_up(failed.peer, failed.lane)) {
-        hops_->lost(failed.peer, turn);
+        hops_->unreached(failed.peer);
     }
 }
 

@@ -34,7 +34,8 @@ struct HostOptions {
     Incarnation incarnation = random_incarnation();
     std::string listen_address = "*";  // an IP address; *: all of this machine, both families
     std::uint16_t listen_port = 0;     // 0 takes a free port
-    std::string dial_from;  // an IP address of this machine; empty: the system chooses one
+    std::string dial_from;       // an IP address of this machine; empty: the system chooses one
+    bool dials_private = false;  // private addresses that others name, on any run (reach/dial_rule)
     /// Judges who answers a Dial without a peer. Whom it refuses before it has let anybody in ends
     /// the host (failure()); later refusals are failed dials. Null: anybody may answer.
     std::shared_ptr<FirstContact> first_contact{};

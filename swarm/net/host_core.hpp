@@ -6,6 +6,7 @@
 #include "swarm/net/admission/arrivals.hpp"
 #include "swarm/net/host.hpp"
 #include "swarm/net/link.hpp"
+#include "swarm/net/reach/dial_rule.hpp"
 #include "swarm/net/refusal_log.hpp"
 #include "swarm/net/resolve.hpp"
 #include "swarm/net/store_queue.hpp"
@@ -157,6 +158,7 @@ class HostCore : public std::enable_shared_from_this<HostCore> {
     std::vector<Stranger> strangers_;  // oldest first
     std::set<LinkKey> newcomers_;      // accepted links; some have ended or are partners' now
     Arrivals arrivals_;
+    DialRule dial_rule_{options_.dials_private};
     std::uint64_t arriving_bytes_ = 0;  // bytes of the tensors that are being read
     asio::steady_timer review_timer_;
     std::vector<std::shared_ptr<Challenge>> challenges_;  // bounded as strangers are

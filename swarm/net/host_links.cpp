@@ -192,7 +192,20 @@ asio::awaitable<Result<HostCore::Reached>> HostCore::reach(
         co_return unreachable("no address is known for the peer");
     }
     dial.address = dial.address.empty() ? known->second : dial.address;
+    if (dial.peer == PeerId{}) {
+        dial_rule_.typed(dial.address);
+    }
     SWARM_CO_TRY(auto endpoints, co_await resolve(dial.address, due));
+    const std::size_t refused = std::erase_if(endpoints, [&](const tcp::endpoint& endpoint) {
+        return !dial_rule_.allows(dial.address, endpoint.address());
+    });
+    if (endpoints.empty() && refused > 0) {
+        co_return unreachable(
+            dial.address +
+            " is in a private network or on this machine, and the run is not; "
+            "serve --dial-private allows private networks"
+        );
+    }
     // An address may lead to another machine of the same number in another network.
     std::optional<Error> met;
     while (!endpoints.empty()) {
@@ -238,6 +251,9 @@ asio::awaitable<Result<HostCore::Reached>> HostCore::reach_one_of(
     };
     const Result<Link::Remote> remote = co_await link->introduce(dial.lane, judge);
     if (remote) {
+        if (anybody) {
+            dial_rule_.joined(there.address());
+        }
         if (anybody && options_.first_contact && !ended_) {
             options_.first_contact->keep(dial.address, met);
         }
@@ -313,9 +329,7 @@ void HostCore::bring_up(const Link::Remote& remote, std::shared_ptr<Link> link) 
     error_code gone;
     const Origin origin = origin_of(link->remote_endpoint(gone).address());
     links_[key] = {std::move(link), remote.incarnation, now, now, origin};
-    deliver(
-        node::LinkUp{remote.peer, remote.lane, remote.incarnation, dialed, origin.network}
-    );
+    deliver(node::LinkUp{remote.peer, remote.lane, remote.incarnation, dialed, origin.network});
     if (!dialed) {
         newcomers_.insert(key);
         keep_newcomers_few();

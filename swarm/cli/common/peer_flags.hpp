@@ -10,10 +10,11 @@
 namespace swarm::cli {
 
 struct PeerFlags {
-    std::string listen;       // host:port of the first seat; the next seats take the next ports
-    std::string advertise{};  // address that others dial instead; empty: it is found out
-    std::string dial_from{};  // an address of this machine; empty: the system chooses
-    std::string key_file{};   // empty: a new identity
+    std::string listen;         // host:port of the first seat; the next seats take the next ports
+    std::string advertise{};    // address that others dial instead; empty: it is found out
+    std::string dial_from{};    // an address of this machine; empty: the system chooses
+    bool dial_private = false;  // addresses of private networks that others name, on any run
+    std::string key_file{};     // empty: a new identity
     std::string swarm_key_file{};
     std::uint32_t seats = 1;
     std::uint64_t limit_up_bytes_per_s = 0;  // for all seats together; 0: none

@@ -160,6 +160,7 @@ Result<> PeerProcess::start(std::uint32_t number, const Means& means, const Make
     host_options.listen_address = listen.host;
     host_options.listen_port = listen.port;
     host_options.dial_from = options_.flags.dial_from;
+    host_options.dials_private = options_.flags.dial_private;
     host_options.send_limit = means.send_limit;
     host_options.receive_limit = means.receive_limit;
     host_options.on_tell = [this, &seat](const node::Report& report) { on_tell(seat, report); };

@@ -33,6 +33,12 @@ void add_peer_flags(CLI::App& app, PeerFlags& peer) {
         ->type_name("HOST:PORT");
     app.add_option("--dial-from", peer.dial_from, "the address of this machine to dial from")
         ->type_name("IP");
+    app.add_flag(
+        "--dial-private",
+        peer.dial_private,
+        "dial private addresses that others name, though the run is on the Internet: for peers "
+        "behind one router"
+    );
     add_key(app, peer.key_file);
     app.add_option("--host", peer.seats, "serve so many stages, which take turns on the device")
         ->check(CLI::Range(1U, kSeatsMax))
