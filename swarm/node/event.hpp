@@ -6,6 +6,7 @@
 #include "swarm/base/result.hpp"
 #include "swarm/base/units.hpp"
 #include "swarm/node/payload.hpp"
+#include "swarm/node/web.hpp"
 #include "swarm/protocol/frame.hpp"
 #include "swarm/protocol/message.hpp"
 
@@ -130,7 +131,14 @@ struct ReleaseRequest {};
 
 /// A request of the process itself, not of a peer.
 struct Asked {
-    std::variant<DrainRequest, GenerateRequest, ReleaseRequest, SessionRequest, CancelRequest>
+    std::variant<
+        DrainRequest,
+        GenerateRequest,
+        ReleaseRequest,
+        SessionRequest,
+        CancelRequest,
+        WebRequest,
+        WebGone>
         request;
 };
 

@@ -5,6 +5,7 @@
 #include "swarm/base/digest.hpp"
 #include "swarm/base/ids.hpp"
 #include "swarm/base/units.hpp"
+#include "swarm/node/web.hpp"
 #include "swarm/protocol/session_messages.hpp"
 
 #include <cstdint>
@@ -214,7 +215,9 @@ using AnyReport = std::variant<
     SessionMoved,
     MemberDropped,
     HostListed,
-    GenerationFailed>;
+    GenerationFailed,
+    WebReply,
+    WebPiece>;
 
 /// One report. Its copies and moves are compiled once, in report.cpp.
 class Report : public AnyReport {
