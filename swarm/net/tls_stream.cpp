@@ -36,10 +36,13 @@ Error session_error(int kind) {
 }  // namespace
 
 TlsStream::TlsStream(tcp::socket socket, const TlsContext& context, Side side)
-    : socket_(std::move(socket)), session_(context.new_session(side)) {
+    : TlsStream(std::move(socket), context.new_session(side), kTlsBufferBytes) {}
+
+TlsStream::TlsStream(tcp::socket socket, SslPtr session, std::size_t buffer_bytes)
+    : socket_(std::move(socket)), session_(std::move(session)) {
     BIO* inner = nullptr;
     BIO* outer = nullptr;
-    SWARM_ASSERT(BIO_new_bio_pair(&inner, kTlsBufferBytes, &outer, kTlsBufferBytes) == 1);
+    SWARM_ASSERT(BIO_new_bio_pair(&inner, buffer_bytes, &outer, buffer_bytes) == 1);
     SSL_set_bio(session_.get(), inner, inner);
     wire_.reset(outer);
 }

@@ -6,7 +6,7 @@
 // asks. Every socket is TCP_NODELAY; a dead socket is an error and no SIGPIPE (Asio sends
 // MSG_NOSIGNAL).
 // Threading: single strand. Errors: ConnectionLost (Retry); Unauthorised (Reject) in handshake().
-// Memory: two buffers of kTlsBufferBytes; pages that are never touched are never resident.
+// Memory: two buffers, kTlsBufferBytes between peers; untouched pages are never resident.
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -29,6 +29,9 @@ inline constexpr std::size_t kTlsBufferBytes = 256U << 10;
 class TlsStream {
  public:
     TlsStream(tcp::socket socket, const TlsContext& context, Side side);
+    /// Works on a session that others have set up (swarm/http). `buffer_bytes` is that of each way,
+    /// and has room for a record of TLS at least.
+    TlsStream(tcp::socket socket, SslPtr session, std::size_t buffer_bytes);
 
     [[nodiscard]] tcp::socket& socket() { return socket_; }
 

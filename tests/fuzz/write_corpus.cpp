@@ -1,6 +1,6 @@
 // Writes the seeds of the fuzz targets: the parts of one frame of every kind.
 //   write_corpus <folder>   fills <folder>/{header,message,envelope,codec_*,byte_planes,
-//                            server,coordinator,session,directory,link}
+//                            server,coordinator,session,directory,link,http}
 #include "compression/byte_planes.hpp"
 #include "compression/codec.hpp"
 #include "swarm/protocol/frame.hpp"
@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace swarm::protocol;
@@ -202,6 +203,28 @@ void write_coded(const std::filesystem::path& folder) {
     }
 }
 
+/// Writes requests of the web, cut into pieces of 8 bytes; for http_fuzz.cpp.
+void write_requests(const std::filesystem::path& folder) {
+    const std::string end = " HTTP/1.1\r\nHost: localhost\r\n";
+    const std::pair<const char*, std::string> requests[] = {
+        {"head", "GET /v1/models?limit=1" + end + "Authorization: Bearer key\r\n\r\n"},
+        {"absolute", "GET http://localhost/a%20b" + end + "\r\n"},
+        {"preflight",
+         "OPTIONS /" + end +
+             "Origin: http://a\r\nAccess-Control-Request-Method: POST\r\n"
+             "Access-Control-Request-Headers: authorization\r\n\r\n"},
+        {"body", "POST /v1/completions" + end + "Content-Length: 2\r\n\r\n{}GET /" + end + "\r\n"},
+        {"chunks",
+         "POST /" + end +
+             "Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n"
+             "2;a=\"b\"\r\n{}\r\n0\r\nA: b\r\n\r\n"},
+        {"old", "\r\nHEAD / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"}};
+    for (const auto& [name, text] : requests) {
+        const std::string input = '\x07' + text;
+        write(folder / "http" / name, std::as_bytes(std::span(input)));
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -230,6 +253,7 @@ int main(int argc, char** argv) {
     write(folder / "session" / "one_session", session_story());
     write_link_strangers(folder);
     write_coded(folder);
+    write_requests(folder);
     write_frame(folder, kHelloKind, encode_hello(sample_hello()));
     const TensorEnvelope activation{.dtype = Dtype::Float32, .shape = {8, 1024, 768}};
     const TensorEnvelope slice{.dtype = Dtype::Int64, .codec = CodecId::Int8, .shape = {70'000}};

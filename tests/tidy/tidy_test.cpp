@@ -86,6 +86,7 @@ const std::map<std::string, Folders, std::less<>> kVisibleTo = {
     // The two hosts know roles as Role and nothing more, and not each other.
     {"sim", {"swarm/base", "swarm/protocol", "swarm/node"}},
     {"swarm/net", {"swarm/base", "swarm/protocol", "swarm/node"}},
+    {"swarm/http", {"swarm/base", "swarm/protocol", "swarm/node", "swarm/net"}},
     {"sim/scenario", {"swarm/base", "swarm/protocol", "swarm/node", "router", "swarm/run", "sim"}},
     {"sim/report", {"swarm/base", "sim/scenario"}},
     {"sim/fluid",
