@@ -52,6 +52,15 @@ target_link_libraries(swarm_sentencepiece INTERFACE
 if(SWARM_WITH_NET)
   find_package(CLI11 2.1 REQUIRED)
 
+  # The configuration of Debian's package wants what serves and pushes figures, too.
+  find_path(SWARM_PROMETHEUS_INCLUDE prometheus/registry.h REQUIRED
+    DOC "Folder with prometheus/registry.h (prometheus-cpp-dev)")
+  find_library(SWARM_PROMETHEUS_LIBRARY prometheus-cpp-core REQUIRED
+    DOC "libprometheus-cpp-core, 1 (prometheus-cpp-dev)")
+  add_library(swarm_prometheus INTERFACE)
+  target_include_directories(swarm_prometheus SYSTEM INTERFACE "${SWARM_PROMETHEUS_INCLUDE}")
+  target_link_libraries(swarm_prometheus INTERFACE "${SWARM_PROMETHEUS_LIBRARY}")
+
   # Debian's package has no CMake configuration.
   find_path(SWARM_QRENCODE_INCLUDE qrencode.h REQUIRED DOC "Folder with qrencode.h (libqrencode-dev)")
   find_library(SWARM_QRENCODE_LIBRARY qrencode REQUIRED DOC "libqrencode, 4 (libqrencode-dev)")

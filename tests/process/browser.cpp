@@ -61,6 +61,8 @@ Browser::Browser(const std::filesystem::path& folder) : deadline_(Steady::now() 
     session_ = text_of(attached.at("sessionId"));
     call("Network.enable", {});
     call("Page.enable", {});
+    call("Runtime.enable", {});
+    call("Log.enable", {});
 }
 
 Browser::~Browser() {
@@ -85,7 +87,7 @@ void Browser::start(const std::filesystem::path& folder) {
         "--disable-dev-shm-usage",
         "--no-first-run",
         "--hide-scrollbars",
-        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
         "--remote-debugging-pipe",
         "--user-data-dir=" + (folder / "profile").string(),
         "about:blank"};
@@ -137,6 +139,11 @@ void Browser::note(const json::object& message) {
         loaded_ = true;
     } else if (method->as_string() == "Network.requestWillBeSent") {
         requests_.push_back(text_of(message.at("params").at("request").at("url")));
+    } else if (method->as_string() == "Runtime.exceptionThrown") {
+        errors_.push_back(json::serialize(message.at("params")));
+    } else if (method->as_string() == "Log.entryAdded" &&
+               message.at("params").at("entry").at("level").as_string() == "error") {
+        errors_.push_back(json::serialize(message.at("params")));
     }
 }
 
@@ -168,6 +175,10 @@ json::object Browser::call(const std::string& method, json::object params) {
 }
 
 void Browser::open(const std::filesystem::path& page, int width, Colours colours) {
+    open("file://" + page.string(), width, colours);
+}
+
+void Browser::open(const std::string& url, int width, Colours colours) {
     deadline_ = Steady::now() + kPatience;
     call(
         "Emulation.setDeviceMetricsOverride",
@@ -178,11 +189,12 @@ void Browser::open(const std::filesystem::path& page, int width, Colours colours
     call("Emulation.setEmulatedMedia", {{"features", json::array{feature}}});
     loaded_ = false;
     requests_.clear();
-    call("Page.navigate", {{"url", "file://" + page.string()}});
+    errors_.clear();
+    call("Page.navigate", {{"url", url}});
     while (!loaded_) {
         const json::object message = receive();
         if (message.empty()) {
-            ADD_FAILURE() << page << " was not loaded";
+            ADD_FAILURE() << url << " was not loaded";
             return;
         }
         note(message);

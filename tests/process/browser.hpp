@@ -1,7 +1,7 @@
 // A headless Chromium in which a test opens a page and looks at it. The DevTools protocol runs over
 // a pipe, so there is no port and no other library.
 // Invariants: no browser outlives its object; every wait has a deadline; the browser fetches only
-// file: addresses, because names do not resolve.
+// from files and from 127.0.0.1, because names do not resolve.
 // Threading: one thread. Errors: a failed test that says which Debian package is missing.
 // Source: chromedevtools.github.io/devtools-protocol; --remote-debugging-pipe: fd 3 in, fd 4 out,
 // each message ends with a zero byte.
@@ -32,6 +32,7 @@ class Browser {
 
     /// Waits until the page has been loaded.
     void open(const std::filesystem::path& page, int width, Colours colours);
+    void open(const std::string& url, int width, Colours colours);
     /// Returns the value of a JavaScript expression in the page.
     boost::json::value evaluate(const std::string& expression);
     /// Returns the whole page as base64 of a PNG.
@@ -39,6 +40,9 @@ class Browser {
 
     /// Returns the addresses that the open page asked for, its own included.
     [[nodiscard]] const std::vector<std::string>& requests() const { return requests_; }
+
+    /// Returns what went wrong in the page so far: exceptions, and errors on its console.
+    [[nodiscard]] const std::vector<std::string>& errors() const { return errors_; }
 
  private:
     void start(const std::filesystem::path& folder);
@@ -56,6 +60,7 @@ class Browser {
     int last_id_ = 0;
     bool loaded_ = false;
     std::vector<std::string> requests_;
+    std::vector<std::string> errors_;
 };
 
 }  // namespace swarm::test

@@ -177,25 +177,16 @@ TEST(Tidy, IncludesPointDown) {
 /// The rooms of swarm/cli that a room may include besides itself and the low ones (level_of_cli).
 const std::map<std::string, Folders, std::less<>>& rooms_of_cli() {
     static const std::map<std::string, Folders, std::less<>> rooms = {
-        {"terminal", {}},
-        {"compute", {}},
-        {"common", {}},
-        {"owners", {}},
-        {"answer", {}},
-        {"metrics", {}},
-        {"train", {"metrics"}},
-        {"serve", {"answer"}},
-        {"directory", {}},
-        {"key", {}},
-        {"generate", {"answer"}},
-        {"local", {"answer"}},
-        {"plan", {}},
-        {"plot", {"metrics"}},
-        {"sim", {}},
-        {"model", {"answer"}},
-        {"stack", {"answer"}},
-        {"doctor", {}},
-        {"manual", {}},
+        {"terminal", {}},      {"compute", {}},
+        {"common", {}},        {"owners", {}},
+        {"answer", {}},        {"metrics", {}},
+        {"web", {}},           {"train", {"metrics", "web"}},
+        {"serve", {"answer"}}, {"directory", {}},
+        {"key", {}},           {"generate", {"answer"}},
+        {"local", {"answer"}}, {"plan", {}},
+        {"plot", {"metrics"}}, {"sim", {}},
+        {"model", {"answer"}}, {"stack", {"answer"}},
+        {"doctor", {}},        {"manual", {}},
     };
     return rooms;
 }

@@ -12,6 +12,7 @@
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/cli/train/train_reports.hpp"
+#include "swarm/cli/web/run_web.hpp"
 #include "swarm/coordinator/coordinator.hpp"
 #include "swarm/net/host.hpp"
 #include "swarm/run/run_file/config_changes.hpp"
@@ -130,8 +131,27 @@ class Coordination {
         const net::Address listening{listen.host, port};
         address_ = net::to_text(listening);
         announce(advertised_addresses(listening, nullptr), owner ? owner->peer() : identity.peer());
+        SWARM_TRY(show());
         host_->start();
         return {};
+    }
+
+    /// Shows the run to browsers, if that is asked for.
+    Result<> show() {
+        if (options_.http.empty()) {
+            return {};
+        }
+        web_.emplace(loop_, reports_.state());
+        SWARM_TRY(const std::string url, web_->listen(options_.http));
+        console_.info("watch the run at " + url);
+        return {};
+    }
+
+    void report_to_all(const TrainReport& report) {
+        reports_.add(report);
+        if (web_) {
+            web_->changed(clock_now());
+        }
     }
 
     coordinator::Coordinator::Options coordinator_options() const {
@@ -197,7 +217,7 @@ class Coordination {
             prune(written->where);
         }
         if (const std::optional<TrainReport> wanted = as_train_report(report)) {
-            reports_.add(*wanted);
+            report_to_all(*wanted);
         }
         if (const auto* const failed = std::get_if<node::RunFailed>(&report)) {
             // After a lost stage coordinate() prints what follows.
@@ -276,6 +296,7 @@ class Coordination {
     bool finished_ = false;
     bool released_ = false;
     StopPresses presses_;
+    std::optional<RunWeb> web_;
     boost::asio::thread_pool pruner_{1};  // last, because its work uses the members above
 };
 

@@ -26,7 +26,8 @@ struct TrainOptions {
     bool hold = false;             // keeps the peers after the last step, until SIGINT
     Duration stage_lost_after = std::chrono::seconds(120);
     std::string listen = "*:7117";
-    bool qr = false;  // the line that peers type as a QR code, too
+    std::string http;  // [HOST:]PORT where people watch the run; empty: nowhere
+    bool qr = false;   // the line that peers type as a QR code, too
     std::string swarm_key_file;
     std::string device = "auto";  // with --single
     ThreadsFlag threads;          // with --single; none: 1

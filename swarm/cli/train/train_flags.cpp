@@ -12,6 +12,7 @@ examples:
   swarm train                              # the demo model; prints what its peers have to type
   swarm train --qr                         # ... and shows it to the camera of a phone
   swarm train run.toml --steps 1000        # a flag goes before the file
+  swarm train run.toml --http 7180         # ... with a page at http://127.0.0.1:7180/
   swarm train run.toml --resume            # after a crash, or Ctrl-C
   swarm train --resume --stages 4 --accept-changes
   swarm train --print-toml > run.toml      # every key of a run file, with its meaning and default
@@ -84,6 +85,11 @@ void add_train(CLI::App& program, const OnChosen& on_chosen) {
         [&train](Duration patience) { train.stage_lost_after = patience; }
     );
     add_listen(app, "where peers reach this one", train.listen);
+    app.add_option(
+           "--http", train.http, "show the run to browsers at this port; HOST:PORT for others, too"
+    )
+        ->type_name("[HOST:]PORT")
+        ->excludes(app.get_option("--single"));
     add_qr(app, train.qr)->excludes(app.get_option("--single"));
     add_swarm_key(app, "a secret that every peer must know", train.swarm_key_file);
     add_json(app, "write the events and figures of the run", train.json_file);

@@ -38,12 +38,14 @@ TrainReports::TrainReports(
       reports_fd_(options.reports_fd),
       progress_(console, config, options.log_every),
       gathered_(config),
-      metrics_(folder, config, console) {}
+      metrics_(folder, config, console),
+      state_(config) {}
 
 void TrainReports::add(const TrainReport& report) {
     progress_.show(report);
     gathered_.add(report, clock_now());
     metrics_.add(report, unix_time_s());
+    state_.add(report, clock_now());
     if (reports_fd_ >= 0) {
         write_all(reports_fd_, to_line(report));
     }

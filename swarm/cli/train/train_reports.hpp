@@ -8,6 +8,7 @@
 #include "swarm/cli/metrics/metrics_files.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/train/train.hpp"
+#include "swarm/cli/web/run_state.hpp"
 
 #include <filesystem>
 #include <string>
@@ -28,6 +29,8 @@ class TrainReports {
 
     [[nodiscard]] Console& console() { return console_; }
 
+    [[nodiscard]] const RunState& state() const { return state_; }
+
     /// Writes --json and one line of results to stdout. False when the file cannot be written.
     [[nodiscard]] bool finish();
 
@@ -38,6 +41,7 @@ class TrainReports {
     Progress progress_;
     RunReport gathered_;
     MetricsFiles metrics_;
+    RunState state_;
 };
 
 }  // namespace swarm::cli

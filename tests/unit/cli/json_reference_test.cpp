@@ -10,6 +10,7 @@
 #include "swarm/cli/model/model_summary.hpp"
 #include "swarm/cli/plan/run_plan.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/web/run_state.hpp"
 #include "tests/places.hpp"
 #include "tests/unit/stacking_models/small_gguf.hpp"
 
@@ -118,6 +119,24 @@ void expect_documented(const std::string& heading, const std::vector<json::value
     for (const auto& [key, type] : rows) {
         EXPECT_TRUE(written.contains(key)) << heading << ": nothing writes " << key;
     }
+}
+
+TEST(JsonReference, OfTheStateOfARun) {
+    RunState fresh{run::RunConfig{}};
+    RunState busy{run::RunConfig{}};
+    busy.add(Listening{"", "name@here:7117"}, TimePoint{});
+    node::PeerChanged changed;
+    changed.peer = kAnna;
+    busy.add(changed, TimePoint{});
+    busy.add(node::StepSkipped{0, "why", {}}, TimePoint{});
+    node::StepCommitted step;
+    step.loss = 1;
+    busy.add(step, TimePoint{});
+    busy.add(node::RunFailed{1, "why"}, TimePoint{});
+    expect_documented(
+        "`/api/state` of a run",
+        {json::parse(fresh.to_json(TimePoint{})), json::parse(busy.to_json(TimePoint{}))}
+    );
 }
 
 TEST(JsonReference, OfALineOfMetrics) {
