@@ -1,6 +1,6 @@
 // The page of the simulator in a real browser, at two widths, light and dark.
 #include "example_report.hpp"
-#include "tests/process/browser.hpp"
+#include "tests/process/views/browser.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

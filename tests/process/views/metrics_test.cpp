@@ -41,9 +41,9 @@ class MetricsTest : public TrainBed {
     [[nodiscard]] std::vector<cli::StepMetrics> metrics() const {
         const auto text = cli::read_file(directory / cli::kMetricsFile, 1 << 20);
         EXPECT_TRUE(text) << directory;
-        const auto read = cli::parse_metrics(text.value_or(""));
+        const auto read = cli::parse_metrics(text ? *text : "");
         EXPECT_TRUE(read);
-        return read.value_or(std::vector<cli::StepMetrics>{});
+        return read ? *read : std::vector<cli::StepMetrics>{};
     }
 
     /// Reads the folder as TensorBoard does: {tag: [[step, value], ...]}.
@@ -52,8 +52,8 @@ class MetricsTest : public TrainBed {
         EXPECT_TRUE(fs::exists(python)) << python << " is missing: run ./swarm.sh test";
         const fs::path out = folder.path() / "events.json";
         const std::string command = python.string() + " " + source_dir() +
-                                    "/tests/process/read_events.py" +
-                                    " " + directory.string() + " > " + out.string();
+                                    "/tests/process/views/read_events.py" + " " +
+                                    directory.string() + " > " + out.string();
         EXPECT_EQ(std::system(command.c_str()), 0) << command;
         return json::parse(read_text(out));
     }

@@ -1,4 +1,4 @@
-#include "tests/process/browser.hpp"
+#include "tests/process/views/browser.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,23 +1,23 @@
 // `train --http`: what browsers and programs see of a run while peers come and go. With
 // SWARM_SCREENSHOTS=FOLDER the page's pictures are kept there.
-#include "tests/process/browser.hpp"
 #include "tests/process/train_bed.hpp"
+#include "tests/process/views/browser.hpp"
 
-#include <arpa/inet.h>
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
 
+#include <arpa/inet.h>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <netinet/in.h>
 #include <string>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 namespace swarm::test {
 namespace {
@@ -40,8 +40,7 @@ class Request {
         const int connected =
             ::connect(socket_, reinterpret_cast<const sockaddr*>(&there), sizeof there);
         EXPECT_EQ(connected, 0);
-        const std::string text =
-            line + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
+        const std::string text = line + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
         EXPECT_EQ(::send(socket_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
     }
 
@@ -209,8 +208,8 @@ TEST_F(WatchTest, ThePageShowsThePeersAtAnyWidthInBothColours) {
         for (const Colours colours : {Colours::Light, Colours::Dark}) {
             browser.open("http://127.0.0.1:" + std::to_string(port_) + "/", width, colours);
             const auto end = Clock::now() + seconds(10);
-            while (number("document.querySelectorAll('#rows tr').length") != 4 &&
-                   Clock::now() < end) {
+            while (number("document.querySelectorAll('#rows tr').length") != 4 && Clock::now() < end
+            ) {
             }
             EXPECT_EQ(number("document.querySelectorAll('#rows tr').length"), 4);
             EXPECT_LE(number("document.documentElement.scrollWidth"), width);
