@@ -29,6 +29,7 @@ void Checker::on_event(PeerId peer, const node::Event& event) {
     if (const auto* const received = std::get_if<node::Received>(&event)) {
         note_received(peer, *received);
     }
+    check_pace();
     if (peer == coordinator_) {
         if (const auto* const role = coordinator()) {
             check_coordinator(*role, event);
@@ -36,6 +37,14 @@ void Checker::on_event(PeerId peer, const node::Event& event) {
     } else if (const auto* const role = server(peer)) {
         check_server(peer, *role);
         check_bounds(peer, *role, event);
+    }
+}
+
+void Checker::check_pace() {
+    const swarm::Duration since = world_.now() - committed_at_;
+    if (since > patience_) {
+        violated("S1", "no step was committed for " + std::to_string(since.count()) + " ns");
+        patience_ = swarm::Duration::max();
     }
 }
 
@@ -145,9 +154,10 @@ void Checker::note_received(PeerId at, const node::Received& received) {
         if (info) {
             holders_[{reduced->version, reduced->epoch}].insert(info->slot);
         }
-        troubles_ += std::holds_alternative<protocol::Fail>(body) ? 1 : 0;
+        const bool counts = !liars_.contains(received.peer);
+        troubles_ += counts && std::holds_alternative<protocol::Fail>(body) ? 1 : 0;
     } else if (const auto* const recall = std::get_if<protocol::Recall>(&body)) {
-        const auto* const role = server(at);
+        const auto* const role = received.peer == coordinator_ ? server(at) : nullptr;
         if (role && role->context().slot && role->context().version == recall->version) {
             note_promise(at, *recall);
         }
@@ -168,6 +178,8 @@ void Checker::on_report(PeerId, const node::Report& report) {
     if (const auto* step = std::get_if<node::StepCommitted>(&report)) {
         const auto* const role = coordinator();
         told_ = std::max(told_, Version{role ? role->context().version.gen : 0, step->step + 1});
+        longest_step_ = std::max<swarm::Duration>(longest_step_, world_.now() - committed_at_);
+        committed_at_ = world_.now();
         if (step->counted != step->expected) {
             violated("I2", "a commit does not count every microbatch once");
         }
@@ -208,6 +220,7 @@ void Checker::forget_steps_before(std::uint64_t step) {
     forget(floors_, of_tuple);
     forget(accepted_, of_tuple);
     forget(visits_, of_hop);
+    std::erase_if(touched_, [&](const AttemptKey& key) { return of_tuple(key) < step; });
     forget(offers_, of_hop);
     forget(holders_, [](const Step& key) { return key.first.step; });
     forget(recalls_, [](const Version& version) { return version.step; });

@@ -31,6 +31,15 @@ class Checker {
     void on_send(PeerId from, const node::Send& send);
     void on_report(PeerId peer, const node::Report& report);
 
+    /// Messages of this peer are not judged. An attempt with it among the hops may go anywhere.
+    void add_liar(PeerId peer) { liars_.insert(peer); }
+
+    /// From now on a longer time without a commit is a violation (S1).
+    void expect_commits_within(swarm::Duration most) { patience_ = most; }
+
+    /// The longest time between two commits, or between the start and the first.
+    [[nodiscard]] swarm::Duration longest_step() const { return longest_step_; }
+
     /// The violations. The first one says what happened, when and to which peer; empty in a sound
     /// run.
     [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
@@ -101,6 +110,7 @@ class Checker {
     void check_decision(const swarm::coordinator::Coordinator& role);
     void check_server(PeerId peer, const stages::StageServer& server);
     void check_bounds(PeerId peer, const stages::StageServer& server, const node::Event& event);
+    void check_pace();
     void note_received(PeerId at, const node::Received& received);
     void note_promise(PeerId peer, const swarm::protocol::Recall& recall);
     void forget_steps_before(std::uint64_t step);
@@ -119,15 +129,30 @@ class Checker {
     void check_reduce(PeerId to, const swarm::protocol::Reduce& reduce);
     void check_recall(const swarm::protocol::Recall& recall);
     void check_commit(const swarm::protocol::Commit& commit);
-    void check_accepted(PeerId from, const swarm::protocol::Accepted& accepted);
+    void check_accepted(PeerId from, PeerId to, const swarm::protocol::Accepted& accepted);
     void note_roster(const swarm::protocol::Roster& roster);
     void note_slot(const swarm::protocol::SlotInfo& info);
 
     [[nodiscard]] Slot slot_of(PeerId peer, swarm::Incarnation incarnation, swarm::SlotId slot)
         const;
 
+    using AttemptKey = std::tuple<Version, swarm::MicrobatchId, swarm::Attempt>;
+
+    void note_touched(const swarm::protocol::LegId& leg) {
+        touched_.insert({leg.version, leg.microbatch, leg.attempt});
+    }
+
+    [[nodiscard]] bool is_touched(const swarm::protocol::LegId& leg) const {
+        return touched_.contains({leg.version, leg.microbatch, leg.attempt});
+    }
+
     World& world_;
     PeerId coordinator_;
+    std::set<PeerId> liars_;
+    std::set<AttemptKey> touched_;  // attempts with a liar among their hops
+    swarm::Duration patience_ = swarm::Duration::max();
+    swarm::Duration longest_step_{};
+    TimePoint committed_at_{};
     std::uint64_t durable_steps_ = 0;
     Version told_;                // the one after the last commit that was told
     std::uint64_t troubles_ = 0;  // fences, admissions, FAILs: each may cost epochs (P9)

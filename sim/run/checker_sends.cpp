@@ -56,7 +56,7 @@ void Checker::check_sent_by_coordinator(const node::Send& send) {
 void Checker::check_sent_by_server(PeerId from, const node::Send& send) {
     const auto& body = send.message.body;
     if (const auto* const accepted = std::get_if<protocol::Accepted>(&body)) {
-        check_accepted(from, *accepted);
+        check_accepted(from, send.peer, *accepted);
     } else if (const auto* const forward = std::get_if<protocol::Forward>(&body)) {
         check_offer(from, send.peer, *forward);
     } else if (const auto* const backward = std::get_if<protocol::Backward>(&body)) {
@@ -121,11 +121,14 @@ void Checker::check_offer(PeerId from, PeerId to, const protocol::Backward& back
 
 // An attempt has one successor per direction, unless the first successor has refused.
 void Checker::check_successor(const Hop& hop, const Slot& to, NewWork new_work) {
+    if (liars_.contains(to.peer)) {
+        note_touched(hop.first);
+    }
     const auto [offer, is_first] = offers_.try_emplace(hop, to);
     if (is_first && new_work == NewWork::Forbidden) {
         violated("I3", "new work was offered to " + name_of(to.peer) + ", suspect or draining");
     }
-    if (!is_first && offer->second != to) {
+    if (!is_first && offer->second != to && !is_touched(hop.first)) {
         violated(
             "P7",
             "an attempt was offered to " + name_of(offer->second.peer) + " and to " +
@@ -195,8 +198,11 @@ void Checker::check_commit(const protocol::Commit& commit) {
     }
 }
 
-void Checker::check_accepted(PeerId from, const protocol::Accepted& accepted) {
+void Checker::check_accepted(PeerId from, PeerId to, const protocol::Accepted& accepted) {
     const protocol::LegId& leg = accepted.leg;
+    if (liars_.contains(to)) {
+        note_touched(leg);
+    }
     const swarm::Incarnation process = world_.incarnation(from);
     const auto floors = floors_.find({process, leg.version});
     if (floors != floors_.end() && leg.microbatch.value < floors->second.size() &&
@@ -221,7 +227,7 @@ void Checker::check_accepted(PeerId from, const protocol::Accepted& accepted) {
     }
     const Slot here = slot_of(from, process, *context.slot);
     const auto [visit, is_first] = visits_.try_emplace(hop, here);
-    if (!is_first && visit->second != here) {
+    if (!is_first && visit->second != here && !is_touched(leg)) {
         violated(
             "P7",
             "step " + std::to_string(leg.version.step) + " microbatch " +

@@ -68,6 +68,9 @@ RunWorld::RunWorld(RunWorldOptions options)
         }
     });
     world_.on_report([this](PeerId id, const node::Report& report) { hear(id, report); });
+    for (const std::uint64_t number : options_.liars) {
+        checker_.add_liar(peer(number));
+    }
     add_coordinator();
     while (servers_ < options_.peers) {
         add_server();
@@ -118,11 +121,59 @@ PeerId RunWorld::add_server(std::uint64_t number, const PeerOptions& machine) {
                     options_.make_compute(config, layout)
                 );
             };
-            return std::make_unique<stages::StageServer>(std::move(options));
+            std::unique_ptr<node::Role> server =
+                std::make_unique<stages::StageServer>(std::move(options));
+            return is_liar(id) ? as_liar(id, std::move(server), {}) : std::move(server);
         },
         machine
     );
     return id;
+}
+
+void RunWorld::add_stranger(std::uint64_t servers) {
+    constexpr std::uint64_t kFirst = 2'000'000;
+    const PeerId id = peer(kFirst + strangers_++);
+    options_.liars.insert(id.words[0]);
+    checker_.add_liar(id);
+    std::vector<PeerId> victims;
+    for (std::uint64_t number = 1; number <= servers; ++number) {
+        victims.push_back(peer(number));
+    }
+    world_.add_peer(id, [this, id, victims](swarm::Incarnation) {
+        return as_liar(id, nullptr, victims);
+    });
+}
+
+std::unique_ptr<node::Role> RunWorld::as_liar(
+    PeerId id, std::unique_ptr<node::Role> honest, std::vector<PeerId> victims
+) {
+    Liar::Options options;
+    options.self = id;
+    options.coordinator = coordinator();
+    options.seed = options_.seed;
+    options.victims = std::move(victims);
+    options.may_lie = [this, id] { return may_lie(id); };
+    options.counts = lies_;
+    return std::make_unique<Liar>(std::move(options), std::move(honest));
+}
+
+bool RunWorld::may_lie(PeerId liar) const {
+    const auto* const boss = coordinator_role();
+    if (boss == nullptr) {
+        return false;
+    }
+    const swarm::run::Roster& roster = boss->context().roster;
+    const auto* const info = roster.find_peer(liar);
+    if (!info || info->standing == swarm::protocol::Standing::Observer) {
+        return true;
+    }
+    const std::vector<swarm::SlotId> members = roster.members(info->stage);
+    const auto liars = static_cast<std::size_t>(
+        std::ranges::count_if(members, [&](swarm::SlotId slot) {
+            return is_liar(roster.find(slot)->peer);
+        })
+    );
+    return 2 * liars < members.size();
 }
 
 std::optional<stages::CachedState> RunWorld::kept(PeerId id, const std::string& name) const {
@@ -166,7 +217,9 @@ void RunWorld::hear(PeerId from, const node::Report& report) {
             world_.stop_next(from);  // the process of `swarm serve` does the same
         }
     } else if (const auto* change = std::get_if<node::PeerChanged>(&report)) {
-        fenced_ += change->change == node::PeerChange::Fenced ? 1 : 0;
+        const bool is_fenced = change->change == node::PeerChange::Fenced;
+        fenced_ += is_fenced ? 1 : 0;
+        fenced_honest_ += is_fenced && !is_liar(change->peer) ? 1 : 0;
         moves_ += change->change == node::PeerChange::Moved ? 1 : 0;
         log_.push_back(
             "peer " + std::to_string(change->peer.words[0]) + " change " +

@@ -5,6 +5,7 @@
 
 #include "sim/peer.hpp"
 #include "sim/run/checker.hpp"
+#include "sim/run/liar.hpp"
 #include "sim/world.hpp"
 #include "stages/compute/oracle_compute.hpp"
 #include "stages/files/checkpoint.hpp"
@@ -16,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +34,7 @@ struct RunWorldOptions {
     stages::MakeCompute make_compute = &stages::make_oracle_compute;
     bool servers_keep_state = false;  // like `swarm serve --cache`
     std::uint64_t slice_bytes_max = swarm::protocol::kSliceBytesMax;
+    std::set<std::uint64_t> liars = {};  // servers that lie, by number
 };
 
 /// A configuration of the oracle model with a tiny state: `stages` layers, ids as tokens.
@@ -82,6 +85,15 @@ class RunWorld {
     /// Adds the server with this number, on a machine of its own kind.
     PeerId add_server(std::uint64_t number, const PeerOptions& machine);
 
+    /// Adds a liar without an honest role, which dials the coordinator and servers 1 to `servers`.
+    void add_stranger(std::uint64_t servers);
+
+    [[nodiscard]] const LieCounts& lies() const { return *lies_; }
+
+    [[nodiscard]] bool is_liar(PeerId peer) const {
+        return options_.liars.contains(peer.words[0]);
+    }
+
     [[nodiscard]] bool finished() const { return weights_sha256_.has_value() || failure_; }
 
     /// False when the run has not finished after `limit` of virtual time.
@@ -110,6 +122,14 @@ class RunWorld {
 
     [[nodiscard]] std::uint32_t fenced() const { return fenced_; }
 
+    [[nodiscard]] std::uint32_t fenced_honest() const { return fenced_honest_; }
+
+    /// From now on a longer time without a commit is a violation.
+    void expect_commits_within(swarm::Duration most) { checker_.expect_commits_within(most); }
+
+    /// The longest time between two commits, or between the start and the first.
+    [[nodiscard]] swarm::Duration longest_step() const { return checker_.longest_step(); }
+
     [[nodiscard]] std::uint32_t moves() const { return moves_; }
 
     [[nodiscard]] const std::vector<std::string>& log() const { return log_; }
@@ -122,6 +142,10 @@ class RunWorld {
  private:
     void add_coordinator();
     void hear(PeerId from, const node::Report& report);
+    [[nodiscard]] bool may_lie(PeerId liar) const;
+    [[nodiscard]] std::unique_ptr<node::Role> as_liar(
+        PeerId id, std::unique_ptr<node::Role> honest, std::vector<PeerId> victims
+    );
     [[nodiscard]] std::optional<stages::CachedState> kept(PeerId id, const std::string& name) const;
 
     RunWorldOptions options_;
@@ -132,7 +156,9 @@ class RunWorld {
     std::function<void(PeerId, const node::Event&)> event_observer_;
     std::function<void(PeerId, const node::Send&)> send_observer_;
     std::function<void(PeerId, const node::Report&)> report_observer_;
+    std::shared_ptr<LieCounts> lies_ = std::make_shared<LieCounts>();
     std::uint32_t servers_ = 0;
+    std::uint32_t strangers_ = 0;
     std::vector<node::StepCommitted> steps_;
     std::vector<node::StepSkipped> skipped_;
     std::map<std::pair<swarm::StageIndex, PeerId>, std::uint64_t> shares_;
@@ -140,6 +166,7 @@ class RunWorld {
     std::optional<node::RunFailed> failure_;
     std::vector<std::string> log_;
     std::uint32_t fenced_ = 0;
+    std::uint32_t fenced_honest_ = 0;
     std::uint32_t moves_ = 0;
 };
 

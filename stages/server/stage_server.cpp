@@ -236,6 +236,8 @@ void StageServer::handle(const node::Received& received, node::Turn turn) {
             turn.out.add(node::Send{
                 received.peer, context_.control.unnumbered(protocol::Acknowledge{})});
         }
+    } else if (context_.bugs.decision_of_anyone && is_decision(received.message.body)) {
+        take_from_coordinator(received, turn);
     } else {
         take_from_peer(received, turn);
     }

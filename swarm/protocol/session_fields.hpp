@@ -1,6 +1,6 @@
 // The descriptions of the messages that continue texts, and of their parts: each field with the
 // rule for its values, in the order of messages.proto (see field.hpp).
-// Private to swarm/protocol.
+// Private to swarm/protocol and to the simulator's liar.
 #pragma once
 
 #include "swarm/protocol/field.hpp"

@@ -16,6 +16,9 @@ struct PlantedBugs {
     bool share_twice = false;            // one share of an exchange counts twice
     bool share_of_another = false;       // a share stays for the next exchange, and is taken there
 
+    bool leg_of_anyone = false;          // a leg is taken from others than the hop before
+    bool decision_of_anyone = false;     // a decision is taken from others than the coordinator
+
     [[nodiscard]] static const PlantedBugs& none() {
         static constexpr PlantedBugs kNone{};
         return kNone;
