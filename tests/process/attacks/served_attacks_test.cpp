@@ -170,24 +170,6 @@ TEST_F(ServedAttacksTest, AUserGetsAWholeTextWhileStrangersAskForAllPages) {
     }
 }
 
-TEST_F(ServedAttacksTest, PagesEndSoonAfterTheirClientsLink) {
-    start_server();
-    auto stranger = come_in(server_port_);
-    ASSERT_NE(stranger, nullptr);
-    EXPECT_GE(ask_for_pages(*stranger, identity_, 5, 1000).opened, 5);
-    const std::uint64_t held = server_->memory_bytes();
-    stranger.reset();
-    constexpr std::uint64_t kPagesOfASession = 40ULL << 20;
-    const auto until = Clock::now() + seconds(15);
-    auto probe = come_in(server_port_);
-    ASSERT_NE(probe, nullptr);
-    // A client that comes later may have the room of all five sessions, and gives it back.
-    while (server_->memory_bytes() + kPagesOfASession > held && Clock::now() < until) {
-        probe->hears_message(milliseconds(50));
-    }
-    EXPECT_LE(server_->memory_bytes() + kPagesOfASession, held);
-}
-
 TEST_F(ServedAttacksTest, SquattersAndJunkInTheDirectoryStopNobody) {
     std::vector<std::unique_ptr<BadPeer>> squatters;
     protocol::Register junk;
