@@ -168,11 +168,18 @@ fetch_torch() {
     SWARM_TORCH_ROOT=$(compgen -G "$cache/$name/lib/python3*/site-packages/torch")
 }
 
+# Makes the folder for downloads that are not complete.
+make_scratch() {
+    mkdir -p "$cache"
+    scratch=$(mktemp -d "$cache/.partial.XXXXXX") # mktemp fills in the X
+    trap 'rm -rf "$scratch"' EXIT
+}
+
 fetch_readers() {
     [[ ! -e $cache/$readers ]] || return 0
     may_fetch "PyPI: ${readers_wheels[*]%% *}"
     say "downloading what reads the files of runs (23 MB) -> $cache/$readers"
-    scratch=$(mktemp -d "$cache/.partial.XXXXXX")
+    make_scratch
     /usr/bin/python3 -m venv "$scratch/$readers"
     printf '%s\n' "${readers_wheels[@]}" >"$scratch/wheels"
     "$scratch/$readers/bin/pip" --disable-pip-version-check -q install --no-deps \
@@ -191,9 +198,7 @@ fetch_model() { # PRESET
 }
 
 fetch_all() {
-    mkdir -p "$cache"
-    scratch=$(mktemp -d "$cache/.partial.XXXXXX") # mktemp fills in the X
-    trap 'rm -rf "$scratch"' EXIT
+    make_scratch
     # Extracted, not installed: its package wants a Boost that conflicts with ours.
     [[ -e $cache/msgpack ]] || { unpack_deb "${msgpack_deb[@]}" msgpack && publish msgpack; }
     [[ -e $cache/corpus ]] || fetch_corpus

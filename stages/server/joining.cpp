@@ -75,8 +75,7 @@ void Joining::greet(node::Turn turn) {
     }
     protocol::Join join;
     join.address = address_;
-    join.lent_memory_bytes =
-        context_.lent_memory_bytes > 0 ? context_.lent_memory_bytes : context_.machine_bytes;
+    join.lent_memory_bytes = context_.usable_memory_bytes();
     if (context_.version) {
         join.stage = context_.stage();
         join.version = *context_.version;

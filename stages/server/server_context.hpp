@@ -38,8 +38,17 @@ struct ServerContext {
     PeerId self;
     PeerId coordinator;
     swarm::Incarnation incarnation;
-    std::uint64_t lent_memory_bytes = 0;                       // memory lent; 0: no bound
-    std::uint64_t machine_bytes = 0;                           // whole memory; 0: not known
+    std::uint64_t lent_memory_bytes = 0;  // memory lent; 0: no bound
+    std::uint64_t machine_bytes = 0;      // whole memory; 0: not known
+
+    /// Memory that a stage may take here; 0: no bound is known.
+    [[nodiscard]] std::uint64_t usable_memory_bytes() const {
+        if (lent_memory_bytes == 0 || machine_bytes == 0) {
+            return std::max(lent_memory_bytes, machine_bytes);
+        }
+        return std::min(lent_memory_bytes, machine_bytes);
+    }
+
     std::uint64_t slice_bytes_max = protocol::kSliceBytesMax;  // equal in the whole stage
     swarm::run::PlantedBugs bugs;
 

@@ -7,11 +7,14 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <memory>
+#include <set>
 
 namespace swarm::test {
 namespace {
@@ -230,6 +233,31 @@ TEST_F(ServedByHandTest, TheClientChoosesThePathAndTheExit) {
     EXPECT_EQ(nowhere->wait(seconds(30)), 1);
     EXPECT_NE(nowhere->err().find("the path must begin and end"), std::string::npos);
     EXPECT_EQ(count_lines(nowhere->err()), 1U) << nowhere->err();
+}
+
+TEST_F(ServedByHandTest, TheClientForbidsTokensAndRepetitions) {
+    start_directory();
+    const auto first = serve({"--stages", "2"});
+    const auto second = serve({"--stages", "2"});
+    ASSERT_TRUE(first->wait_for_text("serves layers", seconds(30))) << first->err();
+    ASSERT_TRUE(second->wait_for_text("serves layers", seconds(30))) << second->err();
+    const auto ids = [&](std::vector<std::string> more) {
+        const std::string report = (folder.path() / "said.json").string();
+        more.insert(more.end(), {"--swarm-key", key(), "--ignore-eos", "--json", report});
+        const auto answer = ask(more);
+        EXPECT_EQ(answer->wait(kPatience), 0) << answer->err();
+        return json::parse(read_text(report)).at("ids").as_array();
+    };
+    const json::array plain = ids({});
+    const std::string token = json::serialize(plain.at(0));
+    const json::array without = ids({"--logit-bias", token + ":-100"});
+    EXPECT_EQ(std::ranges::find(without, plain.at(0)), without.end());
+    const json::array fresh = ids({"--repetition-penalty", "50"});
+    EXPECT_NE(fresh, plain);
+    std::set<std::string> different;
+    for (const json::value& id : fresh) {
+        EXPECT_TRUE(different.insert(json::serialize(id)).second) << id << " came twice";
+    }
 }
 
 /// Returns the digest that a server prints.

@@ -44,6 +44,11 @@ struct GenerateOptions {
     std::vector<protocol::RowCodec>
         codecs;  // codecs of the rows between stages, by link; empty: none
     // For the peers of a model or a stack:
+    double min_p = 0;  // these as in protocol::Sampling; 0 sets none
+    double repetition_penalty = 0;
+    double presence_penalty = 0;
+    double frequency_penalty = 0;
+    std::vector<protocol::TokenBias> biases;
     std::string replay = "exact";                    // or fast
     std::vector<std::string> digests;                // first digits of the weights that are meant
     Duration late_after = std::chrono::seconds(10);  // until a member of a stack is left out

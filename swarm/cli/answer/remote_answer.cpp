@@ -75,6 +75,12 @@ void RemoteAnswer::ask(const ServedQuestion& asked) {
     request.prompt = asked.question.prompt;
     request.tokens = asked.question.tokens_max;
     request.sampling = {options_.temperature, options_.seed, 1, options_.top_p, options_.top_k};
+    request.sampling.min_p = options_.min_p;
+    request.sampling.repetition_penalty = options_.repetition_penalty;
+    request.sampling.presence_penalty = options_.presence_penalty;
+    request.sampling.frequency_penalty = options_.frequency_penalty;
+    request.sampling.generated_from = static_cast<std::uint32_t>(request.prompt.size());
+    request.sampling.biases = options_.biases;
     request.path = options_.path;
     request.exit_threshold = options_.exit_threshold;
     request.exact = options_.replay == "exact";

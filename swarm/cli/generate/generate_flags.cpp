@@ -5,8 +5,14 @@
 #include "swarm/protocol/limits.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace swarm::cli {
 namespace {
@@ -24,6 +30,7 @@ examples:
   swarm generate --join 192.168.1.7:7117 --tokens 400 --temperature 0.8 --seed 7 "Emma")";
 
 constexpr std::size_t kDigestDigitsLeast = 4;
+constexpr double kBiasMost = 100;
 
 /// Where the answer comes from.
 struct Sources {
@@ -106,6 +113,59 @@ void add_model_flags(CLI::App& app, GenerateOptions& generate, const Sources& so
     add_json(app, "write ids, text and speeds", generate.json_file);
 }
 
+/// Reads "ID:BIAS".
+protocol::TokenBias parse_bias(const std::string& text) {
+    protocol::TokenBias bias;
+    char rest = 0;
+    const int read = std::sscanf(text.c_str(), "%" SCNu32 ":%lf%c", &bias.token, &bias.bias, &rest);
+    if (read != 2 || !(std::abs(bias.bias) <= kBiasMost) || text.front() == '-') {
+        throw CLI::ValidationError(
+            "--logit-bias", "wants the id of a token and a number from -100 to 100, as in 42:-100"
+        );
+    }
+    return bias;
+}
+
+/// Flags of a draw that the peers of a model make; protocol::Sampling says what they do.
+void add_draw_flags(CLI::App& app, GenerateOptions& generate, const Sources& sources) {
+    constexpr double kMost = 100;
+    const auto add = [&](const char* name, const char* help, double& value, double least) {
+        return app.add_option(name, value, help)
+            ->check(number_within(least, kMost))
+            ->needs(sources.join)
+            ->needs(sources.model);
+    };
+    add("--repetition-penalty",
+        "above 1: tokens of the text are less likely",
+        generate.repetition_penalty,
+        0);
+    add("--presence-penalty",
+        "taken off tokens of the answer so far",
+        generate.presence_penalty,
+        -kMost);
+    add("--frequency-penalty",
+        "the same for each time that they came",
+        generate.frequency_penalty,
+        -kMost);
+    app.add_option(
+           "--min-p", generate.min_p, "draw from tokens at least this part as likely as the best"
+    )
+        ->check(number_within(0, 1))
+        ->needs(app.get_option("--temperature"))
+        ->needs(sources.join)
+        ->needs(sources.model);
+    const auto take_biases = [&generate](const std::vector<std::string>& texts) {
+        std::ranges::transform(texts, std::back_inserter(generate.biases), parse_bias);
+    };
+    app.add_option_function<std::vector<std::string>>(
+           "--logit-bias", take_biases, "make tokens likelier, or with -100 impossible: 42:-100,7:2"
+    )
+        ->delimiter(',')
+        ->type_name("ID:BIAS")
+        ->needs(sources.join)
+        ->needs(sources.model);
+}
+
 /// Flags that mean something only with peers.
 void add_peer_flags(CLI::App& app, GenerateOptions& generate, const Sources& sources) {
     const auto set_wait = [&generate](Duration wait) { generate.wait = wait; };
@@ -170,6 +230,7 @@ void add_generate(CLI::App& program, const OnChosen& on_chosen) {
     add_question(app, *options);
     add_model_flags(app, *options, sources);
     add_peer_flags(app, *options, sources);
+    add_draw_flags(app, *options, sources);
     when_named(app, [&app, sources, on_chosen, options] {
         check_sources(app, sources);
         if (!options->join.empty()) {

@@ -136,7 +136,7 @@ void add_serve(CLI::App& program, const OnChosen& on_chosen) {
     add_size(
         app,
         "--memory",
-        "at most so much for the stage: 2GiB (default: no bound)",
+        "at most so much for the stage: 2GiB (default: what this machine has)",
         serve.memory_bytes
     );
     app.add_option(

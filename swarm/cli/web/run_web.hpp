@@ -30,10 +30,6 @@ class RunWeb {
     /// Sends the state to those who watch, if it is time.
     void changed(TimePoint now);
 
-    void stop() { server_->stop(); }
-
-    [[nodiscard]] bool finished() const { return server_->finished(); }
-
  private:
     void ask(const node::Asked& asked);
     void answer(const node::WebRequest& request);

@@ -166,6 +166,24 @@ class StageServerTest : public testing::Test {
     std::vector<node::Send> sends_;
 };
 
+TEST_F(StageServerTest, JoinTellsTheSmallerOfWhatIsLentAndWhatIsThere) {
+    const auto told = [&](std::uint64_t lent, std::uint64_t machine) {
+        StageServer::Options options = StageServerTest::options();
+        options.memory_bytes = lent;
+        options.machine_bytes = machine;
+        StageServer server(std::move(options));
+        node::Outbox out;
+        server.on(node::LinkUp{kCoordinator, node::Lane::Control, {1}, true}, now_, out);
+        const auto& join = std::get<node::Send>(out.actions.back()).message.body;
+        return std::get<protocol::Join>(join).lent_memory_bytes;
+    };
+    EXPECT_EQ(told(0, 0), 0U);
+    EXPECT_EQ(told(5, 0), 5U);
+    EXPECT_EQ(told(0, 7), 7U);
+    EXPECT_EQ(told(5, 7), 5U);
+    EXPECT_EQ(told(9, 7), 7U);
+}
+
 TEST_F(StageServerTest, AStageThatIsLargerThanTheMachineEndsItBeforeAnythingIsMade) {
     swarm::run::RunConfig large;
     large.model = *swarm::run::named_model("oracle");
