@@ -17,7 +17,7 @@ constexpr int kExitBadRun = 3;
 constexpr int kExitUnreachable = 4;
 
 void fail(std::uint64_t request, std::string reason, node::Turn turn) {
-    turn.out.add(node::Tell{node::GenerationFailed{request, std::move(reason)}});
+    turn.out.add(node::Tell{node::GenerationFailed{request, std::move(reason), {}}});
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ void EnsembleFlow::drop(std::size_t member, std::string reason, Flows& flows, no
     if (--left_ == 0) {
         done_ = true;
         late_at_ = swarm::kNever;
-        turn.out.add(node::Tell{node::GenerationFailed{request_.request, std::move(reason)}});
+        turn.out.add(node::Tell{node::GenerationFailed{request_.request, std::move(reason), {}}});
         return;
     }
     weights_.drop(member);

@@ -12,6 +12,9 @@
 namespace stacking::sessions {
 namespace {
 
+/// A text of some hundred tokens may end within this time.
+constexpr swarm::Duration kRetryAfter = std::chrono::seconds(5);
+
 /// Says why nobody draws tokens so; empty when somebody does.
 std::string refusal_of_draw(const node::SessionRequest& request) {
     const protocol::Sampling& sampling = request.sampling;
@@ -266,11 +269,14 @@ void SessionClient::start(const node::SessionRequest& request, node::Turn turn) 
     std::ranges::for_each(request.members, add, &node::StackMember::model);
     std::ranges::for_each(request.chain, add, &node::ChainMember::model);
     const std::size_t sessions = std::max<std::size_t>(request.members.size(), 1);
-    if (flows_.size() + sessions > kSessionsMax) {
+    std::optional<swarm::Duration> retry_after;
+    if (why.empty() && flows_.size() + sessions > kSessionsMax) {
         why = "too many requests at once; try later";
+        retry_after = kRetryAfter;
     }
     if (!why.empty()) {
-        turn.out.add(node::Tell{node::GenerationFailed{request.request, std::move(why)}});
+        node::GenerationFailed failed{request.request, std::move(why), retry_after};
+        turn.out.add(node::Tell{std::move(failed)});
         return;
     }
     if (!request.members.empty()) {

@@ -369,9 +369,11 @@ void SessionFlow::finish(node::Turn turn) {
     due_ = swarm::kNever;
 }
 
-void SessionFlow::fail(std::string reason, node::Turn turn) {
+void SessionFlow::fail(
+    std::string reason, node::Turn turn, std::optional<swarm::Duration> retry_after
+) {
     if (!member_) {
-        turn.out.add(node::Tell{node::GenerationFailed{request_.request, reason}});
+        turn.out.add(node::Tell{node::GenerationFailed{request_.request, reason, retry_after}});
     }
     failure_ = std::move(reason);
     finish(turn);

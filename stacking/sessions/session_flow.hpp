@@ -170,7 +170,7 @@ class SessionFlow {
     void tell(const protocol::SessionToken& token, node::Turn turn) const;
     [[nodiscard]] std::string diagnosis() const;
     void finish(node::Turn turn);
-    void fail(std::string reason, node::Turn turn);
+    void fail(std::string reason, node::Turn turn, std::optional<swarm::Duration> retry_after = {});
     [[nodiscard]] swarm::Duration silent_max() const;
 
     // session_flow_routes.cpp: peers and routes

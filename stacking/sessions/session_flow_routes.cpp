@@ -85,7 +85,8 @@ bool SessionFlow::fill_hops(node::Turn turn) {
                 "the peers of layers " + std::to_string(hop.layers.first) + " to " +
                     std::to_string(hop.layers.end - 1) + " are full; try again in about " +
                     std::to_string(wait.count()) + " s",
-                turn
+                turn,
+                wait
             );
             return false;
         }

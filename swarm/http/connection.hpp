@@ -25,6 +25,14 @@
 
 namespace swarm::http {
 
+/// An answer under way.
+struct OpenAnswer {
+    std::uint64_t exchange = 0;
+    bool has_begun = false;
+    bool has_body = true;  // false: the request or the status wants the head alone
+    bool is_chunked = false;
+};
+
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
     /// `number` names it among the connections of the core.
@@ -53,14 +61,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
     enum class Then { GoOn, Farewell, Leave };
-
-    /// The answer under way.
-    struct Answer {
-        std::uint64_t exchange = 0;
-        bool has_begun = false;
-        bool has_body = true;  // false: the request or the status wants the head alone
-        bool is_chunked = false;
-    };
 
     enum class BodyIs { Sent, LeftOut };
 
@@ -104,7 +104,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Outbox outbox_;
     RequestReader reader_;
     std::string input_;  // came and is not read
-    std::optional<Answer> answer_;
+    std::optional<OpenAnswer> answer_;
     std::size_t body_bytes_ = 0;  // bytes in reader_ that the sum has
     std::size_t served_ = 0;
     TimePoint heard_at_;

@@ -193,6 +193,7 @@ struct HostListed {
 struct GenerationFailed {
     std::uint64_t request = 0;
     std::string reason;
+    std::optional<Duration> retry_after{};  // it lacked room, and may find it after this time
 };
 
 using AnyReport = std::variant<
