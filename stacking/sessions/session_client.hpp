@@ -45,6 +45,9 @@ class SessionClient final : public node::Role {
     [[nodiscard]] TimePoint next_deadline() const override;
     [[nodiscard]] node::Allowance allowance(const PeerId& peer) const override;
 
+    /// The models with the peers that are known to serve them, in the order of the options.
+    [[nodiscard]] const std::vector<ClientContext>& models() const { return contexts_; }
+
  private:
     void handle(const node::LinkUp& up, node::Turn turn);
     void handle(const node::LinkDown& down, node::Turn turn);

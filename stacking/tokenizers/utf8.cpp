@@ -64,6 +64,12 @@ std::size_t utf8_prefix(std::string_view bytes) {
     return at;
 }
 
+std::string to_utf8(std::string_view bytes) {
+    Utf8Stream stream;
+    std::string text = stream.push(bytes);
+    return text + stream.finish();
+}
+
 std::string Utf8Stream::push(std::string_view bytes) {
     held_ += bytes;
     std::string text;

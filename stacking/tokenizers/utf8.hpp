@@ -24,6 +24,9 @@ Utf8Character first_character(std::string_view bytes);
 /// Offset of the first byte that is no UTF-8; the size when all bytes are UTF-8.
 std::size_t utf8_prefix(std::string_view bytes);
 
+/// Returns the text of bytes that are complete.
+std::string to_utf8(std::string_view bytes);
+
 /// Makes text out of tokens, each of which may be a part of a character; an incomplete character is
 /// held back.
 class Utf8Stream {

@@ -1,6 +1,7 @@
 #include "swarm/cli/command_line.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/cli/api/api.hpp"
 #include "swarm/cli/common/flags.hpp"
 #include "swarm/cli/directory/directory.hpp"
 #include "swarm/cli/doctor/doctor.hpp"
@@ -34,6 +35,7 @@ constexpr void (*kAddVerb[])(CLI::App& program, const OnChosen& on_chosen) = {
     add_serve,
     add_directory,
     add_generate,
+    add_api,
     add_local,
     add_plan,
     add_plot,

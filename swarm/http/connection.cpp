@@ -313,6 +313,8 @@ void Connection::reply(const node::WebReply& reply) {
     head.status = reply.status;
     head.content_type = reply.content_type;
     head.retry_after = reply.retry_after;
+    const std::string fields = reply.allow.empty() ? "" : "Allow: " + reply.allow + "\r\n";
+    head.fields = fields;
     if (reply.more) {
         head.framing = reader_.head().is_http_1_0 ? Framing::Close : Framing::Chunks;
         answer_->is_chunked = head.framing == Framing::Chunks;

@@ -20,7 +20,7 @@ struct WebRequest {
     std::string path;    // decoded, without the query; begins with '/'
     std::string query;   // not decoded, without the '?'
     std::string body;
-    std::string user;    // name of the key that it came with, or the client's address
+    std::string user;  // name of the key that it came with, or the client's address
 };
 
 /// The client has hung up, or does not read what it asked for.
@@ -36,6 +36,7 @@ struct WebReply {
     std::string body;
     bool more = false;  // WebPieces follow
     std::optional<std::chrono::seconds> retry_after{};
+    std::string allow{};  // methods that the path has, for status 405; empty: none are told
 };
 
 /// The next bytes of an answer.

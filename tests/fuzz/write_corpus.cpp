@@ -1,6 +1,6 @@
 // Writes the seeds of the fuzz targets: the parts of one frame of every kind.
 //   write_corpus <folder>   fills <folder>/{header,message,envelope,codec_*,byte_planes,
-//                            server,coordinator,session,directory,link,http}
+//                            server,coordinator,session,directory,link,http,api}
 #include "compression/byte_planes.hpp"
 #include "compression/codec.hpp"
 #include "swarm/protocol/frame.hpp"
@@ -203,6 +203,24 @@ void write_coded(const std::filesystem::path& folder) {
     }
 }
 
+/// Writes bodies of requests for texts; for api_fuzz.cpp.
+void write_bodies(const std::filesystem::path& folder) {
+    const std::pair<const char*, std::string_view> bodies[] = {
+        {"chat",
+         R"({"model":"small","messages":[{"role":"system","content":"a"},{"role":"user",)"
+         R"("content":[{"type":"text","text":"b"}]}],"n":2,"stop":["c"],"stream":true,)"
+         R"("stream_options":{"include_usage":true},"logprobs":true,"top_logprobs":3})"},
+        {"text",
+         R"({"prompt":[[1,2],[3]],"max_tokens":4,"temperature":0.5,"top_p":0.9,"top_k":40,)"
+         R"("min_p":0.1,"presence_penalty":-1,"frequency_penalty":1,"repetition_penalty":1.1,)"
+         R"("logit_bias":{"65":-100},"seed":-1,"echo":true,"stop":"d"})"},
+        {"tokenize", R"({"content":"<|im_end|>","tokens":[1,257]})"},
+    };
+    for (const auto& [name, body] : bodies) {
+        write(folder / "api" / name, std::as_bytes(std::span(body)));
+    }
+}
+
 /// Writes requests of the web, cut into pieces of 8 bytes; for http_fuzz.cpp.
 void write_requests(const std::filesystem::path& folder) {
     const std::string end = " HTTP/1.1\r\nHost: localhost\r\n";
@@ -253,6 +271,7 @@ int main(int argc, char** argv) {
     write(folder / "session" / "one_session", session_story());
     write_link_strangers(folder);
     write_coded(folder);
+    write_bodies(folder);
     write_requests(folder);
     write_frame(folder, kHelloKind, encode_hello(sample_hello()));
     const TensorEnvelope activation{.dtype = Dtype::Float32, .shape = {8, 1024, 768}};

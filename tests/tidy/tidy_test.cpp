@@ -83,6 +83,13 @@ const std::map<std::string, Folders, std::less<>> kVisibleTo = {
       "stages/compute",
       "stacking",
       "stacking/composition"}},
+    {"stacking/api",
+     {"swarm/base",
+      "swarm/protocol",
+      "swarm/node",
+      "stacking",
+      "stacking/sessions",
+      "stacking/tokenizers"}},
     // The two hosts know roles as Role and nothing more, and not each other.
     {"sim", {"swarm/base", "swarm/protocol", "swarm/node"}},
     {"swarm/net", {"swarm/base", "swarm/protocol", "swarm/node"}},
@@ -183,10 +190,11 @@ const std::map<std::string, Folders, std::less<>>& rooms_of_cli() {
         {"web", {}},           {"train", {"metrics", "web"}},
         {"serve", {"answer"}}, {"directory", {}},
         {"key", {}},           {"generate", {"answer"}},
-        {"local", {"answer"}}, {"plan", {}},
+        {"local", {"answer", "api"}}, {"plan", {}},
         {"plot", {"metrics"}}, {"sim", {}},
         {"model", {"answer"}}, {"stack", {"answer"}},
-        {"doctor", {}},        {"manual", {}},
+        {"api", {"answer"}},   {"doctor", {}},
+        {"manual", {}},
     };
     return rooms;
 }

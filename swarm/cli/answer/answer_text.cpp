@@ -6,20 +6,9 @@
 
 #include <cstdio>
 #include <iostream>
-#include <span>
 #include <utility>
 
 namespace swarm::cli {
-
-std::string AnswerText::add(std::uint32_t token) {
-    // A model may have more tokens than its tokenizer: padding, which has no text.
-    const auto bytes = tokenizer_.decode(std::span(&token, 1));
-    return bytes ? stream_.push(stops_.push(*bytes)) : "";
-}
-
-std::string AnswerText::finish() {
-    return stream_.push(stops_.finish()) + stream_.finish();
-}
 
 bool TextStream::add(std::uint32_t token) {
     write(generated_.add(token));

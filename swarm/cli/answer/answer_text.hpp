@@ -1,11 +1,8 @@
-// The text of an answer, which ends before a stop text; and the answer for people: its text on
-// stdout as the tokens come, its speeds on stderr.
+// The answer for people: its text on stdout as the tokens come, its speeds on stderr.
 // Threading: one thread.
 #pragma once
 
-#include "stacking/tokenizers/model_tokenizer.hpp"
-#include "stacking/tokenizers/stop_texts.hpp"
-#include "stacking/tokenizers/utf8.hpp"
+#include "stacking/tokenizers/answer_text.hpp"
 
 #include <boost/json/value.hpp>
 
@@ -17,28 +14,6 @@
 #include <vector>
 
 namespace swarm::cli {
-
-/// Makes text of tokens. Bytes wait until their character is whole and until they can no longer
-/// begin a stop text.
-class AnswerText {
- public:
-    AnswerText(
-        const stacking::tokenizers::ModelTokenizer& tokenizer, std::vector<std::string> stops
-    )
-        : tokenizer_(tokenizer), stops_(std::move(stops)) {}
-
-    /// Returns the text that is known with this token.
-    std::string add(std::uint32_t token);
-    std::string finish();
-
-    /// Whether the text has ended at a stop text.
-    [[nodiscard]] bool is_stopped() const { return stops_.is_found(); }
-
- private:
-    const stacking::tokenizers::ModelTokenizer& tokenizer_;
-    stacking::tokenizers::StopTexts stops_;
-    stacking::tokenizers::Utf8Stream stream_;
-};
 
 /// Writes text as its tokens come, and keeps it. Before the first character nothing is written.
 class TextStream {
@@ -62,7 +37,7 @@ class TextStream {
  private:
     void write(const std::string& text);
 
-    AnswerText generated_;
+    stacking::tokenizers::AnswerText generated_;
     std::string before_;
     std::string text_;
 };

@@ -165,7 +165,7 @@ int generate_alone(const GenerateOptions& options, Console& console) {
 
 Result<std::vector<std::uint32_t>> ids_alone(const GenerateOptions& options, Console& console) {
     SWARM_TRY(const Asked asked, ask(options, console));
-    AnswerText text(asked.tokenizer, options.stops);
+    stacking::tokenizers::AnswerText text(asked.tokenizer, options.stops);
     const auto go_on = [&text](TokenId token) {
         static_cast<void>(text.add(token));
         return !text.is_stopped();

@@ -52,19 +52,19 @@ Result<> RemoteAnswer::start(const std::string& directory) {
     client.self = self.peer();
     client.incarnation = host_options.incarnation;
     client.directory_address = directory;
-    client.models = asked.models;
+    client.models = asked.served.models;
     client.patience = options_.wait;
     auto role = std::make_unique<stacking::sessions::SessionClient>(std::move(client));
     host_.emplace(loop_, std::move(role), net::FileStore::none(), self, std::move(host_options));
     host_->start();
-    record_.is_ensemble = !asked.members.empty();
+    record_.is_ensemble = !asked.served.members.empty();
     record_.prompt_tokens = asked.question.prompt.size();
-    for (const std::string& name : asked.names) {
+    for (const std::string& name : asked.served.names) {
         record_.readers.push_back({name});
     }
     ask(asked);
     question_ = std::move(asked.question);
-    tokenizer_ = std::move(asked.tokenizer);
+    tokenizer_ = std::move(asked.served.tokenizer);
     stream_.emplace(*tokenizer_, question_->before, options_.stops);
     return {};
 }
@@ -84,8 +84,8 @@ void RemoteAnswer::ask(const ServedQuestion& asked) {
     request.path = options_.path;
     request.exit_threshold = options_.exit_threshold;
     request.exact = options_.replay == "exact";
-    request.members = asked.members;
-    request.chain = asked.chain;
+    request.members = asked.served.members;
+    request.chain = asked.served.chain;
     request.late_after = options_.late_after;
     request.codecs = options_.codecs;
     host_->ask({std::move(request)});

@@ -23,12 +23,20 @@ Result<SessionClient::Model> client_model(const stacking::models::ModelSource& s
     return model;
 }
 
-Result<ServedQuestion> of_model(const GenerateOptions& options, Console& console) {
-    SWARM_TRY(ModelQuestion asked, read_model_question(options, console));
-    SWARM_TRY(SessionClient::Model model, client_model(asked.model.source));
+Result<ServedModel> of_model(const GenerateOptions& options) {
+    SWARM_TRY(const OpenModel opened, open_model(options.model));
+    SWARM_TRY(auto tokenizer, open_tokenizer(opened));
+    SWARM_TRY(SessionClient::Model model, client_model(opened.source));
     model.digests = options.digests;
-    return ServedQuestion{
-        {model}, {}, {}, {options.model}, std::move(asked.tokenizer), std::move(asked.question)};
+    const auto& architecture = opened.source.architecture();
+    return ServedModel{
+        {model},
+        {},
+        {},
+        {options.model},
+        std::move(tokenizer),
+        architecture.model.context,
+        architecture.end_tokens};
 }
 
 Error mismatch(std::string what) {
@@ -80,7 +88,7 @@ Result<> put_behind_bridge(const OpenStack& stack, SessionClient::Model& model) 
     return {};
 }
 
-Result<ServedQuestion> of_stack(const GenerateOptions& options, Console& console) {
+Result<ServedModel> of_stack(const GenerateOptions& options, Console& console) {
     SWARM_TRY(OpenStack stack, open_to_generate(options, console));
     SWARM_TRY(check_members(stack, options.stack));
     const auto mode = stack.file().mode;
@@ -116,23 +124,31 @@ Result<ServedQuestion> of_stack(const GenerateOptions& options, Console& console
     if (!ensemble) {
         names = {options.stack};
     }
-    SWARM_TRY(
-        Question question,
-        read_question(options, stack.tokenizer(), stack.context(), stack.end_tokens(), console)
-    );
-    return ServedQuestion{
+    const std::uint32_t context = stack.context();
+    const std::vector<std::uint32_t> end_tokens = stack.end_tokens();
+    return ServedModel{
         std::move(models),
         std::move(members),
         std::move(links),
         std::move(names),
         stack.take_tokenizer(),
-        std::move(question)};
+        context,
+        end_tokens};
 }
 
 }  // namespace
 
+Result<ServedModel> open_served_model(const GenerateOptions& options, Console& console) {
+    return options.stack.empty() ? of_model(options) : of_stack(options, console);
+}
+
 Result<ServedQuestion> read_served_question(const GenerateOptions& options, Console& console) {
-    return options.stack.empty() ? of_model(options, console) : of_stack(options, console);
+    SWARM_TRY(ServedModel served, open_served_model(options, console));
+    SWARM_TRY(
+        Question question,
+        read_question(options, served.tokenizer, served.context, served.end_tokens, console)
+    );
+    return ServedQuestion{std::move(served), std::move(question)};
 }
 
 }  // namespace swarm::cli

@@ -1,5 +1,5 @@
-// A question to peers: the model or the members of the stack that they serve, and the prompt in
-// tokens. Only headers and tokenizers are read here; the peers have the weights.
+// A model or the members of a stack that peers serve, and a question to them: the prompt in tokens.
+// Only headers and tokenizers are read here; the peers have the weights.
 // Threading: one thread. Errors: those of opening models, stack and tokenizer, and of
 // read_question(); Mismatch (Reject): a stack that the gate refuses, a bridge that is not trained,
 // and a chain or a bridge whose widths do not fit.
@@ -10,19 +10,29 @@
 #include "swarm/cli/answer/question.hpp"
 #include "swarm/cli/terminal/console.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace swarm::cli {
 
-struct ServedQuestion {
+struct ServedModel {
     std::vector<stacking::sessions::SessionClient::Model> models;  // each model once
     std::vector<node::StackMember> members;  // those of an ensemble, else empty
     std::vector<node::ChainMember> chain;    // those of a chain or a bridge, else empty
     std::vector<std::string> names;  // names of the model, the members, or the stack, for people
     stacking::tokenizers::ModelTokenizer tokenizer;
+    std::uint32_t context = 0;              // positions that all members can read
+    std::vector<std::uint32_t> end_tokens;  // a text ends at any of them
+};
+
+struct ServedQuestion {
+    ServedModel served;
     Question question;
 };
+
+/// Opens `options.model` or `options.stack`.
+Result<ServedModel> open_served_model(const GenerateOptions& options, Console& console);
 
 Result<ServedQuestion> read_served_question(const GenerateOptions& options, Console& console);
 

@@ -1,5 +1,6 @@
 #include "swarm/cli/common/flags.hpp"
 
+#include "stacking/row_coding.hpp"
 #include "swarm/cli/common/verb.hpp"
 #include "swarm/net/rate_limit.hpp"
 #include "swarm/protocol/limits.hpp"
@@ -216,6 +217,43 @@ CLI::Option* add_weights(CLI::App& app, std::string& weights) {
     return app.add_option("--weights", weights, "keep weights as fp32, bf16 or int8")
         ->check(CLI::IsMember({"fp32", "bf16", "int8"}))
         ->capture_default_str();
+}
+
+CLI::Option* add_row_codecs(CLI::App& app, std::vector<protocol::RowCodec>& codecs) {
+    const auto take = [&codecs](const std::string& names) {
+        const auto read = stacking::parse_row_codecs(names);
+        if (!read) {
+            throw CLI::ValidationError("--codec", "wants auto, " + stacking::row_codec_names());
+        }
+        codecs = *read;
+    };
+    return app
+        .add_option_function<std::string>(
+            "--codec",
+            take,
+            "codec of the rows between stages: " + stacking::row_codec_names() +
+                "; auto: as each link needs it; A,B,...: link by link (default: none)"
+        )
+        ->type_name("NAME");
+}
+
+CLI::Option* add_digests(CLI::App& app, std::vector<std::string>& digests) {
+    constexpr std::size_t kDigitsLeast = 4;
+    const auto check = [](const std::string& digits) {
+        const bool good = digits.size() >= kDigitsLeast &&
+                          digits.find_first_not_of("0123456789abcdef") == std::string::npos;
+        return good ? std::string()
+                    : "wants the first digits of a digest, as `swarm serve` prints it: 1a2b3c4d";
+    };
+    return app
+        .add_option(
+            "--digest",
+            digests,
+            "ask only peers with these weights, of those that disagree (A,B,...)"
+        )
+        ->delimiter(',')
+        ->check(CLI::Validator(check, ""))
+        ->type_name("HEX");
 }
 
 CLI::Option* add_replay(CLI::App& app, std::string& replay) {

@@ -7,6 +7,7 @@
 #include "swarm/base/units.hpp"
 #include "swarm/cli/common/join_address.hpp"
 #include "swarm/cli/compute/threads.hpp"
+#include "swarm/protocol/session_messages.hpp"
 
 #include <array>
 #include <cstdint>
@@ -77,6 +78,10 @@ std::function<std::string(const std::string&)> number_within(double least, doubl
 
 CLI::Option* add_weights(CLI::App& app, std::string& weights);
 CLI::Option* add_replay(CLI::App& app, std::string& replay);
+/// Adds --codec, of the rows between stages, link by link.
+CLI::Option* add_row_codecs(CLI::App& app, std::vector<protocol::RowCodec>& codecs);
+/// Adds --digest, which names weights where peers disagree.
+CLI::Option* add_digests(CLI::App& app, std::vector<std::string>& digests);
 
 /// The options of a draw among the likeliest tokens (stacking/sampler.hpp).
 struct SamplingFlags {

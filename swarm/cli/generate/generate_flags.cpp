@@ -1,4 +1,3 @@
-#include "stacking/row_coding.hpp"
 #include "swarm/cli/common/flags.hpp"
 #include "swarm/cli/common/join_address.hpp"
 #include "swarm/cli/generate/generate.hpp"
@@ -29,7 +28,6 @@ examples:
   swarm generate --join 192.168.1.7:7117 "It is a truth universally"              # of a run
   swarm generate --join 192.168.1.7:7117 --tokens 400 --temperature 0.8 --seed 7 "Emma")";
 
-constexpr std::size_t kDigestDigitsLeast = 4;
 constexpr double kBiasMost = 100;
 
 /// Where the answer comes from.
@@ -95,21 +93,7 @@ void add_model_flags(CLI::App& app, GenerateOptions& generate, const Sources& so
         ->needs(sources.model)
         ->excludes(sources.join)
         ->capture_default_str();
-    const auto take_codecs = [&generate](const std::string& names) {
-        const auto codecs = stacking::parse_row_codecs(names);
-        if (!codecs) {
-            throw CLI::ValidationError("--codec", "wants auto, " + stacking::row_codec_names());
-        }
-        generate.codecs = *codecs;
-    };
-    app.add_option_function<std::string>(
-           "--codec",
-           take_codecs,
-           "codec of the rows between stages: " + stacking::row_codec_names() +
-               "; auto: as each link needs it; A,B,...: link by link (default: none)"
-    )
-        ->needs(sources.model)
-        ->type_name("NAME");
+    add_row_codecs(app, generate.codecs)->needs(sources.model);
     add_json(app, "write ids, text and speeds", generate.json_file);
 }
 
@@ -177,22 +161,7 @@ void add_peer_flags(CLI::App& app, GenerateOptions& generate, const Sources& sou
     )
         ->needs(sources.stack)
         ->needs(sources.join);
-    const auto check_digits = [](const std::string& digits) {
-        const bool good = digits.size() >= kDigestDigitsLeast &&
-                          digits.find_first_not_of("0123456789abcdef") == std::string::npos;
-        return good ? std::string()
-                    : "wants the first digits of a digest, as `swarm serve` prints it: 1a2b3c4d";
-    };
-    app.add_option(
-           "--digest",
-           generate.digests,
-           "ask only peers with these weights, of those that disagree (A,B,...)"
-    )
-        ->delimiter(',')
-        ->check(CLI::Validator(check_digits, ""))
-        ->type_name("HEX")
-        ->needs(sources.model)
-        ->needs(sources.join);
+    add_digests(app, generate.digests)->needs(sources.model)->needs(sources.join);
     add_forget(app, generate.owner.forget)->needs(sources.join);
     add_swarm_key(app, "the secret of a private run", generate.swarm_key_file)->needs(sources.join);
     app.add_option(

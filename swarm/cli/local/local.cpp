@@ -180,14 +180,14 @@ int local(const LocalOptions& given) {
         return serve_locally(options, console);
     }
     const LocalOptions none;
-    if (options.raw || options.ignore_eos || options.system || !options.stops.empty() ||
-        options.temperature != none.temperature || !options.kill_at.empty() ||
-        !options.freeze_at.empty() || options.weights != none.weights ||
+    if (options.api || options.raw || options.ignore_eos || options.system ||
+        !options.stops.empty() || options.temperature != none.temperature ||
+        !options.kill_at.empty() || !options.freeze_at.empty() || options.weights != none.weights ||
         options.replay != none.replay || !options.path.empty() ||
         options.exit_threshold != none.exit_threshold) {
         console.error(
-            "--raw, --system, --ignore-eos, --stop, --temperature, --top-p, --top-k, --weights, "
-            "--replay, --path, --exit, --kill-at and --freeze-at belong to a model that is served"
+            "--api, --raw, --system, --ignore-eos, --stop, --temperature, --top-p, --top-k, "
+            "--weights, --replay, --path, --exit, --kill-at and --freeze-at are for a served model"
         );
         return kRejected;
     }

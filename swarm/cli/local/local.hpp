@@ -39,6 +39,8 @@ struct LocalOptions {
     std::optional<Duration> log_every;  // same as in TrainOptions
     // For a model or a stack:
     std::string stack;
+    bool api = false;  // clients of the API ask, instead of one prompt
+    std::uint16_t api_port = 8080;
     std::string weights = "fp32";
     std::string replay = "exact";
     bool raw = false;

@@ -17,7 +17,8 @@ examples:
   swarm local --demo --prompt "It is a truth"
   swarm local --model smollm2 --stages 3 --peers 6 --prompt "Tell me a story" --verify
   swarm local --model smollm2 --prompt "Tell me a story" --kill-every 1s
-  swarm local --stack two.toml --peers 4 --prompt "It is a truth" --verify)";
+  swarm local --stack two.toml --peers 4 --prompt "It is a truth" --verify
+  swarm local --model smollm2 --stages 3 --peers 6 --api   # any client of OpenAI's API asks)";
 
 void add_faults(CLI::App& app, LocalOptions& local) {
     app.add_option(
@@ -61,6 +62,13 @@ void add_model_flags(CLI::App& app, LocalOptions& local) {
     add_path(app, local.path, local.exit_threshold);
     app.add_option("--kill-at", local.kill_at, "A,B,...: SIGKILL a peer that serves at that token")
         ->delimiter(',');
+    CLI::Option* const api = app.add_flag(
+        "--api", local.api, "answer clients of OpenAI's API, and show a page, until Ctrl-C"
+    );
+    api->excludes(app.get_option("--prompt"));
+    app.add_option("--port", local.api_port, "where clients of --api ask; 0: any")
+        ->needs(api)
+        ->capture_default_str();
     app.add_option("--freeze-at", local.freeze_at, "A,B,...: SIGSTOP one at that token")
         ->delimiter(',');
 }

@@ -26,6 +26,7 @@ namespace json = boost::json;
 
 constexpr auto kReadyWithin = std::chrono::seconds(120);
 constexpr auto kRestartServerAfter = std::chrono::milliseconds(200);
+constexpr auto kLastAnswers = std::chrono::seconds(2);
 constexpr auto kFrozenFor = std::chrono::seconds(3);
 constexpr std::uint32_t kStages = 3;
 
@@ -109,7 +110,7 @@ int LocalService::run() {
         end(cannot("not all peers serve after 120 s; their logs are in " + directory_.string()));
     }
     if (!exit_code_) {
-        exit_code_ = answer();
+        exit_code_ = options_.api ? answer_clients() : answer();
     }
     fleet_.calm_down();
     fleet_.end_all();  // the peers hold nothing that would be lost
@@ -254,7 +255,7 @@ void LocalService::disturb() {
 }
 
 void LocalService::disturb(Fault fault, Peer& peer) {
-    faults_.push_back({fault, answer_->record().ids.size(), peer.id});
+    faults_.push_back({fault, answer_ ? answer_->record().ids.size() : 0, peer.id});
     if (fault == Fault::Freeze) {
         fleet_.freeze(peer, kFrozenFor, [] {});
         return;
@@ -298,6 +299,32 @@ int LocalService::answer() {
     }
     const int ended = answer_->finish();
     std::cerr << printable(summary_of(answer_->record()));
+    return exit_code_.value_or(ended);
+}
+
+/// Serves clients until a signal or a failure.
+int LocalService::answer_clients() {
+    ApiOptions api;
+    api.join = fleet_.address();
+    api.model = question_.model;
+    api.stack = question_.stack;
+    api.codecs = question_.codecs;
+    api.listen = "127.0.0.1:" + std::to_string(options_.api_port);
+    ApiEndpoint endpoint(
+        loop_,
+        api,
+        [this](std::uint32_t member, const std::vector<PeerId>& peers) { routes_[member] = peers; },
+        console_
+    );
+    if (const Result<> started = endpoint.start(); !started) {
+        return end_with(console_, started.error());
+    }
+    disturb_by_the_clock();
+    loop_.run_until([&] { return exit_code_ || endpoint.ended(); });
+    fleet_.calm_down();
+    endpoint.stop();
+    static_cast<void>(loop_.run_until([&] { return endpoint.ended(); }, kLastAnswers));
+    const int ended = endpoint.finish();
     return exit_code_.value_or(ended);
 }
 

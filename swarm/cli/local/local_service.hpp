@@ -1,11 +1,12 @@
-// One answer by a directory and N peers, as real processes on loopback, with faults by the token or
-// by the clock: `swarm local` with a model or a stack. The peers serve the model, or the members of
-// the stack in turn.
+// One answer, or an endpoint for clients, by a directory and N peers, real processes on loopback,
+// with faults by the token or by the clock: `swarm local` with a model or a stack. The peers serve
+// the model, or the members of the stack in turn.
 // Invariant: a peer is disturbed only while another peer with the same layers is listed and runs.
 // Threading: the loop's thread. Times: real.
 #pragma once
 
 #include "swarm/cli/answer/remote_answer.hpp"
+#include "swarm/cli/api/api_endpoint.hpp"
 #include "swarm/cli/local/local_fleet.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/net/event_loop.hpp"
@@ -51,8 +52,8 @@ boost::json::object to_json(
 
 class LocalService {
  public:
-    /// `directory` exists; `options.prompt` is given. `parts`: the peers serve them in turn; each
-    /// is listed once. `options` and `console` outlive this object.
+    /// `directory` exists; `options` has a prompt or asks for the API. `parts`: peers serve them in
+    /// turn; each is listed once. `options` and `console` outlive this object.
     LocalService(
         const LocalOptions& options,
         std::vector<ServedPart> parts,
@@ -80,6 +81,7 @@ class LocalService {
     void disturb(Fault fault, Peer& peer);
     void end(const Error& error);
     int answer();
+    int answer_clients();
     int verify();
     [[nodiscard]] int write_report();
 

@@ -42,6 +42,27 @@ std::optional<std::string> stray_flag(const LocalOptions& options) {
     return std::nullopt;
 }
 
+/// Returns a given flag that means nothing for an endpoint; nullopt: there is none.
+std::optional<std::string> flag_of_one_answer(const LocalOptions& options) {
+    const std::pair<const char*, bool> flags[] = {
+        {"--verify", options.verify},
+        {"--json", !options.json_file.empty()},
+        {"--path", !options.path.empty()},
+        {"--exit", options.exit_threshold <= 1},
+        {"--kill-at", !options.kill_at.empty()},
+        {"--freeze-at", !options.freeze_at.empty()},
+        {"--stop", !options.stops.empty()},
+        {"--system", options.system.has_value()},
+        {"--raw", options.raw},
+        {"--ignore-eos", options.ignore_eos}};
+    for (const auto& [name, given] : flags) {
+        if (given) {
+            return name;
+        }
+    }
+    return std::nullopt;
+}
+
 /// Returns the parts to be served: the model, or the members of the stack, each once.
 Result<std::vector<ServedPart>> parts_of(const LocalOptions& options) {
     if (options.stack.empty()) {
@@ -73,8 +94,13 @@ int serve_locally(const LocalOptions& options, Console& console) {
         const std::string served = options.stack.empty() ? *options.run.model : options.stack;
         return end_with(console, usage(*stray + " belongs to training; " + served + " is served"));
     }
-    if (!options.prompt) {
-        return end_with(console, usage("a model of others answers: add --prompt \"...\""));
+    if (!options.prompt && !options.api) {
+        return end_with(console, usage("a model of others answers: add --prompt \"...\" or --api"));
+    }
+    if (options.api) {
+        if (const auto stray = flag_of_one_answer(options)) {
+            return end_with(console, usage(*stray + " is of one answer; --api gives many"));
+        }
     }
     if (options.run.codec && !stacking::parse_row_codecs(*options.run.codec)) {
         return end_with(

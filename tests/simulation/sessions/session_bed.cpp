@@ -71,6 +71,10 @@ swarm::Digest SessionBed::digest(unsigned char first) {
     return digest;
 }
 
+swarm::Digest SessionBed::model() {
+    return model_digest(0);
+}
+
 SessionBed::SessionBed(SessionBedOptions options)
     : options_(options), world_(world_options(options)) {
     world_.add_peer(kDirectory, [](swarm::Incarnation) {

@@ -67,8 +67,8 @@ class SessionBed {
  public:
     explicit SessionBed(SessionBedOptions options = {});
 
-    static constexpr PeerId kDirectory{{100}};
-    static constexpr PeerId kClient{{200}};
+    static constexpr PeerId kDirectory{{1000}};
+    static constexpr PeerId kClient{{2000}};
 
     World& world() { return world_; }
 
@@ -117,6 +117,9 @@ class SessionBed {
     [[nodiscard]] std::vector<protocol::LayerRange> split() const;
 
     static swarm::Digest digest(unsigned char first);
+
+    /// Names the first member's model.
+    static swarm::Digest model();
 
  private:
     void add_server(std::uint64_t number);

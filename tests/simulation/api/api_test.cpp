@@ -1,0 +1,139 @@
+// The API over simulated peers: users, faults and hang-ups at every moment. An answer may only be
+// that of one process, nothing may be lost, and no page may stay behind.
+#include "tests/simulation/api/api_bed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+SessionBedOptions small_fleet() {
+    SessionBedOptions options;
+    options.stages = 3;
+    options.replicas = 2;
+    return options;
+}
+
+/// Three users with the same beginning of a prompt; one of them draws with a penalty.
+void ask_three(ApiBed& bed) {
+    bed.ask({.user = "a", .prompt = "The same beginning", .tokens = 4});
+    bed.ask({.user = "b", .prompt = "The same beginning", .tokens = 4, .seed = 2});
+    bed.ask(
+        {.user = "c",
+         .prompt = "The same beginning, and more",
+         .tokens = 4,
+         .presence_penalty = 2,
+         .streams = false}
+    );
+}
+
+TEST(Api, ACrashAtAnyEventChangesNoAnswer) {
+    ApiBed calm(small_fleet());
+    ask_three(calm);
+    ASSERT_TRUE(calm.run());
+    ASSERT_EQ(calm.verdict(), "");
+    for (std::uint64_t at = 0; at < calm.world().events(); ++at) {
+        ApiBed bed(small_fleet());
+        ask_three(bed);
+        bed.world().run_until([&] { return bed.world().events() >= at; }, 60s);
+        bed.world().crash(peer(1 + at % bed.sessions().servers()));
+        bed.run();
+        ASSERT_EQ(bed.verdict(), "") << "event " << at;
+    }
+}
+
+TEST(Api, AUserThatHangsUpAtAnyEventLeavesNoPage) {
+    ApiBed calm(small_fleet());
+    ask_three(calm);
+    ASSERT_TRUE(calm.run());
+    for (std::uint64_t at = 0; at < calm.world().events(); ++at) {
+        ApiBed bed(small_fleet());
+        ask_three(bed);
+        bed.world().run_until([&] { return bed.world().events() >= at; }, 60s);
+        const std::uint64_t gone = 1 + at % 3;
+        if (!bed.answered(gone).ended) {
+            bed.hang_up(gone);
+        }
+        ASSERT_TRUE(bed.run()) << "event " << at;
+        ASSERT_EQ(bed.verdict(), "") << "event " << at;
+        bed.world().run_until([&] { return bed.reserved() == 0; }, 10s);
+        ASSERT_EQ(bed.reserved(), 0U) << "event " << at;
+    }
+}
+
+TEST(Api, AFrozenPeerDelaysAnAnswerAndNoMore) {
+    for (std::uint64_t server = 1; server <= 6; ++server) {
+        ApiBed bed(small_fleet());
+        ask_three(bed);
+        bed.world().run_until([&] { return bed.world().events() >= 150; }, 60s);
+        bed.world().freeze(peer(server));
+        ASSERT_TRUE(bed.run()) << server;
+        EXPECT_EQ(bed.verdict(), "") << server;
+    }
+}
+
+TEST(Api, AThousandUsersAreServedByTwoHundredPeersThatDie) {
+    SessionBedOptions options;
+    options.stages = 4;
+    options.replicas = 50;
+    options.model.layers = 8;
+    options.budget_positions = 400;
+    ApiBed bed(options);
+    constexpr std::uint64_t kUsers = 1000;
+    swarm::Rng rng(7, 0);
+    std::uint64_t asked = 0;
+    std::uint64_t killed = 0;
+    while (asked < kUsers) {
+        for (int burst = 0; burst < 20 && asked < kUsers; ++burst) {
+            const std::string name = "user-" + std::to_string(++asked);
+            const auto tokens = static_cast<std::uint32_t>(1 + rng.below(12));
+            bed.ask({.user = name, .prompt = "Who is " + name, .tokens = tokens, .seed = asked});
+        }
+        bed.world().run_until([] { return false; }, 200ms);
+        // Every tenth peer dies, one after the other, and stays away.
+        if (killed < 20) {
+            bed.world().crash(peer(1 + 10 * killed++));
+        }
+    }
+    ASSERT_TRUE(bed.run());
+    EXPECT_EQ(bed.verdict(), "");
+}
+
+TEST(Api, AUserWithManyRequestsWaitsBehindHimself) {
+    SessionBedOptions options = small_fleet();
+    options.budget_positions = 100'000;
+    ApiBed bed(options);
+    std::vector<std::uint64_t> flood;
+    std::vector<std::uint64_t> guest;
+    for (int i = 0; i < 250; ++i) {
+        flood.push_back(bed.ask({.user = "flood", .tokens = 40, .seed = 1}));
+    }
+    bed.world().run_until([] { return false; }, 100ms);
+    for (int i = 0; i < 8; ++i) {
+        guest.push_back(bed.ask({.user = "guest", .tokens = 40, .seed = 1}));
+    }
+    ASSERT_TRUE(bed.run());
+    EXPECT_EQ(bed.verdict(), "");
+    const auto last = [&](const std::vector<std::uint64_t>& exchanges) {
+        swarm::TimePoint end{};
+        for (const std::uint64_t exchange : exchanges) {
+            end = std::max(end, bed.answered(exchange).ended_at);
+        }
+        return end;
+    };
+    std::size_t flood_before = 0;
+    for (const std::uint64_t exchange : flood) {
+        flood_before += bed.answered(exchange).ended_at < last(guest) ? 1 : 0;
+    }
+    // The guest's texts began at once, beside the first ones of the flood.
+    EXPECT_LE(flood_before, 2 * stacking::sessions::SessionClient::kSessionsMax);
+    EXPECT_LT(last(guest), last(flood));
+}
+
+}  // namespace
+}  // namespace sim
