@@ -202,8 +202,11 @@ void Browser::open(const std::string& url, int width, Colours colours) {
 }
 
 json::value Browser::evaluate(const std::string& expression) {
-    const json::object result =
-        call("Runtime.evaluate", {{"expression", expression}, {"returnByValue", true}});
+    deadline_ = Steady::now() + kPatience;
+    const json::object result = call(
+        "Runtime.evaluate",
+        {{"expression", expression}, {"returnByValue", true}, {"awaitPromise", true}}
+    );
     const json::value* const outcome = result.if_contains("result");
     const bool threw = result.contains("exceptionDetails");
     EXPECT_FALSE(threw) << json::serialize(result);
@@ -211,6 +214,19 @@ json::value Browser::evaluate(const std::string& expression) {
         return nullptr;
     }
     return outcome->at("value");
+}
+
+bool Browser::wait_until(const std::string& expression, std::chrono::milliseconds patience) {
+    const json::value holds = evaluate(
+        "new Promise(done => { const look = () => { if (" + expression +
+        ") { changes.disconnect(); done(true); } };"
+        "const changes = new MutationObserver(look);"
+        "changes.observe(document, { subtree: true, childList: true, characterData: true,"
+        " attributes: true });"
+        "setTimeout(() => { changes.disconnect(); done(false); }, " +
+        std::to_string(patience.count()) + "); look(); })"
+    );
+    return holds.is_bool() && holds.as_bool();
 }
 
 std::string Browser::screenshot() {

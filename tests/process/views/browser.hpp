@@ -33,8 +33,11 @@ class Browser {
     /// Waits until the page has been loaded.
     void open(const std::filesystem::path& page, int width, Colours colours);
     void open(const std::string& url, int width, Colours colours);
-    /// Returns the value of a JavaScript expression in the page.
+    /// Returns the value of a JavaScript expression in the page; waits for that of a promise.
     boost::json::value evaluate(const std::string& expression);
+    /// Waits in the page, after each of its changes, until the expression holds; false: it did not
+    /// within the patience, which is less than a minute.
+    bool wait_until(const std::string& expression, std::chrono::milliseconds patience);
     /// Returns the whole page as base64 of a PNG.
     std::string screenshot();
 

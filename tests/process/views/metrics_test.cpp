@@ -48,7 +48,7 @@ class MetricsTest : public TrainBed {
 
     /// Reads the folder as TensorBoard does: {tag: [[step, value], ...]}.
     json::value read_by_tensorboard() const {
-        const fs::path python = cli::cache_folder() / "readers-1" / "bin" / "python";
+        const fs::path python = cli::cache_folder() / "readers-2" / "bin" / "python";
         EXPECT_TRUE(fs::exists(python)) << python << " is missing: run ./swarm.sh test";
         const fs::path out = folder.path() / "events.json";
         const std::string command = python.string() + " " + source_dir() +

@@ -1,0 +1,75 @@
+// Many users at once at `swarm local --api` with SmolLM2 in three stages of two peers. Each text
+// must be the one that it is alone; many_streams.py has the clients. Figures are printed, because
+// they depend on the machine. The model must be in the cache.
+#include "tests/golden/model_file.hpp"
+#include "tests/places.hpp"
+#include "tests/process/program.hpp"
+#include "tests/unit/net/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace swarm::test {
+namespace {
+
+using std::chrono::seconds;
+
+class ApiLoad : public testing::Test {
+ protected:
+    void SetUp() override {
+        ASSERT_TRUE(std::filesystem::exists(golden::smollm2_file())) << golden::kFetchIt;
+    }
+
+    void start(const std::vector<std::string>& faults) {
+        std::vector<std::string> words{
+            "local",
+            "--model",
+            "smollm2",
+            "--stages",
+            "3",
+            "--peers",
+            "6",
+            "--api",
+            "--port",
+            port};
+        words.insert(words.end(), faults.begin(), faults.end());
+        swarm.emplace(std::move(words), folder.path());
+        ASSERT_TRUE(swarm->wait_for_text("/v1; ask with", seconds(120))) << swarm->err();
+    }
+
+    void run_clients(const std::string& part) const {
+        const std::filesystem::path out = folder.path() / "figures.txt";
+        const std::string command = "python3 -B " + source_dir() +
+                                    "/tests/process/api/many_streams.py http://127.0.0.1:" + port +
+                                    " " + part + " > " + out.string() + " 2>&1";
+        const int status = std::system(command.c_str());
+        std::cout << read_text(out);
+        EXPECT_EQ(status, 0) << command << "\n" << swarm->err();
+    }
+
+    TemporaryFolder folder;
+    std::string port = std::to_string(free_port());
+    std::optional<Program> swarm;
+};
+
+TEST_F(ApiLoad, EightUsersAndSixtyFourStreamsGetTheTextsOfOne) {
+    start({});
+    run_clients("alone");
+    run_clients("streams 64");
+}
+
+/// Some kill comes every 7 s and some freeze every 11 s; a tenth of the clients hang up.
+TEST_F(ApiLoad, TwoHundredStreamsOutliveTheirPeers) {
+    start({"--kill-every", "7s", "--freeze-every", "11s"});
+    run_clients("streams 200");
+}
+
+}  // namespace
+}  // namespace swarm::test
