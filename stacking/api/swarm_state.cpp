@@ -50,7 +50,8 @@ double SwarmState::tokens_per_s(swarm::TimePoint now) const {
     const auto slots = static_cast<std::int64_t>(tokens_.size());
     const std::int64_t present = second_of(now);
     std::uint64_t sum = 0;
-    for (std::int64_t second = present - kRateSeconds; second < present; ++second) {
+    const std::int64_t first = std::max<std::int64_t>(0, present - kRateSeconds);
+    for (std::int64_t second = first; second < present; ++second) {
         const bool is_kept = second <= second_ && second > second_ - slots;
         sum += is_kept ? tokens_[static_cast<std::size_t>(second % slots)] : 0;
     }

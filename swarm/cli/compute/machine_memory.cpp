@@ -59,14 +59,17 @@ std::optional<std::uint64_t> memory_of_group(
     return least;
 }
 
+std::uint64_t memory_of_ulimit() {
+    return std::min(limit_of(RLIMIT_AS), limit_of(RLIMIT_DATA));
+}
+
 std::uint64_t machine_memory_bytes() {
     const auto second = memory_of_group("/sys/fs/cgroup", group_with(""), "memory.max");
     const auto first =
         memory_of_group("/sys/fs/cgroup/memory", group_with("memory"), "memory.limit_in_bytes");
     return std::min(
         {physical_bytes(),
-         limit_of(RLIMIT_AS),
-         limit_of(RLIMIT_DATA),
+         memory_of_ulimit(),
          second.value_or(UINT64_MAX),
          first.value_or(UINT64_MAX)}
     );

@@ -13,6 +13,9 @@ namespace swarm::cli {
 
 std::uint64_t machine_memory_bytes();
 
+/// Returns the tighter one of `ulimit -v` and `-d`, UINT64_MAX without them. It takes no memory.
+std::uint64_t memory_of_ulimit();
+
 /// Returns the least bound of the group and of those above it, from files of this name; nullopt:
 /// there is none. `root`: where the groups are mounted. `group`: as in /proc/self/cgroup.
 std::optional<std::uint64_t> memory_of_group(
