@@ -23,6 +23,17 @@ namespace {
 
 static_assert(kPanelOutputs % kWidth == 0 && kLanes % kWidth == 0);
 
+constexpr std::size_t kCacheLineBytes = 64;
+/// Inputs of a block: with 64 outputs 8 KiB of fp32, a part of the first cache.
+constexpr std::size_t kBlockInputs = kScaleGroup;
+/// Blocks from the one that is read to the one that is fetched from memory.
+constexpr std::size_t kBlocksAhead = 2;
+/// Rows whose sums are under way together: 6 KiB.
+constexpr std::size_t kRowsAtOnce = 24;
+
+template <WeightFormat kFormat>
+constexpr std::size_t kBlockBytes = panel_bytes(kFormat, kBlockInputs);
+
 /// Sums for kRows rows and kVectors vectors of outputs of one panel.
 template <std::size_t kRows, std::size_t kVectors>
 struct Tile {
@@ -32,6 +43,23 @@ struct Tile {
         for (std::size_t r = 0; r < kRows; ++r) {
             for (std::size_t v = 0; v < kVectors; ++v) {
                 sums[r][v] = zero();
+            }
+        }
+    }
+
+    /// `from`: the sum of the first row and output; rows are kPanelOutputs apart.
+    SWARM_TARGET void read(const float* from) {
+        for (std::size_t r = 0; r < kRows; ++r) {
+            for (std::size_t v = 0; v < kVectors; ++v) {
+                sums[r][v] = load(from + r * kPanelOutputs + v * kWidth);
+            }
+        }
+    }
+
+    SWARM_TARGET void write(float* to) const {
+        for (std::size_t r = 0; r < kRows; ++r) {
+            for (std::size_t v = 0; v < kVectors; ++v) {
+                store(to + r * kPanelOutputs + v * kWidth, sums[r][v]);
             }
         }
     }
@@ -49,18 +77,30 @@ SWARM_TARGET inline Vec load_weights(const std::byte* at) {
 }
 
 /// Adds the products of `inputs` inputs. `weights`: weight of the tile's first input and output.
+/// `ahead`: the tile's share of a block that is wanted soon; a tile of one row does not use it.
 template <WeightFormat kFormat, std::size_t kRows, std::size_t kVectors>
 SWARM_TARGET inline void add_products(
     const std::byte* weights,
     const float* x,
     std::size_t stride,
     std::size_t inputs,
+    const std::byte* ahead,
     Tile<kRows, kVectors>& tile
 ) {
     constexpr std::size_t kBytes = weight_bytes(kFormat);
+    constexpr std::size_t kTileOutputs = kVectors * kWidth;
+    constexpr std::size_t kAheadBytes =  // for each input
+        kBlockBytes<kFormat> * kTileOutputs / kPanelOutputs / kBlockInputs;
     // A local copy stays in registers.
     Tile<kRows, kVectors> local = tile;
     for (std::size_t k = 0; k < inputs; ++k, weights += kPanelOutputs * kBytes) {
+        if constexpr (kRows > 1) {
+            for (std::size_t line = 0; line < kAheadBytes; line += kCacheLineBytes) {
+                constexpr int kRead = 0;
+                constexpr int kIntoSecondCache = 2;
+                __builtin_prefetch(ahead + k * kAheadBytes + line, kRead, kIntoSecondCache);
+            }
+        }
         Vec loaded[kVectors];
         for (std::size_t v = 0; v < kVectors; ++v) {
             loaded[v] = load_weights<kFormat>(weights + v * kWidth * kBytes);
@@ -75,32 +115,32 @@ SWARM_TARGET inline void add_products(
     tile = local;
 }
 
-/// Computes the sums of one tile. `first`: index in the panel of the tile's first output.
-template <WeightFormat kFormat, std::size_t kRows, std::size_t kVectors>
-SWARM_TARGET inline void multiply_tile(
-    const MatrixView& matrix,
-    const std::byte* panel,
-    std::size_t first,
-    const float* x,
-    std::size_t stride,
-    Tile<kRows, kVectors>& tile
+/// The inputs of a block for rows that follow each other.
+struct BlockInputs {
+    const float* x = nullptr;
+    std::size_t stride = 0;  // values from one row to the next
+    std::size_t count = 0;
+};
+
+/// Adds the products of a block to the sums of kRows rows, (kRows, kPanelOutputs).
+template <WeightFormat kFormat, std::size_t kRows>
+SWARM_TARGET void add_block(
+    const std::byte* block, const BlockInputs& in, const std::byte* ahead, float* sums
 ) {
-    tile.clear();
-    if constexpr (kFormat != WeightFormat::Int8) {
-        const std::byte* const weights = panel + first * weight_bytes(kFormat);
-        add_products<kFormat>(weights, x, stride, matrix.inputs, tile);
-    } else {
-        for (std::size_t k = 0; k < matrix.inputs; k += kScaleGroup, panel += kInt8GroupBytes) {
+    constexpr std::size_t kVectors = tile_vectors(kRows);
+    for (std::size_t first = 0; first < kPanelOutputs; first += kVectors * kWidth) {
+        Tile<kRows, kVectors> tile;
+        tile.read(sums + first);
+        const std::byte* const soon = ahead + kBlockBytes<kFormat> * first / kPanelOutputs;
+        if constexpr (kFormat != WeightFormat::Int8) {
+            const std::byte* const weights = block + first * weight_bytes(kFormat);
+            add_products<kFormat>(weights, in.x, in.stride, in.count, soon, tile);
+        } else {
+            const std::byte* const levels = block + kInt8ScaleBytes + first;
             Tile<kRows, kVectors> partial;
             partial.clear();
-            add_products<kFormat>(
-                panel + kInt8ScaleBytes + first,
-                x + k,
-                stride,
-                std::min(kScaleGroup, matrix.inputs - k),
-                partial
-            );
-            const auto* const scales = reinterpret_cast<const float*>(panel) + first;
+            add_products<kFormat>(levels, in.x, in.stride, in.count, soon, partial);
+            const auto* const scales = reinterpret_cast<const float*>(block) + first;
             for (std::size_t r = 0; r < kRows; ++r) {
                 for (std::size_t v = 0; v < kVectors; ++v) {
                     const Vec scale = load(scales + v * kWidth);
@@ -108,71 +148,65 @@ SWARM_TARGET inline void multiply_tile(
                 }
             }
         }
+        tile.write(sums + first);
     }
 }
 
-/// Multiplies one panel by kRows rows. `out`: result of the first row and the panel's first output.
-template <WeightFormat kFormat, std::size_t kRows>
+using AddBlock = void (*)(const std::byte*, const BlockInputs&, const std::byte*, float*);
+
+template <WeightFormat kFormat>
+inline constexpr AddBlock kAddBlock[kTileRows] = {
+    add_block<kFormat, 1>,
+    add_block<kFormat, 2>,
+    add_block<kFormat, 3>,
+    add_block<kFormat, 4>,
+    add_block<kFormat, 5>,
+    add_block<kFormat, 6>};
+
+/// Computes the sums of at most kRowsAtOnce rows and one panel, (rows, kPanelOutputs). The panel
+/// is read in blocks from front to back, once for all rows: tiles of several rows are narrower than
+/// a panel, and alone would read it from memory in strides. A chain of additions that pauses
+/// between blocks is the same chain.
+template <WeightFormat kFormat>
 SWARM_TARGET void multiply_panel(
-    const MatrixView& matrix,
-    std::size_t panel,
-    const float* x,
-    std::size_t stride,
-    float* out,
-    std::size_t out_stride
+    const MatrixView& matrix, std::size_t panel, const Rows& x, float* sums
 ) {
-    constexpr std::size_t kVectors = tile_vectors(kRows);
-    const std::byte* const weights = matrix.panels + panel * matrix.panel_bytes;
-    const std::size_t outputs = std::min(kPanelOutputs, matrix.outputs - panel * kPanelOutputs);
-    for (std::size_t first = 0; first < outputs; first += kVectors * kWidth) {
-        Tile<kRows, kVectors> tile;
-        multiply_tile<kFormat>(matrix, weights, first, x, stride, tile);
-        const std::size_t count = std::min(kVectors * kWidth, outputs - first);
-        for (std::size_t r = 0; r < kRows; ++r) {
-            float* const to = out + r * out_stride + first;
-            if (count == kVectors * kWidth) {
-                for (std::size_t v = 0; v < kVectors; ++v) {
-                    store(to + v * kWidth, tile.sums[r][v]);
-                }
-            } else {
-                alignas(64) float all[kVectors * kWidth];
-                for (std::size_t v = 0; v < kVectors; ++v) {
-                    store(all + v * kWidth, tile.sums[r][v]);
-                }
-                std::copy_n(all, count, to);
-            }
+    std::fill_n(sums, x.count * kPanelOutputs, 0.0F);
+    const std::byte* block = matrix.panels + panel * matrix.panel_bytes;
+    const std::size_t panels = (matrix.outputs + kPanelOutputs - 1) / kPanelOutputs;
+    const std::byte* const end = matrix.panels + panels * matrix.panel_bytes;
+    // One row fills a tile as wide as a panel, which reads in order by itself.
+    const bool whole = x.count == 1 && kFormat != WeightFormat::Int8;
+    const std::size_t step = whole ? matrix.inputs : kBlockInputs;
+    for (std::size_t k = 0; k < matrix.inputs; k += step, block += kBlockBytes<kFormat>) {
+        constexpr std::size_t kAhead = kBlocksAhead * kBlockBytes<kFormat>;
+        const bool has_next = static_cast<std::size_t>(end - block) > kAhead + kBlockBytes<kFormat>;
+        const std::byte* const ahead = has_next ? block + kAhead : block;
+        const std::size_t inputs = std::min(step, matrix.inputs - k);
+        for (std::size_t row = 0; row < x.count; row += kTileRows) {
+            const BlockInputs in{x.values + row * x.stride + k, x.stride, inputs};
+            const std::size_t rows = std::min(kTileRows, x.count - row);
+            kAddBlock<kFormat>[rows - 1](block, in, ahead, sums + row * kPanelOutputs);
         }
     }
 }
-
-using MultiplyPanel =
-    void (*)(const MatrixView&, std::size_t, const float*, std::size_t, float*, std::size_t);
 
 template <WeightFormat kFormat>
 SWARM_TARGET void multiply_as(
     const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride
 ) {
-    static constexpr MultiplyPanel kByRows[] = {
-        multiply_panel<kFormat, 1>,
-        multiply_panel<kFormat, 2>,
-        multiply_panel<kFormat, 3>,
-        multiply_panel<kFormat, 4>,
-        multiply_panel<kFormat, 5>,
-        multiply_panel<kFormat, 6>};
-    static_assert(std::size(kByRows) == kTileRows);
-    // All rows are done while the panel is in the cache.
+    alignas(kCacheLineBytes) float sums[kRowsAtOnce * kPanelOutputs];
     for (std::size_t panel = 0; panel * kPanelOutputs < matrix.outputs; ++panel) {
-        for (std::size_t row = 0; row < x.count;) {
-            const std::size_t rows = std::min(kTileRows, x.count - row);
-            kByRows[rows - 1](
-                matrix,
-                panel,
-                x.values + row * x.stride,
-                x.stride,
-                out + row * out_stride + panel * kPanelOutputs,
-                out_stride
-            );
-            row += rows;
+        const std::size_t first = panel * kPanelOutputs;
+        const std::size_t outputs = std::min(kPanelOutputs, matrix.outputs - first);
+        for (std::size_t row = 0; row < x.count; row += kRowsAtOnce) {
+            const std::size_t rows = std::min(kRowsAtOnce, x.count - row);
+            const Rows part{x.values + row * x.stride, rows, x.stride};
+            multiply_panel<kFormat>(matrix, panel, part, sums);
+            for (std::size_t r = 0; r < rows; ++r) {
+                float* const to = out + (row + r) * out_stride + first;
+                std::copy_n(sums + r * kPanelOutputs, outputs, to);
+            }
         }
     }
 }
