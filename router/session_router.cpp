@@ -135,6 +135,22 @@ std::optional<PeerId> SessionRouter::pick(
     return best;
 }
 
+bool SessionRouter::may_return(
+    PeerId peer, std::span<const PeerId> peers, double decode_rows, TimePoint now
+) const {
+    const Peer& known = *find(peer);
+    if (std::find(peers.begin(), peers.end(), peer) == peers.end() || known.rests_until > now ||
+        known.full_until > now) {
+        return false;
+    }
+    double all = 0;
+    for (const PeerId other : peers) {
+        all += find(other)->queued.decode_rows;
+    }
+    const double mean = all / static_cast<double>(peers.size());
+    return known.queued.decode_rows <= kCrowded * (mean + decode_rows);
+}
+
 void SessionRouter::placed(PeerId peer, const SessionWork& work) {
     add(peers_[peer].queued, work, 1);
     ++placed_;

@@ -40,6 +40,7 @@ class SessionRouter {
     /// Factor on the median up to which a claim counts: a liar among n equal peers is sent at most
     /// kClaimMax / (kClaimMax + n - 1) of the sessions.
     static constexpr double kClaimMax = 4;
+    static constexpr double kCrowded = 2;
 
     /// `seed`: the client's, for an order of its own among equals.
     explicit SessionRouter(std::uint64_t seed) : seed_(seed) {}
@@ -51,6 +52,13 @@ class SessionRouter {
         const SessionWork& work,
         TimePoint now,
         std::span<const PeerId> except = {}
+    ) const;
+
+    /// Whether a session that still brings so many tokens may go back to the listed peer that read
+    /// its beginning: the peer may be picked, and has at most kCrowded times the tokens that a peer
+    /// would have of us on average and with this session.
+    [[nodiscard]] bool may_return(
+        PeerId peer, std::span<const PeerId> peers, double decode_rows, TimePoint now
     ) const;
 
     /// Takes the rates that peers state for themselves, and for no other peer; a value that is no

@@ -27,6 +27,9 @@ using CacheId = swarm::Id<struct CacheTag>;
 
 using TokenId = std::uint32_t;
 
+/// Positions of a page, the unit in which caches share their beginnings.
+inline constexpr std::uint32_t kSharedPositions = 64;
+
 struct SessionRow {
     CacheId cache;
     /// Number of positions filled in that cache, earlier rows of the same call included.
@@ -65,8 +68,20 @@ class SessionCompute {
     /// caches.
     virtual void truncate(CacheId cache, std::uint32_t positions) = 0;
 
-    /// Frees the pages of the cache at once. Ignores unknown caches.
+    /// Frees the pages of the cache at once; those that it shares stay with the others. Ignores
+    /// unknown caches.
     virtual void drop(CacheId cache) = 0;
+
+    /// Forgets the positions from `positions` on, and frees the pages that hold no other. Ignores
+    /// unknown caches.
+    virtual void shrink(CacheId cache, std::uint32_t positions) = 0;
+
+    /// Makes the new cache `to`, which begins with the first `positions` positions of `from` and
+    /// shares their pages. REQUIRES: whole pages of kSharedPositions; nobody cuts either of the two
+    /// below them while both exist. Returns NotFound or Mismatch when `from` has not so many.
+    [[nodiscard]] virtual swarm::Result<> share(
+        CacheId from, CacheId to, std::uint32_t positions
+    ) = 0;
 
     /// Runs the rows through the layers only, at any place of a path, and returns (R, C) fp32. Rows
     /// may belong to different sessions (decode), to one (prefill), or to any mix.

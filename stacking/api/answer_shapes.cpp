@@ -89,7 +89,8 @@ json::object usage_of(const Usage& usage) {
     return {
         {"prompt_tokens", usage.prompt_tokens},
         {"completion_tokens", usage.completion_tokens},
-        {"total_tokens", usage.prompt_tokens + usage.completion_tokens}};
+        {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
+        {"prompt_tokens_details", {{"cached_tokens", usage.reused_tokens}}}};
 }
 
 std::string event(const json::object& data) {

@@ -26,6 +26,7 @@ struct AnswerHead {
 struct Usage {
     std::uint64_t prompt_tokens = 0;
     std::uint64_t completion_tokens = 0;
+    std::uint64_t reused_tokens = 0;  // those of prompts that peers had read before
 };
 
 /// All that a choice came to.

@@ -14,6 +14,9 @@ void ApiServer::hear(node::Report report, node::Turn turn) {
     if (const auto* const failed = std::get_if<node::GenerationFailed>(&report)) {
         return hear(*failed, turn);
     }
+    if (const auto* const routed = std::get_if<node::SessionRouted>(&report)) {
+        hear(*routed);
+    }
     if (const auto* const moved = std::get_if<node::SessionMoved>(&report)) {
         state_.note(*moved, turn.now);
         figures_.moved();
@@ -36,6 +39,7 @@ void ApiServer::hear(const node::TokenStreamed& token, node::Turn turn) {
         figures_.first_token(since);
     }
     job.token_at = turn.now;
+    figures_.guessed(token.guessed, token.was_guessed ? 1 : 0);
     state_.count_token(turn.now);
     const std::size_t index = job.choice;
     Choice& choice = exchange->second.choices[index];
@@ -49,6 +53,16 @@ void ApiServer::hear(const node::TokenStreamed& token, node::Turn turn) {
     tell_piece(exchange, index, std::move(piece), turn);
     if (exchange->second.jobs.empty()) {
         finish(exchange, turn);
+    }
+}
+
+void ApiServer::hear(const node::SessionRouted& routed) {
+    const auto at = jobs_.find(routed.request);
+    if (at != jobs_.end() && !std::exchange(at->second.has_route, true)) {
+        Exchange& exchange = exchanges_.at(at->second.exchange);
+        const std::size_t prompt = exchange.choices[at->second.choice].prompt();
+        exchange.reused += routed.reused;
+        figures_.prompt_found(exchange.request.prompts[prompt].tokens.size(), routed.reused);
     }
 }
 
@@ -108,6 +122,7 @@ Usage ApiServer::usage_of(const Exchange& exchange) const {
     for (const Choice& choice : exchange.choices) {
         usage.completion_tokens += choice.tokens();
     }
+    usage.reused_tokens = std::min(exchange.reused, usage.prompt_tokens);
     return usage;
 }
 

@@ -101,6 +101,17 @@ struct ApiFigures::Families {
         &outcomes.Add(with(labels, "finished_reason", "length")),
         &outcomes.Add(with(labels, "finished_reason", "error")),
         &outcomes.Add(with(labels, "finished_reason", "abort"))};
+    Counter& sought{counter(
+        registry, "vllm:prefix_cache_queries_total", "Tokens of prompts sought at peers.", labels
+    )};
+    Counter& found{counter(
+        registry, "vllm:prefix_cache_hits_total", "Of these, tokens that peers had read.", labels
+    )};
+    Counter& guesses{
+        counter(registry, "vllm:spec_decode_num_draft_tokens_total", "Guesses of tokens.", labels)};
+    Counter& right{counter(
+        registry, "vllm:spec_decode_num_accepted_tokens_total", "Of these, right ones.", labels
+    )};
     Counter& refused{
         counter(registry, "swarm_requests_refused_total", "Requests without an answer.", labels)};
     Counter& moved{counter(
@@ -117,6 +128,16 @@ void ApiFigures::prompt_read(std::size_t tokens) {
     for (Counter* const one : families_->prompt_tokens) {
         one->Increment(static_cast<double>(tokens));
     }
+}
+
+void ApiFigures::prompt_found(std::size_t tokens, std::size_t reused) {
+    families_->sought.Increment(static_cast<double>(tokens));
+    families_->found.Increment(static_cast<double>(reused));
+}
+
+void ApiFigures::guessed(std::size_t guesses, std::size_t right) {
+    families_->guesses.Increment(static_cast<double>(guesses));
+    families_->right.Increment(static_cast<double>(right));
 }
 
 void ApiFigures::first_token(swarm::Duration since_asked) {

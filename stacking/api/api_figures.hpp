@@ -23,6 +23,10 @@ class ApiFigures {
     ~ApiFigures();
 
     void prompt_read(std::size_t tokens);
+    /// Takes the tokens of a prompt, and how many of them peers had read before.
+    void prompt_found(std::size_t tokens, std::size_t reused);
+    /// Takes guesses that went out with a token, and those that turned out to be right.
+    void guessed(std::size_t guesses, std::size_t right);
     void first_token(swarm::Duration since_asked);
     void next_token(swarm::Duration since_token);
     void ended(Outcome outcome, swarm::Duration since_asked);

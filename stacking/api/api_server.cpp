@@ -1,11 +1,14 @@
 #include "stacking/api/api_server.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/base/digest.hpp"
 #include "swarm/base/rng.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
+#include <span>
 #include <utility>
 
 namespace stacking::api {
@@ -19,6 +22,14 @@ std::string hex(std::uint64_t value) {
     char text[17];
     std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
     return text;
+}
+
+/// Users share nothing that peers have read: who waits less would learn what others have asked.
+std::uint64_t scope_of(const std::string& user) {
+    const swarm::Digest digest = swarm::sha256(std::as_bytes(std::span(user)));
+    std::uint64_t scope = 0;
+    std::memcpy(&scope, digest.bytes.data(), sizeof scope);
+    return scope;
 }
 
 }  // namespace
@@ -271,6 +282,8 @@ void ApiServer::open_session(std::uint64_t number, Job& job, node::Turn turn) {
     request.members = options_.members;
     request.chain = options_.chain;
     request.codecs = options_.codecs;
+    request.guesses_max = options_.guesses_max;
+    request.keeps_for = scope_of(exchange.user);
     give(node::Asked{std::move(request)}, turn);
 }
 

@@ -59,6 +59,7 @@ class ApiServer final : public node::Role {
         std::vector<node::StackMember> members{};  // those of an ensemble, else empty
         std::vector<node::ChainMember> chain{};    // those of a chain or a bridge, else empty
         std::vector<swarm::protocol::RowCodec> codecs{};
+        std::uint32_t guesses_max = 0;
         RequestDefaults defaults{};
         std::int64_t started_unix_s = 0;  // the time of day at the first turn
         std::string page{};               // HTML at "/"; empty: none
@@ -84,6 +85,7 @@ class ApiServer final : public node::Role {
         TimePoint again_at{};  // end of the rest
         TimePoint token_at{};  // time of the last token
         bool has_token = false;
+        bool has_route = false;
     };
 
     struct Exchange {
@@ -95,7 +97,8 @@ class ApiServer final : public node::Role {
         std::set<std::uint64_t> jobs;      // those that have not ended
         TimePoint asked{};
         TimePoint said{};
-        bool has_begun = false;  // the head of the stream is out
+        bool has_begun = false;    // the head of the stream is out
+        std::uint64_t reused = 0;  // tokens of its prompts that the peers had read before
     };
 
     /// A body that the device reads.
@@ -133,6 +136,7 @@ class ApiServer final : public node::Role {
     // api_answers.cpp: what sessions tell, and what clients are told
     void hear(node::Report report, node::Turn turn);
     void hear(const node::TokenStreamed& token, node::Turn turn);
+    void hear(const node::SessionRouted& routed);
     void hear(const node::GenerationFailed& failed, node::Turn turn);
     void tell_piece(
         Exchanges::iterator at, std::size_t choice, Choice::Piece piece, node::Turn turn

@@ -269,6 +269,8 @@ const std::string_view kOpenApi = R"json({
   "Usage": {"type": "object", "required": ["prompt_tokens", "completion_tokens", "total_tokens"],
    "properties": {
     "prompt_tokens": {"type": "integer", "minimum": 1},
+    "prompt_tokens_details": {"type": "object", "properties": {
+      "cached_tokens": {"type": "integer", "minimum": 0}}},
     "completion_tokens": {"type": "integer", "minimum": 1, "description": "The end token included"},
     "total_tokens": {"type": "integer", "minimum": 2}}},
   "FinishReason": {"enum": ["stop", "length"]},

@@ -46,11 +46,11 @@ swarm::Result<> KvPages::reserve(CacheId id, std::uint32_t positions) {
         return {};
     }
     const std::size_t more = wants - has;
-    std::vector<std::unique_ptr<float[]>> pages;
+    std::vector<std::shared_ptr<float[]>> pages;
     if (more <= pages_max_ - pages_in_use_) {
         try {
             while (pages.size() < more) {
-                pages.push_back(std::make_unique<float[]>(shape_.page_floats()));
+                pages.push_back(std::make_shared<float[]>(shape_.page_floats()));
             }
         } catch (const std::bad_alloc&) {  // the budget is larger than the machine's memory
             pages.clear();
@@ -82,8 +82,47 @@ void KvPages::truncate(CacheId id, std::uint32_t positions) {
 void KvPages::drop(CacheId id) {
     const auto found = caches_.find(id);
     if (found != caches_.end()) {
-        pages_in_use_ -= found->second.pages.size();
+        free_pages(found->second, 0);
         caches_.erase(found);
+    }
+}
+
+void KvPages::shrink(CacheId id, std::uint32_t positions) {
+    if (KvCache* const cache = find(id)) {
+        cache->filled = std::min(cache->filled, positions);
+        const std::size_t kept = (positions + kPagePositions - 1) / kPagePositions;
+        free_pages(*cache, std::max<std::size_t>(kept, 1));
+    }
+}
+
+swarm::Result<> KvPages::share(CacheId from, CacheId to, std::uint32_t positions) {
+    const KvCache* const source = find(from);
+    if (source == nullptr || caches_.contains(to)) {
+        return Error{
+            ErrorCode::NotFound, Reaction::Reject, "no such cache to share, or a used name"};
+    }
+    if (positions == 0 || positions % kPagePositions != 0 || positions > source->filled) {
+        return Error{
+            ErrorCode::Mismatch,
+            Reaction::Reject,
+            "caches share whole pages that are filled, not " + std::to_string(positions) + " of " +
+                std::to_string(source->filled) + " positions"};
+    }
+    const auto count = static_cast<std::ptrdiff_t>(positions / kPagePositions);
+    KvCache cache;
+    cache.owned.assign(source->owned.begin(), source->owned.begin() + count);
+    cache.pages.assign(source->pages.begin(), source->pages.begin() + count);
+    cache.filled = positions;
+    caches_.emplace(to, std::move(cache));
+    return {};
+}
+
+/// Frees the pages from number `first` on.
+void KvPages::free_pages(KvCache& cache, std::size_t first) {
+    while (cache.owned.size() > first) {
+        pages_in_use_ -= cache.owned.back().use_count() == 1 ? 1 : 0;
+        cache.owned.pop_back();
+        cache.pages.pop_back();
     }
 }
 

@@ -1,8 +1,9 @@
 // Keys and values of all sessions at one stage, in pages of 64 positions.
 //   a page, for each (layer, key/value head): keys (head width, 64), then values (64, head width),
 //   all fp32
-// Invariant: pages in use never take more than the budget; positions that truncate() forgot are
-// never read. Threading: one thread. Errors: Full (RetryElsewhere), TooLarge (Reject).
+// Invariant: pages in use, each counted once, never take more than the budget; positions that
+// truncate() forgot are never read; a page that caches share is not written.
+// Threading: one thread. Errors: Full (RetryElsewhere), TooLarge (Reject); share() has its own.
 // Cost: reserve() allocates a page, and drop() frees it at once.
 #pragma once
 
@@ -31,7 +32,7 @@ struct KvShape {
 };
 
 struct KvCache {
-    std::vector<std::unique_ptr<float[]>> owned;  // pages of page_floats() each
+    std::vector<std::shared_ptr<float[]>> owned;  // pages of page_floats() each
     std::vector<const float*> pages;              // the same pages, for the kernels
     std::uint32_t filled = 0;                     // number of filled positions
 
@@ -45,6 +46,8 @@ class KvPages {
     [[nodiscard]] swarm::Result<> reserve(CacheId id, std::uint32_t positions);
     void truncate(CacheId id, std::uint32_t positions);
     void drop(CacheId id);
+    void shrink(CacheId id, std::uint32_t positions);
+    [[nodiscard]] swarm::Result<> share(CacheId from, CacheId to, std::uint32_t positions);
 
     /// Returns null when there is no such cache.
     [[nodiscard]] KvCache* find(CacheId id);
@@ -56,6 +59,8 @@ class KvPages {
     [[nodiscard]] std::size_t pages_max() const { return pages_max_; }
 
  private:
+    void free_pages(KvCache& cache, std::size_t first);
+
     KvShape shape_;
     std::uint32_t context_;
     std::size_t pages_max_;

@@ -17,6 +17,8 @@ using swarm::Error;
 using swarm::ErrorCode;
 using swarm::Reaction;
 
+static_assert(kPagePositions == kSharedPositions);
+
 /// Maximum rows of a chunk. It bounds the scratch; each chunk reads the weights once.
 constexpr std::size_t kRowsAtOnce = 128;
 
@@ -73,6 +75,14 @@ void LlamaSessions::truncate(CacheId cache, std::uint32_t positions) {
 
 void LlamaSessions::drop(CacheId cache) {
     caches_.drop(cache);
+}
+
+void LlamaSessions::shrink(CacheId cache, std::uint32_t positions) {
+    caches_.shrink(cache, positions);
+}
+
+swarm::Result<> LlamaSessions::share(CacheId from, CacheId to, std::uint32_t positions) {
+    return caches_.share(from, to, positions);
 }
 
 swarm::Result<> LlamaSessions::check_input(std::size_t rows, const StageInput& input) const {
@@ -220,7 +230,9 @@ void LlamaSessions::store_key_value(
 ) {
     const KvShape& kv = caches_.shape();
     const std::size_t at = row.position % kPagePositions;
-    float* const page = row.cache->owned[row.position / kPagePositions].get();
+    const auto& shared = row.cache->owned[row.position / kPagePositions];
+    SWARM_ASSERT(shared.use_count() == 1);
+    float* const page = shared.get();
     for (std::size_t head = 0; head < kv.kv_heads; ++head) {
         float* const keys = page + kv.offset(layer, head);
         float* const values = keys + kv.head_width * kPagePositions + at * kv.head_width;

@@ -32,6 +32,8 @@ class LlamaSessions final : public SessionCompute {
     [[nodiscard]] swarm::Result<> reserve(CacheId cache, std::uint32_t positions) override;
     void truncate(CacheId cache, std::uint32_t positions) override;
     void drop(CacheId cache) override;
+    void shrink(CacheId cache, std::uint32_t positions) override;
+    [[nodiscard]] swarm::Result<> share(CacheId from, CacheId to, std::uint32_t positions) override;
     [[nodiscard]] swarm::Result<std::vector<float>> run_layers(
         std::span<const SessionRow> rows, const StageInput& input
     ) override;

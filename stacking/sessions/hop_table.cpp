@@ -94,6 +94,13 @@ void HopTable::add(PeerId from, const protocol::SessionOpen& open, node::Turn tu
     const std::size_t each = last ? 0 : row_bytes(codec, shape_.width);
     std::uint64_t bytes =
         open.positions * std::uint64_t{each + (with_tokens ? sizeof(TokenId) : 0)};
+    while (kept_bytes_ + bytes > options_.kept_bytes_max) {
+        const auto oldest = kept_.take_oldest({});
+        if (!oldest) {
+            break;
+        }
+        drop(*oldest, turn);
+    }
     const bool keeps = kept_bytes_ + bytes <= options_.kept_bytes_max;
     bytes = keeps ? bytes : 0;
     kept_bytes_ += bytes;
@@ -108,6 +115,9 @@ void HopTable::add(PeerId from, const protocol::SessionOpen& open, node::Turn tu
     hop.since = turn.now;
     hop.expires = turn.now + options_.ttl;
     Hop& added = hops_.emplace(key, std::move(hop)).first->second;
+    if (keeps) {
+        begin_with_kept(added, open.prefix);
+    }
     see_to_links(added, turn);
     reserve(key, added, turn);
 }
@@ -118,8 +128,20 @@ void HopTable::reserve(Key key, Hop& hop, node::Turn turn) {
     device_.submit_for<Outcome>(
         turn,
         0,
-        [compute = options_.compute, cache = hop.cache, positions](Outcome& outcome) {
-            outcome = compute->reserve(cache, positions);
+        [compute = options_.compute,
+         cache = hop.cache,
+         positions,
+         from = hop.begins_with,
+         shared = hop.shared](Outcome& outcome) {
+            if (from) {
+                outcome = compute->share(*from, cache, shared);
+            }
+            if (outcome) {
+                outcome = compute->reserve(cache, positions);
+            }
+            if (!outcome) {
+                compute->drop(cache);
+            }
         },
         [this, key, cache = hop.cache](Outcome& outcome, node::Turn later) {
             const auto at = hops_.find(key);
@@ -133,6 +155,13 @@ void HopTable::reserve(Key key, Hop& hop, node::Turn turn) {
             const bool full = outcome.error().reaction == swarm::Reaction::RetryElsewhere;
             Hop& refused = at->second;
             const std::uint64_t room = refused.open.positions;
+            const bool is_gone = refused.begins_with && !kept_.has(*refused.begins_with);
+            if (is_gone) {
+                begin_empty(refused);
+            }
+            if (is_gone || (full && !refused.troubled && drop_oldest(refused, later))) {
+                return reserve(key, refused, later);
+            }
             if (full && !refused.troubled &&
                 make_room(refused.client, key.first, room, Room::Positions, later)) {
                 return reserve(key, refused, later);  // the device drops the other's pages before
@@ -239,7 +268,7 @@ void HopTable::take(PeerId from, const protocol::SessionClose& close, node::Turn
     auto at = hops_.lower_bound({close.session, 0});
     while (at != hops_.end() && at->first.first == close.session) {
         const auto here = at++;
-        if (here->second.client == from) {
+        if (here->second.client == from && !keep(here, close.prefix, turn)) {
             remove(here, turn);
         }
     }
@@ -298,6 +327,9 @@ node::Allowance HopTable::allowance(const PeerId& peer) const {
 }
 
 void HopTable::wake(node::Turn turn) {
+    for (const KeptCaches::Kept& expired : kept_.take_expired(turn.now)) {
+        drop(expired, turn);
+    }
     for (auto at = hops_.begin(); at != hops_.end();) {
         const auto here = at++;
         Hop& hop = here->second;
@@ -308,6 +340,7 @@ void HopTable::wake(node::Turn turn) {
             hop.unreached.reset();
         }
     }
+    call_device(turn);
 }
 
 void HopTable::client_linked(PeerId peer, node::Turn turn) {
@@ -367,7 +400,10 @@ bool HopTable::make_room(
 }
 
 TimePoint HopTable::next_deadline() const {
-    TimePoint due = swarm::kNever;
+    TimePoint due = kept_.next_deadline();
+    if (!device_busy_ && !ready_.empty()) {
+        due = std::min(due, gathered_at());
+    }
     for (const auto& [key, hop] : hops_) {
         due = std::min(due, end_of(hop));
         if (hop.unreached) {

@@ -10,10 +10,9 @@
 // Cost: O(log hops + bytes) per message; O(hops) for lost links and deadlines.
 #pragma once
 
-#include "stacking/composition/bridged_input.hpp"
-#include "stacking/logit_changes.hpp"
 #include "stacking/row_coding.hpp"
-#include "stacking/session_compute.hpp"
+#include "stacking/sessions/device_call.hpp"
+#include "stacking/sessions/kept/kept_caches.hpp"
 #include "stacking/sessions/link_book.hpp"
 #include "stacking/sessions/own_rate.hpp"
 #include "stacking/sessions/row_lines.hpp"
@@ -44,6 +43,13 @@ class HopTable {
     static constexpr swarm::Duration kTtl = std::chrono::minutes(5);
     /// A hop that reads a prompt or a refill tells the client how far it is, at most this often.
     static constexpr swarm::Duration kTellProgressEvery = std::chrono::milliseconds(500);
+    /// Tokens of several sessions that travel together come within this time of each other. A call
+    /// waits for the next one so long, and for all of them kGatherMost: else the first one would
+    /// have a call for itself, which reads the weights as long as one for all.
+    static constexpr swarm::Duration kGatherGap = std::chrono::microseconds(500);
+    static constexpr swarm::Duration kGatherMost = std::chrono::milliseconds(3);
+    /// Calls wait only where another session's token came so lately.
+    static constexpr swarm::Duration kTogether = std::chrono::seconds(1);
 
     struct Options {
         PeerId self;
@@ -55,6 +61,8 @@ class HopTable {
         /// fit keeps no rows and is refilled from the tokens.
         std::uint64_t kept_bytes_max = kKeptBytesMax;
         swarm::Duration ttl = kTtl;  // lifetime of a hop that receives no message
+        /// How long the pages of a session that has ended are kept for the next one; 0: not at all.
+        swarm::Duration keeps_for = KeptCaches::kTtl;
     };
 
     HopTable(Options options, LinkBook& links);
@@ -89,6 +97,9 @@ class HopTable {
 
     [[nodiscard]] std::size_t hops() const { return hops_.size(); }
 
+    /// Number of ended sessions whose pages are kept.
+    [[nodiscard]] std::size_t kept() const { return kept_.size(); }
+
     /// The client of a hop is a guest; the peer before or after it is a partner, whom the client
     /// has named. Only the peer before sends rows.
     [[nodiscard]] node::Allowance allowance(const PeerId& peer) const;
@@ -101,32 +112,25 @@ class HopTable {
  private:
     using Key = std::pair<std::uint64_t, std::uint32_t>;  // session, hop
 
-    struct Frame {
-        std::uint32_t position = 0;
-        std::uint32_t rows = 0;
-        bool wanted = false;
-        std::vector<TokenId> tokens{};  // one per row at hops that read tokens, else empty
-        std::vector<float> values{};    // rows; empty at the first hop
-        TimePoint came{};
-        std::vector<std::uint32_t> hop_us{};  // times of the hops before this one
-    };
-
     struct Hop {
         PeerId client;
         protocol::SessionOpen open;
         const compression::Codec* codec = nullptr;  // codec of the rows that leave
         CacheId cache;
         RowLog log;
-        std::uint64_t kept_bytes = 0;  // part of kept_bytes_max that the log may use
-        bool reserved = false;         // the device has reserved the pages
-        bool opened = false;           // SessionOpened was sent on this route
-        bool begun = false;            // the first position of this route is known
-        bool resumed = false;          // the position from which the next hop needs rows is known
-        bool troubled = false;         // this route is given up
-        bool in_flight = false;        // rows of this hop are on the device
-        std::uint64_t begins = 0;      // number of begin() calls; results of earlier ones are void
+        std::uint64_t kept_bytes = 0;          // part of kept_bytes_max that the log may use
+        std::optional<CacheId> begins_with{};  // kept cache whose first pages this one shares
+        std::uint32_t shared = 0;              // positions of these pages, which nobody may cut
+        bool reserved = false;                 // the device has reserved the pages
+        bool opened = false;                   // SessionOpened was sent on this route
+        bool begun = false;                    // the first position of this route is known
+        bool resumed = false;      // the position from which the next hop needs rows is known
+        bool troubled = false;     // this route is given up
+        bool in_flight = false;    // rows of this hop are on the device
+        std::uint64_t begins = 0;  // number of begin() calls; results of earlier ones are void
         std::uint32_t queued_upto = 0;
-        std::deque<Frame> queue{};
+        std::uint32_t guessed = 0;  // last of these rows that are guesses
+        std::deque<RowFrame> queue{};
         std::vector<std::uint32_t> hop_us{};  // times of the last wanted rows, this hop's included
         std::vector<TokenId> text{};          // tokens at positions from 0, where a draw reads them
         std::map<std::uint32_t, double> judged{};  // position -> log-probability of the text so far
@@ -151,37 +155,6 @@ class HopTable {
     /// The unit in which the room of hops is counted.
     enum class Room { Positions, Hops };
 
-    /// A token of the text that the client wants judged, and the row before it.
-    struct Judged {
-        std::uint32_t row = 0;  // index in the frame
-        TokenId token = 0;
-        double log_probability = 0;  // result
-    };
-
-    /// One frame of a device call, and its results.
-    struct Piece {
-        Key key;
-        CacheId cache;
-        std::uint64_t begins = 0;
-        Frame frame;
-        bool is_last = false;
-        const compression::Codec* codec = nullptr;  // codec of the rows that leave
-        double exit_threshold = 2;
-        std::uint32_t top = 0;                      // number of candidates to find
-        std::vector<Judged> judged{};               // last hop only
-        LogitChanges changes{};                     // to the row whose token is wanted
-        bool spoiled = false;                       // result: rows or logits are no numbers
-        std::vector<std::byte> coded{};             // result: the rows that leave
-        std::vector<protocol::TokenScore> found{};  // result; empty: not asked for, or not finite
-    };
-
-    struct Call {
-        std::vector<Piece> pieces;
-        bool failed = false;
-        std::uint32_t rows = 0;  // rows of all pieces
-        TimePoint begun{};
-    };
-
     // hop_table.cpp: the life of a hop
     [[nodiscard]] bool fits(const protocol::SessionOpen& open) const;
     [[nodiscard]] bool fits_the_place(const protocol::SessionOpen& open) const;
@@ -190,6 +163,13 @@ class HopTable {
         const protocol::SessionOpen& open, TimePoint now
     );
     void reserve(Key key, Hop& hop, node::Turn turn);
+
+    // hop_table_kept.cpp: pages that outlive their sessions
+    void begin_with_kept(Hop& hop, std::span<const std::uint64_t> names);
+    static void begin_empty(Hop& hop);
+    bool keep(Hops::iterator at, std::span<const std::uint64_t> names, node::Turn turn);
+    void drop(const KeptCaches::Kept& kept, node::Turn turn);
+    bool drop_oldest(Hop& hop, node::Turn turn);
     void see_to_links(Hop& hop, node::Turn turn);
     void answer_if_ready(Hop& hop, node::Turn turn);
     static void tell_opened(Hop& hop, node::Turn turn);
@@ -203,21 +183,21 @@ class HopTable {
 
     // hop_table_rows.cpp: rows in, through the device, and out
     static void begin(Hop& hop, std::uint32_t position);
-    std::optional<Frame> read(
+    [[nodiscard]] static bool continues(const Hop& hop, const protocol::SessionRows& rows);
+    std::optional<RowFrame> read(
         const Hop& hop, const protocol::SessionRows& rows, const node::Payload& payload
     ) const;
     void make_ready(Key key, const Hop& hop);
-    std::vector<Judged> to_judge(const Hop& hop, const Frame& frame) const;
-    [[nodiscard]] static LogitChanges changes_of(Hop& hop, const Frame& frame);
+    void note_token(Key key, TimePoint now);
+    [[nodiscard]] TimePoint gathered_at() const;
+    std::vector<Judged> to_judge(const Hop& hop, const RowFrame& frame) const;
+    [[nodiscard]] static std::vector<LogitChanges> changes_of(Hop& hop, const RowFrame& frame);
     void call_device(node::Turn turn);
-    [[nodiscard]] Call next_call();
-    static void run(SessionCompute& compute, const composition::BridgedInput* bridge, Call& call);
-    static void split(std::span<const float> outputs, SessionCompute& compute, Call& call);
-    static std::vector<std::uint32_t> logit_rows(const Piece& piece, const StageShape& shape);
-    static void judge(Piece& piece, std::span<const float> logits, std::uint32_t vocabulary);
-    void finish(Call& call, node::Turn turn);
-    void finish(Piece& piece, node::Turn turn);
-    void tell_token(const Hop& hop, const Piece& piece, node::Turn turn) const;
+    [[nodiscard]] DeviceCall next_call();
+    [[nodiscard]] CallPiece next_piece(Key key, Hop& hop) const;
+    void finish(DeviceCall& call, node::Turn turn);
+    void finish(CallPiece& piece, node::Turn turn);
+    void tell_token(const Hop& hop, const CallPiece& piece, node::Turn turn) const;
     void pump(Hop& hop, node::Turn turn);
 
     Options options_;
@@ -227,8 +207,13 @@ class HopTable {
     StageShape shape_;
     stages::DeviceQueue device_;
     Hops hops_;
+    KeptCaches kept_;
     std::deque<Key> ready_;  // hops with queued rows and none on the device, each once
     bool device_busy_ = false;
+    std::optional<Key> token_of_{};               // the hop whose token came last
+    TimePoint token_at_{};                        // when it came
+    std::optional<TimePoint> token_before_at_{};  // when one of another hop came last
+    TimePoint gathers_since_{};                   // since then tokens wait for a call
     std::uint64_t caches_ = 0;
     std::uint64_t kept_bytes_ = 0;
     OwnRate prefill_;

@@ -58,7 +58,7 @@ void HopTable::take(PeerId from, const protocol::SessionResume& resume, node::Tu
     Hop& hop = at->second;
     hop.expires = turn.now + options_.ttl;
     if (!hop.begun) {
-        if (resume.from > hop.log.upto()) {
+        if (resume.from > hop.log.upto() || resume.from < hop.shared) {
             return give_up(hop, SessionReason::Gap, turn);
         }
         begin(hop, resume.from);
@@ -70,12 +70,19 @@ void HopTable::take(PeerId from, const protocol::SessionResume& resume, node::Tu
     pump(hop, turn);
 }
 
-std::optional<HopTable::Frame> HopTable::read(
+std::optional<RowFrame> HopTable::read(
     const Hop& hop, const protocol::SessionRows& rows, const node::Payload& payload
 ) const {
-    Frame frame{.position = rows.position, .rows = rows.rows, .wanted = rows.wanted};
+    RowFrame frame{.position = rows.position, .rows = rows.rows, .wanted = rows.wanted};
+    frame.guessed = rows.guessed;
     frame.hop_us = rows.hop_us;
     if (rows.rows > hop.open.positions || rows.position > hop.open.positions - rows.rows) {
+        return std::nullopt;
+    }
+    const bool may_guess =
+        (rows.guessed + 1) * hop.open.sampling.top <= protocol::kDrawnScoresMax &&
+        hop.open.text.empty() && hop.open.exit_threshold > 1;
+    if (rows.guessed > 0 && !may_guess) {
         return std::nullopt;
     }
     const auto known = [this](TokenId token) { return token < shape_.vocabulary; };
@@ -95,12 +102,27 @@ std::optional<HopTable::Frame> HopTable::read(
     return frame;
 }
 
+/// Rows continue the cache where it ends. The first rows of a route may cut it; so may, on a route
+/// that runs, rows that follow guesses cut these, once all rows are through.
+bool HopTable::continues(const Hop& hop, const protocol::SessionRows& rows) {
+    if (rows.position < hop.shared) {
+        return false;  // other sessions read these pages
+    }
+    if (!hop.begun) {
+        return rows.position <= hop.log.upto();
+    }
+    const bool is_idle = hop.queue.empty() && !hop.in_flight;
+    const bool cuts_guesses =
+        rows.position < hop.queued_upto && rows.position + hop.guessed >= hop.queued_upto;
+    return rows.position == hop.queued_upto || (is_idle && cuts_guesses);
+}
+
 void HopTable::take(
     PeerId from, const protocol::SessionRows& rows, const node::Payload& payload, node::Turn turn
 ) {
     const Key key{rows.id.session, rows.id.hop};
     const auto at = hops_.find(key);
-    if (rows.rows > 1 && rows.id.hop > 0 && from != options_.self) {
+    if (RowLines::measures(rows) && rows.id.hop > 0 && from != options_.self) {
         send(from, protocol::SessionTaken{rows.id, rows.position}, turn);
     }
     if (at == hops_.end() || at->second.open.previous.peer != from) {
@@ -111,12 +133,10 @@ void HopTable::take(
         return;  // the rows belong to a route that was given up
     }
     hop.expires = turn.now + options_.ttl;
-    const bool continues =
-        hop.begun ? rows.position == hop.queued_upto : rows.position <= hop.log.upto();
-    if (!continues) {
+    if (!continues(hop, rows)) {
         return give_up(hop, SessionReason::Gap, turn);
     }
-    std::optional<Frame> frame = read(hop, rows, payload);
+    std::optional<RowFrame> frame = read(hop, rows, payload);
     if (!frame) {
         return give_up(hop, SessionReason::Invalid, turn);
     }
@@ -124,7 +144,11 @@ void HopTable::take(
     if (!hop.begun) {
         begin(hop, rows.position);
     }
-    hop.queued_upto += rows.rows;
+    hop.queued_upto = rows.position + rows.rows;
+    hop.guessed = rows.guessed;
+    if (!frame->is_reading()) {
+        note_token(key, turn.now);
+    }
     hop.queue.push_back(std::move(*frame));
     if (hop.queue.size() == 1) {
         make_ready(key, hop);
@@ -138,7 +162,35 @@ void HopTable::make_ready(Key key, const Hop& hop) {
     }
 }
 
-std::vector<HopTable::Judged> HopTable::to_judge(const Hop& hop, const Frame& frame) const {
+void HopTable::note_token(Key key, TimePoint now) {
+    if (token_of_ && *token_of_ != key) {
+        token_before_at_ = token_at_;
+    }
+    token_of_ = key;
+    token_at_ = now;
+    if (ready_.empty()) {
+        gathers_since_ = now;
+    }
+}
+
+/// Returns when the next call may begin: at once, unless more tokens are to be expected for it.
+TimePoint HopTable::gathered_at() const {
+    std::size_t rows = 0;
+    for (const Key& key : ready_) {
+        const RowFrame& frame = hops_.at(key).queue.front();
+        if (frame.is_reading()) {
+            return swarm::kAtOnce;
+        }
+        rows += frame.rows;
+    }
+    const bool alone =
+        hops_.size() == 1 || !token_before_at_ || token_at_ - *token_before_at_ > kTogether;
+    return alone || rows >= protocol::kSessionBatchMax
+               ? swarm::kAtOnce
+               : std::min(token_at_ + kGatherGap, gathers_since_ + kGatherMost);
+}
+
+std::vector<Judged> HopTable::to_judge(const Hop& hop, const RowFrame& frame) const {
     const protocol::SessionOpen& open = hop.open;
     std::vector<Judged> judged;
     const std::uint64_t text_end = std::uint64_t{open.text_from} + open.text.size();
@@ -151,168 +203,98 @@ std::vector<HopTable::Judged> HopTable::to_judge(const Hop& hop, const Frame& fr
     return judged;
 }
 
-/// Adds the frame to the text of a hop that may draw, and says what the text then does to the next
-/// token.
-LogitChanges HopTable::changes_of(Hop& hop, const Frame& frame) {
+/// Adds the frame to the text of a hop that may draw, and says what the text then does to each
+/// draw.
+std::vector<LogitChanges> HopTable::changes_of(Hop& hop, const RowFrame& frame) {
     const protocol::Sampling& sampling = hop.open.sampling;
+    std::vector<LogitChanges> changes(frame.draws());
     if (!hop.is_last() && hop.open.exit_threshold > 1) {
-        return {};
+        return changes;
     }
     if (sampling.reads_text()) {
+        hop.text.resize(std::min<std::size_t>(hop.text.size(), frame.position));
         hop.text.insert(hop.text.end(), frame.tokens.begin(), frame.tokens.end());
     }
-    return frame.wanted ? LogitChanges(sampling, hop.text) : LogitChanges();
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        const std::size_t unread = changes.size() - 1 - i;  // guesses after this draw
+        const std::span text(hop.text);
+        changes[i] =
+            LogitChanges(sampling, text.first(text.size() - std::min(unread, text.size())));
+    }
+    return changes;
 }
 
-/// Takes either the rows of the oldest prompt alone, or single rows of as many hops as a batch has
-/// room for. The hops of a batch are all first hops, which take tokens, or all later hops.
-HopTable::Call HopTable::next_call() {
-    Call call;
-    const bool prefill = hops_.at(ready_.front()).queue.front().rows > 1;
+CallPiece HopTable::next_piece(Key key, Hop& hop) const {
+    const std::uint32_t drawn_from =
+        hop.open.sampling.temperature > 0 ? protocol::kTopTokensMax : 1;
+    CallPiece piece{
+        .key = key,
+        .cache = hop.cache,
+        .begins = hop.begins,
+        .frame = std::move(hop.queue.front()),
+        .is_last = hop.is_last(),
+        .codec = hop.codec,
+        .exit_threshold = hop.open.exit_threshold,
+        .top = std::max(hop.open.sampling.top, drawn_from)};
+    hop.queue.pop_front();
+    piece.judged = to_judge(hop, piece.frame);
+    piece.changes = changes_of(hop, piece.frame);
+    return piece;
+}
+
+/// Takes either the rows of the oldest prompt alone, or tokens, with their guesses, of as many hops
+/// as a batch has room for. The hops of a batch are all first hops, which take tokens, or all later
+/// hops.
+DeviceCall HopTable::next_call() {
+    DeviceCall call;
+    const bool reading = hops_.at(ready_.front()).queue.front().is_reading();
     const bool tokens = ready_.front().second == 0;
-    const std::size_t pieces_max = prefill ? 1 : protocol::kSessionBatchMax;
-    for (auto at = ready_.begin(); at != ready_.end() && call.pieces.size() < pieces_max;) {
+    for (auto at = ready_.begin(); at != ready_.end();) {
         Hop& hop = hops_.at(*at);
-        if (!prefill && (hop.queue.front().rows > 1 || (at->second == 0) != tokens)) {
+        const RowFrame& frame = hop.queue.front();
+        const bool fits =
+            call.pieces.empty() || call.rows + frame.rows <= protocol::kSessionBatchMax;
+        if (!fits || (!reading && (frame.is_reading() || (at->second == 0) != tokens))) {
             ++at;
             continue;
         }
-        const std::uint32_t drawn_from =
-            hop.open.sampling.temperature > 0 ? protocol::kTopTokensMax : 1;
-        call.pieces.push_back(
-            {.key = *at,
-             .cache = hop.cache,
-             .begins = hop.begins,
-             .frame = std::move(hop.queue.front()),
-             .is_last = hop.is_last(),
-             .codec = hop.codec,
-             .exit_threshold = hop.open.exit_threshold,
-             .top = std::max(hop.open.sampling.top, drawn_from)}
-        );
-        call.pieces.back().judged = to_judge(hop, call.pieces.back().frame);
-        call.pieces.back().changes = changes_of(hop, call.pieces.back().frame);
-        hop.queue.pop_front();
+        call.rows += frame.rows;
+        call.pieces.push_back(next_piece(*at, hop));
         hop.in_flight = true;
         at = ready_.erase(at);
+        if (reading) {
+            break;
+        }
     }
     return call;
 }
 
 void HopTable::call_device(node::Turn turn) {
-    if (device_busy_ || ready_.empty()) {
+    if (device_busy_ || ready_.empty() || gathered_at() > turn.now) {
         return;
     }
     device_busy_ = true;
-    const auto call = std::make_shared<Call>(next_call());
+    const auto call = std::make_shared<DeviceCall>(next_call());
     const double layers = options_.host.hosted.end - options_.host.hosted.first;
-    for (const Piece& piece : call->pieces) {
-        call->rows += piece.frame.rows;
-    }
     call->begun = turn.now;
     device_.submit(
         turn,
         call->rows * layers,
         [compute = options_.compute, bridge = options_.bridge, call] {
-            run(*compute, bridge.get(), *call);
+            call->run(*compute, bridge.get());
         },
         [this, call](node::Turn later) { finish(*call, later); }
     );
 }
 
-void HopTable::run(SessionCompute& compute, const composition::BridgedInput* bridge, Call& call) {
-    std::vector<SessionRow> rows;
-    std::vector<TokenId> tokens;
-    std::vector<float> values;
-    for (const Piece& piece : call.pieces) {
-        compute.truncate(piece.cache, piece.frame.position);
-        for (std::uint32_t i = 0; i < piece.frame.rows; ++i) {
-            rows.push_back({piece.cache, piece.frame.position + i});
-        }
-        tokens.insert(tokens.end(), piece.frame.tokens.begin(), piece.frame.tokens.end());
-        values.insert(values.end(), piece.frame.values.begin(), piece.frame.values.end());
-    }
-    if (bridge != nullptr) {
-        values = bridge->read(tokens, std::move(values));
-    }
-    const StageInput input = call.pieces.front().key.second == 0
-                                 ? StageInput(std::span<const TokenId>(tokens))
-                                 : StageInput(std::span<const float>(values));
-    const auto out = compute.run_layers(rows, input);
-    call.failed = !out || out->size() != rows.size() * compute.shape().width;
-    if (!call.failed) {
-        split(*out, compute, call);
-    }
-}
-
-/// Gives each piece its part of the outputs: codes its rows for the next hop, and scores those rows
-/// whose scores somebody wants.
-void HopTable::split(std::span<const float> outputs, SessionCompute& compute, Call& call) {
-    const StageShape shape = compute.shape();
-    std::vector<float> asked;  // rows of all pieces, so that the head reads its weights once
-    std::size_t first = 0;
-    for (Piece& piece : call.pieces) {
-        const std::size_t width = shape.width;
-        const auto own = outputs.subspan(first, piece.frame.rows * width);
-        first += own.size();
-        for (const std::uint32_t row : logit_rows(piece, shape)) {
-            const auto one = own.subspan(row * width, width);
-            asked.insert(asked.end(), one.begin(), one.end());
-        }
-        if (!piece.is_last) {
-            auto coded = encode_rows(*piece.codec, width, own);
-            piece.spoiled = coded.has_error();
-            piece.coded = piece.spoiled ? std::vector<std::byte>() : std::move(*coded);
-        }
-    }
-    const std::vector<float> logits = asked.empty() ? asked : compute.logits(asked);
-    std::span<const float> left = logits;
-    for (Piece& piece : call.pieces) {
-        const std::size_t count = logit_rows(piece, shape).size() * shape.vocabulary;
-        judge(piece, left.first(count), shape.vocabulary);
-        left = left.subspan(count);
-    }
-}
-
-/// Rows of the frame whose logits are needed: those that judge the text, and the last row if the
-/// next token is wanted. Only the last hop, and a hop where the token may exit, need logits.
-std::vector<std::uint32_t> HopTable::logit_rows(const Piece& piece, const StageShape& shape) {
-    std::vector<std::uint32_t> rows;
-    if (!piece.is_last && (piece.exit_threshold > 1 || !shape.gives_logits)) {
-        return rows;
-    }
-    for (const Judged& judged : piece.judged) {
-        rows.push_back(judged.row);
-    }
-    const std::uint32_t last = piece.frame.rows - 1;
-    if (piece.frame.wanted && (rows.empty() || rows.back() != last)) {
-        rows.push_back(last);
-    }
-    return rows;
-}
-
-/// `logits`: those of the rows that logit_rows() names.
-void HopTable::judge(Piece& piece, std::span<const float> logits, std::uint32_t vocabulary) {
-    for (std::size_t i = 0; i < piece.judged.size(); ++i) {
-        Judged& judged = piece.judged[i];
-        const auto row = logits.subspan(i * vocabulary, vocabulary);
-        judged.log_probability = stages::log_probability(row, judged.token);
-        piece.spoiled = piece.spoiled || !std::isfinite(judged.log_probability);
-    }
-    if (piece.frame.wanted && !logits.empty()) {
-        std::vector<float> row(logits.end() - vocabulary, logits.end());
-        piece.changes.apply(row);
-        piece.found = stages::top_tokens(row, piece.top);
-        piece.spoiled = piece.spoiled || (piece.is_last && piece.found.empty());
-    }
-}
-
-void HopTable::finish(Call& call, node::Turn turn) {
+void HopTable::finish(DeviceCall& call, node::Turn turn) {
     device_busy_ = false;
     if (!call.failed) {
-        const bool prefill = call.rows > call.pieces.size();
-        (prefill ? prefill_ : decode_).add(call.rows, turn.now - call.begun);
+        const bool reading = call.pieces.front().frame.is_reading();
+        const auto tokens = static_cast<std::uint32_t>(call.pieces.size());  // a guess is none
+        (reading ? prefill_ : decode_).add(reading ? call.rows : tokens, turn.now - call.begun);
     }
-    for (Piece& piece : call.pieces) {
+    for (CallPiece& piece : call.pieces) {
         const auto at = hops_.find(piece.key);
         if (at == hops_.end() || at->second.cache != piece.cache) {
             continue;  // the hop was closed while its rows were on the device
@@ -332,10 +314,11 @@ void HopTable::finish(Call& call, node::Turn turn) {
     call_device(turn);
 }
 
-void HopTable::finish(Piece& piece, node::Turn turn) {
+void HopTable::finish(CallPiece& piece, node::Turn turn) {
     Hop& hop = hops_.at(piece.key);
-    const auto best = piece.found.empty() ? 0 : std::exp(piece.found.front().log_probability);
-    const bool exits = !hop.is_last() && !piece.found.empty() && best >= piece.exit_threshold;
+    const bool has_best = !piece.found.empty() && !piece.found.front().empty();
+    const auto best = has_best ? std::exp(piece.found.front().front().log_probability) : 0;
+    const bool exits = !hop.is_last() && has_best && best >= piece.exit_threshold;
     hop.computed += piece.frame.rows;
     if (piece.frame.wanted) {
         hop.hop_us = std::move(piece.frame.hop_us);
@@ -347,11 +330,13 @@ void HopTable::finish(Piece& piece, node::Turn turn) {
         hop.judged[piece.frame.position + judged.row + 1] = before + judged.log_probability;
     }
     ComputedRows computed{piece.frame.rows, piece.frame.wanted, exits, piece.coded};
+    computed.guessed = piece.frame.guessed;
     if (hop.passes_tokens()) {
         computed.tokens = piece.frame.tokens;
     }
+    hop.log.cut(piece.frame.position);
     hop.log.append(computed);
-    const bool goes_on = piece.frame.rows > 1 || !hop.queue.empty();
+    const bool goes_on = piece.frame.is_reading() || !hop.queue.empty();
     if (goes_on && !hop.troubled && turn.now - hop.told_at >= kTellProgressEvery) {
         tell_opened(hop, turn);
     }
@@ -361,19 +346,30 @@ void HopTable::finish(Piece& piece, node::Turn turn) {
     pump(hop, turn);
 }
 
-void HopTable::tell_token(const Hop& hop, const Piece& piece, node::Turn turn) const {
+void HopTable::tell_token(const Hop& hop, const CallPiece& piece, node::Turn turn) const {
     const protocol::Sampling& sampling = hop.open.sampling;
     protocol::SessionToken told;
     told.id = hop.open.id;
-    told.position = hop.log.upto();
-    const std::size_t drawn_from =
-        std::min<std::size_t>(piece.found.size(), protocol::kTopTokensMax);
-    told.token =
-        sample_token(std::span(piece.found).first(drawn_from), sampler_of(sampling), told.position);
+    told.position = hop.log.upto() - piece.frame.guessed;
+    const auto drawn = [&](std::size_t draw) {
+        const auto& found = piece.found[draw];
+        const std::size_t drawn_from = std::min<std::size_t>(found.size(), protocol::kTopTokensMax);
+        const auto position = told.position + static_cast<std::uint32_t>(draw);
+        protocol::DrawnToken token;
+        token.token =
+            sample_token(std::span(found).first(drawn_from), sampler_of(sampling), position);
+        token.top = found;
+        token.top.resize(std::min<std::size_t>(found.size(), sampling.top));
+        return token;
+    };
+    protocol::DrawnToken first = drawn(0);
+    told.token = first.token;
+    told.top = std::move(first.top);
+    for (std::size_t draw = 1; draw < piece.found.size(); ++draw) {
+        told.further.push_back(drawn(draw));
+    }
     told.text_log_probability = hop.judged.empty() ? 0 : hop.judged.rbegin()->second;
     told.hop_us = hop.hop_us;
-    told.top = piece.found;
-    told.top.resize(std::min<std::size_t>(told.top.size(), sampling.top));
     send(hop.client, std::move(told), turn);
 }
 
@@ -389,7 +385,8 @@ void HopTable::pump(Hop& hop, node::Turn turn) {
             .rows = out->rows,
             .wanted = out->wanted,
             .tokens = out->tokens,
-            .hop_us = out->wanted ? hop.hop_us : std::vector<std::uint32_t>{}};
+            .hop_us = out->wanted ? hop.hop_us : std::vector<std::uint32_t>{},
+            .guessed = out->guessed};
         ++rows.id.hop;
         node::Payload payload(
             {protocol::Dtype::Float32, hop.codec->id(), {out->rows, shape_.width}}, out->bytes

@@ -116,9 +116,35 @@ void OracleSessionCompute::truncate(CacheId cache, std::uint32_t positions) {
 void OracleSessionCompute::drop(CacheId cache) {
     const auto found = caches_.find(cache);
     if (found != caches_.end()) {
-        reserved_ -= found->second.reserved;
+        reserved_ -= found->second.reserved - found->second.shared;
         caches_.erase(found);
     }
+}
+
+void OracleSessionCompute::shrink(CacheId cache, std::uint32_t positions) {
+    truncate(cache, positions);
+    const auto found = caches_.find(cache);
+    if (found != caches_.end() && found->second.reserved > positions) {
+        Cache& shrunk = found->second;
+        const std::uint32_t own = std::max(positions, shrunk.shared);
+        reserved_ -= shrunk.reserved - own;
+        shrunk.reserved = own;
+    }
+}
+
+swarm::Result<> OracleSessionCompute::share(CacheId from, CacheId to, std::uint32_t positions) {
+    const auto found = caches_.find(from);
+    if (found == caches_.end() || caches_.contains(to)) {
+        return refusal(swarm::ErrorCode::NotFound, swarm::Reaction::Reject, "no such cache");
+    }
+    const Cache& source = found->second;
+    if (positions == 0 || positions % kSharedPositions != 0 || positions > source.filled.size()) {
+        return refusal(swarm::ErrorCode::Mismatch, swarm::Reaction::Reject, "no whole pages");
+    }
+    Cache cache{.reserved = positions, .shared = positions};
+    cache.filled.assign(source.filled.begin(), source.filled.begin() + positions);
+    caches_.emplace(to, std::move(cache));
+    return {};
 }
 
 std::uint64_t OracleSessionCompute::advance(Cache& cache, std::uint64_t input) const {

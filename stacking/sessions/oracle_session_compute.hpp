@@ -46,6 +46,8 @@ class OracleSessionCompute final : public SessionCompute {
     [[nodiscard]] swarm::Result<> reserve(CacheId cache, std::uint32_t positions) override;
     void truncate(CacheId cache, std::uint32_t positions) override;
     void drop(CacheId cache) override;
+    void shrink(CacheId cache, std::uint32_t positions) override;
+    [[nodiscard]] swarm::Result<> share(CacheId from, CacheId to, std::uint32_t positions) override;
     [[nodiscard]] swarm::Result<std::vector<float>> run_layers(
         std::span<const SessionRow> rows, const StageInput& input
     ) override;
@@ -61,7 +63,8 @@ class OracleSessionCompute final : public SessionCompute {
  private:
     struct Cache {
         std::uint32_t reserved = 0;
-        std::vector<std::vector<std::uint64_t>> filled;  // [position][layer]: hash of the chain
+        std::uint32_t shared = 0;  // positions whose room counts for the cache they come from
+        std::vector<std::vector<std::uint64_t>> filled{};  // [position][layer]: hash of the chain
     };
 
     /// Returns the input state of each row. When a row cannot be computed, returns an error and

@@ -8,8 +8,8 @@ using swarm::protocol::SessionRows;
 using swarm::protocol::SessionTaken;
 
 void RowLines::sent(PeerId to, const SessionRows& rows, std::uint64_t bytes, TimePoint now) {
-    if (rows.rows == 1) {
-        return;  // the receiver does not answer a single row
+    if (!measures(rows)) {
+        return;  // the receiver does not answer it
     }
     Line& line = lines_[to];
     if (line.under_way.size() < kUnderWayMax) {

@@ -17,6 +17,12 @@ namespace stacking::sessions {
 
 class RowLines {
  public:
+    /// Whether a frame says something of its line, and is answered: a token, even with guesses, is
+    /// too short.
+    static bool measures(const swarm::protocol::SessionRows& rows) {
+        return rows.rows > 1 && rows.guessed == 0;
+    }
+
     void sent(
         swarm::PeerId to,
         const swarm::protocol::SessionRows& rows,

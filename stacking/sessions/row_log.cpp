@@ -7,11 +7,11 @@
 namespace stacking::sessions {
 
 void RowLog::append(const ComputedRows& computed) {
-    const auto& [rows, wanted, held, bytes, tokens] = computed;
+    const auto& [rows, wanted, held, bytes, tokens, guessed] = computed;
     SWARM_ASSERT(rows > 0 && bytes.size() == rows * row_bytes_);
     SWARM_ASSERT(tokens.size() == (with_tokens_ ? rows : 0));
     if (row_bytes_ > 0) {
-        calls_.push_back({upto_, rows, wanted && !held});
+        calls_.push_back({upto_, rows, wanted && !held, guessed});
         bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
         tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     }
@@ -25,26 +25,47 @@ void RowLog::append(const ComputedRows& computed) {
 }
 
 void RowLog::begin(std::uint32_t position) {
-    SWARM_ASSERT(position <= upto_);
     stop_sending();
-    upto_ = position;
+    forget_from(position);
     released_ = position;
-    while (!calls_.empty() && calls_.back().position >= position) {
-        calls_.pop_back();
-    }
-    if (!calls_.empty()) {
-        calls_.back().rows = std::min(calls_.back().end(), position) - calls_.back().position;
-    }
     for (Call& call : calls_) {
         call.wanted = false;
     }
-    kept_from_ = std::min(kept_from_, position);
-    if (row_bytes_ == 0) {
-        kept_from_ = position;
+}
+
+void RowLog::cut(std::uint32_t position) {
+    forget_from(position);
+    released_ = std::min(released_, position);
+    if (cursor_) {
+        cursor_ = std::min(*cursor_, position);
     }
+}
+
+void RowLog::forget_from(std::uint32_t position) {
+    SWARM_ASSERT(position <= upto_);
+    upto_ = position;
+    while (!calls_.empty() && calls_.back().position >= position) {
+        calls_.pop_back();
+    }
+    if (!calls_.empty() && calls_.back().end() > position) {
+        calls_.back().rows = position - calls_.back().position;
+        calls_.back().wanted = false;
+    }
+    kept_from_ = row_bytes_ == 0 ? position : std::min(kept_from_, position);
     const std::size_t kept = position - kept_from_;
     bytes_.resize(kept * row_bytes_);
     tokens_.resize(with_tokens_ ? kept : 0);
+}
+
+RowLog RowLog::first_rows(std::uint32_t rows) const {
+    SWARM_ASSERT(is_whole() && rows <= upto_);
+    RowLog log = *this;
+    log.begin(rows);
+    log.calls_.clear();
+    if (row_bytes_ > 0 && rows > 0) {
+        log.calls_.push_back({.position = 0, .rows = rows});
+    }
+    return log;
 }
 
 bool RowLog::send_from(std::uint32_t position) {
@@ -67,6 +88,7 @@ std::optional<Outgoing> RowLog::next(Replay replay, std::uint32_t rows_max) {
     out.position = *cursor_;
     std::uint32_t end = std::min(first->end(), *cursor_ + rows_max);
     bool wanted = first->wanted && end == first->end();
+    std::uint32_t guessed = first->guessed;
     const bool merges = replay == Replay::Fast;
     for (auto call = first + 1; merges && !wanted && call != calls_.end(); ++call) {
         if (call->position != end || call->end() - *cursor_ > rows_max || end >= released_) {
@@ -74,9 +96,11 @@ std::optional<Outgoing> RowLog::next(Replay replay, std::uint32_t rows_max) {
         }
         end = call->end();
         wanted = call->wanted;
+        guessed = call->guessed;
     }
     out.rows = end - out.position;
     out.wanted = wanted;
+    out.guessed = wanted ? std::min(guessed, out.rows - 1) : 0;
     const std::size_t before = out.position - kept_from_;
     const auto bytes = std::span(bytes_).subspan(before * row_bytes_, out.rows * row_bytes_);
     out.bytes.assign(bytes.begin(), bytes.end());

@@ -23,6 +23,7 @@ struct Outgoing {
     std::uint32_t position = 0;
     std::uint32_t rows = 0;
     bool wanted = false;
+    std::uint32_t guessed = 0;     // last rows whose tokens are guesses
     std::vector<std::byte> bytes;  // coded rows
     std::vector<TokenId> tokens;   // one per row where tokens travel, else empty
 };
@@ -34,6 +35,7 @@ struct ComputedRows {
     bool held = false;  // the token's path ended here: the rows leave with those of a later call
     std::span<const std::byte> bytes{};
     std::span<const TokenId> tokens{};
+    std::uint32_t guessed = 0;
 };
 
 /// Ways to send calls again: as they were, or merged into large frames.
@@ -59,6 +61,16 @@ class RowLog {
     /// Begins a new route: the rows from `position` on are void, and no earlier row is wanted.
     void begin(std::uint32_t position);
 
+    /// Makes the rows from `position` on void on the route that runs: their tokens were guesses,
+    /// and wrong.
+    void cut(std::uint32_t position);
+
+    /// Whether all rows from the first one on are there.
+    [[nodiscard]] bool is_whole() const { return row_bytes_ == 0 || kept_from_ == 0; }
+
+    /// Returns a log of the first `rows` rows. REQUIRES: is_whole(), and so many rows.
+    [[nodiscard]] RowLog first_rows(std::uint32_t rows) const;
+
     /// Sets the position from which the next hop needs rows. Returns false when these rows are
     /// gone.
     [[nodiscard]] bool send_from(std::uint32_t position);
@@ -74,11 +86,13 @@ class RowLog {
         std::uint32_t position = 0;
         std::uint32_t rows = 0;
         bool wanted = false;
+        std::uint32_t guessed = 0;
 
         [[nodiscard]] std::uint32_t end() const { return position + rows; }
     };
 
     void forget_below(std::uint32_t position);
+    void forget_from(std::uint32_t position);
 
     std::size_t row_bytes_;
     bool with_tokens_;

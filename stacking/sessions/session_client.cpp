@@ -105,7 +105,8 @@ SessionClient::SessionClient(Options options)
              .links = links_,
              .directory = directory_,
              .router = router::SessionRouter(options_.incarnation.value),
-             .groups = WeightGroups(model.digests)}
+             .groups = WeightGroups(model.digests),
+             .salt = swarm::mix_bits(~options_.incarnation.value)}
         );
     }
 }

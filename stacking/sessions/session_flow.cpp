@@ -174,7 +174,10 @@ void SessionFlow::advance(node::Turn turn) {
     if (phase_ != Phase::Waiting && due_ <= turn.now) {
         timed_out(turn);
     }
-    if (phase_ == Phase::Waiting && (!hops_.empty() || lay_out_path(turn))) {
+    if (phase_ == Phase::Waiting && hops_.empty() && lay_out_path(turn)) {
+        recall(turn.now);
+    }
+    if (phase_ == Phase::Waiting && !hops_.empty()) {
         new_route(turn);
     }
     if (phase_ == Phase::Opening) {
@@ -196,8 +199,14 @@ void SessionFlow::send_frame(std::uint32_t position, std::uint32_t end, node::Tu
         .rows = end - position,
         .wanted = end == known(),
         .tokens = {},
-        .hop_us = {}};
+        .hop_us = {},
+        .guessed = 0};
     rows.tokens.assign(tokens_.begin() + position, tokens_.begin() + end);
+    if (rows.wanted) {
+        rows.guessed = static_cast<std::uint32_t>(guessed_.size());
+        rows.rows += rows.guessed;
+        rows.tokens.insert(rows.tokens.end(), guessed_.begin(), guessed_.end());
+    }
     send(*hops_.front().peer, std::move(rows), turn);
 }
 
@@ -239,6 +248,9 @@ void SessionFlow::measure(TimePoint now) {
         recent_.add(now - sent_at_);
     }
     for (const Hop& hop : hops_) {
+        if (prompt && reused_.value_or(0) > 0) {
+            continue;  // the rest of a prompt is too short to tell a speed
+        }
         if (prompt) {
             hop.context->router.prefilled(*hop.peer, known(), sent_at_, now);
         } else {
@@ -262,7 +274,7 @@ void SessionFlow::take(PeerId from, const protocol::SessionToken& token, node::T
     measure(turn.now);
     for (Hop& hop : hops_) {
         hop.strikes = 0;
-        hop.filled_upto = hop.read_upto = known();
+        hop.filled_upto = hop.read_upto = known() + right_guesses(token);
         hop.context->router.succeeded(*hop.peer);
     }
     if (failover_) {
@@ -280,8 +292,7 @@ void SessionFlow::take(PeerId from, const protocol::SessionToken& token, node::T
         due_ = swarm::kNever;
         return;
     }
-    tell(token, turn);
-    go_on(token.token, turn);
+    take_tokens(token, turn);
 }
 
 /// Whether the model could give this answer. The client cannot check more of a peer's answer.
@@ -293,30 +304,35 @@ bool SessionFlow::is_possible(const protocol::SessionToken& token) const {
     const auto possible = [&](const protocol::TokenScore& score) {
         return exists(score.token) && score.log_probability <= kRounding;
     };
+    const auto drawn = [&](const protocol::DrawnToken& further) {
+        return exists(further.token) && std::ranges::all_of(further.top, possible);
+    };
     return exists(token.token) && std::ranges::all_of(token.top, possible) &&
+           std::ranges::all_of(token.further, drawn) &&
            token.text_log_probability <= kRounding * protocol::kJudgedTokensMax &&
            !(member_ && token.top.empty());
 }
 
-void SessionFlow::tell(const protocol::SessionToken& token, node::Turn turn) const {
-    turn.out.add(node::Tell{node::TokenStreamed{
-        request_.request,
-        token.position,
-        token.token,
-        token.top,
-        turn.now - token_since_,
-        left_ == 1,
-        token.hop_us,
-        token.id.hop}});
-}
-
 void SessionFlow::go_on(TokenId token, node::Turn turn) {
     answer_.reset();
-    if (--left_ == 0) {
-        return finish(turn);
+    if (add(token, turn)) {
+        ask_for_next(turn);
     }
-    calls_.push_back(known());
+}
+
+/// Adds a token to the text. Returns false after the last one, which ends the session.
+bool SessionFlow::add(TokenId token, node::Turn turn) {
+    if (--left_ == 0) {
+        finish(Ending::Keep, turn);
+        return false;
+    }
     tokens_.push_back(token);
+    return true;
+}
+
+/// Sends the last token, so that the next one comes.
+void SessionFlow::ask_for_next(node::Turn turn) {
+    calls_.push_back(known() - 1);
     token_since_ = patient_since_ = sign_of_life_ = turn.now;
     progress_ = 0;
     row_allowance_ = kRowAllowance;
@@ -325,6 +341,7 @@ void SessionFlow::go_on(TokenId token, node::Turn turn) {
         return;  // the route that is being opened sends the token
     }
     replaying_ = false;
+    guessed_ = guess();
     send_rows(calls_.back(), turn);
     due_ = turn.now + silent_max();
 }
@@ -361,9 +378,11 @@ std::string SessionFlow::diagnosis() const {
     return trouble_.empty() ? known_so : known_so + "; the last trouble: " + trouble_;
 }
 
-void SessionFlow::finish(node::Turn turn) {
+void SessionFlow::finish(Ending ending, node::Turn turn) {
+    const std::vector<std::uint64_t> names =
+        ending == Ending::Keep ? keep_text(turn.now) : std::vector<std::uint64_t>{};
     for (Hop& hop : hops_) {
-        leave(hop, turn);
+        leave(hop, turn, names);
     }
     phase_ = Phase::Done;
     due_ = swarm::kNever;
@@ -376,11 +395,11 @@ void SessionFlow::fail(
         turn.out.add(node::Tell{node::GenerationFailed{request_.request, reason, retry_after}});
     }
     failure_ = std::move(reason);
-    finish(turn);
+    finish(Ending::Forget, turn);
 }
 
 void SessionFlow::cancel(node::Turn turn) {
-    finish(turn);
+    finish(Ending::Keep, turn);
 }
 
 }  // namespace stacking::sessions

@@ -1,20 +1,21 @@
 // One session as its client sees it: path, route, tokens, and the reactions to a failed hop.
-// States: Waiting (a hop has no peer), Opening (SessionOpen is sent), Running (rows are sent),
-// Done.
+// States: Waiting (a hop has no peer), Opening (SessionOpen is sent), Running (rows are sent), Done.
 // A new route replaces a route that failed: SessionFlow opens all hops, asks how far their caches
 // reach, and sends the missing rows from the nearest place that still has them.
 // Invariants: a token is taken once, at the position after the last one. Each route makes the last
 // call again at every hop, so the awaited token comes by the route's own path. The tokens are a
-// function of (weights, path, codecs, prompt, sampling), never of peers or failures; a link's codec
-// is the request's, or the choice of the first peer that opened there. A member of an ensemble
-// holds: it keeps the last hop's answer, tells no token and ends no request; go_on() names the
-// token. Every wait has a deadline: max(1 s, 8 x p99 of its own calls), doubled while no token
-// comes, and `patience` since the last progress. Threading: one strand. Cost: O(hops) per message.
+// function of (weights, path, codecs, prompt, sampling), never of peers, failures, guesses or kept
+// pages; a link's codec is the request's, or the choice of the first peer that opened there. A
+// member of an ensemble holds: it keeps the last hop's answer, tells no token and ends no request;
+// go_on() names the token. Every wait has a deadline: max(1 s, 8 x p99 of its own calls), doubled
+// while no token comes, and `patience` since progress. Threading: one strand. Cost: O(hops).
 #pragma once
 
 #include "router/session_router.hpp"
 #include "stacking/session_compute.hpp"
 #include "stacking/sessions/directory_link.hpp"
+#include "stacking/sessions/guesses.hpp"
+#include "stacking/sessions/kept/kept_texts.hpp"
 #include "stacking/sessions/weight_groups.hpp"
 
 #include <functional>
@@ -53,6 +54,8 @@ struct ClientContext {
     WeightGroups groups;
     protocol::Located located{};  // last list of the directory, the peers of the chosen groups
     bool is_located = false;      // the directory has answered
+    KeptTexts kept{};             // texts whose pages peers keep
+    std::uint64_t salt = 0;       // their names depend on it
 
     [[nodiscard]] std::vector<PeerId> hosts_of(protocol::LayerRange layers) const;
     [[nodiscard]] std::string address_of(PeerId peer) const;
@@ -157,6 +160,9 @@ class SessionFlow {
         TimePoint noticed;
     };
 
+    /// Whether peers keep the pages of a session that ends.
+    enum class Ending { Keep, Forget };
+
     // session_flow.cpp: path and tokens
     [[nodiscard]] std::uint32_t known() const { return static_cast<std::uint32_t>(tokens_.size()); }
 
@@ -167,9 +173,13 @@ class SessionFlow {
     void send_frame(std::uint32_t position, std::uint32_t end, node::Turn turn);
     void measure(TimePoint now);
     [[nodiscard]] bool is_possible(const protocol::SessionToken& token) const;
-    void tell(const protocol::SessionToken& token, node::Turn turn) const;
+    void take_tokens(const protocol::SessionToken& token, node::Turn turn);
+    bool add(TokenId token, node::Turn turn);
+    void ask_for_next(node::Turn turn);
+    [[nodiscard]] std::vector<TokenId> guess();
+    [[nodiscard]] std::uint32_t right_guesses(const protocol::SessionToken& token) const;
     [[nodiscard]] std::string diagnosis() const;
-    void finish(node::Turn turn);
+    void finish(Ending ending, node::Turn turn);
     void fail(std::string reason, node::Turn turn, std::optional<swarm::Duration> retry_after = {});
     [[nodiscard]] swarm::Duration silent_max() const;
 
@@ -182,11 +192,19 @@ class SessionFlow {
     void progress(Hop& hop, std::uint32_t filled_upto, node::Turn turn);
     [[nodiscard]] std::uint32_t read_by_all() const;
     void note_loss(std::string reason, TimePoint now);
-    void leave(Hop& hop, node::Turn turn);
+    void leave(Hop& hop, node::Turn turn, const std::vector<std::uint64_t>& names = {});
     void leave_failed(std::size_t hop, node::Turn turn);
     void strike(std::size_t hop, node::Turn turn);
     void timed_out(node::Turn turn);
     bool leave_laggard(node::Turn turn);
+
+    // kept/session_flow_kept.cpp: what peers have read before
+    [[nodiscard]] bool can_keep() const;
+    void recall(TimePoint now);
+    [[nodiscard]] bool goes_the_way_of(const KeptText& text) const;
+    [[nodiscard]] std::optional<PeerId> keeper(std::size_t hop, TimePoint now) const;
+    void begin_behind_reused();
+    [[nodiscard]] std::vector<std::uint64_t> keep_text(TimePoint now);
 
     std::uint64_t session_;
     node::SessionRequest request_;
@@ -211,6 +229,12 @@ class SessionFlow {
     bool replaying_ = false;  // the wait for the next token includes a refill
     RecentCalls recent_;
     std::optional<Failover> failover_;
+    Guesses guesses_;
+    std::vector<TokenId> guessed_;           // guesses of the frame under way
+    std::optional<PageNames> names_;         // where peers may keep this text
+    std::vector<PeerId> kept_at_;            // by hop, those that have read its beginning
+    std::vector<std::uint64_t> kept_names_;  // names of that beginning, as hops know them
+    std::optional<std::uint32_t> reused_;    // its positions that no hop had to read
     std::optional<std::uint32_t> member_;
     std::optional<Answer> answer_;
     std::string failure_;

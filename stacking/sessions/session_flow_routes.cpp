@@ -64,7 +64,10 @@ bool SessionFlow::fill_hops(node::Turn turn) {
         const router::SessionWork work{static_cast<double>(known()), static_cast<double>(left_)};
         const std::vector<PeerId> hosts = hop.context->hosts_of(hop.layers);
         router::SessionRouter& router = hop.context->router;
-        hop.peer = router.pick(hosts, work, turn.now, neighbours(i));
+        hop.peer = keeper(i, turn.now);
+        if (!hop.peer) {
+            hop.peer = router.pick(hosts, work, turn.now, neighbours(i));
+        }
         if (!hop.peer) {
             hop.peer = router.pick(hosts, work, turn.now);
         }
@@ -148,6 +151,9 @@ void SessionFlow::open_hops(node::Turn turn) {
                 request_.prompt.begin() + static_cast<std::ptrdiff_t>(from), request_.prompt.end()
             );
         }
+        if (!kept_at_.empty() && kept_at_[i] == peer) {
+            open.prefix = kept_names_;
+        }
         if (i > 0) {
             open.previous = {*hops_[i - 1].peer, hops_[i - 1].address};
         }
@@ -226,6 +232,8 @@ void SessionFlow::resume(node::Turn turn) {
     if (timeouts_ >= kTimeoutsOfALaggard && leave_laggard(turn)) {
         return new_route(turn);
     }
+    begin_behind_reused();
+    guessed_.clear();
     // Every hop makes the last call again, so that its token comes by this route. From the last hop
     // back to the first, each hop begins where its cache ends, or further below if the next hop
     // needs rows that this hop no longer has.
@@ -251,7 +259,8 @@ void SessionFlow::resume(node::Turn turn) {
         );
     }
     phase_ = Phase::Running;
-    node::SessionRouted routed{request_.request, route_, {}, {}, member_.value_or(0)};
+    node::SessionRouted routed{
+        request_.request, route_, {}, {}, member_.value_or(0), reused_.value_or(0)};
     for (const Hop& hop : hops_) {
         routed.peers.push_back(*hop.peer);
         routed.codecs.push_back(*hop.codec);
@@ -270,7 +279,7 @@ void SessionFlow::note_loss(std::string reason, TimePoint now) {
     }
 }
 
-void SessionFlow::leave(Hop& hop, node::Turn turn) {
+void SessionFlow::leave(Hop& hop, node::Turn turn, const std::vector<std::uint64_t>& names) {
     if (!hop.peer) {
         return;
     }
@@ -280,7 +289,7 @@ void SessionFlow::leave(Hop& hop, node::Turn turn) {
     hop.strikes = 0;
     const auto stays = [peer](const Hop& other) { return other.peer == peer; };
     if (std::none_of(hops_.begin(), hops_.end(), stays)) {
-        send(peer, protocol::SessionClose{session_}, turn);
+        send(peer, protocol::SessionClose{session_, names}, turn);
     }
 }
 

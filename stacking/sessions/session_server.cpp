@@ -100,7 +100,8 @@ void SessionServer::load(protocol::LayerRange layers, node::Turn turn) {
                     .compute = std::move(loaded.compute),
                     .bridge = std::move(loaded.bridge),
                     .kept_bytes_max = options_.kept_bytes_max,
-                    .ttl = options_.ttl},
+                    .ttl = options_.ttl,
+                    .keeps_for = options_.keeps_for},
                 links_
             );
             if (!answered_) {

@@ -36,8 +36,9 @@ class SessionServer final : public node::Role {
         std::function<swarm::Result<LoadedLayers>(protocol::LayerRange)> load;
         std::uint64_t kept_bytes_max = HopTable::kKeptBytesMax;
         swarm::Duration ttl = HopTable::kTtl;
-        std::string address;  // address at which others dial this peer
-        PeerId directory;     // PeerId{}: any peer that answers at the address
+        swarm::Duration keeps_for = KeptCaches::kTtl;  // pages of ended sessions; 0: not at all
+        std::string address;                           // address at which others dial this peer
+        PeerId directory;  // PeerId{}: any peer that answers at the address
         std::string directory_address;
         swarm::Duration first_contact_within = std::chrono::seconds(60);
     };

@@ -119,6 +119,12 @@ struct SessionRequest {
     /// The stack goes on without a member that answers later than this after the first member's
     /// answer.
     Duration late_after = std::chrono::seconds(10);
+    /// Guesses of the next tokens that travel with a token, at most: where they are right, a round
+    /// trip brings several tokens. The text is the same with any number.
+    std::uint32_t guesses_max = 0;
+    /// Requests with the same number may use what hops have read for each other; nothing: this
+    /// session is forgotten at its end.
+    std::optional<std::uint64_t> keeps_for{};
 };
 
 /// Gives up the request; the role tells nothing more of it.

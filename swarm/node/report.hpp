@@ -141,6 +141,8 @@ struct TokenStreamed {
     bool last = false;
     std::vector<std::uint32_t> hop_us;  // microseconds that each hop says it kept its rows
     std::uint32_t hop = 0;  // the hop that sampled the token; an early exit is not at the last hop
+    std::uint32_t guessed = 0;  // the first token of a frame: guesses that went with it
+    bool was_guessed = false;   // the token came with the one before it
 };
 
 /// A session has a route: its rows go through these peers.
@@ -151,6 +153,7 @@ struct SessionRouted {
     std::vector<protocol::CodecId>
         codecs;                // codecs of the rows between the peers; all routes share them
     std::uint32_t member = 0;  // the stack's member that the session belongs to
+    std::uint32_t reused = 0;  // the prompt's first positions, which all hops had read before
 };
 
 /// The peers of a session read its prompt, or the text so far after a loss.

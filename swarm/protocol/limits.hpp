@@ -184,6 +184,19 @@ inline constexpr std::uint32_t kSessionRowsMax = 256;
 /// same bits in every batch up to this size.
 inline constexpr std::size_t kSessionBatchMax = 16;
 
+/// Tokens that a client guesses in one frame: with the row before them they fill a batch.
+inline constexpr std::uint32_t kGuessesMax = 15;
+
+/// Candidates that a session's last hop returns with all tokens of one frame.
+inline constexpr std::uint32_t kDrawnScoresMax = 1024;
+
+/// Pages of a session whose history a client names, so that a hop finds what it has read before:
+/// 4 KiB of the control part at most.
+inline constexpr std::size_t kPrefixPagesMax = 512;
+
+/// Positions of such a page.
+inline constexpr std::uint32_t kPrefixPagePositions = 64;
+
 /// Hops of sessions at one server. The server's compute object bounds its KV pages; this limit
 /// bounds its lists.
 inline constexpr std::size_t kSessionHopsMax = 1024;

@@ -85,6 +85,12 @@ void visit_fields(Of<TokenScore> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(log_probability), Finite());
 }
 
+template <class Visit>
+void visit_fields(Of<DrawnToken> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(token), Any());
+    visit(SWARM_FIELD(top), Items{kCandidatesMax});
+}
+
 // ---- messages ----
 
 template <class Visit>
@@ -162,6 +168,7 @@ void visit_fields(Of<SessionOpen> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(text), Items{kJudgedTokensMax, Any()});
     visit(SWARM_FIELD(tokens_upto), Below{kHopsMax});
     visit(SWARM_FIELD(codec), RowCodecNumber());
+    visit(SWARM_FIELD(prefix), Items{kPrefixPagesMax});
     visit.holds("id.hop", "is not on the path", [](const auto& body) {
         return body.id.hop < body.hops;
     });
@@ -171,6 +178,9 @@ void visit_fields(Of<SessionOpen> /*body*/, const Visit& visit) {
     visit.holds("positions", "are none", [](const auto& body) { return body.positions > 0; });
     visit.holds("text", "is longer than the session", [](const auto& body) {
         return body.text_from + body.text.size() <= body.positions;
+    });
+    visit.holds("prefix", "is longer than the session", [](const auto& body) {
+        return body.prefix.size() <= body.positions / kPrefixPagePositions;
     });
 }
 
@@ -200,9 +210,13 @@ void visit_fields(Of<SessionRows> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(wanted));
     visit(SWARM_FIELD(tokens), Items{kSessionRowsMax, Any()});
     visit(SWARM_FIELD(hop_us), Items{kHopsMax, Any()});
+    visit(SWARM_FIELD(guessed), UpTo{kGuessesMax});
     visit.holds("rows", "are none", [](const auto& body) { return body.rows > 0; });
     visit.holds("tokens", "are neither absent nor one per row", [](const auto& body) {
         return body.tokens.empty() || body.tokens.size() == body.rows;
+    });
+    visit.holds("guessed", "are all rows, or nobody wants them", [](const auto& body) {
+        return body.guessed < body.rows && (body.wanted || body.guessed == 0);
     });
 }
 
@@ -214,6 +228,7 @@ void visit_fields(Of<SessionToken> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(top), Items{kCandidatesMax});
     visit(SWARM_FIELD(hop_us), Items{kHopsMax, Any()});
     visit(SWARM_FIELD(text_log_probability), Finite());
+    visit(SWARM_FIELD(further), Items{kGuessesMax});
 }
 
 template <class Visit>
@@ -226,6 +241,7 @@ void visit_fields(Of<SessionTrouble> /*body*/, const Visit& visit) {
 template <class Visit>
 void visit_fields(Of<SessionClose> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(session));
+    visit(SWARM_FIELD(prefix), Items{kPrefixPagesMax});
 }
 
 template <class Visit>

@@ -208,6 +208,10 @@ struct SessionOpen {
     std::vector<std::uint32_t> text{};
     std::uint32_t tokens_upto = 0;   // the last hop that reads tokens: a bridge's hop, or hop 0
     RowCodec codec = CodecId::None;  // codec of the rows to the next hop; each row is coded alone
+    /// Names of the text so far, one for each whole page of kPrefixPagePositions positions from the
+    /// start: a name stands for all tokens up to the end of its page and for the path before. The
+    /// hop begins with the pages that it kept under these names for the same client.
+    std::vector<std::uint64_t> prefix{};
 
     friend bool operator==(const SessionOpen&, const SessionOpen&) = default;
 };
@@ -244,8 +248,19 @@ struct SessionRows {
     bool wanted = false;  // the last hop samples the token after the last row
     std::vector<std::uint32_t> tokens;
     std::vector<std::uint32_t> hop_us;  // wanted rows: microseconds that each hop so far kept them
+    /// Last rows whose tokens the client only guesses. The last hop then samples the token after
+    /// each of them, too, and after the row before them. REQUIRES: wanted, and fewer than `rows`.
+    std::uint32_t guessed = 0;
 
     friend bool operator==(const SessionRows&, const SessionRows&) = default;
+};
+
+/// A token that was sampled after a guessed one.
+struct DrawnToken {
+    std::uint32_t token = 0;
+    std::vector<TokenScore> top;  // best first
+
+    friend bool operator==(const DrawnToken&, const DrawnToken&) = default;
 };
 
 /// Hop that sampled a token -> client.
@@ -258,6 +273,9 @@ struct SessionToken {
     /// Natural logarithm of the probability of SessionOpen's text, as far as the text was read. The
     /// first token of a session has no probability.
     double text_log_probability = 0;
+    /// Tokens after each guess of the frame. One counts if the guess before it was the token that
+    /// was sampled there.
+    std::vector<DrawnToken> further{};
 
     friend bool operator==(const SessionToken&, const SessionToken&) = default;
 };
@@ -291,9 +309,11 @@ struct SessionTaken {
     friend bool operator==(const SessionTaken&, const SessionTaken&) = default;
 };
 
-/// Client -> each hop: the session is over, and its pages are free at once.
+/// Client -> each hop: the session is over. Its pages are free at once, but those that the hop
+/// keeps under these names, as SessionOpen::prefix has them.
 struct SessionClose {
     std::uint64_t session = 0;
+    std::vector<std::uint64_t> prefix{};
 
     friend bool operator==(const SessionClose&, const SessionClose&) = default;
 };

@@ -49,7 +49,8 @@ struct GenerateOptions {
     double presence_penalty = 0;
     double frequency_penalty = 0;
     std::vector<protocol::TokenBias> biases;
-    std::string replay = "exact";                    // or fast
+    std::string replay = "exact";  // or fast
+    std::uint32_t guesses_max = protocol::kGuessesMax;
     std::vector<std::string> digests;                // first digits of the weights that are meant
     Duration late_after = std::chrono::seconds(10);  // until a member of a stack is left out
 };

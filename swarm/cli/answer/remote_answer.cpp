@@ -88,6 +88,7 @@ void RemoteAnswer::ask(const ServedQuestion& asked) {
     request.chain = asked.served.chain;
     request.late_after = options_.late_after;
     request.codecs = options_.codecs;
+    request.guesses_max = options_.guesses_max;
     host_->ask({std::move(request)});
 }
 

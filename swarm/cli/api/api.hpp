@@ -6,6 +6,7 @@
 #include "swarm/base/units.hpp"
 #include "swarm/cli/common/join_address.hpp"
 #include "swarm/cli/common/verb.hpp"
+#include "swarm/protocol/limits.hpp"
 #include "swarm/protocol/session_messages.hpp"
 
 #include <cstdint>
@@ -31,6 +32,7 @@ struct ApiOptions {
     std::string swarm_key_file;
     std::vector<std::string> digests;
     std::vector<protocol::RowCodec> codecs;
+    std::uint32_t guesses_max = protocol::kGuessesMax;
 };
 
 void add_api(CLI::App& program, const OnChosen& on_chosen);

@@ -81,6 +81,7 @@ Result<ApiServer::Options> role_options(
         .members = std::move(served.members),
         .chain = std::move(served.chain),
         .codecs = options.codecs,
+        .guesses_max = options.guesses_max,
         .defaults = {.chat_tokens = options.answer_tokens},
         .started_unix_s = std::chrono::duration_cast<std::chrono::seconds>(unix_time).count(),
         .page = kChatPage,

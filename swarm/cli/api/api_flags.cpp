@@ -36,6 +36,7 @@ void add_model_flags(CLI::App& app, ApiOptions& api) {
         ->check(CLI::Range(1U, protocol::kPositionsMax))
         ->capture_default_str();
     add_row_codecs(app, api.codecs);
+    add_guesses(app, api.guesses_max);
     add_digests(app, api.digests)->needs(model);
 }
 

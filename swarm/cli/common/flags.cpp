@@ -219,6 +219,17 @@ CLI::Option* add_weights(CLI::App& app, std::string& weights) {
         ->capture_default_str();
 }
 
+CLI::Option* add_guesses(CLI::App& app, std::uint32_t& guesses_max) {
+    return app
+        .add_option(
+            "--guesses",
+            guesses_max,
+            "guess up to so many next tokens, so that one round trip may bring several; 0: none"
+        )
+        ->check(CLI::Range(0U, protocol::kGuessesMax))
+        ->capture_default_str();
+}
+
 CLI::Option* add_row_codecs(CLI::App& app, std::vector<protocol::RowCodec>& codecs) {
     const auto take = [&codecs](const std::string& names) {
         const auto read = stacking::parse_row_codecs(names);

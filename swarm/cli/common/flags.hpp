@@ -79,6 +79,9 @@ std::function<std::string(const std::string&)> number_within(double least, doubl
 CLI::Option* add_weights(CLI::App& app, std::string& weights);
 CLI::Option* add_replay(CLI::App& app, std::string& replay);
 /// Adds --codec, of the rows between stages, link by link.
+/// --guesses; default: protocol::kGuessesMax.
+CLI::Option* add_guesses(CLI::App& app, std::uint32_t& guesses_max);
+
 CLI::Option* add_row_codecs(CLI::App& app, std::vector<protocol::RowCodec>& codecs);
 /// Adds --digest, which names weights where peers disagree.
 CLI::Option* add_digests(CLI::App& app, std::vector<std::string>& digests);

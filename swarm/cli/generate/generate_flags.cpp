@@ -81,6 +81,7 @@ void add_model_flags(CLI::App& app, GenerateOptions& generate, const Sources& so
     add_threads(app, "threads that compute; no bit depends on it (auto)", generate.threads)
         ->excludes(sources.join);
     add_replay(app, generate.replay)->needs(sources.join);
+    add_guesses(app, generate.guesses_max)->needs(sources.join);
     for (CLI::Option* const option : add_path(app, generate.path, generate.exit_threshold)) {
         option->needs(sources.model);
     }

@@ -7,6 +7,7 @@
 #include "swarm/cli/common/run_flags.hpp"
 #include "swarm/cli/common/verb.hpp"
 #include "swarm/cli/compute/threads.hpp"
+#include "swarm/protocol/limits.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -46,12 +47,13 @@ struct LocalOptions {
     bool raw = false;
     bool ignore_eos = false;
     double temperature = 0;
-    double top_p = 0;                    // same as in GenerateOptions
-    std::uint32_t top_k = 0;             // same
-    std::vector<std::string> stops;      // same
-    std::optional<std::string> system;   // same
-    std::vector<std::uint32_t> path;     // same as in GenerateOptions
-    double exit_threshold = 2;           // same as in GenerateOptions
+    double top_p = 0;                   // same as in GenerateOptions
+    std::uint32_t top_k = 0;            // same
+    std::vector<std::string> stops;     // same
+    std::optional<std::string> system;  // same
+    std::vector<std::uint32_t> path;    // same as in GenerateOptions
+    double exit_threshold = 2;          // same as in GenerateOptions
+    std::uint32_t guesses_max = protocol::kGuessesMax;
     std::vector<std::uint32_t> kill_at;  // tokens at which a peer that serves is killed
     std::vector<std::uint32_t> freeze_at;
 };

@@ -53,6 +53,7 @@ void add_model_flags(CLI::App& app, LocalOptions& local) {
         ->excludes(app.get_option("--model"));
     add_weights(app, local.weights);
     add_replay(app, local.replay);
+    add_guesses(app, local.guesses_max);
     CLI::Option* const raw =
         app.add_flag("--raw", local.raw, "continue --prompt as it is, without the chat template");
     add_system(app, local.system)->excludes(raw);

@@ -56,6 +56,7 @@ GenerateOptions question_of(const LocalOptions& options) {
     question.system = options.system;
     question.weights = options.weights;
     question.replay = options.replay;
+    question.guesses_max = options.guesses_max;
     question.stages = stages_of(options);
     question.path = options.path;
     question.exit_threshold = options.exit_threshold;
@@ -309,6 +310,7 @@ int LocalService::answer_clients() {
     api.model = question_.model;
     api.stack = question_.stack;
     api.codecs = question_.codecs;
+    api.guesses_max = question_.guesses_max;
     api.listen = "127.0.0.1:" + std::to_string(options_.api_port);
     ApiEndpoint endpoint(
         loop_,

@@ -19,6 +19,7 @@ struct ServeOptions {
     std::string join;     // one address or several
     ExpectedOwner owner;  // that must answer there
     Duration wait = std::chrono::seconds(60);
+    Duration keeps_for = std::chrono::minutes(10);  // caches of ended sessions
     PeerFlags peer{.listen = "*:0"};
     ThreadsFlag threads;  // none: 1 for a run, auto for a model
     std::optional<int> nice;

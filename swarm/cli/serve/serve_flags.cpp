@@ -101,6 +101,15 @@ void add_model_flags(CLI::App& app, ServeOptions& serve) {
     add_size(app, "--kv-memory", "memory for the caches of sessions", serve.kv_bytes)
         ->needs(model)
         ->default_str("1GiB");
+    const auto set_keep = [&serve](Duration keep) { serve.keeps_for = keep; };
+    add_duration(
+        app,
+        "--keep-for",
+        "how long the caches of ended sessions wait for the next turn of their text, while nobody "
+        "needs the memory (10m); 0s: not at all",
+        set_keep
+    )
+        ->needs(model);
     for (const char* flag_of_runs : {"--device", "--memory", "--cache"}) {
         model->excludes(app.get_option(flag_of_runs));
     }

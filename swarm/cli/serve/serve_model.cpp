@@ -153,6 +153,7 @@ std::optional<int> serve_model(
         server.address = self.address;
         server.directory_address = options.join;
         server.first_contact_within = options.wait;
+        server.keeps_for = options.keeps_for;
         console.info(
             "peer " + short_name(self.peer) + " joins the directory " + options.join +
             "; the others reach it at " + self.address +

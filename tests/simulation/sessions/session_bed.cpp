@@ -197,9 +197,13 @@ void SessionBed::hear(const node::Report& report) {
         const std::size_t at = asked_.at(token->request).prompt.size() + told.tokens.size();
         told.in_order = told.in_order && token->position == at && !told.done;
         told.tokens.push_back(token->token);
+        told.guesses += token->guessed;
+        told.right_guesses += token->was_guessed ? 1 : 0;
         told.done = token->last;
     } else if (const auto* routed = std::get_if<node::SessionRouted>(&report)) {
-        told_.at(routed->request).codecs = routed->codecs;
+        Told& told = told_.at(routed->request);
+        told.codecs = routed->codecs;
+        told.reused = ++told.routes == 1 ? routed->reused : told.reused;
     } else if (const auto* prompt = std::get_if<node::PromptRead>(&report)) {
         told_.at(prompt->request).read.push_back(prompt->read);
     } else if (const auto* moved = std::get_if<node::SessionMoved>(&report)) {

@@ -58,6 +58,10 @@ struct Told {
     std::vector<node::MemberDropped> dropped;
     std::vector<protocol::CodecId> codecs{};  // codecs of the rows between the hops
     std::vector<std::uint32_t> read{};  // tokens of the prompt that were read, again and again
+    std::size_t guesses = 0;
+    std::size_t right_guesses = 0;
+    std::uint32_t reused = 0;  // tokens of the prompt that no hop had to read on the first route
+    std::size_t routes = 0;
     std::string failure;
     bool done = false;
     bool in_order = true;

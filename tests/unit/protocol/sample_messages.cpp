@@ -229,21 +229,26 @@ std::vector<Body> session_bodies() {
         .text_from = 7,
         .text = {0, 300, 50256},
         .tokens_upto = 1,
-        .codec = CodecId::Int8};
+        .codec = CodecId::Int8,
+        .prefix = {1, ~0ULL}};
     const SessionRows rows{
         .id = hop(),
         .position = 511,
         .rows = 3,
         .wanted = true,
         .tokens = {0, 300, 50256},
-        .hop_us = {0, 4'294'967'295}};
+        .hop_us = {0, 4'294'967'295},
+        .guessed = 2};
     const SessionToken token{
         .id = hop(),
         .position = 1U << 18,
         .token = 50256,
         .top = {{.token = 50256, .log_probability = -0.25}},
         .hop_us = {900, 1, 70'000},
-        .text_log_probability = -12.5};
+        .text_log_probability = -12.5,
+        .further = {
+            {.token = 7, .top = {{.token = 9, .log_probability = -0.5}}},
+            {.token = 300, .top = {}}}};
     return {
         open,
         SessionOpened{.id = hop(), .filled_upto = 512, .kept_from = 256, .codec = CodecId::Bf16},
@@ -251,7 +256,7 @@ std::vector<Body> session_bodies() {
         rows,
         token,
         SessionTrouble{.id = hop(), .reason = SessionReason::Failed, .wait_ms = 3'600'000},
-        SessionClose{.session = hop().session}};
+        SessionClose{.session = hop().session, .prefix = {~0ULL, 2}}};
 }
 
 }  // namespace

@@ -143,6 +143,47 @@ TEST(SessionLimits, BoundRows) {
     expect_refused(rows(3, 2), ErrorCode::Malformed, "tokens");
 }
 
+TEST(SessionLimits, GuessesFollowARowThatIsWanted) {
+    const auto guessing = [](std::uint32_t count, std::uint32_t guessed, bool wanted) {
+        return changed<SessionRows>([&](SessionRows& body) {
+            body.rows = count;
+            body.tokens.clear();
+            body.guessed = guessed;
+            body.wanted = wanted;
+        });
+    };
+    expect_taken(guessing(kGuessesMax + 1, kGuessesMax, true));
+    expect_refused(
+        guessing(kSessionRowsMax, kGuessesMax + 1, true), ErrorCode::TooLarge, "guessed"
+    );
+    expect_refused(guessing(3, 3, true), ErrorCode::Malformed, "guessed");
+    expect_refused(guessing(3, 1, false), ErrorCode::Malformed, "guessed");
+    const auto further = [](std::size_t count) {
+        return changed<SessionToken>([&](SessionToken& body) { body.further.resize(count); });
+    };
+    expect_taken(further(kGuessesMax));
+    expect_refused(further(kGuessesMax + 1), ErrorCode::TooLarge, "further");
+}
+
+TEST(SessionLimits, BoundTheNamesOfPages) {
+    const auto open = [](std::uint32_t positions, std::size_t pages) {
+        return changed<SessionOpen>([&](SessionOpen& body) {
+            body.positions = positions;
+            body.text.clear();
+            body.prefix.assign(pages, 1);
+        });
+    };
+    expect_taken(open(2 * kPrefixPagePositions, 2));
+    expect_refused(open(2 * kPrefixPagePositions - 1, 2), ErrorCode::Malformed, "prefix");
+    expect_taken(open(kPositionsMax, kPrefixPagesMax));
+    expect_refused(open(kPositionsMax, kPrefixPagesMax + 1), ErrorCode::TooLarge, "prefix");
+    const auto close = [](std::size_t pages) {
+        return changed<SessionClose>([&](SessionClose& body) { body.prefix.assign(pages, 1); });
+    };
+    expect_taken(close(kPrefixPagesMax));
+    expect_refused(close(kPrefixPagesMax + 1), ErrorCode::TooLarge, "prefix");
+}
+
 TEST(SessionLimits, BoundTextsToJudge) {
     const auto open = [](std::uint32_t from, std::size_t count) {
         return changed<SessionOpen>([&](SessionOpen& body) {

@@ -26,6 +26,12 @@ class Adding final : public SessionCompute {
 
     void drop(CacheId cache) override { reserved_.erase(cache); }
 
+    void shrink(CacheId /*cache*/, std::uint32_t /*positions*/) override {}
+
+    swarm::Result<> share(CacheId /*from*/, CacheId /*to*/, std::uint32_t /*positions*/) override {
+        return {};
+    }
+
     swarm::Result<std::vector<float>> run_layers(
         std::span<const SessionRow> rows, const StageInput& input
     ) override {

@@ -65,6 +65,47 @@ TEST(KvPages, TruncateForgetsAndNeverFills) {
     EXPECT_EQ(pages.pages_in_use(), 2U) << "pages stay reserved";
 }
 
+TEST(KvPages, SharedPagesCountOnceAndStayWithTheLast) {
+    KvPages pages = pages_of(4);
+    ASSERT_TRUE(pages.reserve(kOne, 3 * kPagePositions).has_value());
+    pages.find(kOne)->filled = 2 * kPagePositions + 5;
+    ASSERT_TRUE(pages.share(kOne, kTwo, 2 * kPagePositions).has_value());
+    EXPECT_EQ(pages.pages_in_use(), 3U);
+    EXPECT_EQ(pages.find(kTwo)->filled, 2 * kPagePositions);
+    EXPECT_EQ(pages.find(kTwo)->pages[1], pages.find(kOne)->pages[1]);
+    ASSERT_TRUE(pages.reserve(kTwo, 3 * kPagePositions).has_value());
+    EXPECT_EQ(pages.pages_in_use(), 4U);
+    EXPECT_FALSE(pages.reserve(kTwo, 4 * kPagePositions).has_value());
+    pages.drop(kOne);
+    EXPECT_EQ(pages.pages_in_use(), 3U) << "two are shared with the second";
+    pages.drop(kTwo);
+    EXPECT_EQ(pages.pages_in_use(), 0U);
+}
+
+TEST(KvPages, OnlyWholePagesThatAreFilledAreShared) {
+    KvPages pages = pages_of(4);
+    ASSERT_TRUE(pages.reserve(kOne, 2 * kPagePositions).has_value());
+    pages.find(kOne)->filled = kPagePositions + 1;
+    for (const std::uint32_t positions :
+         {0U, 10U, 2 * static_cast<std::uint32_t>(kPagePositions)}) {
+        EXPECT_EQ(pages.share(kOne, kTwo, positions).error().code, swarm::ErrorCode::Mismatch);
+    }
+    EXPECT_EQ(pages.share(kTwo, kOne, 64).error().code, swarm::ErrorCode::NotFound);
+    EXPECT_EQ(pages.share(kOne, kOne, 64).error().code, swarm::ErrorCode::NotFound);
+    EXPECT_EQ(pages.pages_in_use(), 2U);
+}
+
+TEST(KvPages, ShrinkGivesBackPagesWithoutPositions) {
+    KvPages pages = pages_of(4);
+    ASSERT_TRUE(pages.reserve(kOne, 4 * kPagePositions).has_value());
+    pages.find(kOne)->filled = 100;
+    pages.shrink(kOne, kPagePositions);
+    EXPECT_EQ(pages.find(kOne)->filled, kPagePositions);
+    EXPECT_EQ(pages.pages_in_use(), 1U);
+    pages.shrink(kTwo, 5);
+    EXPECT_EQ(pages.pages_in_use(), 1U);
+}
+
 TEST(KvPages, ABudgetBelowOnePageIsAlwaysFull) {
     KvPages pages(kShape, 1000, 10);
     EXPECT_EQ(pages.reserve(kOne, 1).error().code, swarm::ErrorCode::Full);

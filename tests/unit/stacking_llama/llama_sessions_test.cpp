@@ -183,6 +183,40 @@ TEST_P(LlamaRows, ATruncatedCacheGoesOnAsIfItHadNeverBeenLonger) {
     }
 }
 
+/// Two sessions go on from the pages of a third one: one with its tokens, one with others.
+TEST_P(LlamaRows, ASharedBeginningIsAsGoodAsAnOwnOne) {
+    Stages stages(model, 1, GetParam());
+    LlamaSessions& sessions = stages.stage(0);
+    const auto read = [&](CacheId cache, std::uint32_t from, std::uint32_t upto, TokenId other) {
+        std::vector<SessionRow> rows;
+        std::vector<TokenId> tokens;
+        std::vector<std::uint32_t> wanted;
+        for (std::uint32_t position = from; position < upto; ++position) {
+            rows.push_back({cache, position});
+            tokens.push_back((test::token_of(1, position) + other) % kVocabulary);
+            wanted.push_back(position - from);
+        }
+        auto logits = sessions.forward(rows, std::span<const TokenId>(tokens), wanted);
+        EXPECT_TRUE(logits.has_value());
+        return logits ? *std::move(logits) : std::vector<float>();
+    };
+    constexpr std::uint32_t kShared = 128;
+    constexpr CacheId kThird{3};
+    stages.reserve(kFirst, kContext);
+    const auto wanted = read(kFirst, 0, kLength, 0);
+    const auto shares = [&](CacheId cache) {
+        return sessions.share(kFirst, cache, kShared) && sessions.reserve(cache, kContext);
+    };
+    ASSERT_TRUE(shares(kSecond) && shares(kThird));
+    const auto others = read(kThird, kShared, kLength, 1);
+    const auto same = read(kSecond, kShared, kLength, 0);
+    EXPECT_TRUE(std::equal(same.begin(), same.end(), wanted.begin() + kShared * kVocabulary));
+    EXPECT_NE(others, same);
+    const auto next = read(kFirst, kLength, kLength + 5, 0);
+    sessions.drop(kFirst);
+    EXPECT_EQ(read(kSecond, kLength, kLength + 5, 0), next);
+}
+
 TEST_P(LlamaRows, NaNInOneSessionLeavesTheOthersAlone) {
     Stages stages(model, 2, GetParam());
     std::vector<float> hidden(3 * kWidth, 0.25F);
