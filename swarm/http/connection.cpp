@@ -1,5 +1,6 @@
 #include "swarm/http/connection.hpp"
 
+#include "swarm/http/socket_ends.hpp"
 #include "swarm/net/admission/origin.hpp"
 
 #include <algorithm>
@@ -12,23 +13,10 @@ namespace {
 constexpr std::size_t kReadBytes = 8U << 10;
 
 const Refusal kTooSlow{408, "request_timeout", "the request did not come in time"};
+const Refusal kCutOff{400, "bad_request", "the request ended before it was whole"};
 const Refusal kStopping{
     503, "stopping", "the server stops; ask again later", std::chrono::seconds(5)};
 const Refusal kFull{503, "full", "the server has no room now; ask again", std::chrono::seconds(1)};
-
-asio::ip::address plain(const asio::ip::address& address) {
-    if (address.is_v6() && address.to_v6().is_v4_mapped()) {
-        return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
-    }
-    return address;
-}
-
-Gate::Reach reach_of(const tcp::socket& socket) {
-    boost::system::error_code gone;
-    const tcp::endpoint local = socket.local_endpoint(gone);
-    const bool is_loopback = !gone && plain(local.address()).is_loopback();
-    return is_loopback ? Gate::Reach::ThisMachine : Gate::Reach::Everybody;
-}
 
 /// A refusal of what a request asks, and not of its form, leaves the connection usable.
 bool leaves_connection_usable(unsigned status) {
@@ -50,7 +38,7 @@ Connection::Connection(
     : core_(std::move(core)),
       number_(number),
       stream_(std::move(socket), core_->context()),
-      from_(plain(from.address()).to_string()),
+      from_(client_address(from)),
       origin_(net::origin_of(from.address())),
       reach_(reach_of(stream_.socket())),
       changed_(stream_.socket().get_executor()),
@@ -93,6 +81,8 @@ asio::awaitable<void> Connection::receive([[maybe_unused]] std::shared_ptr<Conne
         }
         if (!discards_input_) {
             input_.append(reinterpret_cast<const char*>(bytes.data()), *count);
+        } else if ((discarded_bytes_ += *count) > core_->limits().farewell_bytes_max) {
+            break;
         }
         heard_at_ = clock_now();
         changed_.notify();
@@ -159,8 +149,11 @@ asio::awaitable<Connection::Then> Connection::read_head() {
         if (had_input && !std::exchange(has_begun, true)) {
             due = clock_now() + limits.head_patience;
         }
-        if (is_lost() || input_ended_) {
+        if (is_lost()) {
             co_return Then::Leave;
+        }
+        if (input_ended_) {  // the client may still read
+            co_return has_begun ? refuse(kCutOff) : Then::Leave;
         }
         if (core_->is_stopping()) {
             co_return has_begun ? refuse(kStopping) : Then::Leave;
@@ -180,7 +173,7 @@ asio::awaitable<Connection::Then> Connection::read_body() {
         put(std::string(kContinue));
     }
     for (;;) {
-        if (!read_input()) {
+        if (gave_way_ || !read_input()) {
             co_return refuse(kFull);
         }
         if (reader_.stage() == RequestReader::Stage::Refused) {
@@ -189,15 +182,19 @@ asio::awaitable<Connection::Then> Connection::read_body() {
         if (reader_.stage() == RequestReader::Stage::Whole) {
             co_return Then::GoOn;
         }
-        if (is_lost() || input_ended_) {
+        if (is_lost()) {
             co_return Then::Leave;
+        }
+        if (input_ended_) {
+            co_return refuse(kCutOff);
         }
         if (core_->is_stopping()) {
             co_return refuse(kStopping);
         }
         const auto earned = std::chrono::seconds(1) *
                             static_cast<std::int64_t>(body_bytes_ / limits.body_bytes_per_s_min);
-        const TimePoint due = since + limits.body_patience + earned;
+        const TimePoint due =
+            std::min(since + limits.body_patience + earned, heard_at_ + limits.body_pause_max);
         if (clock_now() >= due) {
             co_return refuse(kTooSlow);
         }
@@ -293,7 +290,7 @@ bool Connection::read_input() {
     input_.erase(0, reader_.read(input_));
     room_.notify();
     const std::size_t grown = reader_.body_bytes() - body_bytes_;
-    if (!core_->add_body_bytes(grown)) {
+    if (!core_->add_body_bytes(*this, grown)) {
         return false;
     }
     body_bytes_ += grown;
@@ -301,7 +298,14 @@ bool Connection::read_input() {
 }
 
 void Connection::release_body() {
+    reader_.drop_body();
     core_->remove_body_bytes(std::exchange(body_bytes_, 0));
+}
+
+void Connection::give_up_body() {
+    release_body();
+    gave_way_ = true;
+    changed_.notify();
 }
 
 void Connection::reply(const node::WebReply& reply) {

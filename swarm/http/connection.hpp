@@ -57,7 +57,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
     [[nodiscard]] net::Evictable evictable() const;
 
+    [[nodiscard]] const net::Origin& origin() const { return origin_; }
+
     [[nodiscard]] std::size_t unread_bytes() const { return outbox_.unread_bytes(); }
+
+    /// Bytes of a body that is still arriving.
+    [[nodiscard]] std::size_t body_bytes() const { return body_bytes_; }
+
+    /// Frees that body for another client's; this client is told that there is no room.
+    void give_up_body();
 
  private:
     enum class Then { GoOn, Farewell, Leave };
@@ -106,12 +114,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::string input_;  // came and is not read
     std::optional<OpenAnswer> answer_;
     std::size_t body_bytes_ = 0;  // bytes in reader_ that the sum has
+    std::size_t discarded_bytes_ = 0;
     std::size_t served_ = 0;
     TimePoint heard_at_;
     bool has_head_ = false;  // reader_ has a whole head
     bool keeps_alive_ = true;
     bool input_ended_ = false;
     bool discards_input_ = false;
+    bool gave_way_ = false;  // the body was given up
     bool broken_ = false;
     bool has_left_ = false;
 };

@@ -17,7 +17,8 @@ struct Limits {
     std::size_t fields_max = 100;
     /// A prompt of a million tokens as text.
     std::size_t body_bytes_max = 4U << 20;
-    /// Bodies of all connections that are still arriving.
+    /// Bodies of all connections that are still arriving. When there is more, those of the network
+    /// and machine that send the most give way.
     std::size_t bodies_bytes_max = 64U << 20;
     /// Bytes of answers that a client has not taken when the next piece comes. A token's event has
     /// some 200 bytes, so this is minutes of text.
@@ -33,11 +34,17 @@ struct Limits {
     /// A body has this time, and one second more for each body_bytes_per_s_min that have come.
     Duration body_patience = std::chrono::seconds(10);
     std::size_t body_bytes_per_s_min = 16U << 10;
+    /// Between two bytes of a body. A client that has sent most of it at once would else occupy
+    /// memory for minutes and send nothing.
+    Duration body_pause_max = std::chrono::seconds(10);
     /// A client that takes nothing of its answer for so long has left, or means harm.
     Duration stall_patience = std::chrono::seconds(30);
     /// After the last answer, for the client's last bytes. Closing before they are read would reset
     /// the connection, and the client might lose the answer.
     Duration farewell_patience = std::chrono::seconds(2);
+    /// Bytes that are read for it. A client that sends somewhat too much gets its answer; one that
+    /// sends a gigabyte costs no more time than this.
+    std::size_t farewell_bytes_max = 16U << 20;
     /// From stop() to the end of the answers under way.
     Duration stop_patience = std::chrono::seconds(10);
 };

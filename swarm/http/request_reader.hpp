@@ -57,6 +57,9 @@ class RequestReader {
     /// Requires the stage Whole.
     std::string take_body() { return std::move(body_); }
 
+    /// Frees the body of a request that is refused. Nothing is read before next().
+    void drop_body() { std::string().swap(body_); }
+
     /// Requires the stage Refused.
     [[nodiscard]] const Refusal& refusal() const { return refusal_; }
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <span>
 #include <sys/resource.h>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@ using boost::system::error_code;
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 /// The system would let its own buffer grow to megabytes for each client that does not read.
 constexpr int kSendBufferBytes = 128 << 10;
+/// A crowd of newcomers costs one look at all connections for so many of them.
+constexpr std::size_t kChosenAtOnce = 32;
 
 /// A process may have several servers, and the numbers of their exchanges differ.
 std::uint64_t next_exchange() {
@@ -108,19 +111,47 @@ bool ServerCore::make_room(const net::Evictable& newcomer) {
     if (connections_.size() < most) {
         return true;
     }
+    if (const auto leaver = take_leaver()) {
+        leaver->evict();
+        return true;
+    }
     std::vector<net::Evictable> all;
-    std::vector<std::shared_ptr<Connection>> connections;
+    std::vector<std::uint64_t> numbers;
     for (const auto& [number, connection] : connections_) {
         all.push_back(connection->evictable());
-        connections.push_back(connection);
+        numbers.push_back(number);
     }
     all.push_back(newcomer);
-    const std::size_t chosen = net::choose_eviction(all);
-    if (chosen == connections.size()) {
+    const std::vector<std::size_t> chosen = net::choose_evictions(all, kChosenAtOnce);
+    if (chosen.front() == numbers.size()) {
         return false;
     }
-    connections[chosen]->evict();
+    for (const std::size_t next : std::span(chosen).subspan(1)) {
+        if (next == numbers.size() || all[next].acquaintance != node::Acquaintance::Stranger) {
+            break;  // those behind are worth more than a newcomer
+        }
+        leavers_.push_back({numbers[next], all[next].heard_at});
+    }
+    const std::shared_ptr<Connection> first = connections_.at(numbers[chosen.front()]);
+    first->evict();
     return true;
+}
+
+std::shared_ptr<Connection> ServerCore::take_leaver() {
+    while (!leavers_.empty()) {
+        const Leaver leaver = leavers_.front();
+        leavers_.pop_front();
+        const auto found = connections_.find(leaver.number);
+        if (found == connections_.end()) {
+            continue;
+        }
+        const net::Evictable now = found->second->evictable();
+        const bool is_stranger = now.acquaintance == node::Acquaintance::Stranger;
+        if (is_stranger && now.heard_at == leaver.heard_at) {
+            return found->second;
+        }
+    }
+    return nullptr;
 }
 
 void ServerCore::reply(const node::WebReply& reply) {
@@ -202,12 +233,39 @@ void ServerCore::tell_gone(std::uint64_t exchange) {
     }
 }
 
-bool ServerCore::add_body_bytes(std::size_t bytes) {
-    if (bytes > 0 && body_bytes_ + bytes > options_.limits.bodies_bytes_max) {
-        return false;
+bool ServerCore::add_body_bytes(const Connection& asker, std::size_t bytes) {
+    while (bytes > 0 && body_bytes_ + bytes > options_.limits.bodies_bytes_max) {
+        const std::shared_ptr<Connection> largest = largest_body(asker, bytes);
+        if (!largest) {
+            return false;
+        }
+        largest->give_up_body();
     }
     body_bytes_ += bytes;
     return true;
+}
+
+std::shared_ptr<Connection> ServerCore::largest_body(const Connection& asker, std::size_t bytes)
+    const {
+    std::map<std::uint64_t, std::size_t> of_network{{asker.origin().network, bytes}};
+    std::map<std::uint64_t, std::size_t> of_machine{{asker.origin().machine, bytes}};
+    std::vector<std::shared_ptr<Connection>> senders;
+    for (const auto& [number, connection] : connections_) {
+        if (const std::size_t size = connection->body_bytes(); size > 0) {
+            of_network[connection->origin().network] += size;
+            of_machine[connection->origin().machine] += size;
+            senders.push_back(connection);
+        }
+    }
+    const auto share = [&](const Connection& connection) {
+        const net::Origin& origin = connection.origin();
+        return std::pair(of_network.at(origin.network), of_machine.at(origin.machine));
+    };
+    const auto most = std::ranges::max_element(senders, {}, [&](const auto& connection) {
+        return std::pair(share(*connection), connection->body_bytes());
+    });
+    const bool is_others = most != senders.end() && share(*most->get()) > share(asker);
+    return is_others ? *most : nullptr;
 }
 
 void ServerCore::remove_body_bytes(std::size_t bytes) {

@@ -77,13 +77,20 @@ inline bool take_chunks(std::string& text, std::string& body) {
 /// A connection of a client that never blocks.
 class Client {
  public:
-    explicit Client(std::uint16_t port, int receive_buffer_bytes = 0)
+    /// `from`: the client's address, of those that reach this machine.
+    explicit Client(
+        std::uint16_t port, int receive_buffer_bytes = 0, in_addr_t from = INADDR_LOOPBACK
+    )
         : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         if (receive_buffer_bytes > 0) {
             ::setsockopt(
                 socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes
             );
         }
+        sockaddr_in own{};
+        own.sin_family = AF_INET;
+        own.sin_addr.s_addr = htonl(from);
+        EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
         sockaddr_in to{};
         to.sin_family = AF_INET;
         to.sin_port = htons(port);

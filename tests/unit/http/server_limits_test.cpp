@@ -59,6 +59,72 @@ TEST_F(ServerLimitsTest, RefusesABodyForWhichThereIsNoMemory) {
     EXPECT_EQ(ask(post("/", std::string(90'000, 'z'))).status, 200) << "the memory is free again";
 }
 
+TEST_F(ServerLimitsTest, AMachineThatSendsTheMostBodiesMakesRoomForOthers) {
+    ServerOptions options;
+    options.limits.bodies_bytes_max = 100'000;
+    start(options);
+    const std::string half = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000\r\n\r\n" +
+                             std::string(45'000, 'x');
+    Client first(port_);
+    first.say(half);
+    Client second(port_);
+    second.say(half);
+    ASSERT_TRUE(run_until([&] { return server_->connections() == 2; }));
+    (void)run_until([] { return false; }, kMoment);  // until the server has read them
+    constexpr in_addr_t kNeighbour = INADDR_LOOPBACK + 1;
+    Client neighbour(port_, 0, kNeighbour);
+    EXPECT_EQ(ask(neighbour, post("/", std::string(30'000, 'y'))).status, 200);
+    first.hear();
+    Client& loser = first.came().empty() ? second : first;
+    Client& winner = first.came().empty() ? first : second;
+    EXPECT_EQ(read_answer(loser).status, 503);
+    EXPECT_EQ(ask(winner, std::string(5'000, 'x')).status, 200);
+}
+
+TEST_F(ServerLimitsTest, RefusesARequestThatEndsInTheMiddle) {
+    start();
+    for (const std::string& half :
+         {std::string("GET / HT"), post("/", "whole").substr(0, post("/", "whole").size() - 1)}) {
+        Client client(port_);
+        client.say(half);
+        client.end_sending();
+        EXPECT_EQ(read_answer(client).status, 400) << half;
+        EXPECT_TRUE(ends(client));
+    }
+    EXPECT_TRUE(requests_.empty());
+}
+
+TEST_F(ServerLimitsTest, RefusesABodyThatRests) {
+    ServerOptions options;
+    options.limits.body_pause_max = kMoment;
+    options.limits.body_bytes_per_s_min = 1;
+    start(options);
+    expect_refusal(
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999\r\n\r\n" + std::string(500, 'x'),
+        408,
+        "request_timeout"
+    );
+}
+
+TEST_F(ServerLimitsTest, ReadsLittleOfABodyThatItHasRefused) {
+    ServerOptions options;
+    options.limits.farewell_patience = kPatience;
+    options.limits.farewell_bytes_max = 1U << 20;
+    start(options);
+    Client client(port_);
+    client.say("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1073741824\r\n\r\n");
+    EXPECT_EQ(read_answer(client).status, 413);
+    const std::string more(64U << 10, 'x');
+    std::size_t said = 0;
+    const bool ended = run_until([&] {
+        said += client.say(more);
+        client.hear();
+        return client.has_ended() && server_->connections() == 0;
+    });
+    EXPECT_TRUE(ended);
+    EXPECT_LT(said, 32U << 20);
+}
+
 TEST_F(ServerLimitsTest, RefusesAHeadThatComesTooSlowly) {
     ServerOptions options;
     options.limits.head_patience = kMoment;
@@ -192,6 +258,30 @@ TEST_F(ServerLimitsTest, MakesRoomAmongThoseThatAskNothing) {
     EXPECT_EQ(answer.fields.at("Retry-After"), "1");
     EXPECT_TRUE(gone_.empty());
     EXPECT_EQ(server_->connections(), 2U);
+}
+
+TEST_F(ServerLimitsTest, MakesRoomForACrowdAmongThoseThatStillAskNothing) {
+    ServerOptions options;
+    options.limits.connections_max = 4;
+    serve_ = [](const node::WebRequest&) {};
+    start(options);
+    std::vector<Client> silent;
+    for (std::size_t i = 0; i < 4; ++i) {
+        silent.emplace_back(port_);
+        ASSERT_TRUE(run_until([&] { return server_->connections() == i + 1; }));
+    }
+    Client newcomer(port_);
+    newcomer.say(get("/"));
+    ASSERT_TRUE(run_until([&] { return requests_.size() == 1; }));
+    EXPECT_EQ(read_answer(silent[0]).status, 503);
+    silent[1].say(get("/"));
+    ASSERT_TRUE(run_until([&] { return requests_.size() == 2; }));
+    Client another(port_);
+    another.say(get("/"));
+    ASSERT_TRUE(run_until([&] { return requests_.size() == 3; }));
+    EXPECT_EQ(read_answer(silent[2]).status, 503);
+    EXPECT_TRUE(gone_.empty());
+    EXPECT_EQ(server_->connections(), 4U);
 }
 
 TEST_F(ServerLimitsTest, ReadsALittleAheadAndNoMore) {

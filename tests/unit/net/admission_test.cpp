@@ -114,5 +114,17 @@ TEST(Eviction, FallsOnTheFullestMachineOfTheNetwork) {
     EXPECT_EQ(choose_eviction(links), 1U);
 }
 
+TEST(Eviction, GoesOnWithTheNetworkThatIsTheFullestThen) {
+    const auto at = [](int second) { return TimePoint{std::chrono::seconds(second)}; };
+    const std::vector<Evictable> links{
+        {{7, 70}, Acquaintance::Stranger, at(2)},
+        {{7, 70}, Acquaintance::Guest, at(1)},
+        {{8, 80}, Acquaintance::Stranger, at(5)},
+        {{8, 80}, Acquaintance::Stranger, at(4)},
+        {{8, 80}, Acquaintance::Stranger, at(3)}};
+    EXPECT_EQ(choose_evictions(links, 4), (std::vector<std::size_t>{4, 3, 0, 2}));
+    EXPECT_EQ(choose_evictions(links, 9).size(), links.size());
+}
+
 }  // namespace
 }  // namespace swarm::net
