@@ -1,9 +1,12 @@
 #include "swarm/net/event_loop.hpp"
 
+#include "swarm/base/idle_memory.hpp"
+
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -23,11 +26,26 @@ struct EventLoop::Core {
         });
     }
 
+    void look_at_memory() {
+        memory_timer.expires_after(kIdleMemoryLooksEvery);
+        memory_timer.async_wait([this](const boost::system::error_code& error) {
+            if (error) {
+                return;
+            }
+            if (memory.note(free_heap_bytes())) {
+                give_memory_back();
+            }
+            look_at_memory();
+        });
+    }
+
     asio::io_context io{1};
     // Keeps the loop running while it waits for nothing but work of another thread.
     asio::executor_work_guard<asio::io_context::executor_type> guard{io.get_executor()};
     asio::signal_set signals{io};
     std::function<void(int)> on_signal;
+    asio::steady_timer memory_timer{io};
+    IdleMemory memory;
 };
 
 EventLoop::EventLoop() : core_(std::make_unique<Core>()) {}
@@ -61,6 +79,10 @@ void EventLoop::on_signal(std::function<void(int)> action) {
     core_->signals.add(SIGINT);
     core_->signals.add(SIGTERM);
     core_->await_signal();
+}
+
+void EventLoop::give_idle_memory_back() {
+    core_->look_at_memory();
 }
 
 asio::io_context& EventLoop::io() {

@@ -5,6 +5,7 @@
 
 #include "swarm/base/units.hpp"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -30,6 +31,12 @@ class EventLoop {
 
     /// Makes SIGINT and SIGTERM call `action` on the loop's thread, instead of ending the process.
     void on_signal(std::function<void(int)> action);
+
+    /// From now on memory goes back to the system that was free for kIdleMemoryLooksEvery times
+    /// IdleMemory::kLooks. It suits programs that serve; one that trains needs it in the next step.
+    void give_idle_memory_back();
+
+    static constexpr Duration kIdleMemoryLooksEvery = std::chrono::milliseconds(2500);
 
     [[nodiscard]] boost::asio::io_context& io();
 

@@ -112,6 +112,7 @@ Result<> ApiEndpoint::start() {
         std::move(host_options)
     );
     host_->start();
+    loop_.give_idle_memory_back();
     console_.info("model " + name + " at " + url + "v1; ask with any client of OpenAI's API");
     return {};
 }

@@ -41,6 +41,8 @@ class PeerProcess {
         /// signal. Unset: the process may stay.
         std::function<bool()> may_stay{};
         std::string leave_note{};  // printed at that No
+        /// Memory that is not used again goes back to the system: for peers that do not train.
+        bool gives_idle_memory_back = false;
         /// Gets each report of a kind that this class does not handle.
         std::function<void(const node::Report&)> on_report{};
     };

@@ -134,6 +134,7 @@ std::optional<int> serve_model(
         return end_with(console, served.error());
     }
     const std::shared_ptr<Workers> workers = make_workers(threads_to_answer(options.threads));
+    process.gives_idle_memory_back = true;
     PeerProcess peer(std::move(process), console);
     const int exit_code = peer.run([&](const PeerProcess::Self& self) {
         stacking::sessions::SessionServer::Options server;

@@ -1,5 +1,6 @@
 // The part of HostCore that bounds what newcomers cost: their connections, their links, and the
 // memory of frames that nobody asked for.
+#include "swarm/base/idle_memory.hpp"
 #include "swarm/net/admission/eviction.hpp"
 #include "swarm/net/as_tuple.hpp"
 #include "swarm/net/co_try.hpp"
@@ -7,7 +8,6 @@
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
-#include <malloc.h>
 #include <sys/resource.h>
 #include <utility>
 
@@ -21,12 +21,6 @@ constexpr auto kLookAgainAfter = std::chrono::milliseconds(10);
 
 /// When so many newcomers have left, the allocator keeps pages worth giving back.
 constexpr std::size_t kCrowd = 64;
-
-void give_memory_back() {
-#ifdef __GLIBC__
-    ::malloc_trim(0);
-#endif
-}
 
 std::size_t file_descriptors_max() {
     rlimit limit{};
