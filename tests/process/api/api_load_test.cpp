@@ -104,5 +104,10 @@ TEST_F(ApiLoad, GuessesBringTheSameTokensInFewerRoundTrips) {
     }
 }
 
+TEST_F(ApiLoad, MemoryOfTwoHundredStreamsIsGivenBack) {
+    start({});
+    run("memory_check.py", std::to_string(swarm->pid()) + " 200");
+}
+
 }  // namespace
 }  // namespace swarm::test
