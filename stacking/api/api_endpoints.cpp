@@ -119,6 +119,9 @@ bool ApiServer::answer_watching(const node::WebRequest& request, node::Turn turn
         reply.content_type = "text/event-stream";
         reply.body = state_event(turn.now);
         reply.more = true;
+        if (watchers_.empty()) {
+            ask_for_peers(turn);
+        }
         watchers_.insert(request.exchange);
         watchers_due_ = std::min(watchers_due_, turn.now + kStateEvery);
     } else {
@@ -132,10 +135,25 @@ void ApiServer::tell_watchers(node::Turn turn) {
     if (watchers_due_ > turn.now) {
         return;
     }
-    watchers_due_ = watchers_.empty() ? swarm::kNever : turn.now + kStateEvery;
-    const std::string event = watchers_.empty() ? "" : state_event(turn.now);
+    watchers_due_ = swarm::kNever;
+    if (watchers_.empty()) {
+        return;
+    }
+    watchers_due_ = turn.now + kStateEvery;
+    ask_for_peers(turn);
+    const std::string event = state_event(turn.now);
     for (const std::uint64_t watcher : watchers_) {
         turn.out.add(node::Tell{node::WebPiece{watcher, event, false}});
+    }
+}
+
+/// Asks the directory who serves, beside the questions of the client, which come every 2 s.
+void ApiServer::ask_for_peers(node::Turn turn) {
+    for (const sessions::ClientContext& model : client_.models()) {
+        if (model.directory.is_up()) {
+            const swarm::protocol::Locate locate{model.model, model.layers_known};
+            sessions::send(model.directory.peer(), locate, turn);
+        }
     }
 }
 

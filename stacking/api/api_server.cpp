@@ -55,6 +55,7 @@ void ApiServer::on(const node::Event& event, TimePoint now, node::Outbox& out) {
     } else if (const auto* computed = std::get_if<node::Computed>(&event)) {
         take(*computed, turn);
     } else {
+        state_.note(event, now);
         give(event, turn);
     }
     wake(turn);

@@ -49,7 +49,9 @@ class ApiServer final : public node::Role {
     /// A place is there within this time, or the request is refused. Clients wait as long and
     /// longer: that of OpenAI ten minutes.
     static constexpr swarm::Duration kPlaceWithin = std::chrono::minutes(5);
-    static constexpr swarm::Duration kStateEvery = std::chrono::seconds(1);
+    /// While somebody watches, the directory is asked as often as the state is told: a peer whose
+    /// link to the directory ends is shown as gone after twice this time at most.
+    static constexpr swarm::Duration kStateEvery = std::chrono::milliseconds(500);
     /// A client is told to come again after this part of the patience, when peers are missing.
     static constexpr int kPatienceParts = 6;
 
@@ -149,6 +151,7 @@ class ApiServer final : public node::Role {
     [[nodiscard]] Answer<std::string> answer_simple(const node::WebRequest& request) const;
     bool answer_watching(const node::WebRequest& request, node::Turn turn);
     void tell_watchers(node::Turn turn);
+    void ask_for_peers(node::Turn turn);
     [[nodiscard]] std::string state_event(TimePoint now) const;
     [[nodiscard]] std::string state_json(TimePoint now) const;
 

@@ -1,5 +1,7 @@
 #include "stacking/api/swarm_state.hpp"
 
+#include "stacking/sessions/directory.hpp"
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -74,21 +76,41 @@ void SwarmState::note(const swarm::node::SessionMoved& moved, swarm::TimePoint n
         moved.reason + "; the text went on after " + std::to_string(ms.count()) + " ms");
 }
 
+void SwarmState::note(const swarm::node::Event& event, swarm::TimePoint now) {
+    using swarm::node::Lane;
+    if (const auto* const up = std::get_if<swarm::node::LinkUp>(&event)) {
+        if (up->lane == Lane::Control) {
+            lost_.erase(up->peer);
+        }
+    } else if (const auto* const down = std::get_if<swarm::node::LinkDown>(&event)) {
+        if (down->lane == Lane::Control && std::ranges::binary_search(peers_, down->peer)) {
+            lost_[down->peer] = now;
+        }
+    }
+}
+
+std::string SwarmState::why_gone(const PeerId& peer, swarm::TimePoint now) const {
+    const auto lost = lost_.find(peer);
+    const bool is_new =
+        lost != lost_.end() && now - lost->second <= sessions::Directory::kSilentMax;
+    return is_new ? "its connection ended" : "the directory lists it no more";
+}
+
 void SwarmState::watch(const std::vector<ClientContext>& models, swarm::TimePoint now) {
     std::vector<PeerId> peers = peers_of(models);
     if (peers == peers_) {
         return;
     }
-    const auto tell = [&](const auto& these, const auto& others, const char* what) {
-        std::vector<PeerId> differ;
-        std::ranges::set_difference(these, others, std::back_inserter(differ));
-        for (const PeerId& peer : differ) {
-            add(now, what, name_of_(peer), "");
-        }
-    };
-    if (has_watched_) {
-        tell(peers, peers_, "peer came");
-        tell(peers_, peers, "peer gone");
+    std::vector<PeerId> came;
+    std::vector<PeerId> gone;
+    std::ranges::set_difference(peers, peers_, std::back_inserter(came));
+    std::ranges::set_difference(peers_, peers, std::back_inserter(gone));
+    for (const PeerId& peer : has_watched_ ? came : std::vector<PeerId>()) {
+        add(now, "peer came", name_of_(peer), "");
+    }
+    for (const PeerId& peer : gone) {
+        add(now, "peer gone", name_of_(peer), why_gone(peer, now));
+        lost_.erase(peer);
     }
     has_watched_ = true;
     peers_ = std::move(peers);

@@ -6,12 +6,14 @@
 #include "stacking/sessions/session_client.hpp"
 #include "swarm/base/units.hpp"
 #include "swarm/node/report.hpp"
+#include "swarm/node/role.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,7 +39,9 @@ class SwarmState {
 
     void count_token(swarm::TimePoint now);
     void note(const swarm::node::SessionMoved& moved, swarm::TimePoint now);
-    /// Notes which peers have come and gone since the last call.
+    /// Notes links to peers that begin and end.
+    void note(const swarm::node::Event& event, swarm::TimePoint now);
+    /// Notes which peers have come and gone since the last call, and why.
     void watch(const std::vector<sessions::ClientContext>& models, swarm::TimePoint now);
 
     [[nodiscard]] std::string to_json(
@@ -58,11 +62,13 @@ class SwarmState {
     };
 
     void add(swarm::TimePoint now, std::string what, std::string peer, std::string reason);
+    [[nodiscard]] std::string why_gone(const swarm::PeerId& peer, swarm::TimePoint now) const;
     [[nodiscard]] double tokens_per_s(swarm::TimePoint now) const;
 
     NameOf name_of_;
     std::deque<Event> events_;          // oldest first
     std::vector<swarm::PeerId> peers_;  // known ones, sorted
+    std::map<swarm::PeerId, swarm::TimePoint> lost_;  // known ones whose link here has ended
     bool has_watched_ = false;
     std::array<std::uint32_t, static_cast<std::size_t>(kRateSeconds) + 1> tokens_{};  // by second
     std::int64_t second_ = 0;  // the one that is counted now

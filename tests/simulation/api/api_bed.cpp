@@ -93,6 +93,11 @@ void ApiBed::hang_up(std::uint64_t exchange) {
     world().ask(kApi, {node::WebGone{exchange}});
 }
 
+void ApiBed::watch() {
+    watching_ = ++exchanges_;
+    world().ask(kApi, {node::WebRequest{watching_, "GET", "/events", "", "", "page"}});
+}
+
 bool ApiBed::run(swarm::Duration limit) {
     const auto all_ended = [this] {
         return std::ranges::all_of(asked_, [this](const auto& item) {
@@ -103,7 +108,13 @@ bool ApiBed::run(swarm::Duration limit) {
 }
 
 void ApiBed::hear(const node::Report& report) {
-    if (const auto* const reply = std::get_if<node::WebReply>(&report)) {
+    const auto* const reply = std::get_if<node::WebReply>(&report);
+    const auto* const piece = std::get_if<node::WebPiece>(&report);
+    if (reply != nullptr && reply->exchange == watching_) {
+        seen_ = reply->body;
+    } else if (piece != nullptr && piece->exchange == watching_) {
+        seen_ = piece->bytes;
+    } else if (reply != nullptr) {
         Answered& answered = answered_.at(reply->exchange);
         answered.status = reply->status;
         answered.ended = !reply->more;
@@ -113,7 +124,7 @@ void ApiBed::hear(const node::Report& report) {
         } else {
             read(json::parse(reply->body), answered);
         }
-    } else if (const auto* const piece = std::get_if<node::WebPiece>(&report)) {
+    } else if (piece != nullptr) {
         Answered& answered = answered_.at(piece->exchange);
         read_events(piece->bytes, answered);
         answered.ended = piece->last;

@@ -45,6 +45,11 @@ class ApiBed {
     std::uint64_t ask(const UserRequest& request);
     void hang_up(std::uint64_t exchange);
 
+    /// Asks for the events as a page does. seen() is then the newest state that came.
+    void watch();
+
+    [[nodiscard]] const std::string& seen() const { return seen_; }
+
     /// Runs until all requests whose users did not hang up have ended.
     bool run(swarm::Duration limit = std::chrono::seconds(300));
 
@@ -67,6 +72,8 @@ class ApiBed {
     std::map<std::uint64_t, UserRequest> asked_;
     std::map<std::uint64_t, Answered> answered_;
     std::uint64_t exchanges_ = 0;
+    std::uint64_t watching_ = 0;  // the exchange of the events
+    std::string seen_;
 };
 
 }  // namespace sim

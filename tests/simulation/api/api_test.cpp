@@ -66,6 +66,41 @@ TEST(Api, AUserThatHangsUpAtAnyEventLeavesNoPage) {
     }
 }
 
+/// Counts the peers in a state of the API.
+std::size_t shown_peers(const std::string& state) {
+    std::size_t count = 0;
+    for (std::size_t at = state.find("decode_rows_per_s"); at != std::string::npos;
+         at = state.find("decode_rows_per_s", at + 1)) {
+        ++count;
+    }
+    return count;
+}
+
+TEST(Api, ACrashShowsWithinASecondWhetherThePeerAnswersOrNot) {
+    constexpr auto kShownWithin = 1100ms;  // two states, and the way of the messages
+    for (std::uint64_t server = 1; server <= 6; ++server) {
+        for (swarm::Duration phase{}; phase < 2s; phase += 170ms) {
+            for (const bool answers : {false, true}) {
+                ApiBed bed(small_fleet());
+                bed.watch();
+                const auto shows = [&bed](std::size_t peers) {
+                    return [&bed, peers] { return shown_peers(bed.seen()) == peers; };
+                };
+                ASSERT_TRUE(bed.world().run_until(shows(6), 60s)) << bed.seen();
+                if (answers) {
+                    bed.ask({.tokens = 400});
+                }
+                bed.world().run_until([] { return false; }, phase);
+                bed.world().crash(peer(server));
+                EXPECT_TRUE(bed.world().run_until(shows(5), kShownWithin))
+                    << "server " << server << ", " << swarm::in_seconds(phase) << " s: "
+                    << bed.seen();
+                EXPECT_NE(bed.seen().find("peer gone"), std::string::npos);
+            }
+        }
+    }
+}
+
 TEST(Api, AFrozenPeerDelaysAnAnswerAndNoMore) {
     for (std::uint64_t server = 1; server <= 6; ++server) {
         ApiBed bed(small_fleet());

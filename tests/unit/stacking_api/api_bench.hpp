@@ -48,9 +48,13 @@ class ApiBench {
     }
 
     /// The directory lists the peer.
-    void serve() {
+    void serve() { list({kHost}); }
+
+    void list(const std::vector<PeerId>& peers) {
         protocol::Located located{.model = {}, .layers = 2, .hosts = {}};
-        located.hosts.push_back({kHost, {0, 2}, ""});
+        for (const PeerId peer : peers) {
+            located.hosts.push_back({peer, {0, 2}, ""});
+        }
         receive(kDirectory, located);
     }
 
@@ -125,6 +129,7 @@ class ApiBench {
     std::map<std::uint64_t, protocol::SessionOpen> sessions_;  // open ones
     std::size_t most_sessions = 0;
     std::vector<protocol::SessionOpen> opened;
+    std::size_t locates = 0;  // questions to the directory
 
     void on(const node::Event& event) {
         node::Outbox out;
@@ -186,6 +191,8 @@ class ApiBench {
             rows_.push_back(rows);
         }
     }
+
+    void take(const protocol::Locate& /*locate*/) { ++locates; }
 
     void take(const protocol::SessionClose& close) { sessions_.erase(close.session); }
 

@@ -377,7 +377,7 @@ TEST(ApiServer, ShowsItsPeersToThoseWhoWatch) {
          at = told.find("event: state", at + 1)) {
         ++count;
     }
-    EXPECT_EQ(count, 3U) << "one at once, and one each second";
+    EXPECT_EQ(count, 6U) << "one at once, and one each half second";
     const std::string last = told.substr(told.rfind("data: ") + 6);
     const auto state = boost::json::parse(last);
     EXPECT_TRUE(state.at("served").as_bool());
@@ -387,6 +387,43 @@ TEST(ApiServer, ShowsItsPeersToThoseWhoWatch) {
     bench.hang_up(events);
     bench.pass(5s);
     EXPECT_EQ(bench.told(events).bytes, told);
+}
+
+TEST(ApiServer, AsksForItsPeersMoreOftenWhileSomebodyWatches) {
+    ApiBench bench;
+    bench.serve();
+    bench.locates = 0;
+    bench.pass(10s);
+    EXPECT_EQ(bench.locates, 5U) << "one each 2 s";
+    bench.locates = 0;
+    bench.pass(900ms);
+    const auto events = bench.ask("/events", "", "alice", "GET");
+    EXPECT_EQ(bench.locates, 1U) << "a list of 900 ms ago is old";
+    bench.pass(1s);
+    EXPECT_EQ(bench.locates, 3U);
+    bench.ask("/events", "", "bert", "GET");
+    EXPECT_EQ(bench.locates, 3U) << "the list is new";
+    bench.hang_up(events);
+}
+
+TEST(ApiServer, SaysWhyAPeerIsGone) {
+    const auto reason = [](swarm::Duration between, bool is_back) {
+        ApiBench bench;
+        bench.serve();
+        bench.on(node::LinkUp{ApiBench::kHost, node::Lane::Control, {1}, true});
+        bench.on(node::LinkDown{ApiBench::kHost, node::Lane::Control});
+        if (is_back) {
+            bench.on(node::LinkUp{ApiBench::kHost, node::Lane::Control, {1}, true});
+        }
+        bench.pass(between);
+        bench.list({});
+        const auto state = bench.json(bench.ask("/api/state", "", "alice", "GET"));
+        EXPECT_EQ(state.at("events").at(0).at("what").as_string(), "peer gone");
+        return std::string(state.at("events").at(0).at("reason").as_string());
+    };
+    EXPECT_EQ(reason(1s, false), "its connection ended");
+    EXPECT_EQ(reason(1s, true), "the directory lists it no more");
+    EXPECT_EQ(reason(20s, false), "the directory lists it no more") << "the link was idle";
 }
 
 }  // namespace
