@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <memory>
@@ -22,6 +23,7 @@ namespace {
 namespace json = boost::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using Clock = std::chrono::steady_clock;
 
 constexpr seconds kPatience{90};
 
@@ -106,6 +108,48 @@ TEST_F(ServedModelTest, FreezesAndKillsChangeNoTokenInFastReplay) {
 }
 
 /// One process that takes the same path gives the same tokens and early exits, also through kills.
+TEST_F(ServedModelTest, APeerThatIsKilledByHandStartsAgain) {
+    const std::filesystem::path logs = folder.path() / "logs";
+    Program program(
+        {"local",
+         "--model",
+         "smollm2",
+         "--stages",
+         "2",
+         "--peers",
+         "3",
+         "--api",
+         "--port",
+         "0",
+         "--dir",
+         logs.string()},
+        folder.path()
+    );
+    ASSERT_TRUE(program.wait_for_text("/v1; ask", kPatience)) << program.err();
+    const std::string self = std::to_string(program.pid());
+    std::ifstream children("/proc/" + self + "/task/" + self + "/children");
+    pid_t child = 0;
+    ASSERT_TRUE(children >> child);
+    ASSERT_EQ(::kill(child, SIGKILL), 0);
+    EXPECT_TRUE(program.wait_for_text("exit code 137; it starts again", kPatience));
+    const auto starts = [&logs] {
+        std::size_t count = 0;
+        for (const char* const name : {"peer-1.log", "peer-2.log", "peer-3.log"}) {
+            const std::string text = read_text(logs / name);
+            for (std::size_t at = text.find("serves layers"); at != std::string::npos;
+                 at = text.find("serves layers", at + 1)) {
+                ++count;
+            }
+        }
+        return count;
+    };
+    for (const auto end = Clock::now() + kPatience; starts() < 4 && Clock::now() < end;) {
+    }
+    EXPECT_EQ(starts(), 4U) << program.err();
+    program.signal(SIGINT);
+    EXPECT_EQ(program.wait(kPatience), 130) << program.err();
+}
+
 TEST_F(ServedModelTest, PathsAndExitsAreThoseOfOneProcess) {
     const json::object report =
         local({"--path", "2,0,1,0,2", "--exit", "0.3", "--kill-at", "20,40"});

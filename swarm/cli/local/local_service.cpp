@@ -98,7 +98,9 @@ LocalService::LocalService(
       parts_(std::move(parts)),
       directory_(std::move(directory)),
       console_(console),
-      fleet_(loop_, options, directory_, {[this](Peer& peer, int) { on_peer_end(peer); }}) {
+      fleet_(loop_, options, directory_, {[this](Peer& peer, int exit_code) {
+                 on_peer_end(peer, exit_code);
+             }}) {
     loop_.on_signal([this](int number) { exit_code_ = after_signal(number); });
 }
 
@@ -181,6 +183,7 @@ void LocalService::on_listed(const node::HostListed& host) {
     }
     if (host.listed) {
         listed_.insert_or_assign(host.peer, host.hosted);
+        have_served_.insert(host.peer);
     } else {
         listed_.erase(host.peer);
     }
@@ -262,7 +265,13 @@ void LocalService::disturb(Fault fault, Peer& peer) {
         return;
     }
     fleet_.kill(peer);
+    start_again(peer);
+}
+
+/// Begins a new process of the peer, whose last one has ended.
+void LocalService::start_again(Peer& peer) {
     listed_.erase(peer.id);
+    have_served_.erase(peer.id);
     fleet_.after(peer, kRestartServerAfter, [this, &peer] {
         if (const Result<> started = fleet_.start(peer); !started) {
             end(started.error());
@@ -270,10 +279,19 @@ void LocalService::disturb(Fault fault, Peer& peer) {
     });
 }
 
-void LocalService::on_peer_end(Peer& peer) {
-    if (!fleet_.is_calm()) {
-        end(cannot(peer.name + " ended: " + last_line(fleet_.log_of(peer.name))));
+void LocalService::on_peer_end(Peer& peer, int exit_code) {
+    if (fleet_.is_calm()) {
+        return;
     }
+    if (!have_served_.contains(peer.id)) {
+        end(cannot(peer.name + " ended: " + last_line(fleet_.log_of(peer.name))));
+        return;
+    }
+    console_.warn(
+        peer.name + " (" + short_name(peer.id) + ") ended with exit code " +
+        std::to_string(exit_code) + "; it starts again"
+    );
+    start_again(peer);
 }
 
 void LocalService::end(const Error& error) {

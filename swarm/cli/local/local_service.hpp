@@ -1,7 +1,8 @@
 // One answer, or an endpoint for clients, by a directory and N peers, real processes on loopback,
 // with faults by the token or by the clock: `swarm local` with a model or a stack. The peers serve
 // the model, or the members of the stack in turn.
-// Invariant: a peer is disturbed only while another peer with the same layers is listed and runs.
+// Invariant: a peer is disturbed only while another peer with the same layers is listed and runs. A
+// peer that ends by itself starts again if it has served, as after a kill by hand.
 // Threading: the loop's thread. Times: real.
 #pragma once
 
@@ -19,6 +20,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -72,7 +74,8 @@ class LocalService {
     Result<> start_directory();
     [[nodiscard]] std::vector<std::string> flags_of(const ServedPart& part) const;
     void on_listed(const node::HostListed& host);
-    void on_peer_end(Peer& peer);
+    void on_peer_end(Peer& peer, int exit_code);
+    void start_again(Peer& peer);
     void on_token(std::size_t count);
     void disturb_by_the_clock();
     void disturb();
@@ -94,6 +97,7 @@ class LocalService {
     std::optional<net::Host> listing_;
     LocalFleet fleet_;
     std::map<PeerId, protocol::LayerRange> listed_;  // peers that serve, by their layers
+    std::set<PeerId> have_served_;                   // peers whose process has served
     std::optional<RemoteAnswer> answer_;
     std::map<std::uint32_t, std::vector<PeerId>> routes_;  // by member
     std::deque<Fault> due_;
