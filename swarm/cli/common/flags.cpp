@@ -169,6 +169,14 @@ CLI::Option* add_key(CLI::App& app, std::string& file) {
         ->type_name("FILE");
 }
 
+CLI::Option* add_http(CLI::App& app, std::string& address) {
+    return app
+        .add_option(
+            "--http", address, "show the run to browsers at this port; HOST:PORT for others, too"
+        )
+        ->type_name("[HOST:]PORT");
+}
+
 CLI::Option* add_qr(CLI::App& app, bool& qr) {
     return app.add_flag("--qr", qr, "print what others have to type as a QR code, too");
 }

@@ -61,6 +61,8 @@ CLI::Option* add_json(CLI::App& app, const std::string& help, std::string& file)
 CLI::Option* add_listen(CLI::App& app, const std::string& help, std::string& address);
 /// Adds --key, the file of the identity.
 CLI::Option* add_key(CLI::App& app, std::string& file);
+/// Adds --http, of verbs that show a run to browsers.
+CLI::Option* add_http(CLI::App& app, std::string& address);
 /// Adds --qr, of verbs that print what others have to type.
 CLI::Option* add_qr(CLI::App& app, bool& qr);
 /// Adds --forget, beside a --join.

@@ -38,6 +38,7 @@ struct LocalOptions {
     std::string directory;       // empty: a temporary one
     std::string json_file;
     std::optional<Duration> log_every;  // same as in TrainOptions
+    std::string http;                   // same
     // For a model or a stack:
     std::string stack;
     bool api = false;  // clients of the API ask, instead of one prompt

@@ -14,6 +14,7 @@ examples:
   swarm local --stages 3 --peers 9 --steps 200 --churn default --verify
   swarm local --mode sparse --stages 2 --peers 6 --kill-every 3s
   swarm local --stages 2 --peers 2 --codec int8 --line-rate 10Mb/s --line-delay 20ms
+  swarm local --stages 3 --peers 9 --churn default --http 7180   # http://127.0.0.1:7180/ shows it
   swarm local --demo --prompt "It is a truth"
   swarm local --model smollm2 --stages 3 --peers 6 --prompt "Tell me a story" --verify
   swarm local --model smollm2 --prompt "Tell me a story" --kill-every 1s
@@ -112,6 +113,7 @@ void add_local(CLI::App& program, const OnChosen& on_chosen) {
         ->capture_default_str();
     app.add_option("--dir", local.directory, "keep logs and checkpoints here");
     add_json(app, "write the events and figures", local.json_file);
+    add_http(app, local.http);
     add_log_every(app, local.log_every);
     when_named<LocalOptions>(app, on_chosen, options, cli::local);
 }

@@ -37,6 +37,7 @@ LocalSwarm::LocalSwarm(
       console_(console),
       progress_(console, config, options.log_every),
       report_(config),
+      shown_(loop_, config),
       chaos_(config.seed),
       demo_(config.steps),
       resume_timer_(loop_.io()),
@@ -52,6 +53,9 @@ LocalSwarm::LocalSwarm(
 }
 
 int LocalSwarm::train() {
+    if (const Result<> shown = shown_.listen(options_.http, console_); !shown) {
+        return end_with(console_, shown.error());
+    }
     if (const Result<> started = start_coordinator(Begin::New); !started) {
         end(started.error());
     }
@@ -167,6 +171,7 @@ Result<> LocalSwarm::start(Peer& peer) {
 void LocalSwarm::on_report(const TrainReport& report) {
     report_.add(report, clock_now());
     progress_.show(report);
+    shown_.add(report);
     if (const auto* const listening = std::get_if<Listening>(&report)) {
         on_listening(listening->address);
     } else if (const auto* const step = std::get_if<node::StepCommitted>(&report)) {
@@ -305,6 +310,7 @@ void LocalSwarm::kill_coordinator() {
     chaos_.coordinator_ended();
     report_.events().kill_coordinator(clock_now());
     console_.warn("the coordinator was killed");
+    shown_.note("coordinator killed", std::nullopt, "by swarm local; it starts again after 2 s");
     resume_timer_.expires_after(kRestartAfter);
     resume_timer_.async_wait([this](const boost::system::error_code& cancelled) {
         if (cancelled) {
@@ -327,6 +333,7 @@ void LocalSwarm::kill(Peer& peer, Afterwards afterwards) {
     chaos_.ended(peer.id);
     report_.events().kill(peer.id, clock_now());
     console_.warn(peer.name + " (" + short_name(peer.id) + ") was killed");
+    shown_.note_end(peer.id, "killed by swarm local");
     if (afterwards == Afterwards::Newcomer) {
         add_successor(peer);
         return;
@@ -360,6 +367,7 @@ void LocalSwarm::freeze(Peer& peer, Duration time) {
         peer.name + " (" + short_name(peer.id) + ") is frozen for " +
         std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms"
     );
+    shown_.note("frozen", peer.id, "by swarm local");
     fleet_.freeze(peer, time, [this, id = peer.id] { chaos_.thawed(id); });
 }
 
@@ -374,7 +382,9 @@ void LocalSwarm::on_peer_end(Peer& peer, int exit_code) {
         return;
     }
     const std::string why = last_line(fleet_.log_of(peer.name));
-    console_.warn(peer.name + " ended with exit code " + std::to_string(exit_code) + ": " + why);
+    const std::string code = "exit code " + std::to_string(exit_code);
+    console_.warn(peer.name + " ended with " + code + ": " + why);
+    shown_.note_end(peer.id, code);
     if (exit_code == kRejected) {
         end(kRejected);  // the other peers would give the same reason
     }

@@ -12,6 +12,7 @@
 #include "swarm/cli/local/local_fleet.hpp"
 #include "swarm/cli/local/reported_child.hpp"
 #include "swarm/cli/terminal/console.hpp"
+#include "swarm/cli/web/shown_run.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -85,6 +86,7 @@ class LocalSwarm {
     net::EventLoop loop_;
     Progress progress_;
     RunReport report_;
+    ShownRun shown_;
     Chaos chaos_;
     DemoScript demo_;
     boost::asio::steady_timer resume_timer_;  // for the coordinator

@@ -97,6 +97,11 @@ int serve_locally(const LocalOptions& options, Console& console) {
     if (!options.prompt && !options.api) {
         return end_with(console, usage("a model of others answers: add --prompt \"...\" or --api"));
     }
+    if (!options.http.empty()) {
+        return end_with(
+            console, usage("--http shows a run; the page of a model is that of --api (--port)")
+        );
+    }
     if (options.api) {
         if (const auto stray = flag_of_one_answer(options)) {
             return end_with(console, usage(*stray + " is of one answer; --api gives many"));

@@ -85,11 +85,7 @@ void add_train(CLI::App& program, const OnChosen& on_chosen) {
         [&train](Duration patience) { train.stage_lost_after = patience; }
     );
     add_listen(app, "where peers reach this one", train.listen);
-    app.add_option(
-           "--http", train.http, "show the run to browsers at this port; HOST:PORT for others, too"
-    )
-        ->type_name("[HOST:]PORT")
-        ->excludes(app.get_option("--single"));
+    add_http(app, train.http)->excludes(app.get_option("--single"));
     add_qr(app, train.qr)->excludes(app.get_option("--single"));
     add_swarm_key(app, "a secret that every peer must know", train.swarm_key_file);
     add_json(app, "write the events and figures of the run", train.json_file);

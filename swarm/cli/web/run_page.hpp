@@ -63,7 +63,10 @@ button:focus-visible { outline: 2px solid var(--bar); outline-offset: 2px; }
 <table><thead><tr><th scope="col">stage</th><th scope="col">peer</th><th scope="col">state</th>
 <th scope="col">share of the last step</th><th scope="col">forwards/s</th></tr></thead>
 <tbody id="rows"></tbody></table>
+<p id="bytes" class="soft"></p>
 <div id="joining" hidden><h2>Join with this machine</h2><code id="join"></code>
+<p id="join-where" class="soft" hidden>No other machine can join: the run listens at a loopback
+address of its own machine.</p>
 <button id="copy" type="button">Copy</button></div>
 <h2>What happened last</h2>
 <table><thead><tr><th scope="col">ago</th><th scope="col">what</th><th scope="col">peer</th>
@@ -92,6 +95,12 @@ function bar(share) {
   length.style.width = round(100 * share, 1) + "%";
   box.append(text, length);
   return box;
+}
+function size(bytes) {
+  const units = ["bytes", "KB", "MB", "GB", "TB"];
+  let at_unit = 0;
+  for (; bytes >= 1000 && at_unit + 1 < units.length; ++at_unit) bytes /= 1000;
+  return round(bytes, at_unit === 0 ? 0 : 1) + " " + units[at_unit];
 }
 function ago(seconds) {
   return seconds < 90 ? round(seconds, 0) + " s" : seconds < 5400 ? round(seconds / 60, 0) + " min"
@@ -137,6 +146,9 @@ function show(state) {
   at("rows").replaceChildren(...rows);
   at("joining").hidden = !state.join || state.end !== null;
   if (state.join) say("join", "swarm serve --join " + state.join);
+  at("join-where").hidden = !state.join_here_only;
+  say("bytes", state.codecs.map(sum => "between peers " + size(sum.wire_bytes) +
+    (sum.codecs ? " by codecs " + sum.codecs : "")).join("; "));
   at("events").replaceChildren(...state.events.slice(0, 20).map(event => row(
     [ago(event.seconds_ago), event.what, event.peer, event.stage, event.reason])));
 }

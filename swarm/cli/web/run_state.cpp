@@ -1,6 +1,8 @@
 #include "swarm/cli/web/run_state.hpp"
 
+#include "swarm/net/address.hpp"
 #include "swarm/net/identity.hpp"
+#include "swarm/run/leg_codecs.hpp"
 
 #include <boost/json.hpp>
 
@@ -54,15 +56,44 @@ void RunState::add(const TrainReport& report, TimePoint now) {
     std::visit([&](const auto& one) { add_one(one, now); }, report);
 }
 
-void RunState::note(Happened happened) {
+void RunState::note(
+    const char* what, std::optional<PeerId> peer, std::string reason, TimePoint now
+) {
+    const auto found = peer ? peers_.find(*peer) : peers_.end();
+    const bool has_stage = found != peers_.end();
+    push(
+        {now,
+         what,
+         peer,
+         has_stage ? std::optional(found->second.stage) : std::nullopt,
+         std::move(reason)}
+    );
+}
+
+void RunState::note_end(PeerId peer, std::string reason, TimePoint now) {
+    note("ended", peer, std::move(reason), now);
+    if (const auto found = peers_.find(peer); found != peers_.end()) {
+        found->second.is_suspect = true;
+    }
+}
+
+void RunState::push(Happened happened) {
     events_.push_back(std::move(happened));
     if (events_.size() > kEventsMax) {
         events_.pop_front();
     }
 }
 
+/// A coordinator that begins to listen knows no peer: all of them come again.
+void RunState::add_one(const Listening& listening, TimePoint) {
+    join_ = listening.join;
+    const Result<net::Address> address = net::parse_address(listening.address);
+    join_here_only_ = address && net::is_loopback(address->host);
+    peers_.clear();
+}
+
 void RunState::add_one(const StagesCut& cut, TimePoint now) {
-    note({now, "stages cut", {}, {}, "new layers per stage from step " + std::to_string(cut.step)});
+    push({now, "stages cut", {}, {}, "new layers per stage from step " + std::to_string(cut.step)});
 }
 
 void RunState::add_one(const node::StepCommitted& step, TimePoint) {
@@ -74,10 +105,26 @@ void RunState::add_one(const node::StepCommitted& step, TimePoint) {
     replayed_ += step.replayed;
     fenced_ += step.fenced;
     wire_bytes_ += step.wire_bytes.value_or(0);
+    add_bytes(
+        step.codecs.empty() ? run::to_text(run::first_codecs(config_)) : step.codecs,
+        step.wire_bytes.value_or(0)
+    );
     add_loss(steps_done_, step.loss);
     for (auto& [id, peer] : peers_) {
         peer.last = 0;  // WorkCounted of this step follows
     }
+}
+
+void RunState::add_bytes(const std::string& codecs, std::uint64_t bytes) {
+    const auto known = std::ranges::find(codecs_, codecs, &CodecBytes::codecs);
+    CodecBytes sum{codecs, bytes};
+    if (known != codecs_.end()) {
+        sum.bytes += known->bytes;
+        codecs_.erase(known);
+    } else if (codecs_.size() == kCodecsMax) {
+        codecs_.pop_front();
+    }
+    codecs_.push_back(std::move(sum));
 }
 
 void RunState::add_loss(std::uint64_t step, double loss) {
@@ -110,7 +157,7 @@ void RunState::add_loss(std::uint64_t step, double loss) {
 
 void RunState::add_one(const node::StepSkipped& skip, TimePoint now) {
     steps_done_ = skip.step + 1;
-    note({now, "step skipped", {}, {}, skip.reason});
+    push({now, "step skipped", {}, {}, skip.reason});
 }
 
 void RunState::add_one(const node::WorkCounted& work, TimePoint) {
@@ -123,7 +170,7 @@ void RunState::add_one(const node::WorkCounted& work, TimePoint) {
 }
 
 void RunState::add_one(const node::ShareLost& lost, TimePoint now) {
-    note(
+    push(
         {now,
          "work lost",
          lost.peer,
@@ -161,7 +208,7 @@ void RunState::add_one(const node::PeerChanged& changed, TimePoint now) {
             break;
     }
     const bool names_peer = changed.change != PeerChange::StageEmpty;
-    note(
+    push(
         {now,
          text_of(changed.change),
          names_peer ? std::optional(changed.peer) : std::nullopt,
@@ -173,13 +220,13 @@ void RunState::add_one(const node::PeerChanged& changed, TimePoint now) {
 void RunState::add_one(const node::RunFinished& finished, TimePoint now) {
     over_ = true;
     end_ = "finished: weights sha256 " + to_hex(finished.weights_sha256);
-    note({now, "finished", {}, {}, ""});
+    push({now, "finished", {}, {}, ""});
 }
 
 void RunState::add_one(const node::RunFailed& failed, TimePoint now) {
     over_ = true;
     end_ = failed.text;
-    note({now, "failed", {}, {}, failed.text});
+    push({now, "failed", {}, {}, failed.text});
 }
 
 double RunState::tokens_per_s() const {
@@ -240,6 +287,10 @@ std::string RunState::to_json(TimePoint now) const {
              {"reason", event->reason}}
         );
     }
+    json::array codecs;
+    for (auto sum = codecs_.rbegin(); sum != codecs_.rend(); ++sum) {
+        codecs.push_back({{"codecs", sum->codecs}, {"wire_bytes", sum->bytes}});
+    }
     return json::serialize(json::object{
         {"name", config_.name},
         {"step", steps_done_},
@@ -249,6 +300,8 @@ std::string RunState::to_json(TimePoint now) const {
         {"replayed", replayed_},
         {"fenced", fenced_},
         {"wire_bytes", wire_bytes_},
+        {"codecs", std::move(codecs)},
+        {"join_here_only", join_here_only_},
         {"join", join_.empty() ? json::value(nullptr) : json::value(join_)},
         {"end", end_.empty() ? json::value(nullptr) : json::value(end_)},
         {"stages", std::move(stages)},

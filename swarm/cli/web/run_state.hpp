@@ -2,7 +2,8 @@
 // gathered from the run's reports. It gives the JSON of /api/state, which README.md describes key
 // by key, and the figures of /metrics.
 // Invariant: a peer is listed at one stage at most, and only while it is admitted or observes.
-// Bounds: kEventsMax events; kLossesMax points of the loss, each a mean of as many steps as needed.
+// Bounds: kEventsMax events; kLossesMax points of the loss, each a mean of as many steps as needed;
+// kCodecsMax choices of codecs.
 // Threading: one thread. Times are of the caller's clock, on one scale.
 #pragma once
 
@@ -25,10 +26,16 @@ class RunState {
  public:
     static constexpr std::size_t kEventsMax = 50;
     static constexpr std::size_t kLossesMax = 512;
+    static constexpr std::size_t kCodecsMax = 8;
 
     explicit RunState(run::RunConfig config) : config_(std::move(config)) {}
 
     void add(const TrainReport& report, TimePoint now);
+
+    /// Adds an event that no report tells. `peer`: nullopt when it is about none.
+    void note(const char* what, std::optional<PeerId> peer, std::string reason, TimePoint now);
+    /// The process of a peer has ended; the coordinator fences the peer later.
+    void note_end(PeerId peer, std::string reason, TimePoint now);
 
     [[nodiscard]] std::string to_json(TimePoint now) const;
 
@@ -62,7 +69,13 @@ class RunState {
         std::uint64_t steps = 0;
     };
 
-    void add_one(const Listening& listening, TimePoint) { join_ = listening.join; }
+    /// Bytes between peers in steps with these codecs.
+    struct CodecBytes {
+        std::string codecs;
+        std::uint64_t bytes = 0;
+    };
+
+    void add_one(const Listening& listening, TimePoint now);
 
     void add_one(const PastLoss& past, TimePoint) { add_loss(past.step + 1, past.loss); }
 
@@ -76,18 +89,21 @@ class RunState {
     void add_one(const node::RunFailed& failed, TimePoint now);
 
     void add_loss(std::uint64_t step, double loss);
-    void note(Happened happened);
+    void add_bytes(const std::string& codecs, std::uint64_t bytes);
+    void push(Happened happened);
     [[nodiscard]] double tokens_per_s() const;
     [[nodiscard]] std::vector<std::size_t> peers_per_stage() const;
 
     run::RunConfig config_;
     std::string join_;
+    bool join_here_only_ = false;
     std::uint64_t steps_done_ = 0;
     std::optional<double> loss_;
     Duration last_took_{};
     std::uint64_t replayed_ = 0;
     std::uint64_t fenced_ = 0;
     std::uint64_t wire_bytes_ = 0;
+    std::deque<CodecBytes> codecs_;  // those of the last step come last
     std::map<PeerId, Peer> peers_;
     std::deque<Happened> events_;
     std::vector<LossPoint> losses_;

@@ -5,6 +5,8 @@
 #include "swarm/cli/common/own_address.hpp"
 #include "swarm/cli/web/run_page.hpp"
 
+#include <boost/asio/io_context.hpp>
+
 #include <utility>
 #include <variant>
 
@@ -83,7 +85,23 @@ void RunWeb::answer(const node::WebRequest& request) {
 }
 
 void RunWeb::changed(TimePoint now) {
-    if (watchers_.empty() || (now < sent_at_ + kEvery && !state_.is_over())) {
+    if (now >= sent_at_ + kEvery || state_.is_over()) {
+        return send(now);
+    }
+    if (std::exchange(waits_, true)) {
+        return;
+    }
+    timer_.expires_after(sent_at_ + kEvery - now);
+    timer_.async_wait([this](const boost::system::error_code& cancelled) {
+        if (!cancelled) {
+            waits_ = false;
+            send(clock_now());
+        }
+    });
+}
+
+void RunWeb::send(TimePoint now) {
+    if (watchers_.empty()) {
         return;
     }
     sent_at_ = now;

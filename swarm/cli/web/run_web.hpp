@@ -8,6 +8,8 @@
 #include "swarm/http/http_server.hpp"
 #include "swarm/net/event_loop.hpp"
 
+#include <boost/asio/steady_timer.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -22,17 +24,19 @@ class RunWeb {
     static constexpr Duration kEvery = std::chrono::milliseconds(250);
 
     /// `state` outlives this object.
-    RunWeb(net::EventLoop& loop, const RunState& state) : loop_(loop), state_(state) {}
+    RunWeb(net::EventLoop& loop, const RunState& state)
+        : loop_(loop), state_(state), timer_(loop.io()) {}
 
     /// `address`: [HOST:]PORT; without a host this machine alone. Returns the URL for people.
     Result<std::string> listen(const std::string& address);
 
-    /// Sends the state to those who watch, if it is time.
+    /// Sends the state to those who watch, now or when it is time.
     void changed(TimePoint now);
 
  private:
     void ask(const node::Asked& asked);
     void answer(const node::WebRequest& request);
+    void send(TimePoint now);
     [[nodiscard]] std::string event() const;
 
     net::EventLoop& loop_;
@@ -40,6 +44,8 @@ class RunWeb {
     std::unique_ptr<http::HttpServer> server_;
     std::set<std::uint64_t> watchers_;
     TimePoint sent_at_{};
+    boost::asio::steady_timer timer_;  // until the state may be sent again
+    bool waits_ = false;               // for the timer
 };
 
 }  // namespace swarm::cli

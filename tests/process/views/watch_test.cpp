@@ -1,5 +1,5 @@
-// `train --http`: what browsers and programs see of a run while peers come and go. With
-// SWARM_SCREENSHOTS=FOLDER the page's pictures are kept there.
+// `--http` of `train` and `local`: what browsers and programs see of a run while peers come and go.
+// With SWARM_SCREENSHOTS=FOLDER the page's pictures are kept there.
 #include "tests/process/train_bed.hpp"
 #include "tests/process/views/browser.hpp"
 
@@ -124,6 +124,19 @@ class WatchTest : public TrainBed {
         return false;
     }
 
+    /// Returns a process of `swarm local` that serves; 0: there is none.
+    [[nodiscard]] pid_t a_peer() const {
+        const std::string self = std::to_string(run_->pid());
+        std::ifstream children("/proc/" + self + "/task/" + self + "/children");
+        for (pid_t child = 0; children >> child;) {
+            const std::string words = read_text("/proc/" + std::to_string(child) + "/cmdline");
+            if (words.find("serve") != std::string::npos) {
+                return child;
+            }
+        }
+        return 0;
+    }
+
     static std::size_t workers(const json::value& state) {
         std::size_t found = 0;
         for (const json::value& stage : state.at("stages").as_array()) {
@@ -174,6 +187,65 @@ TEST_F(WatchTest, AStreamTellsEachChangeAndOthersAreAnswered) {
     EXPECT_NE(get("/health").find("200 OK"), std::string::npos);
     EXPECT_NE(get("/nothing").find("404 "), std::string::npos);
     EXPECT_NE(Request(port_, "DELETE /api/state").whole().find("405 "), std::string::npos);
+}
+
+TEST_F(WatchTest, AStreamTellsOfTheLastChangeAlthoughNoStepFollows) {
+    start("100000");
+    start_peers(4, "5");
+    ASSERT_TRUE(comes([](const json::value& s) { return s.at("step").to_number<int>() > 5; }));
+    Request stream(port_, "GET /events");
+    for (const auto& peer : peers) {
+        peer->signal(SIGKILL);
+    }
+    // Two stages are empty in the same moment, and then nothing happens.
+    EXPECT_TRUE(stream.read_until([](const std::string& answer) {
+        const std::size_t last = answer.rfind("data: ");
+        return last != std::string::npos && count(answer.substr(last), "stage empty") == 2;
+    })) << json::serialize(state());
+}
+
+TEST_F(WatchTest, APageOfALocalRunOutlivesItsCoordinatorAndShowsAKillAtOnce) {
+    std::ofstream(folder.path() / "plan.toml") << "coordinator_kill_every = \"4s\"\n";
+    run_ = std::make_unique<Program>(
+        std::vector<std::string>{
+            "local",
+            "--model",
+            "oracle",
+            "--stages",
+            "2",
+            "--peers",
+            "4",
+            "--steps",
+            "100000",
+            "--service-ms",
+            "5",
+            "--churn",
+            (folder.path() / "plan.toml").string(),
+            "--http",
+            std::to_string(port_)},
+        folder.path()
+    );
+    const std::string url = "http://127.0.0.1:" + std::to_string(port_) + "/";
+    ASSERT_TRUE(run_->wait_for_text("watch the run at " + url, seconds(30))) << run_->err();
+    ASSERT_TRUE(comes([](const json::value& s) { return workers(s) == 4; }));
+    EXPECT_TRUE(state().at("join_here_only").as_bool());
+    EXPECT_NE(get("/").find("<!doctype html>"), std::string::npos);
+    const auto has_event = [](const json::value& s, const std::string& what) {
+        return json::serialize(s.at("events")).find(what) != std::string::npos;
+    };
+    ASSERT_TRUE(comes([&](const json::value& s) { return has_event(s, "coordinator killed"); }));
+    const int step = state().at("step").to_number<int>();
+    ASSERT_TRUE(comes([&](const json::value& s) {
+        return workers(s) == 4 && s.at("step").to_number<int>() > step;
+    })) << json::serialize(state());
+    const pid_t peer = a_peer();
+    ASSERT_GT(peer, 0);
+    ASSERT_EQ(::kill(peer, SIGKILL), 0);
+    const auto killed = Clock::now();
+    EXPECT_TRUE(comes([&](const json::value& s) { return has_event(s, "exit code 137"); }));
+    EXPECT_LT(Clock::now() - killed, seconds(2));
+    run_->signal(SIGINT);
+    EXPECT_EQ(run_->wait(seconds(30)), 130) << run_->err();
 }
 
 TEST_F(WatchTest, APortInUseIsOneLine) {
@@ -228,6 +300,28 @@ TEST_F(WatchTest, ThePageShowsThePeersAtAnyWidthInBothColours) {
             }
         }
     }
+}
+
+TEST_F(WatchTest, ThePageShowsTextsOfOthersAsText) {
+    start("10");
+    Browser browser(folder.path());
+    ASSERT_TRUE(browser.runs());
+    browser.open("http://127.0.0.1:" + std::to_string(port_) + "/", 400, Colours::Light);
+    constexpr const char* kForged = R"((() => {
+      const peer = { id: '<b>p', state: '<b>s', share: 1, forwards_per_s: 1 };
+      show({ name: '<b>n', end: '<b>e', step: '<b>1', steps: 2, loss: 1, tokens_per_s: 1,
+        replayed: 0, fenced: 0, losses: [], join: '<b>j', join_here_only: true,
+        codecs: [{ codecs: '<b>c', wire_bytes: 1500 }], stages: [{ stage: 0, peers: [peer] }],
+        events: [{ seconds_ago: 1, what: '<b>w', peer: '<b>q', stage: 1, reason: '<b>r' }] });
+      at('joining').hidden = false;
+      return document.querySelectorAll('b').length + ' ' +
+        document.body.innerText.match(/<b>./g).join('') + ' ' + at('bytes').textContent;
+    })())";
+    const json::value shown = browser.evaluate(kForged);
+    EXPECT_EQ(
+        shown, "0 <b>n<b>e<b>1<b>p<b>s<b>c<b>j<b>w<b>q<b>r between peers 1.5 KB by codecs <b>c"
+    );
+    EXPECT_EQ(browser.errors(), std::vector<std::string>{});
 }
 
 }  // namespace

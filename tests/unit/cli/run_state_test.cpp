@@ -125,5 +125,50 @@ TEST_F(RunStateTest, FiguresAreThoseOfPrometheus) {
     EXPECT_NE(text.find("swarm_stage_peers{stage=\"1\"} 1\n"), std::string::npos) << text;
 }
 
+TEST_F(RunStateTest, BytesAreSummedByTheCodecsOfTheirSteps) {
+    const auto add = [&](const std::string& codecs, std::uint64_t bytes) {
+        node::StepCommitted step;
+        step.codecs = codecs;
+        step.wire_bytes = bytes;
+        state_.add(step, now_);
+    };
+    add("", 1);
+    EXPECT_EQ(state().at("codecs"), json::parse(R"([{"codecs":"none/none","wire_bytes":1}])"));
+    add("int8/int8", 10);
+    add("none/none", 100);
+    EXPECT_EQ(state().at("codecs"), json::parse(R"([{"codecs":"none/none","wire_bytes":101},
+            {"codecs":"int8/int8","wire_bytes":10}])"));
+    for (int i = 0; i < 100; ++i) {
+        add(std::to_string(i), 1);
+    }
+    EXPECT_EQ(state().at("codecs").as_array().size(), RunState::kCodecsMax);
+    EXPECT_EQ(state().at("wire_bytes").to_number<int>(), 211);
+}
+
+TEST_F(RunStateTest, ANewCoordinatorKnowsNoPeer) {
+    state_.add(Listening{"10.0.0.7:7117", "name@10.0.0.7:7117"}, now_);
+    EXPECT_FALSE(state().at("join_here_only").as_bool());
+    change(kAnna, node::PeerChange::Admitted);
+    state_.add(Listening{"127.0.0.1:7117", "name@127.0.0.1:7117"}, now_);
+    EXPECT_TRUE(state().at("join_here_only").as_bool());
+    EXPECT_EQ(peers_of(0), 0U);
+    change(kAnna, node::PeerChange::Admitted);
+    EXPECT_EQ(peers_of(0), 1U);
+}
+
+TEST_F(RunStateTest, AnEndThatNoReportTellsIsShown) {
+    change(kAnna, node::PeerChange::Admitted, 1);
+    state_.note_end(kAnna, "exit code 137", now_);
+    EXPECT_EQ(state().at("stages").at(1).at("peers").at(0).at("state").as_string(), "suspect");
+    const json::value event = state().at("events").at(0);
+    EXPECT_EQ(event.at("what").as_string(), "ended");
+    EXPECT_EQ(event.at("stage").to_number<int>(), 1);
+    EXPECT_EQ(event.at("reason").as_string(), "exit code 137");
+    state_.note_end(kBert, "exit code 1", now_);
+    EXPECT_TRUE(state().at("events").at(0).at("stage").is_null()) << "it was never admitted";
+    state_.note("coordinator killed", std::nullopt, "", now_);
+    EXPECT_TRUE(state().at("events").at(0).at("peer").is_null());
+}
+
 }  // namespace
 }  // namespace swarm::cli
