@@ -88,7 +88,11 @@ Answer<std::string> ApiServer::answer_simple(const node::WebRequest& request) co
 
 std::string ApiServer::state_json(TimePoint now) const {
     const SwarmState::Load load{
-        options_.model.name, options_.join_line, under_way_, jobs_.size() - under_way_};
+        options_.model.name,
+        options_.join_line,
+        options_.join_here_only,
+        under_way_,
+        jobs_.size() - under_way_};
     return state_.to_json(client_.models(), load, now);
 }
 

@@ -66,6 +66,7 @@ class ApiServer final : public node::Role {
         std::int64_t started_unix_s = 0;  // the time of day at the first turn
         std::string page{};               // HTML at "/"; empty: none
         std::string join_line{};          // the command that joins with another machine
+        bool join_here_only = false;      // it works on this machine alone
         SwarmState::NameOf name_of;
     };
 

@@ -321,12 +321,14 @@ const std::string_view kOpenApi = R"json({
      "logprobs": {"$ref": "#/components/schemas/TextLogprobs"},
      "token_ids": {"$ref": "#/components/schemas/TokenIds"}}}}}}]},
   "State": {"type": "object",
-   "required": ["model", "join_line", "served", "answers_running", "answers_waiting", "tokens",
-    "tokens_per_s", "models", "events"],
+   "required": ["model", "join_line", "join_here_only", "served", "answers_running",
+    "answers_waiting", "tokens", "tokens_per_s", "models", "events"],
    "properties": {
     "model": {"type": "string"},
     "join_line":
      {"type": "string", "description": "The command by which a machine joins the peers"},
+    "join_here_only":
+     {"type": "boolean", "description": "The command works on the machine of the server alone"},
     "served": {"type": "boolean", "description": "All layers have a peer"},
     "answers_running": {"type": "integer", "minimum": 0},
     "answers_waiting": {"type": "integer", "minimum": 0},

@@ -169,6 +169,7 @@ std::string SwarmState::to_json(
     return json::serialize(json::object{
         {"model", load.model},
         {"join_line", load.join_line},
+        {"join_here_only", load.join_here_only},
         {"served", are_served(models)},
         {"answers_running", load.running},
         {"answers_waiting", load.waiting},

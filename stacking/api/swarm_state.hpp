@@ -31,6 +31,7 @@ class SwarmState {
     struct Load {
         std::string model;
         std::string join_line;  // the command that joins with another machine
+        bool join_here_only = false;
         std::size_t running = 0;
         std::size_t waiting = 0;
     };
@@ -66,8 +67,8 @@ class SwarmState {
     [[nodiscard]] double tokens_per_s(swarm::TimePoint now) const;
 
     NameOf name_of_;
-    std::deque<Event> events_;          // oldest first
-    std::vector<swarm::PeerId> peers_;  // known ones, sorted
+    std::deque<Event> events_;                        // oldest first
+    std::vector<swarm::PeerId> peers_;                // known ones, sorted
     std::map<swarm::PeerId, swarm::TimePoint> lost_;  // known ones whose link here has ended
     bool has_watched_ = false;
     std::array<std::uint32_t, static_cast<std::size_t>(kRateSeconds) + 1> tokens_{};  // by second

@@ -82,6 +82,24 @@ Result<Bridge> read_bridge(const fs::path& file) {
     return bridge;
 }
 
+Result<std::vector<ServedPart>> parts_of_stack(const fs::path& file) {
+    SWARM_TRY(const StackFile stack, read_stack(file));
+    std::vector<ServedPart> parts;
+    for (const auto& member : stack.members) {
+        ServedPart one{located_member(file, member.model)};
+        if (const auto& layers = member.layers) {
+            one.layers = std::to_string(layers->first) + "-" + std::to_string(layers->last);
+        }
+        if (!parts.empty() && !stack.bridge.empty()) {
+            one.bridge = (file.parent_path() / stack.bridge).string();
+        }
+        if (std::ranges::find(parts, one) == parts.end()) {
+            parts.push_back(std::move(one));
+        }
+    }
+    return parts;
+}
+
 Result<> write_stack(const fs::path& file, const StackFile& stack) {
     const std::string text = to_toml(stack);
     return write_durably(file, std::as_bytes(std::span(text)), "name another file");

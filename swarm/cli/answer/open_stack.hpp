@@ -35,6 +35,18 @@ Result<> write_stack(
     const std::filesystem::path& file, const stacking::composition::StackFile& stack
 );
 
+/// A model, or these layers of it, as a peer serves it.
+struct ServedPart {
+    std::string model;
+    std::string layers{};  // "A-B"; empty: those with the fewest peers
+    std::string bridge{};  // file of the bridge that leads to the model; empty: none does
+
+    friend bool operator==(const ServedPart&, const ServedPart&) = default;
+};
+
+/// Returns what peers serve for the stack of this file: its members, each once.
+Result<std::vector<ServedPart>> parts_of_stack(const std::filesystem::path& file);
+
 class OpenStack {
  public:
     /// Opens the files of the members; their weights are read when a reader is made.

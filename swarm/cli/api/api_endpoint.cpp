@@ -4,6 +4,7 @@
 #include "stacking/tokenizers/chat_template.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/generate_options.hpp"
+#include "swarm/cli/answer/open_stack.hpp"
 #include "swarm/cli/answer/served_question.hpp"
 #include "swarm/cli/api/chat_page.hpp"
 #include "swarm/cli/common/own_address.hpp"
@@ -37,6 +38,34 @@ std::string plain_name(const std::string& model) {
     const std::string extension = last.extension().string();
     const bool is_file = extension == ".toml" || extension == ".gguf";
     return (is_file ? last.stem() : last.filename()).string();
+}
+
+/// Returns the place of the directory for whoever reads the page, maybe on another machine.
+Result<JoinPlace> directory_place(const ApiOptions& options) {
+    SWARM_TRY(const net::Address directory, net::parse_address(options.join));
+    const net::Address everywhere{net::kEveryHost, directory.port};
+    return join_place({directory}, advertised_addresses(everywhere, nullptr), is_listening);
+}
+
+/// Returns the command by which a machine joins; for a stack one for each member.
+Result<std::string> join_line(const ApiOptions& options, const std::string& address) {
+    std::vector<ServedPart> parts{{options.model}};
+    if (!options.stack.empty()) {
+        SWARM_TRY(parts, parts_of_stack(options.stack));
+    }
+    const std::string& owner = options.owner.name;
+    std::string where = " --join " + (owner.empty() ? "" : owner + "@") + address;
+    if (!options.swarm_key_file.empty()) {
+        where += " --swarm-key " + options.swarm_key_file;
+    }
+    std::string lines;
+    for (const ServedPart& part : parts) {
+        lines += (lines.empty() ? "" : "\n") + ("swarm serve --model " + part.model);
+        lines += part.layers.empty() ? "" : " --layers " + part.layers;
+        lines += part.bridge.empty() ? "" : " --bridge " + part.bridge;
+        lines += where;
+    }
+    return lines;
 }
 
 Result<ApiServer::Options> role_options(
@@ -74,6 +103,8 @@ Result<ApiServer::Options> role_options(
             "the model has no chat template that is known here: /v1/chat/completions is refused"
         );
     }
+    SWARM_TRY(const JoinPlace place, directory_place(options));
+    SWARM_TRY(std::string line, join_line(options, place.address));
     const auto unix_time = std::chrono::system_clock::now().time_since_epoch();
     return ApiServer::Options{
         .client = std::move(client),
@@ -85,14 +116,14 @@ Result<ApiServer::Options> role_options(
         .defaults = {.chat_tokens = options.answer_tokens},
         .started_unix_s = std::chrono::duration_cast<std::chrono::seconds>(unix_time).count(),
         .page = kChatPage,
-        .join_line = "swarm serve --model " + given + " --join " + options.join,
+        .join_line = std::move(line),
+        .join_here_only = place.here_only,
         .name_of = name_of};
 }
 
 }  // namespace
 
 Result<> ApiEndpoint::start() {
-    SWARM_TRY(net::parse_address(options_.join));
     net::HostOptions host_options;
     SWARM_TRY(host_options.swarm_key, read_swarm_key(options_.swarm_key_file));
     host_options.first_contact = make_owner_check(options_.owner, console_);

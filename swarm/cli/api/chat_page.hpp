@@ -43,7 +43,7 @@ td:not(:last-child) { overflow-wrap: normal; }
 th[scope=rowgroup] { color: var(--text); padding-top: 0.5rem; }
 .bar { display: block; height: 0.5rem; background: var(--bar); border-radius: 2px; min-width: 1px; }
 code { background: var(--card); border: 1px solid var(--line); border-radius: 4px;
-  padding: 0.3rem 0.5rem; display: block; }
+  padding: 0.3rem 0.5rem; display: block; white-space: pre-wrap; }
 #log { height: 24rem; overflow-y: auto; border: 1px solid var(--line); border-radius: 6px;
   padding: 0.5rem 0.75rem; }
 .question { margin: 0.75rem 0 0.5rem; padding: 0.5rem 0.75rem; background: var(--card);
@@ -101,6 +101,8 @@ button:disabled { opacity: 0.5; }
 <h2 id="peers-title">Stages and peers</h2>
 <div id="models"><p class="soft">no peer yet</p></div>
 <div id="joining" hidden><h2>Join with this machine</h2><code id="join"></code>
+<p id="join-where" class="soft" hidden>No other machine can join: the directory listens at a
+loopback address of its own machine.</p>
 <div class="line"><button id="copy" type="button">Copy</button>
 <span id="copied" class="soft" role="status"></span></div></div>
 <h2 id="events-title">What happened last</h2>
@@ -211,6 +213,7 @@ function show(state) {
   at("models").replaceChildren(...state.models.map(model_part));
   at("joining").hidden = !state.join_line;
   if (state.join_line) say("join", state.join_line);
+  at("join-where").hidden = !state.join_here_only;
   const events = state.events.slice(0, 20).map(event => row(
     [ago(event.seconds_ago), event.what, event.peer, event.reason]));
   at("events").replaceChildren(...events.length > 0 ? events : [row(["", "nothing yet", "", ""])]);

@@ -1,10 +1,13 @@
 #include "swarm/cli/common/own_address.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/udp.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <ifaddrs.h>
+#include <iterator>
 #include <memory>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -21,6 +24,9 @@ using IpAddresses = std::vector<asio::ip::address>;
 constexpr const char* kSomewhereIpv4 = "192.0.2.1";
 constexpr const char* kSomewhereIpv6 = "2001:db8::1";
 constexpr std::uint16_t kAnyPort = 9;
+
+/// This machine answers itself at once, unless a firewall drops what it sends.
+constexpr auto kAnswersItselfWithin = std::chrono::milliseconds(300);
 
 /// The local address from which `there` is reached, if it is.
 IpAddresses local_address_towards(const udp::endpoint& there) {
@@ -134,6 +140,49 @@ std::vector<net::Address> advertised_addresses(
         addresses.push_back({address.to_string(), listen.port});
     }
     return addresses;
+}
+
+bool is_listening(const net::Address& own) {
+    asio::io_context io;
+    boost::system::error_code refused;
+    const bool is_name = own.host == net::kEveryHost || own.host == "localhost";
+    const auto address = asio::ip::make_address(is_name ? "127.0.0.1" : own.host, refused);
+    if (refused) {
+        return false;
+    }
+    asio::ip::tcp::socket socket(io);
+    bool connected = false;
+    socket.async_connect({address, own.port}, [&](const boost::system::error_code& error) {
+        connected = !error;
+    });
+    io.run_for(kAnswersItselfWithin);
+    return connected;
+}
+
+JoinPlace join_place(
+    const std::vector<net::Address>& known,
+    const std::vector<net::Address>& own,
+    const std::function<bool(const net::Address&)>& listens
+) {
+    const auto is_here = [](const net::Address& address) {
+        return net::is_loopback(address.host) || address.host == net::kEveryHost ||
+               address.host == "0.0.0.0" || address.host == "::";
+    };
+    std::vector<net::Address> anywhere;
+    std::ranges::copy_if(known, std::back_inserter(anywhere), std::not_fn(is_here));
+    if (!anywhere.empty()) {
+        return {net::to_text(anywhere), false};
+    }
+    const auto first = std::ranges::find_if(own, std::not_fn(is_here));
+    for (const net::Address& address : own) {
+        if (!is_here(address) && listens(address)) {
+            return {net::to_text(address), false};
+        }
+    }
+    if (first != own.end() && std::ranges::none_of(known, listens)) {
+        return {net::to_text(*first), false};
+    }
+    return {net::to_text(known), true};
 }
 
 }  // namespace swarm::cli

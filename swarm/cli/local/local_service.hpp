@@ -6,6 +6,7 @@
 // Threading: the loop's thread. Times: real.
 #pragma once
 
+#include "swarm/cli/answer/open_stack.hpp"
 #include "swarm/cli/answer/remote_answer.hpp"
 #include "swarm/cli/api/api_endpoint.hpp"
 #include "swarm/cli/local/local_fleet.hpp"
@@ -25,15 +26,6 @@
 #include <vector>
 
 namespace swarm::cli {
-
-/// A model, or these layers of it, as a peer serves it.
-struct ServedPart {
-    std::string model;
-    std::string layers{};  // "A-B"; empty: those with the fewest peers
-    std::string bridge{};  // file of the bridge that leads to the model; empty: none does
-
-    friend bool operator==(const ServedPart&, const ServedPart&) = default;
-};
 
 /// A fault that `swarm local` did to a peer that serves.
 struct ServiceFault {

@@ -9,7 +9,6 @@
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/usage.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace swarm::cli {
@@ -69,22 +68,7 @@ Result<std::vector<ServedPart>> parts_of(const LocalOptions& options) {
         SWARM_TRY(find_model(*options.run.model));
         return std::vector<ServedPart>{{*options.run.model}};
     }
-    SWARM_TRY(const auto stack, read_stack(options.stack));
-    std::vector<ServedPart> parts;
-    const std::filesystem::path folder = std::filesystem::path(options.stack).parent_path();
-    for (const auto& member : stack.members) {
-        ServedPart one{located_member(options.stack, member.model)};
-        if (const auto& layers = member.layers) {
-            one.layers = std::to_string(layers->first) + "-" + std::to_string(layers->last);
-        }
-        if (!parts.empty() && !stack.bridge.empty()) {
-            one.bridge = (folder / stack.bridge).string();
-        }
-        if (std::ranges::find(parts, one) == parts.end()) {
-            parts.push_back(std::move(one));
-        }
-    }
-    return parts;
+    return parts_of_stack(options.stack);
 }
 
 }  // namespace

@@ -175,6 +175,8 @@ class ChatPageTest : public testing::Test {
 constexpr const char* kLastAnswer =
     "[...document.querySelectorAll('.answer')].at(-1)"
     ".lastChild.data";
+constexpr const char* kLastQuestion =
+    "[...document.querySelectorAll('.question')].at(-1).lastChild.data";
 constexpr const char* kLastNote = "document.getElementById('log').lastChild.textContent";
 
 TEST_F(ChatPageTest, ShowsThePeersAtAnyWidthInBothColours) {
@@ -195,6 +197,7 @@ TEST_F(ChatPageTest, ShowsThePeersAtAnyWidthInBothColours) {
                 text("document.getElementById('join').textContent"),
                 "swarm serve --model smollm2 --join " + address_
             );
+            EXPECT_EQ(text("document.getElementById('join-where').hidden"), "false");
             EXPECT_TRUE(comes("document.getElementById('status').textContent.startsWith('served')")
             );
             EXPECT_EQ(text("document.documentElement.scrollWidth"), std::to_string(width));
@@ -269,8 +272,10 @@ TEST_F(ChatPageTest, AKilledPeerIsToldWhileItsAnswerGoesOn) {
         "document.getElementById('events').innerText.includes('peer gone')",
         kShownWithin
     )) << text("document.body.innerText");
-    EXPECT_TRUE(comes("/peer gone.*(connection ended|lists it no more)/.test("
-                      "document.getElementById('events').innerText)"));
+    EXPECT_TRUE(
+        comes("/peer gone.*(connection ended|lists it no more)/.test("
+              "document.getElementById('events').innerText)")
+    );
     EXPECT_TRUE(comes(std::string(kShownShares) + " === " + kToldShares));
     ASSERT_TRUE(answer_ends());
     EXPECT_EQ(text("document.querySelectorAll('#log .bad').length"), "0") << text(kLastNote);
@@ -310,13 +315,14 @@ TEST_F(ChatPageTest, AnAnswerThatFailsInMidTextSaysWhy) {
             ")) out.enqueue(new Uint8Array([byte]));"
             "  out.close(); } }), { status: " +
             std::to_string(status) + " })");
-        ask("What comes?");
+        ask("What <b>comes?");
         ASSERT_TRUE(answer_ends());
         EXPECT_EQ(text(kLastNote), note);
+        EXPECT_EQ(text(kLastQuestion), "What <b>comes?");
     };
     const std::string piece = R"(data: {"choices":[{"delta":{"content":"h\u00e4 ä<b>"}}]})";
-    const std::string error = R"(data: {"error":{"message":"peers are gone"}})";
-    expect(": quiet\r\n\r\n" + piece + "\r\n\r\n" + error + "\n\n", 200, "peers are gone");
+    const std::string error = R"(data: {"error":{"message":"peers <b>are gone"}})";
+    expect(": quiet\r\n\r\n" + piece + "\r\n\r\n" + error + "\n\n", 200, "peers <b>are gone");
     EXPECT_EQ(text(kLastAnswer), "hä ä<b>");
     expect(piece + "\n\n", 200, "the answer broke off");
     expect(piece + "\n\ndata: [DONE]\n\n", 200, "");
@@ -332,8 +338,8 @@ TEST_F(ChatPageTest, TextsOfOthersAreShownAsText) {
       const peer = { id: '<b>p', share: 1, prefill_rows_per_s: 0, decode_rows_per_s: 0 };
       const model = { name: '<b>n', layers: 2, served: false,
         stages: [{ layers: [0, 1], peers: [peer] }] };
-      show({ model: '<b>m', join_line: '<b>j', served: false, answers_running: 0,
-        answers_waiting: 0, tokens: 0, tokens_per_s: 0, models: [model],
+      show({ model: '<b>m', join_line: '<b>j', join_here_only: true, served: false,
+        answers_running: 0, answers_waiting: 0, tokens: 0, tokens_per_s: 0, models: [model],
         events: [{ seconds_ago: 1, what: '<b>w', peer: '<b>q', reason: '<b>r' }] });
       return document.querySelectorAll('b').length + ' ' +
         document.body.innerText.match(/<b>./g).join('');

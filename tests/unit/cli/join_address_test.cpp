@@ -1,6 +1,14 @@
 #include "swarm/cli/common/join_address.hpp"
 
+#include "swarm/cli/common/own_address.hpp"
+
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <vector>
 
 namespace swarm::cli {
 namespace {
@@ -69,6 +77,47 @@ TEST(JoinAddress, WhatNamesNobodyIsRefusedWithTheLikelyMistake) {
     expect("8" + name.substr(1) + "@host", "'8' is none, is it a b?");
     expect("user@" + name + "@host", "'@' is none");
     expect("root@example.org", "it has 4 digits");
+}
+
+TEST(JoinAddress, APlaceIsOneThatMachinesElsewhereReach) {
+    using Addresses = std::vector<net::Address>;
+    const Addresses own{{"10.0.0.7", 7}, {"2001:db8::7", 7}};
+    const auto place = [&own](const Addresses& known, const Addresses& listening) {
+        const JoinPlace found = join_place(known, own, [&](const net::Address& address) {
+            return std::ranges::find(listening, address) != listening.end();
+        });
+        return found.address + (found.here_only ? " here" : "");
+    };
+    const net::Address loopback{"127.0.0.1", 7};
+    EXPECT_EQ(place({{"example.org", 7}}, {}), "example.org:7");
+    EXPECT_EQ(place({loopback, {"10.1.1.1", 7}}, {loopback}), "10.1.1.1:7");
+    for (const char* const host : {"127.0.0.1", "::1", "localhost", "*", "0.0.0.0", "::"}) {
+        const net::Address known{host, 7};
+        EXPECT_EQ(place({known}, {known, own[0], own[1]}), "10.0.0.7:7") << host;
+        EXPECT_EQ(place({known}, {known, own[1]}), "[2001:db8::7]:7") << host;
+        EXPECT_EQ(place({known}, {known}), net::to_text(known) + " here");
+        EXPECT_EQ(place({known}, {}), "10.0.0.7:7") << "nobody listens yet";
+    }
+    const auto none = [](const net::Address&) { return false; };
+    EXPECT_TRUE(join_place({loopback}, {{"127.0.0.1", 7}, {"::1", 7}}, none).here_only)
+        << "a machine without a network";
+}
+
+TEST(JoinAddress, AListenerIsNoticed) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof place;
+    ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&place), size), 0);
+    ASSERT_EQ(::getsockname(socket, reinterpret_cast<sockaddr*>(&place), &size), 0);
+    const std::uint16_t port = ntohs(place.sin_port);
+    EXPECT_FALSE(is_listening({"127.0.0.1", port}));
+    ASSERT_EQ(::listen(socket, 1), 0);
+    EXPECT_TRUE(is_listening({"127.0.0.1", port}));
+    EXPECT_TRUE(is_listening({"localhost", port}));
+    EXPECT_FALSE(is_listening({"127.0.0.2", port}));
+    ::close(socket);
 }
 
 }  // namespace
