@@ -101,6 +101,7 @@ TEST(Fields, EachPartHasTheFieldsOfTheProto) {
         {"StepScalars", described<StepScalars>()},
         {"SnapshotOrder", described<SnapshotOrder>()},
         {"TokenScore", described<TokenScore>()},
+        {"DrawnToken", described<DrawnToken>()},
         {"LayerRange", described<LayerRange>()},
         {"HostInfo", described<HostInfo>()},
         {"RowRates", described<RowRates>()},
