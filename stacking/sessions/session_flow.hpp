@@ -1,5 +1,5 @@
 // One session as its client sees it: path, route, tokens, and the reactions to a failed hop.
-// States: Waiting (a hop has no peer), Opening (SessionOpen is sent), Running (rows are sent), Done.
+// States: Waiting (a hop has no peer), Opening (SessionOpen is sent), Running (rows go out), Done.
 // A new route replaces a route that failed: SessionFlow opens all hops, asks how far their caches
 // reach, and sends the missing rows from the nearest place that still has them.
 // Invariants: a token is taken once, at the position after the last one. Each route makes the last

@@ -1,4 +1,4 @@
-// Fourth part of SessionFlow: frames with guesses of the next tokens, and the tokens that they bring.
+// Fourth part of SessionFlow: frames with guesses of the next tokens, and the tokens they bring.
 #include "stacking/sessions/session_flow.hpp"
 #include "swarm/protocol/limits.hpp"
 
