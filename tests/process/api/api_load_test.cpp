@@ -77,6 +77,12 @@ TEST_F(ApiLoad, EightUsersAndSixtyFourStreamsGetTheTextsOfOne) {
     run_clients("streams 64");
 }
 
+/// With one peer for each stage all users meet there, and share its calls.
+TEST_F(ApiLoad, EightUsersOfThreePeers) {
+    start({}, "3");
+    run_clients("alone");
+}
+
 /// Some kill comes every 7 s and some freeze every 11 s; a tenth of the clients hang up.
 TEST_F(ApiLoad, TwoHundredStreamsOutliveTheirPeers) {
     start({"--kill-every", "7s", "--freeze-every", "11s"});
