@@ -2,9 +2,9 @@
 // different sessions into calls of the device, sends the results on, refills the next hop, and ends
 // hops.
 // Invariants: a cache takes only rows that continue it. Rows of an older route, of a stranger or of
-// another session change nothing. Pages are freed by the close, by the TTL, by the first failed
-// call, kClientGrace after the end of the client's link, or for another client when there are no
-// others (client_quota.hpp).
+// another session change nothing. Pages are freed or kept (kept/kept_caches.hpp) by the close; they
+// are freed by the TTL, by the first failed call, kClientGrace after the end of the client's link,
+// or for another client when there are no others (client_quota.hpp).
 // Threading: single strand; only device work touches the compute. Bounds: kSessionHopsMax hops; the
 // queued and kept rows of a hop lie within the positions reserved for it.
 // Cost: O(log hops + bytes) per message; O(hops) for lost links and deadlines.
@@ -188,7 +188,7 @@ class HopTable {
         const Hop& hop, const protocol::SessionRows& rows, const node::Payload& payload
     ) const;
     void make_ready(Key key, const Hop& hop);
-    void note_token(Key key, TimePoint now);
+    void note_token(std::uint64_t session, TimePoint now);
     [[nodiscard]] TimePoint gathered_at() const;
     std::vector<Judged> to_judge(const Hop& hop, const RowFrame& frame) const;
     [[nodiscard]] static std::vector<LogitChanges> changes_of(Hop& hop, const RowFrame& frame);
@@ -210,9 +210,9 @@ class HopTable {
     KeptCaches kept_;
     std::deque<Key> ready_;  // hops with queued rows and none on the device, each once
     bool device_busy_ = false;
-    std::optional<Key> token_of_{};               // the hop whose token came last
+    std::optional<std::uint64_t> token_of_{};     // the session whose token came last
     TimePoint token_at_{};                        // when it came
-    std::optional<TimePoint> token_before_at_{};  // when one of another hop came last
+    std::optional<TimePoint> token_before_at_{};  // when one of another session came last
     TimePoint gathers_since_{};                   // since then tokens wait for a call
     std::uint64_t caches_ = 0;
     std::uint64_t kept_bytes_ = 0;

@@ -147,7 +147,7 @@ void HopTable::take(
     hop.queued_upto = rows.position + rows.rows;
     hop.guessed = rows.guessed;
     if (!frame->is_reading()) {
-        note_token(key, turn.now);
+        note_token(key.first, turn.now);
     }
     hop.queue.push_back(std::move(*frame));
     if (hop.queue.size() == 1) {
@@ -162,11 +162,11 @@ void HopTable::make_ready(Key key, const Hop& hop) {
     }
 }
 
-void HopTable::note_token(Key key, TimePoint now) {
-    if (token_of_ && *token_of_ != key) {
+void HopTable::note_token(std::uint64_t session, TimePoint now) {
+    if (token_of_ && *token_of_ != session) {
         token_before_at_ = token_at_;
     }
-    token_of_ = key;
+    token_of_ = session;
     token_at_ = now;
     if (ready_.empty()) {
         gathers_since_ = now;

@@ -57,15 +57,15 @@ void RowLog::forget_from(std::uint32_t position) {
     tokens_.resize(with_tokens_ ? kept : 0);
 }
 
-RowLog RowLog::first_rows(std::uint32_t rows) const {
+void RowLog::shorten(std::uint32_t rows) {
     SWARM_ASSERT(is_whole() && rows <= upto_);
-    RowLog log = *this;
-    log.begin(rows);
-    log.calls_.clear();
+    begin(rows);
+    calls_.clear();
     if (row_bytes_ > 0 && rows > 0) {
-        log.calls_.push_back({.position = 0, .rows = rows});
+        calls_.push_back({.position = 0, .rows = rows});
     }
-    return log;
+    bytes_.shrink_to_fit();
+    tokens_.shrink_to_fit();
 }
 
 bool RowLog::send_from(std::uint32_t position) {

@@ -68,8 +68,9 @@ class RowLog {
     /// Whether all rows from the first one on are there.
     [[nodiscard]] bool is_whole() const { return row_bytes_ == 0 || kept_from_ == 0; }
 
-    /// Returns a log of the first `rows` rows. REQUIRES: is_whole(), and so many rows.
-    [[nodiscard]] RowLog first_rows(std::uint32_t rows) const;
+    /// Keeps the first `rows` rows only, and no memory for others. REQUIRES: is_whole(), and so
+    /// many rows.
+    void shorten(std::uint32_t rows);
 
     /// Sets the position from which the next hop needs rows. Returns false when these rows are
     /// gone.

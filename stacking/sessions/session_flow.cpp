@@ -46,6 +46,11 @@ std::string ClientContext::address_of(PeerId peer) const {
     return {};
 }
 
+std::optional<swarm::Digest> ClientContext::weights_of(PeerId peer) const {
+    const auto found = std::ranges::find(located.hosts, peer, &protocol::HostInfo::peer);
+    return found == located.hosts.end() ? std::nullopt : std::optional(found->weights);
+}
+
 std::vector<protocol::LayerRange> ClientContext::stages(std::optional<protocol::LayerRange> layers
 ) const {
     const protocol::LayerRange all = layers.value_or(protocol::LayerRange{0, located.layers});

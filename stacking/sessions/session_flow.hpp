@@ -59,6 +59,8 @@ struct ClientContext {
 
     [[nodiscard]] std::vector<PeerId> hosts_of(protocol::LayerRange layers) const;
     [[nodiscard]] std::string address_of(PeerId peer) const;
+    /// The weights that the peer says it has; nothing: the directory does not list it.
+    [[nodiscard]] std::optional<swarm::Digest> weights_of(PeerId peer) const;
     /// Stages of the model, or of some layers: ranges that follow each other and cover the layers.
     /// Empty when no peer serves some of the layers.
     [[nodiscard]] std::vector<protocol::LayerRange> stages(

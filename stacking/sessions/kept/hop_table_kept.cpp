@@ -4,6 +4,7 @@
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace stacking::sessions {
 
@@ -23,17 +24,18 @@ KeptCaches::Place place_of(
 void HopTable::begin_with_kept(Hop& hop, std::span<const std::uint64_t> names) {
     const auto found = kept_.find(place_of(hop.client, hop.open, hop.codec->id()), names);
     if (!found || hop.open.tokens_upto > 0) {
-        return;
+        return;  // where tokens travel, nothing was kept, and nothing can be found
     }
     hop.begins_with = found->kept->cache;
     hop.shared = static_cast<std::uint32_t>(found->pages * kSharedPositions);
-    hop.log = found->kept->log.first_rows(hop.shared);
+    hop.log = found->kept->log;
+    hop.log.shorten(hop.shared);
 }
 
 void HopTable::begin_empty(Hop& hop) {
     hop.begins_with.reset();
     hop.shared = 0;
-    hop.log = hop.log.first_rows(0);
+    hop.log.shorten(0);
 }
 
 /// Keeps the pages of a session that its client ends, if it names them and all their rows are here.
@@ -47,11 +49,12 @@ bool HopTable::keep(Hops::iterator at, std::span<const std::uint64_t> names, nod
         return false;
     }
     const auto positions = static_cast<std::uint32_t>(pages * kSharedPositions);
+    hop.log.shorten(positions);
     KeptCaches::Kept kept{
         .place = place_of(hop.client, hop.open, hop.codec->id()),
         .names = {names.begin(), names.begin() + static_cast<std::ptrdiff_t>(pages)},
         .cache = hop.cache,
-        .log = hop.log.first_rows(positions)};
+        .log = std::move(hop.log)};
     kept.log_bytes = hop.kept_bytes * positions / hop.open.positions;
     kept.until = turn.now + options_.keeps_for;
     kept_bytes_ -= hop.kept_bytes - kept.log_bytes;

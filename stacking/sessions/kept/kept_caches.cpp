@@ -5,14 +5,11 @@
 #include <utility>
 
 namespace stacking::sessions {
-namespace {
 
 std::size_t common_pages(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) {
     const auto differ = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
     return static_cast<std::size_t>(differ - a.begin());
 }
-
-}  // namespace
 
 std::optional<KeptCaches::Match> KeptCaches::find(
     const Place& place, std::span<const std::uint64_t> names

@@ -19,6 +19,9 @@
 
 namespace stacking::sessions {
 
+/// Returns how many first pages have the same names.
+std::size_t common_pages(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b);
+
 class KeptCaches {
  public:
     static constexpr std::size_t kKeptMax = 256;

@@ -32,11 +32,6 @@ std::uint64_t first_word(const swarm::Digest& digest) {
     return word;
 }
 
-std::size_t common(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) {
-    const auto differ = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
-    return static_cast<std::size_t>(differ - a.begin());
-}
-
 }  // namespace
 
 PageNames::PageNames(std::uint64_t salt, std::uint64_t scope) {
@@ -61,7 +56,7 @@ const std::vector<std::uint64_t>& PageNames::names(std::span<const TokenId> text
 void KeptTexts::add(KeptText text, swarm::TimePoint now) {
     expire(now);
     std::erase_if(texts_, [&](const KeptText& other) {
-        return common(other.names, text.names) == other.names.size();
+        return common_pages(other.names, text.names) == other.names.size();
     });
     if (texts_.size() >= kTextsMax) {
         texts_.pop_front();
@@ -76,7 +71,7 @@ std::optional<KeptTexts::Match> KeptTexts::find(
     expire(now);
     Match best;
     for (const KeptText& text : texts_) {
-        const std::size_t pages = common(names, text.names);
+        const std::size_t pages = common_pages(names, text.names);
         if (pages > 0 && pages >= best.pages) {
             best = {&text, pages};
         }
@@ -96,6 +91,7 @@ std::vector<std::uint64_t> names_on_path(
     Sha256 hash;
     for (const KeptText::Hop& hop : hops) {
         add_digest(hash, hop.model);
+        add_digest(hash, hop.weights);
         add_number(hash, hop.layers.first);
         add_number(hash, hop.layers.end);
         add_number(hash, static_cast<std::uint64_t>(hop.codec));

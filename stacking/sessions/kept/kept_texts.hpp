@@ -34,6 +34,7 @@ struct KeptText {
     /// A hop of the route that read the text.
     struct Hop {
         swarm::Digest model;
+        swarm::Digest weights;  // the peer's word for them
         swarm::protocol::LayerRange layers;
         swarm::PeerId peer;
         swarm::protocol::CodecId codec = swarm::protocol::CodecId::None;
@@ -68,8 +69,8 @@ class KeptTexts {
     std::deque<KeptText> texts_;  // by age, oldest first
 };
 
-/// Returns the names as hops know them, which stand for the route's models, layers and codecs, too:
-/// rows depend on all of them.
+/// Returns the names as hops know them, which stand for the route's models, weights, layers and
+/// codecs, too: rows depend on all of them.
 std::vector<std::uint64_t> names_on_path(
     std::span<const std::uint64_t> names, std::span<const KeptText::Hop> hops
 );

@@ -31,7 +31,8 @@ void SessionFlow::recall(TimePoint now) {
     kept_names_ = names_on_path(std::span(names).first(found->pages), found->text->hops);
 }
 
-/// Whether a session over these hops computes the rows of the text.
+/// Whether a session over these hops computes the rows of the text. The peers that are listed for
+/// layers have the same weights, so those of any of them count.
 bool SessionFlow::goes_the_way_of(const KeptText& text) const {
     if (text.hops.size() != hops_.size()) {
         return false;
@@ -39,7 +40,9 @@ bool SessionFlow::goes_the_way_of(const KeptText& text) const {
     for (std::uint32_t i = 0; i < hops_.size(); ++i) {
         const KeptText::Hop& kept = text.hops[i];
         const protocol::RowCodec wanted = codec_of_link(request_.codecs, i);
-        if (kept.model != hops_[i].context->model || kept.layers != hops_[i].layers ||
+        const std::vector<PeerId> hosts = hops_[i].context->hosts_of(hops_[i].layers);
+        if (hosts.empty() || hops_[i].context->weights_of(hosts.front()) != kept.weights ||
+            kept.model != hops_[i].context->model || kept.layers != hops_[i].layers ||
             (wanted && *wanted != kept.codec)) {
             return false;
         }
@@ -83,10 +86,11 @@ std::vector<std::uint64_t> SessionFlow::keep_text(TimePoint now) {
     }
     KeptText text{.names = names_->names(tokens_)};
     for (const Hop& hop : hops_) {
-        if (!hop.peer || !hop.codec) {
+        const auto weights = hop.peer ? hop.context->weights_of(*hop.peer) : std::nullopt;
+        if (!weights || !hop.codec) {
             return {};
         }
-        text.hops.push_back({hop.context->model, hop.layers, *hop.peer, *hop.codec});
+        text.hops.push_back({hop.context->model, *weights, hop.layers, *hop.peer, *hop.codec});
     }
     if (text.names.empty()) {
         return {};

@@ -94,7 +94,7 @@ TEST(PageNamesTest, AreThoseOfTheTextAndItsScope) {
 
 TEST(PageNamesTest, DependOnThePath) {
     const Names names{1, 2};
-    KeptText::Hop hop{digest_of(1), {0, 3}, kNext, protocol::CodecId::None};
+    KeptText::Hop hop{digest_of(1), digest_of(2), {0, 3}, kNext, protocol::CodecId::None};
     const Names on = names_on_path(names, std::vector{hop, hop});
     hop.peer = kSelf;
     EXPECT_EQ(names_on_path(names, std::vector{hop, hop}), on) << "who computes does not matter";
@@ -102,6 +102,9 @@ TEST(PageNamesTest, DependOnThePath) {
     hop.codec = protocol::CodecId::Int8;
     EXPECT_NE(names_on_path(names, std::vector{hop, hop}), on);
     hop.codec = protocol::CodecId::None;
+    hop.weights = digest_of(3);
+    EXPECT_NE(names_on_path(names, std::vector{hop, hop}), on);
+    hop.weights = digest_of(2);
     hop.layers.end = 4;
     EXPECT_NE(names_on_path(names, std::vector{hop, hop}), on);
 }

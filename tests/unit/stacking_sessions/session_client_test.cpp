@@ -412,5 +412,38 @@ TEST_F(SessionClientTest, LayersFromWhichNoOthersLeadOnAreNoStage) {
     EXPECT_EQ(hops_.at(1), kTails[0]);
 }
 
+/// Rows of other weights are other rows, whoever has kept them.
+TEST_F(SessionClientTest, ATextIsSoughtWhereItWasKeptWhileTheWeightsAreTheSame) {
+    const auto opens_of = [&](std::uint64_t number) {
+        node::SessionRequest request;
+        request.request = number;
+        request.prompt.assign(70, 5);
+        request.tokens = 1;
+        request.keeps_for = 1;
+        on(node::Asked{request});
+        return link_up();
+    };
+    open(opens_of(1));
+    SessionToken last = token(70);
+    last.token = 1;
+    receive(hops_.at(1), last);
+    ASSERT_EQ(sent<SessionClose>(out_).size(), 2U);
+    EXPECT_EQ(sent<SessionClose>(out_)[0].second.prefix.size(), 1U);
+    const auto again = opens_of(2);
+    ASSERT_EQ(again.size(), 2U);
+    for (const auto& [peer, open] : again) {
+        EXPECT_EQ(peer, hops_.at(open.id.hop));
+        EXPECT_EQ(open.prefix.size(), 1U);
+    }
+    on(node::Asked{node::CancelRequest{2}});
+    protocol::Located other{.model = digest_of(1), .layers = 2, .hosts = {}};
+    other.hosts.push_back({hops_.at(0), {0, 1}, "", {}, digest_of(6)});
+    other.hosts.push_back({hops_.at(1), {1, 2}, ""});
+    receive(kDirectory, other);
+    const auto changed = opens_of(3);
+    ASSERT_EQ(changed.size(), 2U);
+    EXPECT_TRUE(changed[0].second.prefix.empty() && changed[1].second.prefix.empty());
+}
+
 }  // namespace
 }  // namespace stacking::sessions

@@ -1,0 +1,125 @@
+// When a call waits for more tokens: those of sessions that are together share one call.
+#include "tests/unit/stacking_sessions/hop_bench.hpp"
+
+namespace stacking::sessions {
+namespace {
+
+constexpr std::uint64_t kOther = kSession + 1;
+
+class GatheredTokens : public HopTableTest {
+ protected:
+    GatheredTokens() {
+        for (const std::uint64_t session : {kSession, kOther}) {
+            take(kClient, open(1, session));
+            send(session, 0, 2);
+        }
+    }
+
+    /// Returns how many calls of the device have followed at once.
+    std::size_t send(std::uint64_t session, std::uint32_t position, std::uint32_t count = 1) {
+        SessionRows message = rows(position, count);
+        message.id.session = session;
+        return calls(take_rows(kClient, message));
+    }
+
+    /// Lets the table wake, and runs what it asks for.
+    std::size_t wake() {
+        node::Outbox out;
+        table_->wake({now_, out});
+        for (const node::Action& action : out.actions) {
+            if (const auto* compute = std::get_if<node::Compute>(&action)) {
+                compute->work->run();
+                node::Outbox later;
+                table_->computed(compute->job, {now_, later});
+            }
+        }
+        return calls(out);
+    }
+
+    static std::size_t calls(const node::Outbox& out) {
+        std::size_t count = 0;
+        for (const node::Action& action : out.actions) {
+            count += std::holds_alternative<node::Compute>(action) ? 1 : 0;
+        }
+        return count;
+    }
+};
+
+TEST_F(GatheredTokens, ATokenAloneIsComputedAtOnce) {
+    now_ += 10ms;
+    EXPECT_EQ(send(kSession, 2), 1U);
+    now_ += 10ms;
+    EXPECT_EQ(send(kSession, 3), 1U);
+}
+
+TEST_F(GatheredTokens, TokensOfTwoSessionsShareACall) {
+    send(kSession, 2);
+    now_ += 10ms;
+    EXPECT_EQ(send(kOther, 2), 0U);
+    EXPECT_EQ(table_->next_deadline(), now_ + HopTable::kGatherGap);
+    now_ += HopTable::kGatherGap / 2;
+    EXPECT_EQ(send(kSession, 3), 0U) << "each one lets the next one come";
+    EXPECT_EQ(wake(), 0U);
+    now_ += HopTable::kGatherGap;
+    EXPECT_EQ(wake(), 1U);
+    EXPECT_EQ(compute_->gaps(), 0U);
+    EXPECT_EQ(send(kOther, 3) + send(kSession, 4), 0U) << "both were in the call";
+}
+
+TEST_F(GatheredTokens, NoneWaitsLong) {
+    send(kSession, 2);
+    EXPECT_EQ(send(kOther, 2), 0U);
+    const TimePoint since = now_;
+    std::uint64_t third = kOther;
+    while (now_ + HopTable::kGatherGap / 2 < since + HopTable::kGatherMost) {
+        now_ += HopTable::kGatherGap / 2;
+        take(kClient, open(1, ++third));
+        SessionRows token = rows(0, 1);
+        token.id.session = third;
+        take_rows(kClient, token);
+        EXPECT_LE(table_->next_deadline(), since + HopTable::kGatherMost);
+    }
+}
+
+TEST_F(GatheredTokens, APromptIsReadAtOnce) {
+    send(kSession, 2);
+    take(kClient, open(1, 99));
+    EXPECT_EQ(send(99, 0, 3), 1U);
+    EXPECT_EQ(send(kOther, 2), 0U);
+}
+
+TEST_F(GatheredTokens, ASessionThatIsAloneAgainWaitsForNobody) {
+    send(kSession, 2);
+    EXPECT_EQ(send(kOther, 2), 0U);
+    now_ += HopTable::kGatherGap;
+    wake();
+    now_ += 2 * HopTable::kTogether;
+    send(kSession, 3);
+    now_ += HopTable::kGatherGap;
+    wake();
+    now_ += 10ms;
+    EXPECT_EQ(send(kSession, 4), 1U);
+}
+
+TEST_F(GatheredTokens, TwoHopsOfOneSessionAreNotTogether) {
+    protocol::SessionOpen second = open(1, kSession);
+    second.id.hop = 1;
+    take(kClient, second);
+    now_ += 2 * HopTable::kTogether;
+    SessionRows onward = rows(0, 1);
+    onward.id.hop = 1;
+    onward.tokens.clear();
+    const std::vector<float> row(OracleModel::kNumbersOfState, 1);
+    const auto bytes = std::as_bytes(std::span(row));
+    const node::Payload payload(
+        {protocol::Dtype::Float32, protocol::CodecId::None, {1, OracleModel::kNumbersOfState}},
+        {bytes.begin(), bytes.end()}
+    );
+    EXPECT_EQ(calls(take(kClient, onward, payload)), 1U);
+    EXPECT_EQ(send(kSession, 2), 1U);
+    onward.position = 1;
+    EXPECT_EQ(calls(take(kClient, onward, payload)), 1U);
+}
+
+}  // namespace
+}  // namespace stacking::sessions
