@@ -47,6 +47,9 @@ struct HeadCache {
     std::size_t values = 0;     // offset in a page: (kPagePositions, head width)
     std::size_t positions = 0;  // above 0
     std::size_t head_width = 0;
+    std::size_t first = 0;  // the first position that is seen; below `positions`
+    float scale = 0;        // factor of query x key; 0: 1 / sqrt(head width)
+    float soft_cap = 0;     // see Kernels::soft_cap; 0: none
 };
 
 struct Kernels {
@@ -62,7 +65,14 @@ struct Kernels {
     /// SwiGLU of one row: gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i]
     void (*gate)(float* gate, const float* up, std::size_t count);
 
-    /// out = softmax(query x keys / sqrt(head width)) x values. `scores`: room for one float per
+    /// GeGLU of one row, with the approximation by tanh:
+    /// gate[i] = gate[i] / (1 + exp(-2 sqrt(2 / pi) (gate[i] + 0.044715 gate[i]^3))) * up[i]
+    void (*gate_gelu)(float* gate, const float* up, std::size_t count);
+
+    /// values[i] = cap * tanh(values[i] / cap), as cap - 2 cap / (exp(2 values[i] / cap) + 1)
+    void (*soft_cap)(float* values, std::size_t count, float cap);
+
+    /// out = softmax(soft_cap(scale query x keys)) x values. `scores`: room for one float per
     /// position, rounded up to whole pages.
     void (*attend)(const HeadCache& cache, const float* query, float* scores, float* out);
 };

@@ -1,6 +1,7 @@
 // The reference, which defines the operations of each loop and their order. On machines without
 // FMA, where std::fma is a function call per product, it is correct and slow.
 #include "stacking/kernels/exponential.hpp"
+#include "stacking/kernels/formulas.hpp"
 #include "stacking/kernels/kernels.hpp"
 #include "stacking/kernels/packed_layout.hpp"
 
@@ -98,29 +99,50 @@ void gate(float* gate, const float* up, std::size_t count) {
     }
 }
 
+void gate_gelu(float* gate, const float* up, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        const float inner = gate[i] * std::fma(gate[i] * gate[i], kGeluCubic, 1.0F);
+        gate[i] = gate[i] / (1.0F + exponential(inner * kGeluScale)) * up[i];
+    }
+}
+
+void soft_cap(float* values, std::size_t count, float cap) {
+    const float twice = 2.0F / cap;
+    for (std::size_t i = 0; i < count; ++i) {
+        values[i] = cap - 2.0F * cap / (exponential(values[i] * twice) + 1.0F);
+    }
+}
+
 void attend(const HeadCache& cache, const float* query, float* scores, float* out) {
-    const float scale = 1.0F / std::sqrt(static_cast<float>(cache.head_width));
+    const float scale = scale_of(cache);
+    const std::size_t start = first_page(cache);
     const auto page_of = [&](std::size_t position) {
         return cache.pages[position / kPagePositions];
     };
     float largest = -INFINITY;
-    for (std::size_t position = 0; position < cache.positions; ++position) {
+    for (std::size_t position = start; position < cache.positions; ++position) {
         const float* const keys = page_of(position) + cache.keys + position % kPagePositions;
         float sum = 0;
         for (std::size_t d = 0; d < cache.head_width; ++d) {
             sum = std::fma(query[d], keys[d * kPagePositions], sum);
         }
         scores[position] = sum * scale;
+        if (cache.soft_cap > 0) {
+            soft_cap(scores + position, 1, cache.soft_cap);
+        }
+        if (position < cache.first) {
+            scores[position] = -INFINITY;  // its weight becomes 0
+        }
         largest = std::max(largest, scores[position]);
     }
     float lanes[kLanes] = {};
-    for (std::size_t position = 0; position < cache.positions; ++position) {
+    for (std::size_t position = start; position < cache.positions; ++position) {
         scores[position] = exponential(scores[position] - largest);
         lanes[position % kLanes] += scores[position];
     }
     const float inverse = 1.0F / sum_lanes(lanes);
     std::fill_n(out, cache.head_width, 0.0F);
-    for (std::size_t position = 0; position < cache.positions; ++position) {
+    for (std::size_t position = start; position < cache.positions; ++position) {
         const float* const values =
             page_of(position) + cache.values + position % kPagePositions * cache.head_width;
         for (std::size_t d = 0; d < cache.head_width; ++d) {
@@ -140,6 +162,8 @@ const Kernels& scalar_kernels() {
         .multiply = multiply,
         .normalise = normalise,
         .gate = gate,
+        .gate_gelu = gate_gelu,
+        .soft_cap = soft_cap,
         .attend = attend};
     return kKernels;
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "stacking/kernels/exponential.hpp"
+#include "stacking/kernels/formulas.hpp"
 #include "stacking/kernels/kernels.hpp"
 #include "stacking/kernels/packed_layout.hpp"
 
@@ -296,6 +297,40 @@ SWARM_TARGET void gate(float* gate, const float* up, std::size_t count) {
     std::copy_n(rest[0], count - i, gate + i);
 }
 
+SWARM_TARGET inline Vec gated_gelu(Vec gate, Vec up) {
+    const Vec one = spread(1.0F);
+    const Vec inner = mul(gate, fma(mul(gate, gate), spread(kGeluCubic), one));
+    return mul(div(gate, add(one, exponential_of(mul(inner, spread(kGeluScale))))), up);
+}
+
+SWARM_TARGET void gate_gelu(float* gate, const float* up, std::size_t count) {
+    std::size_t i = 0;
+    for (; i + kWidth <= count; i += kWidth) {
+        store(gate + i, gated_gelu(load(gate + i), load(up + i)));
+    }
+    alignas(64) float rest[2][kWidth] = {};
+    std::copy(gate + i, gate + count, rest[0]);
+    std::copy(up + i, up + count, rest[1]);
+    store(rest[0], gated_gelu(load(rest[0]), load(rest[1])));
+    std::copy_n(rest[0], count - i, gate + i);
+}
+
+SWARM_TARGET inline Vec capped(Vec value, float cap) {
+    const Vec above = add(exponential_of(mul(value, spread(2.0F / cap))), spread(1.0F));
+    return sub(spread(cap), div(spread(2.0F * cap), above));
+}
+
+SWARM_TARGET void soft_cap(float* values, std::size_t count, float cap) {
+    std::size_t i = 0;
+    for (; i + kWidth <= count; i += kWidth) {
+        store(values + i, capped(load(values + i), cap));
+    }
+    alignas(64) float rest[kWidth] = {};
+    std::copy(values + i, values + count, rest);
+    store(rest, capped(load(rest), cap));
+    std::copy_n(rest, count - i, values + i);
+}
+
 /// Computes the scores of a whole page, of unfilled positions, too.
 SWARM_TARGET inline void score_page(
     const float* keys, const float* query, std::size_t head_width, float scale, float* scores
@@ -321,7 +356,7 @@ SWARM_TARGET inline void mix_values(
 ) {
     Vec sums[kVectors];
     std::fill_n(sums, kVectors, zero());
-    for (std::size_t begin = 0; begin < cache.positions; begin += kPagePositions) {
+    for (std::size_t begin = first_page(cache); begin < cache.positions; begin += kPagePositions) {
         const float* values = cache.pages[begin / kPagePositions] + cache.values + d;
         const std::size_t end = std::min(begin + kPagePositions, cache.positions);
         for (std::size_t at = begin; at < end; ++at, values += cache.head_width) {
@@ -341,7 +376,7 @@ SWARM_TARGET inline void mix_one(
     const HeadCache& cache, std::size_t d, const float* weights, float inverse, float* out
 ) {
     float sum = 0;
-    for (std::size_t at = 0; at < cache.positions; ++at) {
+    for (std::size_t at = first_page(cache); at < cache.positions; ++at) {
         const float* const page = cache.pages[at / kPagePositions] + cache.values;
         sum = std::fma(weights[at], page[at % kPagePositions * cache.head_width + d], sum);
     }
@@ -371,14 +406,19 @@ SWARM_TARGET inline float soften(float* scores, std::size_t count) {
 
 SWARM_TARGET void attend(const HeadCache& cache, const float* query, float* scores, float* out) {
     constexpr std::size_t kVectors = 4;
-    const float scale = 1.0F / std::sqrt(static_cast<float>(cache.head_width));
-    std::size_t count = 0;  // positions of whole pages
+    const float scale = scale_of(cache);
+    const std::size_t start = first_page(cache);
+    std::size_t count = start;  // end of whole pages
     for (; count < cache.positions; count += kPagePositions) {
         const float* const keys = cache.pages[count / kPagePositions] + cache.keys;
         score_page(keys, query, cache.head_width, scale, scores + count);
     }
+    if (cache.soft_cap > 0) {
+        soft_cap(scores + start, count - start, cache.soft_cap);
+    }
+    std::fill(scores + start, scores + cache.first, -INFINITY);
     std::fill(scores + cache.positions, scores + count, -INFINITY);
-    const float inverse = 1.0F / soften(scores, count);
+    const float inverse = 1.0F / soften(scores + start, count - start);
     std::size_t d = 0;
     for (; d + kVectors * kWidth <= cache.head_width; d += kVectors * kWidth) {
         mix_values<kVectors>(cache, d, scores, inverse, out);
@@ -393,7 +433,13 @@ SWARM_TARGET void attend(const HeadCache& cache, const float* query, float* scor
 
 constexpr Kernels kernels_on(Path path) {
     return {
-        .path = path, .multiply = multiply, .normalise = normalise, .gate = gate, .attend = attend};
+        .path = path,
+        .multiply = multiply,
+        .normalise = normalise,
+        .gate = gate,
+        .gate_gelu = gate_gelu,
+        .soft_cap = soft_cap,
+        .attend = attend};
 }
 
 }  // namespace

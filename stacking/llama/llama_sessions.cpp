@@ -33,8 +33,8 @@ Error refusal(ErrorCode code, std::string what) {
 }
 
 KvShape kv_shape_of(const StageWeights& weights) {
-    const auto& model = weights.model;
-    return {weights.layers.size(), model.kv_heads, model.width / model.heads};
+    const models::Architecture& is = weights.architecture;
+    return {weights.layers.size(), is.model.kv_heads, is.head_width()};
 }
 
 const kernels::Kernels& kernels_on(kernels::Path path) {
@@ -43,23 +43,41 @@ const kernels::Kernels& kernels_on(kernels::Path path) {
     return *found;
 }
 
+auto gate_of(const models::Architecture& is, const kernels::Kernels& kernels) {
+    return is.traits.activation == models::Activation::Silu ? kernels.gate : kernels.gate_gelu;
+}
+
+/// Rotates nothing where the model has one rotation only.
+Rotary local_rotary_of(const models::Architecture& is) {
+    const double base = is.traits.local_rope_base;
+    return base > 0 ? Rotary(base, is.rotary_width()) : Rotary(1, 0);
+}
+
 }  // namespace
 
 LlamaSessions::LlamaSessions(std::shared_ptr<const StageWeights> weights, const Options& options)
     : weights_(std::move(weights)),
       kernels_(kernels_on(options.path)),
       workers_(options.workers ? options.workers : std::make_shared<swarm::OneThread>()),
-      rotary_(weights_->model.rope_base, weights_->model.width / weights_->model.heads),
-      caches_(kv_shape_of(*weights_), weights_->model.context, options.kv_budget_bytes),
+      gate_(gate_of(weights_->architecture, kernels_)),
+      rotary_(
+          weights_->architecture.model.rope_base,
+          weights_->architecture.rotary_width(),
+          weights_->architecture.traits.rope
+      ),
+      local_rotary_(local_rotary_of(weights_->architecture)),
+      caches_(
+          kv_shape_of(*weights_), weights_->architecture.model.context, options.kv_budget_bytes
+      ),
       scores_(workers_->threads()) {}
 
 StageShape LlamaSessions::shape() const {
     return {
         .first = weights_->first,
         .last = weights_->last,
-        .width = weights_->model.width,
-        .vocabulary = weights_->model.vocabulary,
-        .context = weights_->model.context,
+        .width = weights_->architecture.model.width,
+        .vocabulary = weights_->architecture.model.vocabulary,
+        .context = weights_->architecture.model.context,
         .bytes_per_position = caches_.shape().bytes_per_position(),
         .takes_tokens = weights_->embedding != nullptr,
         .gives_logits = weights_->head != nullptr};
@@ -123,11 +141,11 @@ swarm::Result<> LlamaSessions::find_rows(std::span<const SessionRow> rows) {
             );
         }
         if (row.position >= cache->reserved_positions() ||
-            row.position >= weights_->model.context) {
+            row.position >= weights_->architecture.model.context) {
             return refusal(
                 ErrorCode::TooLarge,
                 "position " + std::to_string(row.position) + " was not reserved, or is beyond " +
-                    "the model's " + std::to_string(weights_->model.context)
+                    "the model's " + std::to_string(weights_->architecture.model.context)
             );
         }
         ++next->second;
@@ -141,7 +159,7 @@ swarm::Result<std::vector<float>> LlamaSessions::run_layers(
 ) {
     SWARM_TRY(check_input(rows.size(), input));
     SWARM_TRY(find_rows(rows));
-    const std::size_t width = weights_->model.width;
+    const std::size_t width = weights_->architecture.model.width;
     std::vector<float> out(rows.size() * width);
     for (std::size_t first = 0; first < rows.size(); first += kRowsAtOnce) {
         const std::size_t count = std::min(kRowsAtOnce, rows.size() - first);
@@ -164,7 +182,7 @@ void LlamaSessions::for_rows(std::size_t count, std::size_t work, const Body& bo
 }
 
 void LlamaSessions::read_input(std::size_t first, std::size_t count, const StageInput& input) {
-    const std::size_t width = weights_->model.width;
+    const std::size_t width = weights_->architecture.model.width;
     hidden_.resize(count * width);
     const auto* const tokens = std::get_if<std::span<const TokenId>>(&input);
     if (tokens == nullptr) {
@@ -172,38 +190,53 @@ void LlamaSessions::read_input(std::size_t first, std::size_t count, const Stage
         std::copy_n(from, count * width, hidden_.begin());
         return;
     }
+    const auto scale = static_cast<float>(weights_->architecture.traits.embedding_scale);
     for_rows(count, width, [&](std::size_t row) {
         const auto to = std::span(hidden_).subspan(row * width, width);
         weights_->embedding->read_row((*tokens)[first + row], to);
+        if (scale != 1) {
+            std::ranges::transform(to, to.begin(), [=](float value) { return value * scale; });
+        }
+    });
+}
+
+void LlamaSessions::find_angles(
+    const Rotary& rotary, std::size_t first, std::size_t count, Angles& angles
+) {
+    const std::size_t half = rotary.width() / 2;
+    angles.cosines.resize(count * half);
+    angles.sines.resize(count * half);
+    for_rows(count, half * kSineWork, [&](std::size_t row) {
+        rotary.angles(
+            rows_[first + row].position,
+            std::span(angles.cosines).subspan(row * half, half),
+            std::span(angles.sines).subspan(row * half, half)
+        );
     });
 }
 
 void LlamaSessions::run_chunk(std::size_t first, std::size_t count, const StageInput& input) {
     read_input(first, count, input);
-    const std::size_t half = caches_.shape().head_width / 2;
-    cosines_.resize(count * half);
-    sines_.resize(count * half);
-    for_rows(count, half * kSineWork, [&](std::size_t row) {
-        rotary_.angles(
-            rows_[first + row].position,
-            std::span(cosines_).subspan(row * half, half),
-            std::span(sines_).subspan(row * half, half)
-        );
-    });
+    find_angles(rotary_, first, count, angles_);
+    find_angles(local_rotary_, first, count, local_angles_);
     for (std::size_t layer = 0; layer < weights_->layers.size(); ++layer) {
         attend(layer, first, count);
         feed_forward(weights_->layers[layer], count);
     }
 }
 
-void LlamaSessions::normalise(const std::vector<float>& weight, std::size_t count) {
-    const std::size_t width = weight.size();
-    const auto epsilon = static_cast<float>(weights_->model.norm_epsilon);
+kernels::Rows LlamaSessions::normalised(const std::vector<float>& weight, std::size_t count) {
+    const std::size_t width = weights_->architecture.model.width;
+    if (weight.empty()) {
+        return {hidden_.data(), count, width};
+    }
+    const auto epsilon = static_cast<float>(weights_->architecture.model.norm_epsilon);
     normed_.resize(count * width);
     for_rows(count, width * kNormWork, [&](std::size_t row) {
         const std::size_t at = row * width;
         kernels_.normalise(hidden_.data() + at, weight.data(), width, epsilon, normed_.data() + at);
     });
+    return {normed_.data(), count, width};
 }
 
 void LlamaSessions::multiply(
@@ -213,14 +246,29 @@ void LlamaSessions::multiply(
     kernels::split_multiply(*workers_, kernels_, matrix.view(), in, out.data(), matrix.outputs());
 }
 
-void LlamaSessions::add_product(const kernels::PackedMatrix& matrix, const kernels::Rows& in) {
-    multiply(matrix, in, product_);
-    const std::size_t width = matrix.outputs();
-    for_rows(in.count, width, [&](std::size_t row) {
+void LlamaSessions::add_part(
+    const std::vector<float>& bias, const std::vector<float>& post_norm, std::size_t count
+) {
+    const std::size_t width = weights_->architecture.model.width;
+    const auto epsilon = static_cast<float>(weights_->architecture.model.norm_epsilon);
+    const auto scale = static_cast<float>(weights_->architecture.traits.residual_scale);
+    for_rows(count, width, [&](std::size_t row) {
         const auto to = std::span(hidden_).subspan(row * width, width);
         const auto term = std::span(product_).subspan(row * width, width);
-        for (std::size_t i = 0; i < width; ++i) {
-            to[i] += term[i];
+        for (std::size_t i = 0; i < bias.size(); ++i) {
+            term[i] += bias[i];
+        }
+        if (!post_norm.empty()) {
+            kernels_.normalise(term.data(), post_norm.data(), width, epsilon, term.data());
+        }
+        if (scale == 1) {
+            for (std::size_t i = 0; i < width; ++i) {
+                to[i] += term[i];
+            }
+        } else {
+            for (std::size_t i = 0; i < width; ++i) {
+                to[i] += term[i] * scale;
+            }
         }
     });
 }
@@ -243,29 +291,57 @@ void LlamaSessions::store_key_value(
     }
 }
 
-void LlamaSessions::place_key_values(std::size_t layer, std::size_t first, std::size_t count) {
-    const KvShape& kv = caches_.shape();
-    const std::size_t width = weights_->model.width;
-    const std::size_t kv_width = kv.kv_heads * kv.head_width;
-    const std::size_t stride = width + 2 * kv_width;
-    const std::size_t half = kv.head_width / 2;
-    for_rows(count, stride * kRotaryWork, [&](std::size_t row) {
-        const auto cosines = std::span(cosines_).subspan(row * half, half);
-        const auto sines = std::span(sines_).subspan(row * half, half);
-        float* const query = wide_.data() + row * stride;
-        for (std::size_t head = 0; head < weights_->model.heads + kv.kv_heads; ++head) {
-            Rotary::rotate({query + head * kv.head_width, kv.head_width}, cosines, sines);
+void LlamaSessions::finish_query_key(std::size_t layer, std::size_t row, std::span<float> values) {
+    const models::Architecture& is = weights_->architecture;
+    const LayerWeights& weights = weights_->layers[layer];
+    const auto epsilon = static_cast<float>(is.model.norm_epsilon);
+    const std::size_t head_width = is.head_width();
+    for (std::size_t i = 0; i < weights.query_key_value_bias.size(); ++i) {
+        values[i] += weights.query_key_value_bias[i];
+    }
+    const auto normalise = [&](const std::vector<float>& weight, std::span<float> part) {
+        for (std::size_t at = 0; !weight.empty() && at < part.size(); at += weight.size()) {
+            float* const begin = part.data() + at;
+            kernels_.normalise(begin, weight.data(), weight.size(), epsilon, begin);
         }
-        const float* const key = query + width;
-        store_key_value(layer, rows_[first + row], key, key + kv_width);
+    };
+    normalise(weights.query_norm, values.first(is.query_width()));
+    normalise(weights.key_norm, values.subspan(is.query_width(), is.kv_width()));
+    const models::RopeUse rope =
+        is.attention_of(weights_->first_layer + static_cast<std::uint32_t>(layer)).rope;
+    if (rope == models::RopeUse::None) {
+        return;
+    }
+    const bool local = rope == models::RopeUse::Local;
+    const Angles& angles = local ? local_angles_ : angles_;
+    const std::size_t half = (local ? local_rotary_ : rotary_).width() / 2;
+    const auto cosines = std::span(angles.cosines).subspan(row * half, half);
+    const auto sines = std::span(angles.sines).subspan(row * half, half);
+    for (std::size_t head = 0; head < is.model.heads + is.model.kv_heads; ++head) {
+        Rotary::rotate(values.subspan(head * head_width, head_width), cosines, sines);
+    }
+}
+
+void LlamaSessions::place_key_values(std::size_t layer, std::size_t first, std::size_t count) {
+    const models::Architecture& is = weights_->architecture;
+    const std::size_t stride = is.query_width() + 2 * std::size_t{is.kv_width()};
+    for_rows(count, stride * kRotaryWork, [&](std::size_t row) {
+        const auto values = std::span(wide_).subspan(row * stride, stride);
+        finish_query_key(layer, row, values);
+        const float* const key = values.data() + is.query_width();
+        store_key_value(layer, rows_[first + row], key, key + is.kv_width());
     });
 }
 
 void LlamaSessions::attend_all(std::size_t layer, std::size_t first, std::size_t count) {
     const KvShape& kv = caches_.shape();
-    const std::size_t width = weights_->model.width;
-    const std::size_t heads = weights_->model.heads;
-    const std::size_t stride = width + 2 * kv.kv_heads * kv.head_width;
+    const models::Architecture& is = weights_->architecture;
+    const std::size_t heads = is.model.heads;
+    const std::size_t queries = is.query_width();
+    const std::size_t stride = queries + 2 * kv.kv_heads * kv.head_width;
+    const std::uint32_t window =
+        is.attention_of(weights_->first_layer + static_cast<std::uint32_t>(layer)).window;
+    attended_.resize(count * queries);
     std::size_t pages = 0;
     for (std::size_t row = 0; row < count; ++row) {
         pages = std::max<std::size_t>(pages, rows_[first + row].position / kPagePositions + 1);
@@ -281,13 +357,16 @@ void LlamaSessions::attend_all(std::size_t layer, std::size_t first, std::size_t
             .keys = keys,
             .values = keys + kv.head_width * kPagePositions,
             .positions = at.position + std::size_t{1},
-            .head_width = kv.head_width};
+            .head_width = kv.head_width,
+            .first = window > 0 && at.position >= window ? at.position - window + 1 : 0,
+            .scale = static_cast<float>(is.traits.attention_scale),
+            .soft_cap = static_cast<float>(is.traits.attention_soft_cap)};
         const std::size_t of_head = head * kv.head_width;
         kernels_.attend(
             cache,
             wide_.data() + row * stride + of_head,
             scores,
-            normed_.data() + row * width + of_head
+            attended_.data() + row * queries + of_head
         );
     };
     workers_->split(
@@ -303,33 +382,50 @@ void LlamaSessions::attend_all(std::size_t layer, std::size_t first, std::size_t
 
 void LlamaSessions::attend(std::size_t layer, std::size_t first, std::size_t count) {
     const LayerWeights& weights = weights_->layers[layer];
-    const std::size_t width = weights_->model.width;
-    normalise(weights.attention_norm, count);
-    multiply(weights.query_key_value, {normed_.data(), count, width}, wide_);
+    multiply(weights.query_key_value, normalised(weights.attention_norm, count), wide_);
     place_key_values(layer, first, count);
     attend_all(layer, first, count);
-    add_product(weights.attention_out, {normed_.data(), count, width});
+    multiply(
+        weights.attention_out,
+        {attended_.data(), count, weights_->architecture.query_width()},
+        product_
+    );
+    add_part(weights.attention_out_bias, weights.attention_post_norm, count);
+}
+
+void LlamaSessions::feed(const FeedForwardWeights& part, const kernels::Rows& in) {
+    const std::size_t ffn = part.down.inputs();
+    multiply(part.gate_up, in, wide_);
+    for_rows(in.count, ffn * kGateWork, [&](std::size_t row) {
+        float* const gate = wide_.data() + row * 2 * ffn;
+        gate_(gate, gate + ffn, ffn);
+    });
+    multiply(part.down, {wide_.data(), in.count, 2 * ffn}, product_);
 }
 
 void LlamaSessions::feed_forward(const LayerWeights& layer, std::size_t count) {
-    const std::size_t ffn = weights_->model.ffn_width;
-    normalise(layer.ffn_norm, count);
-    multiply(layer.gate_up, {normed_.data(), count, weights_->model.width}, wide_);
-    for_rows(count, ffn * kGateWork, [&](std::size_t row) {
-        float* const gate = wide_.data() + row * 2 * ffn;
-        kernels_.gate(gate, gate + ffn, ffn);
-    });
-    add_product(layer.down, {wide_.data(), count, 2 * ffn});
+    const kernels::Rows in = normalised(layer.ffn_norm, count);
+    if (layer.router) {
+        feed_experts(layer, in);
+    } else {
+        feed(layer.experts.front(), in);
+    }
+    add_part({}, layer.ffn_post_norm, count);
 }
 
 std::vector<float> LlamaSessions::logits(std::span<const float> outputs) {
     SWARM_ASSERT(weights_->head != nullptr);
-    const std::size_t width = weights_->model.width;
-    const std::size_t wanted = outputs.size() / width;
+    const models::Traits& traits = weights_->architecture.traits;
+    const std::size_t wanted = outputs.size() / weights_->architecture.model.width;
     hidden_.assign(outputs.begin(), outputs.end());
-    normalise(weights_->head_norm, wanted);
     std::vector<float> out;
-    multiply(*weights_->head, {normed_.data(), wanted, width}, out);
+    multiply(*weights_->head, normalised(weights_->head_norm, wanted), out);
+    if (const auto scale = static_cast<float>(traits.logit_scale); scale != 1) {
+        std::ranges::transform(out, out.begin(), [=](float logit) { return logit * scale; });
+    }
+    if (traits.logit_soft_cap > 0) {
+        kernels_.soft_cap(out.data(), out.size(), static_cast<float>(traits.logit_soft_cap));
+    }
     return out;
 }
 

@@ -1,12 +1,13 @@
-// Consecutive layers of a Llama on the CPU, for many sessions at once.
+// Consecutive layers of a decoder on the CPU, for many sessions at once.
 //   embedding, layers x (RMSNorm, grouped-query attention with RoPE, RMSNorm, SwiGLU), norm, head
+// and what the traits of the model's family change in it (stacking/models/traits.hpp).
 // Invariant: that of SessionCompute, by construction: the numbers of a row are chains of operations
 // that no other row enters (kernels.hpp). So neither stages, nor batches, nor the chunks of a
 // prefill, nor the instruction set, nor the number of threads change a bit.
 // Threading: one caller at a time, whose `workers` help; instances may have the same weights and
 // the same workers. Errors: those of SessionCompute.
 // Cost: weights are read once per kRowsAtOnce rows; besides the result, scratch for as many rows.
-// Source: LlamaForCausalLM of transformers defines the computation; the code is own.
+// Source: the modeling_*.py files of transformers define the computation; the code is own.
 #pragma once
 
 #include "stacking/llama/kv_pages.hpp"
@@ -45,41 +46,69 @@ class LlamaSessions final : public SessionCompute {
         std::uint32_t position = 0;
     };
 
+    /// Cosines and sines of a chunk's rows, (rows, rotated dimensions / 2) each.
+    struct Angles {
+        std::vector<float> cosines;
+        std::vector<float> sines;
+    };
+
     [[nodiscard]] swarm::Result<> check_input(std::size_t rows, const StageInput& input) const;
     [[nodiscard]] swarm::Result<> find_rows(std::span<const SessionRow> rows);
     void run_chunk(std::size_t first, std::size_t count, const StageInput& input);
     void read_input(std::size_t first, std::size_t count, const StageInput& input);
-    /// Rotates queries and keys in wide_, and stores keys and values.
+    void find_angles(const Rotary& rotary, std::size_t first, std::size_t count, Angles& angles);
+    /// Finishes queries and keys in wide_, and stores keys and values.
     void place_key_values(std::size_t layer, std::size_t first, std::size_t count);
-    /// Writes softmax(queries x keys) x values of all heads to normed_.
+    /// Writes softmax(queries x keys) x values of all heads to attended_.
     void attend_all(std::size_t layer, std::size_t first, std::size_t count);
     void attend(std::size_t layer, std::size_t first, std::size_t count);
     void feed_forward(const LayerWeights& layer, std::size_t count);
     void store_key_value(std::size_t layer, const Row& row, const float* key, const float* value);
-    void normalise(const std::vector<float>& weight, std::size_t count);
+    /// Computes norm(hidden_), or hidden_ itself where the weight is empty, and returns its rows.
+    [[nodiscard]] kernels::Rows normalised(const std::vector<float>& weight, std::size_t count);
+    /// Writes the outputs of one feed-forward part to product_.
+    void feed(const FeedForwardWeights& part, const kernels::Rows& in);
+    /// Writes the outputs of a mixture to product_ (llama_experts.cpp).
+    void feed_experts(const LayerWeights& layer, const kernels::Rows& in);
+    void add_expert(
+        const FeedForwardWeights& expert,
+        std::span<const std::size_t> rows,
+        std::span<const float> shares,
+        const kernels::Rows& in
+    );
     void multiply(
         const kernels::PackedMatrix& matrix, const kernels::Rows& in, std::vector<float>& out
     );
     /// Calls body(row) for all rows, over the threads. `work`: multiply-adds of a row, roughly.
     template <class Body>
     void for_rows(std::size_t count, std::size_t work, const Body& body);
-    /// Adds in x matrix to hidden_.
-    void add_product(const kernels::PackedMatrix& matrix, const kernels::Rows& in);
+    /// Adds product_, (count, C), to hidden_, with its bias and its norm where they are not empty.
+    void add_part(
+        const std::vector<float>& bias, const std::vector<float>& post_norm, std::size_t count
+    );
+    /// Adds the biases to a row of queries, keys and values, normalises and rotates it.
+    void finish_query_key(std::size_t layer, std::size_t row, std::span<float> values);
 
     std::shared_ptr<const StageWeights> weights_;
     const kernels::Kernels& kernels_;
     std::shared_ptr<swarm::Workers> workers_;
+    void (*gate_)(float* gate, const float* up, std::size_t count);
     Rotary rotary_;
+    Rotary local_rotary_;
     KvPages caches_;
     // Scratch of the current call.
     std::vector<Row> rows_;
     std::vector<float> hidden_;               // (rows of a chunk, C): the residual stream
     std::vector<float> normed_;               // (rows, C)
     std::vector<float> product_;              // (rows, C)
-    std::vector<float> wide_;                 // (rows, C + 2 x key/value width), then (rows, 2 F)
+    std::vector<float> wide_;                 // (rows, Q + 2 KV), then (rows, 2 F)
+    std::vector<float> attended_;             // (rows, Q)
+    std::vector<float> mixed_;                // (rows, C): sum over the experts
+    std::vector<float> gathered_;             // (rows of an expert, C)
+    std::vector<float> router_logits_;        // (rows, experts)
     std::vector<std::vector<float>> scores_;  // by thread: positions, in whole pages
-    std::vector<float> cosines_;              // (rows, head width / 2)
-    std::vector<float> sines_;                // (rows, head width / 2)
+    Angles angles_;
+    Angles local_angles_;
 };
 
 }  // namespace stacking::llama

@@ -31,8 +31,19 @@ class Reader {
         return std::move(*values);
     }
 
+    /// Returns an empty list when the model has no such tensor.
+    std::vector<float> vector_if(const std::string& name) {
+        return has(name) ? vector(name) : std::vector<float>();
+    }
+
+    [[nodiscard]] bool has(const std::string& name) const {
+        return source_.tensors().contains(name);
+    }
+
     /// Reads the named tensors as one matrix, one below the other.
-    PackedMatrix matrix(std::initializer_list<std::string> names) {
+    PackedMatrix matrix(std::initializer_list<std::string> names) { return matrix(names, format_); }
+
+    PackedMatrix matrix(std::initializer_list<std::string> names, kernels::WeightFormat format) {
         std::size_t outputs = 0;
         std::size_t inputs = 0;
         for (const std::string& name : names) {
@@ -40,7 +51,7 @@ class Reader {
             outputs += tensor.rows();
             inputs = tensor.columns();
         }
-        PackedMatrix packed(format_, outputs, inputs);
+        PackedMatrix packed(format, outputs, inputs);
         std::size_t first = 0;
         for (const std::string& name : names) {
             first += add(name, first, packed);
@@ -78,16 +89,59 @@ class Reader {
     std::optional<Error> fault_;
 };
 
-LayerWeights read_layer(Reader& reader, std::uint32_t layer) {
-    const std::string prefix = "layers." + std::to_string(layer) + ".";
+/// Reads a feed-forward part whose names begin with `prefix`.
+FeedForwardWeights read_feed_forward(Reader& reader, const std::string& prefix) {
     return {
-        .attention_norm = reader.vector(prefix + "attn_norm"),
-        .query_key_value =
-            reader.matrix({prefix + "attn.wq", prefix + "attn.wk", prefix + "attn.wv"}),
-        .attention_out = reader.matrix({prefix + "attn.wo"}),
-        .ffn_norm = reader.vector(prefix + "mlp_norm"),
-        .gate_up = reader.matrix({prefix + "mlp.w1", prefix + "mlp.w3"}),
-        .down = reader.matrix({prefix + "mlp.w2"})};
+        .gate_up = reader.matrix({prefix + "w1", prefix + "w3"}),
+        .down = reader.matrix({prefix + "w2"})};
+}
+
+void read_experts(
+    Reader& reader, const std::string& prefix, const models::Experts& experts, LayerWeights& layer
+) {
+    if (experts.count == 0) {
+        layer.experts.push_back(read_feed_forward(reader, prefix + "mlp."));
+        return;
+    }
+    const std::string mixture = prefix + "moe.";
+    layer.router = reader.matrix({mixture + "router"}, kernels::WeightFormat::Fp32);
+    for (std::uint32_t expert = 0; expert < experts.count && !reader.fault(); ++expert) {
+        layer.experts.push_back(read_feed_forward(reader, mixture + std::to_string(expert) + "."));
+    }
+    if (experts.shared_width > 0) {
+        layer.shared = read_feed_forward(reader, mixture + "shared.");
+        layer.shared_gate = reader.matrix({mixture + "shared_gate"}, kernels::WeightFormat::Fp32);
+    }
+}
+
+LayerWeights read_layer(
+    Reader& reader, std::uint32_t index, const models::Architecture& architecture
+) {
+    const std::string prefix = "layers." + std::to_string(index) + ".";
+    const std::string attention = prefix + "attn.";
+    LayerWeights layer{
+        .attention_norm = reader.vector_if(prefix + "attn_norm"),
+        .query_key_value = reader.matrix({attention + "wq", attention + "wk", attention + "wv"}),
+        .query_key_value_bias = reader.vector_if(attention + "bq"),
+        .query_norm = reader.vector_if(attention + "q_norm"),
+        .key_norm = reader.vector_if(attention + "k_norm"),
+        .attention_out = reader.matrix({attention + "wo"}),
+        .attention_out_bias = reader.vector_if(attention + "bo"),
+        .attention_post_norm = reader.vector_if(prefix + "attn_post_norm"),
+        .ffn_norm = reader.vector_if(prefix + "mlp_norm"),
+        .experts = {},
+        .router = {},
+        .shared = {},
+        .shared_gate = {},
+        .ffn_post_norm = reader.vector_if(prefix + "mlp_post_norm")};
+    for (const char* const name : {"bk", "bv"}) {
+        const std::vector<float> bias = reader.vector_if(attention + name);
+        layer.query_key_value_bias.insert(
+            layer.query_key_value_bias.end(), bias.begin(), bias.end()
+        );
+    }
+    read_experts(reader, prefix, architecture.traits.experts, layer);
+    return layer;
 }
 
 swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
@@ -98,8 +152,9 @@ swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
 ) {
     Reader reader(source, format);
     auto stage = std::make_shared<StageWeights>();
-    stage->model = source.architecture().model;
+    stage->architecture = source.architecture();
     stage->format = format;
+    stage->first_layer = layout.first_layer;
     const bool tied = source.architecture().tied_embeddings;
     stage->first = layout.has_embedding && layout.layers > 0;
     stage->last = layout.has_head;
@@ -107,7 +162,7 @@ swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
         stage->embedding = std::make_shared<PackedMatrix>(reader.matrix({"embed.weight"}));
     }
     for (std::uint32_t i = 0; i < layout.layers && !reader.fault(); ++i) {
-        stage->layers.push_back(read_layer(reader, layout.first_layer + i));
+        stage->layers.push_back(read_layer(reader, layout.first_layer + i, stage->architecture));
     }
     if (tied && stage->first) {
         stage->head = stage->embedding;

@@ -1,4 +1,4 @@
-// The weights of consecutive layers of a Llama, packed for the kernels.
+// The weights of consecutive layers of a decoder, packed for the kernels.
 // Invariant: the packed weights of a layer do not depend on the split, because packing looks at one
 // row at a time. Matrices that read the same input are joined into one: (q, k, v) and (gate, up).
 // With int8 and bf16 the embedding and the head have that format, too, so a tied model keeps one
@@ -17,20 +17,36 @@
 
 namespace stacking::llama {
 
+/// One expert; a layer without a mixture has one.
+struct FeedForwardWeights {
+    kernels::PackedMatrix gate_up;  // (2 F, C)
+    kernels::PackedMatrix down;     // (C, F)
+};
+
+/// Vectors that the model's traits do not have are empty.
 struct LayerWeights {
-    std::vector<float> attention_norm;      // (C)
-    kernels::PackedMatrix query_key_value;  // (C + 2 x key/value width, C)
-    kernels::PackedMatrix attention_out;    // (C, C)
-    std::vector<float> ffn_norm;            // (C)
-    kernels::PackedMatrix gate_up;          // (2 F, C)
-    kernels::PackedMatrix down;             // (C, F)
+    std::vector<float> attention_norm;        // (C)
+    kernels::PackedMatrix query_key_value;    // (Q + 2 KV, C): query and key/value widths
+    std::vector<float> query_key_value_bias;  // (Q + 2 KV)
+    std::vector<float> query_norm;            // (head width), or (Q)
+    std::vector<float> key_norm;              // (head width), or (KV)
+    kernels::PackedMatrix attention_out;      // (C, Q)
+    std::vector<float> attention_out_bias;    // (C)
+    std::vector<float> attention_post_norm;   // (C)
+    std::vector<float> ffn_norm;              // (C)
+    std::vector<FeedForwardWeights> experts;
+    std::optional<kernels::PackedMatrix> router;  // (experts, C), fp32; nullopt without a mixture
+    std::optional<FeedForwardWeights> shared;     // the expert for all tokens
+    std::optional<kernels::PackedMatrix> shared_gate;  // (1, C), fp32
+    std::vector<float> ffn_post_norm;                  // (C)
 };
 
 struct StageWeights {
-    swarm::run::ModelConfig model;
+    models::Architecture architecture;
     kernels::WeightFormat format = kernels::WeightFormat::Fp32;
-    bool first = false;  // begins with layer 0
-    bool last = false;   // ends with the model's last layer
+    std::uint32_t first_layer = 0;  // its index in the model
+    bool first = false;             // begins with layer 0
+    bool last = false;              // ends with the model's last layer
     std::vector<LayerWeights> layers;
     std::shared_ptr<const kernels::PackedMatrix> embedding;  // (V, C); null without embedding
     std::shared_ptr<const kernels::PackedMatrix> head;       // (V, C); null without head

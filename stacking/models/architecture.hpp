@@ -1,10 +1,12 @@
-// The numbers of a Llama-family model without its weights, the same for every file format.
+// The numbers of a model without its weights, the same for every file format: the shape and the
+// traits of its family.
 // Invariant: after check() the numbers are within the bounds of limits.hpp and fit each other, so
 // tensors can be listed and multiplied without overflow.
 // Threading: pure functions. Errors: Unsupported (a bound), Malformed (numbers that contradict each
 // other); Reject. Cost: O(layers).
 #pragma once
 
+#include "stacking/models/traits.hpp"
 #include "swarm/base/result.hpp"
 #include "swarm/run/config.hpp"
 #include "swarm/run/partition.hpp"
@@ -17,12 +19,33 @@
 namespace stacking::models {
 
 struct Architecture {
-    std::string name;               // for people
-    swarm::run::ModelConfig model;  // kind Llama; `context` is the longest one of the training
-    bool tied_embeddings = false;   // head.weight is embed.weight
-    std::optional<std::uint32_t> begin_token;
-    std::vector<std::uint32_t> end_tokens;  // tokens at which generation stops
+    std::string name = {};               // for people
+    swarm::run::ModelConfig model = {};  // `context` is the longest one that can be computed
+    bool tied_embeddings = false;        // head.weight is embed.weight
+    std::optional<std::uint32_t> begin_token = {};
+    std::vector<std::uint32_t> end_tokens = {};  // tokens at which generation stops
+    Traits traits = {};
+
+    [[nodiscard]] std::uint32_t head_width() const {
+        return traits.head_width > 0 ? traits.head_width : model.width / model.heads;
+    }
+
+    [[nodiscard]] std::uint32_t query_width() const { return model.heads * head_width(); }
+
+    [[nodiscard]] std::uint32_t kv_width() const { return model.kv_heads * head_width(); }
+
+    [[nodiscard]] std::uint32_t rotary_width() const {
+        return traits.rotary_width > 0 ? traits.rotary_width : head_width();
+    }
+
+    [[nodiscard]] LayerAttention attention_of(std::uint32_t layer) const {
+        return traits.layers.empty() ? LayerAttention{} : traits.layers[layer];
+    }
 };
+
+/// The first part of check(): each number of the shape is within its bound, so that a reader may
+/// make a list as long as one of them.
+swarm::Result<> check_bounds(const Architecture& architecture);
 
 swarm::Result<> check(const Architecture& architecture);
 

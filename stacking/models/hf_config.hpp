@@ -1,10 +1,9 @@
-// config.json of a Hugging Face folder, as versions 4 and 5 of transformers write it.
-//   version 5: "rope_parameters": {"rope_type": "default", "rope_theta": 100000.0}, "dtype"
-//   version 4: "rope_theta": 100000.0, "rope_scaling": null, "torch_dtype"
-// Both are read; where a file has both, they must agree. A file with a rope base in neither place
-// means 10,000, as in the first Llama.
+// config.json of a Hugging Face folder, as versions 4 and 5 of transformers write it, for every
+// family of families/family.hpp. hf_rope.hpp has its rotary positions.
+// Invariant: a member that changes the computation is read or refused by name; those that concern
+// training alone (dropout, initialisation, use_cache) have no effect.
 // Threading: pure functions. Errors: Malformed; Unsupported (another model_type, activation, rope,
-// head width, biases); Reject. Source: transformers, configuration_llama.py.
+// quantised weights); Reject. Source: the configuration_*.py files of transformers.
 #pragma once
 
 #include "stacking/models/architecture.hpp"

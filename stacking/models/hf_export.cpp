@@ -1,4 +1,5 @@
 // The half of hf_folder.hpp that writes folders; hf_folder.cpp reads them.
+#include "stacking/models/families/family.hpp"
 #include "stacking/models/hf_config.hpp"
 #include "stacking/models/hf_folder.hpp"
 #include "stacking/models/limits.hpp"
@@ -9,6 +10,7 @@
 #include "swarm/base/write_error.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace stacking::models {
@@ -35,19 +37,35 @@ Result<> write_text(const fs::path& path, const std::string& text) {
     return swarm::write_durably(path, std::as_bytes(std::span(text)), kElsewhere);
 }
 
+/// A tensor of the file: one of ours, or several, one below the other.
+struct Written {
+    TensorPlace place;
+    std::map<std::uint64_t, std::string> ours;  // by first row
+};
+
 /// Leaves out the head of a tied model, because transformers makes it from the embedding.
-std::vector<TensorSpec> tensors_to_write(const Architecture& architecture) {
-    std::vector<TensorSpec> tensors = tensors_of(architecture);
-    if (architecture.tied_embeddings) {
-        std::erase_if(tensors, [](const TensorSpec& tensor) {
-            return tensor.name == "head.weight";
-        });
+std::vector<Written> tensors_to_write(const Architecture& architecture) {
+    std::vector<Written> written;
+    std::map<std::string, std::size_t> index;
+    for (const TensorSpec& tensor : tensors_of(architecture)) {
+        if (architecture.tied_embeddings && tensor.name == "head.weight") {
+            continue;
+        }
+        TensorPlace place = place_of(tensor, architecture, Naming::HuggingFace);
+        const std::uint64_t first_row = place.first_row;
+        const auto [found, is_new] = index.try_emplace(place.name, written.size());
+        if (is_new) {
+            written.push_back({std::move(place), {}});
+        }
+        written[found->second].ours.emplace(first_row, tensor.name);
     }
-    return tensors;
+    return written;
 }
 
 /// Copies a tensor, a few MiB at a time.
-Result<> copy_tensor(const ModelSource& model, const std::string& name, DurableFile& file) {
+Result<> copy_tensor(
+    const ModelSource& model, const std::string& name, float less, DurableFile& file
+) {
     const StoredTensor& tensor = model.tensors().find(name)->second;
     const std::uint64_t rows_at_once =
         std::max<std::uint64_t>(1, kReadBytes / (tensor.columns() * sizeof(float)));
@@ -56,6 +74,9 @@ Result<> copy_tensor(const ModelSource& model, const std::string& name, DurableF
         const std::uint64_t rows = std::min(rows_at_once, tensor.rows() - row);
         values.resize(rows * tensor.columns());
         SWARM_TRY(model.read_rows(name, {row, rows}, values));
+        for (float& value : values) {
+            value -= less;
+        }
         SWARM_TRY(file.write(std::as_bytes(std::span(values))));
     }
     return {};
@@ -64,20 +85,24 @@ Result<> copy_tensor(const ModelSource& model, const std::string& name, DurableF
 Result<> write_weights(
     const ModelSource& model, const fs::path& path, const ExportProgress& progress
 ) {
-    const std::vector<TensorSpec> tensors = tensors_to_write(model.architecture());
+    const std::vector<Written> tensors = tensors_to_write(model.architecture());
+    const bool norms_less_one = family_of(model.architecture()).norms_less_one;
     std::vector<stages::SafetensorsEntry> entries;
     std::uint64_t bytes = 0;
-    for (const TensorSpec& tensor : tensors) {
-        const std::uint64_t end = bytes + tensor.elements() * sizeof(float);
-        const std::string name = foreign_name(tensor.name, Naming::HuggingFace);
-        entries.push_back({name, "F32", tensor.shape, bytes, end});
+    for (const Written& tensor : tensors) {
+        const TensorSpec spec{tensor.place.name, tensor.place.whole};
+        const std::uint64_t end = bytes + spec.elements() * sizeof(float);
+        entries.push_back({spec.name, "F32", spec.shape, bytes, end});
         bytes = end;
     }
     SWARM_TRY(auto file, begin_file(path));
     const std::string header = stages::make_safetensors_header(entries, "pt");
     SWARM_TRY(file.write(std::as_bytes(std::span(header))));
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-        SWARM_TRY(copy_tensor(model, tensors[i].name, file));
+        for (const auto& [row, name] : tensors[i].ours) {
+            const float less = norms_less_one && name.ends_with("norm") ? 1.0F : 0.0F;
+            SWARM_TRY(copy_tensor(model, name, less, file));
+        }
         progress(entries[i].end, bytes);
     }
     SWARM_TRY(file.finish());

@@ -1,5 +1,6 @@
 #include "stacking/models/hf_folder.hpp"
 
+#include "stacking/models/families/family.hpp"
 #include "stacking/models/hf_config.hpp"
 #include "stacking/models/limits.hpp"
 #include "stacking/models/safetensors_files.hpp"
@@ -101,6 +102,10 @@ Result<> read_end_tokens(const fs::path& folder, Architecture& architecture) {
     return {};
 }
 
+Error unfit(ErrorCode code, std::string what) {
+    return {code, Reaction::Reject, std::move(what)};
+}
+
 /// Takes the tensors that the architecture needs out of the catalogue, under our names.
 Result<ModelSource::Tensors> name_tensors(
     const Architecture& architecture, TensorCatalogue& catalogue
@@ -109,30 +114,36 @@ Result<ModelSource::Tensors> name_tensors(
     std::set<std::string> used;
     for (const TensorSpec& wanted : tensors_of(architecture)) {
         const bool tied = architecture.tied_embeddings && wanted.name == "head.weight";
-        const std::string name =
-            foreign_name(tied ? "embed.weight" : wanted.name, Naming::HuggingFace);
-        const auto found = catalogue.find(name);
+        TensorSpec spec = wanted;
+        spec.name = tied ? "embed.weight" : wanted.name;
+        const TensorPlace place = place_of(spec, architecture, Naming::HuggingFace);
+        const auto found = catalogue.find(place.name);
         if (found == catalogue.end()) {
             const bool head = wanted.name == "head.weight" && !architecture.tied_embeddings;
-            return Error{
+            return unfit(
                 ErrorCode::Malformed,
-                Reaction::Reject,
-                "there is no tensor " + name +
+                "there is no tensor " + place.name +
                     (head ? ", and tie_word_embeddings of config.json does not say that the "
                             "embedding stands for it"
-                          : "; is a file of the model missing?")};
+                          : "; is a file of the model missing?")
+            );
         }
-        used.insert(name);
-        SWARM_TRY(auto stored, as_stored(name, found->second));
+        used.insert(place.name);
+        SWARM_TRY(const auto whole, as_stored(place.name, found->second));
+        SWARM_TRY(auto stored, cut(whole, place, wanted));
+        const bool less_one =
+            family_of(architecture).norms_less_one && wanted.name.ends_with("norm");
+        stored.added = less_one ? 1.0F : 0.0F;
         tensors.emplace(wanted.name, std::move(stored));
     }
     for (const auto& [name, found] : catalogue) {
         const bool tied_head = architecture.tied_embeddings && name == "lm_head.weight";
         if (!used.contains(name) && !tied_head && !name.ends_with(kDerivedSuffix)) {
-            return Error{
+            return unfit(
                 ErrorCode::Unsupported,
-                Reaction::Reject,
-                "the tensor " + printable(name) + " is no part of a plain Llama"};
+                "the tensor " + printable(name) + " is no part of a " +
+                    std::string(architecture.traits.family) + " that can be computed"
+            );
         }
     }
     return tensors;

@@ -30,15 +30,23 @@ inline constexpr int kGgufArrayDepthMax = 4;
 inline constexpr std::uint32_t kGgufDimensionsMax = 4;
 inline constexpr std::uint64_t kGgufAlignmentMax = 1ULL << 16;
 
-/// Tensors of one model: nine per layer, and three more.
-inline constexpr std::uint64_t kTensorsMax = 16'384;
+/// Tensors of one model. A mixture of 128 experts in 94 layers has 37,000.
+inline constexpr std::uint64_t kTensorsMax = 1ULL << 17;
 
-/// Numbers of a Llama's shape. Products of two of them stay far below 2^64.
+/// Numbers of a decoder's shape. Products of two of them stay far below 2^64.
 inline constexpr std::uint64_t kLayersMax = 1024;
 inline constexpr std::uint64_t kWidthMax = 1ULL << 16;
 inline constexpr std::uint64_t kFfnWidthMax = 1ULL << 18;
 inline constexpr std::uint64_t kVocabularyMax = 1ULL << 20;
 inline constexpr std::uint64_t kContextMax = 1ULL << 24;
+inline constexpr std::uint64_t kHeadWidthMax = 1024;
+inline constexpr std::uint64_t kExpertsMax = 1024;
+/// All heads together may be wider than the model, in Gemma and Qwen3 up to twice.
+inline constexpr std::uint64_t kHeadsToWidthMax = 8;
+
+/// Real numbers of a configuration. Factors lie between 1 / kScaleMax and kScaleMax.
+inline constexpr double kRopeBaseMax = 1e12;
+inline constexpr double kScaleMax = 1e6;
 
 /// Bytes of config.json and of model.safetensors.index.json: a name of 100 bytes per tensor fits
 /// many times.

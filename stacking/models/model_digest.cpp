@@ -24,14 +24,73 @@ void add(Sha256& hash, std::uint64_t number) {
     add(hash, std::to_string(number));
 }
 
+void add(Sha256& hash, double number) {
+    add(hash, std::bit_cast<std::uint64_t>(number));
+}
+
 void add(Sha256& hash, const std::string& name, const StoredTensor& tensor) {
     add(hash, name);
     add(hash, static_cast<std::uint64_t>(tensor.type));
-    add(hash, tensor.shape.size());
+    add(hash, std::uint64_t{tensor.shape.size()});
     for (const std::uint32_t size : tensor.shape) {
-        add(hash, size);
+        add(hash, std::uint64_t{size});
     }
-    add(hash, tensor.interleaved_heads);
+    add(hash, std::uint64_t{tensor.interleaved_heads});
+    if (tensor.added != 0) {
+        add(hash, static_cast<double>(tensor.added));
+    }
+}
+
+void add(Sha256& hash, const RopeScaling& rope) {
+    add(hash, static_cast<std::uint64_t>(rope.kind));
+    for (const double number :
+         {rope.factor,
+          rope.low_frequency_factor,
+          rope.high_frequency_factor,
+          rope.beta_fast,
+          rope.beta_slow,
+          rope.magnitude}) {
+        add(hash, number);
+    }
+    add(hash, std::uint64_t{rope.truncate});
+    add(hash, std::uint64_t{rope.original_context});
+    add(hash, std::uint64_t{rope.divisors.size()});
+    for (const float divisor : rope.divisors) {
+        add(hash, static_cast<double>(divisor));
+    }
+}
+
+/// All that changes the computation, so two models with the same weights have two names when they
+/// compute different things with them.
+void add(Sha256& hash, const Traits& traits) {
+    add(hash, traits.rope);
+    for (const std::uint64_t number :
+         {std::uint64_t{traits.head_width},
+          std::uint64_t{traits.rotary_width},
+          std::uint64_t{traits.layers.size()},
+          static_cast<std::uint64_t>(traits.norms),
+          static_cast<std::uint64_t>(traits.query_key_norm),
+          static_cast<std::uint64_t>(traits.activation),
+          std::uint64_t{traits.experts.count},
+          std::uint64_t{traits.experts.chosen},
+          std::uint64_t{traits.experts.renormalise},
+          std::uint64_t{traits.experts.shared_width}}) {
+        add(hash, number);
+    }
+    for (const LayerAttention& layer : traits.layers) {
+        add(hash, std::uint64_t{layer.window});
+        add(hash, static_cast<std::uint64_t>(layer.rope));
+    }
+    for (const double number :
+         {traits.local_rope_base,
+          traits.attention_scale,
+          traits.attention_soft_cap,
+          traits.logit_soft_cap,
+          traits.embedding_scale,
+          traits.residual_scale,
+          traits.logit_scale}) {
+        add(hash, number);
+    }
 }
 
 Result<> add_bytes(
@@ -59,10 +118,13 @@ Result<Digest> identity_of(const ModelSource& model) {
           config.ffn_width,
           config.vocabulary,
           config.context}) {
-        add(hash, number);
+        add(hash, std::uint64_t{number});
     }
-    add(hash, std::bit_cast<std::uint64_t>(config.rope_base));
-    add(hash, std::bit_cast<std::uint64_t>(config.norm_epsilon));
+    add(hash, config.rope_base);
+    add(hash, config.norm_epsilon);
+    if (!model.architecture().traits.plain()) {
+        add(hash, model.architecture().traits);
+    }
     for (const auto& [name, tensor] : model.tensors()) {
         add(hash, name, tensor);
         const std::uint64_t sample = std::min<std::uint64_t>(kSampleBytes, tensor.bytes);

@@ -23,14 +23,6 @@ Error refused(ErrorCode code, std::string what) {
     return {code, Reaction::Reject, std::move(what)};
 }
 
-std::string describe(const std::vector<std::uint32_t>& shape) {
-    std::string text = "(";
-    for (const std::uint32_t size : shape) {
-        text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-    }
-    return text + ")";
-}
-
 std::uint64_t row_bytes(const StoredTensor& tensor) {
     const BlockSize block = block_size(tensor.type);
     return tensor.columns() / block.values * block.bytes;
@@ -61,6 +53,14 @@ Error with_name(std::string_view tensor, const Error& error) {
 
 }  // namespace
 
+std::string shape_text(const std::vector<std::uint32_t>& shape) {
+    std::string text = "(";
+    for (const std::uint32_t size : shape) {
+        text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+    }
+    return text + ")";
+}
+
 Result<ModelSource> ModelSource::make(Architecture architecture, Tensors tensors, Files files) {
     SWARM_TRY(check(architecture));
     for (const TensorSpec& wanted : tensors_of(architecture)) {
@@ -74,8 +74,8 @@ Result<ModelSource> ModelSource::make(Architecture architecture, Tensors tensors
         if (found->second.shape != wanted.shape) {
             return refused(
                 ErrorCode::Malformed,
-                wanted.name + " is " + describe(found->second.shape) +
-                    ", but the model's configuration makes it " + describe(wanted.shape)
+                wanted.name + " is " + shape_text(found->second.shape) +
+                    ", but the model's configuration makes it " + shape_text(wanted.shape)
             );
         }
         SWARM_ASSERT(found->second.file < files.size());
@@ -94,7 +94,7 @@ Result<> ModelSource::read_rows(std::string_view name, RowRange rows, std::span<
         values.size() != rows.count * tensor.columns()) {
         return refused(
             ErrorCode::Mismatch,
-            printable(name) + " is " + describe(tensor.shape) + " and has no rows " +
+            printable(name) + " is " + shape_text(tensor.shape) + " and has no rows " +
                 std::to_string(rows.first) + " to " + std::to_string(rows.first) + "+" +
                 std::to_string(rows.count) + " of that size"
         );
@@ -123,6 +123,11 @@ Result<> ModelSource::read_rows(std::string_view name, RowRange rows, std::span<
                     values.subspan((target - rows.first) * tensor.columns(), tensor.columns())
                 );
             }
+        }
+    }
+    if (tensor.added != 0) {
+        for (float& value : values) {
+            value += tensor.added;
         }
     }
     if (auto finite = stages::check_finite(values); finite.has_error()) {
@@ -160,7 +165,7 @@ Result<std::vector<float>> ModelSource::read_stage(const StageLayout& layout) co
         if (found == tensors_.end() || found->second.shape != wanted.shape) {
             return refused(
                 ErrorCode::Mismatch,
-                "the stage needs " + wanted.name + " as " + describe(wanted.shape) +
+                "the stage needs " + wanted.name + " as " + shape_text(wanted.shape) +
                     ", which this model does not have"
             );
         }

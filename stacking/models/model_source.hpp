@@ -31,12 +31,16 @@ struct StoredTensor {
     /// Number of heads whose h rows are stored as x0, x(h/2), x1, x(h/2 + 1), ...; 0: the rows are
     /// stored in order.
     std::uint32_t interleaved_heads = 0;
+    float added = 0;  // to every stored value: norms of Gemma are stored less one
 
     /// Number of rows; a vector is one row.
     [[nodiscard]] std::uint64_t rows() const { return shape.size() < 2 ? 1 : shape.front(); }
 
     [[nodiscard]] std::uint64_t columns() const { return shape.back(); }
 };
+
+/// "(8, 12)": for refusals.
+std::string shape_text(const std::vector<std::uint32_t>& shape);
 
 struct RowRange {
     std::uint64_t first = 0;

@@ -1,5 +1,6 @@
 // Writes the seeds of the fuzz targets that read model files: a small model and its tokenizer.
 //   write_model_corpus <folder>   fills <folder>/{gguf,hf_folder,tokenizer}
+#include "stacking/models/families/family.hpp"
 #include "stacking/models/gguf_model.hpp"
 #include "stacking/models/hf_config.hpp"
 #include "stacking/tokenizers/gguf_vocabulary.hpp"
@@ -49,6 +50,19 @@ std::string small_folder(const models::Architecture& architecture) {
     return config + json + "\n" + std::string(128, 'v');
 }
 
+/// The small model as one of this family, with experts if the family has them.
+models::Architecture small_architecture(
+    const models::Family& family, const models::Architecture& llama
+) {
+    models::Architecture architecture = llama;
+    architecture.traits.family = family.name;
+    architecture.traits.activation = family.activation;
+    if (!models::parse_hf_config(models::make_hf_config(architecture), "small")) {
+        architecture.traits.experts = {.count = 4, .chosen = 2, .shared_width = 8};
+    }
+    return architecture;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -61,7 +75,12 @@ int main(int argc, char** argv) {
     const auto model =
         models::open_gguf(std::make_unique<models::MemoryBytes>(models::test::small_gguf().bytes())
         );
-    write(folder / "hf_folder" / "small", small_folder(model->architecture()));
+    for (const models::Family* const family : models::all_families()) {
+        write(
+            folder / "hf_folder" / std::string(family->name),
+            small_folder(small_architecture(*family, model->architecture()))
+        );
+    }
     const std::string tokenizer =
         tokenizers::make_tokenizer_json(tokenizers::test::small_vocabulary());
     SWARM_ASSERT(tokenizers::parse_tokenizer_json(tokenizer));

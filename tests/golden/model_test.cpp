@@ -40,10 +40,12 @@ class SmolLM2 : public testing::Test {
 
 /// Looks through all names for ours: "model.layers.14.mlp.down_proj.weight" -> "layers.14.mlp.w2".
 std::string our_name(const ModelSource& model, std::string_view foreign) {
-    for (const auto& [name, tensor] : model.tensors()) {
-        if (stacking::models::foreign_name(name, stacking::models::Naming::HuggingFace) ==
-            foreign) {
-            return name;
+    for (const auto& tensor : stacking::models::tensors_of(model.architecture())) {
+        const auto place = stacking::models::place_of(
+            tensor, model.architecture(), stacking::models::Naming::HuggingFace
+        );
+        if (place.name == foreign) {
+            return tensor.name;
         }
     }
     return "no such tensor";

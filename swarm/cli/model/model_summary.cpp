@@ -78,13 +78,18 @@ ModelSummary summarise(const ModelSource& model, std::uint32_t stages) {
 std::string to_text(const ModelSummary& summary) {
     const run::ModelConfig& model = summary.architecture.model;
     const auto number = [](std::uint64_t value) { return std::to_string(value); };
-    std::string text = summary.architecture.name + "\n  llama: " + number(model.layers) +
-                       " layers, width " + number(model.width) + ", " + number(model.heads) +
-                       " heads, " + number(model.kv_heads) + " key/value heads, feed-forward " +
-                       number(model.ffn_width) + ", vocabulary " + number(model.vocabulary) +
-                       ", context " + number(model.context) + "\n  rope base " +
-                       real(model.rope_base) + ", norm epsilon " + real(model.norm_epsilon) +
-                       (summary.architecture.tied_embeddings ? ", tied embeddings\n" : "\n");
+    const stacking::models::Experts& experts = summary.architecture.traits.experts;
+    std::string text =
+        summary.architecture.name + "\n  " + std::string(summary.architecture.traits.family) +
+        ": " + number(model.layers) + " layers, width " + number(model.width) + ", " +
+        number(model.heads) + " heads of " + number(summary.architecture.head_width()) + ", " +
+        number(model.kv_heads) + " key/value heads, " +
+        (experts.count > 0 ? number(experts.chosen) + " of " + number(experts.count) + " experts, "
+                           : std::string()) +
+        "feed-forward " + number(model.ffn_width) + ", vocabulary " + number(model.vocabulary) +
+        ", context " + number(model.context) + "\n  rope base " + real(model.rope_base) +
+        ", norm epsilon " + real(model.norm_epsilon) +
+        (summary.architecture.tied_embeddings ? ", tied embeddings\n" : "\n");
     std::string types;
     for (const auto& [type, count] : summary.tensors) {
         types += (types.empty() ? "" : ", ") + type + " x " + number(count);
@@ -123,11 +128,14 @@ std::string to_json(const ModelSummary& summary) {
     }
     const json::object object{
         {"name", summary.architecture.name},
-        {"architecture", "llama"},
+        {"architecture", summary.architecture.traits.family},
         {"layers", model.layers},
         {"width", model.width},
         {"heads", model.heads},
         {"kv_heads", model.kv_heads},
+        {"head_width", summary.architecture.head_width()},
+        {"experts", summary.architecture.traits.experts.count},
+        {"experts_per_token", summary.architecture.traits.experts.chosen},
         {"ffn_width", model.ffn_width},
         {"vocabulary", model.vocabulary},
         {"context", model.context},

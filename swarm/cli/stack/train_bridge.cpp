@@ -47,6 +47,14 @@ Result<TrainingMember> load_member(
 ) {
     const bool is_upper = place == Place::Upper;
     TrainingMember member;
+    if (!source.architecture().traits.plain()) {
+        return Error{
+            ErrorCode::Unsupported,
+            Reaction::Reject,
+            source.architecture().name + " is a " +
+                std::string(source.architecture().traits.family) +
+                "; bridges can be trained between plain Llamas only"};
+    }
     member.config = bridge_run(source.architecture().model, training);
     member.layout = split(source.architecture(), 1).front();
     member.layout.has_embedding = !is_upper;

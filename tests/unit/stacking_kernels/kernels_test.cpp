@@ -145,6 +145,41 @@ TEST(Kernels, EveryPathGatesToTheSameBits) {
     }
 }
 
+TEST(Kernels, EveryPathGatesByGeluToTheSameBits) {
+    for (const std::size_t count : {1U, 8U, 17U, 100U, 1536U}) {
+        const auto up = random_values(count, 2);
+        const auto gate = random_values(count, 1, 60);
+        auto wanted = gate;
+        scalar_kernels().gate_gelu(wanted.data(), up.data(), count);
+        for (std::size_t i = 0; i < count; ++i) {
+            const double x = gate[i];
+            const double inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+            EXPECT_NEAR(wanted[i], x / 2 * (1 + std::tanh(inner)) * double{up[i]}, 1e-5);
+        }
+        for (const Kernels* const kernels : paths()) {
+            auto out = gate;
+            kernels->gate_gelu(out.data(), up.data(), count);
+            EXPECT_EQ(out, wanted) << to_text(kernels->path) << ' ' << count;
+        }
+    }
+}
+
+TEST(Kernels, EveryPathCapsToTheSameBits) {
+    for (const std::size_t count : {1U, 8U, 17U, 100U}) {
+        const auto values = random_values(count, 3, 200);
+        auto wanted = values;
+        scalar_kernels().soft_cap(wanted.data(), count, 30);
+        for (std::size_t i = 0; i < count; ++i) {
+            EXPECT_NEAR(wanted[i], 30 * std::tanh(double{values[i]} / 30), 1e-5);
+        }
+        for (const Kernels* const kernels : paths()) {
+            auto out = values;
+            kernels->soft_cap(out.data(), count, 30);
+            EXPECT_EQ(out, wanted) << to_text(kernels->path) << ' ' << count;
+        }
+    }
+}
+
 /// Keys and values of a head in as many pages as its positions need; NaN fills the rest of a page.
 struct Pages {
     Pages(std::size_t positions, std::size_t head_width) {
@@ -191,6 +226,32 @@ TEST(Kernels, EveryPathAttendsToTheSameBitsAcrossPageEdges) {
                     << to_text(kernels->path) << ' ' << head_width << ' ' << positions;
             }
         }
+    }
+}
+
+TEST(Kernels, EveryPathAttendsToTheSameBitsInAWindow) {
+    for (const std::size_t positions : {1U, 17U, 64U, 65U, 200U}) {
+        for (const std::size_t window : {1U, 2U, 40U, 64U, 65U, 100U}) {
+            Pages pages(positions, 12);
+            pages.cache.first = positions > window ? positions - window : 0;
+            pages.cache.scale = 0.25F;
+            pages.cache.soft_cap = 2;
+            const auto wanted = attended(scalar_kernels(), pages.cache);
+            for (const Kernels* const kernels : paths()) {
+                EXPECT_EQ(attended(*kernels, pages.cache), wanted)
+                    << to_text(kernels->path) << ' ' << positions << ' ' << window;
+            }
+        }
+    }
+}
+
+TEST(Kernels, AWindowOfOnePositionGivesItsValues) {
+    Pages pages(70, 12);
+    pages.cache.first = 69;
+    const auto out = attended(best_kernels(), pages.cache);
+    const float* const values = pages.pages[1] + pages.cache.values + 5 * 12;
+    for (std::size_t d = 0; d < 12; ++d) {
+        EXPECT_EQ(out[d], values[d]);
     }
 }
 

@@ -74,7 +74,8 @@ struct Calls {
 };
 
 TEST(SplitMultiplyBlocks, CutsRowsWhereThereAreFewPanels) {
-    const Kernels counting{Path::Scalar, Calls::multiply, nullptr, nullptr, nullptr};
+    Kernels counting = scalar_kernels();
+    counting.multiply = Calls::multiply;
     WorkerPool pool(2, 1);
     PackedMatrix matrix(WeightFormat::Fp32, 64, 8);
     matrix.add_rows(0, random_values(64 * 8, 1));

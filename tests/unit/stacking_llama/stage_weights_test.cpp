@@ -34,7 +34,9 @@ TEST(StageWeights, AStageHasItsLayersAndTheMatricesOfItsEnds) {
     EXPECT_TRUE(above->embedding == nullptr && above->head != nullptr);
     const auto whole = load(model, 1, 0);
     const auto& layer = whole->layers[below->layers.size()];
-    EXPECT_EQ(row_of(above->layers[0].down, 3), row_of(layer.down, 3));
+    EXPECT_EQ(
+        row_of(above->layers[0].experts.front().down, 3), row_of(layer.experts.front().down, 3)
+    );
 }
 
 TEST(StageWeights, MatricesWithTheSameInputAreJoined) {
@@ -45,7 +47,9 @@ TEST(StageWeights, MatricesWithTheSameInputAreJoined) {
     const auto& layer = stage->layers[2];
     ASSERT_EQ(layer.query_key_value.outputs(), 72U + 24 + 24);
     EXPECT_TRUE(std::ranges::equal(row_of(layer.query_key_value, 72), std::span(keys).first(72)));
-    EXPECT_TRUE(std::ranges::equal(row_of(layer.gate_up, 100), std::span(up).first(72)));
+    EXPECT_TRUE(
+        std::ranges::equal(row_of(layer.experts.front().gate_up, 100), std::span(up).first(72))
+    );
 }
 
 TEST(StageWeights, ATiedModelKeepsOneMatrixForBothEnds) {

@@ -230,23 +230,46 @@ TEST(GgufModel, RefusesVariantsThatWouldChangeTheAnswer) {
         return file;
     };
     expect_refused(
-        with([](GgufBuilder& file) { file.text("llama.rope.scaling.type", "yarn"); }),
+        with([](GgufBuilder& file) { file.text("llama.rope.scaling.type", "spiral"); }),
         ErrorCode::Unsupported,
-        "rope scaling \"yarn\""
+        "rope scaling \"spiral\""
     );
     expect_refused(
         with([](GgufBuilder& file) { file.u32("llama.expert_count", 8); }),
+        ErrorCode::Malformed,
+        "llama.expert_used_count is missing"
+    );
+    expect_refused(
+        with([](GgufBuilder& file) {
+            file.u32("llama.expert_count", 4'000'000).u32("llama.expert_used_count", 2);
+        }),
         ErrorCode::Unsupported,
-        "experts"
+        "4000000 experts"
+    );
+    expect_refused(
+        with([](GgufBuilder& file) {
+            file.u32("llama.expert_count", 8)
+                .u32("llama.expert_used_count", 2)
+                .u32("llama.expert_gating_func", 2);
+        }),
+        ErrorCode::Unsupported,
+        "choice of experts"
     );
     expect_refused(
         with([](GgufBuilder& file) { file.u32("llama.attention.key_length", 8); }),
         ErrorCode::Unsupported,
-        "llama.attention.key_length"
+        "values of another width than keys"
+    );
+    expect_refused(
+        with([](GgufBuilder& file) {
+            file.u32("llama.attention.key_length", 8).u32("llama.attention.value_length", 8);
+        }),
+        ErrorCode::Malformed,
+        "blk.0.attn_k.weight is (4, 8), but the model's configuration makes it (8, 8)"
     );
     GgufBuilder other;
     other.text("general.architecture", "mamba");
-    expect_refused(other, ErrorCode::Unsupported, "\"mamba\"");
+    expect_refused(other, ErrorCode::Unsupported, "\"mamba\"; these can be read: llama, qwen2");
     GgufBuilder bare;
     bare.text("general.architecture", "llama");
     expect_refused(bare, ErrorCode::Malformed, "llama.block_count is missing");
@@ -263,7 +286,7 @@ TEST(GgufModel, RefusesShapesThatContradictTheMetadata) {
         .u32("llama.context_length", 64)
         .f32("llama.attention.layer_norm_rms_epsilon", 1e-5F);
     test::add_small_tensors(file);
-    expect_refused(file, ErrorCode::Malformed, "layers.0.mlp.w1 is (12, 8)");
+    expect_refused(file, ErrorCode::Malformed, "blk.0.ffn_gate.weight is (12, 8)");
 }
 
 }  // namespace

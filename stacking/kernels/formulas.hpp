@@ -1,0 +1,24 @@
+// Numbers that every path of the kernels computes with.
+// Threading: constants and pure functions. Errors: none.
+#pragma once
+
+#include "stacking/kernels/kernels.hpp"
+
+#include <cmath>
+
+namespace stacking::kernels {
+
+// GELU by tanh is x / (1 + exp(kGeluScale x (1 + kGeluCubic x^2))).
+inline constexpr float kGeluScale = -0x1.988454p+0F;  // -2 sqrt(2 / pi)
+inline constexpr float kGeluCubic = 0.044715F;
+
+inline float scale_of(const HeadCache& cache) {
+    return cache.scale > 0 ? cache.scale : 1.0F / std::sqrt(static_cast<float>(cache.head_width));
+}
+
+/// Returns the first position of the page that has the first position that is seen.
+inline std::size_t first_page(const HeadCache& cache) {
+    return cache.first / kPagePositions * kPagePositions;
+}
+
+}  // namespace stacking::kernels

@@ -1,0 +1,41 @@
+// Phi-3, Phi-3.5 and Phi-4-mini: fused matrices, LongRoPE, heads that are rotated in part.
+#include "stacking/models/families/common.hpp"
+
+namespace stacking::models {
+
+namespace {
+
+bool phi3_slides(std::uint32_t /*layer*/) {
+    return true;
+}
+
+void read_phi3(ConfigMembers& members, Architecture& found) {
+    read_biases(members, found);
+    read_windows(members, phi3_slides, found);
+}
+
+void read_phi3_keys(GgufKeys& keys, Architecture& found) {
+    read_window_key(keys, phi3_slides, found);
+}
+
+void write_phi3(const Architecture& architecture, boost::json::object& config) {
+    write_windows(architecture, config);
+    config.erase("layer_types");
+    const RopeScaling& rope = architecture.traits.rope;
+    if (rope.original_context > 0) {
+        config["original_max_position_embeddings"] = rope.original_context;
+    }
+}
+
+}  // namespace
+
+constinit const Family kPhi3{
+    .name = "phi3",
+    .class_name = "Phi3ForCausalLM",
+    .gguf = "phi3",
+    .fused_matrices = true,
+    .read_config = read_phi3,
+    .read_keys = read_phi3_keys,
+    .write_config = write_phi3};
+
+}  // namespace stacking::models
