@@ -8,6 +8,7 @@
 // no sum is ever split; packed_matrix.hpp has the layout.
 #pragma once
 
+#include "stacking/blocks/weight_type.hpp"
 #include "swarm/base/cpu_path.hpp"
 
 #include <cstddef>
@@ -16,7 +17,8 @@
 namespace stacking::kernels {
 
 /// Format of weights in memory. Int8 is signed; 32 weights along the inputs have one fp32 scale.
-enum class WeightFormat : std::uint8_t { Fp32, Bf16, Int8 };
+/// Blocks are the quantised blocks of a file, of any type, in the order of the panels.
+enum class WeightFormat : std::uint8_t { Fp32, Bf16, Int8, Fp16, Blocks };
 
 inline constexpr std::size_t kPanelOutputs = 64;
 inline constexpr std::size_t kScaleGroup = 32;     // inputs per scale
@@ -32,6 +34,7 @@ struct MatrixView {
     std::size_t panel_bytes = 0;
     std::size_t outputs = 0;
     std::size_t inputs = 0;
+    blocks::WeightType type = blocks::WeightType::F32;  // type of the Blocks
 };
 
 struct Rows {

@@ -1,4 +1,5 @@
 // The kernels for AVX-512 (F, BW), 16 values at a time.
+#include "stacking/blocks/coding.hpp"
 #include "stacking/kernels/exponential.hpp"
 
 #include <bit>
@@ -75,6 +76,73 @@ SWARM_TARGET inline Vec load_int8(const std::byte* at) {
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(levels));
 }
 
+using Ints = __m512i;
+
+SWARM_TARGET inline Ints load_ints(const std::byte* at) {
+    return _mm512_loadu_si512(at);
+}
+
+SWARM_TARGET inline Ints spread_int(std::uint32_t value) {
+    return _mm512_set1_epi32(static_cast<int>(value));
+}
+
+SWARM_TARGET inline Ints and_ints(Ints a, Ints b) {
+    return _mm512_and_si512(a, b);
+}
+
+SWARM_TARGET inline Ints or_ints(Ints a, Ints b) {
+    return _mm512_or_si512(a, b);
+}
+
+SWARM_TARGET inline Ints sub_bytes(Ints a, Ints b) {
+    return _mm512_sub_epi8(a, b);
+}
+
+template <int kBits>
+SWARM_TARGET inline Ints left(Ints a) {
+    return _mm512_slli_epi32(a, kBits);
+}
+
+template <int kBits>
+SWARM_TARGET inline Ints right(Ints a) {
+    return _mm512_srli_epi32(a, kBits);
+}
+
+SWARM_TARGET inline Vec to_floats(Ints a) {
+    return _mm512_cvtepi32_ps(a);
+}
+
+template <int kByte>
+SWARM_TARGET inline Ints byte_on_top(Ints a) {
+    if constexpr (kByte == 3) {
+        return and_ints(a, spread_int(0xff000000U));
+    } else {
+        // Bytes with the highest bit set become 0.
+        constexpr int kZero = 0x80;
+        constexpr int kFirst = kByte << 24 | kZero << 16 | kZero << 8 | kZero;
+        constexpr int kStep = 4 << 24;
+        return _mm512_shuffle_epi8(
+            a,
+            _mm512_broadcast_i32x4(
+                _mm_setr_epi32(kFirst, kFirst + kStep, kFirst + 2 * kStep, kFirst + 3 * kStep)
+            )
+        );
+    }
+}
+
+SWARM_TARGET inline Ints levels_of(Ints codes) {
+    const auto* const table = reinterpret_cast<const __m128i*>(blocks::kIq4Levels.data());
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(table)), codes);
+}
+
+SWARM_TARGET inline Ints widen_bytes(const std::byte* at) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+}
+
+SWARM_TARGET inline Vec load_half(const std::byte* at) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
+}
+
 SWARM_TARGET inline Vec exponent_of(Vec shifted) {
     const auto bias = static_cast<int>(kExponentBias - std::bit_cast<std::uint32_t>(kRoundMagic));
     const __m512i power = _mm512_add_epi32(_mm512_castps_si512(shifted), _mm512_set1_epi32(bias));
@@ -84,6 +152,7 @@ SWARM_TARGET inline Vec exponent_of(Vec shifted) {
 }  // namespace
 }  // namespace stacking::kernels
 
+#include "stacking/kernels/vector_blocks.hpp"
 #include "stacking/kernels/vector_kernels.hpp"
 
 const stacking::kernels::Kernels& stacking::kernels::avx512_kernels() {

@@ -1,5 +1,7 @@
 // The reference, which defines the operations of each loop and their order. On machines without
 // FMA, where std::fma is a function call per product, it is correct and slow.
+#include "stacking/blocks/coding.hpp"
+#include "stacking/kernels/block_layout.hpp"
 #include "stacking/kernels/exponential.hpp"
 #include "stacking/kernels/formulas.hpp"
 #include "stacking/kernels/kernels.hpp"
@@ -9,6 +11,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 namespace stacking::kernels {
 namespace {
@@ -39,6 +42,16 @@ float bf16_product(const std::byte* panel, const float* x, std::size_t inputs, s
     return sum;
 }
 
+float fp16_product(const std::byte* panel, const float* x, std::size_t inputs, std::size_t output) {
+    float sum = 0;
+    for (std::size_t k = 0; k < inputs; ++k) {
+        const auto half =
+            load<std::uint16_t>(panel + (k * kPanelOutputs + output) * sizeof(std::uint16_t));
+        sum = std::fma(x[k], blocks::from_half(half), sum);
+    }
+    return sum;
+}
+
 /// Makes one sum per group, and scales it when it is added to the total.
 float int8_product(const std::byte* panel, const float* x, std::size_t inputs, std::size_t output) {
     float sum = 0;
@@ -55,9 +68,30 @@ float int8_product(const std::byte* panel, const float* x, std::size_t inputs, s
     return sum;
 }
 
+/// Decodes the weights of each output, and goes on as with fp32.
+void multiply_blocks(const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride) {
+    const blocks::Coding coding = blocks::coding_of(matrix.type);
+    std::vector<float> weights(matrix.inputs);
+    for (std::size_t output = 0; output < matrix.outputs; ++output) {
+        const std::byte* const panel = matrix.panels + output / kPanelOutputs * matrix.panel_bytes;
+        read_block_row(coding, panel, output % kPanelOutputs, weights);
+        for (std::size_t row = 0; row < x.count; ++row) {
+            float sum = 0;
+            for (std::size_t k = 0; k < matrix.inputs; ++k) {
+                sum = std::fma(x.values[row * x.stride + k], weights[k], sum);
+            }
+            out[row * out_stride + output] = sum;
+        }
+    }
+}
+
 void multiply(const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride) {
+    if (matrix.format == WeightFormat::Blocks) {
+        return multiply_blocks(matrix, x, out, out_stride);
+    }
     const auto product = matrix.format == WeightFormat::Fp32   ? fp32_product
                          : matrix.format == WeightFormat::Bf16 ? bf16_product
+                         : matrix.format == WeightFormat::Fp16 ? fp16_product
                                                                : int8_product;
     for (std::size_t row = 0; row < x.count; ++row) {
         for (std::size_t output = 0; output < matrix.outputs; ++output) {

@@ -1,6 +1,7 @@
 // The layout of a packed matrix. Panels of 64 outputs follow each other; zeros fill the last panel.
 // Within a panel, by ascending input:
-//   Fp32, Bf16   for each input 64 weights
+//   Fp32, Bf16, Fp16   for each input 64 weights
+//   Blocks       block_layout.hpp
 //   Int8         for each 32 inputs 64 fp32 scales, then for each of these inputs 64 levels; the
 //                last group is as long as the others, however few inputs it holds
 // So a row times a matrix reads one stream from front to back. Threading: constants. Errors: none.
@@ -23,8 +24,12 @@ constexpr std::size_t weight_bytes(WeightFormat format) {
             return sizeof(float);
         case WeightFormat::Bf16:
             return sizeof(std::uint16_t);
+        case WeightFormat::Fp16:
+            return sizeof(std::uint16_t);
         case WeightFormat::Int8:
             return sizeof(std::int8_t);
+        case WeightFormat::Blocks:
+            break;  // block_layout.hpp
     }
     return 0;
 }

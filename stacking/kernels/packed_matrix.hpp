@@ -1,5 +1,5 @@
-// A matrix (outputs, inputs) in the layout that the kernels read (packed_layout.hpp), in one of
-// three formats.
+// A matrix (outputs, inputs) in the layout that the kernels read (packed_layout.hpp): as it is
+// stored in a file, with every bit of its weights, or made from values in one of three formats.
 //   Fp32   the given values
 //   Bf16   the nearest values; 2 bytes per weight
 //   Int8   levels -127 to 127 times a scale per 32 neighbours along the inputs: 1.125 bytes per
@@ -22,16 +22,28 @@
 
 namespace stacking::kernels {
 
-/// Name of a format: "fp32", "bf16" or "int8".
+/// Name of a format: "fp32", "bf16", "int8", "fp16" or "blocks".
 std::string_view name_of(WeightFormat format);
+/// Returns one of the formats that add_rows() makes: fp32, bf16, int8.
 std::optional<WeightFormat> parse_weight_format(std::string_view name);
 
 class PackedMatrix {
  public:
     PackedMatrix(WeightFormat format, std::size_t outputs, std::size_t inputs);
 
+    /// Makes a matrix that keeps weights as they are stored. REQUIRES: keeps(type), and the inputs
+    /// are whole blocks.
+    PackedMatrix(blocks::WeightType type, std::size_t outputs, std::size_t inputs);
+
+    /// Whether weights of the type can be kept as they are stored.
+    static bool keeps(blocks::WeightType type);
+
     /// Packs whole rows, (count, inputs), as the outputs from `first` on.
     void add_rows(std::size_t first, std::span<const float> rows);
+
+    /// Packs whole rows as they are stored. Returns false when a weight is infinite or no number.
+    /// REQUIRES: the matrix was made for their type.
+    [[nodiscard]] bool add_stored(std::size_t first, std::span<const std::byte> rows);
 
     /// Writes the weights of one output as they are after packing, (inputs).
     void read_row(std::size_t output, std::span<float> row) const;
@@ -45,15 +57,22 @@ class PackedMatrix {
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
     static std::size_t bytes_of(WeightFormat format, std::size_t outputs, std::size_t inputs);
+    static std::size_t bytes_of(blocks::WeightType type, std::size_t outputs, std::size_t inputs);
 
  private:
     struct Free {
         void operator()(std::byte* bytes) const { std::free(bytes); }
     };
 
+    PackedMatrix(
+        WeightFormat format, blocks::WeightType type, std::size_t outputs, std::size_t inputs
+    );
+
+    bool add_blocks(std::size_t first, std::span<const std::byte> rows);
     void pack_levels(std::byte* panel, std::size_t output, std::span<const float> row);
 
     WeightFormat format_;
+    blocks::WeightType type_;  // type of the Blocks
     std::size_t outputs_;
     std::size_t inputs_;
     std::size_t panel_bytes_;

@@ -66,4 +66,18 @@ void split_multiply(
     );
 }
 
+void split_multiply(
+    swarm::Workers& workers,
+    const Kernels& kernels,
+    const JoinedMatrix& matrix,
+    const Rows& x,
+    float* out,
+    std::size_t out_stride
+) {
+    for (const PackedMatrix& part : matrix.parts()) {
+        split_multiply(workers, kernels, part.view(), x, out, out_stride);
+        out += part.outputs();
+    }
+}
+
 }  // namespace stacking::kernels

@@ -5,6 +5,7 @@
 // reads the weights of its own outputs.
 #pragma once
 
+#include "stacking/kernels/joined_matrix.hpp"
 #include "stacking/kernels/kernels.hpp"
 #include "swarm/base/workers.hpp"
 
@@ -15,6 +16,16 @@ void split_multiply(
     swarm::Workers& workers,
     const Kernels& kernels,
     const MatrixView& matrix,
+    const Rows& x,
+    float* out,
+    std::size_t out_stride
+);
+
+/// The same for each part; the parts' outputs are next to each other in `out`.
+void split_multiply(
+    swarm::Workers& workers,
+    const Kernels& kernels,
+    const JoinedMatrix& matrix,
     const Rows& x,
     float* out,
     std::size_t out_stride

@@ -3,8 +3,8 @@
 //   SWARM_TARGET   attribute of every function here: a file-wide -mavx2 would let the linker keep
 //                  AVX2 copies of inline functions that all machines call
 //   Vec, kWidth    a vector of kWidth floats; zero, load, store, spread, fma, add, sub, mul, div,
-//                  max, min (returning the second operand if one is NaN), load_bf16, load_int8,
-//                  exponent_of (the power of two whose exponent is in the low bits)
+//                  max, min (returning the second operand if one is NaN), load_bf16, load_half,
+//                  load_int8, exponent_of (the power of two whose exponent is in the low bits)
 //   kTileRows, tile_vectors(rows)   the tile of sums that fits into the registers
 // Invariant: each lane does the operations of the scalar path, in its order.
 // Threading, errors, cost: those of kernels.hpp.
@@ -72,6 +72,8 @@ SWARM_TARGET inline Vec load_weights(const std::byte* at) {
         return load(reinterpret_cast<const float*>(at));
     } else if constexpr (kFormat == WeightFormat::Bf16) {
         return load_bf16(at);
+    } else if constexpr (kFormat == WeightFormat::Fp16) {
+        return load_half(at);
     } else {
         return load_int8(at);
     }
@@ -212,6 +214,11 @@ SWARM_TARGET void multiply_as(
     }
 }
 
+/// Products by WeightFormat::Blocks; vector_blocks.hpp has them.
+SWARM_TARGET void multiply_blocks(
+    const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride
+);
+
 SWARM_TARGET void multiply(
     const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride
 ) {
@@ -222,6 +229,10 @@ SWARM_TARGET void multiply(
             return multiply_as<WeightFormat::Bf16>(matrix, x, out, out_stride);
         case WeightFormat::Int8:
             return multiply_as<WeightFormat::Int8>(matrix, x, out, out_stride);
+        case WeightFormat::Fp16:
+            return multiply_as<WeightFormat::Fp16>(matrix, x, out, out_stride);
+        case WeightFormat::Blocks:
+            return multiply_blocks(matrix, x, out, out_stride);
     }
 }
 

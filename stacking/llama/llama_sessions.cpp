@@ -240,10 +240,10 @@ kernels::Rows LlamaSessions::normalised(const std::vector<float>& weight, std::s
 }
 
 void LlamaSessions::multiply(
-    const kernels::PackedMatrix& matrix, const kernels::Rows& in, std::vector<float>& out
+    const kernels::JoinedMatrix& matrix, const kernels::Rows& in, std::vector<float>& out
 ) {
     out.resize(in.count * matrix.outputs());
-    kernels::split_multiply(*workers_, kernels_, matrix.view(), in, out.data(), matrix.outputs());
+    kernels::split_multiply(*workers_, kernels_, matrix, in, out.data(), matrix.outputs());
 }
 
 void LlamaSessions::add_part(

@@ -77,7 +77,7 @@ class LlamaSessions final : public SessionCompute {
         const kernels::Rows& in
     );
     void multiply(
-        const kernels::PackedMatrix& matrix, const kernels::Rows& in, std::vector<float>& out
+        const kernels::JoinedMatrix& matrix, const kernels::Rows& in, std::vector<float>& out
     );
     /// Calls body(row) for all rows, over the threads. `work`: multiply-adds of a row, roughly.
     template <class Body>

@@ -1,5 +1,7 @@
 #include "stacking/llama/stage_weights.hpp"
 
+#include "swarm/base/try.hpp"
+
 #include <algorithm>
 #include <initializer_list>
 #include <new>
@@ -9,6 +11,7 @@
 namespace stacking::llama {
 namespace {
 
+using kernels::JoinedMatrix;
 using kernels::PackedMatrix;
 using swarm::Error;
 using swarm::ErrorCode;
@@ -16,11 +19,23 @@ using swarm::Reaction;
 
 constexpr std::size_t kReadFloats = 1U << 18;  // 1 MiB
 
+/// Whether the tensor's weights stay as they are stored.
+bool keeps_stored(const models::StoredTensor& tensor, WeightChoice choice) {
+    return !choice.format() && PackedMatrix::keeps(tensor.type);
+}
+
+PackedMatrix make(const models::StoredTensor& tensor, std::size_t outputs, WeightChoice choice) {
+    if (keeps_stored(tensor, choice)) {
+        return {tensor.type, outputs, tensor.columns()};
+    }
+    return {choice.format().value_or(kernels::WeightFormat::Fp32), outputs, tensor.columns()};
+}
+
 /// Reads tensors and keeps the first error; after an error every value is zero.
 class Reader {
  public:
-    Reader(const models::ModelSource& source, kernels::WeightFormat format)
-        : source_(source), format_(format) {}
+    Reader(const models::ModelSource& source, WeightChoice choice)
+        : source_(source), choice_(choice) {}
 
     std::vector<float> vector(const std::string& name) {
         auto values = source_.read(name);
@@ -33,48 +48,82 @@ class Reader {
 
     /// Returns an empty list when the model has no such tensor.
     std::vector<float> vector_if(const std::string& name) {
-        return has(name) ? vector(name) : std::vector<float>();
+        return source_.tensors().contains(name) ? vector(name) : std::vector<float>();
     }
 
-    [[nodiscard]] bool has(const std::string& name) const {
-        return source_.tensors().contains(name);
+    /// Reads the named tensors as one matrix, one below the other. Neighbours of one format share
+    /// their panels.
+    JoinedMatrix matrix(std::initializer_list<std::string> names) {
+        JoinedMatrix joined;
+        for (const auto* name = names.begin(); name != names.end();) {
+            const auto* const end = std::find_if(name + 1, names.end(), [&](const auto& other) {
+                return !has_format_of(*name, other);
+            });
+            std::size_t outputs = 0;
+            for (const auto* each = name; each != end; ++each) {
+                outputs += stored(*each).rows();
+            }
+            PackedMatrix packed = make(stored(*name), outputs, choice_);
+            std::size_t first = 0;
+            for (; name != end; ++name) {
+                first += add(*name, first, packed);
+            }
+            joined.add(std::move(packed));
+        }
+        return joined;
     }
 
-    /// Reads the named tensors as one matrix, one below the other.
-    PackedMatrix matrix(std::initializer_list<std::string> names) { return matrix(names, format_); }
-
-    PackedMatrix matrix(std::initializer_list<std::string> names, kernels::WeightFormat format) {
-        std::size_t outputs = 0;
-        std::size_t inputs = 0;
-        for (const std::string& name : names) {
-            const auto& tensor = source_.tensors().find(name)->second;
-            outputs += tensor.rows();
-            inputs = tensor.columns();
-        }
-        PackedMatrix packed(format, outputs, inputs);
-        std::size_t first = 0;
-        for (const std::string& name : names) {
-            first += add(name, first, packed);
-        }
-        return packed;
+    /// Reads a matrix as fp32, whatever the others are.
+    JoinedMatrix exact_matrix(const std::string& name) {
+        const WeightChoice usual = std::exchange(choice_, kernels::WeightFormat::Fp32);
+        JoinedMatrix exact = matrix({name});
+        choice_ = usual;
+        return exact;
     }
 
     [[nodiscard]] const std::optional<Error>& fault() const { return fault_; }
 
  private:
+    [[nodiscard]] const models::StoredTensor& stored(const std::string& name) const {
+        return source_.tensors().find(name)->second;
+    }
+
+    [[nodiscard]] bool has_format_of(const std::string& left, const std::string& right) const {
+        return choice_.format() || stored(left).type == stored(right).type;
+    }
+
     std::size_t add(const std::string& name, std::size_t first, PackedMatrix& packed) {
-        const std::size_t rows = source_.tensors().find(name)->second.rows();
+        const std::size_t rows = stored(name).rows();
         const std::size_t at_once = std::max<std::size_t>(1, kReadFloats / packed.inputs());
+        const bool keep = keeps_stored(stored(name), choice_);
         for (std::size_t row = 0; row < rows && !fault_; row += at_once) {
-            const std::size_t count = std::min(at_once, rows - row);
-            values_.resize(count * packed.inputs());
-            if (auto read = source_.read_rows(name, {row, count}, values_); !read) {
+            const models::RowRange range{row, std::min(at_once, rows - row)};
+            const auto read = keep ? add_stored(name, range, first + row, packed)
+                                   : add_values(name, range, first + row, packed);
+            if (!read) {
                 fail(read.error());
-                break;
             }
-            packed.add_rows(first + row, values_);
         }
         return rows;
+    }
+
+    swarm::Result<> add_stored(
+        const std::string& name, models::RowRange range, std::size_t first, PackedMatrix& packed
+    ) {
+        SWARM_TRY(source_.read_stored_rows(name, range, bytes_));
+        if (!packed.add_stored(first, bytes_)) {
+            return models::not_finite(name);
+        }
+        return {};
+    }
+
+    swarm::Result<> add_values(
+        const std::string& name, models::RowRange range, std::size_t first, PackedMatrix& packed
+    ) {
+        values_.resize(range.count * packed.inputs());
+        SWARM_TRY(source_.read_rows(name, range, values_));
+        packed.add_rows(first, values_);
+        return {};
     }
 
     void fail(Error error) {
@@ -84,8 +133,9 @@ class Reader {
     }
 
     const models::ModelSource& source_;
-    kernels::WeightFormat format_;
+    WeightChoice choice_;
     std::vector<float> values_;
+    std::vector<std::byte> bytes_;
     std::optional<Error> fault_;
 };
 
@@ -104,13 +154,13 @@ void read_experts(
         return;
     }
     const std::string mixture = prefix + "moe.";
-    layer.router = reader.matrix({mixture + "router"}, kernels::WeightFormat::Fp32);
+    layer.router = reader.exact_matrix(mixture + "router");
     for (std::uint32_t expert = 0; expert < experts.count && !reader.fault(); ++expert) {
         layer.experts.push_back(read_feed_forward(reader, mixture + std::to_string(expert) + "."));
     }
     if (experts.shared_width > 0) {
         layer.shared = read_feed_forward(reader, mixture + "shared.");
-        layer.shared_gate = reader.matrix({mixture + "shared_gate"}, kernels::WeightFormat::Fp32);
+        layer.shared_gate = reader.exact_matrix(mixture + "shared_gate");
     }
 }
 
@@ -147,19 +197,18 @@ LayerWeights read_layer(
 swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
     const models::ModelSource& source,
     const swarm::run::StageLayout& layout,
-    kernels::WeightFormat format,
+    WeightChoice choice,
     Exits exits
 ) {
-    Reader reader(source, format);
+    Reader reader(source, choice);
     auto stage = std::make_shared<StageWeights>();
     stage->architecture = source.architecture();
-    stage->format = format;
     stage->first_layer = layout.first_layer;
     const bool tied = source.architecture().tied_embeddings;
     stage->first = layout.has_embedding && layout.layers > 0;
     stage->last = layout.has_head;
     if (layout.has_embedding) {
-        stage->embedding = std::make_shared<PackedMatrix>(reader.matrix({"embed.weight"}));
+        stage->embedding = std::make_shared<JoinedMatrix>(reader.matrix({"embed.weight"}));
     }
     for (std::uint32_t i = 0; i < layout.layers && !reader.fault(); ++i) {
         stage->layers.push_back(read_layer(reader, layout.first_layer + i, stage->architecture));
@@ -169,7 +218,7 @@ swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
     } else if ((stage->last || exits == Exits::EveryStage) && !reader.fault()) {
         const bool shared = layout.has_embedding && tied;
         stage->head = shared ? stage->embedding
-                             : std::make_shared<PackedMatrix>(reader.matrix({"head.weight"}));
+                             : std::make_shared<JoinedMatrix>(reader.matrix({"head.weight"}));
     }
     if (tied && stage->last) {
         stage->embedding = stage->head;
@@ -188,11 +237,11 @@ swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
 swarm::Result<std::shared_ptr<const StageWeights>> load_stage(
     const models::ModelSource& source,
     const swarm::run::StageLayout& layout,
-    kernels::WeightFormat format,
+    WeightChoice choice,
     Exits exits
 ) {
     try {
-        return read_stage(source, layout, format, exits);
+        return read_stage(source, layout, choice, exits);
     } catch (const std::bad_alloc&) {
         return Error{
             ErrorCode::Full,
@@ -200,6 +249,29 @@ swarm::Result<std::shared_ptr<const StageWeights>> load_stage(
             "not enough memory for the weights of stage " + std::to_string(layout.stage.value) +
                 "; use more stages, or --weights int8"};
     }
+}
+
+std::uint64_t kept_bytes(
+    const models::ModelSource& source, const swarm::run::StageLayout& layout, WeightChoice choice
+) {
+    std::uint64_t bytes = 0;
+    for (const swarm::run::TensorSpec& wanted : layout.tensors) {
+        const auto& tensor = source.tensors().find(wanted.name)->second;
+        const bool counted = wanted.name == "head.weight" && layout.has_embedding &&
+                             source.architecture().tied_embeddings;
+        if (tensor.shape.size() < 2) {
+            bytes += tensor.columns() * sizeof(float);
+        } else if (!counted) {
+            bytes += keeps_stored(tensor, choice)
+                         ? PackedMatrix::bytes_of(tensor.type, tensor.rows(), tensor.columns())
+                         : PackedMatrix::bytes_of(
+                               choice.format().value_or(kernels::WeightFormat::Fp32),
+                               tensor.rows(),
+                               tensor.columns()
+                           );
+        }
+    }
+    return bytes;
 }
 
 }  // namespace stacking::llama

@@ -1,14 +1,16 @@
 // The weights of consecutive layers of a decoder, packed for the kernels.
 // Invariant: the packed weights of a layer do not depend on the split, because packing looks at one
-// row at a time. Matrices that read the same input are joined into one: (q, k, v) and (gate, up).
-// With int8 and bf16 the embedding and the head have that format, too, so a tied model keeps one
-// matrix for both: its first stage has a head, and its last stage has an embedding.
+// row at a time. Matrices that read the same input are joined into one: (q, k, v) and (gate, up);
+// each part keeps the type that it has in the file when weights are kept as they are stored.
+// Embedding and head are kept as all others, so a tied model keeps one matrix for both: its first
+// stage has a head, and its last stage has an embedding.
 // Threading: const and any thread; several computes may use the same object.
 // Errors: those of ModelSource (NotFinite among them), Full when memory ends; Reject.
 // Cost: reads each row of the stage's tensors once, kReadFloats at a time.
 #pragma once
 
-#include "stacking/kernels/packed_matrix.hpp"
+#include "stacking/kernels/joined_matrix.hpp"
+#include "stacking/llama/weight_choice.hpp"
 #include "stacking/models/model_source.hpp"
 
 #include <memory>
@@ -19,37 +21,36 @@ namespace stacking::llama {
 
 /// One expert; a layer without a mixture has one.
 struct FeedForwardWeights {
-    kernels::PackedMatrix gate_up;  // (2 F, C)
-    kernels::PackedMatrix down;     // (C, F)
+    kernels::JoinedMatrix gate_up;  // (2 F, C)
+    kernels::JoinedMatrix down;     // (C, F)
 };
 
 /// Vectors that the model's traits do not have are empty.
 struct LayerWeights {
     std::vector<float> attention_norm;        // (C)
-    kernels::PackedMatrix query_key_value;    // (Q + 2 KV, C): query and key/value widths
+    kernels::JoinedMatrix query_key_value;    // (Q + 2 KV, C): query and key/value widths
     std::vector<float> query_key_value_bias;  // (Q + 2 KV)
     std::vector<float> query_norm;            // (head width), or (Q)
     std::vector<float> key_norm;              // (head width), or (KV)
-    kernels::PackedMatrix attention_out;      // (C, Q)
+    kernels::JoinedMatrix attention_out;      // (C, Q)
     std::vector<float> attention_out_bias;    // (C)
     std::vector<float> attention_post_norm;   // (C)
     std::vector<float> ffn_norm;              // (C)
     std::vector<FeedForwardWeights> experts;
-    std::optional<kernels::PackedMatrix> router;  // (experts, C), fp32; nullopt without a mixture
+    std::optional<kernels::JoinedMatrix> router;  // (experts, C), fp32; nullopt without a mixture
     std::optional<FeedForwardWeights> shared;     // the expert for all tokens
-    std::optional<kernels::PackedMatrix> shared_gate;  // (1, C), fp32
+    std::optional<kernels::JoinedMatrix> shared_gate;  // (1, C), fp32
     std::vector<float> ffn_post_norm;                  // (C)
 };
 
 struct StageWeights {
     models::Architecture architecture;
-    kernels::WeightFormat format = kernels::WeightFormat::Fp32;
     std::uint32_t first_layer = 0;  // its index in the model
     bool first = false;             // begins with layer 0
     bool last = false;              // ends with the model's last layer
     std::vector<LayerWeights> layers;
-    std::shared_ptr<const kernels::PackedMatrix> embedding;  // (V, C); null without embedding
-    std::shared_ptr<const kernels::PackedMatrix> head;       // (V, C); null without head
+    std::shared_ptr<const kernels::JoinedMatrix> embedding;  // (V, C); null without embedding
+    std::shared_ptr<const kernels::JoinedMatrix> head;       // (V, C); null without head
     std::vector<float> head_norm;                            // (C); empty without head
 };
 
@@ -60,8 +61,13 @@ enum class Exits { None, EveryStage };
 swarm::Result<std::shared_ptr<const StageWeights>> load_stage(
     const models::ModelSource& source,
     const swarm::run::StageLayout& layout,
-    kernels::WeightFormat format,
+    WeightChoice choice,
     Exits exits = Exits::None
+);
+
+/// Returns the bytes of the weights that load_stage() keeps, without exits.
+std::uint64_t kept_bytes(
+    const models::ModelSource& source, const swarm::run::StageLayout& layout, WeightChoice choice
 );
 
 }  // namespace stacking::llama

@@ -1,6 +1,7 @@
 #include "stacking/models/any_model.hpp"
 
 #include "stacking/models/gguf_model.hpp"
+#include "stacking/models/gguf_parts.hpp"
 #include "stacking/models/hf_folder.hpp"
 #include "stacking/models/run_checkpoint.hpp"
 #include "stacking/models/safetensors_files.hpp"
@@ -48,7 +49,11 @@ Result<ModelSource> open_model(const fs::path& path) {
             "neither a GGUF file, nor a folder of Hugging Face or of a run"
         );
     }
-    auto model = open_gguf(std::move(file));
+    auto parts = read_gguf_parts(path, std::move(file));
+    if (parts.has_error()) {
+        return refused_at(parts.error().code, path, parts.error().detail);
+    }
+    auto model = open_gguf(std::move(parts->files), parts->header);
     if (model.has_error()) {
         return refused_at(model.error().code, path, model.error().detail);
     }

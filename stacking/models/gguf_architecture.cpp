@@ -18,6 +18,7 @@ using swarm::Reaction;
 using swarm::Result;
 using swarm::run::ModelConfig;
 using Kind = RopeScaling::Kind;
+using Files = std::span<const std::unique_ptr<ByteSource>>;
 
 namespace {
 
@@ -133,7 +134,7 @@ void read_tokens(GgufKeys& keys, Architecture& found) {
 }
 
 /// Reads the table of divisors that the file has, if it has one.
-Result<> read_rope_table(const GgufKeys& keys, const ByteSource& file, Architecture& found) {
+Result<> read_rope_table(const GgufKeys& keys, Files files, Architecture& found) {
     const GgufTensor* const table = keys.find_tensor(kTable);
     const GgufTensor* const short_table = keys.find_tensor(kShortTable);
     const GgufTensor* const tensor = table != nullptr ? table : short_table;
@@ -148,7 +149,7 @@ Result<> read_rope_table(const GgufKeys& keys, const ByteSource& file, Architect
     RopeScaling& rope = found.traits.rope;
     rope.kind = Kind::Divisors;
     rope.divisors.resize(tensor->shape.front());
-    return file.read(tensor->offset, std::as_writable_bytes(std::span(rope.divisors)));
+    return files[tensor->file]->read(tensor->offset, std::as_writable_bytes(std::span(rope.divisors)));
 }
 
 }  // namespace
@@ -157,7 +158,7 @@ bool is_rope_table(std::string_view tensor) {
     return tensor == kTable || tensor == kShortTable || tensor == kLongTable;
 }
 
-Result<Architecture> read_gguf_architecture(const GgufHeader& header, const ByteSource& file) {
+Result<Architecture> read_gguf_architecture(const GgufHeader& header, Files files) {
     const auto* const named = header.find<std::string>("general.architecture");
     const std::string name = named == nullptr ? "" : *named;
     GgufKeys keys(header, name);
@@ -189,7 +190,7 @@ Result<Architecture> read_gguf_architecture(const GgufHeader& header, const Byte
     if (keys.fault()) {
         return *keys.fault();
     }
-    SWARM_TRY(read_rope_table(keys, file, found));
+    SWARM_TRY(read_rope_table(keys, files, found));
     return found;
 }
 

@@ -8,15 +8,18 @@
 #include "stacking/models/architecture.hpp"
 #include "stacking/models/gguf_header.hpp"
 
+#include <memory>
+#include <span>
+
 namespace stacking::models {
 
 /// Divisors of rotary frequencies that are tensors of the file, and no tensors of ours.
 bool is_rope_table(std::string_view tensor);
 
-/// `file`: the file in which the tables of rotary frequencies are. The caller must check() the
-/// result.
+/// `files`: those of the header, in which the tables of rotary frequencies are. The caller must
+/// check() the result.
 swarm::Result<Architecture> read_gguf_architecture(
-    const GgufHeader& header, const ByteSource& file
+    const GgufHeader& header, std::span<const std::unique_ptr<ByteSource>> files
 );
 
 }  // namespace stacking::models

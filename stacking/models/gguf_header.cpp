@@ -56,21 +56,35 @@ std::string name_tensor_type(std::uint32_t type) {
     return type < kNames.size() ? kNames[type] : "type " + std::to_string(type);
 }
 
+/// Types by the numbers of the file; those that are not in the table cannot be read.
 std::optional<WeightType> weight_type(std::uint32_t type) {
-    switch (type) {
-        case 0:
-            return WeightType::F32;
-        case 1:
-            return WeightType::F16;
-        case 3:
-            return WeightType::Q4_1;
-        case 8:
-            return WeightType::Q8_0;
-        case 30:
-            return WeightType::BF16;
-        default:
-            return std::nullopt;
+    struct Row {
+        std::uint32_t number;
+        WeightType type;
+    };
+
+    static constexpr std::array kTypes = {
+        Row{0, WeightType::F32},
+        Row{1, WeightType::F16},
+        Row{2, WeightType::Q4_0},
+        Row{3, WeightType::Q4_1},
+        Row{6, WeightType::Q5_0},
+        Row{7, WeightType::Q5_1},
+        Row{8, WeightType::Q8_0},
+        Row{10, WeightType::Q2_K},
+        Row{11, WeightType::Q3_K},
+        Row{12, WeightType::Q4_K},
+        Row{13, WeightType::Q5_K},
+        Row{14, WeightType::Q6_K},
+        Row{20, WeightType::IQ4_NL},
+        Row{23, WeightType::IQ4_XS},
+        Row{30, WeightType::BF16}};
+    for (const Row& row : kTypes) {
+        if (row.number == type) {
+            return row.type;
+        }
     }
+    return std::nullopt;
 }
 
 bool read_bool(GgufCursor& from) {
@@ -265,7 +279,7 @@ GgufTensor read_tensor(GgufCursor& from) {
         from.fail(
             ErrorCode::Unsupported,
             printable(tensor.name) + " is stored as " + name_tensor_type(type) +
-                "; F32, F16, BF16, Q4_1 and Q8_0 can be read"
+                "; F32, F16, BF16, Q4_0 to Q8_0, Q2_K to Q6_K, IQ4_NL and IQ4_XS can be read"
         );
     }
     if (from.ok()) {

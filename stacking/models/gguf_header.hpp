@@ -4,7 +4,7 @@
 // overlaps no other, and has the size of its shape; no key and no name comes twice. Nothing is
 // allocated for entries before the file has shown that it contains them.
 // Threading: pure functions. Errors: Malformed, TooLarge (a bound of limits.hpp), Unsupported
-// (version, byte order, a tensor type other than F32, F16, BF16, Q4_1, Q8_0), StorageFailed;
+// (version, byte order, a tensor type that is not in stacking/blocks), StorageFailed;
 // Reject.
 // Cost: one pass over the header, 64 KiB at a time. Source: ggml/docs/gguf.md; the code is own.
 #pragma once
@@ -38,6 +38,7 @@ struct GgufTensor {
     WeightType type = WeightType::F32;
     std::uint64_t offset = 0;  // bytes from the start of the file
     std::uint64_t bytes = 0;
+    std::size_t file = 0;  // index of the part that has it (gguf_parts.hpp)
 };
 
 struct GgufHeader {

@@ -24,17 +24,18 @@ Error unfit_gguf(ErrorCode code, const std::string& what) {
     return {code, Reaction::Reject, "GGUF: " + what};
 }
 
-Result<> refuse_parts(const GgufHeader& header) {
+/// Refuses a part whose other parts were not opened.
+Result<> check_whole(const GgufHeader& header, std::size_t files) {
     GgufKeys keys(header, "");
     const std::uint32_t parts = keys.count_or("split.count", 1);
-    if (parts <= 1) {
-        return {};
+    if (parts > 1 && parts != files) {
+        return unfit_gguf(
+            ErrorCode::Unsupported,
+            "this is part " + std::to_string(keys.count_or("split.no", 0) + 1) + " of " +
+                std::to_string(parts) + " of a split model, without the others"
+        );
     }
-    return unfit_gguf(
-        ErrorCode::Unsupported,
-        "this is part " + std::to_string(keys.count_or("split.no", 0) + 1) + " of " +
-            std::to_string(parts) + " of a split model; join the parts with llama-gguf-split"
-    );
+    return {};
 }
 
 std::uint32_t interleaved_heads(const Architecture& architecture, std::string_view name) {
@@ -49,9 +50,9 @@ std::uint32_t interleaved_heads(const Architecture& architecture, std::string_vi
 
 }  // namespace
 
-Result<ModelSource> open_gguf(std::unique_ptr<ByteSource> file, const GgufHeader& header) {
-    SWARM_TRY(refuse_parts(header));
-    SWARM_TRY(auto architecture, read_gguf_architecture(header, *file));
+Result<ModelSource> open_gguf(ModelSource::Files files, const GgufHeader& header) {
+    SWARM_TRY(check_whole(header, files.size()));
+    SWARM_TRY(auto architecture, read_gguf_architecture(header, files));
     SWARM_TRY(check(architecture));
     std::map<std::string_view, const GgufTensor*> all;
     for (const GgufTensor& tensor : header.tensors) {
@@ -70,7 +71,11 @@ Result<ModelSource> open_gguf(std::unique_ptr<ByteSource> file, const GgufHeader
         }
         const GgufTensor& from = *found->second;
         const StoredTensor whole{
-            .shape = from.shape, .type = from.type, .offset = from.offset, .bytes = from.bytes};
+            .shape = from.shape,
+            .type = from.type,
+            .file = from.file,
+            .offset = from.offset,
+            .bytes = from.bytes};
         SWARM_TRY(auto stored, cut(whole, place, wanted));
         stored.interleaved_heads = interleaved_heads(architecture, wanted.name);
         tensors.emplace(wanted.name, std::move(stored));
@@ -85,9 +90,13 @@ Result<ModelSource> open_gguf(std::unique_ptr<ByteSource> file, const GgufHeader
             );
         }
     }
+    return ModelSource::make(std::move(architecture), std::move(tensors), std::move(files));
+}
+
+Result<ModelSource> open_gguf(std::unique_ptr<ByteSource> file, const GgufHeader& header) {
     ModelSource::Files files;
     files.push_back(std::move(file));
-    return ModelSource::make(std::move(architecture), std::move(tensors), std::move(files));
+    return open_gguf(std::move(files), header);
 }
 
 Result<ModelSource> open_gguf(std::unique_ptr<ByteSource> file) {

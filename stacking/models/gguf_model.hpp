@@ -19,4 +19,7 @@ swarm::Result<ModelSource> open_gguf(std::unique_ptr<ByteSource> file);
 /// REQUIRES: read_gguf_header() gave `header` for the same file.
 swarm::Result<ModelSource> open_gguf(std::unique_ptr<ByteSource> file, const GgufHeader& header);
 
+/// REQUIRES: read_gguf_parts() gave both.
+swarm::Result<ModelSource> open_gguf(ModelSource::Files files, const GgufHeader& header);
+
 }  // namespace stacking::models

@@ -1,6 +1,7 @@
 #include "stacking/models/hf_config.hpp"
 
 #include "stacking/models/byte_source.hpp"
+#include "stacking/models/f8_weights.hpp"
 #include "stacking/models/families/config_members.hpp"
 #include "stacking/models/families/family.hpp"
 #include "stacking/models/hf_rope.hpp"
@@ -101,10 +102,10 @@ Result<Architecture> parse_hf_config(std::string_view text, std::string name) {
     SWARM_TRY(check_bounds(found));
     read_hf_rope(members, family->rope_base, found);
     read_activation(members, *family);
-    if (members.find("quantization_config") != nullptr) {
-        members.fail(
-            "the weights are quantised; F32, F16 and BF16 can be read", ErrorCode::Unsupported
-        );
+    if (const json::value* const config = members.find("quantization_config")) {
+        if (const std::string why = refuse_quantisation(*config); !why.empty()) {
+            members.fail(why, ErrorCode::Unsupported);
+        }
     }
     found.tied_embeddings = members.boolean("tie_word_embeddings", family->tied_embeddings);
     const std::vector<std::uint32_t> begin = members.tokens("bos_token_id");

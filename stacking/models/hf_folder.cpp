@@ -1,5 +1,6 @@
 #include "stacking/models/hf_folder.hpp"
 
+#include "stacking/models/f8_weights.hpp"
 #include "stacking/models/families/family.hpp"
 #include "stacking/models/hf_config.hpp"
 #include "stacking/models/limits.hpp"
@@ -108,7 +109,9 @@ Error unfit(ErrorCode code, std::string what) {
 
 /// Takes the tensors that the architecture needs out of the catalogue, under our names.
 Result<ModelSource::Tensors> name_tensors(
-    const Architecture& architecture, TensorCatalogue& catalogue
+    const Architecture& architecture,
+    TensorCatalogue& catalogue,
+    const ModelSource::Files& files
 ) {
     ModelSource::Tensors tensors;
     std::set<std::string> used;
@@ -129,7 +132,8 @@ Result<ModelSource::Tensors> name_tensors(
             );
         }
         used.insert(place.name);
-        SWARM_TRY(const auto whole, as_stored(place.name, found->second));
+        SWARM_TRY(auto whole, as_stored(place.name, found->second));
+        SWARM_TRY(add_f8_scales(place.name, catalogue, files, whole, used));
         SWARM_TRY(auto stored, cut(whole, place, wanted));
         const bool less_one =
             family_of(architecture).norms_less_one && wanted.name.ends_with("norm");
@@ -173,7 +177,7 @@ Result<ModelSource> open_hf_folder(const fs::path& folder) {
         indexed ? add_indexed_files(folder, files, catalogue)
                 : add_safetensors(folder / kSingleName, files, catalogue)
     );
-    auto tensors = name_tensors(*architecture, catalogue);
+    auto tensors = name_tensors(*architecture, catalogue, files);
     if (tensors.has_error()) {
         return refused_at(tensors.error().code, folder, tensors.error().detail);
     }

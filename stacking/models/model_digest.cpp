@@ -39,6 +39,11 @@ void add(Sha256& hash, const std::string& name, const StoredTensor& tensor) {
     if (tensor.added != 0) {
         add(hash, static_cast<double>(tensor.added));
     }
+    if (!tensor.scales.values.empty()) {
+        add(hash, std::uint64_t{tensor.scales.block_rows});
+        add(hash, std::uint64_t{tensor.scales.block_columns});
+        hash.add(std::as_bytes(std::span(tensor.scales.values)));
+    }
 }
 
 void add(Sha256& hash, const RopeScaling& rope) {

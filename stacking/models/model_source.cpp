@@ -47,6 +47,15 @@ std::uint64_t model_row(const StoredTensor& tensor, std::uint64_t row) {
     return row - within + within % 2 * (head_rows / 2) + within / 2;
 }
 
+Error no_rows(std::string_view name, const StoredTensor& tensor, RowRange rows) {
+    return refused(
+        ErrorCode::Mismatch,
+        printable(name) + " is " + shape_text(tensor.shape) + " and has no rows " +
+            std::to_string(rows.first) + " to " + std::to_string(rows.first) + "+" +
+            std::to_string(rows.count) + " of that size"
+    );
+}
+
 Error with_name(std::string_view tensor, const Error& error) {
     return {error.code, error.reaction, printable(tensor) + ": " + error.detail};
 }
@@ -59,6 +68,26 @@ std::string shape_text(const std::vector<std::uint32_t>& shape) {
         text += (text.size() > 1 ? ", " : "") + std::to_string(size);
     }
     return text + ")";
+}
+
+Error not_finite(std::string_view tensor) {
+    return refused(
+        ErrorCode::NotFinite,
+        printable(tensor) +
+            " has a weight that is infinite or no number; the file is damaged, or "
+            "the training that made it diverged"
+    );
+}
+
+void scale_row(const WeightScales& scales, std::uint64_t row, std::span<float> values) {
+    if (scales.values.empty()) {
+        return;
+    }
+    const std::uint64_t across = (values.size() + scales.block_columns - 1) / scales.block_columns;
+    const std::uint64_t first = row / scales.block_rows * across;
+    for (std::size_t column = 0; column < values.size(); ++column) {
+        values[column] *= scales.values[first + column / scales.block_columns];
+    }
 }
 
 Result<ModelSource> ModelSource::make(Architecture architecture, Tensors tensors, Files files) {
@@ -83,22 +112,20 @@ Result<ModelSource> ModelSource::make(Architecture architecture, Tensors tensors
     return ModelSource(std::move(architecture), std::move(tensors), std::move(files));
 }
 
-Result<> ModelSource::read_rows(std::string_view name, RowRange rows, std::span<float> values)
-    const {
+Result<const StoredTensor*> ModelSource::find(std::string_view name, RowRange rows) const {
     const auto found = tensors_.find(name);
     if (found == tensors_.end()) {
         return refused(ErrorCode::NotFound, "the model has no tensor " + printable(name));
     }
     const StoredTensor& tensor = found->second;
-    if (rows.first > tensor.rows() || rows.count > tensor.rows() - rows.first ||
-        values.size() != rows.count * tensor.columns()) {
-        return refused(
-            ErrorCode::Mismatch,
-            printable(name) + " is " + shape_text(tensor.shape) + " and has no rows " +
-                std::to_string(rows.first) + " to " + std::to_string(rows.first) + "+" +
-                std::to_string(rows.count) + " of that size"
-        );
+    if (rows.first > tensor.rows() || rows.count > tensor.rows() - rows.first) {
+        return no_rows(name, tensor, rows);
     }
+    return &tensor;
+}
+
+template <class Body>
+Result<> ModelSource::for_rows(const StoredTensor& tensor, RowRange rows, const Body& body) const {
     // A row never leaves its chunk, so the chunks of the range hold all of it.
     const std::uint64_t chunk_rows = rows_per_chunk(tensor);
     const std::uint64_t stored_row_bytes = row_bytes(tensor);
@@ -111,32 +138,57 @@ Result<> ModelSource::read_rows(std::string_view name, RowRange rows, std::span<
         const std::uint64_t to = std::min(begin + chunk_rows, whole ? tensor.rows() : end);
         chunk.resize((to - from) * stored_row_bytes);
         const std::uint64_t offset = tensor.offset + from * stored_row_bytes;
-        if (auto read = files_[tensor.file]->read(offset, chunk); read.has_error()) {
-            return with_name(name, read.error());
-        }
+        SWARM_TRY(files_[tensor.file]->read(offset, chunk));
         for (std::uint64_t row = from; row < to; ++row) {
             const std::uint64_t target = model_row(tensor, row);
             if (target >= rows.first && target < end) {
-                decode_weights(
-                    tensor.type,
-                    std::span(chunk).subspan((row - from) * stored_row_bytes, stored_row_bytes),
-                    values.subspan((target - rows.first) * tensor.columns(), tensor.columns())
+                body(
+                    target - rows.first,
+                    std::span(chunk).subspan((row - from) * stored_row_bytes, stored_row_bytes)
                 );
             }
         }
     }
-    if (tensor.added != 0) {
-        for (float& value : values) {
-            value += tensor.added;
+    return {};
+}
+
+Result<> ModelSource::read_rows(std::string_view name, RowRange rows, std::span<float> values)
+    const {
+    SWARM_TRY(const StoredTensor* const tensor, find(name, rows));
+    const std::uint64_t columns = tensor->columns();
+    if (values.size() != rows.count * columns) {
+        return no_rows(name, *tensor, rows);
+    }
+    const auto decode = [&](std::uint64_t row, std::span<const std::byte> stored) {
+        const auto place = values.subspan(row * columns, columns);
+        decode_weights(tensor->type, stored, place);
+        scale_row(tensor->scales, rows.first + row, place);
+        if (tensor->added != 0) {
+            for (float& value : place) {
+                value += tensor->added;
+            }
         }
+    };
+    if (auto read = for_rows(*tensor, rows, decode); read.has_error()) {
+        return with_name(name, read.error());
     }
     if (auto finite = stages::check_finite(values); finite.has_error()) {
-        return refused(
-            ErrorCode::NotFinite,
-            printable(name) +
-                " has a weight that is infinite or no number; the file is damaged, or "
-                "the training that made it diverged"
-        );
+        return not_finite(name);
+    }
+    return {};
+}
+
+Result<> ModelSource::read_stored_rows(
+    std::string_view name, RowRange rows, std::vector<std::byte>& bytes
+) const {
+    SWARM_TRY(const StoredTensor* const tensor, find(name, rows));
+    const std::uint64_t each = row_bytes(*tensor);
+    bytes.resize(rows.count * each);
+    const auto copy = [&](std::uint64_t row, std::span<const std::byte> stored) {
+        std::copy_n(stored.begin(), each, bytes.begin() + static_cast<std::ptrdiff_t>(row * each));
+    };
+    if (auto read = for_rows(*tensor, rows, copy); read.has_error()) {
+        return with_name(name, read.error());
     }
     return {};
 }

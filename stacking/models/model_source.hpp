@@ -22,6 +22,16 @@
 
 namespace stacking::models {
 
+/// Factors of blocks of weights.
+struct WeightScales {
+    std::uint32_t block_rows = 0;
+    std::uint32_t block_columns = 0;
+    std::vector<float> values{};  // (blocks of rows, blocks of columns); empty: there are none
+};
+
+/// Multiplies the weights of a row of a tensor by their scales.
+void scale_row(const WeightScales& scales, std::uint64_t row, std::span<float> values);
+
 struct StoredTensor {
     std::vector<std::uint32_t> shape;  // row-major
     WeightType type = WeightType::F32;
@@ -32,6 +42,7 @@ struct StoredTensor {
     /// stored in order.
     std::uint32_t interleaved_heads = 0;
     float added = 0;  // to every stored value: norms of Gemma are stored less one
+    WeightScales scales{};  // each weight is multiplied by that of its block
 
     /// Number of rows; a vector is one row.
     [[nodiscard]] std::uint64_t rows() const { return shape.size() < 2 ? 1 : shape.front(); }
@@ -46,6 +57,9 @@ struct RowRange {
     std::uint64_t first = 0;
     std::uint64_t count = 0;
 };
+
+/// The error of a tensor that holds an infinity or NaN.
+swarm::Error not_finite(std::string_view tensor);
 
 class ModelSource {
  public:
@@ -65,6 +79,11 @@ class ModelSource {
     ) const;
     [[nodiscard]] swarm::Result<std::vector<float>> read(std::string_view name) const;
 
+    /// Reads rows in the model's order as they are stored. Whether they are numbers is not checked.
+    [[nodiscard]] swarm::Result<> read_stored_rows(
+        std::string_view name, RowRange rows, std::vector<std::byte>& bytes
+    ) const;
+
     /// Reads all tensors of a stage into one flat list in the layout's order, which is the argument
     /// of StageCompute::use_weights().
     [[nodiscard]] swarm::Result<std::vector<float>> read_stage(const swarm::run::StageLayout& layout
@@ -83,6 +102,14 @@ class ModelSource {
         : architecture_(std::move(architecture)),
           tensors_(std::move(tensors)),
           files_(std::move(files)) {}
+
+    [[nodiscard]] swarm::Result<const StoredTensor*> find(std::string_view name, RowRange rows)
+        const;
+    /// Calls body(row from rows.first on, stored bytes) for each row, in the order of the file.
+    template <class Body>
+    [[nodiscard]] swarm::Result<> for_rows(
+        const StoredTensor& tensor, RowRange rows, const Body& body
+    ) const;
 
     Architecture architecture_;
     Tensors tensors_;

@@ -18,7 +18,8 @@ using swarm::Result;
 namespace {
 
 std::optional<WeightType> weight_type(std::string_view dtype) {
-    for (const WeightType type : {WeightType::F32, WeightType::F16, WeightType::BF16}) {
+    for (const WeightType type :
+         {WeightType::F32, WeightType::F16, WeightType::BF16, WeightType::F8_E4M3}) {
         if (name_of(type) == dtype) {
             return type;
         }
@@ -74,7 +75,8 @@ Result<StoredTensor> as_stored(const std::string& name, const FoundTensor& found
         return Error{
             ErrorCode::Unsupported,
             Reaction::Reject,
-            printable(name) + " is stored as " + entry.dtype + "; F32, F16 and BF16 can be read"};
+            printable(name) + " is stored as " + entry.dtype +
+                "; F32, F16, BF16 and F8_E4M3 can be read"};
     }
     return StoredTensor{
         .shape = entry.shape,

@@ -31,7 +31,7 @@ swarm::Result<> add_safetensors(
     const std::filesystem::path& path, ModelSource::Files& files, TensorCatalogue& catalogue
 );
 
-/// Returns Unsupported unless the tensor is stored as F32, F16 or BF16.
+/// Returns Unsupported unless the tensor is stored as F32, F16, BF16 or F8_E4M3.
 swarm::Result<StoredTensor> as_stored(const std::string& name, const FoundTensor& found);
 
 /// Makes a refusal whose text begins with the path.

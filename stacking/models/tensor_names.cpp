@@ -2,6 +2,7 @@
 
 #include "stacking/models/families/family.hpp"
 #include "swarm/base/check.hpp"
+#include "swarm/base/try.hpp"
 
 #include <algorithm>
 #include <array>
@@ -176,6 +177,29 @@ TensorPlace place_of(
     return place;
 }
 
+namespace {
+
+/// Returns the scales of the rows from the place's first one on.
+swarm::Result<WeightScales> scales_from(const StoredTensor& whole, const TensorPlace& place) {
+    WeightScales scales = whole.scales;
+    if (scales.values.empty() || place.first_row == 0 || scales.block_rows >= whole.rows()) {
+        return scales;
+    }
+    if (place.first_row % scales.block_rows != 0) {
+        return swarm::Error{
+            swarm::ErrorCode::Unsupported,
+            swarm::Reaction::Reject,
+            "the scales of " + place.name + " reach over two matrices"};
+    }
+    const std::uint64_t across =
+        (whole.columns() + scales.block_columns - 1) / scales.block_columns;
+    const auto before = static_cast<std::ptrdiff_t>(place.first_row / scales.block_rows * across);
+    scales.values.erase(scales.values.begin(), scales.values.begin() + before);
+    return scales;
+}
+
+}  // namespace
+
 swarm::Result<StoredTensor> cut(
     const StoredTensor& whole, const TensorPlace& place, const swarm::run::TensorSpec& ours
 ) {
@@ -188,6 +212,7 @@ swarm::Result<StoredTensor> cut(
     }
     const BlockSize block = block_size(whole.type);
     StoredTensor part = whole;
+    SWARM_TRY(part.scales, scales_from(whole, place));
     part.shape = ours.shape;
     part.offset += place.first_row * (whole.columns() / block.values * block.bytes);
     part.bytes = ours.elements() / block.values * block.bytes;

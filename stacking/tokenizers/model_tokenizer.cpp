@@ -1,6 +1,7 @@
 #include "stacking/tokenizers/model_tokenizer.hpp"
 
 #include "stacking/models/gguf_header.hpp"
+#include "stacking/models/gguf_parts.hpp"
 #include "stacking/models/limits.hpp"
 #include "stacking/models/run_checkpoint.hpp"
 #include "stacking/tokenizers/byte_alphabet.hpp"
@@ -70,7 +71,7 @@ Result<ModelTokenizer> open_run_tokenizer(const fs::path& folder) {
 }
 
 Result<ModelTokenizer> open_gguf_tokenizer(const fs::path& path) {
-    SWARM_TRY(const auto file, models::open_file(path));
+    SWARM_TRY(const auto file, models::open_file(models::first_gguf_part(path)));
     const auto header = models::read_gguf_header(*file);
     if (header.has_error()) {
         return with_path(header.error(), path);

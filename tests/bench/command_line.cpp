@@ -23,6 +23,7 @@ constexpr const char* kDescription =
     "  codec  every codec and path against memcpy, byte planes, 4 MiB over loopback: rows,\n"
     "         byte_planes, reduce_parts, transfers\n"
     "  decode  SmolLM2 in one process, one thread, and another program in turns: rows\n"
+    "  kernels  products by every format of weights, one thread: ns per weight and row\n"
     "  served  SmolLM2 by 1, 2, 3 peers on loopback against one process: ratio_1, _2, _3, "
     "hop_ms\n"
     "  threads  SmolLM2 in int8 and training, --threads over one: decode_ratio, prompt_ratio,\n"
@@ -65,7 +66,8 @@ void add_flags(CLI::App& app, BenchOptions& options) {
     app.add_option(
            "NAME",
            options.name,
-           "pick, sim, link, pipeline, codec, decode, served, threads, allreduce or quality"
+           "pick, sim, link, pipeline, codec, decode, kernels, served, threads, allreduce or "
+           "quality"
     )
         ->required()
         ->check(CLI::IsMember(
@@ -75,6 +77,7 @@ void add_flags(CLI::App& app, BenchOptions& options) {
              "pipeline",
              "codec",
              "decode",
+             "kernels",
              "served",
              "threads",
              "allreduce",
@@ -93,8 +96,8 @@ void add_flags(CLI::App& app, BenchOptions& options) {
     app.add_option(
         "--state", options.state_file, "codec: pack this file of fp32 state, at most 64 MiB"
     );
-    app.add_option("--weights", options.weights, "served: kept as fp32, bf16 or int8")
-        ->check(CLI::IsMember({"fp32", "bf16", "int8"}));
+    app.add_option("--weights", options.weights, "served: kept as-is, or as fp32, bf16 or int8")
+        ->check(CLI::IsMember({"as-is", "fp32", "bf16", "int8"}));
     app.add_option("--threads", options.threads, "threads: how many beside one")
         ->check(CLI::Range(2U, cli::kThreadsMax));
     app.add_option("--json", options.json_file, "Write the figures to this file");

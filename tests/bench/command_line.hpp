@@ -21,7 +21,7 @@ struct BenchOptions {
     // decode:
     std::string beside;  // the command of another program; empty: none runs in turns with ours
     // served:
-    std::string weights = "fp32";
+    std::string weights = "as-is";
     // threads:
     std::uint32_t threads = 2;
     // allreduce:

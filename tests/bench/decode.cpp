@@ -21,10 +21,10 @@ namespace {
 using stacking::CacheId;
 using stacking::SessionRow;
 using stacking::TokenId;
-using stacking::kernels::WeightFormat;
 using stacking::llama::LlamaSessions;
+using stacking::llama::WeightChoice;
 
-constexpr WeightFormat kFormats[] = {WeightFormat::Fp32, WeightFormat::Bf16, WeightFormat::Int8};
+constexpr const char* kChoices[] = {"fp32", "bf16", "int8", "as-is"};
 constexpr std::size_t kLineBytesMax = 4096;  // in the other program's output
 
 constexpr double DecodeRates::*kRates[] = {
@@ -149,10 +149,10 @@ DecodeRates median_of(const std::vector<DecodeRates>& rounds) {
 }
 
 Result<std::unique_ptr<LlamaSessions>> load(
-    const stacking::models::ModelSource& model, WeightFormat format
+    const stacking::models::ModelSource& model, WeightChoice choice
 ) {
     const auto layout = split(model.architecture(), 1).front();
-    auto weights = stacking::llama::load_stage(model, layout, format);
+    auto weights = stacking::llama::load_stage(model, layout, choice);
     if (!weights) {
         return weights.error();
     }
@@ -170,13 +170,13 @@ Result<std::vector<DecodeRow>> measure_decode(
     }
     std::vector<std::unique_ptr<LlamaSessions>> sessions;
     std::vector<DecodeRow> rows;
-    for (const WeightFormat format : kFormats) {
-        auto loaded = load(*source, format);
+    for (const char* const choice : kChoices) {
+        auto loaded = load(*source, *stacking::llama::parse_weight_choice(choice));
         if (!loaded) {
             return loaded.error();
         }
         sessions.push_back(std::move(*loaded));
-        rows.push_back({.name = std::string(name_of(format)), .median = {}, .ratio = {}});
+        rows.push_back({.name = choice, .median = {}, .ratio = {}});
     }
     if (!beside.empty()) {
         rows.push_back({.name = "beside", .median = {}, .ratio = {}});

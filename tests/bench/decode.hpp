@@ -25,7 +25,7 @@ struct DecodeRates {
 };
 
 struct DecodeRow {
-    std::string name;  // "fp32", "bf16", "int8", "beside"
+    std::string name;  // "fp32", "bf16", "int8", "as-is", "beside"
     DecodeRates median;
     DecodeRates ratio;  // median of the rounds' ratios to the other program; 0 without one
 };

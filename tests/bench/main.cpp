@@ -5,6 +5,7 @@
 #include "tests/bench/command_line.hpp"
 #include "tests/bench/decode.hpp"
 #include "tests/bench/gpu_codec.hpp"
+#include "tests/bench/kernels.hpp"
 #include "tests/bench/link.hpp"
 #include "tests/bench/machine_load.hpp"
 #include "tests/bench/pick.hpp"
@@ -370,6 +371,7 @@ boost::json::object report_of(const bench::BenchOptions& options) {
     }
     const std::map<std::string, std::function<Figures()>> benches{
         {"pick", pick_figures},
+        {"kernels", bench::measure_kernels},
         {"sim", sim_figures},
         {"link", link_figures},
         {"pipeline", pipeline_figures},

@@ -24,7 +24,7 @@ struct ServedRates {
     [[nodiscard]] double added_ms_per_hop() const;
 };
 
-/// `program`: swarm. `weights`: "fp32", "bf16" or "int8".
+/// `program`: swarm. `weights`: "as-is", "fp32", "bf16" or "int8".
 Result<ServedRates> measure_served(
     const std::filesystem::path& program, const std::string& model, const std::string& weights
 );

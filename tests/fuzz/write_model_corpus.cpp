@@ -1,5 +1,5 @@
 // Writes the seeds of the fuzz targets that read model files: a small model and its tokenizer.
-//   write_model_corpus <folder>   fills <folder>/{gguf,hf_folder,tokenizer}
+//   write_model_corpus <folder>   fills <folder>/{gguf,hf_folder,tokenizer,weights}
 #include "stacking/models/families/family.hpp"
 #include "stacking/models/gguf_model.hpp"
 #include "stacking/models/hf_config.hpp"
@@ -84,6 +84,11 @@ int main(int argc, char** argv) {
     const std::string tokenizer =
         tokenizers::make_tokenizer_json(tokenizers::test::small_vocabulary());
     SWARM_ASSERT(tokenizers::parse_tokenizer_json(tokenizer));
+    for (std::size_t i = 0; i < blocks::kWeightTypes; ++i) {
+        const auto type = static_cast<blocks::WeightType>(i);
+        const std::string blocks(2 * blocks::block_size(type).bytes, '\x2b');
+        write(folder / "weights" / std::string(name_of(type)), static_cast<char>(i) + blocks);
+    }
     write(folder / "tokenizer" / "small", tokenizer + "\nabc ab <s> 12\xc3\xa9");
     return 0;
 }

@@ -25,6 +25,7 @@ using stacking::SessionRow;
 using stacking::TokenId;
 using stacking::kernels::WeightFormat;
 using stacking::llama::LlamaSessions;
+using stacking::llama::WeightChoice;
 using stacking::models::ModelSource;
 
 constexpr std::size_t kSteps = 48;
@@ -88,9 +89,9 @@ Golden read_golden() {
 /// Runs all stages of a model in one process, one after the other.
 class Pipeline {
  public:
-    Pipeline(const ModelSource& model, std::uint32_t stages, WeightFormat format) {
+    Pipeline(const ModelSource& model, std::uint32_t stages, WeightChoice choice) {
         for (const auto& layout : split(model.architecture(), stages)) {
-            auto weights = stacking::llama::load_stage(model, layout, format);
+            auto weights = stacking::llama::load_stage(model, layout, choice);
             if (!weights) {
                 throw std::runtime_error(weights.error().detail);
             }
@@ -211,8 +212,8 @@ class SmolLM2Text : public testing::Test {
         vocabulary = model->architecture().model.vocabulary;
     }
 
-    Answers answer_with(std::uint32_t stages, WeightFormat format) {
-        Pipeline pipeline(*model, stages, format);
+    Answers answer_with(std::uint32_t stages, WeightChoice choice) {
+        Pipeline pipeline(*model, stages, choice);
         return answer(pipeline, golden, vocabulary);
     }
 
@@ -263,6 +264,38 @@ TEST_F(SmolLM2Text, LogitsAndGreedyIdsAreTheReferencesInAnyNumberOfStages) {
         EXPECT_EQ(answers.last, first->last) << stages << " stages change bits";
         EXPECT_EQ(answers.after, first->after) << stages << " stages change bits";
     }
+}
+
+/// The golden model is Q4_1 with an embedding of Q8_0.
+TEST_F(SmolLM2Text, KeptAsStoredItsLogitsHaveTheSameBits) {
+    const Answers wide = answer_with(1, WeightFormat::Fp32);
+    for (const std::uint32_t stages : {1U, 3U}) {
+        const Answers kept = answer_with(stages, WeightChoice::as_is());
+        for (std::size_t i = 0; i < golden.prompts.size(); ++i) {
+            EXPECT_EQ(kept.ids[i], golden.prompts[i].greedy) << stages << " stages, prompt " << i;
+        }
+        EXPECT_EQ(kept.last, wide.last) << stages << " stages";
+        EXPECT_EQ(kept.after, wide.after) << stages << " stages";
+    }
+}
+
+TEST_F(SmolLM2Text, KeptAsStoredItTakesTheMemoryOfItsFile) {
+    const auto layout = split(model->architecture(), 1).front();
+    const auto weights = *stacking::llama::load_stage(*model, layout, WeightChoice::as_is());
+    std::uint64_t bytes = weights->embedding->bytes();
+    for (const stacking::llama::LayerWeights& layer : weights->layers) {
+        for (const auto* const matrix :
+             {&layer.query_key_value, &layer.attention_out, &layer.gate_up, &layer.down}) {
+            bytes += matrix->bytes();
+        }
+    }
+    const std::uint64_t stored =  // the head is the embedding
+        model->stored_bytes(layout) - model->tensors().at("head.weight").bytes;
+    const std::uint64_t promised = kept_bytes(*model, layout, WeightChoice::as_is());
+    std::printf("kept %zu bytes of %zu\n", std::size_t{bytes}, std::size_t{stored});
+    EXPECT_LE(static_cast<double>(bytes), 1.1 * static_cast<double>(stored));
+    const std::uint64_t norms = 2 * weights->layers.size() + 1;
+    EXPECT_EQ(bytes + norms * model->architecture().model.width * sizeof(float), promised);
 }
 
 /// Logits that choose each greedy token when the reference's tokens are fed, (48, V) per prompt.

@@ -33,8 +33,8 @@ using stacking::llama::LlamaSessions;
 using stacking::models::ModelSource;
 using stacking::tokenizers::ModelTokenizer;
 
-stacking::kernels::WeightFormat format_of(const GenerateOptions& options) {
-    return *stacking::kernels::parse_weight_format(options.weights);
+stacking::llama::WeightChoice choice_of(const GenerateOptions& options) {
+    return *stacking::llama::parse_weight_choice(options.weights);
 }
 
 double seconds_now() {
@@ -76,7 +76,7 @@ Result<ModelReader::Stages> stages_of(const ModelSource& model, const GenerateOp
         if (weights[stage] == nullptr) {
             SWARM_TRY(
                 weights[stage],
-                stacking::llama::load_stage(model, layouts[stage], format_of(options), exits)
+                stacking::llama::load_stage(model, layouts[stage], choice_of(options), exits)
             );
         }
         stages.push_back(std::make_unique<LlamaSessions>(weights[stage], means));

@@ -35,8 +35,8 @@ struct GenerateOptions {
     std::optional<std::string> system;  // system message; nullopt: that of the chat template
     bool raw = false;
     bool ignore_eos = false;
-    std::string weights = "fp32";  // in this process alone
-    ThreadsFlag threads;           // in this process alone; none: auto
+    std::string weights = "as-is";  // in this process alone
+    ThreadsFlag threads;            // in this process alone; none: auto
     std::string json_file;
     std::uint32_t stages = 1;         // in this process alone
     std::vector<std::uint32_t> path;  // stages in their order; empty: each once

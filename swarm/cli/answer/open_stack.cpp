@@ -25,8 +25,8 @@ using stacking::composition::ModelReader;
 using stacking::composition::StackFile;
 using stacking::composition::StackMode;
 using stacking::composition::TextReader;
-using stacking::kernels::WeightFormat;
 using stacking::llama::LlamaSessions;
+using stacking::llama::WeightChoice;
 
 constexpr std::uint64_t kStackBytesMax = 1U << 20;
 constexpr std::uint64_t kTextBytesMax = 64U << 20;
@@ -105,7 +105,7 @@ Result<> write_stack(const fs::path& file, const StackFile& stack) {
     return write_durably(file, std::as_bytes(std::span(text)), "name another file");
 }
 
-Result<OpenStack> OpenStack::open(const fs::path& path, StackFile file, WeightFormat format) {
+Result<OpenStack> OpenStack::open(const fs::path& path, StackFile file, WeightChoice choice) {
     std::vector<OpenModel> members;
     std::optional<stacking::tokenizers::ModelTokenizer> tokenizer;
     for (const auto& member : file.members) {
@@ -129,7 +129,7 @@ Result<OpenStack> OpenStack::open(const fs::path& path, StackFile file, WeightFo
         }
         members.push_back(std::move(model));
     }
-    return OpenStack(path, std::move(file), std::move(members), std::move(*tokenizer), format);
+    return OpenStack(path, std::move(file), std::move(members), std::move(*tokenizer), choice);
 }
 
 Result<std::vector<stacking::TokenId>> OpenStack::read_tokens(const std::string& file) const {
@@ -151,7 +151,7 @@ Result<OpenStack::Weights> OpenStack::load(std::size_t member, Ends ends) const 
     }
     layout.has_embedding = ends.embedding;
     layout.has_head = ends.head;
-    return stacking::llama::load_stage(source, layout, format_);
+    return stacking::llama::load_stage(source, layout, choice_);
 }
 
 std::unique_ptr<stacking::SessionCompute> OpenStack::sessions_of(Weights weights) const {
@@ -200,7 +200,7 @@ Result<std::unique_ptr<TextReader>> OpenStack::bridged() {
     embedding.layers = 0;
     embedding.has_head = false;
     SWARM_TRY(
-        const Weights alone, stacking::llama::load_stage(members_[1].source, embedding, format_)
+        const Weights alone, stacking::llama::load_stage(members_[1].source, embedding, choice_)
     );
     BridgedReader::Parts parts{
         .lower = sessions_of(std::move(lower)),
@@ -243,8 +243,8 @@ std::uint32_t OpenStack::context() const {
 Result<OpenStack> open_to_generate(const GenerateOptions& options, Console& console) {
     SWARM_TRY(StackFile file, read_stack(options.stack));
     SWARM_TRY(pass_gate(file, console));
-    const WeightFormat format = *stacking::kernels::parse_weight_format(options.weights);
-    return OpenStack::open(options.stack, std::move(file), format);
+    const WeightChoice choice = *stacking::llama::parse_weight_choice(options.weights);
+    return OpenStack::open(options.stack, std::move(file), choice);
 }
 
 }  // namespace swarm::cli

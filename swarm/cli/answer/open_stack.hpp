@@ -8,7 +8,6 @@
 #include "stacking/composition/bridge.hpp"
 #include "stacking/composition/stack_file.hpp"
 #include "stacking/composition/text_reader.hpp"
-#include "stacking/kernels/packed_matrix.hpp"
 #include "stacking/llama/stage_weights.hpp"
 #include "stacking/session_compute.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
@@ -53,7 +52,7 @@ class OpenStack {
     static Result<OpenStack> open(
         const std::filesystem::path& file,
         stacking::composition::StackFile stack,
-        stacking::kernels::WeightFormat format
+        stacking::llama::WeightChoice choice
     );
 
     [[nodiscard]] const stacking::composition::StackFile& file() const { return file_; }
@@ -98,13 +97,13 @@ class OpenStack {
         stacking::composition::StackFile file,
         std::vector<OpenModel> members,
         stacking::tokenizers::ModelTokenizer tokenizer,
-        stacking::kernels::WeightFormat format
+        stacking::llama::WeightChoice choice
     )
         : path_(std::move(path)),
           file_(std::move(file)),
           members_(std::move(members)),
           tokenizer_(std::move(tokenizer)),
-          format_(format),
+          choice_(choice),
           whole_(members_.size()) {}
 
     /// Ends of a model that a reader needs beside the layers.
@@ -122,7 +121,7 @@ class OpenStack {
     stacking::composition::StackFile file_;
     std::vector<OpenModel> members_;
     stacking::tokenizers::ModelTokenizer tokenizer_;
-    stacking::kernels::WeightFormat format_;
+    stacking::llama::WeightChoice choice_;
     std::vector<Weights> whole_;  // by member; null: not read yet
     std::shared_ptr<Workers> workers_;
 };

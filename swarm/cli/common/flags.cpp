@@ -222,8 +222,11 @@ CLI::Option* add_threads(CLI::App& app, const std::string& help, ThreadsFlag& th
 }
 
 CLI::Option* add_weights(CLI::App& app, std::string& weights) {
-    return app.add_option("--weights", weights, "keep weights as fp32, bf16 or int8")
-        ->check(CLI::IsMember({"fp32", "bf16", "int8"}))
+    return app
+        .add_option(
+            "--weights", weights, "keep weights as they are stored, or as fp32, bf16 or int8"
+        )
+        ->check(CLI::IsMember({"as-is", "fp32", "bf16", "int8"}))
         ->capture_default_str();
 }
 

@@ -43,7 +43,7 @@ struct LocalOptions {
     std::string stack;
     bool api = false;  // clients of the API ask, instead of one prompt
     std::uint16_t api_port = 8080;
-    std::string weights = "fp32";
+    std::string weights = "as-is";
     std::string replay = "exact";
     bool raw = false;
     bool ignore_eos = false;

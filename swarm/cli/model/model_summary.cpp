@@ -1,5 +1,7 @@
 #include "swarm/cli/model/model_summary.hpp"
 
+#include "stacking/llama/stage_weights.hpp"
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -44,7 +46,7 @@ std::string layer_range(const ModelSummary::Stage& stage) {
 }
 
 std::string row(const std::vector<std::string>& cells) {
-    constexpr int kWidths[] = {5, 9, 15, 12, 12};
+    constexpr int kWidths[] = {5, 9, 15, 12, 12, 12};
     std::string text;
     for (std::size_t i = 0; i < cells.size(); ++i) {
         char cell[64];
@@ -69,7 +71,11 @@ ModelSummary summarise(const ModelSource& model, std::uint32_t stages) {
     }
     for (const run::StageLayout& layout : split(summary.architecture, stages)) {
         summary.stages.push_back(
-            {layout.first_layer, layout.layers, layout.elements(), model.stored_bytes(layout)}
+            {layout.first_layer,
+             layout.layers,
+             layout.elements(),
+             model.stored_bytes(layout),
+             kept_bytes(model, layout, stacking::llama::WeightChoice::as_is())}
         );
     }
     return summary;
@@ -97,7 +103,7 @@ std::string to_text(const ModelSummary& summary) {
     text += "  " + with_commas(summary.parameters) + " parameters, tensors " + types + ", " +
             megabytes(summary.file_bytes) + "\n  tokenizer: " + summary.tokenizer +
             "\n  chat template: " + summary.chat + "\n";
-    text += row({"stage", "layers", "parameters", "in file", "as fp32"});
+    text += row({"stage", "layers", "parameters", "in file", "as-is", "as fp32"});
     for (std::size_t i = 0; i < summary.stages.size(); ++i) {
         const ModelSummary::Stage& stage = summary.stages[i];
         text += row(
@@ -105,6 +111,7 @@ std::string to_text(const ModelSummary& summary) {
              layer_range(stage),
              with_commas(stage.parameters),
              megabytes(stage.file_bytes),
+             megabytes(stage.kept_bytes),
              megabytes(stage.parameters * sizeof(float))}
         );
     }
@@ -120,6 +127,7 @@ std::string to_json(const ModelSummary& summary) {
             {"layers", stage.layers},
             {"parameters", stage.parameters},
             {"file_bytes", stage.file_bytes},
+            {"kept_bytes", stage.kept_bytes},
             {"fp32_bytes", stage.parameters * sizeof(float)}});
     }
     json::object tensors;

@@ -17,6 +17,7 @@ struct ModelSummary {
         std::uint32_t layers = 0;
         std::uint64_t parameters = 0;
         std::uint64_t file_bytes = 0;  // bytes of the file that it reads
+        std::uint64_t kept_bytes = 0;  // memory of its weights with --weights as-is
     };
 
     stacking::models::Architecture architecture;

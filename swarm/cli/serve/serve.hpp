@@ -32,7 +32,7 @@ struct ServeOptions {
     std::string model;         // a path or a name; empty: a run is served
     std::uint32_t stages = 1;  // number of parts in which the model is offered
     std::string layers;        // "A-B"; empty: the layers that the directory needs most
-    std::string weights = "fp32";
+    std::string weights = "as-is";
     std::uint64_t kv_bytes = 1ULL << 30;
     bool exits = false;       // with the head of the model, whatever the layers are
     std::string bridge_file;  // the bridge that leads to this model from another one

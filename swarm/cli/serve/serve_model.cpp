@@ -16,7 +16,7 @@ namespace swarm::cli {
 namespace {
 
 using protocol::LayerRange;
-using stacking::kernels::WeightFormat;
+using stacking::llama::WeightChoice;
 using stacking::models::ModelSource;
 using stacking::sessions::LoadedLayers;
 
@@ -40,7 +40,7 @@ Result<LayerRange> parse_layers(const std::string& text, std::uint32_t layers) {
 
 /// How this peer keeps the layers of the model.
 struct Kept {
-    WeightFormat format = WeightFormat::Fp32;
+    WeightChoice choice = WeightChoice::as_is();
     bool exits = false;
     std::uint64_t kv_bytes = 0;
     std::shared_ptr<Workers> workers{};
@@ -49,14 +49,15 @@ struct Kept {
 };
 
 /// The digest names the weights as they are used: another format makes other weights of the same
-/// file. It covers `exits`, so that all peers of some layers can end a token's path, or none can.
+/// file. As-is and fp32 are the same values, so peers with either may serve one text. The digest
+/// covers `exits`, so that all peers of some layers can end a token's path, or none can.
 Result<Digest> digest_of(
     const ModelSource& model, const run::StageLayout& layers, const Kept& kept
 ) {
     SWARM_TRY(const Digest stored, stacking::models::digest_of(model, layers));
     Sha256 hash;
     hash.add(stored.bytes);
-    hash.add_text(std::string(stacking::kernels::name_of(kept.format)));
+    hash.add_text(std::string(stacking::llama::values_of(kept.choice)));
     hash.add_text(kept.exits ? ", exits" : "");
     return hash.finish();
 }
@@ -67,7 +68,7 @@ Result<LoadedLayers> load_layers(const ModelSource& model, LayerRange layers, co
     SWARM_TRY(const Digest digest, digest_of(model, layout, kept));
     using stacking::llama::Exits;
     const Exits exits = kept.exits ? Exits::EveryStage : Exits::None;
-    SWARM_TRY(auto weights, stacking::llama::load_stage(model, layout, kept.format, exits));
+    SWARM_TRY(auto weights, stacking::llama::load_stage(model, layout, kept.choice, exits));
     LoadedLayers loaded{nullptr, digest, nullptr};
     if (kept.bridge && layers.first == 0) {
         auto embed = [embedding = weights->embedding](
@@ -143,10 +144,10 @@ std::optional<int> serve_model(
         server.layers = served->model->architecture().model.layers;
         server.split = served->split;
         server.fixed = served->fixed;
-        const WeightFormat format = *stacking::kernels::parse_weight_format(options.weights);
+        const WeightChoice choice = *stacking::llama::parse_weight_choice(options.weights);
         server.load = [model = served->model,
                        kept =
-                           Kept{format, options.exits, options.kv_bytes, workers, served->bridge},
+                           Kept{choice, options.exits, options.kv_bytes, workers, served->bridge},
                        forward_units = self.forward_units](LayerRange layers) {
             *forward_units = layers.end - layers.first;  // no other job is under way until it ends
             return load_layers(*model, layers, kept);

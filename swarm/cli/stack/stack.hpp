@@ -30,7 +30,7 @@ struct StackMeasureOptions {
     std::vector<std::string> texts;
     std::uint32_t tokens = 4096;  // maximum per text
     std::uint32_t window = 0;     // tokens that are read in one go; 0: 256, or the context
-    std::string weights = "fp32";
+    std::string weights = "as-is";
     ThreadsFlag threads;  // none: auto
 };
 

@@ -22,7 +22,7 @@ using stacking::composition::Seam;
 using stacking::composition::StackFile;
 using stacking::composition::StackMember;
 using stacking::composition::TextReader;
-using stacking::kernels::WeightFormat;
+using stacking::llama::WeightChoice;
 
 constexpr std::uint32_t kWindow = 256;
 
@@ -79,7 +79,7 @@ int write_checked(const std::string& file, const StackFile& stack, Console& cons
     if (const auto readable = stacking::composition::parse_stack(to_toml(stack), file); !readable) {
         return end_with(console, readable.error());
     }
-    const auto opened = OpenStack::open(file, stack, WeightFormat::Fp32);
+    const auto opened = OpenStack::open(file, stack, WeightChoice::as_is());
     if (!opened) {
         return end_with(console, opened.error());
     }
@@ -160,7 +160,7 @@ int measure_stack(const StackMeasureOptions& options) {
         return end_with(console, file.error());
     }
     auto stack = OpenStack::open(
-        options.file, *file, *stacking::kernels::parse_weight_format(options.weights)
+        options.file, *file, *stacking::llama::parse_weight_choice(options.weights)
     );
     if (!stack) {
         return end_with(console, stack.error());

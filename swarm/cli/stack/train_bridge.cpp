@@ -157,7 +157,7 @@ int train_stack(const StackTrainOptions& options) {
     if (!file) {
         return end_with(console, file.error());
     }
-    const auto stack = OpenStack::open(options.file, *file, stacking::kernels::WeightFormat::Fp32);
+    const auto stack = OpenStack::open(options.file, *file, stacking::llama::WeightChoice::as_is());
     if (!stack) {
         return end_with(console, stack.error());
     }

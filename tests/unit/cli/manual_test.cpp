@@ -41,8 +41,8 @@ TEST(Manual, HasNamesValuesAndChoicesOfFlags) {
     const VerbText& serve = find(swarm, "swarm serve");
     const auto weights = std::ranges::find(serve.flags, "--weights", &FlagText::names);
     ASSERT_NE(weights, serve.flags.end());
-    EXPECT_EQ(weights->choices, (std::vector<std::string>{"fp32", "bf16", "int8"}));
-    EXPECT_NE(weights->meaning.find("(default: fp32)"), std::string::npos) << weights->meaning;
+    EXPECT_EQ(weights->choices, (std::vector<std::string>{"as-is", "fp32", "bf16", "int8"}));
+    EXPECT_NE(weights->meaning.find("(default: as-is)"), std::string::npos) << weights->meaning;
     const auto join = std::ranges::find(serve.flags, "--join", &FlagText::names);
     ASSERT_NE(join, serve.flags.end());
     EXPECT_EQ(join->value, "[NAME@]HOST[:PORT]");

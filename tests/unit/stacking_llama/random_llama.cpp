@@ -80,11 +80,11 @@ TokenId token_of(std::uint64_t session, std::uint32_t position) {
 Stages::Stages(
     const models::ModelSource& model,
     std::uint32_t stages,
-    kernels::WeightFormat format,
+    WeightChoice choice,
     const LlamaSessions::Options& options
 ) {
     for (const auto& layout : models::split(model.architecture(), stages)) {
-        auto weights = load_stage(model, layout, format);
+        auto weights = load_stage(model, layout, choice);
         SWARM_ASSERT(weights.has_value());
         stages_.push_back(std::make_unique<LlamaSessions>(*weights, options));
     }

@@ -30,7 +30,7 @@ class Stages {
     Stages(
         const models::ModelSource& model,
         std::uint32_t stages,
-        kernels::WeightFormat format,
+        WeightChoice choice,
         const LlamaSessions::Options& options = {}
     );
 

@@ -19,7 +19,7 @@ std::shared_ptr<const StageWeights> load(
     return *load_stage(model, layouts[stage], WeightFormat::Fp32);
 }
 
-std::vector<float> row_of(const kernels::PackedMatrix& matrix, std::size_t output) {
+std::vector<float> row_of(const kernels::JoinedMatrix& matrix, std::size_t output) {
     std::vector<float> row(matrix.inputs());
     matrix.read_row(output, row);
     return row;

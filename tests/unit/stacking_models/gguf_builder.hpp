@@ -51,6 +51,11 @@ class Bytes {
         return *this;
     }
 
+    Bytes& add_all(std::span<const std::byte> raw) {
+        bytes_.insert(bytes_.end(), raw.begin(), raw.end());
+        return *this;
+    }
+
     void align(std::size_t alignment) {
         bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment);
     }
@@ -126,9 +131,7 @@ class GgufBuilder {
         std::span<const float> values
     ) {
         Bytes data;
-        for (const float value : values) {
-            data.add(value);
-        }
+        data.add_all(std::as_bytes(values));
         return tensor(name, sizes, 0, data);
     }
 

@@ -213,11 +213,59 @@ TEST(GgufHeader, RefusesTensorsThatDoNotFitTheFile) {
     const std::uint64_t large = (1ULL << 32U) - 1;
     expect_refused(with_entry({large, large, large}, 0, 0), ErrorCode::Malformed, "shape");
     expect_refused(with_entry({48}, 8, 0), ErrorCode::Malformed, "whole blocks of Q8_0");
-    expect_refused(with_entry({32}, 12, 0), ErrorCode::Unsupported, "second is stored as Q4_K");
+    expect_refused(with_entry({256}, 17, 0), ErrorCode::Unsupported, "second is stored as IQ2_XS");
     expect_refused(with_entry({32}, 99, 0), ErrorCode::Unsupported, "type 99");
     GgufBuilder twice;
     twice.f32_tensor("first", {8}, eight).f32_tensor("first", {8}, eight);
     expect_refused(twice, ErrorCode::Malformed, "two tensors are named first");
+}
+
+TEST(GgufHeader, TensorsOfEveryTypeAreHeldAgainstTheFile) {
+    struct Type {
+        std::uint32_t number;
+        const char* name;
+        std::uint64_t values;
+        std::size_t bytes;
+    };
+
+    constexpr Type kTypes[] = {
+        {2, "Q4_0", 32, 18},
+        {3, "Q4_1", 32, 20},
+        {6, "Q5_0", 32, 22},
+        {7, "Q5_1", 32, 24},
+        {8, "Q8_0", 32, 34},
+        {10, "Q2_K", 256, 84},
+        {11, "Q3_K", 256, 110},
+        {12, "Q4_K", 256, 144},
+        {13, "Q5_K", 256, 176},
+        {14, "Q6_K", 256, 210},
+        {20, "IQ4_NL", 32, 18},
+        {23, "IQ4_XS", 256, 136}};
+    for (const Type& type : kTypes) {
+        const auto with = [&](const std::vector<std::uint64_t>& sizes, std::size_t bytes) {
+            test::Bytes data;
+            data.add_all(std::vector<std::byte>(bytes));
+            GgufBuilder file;
+            file.tensor("it", sizes, type.number, data);
+            return file;
+        };
+        const std::uint64_t values = type.values;
+        const auto whole =
+            read_gguf_header(MemoryBytes(with({2 * values, 3}, 6 * type.bytes).bytes()));
+        ASSERT_TRUE(whole.has_value()) << type.name << whole.error().detail;
+        EXPECT_EQ(name_of(whole->tensors[0].type), type.name);
+        EXPECT_EQ(whole->tensors[0].bytes, 6 * type.bytes);
+        expect_refused(
+            with({2 * values, 3}, 6 * type.bytes - 1),
+            ErrorCode::Malformed,
+            "it does not lie in the file"
+        );
+        expect_refused(
+            with({values + values / 2, 2}, 3 * type.bytes),
+            ErrorCode::Malformed,
+            std::string("rows of it are no whole blocks of ") + type.name
+        );
+    }
 }
 
 TEST(GgufHeader, PrintsNamesOfTheFileWithoutTheirControlCharacters) {

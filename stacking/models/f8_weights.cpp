@@ -1,0 +1,106 @@
+#include "stacking/models/f8_weights.hpp"
+
+#include "stages/worker/tensor_checks.hpp"
+#include "swarm/base/try.hpp"
+
+#include <boost/json/object.hpp>
+
+#include <string_view>
+
+namespace stacking::models {
+
+namespace json = boost::json;
+using swarm::Error;
+using swarm::ErrorCode;
+using swarm::Reaction;
+using swarm::Result;
+
+namespace {
+
+constexpr std::string_view kWeight = ".weight";
+
+Error bad_scheme(const std::string& what) {
+    return {ErrorCode::Unsupported, Reaction::Reject, what};
+}
+
+std::string text_or_empty(const json::object& object, const char* key) {
+    const json::value* const value = object.if_contains(key);
+    const json::string* const text = value == nullptr ? nullptr : value->if_string();
+    return text == nullptr ? std::string() : std::string(*text);
+}
+
+std::uint32_t divided_up(std::uint64_t value) {
+    return static_cast<std::uint32_t>((value + kF8BlockSide - 1) / kF8BlockSide);
+}
+
+/// Returns scales without their values; none for a shape that is no known scheme.
+std::optional<WeightScales> scheme_of(
+    const std::vector<std::uint32_t>& shape, std::uint32_t rows, std::uint32_t columns
+) {
+    using Shape = std::vector<std::uint32_t>;
+    if (shape.empty() || shape == Shape{1}) {
+        return WeightScales{rows, columns, {}};
+    }
+    if (shape == Shape{rows} || shape == Shape{rows, 1}) {
+        return WeightScales{1, columns, {}};
+    }
+    if (shape == Shape{divided_up(rows), divided_up(columns)}) {
+        return WeightScales{kF8BlockSide, kF8BlockSide, {}};
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::string refuse_quantisation(const json::value& config) {
+    const json::object* const object = config.if_object();
+    const std::string method = object == nullptr ? "" : text_or_empty(*object, "quant_method");
+    const std::string format = object == nullptr ? "" : text_or_empty(*object, "format");
+    if (method == "fp8" || (method == "compressed-tensors" && format == "float-quantized")) {
+        return "";
+    }
+    return "the weights are quantised by \"" + printable(method) +
+           "\"; F32, F16, BF16 and F8_E4M3 can be read";
+}
+
+Result<> add_f8_scales(
+    const std::string& name,
+    const TensorCatalogue& catalogue,
+    const ModelSource::Files& files,
+    StoredTensor& tensor,
+    std::set<std::string>& used
+) {
+    if (tensor.type != WeightType::F8_E4M3 || !name.ends_with(kWeight)) {
+        return {};
+    }
+    used.insert(name.substr(0, name.size() - kWeight.size()) + ".input_scale");
+    auto found = catalogue.find(name + "_scale");
+    if (found == catalogue.end()) {
+        found = catalogue.find(name + "_scale_inv");
+    }
+    if (found == catalogue.end()) {
+        return {};
+    }
+    used.insert(found->first);
+    const auto& [scale_name, scale] = *found;
+    const auto rows = static_cast<std::uint32_t>(tensor.rows());
+    const auto columns = static_cast<std::uint32_t>(tensor.columns());
+    std::optional<WeightScales> scales = scheme_of(scale.entry.shape, rows, columns);
+    const auto type = blocks::parse_weight_type(scale.entry.dtype);
+    if (!scales || !type || *type == WeightType::F8_E4M3) {
+        return bad_scheme(
+            printable(scale_name) + " is no scale per tensor, per row or per 128 x 128 weights"
+        );
+    }
+    std::vector<std::byte> bytes(scale.entry.end - scale.entry.begin);
+    SWARM_TRY(files[scale.file]->read(scale.offset, bytes));
+    scales->values.resize(bytes.size() / block_size(*type).bytes);
+    decode_weights(*type, bytes, scales->values);
+    if (stages::check_finite(scales->values).has_error()) {
+        return not_finite(scale_name);
+    }
+    tensor.scales = std::move(*scales);
+    return {};
+}
+
+}  // namespace stacking::models
