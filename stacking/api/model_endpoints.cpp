@@ -74,7 +74,7 @@ Answer<std::string> detokenize(std::string_view body, const ApiModel& model) {
         return bad_field("tokens", "must be a list of token ids");
     }
     SWARM_TRY(const auto tokens, read_ids("tokens", field->get_array(), model));
-    const auto bytes = model.tokenizer.decode(tokens);
+    const auto bytes = model.tokenizer.decode_whole(tokens);
     if (!bytes) {
         return bad_field("tokens", "has a number that is no token of the tokenizer");
     }

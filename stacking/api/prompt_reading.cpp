@@ -25,6 +25,15 @@ std::optional<node::WebError> check_bytes(
                : std::nullopt;
 }
 
+/// Reads the text of a prompt; the tokens that belong before each text come first.
+Answer<Tokens> read_beginning(std::string_view text, const ApiModel& model) {
+    auto tokens = model.tokenizer.encode_beginning(text, tokenizers::SpecialTokens::Recognised);
+    if (!tokens) {
+        return bad_field("prompt", "cannot be read: " + tokens.error().detail);
+    }
+    return *std::move(tokens);
+}
+
 /// Reads one prompt: a text or a list of token ids.
 Answer<Prompt> read_prompt(const json::value& value, const ApiModel& model) {
     Prompt prompt;
@@ -33,7 +42,7 @@ Answer<Prompt> read_prompt(const json::value& value, const ApiModel& model) {
         if (auto error = check_bytes("prompt", prompt.text.size(), model)) {
             return *std::move(error);
         }
-        SWARM_TRY(prompt.tokens, read_text("prompt", prompt.text, model));
+        SWARM_TRY(prompt.tokens, read_beginning(prompt.text, model));
     } else if (is_list_of_ids(value)) {
         SWARM_TRY(prompt.tokens, read_ids("prompt", value.get_array(), model));
         const auto text = model.tokenizer.decode(prompt.tokens);

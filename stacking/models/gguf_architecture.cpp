@@ -149,7 +149,9 @@ Result<> read_rope_table(const GgufKeys& keys, Files files, Architecture& found)
     RopeScaling& rope = found.traits.rope;
     rope.kind = Kind::Divisors;
     rope.divisors.resize(tensor->shape.front());
-    return files[tensor->file]->read(tensor->offset, std::as_writable_bytes(std::span(rope.divisors)));
+    return files[tensor->file]->read(
+        tensor->offset, std::as_writable_bytes(std::span(rope.divisors))
+    );
 }
 
 }  // namespace

@@ -157,12 +157,21 @@ std::vector<std::int64_t> read_whole_numbers(GgufCursor& from, bool is_signed, s
     return numbers;
 }
 
+std::vector<float> read_reals(GgufCursor& from, std::uint64_t count) {
+    std::vector<float> reals;
+    for (std::uint64_t i = 0; i < count && from.ok(); ++i) {
+        reals.push_back(from.number<float>());
+    }
+    return reals;
+}
+
 /// Reads an array, or skips it and returns nothing.
 std::optional<GgufValue> read_array(GgufCursor& from, std::string_view key) {
     const ValueType type = read_value_type(from);
     const auto count = from.number<std::uint64_t>();
     const bool numbers = type == ValueType::I32 || type == ValueType::U32;
-    if (!key.starts_with(kKeptArrays) || (type != ValueType::String && !numbers)) {
+    const bool kept = numbers || type == ValueType::String || type == ValueType::F32;
+    if (!key.starts_with(kKeptArrays) || !kept) {
         skip_entries(from, type, count, 1);
         return std::nullopt;
     }
@@ -176,6 +185,9 @@ std::optional<GgufValue> read_array(GgufCursor& from, std::string_view key) {
                 std::to_string(kGgufArrayMax) + " are read"
         );
         return std::nullopt;
+    }
+    if (type == ValueType::F32) {
+        return read_reals(from, count);
     }
     if (numbers) {
         return read_whole_numbers(from, type == ValueType::I32, count);

@@ -22,7 +22,7 @@
 
 namespace stacking::models {
 
-/// Whole numbers and reals of any width, and arrays of strings and whole numbers.
+/// Whole numbers and reals of any width, and arrays of strings, whole numbers and fp32.
 using GgufValue = std::variant<
     std::uint64_t,
     std::int64_t,
@@ -30,7 +30,8 @@ using GgufValue = std::variant<
     bool,
     std::string,
     std::vector<std::string>,
-    std::vector<std::int64_t>>;
+    std::vector<std::int64_t>,
+    std::vector<float>>;
 
 struct GgufTensor {
     std::string name;

@@ -109,9 +109,7 @@ Error unfit(ErrorCode code, std::string what) {
 
 /// Takes the tensors that the architecture needs out of the catalogue, under our names.
 Result<ModelSource::Tensors> name_tensors(
-    const Architecture& architecture,
-    TensorCatalogue& catalogue,
-    const ModelSource::Files& files
+    const Architecture& architecture, TensorCatalogue& catalogue, const ModelSource::Files& files
 ) {
     ModelSource::Tensors tensors;
     std::set<std::string> used;

@@ -41,7 +41,7 @@ struct StoredTensor {
     /// Number of heads whose h rows are stored as x0, x(h/2), x1, x(h/2 + 1), ...; 0: the rows are
     /// stored in order.
     std::uint32_t interleaved_heads = 0;
-    float added = 0;  // to every stored value: norms of Gemma are stored less one
+    float added = 0;        // to every stored value: norms of Gemma are stored less one
     WeightScales scales{};  // each weight is multiplied by that of its block
 
     /// Number of rows; a vector is one row.

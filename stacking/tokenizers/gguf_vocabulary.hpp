@@ -1,7 +1,7 @@
-// Reads the tokenizer in the metadata of a GGUF file: tokenizer.ggml.model "gpt2" with pre
-// "smollm", which is the chain of ByteBpe.
-// Threading: pure function. Errors: Malformed, Unsupported (another tokenizer, or one that adds
-// tokens to every text); Reject. Cost: a copy of the tokens and merges.
+// Reads the tokenizer in the metadata of a GGUF file: tokenizer.ggml.model "gpt2" with one of the
+// names in tokenizer.ggml.pre that gguf_chains knows, or "llama", which is SentencePiece's BPE.
+// Threading: pure function. Errors: Malformed, Unsupported (another tokenizer; the text names it);
+// Reject. Cost: a copy of the tokens and merges.
 #pragma once
 
 #include "stacking/models/gguf_header.hpp"

@@ -6,6 +6,7 @@
 #include "stacking/models/run_checkpoint.hpp"
 #include "stacking/tokenizers/byte_alphabet.hpp"
 #include "stacking/tokenizers/gguf_vocabulary.hpp"
+#include "stacking/tokenizers/sentence_piece_file.hpp"
 #include "stacking/tokenizers/tokenizer_json.hpp"
 #include "stages/files/checkpoint_manifest.hpp"
 #include "stages/files/strict_json.hpp"
@@ -16,6 +17,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include <algorithm>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -100,24 +102,31 @@ const json::string* find_template(const json::value& given) {
     return nullptr;
 }
 
-/// Reads the chat template; empty when the folder has none.
-Result<std::string> read_template(const fs::path& folder) {
+/// Reads tokenizer_config.json; an empty object when the folder has none.
+Result<json::object> read_config(const fs::path& folder) {
     std::error_code ignored;
-    if (fs::exists(folder / kTemplateName, ignored)) {
-        return models::read_text(folder / kTemplateName, models::kConfigBytesMax);
-    }
     if (!fs::exists(folder / kConfigName, ignored)) {
-        return std::string();
+        return json::object();
     }
     SWARM_TRY(const auto text, models::read_text(folder / kConfigName, models::kConfigBytesMax));
-    const auto config = stages::parse_strict_json(text);
+    auto config = stages::parse_strict_json(text);
     if (config.has_error() || !config->is_object()) {
         return Error{
             ErrorCode::Malformed,
             Reaction::Reject,
             (folder / kConfigName).string() + ": no JSON object"};
     }
-    const json::value* const given = config->get_object().if_contains("chat_template");
+    return std::move(config->get_object());
+}
+
+/// Reads the chat template; empty when the folder has none.
+Result<std::string> read_template(const fs::path& folder) {
+    std::error_code ignored;
+    if (fs::exists(folder / kTemplateName, ignored)) {
+        return models::read_text(folder / kTemplateName, models::kConfigBytesMax);
+    }
+    SWARM_TRY(const auto config, read_config(folder));
+    const json::value* const given = config.if_contains("chat_template");
     if (given == nullptr || given->is_null()) {
         return std::string();
     }
@@ -129,6 +138,22 @@ Result<std::string> read_template(const fs::path& folder) {
             (folder / kConfigName).string() + ": chat_template has no text named default"};
     }
     return std::string(*jinja);
+}
+
+/// Opens tokenizer.model: one of others, which has tokens such as <s>, or one of our own runs.
+Result<ModelTokenizer> open_pieces(const fs::path& folder) {
+    SWARM_TRY(auto file, models::read_text(folder / kPiecesName, kSentencePieceBytesMax));
+    if (!has_control_tokens(file)) {
+        return make_pieces(std::move(file));
+    }
+    SWARM_TRY(const auto config, read_config(folder));
+    SWARM_TRY(auto jinja, read_template(folder));
+    const auto is_on = [&](const char* key, bool by_default) {
+        const json::value* const value = config.if_contains(key);
+        return value == nullptr || !value->is_bool() ? by_default : value->get_bool();
+    };
+    const TokensAround around{is_on("add_bos_token", true), is_on("add_eos_token", false)};
+    return make(read_sentence_piece_file(file, around), std::move(jinja));
 }
 
 Result<> write_text(const fs::path& path, const std::string& text) {
@@ -146,9 +171,7 @@ Result<ModelTokenizer> open_tokenizer(const fs::path& model) {
         return open_run_tokenizer(model);
     }
     if (!fs::exists(model / kTokenizerName, ignored) && fs::exists(model / kPiecesName, ignored)) {
-        return with_path(
-            make_pieces(models::read_text(model / kPiecesName, stages::kTokenizerBytesMax)), model
-        );
+        return with_path(open_pieces(model), model);
     }
     SWARM_TRY(const auto text, models::read_text(model / kTokenizerName, kTokenizerJsonBytesMax));
     SWARM_TRY(auto jinja, read_template(model));
@@ -165,6 +188,30 @@ Result<std::vector<std::uint32_t>> ModelTokenizer::encode(
 Result<std::string> ModelTokenizer::decode(std::span<const std::uint32_t> ids) const {
     const ByteBpe* const own = bpe();
     return own != nullptr ? own->decode(ids) : pieces()->decode(ids);
+}
+
+Result<std::string> ModelTokenizer::decode_whole(std::span<const std::uint32_t> ids) const {
+    const ByteBpe* const own = bpe();
+    return own != nullptr ? own->decode_whole(ids) : pieces()->decode(ids);
+}
+
+Result<std::vector<std::uint32_t>> ModelTokenizer::encode_beginning(
+    std::string_view text, SpecialTokens special
+) const {
+    SWARM_TRY(auto ids, encode(text, special));
+    const ByteBpe* const own = bpe();
+    const auto begin = own == nullptr ? std::span<const std::uint32_t>() : own->begin_tokens();
+    const bool has_them =
+        ids.size() >= begin.size() && std::equal(begin.begin(), begin.end(), ids.begin());
+    if (!has_them) {
+        ids.insert(ids.begin(), begin.begin(), begin.end());
+    }
+    return ids;
+}
+
+Result<std::size_t> ModelTokenizer::count_lost(std::string_view text, SpecialTokens special) const {
+    const ByteBpe* const own = bpe();
+    return own != nullptr ? own->count_lost(text, special) : Result<std::size_t>(0U);
 }
 
 std::uint32_t ModelTokenizer::size() const {
@@ -202,6 +249,9 @@ Result<> write_tokenizer(
         {"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
     if (end_token && *end_token < vocabulary.tokens.size()) {
         config["eos_token"] = vocabulary.tokens[*end_token];
+    }
+    if (const auto begin = tokenizer.bpe()->begin_tokens(); !begin.empty()) {
+        config["bos_token"] = vocabulary.tokens[begin.front()];
     }
     if (!tokenizer.chat_template().empty()) {
         config["chat_template"] = tokenizer.chat_template();

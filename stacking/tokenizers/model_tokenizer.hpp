@@ -1,7 +1,8 @@
 // The tokenizer in a model's files, and its chat template.
 //   GGUF file              tokenizer.ggml.*, tokenizer.chat_template
 //   Hugging Face folder    tokenizer.json; chat_template.jinja, or chat_template in
-//                          tokenizer_config.json; else tokenizer.model that a run has trained
+//                          tokenizer_config.json; without it tokenizer.model, which others or a
+//                          run of ours trained
 //   checkpoint of a run    tokenizer.model; without one the tokens are bytes
 // Threading: const and any thread; opening reads files and keeps none open. Errors: those of each
 // reader; a model without a chat template is no error.
@@ -36,7 +37,18 @@ class ModelTokenizer {
     [[nodiscard]] swarm::Result<std::vector<std::uint32_t>> encode(
         std::string_view text, SpecialTokens special
     ) const;
+    /// Returns the tokens of the beginning of a text, as a model was trained on it: those that
+    /// belong before each text come first, unless the text names them itself.
+    [[nodiscard]] swarm::Result<std::vector<std::uint32_t>> encode_beginning(
+        std::string_view text, SpecialTokens special
+    ) const;
+    /// Characters, or bytes, of a text that have no token.
+    [[nodiscard]] swarm::Result<std::size_t> count_lost(
+        std::string_view text, SpecialTokens special
+    ) const;
     [[nodiscard]] swarm::Result<std::string> decode(std::span<const std::uint32_t> ids) const;
+    /// Returns the bytes of a whole text: without the space that encoding put before it.
+    [[nodiscard]] swarm::Result<std::string> decode_whole(std::span<const std::uint32_t> ids) const;
     [[nodiscard]] std::uint32_t size() const;
 
     /// Whether both tokenizers have the same tokens under the same ids.

@@ -38,6 +38,13 @@ add_library(swarm_pcre2 INTERFACE)
 target_include_directories(swarm_pcre2 SYSTEM INTERFACE "${SWARM_PCRE2_INCLUDE}")
 target_link_libraries(swarm_pcre2 INTERFACE "${SWARM_PCRE2_LIBRARY}")
 
+find_path(SWARM_UTF8PROC_INCLUDE utf8proc.h REQUIRED
+  DOC "Folder with utf8proc.h (libutf8proc-dev)")
+find_library(SWARM_UTF8PROC_LIBRARY utf8proc REQUIRED DOC "libutf8proc (libutf8proc-dev)")
+add_library(swarm_utf8proc INTERFACE)
+target_include_directories(swarm_utf8proc SYSTEM INTERFACE "${SWARM_UTF8PROC_INCLUDE}")
+target_link_libraries(swarm_utf8proc INTERFACE "${SWARM_UTF8PROC_LIBRARY}")
+
 find_path(SWARM_SENTENCEPIECE_INCLUDE sentencepiece_trainer.h REQUIRED
   DOC "Folder with sentencepiece_trainer.h (libsentencepiece-dev)")
 find_library(SWARM_SENTENCEPIECE_LIBRARY sentencepiece REQUIRED

@@ -1,6 +1,6 @@
 // Fuzzes a GGUF file from anybody: header, model, tokenizer, and one row of each tensor.
 #include "stacking/models/gguf_model.hpp"
-#include "stacking/tokenizers/byte_bpe.hpp"
+#include "stacking/tokenizers/bpe.hpp"
 #include "stacking/tokenizers/gguf_vocabulary.hpp"
 #include "swarm/base/check.hpp"
 
@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         SWARM_ASSERT(tensor.bytes <= size && tensor.offset <= size - tensor.bytes);
     }
     if (auto vocabulary = tokenizers::read_gguf_vocabulary(*header)) {
-        const auto bpe = tokenizers::ByteBpe::make(std::move(*vocabulary));
+        const auto bpe = tokenizers::Bpe::make(std::move(*vocabulary));
         SWARM_ASSERT(!bpe || bpe->encode("a bc 12", tokenizers::SpecialTokens::Recognised));
     }
     if (const auto model = models::open_gguf(std::move(file), *header)) {

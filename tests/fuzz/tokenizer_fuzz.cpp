@@ -1,6 +1,7 @@
-// Fuzzes a tokenizer.json from anybody and, after a line end, a text for the tokenizer that the
-// file makes.
-#include "stacking/tokenizers/byte_bpe.hpp"
+// Fuzzes a tokenizer.json or a tokenizer.model from anybody and, after the last line end, a text
+// for the tokenizer that the file makes.
+#include "stacking/tokenizers/bpe.hpp"
+#include "stacking/tokenizers/sentence_piece_file.hpp"
 #include "stacking/tokenizers/tokenizer_json.hpp"
 #include "stacking/tokenizers/utf8.hpp"
 #include "swarm/base/check.hpp"
@@ -12,18 +13,24 @@ using namespace stacking::tokenizers;
 
 namespace {
 
-/// Encodes a text and decodes it: the tokens are made of the text's own bytes, in their order.
-void encode_and_decode(const ByteBpe& bpe, std::string_view text, SpecialTokens special) {
+/// Whether every token is made of the text's own bytes, in their order.
+bool changes_nothing(const Bpe& bpe) {
+    const ChainParts& parts = bpe.vocabulary().parts;
+    return parts.normalizer == kNoPart && parts.pre_tokenizer == kSingleDigits &&
+           bpe.vocabulary().added_tokens.empty() && !bpe.vocabulary().unknown;
+}
+
+void encode_and_decode(const Bpe& bpe, std::string_view text, SpecialTokens special) {
     const auto ids = bpe.encode(text, special);
-    SWARM_ASSERT(ids.has_value() == (utf8_prefix(text) == text.size()));
     if (!ids) {
-        return;
+        return;  // no UTF-8, or an expression that costs too much
     }
+    SWARM_ASSERT(utf8_prefix(text) == text.size());
     const auto bytes = bpe.decode(*ids);
-    SWARM_ASSERT(bytes.has_value());
+    SWARM_ASSERT(bytes.has_value() && bpe.decode_whole(*ids).has_value());
     std::size_t at = 0;
-    for (const char byte : *bytes) {
-        at = text.find(byte, at);
+    for (std::size_t i = 0; changes_nothing(bpe) && i < bytes->size(); ++i) {
+        at = text.find((*bytes)[i], at);
         SWARM_ASSERT(at != std::string_view::npos);
         ++at;
     }
@@ -37,13 +44,22 @@ void encode_and_decode(const ByteBpe& bpe, std::string_view text, SpecialTokens 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view input(reinterpret_cast<const char*>(data), size);
-    const std::size_t line = input.find('\n');
-    auto vocabulary = parse_tokenizer_json(input.substr(0, line));
+    const std::size_t line = input.rfind('\n');
+    const std::string_view file = input.substr(0, line);
+    auto vocabulary = file.starts_with('{') ? parse_tokenizer_json(file)
+                                            : read_sentence_piece_file(file, {true, true});
     if (!vocabulary) {
         return 0;
     }
-    const auto bpe = ByteBpe::make(std::move(*vocabulary));
-    if (bpe && line != std::string_view::npos) {
+    SWARM_ASSERT(!has_control_tokens(file) || !file.starts_with('{'));
+    const auto bpe = Bpe::make(std::move(*vocabulary));
+    if (!bpe) {
+        return 0;
+    }
+    // The text that is written is read as the same tokenizer; scores have become merges.
+    const auto written = parse_tokenizer_json(make_tokenizer_json(bpe->vocabulary()));
+    SWARM_ASSERT(written && written->tokens == bpe->vocabulary().tokens);
+    if (line != std::string_view::npos) {
         encode_and_decode(*bpe, input.substr(line + 1), SpecialTokens::AsText);
         encode_and_decode(*bpe, input.substr(line + 1), SpecialTokens::Recognised);
     }

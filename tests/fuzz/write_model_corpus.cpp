@@ -3,11 +3,14 @@
 #include "stacking/models/families/family.hpp"
 #include "stacking/models/gguf_model.hpp"
 #include "stacking/models/hf_config.hpp"
+#include "stacking/tokenizers/gguf_chains.hpp"
 #include "stacking/tokenizers/gguf_vocabulary.hpp"
+#include "stacking/tokenizers/sentence_piece_file.hpp"
 #include "stacking/tokenizers/tokenizer_json.hpp"
 #include "stages/files/safetensors_header.hpp"
 #include "swarm/base/check.hpp"
 #include "tests/unit/stacking_models/small_gguf.hpp"
+#include "tests/unit/stacking_tokenizers/small_sentence_piece.hpp"
 #include "tests/unit/stacking_tokenizers/small_vocabulary.hpp"
 
 #include <cstdio>
@@ -37,6 +40,47 @@ std::string small_gguf_with_tokenizer() {
     SWARM_ASSERT(header && tokenizers::read_gguf_vocabulary(*header));
     SWARM_ASSERT(models::open_gguf(std::make_unique<models::MemoryBytes>(bytes)));
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// A vocabulary of SentencePiece as GGUF's metadata.
+std::string small_llama_gguf() {
+    models::test::GgufBuilder file = models::test::small_gguf();
+    models::test::Bytes scores;
+    scores.add(models::test::Gguf::F32).add(std::uint64_t{5});
+    for (const float score : {0.0F, 0.0F, -1.0F, -2.0F, -0.5F}) {
+        scores.add(score);
+    }
+    file.text("tokenizer.ggml.model", "llama")
+        .u32("tokenizer.ggml.bos_token_id", 1)
+        .texts("tokenizer.ggml.tokens", {"<unk>", "<s>", "a", "b", "ab"})
+        .numbers("tokenizer.ggml.token_type", {2, 3, 1, 1, 1})
+        .raw("tokenizer.ggml.scores", models::test::Gguf::Array, scores);
+    const std::vector<std::byte> bytes = file.bytes();
+    const auto header = models::read_gguf_header(models::MemoryBytes(bytes));
+    SWARM_ASSERT(header && tokenizers::read_gguf_vocabulary(*header));
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// A tokenizer.json with most kinds of steps.
+std::string tokenizer_of_many_steps() {
+    tokenizers::Vocabulary vocabulary = tokenizers::test::small_vocabulary();
+    vocabulary.added_tokens = {
+        {.id = 261, .takes_left_space = true, .takes_right_space = true},
+        {.id = 262, .whole_word = true, .normalized = true}};
+    vocabulary.unknown = 3;
+    vocabulary.unknowns_merge = true;
+    vocabulary.byte_fallback = true;
+    vocabulary.parts = tokenizers::sentence_piece_parts(true);
+    vocabulary.parts.pre_tokenizer = R"json({"type":"Sequence","pretokenizers":[
+        {"type":"Split","pattern":{"Regex":"(?i:'s)|\\p{N}{1,3}|\\s+(?!\\S)"},
+         "behavior":"Isolated"},
+        {"type":"Split","pattern":{"String":"a"},"behavior":"MergedWithNext","invert":true},
+        {"type":"Digits","individual_digits":true},{"type":"Punctuation"},
+        {"type":"Metaspace","replacement":"_","prepend_scheme":"first","split":true}]})json";
+    vocabulary.parts.post_processor = tokenizers::make_template(vocabulary, {262}, {263});
+    const std::string text = tokenizers::make_tokenizer_json(vocabulary);
+    SWARM_ASSERT(tokenizers::parse_tokenizer_json(text));
+    return text;
 }
 
 std::string small_folder(const models::Architecture& architecture) {
@@ -72,6 +116,7 @@ int main(int argc, char** argv) {
     }
     const std::filesystem::path folder = argv[1];
     write(folder / "gguf" / "small", small_gguf_with_tokenizer());
+    write(folder / "gguf" / "llama", small_llama_gguf());
     const auto model =
         models::open_gguf(std::make_unique<models::MemoryBytes>(models::test::small_gguf().bytes())
         );
@@ -90,5 +135,11 @@ int main(int argc, char** argv) {
         write(folder / "weights" / std::string(name_of(type)), static_cast<char>(i) + blocks);
     }
     write(folder / "tokenizer" / "small", tokenizer + "\nabc ab <s> 12\xc3\xa9");
+    SWARM_ASSERT(tokenizers::read_sentence_piece_file(tokenizers::test::small_sentence_piece(), {})
+    );
+    write(
+        folder / "tokenizer" / "pieces", tokenizers::test::small_sentence_piece() + "\nab abc <s>"
+    );
+    write(folder / "tokenizer" / "steps", tokenizer_of_many_steps() + "\nab aa1234's  x. <s> ");
     return 0;
 }

@@ -285,7 +285,10 @@ TEST_F(SmolLM2Text, KeptAsStoredItTakesTheMemoryOfItsFile) {
     std::uint64_t bytes = weights->embedding->bytes();
     for (const stacking::llama::LayerWeights& layer : weights->layers) {
         for (const auto* const matrix :
-             {&layer.query_key_value, &layer.attention_out, &layer.gate_up, &layer.down}) {
+             {&layer.query_key_value,
+              &layer.attention_out,
+              &layer.experts.front().gate_up,
+              &layer.experts.front().down}) {
             bytes += matrix->bytes();
         }
     }

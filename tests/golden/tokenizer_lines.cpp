@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 
 namespace swarm::golden {
 
@@ -50,6 +51,27 @@ constexpr std::array<const char*, 42> kWords = {
     "@",
     "$PATH",
     "__init__"};
+
+// clang-format off
+constexpr std::string_view kOdd[] = {
+    "<s>", "</s>", "<unk>", "<|begin_of_text|>", "<|eot|>", "<think>", "[L]", " [R]  ", "word",
+    "words", "\x0a\x0a", "\x0a", "\x0d\x0a", "  ", "   ", "    ", "\x09", " ", " ", "<0x0A>",
+    "\xe2\x96\x81", "\xe2\x96\x81\xe2\x96\x81", "\xc5\xbf\xe2\x84\xaa'\xc5\xbf 'S'll'LL",
+    "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb",
+    "\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7",
+    "\xf0\x9f\x8f\xb3\xef\xb8\x8f\xe2\x80\x8d\xf0\x9f\x8c\x88", "e\xcc\x81", "\xc3\xa9",
+    "A\xcc\x8a\xcc\xa3", "\xe1\x84\x80\xe1\x85\xa1\xe1\x86\xa8", "\xea\xb0\x81", "\xe2\x84\xa6",
+    "\xe0\xb8\xaa\xe0\xb8\xa7\xe0\xb8\xb1\xe0\xb8\xaa\xe0\xb8\x94\xe0\xb8\xb5",
+    "\xd9\x85\xd8\xb1\xd8\xad\xd8\xa8\xd8\xa7", "\xe4\xbd\xa0\xe5\xa5\xbd",
+    "\xf0\xb1\x8d\x90\xf0\xb2\x8e\xaf", "\xf0\xae\xaf\xb0", "\xf0\x90\xb5\x90\xe1\xb2\x89",
+    "\xf0\x90\xb5\xb0", "\xf0\x91\xbd\x90\xf0\x91\xbd\x91", "\xf0\x9c\xb0\x80\xf0\x9c\xb3\xb0",
+    "\xf0\x91\xb7\xa0\xf0\x96\xbf\xb4", "\xe0\xa2\x97", "12345", "1234567",
+    "\xd9\xa3\xd9\xa4\xd9\xa5\xd9\xa6", std::string_view("\x00\x01\x1b", 3), "\xff", "\xc3",
+    "\xe2\x82", "\xf0\x9f\x98", "\xed\xa0\x80", "don't", "HTTPServer", "camelCase", "a/b/c//",
+    "!!!\x0a\x0a", "x = [1, 2];\x0a    return", "\xc2\xab\xc2\xbb\xe2\x80\x94\xe2\x80\xa6",
+    "+<=>^`|~$"};
+
+// clang-format on
 
 struct Range {
     std::uint32_t first;
@@ -139,6 +161,18 @@ std::string make_mixture(Numbers& numbers) {
 }
 
 }  // namespace
+
+std::string make_family_line(std::size_t number, const std::vector<std::string>& prose) {
+    if (number % 10 != 9) {
+        return make_line(number, prose);
+    }
+    Numbers numbers(1'000'000 + number);
+    std::string text;
+    for (std::uint64_t pieces = numbers.below(16); pieces > 0; --pieces) {
+        text += kOdd[numbers.below(std::size(kOdd))];
+    }
+    return text;
+}
 
 std::vector<std::string> lines_of(std::string_view text) {
     std::vector<std::string> lines;

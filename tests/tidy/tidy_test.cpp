@@ -274,11 +274,13 @@ TEST(Tidy, ForeignHeadersStayWhereTheyBelong) {
         {std::regex("^msgpack"), {"swarm/protocol", "tests/unit/protocol", "tests/fuzz"}},
         {std::regex("^CLI/"), {"swarm/cli", "tests/bench"}},
         {std::regex("^qrencode"), {"swarm/cli/owners"}},
-        {std::regex("^(zstd|zdict)"), {"compression", "tests/unit/compression", "tests/fuzz"}},
+        {std::regex("^(zstd|zdict)"),
+         {"compression", "tests/unit/compression", "tests/fuzz", "tests/golden"}},
         {std::regex("^cuda"),
          {"compression/cuda", "stages/torch/cuda", "tests/unit/compression_cuda"}},
         {std::regex("^pcre2"), {"stacking/tokenizers"}},
         {std::regex("^sentencepiece_"), {"stacking/tokenizers"}},
+        {std::regex("^utf8proc"), {"stacking/tokenizers"}},
         {std::regex("^toml"), {"swarm/run", "swarm/cli", "sim/scenario", "stacking/composition"}},
     };
     for (const SourceFile& file : source_files()) {

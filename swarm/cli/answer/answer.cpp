@@ -45,14 +45,6 @@ Result<std::vector<TokenId>> encode_chat(
     return chat->encode(bpe, messages, AfterMessages::BeginAnswer);
 }
 
-/// Whether the tokens of a text have all of its bytes.
-Result<bool> keeps_all_bytes(
-    const ModelTokenizer& tokenizer, std::span<const TokenId> tokens, std::string_view text
-) {
-    SWARM_TRY(const std::string back, tokenizer.decode(tokens));
-    return back == text;
-}
-
 /// Reads the tokens and returns the next one, whose position is `position`.
 Result<TokenId> next_token(
     TextReader& reader,
@@ -101,21 +93,22 @@ Result<PromptTokens> encode_prompt(
     const auto special =
         kind == PromptKind::Raw ? SpecialTokens::Recognised : SpecialTokens::AsText;
     SWARM_TRY(const auto plain, tokenizer.encode(text, special));
+    SWARM_TRY(const std::size_t lost, tokenizer.count_lost(text, special));
     if (plain.empty()) {
         return refusal(
             ErrorCode::Mismatch,
             text.empty() ? "the prompt is empty" : "no byte of the prompt has a token in this model"
         );
     }
-    SWARM_TRY(const bool whole, keeps_all_bytes(tokenizer, plain, text));
-    PromptTokens prompt{plain, !whole};
+    PromptTokens prompt{{}, lost > 0};
     if (kind == PromptKind::Chat) {
         SWARM_TRY(prompt.ids, encode_chat(tokenizer, text, system));
+    } else {
+        SWARM_TRY(prompt.ids, tokenizer.encode_beginning(text, special));
     }
     if (system) {
-        SWARM_TRY(const auto tokens, tokenizer.encode(*system, SpecialTokens::AsText));
-        SWARM_TRY(const bool whole_system, keeps_all_bytes(tokenizer, tokens, *system));
-        prompt.lost_bytes = prompt.lost_bytes || !whole_system;
+        SWARM_TRY(const std::size_t more, tokenizer.count_lost(*system, SpecialTokens::AsText));
+        prompt.lost_bytes = prompt.lost_bytes || more > 0;
     }
     return prompt;
 }

@@ -38,9 +38,10 @@ void describe_tokenizer(const Result<ModelTokenizer>& tokenizer, ModelSummary& s
         return;
     }
     const auto& vocabulary = tokenizer->bpe()->vocabulary();
-    summary.tokenizer = "byte-level BPE, " + std::to_string(vocabulary.tokens.size()) +
-                        " tokens, " + std::to_string(vocabulary.special_tokens.size()) +
-                        " of them special";
+    const bool bytes = tokenizer->bpe()->alphabet() == stacking::tokenizers::Alphabet::Bytes;
+    summary.tokenizer = std::string(bytes ? "byte-level BPE, " : "BPE of characters, ") +
+                        std::to_string(vocabulary.tokens.size()) + " tokens, " +
+                        std::to_string(vocabulary.special_tokens.size()) + " of them special";
     if (tokenizer->chat_template().empty()) {
         summary.chat = "none";
         return;

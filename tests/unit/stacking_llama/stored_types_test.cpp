@@ -157,7 +157,7 @@ TEST(StoredTypes, JoinedMatricesKeepTheTypesOfTheirParts) {
     ASSERT_EQ(layer.query_key_value.parts().size(), 2U);
     EXPECT_EQ(layer.query_key_value.parts()[0].outputs(), kWide + kKeyWidth);
     EXPECT_EQ(layer.query_key_value.outputs(), kWide + 2 * kKeyWidth);
-    EXPECT_EQ(layer.gate_up.parts().size(), 2U);
+    EXPECT_EQ(layer.experts.front().gate_up.parts().size(), 2U);
     std::vector<float> row(kWide);
     for (const auto& [output, name, at] :
          std::vector<std::tuple<std::size_t, const char*, std::size_t>>{
@@ -177,8 +177,9 @@ TEST(StoredTypes, TheMemoryIsThatOfTheFile) {
         const auto stage = *load_stage(model, layout, WeightChoice::as_is());
         const LayerWeights& layer = stage->layers.front();
         const std::uint64_t bytes = stage->embedding->bytes() + layer.query_key_value.bytes() +
-                                    layer.attention_out.bytes() + layer.gate_up.bytes() +
-                                    layer.down.bytes() + 2 * kWide * sizeof(float);
+                                    layer.attention_out.bytes() +
+                                    layer.experts.front().gate_up.bytes() +
+                                    layer.experts.front().down.bytes() + 2 * kWide * sizeof(float);
         EXPECT_EQ(bytes, kept_bytes(model, layout, WeightChoice::as_is())) << name_of(type);
         // The embedding has 130 rows, which take three panels.
         EXPECT_LE(

@@ -68,6 +68,19 @@ TEST(GgufHeader, ReadsAllThirteenTypesOfValues) {
     EXPECT_EQ(header->find<bool>("nobody"), nullptr);
 }
 
+TEST(GgufHeader, KeepsTheScoresOfATokenizer) {
+    Bytes scores;
+    scores.add(Gguf::F32).add(std::uint64_t{2}).add(1.5F).add(-2.0F);
+    GgufBuilder file;
+    file.raw("tokenizer.ggml.scores", Gguf::Array, scores).raw("other.scores", Gguf::Array, scores);
+    const auto header = read(file.bytes());
+    ASSERT_TRUE(header.has_value()) << header.error().detail;
+    const auto* const kept = header->find<std::vector<float>>("tokenizer.ggml.scores");
+    ASSERT_NE(kept, nullptr);
+    EXPECT_EQ(*kept, (std::vector<float>{1.5F, -2.0F}));
+    EXPECT_FALSE(header->metadata.contains("other.scores"));
+}
+
 TEST(GgufHeader, SkipsUnknownArrays) {
     Bytes nested;
     nested.add(Gguf::Array).add(std::uint64_t{2});

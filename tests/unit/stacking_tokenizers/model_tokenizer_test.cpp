@@ -2,7 +2,9 @@
 
 #include "stacking/tokenizers/chat_template.hpp"
 #include "stacking/tokenizers/gguf_vocabulary.hpp"
+#include "stacking/tokenizers/sentence_piece_file.hpp"
 #include "tests/unit/stacking_models/gguf_builder.hpp"
+#include "tests/unit/stacking_tokenizers/small_sentence_piece.hpp"
 #include "tests/unit/stacking_tokenizers/small_vocabulary.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
 
@@ -68,10 +70,13 @@ TEST(GgufVocabulary, IsTheFilesTokensMergesAndSpecialTokens) {
 }
 
 TEST(GgufVocabulary, RefusesOtherTokenizers) {
-    EXPECT_EQ(read(small_gguf({.pre = "llama-bpe"})).error().code, ErrorCode::Unsupported);
-    EXPECT_EQ(read(small_gguf({.model = "llama"})).error().code, ErrorCode::Unsupported);
-    EXPECT_EQ(read(small_gguf({.first_type = 6})).error().code, ErrorCode::Unsupported);
-    EXPECT_EQ(read(small_gguf({.begin_token_added = true})).error().code, ErrorCode::Unsupported);
+    EXPECT_EQ(read(small_gguf({.pre = "nobody"})).error().code, ErrorCode::Unsupported);
+    EXPECT_EQ(read(small_gguf({.model = "bert"})).error().code, ErrorCode::Unsupported);
+    EXPECT_EQ(
+        read(small_gguf({.model = "llama"})).error().code, ErrorCode::Malformed
+    );  // no scores
+    EXPECT_EQ(read(small_gguf({.first_type = 7})).error().code, ErrorCode::Unsupported);
+    EXPECT_EQ(read(small_gguf({.begin_token_added = true})).error().code, ErrorCode::Malformed);
     EXPECT_EQ(read(small_gguf({.types_missing = 1})).error().code, ErrorCode::Malformed);
     EXPECT_EQ(read(GgufBuilder()).error().code, ErrorCode::Unsupported);
 }
@@ -111,6 +116,53 @@ TEST(ModelTokenizer, IsTheSameInAFolderAsInTheFileItCameFrom) {
     );
     EXPECT_EQ(open_tokenizer(folder.path()).error().code, ErrorCode::NotFound);
     EXPECT_EQ(open_tokenizer(folder.path() / "nobody").error().code, ErrorCode::NotFound);
+}
+
+using Ids = std::vector<std::uint32_t>;
+
+TEST(ModelTokenizer, ReadsTheTokenizerModelOfAStranger) {
+    const ScratchFolder folder;
+    std::ofstream(folder.path() / "tokenizer.model", std::ios::binary)
+        << test::small_sentence_piece();
+    const auto tokenizer = open_tokenizer(folder.path());
+    ASSERT_TRUE(tokenizer.has_value()) << tokenizer.error().detail;
+    EXPECT_EQ(*tokenizer->encode("ab a", SpecialTokens::AsText), (Ids{3, 6, 7}));
+    EXPECT_EQ(*tokenizer->encode_beginning("ab a", SpecialTokens::AsText), (Ids{1, 3, 6, 7}));
+    EXPECT_EQ(*tokenizer->encode_beginning("<s>a", SpecialTokens::Recognised), (Ids{1, 7}));
+    EXPECT_EQ(*tokenizer->decode_whole(Ids{3, 6, 7}), "ab a");
+    EXPECT_EQ(*tokenizer->decode(Ids{7}), " a");
+    EXPECT_EQ(*tokenizer->count_lost("acc", SpecialTokens::AsText), 2U);
+    EXPECT_EQ(*tokenizer->encode("cca", SpecialTokens::AsText), (Ids{3, 0, 4}));  // one unknown
+
+    const auto copy = folder.path() / "copy";
+    std::filesystem::create_directory(copy);
+    ASSERT_TRUE(write_tokenizer(*tokenizer, 2, copy).has_value());
+    const auto read = open_tokenizer(copy);
+    ASSERT_TRUE(read.has_value()) << read.error().detail;
+    EXPECT_EQ(*read->encode_beginning("ab a", SpecialTokens::AsText), (Ids{1, 3, 6, 7}));
+
+    std::ofstream(folder.path() / "tokenizer_config.json") << R"({"add_bos_token": false})";
+    EXPECT_TRUE(open_tokenizer(folder.path())->bpe()->begin_tokens().empty());
+}
+
+TEST(SentencePieceFile, WhatChangesTextsInOtherWaysIsRefusedByItsName) {
+    const std::pair<test::PieceFileChanges, const char*> cases[] = {
+        {{.model = 1}, "not BPE"},
+        {{.characters = "table"}, "replaces characters"},
+        {{.folds_spaces = true}, "folds spaces"}};
+    for (const auto& [changes, why] : cases) {
+        const auto read = read_sentence_piece_file(test::small_sentence_piece(changes), {});
+        ASSERT_TRUE(read.has_error()) << why;
+        EXPECT_EQ(read.error().code, ErrorCode::Unsupported);
+        EXPECT_NE(read.error().detail.find(why), std::string::npos) << read.error().detail;
+    }
+    const std::string whole = test::small_sentence_piece();
+    EXPECT_TRUE(has_control_tokens(whole));
+    EXPECT_FALSE(has_control_tokens("garbage"));
+    EXPECT_EQ(
+        read_sentence_piece_file(whole.substr(0, whole.size() - 1), {}).error().code,
+        ErrorCode::Malformed
+    );
 }
 
 TEST(ModelTokenizer, ATokenizerOfAnotherModelIsRefused) {

@@ -1,6 +1,6 @@
 #include "stacking/tokenizers/tokenizer_json.hpp"
 
-#include "stacking/tokenizers/byte_bpe.hpp"
+#include "stacking/tokenizers/bpe.hpp"
 #include "tests/unit/stacking_tokenizers/small_vocabulary.hpp"
 
 #include <gtest/gtest.h>
@@ -48,37 +48,61 @@ TEST(TokenizerJson, AddedTokensNeedNotBeInTheModelsVocabulary) {
     EXPECT_EQ(read->tokens, test::small_vocabulary().tokens);
 }
 
-TEST(TokenizerJson, RefusesOtherChainsByName) {
-    const std::pair<const char*, const char*> changes[] = {
-        {"\"normalizer\":null", "\"normalizer\":{\"type\":\"NFC\"}"},
-        {"\"truncation\":null", "\"truncation\":{}"},
-        {"\"individual_digits\":true", "\"individual_digits\":false"},
-        {"\"add_prefix_space\":false", "\"add_prefix_space\":true"},
-        {"\"use_regex\":true", "\"use_regex\":false"},
-        {"\"type\":\"Sequence\"", "\"type\":\"Split\""},
-        {"\"post_processor\":null", "\"post_processor\":{\"type\":\"TemplateProcessing\"}"},
-        {"\"type\":\"BPE\"", "\"type\":\"Unigram\""},
-        {"\"dropout\":null", "\"dropout\":0.1"},
-        {"\"unk_token\":null", "\"unk_token\":\"<s>\""},
-        {"\"byte_fallback\":false", "\"byte_fallback\":true"},
-        {"\"ignore_merges\":false", "\"ignore_merges\":true"},
-        {"\"end_of_word_suffix\":null", "\"end_of_word_suffix\":\"</w>\""},
+TEST(TokenizerJson, RefusesWhatIsNotKnownByItsName) {
+    struct Change {
+        const char* from;
+        const char* to;
+        const char* why;
     };
-    for (const auto& [from, to] : changes) {
-        expect_refused(replaced(from, to), ErrorCode::Unsupported, "is not that of byte-level BPE");
+
+    const Change changes[] = {
+        {"\"normalizer\":null", "\"normalizer\":{\"type\":\"NFKC\"}", "normalizer NFKC"},
+        {"\"truncation\":null", "\"truncation\":{}", "truncation"},
+        {"\"type\":\"Sequence\"", "\"type\":\"Bert\"", "pre_tokenizer Bert"},
+        {"\"post_processor\":null",
+         "\"post_processor\":{\"type\":\"BertProcessing\"}",
+         "post_processor BertProcessing"},
+        {"\"type\":\"BPE\"", "\"type\":\"Unigram\"", "model Unigram"},
+        {"\"type\":\"BPE\"", "\"type\":\"WordPiece\"", "model WordPiece"},
+        {"\"dropout\":null", "\"dropout\":0.1", "model.dropout"},
+        {"\"end_of_word_suffix\":null",
+         "\"end_of_word_suffix\":\"</w>\"",
+         "model.end_of_word_suffix"},
+    };
+    for (const Change& change : changes) {
+        expect_refused(replaced(change.from, change.to), ErrorCode::Unsupported, change.why);
     }
-    expect_refused(replaced("\"lstrip\":false", "\"lstrip\":true"), ErrorCode::Unsupported, "262");
     expect_refused(
-        replaced("\"special\":true", "\"special\":false"), ErrorCode::Unsupported, "262"
+        replaced("\"unk_token\":null", "\"unk_token\":\"nobody\""),
+        ErrorCode::Malformed,
+        "unk_token"
+    );
+    expect_refused(
+        replaced("\"lstrip\":false", "\"lstrip\":3"), ErrorCode::Malformed, "an added token"
     );
 }
 
-TEST(TokenizerJson, AFileWithoutDigitsIsRefused) {
-    expect_refused(
-        replaced("{\"type\":\"Digits\",\"individual_digits\":true},", ""),
-        ErrorCode::Unsupported,
-        "pre_tokenizer"
-    );
+TEST(TokenizerJson, WritesEverySwitchAndPartAsItWasRead) {
+    Vocabulary vocabulary = test::small_vocabulary();
+    vocabulary.ignore_merges = true;
+    vocabulary.unknowns_merge = true;
+    vocabulary.unknown = 7;
+    vocabulary.added_tokens = {
+        {.id = 261, .takes_left_space = true},
+        {.id = 262, .takes_right_space = true, .normalized = true},
+        {.id = 260, .whole_word = true}};
+    vocabulary.parts.normalizer = R"({"type":"NFC"})";
+    vocabulary.parts.post_processor = make_template(vocabulary, {262}, {263});
+    const std::string written = make_tokenizer_json(vocabulary);
+    const auto read = parse_tokenizer_json(written);
+    ASSERT_TRUE(read.has_value()) << read.error().detail;
+    EXPECT_EQ(make_tokenizer_json(*read), written);
+    EXPECT_TRUE(read->ignore_merges);
+    EXPECT_EQ(read->added_tokens.size(), 3U);
+    const auto bpe = Bpe::make(*read);
+    ASSERT_TRUE(bpe.has_value()) << bpe.error().detail;
+    EXPECT_EQ(bpe->begin_tokens().front(), 262U);
+    EXPECT_EQ(bpe->end_tokens().front(), 263U);
 }
 
 TEST(TokenizerJson, RefusesVocabulariesWithHoles) {

@@ -1,4 +1,4 @@
-#include "stacking/tokenizers/byte_bpe.hpp"
+#include "stacking/tokenizers/bpe.hpp"
 
 #include "tests/unit/stacking_tokenizers/small_vocabulary.hpp"
 
@@ -12,14 +12,14 @@ namespace {
 using swarm::ErrorCode;
 using Ids = std::vector<std::uint32_t>;
 
-ByteBpe small() {
-    auto bpe = ByteBpe::make(test::small_vocabulary());
+Bpe small() {
+    auto bpe = Bpe::make(test::small_vocabulary());
     EXPECT_TRUE(bpe.has_value()) << bpe.error().detail;
     return std::move(*bpe);
 }
 
 /// Returns the texts of the tokens, with "|" between them.
-std::string tokens(const ByteBpe& bpe, std::string_view text, SpecialTokens special) {
+std::string tokens(const Bpe& bpe, std::string_view text, SpecialTokens special) {
     const auto ids = bpe.encode(text, special);
     EXPECT_TRUE(ids.has_value()) << ids.error().detail;
     std::string joined;
@@ -29,12 +29,12 @@ std::string tokens(const ByteBpe& bpe, std::string_view text, SpecialTokens spec
     return joined;
 }
 
-std::string plain(const ByteBpe& bpe, std::string_view text) {
+std::string plain(const Bpe& bpe, std::string_view text) {
     return tokens(bpe, text, SpecialTokens::AsText);
 }
 
-TEST(ByteBpe, MergesByRankThenFromTheLeft) {
-    const ByteBpe bpe = small();
+TEST(Bpe, MergesByRankThenFromTheLeft) {
+    const Bpe bpe = small();
     EXPECT_EQ(plain(bpe, "abc"), "abc");  // ab, then ab + c
     EXPECT_EQ(plain(bpe, "bbc"), "b|bc");
     EXPECT_EQ(plain(bpe, "aab"), "a|ab");  // rank 0 before rank 3
@@ -44,8 +44,8 @@ TEST(ByteBpe, MergesByRankThenFromTheLeft) {
     EXPECT_EQ(plain(bpe, "y x"), "y| x");
 }
 
-TEST(ByteBpe, SpecialTokensAreRecognisedOnlyWhereAllowed) {
-    const ByteBpe bpe = small();
+TEST(Bpe, SpecialTokensAreRecognisedOnlyWhereAllowed) {
+    const Bpe bpe = small();
     EXPECT_EQ(*bpe.encode("<s>", SpecialTokens::Recognised), Ids{262});
     EXPECT_EQ(bpe.encode("<s>", SpecialTokens::AsText)->size(), 3U);
     EXPECT_EQ(*bpe.encode("<s>>", SpecialTokens::Recognised), Ids{263});  // the longest name wins
@@ -57,8 +57,8 @@ TEST(ByteBpe, SpecialTokensAreRecognisedOnlyWhereAllowed) {
     EXPECT_FALSE(bpe.find_special("a").has_value());
 }
 
-TEST(ByteBpe, GivesEveryTextBack) {
-    const ByteBpe bpe = small();
+TEST(Bpe, GivesEveryTextBack) {
+    const Bpe bpe = small();
     std::string text;
     for (std::uint32_t byte = 0; byte < 0x80; ++byte) {
         text += static_cast<char>(byte);
@@ -67,59 +67,108 @@ TEST(ByteBpe, GivesEveryTextBack) {
     EXPECT_EQ(*bpe.decode(*bpe.encode(text, SpecialTokens::AsText)), text);
 }
 
-TEST(ByteBpe, AByteWithoutATokenIsDroppedBeforeTheMerges) {
+TEST(Bpe, AByteWithoutATokenIsDroppedBeforeTheMerges) {
     Vocabulary vocabulary = test::small_vocabulary();
     vocabulary.tokens['!'] = letter_of('!') + letter_of('!');  // a single "!" has no token
-    const auto bpe = ByteBpe::make(std::move(vocabulary));
+    const auto bpe = Bpe::make(std::move(vocabulary));
     ASSERT_TRUE(bpe.has_value()) << bpe.error().detail;
     EXPECT_TRUE(bpe->encode("!", SpecialTokens::AsText)->empty());
     EXPECT_EQ(plain(*bpe, "ab!ab"), "ab|ab");
 }
 
-TEST(ByteBpe, RefusesTextThatIsNoUtf8) {
-    const ByteBpe bpe = small();
+TEST(Bpe, RefusesTextThatIsNoUtf8) {
+    const Bpe bpe = small();
     const auto ids = bpe.encode("abc\xff", SpecialTokens::AsText);
     ASSERT_TRUE(ids.has_error());
     EXPECT_EQ(ids.error().code, ErrorCode::Malformed);
     EXPECT_NE(ids.error().detail.find("byte 3"), std::string::npos);
-    const std::string large(ByteBpe::kTextBytesMax + 1, ' ');
+    const std::string large(Bpe::kTextBytesMax + 1, ' ');
     EXPECT_EQ(bpe.encode(large, SpecialTokens::AsText).error().code, ErrorCode::TooLarge);
 }
 
-TEST(ByteBpe, RefusesUnknownIds) {
+TEST(Bpe, RefusesUnknownIds) {
     const Ids ids{97, 264};
     EXPECT_EQ(small().decode(ids).error().code, ErrorCode::Mismatch);
 }
 
-TEST(ByteBpe, ALongWordTakesNoQuadraticTime) {
+TEST(Bpe, ALongWordTakesNoQuadraticTime) {
     const std::string text(1'000'000, 'a');
     const auto ids = small().encode(text, SpecialTokens::AsText);
     ASSERT_TRUE(ids.has_value());
     EXPECT_EQ(ids->size(), 250'000U);
 }
 
-TEST(ByteBpe, RefusesVocabulariesThatContradictThemselves) {
+TEST(Bpe, NoTextMergesIntoASpecialToken) {
+    Vocabulary vocabulary = test::small_vocabulary();
+    vocabulary.special_tokens.push_back(256);  // "ab", which a merge would make
+    const auto bpe = Bpe::make(std::move(vocabulary));
+    ASSERT_TRUE(bpe.has_value()) << bpe.error().detail;
+    EXPECT_EQ(plain(*bpe, "abc"), "a|bc");
+    EXPECT_EQ(*bpe->encode("ab", SpecialTokens::Recognised), Ids{256});
+}
+
+TEST(Bpe, WordsAndTokensReachFromOnePartIntoTheNext) {
+    const Bpe bpe = small();
+    const TextPart parts[] = {
+        {"<s>a", SpecialTokens::Recognised},
+        {"b<s>", SpecialTokens::AsText},
+        {"<s>", SpecialTokens::Recognised}};
+    const auto ids = bpe.encode(parts);
+    ASSERT_TRUE(ids.has_value()) << ids.error().detail;
+    EXPECT_EQ(*ids, (Ids{262, 256, '<', 's', '>', 262}));
+}
+
+TEST(Bpe, AddedTokensTakeTheirSurroundings) {
+    Vocabulary vocabulary = test::small_vocabulary();
+    const auto add = [&](const char* text, AddedToken token) {
+        token.id = static_cast<std::uint32_t>(vocabulary.tokens.size());
+        vocabulary.tokens.emplace_back(text);
+        vocabulary.added_tokens.push_back(token);
+        return token.id;
+    };
+    const std::uint32_t left = add("[L]", {.takes_left_space = true});
+    const std::uint32_t right = add("[R]", {.takes_right_space = true});
+    const std::uint32_t word = add("word", {.whole_word = true});
+    const auto bpe = Bpe::make(std::move(vocabulary));
+    ASSERT_TRUE(bpe.has_value()) << bpe.error().detail;
+    const auto encode = [&](const char* text) { return *bpe->encode(text, SpecialTokens::AsText); };
+    EXPECT_EQ(encode("a \u3000[L] b"), (Ids{'a', left, ' ', 'b'}));
+    EXPECT_EQ(encode("a [R] \nb"), (Ids{'a', ' ', right, 'b'}));
+    EXPECT_EQ(encode("word"), Ids{word});
+    EXPECT_EQ(encode("(word)"), (Ids{'(', word, ')'}));
+    EXPECT_EQ(encode("words").size(), 5U);
+    EXPECT_EQ(encode("\u00e9word").size(), 6U);
+}
+
+TEST(Bpe, CountsWhatHasNoToken) {
+    Vocabulary vocabulary = test::small_vocabulary();
+    vocabulary.tokens['!'] = letter_of('!') + letter_of('!');
+    const auto bpe = Bpe::make(std::move(vocabulary));
+    ASSERT_TRUE(bpe.has_value()) << bpe.error().detail;
+    EXPECT_EQ(*bpe->count_lost("a!b!", SpecialTokens::AsText), 2U);
+    EXPECT_EQ(*bpe->count_lost("ab", SpecialTokens::AsText), 0U);
+}
+
+TEST(Bpe, RefusesVocabulariesThatContradictThemselves) {
     const auto refuse = [](const std::function<void(Vocabulary&)>& spoil, const char* why) {
         Vocabulary vocabulary = test::small_vocabulary();
         spoil(vocabulary);
-        const auto bpe = ByteBpe::make(std::move(vocabulary));
+        const auto bpe = Bpe::make(std::move(vocabulary));
         ASSERT_TRUE(bpe.has_error()) << why;
         EXPECT_EQ(bpe.error().code, ErrorCode::Malformed) << why;
         EXPECT_NE(bpe.error().detail.find(why), std::string::npos) << bpe.error().detail;
     };
     refuse([](Vocabulary& v) { v.tokens[7] = v.tokens[8]; }, "twin");
-    refuse([](Vocabulary& v) { v.tokens[7] = "\n"; }, "byte alphabet");
-    refuse([](Vocabulary& v) { v.tokens[7] = ""; }, "byte alphabet");
+    refuse([](Vocabulary& v) { v.tokens[7] = ""; }, "is empty");
     refuse([](Vocabulary& v) { v.merges.emplace_back("x", "nobody"); }, "merge 6");
     refuse([](Vocabulary& v) { v.merges.emplace_back("x", "y"); }, "merge 6");
     refuse([](Vocabulary& v) { v.merges.push_back(v.merges[1]); }, "there twice");
-    refuse([](Vocabulary& v) { v.special_tokens.push_back(256); }, "of special tokens");
     refuse([](Vocabulary& v) { v.special_tokens.push_back(264); }, "special token 264");
     refuse([](Vocabulary& v) { v.special_tokens.push_back(262); }, "special token 262");
     refuse([](Vocabulary& v) { v.tokens[262] = ""; }, "special token 262");
     Vocabulary large = test::small_vocabulary();
-    large.special_tokens.resize(kSpecialTokensMax + 1);
-    EXPECT_EQ(ByteBpe::make(std::move(large)).error().code, ErrorCode::TooLarge);
+    large.special_tokens.resize(kAddedTokensMax + 1);
+    EXPECT_EQ(Bpe::make(std::move(large)).error().code, ErrorCode::TooLarge);
 }
 
 }  // namespace
