@@ -1,5 +1,5 @@
 // Writes the seeds of the fuzz targets that read model files: a small model and its tokenizer.
-//   write_model_corpus <folder>   fills <folder>/{gguf,hf_folder,tokenizer,weights}
+//   write_model_corpus <folder>   fills <folder>/{gguf,hf_folder,jinja,tokenizer,weights}
 #include "stacking/models/families/family.hpp"
 #include "stacking/models/gguf_model.hpp"
 #include "stacking/models/hf_config.hpp"
@@ -129,6 +129,15 @@ int main(int argc, char** argv) {
     const std::string tokenizer =
         tokenizers::make_tokenizer_json(tokenizers::test::small_vocabulary());
     SWARM_ASSERT(tokenizers::parse_tokenizer_json(tokenizer));
+    write(
+        folder / "jinja" / "small",
+        "{%- macro m(a, b='x') -%}{{ caller() ~ a|upper }}{%- endmacro -%}"
+        "{% set ns = namespace(l=[]) %}{% for m in messages if m.role != 'tool' %}"
+        "{% set ns.l = ns.l + [m.content[::-1]] %}{{ loop.index }}{{ m|tojson(indent=2) }}"
+        "{% if not loop.last %}{% continue %}{% endif %}{% endfor %}"
+        "{% call m(ns.l|join('-'), b=n // 2) %}{{ '%5.1f' % n }}{% endcall %}"
+        "{{ messages|selectattr('role', 'eq', 'user')|map(attribute='content')|list }}"
+    );
     for (std::size_t i = 0; i < blocks::kWeightTypes; ++i) {
         const auto type = static_cast<blocks::WeightType>(i);
         const std::string blocks(2 * blocks::block_size(type).bytes, '\x2b');

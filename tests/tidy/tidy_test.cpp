@@ -65,6 +65,7 @@ const std::map<std::string, Folders, std::less<>> kVisibleTo = {
     {"stacking/blocks", {"swarm/base"}},
     {"stacking/models",
      {"swarm/base", "swarm/run", "stages/files", "stages/worker", "stacking/blocks"}},
+    {"stacking/tokenizers/jinja", {"swarm/base"}},
     {"stacking/tokenizers", {"swarm/base", "stages/files", "stacking/models"}},
     {"stacking/kernels", {"swarm/base", "stacking/blocks"}},
     {"stacking/llama",

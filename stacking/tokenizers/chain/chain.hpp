@@ -14,7 +14,8 @@
 
 namespace stacking::tokenizers {
 
-/// The signs in which the tokens of the model are written: letters that stand for bytes, or characters.
+/// The signs in which the tokens of the model are written: letters that stand for bytes, or
+/// characters.
 enum class Alphabet { Bytes, Characters };
 
 struct Chain {

@@ -1,0 +1,58 @@
+// One rendering: its budget, and the things that values point to.
+// Invariant: work is paid for before it is done, so no template runs for longer than kStepsMax
+// steps allow, and all texts that it makes together have at most kStepsMax * kBytesPerStep bytes.
+// Threading: one thread. Errors: TooLarge.
+#pragma once
+
+#include "stacking/tokenizers/jinja/value.hpp"
+
+#include <cstdint>
+#include <deque>
+
+namespace stacking::tokenizers::jinja {
+
+class Context {
+ public:
+    /// `now_s`: the time of strftime_now(), in seconds since 1970 by the clock of the place.
+    explicit Context(std::int64_t now_s) : now_s_(now_s) {}
+
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+
+    Result<> charge(std::uint64_t steps) {
+        if (steps > left_) {
+            return beyond_bound(
+                "it takes more than " + std::to_string(kStepsMax) + " steps; does it end?"
+            );
+        }
+        left_ -= steps;
+        return {};
+    }
+
+    /// Pays for making a text. Errors: also one that is too long.
+    Result<> charge_bytes(std::uint64_t bytes) { return charge_more_bytes(0, bytes); }
+
+    /// Pays for `more` bytes behind `bytes` that are paid for. Errors: also a text too long.
+    Result<> charge_more_bytes(std::uint64_t bytes, std::uint64_t more) {
+        if (more > kTextBytesMax || bytes + more > kTextBytesMax) {
+            return beyond_bound(
+                "a text is longer than " + std::to_string(kTextBytesMax) + " bytes"
+            );
+        }
+        return charge(1 + more / kBytesPerStep);
+    }
+
+    [[nodiscard]] std::int64_t now_s() const { return now_s_; }
+
+    Namespace* make_namespace() { return &namespaces_.emplace_back(); }
+
+    Loop* make_loop() { return &loops_.emplace_back(); }
+
+ private:
+    std::int64_t now_s_;
+    std::uint64_t left_ = kStepsMax;
+    std::deque<Namespace> namespaces_;
+    std::deque<Loop> loops_;
+};
+
+}  // namespace stacking::tokenizers::jinja
