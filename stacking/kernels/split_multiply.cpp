@@ -74,6 +74,9 @@ void split_multiply(
     float* out,
     std::size_t out_stride
 ) {
+    if (x.count == 0) {
+        return;  // then `out` may be null, to which nothing may be added
+    }
     for (const PackedMatrix& part : matrix.parts()) {
         split_multiply(workers, kernels, part.view(), x, out, out_stride);
         out += part.outputs();
