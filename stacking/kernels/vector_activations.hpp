@@ -31,33 +31,23 @@ SWARM_TARGET inline Vec gated(Vec gate, Vec up) {
     return mul(div(gate, add(one, exponential_of(mul(gate, spread(-1.0F))))), up);
 }
 
-SWARM_TARGET void gate(float* gate, const float* up, std::size_t count) {
-    std::size_t i = 0;
-    for (; i + kWidth <= count; i += kWidth) {
-        store(gate + i, gated(load(gate + i), load(up + i)));
-    }
-    alignas(64) float rest[2][kWidth] = {};
-    std::copy(gate + i, gate + count, rest[0]);
-    std::copy(up + i, up + count, rest[1]);
-    store(rest[0], gated(load(rest[0]), load(rest[1])));
-    std::copy_n(rest[0], count - i, gate + i);
-}
-
 SWARM_TARGET inline Vec gated_gelu(Vec gate, Vec up) {
     const Vec one = spread(1.0F);
     const Vec inner = mul(gate, fma(mul(gate, gate), spread(kGeluCubic), one));
     return mul(div(gate, add(one, exponential_of(mul(inner, spread(kGeluScale))))), up);
 }
 
-SWARM_TARGET void gate_gelu(float* gate, const float* up, std::size_t count) {
+/// Replaces each gate by kGated(gate, up).
+template <Vec (*kGated)(Vec gate, Vec up)>
+SWARM_TARGET void gate_row(float* gate, const float* up, std::size_t count) {
     std::size_t i = 0;
     for (; i + kWidth <= count; i += kWidth) {
-        store(gate + i, gated_gelu(load(gate + i), load(up + i)));
+        store(gate + i, kGated(load(gate + i), load(up + i)));
     }
     alignas(64) float rest[2][kWidth] = {};
     std::copy(gate + i, gate + count, rest[0]);
     std::copy(up + i, up + count, rest[1]);
-    store(rest[0], gated_gelu(load(rest[0]), load(rest[1])));
+    store(rest[0], kGated(load(rest[0]), load(rest[1])));
     std::copy_n(rest[0], count - i, gate + i);
 }
 

@@ -234,13 +234,14 @@ SWARM_INLINE void fetch(const std::byte* unit) {
 /// all rows; a single row needs no copy of it.
 template <WeightType kType>
 SWARM_TARGET void multiply_block_panel(
-    const std::byte* panel, std::size_t inputs, const Rows& x, float* sums
+    const MatrixView& matrix, std::size_t panel_index, const Rows& x, float* sums
 ) {
     constexpr BlockLayout kPlaces = kLayout<kType>;
+    const std::byte* panel = matrix.panels + panel_index * matrix.panel_bytes;
     alignas(kCacheLineBytes) float weights[kUnitInputs * kPanelOutputs];
     const auto* const decoded = reinterpret_cast<const std::byte*>(weights);
     std::fill_n(sums, x.count * kPanelOutputs, 0.0F);
-    for (std::size_t k = 0; k < inputs; panel += kPlaces.block_bytes) {
+    for (std::size_t k = 0; k < matrix.inputs; panel += kPlaces.block_bytes) {
         const std::byte* unit = panel + kPlaces.header_bytes;
         for (const std::size_t end = k + kPlaces.inputs; k < end; k += kUnitInputs) {
             fetch<kType>(unit);
@@ -265,22 +266,7 @@ template <WeightType kType>
 SWARM_TARGET void multiply_type(
     const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride
 ) {
-    alignas(kCacheLineBytes) float sums[kUnitRowsAtOnce * kPanelOutputs];
-    for (std::size_t panel = 0; panel * kPanelOutputs < matrix.outputs; ++panel) {
-        const std::size_t first = panel * kPanelOutputs;
-        const std::size_t outputs = std::min(kPanelOutputs, matrix.outputs - first);
-        for (std::size_t row = 0; row < x.count; row += kUnitRowsAtOnce) {
-            const std::size_t rows = std::min(kUnitRowsAtOnce, x.count - row);
-            const Rows part{x.values + row * x.stride, rows, x.stride};
-            multiply_block_panel<kType>(
-                matrix.panels + panel * matrix.panel_bytes, matrix.inputs, part, sums
-            );
-            for (std::size_t r = 0; r < rows; ++r) {
-                float* const to = out + (row + r) * out_stride + first;
-                std::copy_n(sums + r * kPanelOutputs, outputs, to);
-            }
-        }
-    }
+    multiply_panels<multiply_block_panel<kType>, kUnitRowsAtOnce>(matrix, x, out, out_stride);
 }
 
 SWARM_TARGET void multiply_blocks(

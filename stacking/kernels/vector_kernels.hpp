@@ -194,24 +194,33 @@ SWARM_TARGET void multiply_panel(
     }
 }
 
-template <WeightFormat kFormat>
-SWARM_TARGET void multiply_as(
+/// Multiplies by one panel after the other, kRows rows at a time, whose sums kPanelSums computes.
+template <
+    void (*kPanelSums)(const MatrixView& matrix, std::size_t panel, const Rows& x, float* sums),
+    std::size_t kRows>
+SWARM_TARGET void multiply_panels(
     const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride
 ) {
-    alignas(kCacheLineBytes) float sums[kRowsAtOnce * kPanelOutputs];
+    alignas(kCacheLineBytes) float sums[kRows * kPanelOutputs];
     for (std::size_t panel = 0; panel * kPanelOutputs < matrix.outputs; ++panel) {
         const std::size_t first = panel * kPanelOutputs;
         const std::size_t outputs = std::min(kPanelOutputs, matrix.outputs - first);
-        for (std::size_t row = 0; row < x.count; row += kRowsAtOnce) {
-            const std::size_t rows = std::min(kRowsAtOnce, x.count - row);
-            const Rows part{x.values + row * x.stride, rows, x.stride};
-            multiply_panel<kFormat>(matrix, panel, part, sums);
+        for (std::size_t row = 0; row < x.count; row += kRows) {
+            const std::size_t rows = std::min(kRows, x.count - row);
+            kPanelSums(matrix, panel, {x.values + row * x.stride, rows, x.stride}, sums);
             for (std::size_t r = 0; r < rows; ++r) {
                 float* const to = out + (row + r) * out_stride + first;
                 std::copy_n(sums + r * kPanelOutputs, outputs, to);
             }
         }
     }
+}
+
+template <WeightFormat kFormat>
+SWARM_TARGET void multiply_as(
+    const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride
+) {
+    multiply_panels<multiply_panel<kFormat>, kRowsAtOnce>(matrix, x, out, out_stride);
 }
 
 /// Products by WeightFormat::Blocks; vector_blocks.hpp has them.
@@ -384,8 +393,8 @@ constexpr Kernels kernels_on(Path path) {
         .path = path,
         .multiply = multiply,
         .normalise = normalise,
-        .gate = gate,
-        .gate_gelu = gate_gelu,
+        .gate = gate_row<gated>,
+        .gate_gelu = gate_row<gated_gelu>,
         .soft_cap = soft_cap,
         .attend = attend};
 }
