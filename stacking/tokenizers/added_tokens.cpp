@@ -1,6 +1,7 @@
 #include "stacking/tokenizers/added_tokens.hpp"
 
 #include "stacking/tokenizers/chain/stand_ins.hpp"
+#include "stacking/tokenizers/utf8.hpp"
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
@@ -70,6 +71,13 @@ Result<> AddedTokens::add(std::string_view text, const AddedToken& token, TokenK
             "the tokenizer: added token " + std::to_string(token.id) +
                 " is empty or too long, or there are too many"};
     }
+    // A token that is half a character would cut those of a text in two.
+    if (utf8_prefix(text) < text.size()) {
+        return Error{
+            ErrorCode::Malformed,
+            Reaction::Reject,
+            "the tokenizer: added token " + std::to_string(token.id) + " is no UTF-8"};
+    }
     std::uint32_t node = 0;
     for (const char byte : text) {
         const auto [found, is_new] = next_.try_emplace(edge(node, byte), nodes_);
@@ -115,7 +123,8 @@ Result<bool> AddedTokens::stands_alone(std::string_view text, const Range& range
     if (range.end < text.size()) {
         beside += leading_character(text.substr(range.end));
     }
-    SWARM_TRY(const auto found, word_.find_all(beside));
+    SearchBudget budget(beside.size());
+    SWARM_TRY(const auto found, word_.find_all(beside, budget));
     return found.empty();
 }
 
@@ -142,6 +151,7 @@ Result<std::vector<AddedTokens::Section>> AddedTokens::cut(
 ) const {
     std::vector<Section> sections;
     std::size_t done = 0;
+    std::size_t spaces_end = 0;  // end of the last spaces that a token took
     for (std::size_t at = 0; at < text.size();) {
         const auto match = longest_at(text, at);
         at = match ? match->range.end : at + 1;
@@ -151,11 +161,14 @@ Result<std::vector<AddedTokens::Section>> AddedTokens::cut(
         }
         Range range = match->range;
         const AddedToken& token = match->entry->token;
-        if (token.takes_left_space) {
-            range.begin = std::max(range.begin - spaces_before(text.substr(0, range.begin)), done);
+        if (token.takes_left_space && range.begin > done) {
+            range.begin -= spaces_before(text.substr(done, range.begin - done));
         }
         if (token.takes_right_space) {
-            range.end += spaces_after(text.substr(range.end));
+            if (range.end > spaces_end) {  // else it lies in the spaces of the last one
+                spaces_end = range.end + spaces_after(text.substr(range.end));
+            }
+            range.end = spaces_end;
         }
         if (done < range.begin) {
             sections.push_back({{done, range.begin}, std::nullopt});

@@ -20,6 +20,13 @@ Error bad_vocabulary(const std::string& what) {
     return {ErrorCode::Malformed, Reaction::Reject, "the tokenizer: " + what};
 }
 
+Error long_token() {
+    return {
+        ErrorCode::TooLarge,
+        Reaction::Reject,
+        "the tokenizer: a token of more than " + std::to_string(kTokenBytesMax) + " bytes"};
+}
+
 std::string decimal(std::size_t value) {
     return std::to_string(value);
 }
@@ -58,6 +65,11 @@ Result<> Bpe::check_parts() const {
             Reaction::Reject,
             "the tokenizer: more than " + decimal(kTokensMax) + " tokens, " + decimal(kMergesMax) +
                 " merges, or " + decimal(kAddedTokensMax) + " added tokens"};
+    }
+    for (const std::string& token : vocabulary_.tokens) {
+        if (token.size() > kTokenBytesMax) {
+            return long_token();
+        }
     }
     if (!vocabulary_.scores.empty() && vocabulary_.scores.size() != tokens) {
         return bad_vocabulary("it has a score for some tokens only");
@@ -111,6 +123,7 @@ Result<> Bpe::add_added_tokens() {
             all.push_back({id});
         }
     }
+    SearchBudget budget(0);
     for (const AddedToken& token : all) {
         const auto kind = special_[token.id] ? TokenKind::Special : TokenKind::Plain;
         const std::string& text = vocabulary_.tokens[token.id];
@@ -118,7 +131,7 @@ Result<> Bpe::add_added_tokens() {
             SWARM_TRY(raw_added_.add(text, token, kind));
             continue;
         }
-        SWARM_TRY(const std::string normalized, normalize(chain_.normalizer, text));
+        SWARM_TRY(const std::string normalized, normalize(chain_.normalizer, text, budget));
         SWARM_TRY(normalized_added_.add(normalized, token, kind));
     }
     return {};
@@ -134,13 +147,14 @@ Result<> Bpe::add_bytes() {
         if (token.empty()) {
             return bad_vocabulary("token " + decimal(id) + " is empty");
         }
-        bytes_.push_back(bytes_of(id));
+        SWARM_TRY(auto bytes, bytes_of(id));
+        bytes_.push_back(std::move(bytes));
     }
     return {};
 }
 
 /// Bytes of a token in a text. A token that is not of its alphabet stands for itself.
-std::string Bpe::bytes_of(std::uint32_t id) const {
+Result<std::string> Bpe::bytes_of(std::uint32_t id) const {
     const std::string& token = vocabulary_.tokens[id];
     if (special_[id]) {
         return token;
@@ -154,6 +168,9 @@ std::string Bpe::bytes_of(std::uint32_t id) const {
     std::string text = token;
     for (const auto& [from, to] : chain_.decoded) {
         text = replaced(text, from, to);
+        if (text.size() > kTokenBytesMax) {
+            return long_token();
+        }
     }
     return text;
 }
@@ -181,6 +198,8 @@ Result<Bpe::Encoded> Bpe::encode_parts(std::span<const TextPart> parts) const {
     }
     Encoded encoded;
     BpeMerger merger(*model_);
+    SearchBudget budget(text.size());
+    std::size_t changed_bytes = 0;
     SWARM_TRY(const auto sections, raw_added_.cut(text, allowed));
     for (const auto& [range, id] : sections) {
         if (id) {
@@ -189,7 +208,12 @@ Result<Bpe::Encoded> Bpe::encode_parts(std::span<const TextPart> parts) const {
         }
         const std::string_view raw =
             std::string_view(text).substr(range.begin, range.end - range.begin);
-        SWARM_TRY(const std::string section, normalize(chain_.normalizer, raw));
+        SWARM_TRY(const std::string section, normalize(chain_.normalizer, raw, budget));
+        changed_bytes += section.size();
+        if (changed_bytes > kChangedBytesPerByte * text.size() + kChangedBytesMore) {
+            return Error{
+                ErrorCode::TooLarge, Reaction::Reject, "the normalizer makes the text too long"};
+        }
         const bool all_allowed =
             std::any_of(allowed.begin(), allowed.end(), [&, &whole = range](const Range& part) {
                 return part.begin <= whole.begin && whole.end <= part.end;
@@ -205,6 +229,7 @@ Result<Bpe::Encoded> Bpe::encode_parts(std::span<const TextPart> parts) const {
                 chain_.pre_tokenizer,
                 std::string_view(section).substr(place.begin, place.end - place.begin),
                 range.begin + place.begin == 0 ? TextPlace::Beginning : TextPlace::Later,
+                budget,
                 [&](std::string_view word) { merger.encode(word, encoded.ids); }
             ));
         }

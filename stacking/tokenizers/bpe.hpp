@@ -100,7 +100,7 @@ class Bpe {
     swarm::Result<> add_special_tokens();
     swarm::Result<> add_added_tokens();
     swarm::Result<> add_bytes();
-    [[nodiscard]] std::string bytes_of(std::uint32_t id) const;
+    [[nodiscard]] swarm::Result<std::string> bytes_of(std::uint32_t id) const;
     [[nodiscard]] swarm::Result<Encoded> encode_parts(std::span<const TextPart> parts) const;
 
     Vocabulary vocabulary_;

@@ -52,6 +52,14 @@ Utf8Character first_character(std::string_view bytes) {
     return {Utf8Kind::Whole, tail.bytes + 1};
 }
 
+bool is_one_character(std::string_view text) {
+    if (text.empty()) {
+        return false;
+    }
+    const Utf8Character first = first_character(text);
+    return first.kind == Utf8Kind::Whole && first.bytes == text.size();
+}
+
 std::size_t utf8_prefix(std::string_view bytes) {
     std::size_t at = 0;
     while (at < bytes.size()) {

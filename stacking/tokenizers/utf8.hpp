@@ -21,6 +21,9 @@ struct Utf8Character {
 /// Returns the first character of `bytes`. REQUIRES: `bytes` is not empty.
 Utf8Character first_character(std::string_view bytes);
 
+/// Whether a text is one character, and whole.
+bool is_one_character(std::string_view text);
+
 /// Offset of the first byte that is no UTF-8; the size when all bytes are UTF-8.
 std::size_t utf8_prefix(std::string_view bytes);
 

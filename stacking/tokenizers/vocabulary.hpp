@@ -25,6 +25,9 @@ inline constexpr std::size_t kMergesMax = 1U << 22;
 inline constexpr std::size_t kAddedTokensMax = 1U << 14;
 inline constexpr std::size_t kAddedTokenBytesMax = 512;
 
+/// Maximum bytes of a token, as it is stored and in a text; the longest in use have a few hundred.
+inline constexpr std::size_t kTokenBytesMax = 4096;
+
 /// The score of a token that merges do not make.
 inline constexpr float kNoScore = -std::numeric_limits<float>::infinity();
 

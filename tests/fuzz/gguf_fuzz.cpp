@@ -34,7 +34,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (auto vocabulary = tokenizers::read_gguf_vocabulary(*header)) {
         const auto bpe = tokenizers::Bpe::make(std::move(*vocabulary));
-        SWARM_ASSERT(!bpe || bpe->encode("a bc 12", tokenizers::SpecialTokens::Recognised));
+        SWARM_ASSERT(
+            !bpe ||
+            bpe->encode("a bc 12 \xE2\x82\xAC \xCC\x81", tokenizers::SpecialTokens::Recognised)
+        );
     }
     if (const auto model = models::open_gguf(std::move(file), *header)) {
         read_first_rows(*model);

@@ -18,9 +18,6 @@ using swarm::Result;
 
 namespace {
 
-/// Maximum bytes of a text that has been changed. A text of 16 MiB may have spaces of 3 bytes.
-constexpr std::size_t kChangedBytesMax = 64U << 20;
-
 struct FreeText {
     void operator()(utf8proc_uint8_t* text) const { std::free(text); }
 };
@@ -31,13 +28,14 @@ Error too_long() {
 
 struct Step {
     std::string_view text;
+    SearchBudget& budget;
 
     Result<std::string> operator()(const PrependText& step) const {
         return text.empty() ? std::string() : step.text + std::string(text);
     }
 
     Result<std::string> operator()(const ReplaceMatches& step) const {
-        SWARM_TRY(const auto matches, step.pattern.find_all(text));
+        SWARM_TRY(const auto matches, step.pattern.find_all(text, budget));
         std::string changed;
         std::size_t done = 0;
         for (const Range& match : matches) {
@@ -79,10 +77,12 @@ struct Step {
 
 }  // namespace
 
-Result<std::string> normalize(const std::vector<NormalizerStep>& steps, std::string_view text) {
+Result<std::string> normalize(
+    const std::vector<NormalizerStep>& steps, std::string_view text, SearchBudget& budget
+) {
     std::string changed(text);
     for (const NormalizerStep& step : steps) {
-        SWARM_TRY(changed, std::visit(Step{changed}, step));
+        SWARM_TRY(changed, std::visit(Step{changed, budget}, step));
         if (changed.size() > kChangedBytesMax) {
             return too_long();
         }

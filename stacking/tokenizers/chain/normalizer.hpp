@@ -30,8 +30,15 @@ struct ComposeCharacters {};
 
 using NormalizerStep = std::variant<PrependText, ReplaceMatches, ComposeCharacters>;
 
+/// Maximum bytes of a text that has been changed. A text of 16 MiB may have spaces of 3 bytes.
+inline constexpr std::size_t kChangedBytesMax = 64U << 20;
+
+/// All parts of a text together may become so many times as long, and so many bytes longer.
+inline constexpr std::size_t kChangedBytesPerByte = 16;
+inline constexpr std::size_t kChangedBytesMore = 4096;
+
 swarm::Result<std::string> normalize(
-    const std::vector<NormalizerStep>& steps, std::string_view text
+    const std::vector<NormalizerStep>& steps, std::string_view text, SearchBudget& budget
 );
 
 }  // namespace stacking::tokenizers

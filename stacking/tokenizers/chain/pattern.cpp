@@ -52,15 +52,15 @@ struct Pattern::Compiled {
 
 namespace {
 
-/// One text that is searched. Its steps are counted together.
+/// One text that is searched.
 class Search {
  public:
-    Search(const pcre2_code* code, std::string_view text)
+    Search(const pcre2_code* code, std::string_view text, SearchBudget& budget)
         : code_(code),
           text_(text),
           found_(pcre2_match_data_create(1, nullptr)),
           context_(pcre2_match_context_create(nullptr)),
-          budget_(Pattern::kStepsMax + Pattern::kStepsPerByte * text.size()) {
+          budget_(budget) {
         SWARM_ASSERT(found_ != nullptr && context_ != nullptr);
         pcre2_set_heap_limit(context_.get(), kHeapKibMax);
         pcre2_set_match_limit(context_.get(), Pattern::kStepsPerPosition);
@@ -74,10 +74,9 @@ class Search {
         while (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_JIT_STACKLIMIT) {
             steps = code == PCRE2_ERROR_MATCHLIMIT ? steps * kMoreSteps : steps;
             const std::uint32_t interpret = code == PCRE2_ERROR_MATCHLIMIT ? 0 : PCRE2_NO_JIT;
-            if (steps > budget_) {
+            if (!budget_.take(steps)) {
                 return too_costly(code);
             }
-            budget_ -= steps;
             pcre2_set_match_limit(context_.get(), steps);
             code = match(from, interpret);
         }
@@ -111,7 +110,7 @@ class Search {
     std::string_view text_;
     std::unique_ptr<pcre2_match_data, FreePcre2> found_;
     std::unique_ptr<pcre2_match_context, FreePcre2> context_;
-    std::uint64_t budget_;
+    SearchBudget& budget_;
 };
 
 std::vector<Range> find_texts(std::string_view wanted, std::string_view text) {
@@ -123,8 +122,10 @@ std::vector<Range> find_texts(std::string_view wanted, std::string_view text) {
     return found;
 }
 
-Result<std::vector<Range>> find_expressions(const pcre2_code* code, std::string_view text) {
-    Search search(code, text);
+Result<std::vector<Range>> find_expressions(
+    const pcre2_code* code, std::string_view text, SearchBudget& budget
+) {
+    Search search(code, text, budget);
     std::vector<Range> found;
     std::size_t from = 0;
     while (from <= text.size()) {
@@ -199,12 +200,14 @@ Pattern Pattern::own(const char* expression) {
     return *std::move(pattern);
 }
 
-Result<std::vector<Range>> Pattern::find_all(std::string_view text) const {
+Result<std::vector<Range>> Pattern::find_all(std::string_view text, SearchBudget& budget) const {
     if (compiled_ == nullptr) {
         return find_texts(text_, text);
     }
     const auto changed = with_stand_ins(text);
-    return find_expressions(compiled_->code.get(), changed ? std::string_view(*changed) : text);
+    return find_expressions(
+        compiled_->code.get(), changed ? std::string_view(*changed) : text, budget
+    );
 }
 
 }  // namespace stacking::tokenizers

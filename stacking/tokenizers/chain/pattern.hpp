@@ -4,7 +4,7 @@
 // Threading: const and any thread; copies share the compiled code. Errors: Unsupported, TooLarge (a
 // long expression; a text that costs more steps than its size allows, so a hostile expression
 // ends); Reject. Cost: that of PCRE2, at most kStepsPerPosition steps at each byte of the text and
-// kStepsMax + kStepsPerByte x bytes on top.
+// the SearchBudget on top.
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -22,11 +22,29 @@ struct Range {
     std::size_t end = 0;
 };
 
+/// Steps beyond Pattern::kStepsPerPosition at each byte that all searches in one text, and in its
+/// pieces, may take together.
+class SearchBudget {
+ public:
+    static constexpr std::uint64_t kStepsMax = 20'000'000;
+    static constexpr std::uint64_t kStepsPerByte = 100;
+
+    explicit SearchBudget(std::size_t text_bytes) : left_(kStepsMax + kStepsPerByte * text_bytes) {}
+
+    /// Returns false, and takes nothing, when fewer are left.
+    bool take(std::uint64_t steps) {
+        const bool enough = steps <= left_;
+        left_ -= enough ? steps : 0;
+        return enough;
+    }
+
+ private:
+    std::uint64_t left_;
+};
+
 class Pattern {
  public:
     static constexpr std::uint32_t kStepsPerPosition = 1000;
-    static constexpr std::uint64_t kStepsMax = 20'000'000;
-    static constexpr std::uint64_t kStepsPerByte = 100;
 
     /// Matches exactly this text, which must not be empty.
     static swarm::Result<Pattern> text(std::string text);
@@ -38,7 +56,9 @@ class Pattern {
     static Pattern own(const char* expression);
 
     /// Returns all matches. REQUIRES: `text` is UTF-8.
-    [[nodiscard]] swarm::Result<std::vector<Range>> find_all(std::string_view text) const;
+    [[nodiscard]] swarm::Result<std::vector<Range>> find_all(
+        std::string_view text, SearchBudget& budget
+    ) const;
 
  private:
     struct Compiled;

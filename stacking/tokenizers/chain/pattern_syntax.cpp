@@ -120,17 +120,29 @@ class Translation {
         return {};
     }
 
+    /// Whether a text begins with an escape that stands for several characters.
+    static bool is_set(std::string_view text) {
+        return text.size() > 1 && text[0] == '\\' &&
+               std::string_view("sSdDpP").find(text[1]) != std::string_view::npos;
+    }
+
     Result<> take_class() {
         copy(rest_.starts_with("[^") ? 2 : 1);
         const std::size_t begin = out_.size();
         while (!rest_.empty() && rest_.front() != ']') {
-            if (rest_.front() == '[' || rest_.starts_with("&&")) {
+            // The libraries read a hyphen beside a set in different ways.
+            if (rest_.front() == '[' || rest_.starts_with("&&") ||
+                (rest_.front() == '-' && out_.size() > begin && is_set(rest_.substr(1)))) {
                 return unknown(rest_.substr(0, 2));
             }
+            const bool set = is_set(rest_);
             if (rest_.front() == '\\') {
                 SWARM_TRY(take_escape(Place::InClass));
             } else {
                 copy(1);
+            }
+            if (set && rest_.starts_with('-') && !rest_.starts_with("-]")) {
+                return unknown(rest_.substr(0, 2));
             }
         }
         if (rest_.empty() || out_.size() == begin) {
@@ -202,7 +214,11 @@ class Translation {
     Result<> take_code_point() {
         const bool braces = rest_.starts_with("\\x{");
         const std::size_t begin = braces ? 3 : 2;
-        const std::size_t end = braces ? std::min(rest_.find('}'), rest_.size()) : 6;
+        const std::size_t brace = rest_.find('}');
+        if (braces && brace == rest_.npos) {
+            return unknown(rest_.substr(0, 4));
+        }
+        const std::size_t end = braces ? brace : 6;
         const std::string_view digits = rest_.substr(begin, end - begin);
         const bool known = (braces || rest_[1] == 'u') && !digits.empty() && digits.size() <= 6 &&
                            end <= rest_.size() && std::all_of(digits.begin(), digits.end(), is_hex);

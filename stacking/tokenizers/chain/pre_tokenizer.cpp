@@ -112,8 +112,8 @@ std::string with_replaced_spaces(std::string_view text, const std::string& space
 /// The steps that are left for one piece.
 class Steps {
  public:
-    Steps(std::span<const PreTokenizerStep> steps, const TakePiece& take)
-        : steps_(steps), take_(take) {}
+    Steps(std::span<const PreTokenizerStep> steps, SearchBudget& budget, const TakePiece& take)
+        : steps_(steps), budget_(budget), take_(take) {}
 
     Result<> run(std::string_view piece, TextPlace place) const {
         if (piece.empty()) {
@@ -127,7 +127,7 @@ class Steps {
     }
 
  private:
-    [[nodiscard]] Steps later() const { return {steps_.subspan(1), take_}; }
+    [[nodiscard]] Steps later() const { return {steps_.subspan(1), budget_, take_}; }
 
     Result<> run_pieces(std::string_view text, const std::vector<Range>& pieces, TextPlace place)
         const {
@@ -141,7 +141,7 @@ class Steps {
     }
 
     Result<> apply(const SplitStep& step, std::string_view piece, TextPlace place) const {
-        SWARM_TRY(const auto found, step.pattern.find_all(piece));
+        SWARM_TRY(const auto found, step.pattern.find_all(piece, budget_));
         return run_pieces(piece, cut(parts_of(piece.size(), found, step.matches), step.cut), place);
     }
 
@@ -161,13 +161,14 @@ class Steps {
             return later().run(text, place);
         }
         SWARM_TRY(const auto pattern, Pattern::text(step.space));
-        SWARM_TRY(const auto found, pattern.find_all(text));
+        SWARM_TRY(const auto found, pattern.find_all(text, budget_));
         return run_pieces(
             text, cut(parts_of(text.size(), found, Matches::AsFound), Cut::MergedWithNext), place
         );
     }
 
     std::span<const PreTokenizerStep> steps_;
+    SearchBudget& budget_;
     const TakePiece& take_;
 };
 
@@ -177,9 +178,10 @@ Result<> pre_tokenize(
     const std::vector<PreTokenizerStep>& steps,
     std::string_view text,
     TextPlace place,
+    SearchBudget& budget,
     const TakePiece& take
 ) {
-    return Steps(steps, take).run(text, place);
+    return Steps(steps, budget, take).run(text, place);
 }
 
 }  // namespace stacking::tokenizers

@@ -53,6 +53,7 @@ swarm::Result<> pre_tokenize(
     const std::vector<PreTokenizerStep>& steps,
     std::string_view text,
     TextPlace place,
+    SearchBudget& budget,
     const TakePiece& take
 );
 

@@ -1,5 +1,6 @@
 #include "stacking/tokenizers/chain/json_fields.hpp"
 #include "stacking/tokenizers/chain/part_readers.hpp"
+#include "stacking/tokenizers/utf8.hpp"
 #include "swarm/base/try.hpp"
 
 #include <utility>
@@ -104,8 +105,8 @@ class DecoderReader {
         const bool never = find_field(step, "prepend_scheme") != nullptr
                                ? text_field(step, "prepend_scheme") == "never"
                                : !prefix.value_or(true);
-        if (space.empty()) {
-            return malformed_part("decoder Metaspace has no replacement");
+        if (!is_one_character(space)) {
+            return malformed_part("decoder Metaspace's replacement is no character");
         }
         chain_.decoded.emplace_back(std::move(space), " ");
         chain_.dropped_spaces = never ? 0 : 1;

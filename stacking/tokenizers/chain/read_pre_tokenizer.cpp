@@ -1,5 +1,6 @@
 #include "stacking/tokenizers/chain/json_fields.hpp"
 #include "stacking/tokenizers/chain/part_readers.hpp"
+#include "stacking/tokenizers/utf8.hpp"
 #include "swarm/base/try.hpp"
 
 #include <array>
@@ -96,8 +97,10 @@ Result<> read_metaspace(const json::object& step, Chain& chain) {
     } else if (scheme == "never") {
         before = Before::Never;
     }
-    if (!before || space.empty()) {
-        return malformed_part("a Metaspace has no replacement, or an unknown prepend_scheme");
+    if (!before || !is_one_character(space)) {
+        return malformed_part(
+            "a Metaspace's replacement is no character, or its prepend_scheme is unknown"
+        );
     }
     chain.pre_tokenizer.emplace_back(Metaspace{std::move(space), *before, cuts});
     return {};

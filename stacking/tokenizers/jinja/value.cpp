@@ -78,12 +78,18 @@ bool Value::is_true() const {
 }
 
 std::uint32_t Value::depth() const {
+    if (callable() != nullptr) {
+        return callable()->self.depth() + 1;  // a method owns the value that it belongs to
+    }
     return list() != nullptr ? list()->depth : dict() != nullptr ? dict()->depth : 0;
 }
 
 std::uint64_t Value::weight() const {
     if (text() != nullptr) {
         return 1 + text()->size() / kBytesPerStep;
+    }
+    if (callable() != nullptr) {
+        return 1 + callable()->self.weight();
     }
     return list() != nullptr ? list()->weight : dict() != nullptr ? dict()->weight : 1;
 }

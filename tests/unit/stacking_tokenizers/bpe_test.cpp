@@ -166,9 +166,76 @@ TEST(Bpe, RefusesVocabulariesThatContradictThemselves) {
     refuse([](Vocabulary& v) { v.special_tokens.push_back(264); }, "special token 264");
     refuse([](Vocabulary& v) { v.special_tokens.push_back(262); }, "special token 262");
     refuse([](Vocabulary& v) { v.tokens[262] = ""; }, "special token 262");
-    Vocabulary large = test::small_vocabulary();
-    large.special_tokens.resize(kAddedTokensMax + 1);
-    EXPECT_EQ(Bpe::make(std::move(large)).error().code, ErrorCode::TooLarge);
+    refuse(
+        [](Vocabulary& v) {
+            v.tokens.emplace_back("\xE2");  // the first byte of three
+            v.added_tokens.push_back({264});
+        },
+        "added token 264 is no UTF-8"
+    );
+}
+
+void expect_too_large(Vocabulary vocabulary, const char* why) {
+    const auto bpe = Bpe::make(std::move(vocabulary));
+    ASSERT_TRUE(bpe.has_error()) << why;
+    EXPECT_EQ(bpe.error().code, ErrorCode::TooLarge) << bpe.error().detail;
+    EXPECT_NE(bpe.error().detail.find(why), std::string::npos) << bpe.error().detail;
+}
+
+TEST(Bpe, RefusesVocabulariesThatAreTooLarge) {
+    Vocabulary many = test::small_vocabulary();
+    many.special_tokens.resize(kAddedTokensMax + 1);
+    expect_too_large(std::move(many), "added tokens");
+    Vocabulary wide = test::small_vocabulary();
+    wide.tokens.emplace_back(kTokenBytesMax + 1, 'a');
+    expect_too_large(std::move(wide), "a token of more than 4096 bytes");
+}
+
+/// Makes every "a" of a text 64 of them, `steps` times.
+std::string growing(const std::string& fields, std::size_t steps) {
+    const std::string step = R"({"type": "Replace", "pattern": {"String": "a"}, "content": ")" +
+                             std::string(64, 'a') + "\"}";
+    std::string list;
+    for (std::size_t i = 0; i < steps; ++i) {
+        list += step + ", ";
+    }
+    return R"({"type": "Sequence", ")" + fields + "\": [" + list;
+}
+
+TEST(Bpe, ADecoderThatGrowsATokenForEverIsRefused) {
+    Vocabulary vocabulary = test::small_vocabulary();
+    vocabulary.parts.pre_tokenizer = kNoPart;
+    vocabulary.parts.decoder = growing("decoders", 6) + R"({"type": "Fuse"}]})";
+    expect_too_large(std::move(vocabulary), "a token of more than 4096 bytes");
+}
+
+TEST(Bpe, ANormalizerMayNotGrowATextSectionBySection) {
+    Vocabulary vocabulary = test::small_vocabulary();
+    vocabulary.tokens.emplace_back("<t>");
+    vocabulary.added_tokens.push_back({264});
+    const std::string steps = growing("normalizers", 4);
+    vocabulary.parts.normalizer = steps.substr(0, steps.size() - 2) + "]}";
+    const auto bpe = Bpe::make(std::move(vocabulary));
+    ASSERT_TRUE(bpe.has_value()) << bpe.error().detail;
+    std::string text;
+    for (int i = 0; i < 8; ++i) {
+        text += "a<t>";
+    }
+    const auto ids = bpe->encode(text, SpecialTokens::AsText);
+    ASSERT_TRUE(ids.has_error());
+    EXPECT_EQ(ids.error().code, ErrorCode::TooLarge) << ids.error().detail;
+}
+
+TEST(Bpe, SpacesThatTokensTakeCostNoQuadraticTime) {
+    Vocabulary vocabulary = test::small_vocabulary();
+    vocabulary.tokens.emplace_back("  ");
+    vocabulary.added_tokens.push_back(
+        {.id = 264, .takes_left_space = true, .takes_right_space = true}
+    );
+    const auto bpe = Bpe::make(std::move(vocabulary));
+    ASSERT_TRUE(bpe.has_value()) << bpe.error().detail;
+    const std::string spaces(4'000'000, ' ');  // 10^13 steps if each token looked at all of them
+    EXPECT_EQ(bpe->encode(spaces, SpecialTokens::AsText)->size(), 2'000'000U);
 }
 
 }  // namespace

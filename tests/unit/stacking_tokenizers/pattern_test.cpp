@@ -17,7 +17,8 @@ using Found = std::vector<std::string>;
 Found matches_of(const std::string& expression, const std::string& text) {
     const auto pattern = Pattern::expression(expression);
     EXPECT_TRUE(pattern.has_value()) << pattern.error().detail;
-    const auto ranges = pattern->find_all(text);
+    SearchBudget budget(text.size());
+    const auto ranges = pattern->find_all(text, budget);
     EXPECT_TRUE(ranges.has_value()) << ranges.error().detail;
     Found found;
     for (const Range& range : *ranges) {
@@ -29,7 +30,8 @@ Found matches_of(const std::string& expression, const std::string& text) {
 TEST(Pattern, FindsTextsAndExpressions) {
     const auto text = Pattern::text("aa");
     ASSERT_TRUE(text.has_value());
-    EXPECT_EQ(text->find_all("aaaab")->size(), 2U);
+    SearchBudget budget(5);
+    EXPECT_EQ(text->find_all("aaaab", budget)->size(), 2U);
     EXPECT_EQ(matches_of("\\p{N}{1,3}", "12345"), (Found{"123", "45"}));
     EXPECT_EQ(matches_of("(?i:'s|'t)", "'S 't \\'"), (Found{"'S", "'t"}));
     EXPECT_EQ(matches_of("\\s+(?!\\S)", "a   b  "), (Found{"  ", "  "}));
@@ -55,10 +57,23 @@ TEST(Pattern, AHostileExpressionEndsWithAnError) {
          {"(a*)*\\p{N}", "(?:a+)+\\p{N}", "(?:a|a)*\\p{N}", "(?:a?){60}[^a]"}) {
         const auto pattern = Pattern::expression(hostile);
         ASSERT_TRUE(pattern.has_value()) << pattern.error().detail;
-        const auto found = pattern->find_all(text);
+        SearchBudget budget(text.size());
+        const auto found = pattern->find_all(text, budget);
         ASSERT_TRUE(found.has_error()) << hostile;
         EXPECT_EQ(found.error().code, ErrorCode::TooLarge) << hostile;
     }
+}
+
+TEST(Pattern, AHostileExpressionMayNotBeginAnewInEachPiece) {
+    const auto pattern = Pattern::expression("(?:a+)+\\p{N}");
+    ASSERT_TRUE(pattern.has_value()) << pattern.error().detail;
+    const std::string piece(18, 'a');
+    SearchBudget budget(piece.size());
+    bool refused = false;
+    for (int i = 0; i < 1000 && !refused; ++i) {
+        refused = pattern->find_all(piece, budget).has_error();
+    }
+    EXPECT_TRUE(refused);
 }
 
 TEST(Pattern, ALongRunIsNoHostileText) {
@@ -71,12 +86,17 @@ TEST(PatternSyntax, TakesWhatBothLibrariesReadAlike) {
         *to_pcre2("(?i:'s)|\\p{L}{2,}?[a-z\\p{N}]+ \\."), "(?i:'s)|\\p{L}{2,}?[a-z\\p{N}]+ \\."
     );
     EXPECT_EQ(*to_pcre2("\\d\\u4e00"), "\\p{Nd}\\x{4e00}");
-    for (const char* const unknown :
-         {"\\w",         "\\b",     "\\h",           "^a",    "a$",         "(?i)a",
-          "(?m:a)",      "[[a]",    "[a&&b]",        "[",     "[]",         "\\",
-          "\\p{Greek}",  "\\p{^L}", "a{2}+",         "a{2}?", "a{,3}",      "a{",
-          "a}",          "]",       "[\\S]",         "(*F)",  "(?<name>a)", "\\xff",
-          "[[:alpha:]]", "\\K",     "\\x{110000000}"}) {
+    for (const char* const unknown : {"\\w",         "\\b",        "\\h",
+                                      "^a",          "a$",         "(?i)a",
+                                      "(?m:a)",      "[[a]",       "[a&&b]",
+                                      "[",           "[]",         "\\",
+                                      "\\p{Greek}",  "\\p{^L}",    "a{2}+",
+                                      "a{2}?",       "a{,3}",      "a{",
+                                      "a}",          "]",          "[\\S]",
+                                      "(*F)",        "(?<name>a)", "\\xff",
+                                      "[[:alpha:]]", "\\K",        "\\x{110000000}",
+                                      "[\\s-.]",     "[a-\\d]",    "[\\p{L}-z]",
+                                      "\\x{41"}) {
         const auto translated = to_pcre2(unknown);
         ASSERT_TRUE(translated.has_error()) << unknown;
         EXPECT_EQ(translated.error().code, ErrorCode::Unsupported) << unknown;

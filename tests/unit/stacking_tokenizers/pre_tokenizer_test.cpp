@@ -14,9 +14,9 @@ using Pieces = std::vector<std::string>;
 
 Pieces pieces_of(const Chain& chain, std::string_view text, TextPlace place) {
     Pieces pieces;
-    const auto done = pre_tokenize(chain.pre_tokenizer, text, place, [&](std::string_view piece) {
-        pieces.emplace_back(piece);
-    });
+    SearchBudget budget(text.size());
+    const auto take = [&](std::string_view piece) { pieces.emplace_back(piece); };
+    const auto done = pre_tokenize(chain.pre_tokenizer, text, place, budget, take);
     EXPECT_TRUE(done.has_value()) << done.error().detail;
     return pieces;
 }

@@ -41,6 +41,13 @@ TEST(TemplateBounds, AnEndlessLoopEnds) {
     );
 }
 
+TEST(TemplateBounds, AMethodOfAListOfMethodsIsAsDeepAsThey) {
+    expect_too_large(
+        "{% set ns = namespace(v=[]) %}{% for i in range(99999) %}"
+        "{% set ns.v = [ns.v.copy] %}{% endfor %}"
+    );
+}
+
 TEST(TemplateBounds, ARecursionEnds) {
     expect_too_large("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}");
     expect_too_large(
