@@ -164,7 +164,7 @@ Result<Architecture> read_gguf_architecture(const GgufHeader& header, Files file
     const auto* const named = header.find<std::string>("general.architecture");
     const std::string name = named == nullptr ? "" : *named;
     GgufKeys keys(header, name);
-    const Family* const family = find_gguf_family(name, keys.has(".expert_count"));
+    const Family* const family = find_gguf_family(name, keys.count_or(".expert_count", 0) > 0);
     if (family == nullptr) {
         return Error{
             ErrorCode::Unsupported,

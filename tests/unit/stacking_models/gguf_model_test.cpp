@@ -275,6 +275,15 @@ TEST(GgufModel, RefusesVariantsThatWouldChangeTheAnswer) {
     expect_refused(bare, ErrorCode::Malformed, "llama.block_count is missing");
 }
 
+TEST(GgufModel, ALlamaThatSaysItHasNoExpertsIsALlama) {
+    GgufBuilder file = test::small_gguf();
+    file.u32("llama.expert_count", 0);
+    const auto model = open(file);
+    ASSERT_TRUE(model.has_value()) << model.error().detail;
+    EXPECT_EQ(model->architecture().traits.family, "llama");
+    EXPECT_TRUE(model->architecture().traits.plain());
+}
+
 TEST(GgufModel, RefusesShapesThatContradictTheMetadata) {
     GgufBuilder file;
     file.text("general.architecture", "llama")
