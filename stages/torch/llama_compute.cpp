@@ -14,7 +14,6 @@
 #include <c10/core/GradMode.h>
 #include <c10/util/Exception.h>
 #include <cmath>
-#include <cstring>
 #include <exception>
 #include <optional>
 #include <torch/csrc/autograd/autograd.h>
@@ -33,10 +32,23 @@ using swarm::run::StageLayout;
 
 namespace {
 
+/// LibTorch's warnings go to stderr, as before, but for one of which nobody can make use: the first
+/// product of a gradient on a GPU finds no context on its thread, and then takes the right one.
+class Warnings final : public c10::WarningHandler {
+ public:
+    void process(const c10::Warning& warning) override {
+        if (warning.msg().find("no current CUDA context") == std::string::npos) {
+            c10::WarningHandler::process(warning);
+        }
+    }
+};
+
 void compute_on(std::uint32_t threads) {
     thread_local std::uint32_t is_set = 0;
     if (is_set != threads) {
         at::set_num_threads(static_cast<int>(threads));
+        static Warnings warnings;
+        c10::WarningUtils::set_warning_handler(&warnings);
         is_set = threads;
     }
 }
@@ -183,8 +195,7 @@ Result<StageTensor> LlamaCompute::differentiate(
     for (std::size_t i = 0; i < layout_.tensors.size(); ++i) {
         const auto part = gradient.first(layout_.tensors[i].elements());
         gradient = gradient.subspan(part.size());
-        const Tensor values = gradients[i].to(at::kCPU).contiguous();
-        std::memcpy(part.data(), values.const_data_ptr<float>(), part.size_bytes());
+        at::from_blob(part.data(), gradients[i].sizes(), at::kFloat).copy_(gradients[i]);
     }
     return graph.input.defined() ? leave(gradients.back()) : StageTensor{};
 }
