@@ -9,12 +9,20 @@
 namespace stacking::tokenizers::jinja {
 namespace {
 
+/// Shows a key, or the beginning of one that is long.
 std::string shown_key(const Value& key) {
-    const Result<Text> text = to_repr(key);
-    return text ? text->bytes().substr(0, kMessageBytesMax / 4) : key.type_name();
+    constexpr std::size_t kShown = 40;
+    if (key.text() != nullptr) {
+        const std::size_t size = bytes_of_characters(key.text()->bytes(), kShown);
+        const Result<Text> text = to_repr(Value(key.text()->part(0, size)));
+        return text ? text->bytes() : key.type_name();
+    }
+    const Result<Text> text = key.weight() == 1 ? to_repr(key) : Result<Text>(Text());
+    return text && !text->empty() ? text->bytes() : key.type_name();
 }
 
-Value no_item(const Value& value, const Value& key) {
+Result<Value> no_item(Context& context, const Value& value, const Value& key) {
+    SWARM_TRY(context.charge(kStepsPerElement));
     return Value::undefined("'" + value.type_name() + "' has no element " + shown_key(key));
 }
 
@@ -30,7 +38,7 @@ std::optional<std::size_t> place_of(std::int64_t index, std::size_t size) {
 Result<std::optional<Value>> element_at(Context& context, const Value& value, const Value& key) {
     const auto index = key.as_integer();
     if (value.dict() != nullptr) {
-        SWARM_TRY(context.charge(1 + value.dict()->entries.size() / 8 + key.weight()));
+        SWARM_TRY(context.charge_look_up(key.weight(), value.dict()->entries.size()));
         const Value* const found = value.dict()->find(key);
         return found == nullptr ? std::nullopt : std::optional(*found);
     }
@@ -40,7 +48,7 @@ Result<std::optional<Value>> element_at(Context& context, const Value& value, co
         return place ? std::optional(items[*place]) : std::nullopt;
     }
     if (value.text() != nullptr && index) {
-        SWARM_TRY(context.charge(value.text()->size() / 8));
+        SWARM_TRY(context.charge(value.text()->size() / kCharactersPerStep));
         const auto starts = character_starts(value.text()->bytes());
         const auto place = place_of(*index, starts.size() - 1);
         return place ? std::optional(Value(
@@ -146,19 +154,21 @@ Result<Value> item_of(Context& context, const Value& value, const Value& key) {
         return *std::move(element);
     }
     if (key.text() == nullptr) {
-        return no_item(value, key);
+        return no_item(context, value, key);
     }
     const std::string& name = key.text()->bytes();
+    SWARM_TRY(context.charge(key.weight()));
     if (value.names() != nullptr || value.loop() != nullptr || has_method(value, name)) {
         return attribute_of(context, value, name);
     }
-    return no_item(value, key);
+    return no_item(context, value, key);
 }
 
 Result<Value> attribute_of(Context& context, const Value& value, std::string_view name) {
     if (value.is_undefined()) {
         return failure(undefined_message(value));
     }
+    SWARM_TRY(context.charge(1 + name.size() / kBytesPerStep));
     if (has_method(value, name)) {
         return method_value(value, name);
     }
@@ -166,7 +176,9 @@ Result<Value> attribute_of(Context& context, const Value& value, std::string_vie
         return loop_attribute(*value.loop(), name);
     }
     if (value.names() != nullptr) {
-        SWARM_TRY(context.charge(1 + value.names()->names.size() / 8));
+        SWARM_TRY(
+            context.charge_look_up(1 + name.size() / kBytesPerStep, value.names()->names.size())
+        );
         const Value* const found = value.names()->find(name);
         return found != nullptr
                    ? *found
@@ -176,11 +188,14 @@ Result<Value> attribute_of(Context& context, const Value& value, std::string_vie
         return make_text(value.callable()->name);
     }
     if (value.dict() != nullptr) {
-        SWARM_TRY(context.charge(1 + value.dict()->entries.size() / 8));
+        SWARM_TRY(
+            context.charge_look_up(1 + name.size() / kBytesPerStep, value.dict()->entries.size())
+        );
         if (const Value* const found = value.dict()->find(name)) {
             return *found;
         }
     }
+    SWARM_TRY(context.charge(kStepsPerElement));
     return Value::undefined(
         "'" + value.type_name() + "' has no attribute '" + std::string(name) + "'"
     );
@@ -193,7 +208,7 @@ Result<Value> slice_of(
         return failure(undefined_message(value));
     }
     if (const Text* const text = value.text()) {
-        SWARM_TRY(context.charge(1 + text->size() / 8));
+        SWARM_TRY(context.charge(1 + text->size() / kCharactersPerStep));
         const auto starts = character_starts(text->bytes());
         SWARM_TRY(const Bounds bounds, bounds_of(starts.size() - 1, begin, end, step));
         if (bounds.step == 1) {

@@ -46,13 +46,14 @@ Result<std::int64_t> BoundArguments::integer(std::size_t place, std::int64_t fal
                   : failure(function_ + "() wants an integer as '" + names_[place] + "'");
 }
 
-Result<std::optional<Text>> BoundArguments::text(std::size_t place) const {
-    if (!values_[place] || values_[place]->is_none()) {
-        return std::optional<Text>();
+Result<const Text*> BoundArguments::text(std::size_t place) const {
+    const Value* const value = find(place);
+    if (value == nullptr || value->is_none()) {
+        return static_cast<const Text*>(nullptr);
     }
-    const Text* const text = values_[place]->text();
-    return text != nullptr ? Result<std::optional<Text>>(*text)
-                           : failure(function_ + "() wants a text as '" + names_[place] + "'");
+    return value->text() != nullptr
+               ? Result<const Text*>(value->text())
+               : failure(function_ + "() wants a text as '" + names_[place] + "'");
 }
 
 }  // namespace stacking::tokenizers::jinja

@@ -36,8 +36,8 @@ class BoundArguments {
 
     [[nodiscard]] Result<std::int64_t> integer(std::size_t place, std::int64_t fallback) const;
 
-    /// Returns the text; nullopt: not given, or None.
-    [[nodiscard]] Result<std::optional<Text>> text(std::size_t place) const;
+    /// Returns the text, which lives as long as this object; null: not given, or None.
+    [[nodiscard]] Result<const Text*> text(std::size_t place) const;
 
  private:
     std::string function_;

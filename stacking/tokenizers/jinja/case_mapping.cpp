@@ -218,11 +218,15 @@ void append_upper(std::string& text, char32_t code_point) {
         text += static_cast<char>(code_point - (code_point >= 'a' && code_point <= 'z' ? 32U : 0U));
         return;
     }
-    for (const SeveralLetters& letters : kSeveral) {
-        if (letters.code_point == code_point) {
-            text += letters.upper;
-            return;
-        }
+    const auto* const several = std::lower_bound(
+        std::begin(kSeveral),
+        std::end(kSeveral),
+        code_point,
+        [](const SeveralLetters& letters, char32_t at) { return letters.code_point < at; }
+    );
+    if (several != std::end(kSeveral) && several->code_point == code_point) {
+        text += several->upper;
+        return;
     }
     append_code_point(text, partner_of(kUpper, code_point));
 }

@@ -6,8 +6,11 @@
 
 #include "stacking/tokenizers/jinja/value.hpp"
 
+#include <bit>
 #include <cstdint>
 #include <deque>
+#include <string>
+#include <vector>
 
 namespace stacking::tokenizers::jinja {
 
@@ -40,6 +43,29 @@ class Context {
             );
         }
         return charge(1 + more / kBytesPerStep);
+    }
+
+    /// Pays for a text that stands behind `bytes` that are paid for. Errors: as above.
+    Result<> charge_text(std::uint64_t bytes, const Text& more) {
+        if (auto paid = charge(more.weight()); !paid) {
+            return paid;
+        }
+        return charge_more_bytes(bytes, more.size());
+    }
+
+    /// Pays for finding a key or a name of a weight among so many.
+    Result<> charge_look_up(std::uint64_t weight, std::size_t count) {
+        return charge(1 + weight * static_cast<std::uint64_t>(std::bit_width(count)) / 4);
+    }
+
+    /// Pays for making a dict.
+    Result<> charge_keys(const std::vector<Dict::Entry>& entries) {
+        for (const auto& [key, value] : entries) {
+            if (auto paid = charge_look_up(key.weight(), entries.size()); !paid) {
+                return paid;
+            }
+        }
+        return {};
     }
 
     [[nodiscard]] std::int64_t now_s() const { return now_s_; }

@@ -5,6 +5,7 @@
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace stacking::tokenizers::jinja {
 
@@ -61,9 +62,11 @@ Result<Evaluator::Flow> Evaluator::run(const Statement& statement, Text& out) {
             return run_block(statement, out);
         case Statement::Kind::With:
             return run_with(statement, out);
-        case Statement::Kind::Macro:
-            scope_->set(statement.macro.name, make_macro(statement.macro));
+        case Statement::Kind::Macro: {
+            SWARM_TRY(Value macro, make_macro(statement.macro));
+            scope_->set(statement.macro.name, std::move(macro));
             return Flow::Next;
+        }
         case Statement::Kind::Call:
             return run_call(statement, out);
         case Statement::Kind::Break:
@@ -76,14 +79,12 @@ Result<Evaluator::Flow> Evaluator::run(const Statement& statement, Text& out) {
 
 Result<> Evaluator::print(const Value& value, Text& out) {
     if (const Text* const text = value.text()) {
-        SWARM_TRY(context_.charge_more_bytes(out.size(), text->size()));
+        SWARM_TRY(context_.charge_text(out.size(), *text));
         out.append(*text);
         return {};
     }
-    SWARM_TRY(context_.charge(value.weight()));
-    SWARM_TRY(const Text text, to_text(value));
-    SWARM_TRY(context_.charge(text.size() / kCharactersPerStep));
-    SWARM_TRY(context_.charge_more_bytes(out.size(), text.size()));
+    SWARM_TRY(const Text text, paid_text(context_, value));
+    SWARM_TRY(context_.charge_text(out.size(), text));
     out.append(text);
     return {};
 }
@@ -149,11 +150,13 @@ Result<bool> Evaluator::run_loop(const Statement& statement, Loop& loop, Text& o
 
 Result<> Evaluator::assign(const Target& target, Value value) {
     if (!target.attribute.empty()) {
-        const Value* const names = scope_->find(target.name);
+        SWARM_TRY(const Value* const names, find_variable(target.name));
         if (names == nullptr || names->names() == nullptr) {
             return failure("cannot assign attribute on non-namespace object '" + target.name + "'");
         }
-        SWARM_TRY(context_.charge(1 + names->names()->names.size() / 8));
+        SWARM_TRY(context_.charge_look_up(
+            1 + target.attribute.size() / kBytesPerStep, names->names()->names.size()
+        ));
         names->names()->set(target.attribute, std::move(value));
         return {};
     }
@@ -224,16 +227,17 @@ Result<Evaluator::Flow> Evaluator::run_with(const Statement& statement, Text& ou
 }
 
 Result<Evaluator::Flow> Evaluator::run_call(const Statement& statement, Text& out) {
-    const Value caller = make_macro(statement.macro);
+    SWARM_TRY(const Value caller, make_macro(statement.macro));
     SWARM_TRY(const Value value, evaluate_call(*statement.expression, &caller));
     SWARM_TRY(print(value, out));
     return Flow::Next;
 }
 
-Value Evaluator::make_macro(const MacroStatement& macro) {
+Result<Value> Evaluator::make_macro(const MacroStatement& macro) {
+    SWARM_TRY(context_.charge(kStepsPerElement));
     scope_->capture();
     Callable callable{Callable::Kind::Macro, macro.name, {}, &macro, scope_};
-    return std::make_shared<const Callable>(std::move(callable));
+    return Value(std::make_shared<const Callable>(std::move(callable)));
 }
 
 Result<Value> Evaluator::call_macro(
@@ -254,46 +258,35 @@ Result<> Evaluator::bind_macro(
     const MacroStatement& macro, const Arguments& given, const Value* caller
 ) {
     const std::size_t parameters = macro.parameters.size();
-    std::vector<Value> more;
-    for (std::size_t i = parameters; i < given.positional.size(); ++i) {
-        more.push_back(given.positional[i]);
-    }
-    std::vector<Dict::Entry> named;
+    const std::size_t places = std::min(parameters, given.positional.size());
+    SWARM_TRY(context_.charge(kStepsPerElement * (parameters + given.named.size())));
+    std::map<std::string_view, const Value*> named;
     for (const auto& [name, value] : given.named) {
-        const auto is_it = [&, &known = name](const MacroStatement::Parameter& parameter) {
-            return parameter.name == known;
-        };
-        if (std::none_of(macro.parameters.begin(), macro.parameters.end(), is_it)) {
-            named.emplace_back(make_text(name), value);
-        }
+        named[name] = &value;
     }
+    for (std::size_t i = 0; i < places; ++i) {
+        scope_->set(macro.parameters[i].name, given.positional[i]);
+    }
+    for (std::size_t i = places; i < parameters; ++i) {
+        SWARM_TRY(bind_parameter(macro.parameters[i], named));
+    }
+    const std::span<const Value> more = std::span(given.positional).subspan(places);
     if ((!more.empty() && !macro.takes_varargs) || (!named.empty() && !macro.takes_kwargs)) {
         return failure("the macro '" + macro.name + "' takes no such argument");
     }
-    for (std::size_t i = 0; i < parameters; ++i) {
-        const MacroStatement::Parameter& parameter = macro.parameters[i];
-        const Value* value = i < given.positional.size() ? &given.positional[i] : nullptr;
-        for (const auto& [name, one] : given.named) {
-            value = name == parameter.name ? &one : value;
-        }
-        if (value != nullptr) {
-            scope_->set(parameter.name, *value);
-        } else if (parameter.fallback != nullptr) {
-            SWARM_TRY(Value fallback, evaluate(*parameter.fallback));
-            scope_->set(parameter.name, std::move(fallback));
-        } else {
-            scope_->set(
-                parameter.name,
-                Value::undefined("parameter '" + parameter.name + "' was not provided")
-            );
-        }
-    }
     if (macro.takes_varargs) {
-        SWARM_TRY(Value list, make_list(std::move(more), List::Kind::Tuple));
+        SWARM_TRY(Value list, make_list({more.begin(), more.end()}, List::Kind::Tuple));
         scope_->set("varargs", std::move(list));
     }
     if (macro.takes_kwargs) {
-        SWARM_TRY(Value dict, make_dict(std::move(named)));
+        std::vector<Dict::Entry> entries;
+        for (const auto& [name, value] : given.named) {
+            if (named.contains(name)) {
+                entries.emplace_back(make_text(name), value);
+            }
+        }
+        SWARM_TRY(context_.charge_keys(entries));
+        SWARM_TRY(Value dict, make_dict(std::move(entries)));
         scope_->set("kwargs", std::move(dict));
     }
     if (macro.takes_caller) {
@@ -301,6 +294,25 @@ Result<> Evaluator::bind_macro(
     } else if (caller != nullptr) {
         return failure("the macro '" + macro.name + "' takes no caller");
     }
+    return {};
+}
+
+Result<> Evaluator::bind_parameter(
+    const MacroStatement::Parameter& parameter, std::map<std::string_view, const Value*>& named
+) {
+    if (const auto found = named.find(parameter.name); found != named.end()) {
+        scope_->set(parameter.name, *found->second);
+        named.erase(found);
+        return {};
+    }
+    if (parameter.fallback != nullptr) {
+        SWARM_TRY(Value fallback, evaluate(*parameter.fallback));
+        scope_->set(parameter.name, std::move(fallback));
+        return {};
+    }
+    scope_->set(
+        parameter.name, Value::undefined("parameter '" + parameter.name + "' was not provided")
+    );
     return {};
 }
 

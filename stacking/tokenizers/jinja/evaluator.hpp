@@ -9,7 +9,10 @@
 #include "stacking/tokenizers/jinja/syntax/syntax.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace stacking::tokenizers::jinja {
@@ -68,7 +71,13 @@ class Evaluator {
     Result<Value> call(const Value& function, const Arguments& given, const Value* caller);
     Result<Value> call_macro(const Callable& callable, const Arguments& given, const Value* caller);
     Result<> bind_macro(const MacroStatement& macro, const Arguments& given, const Value* caller);
-    Value make_macro(const MacroStatement& macro);
+    /// Sets a parameter that no place gives, and takes its argument out of `named`.
+    Result<> bind_parameter(
+        const MacroStatement::Parameter& parameter, std::map<std::string_view, const Value*>& named
+    );
+    Result<Value> make_macro(const MacroStatement& macro);
+    /// Looks a variable up, paid for; null: there is none.
+    Result<const Value*> find_variable(const std::string& name);
 
     const Body& body_;
     Context context_;
@@ -103,6 +112,7 @@ class Evaluator::InnerScope {
     InnerScope(Evaluator& evaluator, Scope* outer)
         : evaluator_(evaluator), before_(evaluator.scope_), own_(std::make_unique<Scope>()) {
         own_->outer = outer;
+        own_->depth = outer->depth + 1;
         evaluator_.scope_ = own_.get();
     }
 

@@ -60,8 +60,14 @@ Result<Value> Evaluator::evaluate(const Expression& expression) {
     return Value();
 }
 
+Result<const Value*> Evaluator::find_variable(const std::string& name) {
+    SWARM_TRY(context_.charge(scope_->depth / kScopesPerStep + name.size() / kBytesPerStep));
+    return scope_->find(name);
+}
+
 Result<Value> Evaluator::evaluate_name(const Expression& expression) {
-    if (const Value* const value = scope_->find(expression.name)) {
+    SWARM_TRY(const Value* const value, find_variable(expression.name));
+    if (value != nullptr) {
         return *value;
     }
     if (auto global = find_global(expression.name)) {
@@ -85,9 +91,9 @@ Result<Value> Evaluator::evaluate_dict(const Expression& expression) {
     for (std::size_t i = 0; i + 1 < expression.parts.size(); i += 2) {
         SWARM_TRY(Value key, evaluate(*expression.parts[i]));
         SWARM_TRY(Value value, evaluate(*expression.parts[i + 1]));
-        SWARM_TRY(context_.charge(1 + entries.size() / 8));
-        SWARM_TRY(put(entries, std::move(key), std::move(value)));
+        entries.emplace_back(std::move(key), std::move(value));
     }
+    SWARM_TRY(context_.charge_keys(entries));
     return make_dict(std::move(entries));
 }
 

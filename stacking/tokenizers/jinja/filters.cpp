@@ -27,45 +27,40 @@ const FilterTable& all_filters() {
     return table;
 }
 
-/// str(), paid for.
-Result<Text> text_of(Context& context, const Value& value) {
-    SWARM_TRY(context.charge(value.weight()));
-    return to_text(value);
-}
-
 template <Text (*map)(const Text&)>
 Result<Value> mapping_filter(Context& context, const Value& value, const Arguments& given) {
     SWARM_TRY(BoundArguments::bind("this filter", given, {}));
-    SWARM_TRY(const Text text, text_of(context, value));
+    SWARM_TRY(const Text text, paid_text(context, value));
     SWARM_TRY(context.charge(text.size() / kCharactersPerStep));
-    return Value(map(text));
+    Text image = map(text);
+    SWARM_TRY(context.charge_text(0, image));
+    return Value(std::move(image));
 }
 
 Result<Value> trim_filter(Context& context, const Value& value, const Arguments& given) {
     SWARM_TRY(const auto bound, BoundArguments::bind("trim", given, {"chars"}));
-    SWARM_TRY(const Text text, text_of(context, value));
-    SWARM_TRY(const auto any, bound.text(0));
-    return Value(strip(text, Sides::Both, any));
+    SWARM_TRY(const Text text, paid_text(context, value));
+    SWARM_TRY(const Text* const any, bound.text(0));
+    return paid_strip(context, text, Sides::Both, any);
 }
 
 Result<Value> replace_filter(Context& context, const Value& value, const Arguments& given) {
     SWARM_TRY(const auto bound, BoundArguments::bind("replace", given, {"old", "new", "count"}));
-    SWARM_TRY(const Text text, text_of(context, value));
+    SWARM_TRY(const Text text, paid_text(context, value));
     SWARM_TRY(const Value old_value, bound.need(0));
     SWARM_TRY(const Value new_value, bound.need(1));
-    SWARM_TRY(const Text from, text_of(context, old_value));
-    SWARM_TRY(const Text to, text_of(context, new_value));
+    SWARM_TRY(const Text from, paid_text(context, old_value));
+    SWARM_TRY(const Text to, paid_text(context, new_value));
     const bool everywhere = bound.find(2) == nullptr || bound.find(2)->is_none();
     SWARM_TRY(
         const std::int64_t count, everywhere ? Result<std::int64_t>(-1) : bound.integer(2, -1)
     );
-    SWARM_TRY(context.charge_bytes(replaced_bytes(text, from, to)));
-    return Value(replace(text, from, to, count));
+    return paid_replace(context, text, from, to, count);
 }
 
 Result<Value> string_filter(Context& context, const Value& value, const Arguments& given) {
     SWARM_TRY(BoundArguments::bind("string", given, {}));
-    SWARM_TRY(Text text, text_of(context, value));
+    SWARM_TRY(Text text, paid_text(context, value));
     return Value(std::move(text));
 }
 
@@ -75,14 +70,13 @@ Result<Value> safe_filter(Context& context, const Value& value, const Arguments&
 
 Result<Value> escape_filter(Context& context, const Value& value, const Arguments& given) {
     SWARM_TRY(BoundArguments::bind("escape", given, {}));
-    SWARM_TRY(Text text, text_of(context, value));
+    SWARM_TRY(Value escaped, string_filter(context, value, {}));
     constexpr std::pair<const char*, const char*> kEscapes[] = {
         {"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&#34;"}, {"'", "&#39;"}};
     for (const auto& [from, to] : kEscapes) {
-        SWARM_TRY(context.charge_bytes(replaced_bytes(text, Text(from), Text(to))));
-        text = replace(text, Text(from), Text(to), -1);
+        SWARM_TRY(escaped, paid_replace(context, *escaped.text(), Text(from), Text(to), -1));
     }
-    return Value(std::move(text));
+    return escaped;
 }
 
 Result<Value> indent_filter(Context& context, const Value& value, const Arguments& given) {
@@ -92,6 +86,7 @@ Result<Value> indent_filter(Context& context, const Value& value, const Argument
     }
     Text indentation(std::string(4, ' '));
     if (bound.find(0) != nullptr && bound.find(0)->text() != nullptr) {
+        SWARM_TRY(context.charge_text(0, *bound.find(0)->text()));
         indentation = *bound.find(0)->text();
     } else if (bound.find(0) != nullptr) {
         SWARM_TRY(const std::int64_t width, bound.integer(0, 4));
@@ -101,13 +96,20 @@ Result<Value> indent_filter(Context& context, const Value& value, const Argument
         indentation =
             Text(std::string(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)), ' '));
     }
+    SWARM_TRY(context.charge_text(0, *value.text()));
+    SWARM_TRY(context.charge(value.text()->size() / kCharactersPerStep));
     Text text = *value.text();
     text.append("\n", Origin::Template);
-    SWARM_TRY(context.charge_bytes(text.size()));
+    const std::vector<Text> lines = split_lines(text, false);
+    SWARM_TRY(context.charge(kStepsPerElement * lines.size()));
+    if (lines.size() > kElementsMax) {
+        return beyond_bound("indent: more than " + std::to_string(kElementsMax) + " lines");
+    }
     Text out;
     bool first_line = true;
-    for (const Text& line : split_lines(text, false)) {
-        SWARM_TRY(context.charge_more_bytes(out.size(), line.size() + indentation.size() + 1));
+    for (const Text& line : lines) {
+        SWARM_TRY(context.charge(line.weight()));
+        SWARM_TRY(context.charge_text(out.size() + line.size() + 1, indentation));
         out.append(first_line ? "" : "\n", Origin::Template);
         if (first_line ? bound.is_true(1) : !line.empty() || bound.is_true(2)) {
             out.append(indentation);
@@ -119,15 +121,17 @@ Result<Value> indent_filter(Context& context, const Value& value, const Argument
 }
 
 Result<Value> format_filter(Context& context, const Value& value, const Arguments& given) {
-    SWARM_TRY(const Text text, text_of(context, value));
+    SWARM_TRY(const Text text, paid_text(context, value));
     if (given.named.empty()) {
         return format_text(context, text, given.positional, nullptr);
     }
-    Dict names;
+    std::vector<Dict::Entry> entries;
     for (const auto& [name, named] : given.named) {
-        names.entries.emplace_back(make_text(name), named);
+        entries.emplace_back(make_text(name), named);
     }
-    return format_text(context, text, {}, &names);
+    SWARM_TRY(context.charge_keys(entries));
+    SWARM_TRY(const Value names, make_dict(std::move(entries)));
+    return format_text(context, text, {}, names.dict());
 }
 
 /// Reads tojson's `indent`: an integer, a text or None.
@@ -171,7 +175,7 @@ Result<Value> json_filter(Context& context, const Value& value, const Arguments&
     }
     SWARM_TRY(context.charge(value.weight()));
     SWARM_TRY(Text text, to_json(value, style));
-    SWARM_TRY(context.charge_bytes(text.size()));
+    SWARM_TRY(context.charge_text(0, text));
     SWARM_TRY(context.charge(text.size() / kCharactersPerStep));
     return Value(std::move(text));
 }
@@ -182,6 +186,45 @@ Result<Value> length_filter(Context& context, const Value& value, const Argument
     return Value(length);
 }
 
+/// int() of a float. Errors: it has over 64 bits.
+Result<Value> whole_part(double number) {
+    constexpr double kBeyond = 9223372036854775808.0;  // 2 ** 63
+    return number >= -kBeyond && number < kBeyond ? Result<Value>(static_cast<std::int64_t>(number))
+                                                  : failure("an integer has over 64 bits");
+}
+
+/// int() of digits, or else int(float()) of them, as Jinja tries both.
+Result<Value> read_integer(const Text& given, int base, const Value& fallback) {
+    std::string text = strip(given, Sides::Both, nullptr).bytes();
+    const bool negative = text.starts_with('-');
+    text.erase(0, negative || text.starts_with('+') ? 1 : 0);
+    if (text.starts_with('-') || text.starts_with('+')) {
+        return fallback;
+    }
+    std::string digits = text;
+    if (base == 16 && (digits.starts_with("0x") || digits.starts_with("0X"))) {
+        digits.erase(0, 2);
+    }
+    std::erase(digits, '_');
+    digits.insert(0, negative ? "-" : "");
+    const char* const end = digits.data() + digits.size();
+    std::int64_t number = 0;
+    if (const auto read = std::from_chars(digits.data(), end, number, base); read.ptr == end) {
+        if (read.ec == std::errc()) {
+            return Value(number);
+        }
+        if (read.ec == std::errc::result_out_of_range) {
+            return failure("an integer has over 64 bits");
+        }
+    }
+    double real = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), real);
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size() || !std::isfinite(real)) {
+        return fallback;
+    }
+    return whole_part(negative ? -real : real);
+}
+
 Result<Value> int_filter(Context& context, const Value& value, const Arguments& given) {
     SWARM_TRY(const auto bound, BoundArguments::bind("int", given, {"default", "base"}));
     SWARM_TRY(const std::int64_t base, bound.integer(1, 10));
@@ -190,33 +233,16 @@ Result<Value> int_filter(Context& context, const Value& value, const Arguments& 
         return Value(*number);
     }
     if (value.real() != nullptr) {
-        const double number = *value.real();
-        return std::abs(number) < 9.2e18 ? Value(static_cast<std::int64_t>(number)) : fallback;
+        return std::isnan(*value.real()) ? Result<Value>(fallback) : whole_part(*value.real());
     }
-    if (value.text() == nullptr || (base != 10 && base != 16 && base != 8 && base != 2)) {
+    if (value.text() == nullptr) {
         return fallback;
     }
-    SWARM_TRY(context.charge(value.weight()));
-    std::string text = strip(*value.text(), Sides::Both, std::nullopt).bytes();
-    const bool negative = text.starts_with('-');
-    text.erase(0, negative || text.starts_with('+') ? 1 : 0);
-    if (base == 16 && (text.starts_with("0x") || text.starts_with("0X"))) {
-        text.erase(0, 2);
+    if (base < 2 || base > 36) {
+        return failure("int: a base from 2 to 36");
     }
-    std::erase(text, '_');
-    const char* const end = text.data() + text.size();
-    std::int64_t number = 0;
-    auto read = std::from_chars(text.data(), end, number, static_cast<int>(base));
-    if (!text.empty() && text.front() != '-' && read.ec == std::errc() && read.ptr == end) {
-        return Value(negative ? -number : number);
-    }
-    double real = 0;  // int("1.5") falls back to int(float("1.5"))
-    read = std::from_chars(text.data(), end, real);
-    if (base == 10 && !text.empty() && text.front() != '-' && read.ec == std::errc() &&
-        read.ptr == end && std::abs(real) < 9.2e18) {
-        return Value(static_cast<std::int64_t>(negative ? -real : real));
-    }
-    return fallback;
+    SWARM_TRY(context.charge(value.weight() + value.text()->size() / kCharactersPerStep));
+    return read_integer(*value.text(), static_cast<int>(base), fallback);
 }
 
 Result<Value> float_filter(Context& context, const Value& value, const Arguments& given) {
@@ -228,8 +254,8 @@ Result<Value> float_filter(Context& context, const Value& value, const Arguments
     if (value.text() == nullptr) {
         return fallback;
     }
-    SWARM_TRY(context.charge(value.weight()));
-    std::string text = strip(*value.text(), Sides::Both, std::nullopt).bytes();
+    SWARM_TRY(context.charge(value.weight() + value.text()->size() / kCharactersPerStep));
+    std::string text = strip(*value.text(), Sides::Both, nullptr).bytes();
     text.erase(0, text.starts_with('+') ? 1 : 0);
     double real = 0;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), real);
@@ -245,38 +271,6 @@ Result<Value> abs_filter(Context&, const Value& value, const Arguments& given) {
     }
     return value.real() != nullptr ? Result<Value>(std::abs(*value.real()))
                                    : failure("abs wants a number, not '" + value.type_name() + "'");
-}
-
-/// Rounds as Python's round(): the nearest decimal number, ties to even where they are exact.
-double rounded(double number, int digits) {
-    char text[400];
-    std::snprintf(text, sizeof text, "%.*f", std::max(digits, 0), number);
-    if (digits >= 0) {
-        return std::strtod(text, nullptr);
-    }
-    const double unit = std::pow(10.0, -digits);
-    return std::nearbyint(number / unit) * unit;
-}
-
-Result<Value> round_filter(Context&, const Value& value, const Arguments& given) {
-    SWARM_TRY(const auto bound, BoundArguments::bind("round", given, {"precision", "method"}));
-    SWARM_TRY(const std::int64_t precision, bound.integer(0, 0));
-    SWARM_TRY(const auto method, bound.text(1));
-    const auto number = value.as_real();
-    if (!number || std::abs(precision) > 20) {
-        return failure("round wants a number, and a precision of at most 20");
-    }
-    const std::string name = method ? method->bytes() : "common";
-    if (name == "common") {
-        return value.as_integer() && precision >= 0
-                   ? Value(*value.as_integer())
-                   : Value(rounded(*number, static_cast<int>(precision)));
-    }
-    if (name != "ceil" && name != "floor") {
-        return failure("round knows the methods common, ceil and floor");
-    }
-    const double unit = std::pow(10.0, static_cast<double>(precision));
-    return Value((name == "ceil" ? std::ceil(*number * unit) : std::floor(*number * unit)) / unit);
 }
 
 }  // namespace

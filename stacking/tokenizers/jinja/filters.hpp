@@ -12,8 +12,8 @@
 
 namespace stacking::tokenizers::jinja {
 
-using Filter = Result<Value> (*)(Context&, const Value&, const Arguments&);
-using FilterTable = std::map<std::string_view, Filter>;
+using FilterFunction = Result<Value> (*)(Context&, const Value&, const Arguments&);
+using FilterTable = std::map<std::string_view, FilterFunction>;
 
 /// value|name(given)
 Result<Value> apply_filter(
@@ -21,6 +21,8 @@ Result<Value> apply_filter(
 );
 
 bool is_filter(std::string_view name);
+
+Result<Value> round_filter(Context& context, const Value& value, const Arguments& given);
 
 // The table's parts.
 FilterTable text_filters();

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <map>
 
 namespace stacking::tokenizers::jinja {
 namespace {
@@ -68,18 +69,18 @@ Result<std::vector<Dict::Entry>> read_entries(Context& context, const Arguments&
     } else if (!given.positional.empty()) {
         SWARM_TRY(const auto pairs, elements_of(context, given.positional.front()));
         for (const Value& pair : pairs->items) {
+            SWARM_TRY(context.charge(1));
             SWARM_TRY(const auto parts, elements_of(context, pair));
             if (parts->items.size() != 2) {
                 return failure("dict() wants pairs");
             }
-            SWARM_TRY(context.charge(1 + entries.size()));
-            SWARM_TRY(put(entries, parts->items[0], parts->items[1]));
+            entries.emplace_back(parts->items[0], parts->items[1]);
         }
     }
     for (const auto& [name, value] : given.named) {
-        SWARM_TRY(context.charge(1 + entries.size()));
-        SWARM_TRY(put(entries, make_text(name), value));
+        entries.emplace_back(make_text(name), value);
     }
+    SWARM_TRY(context.charge_keys(entries));
     return entries;
 }
 
@@ -90,35 +91,24 @@ Result<Value> make_namespace(Context& context, const Arguments& given) {
         if (key.text() == nullptr || key.text()->bytes().starts_with('_')) {
             return failure("a namespace wants names that do not begin with _");
         }
-        names->names.emplace_back(key.text()->bytes(), std::move(value));
+        names->set(key.text()->bytes(), std::move(value));
     }
     return Value(names);
 }
 
 Result<Value> make_joiner(Context& context, const Arguments& given) {
     SWARM_TRY(const auto bound, BoundArguments::bind("joiner", given, {"sep"}));
-    SWARM_TRY(const auto between, bound.text(0));
+    SWARM_TRY(const Text* const between, bound.text(0));
     Namespace* const state = context.make_namespace();
-    state->set("between", between.value_or(Text(", ")));
+    state->set("between", between == nullptr ? make_text(", ") : *bound.find(0));
     return make_function(kJoinerCall, Value(state));
 }
 
 Result<Value> raise_exception(Context& context, const Arguments& given) {
     SWARM_TRY(const auto bound, BoundArguments::bind("raise_exception", given, {"message"}));
     SWARM_TRY(const Value message, bound.need(0));
-    SWARM_TRY(context.charge(message.weight()));
-    SWARM_TRY(const Text text, to_text(message));
-    std::string line = text.bytes().substr(0, kMessageBytesMax);
-    while (!line.empty() && line.size() < text.size() &&
-           (static_cast<unsigned char>(text.bytes()[line.size()]) & 0xc0U) == 0x80) {
-        line.pop_back();  // a character that is cut
-    }
-    std::replace_if(
-        line.begin(),
-        line.end(),
-        [](char letter) { return static_cast<unsigned char>(letter) < 32; },
-        ' '
-    );
+    SWARM_TRY(const Text text, paid_text(context, message));
+    const std::string line = one_line(text.bytes());
     return raised_by_template(line.empty() ? "the chat template refuses the conversation" : line);
 }
 
@@ -148,36 +138,61 @@ std::tm calendar_of(std::int64_t seconds) {
     return date;
 }
 
+/// Appends what a conversion letter stands for. Returns false for one that is not known.
+bool append_date(std::string& text, std::string_view conversion, const std::tm& date) {
+    constexpr std::string_view kKnown = "aAbBcCdDeFgGhHIjklmMnpPrRStTuUVwWxXyY";
+    const char letter = conversion.back();
+    if (letter == 'z' || letter == 'Z') {
+        return true;  // a date of Python's that knows no zone has none
+    }
+    if (letter == 'f') {
+        text += "000000";
+        return true;
+    }
+    if (kKnown.find(letter) == std::string_view::npos) {
+        return false;
+    }
+    char out[128];
+    text.append(out, std::strftime(out, sizeof out, std::string(conversion).c_str(), &date));
+    return true;
+}
+
 Result<Value> strftime_now(Context& context, const Arguments& given) {
     SWARM_TRY(const auto bound, BoundArguments::bind("strftime_now", given, {"format"}));
-    SWARM_TRY(const auto format, bound.text(0));
+    SWARM_TRY(const Text* const format, bound.text(0));
     constexpr std::int64_t kYears = 9'000LL * 366 * 86'400;
-    if (!format || format->size() > kDateBytesMax) {
-        return failure("strftime_now() wants a short format");
+    if (format == nullptr || format->size() > kDateBytesMax) {
+        return failure(
+            "strftime_now() wants a format of at most " + std::to_string(kDateBytesMax) + " bytes"
+        );
     }
+    SWARM_TRY(context.charge(1 + format->size()));
     const std::tm date = calendar_of(std::clamp<std::int64_t>(context.now_s(), 0, kYears));
     // A conversion by conversion, because widths such as %999d would let strftime() write much.
-    std::string text;
-    const std::string& bytes = format->bytes();
-    for (std::size_t at = 0; at < bytes.size(); ++at) {
-        if (bytes[at] != '%' || at + 1 == bytes.size()) {
-            text += bytes[at];
+    Text text;
+    const std::string_view bytes = format->bytes();
+    for (std::size_t at = 0; at < bytes.size();) {
+        const std::size_t percent = std::min(bytes.find('%', at), bytes.size());
+        text.append(*format, at, percent - at);
+        at = percent;
+        const std::size_t length = bytes.substr(at).starts_with("%-") ? 3 : 2;
+        if (at + length > bytes.size()) {
+            text.append(*format, at, bytes.size() - at);
+            break;
+        }
+        std::string part;
+        if (bytes[at + 1] == '%') {
+            part = "%";
+        } else if (!append_date(part, bytes.substr(at, length), date)) {
+            text.append(*format, at, 1);  // the rest of what is not known follows as it is
+            ++at;
             continue;
         }
-        std::string one = "%";
-        one += bytes[++at];
-        if (one == "%-" && at + 1 < bytes.size()) {
-            one += bytes[++at];
-        }
-        char out[128];
-        text.append(out, std::strftime(out, sizeof out, one.c_str(), &date));
+        text.append(part, format->origin_at(at));
+        at += length;
     }
-    for (const char letter : text) {
-        if (static_cast<unsigned char>(letter) >= 0x80) {
-            return make_text(bytes == text ? text : "");  // never cut a character
-        }
-    }
-    return make_text(text.substr(0, kDateBytesMax));
+    SWARM_TRY(context.charge_text(0, text));
+    return Value(std::move(text));
 }
 
 Result<Value> call_joiner(const Callable& joiner, const Arguments& given) {
@@ -193,9 +208,15 @@ Result<Value> call_joiner(const Callable& joiner, const Arguments& given) {
 }  // namespace
 
 std::optional<Value> find_global(std::string_view name) {
-    return std::find(kGlobals.begin(), kGlobals.end(), name) == kGlobals.end()
-               ? std::nullopt
-               : std::optional(make_function(name));
+    static const std::map<std::string_view, Value> functions = [] {
+        std::map<std::string_view, Value> all;
+        for (const std::string_view known : kGlobals) {
+            all.emplace(known, make_function(known));
+        }
+        return all;
+    }();
+    const auto found = functions.find(name);
+    return found == functions.end() ? std::nullopt : std::optional(found->second);
 }
 
 Result<Value> call_global(Context& context, const Callable& function, const Arguments& given) {

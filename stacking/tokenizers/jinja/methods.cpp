@@ -3,11 +3,11 @@
 #include "stacking/tokenizers/jinja/arguments.hpp"
 #include "stacking/tokenizers/jinja/operators.hpp"
 #include "stacking/tokenizers/jinja/printing.hpp"
+#include "stacking/tokenizers/jinja/text_search.hpp"
 #include "stacking/tokenizers/jinja/text_tools.hpp"
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 namespace stacking::tokenizers::jinja {
@@ -16,60 +16,84 @@ namespace {
 using Bound = BoundArguments;
 using TextMethod = Result<Value> (*)(Context&, const Text&, const Arguments&);
 
-std::vector<Value> as_values(std::vector<Text> texts) {
+/// Makes a list of parts that were cut from a text, and pays for them.
+Result<Value> list_of(Context& context, std::vector<Text> texts) {
+    SWARM_TRY(context.charge(kStepsPerElement * texts.size()));
     std::vector<Value> values;
     for (Text& text : texts) {
+        SWARM_TRY(context.charge(text.weight()));
         values.emplace_back(std::move(text));
     }
-    return values;
+    return make_list(std::move(values));
+}
+
+Result<> charge_characters(Context& context, const Text& text) {
+    return context.charge(1 + text.size() / kCharactersPerStep);
+}
+
+/// Pays for a search in `self`, which is paid for.
+Result<> charge_search(Context& context, const Text* wanted) {
+    return context.charge(wanted == nullptr ? 0 : wanted->size() / kBytesPerStep);
 }
 
 template <Sides sides>
-Result<Value> strip_method(Context&, const Text& self, const Arguments& given) {
+Result<Value> strip_method(Context& context, const Text& self, const Arguments& given) {
     SWARM_TRY(const Bound bound, Bound::bind("strip", given, {"chars"}));
-    SWARM_TRY(const auto any, bound.text(0));
-    return Value(strip(self, sides, any));
+    SWARM_TRY(const Text* const any, bound.text(0));
+    return paid_strip(context, self, sides, any);
 }
 
 template <Text (*map)(const Text&)>
 Result<Value> mapping_method(Context& context, const Text& self, const Arguments& given) {
     SWARM_TRY(Bound::bind("this method", given, {}));
-    SWARM_TRY(context.charge(self.size() / kCharactersPerStep));
-    return Value(map(self));
+    SWARM_TRY(charge_characters(context, self));
+    Text image = map(self);
+    SWARM_TRY(context.charge_text(0, image));
+    return Value(std::move(image));
 }
 
-template <std::vector<Text> (*cut)(const Text&, const std::optional<Text>&, std::int64_t)>
+template <std::vector<Text> (*cut)(const Text&, const Text*, std::int64_t)>
 Result<Value> split_method(Context& context, const Text& self, const Arguments& given) {
     SWARM_TRY(const Bound bound, Bound::bind("split", given, {"sep", "maxsplit"}));
-    SWARM_TRY(const auto by, bound.text(0));
+    SWARM_TRY(const Text* const by, bound.text(0));
     SWARM_TRY(const std::int64_t count, bound.integer(1, -1));
-    if (by && by->empty()) {
+    if (by != nullptr && by->empty()) {
         return failure("empty separator");
     }
-    SWARM_TRY(context.charge(self.size()));
-    return make_list(as_values(cut(self, by, count)));
+    SWARM_TRY(charge_search(context, by));
+    SWARM_TRY(charge_characters(context, self));
+    return list_of(context, cut(self, by, count));
 }
 
 Result<Value> split_lines_method(Context& context, const Text& self, const Arguments& given) {
     SWARM_TRY(const Bound bound, Bound::bind("splitlines", given, {"keepends"}));
-    SWARM_TRY(context.charge(self.size()));
-    return make_list(as_values(split_lines(self, bound.is_true(0))));
+    SWARM_TRY(charge_characters(context, self));
+    return list_of(context, split_lines(self, bound.is_true(0)));
 }
 
 enum class End { Start, Finish };
 
 template <End end>
-Result<Value> ends_method(Context&, const Text& self, const Arguments& given) {
+Result<bool> has_end(Context& context, const Text& self, const Value& wanted) {
+    if (wanted.text() == nullptr) {
+        return failure("startswith() and endswith() want a text");
+    }
+    SWARM_TRY(context.charge(wanted.weight()));
+    const std::string& bytes = wanted.text()->bytes();
+    return end == End::Start ? self.bytes().starts_with(bytes) : self.bytes().ends_with(bytes);
+}
+
+template <End end>
+Result<Value> ends_method(Context& context, const Text& self, const Arguments& given) {
     SWARM_TRY(const Bound bound, Bound::bind("startswith", given, {"prefix"}));
     SWARM_TRY(const Value wanted, bound.need(0));
-    const bool is_tuple = wanted.list() != nullptr && wanted.list()->kind == List::Kind::Tuple;
-    const std::vector<Value> all = is_tuple ? wanted.list()->items : std::vector<Value>{wanted};
-    for (const Value& one : all) {
-        if (one.text() == nullptr) {
-            return failure("startswith() and endswith() want a text");
-        }
-        const std::string& bytes = one.text()->bytes();
-        if (end == End::Start ? self.bytes().starts_with(bytes) : self.bytes().ends_with(bytes)) {
+    if (wanted.list() == nullptr || wanted.list()->kind != List::Kind::Tuple) {
+        SWARM_TRY(const bool has_it, has_end<end>(context, self, wanted));
+        return Value(has_it);
+    }
+    for (const Value& one : wanted.list()->items) {
+        SWARM_TRY(const bool has_it, has_end<end>(context, self, one));
+        if (has_it) {
             return Value(true);
         }
     }
@@ -78,14 +102,13 @@ Result<Value> ends_method(Context&, const Text& self, const Arguments& given) {
 
 Result<Value> replace_method(Context& context, const Text& self, const Arguments& given) {
     SWARM_TRY(const Bound bound, Bound::bind("replace", given, {"old", "new", "count"}));
-    SWARM_TRY(const auto from, bound.text(0));
-    SWARM_TRY(const auto to, bound.text(1));
+    SWARM_TRY(const Text* const from, bound.text(0));
+    SWARM_TRY(const Text* const to, bound.text(1));
     SWARM_TRY(const std::int64_t count, bound.integer(2, -1));
-    if (!from || !to) {
+    if (from == nullptr || to == nullptr) {
         return failure("replace() wants two texts");
     }
-    SWARM_TRY(context.charge_bytes(replaced_bytes(self, *from, *to)));
-    return Value(replace(self, *from, *to, count));
+    return paid_replace(context, self, *from, *to, count);
 }
 
 Result<Value> join_method(Context& context, const Text& self, const Arguments& given) {
@@ -98,8 +121,11 @@ Result<Value> join_method(Context& context, const Text& self, const Arguments& g
         if (item == nullptr) {
             return failure("join() wants texts, not '" + items->items[i].type_name() + "'");
         }
-        SWARM_TRY(context.charge_more_bytes(joined.size(), self.size() + item->size()));
-        joined.append(i == 0 ? Text() : self);
+        SWARM_TRY(context.charge_text(joined.size(), self));
+        if (i > 0) {
+            joined.append(self);
+        }
+        SWARM_TRY(context.charge_text(joined.size(), *item));
         joined.append(*item);
     }
     return Value(std::move(joined));
@@ -108,44 +134,48 @@ Result<Value> join_method(Context& context, const Text& self, const Arguments& g
 enum class Search { First, Last, FirstOrFail };
 
 template <Search search>
-Result<Value> find_method(Context&, const Text& self, const Arguments& given) {
+Result<Value> find_method(Context& context, const Text& self, const Arguments& given) {
     SWARM_TRY(const Bound bound, Bound::bind("find", given, {"sub"}));
-    SWARM_TRY(const auto wanted, bound.text(0));
-    if (!wanted) {
+    SWARM_TRY(const Text* const wanted, bound.text(0));
+    if (wanted == nullptr) {
         return failure("find() wants a text");
     }
-    const std::string& bytes = self.bytes();
-    const std::size_t at =
-        search == Search::Last ? bytes.rfind(wanted->bytes()) : bytes.find(wanted->bytes());
-    if (at == std::string::npos) {
+    SWARM_TRY(charge_search(context, wanted));
+    const std::string_view bytes = self.bytes();
+    std::size_t at = search == Search::Last ? bytes.size() : 0;  // where an empty one is
+    if (!wanted->empty()) {
+        const auto from = search == Search::Last ? TextSearch::From::Right : TextSearch::From::Left;
+        at = TextSearch(bytes, wanted->bytes(), from).next();
+    }
+    if (at == TextSearch::kNone) {
         return search == Search::FirstOrFail
                    ? Result<Value>(failure("index(): substring not found"))
                    : Value(std::int64_t{-1});
     }
-    return Value::size(count_characters(std::string_view(bytes).substr(0, at)));
+    return Value::size(count_characters(bytes.substr(0, at)));
 }
 
-Result<Value> count_method(Context&, const Text& self, const Arguments& given) {
+Result<Value> count_method(Context& context, const Text& self, const Arguments& given) {
     SWARM_TRY(const Bound bound, Bound::bind("count", given, {"sub"}));
-    SWARM_TRY(const auto wanted, bound.text(0));
-    if (!wanted) {
+    SWARM_TRY(const Text* const wanted, bound.text(0));
+    if (wanted == nullptr) {
         return failure("count() wants a text");
     }
-    if (wanted->empty()) {
-        return Value::size(count_characters(self.bytes()) + 1);
-    }
-    return Value::size(split(self, wanted, -1).size() - 1);
+    SWARM_TRY(charge_search(context, wanted));
+    return Value::size(count_replaced(self, *wanted, -1));
 }
 
 template <bool (*is_kind)(char32_t)>
-Result<Value> kind_method(Context&, const Text& self, const Arguments& given) {
+Result<Value> kind_method(Context& context, const Text& self, const Arguments& given) {
     SWARM_TRY(Bound::bind("this method", given, {}));
+    SWARM_TRY(charge_characters(context, self));
     const std::string_view bytes = self.bytes();
-    bool all = !bytes.empty();
     for (std::size_t at = 0; at < bytes.size(); at += character_bytes(bytes[at])) {
-        all = all && is_kind(code_point_at(bytes.substr(at)));
+        if (!is_kind(code_point_at(bytes.substr(at)))) {
+            return Value(false);
+        }
     }
-    return Value(all);
+    return Value(!bytes.empty());
 }
 
 bool is_digit_character(char32_t code_point) {
@@ -155,8 +185,8 @@ bool is_digit_character(char32_t code_point) {
 template <End end>
 Result<Value> remove_method(Context&, const Text& self, const Arguments& given) {
     SWARM_TRY(const Bound bound, Bound::bind("removeprefix", given, {"prefix"}));
-    SWARM_TRY(const auto wanted, bound.text(0));
-    if (!wanted) {
+    SWARM_TRY(const Text* const wanted, bound.text(0));
+    if (wanted == nullptr) {
         return failure("removeprefix() and removesuffix() want a text");
     }
     if (end == End::Start) {
@@ -199,15 +229,15 @@ Result<Value> format_method(Context& context, const Text& self, const Arguments&
             const std::size_t place = field.empty() ? automatic++ : std::stoul(field);
             value = place < given.positional.size() ? &given.positional[place] : nullptr;
         }
+        SWARM_TRY(context.charge(1 + given.named.size() / 8));
         for (const auto& [name, named] : given.named) {
             value = name == field ? &named : value;
         }
         if (value == nullptr) {
             return failure("format(): there is no value for {" + field.substr(0, 40) + "}");
         }
-        SWARM_TRY(context.charge(value->weight()));
-        SWARM_TRY(const Text text, to_text(*value));
-        SWARM_TRY(context.charge_more_bytes(out.size(), text.size()));
+        SWARM_TRY(const Text text, paid_text(context, *value));
+        SWARM_TRY(context.charge_text(out.size(), text));
         out.append(text);
         at = end + 1;
     }
@@ -286,7 +316,7 @@ Result<Value> call_dict_method(
     if (name == "get") {
         SWARM_TRY(const Bound bound, Bound::bind(name, given, {"key", "default"}));
         SWARM_TRY(const Value key, bound.need(0));
-        SWARM_TRY(context.charge(1 + dict.entries.size() / 8 + key.weight()));
+        SWARM_TRY(context.charge_look_up(key.weight(), dict.entries.size()));
         const Value* const found = dict.find(key);
         return found != nullptr           ? *found
                : bound.find(1) != nullptr ? *bound.find(1)
@@ -296,7 +326,7 @@ Result<Value> call_dict_method(
     if (name == "copy") {
         return self;
     }
-    SWARM_TRY(context.charge(1 + 2 * dict.entries.size()));
+    SWARM_TRY(context.charge(1 + kStepsPerElement * dict.entries.size()));
     std::vector<Value> items;
     for (const auto& [key, value] : dict.entries) {
         if (name == "items") {
@@ -349,7 +379,7 @@ Result<Value> call_method(
     Context& context, const Value& self, std::string_view name, const Arguments& given
 ) {
     if (self.text() != nullptr) {
-        SWARM_TRY(context.charge_bytes(self.text()->size()));
+        SWARM_TRY(context.charge_text(0, *self.text()));
         return text_methods().at(name)(context, *self.text(), given);
     }
     if ((self.list() != nullptr && is_in(kListChanges, name)) ||

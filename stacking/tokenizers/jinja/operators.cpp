@@ -1,6 +1,6 @@
 #include "stacking/tokenizers/jinja/operators.hpp"
 
-#include "stacking/tokenizers/jinja/printing.hpp"
+#include "stacking/tokenizers/jinja/text_search.hpp"
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
@@ -103,6 +103,22 @@ Result<Value> combine_reals(std::string_view name, double left, double right) {
     return Value(name == "%" ? rest : std::round((left - rest) / right));
 }
 
+/// Doubles a text as often as it can, so that a short one costs no append for each time.
+Text repeated(const Text& text, std::uint64_t times) {
+    Text all;
+    Text power = text;
+    for (; times > 0; times /= 2) {
+        if (times % 2 == 1) {
+            all.append(power);
+        }
+        if (times > 1) {
+            const Text half = power;
+            power.append(half);
+        }
+    }
+    return all;
+}
+
 /// text * count, list * count.
 Result<Value> repeat(Context& context, const Value& value, std::int64_t count) {
     const auto times = static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0));
@@ -113,11 +129,10 @@ Result<Value> repeat(Context& context, const Value& value, std::int64_t count) {
             );
         }
         SWARM_TRY(context.charge_bytes(text->size() * times));
-        Text all;
-        for (std::uint64_t i = 0; i < times && !text->empty(); ++i) {
-            all.append(*text);
+        if (const std::size_t runs = text->runs().size(); runs > 1) {
+            SWARM_TRY(context.charge(runs * times / kRunsPerStep));
         }
-        return Value(std::move(all));
+        return Value(repeated(*text, text->empty() ? 0 : times));
     }
     const std::vector<Value>& items = value.list()->items;
     if (!items.empty() && times > kElementsMax / items.size()) {
@@ -138,7 +153,8 @@ bool is_list_or_tuple(const Value& value) {
 
 Result<Value> add(Context& context, const Value& left, const Value& right) {
     if (left.text() != nullptr && right.text() != nullptr) {
-        SWARM_TRY(context.charge_bytes(left.text()->size() + right.text()->size()));
+        SWARM_TRY(context.charge_text(0, *left.text()));
+        SWARM_TRY(context.charge_text(left.text()->size(), *right.text()));
         Text both = *left.text();
         both.append(*right.text());
         return Value(std::move(both));
@@ -155,15 +171,17 @@ Result<Value> add(Context& context, const Value& left, const Value& right) {
 }
 
 Result<bool> contains(Context& context, const Value& all, const Value& one) {
+    if (all.dict() != nullptr) {
+        SWARM_TRY(context.charge_look_up(one.weight(), all.dict()->entries.size()));
+        return all.dict()->find(one) != nullptr;
+    }
     SWARM_TRY(context.charge(all.weight()));
     if (all.text() != nullptr) {
         if (one.text() == nullptr) {
             return failure("'in' a text wants a text, not '" + one.type_name() + "'");
         }
-        return all.text()->bytes().find(one.text()->bytes()) != std::string::npos;
-    }
-    if (all.dict() != nullptr) {
-        return all.dict()->find(one) != nullptr;
+        SWARM_TRY(context.charge(one.weight()));
+        return has_part(all.text()->bytes(), one.text()->bytes());
     }
     if (all.list() != nullptr) {
         const auto& items = all.list()->items;
@@ -207,7 +225,7 @@ Result<Value> apply_operator(
         return format_text(
             context,
             *left.text(),
-            is_tuple ? right.list()->items : std::vector<Value>{right},
+            is_tuple ? std::span<const Value>(right.list()->items) : std::span(&right, 1),
             right.dict()
         );
     }
@@ -237,19 +255,11 @@ Result<bool> compare(
     if (name == "==" || name == "!=") {
         return are_equal(left, right) == (name == "==");
     }
-    const bool equal = left.as_real() || left.text() != nullptr || left.list() != nullptr
-                           ? are_equal(left, right)
-                           : false;
-    if (name == "<" || name == ">=") {
-        SWARM_TRY(const bool less, is_less(left, right));
-        const bool is_number = left.as_real() && right.as_real();
-        return name == "<" ? less : is_number ? *left.as_real() > *right.as_real() || equal : !less;
-    }
-    SWARM_TRY(const bool greater, is_less(right, left));
-    const bool is_number = left.as_real() && right.as_real();
-    return name == ">" ? greater
-           : is_number ? *left.as_real() < *right.as_real() || equal
-                       : !greater;
+    SWARM_TRY(const std::partial_ordering order, order_of(left, right));
+    return name == "<"    ? order < 0
+           : name == "<=" ? order <= 0
+           : name == ">"  ? order > 0
+                          : order >= 0;
 }
 
 Result<std::shared_ptr<const List>> elements_of(Context& context, const Value& value) {
@@ -263,11 +273,13 @@ Result<std::shared_ptr<const List>> elements_of(Context& context, const Value& v
             list.items.push_back(key);
         }
     } else if (const Text* const text = value.text()) {
-        const auto starts = character_starts(text->bytes());
-        SWARM_TRY(context.charge(4 * starts.size()));
-        if (starts.size() > kElementsMax) {
+        SWARM_TRY(context.charge(value.weight()));
+        const std::size_t count = count_characters(text->bytes());
+        SWARM_TRY(context.charge(kStepsPerElement * count));
+        if (count >= kElementsMax) {
             return beyond_bound("a text with too many characters to go through");
         }
+        const auto starts = character_starts(text->bytes());
         for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
             list.items.emplace_back(text->part(starts[i], starts[i + 1] - starts[i]));
         }

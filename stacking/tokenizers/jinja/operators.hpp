@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace stacking::tokenizers::jinja {
@@ -44,7 +45,7 @@ Result<std::int64_t> length_of(Context& context, const Value& value);
 
 /// text % values.
 Result<Value> format_text(
-    Context& context, const Text& format, const std::vector<Value>& values, const Dict* names
+    Context& context, const Text& format, std::span<const Value> values, const Dict* names
 );
 
 }  // namespace stacking::tokenizers::jinja

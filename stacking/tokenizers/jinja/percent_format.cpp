@@ -10,6 +10,8 @@
 namespace stacking::tokenizers::jinja {
 namespace {
 
+constexpr std::uint64_t kNumberSteps = 16;  // Cost of a number in a format
+
 /// "%-10.3f" in parts.
 struct Conversion {
     std::string name{};  // "%(name)s"
@@ -103,16 +105,17 @@ Result<Text> number_text(const Conversion& conversion, const Value& value) {
     return Text(text);
 }
 
-Result<Text> converted(const Conversion& conversion, const Value& value) {
+Result<Text> converted(Context& context, const Conversion& conversion, const Value& value) {
     switch (conversion.type) {
         case 's':
         case 'r': {
-            SWARM_TRY(Text text, conversion.type == 's' ? to_text(value) : to_repr(value));
-            if (conversion.precision) {
-                const auto starts = character_starts(text.bytes());
-                return text.part(0, starts[std::min(*conversion.precision, starts.size() - 1)]);
-            }
-            return text;
+            SWARM_TRY(
+                Text text,
+                conversion.type == 's' ? paid_text(context, value) : paid_repr(context, value)
+            );
+            return conversion.precision
+                       ? text.part(0, bytes_of_characters(text.bytes(), *conversion.precision))
+                       : text;
         }
         case 'd':
         case 'i':
@@ -122,6 +125,8 @@ Result<Text> converted(const Conversion& conversion, const Value& value) {
         case 'F':
         case 'e':
         case 'g':
+            // Digits of a float are made from its exact value, and one that is large has hundreds.
+            SWARM_TRY(context.charge(kNumberSteps + conversion.precision.value_or(0)));
             return number_text(conversion, value);
         default:
             return unknown_part(
@@ -152,9 +157,10 @@ Text padded(const Conversion& conversion, const Text& text) {
 }  // namespace
 
 Result<Value> format_text(
-    Context& context, const Text& format, const std::vector<Value>& values, const Dict* names
+    Context& context, const Text& format, std::span<const Value> values, const Dict* names
 ) {
     const std::string& bytes = format.bytes();
+    SWARM_TRY(context.charge_text(0, format));
     Text out;
     std::size_t used = 0;
     for (std::size_t at = 0; at < bytes.size();) {
@@ -171,6 +177,8 @@ Result<Value> format_text(
         SWARM_TRY(const Conversion conversion, read_conversion(bytes, at));
         const Value* value = nullptr;
         if (!conversion.name.empty()) {
+            const std::size_t count = names == nullptr ? 0 : names->entries.size();
+            SWARM_TRY(context.charge_look_up(1 + conversion.name.size() / kBytesPerStep, count));
             value = names == nullptr ? nullptr : names->find(conversion.name);
         } else if (used < values.size()) {
             value = &values[used++];
@@ -178,9 +186,9 @@ Result<Value> format_text(
         if (value == nullptr) {
             return failure("not enough values for a format");
         }
-        SWARM_TRY(context.charge(value->weight()));
-        SWARM_TRY(const Text text, converted(conversion, *value));
-        SWARM_TRY(context.charge_more_bytes(out.size(), text.size() + conversion.width));
+        SWARM_TRY(const Text text, converted(context, conversion, *value));
+        SWARM_TRY(context.charge_text(out.size() + conversion.width, text));
+        SWARM_TRY(context.charge_bytes(conversion.width));
         out.append(padded(conversion, text));
     }
     if (used < values.size() && names == nullptr) {

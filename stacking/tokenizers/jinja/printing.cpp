@@ -243,15 +243,15 @@ class JsonWriter {
     }
 
     Result<> write_dict(const Dict& dict, std::size_t level) {
-        std::vector<Dict::Entry> entries = dict.entries;
-        if (style_.sort_keys) {
-            SWARM_TRY(sort_by_key(entries));
+        const std::vector<Dict::Entry>& entries = dict.entries;
+        if (style_.sort_keys && std::any_of(entries.begin(), entries.end(), has_other_key)) {
+            return unknown_part("sort_keys of keys that are no texts");
         }
         put("{");
         for (std::size_t i = 0; i < entries.size(); ++i) {
+            const auto& [key, value] = entries[style_.sort_keys ? dict.by_key[i] : i];
             put(i == 0 ? "" : style_.between_items);
             begin_line(level + 1);
-            const Value& key = entries[i].first;
             if (key.text() != nullptr) {
                 write_text(*key.text());
             } else {
@@ -259,7 +259,7 @@ class JsonWriter {
                 put("\"" + plain + "\"");
             }
             put(style_.after_key);
-            SWARM_TRY(write(entries[i].second, level + 1));
+            SWARM_TRY(write(value, level + 1));
         }
         if (!entries.empty()) {
             begin_line(level);
@@ -268,17 +268,7 @@ class JsonWriter {
         return {};
     }
 
-    static Result<> sort_by_key(std::vector<Dict::Entry>& entries) {
-        for (const auto& [key, value] : entries) {
-            if (key.text() == nullptr) {
-                return unknown_part("sort_keys of keys that are no texts");
-            }
-        }
-        std::stable_sort(entries.begin(), entries.end(), [](const auto& left, const auto& right) {
-            return left.first.text()->bytes() < right.first.text()->bytes();
-        });
-        return {};
-    }
+    static bool has_other_key(const Dict::Entry& entry) { return entry.first.text() == nullptr; }
 
     Text& out_;
     const JsonStyle& style_;
@@ -333,6 +323,23 @@ Result<Text> to_text(const Value& value) {
 Result<Text> to_repr(const Value& value) {
     Text text;
     SWARM_TRY(ReprWriter(text).write(value));
+    return text;
+}
+
+Result<Text> paid_text(Context& context, const Value& value) {
+    SWARM_TRY(context.charge(value.weight()));
+    if (value.text() != nullptr) {
+        return *value.text();
+    }
+    SWARM_TRY(Text text, to_text(value));
+    SWARM_TRY(context.charge(text.size() / kCharactersPerStep));
+    return text;
+}
+
+Result<Text> paid_repr(Context& context, const Value& value) {
+    SWARM_TRY(context.charge(value.weight()));
+    SWARM_TRY(Text text, to_repr(value));
+    SWARM_TRY(context.charge(text.size() / kCharactersPerStep));
     return text;
 }
 

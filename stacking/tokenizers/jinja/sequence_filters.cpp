@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 namespace stacking::tokenizers::jinja {
 namespace {
@@ -22,32 +23,72 @@ Result<Items> items_of(Context& context, const Value& value) {
     return list->items;
 }
 
-/// Returns item["a"]["b"] for the attribute "a.b"; numbers are places.
-Result<Value> attribute_at(
-    Context& context, Value item, const Value& attribute, const Value* fallback = nullptr
-) {
-    if (attribute.as_integer()) {
-        return item_of(context, item, attribute);
-    }
-    if (attribute.text() == nullptr) {
-        return failure("an attribute wants a name");
-    }
-    for (const Text& part : split(*attribute.text(), Text("."), -1)) {
-        const std::string& bytes = part.bytes();
-        std::int64_t place = 0;
-        const auto read = std::from_chars(bytes.data(), bytes.data() + bytes.size(), place);
-        const bool is_place = read.ec == std::errc() && read.ptr == bytes.data() + bytes.size();
-        SWARM_TRY(item, item_of(context, item, is_place ? Value(place) : Value(part)));
-        if (fallback != nullptr && item.is_undefined()) {
-            item = *fallback;
+/// The attribute "a.b" in its parts: item["a"]["b"]; numbers are places.
+class AttributePath {
+ public:
+    static Result<AttributePath> read(Context& context, const Value& attribute) {
+        AttributePath path;
+        if (attribute.as_integer()) {
+            path.parts_.push_back(attribute);
+            return path;
         }
+        if (attribute.text() == nullptr) {
+            return failure("an attribute wants a name");
+        }
+        SWARM_TRY(context.charge(attribute.weight() + attribute.text()->size()));
+        const Text point(".");
+        const std::vector<Text> parts = split(*attribute.text(), &point, -1);
+        if (parts.size() > kElementsMax) {
+            return beyond_bound("an attribute has too many parts");
+        }
+        for (const Text& part : parts) {
+            const std::string& bytes = part.bytes();
+            std::int64_t place = 0;
+            const auto read = std::from_chars(bytes.data(), bytes.data() + bytes.size(), place);
+            const bool is_place = read.ec == std::errc() && read.ptr == bytes.data() + bytes.size();
+            path.parts_.push_back(is_place ? Value(place) : Value(part));
+        }
+        return path;
     }
-    return item;
+
+    /// `fallback` stands for a part that is undefined; null: none does.
+    Result<Value> follow(Context& context, Value item, const Value* fallback = nullptr) const {
+        for (const Value& part : parts_) {
+            SWARM_TRY(context.charge(1));
+            SWARM_TRY(item, item_of(context, item, part));
+            if (fallback != nullptr && item.is_undefined()) {
+                item = *fallback;
+            }
+        }
+        return item;
+    }
+
+ private:
+    std::vector<Value> parts_;
+};
+
+/// Reads an argument that may be left out: no attribute is the item itself.
+Result<AttributePath> read_path(Context& context, const Value* attribute) {
+    return attribute == nullptr || attribute->is_none() ? AttributePath()
+                                                        : AttributePath::read(context, *attribute);
 }
 
 /// Gives texts in lower case, unless case counts.
-Value sort_key(Value value, bool case_sensitive) {
-    return value.text() != nullptr && !case_sensitive ? Value(to_lower(*value.text())) : value;
+Result<Value> sort_key(Context& context, Value value, bool case_sensitive) {
+    if (value.text() == nullptr || case_sensitive) {
+        return value;
+    }
+    SWARM_TRY(context.charge(1 + value.text()->size() / kCharactersPerStep));
+    Text lower = to_lower(*value.text());
+    SWARM_TRY(context.charge_text(0, lower));
+    return Value(std::move(lower));
+}
+
+/// Whether a key stands before another one, paid for.
+Result<bool> is_before(Context& context, const Value& left, const Value& right) {
+    SWARM_TRY(context.charge(std::min(left.weight(), right.weight())));
+    SWARM_TRY(const std::partial_ordering order, order_of(left, right));
+    return order < 0;
 }
 
 /// Sorts by keys, stably; equal keys stay in their order, also in reverse.
@@ -60,15 +101,10 @@ Result<Items> sorted(Context& context, const Items& items, const Items& keys, bo
     std::stable_sort(order.begin(), order.end(), [&](std::size_t left, std::size_t right) {
         const Value& first = keys[reverse ? right : left];
         const Value& second = keys[reverse ? left : right];
-        if (!error) {
-            if (auto paid = context.charge(std::min(first.weight(), second.weight())); !paid) {
-                error = paid.error();
-            }
-        }
         if (error) {
             return false;
         }
-        const Result<bool> less = is_less(first, second);
+        const Result<bool> less = is_before(context, first, second);
         if (!less) {
             error = less.error();
         }
@@ -87,19 +123,20 @@ Result<Items> sorted(Context& context, const Items& items, const Items& keys, bo
 Result<Value> join_filter(Context& context, const Value& value, const Arguments& given) {
     SWARM_TRY(const Binding bound, Binding::bind("join", given, {"d", "attribute"}));
     SWARM_TRY(const Items items, items_of(context, value));
-    SWARM_TRY(const Text between, bound.find(0) == nullptr ? Text() : to_text(*bound.find(0)));
+    SWARM_TRY(
+        const Text between,
+        bound.find(0) == nullptr ? Result<Text>(Text()) : paid_text(context, *bound.find(0))
+    );
+    SWARM_TRY(const AttributePath path, read_path(context, bound.find(1)));
     Text joined;
     for (std::size_t i = 0; i < items.size(); ++i) {
-        Value item = items[i];
-        if (const Value* const attribute = bound.find(1)) {
-            SWARM_TRY(item, attribute_at(context, item, *attribute));
-        }
-        SWARM_TRY(context.charge(item.weight()));
-        SWARM_TRY(const Text text, to_text(item));
-        SWARM_TRY(context.charge_more_bytes(joined.size(), between.size() + text.size()));
+        SWARM_TRY(const Value item, path.follow(context, items[i]));
+        SWARM_TRY(const Text text, paid_text(context, item));
         if (i > 0) {
+            SWARM_TRY(context.charge_text(joined.size(), between));
             joined.append(between);
         }
+        SWARM_TRY(context.charge_text(joined.size(), text));
         joined.append(text);
     }
     return Value(std::move(joined));
@@ -107,14 +144,16 @@ Result<Value> join_filter(Context& context, const Value& value, const Arguments&
 
 Result<Value> first_filter(Context& context, const Value& value, const Arguments& given) {
     SWARM_TRY(Binding::bind("first", given, {}));
-    SWARM_TRY(const Items items, items_of(context, value));
-    return items.empty() ? Value::undefined("No first item, sequence was empty.") : items.front();
+    SWARM_TRY(const auto list, elements_of(context, value));
+    return list->items.empty() ? Value::undefined("No first item, sequence was empty.")
+                               : list->items.front();
 }
 
 Result<Value> last_filter(Context& context, const Value& value, const Arguments& given) {
     SWARM_TRY(Binding::bind("last", given, {}));
-    SWARM_TRY(const Items items, items_of(context, value));
-    return items.empty() ? Value::undefined("No last item, sequence was empty.") : items.back();
+    SWARM_TRY(const auto list, elements_of(context, value));
+    return list->items.empty() ? Value::undefined("No last item, sequence was empty.")
+                               : list->items.back();
 }
 
 Result<Value> list_filter(Context& context, const Value& value, const Arguments& given) {
@@ -137,11 +176,12 @@ Result<Value> reverse_filter(Context& context, const Value& value, const Argumen
 Result<Value> map_filter(Context& context, const Value& value, const Arguments& given) {
     SWARM_TRY(const Items items, items_of(context, value));
     Arguments rest = given;
-    std::optional<Value> attribute;
+    std::optional<AttributePath> path;
     std::optional<Value> fallback;
     if (given.positional.empty()) {
         SWARM_TRY(const Binding bound, Binding::bind("map", given, {"attribute", "default"}));
-        SWARM_TRY(attribute, bound.need(0));
+        SWARM_TRY(const Value attribute, bound.need(0));
+        SWARM_TRY(path, AttributePath::read(context, attribute));
         fallback = bound.find(1) != nullptr ? std::optional(*bound.find(1)) : std::nullopt;
     } else if (given.positional.front().text() == nullptr) {
         return failure("map wants the name of a filter");
@@ -150,11 +190,8 @@ Result<Value> map_filter(Context& context, const Value& value, const Arguments& 
     }
     Items out;
     for (const Value& item : items) {
-        if (attribute) {
-            SWARM_TRY(
-                Value mapped,
-                attribute_at(context, item, *attribute, fallback ? &*fallback : nullptr)
-            );
+        if (path) {
+            SWARM_TRY(Value mapped, path->follow(context, item, fallback ? &*fallback : nullptr));
             out.push_back(std::move(mapped));
         } else {
             const std::string& name = given.positional.front().text()->bytes();
@@ -173,7 +210,10 @@ Result<Value> select_filter(Context& context, const Value& value, const Argument
     if (rest.positional.size() < (by_attribute ? 1 : 0)) {
         return failure("selectattr and rejectattr want an attribute");
     }
-    const Value attribute = by_attribute ? rest.positional.front() : Value();
+    SWARM_TRY(
+        const AttributePath path,
+        by_attribute ? AttributePath::read(context, rest.positional.front()) : AttributePath()
+    );
     rest.positional.erase(
         rest.positional.begin(), rest.positional.begin() + (by_attribute ? 1 : 0)
     );
@@ -182,15 +222,13 @@ Result<Value> select_filter(Context& context, const Value& value, const Argument
         if (rest.positional.front().text() == nullptr) {
             return failure("select and reject want the name of a test");
         }
+        SWARM_TRY(context.charge(rest.positional.front().weight()));
         test = rest.positional.front().text()->bytes();
         rest.positional.erase(rest.positional.begin());
     }
     Items out;
     for (const Value& item : items) {
-        Value judged = item;
-        if (by_attribute) {
-            SWARM_TRY(judged, attribute_at(context, item, attribute));
-        }
+        SWARM_TRY(const Value judged, path.follow(context, item));
         bool holds = judged.is_true();
         if (!test.empty()) {
             SWARM_TRY(holds, apply_test(context, test, judged, rest));
@@ -209,7 +247,7 @@ Result<Value> items_filter(Context& context, const Value& value, const Arguments
     }
     Items out;
     if (value.dict() != nullptr) {
-        SWARM_TRY(context.charge(2 * value.dict()->entries.size()));
+        SWARM_TRY(context.charge(kStepsPerElement * value.dict()->entries.size()));
         for (const auto& [key, entry] : value.dict()->entries) {
             SWARM_TRY(Value pair, make_list({key, entry}, List::Kind::Tuple));
             out.push_back(std::move(pair));
@@ -222,18 +260,20 @@ Result<Value> dictsort_filter(Context& context, const Value& value, const Argume
     SWARM_TRY(
         const Binding bound, Binding::bind("dictsort", given, {"case_sensitive", "by", "reverse"})
     );
-    SWARM_TRY(const auto by, bound.text(1));
-    if (value.dict() == nullptr || (by && by->bytes() != "key" && by->bytes() != "value")) {
+    SWARM_TRY(const Text* const by, bound.text(1));
+    const bool by_value = by != nullptr && by->bytes() == "value";
+    if (value.dict() == nullptr || (by != nullptr && !by_value && by->bytes() != "key")) {
         return failure("dictsort wants a dict, and by='key' or by='value'");
     }
+    SWARM_TRY(context.charge(kStepsPerElement * value.dict()->entries.size()));
     Items pairs;
     Items keys;
     for (const auto& [key, entry] : value.dict()->entries) {
         SWARM_TRY(Value pair, make_list({key, entry}, List::Kind::Tuple));
         pairs.push_back(std::move(pair));
-        keys.push_back(sort_key(by && by->bytes() == "value" ? entry : key, bound.is_true(0)));
+        SWARM_TRY(Value by_it, sort_key(context, by_value ? entry : key, bound.is_true(0)));
+        keys.push_back(std::move(by_it));
     }
-    SWARM_TRY(context.charge(2 * value.weight()));
     SWARM_TRY(Items out, sorted(context, pairs, keys, bound.is_true(2)));
     return make_list(std::move(out));
 }
@@ -242,14 +282,13 @@ Result<Value> dictsort_filter(Context& context, const Value& value, const Argume
 Result<Items> keys_of(
     Context& context, const Items& items, const Value* attribute, bool case_sensitive
 ) {
+    SWARM_TRY(const AttributePath path, read_path(context, attribute));
     Items keys;
     for (const Value& item : items) {
-        SWARM_TRY(context.charge(item.text() != nullptr ? item.weight() : 1));
-        Value key = item;
-        if (attribute != nullptr && !attribute->is_none()) {
-            SWARM_TRY(key, attribute_at(context, item, *attribute));
-        }
-        keys.push_back(sort_key(std::move(key), case_sensitive));
+        SWARM_TRY(context.charge(1));
+        SWARM_TRY(Value value, path.follow(context, item));
+        SWARM_TRY(Value key, sort_key(context, std::move(value), case_sensitive));
+        keys.push_back(std::move(key));
     }
     return keys;
 }
@@ -269,14 +308,17 @@ Result<Value> unique_filter(Context& context, const Value& value, const Argument
     SWARM_TRY(const Binding bound, Binding::bind("unique", given, {"case_sensitive", "attribute"}));
     SWARM_TRY(const Items items, items_of(context, value));
     SWARM_TRY(const Items keys, keys_of(context, items, bound.find(1), bound.is_true(0)));
+    const auto is_before_key = [](const Value* left, const Value* right) {
+        return order_of_keys(*left, *right) < 0;
+    };
+    std::set<const Value*, decltype(is_before_key)> seen(is_before_key);
     Items out;
-    Items seen;
     for (std::size_t i = 0; i < items.size(); ++i) {
-        SWARM_TRY(context.charge((1 + seen.size()) * keys[i].weight()));
-        if (std::none_of(seen.begin(), seen.end(), [&](const Value& key) {
-                return are_equal(key, keys[i]);
-            })) {
-            seen.push_back(keys[i]);
+        SWARM_TRY(context.charge_look_up(keys[i].weight(), items.size()));
+        if (!can_be_key(keys[i])) {
+            return failure("unhashable type: '" + keys[i].type_name() + "'");
+        }
+        if (seen.insert(&keys[i]).second) {
             out.push_back(items[i]);
         }
     }
@@ -291,7 +333,8 @@ Result<Value> extreme_filter(Context& context, const Value& value, const Argumen
     std::size_t best = 0;
     for (std::size_t i = 1; i < items.size(); ++i) {
         SWARM_TRY(
-            const bool better, largest ? is_less(keys[best], keys[i]) : is_less(keys[i], keys[best])
+            const bool better,
+            is_before(context, keys[largest ? best : i], keys[largest ? i : best])
         );
         best = better ? i : best;
     }
@@ -303,10 +346,9 @@ Result<Value> sum_filter(Context& context, const Value& value, const Arguments& 
     SWARM_TRY(const Binding bound, Binding::bind("sum", given, {"attribute", "start"}));
     SWARM_TRY(const Items items, items_of(context, value));
     Value total = bound.find(1) != nullptr ? *bound.find(1) : Value(std::int64_t{0});
-    for (Value item : items) {
-        if (bound.find(0) != nullptr && !bound.find(0)->is_none()) {
-            SWARM_TRY(item, attribute_at(context, item, *bound.find(0)));
-        }
+    SWARM_TRY(const AttributePath path, read_path(context, bound.find(0)));
+    for (const Value& one : items) {
+        SWARM_TRY(const Value item, path.follow(context, one));
         SWARM_TRY(total, apply_operator(context, "+", total, item));
     }
     return total;
@@ -322,6 +364,7 @@ Result<Value> batch_filter(Context& context, const Value& value, const Arguments
     const auto size = static_cast<std::size_t>(count);
     Items batches;
     for (std::size_t at = 0; at < items.size(); at += size) {
+        SWARM_TRY(context.charge(kStepsPerElement));
         Items batch;
         for (std::size_t i = at; i < std::min(at + size, items.size()); ++i) {
             batch.push_back(items[i]);
@@ -344,8 +387,8 @@ Result<Value> default_filter(Context&, const Value& value, const Arguments& give
 
 Result<Value> attr_filter(Context& context, const Value& value, const Arguments& given) {
     SWARM_TRY(const Binding bound, Binding::bind("attr", given, {"name"}));
-    SWARM_TRY(const auto name, bound.text(0));
-    if (!name) {
+    SWARM_TRY(const Text* const name, bound.text(0));
+    if (name == nullptr) {
         return failure("attr wants a name");
     }
     // It looks for attributes alone, and a dict's entries are none.

@@ -15,7 +15,8 @@ namespace stacking::tokenizers::jinja {
 namespace {
 
 Error about_template(const Error& error, const std::string& where) {
-    return {error.code, error.reaction, "the chat template" + where + ": " + error.detail};
+    return {
+        error.code, error.reaction, one_line("the chat template" + where + ": " + error.detail)};
 }
 
 Result<Value> from_json_at(const boost::json::value& json, Origin origin, std::uint32_t depth) {
@@ -67,6 +68,9 @@ Result<Template> Template::compile(std::string_view text) {
         return about_template(
             beyond_bound("longer than " + std::to_string(kTemplateBytesMax) + " bytes"), ""
         );
+    }
+    if (!is_utf8(text)) {
+        return about_template(failure("its text is no UTF-8"), "");
     }
     Result<Body> body = parse_template(text);
     if (!body) {

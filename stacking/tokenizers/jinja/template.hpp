@@ -29,6 +29,7 @@ class Template {
     static Result<Template> compile(std::string_view text);
 
     /// `now_s`: seconds since 1970 by the clock of the place, for strftime_now().
+    /// REQUIRES: texts of `variables` are UTF-8.
     [[nodiscard]] Result<Text> render(const Variables& variables, std::int64_t now_s) const;
 
  private:

@@ -1,5 +1,7 @@
 #include "stacking/tokenizers/jinja/text.hpp"
 
+#include "stacking/tokenizers/jinja/limits.hpp"
+
 #include <algorithm>
 #include <iterator>
 
@@ -48,6 +50,10 @@ std::size_t Text::run_at(std::size_t at) const {
             return place < run.end;
         });
     return static_cast<std::size_t>(found - runs_.begin());
+}
+
+std::uint64_t Text::weight() const {
+    return bytes_.size() / kBytesPerStep + runs_.size() / kRunsPerStep;
 }
 
 Origin Text::origin_at(std::size_t at) const {
@@ -109,6 +115,46 @@ std::size_t count_characters(std::string_view text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins));
 }
 
+std::size_t bytes_of_characters(std::string_view text, std::size_t count) {
+    std::size_t at = 0;
+    for (; count > 0 && at < text.size(); --count) {
+        at += character_bytes(text[at]);
+    }
+    return std::min(at, text.size());
+}
+
+bool is_utf8(std::string_view bytes) {
+    std::string again;
+    for (std::size_t at = 0; at < bytes.size();) {
+        const std::size_t length = character_bytes(bytes[at]);
+        const char32_t code_point = code_point_at(bytes.substr(at, length));
+        again.clear();
+        append_code_point(again, code_point);
+        if (bytes.substr(at, length) != again || code_point > 0x10ffff ||
+            (code_point >= 0xd800 && code_point < 0xe000)) {
+            return false;
+        }
+        at += length;
+    }
+    return true;
+}
+
+std::string one_line(std::string_view text) {
+    std::size_t size = std::min(text.size(), kMessageBytesMax);
+    while (size > 0 && size < text.size() &&
+           (static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80) {
+        --size;  // a character that is cut
+    }
+    std::string line(text.substr(0, size));
+    std::replace_if(
+        line.begin(),
+        line.end(),
+        [](char letter) { return static_cast<unsigned char>(letter) < 32 || letter == 127; },
+        ' '
+    );
+    return line;
+}
+
 std::vector<std::size_t> character_starts(std::string_view text) {
     std::vector<std::size_t> starts;
     for (std::size_t at = 0; at < text.size(); at += character_bytes(text[at])) {
@@ -157,10 +203,17 @@ void append_code_point(std::string& text, char32_t code_point) {
 }
 
 bool is_space(char32_t code_point) {
+    if (code_point < 0x80) {
+        return code_point == 0x20 || (code_point >= 0x09 && code_point <= 0x0d) ||
+               (code_point >= 0x1c && code_point <= 0x1f);
+    }
     return is_within(kSpaces, code_point);
 }
 
 bool is_printable(char32_t code_point) {
+    if (code_point < 0x80) {
+        return code_point >= 0x20 && code_point != 0x7f;
+    }
     return !is_within(kNotPrintable, code_point);
 }
 

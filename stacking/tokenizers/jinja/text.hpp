@@ -37,6 +37,9 @@ class Text {
 
     [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
 
+    /// Cost of a copy of it, in steps.
+    [[nodiscard]] std::uint64_t weight() const;
+
     /// REQUIRES: `at` < size().
     [[nodiscard]] Origin origin_at(std::size_t at) const;
 
@@ -64,6 +67,15 @@ std::size_t character_bytes(char first);
 
 /// Number of characters.
 std::size_t count_characters(std::string_view text);
+
+/// Number of bytes of the first so many characters, or of all.
+std::size_t bytes_of_characters(std::string_view text, std::size_t count);
+
+/// Whether the bytes are UTF-8 of code points that are no surrogates.
+bool is_utf8(std::string_view bytes);
+
+/// Puts a space for each control character, and cuts what is longer than kMessageBytesMax.
+std::string one_line(std::string_view text);
 
 /// Where each character begins, and the end of the text.
 std::vector<std::size_t> character_starts(std::string_view text);

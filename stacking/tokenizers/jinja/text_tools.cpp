@@ -1,8 +1,12 @@
 #include "stacking/tokenizers/jinja/text_tools.hpp"
 
 #include "stacking/tokenizers/jinja/case_mapping.hpp"
+#include "stacking/tokenizers/jinja/limits.hpp"
+#include "stacking/tokenizers/jinja/text_search.hpp"
+#include "swarm/base/try.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace stacking::tokenizers::jinja {
@@ -35,19 +39,33 @@ Text mapped(const Text& text, Map map) {
     return out;
 }
 
-bool is_one_of(std::string_view character, const std::optional<Text>& any) {
-    if (!any) {
-        return is_space(code_point_at(character));
-    }
-    for (std::string_view rest = any->bytes(); !rest.empty();) {
-        const std::size_t length = character_bytes(rest.front());
-        if (rest.substr(0, length) == character) {
-            return true;
+/// A set of characters that looks one up in logarithmic time.
+class Characters {
+ public:
+    /// Null: white space.
+    explicit Characters(const Text* any) : is_space_(any == nullptr) {
+        const std::string_view bytes = any == nullptr ? std::string_view() : any->bytes();
+        for (std::size_t at = 0; at < bytes.size(); at += character_bytes(bytes[at])) {
+            if (const char32_t code_point = code_point_at(bytes.substr(at)); code_point < 0x80) {
+                ascii_[code_point] = true;
+            } else {
+                others_.push_back(code_point);
+            }
         }
-        rest.remove_prefix(length);
+        std::sort(others_.begin(), others_.end());
     }
-    return false;
-}
+
+    [[nodiscard]] bool has(char32_t code_point) const {
+        return is_space_           ? is_space(code_point)
+               : code_point < 0x80 ? ascii_[code_point]
+                                   : std::binary_search(others_.begin(), others_.end(), code_point);
+    }
+
+ private:
+    bool is_space_;
+    std::array<bool, 0x80> ascii_{};
+    std::vector<char32_t> others_;
+};
 
 bool ends_line(char32_t code_point) {
     return (code_point >= 0x0a && code_point <= 0x0d) ||
@@ -82,10 +100,14 @@ std::size_t skip_spaces_back(std::string_view bytes, std::size_t end) {
     return end;
 }
 
+bool is_full(const std::vector<Text>& parts) {
+    return parts.size() > kElementsMax;
+}
+
 std::vector<Text> split_words(const Text& text, std::int64_t count) {
     const std::string_view bytes = text.bytes();
     std::vector<Text> words;
-    for (std::size_t at = skip_spaces(bytes, 0); at < bytes.size();) {
+    for (std::size_t at = skip_spaces(bytes, 0); at < bytes.size() && !is_full(words);) {
         if (static_cast<std::int64_t>(words.size()) == count) {
             words.push_back(text.part(at));
             break;
@@ -103,7 +125,7 @@ std::vector<Text> split_words(const Text& text, std::int64_t count) {
 std::vector<Text> split_words_from_right(const Text& text, std::int64_t count) {
     const std::string_view bytes = text.bytes();
     std::vector<Text> words;
-    for (std::size_t end = skip_spaces_back(bytes, bytes.size()); end > 0;) {
+    for (std::size_t end = skip_spaces_back(bytes, bytes.size()); end > 0 && !is_full(words);) {
         if (static_cast<std::int64_t>(words.size()) == count) {
             words.push_back(text.part(0, end));
             break;
@@ -125,20 +147,18 @@ std::vector<Text> split_words_from_right(const Text& text, std::int64_t count) {
 
 }  // namespace
 
-Text strip(const Text& text, Sides sides, const std::optional<Text>& any) {
+Text strip(const Text& text, Sides sides, const Text* any) {
+    const Characters characters(any);
     const std::string_view bytes = text.bytes();
     std::size_t begin = 0;
     std::size_t end = bytes.size();
-    while (sides != Sides::Right && begin < end) {
-        const std::size_t length = character_bytes(bytes[begin]);
-        if (!is_one_of(bytes.substr(begin, length), any)) {
-            break;
-        }
-        begin += length;
+    while (sides != Sides::Right && begin < end &&
+           characters.has(code_point_at(bytes.substr(begin)))) {
+        begin += character_bytes(bytes[begin]);
     }
     while (sides != Sides::Left && end > begin) {
         const std::size_t before = previous_character(bytes, end);
-        if (!is_one_of(bytes.substr(before, end - before), any)) {
+        if (!characters.has(code_point_at(bytes.substr(before)))) {
             break;
         }
         end = before;
@@ -163,9 +183,10 @@ Text replace(const Text& text, const Text& from, const Text& to, std::int64_t co
         out.append(text, at, bytes.size() - at);
         return out;
     }
+    TextSearch search(bytes, from.bytes());
     for (; count != 0; --count) {
-        const std::size_t found = bytes.find(from.bytes(), at);
-        if (found == std::string::npos) {
+        const std::size_t found = search.next();
+        if (found == TextSearch::kNone) {
             break;
         }
         out.append(text, at, found - at);
@@ -176,15 +197,27 @@ Text replace(const Text& text, const Text& from, const Text& to, std::int64_t co
     return out;
 }
 
-std::uint64_t replaced_bytes(const Text& text, const Text& from, const Text& to) {
-    std::uint64_t times = from.empty() ? text.size() + 1 : 0;
-    if (!from.empty()) {
-        for (std::size_t at = text.bytes().find(from.bytes()); at != std::string::npos;
-             at = text.bytes().find(from.bytes(), at + from.size())) {
-            ++times;
-        }
-    }
-    return text.size() + times * to.size();
+std::uint64_t count_replaced(const Text& text, const Text& from, std::int64_t count) {
+    const std::size_t most = count < 0 ? TextSearch::kNone : static_cast<std::size_t>(count);
+    return from.empty() ? std::min(count_characters(text.bytes()) + 1, most)
+                        : TextSearch(text.bytes(), from.bytes()).count(most);
+}
+
+Result<Value> paid_strip(Context& context, const Text& text, Sides sides, const Text* any) {
+    SWARM_TRY(context.charge(any == nullptr ? 0 : any->size() / kCharactersPerStep));
+    Text stripped = strip(text, sides, any);
+    SWARM_TRY(context.charge((text.size() - stripped.size()) / kCharactersPerStep));
+    return Value(std::move(stripped));
+}
+
+Result<Value> paid_replace(
+    Context& context, const Text& text, const Text& from, const Text& to, std::int64_t count
+) {
+    SWARM_TRY(context.charge((text.size() + from.size()) / kBytesPerStep));
+    const std::uint64_t times = count_replaced(text, from, count);
+    SWARM_TRY(context.charge(times * (1 + to.weight())));
+    SWARM_TRY(context.charge_bytes(text.size() + times * to.size() - times * from.size()));
+    return Value(replace(text, from, to, count));
 }
 
 Text to_upper(const Text& text) {
@@ -225,7 +258,7 @@ std::vector<Text> split_lines(const Text& text, bool keeps_ends) {
     const std::string_view bytes = text.bytes();
     std::vector<Text> lines;
     std::size_t begin = 0;
-    for (std::size_t at = 0; at < bytes.size();) {
+    for (std::size_t at = 0; at < bytes.size() && !is_full(lines);) {
         std::size_t length = character_bytes(bytes[at]);
         if (!ends_line(code_point_at(bytes.substr(at)))) {
             at += length;
@@ -242,15 +275,16 @@ std::vector<Text> split_lines(const Text& text, bool keeps_ends) {
     return lines;
 }
 
-std::vector<Text> split(const Text& text, const std::optional<Text>& by, std::int64_t count) {
-    if (!by) {
+std::vector<Text> split(const Text& text, const Text* by, std::int64_t count) {
+    if (by == nullptr) {
         return split_words(text, count);
     }
     std::vector<Text> parts;
     std::size_t at = 0;
-    for (; count != 0; --count) {
-        const std::size_t found = text.bytes().find(by->bytes(), at);
-        if (found == std::string::npos) {
+    TextSearch search(text.bytes(), by->bytes());
+    for (; count != 0 && !is_full(parts); --count) {
+        const std::size_t found = search.next();
+        if (found == TextSearch::kNone) {
             break;
         }
         parts.push_back(text.part(at, found - at));
@@ -260,17 +294,16 @@ std::vector<Text> split(const Text& text, const std::optional<Text>& by, std::in
     return parts;
 }
 
-std::vector<Text> split_from_right(
-    const Text& text, const std::optional<Text>& by, std::int64_t count
-) {
-    if (!by) {
+std::vector<Text> split_from_right(const Text& text, const Text* by, std::int64_t count) {
+    if (by == nullptr) {
         return split_words_from_right(text, count);
     }
     std::vector<Text> parts;
     std::size_t end = text.size();
-    for (; count != 0 && end >= by->size(); --count) {
-        const std::size_t found = text.bytes().rfind(by->bytes(), end - by->size());
-        if (found == std::string::npos) {
+    TextSearch search(text.bytes(), by->bytes(), TextSearch::From::Right);
+    for (; count != 0 && !is_full(parts); --count) {
+        const std::size_t found = search.next();
+        if (found == TextSearch::kNone) {
             break;
         }
         parts.push_back(text.part(found + by->size(), end - found - by->size()));

@@ -10,7 +10,10 @@
 #include "stacking/tokenizers/jinja/limits.hpp"
 #include "stacking/tokenizers/jinja/text.hpp"
 
+#include <compare>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -160,11 +163,12 @@ struct List {
     std::string printed{};  // that of a Range: "range(0, 3)"
 };
 
-/// Entries stay in the order in which they came.
+/// Entries stay in the order in which they came. make_dict() makes it. Cost of find(): logarithmic.
 struct Dict {
     using Entry = std::pair<Value, Value>;
 
     std::vector<Entry> entries{};
+    std::vector<std::uint32_t> by_key{};  // places of the entries in the order of their keys
     std::uint32_t depth = 1;
     std::uint64_t weight = 1;
 
@@ -174,7 +178,7 @@ struct Dict {
 
 /// `namespace(...)`: the one thing that a template can change.
 struct Namespace {
-    std::vector<std::pair<std::string, Value>> names{};
+    std::map<std::string, Value, std::less<>> names{};
 
     [[nodiscard]] const Value* find(std::string_view name) const;
     void set(std::string_view name, Value value);
@@ -209,10 +213,10 @@ struct Callable {
 // Both refuse lists and dicts that are too long, too deep, or too heavy: a list that holds another
 // one twice, which holds a third one twice, has few elements and takes for ever to print.
 Result<Value> make_list(std::vector<Value> items, List::Kind kind = List::Kind::List);
-Result<Value> make_dict(std::vector<Dict::Entry> entries);
 
-/// Sets a key that is there, or adds it. Errors: a list or a dict can be no key.
-Result<> put(std::vector<Dict::Entry>& entries, Value key, Value value);
+/// A key that comes twice has its first place and its last value. Errors: also a value that can be
+/// no key, such as a list.
+Result<Value> make_dict(std::vector<Dict::Entry> entries);
 
 inline Value make_text(std::string_view bytes) {
     return Text(bytes);
@@ -221,7 +225,14 @@ inline Value make_text(std::string_view bytes) {
 /// Python's ==.
 bool are_equal(const Value& left, const Value& right);
 
-/// Python's <. Errors: values that have no order.
-Result<bool> is_less(const Value& left, const Value& right);
+/// Whether a value can be the key of a dict: a text, a number, None, undefined, a tuple of these.
+bool can_be_key(const Value& value);
+
+/// A total order of keys. Keys that are == are equal in it, and so is NaN to itself.
+/// REQUIRES: can_be_key() of both.
+std::strong_ordering order_of_keys(const Value& left, const Value& right);
+
+/// Python's < and >; unordered: NaN. Errors: values that have no order.
+Result<std::partial_ordering> order_of(const Value& left, const Value& right);
 
 }  // namespace stacking::tokenizers::jinja

@@ -5,6 +5,7 @@
 #include "stacking/tokenizers/jinja/text_tools.hpp"
 #include "swarm/base/try.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -133,7 +134,7 @@ Result<bool> apply_test(
         return test_remainder(context, value, given.positional.front(), 0);
     }
     if (name == "sameas") {
-        SWARM_TRY(context.charge(value.weight()));
+        SWARM_TRY(context.charge(std::min(value.weight(), given.positional.front().weight())));
         return are_same(value, given.positional.front());
     }
     if (value.text() == nullptr) {

@@ -21,10 +21,6 @@ Error ExpressionParser::too_deep() const {
     );
 }
 
-bool ExpressionParser::has_used(std::string_view name) const {
-    return std::find(used_.begin(), used_.end(), name) != used_.end();
-}
-
 ExpressionPtr ExpressionParser::make(Expression::Kind kind, std::string name) const {
     auto expression = std::make_unique<Expression>();
     expression->kind = kind;

@@ -7,6 +7,7 @@
 #include "stacking/tokenizers/jinja/syntax/token_stream.hpp"
 
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,9 +34,9 @@ class ExpressionParser {
     Result<> parse_arguments(Expression& of);
 
     /// Names that the expressions have used, to see what a macro refers to.
-    [[nodiscard]] bool has_used(std::string_view name) const;
+    [[nodiscard]] bool has_used(const std::string& name) const { return used_.contains(name); }
 
-    std::vector<std::string> swap_used(std::vector<std::string> names) {
+    std::set<std::string> swap_used(std::set<std::string> names) {
         return std::exchange(used_, std::move(names));
     }
 
@@ -74,7 +75,7 @@ class ExpressionParser {
 
     TokenStream& tokens_;
     std::uint32_t under_way_ = 0;  // calls of parse_unary(), one within the other
-    std::vector<std::string> used_;
+    std::set<std::string> used_;
 };
 
 }  // namespace stacking::tokenizers::jinja

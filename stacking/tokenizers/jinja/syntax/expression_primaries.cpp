@@ -49,8 +49,8 @@ Result<ExpressionPtr> ExpressionParser::parse_name() {
     } else if (word == "none" || word == "None") {
         name->kind = Kind::Constant;
         name->value = None{};
-    } else if (!has_used(word)) {
-        used_.push_back(word);
+    } else {
+        used_.insert(word);
     }
     return name;
 }

@@ -266,6 +266,12 @@ class Lexer {
             ) {
                 ++length;
             }
+            if (length > kNameBytesMax) {
+                return beyond_bound(
+                    "line " + std::to_string(line_) + ": a name is longer than " +
+                    std::to_string(kNameBytesMax) + " bytes"
+                );
+            }
             add(Kind::Name, std::string(rest_.substr(0, length)));
             skip(length);
             return {};
@@ -332,7 +338,7 @@ class Lexer {
         std::erase(digits, '_');
         if (!is_real && digits.size() > 1 && digits.front() == '0' &&
             digits.find_first_not_of('0') != std::string::npos) {
-            return at_line("the number " + digits + " begins with 0");
+            return at_line("the number " + digits.substr(0, 40) + " begins with 0");
         }
         if (is_at(length, "xXoObB") && digits == "0") {
             return at_line("only decimal numbers are known here");

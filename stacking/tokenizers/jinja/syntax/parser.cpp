@@ -272,7 +272,7 @@ class Parser {
     /// Reads the body of a macro, or of the caller that a call gives.
     Result<> parse_macro_body(MacroStatement& macro, const char* end) {
         const std::uint32_t loops = std::exchange(loops_, 0);
-        std::vector<std::string> outer = expressions_.swap_used({});
+        std::set<std::string> outer = expressions_.swap_used({});
         SWARM_TRY(parse_block(macro.body, end));
         loops_ = loops;
         macro.takes_caller = expressions_.has_used("caller");
