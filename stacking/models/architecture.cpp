@@ -54,6 +54,14 @@ Result<> check_numbers(const Architecture& architecture) {
          !(rope.high_frequency_factor > rope.low_frequency_factor))) {
         return bad(ErrorCode::Malformed, "the numbers of the rope scaling do not fit");
     }
+    // Angles stay below kContextMax: a factor below 1 makes the context longer.
+    double smallest = std::min(1.0, rope.factor);
+    for (const float divisor : rope.divisors) {
+        smallest = std::min(smallest, static_cast<double>(divisor));
+    }
+    if (model.context / smallest > kContextMax) {
+        return bad(ErrorCode::Unsupported, "the rope scaling turns too far within the context");
+    }
     if (!is_none_or_scale(traits.attention_scale) || !is_none_or_scale(traits.attention_soft_cap) ||
         !is_none_or_scale(traits.logit_soft_cap) || !is_scale(traits.embedding_scale) ||
         !is_scale(traits.residual_scale) || !is_scale(traits.logit_scale)) {

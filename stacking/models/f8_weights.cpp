@@ -3,6 +3,7 @@
 #include "stages/worker/tensor_checks.hpp"
 #include "swarm/base/try.hpp"
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
 #include <string_view>
@@ -27,6 +28,12 @@ std::string text_or_empty(const json::object& object, const char* key) {
     const json::value* const value = object.if_contains(key);
     const json::string* const text = value == nullptr ? nullptr : value->if_string();
     return text == nullptr ? std::string() : std::string(*text);
+}
+
+/// The shape of the scales does not tell blocks of other sides apart.
+bool has_known_blocks(const json::object& config) {
+    const json::value* const size = config.if_contains("weight_block_size");
+    return size == nullptr || size->is_null() || *size == json::array{kF8BlockSide, kF8BlockSide};
 }
 
 std::uint32_t divided_up(std::uint64_t value) {
@@ -56,6 +63,10 @@ std::string refuse_quantisation(const json::value& config) {
     const json::object* const object = config.if_object();
     const std::string method = object == nullptr ? "" : text_or_empty(*object, "quant_method");
     const std::string format = object == nullptr ? "" : text_or_empty(*object, "format");
+    if (object != nullptr && !has_known_blocks(*object)) {
+        return "weight_block_size is not [" + std::to_string(kF8BlockSide) + ", " +
+               std::to_string(kF8BlockSide) + "]";
+    }
     if (method == "fp8" || (method == "compressed-tensors" && format == "float-quantized")) {
         return "";
     }
@@ -70,7 +81,8 @@ Result<> add_f8_scales(
     StoredTensor& tensor,
     std::set<std::string>& used
 ) {
-    if (tensor.type != WeightType::F8_E4M3 || !name.ends_with(kWeight)) {
+    // A tensor without rows fits no architecture; its shape is refused later.
+    if (tensor.type != WeightType::F8_E4M3 || !name.ends_with(kWeight) || tensor.shape.empty()) {
         return {};
     }
     used.insert(name.substr(0, name.size() - kWeight.size()) + ".input_scale");

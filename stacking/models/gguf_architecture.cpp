@@ -26,6 +26,9 @@ constexpr std::string_view kTable = "rope_freqs.weight";
 constexpr std::string_view kShortTable = "rope_factors_short.weight";
 constexpr std::string_view kLongTable = "rope_factors_long.weight";
 
+/// The rope base of a file that names none, whatever its architecture.
+constexpr double kDefaultBase = 10'000;
+
 /// End of a text, of a turn and of a message.
 constexpr std::array kEndKeys{
     "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"};
@@ -56,19 +59,41 @@ void read_heads(GgufKeys& keys, Architecture& found) {
         ErrorCode::Unsupported,
         "values of another width than keys are not supported"
     );
+    keys.require(width > 0, ErrorCode::Malformed, "heads without a width");
     found.traits.head_width = width == usual && model.width % model.heads == 0 ? 0 : width;
     const std::uint32_t rotated = keys.count_or(".rope.dimension_count", width);
+    keys.require(rotated > 0, ErrorCode::Malformed, "no dimension of a head is rotated");
     found.traits.rotary_width = rotated == width ? 0 : rotated;
 }
 
-void read_rope(GgufKeys& keys, const Family& family, Architecture& found) {
-    found.model.rope_base = keys.real_or(".rope.freq_base", family.rope_base);
+void read_rope(GgufKeys& keys, Architecture& found) {
+    found.model.rope_base = keys.real_or(".rope.freq_base", kDefaultBase);
+    for (const char* const key :
+         {".rope.scale_linear",
+          ".rope.scaling.alpha",
+          ".rope.scaling.yarn_ext_factor",
+          ".rope.scaling.yarn_attn_factor",
+          ".rope.scaling.yarn_log_multiplier",
+          ".rope.dimension_sections"}) {
+        keys.require(
+            !keys.has(key), ErrorCode::Unsupported, std::string("the key ") + key + " is not read"
+        );
+    }
     RopeScaling& rope = found.traits.rope;
-    const std::string type = keys.text_or(".rope.scaling.type", "none");
+    // A factor without a type is linear, as in llama.cpp.
+    const std::string type =
+        keys.text_or(".rope.scaling.type", keys.has(".rope.scaling.factor") ? "linear" : "none");
     const std::uint32_t original =
         keys.count_or(".rope.scaling.original_context_length", found.model.context);
     const double factor = keys.real_or(".rope.scaling.factor", 1);
-    if (type == "linear") {
+    if (type == "none" || type == "linear") {
+        keys.require(
+            keys.real_or(".rope.scaling.attn_factor", 1) == 1,
+            ErrorCode::Unsupported,
+            "a factor of linear rotations is not supported"
+        );
+    }
+    if (type == "linear" && factor != 1) {
         rope = {.kind = Kind::Linear, .factor = factor};
     } else if (type == "yarn") {
         rope.kind = Kind::Yarn;
@@ -84,7 +109,7 @@ void read_rope(GgufKeys& keys, const Family& family, Architecture& found) {
         found.model.context = std::min(found.model.context, original);
     } else {
         keys.require(
-            type == "none" && !keys.has(".rope.scale_linear"),
+            type == "none" || type == "linear",
             ErrorCode::Unsupported,
             "rope scaling \"" + printable(type) + "\" is not supported"
         );
@@ -109,10 +134,12 @@ void read_experts(GgufKeys& keys, Architecture& found) {
     experts.chosen = keys.count(".expert_used_count");
     experts.shared_width = keys.count_or(".expert_shared_feed_forward_length", 0);
     found.model.ffn_width = keys.count_or(".expert_feed_forward_length", found.model.ffn_width);
+    const double scale = keys.real_or(".expert_weights_scale", 1);
+    const bool no_scale = scale == 0 || scale == 1;  // a zero counts as absent
     keys.require(
         keys.count_or(".leading_dense_block_count", 0) == 0 &&
             keys.count_or(".expert_group_count", 1) <= 1 &&
-            keys.count_or(".expert_gating_func", 1) == 1,
+            keys.count_or(".expert_gating_func", 1) == 1 && no_scale,
         ErrorCode::Unsupported,
         "this choice of experts is not supported"
     );
@@ -133,6 +160,19 @@ void read_tokens(GgufKeys& keys, Architecture& found) {
     }
 }
 
+/// Refuses a window that the family's reader has not given to any layer.
+void check_windows(GgufKeys& keys, const Architecture& found) {
+    const std::uint32_t window = keys.count_or(".attention.sliding_window", 0);
+    const bool read = std::ranges::any_of(found.traits.layers, [](const LayerAttention& layer) {
+        return layer.window > 0;
+    });
+    keys.require(
+        window == 0 || window >= found.model.context || read,
+        ErrorCode::Unsupported,
+        "a window of " + std::to_string(window) + " positions is not supported"
+    );
+}
+
 /// Reads the table of divisors that the file has, if it has one.
 Result<> read_rope_table(const GgufKeys& keys, Files files, Architecture& found) {
     const GgufTensor* const table = keys.find_tensor(kTable);
@@ -147,6 +187,12 @@ Result<> read_rope_table(const GgufKeys& keys, Files files, Architecture& found)
             ErrorCode::Malformed, Reaction::Reject, "GGUF: " + tensor->name + " is no rope table"};
     }
     RopeScaling& rope = found.traits.rope;
+    if (rope.kind != Kind::None) {
+        return Error{
+            ErrorCode::Unsupported,
+            Reaction::Reject,
+            "GGUF: " + tensor->name + " beside another rope scaling is not supported"};
+    }
     rope.kind = Kind::Divisors;
     rope.divisors.resize(tensor->shape.front());
     return files[tensor->file]->read(
@@ -173,7 +219,8 @@ Result<Architecture> read_gguf_architecture(const GgufHeader& header, Files file
                 "\"; these can be read: " + family_names(true)};
     }
     Architecture found;
-    found.name = printable(keys.text_or("general.name", "unnamed"));
+    const auto* const called = header.find<std::string>("general.name");
+    found.name = called == nullptr ? "unnamed" : printable(*called);
     found.traits.family = family->name;
     found.traits.activation = family->activation;
     read_shape(keys, found);
@@ -183,11 +230,17 @@ Result<Architecture> read_gguf_architecture(const GgufHeader& header, Files file
     }
     SWARM_TRY(check_bounds(found));
     read_heads(keys, found);
-    read_rope(keys, *family, found);
+    read_rope(keys, found);
+    keys.require(
+        keys.boolean_or(".attention.causal", true),
+        ErrorCode::Unsupported,
+        "a model whose rows see later rows is not supported"
+    );
     read_biases(keys, *family, found);
     read_tokens(keys, found);
     if (!keys.fault()) {
         family->read_keys(keys, found);
+        check_windows(keys, found);
     }
     if (keys.fault()) {
         return *keys.fault();

@@ -240,6 +240,8 @@ void read_metadata(GgufCursor& from, std::uint64_t keys, GgufHeader& header) {
         std::optional<GgufValue> value = read_value(from, key);
         if (from.ok() && value) {
             header.metadata.emplace(key, std::move(*value));
+        } else if (from.ok()) {
+            header.skipped.insert(key);
         }
     }
 }

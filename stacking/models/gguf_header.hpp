@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -44,7 +45,8 @@ struct GgufTensor {
 
 struct GgufHeader {
     std::map<std::string, GgufValue, std::less<>> metadata;
-    std::vector<GgufTensor> tensors;  // in the file's order
+    std::set<std::string, std::less<>> skipped;  // keys whose arrays were not kept
+    std::vector<GgufTensor> tensors;             // in the file's order
 
     /// Returns null when there is no such key, or when its value has another type.
     template <class T>

@@ -83,15 +83,6 @@ std::optional<Place> place_of(const GgufHeader& header) {
 
 /// Adds the tensors of a part to those of the parts before it.
 Result<> add_part(GgufParts& parts, std::unique_ptr<ByteSource> file, GgufHeader header) {
-    std::set<std::string_view> names;
-    for (const GgufTensor& tensor : parts.header.tensors) {
-        names.insert(tensor.name);
-    }
-    for (const GgufTensor& tensor : header.tensors) {
-        if (names.contains(tensor.name)) {
-            return bad_part(ErrorCode::Malformed, printable(tensor.name) + " is in two parts");
-        }
-    }
     if (header.tensors.size() > kTensorsMax - parts.header.tensors.size()) {
         return bad_part(ErrorCode::TooLarge, "too many tensors in all parts");
     }
@@ -163,6 +154,12 @@ Result<GgufParts> read_gguf_parts(const fs::path& path, std::unique_ptr<ByteSour
     for (std::uint64_t number = 1; number <= place->count; ++number) {
         const Place each{number, place->count};
         SWARM_TRY(read_part(parts, path_of(path.parent_path(), name->stem, each), each));
+    }
+    std::set<std::string_view> names;
+    for (const GgufTensor& tensor : parts.header.tensors) {
+        if (!names.insert(tensor.name).second) {
+            return bad_part(ErrorCode::Malformed, printable(tensor.name) + " is in two parts");
+        }
     }
     const auto promised = whole(parts.header, "split.tensors.count");
     if (promised && *promised != parts.header.tensors.size()) {

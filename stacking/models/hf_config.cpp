@@ -25,9 +25,6 @@ using swarm::run::ModelConfig;
 
 namespace {
 
-constexpr double kDefaultNormEpsilon = 1e-6;
-constexpr std::uint32_t kDefaultContext = 2048;
-
 const Family* read_family(ConfigMembers& members) {
     if (members.find("model_type") == nullptr) {
         members.fail("model_type is missing");
@@ -55,14 +52,31 @@ void read_shape(ConfigMembers& members, const Family& family, Architecture& foun
     model.width = members.count("hidden_size");
     model.ffn_width = members.count("intermediate_size");
     model.heads = members.count("num_attention_heads");
-    model.kv_heads = members.count("num_key_value_heads", model.heads);
+    const bool as_many = family.kv_heads == 0 || members.has("num_key_value_heads");
+    model.kv_heads = members.count("num_key_value_heads", as_many ? model.heads : family.kv_heads);
     model.vocabulary = members.count("vocab_size");
-    model.context = members.count("max_position_embeddings", kDefaultContext);
-    model.norm_epsilon = members.real("rms_norm_eps", kDefaultNormEpsilon);
+    model.context = members.count("max_position_embeddings", family.context);
+    model.norm_epsilon = members.real("rms_norm_eps", family.norm_epsilon);
     const std::uint32_t head_width = members.count("head_dim", family.head_width);
     const bool as_usual = model.heads != 0 && model.width % model.heads == 0 &&
                           model.width / model.heads == head_width;
     found.traits.head_width = as_usual ? 0 : head_width;
+}
+
+/// An absent member means the token of the family, if the vocabulary has it.
+void read_tokens(ConfigMembers& members, const Family& family, Architecture& found) {
+    const auto read = [&](const char* key, const std::optional<std::uint32_t>& missing) {
+        std::vector<std::uint32_t> tokens = members.tokens(key);
+        if (!members.has(key) && missing && *missing < found.model.vocabulary) {
+            tokens.push_back(*missing);
+        }
+        return tokens;
+    };
+    const std::vector<std::uint32_t> begin = read("bos_token_id", family.begin_token);
+    if (!begin.empty()) {
+        found.begin_token = begin.front();
+    }
+    found.end_tokens = read("eos_token_id", family.end_token);
 }
 
 /// Writes a single end token as a number, because older readers know no lists.
@@ -100,19 +114,16 @@ Result<Architecture> parse_hf_config(std::string_view text, std::string name) {
         return *members.fault();
     }
     SWARM_TRY(check_bounds(found));
-    read_hf_rope(members, family->rope_base, found);
+    read_hf_rope(members, *family, found);
     read_activation(members, *family);
+    members.require("is_causal", true);
     if (const json::value* const config = members.find("quantization_config")) {
         if (const std::string why = refuse_quantisation(*config); !why.empty()) {
             members.fail(why, ErrorCode::Unsupported);
         }
     }
     found.tied_embeddings = members.boolean("tie_word_embeddings", family->tied_embeddings);
-    const std::vector<std::uint32_t> begin = members.tokens("bos_token_id");
-    if (!begin.empty()) {
-        found.begin_token = begin.front();
-    }
-    found.end_tokens = members.tokens("eos_token_id");
+    read_tokens(members, *family, found);
     family->read_config(members, found);
     if (members.fault()) {
         return *members.fault();

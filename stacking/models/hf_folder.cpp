@@ -11,8 +11,10 @@
 
 #include <boost/json/object.hpp>
 
+#include <algorithm>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace stacking::models {
 
@@ -103,6 +105,34 @@ Result<> read_end_tokens(const fs::path& folder, Architecture& architecture) {
     return {};
 }
 
+/// Whether the file has a head of its own whose bytes differ from those of the embedding. Reads
+/// both, up to the first difference.
+Result<bool> has_other_head(const TensorCatalogue& catalogue, const ModelSource::Files& files) {
+    const auto head = catalogue.find("lm_head.weight");
+    const auto embedding = catalogue.find("model.embed_tokens.weight");
+    if (head == catalogue.end() || embedding == catalogue.end()) {
+        return false;
+    }
+    const FoundTensor& one = head->second;
+    const FoundTensor& other = embedding->second;
+    if (one.entry.shape != other.entry.shape || one.entry.dtype != other.entry.dtype) {
+        return true;
+    }
+    const std::uint64_t bytes = one.entry.end - one.entry.begin;
+    std::vector<std::byte> left;
+    std::vector<std::byte> right;
+    for (std::uint64_t at = 0; at < bytes; at += left.size()) {
+        left.resize(std::min(kReadBytes, bytes - at));
+        right.resize(left.size());
+        SWARM_TRY(files[one.file]->read(one.offset + at, left));
+        SWARM_TRY(files[other.file]->read(other.offset + at, right));
+        if (left != right) {
+            return true;
+        }
+    }
+    return false;
+}
+
 Error unfit(ErrorCode code, std::string what) {
     return {code, Reaction::Reject, std::move(what)};
 }
@@ -170,11 +200,18 @@ Result<ModelSource> open_hf_folder(const fs::path& folder) {
     ModelSource::Files files;
     TensorCatalogue catalogue;
     std::error_code ignored;
-    const bool indexed = fs::exists(folder / kIndexName, ignored);
+    // The file of all tensors counts more than an index, as in transformers.
+    const bool indexed =
+        !fs::exists(folder / kSingleName, ignored) && fs::exists(folder / kIndexName, ignored);
     SWARM_TRY(
         indexed ? add_indexed_files(folder, files, catalogue)
                 : add_safetensors(folder / kSingleName, files, catalogue)
     );
+    if (architecture->tied_embeddings) {
+        SWARM_TRY(const bool other, has_other_head(catalogue, files));
+        // The tensors count more than the configuration, as in transformers.
+        architecture->tied_embeddings = !other;
+    }
     auto tensors = name_tensors(*architecture, catalogue, files);
     if (tensors.has_error()) {
         return refused_at(tensors.error().code, folder, tensors.error().detail);

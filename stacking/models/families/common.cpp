@@ -3,6 +3,8 @@
 #include <boost/json/array.hpp>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace stacking::models {
@@ -14,16 +16,24 @@ namespace {
 
 constexpr std::string_view kSliding = "sliding_attention";
 constexpr std::string_view kFull = "full_attention";
+constexpr std::uint32_t kWindowLayers = 28;  // "max_window_layers" of Qwen where it is absent
+
+template <class Each>
+std::vector<bool> by_layer(std::uint32_t layers, const Each& slides) {
+    std::vector<bool> sliding;
+    for (std::uint32_t layer = 0; layer < layers; ++layer) {
+        sliding.push_back(slides(layer));
+    }
+    return sliding;
+}
 
 /// Returns which layers slide; a fault gives an empty list.
-std::vector<bool> sliding_layers(ConfigMembers& members, Slides slides, std::uint32_t layers) {
+template <class Each>
+std::vector<bool> sliding_layers(ConfigMembers& members, const Each& slides, std::uint32_t layers) {
     std::vector<bool> sliding;
     const json::value* const types = members.find("layer_types");
     if (types == nullptr) {
-        for (std::uint32_t layer = 0; layer < layers; ++layer) {
-            sliding.push_back(slides(layer));
-        }
-        return sliding;
+        return by_layer(layers, slides);
     }
     if (!types->is_array() || types->get_array().size() != layers) {
         members.fail("layer_types is no list of as many texts as layers");
@@ -44,14 +54,44 @@ std::vector<bool> sliding_layers(ConfigMembers& members, Slides slides, std::uin
     return sliding;
 }
 
+bool any(const std::vector<bool>& sliding) {
+    return std::ranges::find(sliding, true) != sliding.end();
+}
+
+/// Reads "sliding_window"; nullopt: it is null.
+std::optional<std::uint32_t> read_window(ConfigMembers& members, std::uint32_t missing) {
+    if (members.find("sliding_window") == nullptr) {
+        return members.has("sliding_window") ? std::nullopt : std::optional(missing);
+    }
+    const std::uint32_t window = members.count("sliding_window");
+    if (window == 0) {
+        members.fail("sliding_window is 0");
+    }
+    return window;
+}
+
 void set_windows(const std::vector<bool>& sliding, std::uint32_t window, Architecture& found) {
-    if (std::ranges::find(sliding, true) == sliding.end()) {
+    if (!any(sliding)) {
         return;
     }
     found.traits.layers.resize(sliding.size());
     for (std::size_t layer = 0; layer < sliding.size(); ++layer) {
         found.traits.layers[layer].window = sliding[layer] ? window : 0;
     }
+}
+
+template <class Each>
+void read_windows_of(ConfigMembers& members, const Each& slides, Architecture& found) {
+    const std::vector<bool> sliding = sliding_layers(members, slides, found.model.layers);
+    if (!any(sliding)) {
+        return;
+    }
+    const std::optional<std::uint32_t> window = read_window(members, kUsualWindow);
+    if (!window) {
+        members.fail("sliding_window is null, and layers slide");
+        return;
+    }
+    set_windows(sliding, *window, found);
 }
 
 }  // namespace
@@ -69,10 +109,23 @@ void write_biases(const Architecture& architecture, json::object& config) {
 }
 
 void read_windows(ConfigMembers& members, Slides slides, Architecture& found) {
-    const std::vector<bool> sliding = sliding_layers(members, slides, found.model.layers);
-    if (members.find("sliding_window") != nullptr) {
-        set_windows(sliding, members.count("sliding_window"), found);
+    read_windows_of(members, slides, found);
+}
+
+void read_one_window(ConfigMembers& members, std::uint32_t missing, Architecture& found) {
+    const std::uint32_t window = read_window(members, missing).value_or(0);
+    if (window == 0) {
+        return;
     }
+    const auto always = [](std::uint32_t /*layer*/) { return true; };
+    const std::vector<bool> sliding = sliding_layers(members, always, found.model.layers);
+    if (std::ranges::find(sliding, false) != sliding.end()) {
+        members.fail(
+            "layer_types differ, but every layer of this family slides", ErrorCode::Unsupported
+        );
+        return;
+    }
+    set_windows(sliding, window, found);
 }
 
 void write_windows(const Architecture& architecture, json::object& config) {
@@ -92,26 +145,35 @@ void read_window_key(GgufKeys& keys, Slides slides, Architecture& found) {
     if (window == 0) {
         return;
     }
-    std::vector<bool> sliding;
-    for (std::uint32_t layer = 0; layer < found.model.layers; ++layer) {
-        sliding.push_back(slides(layer));
+    set_windows(by_layer(found.model.layers, slides), window, found);
+}
+
+bool uses_windows(ConfigMembers& members, const Architecture& found) {
+    if (members.boolean("use_sliding_window", false)) {
+        return true;
     }
-    set_windows(sliding, window, found);
+    const auto never = [](std::uint32_t /*layer*/) { return false; };
+    if (any(sliding_layers(members, never, found.model.layers))) {
+        members.fail("layer_types slide, but use_sliding_window is false");
+    }
+    return false;
 }
 
 void read_qwen_windows(ConfigMembers& members, Architecture& found) {
-    if (!members.boolean("use_sliding_window", false)) {
-        return;
+    if (uses_windows(members, found)) {
+        const std::uint32_t first = members.count("max_window_layers", kWindowLayers);
+        read_windows_of(
+            members, [=](std::uint32_t layer) { return layer >= first; }, found
+        );
     }
-    constexpr std::uint32_t kFirstSliding = 28;
-    const std::uint32_t first = members.count("max_window_layers", kFirstSliding);
-    read_windows(
-        members, [](std::uint32_t /*layer*/) { return true; }, found
-    );
-    if (members.find("layer_types") == nullptr && !found.traits.layers.empty()) {
-        for (std::uint32_t layer = 0; layer < std::min(first, found.model.layers); ++layer) {
-            found.traits.layers[layer].window = 0;
-        }
+}
+
+void read_qwen_mixture_windows(ConfigMembers& members, Architecture& found) {
+    if (uses_windows(members, found)) {
+        const std::uint32_t end = members.count("max_window_layers", kWindowLayers);
+        read_windows_of(
+            members, [=](std::uint32_t layer) { return layer % 2 == 0 && layer < end; }, found
+        );
     }
 }
 
@@ -122,7 +184,15 @@ void write_qwen_windows(const Architecture& architecture, json::object& config) 
 }
 
 void read_experts(ConfigMembers& members, const char* count_key, Architecture& found) {
-    found.traits.experts.count = members.count(count_key);
+    // transformers knows the number by both names.
+    const std::string_view usual = count_key;
+    const char* const other = usual == "num_experts" ? "num_local_experts" : "num_experts";
+    const bool renamed = members.find(count_key) == nullptr && members.find(other) != nullptr;
+    found.traits.experts.count = members.count(renamed ? other : count_key);
+    if (!renamed &&
+        members.count(other, found.traits.experts.count) != found.traits.experts.count) {
+        members.fail("two different values of num_experts");
+    }
     found.traits.experts.chosen = members.count("num_experts_per_tok");
     found.model.ffn_width = members.count("moe_intermediate_size", found.model.ffn_width);
     if (found.traits.experts.count == 0) {

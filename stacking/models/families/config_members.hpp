@@ -23,6 +23,10 @@ class ConfigMembers {
     /// Returns null when the member is absent.
     [[nodiscard]] const boost::json::value* find(const char* key) const;
 
+    /// Whether the object has the member, a null included: where a family has a default, a null
+    /// means none, and an absent member the default.
+    [[nodiscard]] bool has(const char* key) const { return object_.contains(key); }
+
     /// Without `missing`, an absent member is a fault.
     std::uint32_t count(const char* key, std::optional<std::uint32_t> missing = std::nullopt);
     std::uint32_t to_count(const char* key, const boost::json::value& value);

@@ -9,6 +9,8 @@
 
 #include <boost/json/object.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,8 +27,19 @@ struct Family {
 
     // A config.json that lacks the member means these.
     double rope_base = 10'000;
+    double norm_epsilon = 1e-6;
     bool tied_embeddings = false;
     std::uint32_t head_width = 0;  // 0: width / heads
+    std::uint32_t kv_heads = 0;    // 0: as many as heads
+    std::uint32_t context = 2048;
+    std::optional<std::uint32_t> begin_token = std::nullopt;
+    std::optional<std::uint32_t> end_token = std::nullopt;
+
+    /// transformers rotates a part of each head where "partial_rotary_factor" says so.
+    bool partial_rotation = false;
+    /// transformers takes YaRN for LongRoPE, and refuses other scalings.
+    bool only_long_rope = false;
+    bool two_rotations = false;  // one for layers that slide, and one for the others
 
     const char* activation_key = "hidden_act";
     Activation activation = Activation::Silu;

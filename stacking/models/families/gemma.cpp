@@ -19,7 +19,6 @@ constexpr std::uint32_t kGemmaHeadWidth = 256;
 constexpr double kQueryScalar = 256;
 constexpr double kAttentionCap = 50;
 constexpr double kLogitCap = 30;
-constexpr std::uint32_t kWindow = 4096;
 constexpr double kBase3 = 1e6;
 constexpr double kLocalBase3 = 10'000;
 constexpr std::uint32_t kPattern3 = 6;  // one layer of so many sees everything
@@ -62,9 +61,20 @@ void set_gemma_scale(std::uint32_t layers_of_27b, Architecture& found) {
     found.traits.attention_scale = 1 / std::sqrt(width);
 }
 
+/// Reads a soft cap; a null is none.
+double read_cap(ConfigMembers& members, const char* key, double missing) {
+    return members.has(key) ? members.real(key, 0) : missing;
+}
+
 void read_gemma1(ConfigMembers& members, Architecture& found) {
     set_gemma_common(found);
     read_biases(members, found);
+    members.require("use_bidirectional_attention", false);
+    // transformers obeys this name, and takes the plain one for the approximation by tanh.
+    const std::string activation = members.text("hidden_act", "gelu");
+    if (activation != "gelu") {
+        members.require("hidden_act", "gelu_pytorch_tanh");
+    }
 }
 
 void read_gemma1_keys(GgufKeys& /*keys*/, Architecture& found) {
@@ -77,8 +87,8 @@ void read_gemma2(ConfigMembers& members, Architecture& found) {
     read_biases(members, found);
     read_gemma_scale(members, found);
     read_windows(members, slides2, found);
-    found.traits.attention_soft_cap = members.real("attn_logit_softcapping", 0);
-    found.traits.logit_soft_cap = members.real("final_logit_softcapping", 0);
+    found.traits.attention_soft_cap = read_cap(members, "attn_logit_softcapping", kAttentionCap);
+    found.traits.logit_soft_cap = read_cap(members, "final_logit_softcapping", kLogitCap);
     members.require("use_bidirectional_attention", false);
 }
 
@@ -101,9 +111,6 @@ void read_gemma3(ConfigMembers& members, Architecture& found) {
         members.find("layer_types") == nullptr) {
         members.require("sliding_window_pattern", kPattern3);
     }
-    if (members.find("sliding_window") == nullptr) {
-        members.fail("sliding_window is missing");
-    }
     read_windows(members, slides3, found);
     if (found.traits.local_rope_base == 0) {
         found.traits.local_rope_base = members.real("rope_local_base_freq", kLocalBase3);
@@ -119,6 +126,12 @@ void read_gemma3_keys(GgufKeys& keys, Architecture& found) {
     found.traits.norms = NormPlace::Around;
     found.traits.query_key_norm = QueryKeyNorm::Heads;
     set_gemma_scale(kLayersOf27B3, found);
+    keys.require(
+        keys.count_or(".attention.sliding_window_pattern", kPattern3) == kPattern3,
+        ErrorCode::Unsupported,
+        "another pattern of windows than that of Gemma 3 is not supported"
+    );
+    found.traits.logit_soft_cap = keys.real_or(".final_logit_softcapping", 0);
     read_window_key(keys, slides3, found);
     found.traits.local_rope_base = keys.real_or(".rope.freq_base_swa", kLocalBase3);
     set_local_ropes(found);
@@ -150,7 +163,7 @@ void write_gemma2(const Architecture& architecture, json::object& config) {
 void write_gemma3(const Architecture& architecture, json::object& config) {
     write_gemma2(architecture, config);
     if (config["sliding_window"].is_null()) {
-        config["sliding_window"] = kWindow;
+        config["sliding_window"] = kUsualWindow;
     }
     const double local = architecture.traits.local_rope_base;
     const json::object whole = config["rope_parameters"].as_object();
@@ -168,6 +181,10 @@ constinit const Family kGemma{
     .gguf = "gemma",
     .tied_embeddings = true,
     .head_width = kGemmaHeadWidth,
+    .kv_heads = 16,
+    .context = 8192,
+    .begin_token = 2,
+    .end_token = 1,
     .activation_key = "hidden_activation",
     .activation = Activation::GeluTanh,
     .norms_less_one = true,
@@ -181,6 +198,10 @@ constinit const Family kGemma2{
     .gguf = "gemma2",
     .tied_embeddings = true,
     .head_width = kGemmaHeadWidth,
+    .kv_heads = 4,
+    .context = 8192,
+    .begin_token = 2,
+    .end_token = 1,
     .activation_key = "hidden_activation",
     .activation = Activation::GeluTanh,
     .norms_less_one = true,
@@ -195,6 +216,11 @@ constinit const Family kGemma3{
     .rope_base = kBase3,
     .tied_embeddings = true,
     .head_width = kGemmaHeadWidth,
+    .kv_heads = 4,
+    .context = 131'072,
+    .begin_token = 2,
+    .end_token = 1,
+    .two_rotations = true,
     .activation_key = "hidden_activation",
     .activation = Activation::GeluTanh,
     .norms_less_one = true,

@@ -13,7 +13,7 @@ std::string GgufKeys::full(const std::string& key) const {
 }
 
 bool GgufKeys::has(const std::string& key) const {
-    return header_.metadata.contains(full(key));
+    return header_.metadata.contains(full(key)) || header_.skipped.contains(full(key));
 }
 
 std::optional<std::uint64_t> GgufKeys::whole(const std::string& key) const {
@@ -63,8 +63,9 @@ bool GgufKeys::boolean_or(const std::string& key, bool missing) {
     return value != nullptr && *value;
 }
 
-std::string GgufKeys::text_or(const std::string& key, const char* missing) const {
+std::string GgufKeys::text_or(const std::string& key, const char* missing) {
     const auto* const text = header_.find<std::string>(full(key));
+    require(text != nullptr || !has(key), ErrorCode::Malformed, full(key) + " is no text");
     return text == nullptr ? missing : *text;
 }
 

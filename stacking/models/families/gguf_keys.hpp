@@ -17,6 +17,7 @@ class GgufKeys {
     GgufKeys(const GgufHeader& header, std::string architecture)
         : header_(header), architecture_(std::move(architecture)) {}
 
+    /// Whether there is such a key, also one whose array the header does not keep.
     [[nodiscard]] bool has(const std::string& key) const;
 
     /// An absent key is a fault.
@@ -25,7 +26,7 @@ class GgufKeys {
     double real(const std::string& key);
     double real_or(const std::string& key, double missing);
     bool boolean_or(const std::string& key, bool missing);
-    [[nodiscard]] std::string text_or(const std::string& key, const char* missing) const;
+    std::string text_or(const std::string& key, const char* missing);
 
     /// Returns null when there is no such tensor.
     [[nodiscard]] const GgufTensor* find_tensor(std::string_view name) const;

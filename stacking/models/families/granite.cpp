@@ -12,6 +12,9 @@ void read_granite(ConfigMembers& members, Architecture& found) {
     traits.embedding_scale = members.real("embedding_multiplier", 1);
     traits.residual_scale = members.real("residual_multiplier", 1);
     traits.attention_scale = members.real("attention_multiplier", 1);
+    if (traits.attention_scale == 0) {
+        members.fail("attention_multiplier is 0");
+    }
     traits.logit_scale = 1 / members.real("logits_scaling", 1);
 }
 
@@ -21,6 +24,11 @@ void read_granite_keys(GgufKeys& keys, Architecture& found) {
     traits.residual_scale = keys.real_or(".residual_scale", 1);
     traits.attention_scale = keys.real_or(".attention.scale", 0);
     traits.logit_scale = 1 / keys.real_or(".logit_scale", 1);
+    keys.require(
+        keys.boolean_or(".rope.scaling.finetuned", true),
+        swarm::ErrorCode::Unsupported,
+        "a Granite without rotary positions is not supported"
+    );
 }
 
 void write_granite(const Architecture& architecture, boost::json::object& config) {
@@ -38,6 +46,8 @@ constinit const Family kGranite{
     .name = "granite",
     .class_name = "GraniteForCausalLM",
     .gguf = "granite",
+    .begin_token = 1,
+    .end_token = 2,
     .gguf_interleaves = true,
     .read_config = read_granite,
     .read_keys = read_granite_keys,

@@ -3,13 +3,26 @@
 
 namespace stacking::models {
 
+namespace {
+
+/// In GGUF a Mistral is a Llama.
+void read_llama_keys(GgufKeys& keys, Architecture& found) {
+    read_window_key(
+        keys, [](std::uint32_t /*layer*/) { return true; }, found
+    );
+}
+
+}  // namespace
+
 constinit const Family kLlama{
     .name = "llama",
     .class_name = "LlamaForCausalLM",
     .gguf = "llama",
+    .begin_token = 1,
+    .end_token = 2,
     .gguf_interleaves = true,
     .read_config = read_biases,
-    .read_keys = no_keys,
+    .read_keys = read_llama_keys,
     .write_config = write_biases};
 
 }  // namespace stacking::models

@@ -6,9 +6,7 @@ namespace stacking::models {
 namespace {
 
 void read_mistral(ConfigMembers& members, Architecture& found) {
-    read_windows(
-        members, [](std::uint32_t /*layer*/) { return true; }, found
-    );
+    read_one_window(members, kUsualWindow, found);
 }
 
 void write_mistral(const Architecture& architecture, boost::json::object& config) {
@@ -22,6 +20,10 @@ constinit const Family kMistral{
     .name = "mistral",
     .class_name = "MistralForCausalLM",
     .gguf = "llama",
+    .kv_heads = 8,
+    .context = 131'072,
+    .begin_token = 1,
+    .end_token = 2,
     .gguf_interleaves = true,
     .read_config = read_mistral,
     .read_keys = no_keys,

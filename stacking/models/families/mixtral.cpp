@@ -10,14 +10,15 @@ constexpr double kMixtralRopeBase = 1e6;
 constexpr const char* kMixtralExperts = "num_local_experts";
 
 void read_mixtral(ConfigMembers& members, Architecture& found) {
-    read_windows(
-        members, [](std::uint32_t /*layer*/) { return true; }, found
-    );
+    read_one_window(members, 0, found);
     read_experts(members, kMixtralExperts, found);
     found.traits.experts.renormalise = true;
 }
 
-void read_mixtral_keys(GgufKeys& /*keys*/, Architecture& found) {
+void read_mixtral_keys(GgufKeys& keys, Architecture& found) {
+    read_window_key(
+        keys, [](std::uint32_t /*layer*/) { return true; }, found
+    );
     found.traits.experts.renormalise = true;
 }
 
@@ -34,6 +35,11 @@ constinit const Family kMixtral{
     .class_name = "MixtralForCausalLM",
     .gguf = "llama",
     .rope_base = kMixtralRopeBase,
+    .norm_epsilon = 1e-5,
+    .kv_heads = 8,
+    .context = 131'072,
+    .begin_token = 1,
+    .end_token = 2,
     .gguf_interleaves = true,
     .experts_of_mixtral = true,
     .read_config = read_mixtral,

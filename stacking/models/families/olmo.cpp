@@ -46,6 +46,8 @@ constinit const Family kOlmo2{
     .name = "olmo2",
     .class_name = "Olmo2ForCausalLM",
     .gguf = "olmo2",
+    .norm_epsilon = 1e-5,
+    .end_token = 50'279,
     .read_config = read_olmo2,
     .read_keys = read_olmo2_keys,
     .write_config = write_biases};
@@ -54,6 +56,9 @@ constinit const Family kOlmoe{
     .name = "olmoe",
     .class_name = "OlmoeForCausalLM",
     .gguf = "olmoe",
+    .norm_epsilon = 1e-5,
+    .context = 4096,
+    .end_token = 50'279,
     .read_config = read_olmo_mixture,
     .read_keys = read_olmo_mixture_keys,
     .write_config = write_olmo_mixture};

@@ -11,7 +11,7 @@ bool phi3_slides(std::uint32_t /*layer*/) {
 
 void read_phi3(ConfigMembers& members, Architecture& found) {
     read_biases(members, found);
-    read_windows(members, phi3_slides, found);
+    read_one_window(members, 0, found);
 }
 
 void read_phi3_keys(GgufKeys& keys, Architecture& found) {
@@ -22,8 +22,9 @@ void write_phi3(const Architecture& architecture, boost::json::object& config) {
     write_windows(architecture, config);
     config.erase("layer_types");
     const RopeScaling& rope = architecture.traits.rope;
-    if (rope.original_context > 0) {
-        config["original_max_position_embeddings"] = rope.original_context;
+    if (rope.kind == RopeScaling::Kind::Divisors) {
+        config["original_max_position_embeddings"] =
+            rope.original_context > 0 ? rope.original_context : architecture.model.context;
     }
 }
 
@@ -33,6 +34,12 @@ constinit const Family kPhi3{
     .name = "phi3",
     .class_name = "Phi3ForCausalLM",
     .gguf = "phi3",
+    .norm_epsilon = 1e-5,
+    .context = 4096,
+    .begin_token = 1,
+    .end_token = 32'000,
+    .partial_rotation = true,
+    .only_long_rope = true,
     .fused_matrices = true,
     .read_config = read_phi3,
     .read_keys = read_phi3_keys,

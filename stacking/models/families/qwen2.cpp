@@ -17,7 +17,7 @@ void read_qwen2(ConfigMembers& members, Architecture& found) {
 
 void read_qwen2_mixture(ConfigMembers& members, Architecture& found) {
     found.traits.query_key_value_bias = members.boolean("qkv_bias", true);
-    read_qwen_windows(members, found);
+    read_qwen_mixture_windows(members, found);
     read_experts(members, kQwen2Experts, found);
     found.traits.experts.shared_width = members.count("shared_expert_intermediate_size");
     found.traits.experts.renormalise = members.boolean("norm_topk_prob", false);
@@ -42,6 +42,8 @@ constinit const Family kQwen2{
     .name = "qwen2",
     .class_name = "Qwen2ForCausalLM",
     .gguf = "qwen2",
+    .kv_heads = 32,
+    .context = 32'768,
     .read_config = read_qwen2,
     .read_keys = no_keys,
     .write_config = write_qwen_windows};
@@ -50,6 +52,8 @@ constinit const Family kQwen2Moe{
     .name = "qwen2_moe",
     .class_name = "Qwen2MoeForCausalLM",
     .gguf = "qwen2moe",
+    .kv_heads = 16,
+    .context = 32'768,
     .read_config = read_qwen2_mixture,
     .read_keys = no_keys,
     .write_config = write_qwen2_mixture};

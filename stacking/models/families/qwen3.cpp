@@ -10,9 +10,13 @@ namespace {
 constexpr std::uint32_t kQwen3HeadWidth = 128;
 constexpr const char* kQwen3Experts = "num_experts";
 
-void read_qwen3(ConfigMembers& members, Architecture& found) {
+void read_qwen3_common(ConfigMembers& members, Architecture& found) {
     found.traits.query_key_norm = QueryKeyNorm::Heads;
     read_biases(members, found);
+}
+
+void read_qwen3(ConfigMembers& members, Architecture& found) {
+    read_qwen3_common(members, found);
     read_qwen_windows(members, found);
 }
 
@@ -29,7 +33,10 @@ void write_qwen3(const Architecture& architecture, boost::json::object& config) 
 }
 
 void read_qwen3_mixture(ConfigMembers& members, Architecture& found) {
-    read_qwen3(members, found);
+    read_qwen3_common(members, found);
+    if (uses_windows(members, found)) {
+        read_one_window(members, kUsualWindow, found);
+    }
     read_experts(members, kQwen3Experts, found);
     found.traits.experts.renormalise = members.boolean("norm_topk_prob", false);
     members.require("decoder_sparse_step", 1);
@@ -52,6 +59,8 @@ constinit const Family kQwen3{
     .class_name = "Qwen3ForCausalLM",
     .gguf = "qwen3",
     .head_width = kQwen3HeadWidth,
+    .kv_heads = 32,
+    .context = 32'768,
     .read_config = read_qwen3,
     .read_keys = read_qwen3_keys,
     .write_config = write_qwen3};
@@ -60,6 +69,8 @@ constinit const Family kQwen3Moe{
     .name = "qwen3_moe",
     .class_name = "Qwen3MoeForCausalLM",
     .gguf = "qwen3moe",
+    .kv_heads = 4,
+    .context = 32'768,
     .read_config = read_qwen3_mixture,
     .read_keys = read_qwen3_keys,
     .write_config = write_qwen3_mixture};

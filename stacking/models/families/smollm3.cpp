@@ -28,6 +28,7 @@ std::vector<bool> by_interval(std::uint32_t layers, std::uint32_t interval) {
 void read_smollm3(ConfigMembers& members, Architecture& found) {
     read_biases(members, found);
     members.require("use_sliding_window", false);
+    static_cast<void>(uses_windows(members, found));  // refuses layers that slide all the same
     const std::uint32_t interval = members.count("no_rope_layer_interval", kSmolLm3Interval);
     const boost::json::value* const list = members.find("no_rope_layers");
     if (list == nullptr) {
@@ -74,6 +75,10 @@ constinit const Family kSmolLm3{
     .gguf = "smollm3",
     .rope_base = kSmolLm3RopeBase,
     .tied_embeddings = true,
+    .kv_heads = 4,
+    .context = 32'768,
+    .begin_token = 128'000,
+    .end_token = 128'001,
     .gguf_interleaves = true,
     .read_config = read_smollm3,
     .read_keys = read_smollm3_keys,

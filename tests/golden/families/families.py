@@ -160,6 +160,12 @@ def cases():
     yield case("qwen3-moe", "qwen3_moe", "qwen3moe", num_experts=8, num_experts_per_tok=3,
                moe_intermediate_size=32, norm_topk_prob=True, decoder_sparse_step=1,
                mlp_only_layers=[], head_dim=16)
+    yield case("qwen2-moe-windows", "qwen2_moe", None, num_experts=4, num_experts_per_tok=2,
+               moe_intermediate_size=32, shared_expert_intermediate_size=40,
+               use_sliding_window=True, sliding_window=8, max_window_layers=3)
+    yield case("qwen3-moe-windows", "qwen3_moe", None, num_experts=4, num_experts_per_tok=2,
+               moe_intermediate_size=32, norm_topk_prob=True, use_sliding_window=True,
+               sliding_window=8, max_window_layers=2)
     yield case("olmoe", "olmoe", "olmoe", num_experts=8, num_experts_per_tok=2,
                norm_topk_prob=False)
 

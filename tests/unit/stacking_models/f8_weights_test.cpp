@@ -15,6 +15,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 namespace stacking::models {
 namespace {
@@ -74,11 +75,11 @@ class F8Weights : public testing::Test {
                 add(entry, values.substr(entry.begin, entry.end - entry.begin));
                 continue;
             }
-            std::string small(kRows * kColumns, '\0');
+            std::string small(small_shape_ ? 1 : kRows * kColumns, '\0');
             for (std::size_t i = 0; i < small.size(); ++i) {
                 small[i] = static_cast<char>(i);
             }
-            add({entry.name, "F8_E4M3", entry.shape, 0, 0}, small);
+            add({entry.name, "F8_E4M3", small_shape_.value_or(entry.shape), 0, 0}, small);
         }
         for (const Scales& each : scales) {
             const auto* const data = reinterpret_cast<const char*>(each.values.data());
@@ -105,6 +106,8 @@ class F8Weights : public testing::Test {
         EXPECT_NE(model.error().detail.find(why), std::string::npos) << model.error().detail;
     }
 
+    /// The matrix has one weight and this shape; none: its own shape.
+    std::optional<std::vector<std::uint32_t>> small_shape_;
     ScratchFolder scratch_;
     std::string whole_;
 };
@@ -134,6 +137,15 @@ TEST_F(F8Weights, OfAnUnknownSchemeAreRefusedByName) {
     expect_refused("down_proj.weight_zero_point");
 }
 
+TEST_F(F8Weights, AMatrixWithoutAShapeIsRefused) {
+    small_shape_ = std::vector<std::uint32_t>{};
+    write({{std::string(kName) + "_scale", {1}, {1.0F}}});
+    const auto model = open_hf_folder(folder());
+    ASSERT_TRUE(model.has_error());
+    EXPECT_NE(model.error().detail.find("down_proj.weight is ()"), std::string::npos)
+        << model.error().detail;
+}
+
 TEST_F(F8Weights, OtherScalesMakeAnotherModel) {
     const auto identity = [&](float scale) {
         write({{std::string(kName) + "_scale", {1}, {scale}}});
@@ -161,6 +173,10 @@ TEST(Quantisation, OtherMethodsThanF8AreRefused) {
     EXPECT_NE(refuse(R"({"quant_method": "gptq"})").find("\"gptq\""), std::string::npos);
     EXPECT_NE(refuse(R"({"quant_method": "compressed-tensors", "format": "pack"})"), "");
     EXPECT_NE(refuse("[]"), "");
+    EXPECT_EQ(
+        refuse(R"({"quant_method": "fp8", "weight_block_size": [64, 128]})"),
+        "weight_block_size is not [128, 128]"
+    );
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "stacking/models/gguf_model.hpp"
 
+#include "stacking/models/gguf_architecture.hpp"
 #include "tests/unit/stacking_models/small_gguf.hpp"
 
 #include <gtest/gtest.h>
@@ -273,6 +274,88 @@ TEST(GgufModel, RefusesVariantsThatWouldChangeTheAnswer) {
     GgufBuilder bare;
     bare.text("general.architecture", "llama");
     expect_refused(bare, ErrorCode::Malformed, "llama.block_count is missing");
+}
+
+TEST(GgufModel, ReadsOrRefusesWhatChangesTheAnswer) {
+    const auto with = [](const auto& change) {
+        GgufBuilder file = test::small_gguf();
+        change(file);
+        return file;
+    };
+    const auto linear =
+        open(with([](GgufBuilder& file) { file.f32("llama.rope.scaling.factor", 4); }));
+    ASSERT_TRUE(linear.has_value()) << linear.error().detail;
+    EXPECT_EQ(linear->architecture().traits.rope.kind, RopeScaling::Kind::Linear);
+    const auto windows =
+        open(with([](GgufBuilder& file) { file.u32("llama.attention.sliding_window", 8); }));
+    ASSERT_TRUE(windows.has_value()) << windows.error().detail;
+    EXPECT_EQ(windows->architecture().attention_of(1).window, 8U);
+    expect_refused(
+        with([](GgufBuilder& file) {
+            file.text("llama.rope.scaling.type", "linear").f32("llama.rope.scaling.factor", 2);
+            file.f32_tensor("rope_freqs.weight", {2}, counted(2, 1));
+        }),
+        ErrorCode::Unsupported,
+        "rope_freqs.weight beside another rope scaling"
+    );
+    expect_refused(
+        with([](GgufBuilder& file) { file.f32("llama.rope.scaling.yarn_ext_factor", 1); }),
+        ErrorCode::Unsupported,
+        ".rope.scaling.yarn_ext_factor is not read"
+    );
+    expect_refused(
+        with([](GgufBuilder& file) {
+            file.key("llama.attention.causal", test::Gguf::Bool, std::uint8_t{0});
+        }),
+        ErrorCode::Unsupported,
+        "see later rows"
+    );
+    expect_refused(
+        with([](GgufBuilder& file) {
+            file.u32("llama.attention.key_length", 0).u32("llama.attention.value_length", 0);
+        }),
+        ErrorCode::Malformed,
+        "heads without a width"
+    );
+    expect_refused(
+        with([](GgufBuilder& file) { file.u32("llama.rope.dimension_count", 0); }),
+        ErrorCode::Malformed,
+        "no dimension of a head"
+    );
+    expect_refused(
+        with([](GgufBuilder& file) {
+            file.numbers("llama.rope.dimension_count", {4, 4});
+        }),
+        ErrorCode::Malformed,
+        "llama.rope.dimension_count is missing or no number"
+    );
+}
+
+TEST(GgufModel, TheRopeBaseOfAFileWithoutOneIsThatOfTheFirstLlama) {
+    GgufBuilder file;
+    file.text("general.architecture", "gemma3")
+        .u32("gemma3.block_count", 1)
+        .u32("gemma3.embedding_length", 8)
+        .u32("gemma3.feed_forward_length", 12)
+        .u32("gemma3.attention.head_count", 2)
+        .u32("gemma3.context_length", 64)
+        .f32("gemma3.attention.layer_norm_rms_epsilon", 1e-5F);
+    const auto read = [](const GgufBuilder& from) {
+        const MemoryBytes bytes(from.bytes());
+        return read_gguf_architecture(*read_gguf_header(bytes), {});
+    };
+    file.f32_tensor("token_embd.weight", {8, 6}, counted(48, 0));
+    const auto plain = read(file);
+    ASSERT_TRUE(plain.has_value()) << plain.error().detail;
+    EXPECT_EQ(plain->model.rope_base, 10000);
+    GgufBuilder patterned = file;
+    patterned.numbers("gemma3.attention.sliding_window_pattern", {1, 0});
+    EXPECT_TRUE(read(patterned).has_error());  // one entry for each layer
+    patterned = file;
+    patterned.u32("gemma3.attention.sliding_window_pattern", 2);
+    const auto other = read(patterned);
+    ASSERT_TRUE(other.has_error());
+    EXPECT_NE(other.error().detail.find("another pattern"), std::string::npos);
 }
 
 TEST(GgufModel, ALlamaThatSaysItHasNoExpertsIsALlama) {

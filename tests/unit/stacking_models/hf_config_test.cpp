@@ -52,7 +52,7 @@ TEST(HfConfig, ReadsVersion5) {
     );
     EXPECT_EQ(found.model.rope_base, 100000.0);
     EXPECT_FALSE(found.tied_embeddings);
-    EXPECT_FALSE(found.begin_token.has_value());
+    EXPECT_EQ(found.begin_token, 1U);  // that of the family
     EXPECT_EQ(found.end_tokens, (std::vector<std::uint32_t>{2, 5}));
 }
 

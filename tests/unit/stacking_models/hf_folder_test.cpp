@@ -201,6 +201,34 @@ TEST_F(HfFolderTest, EndTokensOfTheGenerationConfigReplaceThoseOfTheConfig) {
     expect_refused(ErrorCode::Malformed, "generation_config.json: ");
 }
 
+TEST_F(HfFolderTest, AHeadThatDiffersFromTheEmbeddingCounts) {
+    const std::string whole = read_file(folder() / "model.safetensors");
+    const auto parsed = stages::Safetensors::parse(std::as_bytes(std::span(whole)));
+    ASSERT_TRUE(parsed.has_value()) << parsed.error().detail;
+    const stages::NamedTensor& embedding = *parsed->find("model.embed_tokens.weight");
+    std::vector<float> head(embedding.values.begin(), embedding.values.end());
+    const auto open_with_head = [&] {
+        std::vector<stages::NamedTensor> tensors{{"lm_head.weight", embedding.shape, head}};
+        for (const auto& [name, tensor] : parsed->tensors()) {
+            tensors.push_back(tensor);
+        }
+        write_files({{"all.safetensors", tensors}});
+        auto model = open_hf_folder(folder());
+        EXPECT_TRUE(model.has_value()) << model.error().detail;
+        return model;
+    };
+    EXPECT_TRUE(open_with_head()->architecture().tied_embeddings);
+    head.back() = -1;
+    const auto model = open_with_head();
+    EXPECT_FALSE(model->architecture().tied_embeddings);
+    EXPECT_EQ(*model->read("head.weight"), head);
+}
+
+TEST_F(HfFolderTest, TheFileOfAllTensorsCountsMoreThanAnIndex) {
+    write_index(R"("a": "nobody.safetensors")");
+    EXPECT_TRUE(open_hf_folder(folder()).has_value());
+}
+
 TEST_F(HfFolderTest, NamesAPointerOfGitLfs) {
     write_file(
         folder() / "model.safetensors",
