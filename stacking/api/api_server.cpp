@@ -125,8 +125,9 @@ void ApiServer::read(const node::WebRequest& request, node::Turn turn) {
         turn.out.add(node::Tell{reply_of(request.exchange, full)});
         return;
     }
-    auto reading =
-        std::make_shared<BodyReading>(request, options_.model, options_.defaults, turn.now);
+    RequestDefaults defaults = options_.defaults;
+    defaults.now_unix_s = unix_s(turn.now);
+    auto reading = std::make_shared<BodyReading>(request, options_.model, defaults, turn.now);
     reading_bytes_ += reading->bytes();
     const swarm::JobId job{++numbers_};
     readings_.emplace(job, Reading{reading});

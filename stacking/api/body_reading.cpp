@@ -29,7 +29,7 @@ bool BodyReading::is_for(const node::WebRequest& request) {
 void BodyReading::run() {
     try {
         if (request_.path == kTokenize) {
-            outcome_ = outcome_of(tokenize(request_.body, model_));
+            outcome_ = outcome_of(tokenize(request_.body, model_, defaults_.now_unix_s));
         } else if (request_.path == kDetokenize) {
             outcome_ = outcome_of(detokenize(request_.body, model_));
         } else {

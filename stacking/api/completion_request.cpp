@@ -264,7 +264,7 @@ Answer<CompletionRequest> read_completion_request(
         return *fields.error();
     }
     if (endpoint == Endpoint::Chat) {
-        SWARM_TRY(auto tokens, read_messages(object, model));
+        SWARM_TRY(auto tokens, read_messages(object, model, defaults.now_unix_s));
         request.prompts.push_back({std::move(tokens), ""});
     } else {
         SWARM_TRY(request.prompts, read_prompts(fields, model));

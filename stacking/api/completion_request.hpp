@@ -52,6 +52,7 @@ struct CompletionRequest {
 struct RequestDefaults {
     std::uint32_t chat_tokens = 1024;  // tokens of an answer in a chat that names no bound
     std::uint32_t text_tokens = 16;    // same for a text, as OpenAI has it
+    std::int64_t now_unix_s = 0;       // when it is asked
 };
 
 /// Reads a body.

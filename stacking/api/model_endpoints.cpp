@@ -38,7 +38,9 @@ Answer<std::string> json_of_model(
     return json::serialize(describe(model, created_unix_s));
 }
 
-Answer<std::string> tokenize(std::string_view body, const ApiModel& model) {
+Answer<std::string> tokenize(
+    std::string_view body, const ApiModel& model, std::int64_t now_unix_s
+) {
     SWARM_TRY(const json::object object, parse_object(body));
     if (auto error = check_model(object, model)) {
         return *std::move(error);
@@ -46,7 +48,7 @@ Answer<std::string> tokenize(std::string_view body, const ApiModel& model) {
     RequestFields fields(object);
     std::vector<TokenId> tokens;
     if (fields.find("messages") != nullptr) {
-        SWARM_TRY(tokens, read_messages(object, model));
+        SWARM_TRY(tokens, read_messages(object, model, now_unix_s));
     } else {
         const char* const name = fields.find("prompt") != nullptr ? "prompt" : "content";
         if (fields.find(name) == nullptr) {

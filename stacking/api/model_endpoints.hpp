@@ -22,7 +22,7 @@ Answer<std::string> json_of_model(
 );
 
 /// Body: {"prompt": TEXT} or {"messages": [..]}; returns {"tokens", "count", "max_model_len"}.
-Answer<std::string> tokenize(std::string_view body, const ApiModel& model);
+Answer<std::string> tokenize(std::string_view body, const ApiModel& model, std::int64_t now_unix_s);
 
 /// Body: {"tokens": [..]}; returns {"prompt"}.
 Answer<std::string> detokenize(std::string_view body, const ApiModel& model);

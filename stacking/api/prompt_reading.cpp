@@ -144,13 +144,14 @@ Answer<Tokens> read_ids(std::string_view field, const json::array& ids, const Ap
     return tokens;
 }
 
-Answer<Tokens> read_messages(const json::object& body, const ApiModel& model) {
-    const tokenizers::ByteBpe* const bpe = model.tokenizer.bpe();
-    if (!model.chat || bpe == nullptr) {
+Answer<Tokens> read_messages(
+    const json::object& body, const ApiModel& model, std::int64_t now_unix_s
+) {
+    if (!model.chat) {
         return node::WebError{
             400,
             "no_chat_template",
-            "the model has no chat template that is known here; use /v1/completions",
+            "the model has no chat template that can be run; use /v1/completions",
             {},
             "messages"};
     }
@@ -162,7 +163,12 @@ Answer<Tokens> read_messages(const json::object& body, const ApiModel& model) {
     if (auto error = check_bytes("messages", bytes, model)) {
         return *std::move(error);
     }
-    auto tokens = model.chat->encode(*bpe, messages, tokenizers::AfterMessages::BeginAnswer);
+    auto tokens = model.chat->encode(model.tokenizer, messages, {.now_s = now_unix_s});
+    if (!tokens && tokens.error().code == swarm::ErrorCode::Mismatch) {
+        return bad_field(
+            "messages", "are refused by the model's chat template: " + tokens.error().detail
+        );
+    }
     if (!tokens) {
         return bad_field("messages", "cannot be read: " + tokens.error().detail);
     }

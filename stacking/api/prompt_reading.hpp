@@ -9,6 +9,7 @@
 #include "stacking/api/request_fields.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,10 @@ struct Prompt {
 Answer<std::vector<Prompt>> read_prompts(const RequestFields& fields, const ApiModel& model);
 
 /// Reads the field `messages` and returns the tokens of the chat, with the beginning of an answer.
-Answer<std::vector<TokenId>> read_messages(const json::object& body, const ApiModel& model);
+/// `now_unix_s`: the time, which a chat template may tell the model as a date.
+Answer<std::vector<TokenId>> read_messages(
+    const json::object& body, const ApiModel& model, std::int64_t now_unix_s
+);
 
 /// Returns the tokens of a text, in which names of special tokens stand for these tokens.
 Answer<std::vector<TokenId>> read_text(

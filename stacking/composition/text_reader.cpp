@@ -1,6 +1,7 @@
 #include "stacking/composition/text_reader.hpp"
 
 #include "stages/compute/top_tokens.hpp"
+#include "swarm/base/check.hpp"
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
@@ -35,6 +36,11 @@ double best_probability(std::span<const float> logits) {
 }
 
 }  // namespace
+
+Result<std::uint32_t> TextReader::resume(std::uint32_t /*kept*/, std::uint32_t tokens) {
+    SWARM_TRY(begin(tokens));
+    return 0U;
+}
 
 Result<std::unique_ptr<ModelReader>> ModelReader::make(
     Stages stages, double exit_threshold, std::vector<RowCodec> codecs
@@ -85,6 +91,16 @@ Result<> ModelReader::begin(std::uint32_t tokens) {
         SWARM_TRY(stage->reserve(cache_, tokens));
     }
     return {};
+}
+
+Result<std::uint32_t> ModelReader::resume(std::uint32_t kept, std::uint32_t tokens) {
+    SWARM_ASSERT(kept <= filled_);
+    for (const auto& stage : stages_) {
+        stage->truncate(cache_, kept);
+        SWARM_TRY(stage->reserve(cache_, tokens));
+    }
+    filled_ = kept;
+    return kept;
 }
 
 Result<> ModelReader::pass_on(std::size_t stage, std::vector<float>& values) const {

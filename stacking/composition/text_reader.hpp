@@ -31,6 +31,12 @@ class TextReader {
     /// Forgets the text. The next text may have `tokens` tokens.
     [[nodiscard]] virtual swarm::Result<> begin(std::uint32_t tokens) = 0;
 
+    /// Forgets the text behind its first `kept` tokens, of which a reader may keep fewer; the text
+    /// may then have `tokens` tokens. Returns how many are kept. REQUIRES: so many were read.
+    [[nodiscard]] virtual swarm::Result<std::uint32_t> resume(
+        std::uint32_t kept, std::uint32_t tokens
+    );
+
     enum class Wanted { AfterEach, AfterLast };
 
     /// Reads the tokens and returns the logits or log-probabilities of the token that follows each
@@ -59,6 +65,10 @@ class ModelReader final : public TextReader {
     [[nodiscard]] std::uint32_t vocabulary() const override;
     [[nodiscard]] std::uint32_t context() const override;
     [[nodiscard]] swarm::Result<> begin(std::uint32_t tokens) override;
+    /// Keeps all `kept` tokens.
+    [[nodiscard]] swarm::Result<std::uint32_t> resume(
+        std::uint32_t kept, std::uint32_t tokens
+    ) override;
     [[nodiscard]] swarm::Result<std::vector<float>> read(
         std::span<const TokenId> tokens, Wanted wanted
     ) override;

@@ -1,6 +1,10 @@
 #include "stacking/tokenizers/chat_template.hpp"
 
+#include "stacking/tokenizers/marked_text.hpp"
+#include "stacking/tokenizers/utf8.hpp"
 #include "swarm/base/try.hpp"
+
+#include <boost/json/value.hpp>
 
 #include <utility>
 
@@ -13,20 +17,12 @@ using swarm::Result;
 
 namespace {
 
-constexpr std::string_view kSmolLM2 =
-    "{% for message in messages %}"
-    "{% if loop.first and messages[0]['role'] != 'system' %}"
-    "{{ '<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face"
-    "<|im_end|>\n' }}"
-    "{% endif %}"
-    "{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}"
-    "{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
+using jinja::Dict;
+using jinja::Origin;
+using jinja::Value;
 
-constexpr const char* kDefaultSystem =
-    "You are a helpful AI assistant named SmolLM, trained by Hugging Face";
-
-std::string name_of(ChatRole role) {
+/// Names of roles are the template's: some build a special token around them.
+const char* name_of(ChatRole role) {
     switch (role) {
         case ChatRole::System:
             return "system";
@@ -34,60 +30,69 @@ std::string name_of(ChatRole role) {
             return "user";
         case ChatRole::Assistant:
             return "assistant";
+        case ChatRole::Tool:
+            return "tool";
     }
     return "user";
 }
 
-Error unsupported(std::string what) {
-    return {ErrorCode::Unsupported, Reaction::Reject, std::move(what)};
-}
-
-using Ids = std::vector<std::uint32_t>;
-
-Result<> append_text(const ByteBpe& bpe, const std::string& text, Ids& ids) {
-    SWARM_TRY(const auto more, bpe.encode(text, SpecialTokens::AsText));
-    ids.insert(ids.end(), more.begin(), more.end());
-    return {};
+Result<Value> value_of(const ChatMessage& message) {
+    if (utf8_prefix(message.content) != message.content.size()) {
+        return Error{ErrorCode::Malformed, Reaction::Reject, "the text is no UTF-8"};
+    }
+    std::vector<Dict::Entry> fields;
+    fields.emplace_back(jinja::make_text("role"), jinja::make_text(name_of(message.role)));
+    fields.emplace_back(
+        jinja::make_text("content"), Value(jinja::Text(message.content, Origin::Data))
+    );
+    for (const auto& [name, json] : message.more) {
+        SWARM_TRY(Value value, jinja::from_json(json, Origin::Data));
+        fields.emplace_back(Value(jinja::Text(name, Origin::Data)), std::move(value));
+    }
+    return jinja::make_dict(std::move(fields));
 }
 
 }  // namespace
 
-Result<ChatTemplate> ChatTemplate::recognise(std::string_view jinja, const ByteBpe& bpe) {
-    if (jinja.ends_with('\n')) {
-        jinja.remove_suffix(1);  // Jinja leaves out the line feed that ends a file
+Result<ChatTemplate> ChatTemplate::compile(const ModelTokenizer& tokenizer) {
+    if (tokenizer.chat_template().empty()) {
+        return Error{ErrorCode::NotFound, Reaction::Reject, "the model has no chat template"};
     }
-    if (jinja != kSmolLM2) {
-        return unsupported(
-            "the model's chat template is not known (only SmolLM2-Instruct's is); use a raw prompt"
-        );
-    }
-    const auto begin_message = bpe.find_special("<|im_start|>");
-    const auto end_message = bpe.find_special("<|im_end|>");
-    if (!begin_message || !end_message) {
-        return unsupported("the tokenizer lacks <|im_start|> or <|im_end|> of its chat template");
-    }
-    return ChatTemplate(*begin_message, *end_message);
+    SWARM_TRY(auto jinja, jinja::Template::compile(tokenizer.chat_template()));
+    return ChatTemplate(std::move(jinja), tokenizer.chat_variables());
 }
 
-Result<Ids> ChatTemplate::encode(
-    const ByteBpe& bpe, std::span<const ChatMessage> messages, AfterMessages after
+Result<jinja::Text> ChatTemplate::render(
+    std::span<const ChatMessage> messages, const ChatSetting& setting
 ) const {
-    std::vector<ChatMessage> all(messages.begin(), messages.end());
-    if (!all.empty() && all.front().role != ChatRole::System) {
-        all.insert(all.begin(), {ChatRole::System, kDefaultSystem});
+    std::vector<Value> all;
+    for (const ChatMessage& message : messages) {
+        SWARM_TRY(Value value, value_of(message));
+        all.push_back(std::move(value));
     }
-    Ids ids;
-    for (const ChatMessage& message : all) {
-        ids.push_back(begin_message_);
-        SWARM_TRY(append_text(bpe, name_of(message.role) + "\n" + message.content, ids));
-        ids.push_back(end_message_);
-        SWARM_TRY(append_text(bpe, "\n", ids));
+    SWARM_TRY(Value list, jinja::make_list(std::move(all)));
+    Value tools = jinja::None{};
+    if (!setting.tools.empty()) {
+        SWARM_TRY(tools, jinja::from_json(boost::json::value(setting.tools), Origin::Data));
     }
-    if (after == AfterMessages::BeginAnswer) {
-        ids.push_back(begin_message_);
-        SWARM_TRY(append_text(bpe, name_of(ChatRole::Assistant) + "\n", ids));
+    jinja::Variables variables{
+        {"messages", std::move(list)},
+        {"tools", std::move(tools)},
+        {"documents", jinja::None{}},
+        {"add_generation_prompt", setting.after == AfterMessages::BeginAnswer}};
+    for (const auto& [name, text] : variables_) {
+        variables.emplace_back(name, jinja::make_text(text));
     }
-    return ids;
+    return template_.render(variables, setting.now_s);
+}
+
+Result<std::vector<std::uint32_t>> ChatTemplate::encode(
+    const ModelTokenizer& tokenizer,
+    std::span<const ChatMessage> messages,
+    const ChatSetting& setting
+) const {
+    SWARM_TRY(const jinja::Text text, render(messages, setting));
+    return encode_marked(text, tokenizer);
 }
 
 }  // namespace stacking::tokenizers

@@ -46,10 +46,12 @@ Result<ModelTokenizer> with_path(Result<ModelTokenizer> made, const fs::path& pa
     return made;
 }
 
-Result<ModelTokenizer> make(Result<Vocabulary> vocabulary, std::string chat_template) {
+Result<ModelTokenizer> make(Result<Vocabulary> vocabulary, ChatFiles chat) {
     SWARM_TRY(auto tokens, std::move(vocabulary));
     SWARM_TRY(auto bpe, ByteBpe::make(std::move(tokens)));
-    return ModelTokenizer(std::move(bpe), std::move(chat_template));
+    ModelTokenizer tokenizer(std::move(bpe), std::move(chat.jinja));
+    tokenizer.set_chat_variables(std::move(chat.variables));
+    return tokenizer;
 }
 
 Result<ModelTokenizer> make_pieces(Result<std::string> file) {
@@ -78,32 +80,11 @@ Result<ModelTokenizer> open_gguf_tokenizer(const fs::path& path) {
     if (header.has_error()) {
         return with_path(header.error(), path);
     }
-    const auto* const jinja = header->find<std::string>("tokenizer.chat_template");
-    return with_path(
-        make(read_gguf_vocabulary(*header), jinja == nullptr ? std::string() : *jinja), path
-    );
-}
-
-/// Finds the template in a text, or in a list of {"name", "template"}; null: there is none.
-const json::string* find_template(const json::value& given) {
-    const json::array* const list = given.if_array();
-    if (list == nullptr) {
-        return given.if_string();
-    }
-    for (const json::value& entry : *list) {
-        const json::object* const named = entry.if_object();
-        const json::value* const name = named == nullptr ? nullptr : named->if_contains("name");
-        const json::value* const jinja =
-            named == nullptr ? nullptr : named->if_contains("template");
-        if (name != nullptr && *name == "default" && jinja != nullptr) {
-            return jinja->if_string();
-        }
-    }
-    return nullptr;
+    return with_path(make(read_gguf_vocabulary(*header), read_chat_files(*header)), path);
 }
 
 /// Reads tokenizer_config.json; an empty object when the folder has none.
-Result<json::object> read_config(const fs::path& folder) {
+Result<json::object> read_tokenizer_config(const fs::path& folder) {
     std::error_code ignored;
     if (!fs::exists(folder / kConfigName, ignored)) {
         return json::object();
@@ -119,41 +100,20 @@ Result<json::object> read_config(const fs::path& folder) {
     return std::move(config->get_object());
 }
 
-/// Reads the chat template; empty when the folder has none.
-Result<std::string> read_template(const fs::path& folder) {
-    std::error_code ignored;
-    if (fs::exists(folder / kTemplateName, ignored)) {
-        return models::read_text(folder / kTemplateName, models::kConfigBytesMax);
-    }
-    SWARM_TRY(const auto config, read_config(folder));
-    const json::value* const given = config.if_contains("chat_template");
-    if (given == nullptr || given->is_null()) {
-        return std::string();
-    }
-    const json::string* const jinja = find_template(*given);
-    if (jinja == nullptr) {
-        return Error{
-            ErrorCode::Unsupported,
-            Reaction::Reject,
-            (folder / kConfigName).string() + ": chat_template has no text named default"};
-    }
-    return std::string(*jinja);
-}
-
 /// Opens tokenizer.model: one of others, which has tokens such as <s>, or one of our own runs.
 Result<ModelTokenizer> open_pieces(const fs::path& folder) {
     SWARM_TRY(auto file, models::read_text(folder / kPiecesName, kSentencePieceBytesMax));
     if (!has_control_tokens(file)) {
         return make_pieces(std::move(file));
     }
-    SWARM_TRY(const auto config, read_config(folder));
-    SWARM_TRY(auto jinja, read_template(folder));
+    SWARM_TRY(const auto config, read_tokenizer_config(folder));
+    SWARM_TRY(auto chat, read_chat_files(folder));
     const auto is_on = [&](const char* key, bool by_default) {
         const json::value* const value = config.if_contains(key);
         return value == nullptr || !value->is_bool() ? by_default : value->get_bool();
     };
     const TokensAround around{is_on("add_bos_token", true), is_on("add_eos_token", false)};
-    return make(read_sentence_piece_file(file, around), std::move(jinja));
+    return make(read_sentence_piece_file(file, around), std::move(chat));
 }
 
 Result<> write_text(const fs::path& path, const std::string& text) {
@@ -174,8 +134,8 @@ Result<ModelTokenizer> open_tokenizer(const fs::path& model) {
         return with_path(open_pieces(model), model);
     }
     SWARM_TRY(const auto text, models::read_text(model / kTokenizerName, kTokenizerJsonBytesMax));
-    SWARM_TRY(auto jinja, read_template(model));
-    return with_path(make(parse_tokenizer_json(text), std::move(jinja)), model);
+    SWARM_TRY(auto chat, read_chat_files(model));
+    return with_path(make(parse_tokenizer_json(text), std::move(chat)), model);
 }
 
 Result<std::vector<std::uint32_t>> ModelTokenizer::encode(
@@ -212,6 +172,16 @@ Result<std::vector<std::uint32_t>> ModelTokenizer::encode_beginning(
 Result<std::size_t> ModelTokenizer::count_lost(std::string_view text, SpecialTokens special) const {
     const ByteBpe* const own = bpe();
     return own != nullptr ? own->count_lost(text, special) : Result<std::size_t>(0U);
+}
+
+std::vector<SpecialToken> ModelTokenizer::special_tokens() const {
+    std::vector<SpecialToken> specials;
+    if (const ByteBpe* const own = bpe()) {
+        for (const std::uint32_t id : own->vocabulary().special_tokens) {
+            specials.push_back({id, own->vocabulary().tokens[id]});
+        }
+    }
+    return specials;
 }
 
 std::uint32_t ModelTokenizer::size() const {
@@ -252,6 +222,9 @@ Result<> write_tokenizer(
     }
     if (const auto begin = tokenizer.bpe()->begin_tokens(); !begin.empty()) {
         config["bos_token"] = vocabulary.tokens[begin.front()];
+    }
+    for (const auto& [name, text] : tokenizer.chat_variables()) {
+        config.emplace(name, text);
     }
     if (!tokenizer.chat_template().empty()) {
         config["chat_template"] = tokenizer.chat_template();

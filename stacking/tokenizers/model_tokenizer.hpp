@@ -10,6 +10,7 @@
 #pragma once
 
 #include "stacking/tokenizers/byte_bpe.hpp"
+#include "stacking/tokenizers/chat_files.hpp"
 #include "stacking/tokenizers/sentence_piece.hpp"
 #include "swarm/base/result.hpp"
 
@@ -25,9 +26,14 @@
 
 namespace stacking::tokenizers {
 
+struct SpecialToken {
+    std::uint32_t id = 0;
+    std::string name{};
+};
+
 class ModelTokenizer {
  public:
-    /// `chat_template`: Jinja text for ChatTemplate::recognise(); empty: no template.
+    /// `chat_template`: Jinja text for ChatTemplate::compile(); empty: no template.
     explicit ModelTokenizer(ByteBpe bpe, std::string chat_template = {})
         : kind_(std::move(bpe)), chat_template_(std::move(chat_template)) {}
 
@@ -61,9 +67,21 @@ class ModelTokenizer {
 
     [[nodiscard]] const std::string& chat_template() const { return chat_template_; }
 
+    /// Texts that the chat template may name, such as bos_token.
+    [[nodiscard]] const std::vector<NamedText>& chat_variables() const { return chat_variables_; }
+
+    void set_chat_variables(std::vector<NamedText> variables) {
+        chat_variables_ = std::move(variables);
+    }
+
+    /// Tokens that encode() makes of their names with SpecialTokens::Recognised, and never with
+    /// AsText.
+    [[nodiscard]] std::vector<SpecialToken> special_tokens() const;
+
  private:
     std::variant<ByteBpe, SentencePiece> kind_;
     std::string chat_template_;
+    std::vector<NamedText> chat_variables_;
 };
 
 swarm::Result<ModelTokenizer> open_tokenizer(const std::filesystem::path& model);

@@ -2,6 +2,7 @@
 
 #include "swarm/base/check.hpp"
 #include "swarm/cli/api/api.hpp"
+#include "swarm/cli/chat/chat.hpp"
 #include "swarm/cli/common/flags.hpp"
 #include "swarm/cli/directory/directory.hpp"
 #include "swarm/cli/doctor/doctor.hpp"
@@ -35,6 +36,7 @@ constexpr void (*kAddVerb[])(CLI::App& program, const OnChosen& on_chosen) = {
     add_serve,
     add_directory,
     add_generate,
+    add_chat,
     add_api,
     add_local,
     add_plan,
@@ -113,8 +115,8 @@ std::vector<std::string> as_flags(std::vector<std::string> words) {
         words.erase(words.begin());
         words.emplace_back("--help");
     }
-    const bool has_prompt =
-        !words.empty() && (words.front() == "generate" || words.front() == "local");
+    const bool has_prompt = !words.empty() && (words.front() == "generate" ||
+                                               words.front() == "local" || words.front() == "chat");
     for (std::size_t i = 1; has_prompt && i < words.size() && words[i] != "--"; ++i) {
         if (!is_text(words[i])) {
             continue;

@@ -68,6 +68,10 @@ bool EventLoop::run_until(const std::function<bool()>& done, Duration patience) 
     return true;
 }
 
+void EventLoop::run_ready() {
+    core_->io.poll();
+}
+
 void EventLoop::post(std::function<void()> action) {
     asio::post(core_->io, std::move(action));
 }

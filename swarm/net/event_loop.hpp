@@ -27,6 +27,9 @@ class EventLoop {
     /// Runs likewise for `patience` at most; returns false when done() is still false then.
     [[nodiscard]] bool run_until(const std::function<bool()>& done, Duration patience);
 
+    /// Runs what is due now, and waits for nothing: for a thread that computes in between.
+    void run_ready();
+
     void post(std::function<void()> action);
 
     /// Makes SIGINT and SIGTERM call `action` on the loop's thread, instead of ending the process.

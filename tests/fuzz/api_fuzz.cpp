@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         }
     }
     for (const auto& answer :
-         {stacking::api::tokenize(body, model), stacking::api::detokenize(body, model)}) {
+         {stacking::api::tokenize(body, model, 0), stacking::api::detokenize(body, model)}) {
         if (!answer) {
             check(answer.error());
         }

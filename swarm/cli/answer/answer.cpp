@@ -3,6 +3,7 @@
 #include "stacking/tokenizers/chat_template.hpp"
 #include "stages/compute/top_tokens.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/cli/common/clock.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
@@ -14,8 +15,6 @@ namespace {
 
 using stacking::TokenId;
 using stacking::composition::TextReader;
-using stacking::tokenizers::AfterMessages;
-using stacking::tokenizers::ByteBpe;
 using stacking::tokenizers::ChatMessage;
 using stacking::tokenizers::ChatRole;
 using stacking::tokenizers::ChatTemplate;
@@ -26,23 +25,12 @@ Error refusal(ErrorCode code, std::string what) {
     return {code, Reaction::Reject, std::move(what)};
 }
 
-Result<std::vector<TokenId>> encode_chat(
-    const ModelTokenizer& tokenizer, std::string_view text, const std::optional<std::string>& system
+/// Whether a text has bytes without tokens.
+Result<bool> loses_bytes(
+    const ModelTokenizer& tokenizer, std::string_view text, SpecialTokens special
 ) {
-    if (tokenizer.bpe() == nullptr) {
-        return refusal(ErrorCode::Unsupported, "the model has no chat template; use --raw");
-    }
-    const ByteBpe& bpe = *tokenizer.bpe();
-    const auto chat = ChatTemplate::recognise(tokenizer.chat_template(), bpe);
-    if (!chat) {
-        return refusal(chat.error().code, chat.error().detail + "; use --raw");
-    }
-    std::vector<ChatMessage> messages;
-    if (system) {
-        messages.push_back({ChatRole::System, *system});
-    }
-    messages.push_back({ChatRole::User, std::string(text)});
-    return chat->encode(bpe, messages, AfterMessages::BeginAnswer);
+    SWARM_TRY(const std::size_t lost, tokenizer.count_lost(text, special));
+    return lost > 0;
 }
 
 /// Reads the tokens and returns the next one, whose position is `position`.
@@ -65,21 +53,41 @@ Result<TokenId> next_token(
     return stacking::sample_token(best, options.sampler, position);
 }
 
-/// Reads a prompt in pieces, so that a long one shows progress. Returns the number of tokens that
-/// were read; at least one is left.
-Result<std::size_t> read_all_but_the_end(
-    TextReader& reader, std::span<const TokenId> prompt, const AnswerHooks& hooks
+/// Reads a prompt from `read` on in pieces, so that a long one shows progress and can be given up,
+/// until one piece is left. Returns whether somebody still wants the answer.
+Result<bool> read_all_but_the_end(
+    TextReader& reader,
+    std::span<const TokenId> prompt,
+    const AnswerHooks& hooks,
+    std::uint32_t& read
 ) {
-    std::size_t read = 0;
     while (prompt.size() - read > protocol::kSessionRowsMax) {
         const auto piece = prompt.subspan(read, protocol::kSessionRowsMax);
         SWARM_TRY(reader.read(piece, TextReader::Wanted::AfterLast));
-        read += piece.size();
-        if (hooks.on_read) {
-            hooks.on_read(read);
+        read += protocol::kSessionRowsMax;
+        if (hooks.on_read && !hooks.on_read(read)) {
+            return false;
         }
     }
-    return read;
+    return true;
+}
+
+/// Begins the text, or goes on with as much of the one before as the prompt has in common with it.
+/// Returns the tokens that need not be read; the last one of the prompt is read anyway.
+Result<std::uint32_t> begin_text(
+    TextReader& reader,
+    std::span<const TokenId> prompt,
+    const AnswerOptions& options,
+    std::uint32_t tokens
+) {
+    const auto most = prompt.first(prompt.size() - 1);
+    const auto differs = std::ranges::mismatch(most, options.read_before);
+    const auto same = static_cast<std::uint32_t>(differs.in1 - most.begin());
+    if (same > 0) {
+        return reader.resume(same, tokens);
+    }
+    SWARM_TRY(reader.begin(tokens));
+    return 0U;
 }
 
 }  // namespace
@@ -93,23 +101,53 @@ Result<PromptTokens> encode_prompt(
     const auto special =
         kind == PromptKind::Raw ? SpecialTokens::Recognised : SpecialTokens::AsText;
     SWARM_TRY(const auto plain, tokenizer.encode(text, special));
-    SWARM_TRY(const std::size_t lost, tokenizer.count_lost(text, special));
     if (plain.empty()) {
         return refusal(
             ErrorCode::Mismatch,
             text.empty() ? "the prompt is empty" : "no byte of the prompt has a token in this model"
         );
     }
-    PromptTokens prompt{{}, lost > 0};
-    if (kind == PromptKind::Chat) {
-        SWARM_TRY(prompt.ids, encode_chat(tokenizer, text, system));
-    } else {
+    if (kind == PromptKind::Raw) {
+        PromptTokens prompt;
+        SWARM_TRY(prompt.lost_bytes, loses_bytes(tokenizer, text, special));
         SWARM_TRY(prompt.ids, tokenizer.encode_beginning(text, special));
+        return prompt;
     }
+    std::vector<ChatMessage> messages;
     if (system) {
-        SWARM_TRY(const std::size_t more, tokenizer.count_lost(*system, SpecialTokens::AsText));
-        prompt.lost_bytes = prompt.lost_bytes || more > 0;
+        messages.push_back({ChatRole::System, *system});
     }
+    messages.push_back({ChatRole::User, std::string(text)});
+    return encode_chat(tokenizer, messages);
+}
+
+Result<PromptTokens> encode_chat(
+    const ModelTokenizer& tokenizer, std::span<const ChatMessage> messages
+) {
+    const auto with_remedy = [](const Error& error) {
+        return refusal(error.code, error.detail + "; use --raw");
+    };
+    const Result<ChatTemplate> chat = ChatTemplate::compile(tokenizer);
+    if (!chat) {
+        return with_remedy(chat.error());
+    }
+    PromptTokens prompt;
+    for (const ChatMessage& message : messages) {
+        SWARM_TRY(
+            const bool loses, loses_bytes(tokenizer, message.content, SpecialTokens::AsText)
+        );
+        prompt.lost_bytes = prompt.lost_bytes || loses;
+    }
+    auto ids = chat->encode(tokenizer, messages, {.now_s = local_time_s()});
+    if (!ids && ids.error().code == ErrorCode::Mismatch) {
+        return refusal(
+            ErrorCode::Mismatch, "the model's chat template refuses this: " + ids.error().detail
+        );
+    }
+    if (!ids) {
+        return with_remedy(ids.error());
+    }
+    prompt.ids = std::move(*ids);
     return prompt;
 }
 
@@ -140,11 +178,18 @@ Result<Answer> answer(
         room_for_answer(prompt.size(), options.tokens_max, reader.context())
     );
     auto position = static_cast<std::uint32_t>(prompt.size());
-    SWARM_TRY(reader.begin(position + tokens_max));
     Answer answer;
     const double begin = hooks.seconds();
-    SWARM_TRY(const std::size_t known, read_all_but_the_end(reader, prompt, hooks));
-    Result<TokenId> token = next_token(reader, std::span(prompt).subspan(known), position, options);
+    SWARM_TRY(answer.kept, begin_text(reader, prompt, options, position + tokens_max));
+    answer.read = answer.kept;
+    SWARM_TRY(const bool wanted, read_all_but_the_end(reader, prompt, hooks, answer.read));
+    if (!wanted) {
+        answer.prefill_s = hooks.seconds() - begin;
+        return answer;
+    }
+    Result<TokenId> token =
+        next_token(reader, std::span(prompt).subspan(answer.read), position, options);
+    answer.read = position;
     const double read = hooks.seconds();
     while (token) {
         if (std::ranges::find(options.end_tokens, *token) != options.end_tokens.end()) {
@@ -156,6 +201,7 @@ Result<Answer> answer(
         }
         const TokenId last = *token;
         token = next_token(reader, std::span(&last, 1), ++position, options);
+        answer.read = position;
         ++answer.decoded;
     }
     answer.prefill_s = read - begin;

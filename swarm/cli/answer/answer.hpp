@@ -9,11 +9,13 @@
 #include "stacking/composition/text_reader.hpp"
 #include "stacking/models/architecture.hpp"
 #include "stacking/sampler.hpp"
+#include "stacking/tokenizers/chat_template.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +40,12 @@ Result<PromptTokens> encode_prompt(
     const std::optional<std::string>& system = {}
 );
 
+/// Returns a conversation in tokens, with the beginning of an answer.
+Result<PromptTokens> encode_chat(
+    const stacking::tokenizers::ModelTokenizer& tokenizer,
+    std::span<const stacking::tokenizers::ChatMessage> messages
+);
+
 /// Returns the number of tokens that may follow a prompt of so many tokens: `tokens_max`, or as
 /// many as the context leaves. TooLarge: it leaves none.
 Result<std::uint32_t> room_for_answer(
@@ -49,6 +57,9 @@ struct AnswerOptions {
     /// The answer ends before any of them.
     std::vector<std::uint32_t> end_tokens;
     stacking::SamplerOptions sampler;
+    /// The text that the reader has read before. If the prompt begins like it, that part is not
+    /// read again; the tokens of the answer do not depend on it.
+    std::span<const stacking::TokenId> read_before{};
 };
 
 /// The generated tokens, and the times by the clock that the caller gave.
@@ -57,14 +68,17 @@ struct Answer {
     double prefill_s = 0;
     double decode_s = 0;
     std::uint32_t decoded = 0;  // forwards of one token each
+    std::uint32_t kept = 0;     // tokens of the prompt that the reader knew
+    std::uint32_t read = 0;     // tokens of prompt and answer that it knows now
 };
 
 struct AnswerHooks {
     std::function<double()> seconds;  // a clock
     /// Called as soon as a token is known. False: nobody wants further ones, so the answer ends.
     std::function<bool(stacking::TokenId)> on_token;
-    /// Called as the prompt is read, with the number of its tokens that are read.
-    std::function<void(std::size_t)> on_read{};
+    /// Called as the prompt is read, with the number of its tokens that are read. False: the answer
+    /// ends without a token.
+    std::function<bool(std::size_t)> on_read{};
 };
 
 Result<Answer> answer(

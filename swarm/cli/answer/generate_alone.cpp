@@ -122,12 +122,20 @@ Result<Asked> ask(const GenerateOptions& options, Console& console) {
     return options.stack.empty() ? ask_model(options, console) : ask_stack(options, console);
 }
 
-Result<Answer> run(const Asked& asked, const GenerateOptions& options, const AnswerHooks& hooks) {
-    const AnswerOptions wanted{
-        asked.question.tokens_max,
-        asked.question.end_tokens,
+AnswerOptions wanted_of(const Question& question, const GenerateOptions& options) {
+    return {
+        question.tokens_max,
+        question.end_tokens,
         {options.temperature, options.seed, options.top_p, options.top_k}};
-    return answer(*asked.reader, asked.question.prompt, wanted, hooks);
+}
+
+Result<Answer> run(
+    TextReader& reader,
+    const Question& question,
+    const GenerateOptions& options,
+    const AnswerHooks& hooks
+) {
+    return answer(reader, question.prompt, wanted_of(question, options), hooks);
 }
 
 }  // namespace
@@ -145,9 +153,10 @@ int generate_alone(const GenerateOptions& options, Console& console) {
     };
     const auto show = [&](std::size_t tokens) {
         status.show(tokens, asked->question.prompt.size());
+        return true;
     };
     const AnswerHooks hooks{seconds_now, add, show};
-    const Result<Answer> answered = run(*asked, options, hooks);
+    const Result<Answer> answered = run(*asked->reader, asked->question, options, hooks);
     std::string written = text.finish();
     if (!answered) {
         return end_with(console, answered.error());
@@ -163,6 +172,61 @@ int generate_alone(const GenerateOptions& options, Console& console) {
     return kept ? kDone : kRunFailed;
 }
 
+Result<AloneModel> open_alone(const GenerateOptions& options, Console& console) {
+    if (options.stack.empty()) {
+        SWARM_TRY(OpenModel model, open_model(options.model));
+        SWARM_TRY(auto tokenizer, open_tokenizer(model));
+        SWARM_TRY(std::unique_ptr<TextReader> reader, reader_of(model.source, options));
+        const auto& ends = model.source.architecture().end_tokens;
+        return AloneModel{std::move(reader), std::move(tokenizer), ends};
+    }
+    SWARM_TRY(OpenStack stack, open_to_generate(options, console));
+    stack.compute_with(make_workers(threads_to_answer(options.threads)));
+    SWARM_TRY(std::unique_ptr<TextReader> reader, stack.reader());
+    const auto ends = stack.end_tokens();
+    return AloneModel{std::move(reader), stack.take_tokenizer(), ends};
+}
+
+Result<std::string> answer_alone(
+    AloneModel& model,
+    const GenerateOptions& options,
+    const std::function<bool()>& goes_on,
+    Console& console
+) {
+    SWARM_TRY(
+        const Question question,
+        read_question(options, model.tokenizer, model.reader->context(), model.end_tokens, console)
+    );
+    TextStream text(model.tokenizer, question.before, options.stops);
+    PromptStatus status(console);
+    const auto add = [&](TokenId token) {
+        status.end();
+        return text.add(token) && goes_on();
+    };
+    const auto show = [&](std::size_t tokens) {
+        status.show(tokens, question.prompt.size());
+        return goes_on();
+    };
+    AnswerOptions wanted = wanted_of(question, options);
+    const std::vector<TokenId> before = std::exchange(model.read_before, {});
+    wanted.read_before = before;
+    const auto answered = answer(*model.reader, question.prompt, wanted, {seconds_now, add, show});
+    status.end();
+    std::string written = text.finish();
+    if (!answered) {
+        return answered.error();
+    }
+    model.read_before = question.prompt;
+    model.read_before.insert(
+        model.read_before.end(), answered->ids.begin(), answered->ids.end()
+    );
+    model.read_before.resize(answered->read);
+    if (!text.is_stopped()) {
+        tell_full_context(question, answered->ids.size(), options.tokens, console);
+    }
+    return written;
+}
+
 Result<std::vector<std::uint32_t>> ids_alone(const GenerateOptions& options, Console& console) {
     SWARM_TRY(const Asked asked, ask(options, console));
     stacking::tokenizers::AnswerText text(asked.tokenizer, options.stops);
@@ -171,7 +235,7 @@ Result<std::vector<std::uint32_t>> ids_alone(const GenerateOptions& options, Con
         return !text.is_stopped();
     };
     const AnswerHooks hooks{seconds_now, go_on};
-    SWARM_TRY(Answer answered, run(asked, options, hooks));
+    SWARM_TRY(Answer answered, run(*asked.reader, asked.question, options, hooks));
     return std::move(answered.ids);
 }
 

@@ -2,6 +2,7 @@
 // of `swarm generate`, which `swarm local` fills in, too.
 #pragma once
 
+#include "stacking/tokenizers/chat_template.hpp"
 #include "swarm/base/units.hpp"
 #include "swarm/cli/common/join_address.hpp"
 #include "swarm/cli/compute/threads.hpp"
@@ -33,6 +34,8 @@ struct GenerateOptions {
     std::string tokenizer_file;  // that of the run at `join`; empty: the coordinator gives it
     // For a model or a stack:
     std::optional<std::string> system;  // system message; nullopt: that of the chat template
+    /// A conversation that ends with a question; not empty: it stands for `prompt` and `system`.
+    std::vector<stacking::tokenizers::ChatMessage> messages{};
     bool raw = false;
     bool ignore_eos = false;
     std::string weights = "as-is";  // in this process alone

@@ -28,13 +28,17 @@ Result<Question> read_question(
     // A model without a template was taught to continue texts, not to answer.
     const bool raw = options.raw || tokenizer.chat_template().empty();
     const auto kind = raw ? PromptKind::Raw : PromptKind::Chat;
-    if (raw && options.system) {
+    if (raw && options.system && options.messages.empty()) {
         return Error{
             ErrorCode::Unsupported,
             Reaction::Reject,
             "the model has no chat template, so it knows no system message; leave --system out"};
     }
-    SWARM_TRY(PromptTokens prompt, encode_prompt(tokenizer, options.prompt, kind, options.system));
+    SWARM_TRY(
+        PromptTokens prompt,
+        options.messages.empty() ? encode_prompt(tokenizer, options.prompt, kind, options.system)
+                                 : encode_chat(tokenizer, options.messages)
+    );
     if (prompt.lost_bytes) {
         console.warn("some bytes of the prompt have no token in this model and are left out");
     }

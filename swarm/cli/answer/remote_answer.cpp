@@ -14,6 +14,7 @@
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -23,7 +24,8 @@ namespace swarm::cli {
 namespace {
 
 constexpr auto kGoodbye = std::chrono::seconds(2);
-constexpr std::uint64_t kRequest = 1;
+/// The peers may use what they have read for this conversation in its next turns.
+constexpr std::uint64_t kConversation = 1;
 
 }  // namespace
 
@@ -34,46 +36,65 @@ RemoteAnswer::RemoteAnswer(
       options_(options),
       hooks_(std::move(hooks)),
       console_(console),
-      status_(console) {
-    record_.name = options.stack.empty() ? options.model : options.stack;
-    record_.replay = options.replay;
-    record_.codes_rows = !options.codecs.empty();
-}
+      status_(console) {}
 
 Result<> RemoteAnswer::start(const std::string& directory) {
     SWARM_TRY(net::parse_address(directory));
     net::HostOptions host_options;
     SWARM_TRY(host_options.swarm_key, read_swarm_key(options_.swarm_key_file));
     host_options.first_contact = make_owner_check(options_.owner, console_);
-    SWARM_TRY(ServedQuestion asked, read_served_question(options_, console_));
+    SWARM_TRY(served_, open_served_model(options_, console_));
+    SWARM_TRY(Question question, read());
     const net::Identity self = net::Identity::make_ephemeral();
     host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
     stacking::sessions::SessionClient::Options client;
     client.self = self.peer();
     client.incarnation = host_options.incarnation;
     client.directory_address = directory;
-    client.models = asked.served.models;
+    client.models = served_->models;
     client.patience = options_.wait;
     auto role = std::make_unique<stacking::sessions::SessionClient>(std::move(client));
     host_.emplace(loop_, std::move(role), net::FileStore::none(), self, std::move(host_options));
     host_->start();
-    record_.is_ensemble = !asked.served.members.empty();
-    record_.prompt_tokens = asked.question.prompt.size();
-    for (const std::string& name : asked.served.names) {
-        record_.readers.push_back({name});
-    }
-    ask(asked);
-    question_ = std::move(asked.question);
-    tokenizer_ = std::move(asked.served.tokenizer);
-    stream_.emplace(*tokenizer_, question_->before, options_.stops);
+    ask(std::move(question));
     return {};
 }
 
-void RemoteAnswer::ask(const ServedQuestion& asked) {
+Result<> RemoteAnswer::ask_next() {
+    SWARM_TRY(Question question, read());
+    ask(std::move(question));
+    return {};
+}
+
+Result<Question> RemoteAnswer::read() const {
+    return read_question(
+        options_, served_->tokenizer, served_->context, served_->end_tokens, console_
+    );
+}
+
+AnswerRecord RemoteAnswer::new_record() const {
+    AnswerRecord record;
+    record.name = options_.stack.empty() ? options_.model : options_.stack;
+    record.replay = options_.replay;
+    record.codes_rows = !options_.codecs.empty();
+    record.is_ensemble = !served_->members.empty();
+    record.prompt_tokens = question_->prompt.size();
+    for (const std::string& name : served_->names) {
+        record.readers.push_back({name});
+    }
+    return record;
+}
+
+void RemoteAnswer::ask(Question question) {
+    question_ = std::move(question);
+    record_ = new_record();
+    stream_.emplace(served_->tokenizer, question_->before, options_.stops);
+    moved_ = false;
+    exit_code_.reset();
     node::SessionRequest request;
-    request.request = kRequest;
-    request.prompt = asked.question.prompt;
-    request.tokens = asked.question.tokens_max;
+    request.request = ++request_;
+    request.prompt = question_->prompt;
+    request.tokens = question_->tokens_max;
     request.sampling = {options_.temperature, options_.seed, 1, options_.top_p, options_.top_k};
     request.sampling.min_p = options_.min_p;
     request.sampling.repetition_penalty = options_.repetition_penalty;
@@ -84,11 +105,14 @@ void RemoteAnswer::ask(const ServedQuestion& asked) {
     request.path = options_.path;
     request.exit_threshold = options_.exit_threshold;
     request.exact = options_.replay == "exact";
-    request.members = asked.served.members;
-    request.chain = asked.served.chain;
+    request.members = served_->members;
+    request.chain = served_->chain;
     request.late_after = options_.late_after;
     request.codecs = options_.codecs;
     request.guesses_max = options_.guesses_max;
+    if (!options_.messages.empty()) {
+        request.keeps_for = kConversation;
+    }
     host_->ask({std::move(request)});
 }
 
@@ -133,7 +157,7 @@ void RemoteAnswer::take(const node::TokenStreamed& token) {
         record_.timed.push_back(token);
     }
     if (std::ranges::find(question_->end_tokens, token.token) != question_->end_tokens.end()) {
-        host_->ask({node::CancelRequest{kRequest}});
+        host_->ask({node::CancelRequest{request_}});
         return end(kDone);
     }
     record_.ids.push_back(token.token);
@@ -157,18 +181,27 @@ void RemoteAnswer::end(int exit_code) {
 
 void RemoteAnswer::cancel(int exit_code) {
     if (!exit_code_ && host_) {
-        host_->ask({node::CancelRequest{kRequest}});
+        host_->ask({node::CancelRequest{request_}});
     }
     end(exit_code);
 }
 
-int RemoteAnswer::finish() {
-    host_->stop();
-    static_cast<void>(loop_.run_until([this] { return host_->finished(); }, kGoodbye));
+void RemoteAnswer::end_text() {
+    status_.end();
     record_.text = stream_->finish();
     if (!stream_->is_stopped()) {
         tell_full_context(*question_, record_.ids.size(), options_.tokens, console_);
     }
+}
+
+void RemoteAnswer::close() {
+    host_->stop();
+    static_cast<void>(loop_.run_until([this] { return host_->finished(); }, kGoodbye));
+}
+
+int RemoteAnswer::finish() {
+    close();
+    end_text();
     return host_->failure() ? end_with(console_, *host_->failure()) : *exit_code_;
 }
 

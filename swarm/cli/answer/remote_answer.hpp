@@ -1,5 +1,6 @@
-// One answer by the peers that serve a model, or the members of a stack: a session client on a host
-// of this process. Its text goes to stdout as it comes, its figures to stderr and --json.
+// Answers by the peers that serve a model, or the members of a stack, one after the other: a
+// session client on a host of this process. Their text goes to stdout as it comes, figures to
+// stderr and --json.
 // Invariant: the tokens are those of one process with the same weights, whichever peers serve them.
 // Threading: the loop's thread. Errors: those of opening the model and its tokenizer, TooLarge (the
 // prompt fills the context); GenerationFailed becomes a line and kRunFailed.
@@ -35,8 +36,12 @@ class RemoteAnswer {
         net::EventLoop& loop, const GenerateOptions& options, Hooks hooks, Console& console
     );
 
-    /// Asks for the answer; the loop must run for the answer to come.
+    /// Opens the model, and asks for the answer; the loop must run for the answer to come.
     Result<> start(const std::string& directory);
+
+    /// Asks for the next answer: the options have changed. REQUIRES: start() was well, and the
+    /// answer before has ended.
+    Result<> ask_next();
 
     /// The answer has ended, well or badly, or its host has failed.
     [[nodiscard]] bool ended() const { return exit_code_ || (host_ && host_->failure()); }
@@ -44,8 +49,21 @@ class RemoteAnswer {
     /// Gives up the answer; the peers free its pages at once.
     void cancel(int exit_code);
 
-    /// Lets the host send its last messages, and ends the text. Returns the exit code.
+    /// Writes the rest of the text.
+    void end_text();
+
+    /// Lets the host send its last messages.
+    void close();
+
+    /// Closes, and ends the text. Returns the exit code.
     int finish();
+
+    /// Why no further answer can come; nullopt: one can.
+    [[nodiscard]] std::optional<Error> failure() const {
+        return host_ ? host_->failure() : std::nullopt;
+    }
+
+    [[nodiscard]] const std::optional<int>& exit_code() const { return exit_code_; }
 
     [[nodiscard]] const AnswerRecord& record() const { return record_; }
 
@@ -59,14 +77,17 @@ class RemoteAnswer {
     void on_tell(const node::Report& report);
     void take(const node::TokenStreamed& token);
     void end(int exit_code);
-    void ask(const ServedQuestion& asked);
+    [[nodiscard]] Result<Question> read() const;
+    [[nodiscard]] AnswerRecord new_record() const;
+    void ask(Question question);
 
     net::EventLoop& loop_;
     const GenerateOptions& options_;
     Hooks hooks_;
     Console& console_;
+    std::optional<ServedModel> served_;
     std::optional<net::Host> host_;
-    std::optional<stacking::tokenizers::ModelTokenizer> tokenizer_;
+    std::uint64_t request_ = 0;  // number of the newest
     std::optional<Question> question_;
     std::optional<TextStream> stream_;
     PromptStatus status_;

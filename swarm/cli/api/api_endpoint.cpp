@@ -91,17 +91,11 @@ Result<ApiServer::Options> role_options(
         served.models.front().vocabulary,
         served.end_tokens};
     model.token_bytes_max = stacking::api::longest_token(model.tokenizer);
-    if (const auto* const bpe = model.tokenizer.bpe()) {
-        auto chat =
-            stacking::tokenizers::ChatTemplate::recognise(model.tokenizer.chat_template(), *bpe);
-        if (chat) {
-            model.chat = *std::move(chat);
-        }
-    }
-    if (!model.chat) {
-        console.warn(
-            "the model has no chat template that is known here: /v1/chat/completions is refused"
-        );
+    auto chat = stacking::tokenizers::ChatTemplate::compile(model.tokenizer);
+    if (chat) {
+        model.chat = *std::move(chat);
+    } else {
+        console.warn(chat.error().detail + ": /v1/chat/completions is refused");
     }
     SWARM_TRY(const JoinPlace place, directory_place(options));
     SWARM_TRY(std::string line, join_line(options, place.address));

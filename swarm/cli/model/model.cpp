@@ -25,6 +25,15 @@ using stacking::models::ModelSource;
 using stacking::tokenizers::ChatTemplate;
 using stacking::tokenizers::ModelTokenizer;
 
+std::string chat_in_words(const ModelTokenizer& tokenizer) {
+    if (tokenizer.chat_template().empty()) {
+        return "none";
+    }
+    const auto chat = ChatTemplate::compile(tokenizer);
+    return chat ? "the model's own, " + std::to_string(tokenizer.chat_template().size()) + " bytes"
+                : chat.error().detail;
+}
+
 /// Describes the tokenizer; a model whose tokenizer cannot be read is shown, too.
 void describe_tokenizer(const Result<ModelTokenizer>& tokenizer, ModelSummary& summary) {
     if (!tokenizer) {
@@ -32,9 +41,9 @@ void describe_tokenizer(const Result<ModelTokenizer>& tokenizer, ModelSummary& s
         summary.chat = "none";
         return;
     }
+    summary.chat = chat_in_words(*tokenizer);
     if (tokenizer->bpe() == nullptr) {
         summary.tokenizer = "SentencePiece, " + std::to_string(tokenizer->size()) + " tokens";
-        summary.chat = "none";
         return;
     }
     const auto& vocabulary = tokenizer->bpe()->vocabulary();
@@ -42,12 +51,6 @@ void describe_tokenizer(const Result<ModelTokenizer>& tokenizer, ModelSummary& s
     summary.tokenizer = std::string(bytes ? "byte-level BPE, " : "BPE of characters, ") +
                         std::to_string(vocabulary.tokens.size()) + " tokens, " +
                         std::to_string(vocabulary.special_tokens.size()) + " of them special";
-    if (tokenizer->chat_template().empty()) {
-        summary.chat = "none";
-        return;
-    }
-    const auto chat = ChatTemplate::recognise(tokenizer->chat_template(), *tokenizer->bpe());
-    summary.chat = chat ? "SmolLM2-Instruct" : chat.error().detail;
 }
 
 }  // namespace

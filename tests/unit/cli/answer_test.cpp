@@ -21,11 +21,19 @@ class Counting final : public stacking::composition::TextReader {
  public:
     [[nodiscard]] std::uint32_t vocabulary() const override { return kVocabulary; }
 
-    [[nodiscard]] std::uint32_t context() const override { return 8; }
+    [[nodiscard]] std::uint32_t context() const override { return positions; }
 
     Result<> begin(std::uint32_t tokens) override {
         reserved = tokens;
+        filled = 0;
         return {};
+    }
+
+    Result<std::uint32_t> resume(std::uint32_t kept, std::uint32_t tokens) override {
+        EXPECT_LE(kept, filled);
+        reserved = tokens;
+        filled = kept - std::min(kept, forgets);
+        return filled;
     }
 
     Result<std::vector<float>> read(std::span<const TokenId> tokens, Wanted wanted) override {
@@ -40,6 +48,8 @@ class Counting final : public stacking::composition::TextReader {
         return logits;
     }
 
+    std::uint32_t positions = 8;
+    std::uint32_t forgets = 0;  // tokens that resume() drops of those that it might keep
     std::uint32_t filled = 0;
     std::uint32_t reserved = 0;
     std::uint32_t spoiled_at = 0;
@@ -89,6 +99,57 @@ TEST(Answer, EndsAtTheNumberOfTokensAndAtTheContext) {
         answer_to(many, {1, 2, 3}, {.tokens_max = 50, .end_tokens = {}, .sampler = {}})->ids.size(),
         5U
     );
+}
+
+TEST(Answer, ReadsAgainOnlyWhatTheReaderDoesNotKeep) {
+    for (const std::uint32_t forgets : {0U, 1U}) {
+        Counting compute;
+        compute.forgets = forgets;
+        AnswerOptions options{.tokens_max = 2, .end_tokens = {}, .sampler = {}};
+        const auto first = *answer_to(compute, {1, 2, 3}, options);
+        EXPECT_EQ(first.kept, 0U);
+        EXPECT_EQ(first.read, 4U) << "the last token was not run";
+        const std::vector<TokenId> known{1, 2, 3, 4};
+        options.read_before = known;
+        const auto second = *answer_to(compute, {1, 2, 3, 7}, options);
+        EXPECT_EQ(second.kept, 3U - forgets);
+        EXPECT_EQ(second.ids, (std::vector<TokenId>{8, 9}));
+        EXPECT_EQ(second.read, 5U);
+    }
+}
+
+TEST(Answer, TheLastTokenOfAPromptIsReadInAnyCase) {
+    Counting compute;
+    AnswerOptions options{.tokens_max = 1, .end_tokens = {}, .sampler = {}};
+    ASSERT_TRUE(answer_to(compute, {1, 2, 3}, options).has_value());
+    const std::vector<TokenId> known{1, 2, 3};
+    options.read_before = known;
+    const auto again = *answer_to(compute, {1, 2}, options);
+    EXPECT_EQ(again.kept, 1U);
+    EXPECT_EQ(again.ids, (std::vector<TokenId>{3}));
+}
+
+TEST(Answer, ALongPromptIsGivenUpBetweenTwoPieces) {
+    Counting compute;
+    compute.positions = 2'000;
+    std::vector<std::size_t> shown;
+    const AnswerOptions options{.tokens_max = 5, .end_tokens = {}, .sampler = {}};
+    const auto answered = answer(
+        compute,
+        std::vector<TokenId>(1'000, 1),
+        options,
+        {[] { return 0.0; },
+         [](TokenId) { return true; },
+         [&](std::size_t read) {
+             shown.push_back(read);
+             return shown.size() < 2;
+         }}
+    );
+    ASSERT_TRUE(answered.has_value()) << answered.error().detail;
+    EXPECT_TRUE(answered->ids.empty());
+    EXPECT_EQ(answered->read, shown.back());
+    EXPECT_EQ(answered->read, compute.filled);
+    EXPECT_LT(compute.filled, 1'000U);
 }
 
 TEST(Answer, APromptThatFillsTheContextIsRefused) {

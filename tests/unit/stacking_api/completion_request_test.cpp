@@ -268,6 +268,34 @@ TEST_F(CompletionRequestTest, AModelWithoutATemplateKnowsNoChats) {
     EXPECT_EQ(request.error().code, "no_chat_template");
 }
 
+TEST_F(CompletionRequestTest, ATemplateThatRefusesAChatIsQuoted) {
+    model_.tokenizer = tokenizers::ModelTokenizer(
+        *tokenizers::ByteBpe::make(tokenizers::test::small_vocabulary()),
+        "{{ raise_exception('roles must alternate') }}"
+    );
+    model_.chat = *tokenizers::ChatTemplate::compile(model_.tokenizer);
+    const node::WebError error = refused("", Endpoint::Chat);
+    EXPECT_EQ(error.status, 400U);
+    EXPECT_EQ(error.param, "messages");
+    EXPECT_NE(error.message.find("roles must alternate"), std::string::npos) << error.message;
+}
+
+TEST_F(CompletionRequestTest, AChatTemplateGetsTheDate) {
+    model_.tokenizer = tokenizers::ModelTokenizer(
+        *tokenizers::ByteBpe::make(tokenizers::test::small_vocabulary()),
+        "{{ strftime_now('%Y-%m-%d') }}"
+    );
+    model_.chat = *tokenizers::ChatTemplate::compile(model_.tokenizer);
+    const auto request = read_completion_request(
+        Endpoint::Chat,
+        R"({"messages":[{"role":"user","content":"Hi"}]})",
+        model_,
+        {.now_unix_s = 1'767'264'909}
+    );
+    ASSERT_TRUE(request);
+    EXPECT_EQ(*model_.tokenizer.decode(request->prompts.front().tokens), "2026-01-01");
+}
+
 TEST_F(CompletionRequestTest, WhatIsNoJsonObjectIsRefused) {
     for (const std::string& bad :
          {std::string(),

@@ -34,7 +34,7 @@ inline ApiModel small_model(std::uint32_t context = 400) {
         context,
         258,
         {257}};
-    model.chat = *tokenizers::ChatTemplate::recognise(kTemplate, *model.tokenizer.bpe());
+    model.chat = *tokenizers::ChatTemplate::compile(model.tokenizer);
     model.token_bytes_max = longest_token(model.tokenizer);
     return model;
 }

@@ -22,7 +22,10 @@ class Adding final : public SessionCompute {
         return {};
     }
 
-    void truncate(CacheId /*cache*/, std::uint32_t /*positions*/) override {}
+    void truncate(CacheId cache, std::uint32_t positions) override {
+        EXPECT_TRUE(reserved_.contains(cache));
+        cut_at = positions;
+    }
 
     void drop(CacheId cache) override { reserved_.erase(cache); }
 
@@ -37,6 +40,7 @@ class Adding final : public SessionCompute {
     ) override {
         EXPECT_EQ(reserved_.size(), 1U);  // caches of earlier texts were dropped
         EXPECT_LT(rows.back().position, reserved_.at(rows.back().cache));
+        first_position = rows.front().position;
         std::vector<float> values;
         for (std::size_t i = 0; i < rows.size(); ++i) {
             const float in = shape_.first ? static_cast<float>(std::get<0>(input)[i])
@@ -53,6 +57,9 @@ class Adding final : public SessionCompute {
         }
         return logits;
     }
+
+    std::uint32_t cut_at = 0;
+    std::uint32_t first_position = 0;  // that of the newest call
 
  private:
     StageShape shape_;
@@ -83,6 +90,22 @@ TEST(ModelReader, PassesEachStagesOutputOn) {
             *reader->read(more, TextReader::Wanted::AfterLast), (std::vector<float>{3, 3, 3, 3})
         );
     }
+}
+
+TEST(ModelReader, GoesOnBehindTheBeginningThatItKeeps) {
+    auto* const first = new Adding(true, false, 2);
+    auto* const last = new Adding(false, true, 2);
+    auto reader = *ModelReader::make(stages({first, last}));
+    ASSERT_TRUE(reader->begin(4).has_value());
+    const std::vector<TokenId> tokens{3, 1, 2};
+    ASSERT_TRUE(reader->read(tokens, TextReader::Wanted::AfterLast).has_value());
+    EXPECT_EQ(*reader->resume(2, 8), 2U);
+    EXPECT_EQ(first->cut_at, 2U);
+    EXPECT_EQ(last->cut_at, 2U);
+    const std::vector<TokenId> more{0, 1, 2, 3, 0};
+    ASSERT_TRUE(reader->read(more, TextReader::Wanted::AfterLast).has_value());
+    EXPECT_EQ(first->first_position, 2U);
+    EXPECT_EQ(last->first_position, 2U);
 }
 
 /// All four logits are equal, so the best token's probability is a quarter.

@@ -1,6 +1,5 @@
 #include "stacking/tokenizers/model_tokenizer.hpp"
 
-#include "stacking/tokenizers/chat_template.hpp"
 #include "stacking/tokenizers/gguf_vocabulary.hpp"
 #include "stacking/tokenizers/sentence_piece_file.hpp"
 #include "tests/unit/stacking_models/gguf_builder.hpp"
@@ -174,13 +173,18 @@ TEST(ModelTokenizer, ATokenizerOfAnotherModelIsRefused) {
     EXPECT_EQ(check_fits(tokenizer, tokenizer.size() - 1).error().code, ErrorCode::Mismatch);
 }
 
-TEST(ChatTemplate, OtherTemplatesAreRefused) {
-    const auto bpe = ByteBpe::make(test::small_vocabulary());
+TEST(ModelTokenizer, TokensThatATemplateMayNameComeFromTheConfiguration) {
+    const ScratchFolder folder;
+    auto bpe = ByteBpe::make(test::small_vocabulary());
     ASSERT_TRUE(bpe.has_value());
-    const auto chat = ChatTemplate::recognise("{{ messages }}", *bpe);
-    ASSERT_TRUE(chat.has_error());
-    EXPECT_EQ(chat.error().code, ErrorCode::Unsupported);
-    EXPECT_NE(chat.error().detail.find("use a raw prompt"), std::string::npos);
+    const ModelTokenizer written(std::move(*bpe));
+    ASSERT_TRUE(write_tokenizer(written, 262, folder.path()).has_value());
+    std::ofstream(folder.path() / "tokenizer_config.json")
+        << R"({"bos_token": {"content": "<s>"}, "eos_token": "<s>>", "pad_token": null})";
+    const auto opened = open_tokenizer(folder.path());
+    ASSERT_TRUE(opened.has_value()) << opened.error().detail;
+    const std::vector<NamedText> wanted{{"bos_token", "<s>"}, {"eos_token", "<s>>"}};
+    EXPECT_EQ(opened->chat_variables(), wanted);
 }
 
 }  // namespace
