@@ -6,7 +6,7 @@
     --layers N                       # fewer layers than 16
 
 The weights are such that activations neither vanish nor explode. The tokenizer is byte-level BPE
-without merges: 256 tokens for bytes, and names that no text has for the others.
+with one merge: 256 tokens for bytes, one for two letters, and names that no text has otherwise.
 """
 import argparse
 import json
@@ -58,7 +58,7 @@ def letters():
 
 def vocabulary():
     known = letters()
-    special = {BEGIN: "<|begin_of_text|>", END: "<|eot_id|>"}
+    special = {256: "qz", BEGIN: "<|begin_of_text|>", END: "<|eot_id|>"}
     return [known[i] if i < 256 else special.get(i, f"\u0120none{i}\u0120")
             for i in range(VOCABULARY)]
 
@@ -122,7 +122,7 @@ def write_folder(folder, layers, rng):
                                 continuing_subword_prefix=None, end_of_word_suffix=None,
                                 fuse_unk=False, byte_fallback=False, ignore_merges=False,
                                 vocab={token: i for i, token in enumerate(vocabulary())},
-                                merges=[]))
+                                merges=[["q", "z"]]))
     for name, value in (("config.json", config), ("tokenizer.json", tokenizer)):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             json.dump(value, file)
@@ -180,7 +180,7 @@ def write_gguf(path, layers, rng):
             "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "llama-bpe",
             "tokenizer.ggml.tokens": vocabulary(),
             "tokenizer.ggml.token_type": [3 if i in (BEGIN, END) else 1 for i in range(VOCABULARY)],
-            "tokenizer.ggml.merges": ["a b"],
+            "tokenizer.ggml.merges": ["q z"],
             "tokenizer.ggml.bos_token_id": BEGIN, "tokenizer.ggml.eos_token_id": END}
     f32, q4, q6 = (0, 4, 1), (12, 144, 256), (14, 210, 256)  # type, bytes of a block, its values
     entries = [("rope_freqs.weight", (HEAD // 2,), f32)]
