@@ -18,7 +18,8 @@ constexpr std::array kMessageNames{
     "ChunkRefused",  "Infer",          "Inferred",     "Finished",       "Register",
     "Registered",    "Locate",         "Located",      "SessionOpen",    "SessionOpened",
     "SessionResume", "SessionRows",    "SessionToken", "SessionTrouble", "SessionClose",
-    "HostOffer",     "HostPlace",      "SessionTaken",   "Misdirected",  "Standby"};
+    "HostOffer",     "HostPlace",      "SessionTaken", "Misdirected",    "Standby",
+    "FilesAsk",      "FilesTold",      "FileFetch",    "FileChunk",      "FileRefused"};
 static_assert(kMessageNames.size() == protocol::kMessageKinds, "one name per message");
 
 std::string number(const PeerId& peer) {

@@ -57,7 +57,12 @@ inline constexpr std::tuple kBodies{
     SWARM_FIELD(host_place),
     SWARM_FIELD(session_taken),
     SWARM_FIELD(misdirected),
-    SWARM_FIELD(standby)};
+    SWARM_FIELD(standby),
+    SWARM_FIELD(files_ask),
+    SWARM_FIELD(files_told),
+    SWARM_FIELD(file_fetch),
+    SWARM_FIELD(file_chunk),
+    SWARM_FIELD(file_refused)};
 static_assert(std::tuple_size_v<decltype(kBodies)> == kMessageKinds);
 
 }  // namespace swarm::protocol

@@ -119,6 +119,13 @@ inline constexpr std::uint64_t kChunkTensorBytesMax = 2 * kChunkBytes + (64U << 
 /// largest one, has about 2 MB.
 inline constexpr std::size_t kTokenizerBytesMax = 8U << 20;
 
+/// Chunks of all files of a model that is served: 512 GiB.
+inline constexpr std::uint32_t kFileChunksMax = 1U << 19;
+
+/// Bytes of the manifest of a model's files: 16 MiB of chunks' hashes, and as much for the first
+/// bytes of its tensors.
+inline constexpr std::uint32_t kManifestBytesMax = 32U << 20;
+
 /// Requests for chunks that one joiner has open at one donor.
 inline constexpr std::uint32_t kOpenFetchesMax = 4;
 

@@ -82,7 +82,12 @@ using AnyMessage = std::variant<
     HostPlace,
     SessionTaken,
     Misdirected,
-    Standby>;
+    Standby,
+    FilesAsk,
+    FilesTold,
+    FileFetch,
+    FileChunk,
+    FileRefused>;
 
 /// The content of one frame. Its copies, moves and comparison are compiled once, in message.cpp:
 /// those of a variant of so many alternatives would cost a second of compile time in each

@@ -250,4 +250,38 @@ void visit_fields(Of<SessionTaken> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(position), UpTo{kPositionsMax});
 }
 
+template <class Visit>
+void visit_fields(Of<FilesAsk> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(model));
+}
+
+template <class Visit>
+void visit_fields(Of<FilesTold> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(model));
+    visit(SWARM_FIELD(manifest));
+    visit(SWARM_FIELD(manifest_bytes), UpTo{kManifestBytesMax});
+}
+
+template <class Visit>
+void visit_fields(Of<FileFetch> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(manifest));
+    visit(SWARM_FIELD(of_manifest));
+    visit(SWARM_FIELD(chunk), Below{kFileChunksMax});
+}
+
+template <class Visit>
+void visit_fields(Of<FileChunk> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(manifest));
+    visit(SWARM_FIELD(of_manifest));
+    visit(SWARM_FIELD(chunk), Below{kFileChunksMax});
+}
+
+template <class Visit>
+void visit_fields(Of<FileRefused> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(manifest));
+    visit(SWARM_FIELD(of_manifest));
+    visit(SWARM_FIELD(chunk), Below{kFileChunksMax});
+    visit(SWARM_FIELD(busy));
+}
+
 }  // namespace swarm::protocol

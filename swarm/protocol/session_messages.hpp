@@ -318,4 +318,52 @@ struct SessionClose {
     friend bool operator==(const SessionClose&, const SessionClose&) = default;
 };
 
+/// Newcomer -> server: "from which files do you serve this model?" A newcomer has not all of them.
+struct FilesAsk {
+    Digest model;
+
+    friend bool operator==(const FilesAsk&, const FilesAsk&) = default;
+};
+
+/// Server -> newcomer: the answer to FilesAsk.
+struct FilesTold {
+    Digest model;
+    /// SHA-256 of the manifest, which has the files' names and sizes, and the SHA-256 of each of
+    /// their chunks.
+    Digest manifest;
+    std::uint32_t manifest_bytes = 0;  // 0: the server gives none of its files
+
+    friend bool operator==(const FilesTold&, const FilesTold&) = default;
+};
+
+/// Newcomer -> server: asks for a chunk of the files that the manifest names. Chunks of kChunkBytes
+/// are counted from the first file's first chunk to the last file's last one. Each file begins a
+/// new chunk. With `of_manifest` it asks for a chunk of the manifest itself.
+struct FileFetch {
+    Digest manifest;
+    bool of_manifest = false;
+    std::uint32_t chunk = 0;
+
+    friend bool operator==(const FileFetch&, const FileFetch&) = default;
+};
+
+/// Server -> newcomer. The payload is the chunk's bytes.
+struct FileChunk {
+    Digest manifest;
+    bool of_manifest = false;
+    std::uint32_t chunk = 0;
+
+    friend bool operator==(const FileChunk&, const FileChunk&) = default;
+};
+
+/// Server -> newcomer: the server does not give the chunk.
+struct FileRefused {
+    Digest manifest;
+    bool of_manifest = false;
+    std::uint32_t chunk = 0;
+    bool busy = false;  // true: ask again later; false: ask another server
+
+    friend bool operator==(const FileRefused&, const FileRefused&) = default;
+};
+
 }  // namespace swarm::protocol

@@ -200,7 +200,13 @@ std::vector<Body> placing_bodies() {
         HostPlace{.model = sample_digest(6), .hosted = {.first = 11, .end = 30}},
         SessionTaken{.id = hop(), .position = 1U << 18},
         Misdirected{.here = HubKind::SessionServer},
-        Standby{.unreached = sample_peer(16)}};
+        Standby{.unreached = sample_peer(16)},
+        FilesAsk{.model = sample_digest(6)},
+        FilesTold{
+            .model = sample_digest(6), .manifest = sample_digest(8), .manifest_bytes = 32U << 20},
+        FileFetch{.manifest = sample_digest(8), .of_manifest = true, .chunk = 0},
+        FileChunk{.manifest = sample_digest(8), .of_manifest = false, .chunk = (1U << 19) - 1},
+        FileRefused{.manifest = sample_digest(8), .of_manifest = false, .chunk = 7, .busy = true}};
 }
 
 std::vector<Body> session_bodies() {

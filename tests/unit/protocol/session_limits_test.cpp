@@ -18,6 +18,15 @@ void check_hop() {
     expect_refused(with(kHopsMax), ErrorCode::TooLarge, "hop");
 }
 
+template <class Kind>
+void check_file_chunk() {
+    const auto with = [](std::uint32_t chunk) {
+        return changed<Kind>([&](Kind& body) { body.chunk = chunk; });
+    };
+    expect_taken(with(kFileChunksMax - 1));
+    expect_refused(with(kFileChunksMax), ErrorCode::TooLarge, "chunk");
+}
+
 Body opened(std::uint32_t filled_upto, std::uint32_t kept_from) {
     return changed<SessionOpened>([&](SessionOpened& body) {
         body.filled_upto = filled_upto;
@@ -311,6 +320,21 @@ TEST(SessionLimits, ReasonsAreKnown) {
     };
     expect_taken(last(0));
     expect_refused(last(1), ErrorCode::Malformed, "reason");
+}
+
+TEST(FileLimits, BoundTheManifest) {
+    const auto told = [](std::uint32_t bytes) {
+        return changed<FilesTold>([&](FilesTold& body) { body.manifest_bytes = bytes; });
+    };
+    expect_taken(told(0));
+    expect_taken(told(kManifestBytesMax));
+    expect_refused(told(kManifestBytesMax + 1), ErrorCode::TooLarge, "manifest_bytes");
+}
+
+TEST(FileLimits, BoundTheChunk) {
+    check_file_chunk<FileFetch>();
+    check_file_chunk<FileChunk>();
+    check_file_chunk<FileRefused>();
 }
 
 }  // namespace swarm::protocol
