@@ -7,6 +7,8 @@
 #include "stacking/models/safetensors_files.hpp"
 #include "swarm/base/try.hpp"
 
+#include <cstddef>
+#include <span>
 #include <utility>
 
 namespace stacking::models {
@@ -42,6 +44,10 @@ Result<ModelSource> open_model(const fs::path& path) {
         return open_hf_folder(path);
     }
     SWARM_TRY(auto file, open_file(path));
+    std::byte first{};  // a copy may lack it, which is no question of the format
+    if (file->size() > 0) {
+        SWARM_TRY(file->read(0, std::span(&first, 1)));
+    }
     if (!is_gguf(*file)) {
         return refused_at(
             ErrorCode::Unsupported,

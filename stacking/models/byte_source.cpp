@@ -1,5 +1,6 @@
 #include "stacking/models/byte_source.hpp"
 
+#include "stacking/models/copies/partial_copy.hpp"
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
@@ -117,7 +118,7 @@ Result<std::unique_ptr<ByteSource>> open_file(const std::filesystem::path& path)
             "it is a pointer of Git LFS, not the file itself; fetch that with git lfs pull"
         );
     }
-    return file;
+    return with_holes(path, std::move(file));
 }
 
 Result<std::string> read_text(const std::filesystem::path& path, std::uint64_t bytes_max) {

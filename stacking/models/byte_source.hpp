@@ -46,6 +46,8 @@ class MemoryBytes final : public ByteSource {
     std::vector<std::byte> bytes_;
 };
 
+/// A file in the folder of a copy that lacks some chunks gives only what is there
+/// (copies/partial_copy.hpp).
 swarm::Result<std::unique_ptr<ByteSource>> open_file(const std::filesystem::path& path);
 
 /// Reads the whole file as text. Returns TooLarge above `bytes_max`.

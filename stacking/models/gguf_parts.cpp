@@ -177,4 +177,16 @@ fs::path first_gguf_part(const fs::path& path) {
     return name ? path_of(path.parent_path(), name->stem, {1, name->place.count}) : path;
 }
 
+std::vector<fs::path> gguf_part_paths(const fs::path& path) {
+    const std::optional<PartName> name = parse_name(path);
+    if (!name || name->place.count > kModelFilesMax) {
+        return {path};
+    }
+    std::vector<fs::path> paths;
+    for (std::uint64_t number = 1; number <= name->place.count; ++number) {
+        paths.push_back(path_of(path.parent_path(), name->stem, {number, name->place.count}));
+    }
+    return paths;
+}
+
 }  // namespace stacking::models

@@ -13,6 +13,7 @@
 #include "stacking/models/model_source.hpp"
 
 #include <filesystem>
+#include <vector>
 
 namespace stacking::models {
 
@@ -28,5 +29,8 @@ swarm::Result<GgufParts> read_gguf_parts(
 
 /// Returns the path of the first part when the name is that of a part, else `path`.
 std::filesystem::path first_gguf_part(const std::filesystem::path& path);
+
+/// Returns the paths of all parts, in their order, as the name of one says; else `path` alone.
+std::vector<std::filesystem::path> gguf_part_paths(const std::filesystem::path& path);
 
 }  // namespace stacking::models

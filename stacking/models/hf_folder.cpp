@@ -219,4 +219,17 @@ Result<ModelSource> open_hf_folder(const fs::path& folder) {
     return ModelSource::make(std::move(*architecture), std::move(*tensors), std::move(files));
 }
 
+Result<std::vector<std::string>> hf_weight_files(const fs::path& folder) {
+    std::error_code ignored;
+    if (!fs::exists(folder / kIndexName, ignored)) {
+        return std::vector<std::string>{kSingleName};
+    }
+    SWARM_TRY(const auto index, read_index(folder / kIndexName));
+    std::set<std::string> names;
+    for (const auto& [tensor, file] : index) {
+        names.insert(file);
+    }
+    return std::vector<std::string>(names.begin(), names.end());
+}
+
 }  // namespace stacking::models

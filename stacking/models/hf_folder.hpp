@@ -12,10 +12,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace stacking::models {
 
 swarm::Result<ModelSource> open_hf_folder(const std::filesystem::path& folder);
+
+/// Names of the files with the folder's weights, in the order of the model's files.
+swarm::Result<std::vector<std::string>> hf_weight_files(const std::filesystem::path& folder);
 
 /// Is called with (bytes written so far, bytes in all).
 using ExportProgress = std::function<void(std::uint64_t, std::uint64_t)>;
