@@ -19,7 +19,11 @@ std::string text_of(protocol::LayerRange layers, std::uint32_t all) {
 }  // namespace
 
 SessionServer::SessionServer(Options options)
-    : options_(std::move(options)), directory_(options_.directory, options_.directory_address) {}
+    : options_(std::move(options)), directory_(options_.directory, options_.directory_address) {
+    if (options_.files) {
+        donor_.emplace(options_.model, *options_.files);
+    }
+}
 
 void SessionServer::on(const node::Event& event, TimePoint now, node::Outbox& out) {
     const node::Turn turn{now, out};
@@ -47,6 +51,9 @@ void SessionServer::on(const node::Event& event, TimePoint now, node::Outbox& ou
     if (hops_) {
         hops_->wake(turn);
     }
+    if (donor_) {
+        donor_->advance(hops() > 0, turn);
+    }
     if (directory_.wake(turn)) {
         beat(turn);
     }
@@ -56,7 +63,10 @@ TimePoint SessionServer::next_deadline() const {
     if (ended_) {
         return swarm::kNever;
     }
-    const TimePoint own = std::min(directory_.next_deadline(), contact_until_);
+    TimePoint own = std::min(directory_.next_deadline(), contact_until_);
+    if (donor_) {
+        own = std::min(own, donor_->next_deadline());
+    }
     return hops_ ? std::min(own, hops_->next_deadline()) : own;
 }
 
@@ -65,8 +75,12 @@ node::Allowance SessionServer::allowance(const PeerId& peer) const {
     if (peer == directory_.peer()) {
         return node::Allowance::without_tensors(Acquaintance::Partner);
     }
-    return hops_ ? hops_->allowance(peer)
-                 : node::Allowance::without_tensors(Acquaintance::Stranger);
+    node::Allowance allowed =
+        hops_ ? hops_->allowance(peer) : node::Allowance::without_tensors(Acquaintance::Stranger);
+    if (donor_ && donor_->serves(peer)) {
+        allowed.acquaintance = std::max(allowed.acquaintance, Acquaintance::Guest);
+    }
+    return allowed;
 }
 
 void SessionServer::begin(node::Turn turn) {
@@ -147,6 +161,9 @@ void SessionServer::handle(const node::LinkDown& down, node::Turn turn) {
     } else if (hops_) {
         hops_->client_lost(down.peer, turn);
     }
+    if (donor_) {
+        donor_->lost(down.peer);
+    }
 }
 
 void SessionServer::handle(const node::DialFailed& failed, node::Turn turn) {
@@ -167,6 +184,14 @@ void SessionServer::handle(const node::Received& received, node::Turn turn) {
                 answered_ = true;
                 contact_until_ = swarm::kNever;
                 take(body, turn);
+            }
+        } else if constexpr (requires(sharing::FileDonor & donor) {
+                                 donor.take(received.peer, body, turn);
+                             }) {
+            if (donor_) {
+                donor_->take(received.peer, body, turn);
+            } else if constexpr (std::is_same_v<Body, protocol::FilesAsk>) {
+                send(received.peer, protocol::FilesTold{body.model, {}, 0}, turn);
             }
         } else if constexpr (std::is_same_v<Body, protocol::SessionRows>) {
             if (hops_) {
@@ -226,7 +251,9 @@ void SessionServer::take(const protocol::Misdirected& misdirected, node::Turn tu
 }
 
 void SessionServer::handle(const node::Computed& computed, node::Turn turn) {
-    if (hops_) {
+    if (sharing::FileDonor::is_its_job(computed.job)) {
+        donor_->computed(computed.job, turn);
+    } else if (hops_) {
         hops_->computed(computed.job, turn);
     } else {
         loading_.done(computed.job, turn);

@@ -1,6 +1,6 @@
 // The role of a peer that serves layers of a model to sessions. It asks the directory which layers
 // need it, loads them, registers, and hosts hops (hop_table). It decides nothing about a session;
-// the session's client does.
+// the session's client does. It gives the files of its model to newcomers (stacking/sharing).
 // Errors: a refusal of the directory is logged once per reason, and the peer tries again. The
 // process ends (RunFailed) when layers cannot be loaded, when the directory does not answer within
 // `first_contact_within`, and when what answers is no directory.
@@ -9,6 +9,7 @@
 
 #include "stacking/sessions/directory_link.hpp"
 #include "stacking/sessions/hop_table.hpp"
+#include "stacking/sharing/file_donor.hpp"
 
 #include <functional>
 #include <optional>
@@ -34,6 +35,7 @@ class SessionServer final : public node::Role {
         std::optional<protocol::LayerRange> fixed{};  // layers to serve, whatever is needed
         /// Loads layers; runs on the device's thread.
         std::function<swarm::Result<LoadedLayers>(protocol::LayerRange)> load;
+        std::optional<sharing::FileShelf> files{};  // none: no files are given
         std::uint64_t kept_bytes_max = HopTable::kKeptBytesMax;
         swarm::Duration ttl = HopTable::kTtl;
         swarm::Duration keeps_for = KeptCaches::kTtl;  // pages of ended sessions; 0: not at all
@@ -73,6 +75,7 @@ class SessionServer final : public node::Role {
     LinkBook links_;
     DirectoryLink directory_;
     stages::DeviceQueue loading_;
+    std::optional<sharing::FileDonor> donor_;
     std::optional<protocol::LayerRange> place_;  // layers that are loaded or being loaded
     std::optional<HopTable> hops_;               // present once the layers are loaded
     swarm::Digest weights_;

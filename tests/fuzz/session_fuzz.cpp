@@ -1,9 +1,10 @@
-// A session server and a session client fed by bytes: every message that decodes is delivered to
-// one of them, from its client, its directory or a neighbour, in any order; their devices run at
-// once. They may refuse and report, never crash, and no cache may take a row that does not continue
-// it.
+// A session server, a session client and a newcomer fed by bytes: every message that decodes is
+// delivered to them, from a client, the directory or a neighbour, in any order; their devices run
+// at once. They may refuse and report, never crash, and no cache may take a row that does not
+// continue it.
 // Input: role_bench.hpp; the number of a piece is the value of which its rows are made. This target
 // takes the corpus of server_fuzz.cpp.
+#include "stacking/sessions/newcomer/newcomer.hpp"
 #include "stacking/sessions/oracle_session_compute.hpp"
 #include "stacking/sessions/session_client.hpp"
 #include "stacking/sessions/session_server.hpp"
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,8 +47,44 @@ std::unique_ptr<node::Role> make_server(std::shared_ptr<stacking::SessionCompute
     options.load = [compute = std::move(compute)](protocol::LayerRange) {
         return sessions::LoadedLayers{compute, protocol::sample_digest(7)};
     };
+    options.files.emplace();
+    options.files->prepare = []() -> swarm::Result<std::optional<stacking::sharing::ManifestName>> {
+        return std::optional(stacking::sharing::ManifestName{
+            protocol::sample_digest(8), 32U << 20, 1U << 19});
+    };
+    options.files->read = [](bool, std::uint32_t) -> swarm::Result<std::vector<std::byte>> {
+        return std::vector<std::byte>(7);
+    };
     options.directory = kDirectory;
     return std::make_unique<sessions::SessionServer>(std::move(options));
+}
+
+/// A copy that takes every chunk and never lacks one.
+class AnyCopy final : public sessions::ModelCopy {
+ public:
+    swarm::Result<std::vector<swarm::Digest>> begin(std::span<const std::byte>) override {
+        return std::vector<swarm::Digest>(8);
+    }
+
+    swarm::Result<> put(std::uint32_t, std::span<const std::byte>) override { return {}; }
+
+    swarm::Result<Lacking> open(sessions::OpenedModel& opened) override {
+        opened.layers = 30;
+        opened.split = {{0, 11}, {11, 30}};
+        return Lacking();
+    }
+
+    swarm::Result<Lacking> load(protocol::LayerRange, swarm::Digest&) override { return Lacking(); }
+};
+
+std::unique_ptr<node::Role> make_newcomer() {
+    sessions::Newcomer::Options options;
+    options.self = {{2, 0, 0, 0}};
+    options.model = protocol::sample_digest(6);
+    options.copy = std::make_shared<AnyCopy>();
+    options.serve = [](protocol::LayerRange, swarm::PeerId) { return make_server(make_compute()); };
+    options.directory = kDirectory;
+    return std::make_unique<sessions::Newcomer>(std::move(options));
 }
 
 std::unique_ptr<node::Role> make_client() {
@@ -84,6 +122,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto compute = make_compute();
     swarm::fuzz::RoleBench server(make_server(compute), peers);
     swarm::fuzz::RoleBench client(make_client(), peers);
+    swarm::fuzz::RoleBench newcomer(make_newcomer(), peers);
     node::SessionRequest request;
     request.prompt = {1, 2, 3};
     request.tokens = 4;
@@ -110,6 +149,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             protocol::carries_tensor(kind) ? payload_of(message, number) : node::Payload()};
         server.deliver(received);
         client.deliver(received);
+        newcomer.deliver(received);
     };
     swarm::fuzz::for_each_message(data, size, take);
     SWARM_ASSERT(compute->gaps() == 0);
