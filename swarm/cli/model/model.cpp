@@ -1,8 +1,11 @@
 #include "swarm/cli/model/model.hpp"
 
+#include "stacking/models/copies/shared_model.hpp"
 #include "stacking/models/hf_folder.hpp"
+#include "stacking/models/model_digest.hpp"
 #include "stacking/tokenizers/chat_template.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
+#include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/common/command.hpp"
 #include "swarm/cli/common/files.hpp"
@@ -53,6 +56,19 @@ void describe_tokenizer(const Result<ModelTokenizer>& tokenizer, ModelSummary& s
                         std::to_string(vocabulary.special_tokens.size()) + " of them special";
 }
 
+/// Prints the digests on two lines of their own.
+Result<> print_digests(const OpenModel& opened) {
+    using stacking::models::SharedModel;
+    SWARM_TRY(const Digest model, stacking::models::identity_of(opened.source));
+    SWARM_TRY(SharedModel shared, SharedModel::open(opened.path, opened.source));
+    bool whole = false;
+    while (!whole) {
+        SWARM_TRY(whole, shared.hash_some());
+    }
+    std::cout << "  digest " << to_hex(model) << "\n  files  " << to_hex(shared.digest()) << '\n';
+    return {};
+}
+
 }  // namespace
 
 int fetch_model(const ModelFetchOptions& options) {
@@ -87,6 +103,11 @@ int show_model(const ModelShowOptions& options) {
     ModelSummary summary = summarise(model, options.stages);
     describe_tokenizer(open_tokenizer(*opened), summary);
     std::cout << printable(to_text(summary)) << std::flush;
+    if (options.digests) {
+        if (const Result<> printed = print_digests(*opened); !printed) {
+            return end_with(console, printed.error());
+        }
+    }
     if (!options.json_file.empty() && !write_text(console, options.json_file, to_json(summary))) {
         return kRunFailed;
     }

@@ -16,6 +16,7 @@ struct ModelFetchOptions {
 struct ModelShowOptions {
     std::string model;  // a path or a name
     std::uint32_t stages = 1;
+    bool digests = false;  // hashes all files
     std::string json_file;
 };
 

@@ -47,6 +47,11 @@ void add_show(CLI::App& model, const OnChosen& on_chosen) {
     app.add_option("--stages", options->stages, "number of parts into which it would be cut")
         ->check(CLI::Range(1U, protocol::kStagesMax))
         ->capture_default_str();
+    app.add_flag(
+        "--digests",
+        options->digests,
+        "with the digests by which peers serve it and give its files; reads all of them"
+    );
     add_json(app, "write the figures", options->json_file);
     when_named<ModelShowOptions>(app, on_chosen, options, show_model);
 }

@@ -2,6 +2,7 @@
 // Threading: the main thread; the device has its own. Errors: an exit code, and one line on stderr.
 #pragma once
 
+#include "swarm/base/digest.hpp"
 #include "swarm/base/units.hpp"
 #include "swarm/cli/common/join_address.hpp"
 #include "swarm/cli/common/peer_flags.hpp"
@@ -29,9 +30,10 @@ struct ServeOptions {
     std::uint64_t memory_bytes = 0;  // 0: no bound
     std::string cache_folder;        // empty: no state is kept
     // For a model:
-    std::string model;         // a path or a name; empty: a run is served
-    std::uint32_t stages = 1;  // number of parts in which the model is offered
-    std::string layers;        // "A-B"; empty: the layers that the directory needs most
+    std::string model;            // a path or a name; empty: a run is served
+    std::optional<Digest> files;  // digest of its files' manifest; none: any that peers agree on
+    std::uint32_t stages = 1;     // number of parts in which the model is offered
+    std::string layers;           // "A-B"; empty: the layers that the directory needs most
     std::string weights = "as-is";
     std::uint64_t kv_bytes = 1ULL << 30;
     bool exits = false;       // with the head of the model, whatever the layers are

@@ -1,10 +1,12 @@
 #include "swarm/cli/common/flags.hpp"
 #include "swarm/cli/common/join_address.hpp"
+#include "swarm/cli/common/model_store.hpp"
 #include "swarm/cli/serve/serve.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
 
 namespace swarm::cli {
 namespace {
@@ -20,6 +22,7 @@ examples:
   swarm serve --join 192.168.1.7:7117 --nice 19 --hours 22:00-07:00 --limit-up 5Mb/s
   swarm serve --model smollm2 --join 192.168.1.7:7118             # answers with a model
   swarm serve --model smollm2 --stages 3 --join 192.168.1.7:7118  # with a third of its layers
+  swarm serve --model 1f0c...e2 --stages 3 --join 192.168.1.7:7118  # by its digest
   swarm serve --model runs/b --bridge ab.bridge.safetensors --join 192.168.1.7:7118)";
 
 /// Flags of the process, whatever it serves.
@@ -72,7 +75,29 @@ void add_lending_flags(CLI::App& app, ServeOptions& serve) {
 
 /// Flags that mean something only with --model.
 void add_model_flags(CLI::App& app, ServeOptions& serve) {
-    auto* const model = app.add_option("--model", serve.model, kModelHelp)->type_name("MODEL");
+    auto* const model =
+        app.add_option(
+               "--model",
+               serve.model,
+               std::string(kModelHelp) +
+                   "; or its digest (swarm model show --digests). If its files are not here, the "
+                   "layers come from peers that serve it"
+        )
+            ->type_name("MODEL");
+    const auto take_files = [&serve](const std::string& text) {
+        serve.files = parse_digest(text);
+        if (!serve.files) {
+            throw CLI::ValidationError("--files", "wants the 64 hexadecimal digits of a digest");
+        }
+    };
+    app.add_option_function<std::string>(
+           "--files",
+           take_files,
+           "take these files from peers, by the digest that swarm model show --digests prints "
+           "(default: those that the program knows by name, or that most peers have)"
+    )
+        ->type_name("DIGEST")
+        ->needs(model);
     app.add_option("--stages", serve.stages, "number of parts in which the model is offered")
         ->check(CLI::Range(1U, protocol::kHopsMax))
         ->needs(model)

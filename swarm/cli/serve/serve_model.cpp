@@ -1,14 +1,15 @@
 #include "swarm/cli/serve/serve_model.hpp"
 
-#include "stacking/llama/llama_sessions.hpp"
-#include "stacking/models/model_digest.hpp"
+#include "stacking/models/any_model.hpp"
 #include "stacking/sessions/session_server.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_model.hpp"
-#include "swarm/cli/answer/open_stack.hpp"
+#include "swarm/cli/common/model_store.hpp"
+#include "swarm/cli/serve/peer_copy.hpp"
+#include "swarm/cli/serve/served_layers.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 
-#include <charconv>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -16,113 +17,103 @@ namespace swarm::cli {
 namespace {
 
 using protocol::LayerRange;
-using stacking::llama::WeightChoice;
 using stacking::models::ModelSource;
 using stacking::sessions::LoadedLayers;
+using stacking::sessions::Newcomer;
+using stacking::sessions::SessionServer;
 
-/// Parses "10-19"; both ends are included.
-Result<LayerRange> parse_layers(const std::string& text, std::uint32_t layers) {
-    const char* const end = text.data() + text.size();
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
-    const auto begun = std::from_chars(text.data(), end, first);
-    const bool dashed = begun.ec == std::errc{} && begun.ptr != end && *begun.ptr == '-';
-    const auto ended = dashed ? std::from_chars(begun.ptr + 1, end, last) : begun;
-    if (!dashed || ended.ec != std::errc{} || ended.ptr != end || first > last || last >= layers) {
-        return Error{
-            ErrorCode::Usage,
-            Reaction::Reject,
-            "--layers wants a range such as 0-" + std::to_string(layers - 1) +
-                ", which is all of this model; not " + text};
-    }
-    return LayerRange{first, last + 1};
-}
-
-/// How this peer keeps the layers of the model.
-struct Kept {
-    WeightChoice choice = WeightChoice::as_is();
-    bool exits = false;
-    std::uint64_t kv_bytes = 0;
-    std::shared_ptr<Workers> workers{};
-    std::optional<stacking::composition::Bridge>
-        bridge{};  // leads to the first layer; none: no bridge does
+/// The model that is served, or the digests by which peers must give its files first.
+struct Plan {
+    std::optional<ServedModelFiles> served;
+    std::optional<NamedDigests> wanted;  // set where the files are not here
 };
 
-/// The digest names the weights as they are used: another format makes other weights of the same
-/// file. As-is and fp32 are the same values, so peers with either may serve one text. The digest
-/// covers `exits`, so that all peers of some layers can end a token's path, or none can.
-Result<Digest> digest_of(
-    const ModelSource& model, const run::StageLayout& layers, const Kept& kept
-) {
-    SWARM_TRY(const Digest stored, stacking::models::digest_of(model, layers));
-    Sha256 hash;
-    hash.add(stored.bytes);
-    hash.add_text(std::string(stacking::llama::values_of(kept.choice)));
-    hash.add_text(kept.exits ? ", exits" : "");
-    return hash.finish();
-}
-
-Result<LoadedLayers> load_layers(const ModelSource& model, LayerRange layers, const Kept& kept) {
-    const run::StageLayout layout =
-        stacking::models::layers_of(model.architecture(), layers.first, layers.end);
-    SWARM_TRY(const Digest digest, digest_of(model, layout, kept));
-    using stacking::llama::Exits;
-    const Exits exits = kept.exits ? Exits::EveryStage : Exits::None;
-    SWARM_TRY(auto weights, stacking::llama::load_stage(model, layout, kept.choice, exits));
-    LoadedLayers loaded{nullptr, digest, nullptr};
-    if (kept.bridge && layers.first == 0) {
-        auto embed = [embedding = weights->embedding](
-                         stacking::TokenId token, std::span<float> row
-                     ) { embedding->read_row(token, row); };
-        loaded.bridge = std::make_shared<stacking::composition::BridgedInput>(
-            stacking::composition::bridged_input(*kept.bridge, std::move(embed))
-        );
+Result<Plan> make_plan(const ServeOptions& options) {
+    std::error_code ignored;
+    const bool is_here = std::filesystem::exists(options.model, ignored);
+    auto opened = open_model(options.model);
+    if (opened) {
+        SWARM_TRY(auto served, open_served(options, opened->path, std::move(opened->source)));
+        return Plan{std::move(served), std::nullopt};
     }
-    const stacking::llama::LlamaSessions::Options means{
-        .kv_budget_bytes = kept.kv_bytes, .workers = kept.workers};
-    loaded.compute = std::make_shared<stacking::llama::LlamaSessions>(std::move(weights), means);
-    return loaded;
-}
-
-struct Served {
-    std::shared_ptr<const ModelSource> model;
-    Digest identity;
-    std::vector<LayerRange> split;
-    std::optional<LayerRange> fixed;
-    std::optional<stacking::composition::Bridge> bridge;
-};
-
-Result<Served> open_served(const ServeOptions& options) {
-    SWARM_TRY(OpenModel opened, open_model(options.model));
-    Served served{std::make_shared<ModelSource>(std::move(opened.source)), {}, {}, {}, {}};
-    const auto& architecture = served.model->architecture();
-    if (options.stages > architecture.model.layers) {
-        return Error{
-            ErrorCode::Usage,
-            Reaction::Reject,
-            "--stages is " + std::to_string(options.stages) + "; the model has " +
-                std::to_string(architecture.model.layers) + " layers"};
+    auto digests = digests_of(options.model);
+    if (is_here || opened.error().code != ErrorCode::NotFound || !digests) {
+        return opened.error();
     }
-    SWARM_TRY(served.identity, stacking::models::identity_of(*served.model));
     if (!options.bridge_file.empty()) {
-        SWARM_TRY(auto bridge, read_bridge(options.bridge_file));
-        if (bridge.outputs() != architecture.model.width) {
-            return Error{
-                ErrorCode::Mismatch,
-                Reaction::Reject,
-                options.bridge_file + " leads to width " + std::to_string(bridge.outputs()) + "; " +
-                    options.model + " has width " + std::to_string(architecture.model.width)};
-        }
-        served.identity = stacking::composition::identity_over(served.identity, bridge);
-        served.bridge = std::move(bridge);
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--bridge needs the files of " + options.model + " here; peers do not give them"};
     }
-    for (const run::StageLayout& stage : stacking::models::split(architecture, options.stages)) {
-        served.split.push_back({stage.first_layer, stage.first_layer + stage.layers});
+    if (options.files) {
+        digests->files = options.files;
     }
-    if (!options.layers.empty()) {
-        SWARM_TRY(served.fixed, parse_layers(options.layers, architecture.model.layers));
+    return Plan{open_whole_copy(options, digests->model, digests->files), std::move(*digests)};
+}
+
+SessionServer::Options server_options(
+    const ServeOptions& options, const ServedModelFiles& served, const PeerProcess::Self& self
+) {
+    SessionServer::Options server;
+    server.self = self.peer;
+    server.model = served.identity;
+    server.layers = served.model->architecture().model.layers;
+    server.split = served.split;
+    server.fixed = served.fixed;
+    if (!served.bridge) {
+        server.files = shelf_of(served.path, served.model);
     }
-    return served;
+    server.address = self.address;
+    server.directory_address = options.join;
+    server.first_contact_within = options.wait;
+    server.keeps_for = options.keeps_for;
+    return server;
+}
+
+std::unique_ptr<node::Role> make_server(
+    const ServeOptions& options,
+    const ServedModelFiles& served,
+    KeptLayers kept,
+    const PeerProcess::Self& self
+) {
+    SessionServer::Options server = server_options(options, served, self);
+    kept.bridge = served.bridge;
+    server.load = [model = served.model, kept, forward_units = self.forward_units](LayerRange layers
+                  ) {
+        *forward_units = layers.end - layers.first;  // no other job is under way until it ends
+        return load_layers(*model, layers, kept);
+    };
+    return std::make_unique<SessionServer>(std::move(server));
+}
+
+std::unique_ptr<node::Role> make_newcomer(
+    const ServeOptions& options,
+    const NamedDigests& wanted,
+    const KeptLayers& kept,
+    const PeerProcess::Self& self
+) {
+    const auto copy = std::make_shared<PeerCopy>(options, wanted.model, kept);
+    Newcomer::Options newcomer;
+    newcomer.self = self.peer;
+    newcomer.model = wanted.model;
+    newcomer.name = wanted.name;
+    newcomer.files = wanted.files;
+    newcomer.copy = copy;
+    newcomer.directory_address = options.join;
+    newcomer.seed = self.incarnation.value;
+    newcomer.patience = options.wait;
+    newcomer.serve = [options, copy, self](LayerRange layers, PeerId directory) {
+        SessionServer::Options server = server_options(options, copy->served(), self);
+        server.fixed = layers;
+        server.directory = directory;
+        server.load = [copy, forward_units = self.forward_units](LayerRange loaded) {
+            *forward_units = loaded.end - loaded.first;
+            return Result<LoadedLayers>(copy->take_loaded());
+        };
+        return std::make_unique<SessionServer>(std::move(server));
+    };
+    return std::make_unique<Newcomer>(std::move(newcomer));
 }
 
 }  // namespace
@@ -130,38 +121,25 @@ Result<Served> open_served(const ServeOptions& options) {
 std::optional<int> serve_model(
     const ServeOptions& options, PeerProcess::Options process, Console& console
 ) {
-    const Result<Served> served = open_served(options);
-    if (!served) {
-        return end_with(console, served.error());
+    const Result<Plan> plan = make_plan(options);
+    if (!plan) {
+        return end_with(console, plan.error());
     }
-    const std::shared_ptr<Workers> workers = make_workers(threads_to_answer(options.threads));
+    KeptLayers kept;
+    kept.choice = *stacking::llama::parse_weight_choice(options.weights);
+    kept.exits = options.exits;
+    kept.kv_bytes = options.kv_bytes;
+    kept.workers = make_workers(threads_to_answer(options.threads));
     process.gives_idle_memory_back = true;
     PeerProcess peer(std::move(process), console);
     const int exit_code = peer.run([&](const PeerProcess::Self& self) {
-        stacking::sessions::SessionServer::Options server;
-        server.self = self.peer;
-        server.model = served->identity;
-        server.layers = served->model->architecture().model.layers;
-        server.split = served->split;
-        server.fixed = served->fixed;
-        const WeightChoice choice = *stacking::llama::parse_weight_choice(options.weights);
-        server.load = [model = served->model,
-                       kept =
-                           Kept{choice, options.exits, options.kv_bytes, workers, served->bridge},
-                       forward_units = self.forward_units](LayerRange layers) {
-            *forward_units = layers.end - layers.first;  // no other job is under way until it ends
-            return load_layers(*model, layers, kept);
-        };
-        server.address = self.address;
-        server.directory_address = options.join;
-        server.first_contact_within = options.wait;
-        server.keeps_for = options.keeps_for;
         console.info(
             "peer " + short_name(self.peer) + " joins the directory " + options.join +
             "; the others reach it at " + self.address +
             "; Ctrl-C ends it, and texts go on with other peers"
         );
-        return std::make_unique<stacking::sessions::SessionServer>(std::move(server));
+        return plan->served ? make_server(options, *plan->served, kept, self)
+                            : make_newcomer(options, *plan->wanted, kept, self);
     });
     return exit_code == kDone && peer.was_sent_away() ? std::nullopt : std::optional(exit_code);
 }

@@ -1,0 +1,113 @@
+#include "swarm/cli/serve/served_layers.hpp"
+
+#include "stacking/composition/bridged_input.hpp"
+#include "stacking/llama/llama_sessions.hpp"
+#include "stacking/models/model_digest.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/answer/open_stack.hpp"
+
+#include <charconv>
+#include <string>
+#include <utility>
+
+namespace swarm::cli {
+
+using protocol::LayerRange;
+using stacking::models::ModelSource;
+using stacking::sessions::LoadedLayers;
+
+namespace {
+
+/// Parses "10-19"; both ends are included.
+Result<LayerRange> parse_layers(const std::string& text, std::uint32_t layers) {
+    const char* const end = text.data() + text.size();
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    const auto begun = std::from_chars(text.data(), end, first);
+    const bool dashed = begun.ec == std::errc{} && begun.ptr != end && *begun.ptr == '-';
+    const auto ended = dashed ? std::from_chars(begun.ptr + 1, end, last) : begun;
+    if (!dashed || ended.ec != std::errc{} || ended.ptr != end || first > last || last >= layers) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--layers wants a range such as 0-" + std::to_string(layers - 1) +
+                ", which is all of this model; not " + text};
+    }
+    return LayerRange{first, last + 1};
+}
+
+/// The digest names the weights as they are used: another format makes other weights of the same
+/// file. As-is and fp32 are the same values, so peers with either may serve one text. The digest
+/// covers `exits`, so that all peers of some layers can end a token's path, or none can.
+Result<Digest> digest_of(
+    const ModelSource& model, const run::StageLayout& layers, const KeptLayers& kept
+) {
+    SWARM_TRY(const Digest stored, stacking::models::digest_of(model, layers));
+    Sha256 hash;
+    hash.add(stored.bytes);
+    hash.add_text(std::string(stacking::llama::values_of(kept.choice)));
+    hash.add_text(kept.exits ? ", exits" : "");
+    return hash.finish();
+}
+
+}  // namespace
+
+Result<LoadedLayers> load_layers(
+    const ModelSource& model, LayerRange layers, const KeptLayers& kept
+) {
+    const run::StageLayout layout =
+        stacking::models::layers_of(model.architecture(), layers.first, layers.end);
+    SWARM_TRY(const Digest digest, digest_of(model, layout, kept));
+    using stacking::llama::Exits;
+    const Exits exits = kept.exits ? Exits::EveryStage : Exits::None;
+    SWARM_TRY(auto weights, stacking::llama::load_stage(model, layout, kept.choice, exits));
+    LoadedLayers loaded{nullptr, digest, nullptr};
+    if (kept.bridge && layers.first == 0) {
+        auto embed = [embedding = weights->embedding](
+                         stacking::TokenId token, std::span<float> row
+                     ) { embedding->read_row(token, row); };
+        loaded.bridge = std::make_shared<stacking::composition::BridgedInput>(
+            stacking::composition::bridged_input(*kept.bridge, std::move(embed))
+        );
+    }
+    const stacking::llama::LlamaSessions::Options means{
+        .kv_budget_bytes = kept.kv_bytes, .workers = kept.workers};
+    loaded.compute = std::make_shared<stacking::llama::LlamaSessions>(std::move(weights), means);
+    return loaded;
+}
+
+Result<ServedModelFiles> open_served(
+    const ServeOptions& options, const std::filesystem::path& path, ModelSource model
+) {
+    ServedModelFiles served{path, std::make_shared<ModelSource>(std::move(model)), {}, {}, {}, {}};
+    const auto& architecture = served.model->architecture();
+    if (options.stages > architecture.model.layers) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--stages is " + std::to_string(options.stages) + "; the model has " +
+                std::to_string(architecture.model.layers) + " layers"};
+    }
+    SWARM_TRY(served.identity, stacking::models::identity_of(*served.model));
+    if (!options.bridge_file.empty()) {
+        SWARM_TRY(auto bridge, read_bridge(options.bridge_file));
+        if (bridge.outputs() != architecture.model.width) {
+            return Error{
+                ErrorCode::Mismatch,
+                Reaction::Reject,
+                options.bridge_file + " leads to width " + std::to_string(bridge.outputs()) + "; " +
+                    options.model + " has width " + std::to_string(architecture.model.width)};
+        }
+        served.identity = stacking::composition::identity_over(served.identity, bridge);
+        served.bridge = std::move(bridge);
+    }
+    for (const run::StageLayout& stage : stacking::models::split(architecture, options.stages)) {
+        served.split.push_back({stage.first_layer, stage.first_layer + stage.layers});
+    }
+    if (!options.layers.empty()) {
+        SWARM_TRY(served.fixed, parse_layers(options.layers, architecture.model.layers));
+    }
+    return served;
+}
+
+}  // namespace swarm::cli
