@@ -53,8 +53,8 @@ class LargeModelTest : public testing::Test {
         return json::parse(read_text(file)).as_object();
     }
 
-    /// Returns the memory of a peer, which gives free memory back when nobody has asked for a while:
-    /// as soon as it is at most `bytes` beside the program, or after kIdle.
+    /// Returns the memory of a peer, which gives free memory back when nobody has asked for a
+    /// while: as soon as it is at most `bytes` beside the program, or after kIdle.
     static double settled_bytes(Program& peer, double bytes) {
         const auto end = std::chrono::steady_clock::now() + kIdle;
         double used = 0;
