@@ -69,8 +69,8 @@ class CopiesTest : public testing::Test {
             reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())
         );
         out.close();
-        model_.emplace(std::move(*open_model(file())));
-        shared_.emplace(std::move(*SharedModel::open(file(), *model_)));
+        model_.emplace(*open_model(file()));
+        shared_.emplace(*SharedModel::open(file(), *model_));
         while (!*shared_->hash_some()) {
         }
     }
