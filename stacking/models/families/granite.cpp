@@ -2,6 +2,8 @@
 // logits.
 #include "stacking/models/families/common.hpp"
 
+#include <cmath>
+
 namespace stacking::models {
 
 namespace {
@@ -36,7 +38,9 @@ void write_granite(const Architecture& architecture, boost::json::object& config
     write_biases(architecture, config);
     config["embedding_multiplier"] = traits.embedding_scale;
     config["residual_multiplier"] = traits.residual_scale;
-    config["attention_multiplier"] = traits.attention_scale;
+    // A file without a scale means the usual one; here it has to be said.
+    const double usual = 1 / std::sqrt(static_cast<double>(architecture.head_width()));
+    config["attention_multiplier"] = traits.attention_scale == 0 ? usual : traits.attention_scale;
     config["logits_scaling"] = 1 / traits.logit_scale;
 }
 

@@ -45,6 +45,14 @@ std::vector<std::uint32_t> windows_of(const Architecture& architecture) {
 
 using Windows = std::vector<std::uint32_t>;
 
+TEST(HfDefaults, AGraniteWithoutAScaleIsWrittenWithTheUsualOne) {
+    Architecture granite = read("granite");
+    granite.traits.attention_scale = 0;
+    const auto again = parse_hf_config(make_hf_config(granite), "test");
+    ASSERT_TRUE(again.has_value()) << again.error().detail;
+    EXPECT_DOUBLE_EQ(again->traits.attention_scale, 1 / std::sqrt(2.0));
+}
+
 TEST(HfDefaults, AreThoseOfTheFamily) {
     struct Row {
         const char* family;
