@@ -54,7 +54,8 @@ RunWorld::RunWorld(RunWorldOptions options)
           return world;
       }()),
       checker_(world_, coordinator()),
-      checkpoints_(std::make_shared<stages::SafetensorsCheckpoint>(options_.config)) {
+      checkpoints_(std::make_shared<stages::SafetensorsCheckpoint>(options_.config)),
+      resume_(options_.begin) {
     world_.on_event([this](PeerId id, const node::Event& event) {
         checker_.on_event(id, event);
         if (event_observer_) {
@@ -168,11 +169,10 @@ bool RunWorld::may_lie(PeerId liar) const {
         return true;
     }
     const std::vector<swarm::SlotId> members = roster.members(info->stage);
-    const auto liars = static_cast<std::size_t>(
-        std::ranges::count_if(members, [&](swarm::SlotId slot) {
+    const auto liars =
+        static_cast<std::size_t>(std::ranges::count_if(members, [&](swarm::SlotId slot) {
             return is_liar(roster.find(slot)->peer);
-        })
-    );
+        }));
     return 2 * liars < members.size();
 }
 

@@ -35,6 +35,8 @@ struct RunWorldOptions {
     bool servers_keep_state = false;  // like `swarm serve --cache`
     std::uint64_t slice_bytes_max = swarm::protocol::kSliceBytesMax;
     std::set<std::uint64_t> liars = {};  // servers that lie, by number
+    /// The checkpoint of version 0 with which the run begins; nullopt: weights from the seed.
+    std::optional<swarm::run::RunState> begin = std::nullopt;
 };
 
 /// A configuration of the oracle model with a tiny state: `stages` layers, ids as tokens.
@@ -90,9 +92,7 @@ class RunWorld {
 
     [[nodiscard]] const LieCounts& lies() const { return *lies_; }
 
-    [[nodiscard]] bool is_liar(PeerId peer) const {
-        return options_.liars.contains(peer.words[0]);
-    }
+    [[nodiscard]] bool is_liar(PeerId peer) const { return options_.liars.contains(peer.words[0]); }
 
     [[nodiscard]] bool finished() const { return weights_sha256_.has_value() || failure_; }
 

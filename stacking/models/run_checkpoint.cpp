@@ -2,6 +2,7 @@
 
 #include "stacking/models/limits.hpp"
 #include "stacking/models/safetensors_files.hpp"
+#include "stacking/models/trained_model.hpp"
 #include "stages/files/checkpoint.hpp"
 #include "stages/files/checkpoint_manifest.hpp"
 #include "swarm/base/digest.hpp"
@@ -48,15 +49,13 @@ Result<> check_file(const fs::path& path, const CheckpointManifest::File& file) 
 
 Result<Architecture> architecture_of(const fs::path& folder, const CheckpointManifest& manifest) {
     SWARM_TRY(const auto config, swarm::run::parse_run(manifest.run_file, folder.string()));
-    if (config.model.kind != swarm::run::ModelKind::Llama) {
+    if (config.model.kind == swarm::run::ModelKind::Oracle) {
         return refused_at(
             ErrorCode::Unsupported, folder, "a run of the oracle model, which has no text"
         );
     }
-    Architecture architecture;
+    Architecture architecture = as_served(config.model);
     architecture.name = config.name + ", step " + std::to_string(manifest.version.step);
-    architecture.model = config.model;
-    architecture.tied_embeddings = config.model.tied_embeddings;
     return architecture;
 }
 
@@ -72,10 +71,15 @@ Result<CheckpointManifest> read_manifest(const fs::path& folder) {
 Result<std::string> read_tokenizer(const fs::path& folder) {
     SWARM_TRY(const auto manifest, read_manifest(folder));
     SWARM_TRY(const auto config, swarm::run::parse_run(manifest.run_file, folder.string()));
-    if (!swarm::run::sentencepiece_tokens(config.tokenizer)) {
+    const auto held =
+        std::ranges::find_if(manifest.files, [](const CheckpointManifest::File& file) {
+            return stages::is_tokenizer_file(file.name);
+        });
+    if (!swarm::run::has_tokenizer_file(config.tokenizer)) {
         return std::string();
     }
-    const fs::path path = folder / stages::kTokenizerFile;
+    const fs::path path =
+        folder / (held == manifest.files.end() ? stages::kTokenizerFile : held->name.c_str());
     auto file = read_text(path, stages::kTokenizerBytesMax);
     if (file.has_value() &&
         swarm::to_hex(swarm::sha256(std::as_bytes(std::span(*file)))) != config.tokenizer_sha256) {
@@ -94,7 +98,7 @@ Result<ModelSource> open_checkpoint(const fs::path& folder) {
             continue;
         }
         SWARM_TRY(check_file(folder / file.name, file));
-        if (file.name == stages::kTokenizerFile) {
+        if (stages::is_tokenizer_file(file.name)) {
             continue;
         }
         SWARM_TRY(add_safetensors(folder / file.name, files, catalogue));

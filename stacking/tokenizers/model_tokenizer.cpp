@@ -7,6 +7,7 @@
 #include "stacking/tokenizers/byte_alphabet.hpp"
 #include "stacking/tokenizers/gguf_vocabulary.hpp"
 #include "stacking/tokenizers/sentence_piece_file.hpp"
+#include "stacking/tokenizers/tokenizer_file.hpp"
 #include "stacking/tokenizers/tokenizer_json.hpp"
 #include "stages/files/checkpoint_manifest.hpp"
 #include "stages/files/strict_json.hpp"
@@ -71,7 +72,8 @@ Result<ModelTokenizer> byte_tokenizer() {
 
 Result<ModelTokenizer> open_run_tokenizer(const fs::path& folder) {
     SWARM_TRY(auto file, models::read_run_tokenizer(folder));
-    return file.empty() ? byte_tokenizer() : with_path(make_pieces(std::move(file)), folder);
+    return file.empty() ? byte_tokenizer()
+                        : with_path(parse_tokenizer_file(std::move(file)), folder);
 }
 
 Result<ModelTokenizer> open_gguf_tokenizer(const fs::path& path) {

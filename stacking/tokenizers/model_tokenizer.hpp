@@ -3,7 +3,7 @@
 //   Hugging Face folder    tokenizer.json; chat_template.jinja, or chat_template in
 //                          tokenizer_config.json; without it tokenizer.model, which others or a
 //                          run of ours trained
-//   checkpoint of a run    tokenizer.model; without one the tokens are bytes
+//   checkpoint of a run    tokenizer.model or tokenizer.json; without one the tokens are bytes
 // Threading: const and any thread; opening reads files and keeps none open. Errors: those of each
 // reader; a model without a chat template is no error.
 // Cost: opening reads the GGUF's header, or tokenizer.json, once.

@@ -41,6 +41,11 @@ std::string moments_file(const std::string& unit) {
     return unit + ".adam.safetensors";
 }
 
+/// Those of version 0 are zeros and not written.
+bool has_moments(swarm::ParameterVersion version) {
+    return version.step > 0;
+}
+
 std::string replica_file(const std::string& unit, std::size_t replica) {
     return unit + ".replica-" + std::to_string(replica) + ".safetensors";
 }
@@ -108,7 +113,7 @@ class FilesOfStages {
         manifest_.run_file = swarm::run::to_toml(config);
         if (!tokenizer.empty()) {
             const auto bytes = std::as_bytes(std::span(tokenizer));
-            add_file(kTokenizerFile, std::vector(bytes.begin(), bytes.end()));
+            add_file(tokenizer_file_name(tokenizer), std::vector(bytes.begin(), bytes.end()));
         }
     }
 
@@ -132,7 +137,9 @@ class FilesOfStages {
         weights_.add(std::as_bytes(state.weights()));
         for (const Unit& unit : collect_units(state)) {
             add_file(weights_file(unit.name), write_safetensors(unit.weights));
-            add_file(moments_file(unit.name), write_safetensors(unit.moments));
+            if (has_moments(manifest_.version)) {
+                add_file(moments_file(unit.name), write_safetensors(unit.moments));
+            }
         }
     }
 
@@ -277,13 +284,15 @@ Result<swarm::run::CheckpointFiles> SafetensorsCheckpoint::make_files(swarm::run
     swarm::run::CheckpointFiles made{checkpoint_name(state.version), {}, {}};
     std::vector<std::string> names;
     if (!tokenizer_.empty()) {
-        names.emplace_back(kTokenizerFile);
+        names.emplace_back(tokenizer_file_name(tokenizer_));
     }
     for (std::size_t s = 0; s < layouts.size(); ++s) {
         SWARM_TRY(StageState::check_chunks(layouts[s], state.chunks[s]));
         for (const std::string& unit : unit_names(layouts[s])) {
             names.push_back(weights_file(unit));
-            names.push_back(moments_file(unit));
+            if (has_moments(state.version)) {
+                names.push_back(moments_file(unit));
+            }
         }
     }
     names.emplace_back(kManifestFile);
@@ -307,10 +316,14 @@ Result<StageState> restore_stage(const Checkpoint& checkpoint, const StageLayout
         const std::string unit = unit_of(tensor.name);
         const std::string moments = moments_file(unit);
         const std::string& name = tensor.name;
-        if (!append_tensor(checkpoint, weights_file(unit), name, tensor, weights) ||
-            !append_tensor(checkpoint, moments, name + kFirstMoment, tensor, first) ||
-            !append_tensor(checkpoint, moments, name + kSecondMoment, tensor, second)) {
-            return made_by_another_model(tensor.name);
+        if (!append_tensor(checkpoint, weights_file(unit), name, tensor, weights)) {
+            return made_by_another_model(name);
+        }
+        if (!has_moments(checkpoint.version)) {
+            first.resize(weights.size());
+            second.resize(weights.size());
+        } else if (!append_tensor(checkpoint, moments, name + kFirstMoment, tensor, first) || !append_tensor(checkpoint, moments, name + kSecondMoment, tensor, second)) {
+            return made_by_another_model(name);
         }
     }
     return StageState::from_tensors(

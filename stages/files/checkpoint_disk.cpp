@@ -237,7 +237,7 @@ Result<Checkpoint> read_checkpoint(const fs::path& folder) {
     checkpoint.run_file = std::move(manifest.run_file);
     checkpoint.run_file_hash = swarm::sha256(std::as_bytes(std::span(checkpoint.run_file)));
     for (const CheckpointManifest::File& file : manifest.files) {
-        if (file.name == kTokenizerFile) {
+        if (is_tokenizer_file(file.name)) {
             SWARM_TRY(read_whole(folder, file));
             continue;
         }

@@ -75,6 +75,14 @@ std::optional<CheckpointManifest::File> read_file_entry(const json::value& value
 
 }  // namespace
 
+const char* tokenizer_file_name(std::string_view bytes) {
+    return bytes.starts_with('{') ? kTokenizerJsonFile : kTokenizerFile;
+}
+
+bool is_tokenizer_file(std::string_view name) {
+    return name == kTokenizerFile || name == kTokenizerJsonFile;
+}
+
 std::string to_json(const CheckpointManifest& manifest) {
     json::array files;
     for (const CheckpointManifest::File& file : manifest.files) {

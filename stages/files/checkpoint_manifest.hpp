@@ -18,8 +18,10 @@ namespace stages {
 
 /// File name of the manifest, whose presence says that the checkpoint was finished.
 inline constexpr const char* kManifestFile = "manifest.json";
-/// File name of the run's tokenizer where tokens are not bytes, here and in the run's folder.
+/// File names of the run's tokenizer where tokens are not bytes, here and in the run's folder: of
+/// SentencePiece, and of any other one.
 inline constexpr const char* kTokenizerFile = "tokenizer.model";
+inline constexpr const char* kTokenizerJsonFile = "tokenizer.json";
 inline constexpr std::size_t kTokenizerBytesMax = swarm::protocol::kTokenizerBytesMax;
 
 struct CheckpointManifest {
@@ -33,6 +35,10 @@ struct CheckpointManifest {
     std::string run_file;
     std::vector<File> files;
 };
+
+/// Which of the two names a tokenizer with these bytes has.
+const char* tokenizer_file_name(std::string_view bytes);
+bool is_tokenizer_file(std::string_view name);
 
 std::string to_json(const CheckpointManifest& manifest);
 swarm::Result<CheckpointManifest> parse_manifest(std::string_view text);

@@ -5,6 +5,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/clamp.h>
 #include <ATen/ops/cos.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/embedding.h>
@@ -22,23 +23,36 @@ namespace stages::torch_backend {
 
 using at::Tensor;
 using swarm::run::ModelConfig;
+using swarm::run::ModelKind;
 using swarm::run::StageLayout;
 using swarm::run::TensorSpec;
 
 namespace {
 
+constexpr double kTwoPi = 6.283185307179586;
+
 std::vector<TensorSpec> expected_tensors(const ModelConfig& config, const StageLayout& layout) {
     const std::uint32_t width = config.width;
-    const std::uint32_t kv_width = width / config.heads * config.kv_heads;
+    const std::uint32_t head_width = config.values_per_head();
+    const std::uint32_t query_width = head_width * config.heads;
+    const std::uint32_t kv_width = head_width * config.kv_heads;
     std::vector<TensorSpec> expected;
     if (layout.has_embedding) {
         expected.push_back({"embed.weight", {config.vocabulary, width}});
     }
     for (std::uint32_t i = 0; i < layout.layers; ++i) {
         const std::string layer = "layers." + std::to_string(layout.first_layer + i) + ".";
+        if (config.kind == ModelKind::Qwen2) {
+            expected.push_back({layer + "attn.bk", {kv_width}});
+            expected.push_back({layer + "attn.bq", {query_width}});
+            expected.push_back({layer + "attn.bv", {kv_width}});
+        } else if (config.kind == ModelKind::Qwen3) {
+            expected.push_back({layer + "attn.k_norm", {head_width}});
+            expected.push_back({layer + "attn.q_norm", {head_width}});
+        }
         expected.push_back({layer + "attn.wk", {kv_width, width}});
-        expected.push_back({layer + "attn.wo", {width, width}});
-        expected.push_back({layer + "attn.wq", {width, width}});
+        expected.push_back({layer + "attn.wo", {width, query_width}});
+        expected.push_back({layer + "attn.wq", {query_width, width}});
         expected.push_back({layer + "attn.wv", {kv_width, width}});
         expected.push_back({layer + "attn_norm", {width}});
         expected.push_back({layer + "mlp.w1", {config.ffn_width, width}});
@@ -65,11 +79,33 @@ std::string describe(const TensorSpec& tensor) {
     return text + ")";
 }
 
+/// Changes the frequencies of rotary positions, fp64, as the run file says. Llama 3 divides those of
+/// waves that are longer than its first texts, keeps those of short waves, and goes from one to the
+/// other along the number of waves in such a text.
+Tensor scaled(const Tensor& frequencies, const ModelConfig& config) {
+    if (config.rope_factor == 1) {
+        return frequencies;
+    }
+    const Tensor divided = frequencies / config.rope_factor;
+    if (config.rope_original_context == 0) {
+        return divided;
+    }
+    const Tensor waves = frequencies * (config.rope_original_context / kTwoPi);
+    const Tensor kept = at::clamp(
+        (waves - config.rope_low_frequency) /
+            (config.rope_high_frequency - config.rope_low_frequency),
+        0,
+        1
+    );
+    return divided * (1 - kept) + frequencies * kept;
+}
+
 }  // namespace
 
 swarm::Result<> check_layout(const ModelConfig& config, const StageLayout& layout) {
-    if (config.heads == 0 || config.kv_heads == 0 || config.width % config.heads != 0 ||
-        config.heads % config.kv_heads != 0 || config.width / config.heads % 2 != 0) {
+    if (config.heads == 0 || config.kv_heads == 0 ||
+        (config.head_width == 0 && config.width % config.heads != 0) ||
+        config.heads % config.kv_heads != 0 || config.values_per_head() % 2 != 0) {
         return mismatch(
             "width " + std::to_string(config.width) + " does not split into " +
             std::to_string(config.heads) + " heads of even width that share " +
@@ -104,11 +140,12 @@ LlamaModel::LlamaModel(const ModelConfig& config, const StageLayout& layout, at:
         index_.emplace(layout.tensors[i].name, i);
     }
     // Angles are made in double: float would lose digits of position x frequency in long contexts.
-    const std::int64_t half = config.width / config.heads / 2;
+    const std::int64_t half = config.values_per_head() / 2;
     const at::TensorOptions wide(at::kDouble);
     const Tensor exponents = at::arange(half, wide) * (-1.0 / static_cast<double>(half));
     const Tensor positions = at::arange(static_cast<std::int64_t>(config.context), wide);
-    const Tensor angles = at::outer(positions, at::pow(config.rope_base, exponents)).unsqueeze(1);
+    const Tensor frequencies = scaled(at::pow(config.rope_base, exponents), config);
+    const Tensor angles = at::outer(positions, frequencies).unsqueeze(1);
     cosines_ = at::cos(angles).to(at::kFloat).to(device);
     sines_ = at::sin(angles).to(at::kFloat).to(device);
 }
@@ -138,15 +175,24 @@ Tensor LlamaModel::rotate(const Tensor& x) const {
     return at::cat({low * cosines - high * sines, high * cosines + low * sines}, 3);
 }
 
+Tensor LlamaModel::project(
+    const Tensor& x, const std::string& layer, const char* which, std::int64_t heads
+) const {
+    const Tensor& matrix = weight(layer + "attn.w" + which);
+    const Tensor rows = config_.kind == ModelKind::Qwen2
+                            ? at::linear(x, matrix, weight(layer + "attn.b" + which))
+                            : at::linear(x, matrix);
+    const Tensor split = rows.view({x.size(0), x.size(1), heads, rows.size(2) / heads});
+    const bool has_norm = config_.kind == ModelKind::Qwen3 && *which != 'v';
+    return has_norm ? norm(split, weight(layer + "attn." + which + "_norm")) : split;
+}
+
 Tensor LlamaModel::attention(const Tensor& x, const std::string& layer) const {
     const std::int64_t batch = x.size(0);
     const std::int64_t length = x.size(1);
     const std::int64_t heads = config_.heads;
     const std::int64_t kv_heads = config_.kv_heads;
-    const std::int64_t head_width = x.size(2) / heads;
-    const auto project = [&](const char* name, std::int64_t count) {
-        return at::linear(x, weight(layer + name)).view({batch, length, count, head_width});
-    };
+    const std::int64_t head_width = config_.values_per_head();
     // Every key/value head serves heads / kv_heads query heads in a row.
     const auto share = [&](const Tensor& kv) {
         if (heads == kv_heads) {
@@ -156,9 +202,9 @@ Tensor LlamaModel::attention(const Tensor& x, const std::string& layer) const {
             .expand({batch, length, kv_heads, heads / kv_heads, head_width})
             .reshape({batch, length, heads, head_width});
     };
-    const Tensor queries = rotate(project("attn.wq", heads));
-    const Tensor keys = share(rotate(project("attn.wk", kv_heads)));
-    const Tensor values = share(project("attn.wv", kv_heads));
+    const Tensor queries = rotate(project(x, layer, "q", heads));
+    const Tensor keys = share(rotate(project(x, layer, "k", kv_heads)));
+    const Tensor values = share(project(x, layer, "v", kv_heads));
     const Tensor mixed = at::scaled_dot_product_attention(
         queries.transpose(1, 2),
         keys.transpose(1, 2),
@@ -167,7 +213,7 @@ Tensor LlamaModel::attention(const Tensor& x, const std::string& layer) const {
         /*dropout_p=*/0.0,
         /*is_causal=*/true
     );
-    const Tensor joined = mixed.transpose(1, 2).reshape({batch, length, x.size(2)});
+    const Tensor joined = mixed.transpose(1, 2).reshape({batch, length, heads * head_width});
     return at::linear(joined, weight(layer + "attn.wo"));
 }
 

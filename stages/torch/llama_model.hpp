@@ -1,12 +1,12 @@
-// The layers of one stage of a Llama model as a function of LibTorch tensors: RMSNorm, rotary
-// position embedding (rotate-half, as in Hugging Face), causal attention with grouped key/value
-// heads, SwiGLU; embedding and untied head where the layout has them.
+// The layers of one stage of a Llama, Mistral, Qwen2 or Qwen3 as a function of LibTorch tensors:
+// RMSNorm, rotary position embedding (rotate-half, as in Hugging Face), causal attention with
+// grouped key/value heads, SwiGLU; embedding and head where the layout has them.
 // Invariant: a model that is cut into stages runs the same kernels on the same shapes as the whole
 // model, so its results are bit-equal.
 // Threading: one thread. Shapes: activations (B, T, C) fp32, contiguous. There are H heads and K
-// key/value heads of D = C / H.
-// Errors: methods throw c10::Error, which LlamaCompute turns into an Error.
-// Source: Llama 2 (arXiv 2307.09288), RoPE (arXiv 2104.09864), SwiGLU (arXiv 2002.05202).
+// key/value heads of width D. Errors: methods throw c10::Error, which LlamaCompute turns into one.
+// Source: Llama 2 (arXiv 2307.09288), RoPE (arXiv 2104.09864), SwiGLU (arXiv 2002.05202), Qwen2
+// (arXiv 2407.10671), Qwen3 (arXiv 2505.09388).
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -14,6 +14,7 @@
 #include "swarm/run/partition.hpp"
 
 #include <ATen/core/Tensor.h>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -54,6 +55,10 @@ class LlamaModel {
     [[nodiscard]] const at::Tensor& weight(std::string_view name) const;
     [[nodiscard]] at::Tensor norm(const at::Tensor& x, const at::Tensor& gain) const;
     [[nodiscard]] at::Tensor rotate(const at::Tensor& x) const;
+    /// Returns (B, T, heads, D): one of "q", "k" and "v" of a layer before the rotation.
+    [[nodiscard]] at::Tensor project(
+        const at::Tensor& x, const std::string& layer, const char* which, std::int64_t heads
+    ) const;
     [[nodiscard]] at::Tensor attention(const at::Tensor& x, const std::string& layer) const;
     [[nodiscard]] at::Tensor mlp(const at::Tensor& x, const std::string& layer) const;
 

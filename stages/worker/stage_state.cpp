@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -38,6 +39,11 @@ std::uint64_t stream_of(const std::string& tensor_name) {
         stream = swarm::mix_bits(stream + static_cast<unsigned char>(letter) + 1);
     }
     return stream;
+}
+
+/// "layers.3.attn.bq".
+bool is_bias(std::string_view tensor_name) {
+    return tensor_name.find(".attn.b") != std::string_view::npos;
 }
 
 float near_normal(std::uint64_t word) {
@@ -111,7 +117,7 @@ void adamw(
 void fill_initial(std::uint64_t seed, const TensorSpec& tensor, std::span<float> values) {
     SWARM_ASSERT(values.size() == tensor.elements());
     if (tensor.shape.size() < 2) {
-        std::fill(values.begin(), values.end(), 1.0F);
+        std::fill(values.begin(), values.end(), is_bias(tensor.name) ? 0.0F : 1.0F);
         return;
     }
     swarm::Rng rng(seed, stream_of(tensor.name));

@@ -27,7 +27,7 @@
 namespace stages {
 
 /// Fills in the initial values of one tensor. They are a function of (seed, tensor name, element
-/// index) by integer arithmetic without libm. Norm gains are 1; matrices are near-normal with a
+/// index) by integer arithmetic without libm. Norm gains are 1, biases 0; matrices are near-normal with a
 /// standard deviation of 0.02.
 void fill_initial(
     std::uint64_t seed, const swarm::run::TensorSpec& tensor, std::span<float> values

@@ -369,7 +369,7 @@ Result<Payload> StageWorker::infer(const Payload& input, std::span<const std::ui
     if (!layout_.has_embedding) {
         std::vector<std::uint32_t> shape = swarm::run::activation_shape(config_);
         shape[0] = 1;
-        if (config_.model.kind == swarm::run::ModelKind::Llama) {
+        if (config_.model.kind != swarm::run::ModelKind::Oracle) {
             shape[1] = static_cast<std::uint32_t>(tokens.size());
         }
         const TensorEnvelope want{Dtype::Float32, CodecId::None, std::move(shape)};

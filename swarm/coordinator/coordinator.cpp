@@ -129,7 +129,7 @@ void Coordinator::handle(const node::Loaded& loaded, node::Turn turn) {
 /// Nobody is linked yet, so nobody waits for these seconds.
 void Coordinator::make_first_states() {
     first_states_.assign(context_.config.stages, {});
-    if (context_.version != ParameterVersion{}) {
+    if (context_.version != ParameterVersion{} || begins_with_weights()) {
         return;
     }
     for (std::uint32_t stage = 0; stage < context_.config.stages; ++stage) {

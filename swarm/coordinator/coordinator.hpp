@@ -37,7 +37,7 @@ class Coordinator final : public node::Role {
  public:
     struct Options {
         run::RunConfig config;
-        std::span<const std::uint16_t> corpus;  // outlives the role
+        std::span<const std::uint32_t> corpus;  // outlives the role
         std::shared_ptr<const run::CheckpointFormat> checkpoints;
         /// Returns the hash of the stage's state at version (0, 0), as peers say it in JOIN. It is
         /// called once for each stage before anybody is heard, and only where that version is
@@ -165,6 +165,9 @@ class Coordinator final : public node::Role {
     [[nodiscard]] Duration lost_stage_patience() const;
     void watch_lost_stage(node::Turn turn);
     [[nodiscard]] bool can_roll_back() const;
+    /// Whether version 0 is the checkpoint that this process was given, and not a function of the
+    /// seed.
+    [[nodiscard]] bool begins_with_weights() const;
     void roll_back(node::Turn turn);
     void go_back_to_checkpoint(node::Turn turn);
     /// Goes back to the checkpoint when the log has another split, whose states are of no use.

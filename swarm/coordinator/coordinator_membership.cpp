@@ -147,8 +147,10 @@ void Coordinator::assign(PeerId peer, const protocol::Join& join, node::Turn tur
         return;
     }
     const StageIndex stage = *found;
-    const bool from_seed = context_.version.step == 0 && context_.version.gen == 0;
-    const bool from_checkpoint = rolled_back_to_ == context_.version;
+    const bool is_first = context_.version == ParameterVersion{};
+    const bool from_seed = is_first && !begins_with_weights();
+    const bool from_checkpoint =
+        rolled_back_to_ == context_.version || (is_first && begins_with_weights());
     assigned_[peer] = stage;
     if (!from_seed && !from_checkpoint) {
         if (!known) {
@@ -245,7 +247,7 @@ std::optional<Digest> Coordinator::known_state(StageIndex stage, node::Turn turn
         return known->second;
     }
     std::optional<Digest> own;
-    if (context_.version == ParameterVersion{}) {
+    if (context_.version == ParameterVersion{} && !begins_with_weights()) {
         own = first_states_.at(stage.value);
     } else if (is_of_checkpoint() && stage.value < options_.resume->chunks.size()) {
         // The manifest is kept for the peers that fetch the state.
@@ -262,8 +264,10 @@ std::optional<Digest> Coordinator::known_state(StageIndex stage, node::Turn turn
 }
 
 bool Coordinator::is_of_checkpoint() const {
-    // Only a rollback makes a version without a commit, and it goes to the newest checkpoint.
-    return options_.resume && !history_.last_commit && context_.version != ParameterVersion{} &&
+    // A rollback makes a version without a commit, and it goes to the newest checkpoint. The only
+    // other one is the first version.
+    return options_.resume && !history_.last_commit &&
+           (context_.version != ParameterVersion{} || begins_with_weights()) &&
            options_.resume->version.step == context_.version.step;
 }
 

@@ -55,7 +55,7 @@ void Coordinator::watch_lost_stage(node::Turn turn) {
             Level::Warning,
             "still no peer for a stage; start one with `swarm serve`, or stop and --resume later"
         );
-    } else if (context_.version.step > 0 || restarted_) {
+    } else if (context_.version.step > 0 || (restarted_ && !begins_with_weights())) {
         lost_stage_ = true;
         fail(
             1,
@@ -70,7 +70,12 @@ void Coordinator::watch_lost_stage(node::Turn turn) {
 
 bool Coordinator::can_roll_back() const {
     // A checkpoint that this process wrote lies on disk only; the next process reads it.
-    return options_.resume && !wrote_checkpoint_ && rolled_back_to_ != context_.version;
+    return options_.resume && !wrote_checkpoint_ && rolled_back_to_ != context_.version &&
+           (context_.version != ParameterVersion{} || !begins_with_weights());
+}
+
+bool Coordinator::begins_with_weights() const {
+    return options_.resume && options_.resume->version == ParameterVersion{};
 }
 
 void Coordinator::go_back_to_checkpoint(node::Turn turn) {

@@ -15,7 +15,7 @@ router::Request request_for(const RunContext& context) {
 
 }  // namespace
 
-Launcher::Launcher(RunContext& context, std::span<const std::uint16_t> corpus, std::uint64_t seed)
+Launcher::Launcher(RunContext& context, std::span<const std::uint32_t> corpus, std::uint64_t seed)
     : context_(context),
       plan_(context.config, corpus),
       router_(router::make_policy(context.config.policy, seed), {}) {}

@@ -17,7 +17,7 @@ namespace swarm::coordinator {
 
 class Launcher {
  public:
-    Launcher(RunContext& context, std::span<const std::uint16_t> corpus, std::uint64_t seed);
+    Launcher(RunContext& context, std::span<const std::uint32_t> corpus, std::uint64_t seed);
 
     /// Call it when the roster or a link has changed.
     void refresh(TimePoint now);

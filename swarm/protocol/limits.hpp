@@ -115,9 +115,9 @@ inline constexpr std::uint32_t kChunksMax = 1U << 16;
 /// digests.
 inline constexpr std::uint64_t kChunkTensorBytesMax = 2 * kChunkBytes + (64U << 10);
 
-/// Bytes of the file of a run's tokenizer, which a client fetches chunk by chunk: spm:65536, the
-/// largest one, has about 2 MB.
-inline constexpr std::size_t kTokenizerBytesMax = 8U << 20;
+/// Bytes of the file of a run's tokenizer, which a client fetches chunk by chunk: spm:65536 has
+/// about 2 MB, the tokenizer.json of Gemma 3 33 MB.
+inline constexpr std::size_t kTokenizerBytesMax = 64U << 20;
 
 /// Chunks of all files of a model that is served: 512 GiB.
 inline constexpr std::uint32_t kFileChunksMax = 1U << 19;

@@ -5,7 +5,7 @@
 
 namespace swarm::run {
 
-BatchPlan::BatchPlan(const RunConfig& config, std::span<const std::uint16_t> corpus)
+BatchPlan::BatchPlan(const RunConfig& config, std::span<const std::uint32_t> corpus)
     : seed_(config.seed),
       batch_(config.batch),
       row_(config.model.context + 1),

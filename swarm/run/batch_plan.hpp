@@ -15,13 +15,13 @@
 namespace swarm::run {
 
 /// The training text as token ids. Immutable.
-using Corpus = std::vector<std::uint16_t>;
+using Corpus = std::vector<std::uint32_t>;
 
 class BatchPlan {
  public:
     /// `corpus` outlives the plan and has more than config.model.context + 1 tokens (checked by
     /// the caller; the oracle model may have an empty one: its tokens are the ids themselves).
-    BatchPlan(const RunConfig& config, std::span<const std::uint16_t> corpus);
+    BatchPlan(const RunConfig& config, std::span<const std::uint32_t> corpus);
 
     /// B x (T + 1) ids: each row holds the inputs of a sequence and, shifted by one, its targets.
     [[nodiscard]] std::vector<std::uint32_t> tokens(std::uint64_t step, MicrobatchId id) const;
@@ -31,7 +31,7 @@ class BatchPlan {
     std::uint32_t batch_;
     std::uint32_t row_;
     std::uint32_t vocabulary_;
-    std::span<const std::uint16_t> corpus_;
+    std::span<const std::uint32_t> corpus_;
 };
 
 }  // namespace swarm::run

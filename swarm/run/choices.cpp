@@ -16,8 +16,12 @@ struct Named {
     Type value;
 };
 
-constexpr std::array<Named<ModelKind>, 2> kModelKinds{
-    {{"llama", ModelKind::Llama}, {"oracle", ModelKind::Oracle}}};
+constexpr std::array<Named<ModelKind>, 5> kModelKinds{
+    {{"llama", ModelKind::Llama},
+     {"mistral", ModelKind::Mistral},
+     {"qwen2", ModelKind::Qwen2},
+     {"qwen3", ModelKind::Qwen3},
+     {"oracle", ModelKind::Oracle}}};
 constexpr std::array<Named<SyncMode>, 2> kSyncModes{
     {{"exact", SyncMode::Exact}, {"sparse", SyncMode::Sparse}}};
 constexpr std::array<Named<SplitMode>, 2> kSplitModes{

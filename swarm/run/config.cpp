@@ -16,7 +16,7 @@ namespace swarm::run {
 namespace {
 
 constexpr std::uint32_t kReplicasDefault = 2;
-// 257 tokens are the bytes and the unknown token; ids fit into 16 bits (Corpus).
+// 257 tokens are the bytes and the unknown token.
 constexpr std::uint32_t kSentencePieceTokensMin = 300;
 constexpr std::uint32_t kSentencePieceTokensMax = 1U << 16;
 constexpr std::string_view kSentencePiecePrefix = "spm:";
@@ -132,11 +132,52 @@ void check_mode(const RunConfig& config, Checker& check) {
 /// Within their ranges, heads and kv_heads are not 0.
 void check_heads(const ModelConfig& model, Checker& check) {
     check.require(
-        model.width % model.heads == 0 && model.width / model.heads % 2 == 0,
+        model.head_width > 0 ||
+            (model.width % model.heads == 0 && model.width / model.heads % 2 == 0),
         "model.heads",
         "must divide model.width into heads of even width: rotary positions turn pairs"
     );
+    check.require(
+        model.head_width % 2 == 0, "model.head_width", "must be even: rotary positions turn pairs"
+    );
     check.require(model.heads % model.kv_heads == 0, "model.kv_heads", "must divide model.heads");
+    check.require(
+        std::uint64_t{model.heads} * model.values_per_head() <= kWidthMax * kHeadsToWidthMax,
+        "model.head_width",
+        "x model.heads must be at most " + std::to_string(kWidthMax * kHeadsToWidthMax)
+    );
+}
+
+void check_rotation(const ModelConfig& model, Checker& check) {
+    check.require(
+        model.rope_original_context == 0 || model.rope_base > 1,
+        "model.rope_base",
+        "must be above 1 where model.rope_original_context is given"
+    );
+    check.require(
+        model.rope_low_frequency < model.rope_high_frequency,
+        "model.rope_high_frequency",
+        "must be above model.rope_low_frequency"
+    );
+}
+
+void check_tokens(const ModelConfig& model, Checker& check) {
+    const auto known = [&](std::uint32_t token) { return token < model.vocabulary; };
+    check.require(
+        model.max_context == 0 || model.max_context >= model.context,
+        "model.max_context",
+        "must be at least model.context (" + std::to_string(model.context) + "), or 0"
+    );
+    check.require(
+        model.begin_tokens.size() <= 1 && std::ranges::all_of(model.begin_tokens, known),
+        "model.begin_tokens",
+        "must be one token below model.vocabulary, or empty"
+    );
+    check.require(
+        model.end_tokens.size() <= kEndTokensMax && std::ranges::all_of(model.end_tokens, known),
+        "model.end_tokens",
+        "must be at most " + std::to_string(kEndTokensMax) + " tokens below model.vocabulary"
+    );
 }
 
 void check_model(const RunConfig& config, Checker& check) {
@@ -149,7 +190,7 @@ void check_model(const RunConfig& config, Checker& check) {
     );
     check.require(
         !model.tied_embeddings ||
-            (model.kind == ModelKind::Llama && config.mode == SyncMode::Exact),
+            (model.kind != ModelKind::Oracle && config.mode == SyncMode::Exact),
         "model.tied_embeddings",
         "must be false for the oracle model and where run.mode is sparse"
     );
@@ -163,7 +204,21 @@ void check_model(const RunConfig& config, Checker& check) {
         "makes activations of more than " + std::to_string(protocol::kTensorBytesMax) +
             " bytes; lower run.batch, model.context or model.width"
     );
+    const std::size_t layers_max =
+        model.kind == ModelKind::Qwen2 ? kLayersWithBiasesMax : kLayersMax;
+    check.require(
+        model.layers <= layers_max,
+        "model.layers",
+        "must be at most " + std::to_string(layers_max) + ": one stage may hold all their tensors"
+    );
+    check.require(
+        std::uint64_t{model.vocabulary} * model.width <= kEmbeddingMax,
+        "model.vocabulary",
+        "x model.width must be at most " + std::to_string(kEmbeddingMax)
+    );
     check_heads(model, check);
+    check_rotation(model, check);
+    check_tokens(model, check);
 }
 
 bool is_sha256(const std::string& text) {
@@ -175,16 +230,21 @@ void check_texts(const RunConfig& config, Checker& check) {
     const std::optional<std::uint32_t> tokens = sentencepiece_tokens(config.tokenizer);
     const bool known =
         tokens ? *tokens >= kSentencePieceTokensMin && *tokens <= kSentencePieceTokensMax
-               : config.tokenizer == "bytes";
+               : config.tokenizer == "bytes" || config.tokenizer == kModelsTokenizer;
     check.require(
         known,
         "run.tokenizer",
-        "is \"" + config.tokenizer + "\", must be bytes, or spm:N with N from " +
+        "is \"" + config.tokenizer + "\", must be bytes, model, or spm:N with N from " +
             std::to_string(kSentencePieceTokensMin) + " to " +
             std::to_string(kSentencePieceTokensMax)
     );
     check.require(
-        !tokens || config.model.kind != ModelKind::Oracle,
+        config.tokenizer != kModelsTokenizer || !config.init.empty() || !config.init_sha256.empty(),
+        "run.tokenizer",
+        "is \"model\", which needs a model in run.init"
+    );
+    check.require(
+        config.tokenizer == "bytes" || config.model.kind != ModelKind::Oracle,
         "run.tokenizer",
         "must be bytes: the oracle model reads no text"
     );
@@ -201,9 +261,19 @@ void check_texts(const RunConfig& config, Checker& check) {
     );
     const std::string& digest = config.tokenizer_sha256;
     check.require(
-        digest.empty() || (tokens && is_sha256(digest)),
+        digest.empty() || (has_tokenizer_file(config.tokenizer) && is_sha256(digest)),
         "run.tokenizer_sha256",
-        "must be 64 hexadecimal digits of a tokenizer spm:N, or empty"
+        "must be 64 hexadecimal digits of a tokenizer spm:N or model, or empty"
+    );
+    check.require(
+        config.init_sha256.empty() || is_sha256(config.init_sha256),
+        "run.init_sha256",
+        "must be 64 hexadecimal digits, or empty"
+    );
+    check.require(
+        config.init.empty() || config.model.kind != ModelKind::Oracle,
+        "run.init",
+        "must be empty: the oracle model has no weights of others"
     );
 }
 
@@ -236,6 +306,10 @@ std::optional<std::uint32_t> sentencepiece_tokens(std::string_view tokenizer) {
     return plain ? std::optional(tokens) : std::nullopt;
 }
 
+bool has_tokenizer_file(std::string_view tokenizer) {
+    return tokenizer == kModelsTokenizer || sentencepiece_tokens(tokenizer).has_value();
+}
+
 void follow_tokenizer(RunConfig& config) {
     config.model.vocabulary =
         sentencepiece_tokens(config.tokenizer).value_or(config.model.vocabulary);
@@ -243,6 +317,7 @@ void follow_tokenizer(RunConfig& config) {
 
 RunConfig for_peers(RunConfig config) {
     const RunConfig standard;
+    config.init = standard.init;  // its digest stays: states of another model are not the run's
     config.corpus = standard.corpus;
     config.corpus_sha256 = standard.corpus_sha256;
     config.checkpoint_keep = standard.checkpoint_keep;

@@ -25,15 +25,28 @@ struct ModelConfig {
     std::uint32_t width = 128;
     std::uint32_t heads = 4;
     std::uint32_t kv_heads = 4;
+    std::uint32_t head_width = 0;  // values of a head; 0: width / heads
     std::uint32_t ffn_width = 344;
     std::uint32_t vocabulary = 256;
     std::uint32_t context = 128;
     double rope_base = 10000;
+    double rope_factor = 1;  // frequencies are divided by it; the three keys below limit which
+    double rope_low_frequency = 1;
+    double rope_high_frequency = 4;
+    std::uint32_t rope_original_context = 0;  // 0: all frequencies are divided
     double norm_epsilon = 1e-5;
     bool tied_embeddings = false;  // the head is the embedding matrix
     /// Parameters that a layer of the oracle stands for: its sums and its state travel in as many
     /// pieces as theirs would. 0: its own.
     std::uint64_t stands_for = 0;
+    std::uint32_t max_context = 0;            // longest text that the model answers; 0: context
+    std::vector<std::uint32_t> begin_tokens;  // token before each text; empty: none
+    std::vector<std::uint32_t> end_tokens;    // tokens that end an answer
+
+    /// Values of one head. REQUIRES: heads > 0.
+    [[nodiscard]] std::uint32_t values_per_head() const {
+        return head_width > 0 ? head_width : width / heads;
+    }
 };
 
 /// Steps between two exchanges of mode sparse where a run says nothing.
@@ -63,10 +76,12 @@ struct RunConfig {
     std::uint32_t checkpoint_every = 0;  // steps; 0: at the end only
     std::uint32_t checkpoint_keep = 3;   // newest checkpoints on disk; 0: all
     std::uint32_t checkpoint_keep_every = 0;  // multiples of so many steps stay for ever; 0: none
-    std::string corpus;                       // path of the text; empty: the demo corpus
-    std::string corpus_sha256;                // digest of the text; empty: not read yet
-    std::string tokenizer = "bytes";          // or spm:N, SentencePiece with N tokens
-    std::string tokenizer_sha256;  // digest of the SentencePiece file; empty before training
+    std::string init;                 // model whose weights the run begins with; empty: random ones
+    std::string init_sha256;          // digest of these weights; empty: not read yet
+    std::string corpus;               // path of the text; empty: the demo corpus
+    std::string corpus_sha256;        // digest of the text; empty: not read yet
+    std::string tokenizer = "bytes";  // or spm:N, SentencePiece with N tokens; or model: init's own
+    std::string tokenizer_sha256;     // digest of the tokenizer's file; empty before training
     router::PolicyName policy;
     CodecSetting codec;
     SyncMode mode = SyncMode::Exact;
@@ -85,6 +100,10 @@ Result<RunConfig> parse_run(std::string_view toml, std::string_view name);
 Result<> check_run(const RunConfig& config);
 /// The N of "spm:N"; nullopt for "bytes" and for any other text.
 std::optional<std::uint32_t> sentencepiece_tokens(std::string_view tokenizer);
+/// The name of the tokenizer that a run takes from the model that it begins with.
+inline constexpr std::string_view kModelsTokenizer = "model";
+/// Whether tokens come from a file, which lies in the run's folder and in each checkpoint.
+bool has_tokenizer_file(std::string_view tokenizer);
 /// Gives the model as many tokens as a SentencePiece tokenizer has.
 void follow_tokenizer(RunConfig& config);
 /// The configuration without what only the owner's machine reads: the corpus and what stays on its

@@ -18,10 +18,13 @@ std::vector<double> layer_work(const RunConfig& config) {
         for (const TensorSpec& tensor : layer_tensors(config, layer)) {
             weights += static_cast<double>(tensor.elements());
         }
-        const double attention = 4.0 * model.context * model.width;
+        const bool is_oracle = model.kind == ModelKind::Oracle;
+        const double queries =
+            is_oracle ? model.width : static_cast<double>(model.heads) * model.values_per_head();
+        const double attention = 4.0 * model.context * queries;
         work.push_back(kForwardAndBackward * tokens * (2 * weights + attention) / 1e9);
     }
-    if (model.kind == ModelKind::Llama) {
+    if (model.kind != ModelKind::Oracle) {
         const double head = 2.0 * model.vocabulary * model.width;
         work.back() += kForwardAndBackward * tokens * head / 1e9;
     }

@@ -72,18 +72,33 @@ std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t lay
         return {{prefix + ".counts", shape}};
     }
     const std::uint32_t width = model.width;
-    const std::uint32_t kv_width = model.width / model.heads * model.kv_heads;
-    return {
-        {prefix + ".attn.wk", {kv_width, width}},
-        {prefix + ".attn.wo", {width, width}},
-        {prefix + ".attn.wq", {width, width}},
-        {prefix + ".attn.wv", {kv_width, width}},
-        {prefix + ".attn_norm", {width}},
-        {prefix + ".mlp.w1", {model.ffn_width, width}},
-        {prefix + ".mlp.w2", {width, model.ffn_width}},
-        {prefix + ".mlp.w3", {model.ffn_width, width}},
-        {prefix + ".mlp_norm", {width}},
-    };
+    const std::uint32_t head_width = model.values_per_head();
+    const std::uint32_t queries = model.heads * head_width;
+    const std::uint32_t kv_width = model.kv_heads * head_width;
+    std::vector<TensorSpec> tensors;
+    if (model.kind == ModelKind::Qwen2) {
+        tensors.push_back({prefix + ".attn.bk", {kv_width}});
+        tensors.push_back({prefix + ".attn.bq", {queries}});
+        tensors.push_back({prefix + ".attn.bv", {kv_width}});
+    } else if (model.kind == ModelKind::Qwen3) {
+        tensors.push_back({prefix + ".attn.k_norm", {head_width}});
+        tensors.push_back({prefix + ".attn.q_norm", {head_width}});
+    }
+    append(
+        tensors,
+        {
+            {prefix + ".attn.wk", {kv_width, width}},
+            {prefix + ".attn.wo", {width, queries}},
+            {prefix + ".attn.wq", {queries, width}},
+            {prefix + ".attn.wv", {kv_width, width}},
+            {prefix + ".attn_norm", {width}},
+            {prefix + ".mlp.w1", {model.ffn_width, width}},
+            {prefix + ".mlp.w2", {width, model.ffn_width}},
+            {prefix + ".mlp.w3", {model.ffn_width, width}},
+            {prefix + ".mlp_norm", {width}},
+        }
+    );
+    return tensors;
 }
 
 std::vector<std::uint64_t> layer_elements(const RunConfig& config) {

@@ -212,6 +212,7 @@ const std::map<std::string, Folders, std::less<>>& rooms_of_cli() {
         {"sim", {}},           {"model", {"answer"}},
         {"stack", {"answer"}}, {"api", {"answer"}},
         {"doctor", {}},        {"manual", {}},
+        {"setup", {}},
     };
     return rooms;
 }
@@ -228,7 +229,8 @@ std::string room_of_cli(std::string_view path) {
 
 /// The rooms that serve all others come first, and each may see those before it.
 std::size_t level_of_cli(std::string_view room) {
-    constexpr std::array<std::string_view, 4> kLow = {"terminal", "compute", "common", "owners"};
+    constexpr std::array<std::string_view, 5> kLow = {
+        "terminal", "compute", "common", "owners", "setup"};
     return static_cast<std::size_t>(std::find(kLow.begin(), kLow.end(), room) - kLow.begin());
 }
 

@@ -12,6 +12,13 @@ void add_run_flags(CLI::App& app, std::string& run_file, RunFlags& run) {
         ->type_name("run.toml");
     app.add_option("--model", run.model, "demo (small Llama) or oracle (a test of counting)")
         ->type_name("NAME");
+    app.add_option(
+           "--init",
+           run.init,
+           "begin with the weights of a model: a GGUF file, a Hugging Face folder, a run's folder, "
+           "or a name such as smollm2"
+    )
+        ->type_name("MODEL");
     app.add_option("--stages", run.stages, "number of parts into which the model is cut");
     // CLI11 2.1 reads -1 as the largest unsigned number.
     app.add_option("--steps", run.steps, "steps to train")->check(CLI::NonNegativeNumber);

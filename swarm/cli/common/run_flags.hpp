@@ -27,6 +27,7 @@ struct RunFlags {
     std::optional<std::string> mode;   // exact or sparse
     std::optional<std::uint32_t> sync_every;
     std::optional<std::uint32_t> replicas;
+    std::optional<std::string> init;  // model whose weights the run begins with
     std::optional<std::string> corpus;
     std::optional<std::string> tokenizer;
     std::optional<std::uint32_t> checkpoint_every;

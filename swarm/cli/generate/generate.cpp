@@ -1,9 +1,11 @@
 #include "swarm/cli/generate/generate.hpp"
 
 #include "stacking/generator.hpp"
-#include "stacking/tokenizers/sentence_piece.hpp"
+#include "stacking/tokenizers/model_tokenizer.hpp"
 #include "stacking/tokenizers/stop_texts.hpp"
+#include "stacking/tokenizers/tokenizer_file.hpp"
 #include "stacking/tokenizers/utf8.hpp"
+#include "swarm/base/digest.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/generate_alone.hpp"
 #include "swarm/cli/answer/remote_answer.hpp"
@@ -18,6 +20,7 @@
 #include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/net/address.hpp"
 #include "swarm/net/host.hpp"
+#include "swarm/protocol/limits.hpp"
 
 #include <cstdlib>
 #include <iostream>
@@ -31,7 +34,8 @@
 namespace swarm::cli {
 namespace {
 
-using stacking::tokenizers::SentencePiece;
+using stacking::tokenizers::ModelTokenizer;
+using stacking::tokenizers::SpecialTokens;
 
 constexpr auto kGoodbye = std::chrono::seconds(2);
 constexpr std::size_t kPromptBytesMax = 16 << 20;  // maximum from standard input
@@ -75,10 +79,10 @@ class Generation {
         generator.tokenizer_sha256 = std::nullopt;
         if (!options_.tokenizer_file.empty()) {
             SWARM_TRY(
-                std::string file, read_file(options_.tokenizer_file, SentencePiece::kFileBytesMax)
+                std::string file, read_file(options_.tokenizer_file, protocol::kTokenizerBytesMax)
             );
             SWARM_TRY(read_tokenizer(std::move(file), options_.tokenizer_file));
-            generator.tokenizer_sha256 = to_hex(pieces_->sha256());
+            generator.tokenizer_sha256 = tokenizer_sha256_;
         }
         host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
         host_.emplace(
@@ -89,25 +93,26 @@ class Generation {
             std::move(host_options)
         );
         host_->start();
-        return pieces_ ? ask() : Result<>{};
+        return tokenizer_ ? ask() : Result<>{};
     }
 
     /// `origin` stands before an error.
     Result<> read_tokenizer(std::string file, const std::string& origin) {
-        Result<SentencePiece> pieces = SentencePiece::parse(std::move(file));
-        if (!pieces) {
-            const Error& error = pieces.error();
+        tokenizer_sha256_ = to_hex(sha256(std::as_bytes(std::span(file))));
+        auto made = stacking::tokenizers::parse_tokenizer_file(std::move(file));
+        if (!made) {
+            const Error& error = made.error();
             return Error{error.code, error.reaction, origin + ": " + error.detail};
         }
-        pieces_ = std::move(*pieces);
+        tokenizer_ = std::move(*made);
         return {};
     }
 
     /// Asks for the text, once the tokens of the run are known.
     Result<> ask() {
         std::vector<std::uint32_t> prompt;
-        if (pieces_) {
-            SWARM_TRY(prompt, pieces_->encode(options_.prompt));
+        if (tokenizer_) {
+            SWARM_TRY(prompt, tokenizer_->encode(options_.prompt, SpecialTokens::AsText));
         } else {
             for (const char letter : options_.prompt) {
                 prompt.push_back(static_cast<unsigned char>(letter));
@@ -150,8 +155,8 @@ class Generation {
     }
 
     std::string bytes_of(std::uint32_t token) const {
-        if (pieces_) {
-            Result<std::string> bytes = pieces_->decode(std::span(&token, 1));
+        if (tokenizer_) {
+            Result<std::string> bytes = tokenizer_->decode(std::span(&token, 1));
             return bytes ? std::move(*bytes) : "";
         }
         return token < kBytes ? std::string(1, static_cast<char>(token)) : "";
@@ -163,7 +168,7 @@ class Generation {
         if (output_is_terminal()) {
             std::cout << printable(stream_.push(bytes)) << std::flush;
         } else {
-            std::cout << (pieces_ ? stream_.push(bytes) : bytes) << std::flush;
+            std::cout << (tokenizer_ ? stream_.push(bytes) : bytes) << std::flush;
         }
     }
 
@@ -186,7 +191,8 @@ class Generation {
     Console& console_;
     net::EventLoop loop_;
     std::optional<net::Host> host_;
-    std::optional<SentencePiece> pieces_;  // tokenizer of the run; none: its tokens are bytes
+    std::optional<ModelTokenizer> tokenizer_;  // that of the run; none: its tokens are bytes
+    std::string tokenizer_sha256_;
     stacking::tokenizers::StopTexts stops_;
     stacking::tokenizers::Utf8Stream stream_;
     std::optional<int> exit_code_;

@@ -2,11 +2,12 @@
 
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
-#include "swarm/cli/common/run_setup.hpp"
-#include "swarm/cli/common/training_text.hpp"
 #include "swarm/cli/local/local_swarm.hpp"
 #include "swarm/cli/local/log_folder.hpp"
 #include "swarm/cli/local/serve_locally.hpp"
+#include "swarm/cli/setup/base_model.hpp"
+#include "swarm/cli/setup/run_setup.hpp"
+#include "swarm/cli/setup/training_text.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/printable.hpp"
 
@@ -81,7 +82,12 @@ Result<run::RunConfig> local_config(const LocalOptions& options, Console& consol
         config.corpus = fs::absolute(found.path).string();  // run.toml lies in another folder
     }
     // This sets the hashes of text and tokenizer in run.toml, which all children then use.
-    SWARM_TRY(load_text(config));
+    std::string tokenizer;
+    if (!config.init.empty()) {
+        SWARM_TRY(BaseModel base, open_base_model(config, {}));
+        tokenizer = std::move(base.tokenizer);
+    }
+    SWARM_TRY(load_text(config, std::move(tokenizer)));
     return config;
 }
 

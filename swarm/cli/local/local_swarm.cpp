@@ -2,7 +2,7 @@
 
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/clock.hpp"
-#include "swarm/cli/common/run_setup.hpp"
+#include "swarm/cli/setup/run_setup.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/run/leg_codecs.hpp"
 

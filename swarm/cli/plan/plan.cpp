@@ -1,8 +1,8 @@
 #include "swarm/cli/plan/plan.hpp"
 
 #include "swarm/cli/common/files.hpp"
-#include "swarm/cli/common/run_setup.hpp"
 #include "swarm/cli/plan/run_plan.hpp"
+#include "swarm/cli/setup/run_setup.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/printable.hpp"

@@ -5,7 +5,8 @@
 #include "swarm/base/digest.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
-#include "swarm/cli/common/run_setup.hpp"
+#include "swarm/cli/setup/base_model.hpp"
+#include "swarm/cli/setup/run_setup.hpp"
 #include "swarm/coordinator/commit_log.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/partition.hpp"
@@ -159,10 +160,15 @@ Result<> find_tokenizer(RunDirectory& directory) {
                 (config.tokenizer == begun.tokenizer ? "another one" : config.tokenizer)};
     }
     config.tokenizer_sha256 = digest;
-    if (!run::sentencepiece_tokens(config.tokenizer)) {
+    if (!run::has_tokenizer_file(config.tokenizer)) {
         return {};
     }
-    const fs::path path = directory.path / stages::kTokenizerFile;
+    std::error_code ignored;
+    fs::path path = directory.path / stages::kTokenizerFile;
+    if (const fs::path other = directory.path / stages::kTokenizerJsonFile;
+        fs::exists(other, ignored)) {
+        path = other;
+    }
     Result<std::string> file = read_file(path, stages::kTokenizerBytesMax);
     if (!file || to_hex(sha256(std::as_bytes(std::span(*file)))) != digest) {
         return Error{
@@ -252,7 +258,8 @@ Result<> write_run_files(RunDirectory& directory) {
     }
     if (!directory.tokenizer.empty()) {
         // The tokenizer comes first, so that no run.toml is without its tokenizer.
-        SWARM_TRY(write_file(directory, stages::kTokenizerFile, directory.tokenizer));
+        const char* const name = stages::tokenizer_file_name(directory.tokenizer);
+        SWARM_TRY(write_file(directory, name, directory.tokenizer));
     }
     const std::string text = run::to_toml(directory.config);
     SWARM_TRY(write_file(directory, kRunFileName, text));
@@ -287,6 +294,33 @@ Result<RunDirectory> open_run_directory(const TrainOptions& options) {
     SWARM_TRY(find_tokenizer(directory));
     SWARM_TRY(find_checkpoint(directory, options));
     return directory;
+}
+
+Result<> load_first_states(RunDirectory& directory) {
+    run::RunConfig& config = directory.config;
+    if (config.init.empty() || !directory.resumed.empty() || directory.progress.has_commits) {
+        return {};
+    }
+    SWARM_TRY(BaseModel base, open_base_model(config, {}));
+    SWARM_TRY(directory.resumed, first_states(base, config));
+    directory.replicas.assign(directory.resumed.size(), {});
+    directory.tokenizer = std::move(base.tokenizer);
+    directory.begins = true;
+    return {};
+}
+
+Result<> write_first_checkpoint(RunDirectory& directory) {
+    if (!std::exchange(directory.begins, false)) {
+        return {};
+    }
+    std::vector<const stages::StageState*> states;
+    for (const stages::StageState& state : directory.resumed) {
+        states.push_back(&state);
+    }
+    SWARM_TRY(
+        stages::write_checkpoint(directory.path, directory.config, states, directory.tokenizer)
+    );
+    return {};
 }
 
 Result<TrainingText> load_run_text(RunDirectory& directory, const TrainOptions& options) {

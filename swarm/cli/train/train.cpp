@@ -1,9 +1,9 @@
 #include "swarm/cli/train/train.hpp"
 
 #include "swarm/base/try.hpp"
-#include "swarm/cli/common/run_setup.hpp"
-#include "swarm/cli/common/training_text.hpp"
 #include "swarm/cli/compute/machine_memory.hpp"
+#include "swarm/cli/setup/run_setup.hpp"
+#include "swarm/cli/setup/training_text.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/usage.hpp"
@@ -78,6 +78,7 @@ Result<> check_memory(const TrainOptions& options, const run::RunConfig& config)
 
 /// Loads the text, judges what has changed, and only then writes to the folder.
 Result<run::Corpus> settle(RunDirectory& directory, const TrainOptions& options, Console& console) {
+    SWARM_TRY(load_first_states(directory));
     SWARM_TRY(TrainingText text, load_run_text(directory, options));
     warn_of(directory, console);
     SWARM_TRY(const std::vector<std::string> changes, settle_changes(directory, options));
@@ -89,6 +90,10 @@ Result<run::Corpus> settle(RunDirectory& directory, const TrainOptions& options,
     }
     directory.tokenizer = std::move(text.tokenizer);
     SWARM_TRY(write_run_files(directory));
+    if (directory.begins) {
+        console.info("begins with the weights of " + directory.config.init);
+    }
+    SWARM_TRY(write_first_checkpoint(directory));
     return std::move(text.corpus);
 }
 

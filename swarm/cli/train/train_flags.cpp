@@ -13,6 +13,7 @@ examples:
   swarm train --qr                         # ... and shows it to the camera of a phone
   swarm train run.toml --steps 1000        # a flag goes before the file
   swarm train run.toml --http 7180         # ... with a page at http://127.0.0.1:7180/
+  swarm train --init smollm2 --corpus notes.txt --stages 3 --steps 200   # tune a model of others
   swarm train run.toml --resume            # after a crash, or Ctrl-C
   swarm train --resume --stages 4 --accept-changes
   swarm train --print-toml > run.toml      # every key of a run file, with its meaning and default

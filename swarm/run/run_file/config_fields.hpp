@@ -25,16 +25,23 @@ inline constexpr std::uint32_t kBatchMax = protocol::kTokensMax / 2;
 inline constexpr std::uint32_t kContextMax = protocol::kTokensMax - 1;
 // One stage may hold all layers: 9 tensors per layer and 3 more stay below kTensorsMax.
 inline constexpr std::uint32_t kLayersMax = 448;
+inline constexpr std::uint32_t kLayersWithBiasesMax = 341;  // 12 tensors per layer
 // Rotary positions turn pairs of a head's values.
 inline constexpr std::uint32_t kWidthMin = 2;
+inline constexpr std::uint64_t kEmbeddingMax = 1ULL << 32;
 // Keep every product of dimensions far below 2^64 and tensors of one layer below 2^32 elements.
 inline constexpr std::uint32_t kWidthMax = 1U << 15;
 // A layer of the oracle: 1 GiB of gradient.
 inline constexpr std::uint32_t kOracleWidthMax = 1U << 28;
 // The parameters of the largest state that a scenario of the simulator may have, 15 GB, and more.
 inline constexpr std::uint64_t kStandsForMax = 1ULL << 32;
+inline constexpr std::uint32_t kMaxContextMax = 1U << 24;  // what stacking/models takes
+inline constexpr std::uint32_t kHeadWidthMax = 1024;
 inline constexpr std::uint32_t kFfnWidthMax = 1U << 17;
-inline constexpr std::uint32_t kVocabularyMax = 1U << 17;
+inline constexpr std::uint32_t kVocabularyMax = 1U << 18;
+// Heads of a width of their own may make queries wider than a row.
+inline constexpr std::uint64_t kHeadsToWidthMax = 4;
+inline constexpr std::size_t kEndTokensMax = 64;
 // Each byte needs an id.
 inline constexpr std::uint32_t kVocabularyMin = 256;
 
@@ -144,6 +151,28 @@ void visit_checkpoints(Config& config, Visitor& visit) {
 }
 
 template <class Config, class Visitor>
+void visit_start(Config& config, Visitor& visit) {
+    visit(
+        {"run",
+         "init",
+         "Model whose weights, shape and tokenizer the run begins with, relative to the folder of "
+         "the run file: a GGUF file, a Hugging Face folder, a run's folder, or a name that `swarm "
+         "model fetch` knows; without one the weights are random.",
+         NewValue::Never},
+        config.init,
+        Text{"a path, a name, or empty"}
+    );
+    visit(
+        {"run",
+         "init_sha256",
+         "SHA-256 of these weights as fp32; `swarm train` fills it in.",
+         NewValue::Never},
+        config.init_sha256,
+        Text{"64 hexadecimal digits, or empty"}
+    );
+}
+
+template <class Config, class Visitor>
 void visit_texts(Config& config, Visitor& visit) {
     visit(
         {"run",
@@ -164,16 +193,17 @@ void visit_texts(Config& config, Visitor& visit) {
     visit(
         {"run",
          "tokenizer",
-         "How text becomes tokens: as bytes, or by a SentencePiece tokenizer of that many tokens, "
-         "which is trained on the corpus.",
+         "How text becomes tokens: as bytes; by a SentencePiece tokenizer of that many tokens, "
+         "which is trained on the corpus; or by the tokenizer of run.init, which is taken where "
+         "nothing is said.",
          NewValue::Never},
         config.tokenizer,
-        Text{"\"bytes\", or \"spm:300\" to \"spm:65536\""}
+        Text{"\"bytes\", \"model\", or \"spm:300\" to \"spm:65536\""}
     );
     visit(
         {"run",
          "tokenizer_sha256",
-         "SHA-256 of the SentencePiece tokenizer's file; `swarm train` fills it in.",
+         "SHA-256 of the tokenizer's file; `swarm train` fills it in.",
          NewValue::Never},
         config.tokenizer_sha256,
         Text{"64 hexadecimal digits, or empty"}
@@ -262,7 +292,8 @@ void visit_shape(Model& model, Visitor& visit) {
     visit(
         {"model",
          "kind",
-         "A Llama, or the oracle: a model for tests, whose gradients count microbatches.",
+         "Family of the model, or the oracle: a model for tests, whose gradients count "
+         "microbatches.",
          NewValue::Never},
         model.kind,
         one_of(model.kind)
@@ -299,9 +330,82 @@ void visit_shape(Model& model, Visitor& visit) {
         Whole{1, kAnyHigh, "model.heads", is_oracle}
     );
     visit(
+        {"model",
+         "head_width",
+         "Values of a head, an even number; 0 stands for model.width / model.heads.",
+         NewValue::Never},
+        model.head_width,
+        Whole{0, kHeadWidthMax, nullptr, is_oracle}
+    );
+    visit(
         {"model", "ffn_width", "Width of the feed-forward part of a layer.", NewValue::Never},
         model.ffn_width,
         Whole{1, kFfnWidthMax, nullptr, is_oracle}
+    );
+}
+
+/// Rotary positions for texts longer than those of the first training.
+template <class Model, class Visitor>
+void visit_rope_scaling(Model& model, Visitor& visit) {
+    const bool is_oracle = model.kind == ModelKind::Oracle;
+    visit(
+        {"model",
+         "rope_factor",
+         "Number by which the frequencies of rotary positions are divided.",
+         NewValue::Asked},
+        model.rope_factor,
+        Real{1e-6, 1e6, is_oracle}
+    );
+    visit(
+        {"model",
+         "rope_original_context",
+         "Context of the first training: as in Llama 3, only frequencies with fewer waves in it "
+         "than the next keys say are divided; 0 divides all.",
+         NewValue::Asked},
+        model.rope_original_context,
+        Whole{0, kAnyHigh, nullptr, is_oracle}
+    );
+    visit(
+        {"model",
+         "rope_low_frequency",
+         "Waves in that context up to which a frequency is divided by the whole factor.",
+         NewValue::Asked},
+        model.rope_low_frequency,
+        Real{1e-6, 1e6, is_oracle}
+    );
+    visit(
+        {"model",
+         "rope_high_frequency",
+         "Waves in that context from which a frequency stays as it is.",
+         NewValue::Asked},
+        model.rope_high_frequency,
+        Real{1e-6, 1e6, is_oracle}
+    );
+}
+
+template <class Model, class Visitor>
+void visit_text_ends(Model& model, Visitor& visit) {
+    visit(
+        {"model",
+         "max_context",
+         "Longest text that the trained model answers, which a base model may know to be longer "
+         "than what it is trained on here; at least model.context, or 0, which stands for it.",
+         NewValue::Taken},
+        model.max_context,
+        Whole{0, kMaxContextMax}
+    );
+    visit(
+        {"model",
+         "begin_tokens",
+         "Token that stands before each text; training does not add it.",
+         NewValue::Taken},
+        model.begin_tokens,
+        WholeList{"one token, or empty"}
+    );
+    visit(
+        {"model", "end_tokens", "Tokens at which an answer of the model ends.", NewValue::Taken},
+        model.end_tokens,
+        WholeList{"at most 64 tokens"}
     );
 }
 
@@ -420,11 +524,14 @@ template <class Config, class Visitor>
 void visit_fields(Config& config, Visitor& visit) {
     visit_amounts(config, visit);
     visit_checkpoints(config, visit);
+    visit_start(config, visit);
     visit_texts(config, visit);
     visit_choices(config, visit);
     visit_cuts(config, visit);
     visit_shape(config.model, visit);
     visit_rest_of_model(config.model, visit);
+    visit_rope_scaling(config.model, visit);
+    visit_text_ends(config.model, visit);
     visit_optimizer(config.optimizer, visit);
 }
 

@@ -4,6 +4,7 @@
 #include "swarm/run/run_file/config_fields.hpp"
 #include "swarm/run/run_file/toml_values.hpp"
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <set>
@@ -141,9 +142,27 @@ struct FieldWriter {
                 return field == RunConfig{}.checkpoint_keep;
             }
         }
-        const bool is_newer = key == "mode" || key == "sync_every" || key == "replicas" ||
-                              key == "tied_embeddings" || key == "corpus_sha256" ||
-                              key == "checkpoint_keep_every" || key == "stands_for";
+        if constexpr (std::is_same_v<Field, double>) {
+            return (key == "rope_factor" && field == ModelConfig{}.rope_factor) ||
+                   (key == "rope_low_frequency" && field == ModelConfig{}.rope_low_frequency) ||
+                   (key == "rope_high_frequency" && field == ModelConfig{}.rope_high_frequency);
+        }
+        static constexpr std::array<std::string_view, 14> kNewer{
+            "mode",
+            "sync_every",
+            "replicas",
+            "tied_embeddings",
+            "corpus_sha256",
+            "checkpoint_keep_every",
+            "stands_for",
+            "init",
+            "init_sha256",
+            "head_width",
+            "rope_original_context",
+            "max_context",
+            "begin_tokens",
+            "end_tokens"};
+        const bool is_newer = std::ranges::find(kNewer, key) != kNewer.end();
         return is_newer && field == Field{};
     }
 };
@@ -208,7 +227,12 @@ Result<RunConfig> read_document(const toml::table& document, std::string_view fi
     if (document.at_path("model.vocabulary").node() == nullptr) {
         follow_tokenizer(config);
     }
-    if (const auto fault = first_fault(config)) {
+    RunConfig judged = config;
+    if (!config.init.empty() && config.init_sha256.empty()) {
+        judged.model.layers = kLayersWithBiasesMax;  // the shape is that of a model not yet read
+        judged.layers_per_stage.clear();
+    }
+    if (const auto fault = first_fault(judged)) {
         return usage(file, line_of(document, fault->key), fault->key + " " + fault->what);
     }
     return config;

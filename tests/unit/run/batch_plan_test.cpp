@@ -20,7 +20,7 @@ RunConfig small_config() {
 /// The corpus 0, 1, 2, ..., so that a row shows its place.
 Corpus counting_corpus(std::size_t size) {
     Corpus corpus(size);
-    std::iota(corpus.begin(), corpus.end(), std::uint16_t{0});
+    std::iota(corpus.begin(), corpus.end(), std::uint32_t{0});
     return corpus;
 }
 

@@ -1,4 +1,4 @@
-#include "swarm/cli/common/run_setup.hpp"
+#include "swarm/cli/setup/run_setup.hpp"
 
 #include "swarm/cli/common/files.hpp"
 

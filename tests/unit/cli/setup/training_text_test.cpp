@@ -1,4 +1,4 @@
-#include "swarm/cli/common/training_text.hpp"
+#include "swarm/cli/setup/training_text.hpp"
 
 #include "stacking/tokenizers/sentence_piece.hpp"
 #include "swarm/base/digest.hpp"

@@ -3,7 +3,7 @@
 // resumed run and another machine read the same tokens.
 // Threading: one thread. Errors: NotFound, TooLarge, Malformed (too short), Mismatch (the text is
 // not that of run.corpus_sha256, or gives another tokenizer than the run's); Reject.
-// Memory: the text, and 2 bytes per token. Cost: SHA-256 of the text; a new tokenizer takes 3 s for
+// Memory: the text, and 4 bytes per token. Cost: SHA-256 of the text; a new tokenizer takes 3 s for
 // 4 MB and spm:2000.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace swarm::cli {
 struct TrainingText {
     run::Corpus corpus;
     std::uint64_t bytes = 0;  // size of the text
-    std::string tokenizer;    // bytes of tokenizer.model; empty: a token is a byte
+    std::string tokenizer;    // bytes of the tokenizer's file; empty: a token is a byte
 };
 
 /// The file of a corpus.

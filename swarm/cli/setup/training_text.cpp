@@ -1,6 +1,8 @@
-#include "swarm/cli/common/training_text.hpp"
+#include "swarm/cli/setup/training_text.hpp"
 
+#include "stacking/tokenizers/model_tokenizer.hpp"
 #include "stacking/tokenizers/sentence_piece.hpp"
+#include "stacking/tokenizers/tokenizer_file.hpp"
 #include "swarm/base/digest.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
@@ -17,7 +19,9 @@ namespace swarm::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using stacking::tokenizers::ModelTokenizer;
 using stacking::tokenizers::SentencePiece;
+using stacking::tokenizers::SpecialTokens;
 
 constexpr std::uint64_t kCorpusBytesMax = 16ULL << 30;
 constexpr const char* kDemoCorpus = "austen.txt";
@@ -66,13 +70,11 @@ std::string_view take_piece(std::string_view& rest) {
     return piece;
 }
 
-Result<run::Corpus> tokens_of(std::string_view text, const SentencePiece& tokenizer) {
+Result<run::Corpus> tokens_of(std::string_view text, const ModelTokenizer& tokenizer) {
     run::Corpus corpus;
     while (!text.empty()) {
-        SWARM_TRY(const auto ids, tokenizer.encode(take_piece(text)));
-        for (const std::uint32_t id : ids) {
-            corpus.push_back(static_cast<std::uint16_t>(id));
-        }
+        SWARM_TRY(const auto ids, tokenizer.encode(take_piece(text), SpecialTokens::AsText));
+        corpus.insert(corpus.end(), ids.begin(), ids.end());
     }
     return corpus;
 }
@@ -86,25 +88,51 @@ run::Corpus bytes_of(std::string_view text) {
     return corpus;
 }
 
-/// Reads the tokenizer from the bytes of its file, or trains a new one when they are empty.
-Result<SentencePiece> make_tokenizer(
-    const std::string& text, std::uint32_t tokens, std::string file, const run::RunConfig& config
+/// A tokenizer and the bytes of its file.
+struct UsedTokenizer {
+    ModelTokenizer tokenizer;
+    std::string file;
+};
+
+Result<UsedTokenizer> train_tokenizer(const std::string& text, std::uint32_t tokens) {
+    SWARM_TRY(SentencePiece made, SentencePiece::train(text, tokens));
+    std::string file = made.file();
+    return UsedTokenizer{ModelTokenizer(std::move(made)), std::move(file)};
+}
+
+Result<UsedTokenizer> read_tokenizer(std::string file) {
+    SWARM_TRY(ModelTokenizer made, stacking::tokenizers::parse_tokenizer_file(file));
+    return UsedTokenizer{std::move(made), std::move(file)};
+}
+
+/// Reads the tokenizer from the bytes of its file, or trains a new one when they are empty. Writes
+/// the digest of the file to `config`, or compares it.
+Result<UsedTokenizer> make_tokenizer(
+    const std::string& text, std::string file, run::RunConfig& config
 ) {
+    const std::optional<std::uint32_t> tokens = run::sentencepiece_tokens(config.tokenizer);
     const bool trained = file.empty();
-    auto made =
-        trained ? SentencePiece::train(text, tokens) : SentencePiece::parse(std::move(file));
+    if (trained && !tokens) {
+        return rejected(ErrorCode::NotFound, "the run has no tokenizer; run.init is not read yet");
+    }
+    auto made = trained ? train_tokenizer(text, *tokens) : read_tokenizer(std::move(file));
     if (!made) {
         return rejected(made.error().code, config.tokenizer + ": " + made.error().detail);
     }
+    const std::string digest = to_hex(sha256(std::as_bytes(std::span(made->file))));
     const std::string& wanted = config.tokenizer_sha256;
-    if (made->size() != tokens || (!wanted.empty() && to_hex(made->sha256()) != wanted)) {
+    const bool fits = tokens ? made->tokenizer.size() == *tokens
+                             : made->tokenizer.size() <= config.model.vocabulary;
+    if (!fits || (!wanted.empty() && digest != wanted)) {
         return rejected(
             ErrorCode::Mismatch,
             trained ? "the corpus gives another tokenizer than run.tokenizer_sha256; it is another "
                       "text, or another version of SentencePiece"
-                    : "tokenizer.model is not the run's; each of its checkpoints has a copy"
+                    : "the file of the tokenizer is not the run's; each of its checkpoints has a "
+                      "copy"
         );
     }
+    config.tokenizer_sha256 = digest;
     return made;
 }
 
@@ -149,14 +177,11 @@ Result<TrainingText> load_text(run::RunConfig& config, std::string tokenizer) {
     const fs::path path = find_corpus(config.corpus, {}).path;
     SWARM_TRY(const std::string text, read_corpus(config, path));
     TrainingText made;
-    const std::optional<std::uint32_t> pieces = run::sentencepiece_tokens(config.tokenizer);
-    if (pieces) {
-        SWARM_TRY(
-            const SentencePiece used, make_tokenizer(text, *pieces, std::move(tokenizer), config)
-        );
-        SWARM_TRY(made.corpus, tokens_of(text, used));
-        made.tokenizer = used.file();
-        config.tokenizer_sha256 = to_hex(used.sha256());
+    const bool by_file = run::has_tokenizer_file(config.tokenizer);
+    if (by_file) {
+        SWARM_TRY(UsedTokenizer used, make_tokenizer(text, std::move(tokenizer), config));
+        SWARM_TRY(made.corpus, tokens_of(text, used.tokenizer));
+        made.tokenizer = std::move(used.file);
     } else {
         made.corpus = bytes_of(text);
     }
@@ -166,7 +191,7 @@ Result<TrainingText> load_text(run::RunConfig& config, std::string tokenizer) {
         return rejected(
             ErrorCode::Malformed,
             "the corpus " + path.string() + " has " + std::to_string(made.corpus.size()) +
-                (pieces ? " tokens" : " bytes") + "; a context of " +
+                (by_file ? " tokens" : " bytes") + "; a context of " +
                 std::to_string(config.model.context) + " needs " + std::to_string(needed)
         );
     }

@@ -1,7 +1,8 @@
-#include "swarm/cli/common/run_setup.hpp"
+#include "swarm/cli/setup/run_setup.hpp"
 
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
+#include "swarm/cli/setup/base_model.hpp"
 
 #include <utility>
 
@@ -41,6 +42,16 @@ void override_tokenizer(const RunFlags& flags, run::RunConfig& config) {
 }
 
 Result<> override_model(const RunFlags& flags, run::RunConfig& config) {
+    if (flags.init && flags.model) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--model and --init name two models; --init alone says what is trained"};
+    }
+    if (flags.init) {
+        config.init = *flags.init;
+        config.init_sha256.clear();  // it was that of the former model
+    }
     if (flags.model) {
         SWARM_TRY(config.model, run::named_model(*flags.model));
     }
@@ -77,6 +88,10 @@ Result<run::RunConfig> resolve_run(const std::filesystem::path& run_file, const 
     override_with(flags.checkpoint_every, config.checkpoint_every);
     override_with(flags.min_peers, config.min_peers);
     override_tokenizer(flags, config);
+    if (!config.init.empty() && config.init_sha256.empty()) {
+        const auto folder = flags.init ? std::filesystem::path() : run_file.parent_path();
+        SWARM_TRY(open_base_model(config, folder));
+    }
     SWARM_TRY(run::check_run(config));
     return config;
 }
