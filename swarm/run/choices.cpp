@@ -26,6 +26,11 @@ constexpr std::array<Named<SyncMode>, 2> kSyncModes{
     {{"exact", SyncMode::Exact}, {"sparse", SyncMode::Sparse}}};
 constexpr std::array<Named<SplitMode>, 2> kSplitModes{
     {{"fixed", SplitMode::Fixed}, {"measured", SplitMode::Measured}}};
+constexpr std::array<Named<Schedule>, 4> kSchedules{
+    {{"cosine", Schedule::Cosine},
+     {"linear", Schedule::Linear},
+     {"wsd", Schedule::Wsd},
+     {"constant", Schedule::Constant}}};
 
 template <class Type, std::size_t Count>
 std::string_view name_in(const std::array<Named<Type>, Count>& table, Type value) {
@@ -90,6 +95,10 @@ std::string_view to_text(SplitMode mode) {
     return name_in(kSplitModes, mode);
 }
 
+std::string_view to_text(Schedule schedule) {
+    return name_in(kSchedules, schedule);
+}
+
 template <>
 std::optional<ModelKind> find_choice(std::string_view name) {
     return value_in(kModelKinds, name);
@@ -106,6 +115,11 @@ std::optional<SplitMode> find_choice(std::string_view name) {
 }
 
 template <>
+std::optional<Schedule> find_choice(std::string_view name) {
+    return value_in(kSchedules, name);
+}
+
+template <>
 std::string choice_names<ModelKind>() {
     return quoted_names(kModelKinds);
 }
@@ -118,6 +132,11 @@ std::string choice_names<SyncMode>() {
 template <>
 std::string choice_names<SplitMode>() {
     return quoted_names(kSplitModes);
+}
+
+template <>
+std::string choice_names<Schedule>() {
+    return quoted_names(kSchedules);
 }
 
 template <>

@@ -28,6 +28,9 @@ enum class SyncMode : std::uint8_t { Exact, Sparse };
 /// become slower.
 enum class SplitMode : std::uint8_t { Fixed, Measured };
 
+/// How the learning rate goes on after the warm-up; wsd: it rests, and falls at the end.
+enum class Schedule : std::uint8_t { Cosine, Linear, Wsd, Constant };
+
 template <class Type>
 inline constexpr bool kIsChoice = false;
 template <>
@@ -36,6 +39,8 @@ template <>
 inline constexpr bool kIsChoice<SyncMode> = true;
 template <>
 inline constexpr bool kIsChoice<SplitMode> = true;
+template <>
+inline constexpr bool kIsChoice<Schedule> = true;
 template <>
 inline constexpr bool kIsChoice<CodecSetting> = true;
 template <>
@@ -49,6 +54,7 @@ concept Choice = kIsChoice<Type>;
 std::string_view to_text(ModelKind kind);
 std::string_view to_text(SyncMode mode);
 std::string_view to_text(SplitMode mode);
+std::string_view to_text(Schedule schedule);
 
 template <Choice Type>
 std::string_view to_text(const Type& choice) {
@@ -66,6 +72,8 @@ template <>
 std::optional<SyncMode> find_choice(std::string_view name);
 template <>
 std::optional<SplitMode> find_choice(std::string_view name);
+template <>
+std::optional<Schedule> find_choice(std::string_view name);
 
 /// "\"exact\" or \"sparse\"": what "must be" is followed by.
 template <Choice Type>
@@ -77,6 +85,8 @@ template <>
 std::string choice_names<SyncMode>();
 template <>
 std::string choice_names<SplitMode>();
+template <>
+std::string choice_names<Schedule>();
 template <>
 std::string choice_names<CodecSetting>();
 template <>

@@ -129,6 +129,20 @@ void check_mode(const RunConfig& config, Checker& check) {
     );
 }
 
+void check_optimizer(const OptimizerConfig& optimizer, Checker& check) {
+    check.require(
+        optimizer.warmup_tokens == 0 || optimizer.warmup_steps == 0,
+        "optimizer.warmup_tokens",
+        "is " + std::to_string(optimizer.warmup_tokens) + " and optimizer.warmup_steps is " +
+            std::to_string(optimizer.warmup_steps) + ": leave one of them out"
+    );
+    check.require(
+        optimizer.decay_steps == 0 || optimizer.schedule == Schedule::Wsd,
+        "optimizer.decay_steps",
+        "must be left out where optimizer.schedule is not wsd: the others fall as long as the run"
+    );
+}
+
 /// Within their ranges, heads and kv_heads are not 0.
 void check_heads(const ModelConfig& model, Checker& check) {
     check.require(
@@ -290,6 +304,7 @@ std::optional<Fault> first_fault(const RunConfig& config) {
     check_schedule(config, check);
     check_mode(config, check);
     check_layers_per_stage(config, check);
+    check_optimizer(config.optimizer, check);
     return check.fault();
 }
 

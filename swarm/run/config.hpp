@@ -55,7 +55,10 @@ inline constexpr std::uint32_t kSyncEveryDefault = 8;
 struct OptimizerConfig {
     double learning_rate = 3e-3;
     std::uint32_t warmup_steps = 10;
-    double final_learning_rate = 3e-4;  // at the last step, on a cosine
+    std::uint64_t warmup_tokens = 0;    // instead of warmup_steps, which is 0 then
+    Schedule schedule = Schedule::Cosine;
+    std::uint64_t decay_steps = 0;      // last fall of wsd; 0: a tenth of the run
+    double final_learning_rate = 3e-4;  // at the last step, unless the schedule is constant
     double beta1 = 0.9;
     double beta2 = 0.95;
     double epsilon = 1e-8;

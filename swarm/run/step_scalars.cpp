@@ -1,30 +1,13 @@
 #include "swarm/run/step_scalars.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/run/training/learning_rate.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <numbers>
 
 namespace swarm::run {
 
 namespace {
-
-double learning_rate_at(const RunConfig& config, std::uint64_t step) {
-    const OptimizerConfig& optimizer = config.optimizer;
-    const std::uint64_t warmup = optimizer.warmup_steps;
-    if (step < warmup) {
-        return optimizer.learning_rate * static_cast<double>(step + 1) /
-               static_cast<double>(warmup);
-    }
-    const std::uint64_t last = config.steps - 1;
-    const double progress =
-        step >= last ? 1.0
-                     : static_cast<double>(step - warmup) / static_cast<double>(last - warmup);
-    const double cosine = 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
-    return optimizer.final_learning_rate +
-           (optimizer.learning_rate - optimizer.final_learning_rate) * cosine;
-}
 
 double bias_correction(double beta, std::uint64_t step) {
     return 1.0 - std::pow(beta, static_cast<double>(step + 1));

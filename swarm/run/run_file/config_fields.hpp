@@ -17,6 +17,8 @@ namespace swarm::run {
 // TOML's integers are int64; the file must be able to say every seed.
 inline constexpr std::uint64_t kSeedMax = std::numeric_limits<std::int64_t>::max();
 inline constexpr std::uint64_t kStepsMax = 1'000'000'000;
+// More than any model was trained on, and far below 2^63.
+inline constexpr std::uint64_t kWarmupTokensMax = 1'000'000'000'000'000;
 inline constexpr std::uint32_t kHoldersMax = 64;
 // SparseLoCo's own trials end at 500 (methods: H of 15 to 50 is usual).
 inline constexpr std::uint32_t kSyncEveryMax = 1000;
@@ -472,8 +474,33 @@ void visit_optimizer(Optimizer& optimizer, Visitor& visit) {
     );
     visit(
         {"optimizer",
+         "warmup_tokens",
+         "Tokens in which the learning rate rises from 0 in a line; where they are given, "
+         "warmup_steps is 0."},
+        optimizer.warmup_tokens,
+        Whole{0, kWarmupTokensMax}
+    );
+    visit(
+        {"optimizer",
+         "schedule",
+         "Way of the learning rate after the warm-up: on a cosine or in a line to "
+         "final_learning_rate, at rest until a last fall in a line (wsd), or always at rest."},
+        optimizer.schedule,
+        one_of(optimizer.schedule)
+    );
+    visit(
+        {"optimizer",
+         "decay_steps",
+         "Steps of the last fall of schedule wsd; 0 stands for a tenth of the run, and other "
+         "schedules take only 0."},
+        optimizer.decay_steps,
+        Whole{0, kStepsMax}
+    );
+    visit(
+        {"optimizer",
          "final_learning_rate",
-         "Learning rate of the last step; a cosine leads there from the end of the warm-up."},
+         "Learning rate of the last step, to which the schedule falls; constant does not read "
+         "it."},
         optimizer.final_learning_rate,
         Real{0, 100}
     );

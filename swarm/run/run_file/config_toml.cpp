@@ -147,7 +147,7 @@ struct FieldWriter {
                    (key == "rope_low_frequency" && field == ModelConfig{}.rope_low_frequency) ||
                    (key == "rope_high_frequency" && field == ModelConfig{}.rope_high_frequency);
         }
-        static constexpr std::array<std::string_view, 14> kNewer{
+        static constexpr std::array<std::string_view, 17> kNewer{
             "mode",
             "sync_every",
             "replicas",
@@ -161,7 +161,10 @@ struct FieldWriter {
             "rope_original_context",
             "max_context",
             "begin_tokens",
-            "end_tokens"};
+            "end_tokens",
+            "warmup_tokens",
+            "schedule",
+            "decay_steps"};
         const bool is_newer = std::ranges::find(kNewer, key) != kNewer.end();
         return is_newer && field == Field{};
     }
@@ -226,6 +229,10 @@ Result<RunConfig> read_document(const toml::table& document, std::string_view fi
     SWARM_TRY(reader.result());
     if (document.at_path("model.vocabulary").node() == nullptr) {
         follow_tokenizer(config);
+    }
+    const bool in_tokens = config.optimizer.warmup_tokens > 0;
+    if (in_tokens && document.at_path("optimizer.warmup_steps").node() == nullptr) {
+        config.optimizer.warmup_steps = 0;
     }
     RunConfig judged = config;
     if (!config.init.empty() && config.init_sha256.empty()) {

@@ -225,6 +225,8 @@ const BadRun kBadRuns[] = {
     {"optimizer.epsilon", [](RunConfig& run) { run.optimizer.epsilon = 0; }},
     {"optimizer.weight_decay", [](RunConfig& run) { run.optimizer.weight_decay = 1; }},
     {"optimizer.clip_norm", [](RunConfig& run) { run.optimizer.clip_norm = 0; }},
+    {"optimizer.warmup_tokens", [](RunConfig& run) { run.optimizer.warmup_tokens = 5000; }},
+    {"optimizer.decay_steps", [](RunConfig& run) { run.optimizer.decay_steps = 6; }},
 };
 
 TEST(CheckRun, NamesTheKeyOfEachBrokenRule) {
@@ -302,6 +304,33 @@ TEST(ParseRun, ReadsTheModeAndItsKeys) {
         "[run]\nmode = 'fast'\n", "run.toml:2: run.mode must be \"exact\" or \"sparse\""
     );
     expect_refusal("[run]\nsync_every = 2\n", "run.toml:2: run.sync_every must be left out");
+}
+
+TEST(ParseRun, AWarmUpInTokensStandsInForThatInSteps) {
+    const auto run = parse_run("[optimizer]\nwarmup_tokens = 5000\n", "run.toml");
+    ASSERT_TRUE(run.has_value()) << run.error().detail;
+    EXPECT_EQ(run->optimizer.warmup_tokens, 5000U);
+    EXPECT_EQ(run->optimizer.warmup_steps, 0U);
+    expect_refusal(
+        "[optimizer]\nwarmup_steps = 3\nwarmup_tokens = 5000\n",
+        "run.toml:3: optimizer.warmup_tokens is 5000 and optimizer.warmup_steps is 3: leave one"
+    );
+    EXPECT_EQ(refusal("[optimizer]\nwarmup_steps = 3\nwarmup_tokens = 0\n"), "");
+}
+
+TEST(ParseRun, ReadsTheScheduleOfTheLearningRate) {
+    const auto run = parse_run("[optimizer]\nschedule = 'wsd'\ndecay_steps = 9\n", "run.toml");
+    ASSERT_TRUE(run.has_value()) << run.error().detail;
+    EXPECT_EQ(run->optimizer.schedule, Schedule::Wsd);
+    EXPECT_EQ(run->optimizer.decay_steps, 9U);
+    expect_refusal(
+        "[optimizer]\nschedule = 'step'\n",
+        "run.toml:2: optimizer.schedule must be \"cosine\", \"linear\", \"wsd\" or \"constant\""
+    );
+    expect_refusal(
+        "[optimizer]\nschedule = 'linear'\ndecay_steps = 9\n",
+        "run.toml:3: optimizer.decay_steps must be left out where optimizer.schedule is not wsd"
+    );
 }
 
 TEST(SyncModes, NamesTheKeyOfEachBrokenRule) {

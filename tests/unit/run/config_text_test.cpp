@@ -74,6 +74,23 @@ TEST(ToToml, LeavesOutWhatAnOlderProgramDoesNotKnow) {
     EXPECT_FALSE(parse_run("[run]\ncorpus_sha256 = 'abc'\n", "run.toml"));
 }
 
+TEST(ToToml, LeavesOutTheUsualSchedule) {
+    RunConfig run;
+    for (const char* key : {"schedule", "warmup_tokens", "decay_steps"}) {
+        EXPECT_EQ(to_toml(run).find(key), std::string::npos) << key;
+    }
+    run.optimizer.schedule = Schedule::Wsd;
+    run.optimizer.decay_steps = 7;
+    run.optimizer.warmup_steps = 0;
+    run.optimizer.warmup_tokens = 50'000;
+    const auto back = parse_run(to_toml(run), "run.toml");
+    ASSERT_TRUE(back.has_value()) << back.error().detail;
+    EXPECT_EQ(back->optimizer.schedule, Schedule::Wsd);
+    EXPECT_EQ(back->optimizer.decay_steps, 7U);
+    EXPECT_EQ(back->optimizer.warmup_steps, 0U);
+    EXPECT_EQ(back->optimizer.warmup_tokens, 50'000U);
+}
+
 // ASSIGN carries this text and checkpoints hash it: it may never change for an older run.
 TEST(ToToml, WritesTheSameBytesForever) {
     RunConfig config;

@@ -71,6 +71,10 @@ RunConfig surroundings(const std::string& key) {
     } else if (key == "run.sync_every" || key == "run.replicas") {
         run.mode = SyncMode::Sparse;
         run.microbatches = 64;
+    } else if (key == "optimizer.decay_steps") {
+        run.optimizer.schedule = Schedule::Wsd;
+    } else if (key == "optimizer.warmup_tokens") {
+        run.optimizer.warmup_steps = 0;
     }
     return run;
 }
@@ -155,7 +159,7 @@ TEST(RunReference, TheNamedRangesAreThoseThatAreChecked) {
             ++tried;
         }
     }
-    EXPECT_EQ(tried, 32U);
+    EXPECT_EQ(tried, 34U);
 }
 
 TEST(RunReference, TheNamedValuesAreTaken) {
@@ -207,7 +211,12 @@ TEST(DocumentedToml, ParsesBackToAnEqualRun) {
     text.tokenizer_sha256 = std::string(64, 'a');
     text.corpus = "a \"quoted\" \\ path\n\t\xC3\xA9.txt";
     follow_tokenizer(text);
-    for (const RunConfig& config : {RunConfig{}, oracle, sparse, text}) {
+    RunConfig resting;
+    resting.optimizer.schedule = Schedule::Wsd;
+    resting.optimizer.decay_steps = 5;
+    resting.optimizer.warmup_steps = 0;
+    resting.optimizer.warmup_tokens = 30'000;
+    for (const RunConfig& config : {RunConfig{}, oracle, sparse, text, resting}) {
         const auto back = parse_run(documented_toml(config), "run.toml");
         ASSERT_TRUE(back.has_value()) << back.error().detail;
         EXPECT_EQ(to_toml(*back), to_toml(config));
