@@ -5,6 +5,7 @@
 #include "swarm/base/try.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/state_chunk.hpp"
+#include "swarm/run/training/weight_decay.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -291,7 +292,7 @@ void StageState::apply(
     const float decay = rounded.decay;
     std::size_t begin = 0;
     for (const TensorSpec& tensor : layout_->tensors) {
-        rounded.decay = tensor.shape.size() == 2 ? decay : 0.0F;
+        rounded.decay = swarm::run::has_weight_decay(optimizer, tensor) ? decay : 0.0F;
         adamw(
             rounded,
             gradient.data() + begin,

@@ -5,8 +5,8 @@
 // state hash is the SHA-256 of the manifest.
 // AdamW is our own loop, compiled with -ffp-contract=off. It uses only IEEE-exact operations in
 // fixed order, so the result depends on neither compiler nor ISA level. It is fp32 throughout; each
-// scalar is rounded from double once. Source: AdamW (Loshchilov, Hutter 2019); weight decay on
-// tensors with two dimensions only.
+// scalar is rounded from double once. Source: AdamW (Loshchilov, Hutter 2019); which tensors decay
+// is in swarm/run/training/weight_decay.hpp.
 // Cost: 12 bytes per parameter, which copies share until one is changed; hashing at SHA-256 speed.
 #pragma once
 

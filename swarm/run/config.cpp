@@ -2,6 +2,7 @@
 
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/run_file/config_fields.hpp"
+#include "swarm/run/training/weight_decay.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -129,7 +130,8 @@ void check_mode(const RunConfig& config, Checker& check) {
     );
 }
 
-void check_optimizer(const OptimizerConfig& optimizer, Checker& check) {
+void check_optimizer(const RunConfig& config, Checker& check) {
+    const OptimizerConfig& optimizer = config.optimizer;
     check.require(
         optimizer.warmup_tokens == 0 || optimizer.warmup_steps == 0,
         "optimizer.warmup_tokens",
@@ -141,6 +143,8 @@ void check_optimizer(const OptimizerConfig& optimizer, Checker& check) {
         "optimizer.decay_steps",
         "must be left out where optimizer.schedule is not wsd: the others fall as long as the run"
     );
+    const std::optional<std::string> fault = no_decay_fault(config);
+    check.require(!fault, "optimizer.no_decay", fault.value_or(""));
 }
 
 /// Within their ranges, heads and kv_heads are not 0.
@@ -304,7 +308,7 @@ std::optional<Fault> first_fault(const RunConfig& config) {
     check_schedule(config, check);
     check_mode(config, check);
     check_layers_per_stage(config, check);
-    check_optimizer(config.optimizer, check);
+    check_optimizer(config, check);
     return check.fault();
 }
 

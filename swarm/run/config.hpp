@@ -62,7 +62,8 @@ struct OptimizerConfig {
     double beta1 = 0.9;
     double beta2 = 0.95;
     double epsilon = 1e-8;
-    double weight_decay = 0.1;  // matrices only
+    double weight_decay = 0.1;          // matrices only
+    std::vector<std::string> no_decay;  // groups without it: training/weight_decay.hpp
     double clip_norm = 1.0;
 };
 

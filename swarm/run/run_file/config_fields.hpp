@@ -538,6 +538,14 @@ void visit_optimizer(Optimizer& optimizer, Visitor& visit) {
     );
     visit(
         {"optimizer",
+         "no_decay",
+         "Groups of tensors without weight decay: vectors (norms, bias) never have any.",
+         NewValue::Asked},
+        optimizer.no_decay,
+        TextList{"embed, head, norms, bias, attn, mlp and layers.N, in quotes; or empty"}
+    );
+    visit(
+        {"optimizer",
          "clip_norm",
          "Norm above which the gradient of the whole model is scaled down."},
         optimizer.clip_norm,

@@ -102,7 +102,8 @@ class FieldReader {
         return choice.has_value();
     }
 
-    static bool read(const toml::node& node, std::vector<std::uint32_t>& field) {
+    template <class Element>
+    static bool read(const toml::node& node, std::vector<Element>& field) {
         const toml::array* array = node.as_array();
         if (array == nullptr) {
             return false;
@@ -147,7 +148,7 @@ struct FieldWriter {
                    (key == "rope_low_frequency" && field == ModelConfig{}.rope_low_frequency) ||
                    (key == "rope_high_frequency" && field == ModelConfig{}.rope_high_frequency);
         }
-        static constexpr std::array<std::string_view, 17> kNewer{
+        static constexpr std::array<std::string_view, 18> kNewer{
             "mode",
             "sync_every",
             "replicas",
@@ -164,7 +165,8 @@ struct FieldWriter {
             "end_tokens",
             "warmup_tokens",
             "schedule",
-            "decay_steps"};
+            "decay_steps",
+            "no_decay"};
         const bool is_newer = std::ranges::find(kNewer, key) != kNewer.end();
         return is_newer && field == Field{};
     }

@@ -105,4 +105,15 @@ struct WholeList {
     }
 };
 
+/// A list of strings that config.cpp judges.
+struct TextList {
+    const char* allowed = "";
+
+    [[nodiscard]] static bool admits(const std::vector<std::string>& /*value*/) { return true; }
+
+    [[nodiscard]] std::string cell() const { return allowed; }
+
+    [[nodiscard]] static std::string wanted() { return "a list of strings, such as [\"embed\"]"; }
+};
+
 }  // namespace swarm::run

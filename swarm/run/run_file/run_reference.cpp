@@ -91,6 +91,10 @@ std::string type_of(const std::vector<std::uint32_t>& /*field*/) {
     return "list of whole numbers";
 }
 
+std::string type_of(const std::vector<std::string>& /*field*/) {
+    return "list of strings";
+}
+
 template <std::unsigned_integral Field>
 std::string type_of(Field /*field*/) {
     return "whole number";

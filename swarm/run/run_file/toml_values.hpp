@@ -46,6 +46,14 @@ inline void write_value(toml::table& to, const char* key, const std::vector<std:
     to.insert(key, std::move(array));
 }
 
+inline void write_value(toml::table& to, const char* key, const std::vector<std::string>& field) {
+    toml::array array;
+    for (const std::string& value : field) {
+        array.push_back(value);
+    }
+    to.insert(key, std::move(array));
+}
+
 /// "60": a value as a run file has it, in one line.
 template <class Field>
 std::string value_text(const Field& field) {

@@ -227,6 +227,7 @@ const BadRun kBadRuns[] = {
     {"optimizer.clip_norm", [](RunConfig& run) { run.optimizer.clip_norm = 0; }},
     {"optimizer.warmup_tokens", [](RunConfig& run) { run.optimizer.warmup_tokens = 5000; }},
     {"optimizer.decay_steps", [](RunConfig& run) { run.optimizer.decay_steps = 6; }},
+    {"optimizer.no_decay", [](RunConfig& run) { run.optimizer.no_decay = {"layers.6"}; }},
 };
 
 TEST(CheckRun, NamesTheKeyOfEachBrokenRule) {
@@ -316,6 +317,18 @@ TEST(ParseRun, AWarmUpInTokensStandsInForThatInSteps) {
         "run.toml:3: optimizer.warmup_tokens is 5000 and optimizer.warmup_steps is 3: leave one"
     );
     EXPECT_EQ(refusal("[optimizer]\nwarmup_steps = 3\nwarmup_tokens = 0\n"), "");
+}
+
+TEST(ParseRun, RefusesUnknownGroupsWithoutDecay) {
+    expect_refusal(
+        "[optimizer]\nno_decay = ['embed', 'layer.3']\n",
+        "run.toml:2: optimizer.no_decay names \"layer.3\"; the groups are embed, head, norms, "
+        "bias, attn, mlp and layers.0 to layers.5"
+    );
+    expect_refusal(
+        "[optimizer]\nno_decay = 'embed'\n", "run.toml:2: optimizer.no_decay must be a list of str"
+    );
+    expect_refusal("[optimizer]\nno_decay = [3]\n", "run.toml:2: optimizer.no_decay must be a list");
 }
 
 TEST(ParseRun, ReadsTheScheduleOfTheLearningRate) {

@@ -74,6 +74,15 @@ TEST(ToToml, LeavesOutWhatAnOlderProgramDoesNotKnow) {
     EXPECT_FALSE(parse_run("[run]\ncorpus_sha256 = 'abc'\n", "run.toml"));
 }
 
+TEST(ToToml, LeavesOutAnEmptyListOfGroupsWithoutDecay) {
+    RunConfig run;
+    EXPECT_EQ(to_toml(run).find("no_decay"), std::string::npos);
+    run.optimizer.no_decay = {"embed", "layers.5"};
+    const auto back = parse_run(to_toml(run), "run.toml");
+    ASSERT_TRUE(back.has_value()) << back.error().detail;
+    EXPECT_EQ(back->optimizer.no_decay, run.optimizer.no_decay);
+}
+
 TEST(ToToml, LeavesOutTheUsualSchedule) {
     RunConfig run;
     for (const char* key : {"schedule", "warmup_tokens", "decay_steps"}) {

@@ -210,6 +210,22 @@ TEST(AdamW, DecaysMatricesOnly) {
     EXPECT_EQ(state.weights()[2], 1.0F);
 }
 
+TEST(AdamW, LeavesOutGroupsThatHaveNoDecay) {
+    swarm::run::OptimizerConfig optimizer;
+    const auto stepped = [&] {
+        StageState state = StageState::from_tensors(
+            two_tensors(), {}, std::vector<float>(4, 1.0F), std::vector<float>(4),
+            std::vector<float>(4)
+        );
+        state.apply(optimizer, {1.0, 0.5, 0.1, 0.05}, std::vector<float>(4));
+        return std::vector<float>(state.weights().begin(), state.weights().end());
+    };
+    optimizer.no_decay = {"embed", "layers.1", "mlp"};
+    EXPECT_LT(stepped()[0], 1.0F);
+    optimizer.no_decay = {"layers.0"};
+    EXPECT_EQ(stepped(), std::vector<float>(4, 1.0F));
+}
+
 TEST(AdamW, SkipsAStepWhoseClipFactorIsZero) {
     StageState state = trained_state();
     const auto hash = state.hash();
