@@ -1,6 +1,7 @@
 #include "swarm/cli/command_line.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/base/edit_distance.hpp"
 #include "swarm/cli/api/api.hpp"
 #include "swarm/cli/chat/chat.hpp"
 #include "swarm/cli/common/flags.hpp"
@@ -22,7 +23,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -54,21 +54,6 @@ std::string helper(const CLI::App& parsed) {
     return verbs.empty() ? parsed.get_name() : parsed.get_name() + " " + helper(*verbs.front());
 }
 
-/// Returns how many letters must be added, left out or replaced to make one word of the other.
-std::size_t distance(const std::string& from, const std::string& to) {
-    std::vector<std::size_t> row(to.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i + 1);
-        for (std::size_t j = 0; j < to.size(); ++j) {
-            const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
-        }
-    }
-    return row.back();
-}
-
 /// Returns what is wrong with a word where a verb should stand; nullopt: all verbs are known.
 std::optional<std::string> unknown_verb(
     const CLI::App& app, const std::vector<std::string>& words
@@ -83,10 +68,11 @@ std::optional<std::string> unknown_verb(
         const auto known = std::ranges::find(verbs, word, &CLI::App::get_name);
         if (known == verbs.end()) {
             const auto nearest = std::ranges::min_element(verbs, {}, [&](const CLI::App* verb) {
-                return distance(word, verb->get_name());
+                return edit_distance(word, verb->get_name());
             });
             const std::string& name = (*nearest)->get_name();
-            const bool alike = distance(word, name) <= std::max<std::size_t>(1, name.size() / 2);
+            const std::size_t alike_most = std::max<std::size_t>(1, name.size() / 2);
+            const bool alike = edit_distance(word, name) <= alike_most;
             return "there is no verb " + word + (alike ? "; is it " + name + "?" : "");
         }
         command = *known;

@@ -79,6 +79,23 @@ TEST(LocalRun, EqualsOneProcessWithDrawnRoundingWhenPeersAreKilled) {
     EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
+TEST(LocalRun, EqualsOneProcessWithAnotherScheduleAndLessDecayWhenPeersAreKilled) {
+    const LocalRun run = run_disturbed(
+        {"--kill-every",
+         "3s",
+         "--set",
+         "model.width=64",  // layers are matrices then, which decay
+         "--set",
+         "optimizer.no_decay=layers.1",
+         "--set",
+         "optimizer.schedule=wsd",
+         "--set",
+         "optimizer.warmup_tokens=2000"}
+    );
+    expect_exact(run);
+    EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
+}
+
 #ifdef SWARM_WITH_TORCH
 
 /// The first and the last of three stages exchange the sums of the matrix, over links that die with

@@ -90,6 +90,34 @@ TEST_F(ResumeChangesTest, ARunFileThatWasEditedInItsFolderIsAChangeToo) {
     expect_refused({"--single", "--resume"}, "run.microbatches was 8, is 9");
 }
 
+TEST_F(ResumeChangesTest, ASingleKeyIsSetByItsName) {
+    train_single({"--model", "oracle", "--steps", "4"});
+    expect_refused(
+        {"--single", "--resume", "--set", "optimizer.learning_rte=1"},
+        "optimizer.learning_rte is unknown; the nearest key is optimizer.learning_rate"
+    );
+    expect_refused(
+        {"--single", "--resume", "--set", "optimizer.no_decay=layers.0"},
+        "optimizer.no_decay was [], is [ \"layers.0\" ]"
+    );
+    train_single(
+        {"--resume",
+         "--steps",
+         "6",
+         "--set",
+         "optimizer.learning_rate=0.25",
+         "--set",
+         "optimizer.schedule=constant"}
+    );
+    EXPECT_NE(err.find("optimizer.learning_rate: was 0.003, now 0.25"), std::string::npos) << err;
+    EXPECT_NE(err.find("on record: run.toml has the new values"), std::string::npos) << err;
+    for (const char* const file : {"run.toml", "last-run.toml"}) {
+        EXPECT_NE(read_text(directory / file).find("learning_rate = 0.25\n"), std::string::npos);
+    }
+    EXPECT_NE(read_text(directory / "metrics.jsonl").find("\"lr\":0.15"), std::string::npos)
+        << "step 6 of a warm-up of 10";
+}
+
 TEST_F(ResumeChangesTest, PeersThatLiveOnTakeTheNewSettingsAtTheCheckpoint) {
     const std::string file = (folder.path() / "run.toml").string();
     std::ofstream(file) << "model = 'oracle'\n[run]\nsteps = 30\nstages = 2\n"

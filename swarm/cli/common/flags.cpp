@@ -339,6 +339,28 @@ void add_stops(CLI::App& app, std::vector<std::string>& stops) {
         ->type_name("TEXT");
 }
 
+CLI::Option* add_settings(
+    CLI::App& app,
+    const std::string& help,
+    const std::string& name,
+    std::vector<std::pair<std::string, std::string>>& settings
+) {
+    const std::string type = name + "=VALUE";
+    const auto add = [&settings, type](const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) {
+            const std::size_t equals = text.find('=');
+            if (equals == 0 || equals == std::string::npos) {
+                throw CLI::ValidationError("--set", "wants " + type + ", not " + text);
+            }
+            settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+        }
+    };
+    return app.add_option_function<std::vector<std::string>>("--set", add, help + " (repeatable)")
+        ->type_name(type)
+        ->allow_extra_args(false)  // else the next word, a file, would be a setting, too
+        ->take_all();
+}
+
 CLI::Option* add_system(CLI::App& app, std::optional<std::string>& system) {
     return app.add_option("--system", system, "system message (default: the chat template's)")
         ->type_name("TEXT");

@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -99,6 +100,14 @@ struct SamplingFlags {
 void add_sampling_flags(CLI::App& app, SamplingFlags flags);
 /// Adds --stop, which may come several times.
 void add_stops(CLI::App& app, std::vector<std::string>& stops);
+/// Adds --set for settings NAME=VALUE, which may come several times. `name` stands for NAME in the
+/// help.
+CLI::Option* add_settings(
+    CLI::App& app,
+    const std::string& help,
+    const std::string& name,
+    std::vector<std::pair<std::string, std::string>>& settings
+);
 /// Adds --system, the system message of a chat.
 CLI::Option* add_system(CLI::App& app, std::optional<std::string>& system);
 /// Adds --path and --exit, which are about the stages of a model.

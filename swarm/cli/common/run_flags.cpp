@@ -2,6 +2,7 @@
 
 #include "compression/codec.hpp"
 #include "router/policy.hpp"
+#include "swarm/cli/common/flags.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -46,6 +47,12 @@ void add_run_flags(CLI::App& app, std::string& run_file, RunFlags& run) {
     );
     app.add_option(
         "--checkpoint-every", run.checkpoint_every, "steps between checkpoints; 0: at the end only"
+    );
+    add_settings(
+        app,
+        "set any key of a run file, e.g. optimizer.learning_rate=1e-4",
+        "TABLE.KEY",
+        run.settings
     );
 }
 

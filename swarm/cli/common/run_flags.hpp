@@ -1,12 +1,14 @@
 // Flags that override what the run file says; `train`, `local` and `plan` have them.
-// Precedence: flag > run file > default. So a flag that was not given is nullopt, and never its
-// default.
+// Precedence: --set > flag > run file > default. So a flag that was not given is nullopt, and
+// never its default.
 // Errors: those of CLI11. Threading: one thread, while the command line is read.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -32,6 +34,7 @@ struct RunFlags {
     std::optional<std::string> tokenizer;
     std::optional<std::uint32_t> checkpoint_every;
     std::optional<std::uint32_t> min_peers;
+    std::vector<std::pair<std::string, std::string>> settings;  // any keys (--set); after the rest
 };
 
 /// Adds the run file, a word without a flag, and the flags that every verb with a run has.

@@ -28,6 +28,7 @@ std::optional<std::string> stray_flag(const LocalOptions& options) {
         {"--corpus", run.corpus.has_value()},
         {"--tokenizer", run.tokenizer.has_value()},
         {"--checkpoint-every", run.checkpoint_every.has_value()},
+        {"--set", !run.settings.empty()},
         {"--churn", options.churn.has_value()},
         {"--cut-every", options.cut_every.has_value()},
         {"--demo", options.demo},

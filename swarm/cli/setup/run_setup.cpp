@@ -3,6 +3,7 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/setup/base_model.hpp"
+#include "swarm/run/run_file/config_settings.hpp"
 
 #include <utility>
 
@@ -88,6 +89,7 @@ Result<run::RunConfig> resolve_run(const std::filesystem::path& run_file, const 
     override_with(flags.checkpoint_every, config.checkpoint_every);
     override_with(flags.min_peers, config.min_peers);
     override_tokenizer(flags, config);
+    SWARM_TRY(run::set_keys(config, flags.settings));
     if (!config.init.empty() && config.init_sha256.empty()) {
         const auto folder = flags.init ? std::filesystem::path() : run_file.parent_path();
         SWARM_TRY(open_base_model(config, folder));
@@ -97,7 +99,8 @@ Result<run::RunConfig> resolve_run(const std::filesystem::path& run_file, const 
 }
 
 std::filesystem::path corpus_folder(const std::filesystem::path& run_file, const RunFlags& flags) {
-    return flags.corpus ? std::filesystem::path() : run_file.parent_path();
+    const bool named = flags.corpus || run::sets_key(flags.settings, "run.corpus");
+    return named ? std::filesystem::path() : run_file.parent_path();
 }
 
 }  // namespace swarm::cli

@@ -13,12 +13,12 @@ namespace swarm::cli {
 /// Name of the file in a run's folder that holds the configuration, for --resume.
 inline constexpr const char* kRunFileName = "run.toml";
 
-/// Applies flag > run file > default, takes the shape of the model that the run begins with, then
-/// checks the result. An empty name means no file.
+/// Applies --set > flag > run file > default, takes the shape of the model that the run begins with,
+/// then checks the result. An empty name means no file.
 Result<run::RunConfig> resolve_run(const std::filesystem::path& run_file, const RunFlags& flags);
 
 /// Returns the folder from which the corpus of resolve_run() is named: that of the run file, or the
-/// current one, which is empty, where a flag names the corpus.
+/// current one, which is empty, where a flag or --set names the corpus.
 std::filesystem::path corpus_folder(const std::filesystem::path& run_file, const RunFlags& flags);
 
 }  // namespace swarm::cli

@@ -28,31 +28,12 @@ examples:
   swarm local --model oracle --peers 9 --service-ms 50,50,100 --kill-every 20s --json run.json
   swarm sim record run.json -o run.toml && swarm sim run.toml)";
 
-void add_setting(SimFlags& flags, const std::string& text) {
-    const std::size_t equals = text.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-        throw CLI::ValidationError("--set", "wants KEY=VALUE, not " + text);
-    }
-    flags.settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-}
-
 void add_shared_flags(CLI::App& app, SimFlags& flags) {
     app.add_option("--seed", flags.seed, "seed of fleet, faults and network")
         ->check(CLI::NonNegativeNumber);
     app.add_option("--mode", flags.mode, "exact or fluid, whatever the scenario says")
         ->check(CLI::IsMember({"exact", "fluid"}));
-    app.add_option_function<std::vector<std::string>>(
-           "--set",
-           [&flags](const std::vector<std::string>& all) {
-               for (const std::string& text : all) {
-                   add_setting(flags, text);
-               }
-           },
-           "change a key of the scenario, e.g. peers=1000 (repeatable)"
-    )
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false)  // else the next word, the scenario, would be a setting, too
-        ->take_all();
+    add_settings(app, "change a key of the scenario, e.g. peers=1000", "KEY", flags.settings);
     app.add_flag(
         "--verify", flags.verify, "train in one process, too, and compare every loss, bit for bit"
     );

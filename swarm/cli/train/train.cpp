@@ -23,6 +23,12 @@
 namespace swarm::cli {
 namespace {
 
+// Where people find later what has changed. The log has no place for other settings.
+constexpr const char* kRecord =
+    "on record: run.toml has the new values, and the log the learning rate of each step";
+constexpr const char* kRecordAlone =
+    "on record: run.toml has the new values, and metrics.jsonl the learning rate of each step";
+
 /// Losses are per token, so the line tells how many bytes a token of this tokenizer holds.
 std::string line_of(const std::string& tokenizer, const TrainingText& text) {
     char ratio[32];
@@ -84,6 +90,9 @@ Result<run::Corpus> settle(RunDirectory& directory, const TrainOptions& options,
     SWARM_TRY(const std::vector<std::string> changes, settle_changes(directory, options));
     for (const std::string& change : changes) {
         console.info(change);
+    }
+    if (!changes.empty()) {
+        console.info(options.single ? kRecordAlone : kRecord);
     }
     if (!text.tokenizer.empty()) {
         console.info(line_of(directory.config.tokenizer, text));

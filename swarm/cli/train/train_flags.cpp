@@ -16,6 +16,7 @@ examples:
   swarm train --init smollm2 --corpus notes.txt --stages 3 --steps 200   # tune a model of others
   swarm train run.toml --resume            # after a crash, or Ctrl-C
   swarm train --resume --stages 4 --accept-changes
+  swarm train --resume --set optimizer.learning_rate=1e-4
   swarm train --print-toml > run.toml      # every key of a run file, with its meaning and default
   swarm train --single --model oracle      # one process, no network: what any run must equal
   swarm train --single --mode sparse --replicas 4 --steps 400 --beside-exact)";

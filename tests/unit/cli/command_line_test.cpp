@@ -4,6 +4,7 @@
 #include "swarm/cli/doctor/doctor.hpp"
 #include "swarm/cli/generate/generate.hpp"
 #include "swarm/cli/local/local.hpp"
+#include "swarm/cli/plan/plan.hpp"
 #include "swarm/cli/serve/serve.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/train/train.hpp"
@@ -336,6 +337,20 @@ TEST(CommandLine, TrainTakesAMode) {
     EXPECT_EQ(train.run.sync_every, 4U);
     EXPECT_EQ(train.run.replicas, 3U);
     EXPECT_FALSE(train.beside_exact);
+}
+
+TEST(CommandLine, VerbsOfARunTakeSettingsBeforeTheFile) {
+    const std::vector<std::pair<std::string, std::string>> settings{
+        {"optimizer.learning_rate", "1e-4"}, {"run.corpus", "a=b.txt"}};
+    const auto words = [](const std::string& verb) {
+        return Words{
+            verb, "--set", "optimizer.learning_rate=1e-4", "--set", "run.corpus=a=b.txt", "a.toml"};
+    };
+    EXPECT_EQ(options_of<TrainOptions>(words("train")).run.settings, settings);
+    EXPECT_EQ(options_of<TrainOptions>(words("train")).run_file, "a.toml");
+    EXPECT_EQ(options_of<LocalOptions>(words("local")).run.settings, settings);
+    EXPECT_EQ(options_of<PlanOptions>(words("plan")).run.settings, settings);
+    EXPECT_EQ(exit_of({"train", "--set", "run.steps"}).code, kUsage);
 }
 
 TEST(CommandLine, LocalTakesFaultsAndSpeeds) {

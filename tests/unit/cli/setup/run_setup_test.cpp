@@ -92,6 +92,29 @@ TEST(ResolveRun, AnotherNumberOfStagesDropsTheSplitOfTheFile) {
     EXPECT_TRUE(config->layers_per_stage.empty());
 }
 
+TEST(ResolveRun, ASettingComesAfterFileAndFlags) {
+    const TextFile file("[run]\nsteps = 5\n[optimizer]\nlearning_rate = 1.0\n");
+    RunFlags flags;
+    flags.model = "oracle";
+    flags.steps = 7;
+    flags.settings = {{"run.steps", "9"}, {"model.width", "64"}, {"optimizer.learning_rate", "2"}};
+    const auto config = resolve_run(file.path(), flags);
+    ASSERT_TRUE(config) << config.error().detail;
+    EXPECT_EQ(config->steps, 9U);
+    EXPECT_EQ(config->model.kind, run::ModelKind::Oracle);
+    EXPECT_EQ(config->model.width, 64U);
+    EXPECT_EQ(config->optimizer.learning_rate, 2.0);
+    flags.settings = {{"run.stages", "7"}};
+    EXPECT_FALSE(resolve_run(file.path(), flags)) << "the rules of a run hold";
+}
+
+TEST(CorpusFolder, IsTheCurrentOneForATextOfTheCommandLine) {
+    EXPECT_EQ(corpus_folder("a/run.toml", {}), "a");
+    RunFlags flags;
+    flags.settings = {{"run.corpus", "b.txt"}};
+    EXPECT_EQ(corpus_folder("a/run.toml", flags), "");
+}
+
 TEST(ResolveRun, TheModelFollowsTheTokenizer) {
     RunFlags flags;
     flags.tokenizer = "spm:2000";
