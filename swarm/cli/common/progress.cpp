@@ -68,6 +68,13 @@ void Progress::show_one(const node::StepCommitted& step) {
     if (console_.is_terminal() || pace_.admits(clock_now()) || is_last) {
         finish();
     }
+    if (const auto rise = watch_.add(step.step, step.loss)) {
+        finish();
+        console_.warn(
+            "the loss diverges at step " + std::to_string(step.step + 1) + ": " + rise->text() +
+            "; a lower optimizer.learning_rate or clip_norm may help"
+        );
+    }
 }
 
 void Progress::finish() {

@@ -7,6 +7,7 @@
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/line_pace.hpp"
 #include "swarm/run/config.hpp"
+#include "swarm/run/training/loss_watch.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -36,7 +37,7 @@ class Progress {
  private:
     void show_one(const Listening&) {}
 
-    void show_one(const PastLoss&) {}
+    void show_one(const PastLoss& past) { watch_.recall(past.step, past.loss); }
 
     void show_one(const StagesCut& cut);
     void show_one(const node::StepCommitted& step);
@@ -52,6 +53,7 @@ class Progress {
 
     Console& console_;
     LinePace pace_;
+    run::LossWatch watch_;
     std::string withheld_;  // the line of the newest step; empty when it was written
     std::uint64_t steps_;
     std::uint64_t tokens_per_step_;

@@ -8,7 +8,7 @@ namespace swarm::cli {
 namespace {
 
 /// In the order of the enumerators.
-constexpr std::array<std::string_view, 13> kNames = {
+constexpr std::array<std::string_view, 14> kNames = {
     "kill",
     "freeze",
     "coordinator_kill",
@@ -21,8 +21,9 @@ constexpr std::array<std::string_view, 13> kNames = {
     "stage_empty",
     "skip",
     "split",
-    "share_lost"};
-static_assert(kNames.size() == static_cast<std::size_t>(RunEventKind::ShareLost) + 1);
+    "share_lost",
+    "diverge"};
+static_assert(kNames.size() == static_cast<std::size_t>(RunEventKind::Diverge) + 1);
 
 bool is_fault(RunEventKind kind) {
     return kind == RunEventKind::Kill || kind == RunEventKind::Freeze ||

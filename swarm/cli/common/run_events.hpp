@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace swarm::cli {
@@ -32,6 +33,7 @@ enum class RunEventKind : std::uint8_t {
     Skip,
     Split,
     ShareLost,
+    Diverge,
 };
 
 /// Returns the name of the kind in --json: "coordinator_kill".
@@ -84,6 +86,11 @@ class RunEvents {
     void changed(const node::PeerChanged& changed, TimePoint now);
     /// A replica of mode sparse was lost with its share.
     void lost(const node::ShareLost& share, TimePoint now);
+    /// The loss rises (run::LossWatch).
+    void diverged(std::string how, TimePoint now) {
+        events_.push_back({.kind = RunEventKind::Diverge, .at = now, .reason = std::move(how)});
+    }
+
     /// The stages get other layers.
     void split(std::string layers, TimePoint now);
 

@@ -199,6 +199,9 @@ void RunReport::add_one(const node::StepCommitted& step, TimePoint now) {
     losses_[step.step] = step.loss;
     steps_[step.step] = step;
     events_.committed(now);
+    if (const auto rise = watch_.add(step.step, step.loss)) {
+        events_.diverged("step " + std::to_string(step.step) + ": " + rise->text(), now);
+    }
 }
 
 void RunReport::add_one(const node::StepSkipped& skip, TimePoint now) {

@@ -7,6 +7,7 @@
 #include "swarm/cli/common/report_lines.hpp"
 #include "swarm/cli/common/run_events.hpp"
 #include "swarm/run/config.hpp"
+#include "swarm/run/training/loss_watch.hpp"
 
 #include <cstdint>
 #include <map>
@@ -98,7 +99,10 @@ class RunReport {
 
     void add_one(const Listening& listening, TimePoint) { join_ = listening.join; }
 
-    void add_one(const PastLoss& past, TimePoint) { losses_[past.step] = past.loss; }
+    void add_one(const PastLoss& past, TimePoint) {
+        losses_[past.step] = past.loss;
+        watch_.recall(past.step, past.loss);
+    }
 
     void add_one(const StagesCut& cut, TimePoint now);
     void add_one(const node::StepCommitted& step, TimePoint now);
@@ -118,6 +122,7 @@ class RunReport {
     std::optional<Digest> weights_;
     std::optional<Verification> verification_;
     RunEvents events_;
+    run::LossWatch watch_;
     Duration line_delay_{};
     std::optional<TimePoint> began_;  // begin of the first step
     std::uint64_t peers_started_ = 0;

@@ -96,7 +96,7 @@ void RunState::add_one(const StagesCut& cut, TimePoint now) {
     push({now, "stages cut", {}, {}, "new layers per stage from step " + std::to_string(cut.step)});
 }
 
-void RunState::add_one(const node::StepCommitted& step, TimePoint) {
+void RunState::add_one(const node::StepCommitted& step, TimePoint now) {
     // After a rollback the points of the steps that come again are void.
     std::erase_if(losses_, [&](const LossPoint& point) { return point.step > step.step; });
     steps_done_ = step.step + 1;
@@ -110,6 +110,9 @@ void RunState::add_one(const node::StepCommitted& step, TimePoint) {
         step.wire_bytes.value_or(0)
     );
     add_loss(steps_done_, step.loss);
+    if (const auto rise = watch_.add(step.step, step.loss)) {
+        push({now, "loss diverges", {}, {}, rise->text()});
+    }
     for (auto& [id, peer] : peers_) {
         peer.last = 0;  // WorkCounted of this step follows
     }

@@ -10,6 +10,7 @@
 #include "swarm/base/units.hpp"
 #include "swarm/cli/common/report_lines.hpp"
 #include "swarm/run/config.hpp"
+#include "swarm/run/training/loss_watch.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -77,7 +78,10 @@ class RunState {
 
     void add_one(const Listening& listening, TimePoint now);
 
-    void add_one(const PastLoss& past, TimePoint) { add_loss(past.step + 1, past.loss); }
+    void add_one(const PastLoss& past, TimePoint) {
+        add_loss(past.step + 1, past.loss);
+        watch_.recall(past.step, past.loss);
+    }
 
     void add_one(const StagesCut& cut, TimePoint now);
     void add_one(const node::StepCommitted& step, TimePoint now);
@@ -107,6 +111,7 @@ class RunState {
     std::map<PeerId, Peer> peers_;
     std::deque<Happened> events_;
     std::vector<LossPoint> losses_;
+    run::LossWatch watch_;
     std::uint64_t steps_per_point_ = 1;
     bool over_ = false;
     std::string end_;  // how the run ended; empty: it goes on

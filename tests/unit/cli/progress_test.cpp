@@ -28,5 +28,17 @@ TEST(Progress, ALineTellsTheTimeThatIsLeftWhenItIsKnown) {
     );
 }
 
+TEST(Progress, ALongTimeThatIsLeftIsToldInHours) {
+    const auto eta = [](double seconds_left) {
+        const std::string line = progress_line(step(0), 60, 5100, seconds_left, {});
+        return line.substr(line.find("ETA"));
+    };
+    EXPECT_EQ(eta(59.4), "ETA 0:59");
+    EXPECT_EQ(eta(3599.4), "ETA 59:59");
+    EXPECT_EQ(eta(3599.6), "ETA 1 h 00 min");
+    EXPECT_EQ(eta(3600 * 2.5), "ETA 2 h 30 min");
+    EXPECT_EQ(eta(3600 * 100 + 60), "ETA 100 h 01 min");
+}
+
 }  // namespace
 }  // namespace swarm::cli

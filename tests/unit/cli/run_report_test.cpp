@@ -62,6 +62,23 @@ TEST(RunReport, TellsOfASkippedStepWithItsReason) {
     EXPECT_NE(report.trouble().find("1 steps skipped"), std::string::npos) << report.trouble();
 }
 
+TEST(RunReport, TellsOnceThatTheLossDiverges) {
+    RunReport report(small_run());
+    report.add(PastLoss{0, 3.0}, at(10));
+    for (std::uint64_t number = 1; number < 80; ++number) {
+        report.add(step(number, number < 40 ? 3.0 : 4.0), at(12));
+    }
+    const json::object whole = parsed(report);
+    ASSERT_EQ(whole.at("events").as_array().size(), 1U);
+    const json::object& event = whole.at("events").at(0).as_object();
+    EXPECT_EQ(event.at("kind").as_string(), "diverge");
+    EXPECT_EQ(
+        event.at("reason").as_string(),
+        "step 46: the mean loss of the last 20 steps is 3.3500, the least was 3.0000"
+    );
+    EXPECT_TRUE(event.at("peer").is_null());
+}
+
 TEST(RunReport, TellsOfTheShareOfALostReplica) {
     RunReport report(small_run());
     report.add(step(0, 3.5), at(12));
