@@ -328,7 +328,7 @@ TEST(ParseRun, RefusesUnknownGroupsWithoutDecay) {
     expect_refusal(
         "[optimizer]\nno_decay = 'embed'\n", "run.toml:2: optimizer.no_decay must be a list of str"
     );
-    expect_refusal("[optimizer]\nno_decay = [3]\n", "run.toml:2: optimizer.no_decay must be a list");
+    expect_refusal("[optimizer]\nno_decay = [3]\n", "run.toml:2: optimizer.no_decay must be a l");
 }
 
 TEST(ParseRun, ReadsTheScheduleOfTheLearningRate) {
