@@ -114,8 +114,19 @@ TEST_F(ResumeChangesTest, ASingleKeyIsSetByItsName) {
     for (const char* const file : {"run.toml", "last-run.toml"}) {
         EXPECT_NE(read_text(directory / file).find("learning_rate = 0.25\n"), std::string::npos);
     }
-    EXPECT_NE(read_text(directory / "metrics.jsonl").find("\"lr\":0.15"), std::string::npos)
+    EXPECT_NE(read_text(directory / "metrics.jsonl").find("\"lr\":1.5E-1"), std::string::npos)
         << "step 6 of a warm-up of 10";
+    EXPECT_EQ(err.find("is above"), std::string::npos) << err;
+    train_single(
+        {"--resume",
+         "--set",
+         "optimizer.schedule=linear",
+         "--set",
+         "optimizer.learning_rate=1e-4",
+         "--steps",
+         "8"}
+    );
+    EXPECT_NE(err.find("final_learning_rate (0.0003) is above"), std::string::npos) << err;
 }
 
 TEST_F(ResumeChangesTest, PeersThatLiveOnTakeTheNewSettingsAtTheCheckpoint) {

@@ -91,7 +91,8 @@ Result<run::RunConfig> resolve_run(const std::filesystem::path& run_file, const 
     override_tokenizer(flags, config);
     SWARM_TRY(run::set_keys(config, flags.settings));
     if (!config.init.empty() && config.init_sha256.empty()) {
-        const auto folder = flags.init ? std::filesystem::path() : run_file.parent_path();
+        const bool named = flags.init || run::sets_key(flags.settings, "run.init");
+        const auto folder = named ? std::filesystem::path() : run_file.parent_path();
         SWARM_TRY(open_base_model(config, folder));
     }
     SWARM_TRY(run::check_run(config));

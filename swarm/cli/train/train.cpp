@@ -57,6 +57,24 @@ void warn_of(RunDirectory& directory, Console& console) {
     }
 }
 
+/// A person who lowers one of the rates may forget the other.
+void warn_of_rising_rate(const run::OptimizerConfig& optimizer, Console& console) {
+    if (optimizer.schedule == run::Schedule::Constant ||
+        optimizer.final_learning_rate <= optimizer.learning_rate) {
+        return;
+    }
+    char text[160];
+    std::snprintf(
+        text,
+        sizeof text,
+        "optimizer.final_learning_rate (%g) is above optimizer.learning_rate (%g): the rate rises "
+        "towards the end of the run",
+        optimizer.final_learning_rate,
+        optimizer.learning_rate
+    );
+    console.warn(text);
+}
+
 Result<> check_flags(const TrainOptions& options, const run::RunConfig& config) {
     if (config.mode == run::SyncMode::Exact && (options.beside_exact || options.lose_every > 0)) {
         return usage("--beside-exact and --lose-every are for mode sparse; add --mode sparse");
@@ -91,6 +109,7 @@ Result<run::Corpus> settle(RunDirectory& directory, const TrainOptions& options,
     for (const std::string& change : changes) {
         console.info(change);
     }
+    warn_of_rising_rate(directory.config.optimizer, console);
     if (!changes.empty()) {
         console.info(options.single ? kRecordAlone : kRecord);
     }

@@ -115,6 +115,9 @@ void drop_what_belonged_to(
     if (config.corpus != before.corpus && !is_set("run.corpus_sha256")) {
         config.corpus_sha256.clear();
     }
+    if (config.init != before.init && !is_set("run.init_sha256")) {
+        config.init_sha256.clear();
+    }
     if (config.stages != before.stages && !is_set("run.layers_per_stage")) {
         config.layers_per_stage.clear();
     }

@@ -117,6 +117,10 @@ TEST(SetKeys, WhatBelongedToAFormerValueGoesWithIt) {
     EXPECT_EQ(with({{"run.steps", "9"}}, run).corpus_sha256, run.corpus_sha256);
     EXPECT_EQ(with({{"run.corpus", "old.txt"}}, run).corpus_sha256, run.corpus_sha256);
     EXPECT_EQ(with({{"run.corpus", "new.txt"}}, run).corpus_sha256, "");
+    run.init = "old.gguf";
+    run.init_sha256 = std::string(64, 'c');
+    EXPECT_EQ(with({{"run.init", "new.gguf"}}, run).init_sha256, "");
+    EXPECT_EQ(with({{"run.init", "old.gguf"}}, run).init_sha256, run.init_sha256);
     EXPECT_TRUE(with({{"run.stages", "2"}}, run).layers_per_stage.empty());
     EXPECT_EQ(
         with({{"run.stages", "2"}, {"run.layers_per_stage", "4,2"}}, run).layers_per_stage,
