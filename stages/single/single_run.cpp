@@ -51,12 +51,15 @@ Result<double> run_microbatch(std::span<StageWorker* const> path, StageWorker::L
 }
 
 SingleRun::SingleRun(
-    swarm::run::RunConfig config, MakeCompute make_compute, swarm::run::Corpus corpus
+    swarm::run::RunConfig config,
+    MakeCompute make_compute,
+    swarm::run::Corpus corpus,
+    const swarm::run::SampleRows* rows
 )
     : config_(std::move(config)),
       make_compute_(std::move(make_compute)),
       corpus_(std::move(corpus)),
-      plan_(config_, corpus_),
+      plan_(config_, corpus_, rows),
       codecs_(swarm::run::first_codecs(config_)) {
     make_workers();
     for (const auto& worker : workers_) {

@@ -38,7 +38,13 @@ class SingleRun {
  public:
     /// Starts at version 0. `config` has passed check_run(). The oracle model takes an empty
     /// corpus.
-    SingleRun(swarm::run::RunConfig config, MakeCompute make_compute, swarm::run::Corpus corpus);
+    /// `rows`, which outlive the run, are read in place of a corpus.
+    SingleRun(
+        swarm::run::RunConfig config,
+        MakeCompute make_compute,
+        swarm::run::Corpus corpus,
+        const swarm::run::SampleRows* rows = nullptr
+    );
 
     /// Goes on from states of the same model, in stage order, all of one version.
     void resume(std::vector<StageState> states);

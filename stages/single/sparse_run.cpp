@@ -33,11 +33,14 @@ SparseReplica::Weights copy_of(std::span<const float> weights) {
 }  // namespace
 
 SparseRun::SparseRun(
-    swarm::run::RunConfig config, const MakeCompute& make_compute, swarm::run::Corpus corpus
+    swarm::run::RunConfig config,
+    const MakeCompute& make_compute,
+    swarm::run::Corpus corpus,
+    const swarm::run::SampleRows* rows
 )
     : config_(std::move(config)),
       corpus_(std::move(corpus)),
-      plan_(config_, corpus_),
+      plan_(config_, corpus_, rows),
       codec_(compression::find_codec(compression::CodecId::Sparse)) {
     SWARM_ASSERT(config_.mode == swarm::run::SyncMode::Sparse && codec_ != nullptr);
     for (const swarm::run::StageLayout& layout : swarm::run::partition(config_)) {

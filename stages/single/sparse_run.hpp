@@ -24,7 +24,10 @@ class SparseRun {
  public:
     /// Starts at version 0. `config` has passed check_run() and its mode is Sparse.
     SparseRun(
-        swarm::run::RunConfig config, const MakeCompute& make_compute, swarm::run::Corpus corpus
+        swarm::run::RunConfig config,
+        const MakeCompute& make_compute,
+        swarm::run::Corpus corpus,
+        const swarm::run::SampleRows* rows = nullptr
     );
 
     /// Goes on from states of the same model, in stage order, all of one version. `kept` has the

@@ -24,7 +24,7 @@ Coordinator::Coordinator(Options options)
           .bugs = options_.bugs,
           .roster = run::Roster(options_.config.stages),
           .codecs = run::first_codecs(options_.config)},
-      launcher_(context_, options_.corpus, options_.config.seed),
+      launcher_(context_, options_.corpus, options_.config.seed, options_.rows),
       step_(context_, launcher_, options_.timing),
       checkpointer_(options_.checkpoints),
       placement_(context_.config, context_.layouts) {}

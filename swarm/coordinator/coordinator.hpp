@@ -53,6 +53,7 @@ class Coordinator final : public node::Role {
         StepMachine::Timing timing = {};
         run::PlantedBugs bugs = {};
         std::string tokenizer = {};  // file of the run's tokenizer for clients; empty: none
+        const run::SampleRows* rows = nullptr;  // read in place of the corpus; outlive the role
     };
 
     explicit Coordinator(Options options);

@@ -15,9 +15,14 @@ router::Request request_for(const RunContext& context) {
 
 }  // namespace
 
-Launcher::Launcher(RunContext& context, std::span<const std::uint32_t> corpus, std::uint64_t seed)
+Launcher::Launcher(
+    RunContext& context,
+    std::span<const std::uint32_t> corpus,
+    std::uint64_t seed,
+    const run::SampleRows* rows
+)
     : context_(context),
-      plan_(context.config, corpus),
+      plan_(context.config, corpus, rows),
       router_(router::make_policy(context.config.policy, seed), {}) {}
 
 void Launcher::refresh(TimePoint now) {

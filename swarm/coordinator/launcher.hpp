@@ -17,7 +17,12 @@ namespace swarm::coordinator {
 
 class Launcher {
  public:
-    Launcher(RunContext& context, std::span<const std::uint32_t> corpus, std::uint64_t seed);
+    Launcher(
+        RunContext& context,
+        std::span<const std::uint32_t> corpus,
+        std::uint64_t seed,
+        const run::SampleRows* rows = nullptr
+    );
 
     /// Call it when the roster or a link has changed.
     void refresh(TimePoint now);

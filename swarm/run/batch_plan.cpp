@@ -5,18 +5,30 @@
 
 namespace swarm::run {
 
-BatchPlan::BatchPlan(const RunConfig& config, std::span<const std::uint32_t> corpus)
+BatchPlan::BatchPlan(
+    const RunConfig& config, std::span<const std::uint32_t> corpus, const SampleRows* rows
+)
     : seed_(config.seed),
+      microbatches_(config.microbatches),
       batch_(config.batch),
       row_(config.model.context + 1),
       vocabulary_(config.model.vocabulary),
-      corpus_(corpus) {
+      corpus_(corpus),
+      rows_(rows) {
     SWARM_ASSERT(corpus.empty() || corpus.size() >= row_);
 }
 
 std::vector<std::uint32_t> BatchPlan::tokens(std::uint64_t step, MicrobatchId id) const {
     std::vector<std::uint32_t> tokens;
     tokens.reserve(std::size_t{batch_} * row_);
+    if (rows_ != nullptr) {
+        tokens.resize(std::size_t{batch_} * row_);
+        const std::uint64_t first = (step * microbatches_ + id.value) * batch_;
+        for (std::uint32_t row = 0; row < batch_; ++row) {
+            rows_->read(first + row, std::span(tokens).subspan(std::size_t{row} * row_, row_));
+        }
+        return tokens;
+    }
     if (corpus_.empty()) {
         for (std::uint32_t i = 0; i < batch_ * row_; ++i) {
             tokens.push_back((id.value + i) % vocabulary_);
