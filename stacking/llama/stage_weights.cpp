@@ -21,7 +21,7 @@ constexpr std::size_t kReadFloats = 1U << 18;  // 1 MiB
 
 /// Whether the tensor's weights stay as they are stored.
 bool keeps_stored(const models::StoredTensor& tensor, WeightChoice choice) {
-    return !choice.format() && PackedMatrix::keeps(tensor.type);
+    return !choice.format() && PackedMatrix::keeps(tensor.type) && tensor.adapter == nullptr;
 }
 
 PackedMatrix make(const models::StoredTensor& tensor, std::size_t outputs, WeightChoice choice) {

@@ -39,6 +39,12 @@ void add(Sha256& hash, const std::string& name, const StoredTensor& tensor) {
     if (tensor.added != 0) {
         add(hash, static_cast<double>(tensor.added));
     }
+    if (tensor.adapter) {
+        add(hash, std::uint64_t{tensor.adapter->rank});
+        add(hash, static_cast<double>(tensor.adapter->scale));
+        hash.add(std::as_bytes(std::span(tensor.adapter->out)));
+        hash.add(std::as_bytes(std::span(tensor.adapter->in)));
+    }
     if (!tensor.scales.values.empty()) {
         add(hash, std::uint64_t{tensor.scales.block_rows});
         add(hash, std::uint64_t{tensor.scales.block_columns});

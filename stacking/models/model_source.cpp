@@ -90,6 +90,16 @@ void scale_row(const WeightScales& scales, std::uint64_t row, std::span<float> v
     }
 }
 
+void add_row(const LowRank& product, std::uint64_t row, std::span<float> values) {
+    for (std::uint32_t rank = 0; rank < product.rank; ++rank) {
+        const float factor = product.scale * product.out[row * product.rank + rank];
+        const auto in = std::span(product.in).subspan(rank * values.size(), values.size());
+        for (std::size_t column = 0; column < values.size(); ++column) {
+            values[column] += factor * in[column];
+        }
+    }
+}
+
 Result<ModelSource> ModelSource::make(Architecture architecture, Tensors tensors, Files files) {
     SWARM_TRY(check(architecture));
     for (const TensorSpec& wanted : tensors_of(architecture)) {
@@ -163,6 +173,9 @@ Result<> ModelSource::read_rows(std::string_view name, RowRange rows, std::span<
         const auto place = values.subspan(row * columns, columns);
         decode_weights(tensor->type, stored, place);
         scale_row(tensor->scales, rows.first + row, place);
+        if (tensor->adapter) {
+            add_row(*tensor->adapter, rows.first + row, place);
+        }
         if (tensor->added != 0) {
             for (float& value : place) {
                 value += tensor->added;

@@ -32,6 +32,17 @@ struct WeightScales {
 /// Multiplies the weights of a row of a tensor by their scales.
 void scale_row(const WeightScales& scales, std::uint64_t row, std::span<float> values);
 
+/// The product of two small matrices that is added to a tensor: an adapter that a run trained.
+struct LowRank {
+    std::uint32_t rank = 0;
+    float scale = 0;           // factor of the product
+    std::vector<float> out{};  // (rows of the tensor, rank)
+    std::vector<float> in{};   // (rank, columns of the tensor)
+};
+
+/// Adds the product's row to the weights of a row of a tensor, rank by rank.
+void add_row(const LowRank& product, std::uint64_t row, std::span<float> values);
+
 struct StoredTensor {
     std::vector<std::uint32_t> shape;  // row-major
     WeightType type = WeightType::F32;
@@ -43,6 +54,7 @@ struct StoredTensor {
     std::uint32_t interleaved_heads = 0;
     float added = 0;        // to every stored value: norms of Gemma are stored less one
     WeightScales scales{};  // each weight is multiplied by that of its block
+    std::shared_ptr<const LowRank> adapter{};  // null: there is none
 
     /// Number of rows; a vector is one row.
     [[nodiscard]] std::uint64_t rows() const { return shape.size() < 2 ? 1 : shape.front(); }

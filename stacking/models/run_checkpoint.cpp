@@ -7,8 +7,10 @@
 #include "stages/files/checkpoint_manifest.hpp"
 #include "swarm/base/digest.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/run/training/trained_part.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -88,6 +90,54 @@ Result<std::string> read_tokenizer(const fs::path& folder) {
     return file;
 }
 
+Result<std::vector<float>> read_floats(
+    const StoredTensor& tensor, const ModelSource::Files& files, const fs::path& folder
+) {
+    std::vector<float> values(tensor.rows() * tensor.columns());
+    const std::span<std::byte> bytes = std::as_writable_bytes(std::span(values));
+    if (tensor.type != WeightType::F32 || tensor.bytes != bytes.size()) {
+        return refused_at(ErrorCode::Malformed, folder, "an adapter that is not fp32");
+    }
+    SWARM_TRY(files[tensor.file]->read(tensor.offset, bytes));
+    return values;
+}
+
+/// Joins the adapters of [lora] with their matrices, so that the model is the merged one.
+Result<> join_adapters(
+    const swarm::run::RunConfig& config,
+    const ModelSource::Files& files,
+    const fs::path& folder,
+    ModelSource::Tensors& tensors
+) {
+    if (config.lora.rank == 0) {
+        return {};
+    }
+    const auto scale = static_cast<float>(swarm::run::adapter_scale(config.lora));
+    for (auto& [name, tensor] : tensors) {
+        const auto in = tensors.find(name + swarm::run::kAdapterIn);
+        const auto out = tensors.find(name + swarm::run::kAdapterOut);
+        if (in == tensors.end() || out == tensors.end()) {
+            continue;
+        }
+        LowRank product{config.lora.rank, scale};
+        const std::vector<std::uint32_t> in_shape{product.rank, tensor.shape.back()};
+        const std::vector<std::uint32_t> out_shape{tensor.shape.front(), product.rank};
+        if (in->second.shape != in_shape || out->second.shape != out_shape) {
+            return refused_at(
+                ErrorCode::Malformed, folder, name + " has an adapter of another rank"
+            );
+        }
+        SWARM_TRY(product.in, read_floats(in->second, files, folder));
+        SWARM_TRY(product.out, read_floats(out->second, files, folder));
+        tensor.adapter = std::make_shared<const LowRank>(std::move(product));
+    }
+    std::erase_if(tensors, [](const auto& entry) {
+        return entry.first.ends_with(swarm::run::kAdapterIn) ||
+               entry.first.ends_with(swarm::run::kAdapterOut);
+    });
+    return {};
+}
+
 Result<ModelSource> open_checkpoint(const fs::path& folder) {
     SWARM_TRY(const auto manifest, read_manifest(folder));
     SWARM_TRY(auto architecture, architecture_of(folder, manifest));
@@ -111,6 +161,8 @@ Result<ModelSource> open_checkpoint(const fs::path& folder) {
         }
         tensors.emplace(name, std::move(*stored));
     }
+    SWARM_TRY(const auto config, swarm::run::parse_run(manifest.run_file, folder.string()));
+    SWARM_TRY(join_adapters(config, files, folder, tensors));
     return ModelSource::make(std::move(architecture), std::move(tensors), std::move(files));
 }
 

@@ -52,6 +52,10 @@ class StageCompute {
     StageCompute& operator=(const StageCompute&) = delete;
     virtual ~StageCompute() = default;
 
+    /// Takes the weights of layout.frozen, in order, flat; they stay valid and unchanged. Is called
+    /// before use_weights(), where the layout has some.
+    virtual void use_frozen(std::span<const float> /*weights*/) {}
+
     /// Is called before anything else and after every change of the weights. `weights` are all
     /// tensors of the layout in order, flat; they stay valid and unchanged until the next call.
     virtual void use_weights(std::span<const float> weights) = 0;

@@ -17,6 +17,8 @@ using swarm::Error;
 using swarm::ErrorCode;
 using swarm::Reaction;
 using swarm::Result;
+using swarm::run::all_tensors;
+using swarm::run::PlacedTensor;
 using swarm::run::StageLayout;
 using swarm::run::TensorSpec;
 
@@ -54,13 +56,19 @@ swarm::node::Payload to_payload(std::vector<std::byte> bytes) {
     return {swarm::protocol::TensorEnvelope{}, std::move(bytes)};
 }
 
+struct UnitName {
+    std::string name;
+    bool trained = false;  // it has a tensor with moments
+};
+
 /// The names of the units of a stage, in order.
-std::vector<std::string> unit_names(const StageLayout& layout) {
-    std::vector<std::string> names;
-    for (const TensorSpec& tensor : layout.tensors) {
-        if (names.empty() || names.back() != unit_of(tensor.name)) {
-            names.push_back(unit_of(tensor.name));
+std::vector<UnitName> unit_names(const StageLayout& layout) {
+    std::vector<UnitName> names;
+    for (const PlacedTensor& tensor : all_tensors(layout)) {
+        if (names.empty() || names.back().name != unit_of(tensor.spec->name)) {
+            names.push_back({unit_of(tensor.spec->name)});
         }
+        names.back().trained = names.back().trained || !tensor.frozen;
     }
     return names;
 }
@@ -73,13 +81,18 @@ struct Unit {
 
 std::vector<Unit> collect_units(const StageState& state) {
     std::vector<Unit> units;
-    std::size_t begin = 0;
-    for (const TensorSpec& tensor : state.layout().tensors) {
+    for (const auto& [spec, frozen, begin] : all_tensors(state.layout())) {
+        const TensorSpec& tensor = *spec;
         const std::size_t count = tensor.elements();
         if (units.empty() || units.back().name != unit_of(tensor.name)) {
             units.push_back({unit_of(tensor.name), {}, {}});
         }
         Unit& unit = units.back();
+        if (frozen) {
+            unit.weights.push_back({tensor.name, tensor.shape, state.frozen().subspan(begin, count)}
+            );
+            continue;
+        }
         unit.weights.push_back({tensor.name, tensor.shape, state.weights().subspan(begin, count)});
         unit.moments.push_back(
             {tensor.name + kFirstMoment, tensor.shape, state.first_moments().subspan(begin, count)}
@@ -89,7 +102,6 @@ std::vector<Unit> collect_units(const StageState& state) {
              tensor.shape,
              state.second_moments().subspan(begin, count)}
         );
-        begin += count;
     }
     return units;
 }
@@ -137,7 +149,7 @@ class FilesOfStages {
         weights_.add(std::as_bytes(state.weights()));
         for (const Unit& unit : collect_units(state)) {
             add_file(weights_file(unit.name), write_safetensors(unit.weights));
-            if (has_moments(manifest_.version)) {
+            if (has_moments(manifest_.version) && !unit.moments.empty()) {
                 add_file(moments_file(unit.name), write_safetensors(unit.moments));
             }
         }
@@ -288,9 +300,9 @@ Result<swarm::run::CheckpointFiles> SafetensorsCheckpoint::make_files(swarm::run
     }
     for (std::size_t s = 0; s < layouts.size(); ++s) {
         SWARM_TRY(StageState::check_chunks(layouts[s], state.chunks[s]));
-        for (const std::string& unit : unit_names(layouts[s])) {
+        for (const auto& [unit, trained] : unit_names(layouts[s])) {
             names.push_back(weights_file(unit));
-            if (has_moments(state.version)) {
+            if (has_moments(state.version) && trained) {
                 names.push_back(moments_file(unit));
             }
         }
@@ -312,6 +324,14 @@ Result<StageState> restore_stage(const Checkpoint& checkpoint, const StageLayout
     for (std::vector<float>* const values : {&weights, &first, &second}) {
         values->reserve(layout.elements());
     }
+    std::vector<float> frozen;
+    frozen.reserve(layout.frozen_elements());
+    for (const TensorSpec& tensor : layout.frozen) {
+        const std::string file = weights_file(unit_of(tensor.name));
+        if (!append_tensor(checkpoint, file, tensor.name, tensor, frozen)) {
+            return made_by_another_model(tensor.name);
+        }
+    }
     for (const TensorSpec& tensor : layout.tensors) {
         const std::string unit = unit_of(tensor.name);
         const std::string moments = moments_file(unit);
@@ -327,7 +347,12 @@ Result<StageState> restore_stage(const Checkpoint& checkpoint, const StageLayout
         }
     }
     return StageState::from_tensors(
-        layout, checkpoint.version, std::move(weights), std::move(first), std::move(second)
+        layout,
+        checkpoint.version,
+        std::move(weights),
+        std::move(first),
+        std::move(second),
+        std::move(frozen)
     );
 }
 

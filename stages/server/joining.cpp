@@ -205,7 +205,7 @@ void Joining::start_from_seed(node::Turn turn) {
 void Joining::start_download(
     ParameterVersion version, std::vector<PeerId> donors, node::Turn turn
 ) {
-    const std::uint64_t bytes = 12 * context_.layout.elements();
+    const std::uint64_t bytes = context_.layout.state_bytes();
     fetcher_.emplace(
         swarm::run::StateFetcher::Plan{
             version, context_.stage(), bytes, std::nullopt, context_.layout.chunk_bytes_max},

@@ -3,6 +3,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/run/step_scalars.hpp"
+#include "swarm/run/training/trained_part.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -86,26 +87,32 @@ void SingleRun::cut_as(const std::vector<std::uint32_t>& layers_per_stage) {
     std::vector<float> weights;
     std::vector<float> first_moments;
     std::vector<float> second_moments;
+    std::vector<float> frozen;
     for (const auto& worker : workers_) {  // stages lie in global order
         const StageState& state = worker->state();
         append(weights, state.weights());
         append(first_moments, state.first_moments());
         append(second_moments, state.second_moments());
+        append(frozen, state.frozen());
     }
     config_.layers_per_stage = layers_per_stage;
     make_workers();
     std::size_t begin = 0;
+    std::size_t frozen_begin = 0;
     const auto layouts = swarm::run::partition(config_);
     for (std::size_t s = 0; s < workers_.size(); ++s) {
         const std::size_t count = layouts[s].elements();
+        const std::size_t frozen_count = layouts[s].frozen_elements();
         workers_[s]->start_from(StageState::from_tensors(
             layouts[s],
             at,
             part(weights, begin, count),
             part(first_moments, begin, count),
-            part(second_moments, begin, count)
+            part(second_moments, begin, count),
+            part(frozen, frozen_begin, frozen_count)
         ));
         begin += count;
+        frozen_begin += frozen_count;
     }
 }
 
@@ -163,7 +170,7 @@ Result<StepRecord> SingleRun::commit(std::uint64_t step, double loss) {
     record.loss = loss;
     record.counted_once = config_.microbatches;
     std::vector<std::int64_t> tied;
-    if (config_.model.tied_embeddings && workers_.size() > 1) {
+    if (swarm::run::trains_tied_matrix(config_) && workers_.size() > 1) {
         tied = tied_sums(*workers_.front(), *workers_.back());
     }
     std::vector<double> sums_of_squares;  // one per tensor, in global order

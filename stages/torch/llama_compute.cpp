@@ -66,7 +66,7 @@ auto LlamaCompute::guarded(const char* what, Body body) -> decltype(body()) {
         if (weights_error_) {
             return *weights_error_;
         }
-        SWARM_ASSERT(!model_.weights().empty());
+        SWARM_ASSERT(has_weights_);
         return body();
     } catch (const c10::Error& error) {
         return library_error(what, error.what_without_backtrace());
@@ -89,22 +89,44 @@ LlamaCompute::LlamaCompute(
       threads_(threads),
       device_class_(std::move(device_class)),
       coder_(std::move(coder)),
-      model_(config.model, layout, device) {}
+      model_(config, layout, device) {}
+
+/// One tensor for each of `specs`, of values that follow each other.
+std::vector<Tensor> LlamaCompute::tensors_of(
+    std::span<const float> values, std::span<const swarm::run::TensorSpec> specs, bool trained
+) const {
+    std::vector<Tensor> tensors;
+    for (const swarm::run::TensorSpec& spec : specs) {
+        const std::vector<std::int64_t> shape(spec.shape.begin(), spec.shape.end());
+        const auto own = values.first(spec.elements());
+        tensors.push_back(to_tensor(own, shape, nullptr, device_).requires_grad_(trained));
+        values = values.subspan(spec.elements());
+    }
+    return tensors;
+}
+
+void LlamaCompute::use_frozen(std::span<const float> weights) {
+    SWARM_ASSERT(weights.size() == layout_.frozen_elements());
+    frozen_error_.reset();
+    try {
+        compute_on(threads_);
+        model_.set_frozen(tensors_of(weights, layout_.frozen, false));
+    } catch (const c10::Error& error) {
+        frozen_error_ = library_error("use_frozen", error.what_without_backtrace());
+    }
+}
 
 void LlamaCompute::use_weights(std::span<const float> weights) {
     SWARM_ASSERT(weights.size() == layout_.elements());
     graphs_.clear();
-    weights_error_.reset();
+    weights_error_ = frozen_error_;
+    if (frozen_error_) {
+        return;
+    }
     try {
         compute_on(threads_);
-        std::vector<Tensor> leaves;
-        for (const swarm::run::TensorSpec& tensor : layout_.tensors) {
-            const std::vector<std::int64_t> shape(tensor.shape.begin(), tensor.shape.end());
-            const auto values = weights.first(tensor.elements());
-            leaves.push_back(to_tensor(values, shape, nullptr, device_).requires_grad_(true));
-            weights = weights.subspan(tensor.elements());
-        }
-        model_.set_weights(std::move(leaves));
+        model_.set_weights(tensors_of(weights, layout_.tensors, true));
+        has_weights_ = true;
     } catch (const c10::Error& error) {
         weights_error_ = library_error("use_weights", error.what_without_backtrace());
     }
@@ -190,6 +212,9 @@ Result<StageTensor> LlamaCompute::differentiate(
     std::vector<Tensor> leaves = model_.weights();
     if (graph.input.defined()) {
         leaves.push_back(graph.input);
+    }
+    if (leaves.empty()) {  // the first stage, all of it frozen
+        return StageTensor{};
     }
     const auto gradients = torch::autograd::grad({graph.output}, leaves, {by_output});
     for (std::size_t i = 0; i < layout_.tensors.size(); ++i) {

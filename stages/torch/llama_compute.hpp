@@ -22,6 +22,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace stages::torch_backend {
 
@@ -39,6 +40,7 @@ class LlamaCompute final : public StageCompute {
         std::unique_ptr<TensorCoder> coder = nullptr
     );
 
+    void use_frozen(std::span<const float> weights) override;
     void use_weights(std::span<const float> weights) override;
     Result<StageTensor> forward(
         GraphKey key, const StageTensor* input, std::span<const std::uint32_t> tokens, Graph graph
@@ -77,6 +79,9 @@ class LlamaCompute final : public StageCompute {
     [[nodiscard]] Result<at::Tensor> inference_input(
         const StageTensor* input, std::span<const std::uint32_t> tokens
     ) const;
+    [[nodiscard]] std::vector<at::Tensor> tensors_of(
+        std::span<const float> values, std::span<const swarm::run::TensorSpec> specs, bool trained
+    ) const;
     /// Makes the gradients of sum(output x by_output). Writes that of the weights to `gradient` and
     /// returns that of the input.
     Result<StageTensor> differentiate(
@@ -99,6 +104,8 @@ class LlamaCompute final : public StageCompute {
     std::map<GraphKey, KeptGraph> graphs_;
     std::uint64_t graph_bytes_ = 0;
     std::optional<swarm::Error> weights_error_;  // error of use_weights(); the next call returns it
+    std::optional<swarm::Error> frozen_error_;   // the same of use_frozen()
+    bool has_weights_ = false;
 };
 
 }  // namespace stages::torch_backend

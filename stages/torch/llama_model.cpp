@@ -1,6 +1,7 @@
 #include "stages/torch/llama_model.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/run/training/trained_part.hpp"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -22,8 +23,11 @@
 namespace stages::torch_backend {
 
 using at::Tensor;
+using swarm::run::all_tensors;
 using swarm::run::ModelConfig;
 using swarm::run::ModelKind;
+using swarm::run::PlacedTensor;
+using swarm::run::RunConfig;
 using swarm::run::StageLayout;
 using swarm::run::TensorSpec;
 
@@ -31,7 +35,8 @@ namespace {
 
 constexpr double kTwoPi = 6.283185307179586;
 
-std::vector<TensorSpec> expected_tensors(const ModelConfig& config, const StageLayout& layout) {
+std::vector<TensorSpec> expected_tensors(const RunConfig& run, const StageLayout& layout) {
+    const ModelConfig& config = run.model;
     const std::uint32_t width = config.width;
     const std::uint32_t head_width = config.values_per_head();
     const std::uint32_t query_width = head_width * config.heads;
@@ -42,23 +47,26 @@ std::vector<TensorSpec> expected_tensors(const ModelConfig& config, const StageL
     }
     for (std::uint32_t i = 0; i < layout.layers; ++i) {
         const std::string layer = "layers." + std::to_string(layout.first_layer + i) + ".";
+        std::vector<TensorSpec> own;
         if (config.kind == ModelKind::Qwen2) {
-            expected.push_back({layer + "attn.bk", {kv_width}});
-            expected.push_back({layer + "attn.bq", {query_width}});
-            expected.push_back({layer + "attn.bv", {kv_width}});
+            own.push_back({layer + "attn.bk", {kv_width}});
+            own.push_back({layer + "attn.bq", {query_width}});
+            own.push_back({layer + "attn.bv", {kv_width}});
         } else if (config.kind == ModelKind::Qwen3) {
-            expected.push_back({layer + "attn.k_norm", {head_width}});
-            expected.push_back({layer + "attn.q_norm", {head_width}});
+            own.push_back({layer + "attn.k_norm", {head_width}});
+            own.push_back({layer + "attn.q_norm", {head_width}});
         }
-        expected.push_back({layer + "attn.wk", {kv_width, width}});
-        expected.push_back({layer + "attn.wo", {width, query_width}});
-        expected.push_back({layer + "attn.wq", {query_width, width}});
-        expected.push_back({layer + "attn.wv", {kv_width, width}});
-        expected.push_back({layer + "attn_norm", {width}});
-        expected.push_back({layer + "mlp.w1", {config.ffn_width, width}});
-        expected.push_back({layer + "mlp.w2", {width, config.ffn_width}});
-        expected.push_back({layer + "mlp.w3", {config.ffn_width, width}});
-        expected.push_back({layer + "mlp_norm", {width}});
+        own.push_back({layer + "attn.wk", {kv_width, width}});
+        own.push_back({layer + "attn.wo", {width, query_width}});
+        own.push_back({layer + "attn.wq", {query_width, width}});
+        own.push_back({layer + "attn.wv", {kv_width, width}});
+        own.push_back({layer + "attn_norm", {width}});
+        own.push_back({layer + "mlp.w1", {config.ffn_width, width}});
+        own.push_back({layer + "mlp.w2", {width, config.ffn_width}});
+        own.push_back({layer + "mlp.w3", {config.ffn_width, width}});
+        own.push_back({layer + "mlp_norm", {width}});
+        swarm::run::add_adapters(run.lora, own);
+        expected.insert(expected.end(), own.begin(), own.end());
     }
     if (layout.has_head) {
         expected.push_back({"head.norm", {width}});
@@ -102,7 +110,8 @@ Tensor scaled(const Tensor& frequencies, const ModelConfig& config) {
 
 }  // namespace
 
-swarm::Result<> check_layout(const ModelConfig& config, const StageLayout& layout) {
+swarm::Result<> check_layout(const RunConfig& run, const StageLayout& layout) {
+    const ModelConfig& config = run.model;
     if (config.heads == 0 || config.kv_heads == 0 ||
         (config.head_width == 0 && config.width % config.heads != 0) ||
         config.heads % config.kv_heads != 0 || config.values_per_head() % 2 != 0) {
@@ -112,32 +121,38 @@ swarm::Result<> check_layout(const ModelConfig& config, const StageLayout& layou
             std::to_string(config.kv_heads) + " key/value heads; change model.heads"
         );
     }
-    const std::vector<TensorSpec> expected = expected_tensors(config, layout);
+    const std::vector<TensorSpec> expected = expected_tensors(run, layout);
+    const std::vector<PlacedTensor> found = all_tensors(layout);
     for (std::size_t i = 0; i < expected.size(); ++i) {
-        if (i >= layout.tensors.size() || layout.tensors[i] != expected[i]) {
+        if (i >= found.size() || *found[i].spec != expected[i]) {
             return mismatch(
                 "the stage's layout needs " + describe(expected[i]) + " as tensor " +
                 std::to_string(i) + " and has " +
-                (i < layout.tensors.size() ? describe(layout.tensors[i]) : "none")
+                (i < found.size() ? describe(*found[i].spec) : "none")
             );
         }
     }
-    if (layout.tensors.size() > expected.size()) {
+    if (found.size() > expected.size()) {
         return mismatch(
             "the stage's layout has a tensor that a Llama model lacks: " +
-            describe(layout.tensors[expected.size()])
+            describe(*found[expected.size()].spec)
         );
     }
     return {};
 }
 
-LlamaModel::LlamaModel(const ModelConfig& config, const StageLayout& layout, at::Device device)
-    : config_(config) {
+LlamaModel::LlamaModel(const RunConfig& run, const StageLayout& layout, at::Device device)
+    : config_(run.model),
+      adapter_scale_(run.lora.rank > 0 ? swarm::run::adapter_scale(run.lora) : 0) {
+    const ModelConfig& config = config_;
     for (std::uint32_t i = 0; i < layout.layers; ++i) {
         layers_.push_back("layers." + std::to_string(layout.first_layer + i) + ".");
     }
     for (std::size_t i = 0; i < layout.tensors.size(); ++i) {
-        index_.emplace(layout.tensors[i].name, i);
+        index_.emplace(layout.tensors[i].name, Place{false, i});
+    }
+    for (std::size_t i = 0; i < layout.frozen.size(); ++i) {
+        index_.emplace(layout.frozen[i].name, Place{true, i});
     }
     // Angles are made in double: float would lose digits of position x frequency in long contexts.
     const std::int64_t half = config.values_per_head() / 2;
@@ -151,14 +166,27 @@ LlamaModel::LlamaModel(const ModelConfig& config, const StageLayout& layout, at:
 }
 
 void LlamaModel::set_weights(std::vector<Tensor> weights) {
-    SWARM_ASSERT(weights.size() == index_.size());
+    SWARM_ASSERT(weights.size() + frozen_.size() == index_.size());
     weights_ = std::move(weights);
+}
+
+void LlamaModel::set_frozen(std::vector<Tensor> weights) {
+    frozen_ = std::move(weights);
+}
+
+Tensor LlamaModel::linear(const Tensor& x, const std::string& matrix, const Tensor& bias) const {
+    const Tensor y = at::linear(x, weight(matrix), bias);
+    if (adapter_scale_ == 0 || !index_.contains(matrix + swarm::run::kAdapterIn)) {
+        return y;
+    }
+    const Tensor inner = at::linear(x, weight(matrix + swarm::run::kAdapterIn));
+    return y + at::linear(inner, weight(matrix + swarm::run::kAdapterOut)) * adapter_scale_;
 }
 
 const Tensor& LlamaModel::weight(std::string_view name) const {
     const auto found = index_.find(name);
     SWARM_ASSERT(found != index_.end());
-    return weights_[found->second];
+    return (found->second.frozen ? frozen_ : weights_)[found->second.index];
 }
 
 Tensor LlamaModel::norm(const Tensor& x, const Tensor& gain) const {
@@ -178,10 +206,9 @@ Tensor LlamaModel::rotate(const Tensor& x) const {
 Tensor LlamaModel::project(
     const Tensor& x, const std::string& layer, const char* which, std::int64_t heads
 ) const {
-    const Tensor& matrix = weight(layer + "attn.w" + which);
-    const Tensor rows = config_.kind == ModelKind::Qwen2
-                            ? at::linear(x, matrix, weight(layer + "attn.b" + which))
-                            : at::linear(x, matrix);
+    const Tensor bias =
+        config_.kind == ModelKind::Qwen2 ? weight(layer + "attn.b" + which) : Tensor();
+    const Tensor rows = linear(x, layer + "attn.w" + which, bias);
     const Tensor split = rows.view({x.size(0), x.size(1), heads, rows.size(2) / heads});
     const bool has_norm = config_.kind == ModelKind::Qwen3 && *which != 'v';
     return has_norm ? norm(split, weight(layer + "attn." + which + "_norm")) : split;
@@ -214,13 +241,13 @@ Tensor LlamaModel::attention(const Tensor& x, const std::string& layer) const {
         /*is_causal=*/true
     );
     const Tensor joined = mixed.transpose(1, 2).reshape({batch, length, heads * head_width});
-    return at::linear(joined, weight(layer + "attn.wo"));
+    return linear(joined, layer + "attn.wo");
 }
 
 Tensor LlamaModel::mlp(const Tensor& x, const std::string& layer) const {
-    const Tensor gate = at::silu(at::linear(x, weight(layer + "mlp.w1")));
-    const Tensor up = at::linear(x, weight(layer + "mlp.w3"));
-    return at::linear(gate * up, weight(layer + "mlp.w2"));
+    const Tensor gate = at::silu(linear(x, layer + "mlp.w1"));
+    const Tensor up = linear(x, layer + "mlp.w3");
+    return linear(gate * up, layer + "mlp.w2");
 }
 
 Tensor LlamaModel::embed(const Tensor& ids) const {

@@ -25,20 +25,20 @@ namespace stages::torch_backend {
 /// Error: Mismatch when a tensor of `layout` is missing, unknown, or of another shape than the
 /// model's, or when the heads do not divide the width.
 swarm::Result<> check_layout(
-    const swarm::run::ModelConfig& config, const swarm::run::StageLayout& layout
+    const swarm::run::RunConfig& run, const swarm::run::StageLayout& layout
 );
 
 class LlamaModel {
  public:
     /// `layout` has passed check_layout().
     LlamaModel(
-        const swarm::run::ModelConfig& config,
-        const swarm::run::StageLayout& layout,
-        at::Device device
+        const swarm::run::RunConfig& run, const swarm::run::StageLayout& layout, at::Device device
     );
 
-    /// Sets one tensor per tensor of the layout, in its order and shape.
+    /// Sets one tensor per trained tensor of the layout, in its order and shape.
     void set_weights(std::vector<at::Tensor> weights);
+    /// The same for the frozen ones.
+    void set_frozen(std::vector<at::Tensor> weights);
 
     [[nodiscard]] const std::vector<at::Tensor>& weights() const { return weights_; }
 
@@ -52,7 +52,16 @@ class LlamaModel {
     [[nodiscard]] at::Tensor loss(const at::Tensor& x, const at::Tensor& targets) const;
 
  private:
+    struct Place {
+        bool frozen = false;
+        std::size_t index = 0;
+    };
+
     [[nodiscard]] const at::Tensor& weight(std::string_view name) const;
+    /// x W^T + bias, and what the adapter of W adds, where there is one. A null bias is none.
+    [[nodiscard]] at::Tensor linear(
+        const at::Tensor& x, const std::string& matrix, const at::Tensor& bias = {}
+    ) const;
     [[nodiscard]] at::Tensor norm(const at::Tensor& x, const at::Tensor& gain) const;
     [[nodiscard]] at::Tensor rotate(const at::Tensor& x) const;
     /// Returns (B, T, heads, D): one of "q", "k" and "v" of a layer before the rotation.
@@ -63,9 +72,11 @@ class LlamaModel {
     [[nodiscard]] at::Tensor mlp(const at::Tensor& x, const std::string& layer) const;
 
     swarm::run::ModelConfig config_;
-    std::vector<std::string> layers_;                        // name prefixes such as "layers.17."
-    std::map<std::string, std::size_t, std::less<>> index_;  // indices into weights_, by name
+    std::vector<std::string> layers_;  // name prefixes such as "layers.17."
+    double adapter_scale_ = 0;
+    std::map<std::string, Place, std::less<>> index_;
     std::vector<at::Tensor> weights_;
+    std::vector<at::Tensor> frozen_;
     at::Tensor cosines_;  // (context, 1, D / 2) fp32
     at::Tensor sines_;    // (context, 1, D / 2) fp32
 };

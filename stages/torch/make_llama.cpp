@@ -92,7 +92,7 @@ Result<std::unique_ptr<StageCompute>> make_llama_compute(
     std::string_view device,
     std::uint32_t threads
 ) {
-    SWARM_TRY(check_layout(config.model, layout));
+    SWARM_TRY(check_layout(config, layout));
     SWARM_TRY(check_environment(threads));
     try {
         const auto make =

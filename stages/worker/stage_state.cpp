@@ -5,6 +5,7 @@
 #include "swarm/base/try.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/state_chunk.hpp"
+#include "swarm/run/training/trained_part.hpp"
 #include "swarm/run/training/weight_decay.hpp"
 
 #include <algorithm>
@@ -121,28 +122,49 @@ void fill_initial(std::uint64_t seed, const TensorSpec& tensor, std::span<float>
         std::fill(values.begin(), values.end(), is_bias(tensor.name) ? 0.0F : 1.0F);
         return;
     }
+    if (tensor.name.ends_with(swarm::run::kAdapterOut)) {
+        std::fill(values.begin(), values.end(), 0.0F);
+        return;
+    }
     swarm::Rng rng(seed, stream_of(tensor.name));
     for (float& value : values) {
         value = near_normal(rng.next());
     }
 }
 
+namespace {
+
+/// Fills in the first values of these tensors, one after the other.
+void fill_all(
+    const swarm::run::RunConfig& config,
+    std::span<const TensorSpec> tensors,
+    std::span<float> values
+) {
+    for (TensorSpec tensor : tensors) {
+        if (config.model.tied_embeddings && tensor.name == swarm::run::kHeadTensor) {
+            tensor.name = swarm::run::kEmbeddingTensor;
+        }
+        fill_initial(config.seed, tensor, values.first(tensor.elements()));
+        values = values.subspan(tensor.elements());
+    }
+}
+
+}  // namespace
+
 StageState::StageState(const StageLayout& layout)
     : layout_(std::make_shared<const StageLayout>(layout)),
       weights_(std::vector<float>(layout.elements())),
       first_moments_(std::vector<float>(layout.elements())),
-      second_moments_(std::vector<float>(layout.elements())) {}
+      second_moments_(std::vector<float>(layout.elements())),
+      frozen_(std::make_shared<const std::vector<float>>(layout.frozen_elements())) {}
 
 StageState StageState::from_seed(const swarm::run::RunConfig& config, const StageLayout& layout) {
     StageState state(layout);
-    const std::span<float> weights = state.weights_.own();
-    std::size_t begin = 0;
-    for (TensorSpec tensor : layout.tensors) {
-        if (config.model.tied_embeddings && tensor.name == swarm::run::kHeadTensor) {
-            tensor.name = swarm::run::kEmbeddingTensor;
-        }
-        fill_initial(config.seed, tensor, weights.subspan(begin, tensor.elements()));
-        begin += tensor.elements();
+    fill_all(config, layout.tensors, state.weights_.own());
+    if (!layout.frozen.empty()) {
+        std::vector<float> frozen(layout.frozen_elements());
+        fill_all(config, layout.frozen, frozen);
+        state.frozen_ = std::make_shared<const std::vector<float>>(std::move(frozen));
     }
     return state;
 }
@@ -152,12 +174,13 @@ StageState StageState::from_tensors(
     swarm::ParameterVersion version,
     std::vector<float> weights,
     std::vector<float> first_moments,
-    std::vector<float> second_moments
+    std::vector<float> second_moments,
+    std::vector<float> frozen
 ) {
     const std::uint64_t elements = layout.elements();
     SWARM_ASSERT(
         weights.size() == elements && first_moments.size() == elements &&
-        second_moments.size() == elements
+        second_moments.size() == elements && frozen.size() == layout.frozen_elements()
     );
     StageState state(StageLayout{});
     state.layout_ = std::make_shared<const StageLayout>(layout);
@@ -165,9 +188,11 @@ StageState StageState::from_tensors(
     state.weights_ = SharedValues(std::move(weights));
     state.first_moments_ = SharedValues(std::move(first_moments));
     state.second_moments_ = SharedValues(std::move(second_moments));
+    state.frozen_ = std::make_shared<const std::vector<float>>(std::move(frozen));
     return state;
 }
 
+/// Visits the trained part of the stream.
 template <class State, class Visitor>
 void StageState::visit_stream(State& state, std::uint64_t begin, std::uint64_t end, Visitor visit) {
     std::uint64_t tensor_begin = 0;  // byte of the stream at which the tensor begins
@@ -196,7 +221,7 @@ void StageState::visit_stream(State& state, std::uint64_t begin, std::uint64_t e
 swarm::Result<> StageState::check_chunks(
     const StageLayout& layout, std::span<const Payload> chunks
 ) {
-    const std::uint64_t bytes = 12 * layout.elements();
+    const std::uint64_t bytes = layout.state_bytes();
     const std::uint32_t count = swarm::run::chunk_count(bytes, layout.chunk_bytes_max);
     if (chunks.size() != count) {
         return wrong_size("the number of state chunks", chunks.size(), count);
@@ -218,6 +243,8 @@ swarm::Result<StageState> StageState::from_chunks(
     SWARM_TRY(check_chunks(layout, chunks));
     StageState state(layout);
     state.version_ = version;
+    std::vector<float> frozen(layout.frozen_elements());
+    std::span<std::byte> still_frozen = std::as_writable_bytes(std::span(frozen));
     for (std::size_t i = 0; i < chunks.size(); ++i) {
         std::span<const std::byte> rest = chunks[i].bytes();
         const std::uint64_t begin = i * layout.chunk_bytes_max;
@@ -225,7 +252,10 @@ swarm::Result<StageState> StageState::from_chunks(
             std::memcpy(piece.data(), rest.data(), piece.size());
             rest = rest.subspan(piece.size());
         });
+        std::ranges::copy(rest, still_frozen.begin());  // what follows the trained part
+        still_frozen = still_frozen.subspan(rest.size());
     }
+    state.frozen_ = std::make_shared<const std::vector<float>>(std::move(frozen));
     return state;
 }
 
@@ -239,6 +269,8 @@ std::vector<std::byte> StageState::stream(std::uint64_t begin, std::uint64_t end
     visit_stream(*this, begin, end, [&copy](std::span<const std::byte> piece) {
         copy.insert(copy.end(), piece.begin(), piece.end());
     });
+    const std::span<const std::byte> rest = frozen_bytes(begin, end);
+    copy.insert(copy.end(), rest.begin(), rest.end());
     return copy;
 }
 
@@ -252,18 +284,38 @@ Payload StageState::chunk(std::uint32_t index) const {
     return {std::move(envelope), std::move(copy)};
 }
 
-std::vector<Digest> StageState::manifest() const {
+std::span<const std::byte> StageState::frozen_bytes(std::uint64_t begin, std::uint64_t end) const {
+    const std::uint64_t trained = 12 * weights_.size();
+    const std::uint64_t from = std::max(begin, trained) - trained;
+    const std::uint64_t to = std::max(end, trained) - trained;
+    return std::as_bytes(std::span(*frozen_)).subspan(from, to - from);
+}
+
+std::vector<Digest> StageState::digests(std::uint64_t begin, std::uint64_t end) const {
     std::vector<Digest> digests;
     swarm::Sha256 hash;
     const std::uint64_t most = layout_->chunk_bytes_max;
-    for (std::uint64_t begin = 0; begin < bytes(); begin += most) {
-        const std::uint64_t end = std::min(begin + most, bytes());
-        visit_stream(*this, begin, end, [&hash](std::span<const std::byte> piece) {
+    for (; begin < end; begin += most) {
+        const std::uint64_t chunk_end = std::min(begin + most, bytes());
+        visit_stream(*this, begin, chunk_end, [&hash](std::span<const std::byte> piece) {
             hash.add(piece);
         });
+        hash.add(frozen_bytes(begin, chunk_end));
         digests.push_back(hash.finish());
     }
     return digests;
+}
+
+std::vector<Digest> StageState::manifest() const {
+    const std::uint64_t most = layout_->chunk_bytes_max;
+    const std::uint64_t trained = 12 * weights_.size();
+    const std::uint64_t constant = std::min((trained + most - 1) / most * most, bytes());
+    std::vector<Digest> all = digests(0, constant);
+    if (!frozen_digests_) {
+        frozen_digests_ = std::make_shared<const std::vector<Digest>>(digests(constant, bytes()));
+    }
+    all.insert(all.end(), frozen_digests_->begin(), frozen_digests_->end());
+    return all;
 }
 
 Digest StageState::hash() const {

@@ -1,8 +1,8 @@
 // The state of a stage between steps: version, weights and AdamW moments, and their form as hashed
 // chunks. All of it is a function of (seed, committed results, scalars), bit for bit.
 // Manifest: the SHA-256 of each chunk (1 MiB, layout.chunk_bytes_max) of the byte stream "for each
-// tensor in global order: weights, first moments, second moments, each fp32 little-endian". The
-// state hash is the SHA-256 of the manifest.
+// trained tensor in global order: weights, first moments, second moments, then the weights of each
+// frozen one, all fp32 little-endian". The state hash is the SHA-256 of the manifest.
 // AdamW is our own loop, compiled with -ffp-contract=off. It uses only IEEE-exact operations in
 // fixed order, so the result depends on neither compiler nor ISA level. It is fp32 throughout; each
 // scalar is rounded from double once. Source: AdamW (Loshchilov, Hutter 2019); which tensors decay
@@ -26,7 +26,7 @@
 
 namespace stages {
 
-/// Fills in the initial values of one tensor. They are a function of (seed, tensor name, element
+/// Fills in the initial values of one tensor. The second matrix of an adapter is 0. They are a function of (seed, tensor name, element
 /// index) by integer arithmetic without libm. Norm gains are 1, biases 0; matrices are near-normal with a
 /// standard deviation of 0.02.
 void fill_initial(
@@ -38,13 +38,15 @@ class StageState {
     explicit StageState(const swarm::run::StageLayout& layout);
 
     static StageState from_seed(const swarm::run::RunConfig&, const swarm::run::StageLayout&);
-    /// All vectors are flat and as long as the layout.
+    /// All vectors are flat and as long as the layout; `frozen` are the weights of what is not
+    /// trained.
     static StageState from_tensors(
         const swarm::run::StageLayout& layout,
         swarm::ParameterVersion version,
         std::vector<float> weights,
         std::vector<float> first_moments,
-        std::vector<float> second_moments
+        std::vector<float> second_moments,
+        std::vector<float> frozen = {}
     );
     /// Error: Mismatch when the number or size of the chunks is not the layout's.
     static swarm::Result<> check_chunks(
@@ -69,7 +71,10 @@ class StageState {
 
     [[nodiscard]] std::span<const float> second_moments() const { return second_moments_.view(); }
 
-    [[nodiscard]] std::uint64_t bytes() const { return 12 * weights_.size(); }
+    /// The weights that stay as they are. Copies of a state share them for ever.
+    [[nodiscard]] std::span<const float> frozen() const { return *frozen_; }
+
+    [[nodiscard]] std::uint64_t bytes() const { return 12 * weights_.size() + 4 * frozen_->size(); }
 
     [[nodiscard]] std::uint32_t chunk_count() const;
     /// Returns a copy of the chunk's bytes.
@@ -93,13 +98,20 @@ class StageState {
     /// Calls visit(bytes) for each contiguous piece of [begin, end) of the byte stream, in order.
     template <class State, class Visitor>
     static void visit_stream(State& state, std::uint64_t begin, std::uint64_t end, Visitor visit);
+    /// The part of [begin, end) of the stream that holds frozen weights.
+    [[nodiscard]] std::span<const std::byte> frozen_bytes(std::uint64_t begin, std::uint64_t end)
+        const;
     [[nodiscard]] std::vector<std::byte> stream(std::uint64_t begin, std::uint64_t end) const;
+    [[nodiscard]] std::vector<swarm::Digest> digests(std::uint64_t begin, std::uint64_t end) const;
 
     std::shared_ptr<const swarm::run::StageLayout> layout_;
     swarm::ParameterVersion version_;
     SharedValues weights_;
     SharedValues first_moments_;
     SharedValues second_moments_;
+    std::shared_ptr<const std::vector<float>> frozen_;
+    /// Digests of the chunks that hold frozen weights alone; null until they are asked for.
+    mutable std::shared_ptr<const std::vector<swarm::Digest>> frozen_digests_;
 };
 
 /// The state hash of this manifest.

@@ -6,6 +6,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/run/training/trained_part.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -108,7 +109,7 @@ StageWorker::StageWorker(
       accumulator_(
           layout_.elements(),
           config.microbatches,
-          config.model.tied_embeddings && layout_.has_embedding && layout_.has_head
+          swarm::run::trains_tied_matrix(config) && layout_.has_embedding && layout_.has_head
               ? swarm::run::tied_elements(config)
               : 0
       ) {
@@ -126,6 +127,9 @@ swarm::Digest StageWorker::start_from(StageState state) {
     state_ = std::move(state);
     drop_all_graphs();
     accumulator_.clear();
+    if (!layout_.frozen.empty()) {
+        compute_->use_frozen(state_.frozen());
+    }
     compute_->use_weights(state_.weights());
     return state_.hash();
 }

@@ -99,7 +99,7 @@ void Checkpointer::begin(const RunContext& context, node::Turn turn) {
     for (std::uint32_t stage = 0; stage < donors_.size(); ++stage) {
         const run::StageLayout& layout = context.layouts[stage];
         const run::StateFetcher::Plan plan{
-            version_, {stage}, 12 * layout.elements(), std::nullopt, layout.chunk_bytes_max};
+            version_, {stage}, layout.state_bytes(), std::nullopt, layout.chunk_bytes_max};
         asked_.push_back(donors_[stage]);
         fetchers_.emplace_back(plan, std::vector<PeerId>{donors_[stage]});
         fetchers_.back().advance(turn);

@@ -2,6 +2,7 @@
 
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/run_file/config_fields.hpp"
+#include "swarm/run/training/trained_part.hpp"
 #include "swarm/run/training/weight_decay.hpp"
 
 #include <algorithm>
@@ -173,7 +174,8 @@ void check_rotation(const ModelConfig& model, Checker& check) {
         "must be above 1 where model.rope_original_context is given"
     );
     check.require(
-        model.rope_low_frequency < model.rope_high_frequency,
+        model.rope_original_context == 0 ||
+            model.rope_low_frequency < model.rope_high_frequency,
         "model.rope_high_frequency",
         "must be above model.rope_low_frequency"
     );
@@ -308,6 +310,10 @@ std::optional<Fault> first_fault(const RunConfig& config) {
     check_schedule(config, check);
     check_mode(config, check);
     check_layers_per_stage(config, check);
+    if (!check.fault()) {  // the parts of a model are those of a sound shape
+        const auto fault = trained_part_fault(config);
+        check.require(!fault, fault ? fault->first : "", fault ? fault->second : "");
+    }
     check_optimizer(config, check);
     return check.fault();
 }

@@ -40,8 +40,8 @@ struct ModelConfig {
     /// pieces as theirs would. 0: its own.
     std::uint64_t stands_for = 0;
     std::uint32_t max_context = 0;            // longest text that the model answers; 0: context
-    std::vector<std::uint32_t> begin_tokens;  // token before each text; empty: none
-    std::vector<std::uint32_t> end_tokens;    // tokens that end an answer
+    std::vector<std::uint32_t> begin_tokens{};  // token before each text; empty: none
+    std::vector<std::uint32_t> end_tokens{};    // tokens that end an answer
 
     /// Values of one head. REQUIRES: heads > 0.
     [[nodiscard]] std::uint32_t values_per_head() const {
@@ -55,7 +55,7 @@ inline constexpr std::uint32_t kSyncEveryDefault = 8;
 struct OptimizerConfig {
     double learning_rate = 3e-3;
     std::uint32_t warmup_steps = 10;
-    std::uint64_t warmup_tokens = 0;    // instead of warmup_steps, which is 0 then
+    std::uint64_t warmup_tokens = 0;  // instead of warmup_steps, which is 0 then
     Schedule schedule = Schedule::Cosine;
     std::uint64_t decay_steps = 0;      // last fall of wsd; 0: a tenth of the run
     double final_learning_rate = 3e-4;  // at the last step, unless the schedule is constant
@@ -65,6 +65,17 @@ struct OptimizerConfig {
     double weight_decay = 0.1;          // matrices only
     std::vector<std::string> no_decay;  // groups without it: training/weight_decay.hpp
     double clip_norm = 1.0;
+};
+
+struct TrainConfig {
+    std::vector<std::string> freeze;  // groups of tensors: training/tensor_groups.hpp
+};
+
+/// Adapters, which are trained in place of the model: training/trained_part.hpp.
+struct LoraConfig {
+    std::uint32_t rank = 0;  // 0: no adapters
+    double alpha = 0;        // 0: twice the rank
+    std::vector<std::string> on = {"attn.wq", "attn.wv"};
 };
 
 struct RunConfig {
@@ -97,6 +108,8 @@ struct RunConfig {
     SplitMode split = SplitMode::Fixed;
     ModelConfig model;
     OptimizerConfig optimizer;
+    TrainConfig train;
+    LoraConfig lora;
 };
 
 /// `name` names the text in errors. Refuses unknown keys and every value that check_run() refuses.

@@ -9,6 +9,8 @@ namespace {
 /// Bytes per parameter beside the state: sums 8, own slice 8, result 4, two pending gradients 8
 /// (stages/worker/stage_worker.hpp).
 constexpr std::uint64_t kBytesPerParameter = MemoryPlan::kStateBytesPerParameter + 28;
+/// Bytes per parameter that is not trained: its weight, which snapshots share.
+constexpr std::uint64_t kBytesPerFrozen = 4;
 /// Bytes per microbatch, for the counters that follow the parameters: sums 8, own slice 8, result
 /// 4.
 constexpr std::uint64_t kBytesPerMicrobatch = 20;
@@ -29,7 +31,8 @@ MemoryPlan::MemoryPlan(std::uint64_t lent_bytes, const RunConfig& config, const 
           layout.stage,
           layout.elements(),
           config.microbatches,
-          (tied_stage(config, layout.stage) ? kBytesPerTied * tied_elements(config) : 0) +
+          kBytesPerFrozen * layout.frozen_elements() +
+              (tied_stage(config, layout.stage) ? kBytesPerTied * tied_elements(config) : 0) +
               (config.mode == SyncMode::Sparse
                    ? MemoryPlan::kSparseBytesPerParameter * layout.elements()
                    : 0)
@@ -92,7 +95,7 @@ std::string too_large_for_machine(
 std::uint64_t all_state_bytes(const RunConfig& config) {
     std::uint64_t bytes = 0;
     for (const StageLayout& stage : partition(config)) {
-        bytes += MemoryPlan::kStateBytesPerParameter * stage.elements();
+        bytes += stage.state_bytes();
     }
     return bytes;
 }
@@ -108,9 +111,9 @@ std::uint64_t single_process_bytes(const RunConfig& config) {
 std::uint64_t largest_state_bytes(const RunConfig& config) {
     std::uint64_t most = 0;
     for (const StageLayout& stage : partition(config)) {
-        most = std::max(most, stage.elements());
+        most = std::max(most, stage.state_bytes());
     }
-    return MemoryPlan::kStateBytesPerParameter * most;
+    return most;
 }
 
 }  // namespace swarm::run

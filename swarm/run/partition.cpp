@@ -2,13 +2,19 @@
 
 #include "swarm/base/check.hpp"
 #include "swarm/run/layer_split.hpp"
+#include "swarm/run/training/trained_part.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace swarm::run {
 
 namespace {
+
+constexpr std::string_view kLayers = "layers.";
 
 std::vector<TensorSpec> embedding_tensors(const ModelConfig& model) {
     if (model.kind == ModelKind::Oracle) {
@@ -98,6 +104,7 @@ std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t lay
             {prefix + ".mlp_norm", {width}},
         }
     );
+    add_adapters(config.lora, tensors);
     return tensors;
 }
 
@@ -128,18 +135,47 @@ std::vector<StageLayout> partition(const RunConfig& config) {
         stage.layers = split[s];
         stage.has_embedding = s == 0;
         stage.has_head = s + 1 == config.stages;
+        std::vector<TensorSpec> all;
         if (stage.has_embedding) {
-            append(stage.tensors, embedding_tensors(config.model));
+            append(all, embedding_tensors(config.model));
         }
         for (std::uint32_t i = 0; i < stage.layers; ++i) {
-            append(stage.tensors, layer_tensors(config, next_layer++));
+            append(all, layer_tensors(config, next_layer++));
         }
         if (stage.has_head) {
-            append(stage.tensors, head_tensors(config.model));
+            append(all, head_tensors(config.model));
+        }
+        for (TensorSpec& tensor : all) {
+            auto& part = is_trained(config, tensor) ? stage.tensors : stage.frozen;
+            part.push_back(std::move(tensor));
         }
         cut_as_stood_for(config, stage);
     }
     return stages;
+}
+
+std::vector<PlacedTensor> all_tensors(const StageLayout& layout) {
+    std::vector<PlacedTensor> placed;
+    for (const bool frozen : {false, true}) {
+        std::uint64_t begin = 0;
+        for (const TensorSpec& tensor : frozen ? layout.frozen : layout.tensors) {
+            placed.push_back({&tensor, frozen, begin});
+            begin += tensor.elements();
+        }
+    }
+    const auto rank = [](const PlacedTensor& tensor) {
+        const std::string& name = tensor.spec->name;
+        if (name == kEmbeddingTensor) {
+            return std::tuple(0U, 0UL, std::string_view(name));
+        }
+        if (!name.starts_with(kLayers)) {
+            return std::tuple(2U, 0UL, std::string_view(name));
+        }
+        const std::string_view rest = std::string_view(name).substr(kLayers.size());
+        return std::tuple(1U, std::strtoul(rest.data(), nullptr, 10), std::string_view(name));
+    };
+    std::ranges::stable_sort(placed, {}, rank);
+    return placed;
 }
 
 std::vector<std::uint32_t> layers_of(const std::vector<StageLayout>& stages) {
@@ -153,7 +189,7 @@ std::vector<std::uint32_t> layers_of(const std::vector<StageLayout>& stages) {
 std::optional<StageIndex> tied_stage(const RunConfig& config, StageIndex stage) {
     const StageIndex first{0};
     const StageIndex last{config.stages - 1};
-    if (!config.model.tied_embeddings || first == last || (stage != first && stage != last)) {
+    if (!trains_tied_matrix(config) || first == last || (stage != first && stage != last)) {
         return std::nullopt;
     }
     return stage == first ? last : first;

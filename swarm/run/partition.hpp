@@ -1,6 +1,7 @@
 // The layers and tensors of each stage. Tensors are named by global layer index
 // ("layers.17.attn.wo"), so another split only selects other names.
 // Global order: embedding, layers by index, head; within a layer by name.
+// A stage's state is a flat vector of its trained tensors; what the run freezes stands beside it.
 // Threading: pure.
 // Cost: O(layers) to list tensors; the balanced split O(stages x layers^2), a few ms at most.
 #pragma once
@@ -45,7 +46,8 @@ struct StageLayout {
     std::uint32_t layers = 0;
     bool has_embedding = false;
     bool has_head = false;
-    std::vector<TensorSpec> tensors;  // in global order
+    std::vector<TensorSpec> tensors;      // trained ones, in global order
+    std::vector<TensorSpec> frozen = {};  // the others, in global order
     /// Largest part of its sums and largest chunk of its state, as raw bytes. They are smaller than
     /// the limits where the oracle stands for a larger model (ModelConfig::stands_for).
     std::uint64_t slice_bytes_max = protocol::kSliceBytesMax;
@@ -60,10 +62,34 @@ struct StageLayout {
         return count;
     }
 
+    [[nodiscard]] std::uint64_t frozen_elements() const {
+        std::uint64_t count = 0;
+        for (const TensorSpec& tensor : frozen) {
+            count += tensor.elements();
+        }
+        return count;
+    }
+
+    /// Bytes of a state that is written or sent: weights and two moments of what is trained, and
+    /// the weights of what is frozen.
+    [[nodiscard]] std::uint64_t state_bytes() const {
+        return 12 * elements() + 4 * frozen_elements();
+    }
+
     /// Parameters whose sums and state travel: its own, or those that the oracle stands for. What
     /// waits for a line goes by this number.
     [[nodiscard]] std::uint64_t parameters() const { return std::max(elements(), stands_for); }
 };
+
+/// A tensor of a stage and where its values begin, among the trained or the frozen ones.
+struct PlacedTensor {
+    const TensorSpec* spec = nullptr;
+    bool frozen = false;
+    std::uint64_t begin = 0;
+};
+
+/// All tensors of the stage, in global order. `layout` outlives the result.
+std::vector<PlacedTensor> all_tensors(const StageLayout& layout);
 
 /// The stages of `config`, which has passed check_run(): those of config.layers_per_stage, or about
 /// equally many parameters each (exact minimum of the largest stage, by dynamic programming).

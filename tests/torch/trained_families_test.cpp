@@ -179,8 +179,8 @@ INSTANTIATE_TEST_SUITE_P(
         "qwen2",
         "qwen3"
     ),
-    [](const auto& info) {
-        std::string name = info.param;
+    [](const auto& chosen) {
+        std::string name = chosen.param;
         for (char& letter : name) {
             letter = letter == '-' ? '_' : letter;
         }

@@ -10,6 +10,7 @@
 #include "swarm/run/partition.hpp"
 #include "swarm/run/run_file/config_changes.hpp"
 
+#include <algorithm>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -52,9 +53,12 @@ Result<> take_shape(const run::ModelConfig& shape, run::RunConfig& config) {
     const run::RunConfig standard;
     run::RunConfig base;
     base.model = shape;
-    base.model.context = config.model.context;
+    const bool says_context = config.model.context != standard.model.context;
+    base.model.context =
+        says_context ? config.model.context : std::min(config.model.context, shape.context);
     run::RunConfig said;
     said.model = config.model;
+    said.model.context = base.model.context;
     for (const run::KeyChange& change : run::changes_between(base, said)) {
         const bool is_default = [&] {
             for (const run::KeyChange& other : run::changes_between(standard, said)) {
@@ -72,7 +76,7 @@ Result<> take_shape(const run::ModelConfig& shape, run::RunConfig& config) {
             );
         }
     }
-    if (config.model.context > shape.context) {
+    if (base.model.context > shape.context) {
         return mismatch(
             config,
             ": model.context is " + std::to_string(config.model.context) +
@@ -121,6 +125,40 @@ Result<std::string> take_tokenizer(
     return file;
 }
 
+/// Adapters are no part of the model: they begin as the seed says, and are not hashed.
+Result<stages::StageState> first_state(
+    const BaseModel& base,
+    const run::RunConfig& config,
+    const run::StageLayout& layout,
+    Sha256& hash
+) {
+    std::vector<float> trained;
+    std::vector<float> frozen;
+    trained.reserve(layout.elements());
+    frozen.reserve(layout.frozen_elements());
+    for (const run::PlacedTensor& tensor : run::all_tensors(layout)) {
+        std::vector<float>& all = tensor.frozen ? frozen : trained;
+        if (config.lora.rank > 0 && !tensor.frozen) {
+            all.resize(all.size() + tensor.spec->elements());
+            const auto place = std::span(all).subspan(tensor.begin);
+            stages::fill_initial(config.seed, *tensor.spec, place);
+            continue;
+        }
+        SWARM_TRY(const std::vector<float> values, base.source.read(tensor.spec->name));
+        hash.add(std::as_bytes(std::span(values)));
+        all.insert(all.end(), values.begin(), values.end());
+    }
+    const std::size_t count = trained.size();
+    return stages::StageState::from_tensors(
+        layout,
+        {},
+        std::move(trained),
+        std::vector<float>(count),
+        std::vector<float>(count),
+        std::move(frozen)
+    );
+}
+
 }  // namespace
 
 Result<BaseModel> open_base_model(run::RunConfig& config, const fs::path& folder) {
@@ -142,21 +180,15 @@ Result<std::vector<stages::StageState>> first_states(
     const BaseModel& base, run::RunConfig& config
 ) {
     std::vector<stages::StageState> states;
-    std::vector<std::span<const float>> weights;
+    Sha256 hash;
     for (const run::StageLayout& layout : run::partition(config)) {
-        auto values = base.source.read_stage(layout);
-        if (!values) {
-            return of_base(config, values.error());
+        auto state = first_state(base, config, layout, hash);
+        if (!state) {
+            return of_base(config, state.error());
         }
-        const std::size_t count = values->size();
-        states.push_back(stages::StageState::from_tensors(
-            layout, {}, std::move(*values), std::vector<float>(count), std::vector<float>(count)
-        ));
+        states.push_back(std::move(*state));
     }
-    for (const stages::StageState& state : states) {
-        weights.push_back(state.weights());
-    }
-    const std::string digest = to_hex(stages::weights_hash(weights));
+    const std::string digest = to_hex(hash.finish());
     const std::string wanted = std::exchange(config.init_sha256, digest);
     if (!wanted.empty() && wanted != digest) {
         config.init_sha256 = wanted;

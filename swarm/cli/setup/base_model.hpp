@@ -25,7 +25,7 @@ struct BaseModel {
 
 /// Opens config.init: a path from `folder`, or a model's name. Writes the path as an absolute one,
 /// the model's shape and the name of its tokenizer into `config`. config.model.context stays, if
-/// the model knows so many positions.
+/// the model knows so many positions; where it is the default, it falls to what the model knows.
 Result<BaseModel> open_base_model(run::RunConfig& config, const std::filesystem::path& folder);
 
 /// Reads the weights, by stage. Writes run.init_sha256, or compares it with the one that is there.

@@ -8,6 +8,7 @@
 #include "swarm/run/run_file/key.hpp"
 #include "swarm/run/run_file/model_fields.hpp"
 #include "swarm/run/run_file/optimizer_fields.hpp"
+#include "swarm/run/run_file/trained_part_fields.hpp"
 
 #include <limits>
 #include <optional>
@@ -119,7 +120,7 @@ void visit_start(Config& config, Visitor& visit) {
          "Model whose weights, shape and tokenizer the run begins with, relative to the folder of "
          "the run file: a GGUF file, a Hugging Face folder, a run's folder, or a name that `swarm "
          "model fetch` knows; without one the weights are random.",
-         NewValue::Never},
+         NewValue::Taken},
         config.init,
         Text{"a path, a name, or empty"}
     );
@@ -264,6 +265,7 @@ void visit_fields(Config& config, Visitor& visit) {
     visit_text_ends(config.model, visit);
     visit_schedule(config.optimizer, visit);
     visit_adamw(config.optimizer, visit);
+    visit_trained_part(config, visit);
 }
 
 /// A value outside its bounds.

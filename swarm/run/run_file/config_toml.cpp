@@ -32,17 +32,19 @@ struct FieldWriter {
     /// carries and checkpoints hash, does not change when such a key is added to the list.
     template <class Field>
     static bool is_left_out(std::string_view key, const Field& field) {
+        static const RunConfig kStandard;
         if constexpr (std::is_same_v<Field, std::uint32_t>) {
             if (key == "checkpoint_keep") {
-                return field == RunConfig{}.checkpoint_keep;
+                return field == kStandard.checkpoint_keep;
             }
         }
         if constexpr (std::is_same_v<Field, double>) {
-            return (key == "rope_factor" && field == ModelConfig{}.rope_factor) ||
-                   (key == "rope_low_frequency" && field == ModelConfig{}.rope_low_frequency) ||
-                   (key == "rope_high_frequency" && field == ModelConfig{}.rope_high_frequency);
+            return (key == "alpha" && field == 0) ||
+                   (key == "rope_factor" && field == kStandard.model.rope_factor) ||
+                   (key == "rope_low_frequency" && field == kStandard.model.rope_low_frequency) ||
+                   (key == "rope_high_frequency" && field == kStandard.model.rope_high_frequency);
         }
-        static constexpr std::array<std::string_view, 18> kNewer{
+        static constexpr std::array<std::string_view, 20> kNewer{
             "mode",
             "sync_every",
             "replicas",
@@ -60,7 +62,14 @@ struct FieldWriter {
             "warmup_tokens",
             "schedule",
             "decay_steps",
-            "no_decay"};
+            "no_decay",
+            "freeze",
+            "rank"};
+        if constexpr (std::is_same_v<Field, std::vector<std::string>>) {
+            if (key == "on") {
+                return field == kStandard.lora.on;
+            }
+        }
         const bool is_newer = std::ranges::find(kNewer, key) != kNewer.end();
         return is_newer && field == Field{};
     }
@@ -80,7 +89,9 @@ Result<> check_keys(const toml::table& document, std::string_view file, const Ke
             continue;
         }
         if (!known.tables.contains(name)) {
-            return usage(file, line, name + " is unknown; the tables are run, model, optimizer");
+            return usage(
+                file, line, name + " is unknown; the tables are run, model, optimizer, train, lora"
+            );
         }
         if (!node.is_table()) {
             return usage(file, line, name + " must be a table: [" + name + "]");

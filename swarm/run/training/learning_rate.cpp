@@ -12,8 +12,7 @@ constexpr std::uint64_t kDecayPart = 10;
 
 /// 0 at the step `from`, 1 at the step `last` and beyond.
 double progress_between(std::uint64_t from, std::uint64_t last, std::uint64_t step) {
-    return step >= last ? 1.0
-                        : static_cast<double>(step - from) / static_cast<double>(last - from);
+    return step >= last ? 1.0 : static_cast<double>(step - from) / static_cast<double>(last - from);
 }
 
 double on_a_cosine(const OptimizerConfig& optimizer, double progress) {

@@ -1,0 +1,49 @@
+// The keys of the tables [train] and [lora]; config_fields.hpp says what such a list is. Private to
+// swarm/run.
+// Threading: pure.
+#pragma once
+
+#include "swarm/run/run_file/key.hpp"
+
+#include <cstdint>
+
+namespace swarm::run {
+
+inline constexpr std::uint32_t kAdapterRankMax = 1024;
+
+template <class Config, class Visitor>
+void visit_trained_part(Config& config, Visitor& visit) {
+    visit(
+        {"train",
+         "freeze",
+         "Groups of tensors that stay as they are: a frozen tensor has neither moments nor sums.",
+         NewValue::Never},
+        config.train.freeze,
+        TextList{"embed, head, norms, bias, attn, mlp, layers.N and layers.N-M, in quotes; or "
+                 "empty"}
+    );
+    visit(
+        {"lora",
+         "rank",
+         "Rank of adapters (LoRA), which are trained in place of the model; 0 trains the model.",
+         NewValue::Never},
+        config.lora.rank,
+        Whole{0, kAdapterRankMax}
+    );
+    visit(
+        {"lora",
+         "alpha",
+         "Number by which the output of an adapter is multiplied, times its rank; 0 stands for "
+         "twice the rank.",
+         NewValue::Never},
+        config.lora.alpha,
+        Real{0, 1e6}
+    );
+    visit(
+        {"lora", "on", "Matrices of each layer that get an adapter.", NewValue::Never},
+        config.lora.on,
+        TextList{"attn.wq, attn.wk, attn.wv, attn.wo, mlp.w1, mlp.w2 and mlp.w3, in quotes"}
+    );
+}
+
+}  // namespace swarm::run
