@@ -113,6 +113,44 @@ TEST_F(BaseModelTest, PeersThatDieTrainItToTheBitsOfOneProcess) {
     EXPECT_NE(run_file.find("layers = 4"), std::string::npos) << run_file;
 }
 
+TEST_F(BaseModelTest, PeersThatDieTrainAPartOfItToTheBitsOfOneProcess) {
+    const std::string tune = read_text(file("tune.toml"));
+    const std::string parts[] = {
+        "[train]\nfreeze = [\"embed\", \"head\", \"layers.0-1\"]\n",
+        "[lora]\nrank = 4\non = [\"attn.wq\", \"mlp.w2\"]\n"};
+    for (const std::string& part : parts) {
+        std::ofstream(file("part.toml")) << tune << part;
+        const std::string name = part.substr(1, 4);
+        ASSERT_EQ(
+            run(
+                {"local",
+                 file("part.toml"),
+                 "--peers",
+                 "4",
+                 "--steps",
+                 "20",
+                 "--kill-every",
+                 "2s",
+                 "--service-ms",
+                 "20",
+                 "--verify",
+                 "--dir",
+                 file(name),
+                 "--json",
+                 file("part.json")}
+            ),
+            0
+        ) << part
+          << err;
+        const auto report = boost::json::parse(read_text(file("part.json"))).as_object();
+        EXPECT_TRUE(report.at("verify").at("equal").as_bool()) << part;
+        const std::string newest = file(name + "/run/checkpoint-0-20/embed.safetensors");
+        EXPECT_EQ(read_text(newest), read_text(file("base/checkpoint-0-12/embed.safetensors")));
+        ASSERT_EQ(run({"generate", "--model", file(name + "/run"), "--tokens", "4", "peer"}), 0)
+            << err;
+    }
+}
+
 TEST_F(BaseModelTest, AResumedRunNeedsTheModelNoMore) {
     ASSERT_EQ(
         run(tuning(
