@@ -7,6 +7,7 @@
 #include "swarm/cli/common/flags.hpp"
 #include "swarm/cli/directory/directory.hpp"
 #include "swarm/cli/doctor/doctor.hpp"
+#include "swarm/cli/eval/eval.hpp"
 #include "swarm/cli/generate/generate.hpp"
 #include "swarm/cli/key/key.hpp"
 #include "swarm/cli/local/local.hpp"
@@ -46,6 +47,7 @@ constexpr void (*kAddVerb[])(CLI::App& program, const OnChosen& on_chosen) = {
     add_sim,
     add_model,
     add_stack,
+    add_eval,
     add_manual};
 
 /// Returns the command whose help describes the words: "swarm", "swarm sim" or "swarm sim compare".

@@ -212,7 +212,7 @@ const std::map<std::string, Folders, std::less<>>& rooms_of_cli() {
         {"sim", {}},           {"model", {"answer"}},
         {"stack", {"answer"}}, {"api", {"answer"}},
         {"doctor", {}},        {"manual", {}},
-        {"setup", {}},
+        {"setup", {}},         {"eval", {"answer"}},
     };
     return rooms;
 }

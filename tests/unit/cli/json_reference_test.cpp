@@ -5,6 +5,7 @@
 #include "swarm/cli/answer/answer_report.hpp"
 #include "swarm/cli/common/run_report.hpp"
 #include "swarm/cli/doctor/checks.hpp"
+#include "swarm/cli/eval/eval_report.hpp"
 #include "swarm/cli/local/local_service.hpp"
 #include "swarm/cli/metrics/step_metrics.hpp"
 #include "swarm/cli/model/model_summary.hpp"
@@ -249,6 +250,21 @@ TEST(JsonReference, ListsTheKeysOfAModel) {
     ));
     ASSERT_TRUE(model);
     expect_documented("`swarm model show`", {json::parse(to_json(summarise(*model, 2)))});
+}
+
+TEST(JsonReference, ListsTheKeysOfAnEvaluation) {
+    EvalFigures one;
+    one.texts = {{.name = "a", .bytes = 2, .tokens = 1, .nats = 1}};
+    one.tasks = {{.task = find_task("copy"), .items = 2, .right = 1}};
+    EvalFigures other;
+    other.texts = {{.name = "b", .bytes = 2, .tokens = 1, .nats = 1e300}};
+    other.texts.front().nats = std::numeric_limits<double>::infinity();
+    expect_documented(
+        "`swarm eval`",
+        {json::parse(to_json(one)),
+         json::parse(to_json(other)),
+         json::parse(to_json(EvalFigures()))}
+    );
 }
 
 TEST(JsonReference, ListsTheKeysOfAFinding) {

@@ -1,0 +1,74 @@
+#include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/eval/eval.hpp"
+#include "swarm/cli/eval/tasks.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+namespace swarm::cli {
+namespace {
+
+constexpr const char* kEvalExamples = R"(
+examples:
+  swarm eval smollm2 --text emma.txt
+  swarm eval runs/austen --text emma.txt --text letters --json austen.json   # letters: a folder
+  swarm eval model.gguf --text emma.txt --context 2048 --stride 512 --weights int8
+  swarm eval smollm2 --tasks all
+  swarm eval smollm2 --tasks copy,facts --text emma.txt
+A token is scored once, with at least context - stride tokens before it, but at the beginning. Ctrl-C
+ends with the figures so far.)";
+
+constexpr std::uint32_t kContextMost = 1U << 20;
+
+std::string names_of_tasks() {
+    std::string names = "all";
+    for (const LikelihoodTask& task : likelihood_tasks()) {
+        names += ", " + std::string(task.name);
+    }
+    return names;
+}
+
+}  // namespace
+
+void add_eval(CLI::App& program, const OnChosen& on_chosen) {
+    CLI::App& app = add_verb(program, "eval", "Loss on texts, scores of tasks", kEvalExamples);
+    const auto options = std::make_shared<EvalOptions>();
+    app.add_option("model", options->model, kModelHelp)->type_name("MODEL")->required();
+    app.add_option("--text", options->texts, "a text to predict, or a folder of them (repeatable)")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    app.add_option("--tasks", options->tasks, names_of_tasks() + ": small tasks that come along")
+        ->delimiter(',')
+        ->type_name("NAME,...")
+        ->allow_extra_args(false);
+    app.add_option(
+           "--context",
+           options->context,
+           "tokens of a window of the text (1024, or the model's context if that is less)"
+    )
+        ->check(CLI::Range(2U, kContextMost));
+    app.add_option(
+           "--stride",
+           options->stride,
+           "each window begins so many tokens after the one before (half the context)"
+    )
+        ->check(CLI::Range(1U, kContextMost));
+    add_weights(app, options->weights);
+    add_threads(app, "threads that compute; no bit depends on it (auto)", options->threads);
+    add_json(app, "write the figures", options->json_file);
+    when_named(app, [on_chosen, options] {
+        if (options->texts.empty() && options->tasks.empty()) {
+            throw CLI::ValidationError("eval", "wants --text FILE or --tasks " + names_of_tasks());
+        }
+        for (const std::string& name : options->tasks) {
+            if (name != kAllTasks && find_task(name) == nullptr) {
+                throw CLI::ValidationError(
+                    "--tasks", "there is no task " + name + "; it is one of: " + names_of_tasks()
+                );
+            }
+        }
+        on_chosen(ChosenVerb(*options, evaluate));
+    });
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,153 @@
+#include "swarm/cli/eval/eval_report.hpp"
+
+#include "swarm/cli/terminal/printable.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <cmath>
+#include <cstdio>
+
+namespace swarm::cli {
+namespace {
+
+namespace json = boost::json;
+
+double quotient(double number, double by) {
+    return by > 0 ? number / by : 0;
+}
+
+json::value finite_or_null(double value) {
+    return std::isfinite(value) ? json::value(value) : json::value(nullptr);
+}
+
+json::object text_as_json(const TextFigures& text) {
+    return {
+        {"tokens", text.tokens},
+        {"bytes", text.bytes},
+        {"loss", finite_or_null(text.loss())},
+        {"bits_per_byte", finite_or_null(text.bits_per_byte())},
+        {"perplexity", finite_or_null(text.perplexity())},
+        {"seconds", text.seconds},
+        {"tokens_per_s", text.tokens_per_s()}};
+}
+
+template <class... Values>
+std::string eval_line(const char* format, Values... values) {
+    char line[160];
+    std::snprintf(line, sizeof line, format, values...);
+    return line;
+}
+
+unsigned long long wide(std::uint64_t number) {
+    return number;
+}
+
+}  // namespace
+
+double TextFigures::loss() const {
+    return quotient(nats, static_cast<double>(tokens));
+}
+
+double TextFigures::bits_per_byte() const {
+    return quotient(nats / std::log(2.0), static_cast<double>(bytes));
+}
+
+double TextFigures::perplexity() const {
+    return std::exp(loss());
+}
+
+double TextFigures::tokens_per_s() const {
+    return quotient(static_cast<double>(tokens), seconds);
+}
+
+TextFigures sum_of(const std::vector<TextFigures>& texts) {
+    TextFigures all{.name = "all"};
+    for (const TextFigures& text : texts) {
+        all.bytes += text.bytes;
+        all.tokens += text.tokens;
+        all.nats += text.nats;
+        all.seconds += text.seconds;
+        all.lost += text.lost;
+        all.finished = all.finished && text.finished;
+    }
+    return all;
+}
+
+double TaskFigures::share() const {
+    return quotient(static_cast<double>(right), static_cast<double>(items));
+}
+
+double TaskFigures::standard_error() const {
+    return std::sqrt(quotient(share() * (1 - share()), static_cast<double>(items)));
+}
+
+std::string text_heading() {
+    return "    tokens       bytes  nats/token  bits/byte  perplexity  tokens/s  text\n";
+}
+
+std::string to_row(const TextFigures& text) {
+    return eval_line(
+               "%10llu  %10llu  %10.4f  %9.4f  %10.4g  %8.1f  ",
+               wide(text.tokens),
+               wide(text.bytes),
+               text.loss(),
+               text.bits_per_byte(),
+               text.perplexity(),
+               text.tokens_per_s()
+           ) +
+           printable(text.name) + (text.finished ? "" : " (so far)") + "\n";
+}
+
+std::string task_heading() {
+    return "     items       right       share  std. err.    guessing  task\n";
+}
+
+std::string to_row(const TaskFigures& task) {
+    return eval_line(
+               "%10llu  %10llu  %8.1f %%  %7.1f %%  %8.1f %%  ",
+               wide(task.items),
+               wide(task.right),
+               100 * task.share(),
+               100 * task.standard_error(),
+               100 * task.task->guessing()
+           ) +
+           std::string(task.task->name) + (task.finished() ? "" : " (so far)") + "\n";
+}
+
+std::string to_json(const EvalFigures& figures) {
+    json::array texts;
+    for (const TextFigures& text : figures.texts) {
+        json::object one = text_as_json(text);
+        one["text"] = text.name;
+        one["lost"] = text.lost;
+        one["finished"] = text.finished;
+        texts.push_back(std::move(one));
+    }
+    json::array tasks;
+    for (const TaskFigures& task : figures.tasks) {
+        tasks.push_back(json::object{
+            {"task", task.task->name},
+            {"items", task.items},
+            {"right", task.right},
+            {"share", task.share()},
+            {"standard_error", task.standard_error()},
+            {"guessing", task.task->guessing()},
+            {"seconds", task.seconds},
+            {"finished", task.finished()}});
+    }
+    const bool any = !figures.texts.empty();
+    const json::object document{
+        {"model", figures.model},
+        {"weights", figures.weights},
+        {"context", any ? json::value(figures.context) : json::value(nullptr)},
+        {"stride", any ? json::value(figures.stride) : json::value(nullptr)},
+        {"texts", std::move(texts)},
+        {"all", any ? json::value(text_as_json(sum_of(figures.texts))) : json::value(nullptr)},
+        {"tasks", std::move(tasks)},
+        {"interrupted", figures.interrupted}};
+    return json::serialize(document) + "\n";
+}
+
+}  // namespace swarm::cli
