@@ -1,5 +1,6 @@
 #include "swarm/cli/model/model.hpp"
 
+#include "stacking/models/adapters/peft_folder.hpp"
 #include "stacking/models/copies/shared_model.hpp"
 #include "stacking/models/hf_folder.hpp"
 #include "stacking/models/model_digest.hpp"
@@ -121,6 +122,14 @@ int export_model(const ModelExportOptions& options) {
         return end_with(console, opened.error());
     }
     const ModelSource& model = opened->source;
+    if (options.adapter) {
+        const Result<> written = stacking::models::write_peft_folder(model, options.folder);
+        if (!written) {
+            return end_with(console, written.error());
+        }
+        std::cout << options.folder << '\n';
+        return kDone;
+    }
     const Result<ModelTokenizer> tokenizer = open_tokenizer(*opened);
     const auto progress = [&](std::uint64_t written, std::uint64_t all) {
         if (console.is_terminal()) {

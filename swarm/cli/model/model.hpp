@@ -23,6 +23,7 @@ struct ModelShowOptions {
 struct ModelExportOptions {
     std::string model;  // a path or a name
     std::string folder;
+    bool adapter = false;  // the adapters alone
 };
 
 /// Adds the verb and those below it.

@@ -63,6 +63,9 @@ void add_export(CLI::App& model, const OnChosen& on_chosen) {
     app.add_option("folder", options->folder, "an empty folder, or a new one")
         ->type_name("DIR")
         ->required();
+    app.add_flag(
+        "--adapter", options->adapter, "write only the adapters of a run, as PyPI peft reads them"
+    );
     when_named<ModelExportOptions>(app, on_chosen, options, export_model);
 }
 

@@ -148,6 +148,12 @@ TEST_F(BaseModelTest, PeersThatDieTrainAPartOfItToTheBitsOfOneProcess) {
         EXPECT_EQ(read_text(newest), read_text(file("base/checkpoint-0-12/embed.safetensors")));
         ASSERT_EQ(run({"generate", "--model", file(name + "/run"), "--tokens", "4", "peer"}), 0)
             << err;
+        const bool adapts = name == "lora";
+        EXPECT_EQ(
+            run({"model", "export", file(name + "/run"), file(name + "-peft"), "--adapter"}),
+            adapts ? 0 : kRefused
+        ) << err;
+        EXPECT_EQ(fs::exists(file(name + "-peft/adapter_model.safetensors")), adapts);
     }
 }
 
