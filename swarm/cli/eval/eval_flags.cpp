@@ -15,8 +15,8 @@ examples:
   swarm eval model.gguf --text emma.txt --context 2048 --stride 512 --weights int8
   swarm eval smollm2 --tasks all
   swarm eval smollm2 --tasks copy,facts --text emma.txt
-A token is scored once, with at least context - stride tokens before it, but at the beginning. Ctrl-C
-ends with the figures so far.)";
+A token is scored once, with at least context - stride tokens before it, but at the beginning.
+Ctrl-C ends with the figures so far.)";
 
 constexpr std::uint32_t kContextMost = 1U << 20;
 

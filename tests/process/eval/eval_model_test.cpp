@@ -70,10 +70,8 @@ TEST_F(EvalModelTest, ItBeatsGuessingInEachTask) {
     const json::object report = eval({"--tasks", "all", "--weights", "int8"});
     ASSERT_EQ(report.at("tasks").as_array().size(), 3U);
     for (const json::value& task : report.at("tasks").as_array()) {
-        EXPECT_GT(
-            task.at("share").to_number<double>() - 4 * task.at("standard_error").to_number<double>(),
-            task.at("guessing").to_number<double>()
-        ) << task;
+        const auto figure = [&](const char* key) { return task.at(key).to_number<double>(); };
+        EXPECT_GT(figure("share") - 4 * figure("standard_error"), figure("guessing")) << task;
     }
 }
 

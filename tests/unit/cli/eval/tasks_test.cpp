@@ -111,8 +111,8 @@ TEST(Tasks, AnItemThatIsLongerThanTheContextIsRefused) {
     EXPECT_TRUE(scorer.score(std::string(59, 'x'), " long").has_value());
 }
 
-/// Whatever a model thinks of the endings alone, it is right as often as guessing is: each ending is
-/// right once and wrong as often as there are others.
+/// Whatever a model thinks of the endings alone, it is right as often as guessing is: each ending
+/// is right once and wrong as often as there are others.
 TEST(Tasks, GroupsSwapTheirEndings) {
     for (const LikelihoodTask& task : likelihood_tasks()) {
         SCOPED_TRACE(task.name);
