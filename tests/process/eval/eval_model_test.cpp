@@ -49,7 +49,7 @@ TEST_F(EvalModelTest, TheLossesOfThePromptsAreTheReferences) {
     for (const json::value& prompt : prompts) {
         const std::string name(prompt.at("name").as_string());
         const std::filesystem::path file = folder.path() / (name + ".txt");
-        std::ofstream(file, std::ios::binary) << prompt.at("text").as_string();
+        std::ofstream(file, std::ios::binary) << std::string(prompt.at("text").as_string());
         arguments.insert(arguments.end(), {"--text", file.string()});
     }
     const json::object report = eval(arguments);

@@ -72,12 +72,12 @@ TEST_F(EvalTest, TheLossOfATextIsThatOfTheStacks) {
     train("words", 64, 40);
     write("short.txt", std::string(kSentence).substr(3, 60));
     const std::string stack = file("one.toml");
-    ASSERT_EQ(run({"stack", "new", stack, "--member", "words"}), 0) << err;
+    ASSERT_EQ(run({"stack", "new", stack, "--member", file("words")}), 0) << err;
     ASSERT_EQ(
         run({"stack", "measure", stack, "--text", file("short.txt"), "--window", "64"}), 0
     ) << err;
     const double measured = std::stod(out.substr(out.find('\n') + 1));
-    const json::object report = eval({"words", "--text", file("short.txt")});
+    const json::object report = eval({file("words"), "--text", file("short.txt")});
     const json::object& text = report.at("texts").at(0).as_object();
     EXPECT_EQ(text.at("tokens"), 59);
     EXPECT_EQ(text.at("bytes"), 59);
@@ -96,8 +96,9 @@ TEST_F(EvalTest, SeveralTextsComeWithTheirMean) {
     std::filesystem::create_directory(file("texts"));
     write("texts/a.txt", kSentence);
     write("texts/b.txt", "\xff not UTF-8 \xfe but bytes are tokens here, more than a window holds");
+    const std::string model = file("words");
     const json::object report =
-        eval({"words", "--text", file("texts"), "--text", file("words.txt"), "--stride", "63"});
+        eval({model, "--text", file("texts"), "--text", file("words.txt"), "--stride", "63"});
     const json::array& texts = report.at("texts").as_array();
     ASSERT_EQ(texts.size(), 3U);
     EXPECT_EQ(texts[0].at("text").as_string(), file("texts/a.txt"));
@@ -114,14 +115,14 @@ TEST_F(EvalTest, SeveralTextsComeWithTheirMean) {
         texts[2].at("loss").to_number<double>() + 0.2, texts[1].at("loss").to_number<double>()
     ) << "the text of its training is easier";
     EXPECT_EQ(count_lines(out), 5U) << out;
-    const json::object again = eval({"words", "--text", file("texts/b.txt"), "--threads", "2"});
-    const json::object alone = eval({"words", "--text", file("texts/b.txt"), "--threads", "1"});
+    const json::object again = eval({model, "--text", file("texts/b.txt"), "--threads", "2"});
+    const json::object alone = eval({model, "--text", file("texts/b.txt"), "--threads", "1"});
     EXPECT_EQ(again.at("all").at("loss"), alone.at("all").at("loss"));
 }
 
 TEST_F(EvalTest, AModelThatHasHardlyBegunIsAsGoodAsAGuess) {
     train("fresh", 128, 1);
-    const json::object report = eval({"fresh", "--tasks", "all"});
+    const json::object report = eval({file("fresh"), "--tasks", "all"});
     ASSERT_EQ(report.at("tasks").as_array().size(), 3U);
     EXPECT_TRUE(report.at("all").is_null());
     for (const json::value& task : report.at("tasks").as_array()) {
@@ -143,7 +144,7 @@ TEST_F(EvalTest, CtrlCEndsWithTheFiguresSoFar) {
     write("short.txt", kSentence);
     Program program(
         {"eval",
-         "words",
+         file("words"),
          "--text",
          file("short.txt"),
          "--text",
@@ -175,7 +176,7 @@ TEST_F(EvalTest, AnImpossibleQuestionIsOneLine) {
     write("empty.txt", "");
     write("one.txt", "x");
     const auto refused = [&](std::vector<std::string> arguments, const std::string& why) {
-        arguments.insert(arguments.begin(), {"eval", "words", "--text"});
+        arguments.insert(arguments.begin(), {"eval", file("words"), "--text"});
         EXPECT_EQ(run(arguments), 3) << err;
         EXPECT_EQ(count_lines(err), 1U) << err;
         EXPECT_NE(err.find(why), std::string::npos) << err;
@@ -188,9 +189,9 @@ TEST_F(EvalTest, AnImpossibleQuestionIsOneLine) {
     refused({file("short.txt"), "--context", "8", "--stride", "8"}, "it is at most 7");
     EXPECT_EQ(run({"eval", "giant", "--tasks", "all"}), 3) << err;
     EXPECT_EQ(count_lines(err), 1U) << err;
-    EXPECT_EQ(run({"eval", "words", "--tasks", "copy"}), 3) << err;
+    EXPECT_EQ(run({"eval", file("words"), "--tasks", "copy"}), 3) << err;
     EXPECT_NE(err.find("task copy: an item has "), std::string::npos) << err;
-    EXPECT_EQ(run({"eval", "words"}), 2) << err;
+    EXPECT_EQ(run({"eval", file("words")}), 2) << err;
 }
 
 }  // namespace
