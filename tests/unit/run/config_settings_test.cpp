@@ -71,7 +71,7 @@ TEST(SetKeys, NamesTheNearestKey) {
     expect_refusal(
         {{"steps", "1"}}, "--set steps=1: steps is unknown; the nearest key is run.steps"
     );
-    expect_refusal({{"", "1"}}, "--set =1:  is unknown; the nearest key is run.name");
+    expect_refusal({{"", "1"}}, "--set =1:  is unknown; the nearest key is lora.on");
 }
 
 TEST(SetKeys, RefusesAValueOfAnotherTypeAsARunFileDoes) {
