@@ -4,6 +4,7 @@ find_package(Threads REQUIRED)
 find_package(OpenSSL 3 REQUIRED)
 find_package(Protobuf 3.21 REQUIRED)
 find_package(tomlplusplus 3.3 REQUIRED)
+find_package(ZLIB 1.2 REQUIRED)
 
 # libsentencepiece exports a protobuf of its own, 3.14. Of two shared ones in a process the first
 # would serve both, and end it before main(): so ours is a part of each program, and hidden.

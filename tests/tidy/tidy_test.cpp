@@ -26,6 +26,7 @@ constexpr std::string_view kContract = "swarm/node/role.hpp";
 /// CMakeLists.txt. Everything may be seen by swarm/cli and tests, which put the parts together.
 const std::map<std::string, Folders, std::less<>> kVisibleTo = {
     {"swarm/base", {}},
+    {"swarm/data", {"swarm/base"}},
     {"swarm/protocol", {"swarm/base"}},
     {"swarm/node", {"swarm/base", "swarm/protocol"}},
     {"compression/simd", {"swarm/base"}},
@@ -277,13 +278,20 @@ TEST(Tidy, ForeignHeadersStayWhereTheyBelong) {
         {std::regex("^CLI/"), {"swarm/cli", "tests/bench"}},
         {std::regex("^qrencode"), {"swarm/cli/owners"}},
         {std::regex("^(zstd|zdict)"),
-         {"compression", "tests/unit/compression", "tests/fuzz", "tests/golden"}},
+         {"compression",
+          "swarm/data",
+          "tests/unit/compression",
+          "tests/unit/data",
+          "tests/fuzz",
+          "tests/golden"}},
+        {std::regex("^zlib"), {"swarm/data", "tests/unit/data"}},
         {std::regex("^cuda"),
          {"compression/cuda", "stages/torch/cuda", "tests/unit/compression_cuda"}},
         {std::regex("^pcre2"), {"stacking/tokenizers"}},
         {std::regex("^sentencepiece_"), {"stacking/tokenizers"}},
         {std::regex("^utf8proc"), {"stacking/tokenizers"}},
-        {std::regex("^toml"), {"swarm/run", "swarm/cli", "sim/scenario", "stacking/composition"}},
+        {std::regex("^toml"),
+         {"swarm/run", "swarm/data", "swarm/cli", "sim/scenario", "stacking/composition"}},
     };
     for (const SourceFile& file : source_files()) {
         for (const Include& include : includes_of(file)) {

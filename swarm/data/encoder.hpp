@@ -1,0 +1,28 @@
+// The seam to the tokenizer, which belongs to a higher layer.
+// Threading: a call at a time. Errors: those of encode().
+#pragma once
+
+#include "swarm/base/digest.hpp"
+#include "swarm/base/result.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace swarm::data {
+
+/// Whether a text begins a document: some tokenizers put a token before it.
+enum class TextPlace { Begin, Within };
+
+struct Encoder {
+    std::string name;              // as the data file names it
+    Digest digest{};               // equal digests: equal ids of every text
+    std::uint32_t vocabulary = 0;  // ids are below it
+    std::uint32_t end_token = 0;   // follows each document
+    std::function<Result<std::vector<std::uint32_t>>(std::string_view text, TextPlace place)>
+        encode{};
+};
+
+}  // namespace swarm::data
