@@ -175,7 +175,7 @@ Result<std::string> Bpe::bytes_of(std::uint32_t id) const {
     return text;
 }
 
-Result<Bpe::Encoded> Bpe::encode_parts(std::span<const TextPart> parts) const {
+Result<Bpe::Encoded> Bpe::encode_parts(std::span<const TextPart> parts, WordCache* words) const {
     std::string text;
     std::vector<Range> allowed;
     for (const TextPart& part : parts) {
@@ -197,7 +197,7 @@ Result<Bpe::Encoded> Bpe::encode_parts(std::span<const TextPart> parts) const {
             "the text is no UTF-8 at byte " + decimal(good)};
     }
     Encoded encoded;
-    BpeMerger merger(*model_);
+    BpeMerger merger(*model_, words);
     SearchBudget budget(text.size());
     std::size_t changed_bytes = 0;
     SWARM_TRY(const auto sections, raw_added_.cut(text, allowed));
@@ -243,9 +243,12 @@ Result<std::vector<std::uint32_t>> Bpe::encode(std::span<const TextPart> parts) 
     return std::move(encoded.ids);
 }
 
-Result<std::vector<std::uint32_t>> Bpe::encode(std::string_view text, SpecialTokens special) const {
+Result<std::vector<std::uint32_t>> Bpe::encode(
+    std::string_view text, SpecialTokens special, WordCache* words
+) const {
     const TextPart part{text, special};
-    return encode(std::span(&part, 1));
+    SWARM_TRY(auto encoded, encode_parts(std::span(&part, 1), words));
+    return std::move(encoded.ids);
 }
 
 Result<std::size_t> Bpe::count_lost(std::string_view text, SpecialTokens special) const {

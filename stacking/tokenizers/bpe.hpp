@@ -50,9 +50,10 @@ class Bpe {
     Bpe& operator=(const Bpe&) = delete;
     ~Bpe() = default;
 
-    /// Returns the tokens of a text, without those that belong around it.
+    /// Returns the tokens of a text, without those that belong around it. `words`: null, or a
+    /// cache for this tokenizer alone, which a caller with many texts keeps between them.
     [[nodiscard]] swarm::Result<std::vector<std::uint32_t>> encode(
-        std::string_view text, SpecialTokens special
+        std::string_view text, SpecialTokens special, WordCache* words = nullptr
     ) const;
     [[nodiscard]] swarm::Result<std::vector<std::uint32_t>> encode(std::span<const TextPart> parts
     ) const;
@@ -101,7 +102,9 @@ class Bpe {
     swarm::Result<> add_added_tokens();
     swarm::Result<> add_bytes();
     [[nodiscard]] swarm::Result<std::string> bytes_of(std::uint32_t id) const;
-    [[nodiscard]] swarm::Result<Encoded> encode_parts(std::span<const TextPart> parts) const;
+    [[nodiscard]] swarm::Result<Encoded> encode_parts(
+        std::span<const TextPart> parts, WordCache* words = nullptr
+    ) const;
 
     Vocabulary vocabulary_;
     Chain chain_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 namespace stacking::tokenizers {
 
@@ -138,21 +139,47 @@ Result<> BpeModel::sort_merges() {
     if (twin != merges_.end()) {
         return bad_merges("merge " + std::to_string(twin->rank) + " is there twice");
     }
+    const std::size_t lefts = merges_.empty() ? 0 : (merges_.back().pair >> 32U) + 1;
+    first_merges_.assign(lefts + 1, 0);
+    for (const Merge& merge : merges_) {
+        ++first_merges_[(merge.pair >> 32U) + 1];
+    }
+    std::partial_sum(first_merges_.begin(), first_merges_.end(), first_merges_.begin());
     return {};
 }
 
 const BpeModel::Merge* BpeModel::find_merge(std::uint32_t left, std::uint32_t right) const {
+    if (std::size_t{left} + 1 >= first_merges_.size()) {
+        return nullptr;
+    }
     const std::uint64_t pair = pair_of(left, right);
+    const auto end = merges_.begin() + first_merges_[left + 1];
     const auto found = std::lower_bound(
-        merges_.begin(),
-        merges_.end(),
+        merges_.begin() + first_merges_[left],
+        end,
         pair,
         [](const Merge& merge, std::uint64_t wanted) { return merge.pair < wanted; }
     );
-    return found != merges_.end() && found->pair == pair ? &*found : nullptr;
+    return found != end && found->pair == pair ? &*found : nullptr;
 }
 
 void BpeMerger::encode(std::string_view word, std::vector<std::uint32_t>& ids) {
+    if (words_ == nullptr) {
+        encode_new(word, ids);
+        return;
+    }
+    if (words_->add(word, ids)) {
+        return;
+    }
+    const std::size_t before = ids.size();
+    const std::size_t lost_before = lost_;
+    encode_new(word, ids);
+    if (lost_ == lost_before) {
+        words_->keep(word, std::span(ids).subspan(before));
+    }
+}
+
+void BpeMerger::encode_new(std::string_view word, std::vector<std::uint32_t>& ids) {
     if (model_.ignore_merges_) {
         std::string letters;
         for (const char byte : model_.alphabet_ == Alphabet::Bytes ? word : std::string_view()) {

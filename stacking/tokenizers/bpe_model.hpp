@@ -8,6 +8,7 @@
 
 #include "stacking/tokenizers/chain/chain.hpp"
 #include "stacking/tokenizers/vocabulary.hpp"
+#include "stacking/tokenizers/word_cache.hpp"
 #include "swarm/base/result.hpp"
 
 #include <array>
@@ -57,6 +58,7 @@ class BpeModel {
     std::array<Id, 256> letters_{};                  // by byte: its letter, or ASCII
     std::array<Id, 256> byte_tokens_{};              // by byte: <0x00> and so on
     std::vector<Merge> merges_;                      // by pair
+    std::vector<std::uint32_t> first_merges_;        // by left id: the first merge of it or later
     Id unknown_;
     bool unknowns_merge_ = false;
     bool byte_fallback_ = false;
@@ -66,8 +68,10 @@ class BpeModel {
 /// Encodes words, one after another.
 class BpeMerger {
  public:
-    /// `model` outlives this object.
-    explicit BpeMerger(const BpeModel& model) : model_(model) {}
+    /// `model` and `words` outlive this object. `words`: null, or a cache of
+    /// this model's words.
+    explicit BpeMerger(const BpeModel& model, WordCache* words = nullptr)
+        : model_(model), words_(words) {}
 
     /// Appends the tokens of a word.
     void encode(std::string_view word, std::vector<std::uint32_t>& ids);
@@ -93,6 +97,7 @@ class BpeMerger {
         }
     };
 
+    void encode_new(std::string_view word, std::vector<std::uint32_t>& ids);
     void begin(std::string_view word);
     void begin_unit(std::string_view unit);
     void flush_unknown();
@@ -102,6 +107,7 @@ class BpeMerger {
     void merge(const Candidate& candidate);
 
     const BpeModel& model_;
+    WordCache* words_;  // null: none
     std::vector<Symbol> symbols_;
     std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> waiting_;
     bool unknown_waits_ = false;  // an unknown token is not yet a symbol

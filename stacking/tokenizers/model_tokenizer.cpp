@@ -141,10 +141,10 @@ Result<ModelTokenizer> open_tokenizer(const fs::path& model) {
 }
 
 Result<std::vector<std::uint32_t>> ModelTokenizer::encode(
-    std::string_view text, SpecialTokens special
+    std::string_view text, SpecialTokens special, WordCache* words
 ) const {
     const ByteBpe* const own = bpe();
-    return own != nullptr ? own->encode(text, special) : pieces()->encode(text);
+    return own != nullptr ? own->encode(text, special, words) : pieces()->encode(text);
 }
 
 Result<std::string> ModelTokenizer::decode(std::span<const std::uint32_t> ids) const {
@@ -158,9 +158,9 @@ Result<std::string> ModelTokenizer::decode_whole(std::span<const std::uint32_t> 
 }
 
 Result<std::vector<std::uint32_t>> ModelTokenizer::encode_beginning(
-    std::string_view text, SpecialTokens special
+    std::string_view text, SpecialTokens special, WordCache* words
 ) const {
-    SWARM_TRY(auto ids, encode(text, special));
+    SWARM_TRY(auto ids, encode(text, special, words));
     const ByteBpe* const own = bpe();
     const auto begin = own == nullptr ? std::span<const std::uint32_t>() : own->begin_tokens();
     const bool has_them =

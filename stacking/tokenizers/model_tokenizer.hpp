@@ -39,14 +39,15 @@ class ModelTokenizer {
 
     explicit ModelTokenizer(SentencePiece pieces) : kind_(std::move(pieces)) {}
 
-    /// SentencePiece has no special tokens and ignores `special`.
+    /// SentencePiece has no special tokens and ignores `special`. `words`: null, or a cache
+    /// for this tokenizer alone, which a caller with many texts keeps between them.
     [[nodiscard]] swarm::Result<std::vector<std::uint32_t>> encode(
-        std::string_view text, SpecialTokens special
+        std::string_view text, SpecialTokens special, WordCache* words = nullptr
     ) const;
     /// Returns the tokens of the beginning of a text, as a model was trained on it: those that
     /// belong before each text come first, unless the text names them itself.
     [[nodiscard]] swarm::Result<std::vector<std::uint32_t>> encode_beginning(
-        std::string_view text, SpecialTokens special
+        std::string_view text, SpecialTokens special, WordCache* words = nullptr
     ) const;
     /// Characters, or bytes, of a text that have no token.
     [[nodiscard]] swarm::Result<std::size_t> count_lost(
