@@ -252,7 +252,7 @@ swarm::Result<StageState> StageState::from_chunks(
             std::memcpy(piece.data(), rest.data(), piece.size());
             rest = rest.subspan(piece.size());
         });
-        std::ranges::copy(rest, still_frozen.begin());  // what follows the trained part
+        std::ranges::copy(rest, still_frozen.begin());  // the rest follows the trained part
         still_frozen = still_frozen.subspan(rest.size());
     }
     state.frozen_ = std::make_shared<const std::vector<float>>(std::move(frozen));

@@ -85,7 +85,8 @@ Named random_model(RunConfig config) {
     const std::vector<float> flat = random_weights(config, 3);
     Named weights;
     std::size_t begin = 0;
-    for (const auto& tensor : partition(config).front().tensors) {
+    const StageLayout layout = partition(config).front();
+    for (const auto& tensor : layout.tensors) {
         const auto first = flat.begin() + static_cast<std::ptrdiff_t>(begin);
         weights[tensor.name].assign(first, first + static_cast<std::ptrdiff_t>(tensor.elements()));
         begin += tensor.elements();
@@ -250,7 +251,8 @@ TEST(Adapters, TrainAsThoseOfPeft) {
     config.lora.on = {"attn.wq", "mlp.w2"};
     config.stages = 1;
     Named weights;
-    for (const auto& tensor : all_tensors(partition(config).front())) {
+    const StageLayout layout = partition(config).front();
+    for (const auto& tensor : all_tensors(layout)) {
         std::vector<float>& values = weights[tensor.spec->name];
         if (tensor.frozen) {
             values = take(model.read(tensor.spec->name));
@@ -261,7 +263,6 @@ TEST(Adapters, TrainAsThoseOfPeft) {
             value = 0.5F * (value - 0.5F);
         }
     }
-    const StageLayout layout = partition(config).front();
     const StageState state = states_of(config, weights).front();
     const auto compute = make(config, layout);
     compute->use_frozen(state.frozen());
