@@ -25,10 +25,11 @@ class BaseModelTest : public testing::Test {
         write_text("base.txt", "has left at step");
         write_text("other.txt", "came back after");
         std::ofstream(file("base.toml"))
-            << "[run]\nstages = 2\nsteps = 12\nmicrobatches = 4\nbatch = 4\ncorpus = \""
+            << "[run]\nstages = 2\nsteps = 16\nmicrobatches = 4\nbatch = 4\ncorpus = \""
             << file("base.txt") << "\"\ntokenizer = \"spm:400\"\n"
             << "[model]\nlayers = 4\nwidth = 32\nheads = 2\nkv_heads = 1\nffn_width = 64\n"
-            << "context = 32\ntied_embeddings = true\n[optimizer]\nlearning_rate = 0.01\n";
+            << "context = 32\ntied_embeddings = true\n[optimizer]\nlearning_rate = 0.01\n"
+            << "warmup_steps = 0\n";
         ASSERT_EQ(
             run(
                 {"train",
@@ -89,7 +90,7 @@ TEST_F(BaseModelTest, PeersThatDieTrainItToTheBitsOfOneProcess) {
             {"--peers",
              "4",
              "--steps",
-             "30",
+             "18",
              "--kill-every",
              "2s",
              "--service-ms",
@@ -128,7 +129,7 @@ TEST_F(BaseModelTest, PeersThatDieTrainAPartOfItToTheBitsOfOneProcess) {
                  "--peers",
                  "4",
                  "--steps",
-                 "20",
+                 "14",
                  "--kill-every",
                  "2s",
                  "--service-ms",
@@ -144,8 +145,8 @@ TEST_F(BaseModelTest, PeersThatDieTrainAPartOfItToTheBitsOfOneProcess) {
           << err;
         const auto report = boost::json::parse(read_text(file("part.json"))).as_object();
         EXPECT_TRUE(report.at("verify").at("equal").as_bool()) << part;
-        const std::string newest = file(name + "/run/checkpoint-0-20/embed.safetensors");
-        EXPECT_EQ(read_text(newest), read_text(file("base/checkpoint-0-12/embed.safetensors")));
+        const std::string newest = file(name + "/run/checkpoint-0-14/embed.safetensors");
+        EXPECT_EQ(read_text(newest), read_text(file("base/checkpoint-0-16/embed.safetensors")));
         ASSERT_EQ(run({"generate", "--model", file(name + "/run"), "--tokens", "4", "peer"}), 0)
             << err;
         const bool adapts = name == "lora";
@@ -196,7 +197,10 @@ TEST_F(BaseModelTest, WhatDoesNotFitIsOneLine) {
     refused(train({"train", "--init", "/nowhere/model"}), "no file or folder");
     refused(train({"train", "--init", file("base"), "--model", "demo"}), "name two models");
     refused(train(tuning("train", {"--stages", "5"})), "run.stages is 5");
-    refused(train(tuning("train", {"--tokenizer", "spm:500"})), "with the tokenizer spm:400");
+    refused(
+        train(tuning("train", {"--tokenizer", "spm:500"})),
+        "its model.vocabulary is 400, the run file says 500"
+    );
     std::ofstream(file("bad.toml")) << "[run]\ninit = \"base\"\n[model]\nlayers = 7\n";
     refused(train({"train", file("bad.toml")}), "its model.layers is 4, the run file says 7");
     std::ofstream(file("long.toml")) << "[run]\ninit = \"base\"\n[model]\ncontext = 500\n";
