@@ -214,7 +214,7 @@ class SourceBuild {
     std::uint32_t id_bytes_;
     ShardDraft draft_;
     ManifestSource counted_;
-    std::uint64_t bytes_before_ = 0;  // of the sources before
+    std::uint64_t bytes_before_ = 0;  // bytes of the sources before
     std::uint64_t new_shards_ = 0;
 };
 

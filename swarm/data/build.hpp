@@ -24,13 +24,13 @@ namespace swarm::data {
 
 struct BuildProgress {
     std::string source;
-    std::uint64_t bytes = 0;  // of the files of all sources, packed as they are
+    std::uint64_t bytes = 0;  // read from the files of all sources, packed as they are
     std::uint64_t bytes_total = 0;
-    std::uint64_t tokens = 0;     // of all sources
-    std::uint64_t documents = 0;  // of all sources
+    std::uint64_t tokens = 0;     // made of all sources
+    std::uint64_t documents = 0;  // begun in all sources
 };
 
-/// What a build tells its caller. Each may be empty.
+/// Calls by which a build tells how it goes. Each may be empty.
 struct BuildEvents {
     /// Comes after each piece of text and each bad line; must be quick.
     std::function<void(const BuildProgress&)> progress{};
@@ -47,7 +47,7 @@ struct BuildPlace {
 
 struct Built {
     bool is_whole = false;         // false: it was stopped
-    Manifest manifest{};           // of the whole folder
+    Manifest manifest{};           // describes the whole folder
     Digest digest{};               // SHA-256 of manifest.json
     std::uint64_t new_shards = 0;  // written by this call
 };

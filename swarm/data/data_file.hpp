@@ -23,7 +23,7 @@
 
 namespace swarm::data {
 
-/// What to do with a line, or a text file, that cannot be read: count it and go on, or end.
+/// A line, or a text file, that cannot be read is counted and skipped, or ends the build.
 enum class BadLines { Skip, Fatal };
 
 struct Source {

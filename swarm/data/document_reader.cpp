@@ -170,7 +170,7 @@ Result<DocumentReader::Item> DocumentReader::document_of(
     if (line.too_long) {
         return bad("has more than " + std::to_string(kLineBytesMax >> 20) + " MiB", number);
     }
-    // What is parsed lies in memory that the next line uses again.
+    // The parsed line lies in memory that the next line uses again.
     json::monotonic_resource memory(parsed_.data(), parsed_.size());
     parser_.reset(&memory);
     json::error_code code;

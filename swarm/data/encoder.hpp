@@ -17,7 +17,7 @@ namespace swarm::data {
 enum class TextPlace { Begin, Within };
 
 struct Encoder {
-    std::string name;              // as the data file names it
+    std::string name;              // text of the data file
     Digest digest{};               // equal digests: equal ids of every text
     std::uint32_t vocabulary = 0;  // ids are below it
     std::uint32_t end_token = 0;   // follows each document

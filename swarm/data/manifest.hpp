@@ -31,7 +31,7 @@ struct ManifestSource {
 };
 
 struct Manifest {
-    std::string tokenizer;  // as the data file names it
+    std::string tokenizer;  // text of the data file
     Digest tokenizer_digest{};
     std::uint32_t vocabulary = 0;
     std::uint32_t end_token = 0;

@@ -23,8 +23,8 @@ class SampleOrder {
 
     std::uint64_t size_;
     std::uint64_t key_;
-    unsigned low_bits_;   // of the right half
-    unsigned high_bits_;  // of the left half; together at least six bits
+    unsigned low_bits_;   // bits of the right half
+    unsigned high_bits_;  // bits of the left half; together at least six bits
 };
 
 /// The key of one epoch of one stream of samples.

@@ -23,9 +23,9 @@ namespace swarm::data {
 
 struct SamplePlace {
     std::size_t source = 0;
-    std::uint64_t epoch = 0;        // of the source, or of all where there are no weights
+    std::uint64_t epoch = 0;        // counted per source, or for all where there are no weights
     std::uint64_t index = 0;        // among the samples of the source
-    std::uint64_t first_token = 0;  // of the source
+    std::uint64_t first_token = 0;  // counted in the source
 
     friend bool operator==(const SamplePlace&, const SamplePlace&) = default;
 };

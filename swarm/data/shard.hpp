@@ -39,7 +39,7 @@ struct ShardHeader {
     std::uint64_t text_bytes = 0;
     std::uint64_t bad_lines = 0;
     InputPlace next{};       // where the next shard begins
-    bool is_last = false;    // of its source
+    bool is_last = false;    // no other of its source follows
     bool continues = false;  // its first document began in a shard before
     Digest content{};
 

@@ -64,7 +64,7 @@ TEST_F(SamplesTest, EachTokenIsTheTargetOfOneSampleInEachEpoch) {
             }
         }
         EXPECT_EQ(targets.size(), 68U * kContext);
-        EXPECT_LT(targets.rbegin()->second, 33U);  // of the last source
+        EXPECT_LT(targets.rbegin()->second, 33U);  // tokens of the last source
         EXPECT_NE(order, first_order) << epoch;
         first_order = first_order.empty() ? order : first_order;
     }
