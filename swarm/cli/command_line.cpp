@@ -5,6 +5,7 @@
 #include "swarm/cli/api/api.hpp"
 #include "swarm/cli/chat/chat.hpp"
 #include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/data/data.hpp"
 #include "swarm/cli/directory/directory.hpp"
 #include "swarm/cli/doctor/doctor.hpp"
 #include "swarm/cli/eval/eval.hpp"
@@ -45,6 +46,7 @@ constexpr void (*kAddVerb[])(CLI::App& program, const OnChosen& on_chosen) = {
     add_doctor,
     add_key_verb,
     add_sim,
+    add_data,
     add_model,
     add_stack,
     add_eval,

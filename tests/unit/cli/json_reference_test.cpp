@@ -4,6 +4,7 @@
 #include "stacking/models/gguf_model.hpp"
 #include "swarm/cli/answer/answer_report.hpp"
 #include "swarm/cli/common/run_report.hpp"
+#include "swarm/cli/data/data_report.hpp"
 #include "swarm/cli/doctor/checks.hpp"
 #include "swarm/cli/eval/eval_report.hpp"
 #include "swarm/cli/local/local_service.hpp"
@@ -264,6 +265,19 @@ TEST(JsonReference, ListsTheKeysOfAnEvaluation) {
         {json::parse(to_json(one)),
          json::parse(to_json(other)),
          json::parse(to_json(EvalFigures()))}
+    );
+}
+
+TEST(JsonReference, ListsTheKeysOfData) {
+    data::Manifest manifest;
+    manifest.sources.resize(2);
+    manifest.sources[0].weight = 1;
+    expect_documented(
+        "`swarm data build` and `swarm data show`", {json::parse(data_json(manifest, Digest{}))}
+    );
+    const ShownSample sample{0, "prose", {}, {1}, "a"};
+    expect_documented(
+        "`swarm data sample`", {json::parse(samples_json(std::span(&sample, 1)))}
     );
 }
 

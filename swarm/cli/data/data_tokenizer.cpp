@@ -1,0 +1,143 @@
+#include "swarm/cli/data/data_tokenizer.hpp"
+
+#include "stacking/tokenizers/model_tokenizer.hpp"
+#include "stacking/tokenizers/tokenizer_json.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/answer/open_model.hpp"
+#include "swarm/cli/common/files.hpp"
+#include "swarm/cli/terminal/usage.hpp"
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace swarm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Ids = std::vector<std::uint32_t>;
+using stacking::tokenizers::ModelTokenizer;
+using stacking::tokenizers::SentencePiece;
+using stacking::tokenizers::SpecialTokens;
+
+constexpr std::string_view kPieces = "spm:";
+constexpr std::uint32_t kByteTokens = 256;
+
+DataTokenizer byte_tokenizer() {
+    DataTokenizer made;
+    constexpr std::string_view kName = "bytes";
+    made.encoder = {std::string(kName), sha256(std::as_bytes(std::span(kName))), kByteTokens};
+    made.encoder.encode = [](std::string_view text, data::TextPlace) {
+        Ids ids(text.size());
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            ids[i] = static_cast<unsigned char>(text[i]);
+        }
+        return Result<Ids>(std::move(ids));
+    };
+    made.decode = [](std::span<const std::uint32_t> ids) {
+        std::string text;
+        for (const std::uint32_t id : ids) {
+            text.push_back(static_cast<char>(id));
+        }
+        return Result<std::string>(std::move(text));
+    };
+    return made;
+}
+
+Digest digest_of(const ModelTokenizer& tokenizer) {
+    if (tokenizer.pieces() != nullptr) {
+        return tokenizer.pieces()->sha256();
+    }
+    const std::string text =
+        stacking::tokenizers::make_tokenizer_json(tokenizer.bpe()->vocabulary());
+    return sha256(std::as_bytes(std::span(text)));
+}
+
+/// A document is a text of others: names of special tokens in it are text.
+DataTokenizer model_tokenizer(
+    const std::string& name, const std::shared_ptr<const ModelTokenizer>& own
+) {
+    DataTokenizer made;
+    made.encoder = {name, digest_of(*own), own->size()};
+    const auto words = std::make_shared<stacking::tokenizers::WordCache>();
+    made.encoder.encode = [own, words](std::string_view text, data::TextPlace place) {
+        return place == data::TextPlace::Begin
+                   ? own->encode_beginning(text, SpecialTokens::AsText, words.get())
+                   : own->encode(text, SpecialTokens::AsText, words.get());
+    };
+    made.decode = [own](std::span<const std::uint32_t> ids) { return own->decode(ids); };
+    return made;
+}
+
+/// A path that exists below the folder, or as it is.
+std::string found_below(const std::string& path, const fs::path& folder) {
+    std::error_code ignored;
+    return fs::exists(folder / path, ignored) ? (folder / path).string() : path;
+}
+
+Result<std::uint32_t> token_of(
+    const std::string& text, const DataTokenizer& tokenizer, const ModelTokenizer* own
+) {
+    if (own != nullptr) {
+        for (const auto& special : own->special_tokens()) {
+            if (special.name == text) {
+                return special.id;
+            }
+        }
+    }
+    SWARM_TRY(const Ids ids, tokenizer.encoder.encode(text, data::TextPlace::Within));
+    if (ids.size() != 1) {
+        return usage(
+            "end_token: \"" + text + "\" is no token of " + tokenizer.encoder.name +
+            "; name one of its tokens, or an id"
+        );
+    }
+    return ids.front();
+}
+
+}  // namespace
+
+Result<DataTokenizer> open_data_tokenizer(
+    const std::string& name, const data::EndToken& end_token, const fs::path& folder
+) {
+    DataTokenizer made;
+    std::shared_ptr<const ModelTokenizer> own;
+    std::optional<std::uint32_t> usual_end;
+    if (name == "bytes") {
+        made = byte_tokenizer();
+        usual_end = 0;
+    } else if (name.starts_with(kPieces)) {
+        const std::string path = found_below(name.substr(kPieces.size()), folder);
+        SWARM_TRY(auto file, read_file(path, SentencePiece::kFileBytesMax));
+        auto pieces = SentencePiece::parse(std::move(file));
+        if (!pieces) {
+            const Error& error = pieces.error();
+            return Error{error.code, error.reaction, path + ": " + error.detail};
+        }
+        own = std::make_shared<const ModelTokenizer>(*std::move(pieces));
+        made = model_tokenizer(name, own);
+        SWARM_TRY(usual_end, token_of(std::string(1, '\0'), made, own.get()));
+    } else {
+        SWARM_TRY(const OpenModel model, open_model(found_below(name, folder)));
+        SWARM_TRY(auto tokenizer, open_tokenizer(model));
+        own = std::make_shared<const ModelTokenizer>(std::move(tokenizer));
+        made = model_tokenizer(name, own);
+        const auto& ends = model.source.architecture().end_tokens;
+        usual_end = ends.empty() ? std::nullopt : std::optional(ends.front());
+    }
+    if (const auto* const text = std::get_if<std::string>(&end_token)) {
+        SWARM_TRY(made.encoder.end_token, token_of(*text, made, own.get()));
+    } else if (const auto* const id = std::get_if<std::uint32_t>(&end_token)) {
+        made.encoder.end_token = *id;  // the build compares it with the vocabulary
+    } else if (usual_end) {
+        made.encoder.end_token = *usual_end;
+    } else {
+        return usage("end_token: the model " + name + " names none; name one in the data file");
+    }
+    return made;
+}
+
+}  // namespace swarm::cli

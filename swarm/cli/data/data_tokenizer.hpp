@@ -1,0 +1,30 @@
+// The tokenizer that a data file names:
+//   bytes      token i is byte i; a document ends with token 0 unless the file names another
+//   spm:FILE   a tokenizer.model of our own runs; a document ends with the token of byte 0
+//   a model    its path or name; a document ends with the first end token of the model
+// Threading: one thread. Errors (Reject): those of the readers; Usage: no such end token.
+#pragma once
+
+#include "swarm/base/result.hpp"
+#include "swarm/data/data_file.hpp"
+#include "swarm/data/encoder.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+
+namespace swarm::cli {
+
+struct DataTokenizer {
+    data::Encoder encoder;
+    std::function<Result<std::string>(std::span<const std::uint32_t>)> decode;
+};
+
+/// `folder`: where relative paths are looked for, before the current one.
+Result<DataTokenizer> open_data_tokenizer(
+    const std::string& name, const data::EndToken& end_token, const std::filesystem::path& folder
+);
+
+}  // namespace swarm::cli
