@@ -11,8 +11,8 @@
 #pragma once
 
 #include "stacking/tokenizers/added_tokens.hpp"
-#include "stacking/tokenizers/bpe_model.hpp"
 #include "stacking/tokenizers/chain/chain.hpp"
+#include "stacking/tokenizers/merges/bpe_model.hpp"
 #include "stacking/tokenizers/vocabulary.hpp"
 #include "swarm/base/result.hpp"
 

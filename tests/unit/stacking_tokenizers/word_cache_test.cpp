@@ -1,4 +1,4 @@
-#include "stacking/tokenizers/word_cache.hpp"
+#include "stacking/tokenizers/merges/word_cache.hpp"
 
 #include "stacking/tokenizers/bpe.hpp"
 #include "swarm/base/rng.hpp"

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "stacking/tokenizers/chain/chain.hpp"
+#include "stacking/tokenizers/merges/word_cache.hpp"
 #include "stacking/tokenizers/vocabulary.hpp"
-#include "stacking/tokenizers/word_cache.hpp"
 #include "swarm/base/result.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-#include "stacking/tokenizers/bpe_model.hpp"
+#include "stacking/tokenizers/merges/bpe_model.hpp"
 
 #include "stacking/tokenizers/byte_alphabet.hpp"
 #include "stacking/tokenizers/chain/stand_ins.hpp"
