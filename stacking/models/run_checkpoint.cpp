@@ -2,7 +2,7 @@
 
 #include "stacking/models/limits.hpp"
 #include "stacking/models/safetensors_files.hpp"
-#include "stacking/models/trained_model.hpp"
+#include "stacking/models/training/trained_model.hpp"
 #include "stages/files/checkpoint.hpp"
 #include "stages/files/checkpoint_manifest.hpp"
 #include "swarm/base/digest.hpp"

@@ -342,7 +342,8 @@ Result<StageState> restore_stage(const Checkpoint& checkpoint, const StageLayout
         if (!has_moments(checkpoint.version)) {
             first.resize(weights.size());
             second.resize(weights.size());
-        } else if (!append_tensor(checkpoint, moments, name + kFirstMoment, tensor, first) || !append_tensor(checkpoint, moments, name + kSecondMoment, tensor, second)) {
+        } else if (!append_tensor(checkpoint, moments, name + kFirstMoment, tensor, first) ||
+                   !append_tensor(checkpoint, moments, name + kSecondMoment, tensor, second)) {
             return made_by_another_model(name);
         }
     }

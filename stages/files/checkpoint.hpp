@@ -1,8 +1,8 @@
 // A checkpoint: all weights and AdamW moments of one version, as a folder checkpoint-<gen>-<step>.
 //   manifest.json                 version, run file, name, size and SHA-256 of each other file
 //   layers.17.safetensors         weights, by name: "layers.17.attn.wo"
-//   layers.17.adam.safetensors    moments: "layers.17.attn.wo.exp_avg" and "….exp_avg_sq"; those of
-//                                 step 0, the weights that a run begins with, are zeros: no file
+//   layers.17.adam.safetensors    moments: "layers.17.attn.wo.exp_avg" and "….exp_avg_sq";
+//                                 none at step 0, the weights that a run begins with: all are 0
 //   tokenizer.model               only of a run whose tokens are not bytes; or tokenizer.json
 //   layers.17.replica-0.safetensors   mode sparse: moments of a replica, "layers.17.attn.wo.error"
 // Each layer, "embed" and "head" has a pair of files, so any number of stages can load them.

@@ -87,9 +87,9 @@ std::string describe(const TensorSpec& tensor) {
     return text + ")";
 }
 
-/// Changes the frequencies of rotary positions, fp64, as the run file says. Llama 3 divides those of
-/// waves that are longer than its first texts, keeps those of short waves, and goes from one to the
-/// other along the number of waves in such a text.
+/// Changes the frequencies of rotary positions, fp64, as the run file says. Llama 3 divides those
+/// of waves that are longer than its first texts, keeps those of short waves, and goes from one to
+/// the other along the number of waves in such a text.
 Tensor scaled(const Tensor& frequencies, const ModelConfig& config) {
     if (config.rope_factor == 1) {
         return frequencies;

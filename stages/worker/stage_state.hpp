@@ -26,9 +26,9 @@
 
 namespace stages {
 
-/// Fills in the initial values of one tensor. The second matrix of an adapter is 0. They are a function of (seed, tensor name, element
-/// index) by integer arithmetic without libm. Norm gains are 1, biases 0; matrices are near-normal with a
-/// standard deviation of 0.02.
+/// Fills in the initial values of one tensor. They are a function of (seed, tensor name, element
+/// index) by integer arithmetic without libm. Norm gains are 1, biases and the second matrix of an
+/// adapter 0; other matrices are near-normal with a standard deviation of 0.02.
 void fill_initial(
     std::uint64_t seed, const swarm::run::TensorSpec& tensor, std::span<float> values
 );

@@ -2,7 +2,7 @@
 // whole run, and adapters compute what PyPI peft does (tests/golden/families/trained.py).
 #include "stacking/models/any_model.hpp"
 #include "stacking/models/run_checkpoint.hpp"
-#include "stacking/models/trained_model.hpp"
+#include "stacking/models/training/trained_model.hpp"
 #include "stages/files/checkpoint.hpp"
 #include "stages/single/single_run.hpp"
 #include "stages/torch/make_llama.hpp"

@@ -2,7 +2,7 @@
 // gradients of all tensors, and 20 steps. tests/golden/families/trained.py wrote the numbers.
 #include "stacking/models/any_model.hpp"
 #include "stacking/models/tensor_names.hpp"
-#include "stacking/models/trained_model.hpp"
+#include "stacking/models/training/trained_model.hpp"
 #include "stages/single/single_run.hpp"
 #include "stages/torch/make_llama.hpp"
 #include "swarm/run/partition.hpp"

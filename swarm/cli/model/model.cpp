@@ -1,6 +1,6 @@
 #include "swarm/cli/model/model.hpp"
 
-#include "stacking/models/adapters/peft_folder.hpp"
+#include "stacking/models/training/peft_folder.hpp"
 #include "stacking/models/copies/shared_model.hpp"
 #include "stacking/models/hf_folder.hpp"
 #include "stacking/models/model_digest.hpp"

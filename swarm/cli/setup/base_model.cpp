@@ -1,7 +1,7 @@
 #include "swarm/cli/setup/base_model.hpp"
 
 #include "stacking/models/any_model.hpp"
-#include "stacking/models/trained_model.hpp"
+#include "stacking/models/training/trained_model.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
 #include "stacking/tokenizers/tokenizer_file.hpp"
 #include "swarm/base/digest.hpp"

@@ -13,8 +13,8 @@ namespace swarm::cli {
 /// Name of the file in a run's folder that holds the configuration, for --resume.
 inline constexpr const char* kRunFileName = "run.toml";
 
-/// Applies --set > flag > run file > default, takes the shape of the model that the run begins with,
-/// then checks the result. An empty name means no file.
+/// Applies --set > flag > run file > default, takes the shape of the model that the run begins
+/// with, then checks the result. An empty name means no file.
 Result<run::RunConfig> resolve_run(const std::filesystem::path& run_file, const RunFlags& flags);
 
 /// Returns the folder from which the corpus of resolve_run() is named: that of the run file, or the

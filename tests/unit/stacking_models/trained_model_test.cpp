@@ -1,5 +1,5 @@
 // Which models are trained here, and that the table [model] of a run says all of such a model.
-#include "stacking/models/trained_model.hpp"
+#include "stacking/models/training/trained_model.hpp"
 
 #include <gtest/gtest.h>
 

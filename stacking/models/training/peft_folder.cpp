@@ -1,4 +1,4 @@
-#include "stacking/models/adapters/peft_folder.hpp"
+#include "stacking/models/training/peft_folder.hpp"
 
 #include "stacking/models/tensor_names.hpp"
 #include "stages/files/safetensors.hpp"

@@ -1,4 +1,4 @@
-#include "stacking/models/trained_model.hpp"
+#include "stacking/models/training/trained_model.hpp"
 
 #include "stacking/models/families/family.hpp"
 
