@@ -19,7 +19,8 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 
 /// Sets the keys. What belonged to a former value goes with it, unless it is set, too: the digest
 /// of another corpus, tokenizer or first model, the layers of another number of stages, the tokens
-/// of another tokenizer, the other unit of the warm-up. Rules between two keys are left to check_run().
+/// of another tokenizer, the other unit of the warm-up. Rules between two keys are left to
+/// check_run().
 Result<> set_keys(RunConfig& config, const Settings& settings);
 
 bool sets_key(const Settings& settings, std::string_view key);
