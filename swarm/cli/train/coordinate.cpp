@@ -154,7 +154,7 @@ class Coordination {
         }
     }
 
-    coordinator::Coordinator::Options coordinator_options() const {
+    coordinator::Coordinator::Options coordinator_options() {
         coordinator::Coordinator::Options options{
             directory_.config,
             corpus_,
@@ -166,7 +166,7 @@ class Coordination {
             }};
         options.tokenizer = directory_.tokenizer;
         options.settings = run::peer_settings(directory_.config);
-        options.resume = as_run_state(directory_.resumed);
+        options.resume = as_run_state(std::move(directory_.resumed));
         if (options.resume) {  // files count steps, versions count exchanges, too
             std::uint64_t& version = options.resume->version.step;
             version = run::version_after(directory_.config, version);

@@ -298,7 +298,11 @@ Result<RunDirectory> open_run_directory(const TrainOptions& options) {
 
 Result<> load_first_states(RunDirectory& directory) {
     run::RunConfig& config = directory.config;
-    if (config.init.empty() || !directory.resumed.empty() || directory.progress.has_commits) {
+    // Without a digest the model was named anew, and the checkpoint of step 0 is of another one.
+    const bool is_later =
+        !directory.resumed.empty() &&
+        (directory.resumed.front().version() != ParameterVersion{} || !config.init_sha256.empty());
+    if (config.init.empty() || is_later || directory.progress.has_commits) {
         return {};
     }
     SWARM_TRY(BaseModel base, open_base_model(config, {}));
@@ -362,16 +366,17 @@ Result<std::vector<std::string>> settle_changes(
     );
 }
 
-std::optional<run::RunState> as_run_state(const std::vector<stages::StageState>& stages) {
+std::optional<run::RunState> as_run_state(std::vector<stages::StageState> stages) {
     if (stages.empty()) {
         return std::nullopt;
     }
     run::RunState state{stages.front().version(), {}};
-    for (const stages::StageState& stage : stages) {
+    for (stages::StageState& stage : stages) {
         std::vector<node::Payload>& chunks = state.chunks.emplace_back();
         for (std::uint32_t i = 0; i < stage.chunk_count(); ++i) {
             chunks.push_back(stage.chunk(i));
         }
+        stage = stages::StageState(run::StageLayout{});  // a large model is here once, not twice
     }
     return state;
 }

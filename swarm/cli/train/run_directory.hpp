@@ -62,6 +62,6 @@ Result<std::vector<std::string>> settle_changes(
 Result<> write_run_files(RunDirectory& directory);
 
 /// Returns the state as the coordinator takes it; nullopt: there is no checkpoint.
-std::optional<run::RunState> as_run_state(const std::vector<stages::StageState>& stages);
+std::optional<run::RunState> as_run_state(std::vector<stages::StageState> stages);
 
 }  // namespace swarm::cli
