@@ -56,11 +56,12 @@ TEST(TokenizerFetch, AnotherFileIsRefused) {
 TEST(TokenizerFetch, AFileWithoutEndIsRefused) {
     const std::string whole(protocol::kChunkBytes, 'a');
     TokenizerFetch fetch(digest_of("one"));
-    for (std::uint32_t number = 0; number < 8; ++number) {
+    constexpr std::uint32_t kMost = protocol::kTokenizerBytesMax / protocol::kChunkBytes;
+    for (std::uint32_t number = 0; number < kMost; ++number) {
         EXPECT_TRUE(give(fetch, number, whole));
         EXPECT_EQ(fetch.failure(), "");
     }
-    EXPECT_TRUE(give(fetch, 8, "b"));
+    EXPECT_TRUE(give(fetch, kMost, "b"));
     EXPECT_NE(fetch.failure().find("too large"), std::string::npos);
     TokenizerFetch other(digest_of("one"));
     EXPECT_TRUE(give(other, 0, whole + "b"));
