@@ -23,7 +23,7 @@ class BaseModelTest : public testing::Test {
     /// Trains the base: a Llama of four layers with a tokenizer of its own.
     void SetUp() override {
         write_text("base.txt", "has left at step");
-        write_text("other.txt", "came back after");
+        write_text("other.txt", "at step has left");
         std::ofstream(file("base.toml"))
             << "[run]\nstages = 2\nsteps = 16\nmicrobatches = 4\nbatch = 4\ncorpus = \""
             << file("base.txt") << "\"\ntokenizer = \"spm:400\"\n"
