@@ -1,5 +1,6 @@
 #include "swarm/run/training/trained_part.hpp"
 
+#include "swarm/protocol/limits.hpp"
 #include "swarm/run/training/tensor_groups.hpp"
 
 #include <algorithm>
@@ -22,13 +23,13 @@ bool is_adaptable(std::string_view name) {
     return std::ranges::find(kAdaptable, name) != std::end(kAdaptable);
 }
 
-bool trains_something(const RunConfig& config) {
+/// The number of trained tensors of all stages, which one stage may hold.
+std::size_t count_trained(const RunConfig& config) {
+    std::size_t count = 0;
     for (const StageLayout& stage : partition(config)) {
-        if (!stage.tensors.empty()) {
-            return true;
-        }
+        count += stage.tensors.size();
     }
-    return false;
+    return count;
 }
 
 }  // namespace
@@ -92,8 +93,17 @@ std::optional<std::pair<std::string, std::string>> trained_part_fault(const RunC
     if (config.lora.rank > 0 && config.lora.on.empty()) {
         return std::pair("lora.on", "must name a matrix: " + adaptable_names());
     }
-    if (!whole && !trains_something(config)) {
+    const std::size_t trained = whole ? 1 : count_trained(config);
+    if (trained == 0) {
         return std::pair(key, "leaves nothing to train");
+    }
+    if (trained > protocol::kTensorsMax) {
+        return std::pair(
+            "lora.on",
+            "makes " + std::to_string(trained) +
+                " tensors of the model's layers, must make at most " +
+                std::to_string(protocol::kTensorsMax)
+        );
     }
     return std::nullopt;
 }

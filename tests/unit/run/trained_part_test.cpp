@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -136,6 +137,11 @@ TEST(TrainedPart, RefusesWhatCannotBe) {
     );
     EXPECT_NE(fault_of(adapted(4, {"attn.w1"})).find("lora.on names"), std::string::npos);
     EXPECT_NE(fault_of(adapted(4, {})).find("must name a matrix"), std::string::npos);
+    RunConfig deep = adapted(4, {std::begin(kAdaptable), std::end(kAdaptable)});
+    deep.model.layers = 292;
+    EXPECT_EQ(fault_of(deep), "");
+    deep.model.layers = 293;
+    EXPECT_NE(fault_of(deep).find("lora.on makes 4102 tensors"), std::string::npos);
     RunConfig both = adapted(4, {"attn.wq"});
     both.train.freeze = {"embed"};
     EXPECT_NE(fault_of(both).find("train.freeze must be left out"), std::string::npos);
