@@ -6,6 +6,7 @@
 
 #include <numeric>
 #include <set>
+#include <span>
 
 namespace swarm::run {
 namespace {
@@ -74,6 +75,37 @@ TEST(BatchPlan, TokensMayBeMoreThanBytes) {
         BatchPlan(config, corpus).tokens(0, {0}),
         (std::vector<std::uint32_t>{0, 255, 256, 2000, 65535})
     );
+}
+
+/// Row n begins with n.
+class NumberedRows final : public SampleRows {
+ public:
+    void read(std::uint64_t number, std::span<std::uint32_t> ids) const override {
+        for (std::uint32_t& id : ids) {
+            id = static_cast<std::uint32_t>(number++);
+        }
+    }
+};
+
+TEST(BatchPlan, ReadsEachRowOfADataSetOnceInTheOrderOfTheirNumbers) {
+    RunConfig config = small_config();
+    config.microbatches = 3;
+    config.batch = 2;
+    const std::size_t row = config.model.context + std::size_t{1};
+    const NumberedRows rows;
+    const BatchPlan plan(config, {}, &rows);
+    std::uint32_t next = 0;
+    for (std::uint64_t step = 0; step < 4; ++step) {
+        for (std::uint32_t id = 0; id < config.microbatches; ++id) {
+            const auto tokens = plan.tokens(step, {id});
+            ASSERT_EQ(tokens.size(), config.batch * row);
+            for (std::size_t at = 0; at < tokens.size(); at += row) {
+                EXPECT_EQ(tokens[at], next);
+                EXPECT_EQ(tokens[at + row - 1], next + row - 1);
+                ++next;
+            }
+        }
+    }
 }
 
 TEST(BatchPlan, NeighbouringStepsAndSeedsShareNoSequence) {
