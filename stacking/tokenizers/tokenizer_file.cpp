@@ -8,6 +8,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include <span>
 #include <utility>
 
 namespace stacking::tokenizers {
@@ -76,6 +77,14 @@ std::string make_tokenizer_file(const ModelTokenizer& tokenizer) {
     json::object whole = std::move(json::parse(text).get_object());
     whole[kOwnMember] = std::move(own);
     return json::serialize(whole) + "\n";
+}
+
+swarm::Digest vocabulary_digest(const ModelTokenizer& tokenizer) {
+    if (tokenizer.pieces() != nullptr) {
+        return tokenizer.pieces()->sha256();
+    }
+    const std::string text = make_tokenizer_json(tokenizer.bpe()->vocabulary());
+    return swarm::sha256(std::as_bytes(std::span(text)));
 }
 
 Result<ModelTokenizer> parse_tokenizer_file(std::string file) {

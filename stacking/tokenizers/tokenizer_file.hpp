@@ -5,6 +5,7 @@
 #pragma once
 
 #include "stacking/tokenizers/model_tokenizer.hpp"
+#include "swarm/base/digest.hpp"
 #include "swarm/base/result.hpp"
 
 #include <string>
@@ -12,6 +13,9 @@
 namespace stacking::tokenizers {
 
 std::string make_tokenizer_file(const ModelTokenizer& tokenizer);
+
+/// Equal digests: equal ids of every text. The chat template does not count.
+swarm::Digest vocabulary_digest(const ModelTokenizer& tokenizer);
 
 /// The content decides which of the two it is.
 swarm::Result<ModelTokenizer> parse_tokenizer_file(std::string file);

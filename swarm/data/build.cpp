@@ -235,6 +235,16 @@ Result<std::vector<InputFiles>> find_all(
     return inputs;
 }
 
+/// Writes the file of the tokenizer, unless it is there.
+Result<> keep_tokenizer(const std::string& file, const std::filesystem::path& folder) {
+    const auto path = folder / kTokenizerName;
+    std::error_code ignored;
+    if (file.empty() || std::filesystem::file_size(path, ignored) == file.size()) {
+        return {};  // a file that is there is whole, and of this build
+    }
+    return write_durably(path, std::as_bytes(std::span(file)), "name another folder");
+}
+
 /// Writes the manifest, unless it is there.
 Result<Digest> end_build(const Manifest& manifest, const std::filesystem::path& folder) {
     const std::string text = to_json(manifest);
@@ -285,6 +295,7 @@ Result<Built> build_data(
         }
         built.manifest.sources.push_back(source.counted());
     }
+    SWARM_TRY(keep_tokenizer(encoder.file, folder.path()));
     SWARM_TRY(built.digest, end_build(built.manifest, folder.path()));
     built.is_whole = true;
     return built;

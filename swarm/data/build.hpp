@@ -1,6 +1,7 @@
 // Builds a folder of shards from the sources of a data file.
 //   build.json           what is built from what: written first, so that another build is refused
 //   SOURCE-000000.shard  whole shards, each written durably
+//   tokenizer            the file of the tokenizer, where it has one
 //   manifest.json        written last: with it the folder is whole
 // Invariant: the folder's bytes are a function of inputs, settings and encoder. A build that was
 // killed or stopped goes on behind its last whole shard, and no document is lost or comes twice.
@@ -21,6 +22,9 @@
 #include <string>
 
 namespace swarm::data {
+
+/// The tokenizer of a built folder.
+inline constexpr const char* kTokenizerName = "tokenizer";
 
 struct BuildProgress {
     std::string source;

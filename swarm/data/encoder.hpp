@@ -23,6 +23,7 @@ struct Encoder {
     std::uint32_t end_token = 0;   // follows each document
     std::function<Result<std::vector<std::uint32_t>>(std::string_view text, TextPlace place)>
         encode{};
+    std::string file{};  // bytes of its file, which the folder keeps; empty: a token is a byte
 };
 
 }  // namespace swarm::data

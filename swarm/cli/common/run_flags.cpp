@@ -34,7 +34,8 @@ void add_run_flags(CLI::App& app, std::string& run_file, RunFlags& run) {
         "codec of tensors between peers: " + compression::codec_names() +
             "; two for forward/backward; auto: as the lines need it"
     );
-    app.add_option("--corpus", run.corpus, "text to train on")->type_name("FILE");
+    app.add_option("--corpus", run.corpus, "text to train on, or a folder of `swarm data build`")
+        ->type_name("FILE");
     app.add_option(
            "--tokenizer", run.tokenizer, "bytes, or spm:N: SentencePiece, trained on the corpus"
     )

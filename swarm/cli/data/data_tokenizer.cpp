@@ -1,7 +1,7 @@
 #include "swarm/cli/data/data_tokenizer.hpp"
 
 #include "stacking/tokenizers/model_tokenizer.hpp"
-#include "stacking/tokenizers/tokenizer_json.hpp"
+#include "stacking/tokenizers/tokenizer_file.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/common/files.hpp"
@@ -47,21 +47,13 @@ DataTokenizer byte_tokenizer() {
     return made;
 }
 
-Digest digest_of(const ModelTokenizer& tokenizer) {
-    if (tokenizer.pieces() != nullptr) {
-        return tokenizer.pieces()->sha256();
-    }
-    const std::string text =
-        stacking::tokenizers::make_tokenizer_json(tokenizer.bpe()->vocabulary());
-    return sha256(std::as_bytes(std::span(text)));
-}
-
 /// A document is a text of others: names of special tokens in it are text.
 DataTokenizer model_tokenizer(
     const std::string& name, const std::shared_ptr<const ModelTokenizer>& own
 ) {
     DataTokenizer made;
-    made.encoder = {name, digest_of(*own), own->size()};
+    made.encoder = {name, stacking::tokenizers::vocabulary_digest(*own), own->size()};
+    made.encoder.file = stacking::tokenizers::make_tokenizer_file(*own);
     const auto words = std::make_shared<stacking::tokenizers::WordCache>();
     made.encoder.encode = [own, words](std::string_view text, data::TextPlace place) {
         return place == data::TextPlace::Begin

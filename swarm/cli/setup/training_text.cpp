@@ -3,9 +3,11 @@
 #include "stacking/tokenizers/model_tokenizer.hpp"
 #include "stacking/tokenizers/sentence_piece.hpp"
 #include "stacking/tokenizers/tokenizer_file.hpp"
+#include "stages/files/checkpoint.hpp"
 #include "swarm/base/digest.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
+#include "swarm/data/build.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -24,6 +26,7 @@ using stacking::tokenizers::SentencePiece;
 using stacking::tokenizers::SpecialTokens;
 
 constexpr std::uint64_t kCorpusBytesMax = 16ULL << 30;
+constexpr std::string_view kTokenPerByte = "bytes";
 constexpr const char* kDemoCorpus = "austen.txt";
 constexpr std::size_t kEncodedAtOnce = 1U << 20;
 constexpr std::size_t kHashedAtOnce = 1U << 20;
@@ -32,23 +35,26 @@ Error rejected(ErrorCode code, std::string detail) {
     return {code, Reaction::Reject, std::move(detail)};
 }
 
+/// Writes the digest of the corpus to the configuration, or compares it with the one that is there.
+Result<> pin_corpus(const std::string& digest, run::RunConfig& config, const fs::path& path) {
+    const std::string wanted = std::exchange(config.corpus_sha256, digest);
+    if (wanted.empty() || wanted == digest) {
+        return {};
+    }
+    config.corpus_sha256 = wanted;
+    return rejected(
+        ErrorCode::Mismatch,
+        "the corpus " + path.string() + " is not the text of run.corpus_sha256: its SHA-256 is " +
+            digest + ", not " + wanted +
+            "; name the right one with --corpus FILE, or leave run.corpus_sha256 out"
+    );
+}
+
 Result<std::string> read_corpus(run::RunConfig& config, const fs::path& path) {
     Result<std::string> text = read_file(path, kCorpusBytesMax);
     if (text) {
-        const std::string digest = to_hex(sha256(std::as_bytes(std::span(*text))));
-        const std::string wanted = std::exchange(config.corpus_sha256, digest);
-        if (wanted.empty() || wanted == digest) {
-            return text;
-        }
-        config.corpus_sha256 = wanted;
-        return rejected(
-            ErrorCode::Mismatch,
-            "the corpus " + path.string() +
-                " is not the text of run.corpus_sha256: its SHA-256 is " + digest + ", not " +
-                wanted +
-                "; name the right one with --corpus FILE, or leave "
-                "run.corpus_sha256 out"
-        );
+        SWARM_TRY(pin_corpus(to_hex(sha256(std::as_bytes(std::span(*text)))), config, path));
+        return text;
     }
     const bool own = !config.corpus.empty();
     return rejected(
@@ -105,6 +111,23 @@ Result<UsedTokenizer> read_tokenizer(std::string file) {
     return UsedTokenizer{std::move(made), std::move(file)};
 }
 
+/// Writes the digest of the tokenizer's file to the configuration, or compares it with the one that
+/// is there; `otherwise` says that they differ.
+Result<> pin_tokenizer(
+    const UsedTokenizer& used, run::RunConfig& config, const std::string& otherwise
+) {
+    const std::string digest = to_hex(sha256(std::as_bytes(std::span(used.file))));
+    const std::optional<std::uint32_t> tokens = run::sentencepiece_tokens(config.tokenizer);
+    const std::string& wanted = config.tokenizer_sha256;
+    const bool fits = tokens ? used.tokenizer.size() == *tokens
+                             : used.tokenizer.size() <= config.model.vocabulary;
+    if (!fits || (!wanted.empty() && digest != wanted)) {
+        return rejected(ErrorCode::Mismatch, otherwise);
+    }
+    config.tokenizer_sha256 = digest;
+    return {};
+}
+
 /// Reads the tokenizer from the bytes of its file, or trains a new one when they are empty. Writes
 /// the digest of the file to `config`, or compares it.
 Result<UsedTokenizer> make_tokenizer(
@@ -119,20 +142,60 @@ Result<UsedTokenizer> make_tokenizer(
     if (!made) {
         return rejected(made.error().code, config.tokenizer + ": " + made.error().detail);
     }
-    const std::string digest = to_hex(sha256(std::as_bytes(std::span(made->file))));
-    const std::string& wanted = config.tokenizer_sha256;
-    const bool fits = tokens ? made->tokenizer.size() == *tokens
-                             : made->tokenizer.size() <= config.model.vocabulary;
-    if (!fits || (!wanted.empty() && digest != wanted)) {
+    SWARM_TRY(pin_tokenizer(
+        *made,
+        config,
+        trained ? "the corpus gives another tokenizer than run.tokenizer_sha256; it is another "
+                  "text, or another version of SentencePiece"
+                : "the file of the tokenizer is not the run's; each of its checkpoints has a copy"
+    ));
+    return made;
+}
+
+/// Returns the file of the tokenizer with which a folder was built; empty: a token is a byte.
+/// `given`: that of the run, where it has one.
+Result<std::string> tokenizer_of(
+    const DataRows& rows, const fs::path& folder, std::string given, run::RunConfig& config
+) {
+    const data::Manifest& manifest = rows.data().manifest();
+    const std::string built =
+        folder.string() + " was built with the tokenizer " + manifest.tokenizer;
+    const bool by_file = run::has_tokenizer_file(config.tokenizer);
+    if (!by_file || manifest.tokenizer == kTokenPerByte) {
+        if (by_file || manifest.tokenizer != kTokenPerByte) {
+            return rejected(
+                ErrorCode::Mismatch,
+                built + "; run.tokenizer is " + config.tokenizer +
+                    ": begin with that model (--init), or name --tokenizer " +
+                    (by_file ? std::string(kTokenPerByte)
+                             : "spm:" + std::to_string(manifest.vocabulary))
+            );
+        }
+        return std::string();
+    }
+    if (given.empty()) {
+        SWARM_TRY(given, read_file(folder / data::kTokenizerName, stages::kTokenizerBytesMax));
+    }
+    SWARM_TRY(const UsedTokenizer used, read_tokenizer(std::move(given)));
+    if (stacking::tokenizers::vocabulary_digest(used.tokenizer) != manifest.tokenizer_digest) {
         return rejected(
-            ErrorCode::Mismatch,
-            trained ? "the corpus gives another tokenizer than run.tokenizer_sha256; it is another "
-                      "text, or another version of SentencePiece"
-                    : "the file of the tokenizer is not the run's; each of its checkpoints has a "
-                      "copy"
+            ErrorCode::Mismatch, built + ", which is not that of the run; build it with that one"
         );
     }
-    config.tokenizer_sha256 = digest;
+    SWARM_TRY(pin_tokenizer(used, config, built + ", which is not " + config.tokenizer));
+    return used.file;
+}
+
+Result<TrainingText> load_folder(
+    run::RunConfig& config, const fs::path& folder, std::string tokenizer
+) {
+    TrainingText made;
+    SWARM_TRY(made.rows, DataRows::open(folder, config));
+    SWARM_TRY(pin_corpus(to_hex(made.rows->data().digest()), config, folder));
+    SWARM_TRY(made.tokenizer, tokenizer_of(*made.rows, folder, std::move(tokenizer), config));
+    SWARM_TRY(made.rows->data().check_fits(config.model.vocabulary));
+    made.tokens = made.rows->tokens();
+    made.bytes = made.rows->text_bytes();
     return made;
 }
 
@@ -175,6 +238,9 @@ Result<TrainingText> load_text(run::RunConfig& config, std::string tokenizer) {
         return TrainingText{};
     }
     const fs::path path = find_corpus(config.corpus, {}).path;
+    if (is_data_folder(path)) {
+        return load_folder(config, path, std::move(tokenizer));
+    }
     SWARM_TRY(const std::string text, read_corpus(config, path));
     TrainingText made;
     const bool by_file = run::has_tokenizer_file(config.tokenizer);
@@ -185,6 +251,7 @@ Result<TrainingText> load_text(run::RunConfig& config, std::string tokenizer) {
     } else {
         made.corpus = bytes_of(text);
     }
+    made.tokens = made.corpus.size();
     made.bytes = text.size();
     const std::uint64_t needed = std::uint64_t{config.model.context} + 2;
     if (made.corpus.size() < needed) {

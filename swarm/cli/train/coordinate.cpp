@@ -51,13 +51,13 @@ class Coordination {
     Coordination(
         const TrainOptions& options,
         RunDirectory directory,
-        const run::Corpus& corpus,
+        const TrainingText& text,
         TrainReports& reports,
         Console& console
     )
         : options_(options),
           directory_(std::move(directory)),
-          corpus_(corpus),
+          text_(text),
           console_(console),
           reports_(reports) {}
 
@@ -70,7 +70,7 @@ class Coordination {
         loop_.on_signal([this](int number) { on_signal(number); });
         loop_.run_until([this] {
             return exit_code_ || coordinator_->complete() || !cut_anew().empty() ||
-                   host_->failure();
+                   host_->failure() || lost_rows();
         });
         host_->stop();
         if (!loop_.run_until([this] { return host_->finished(); }, kGoodbye)) {
@@ -80,6 +80,10 @@ class Coordination {
         if (host_->failure()) {
             stages::remove_unfinished_checkpoints(directory_.path);
             console_.error(host_->failure()->detail + kGoOn);
+            exit_code_ = kRunFailed;
+        }
+        if (lost_rows()) {
+            console_.error(text_.rows->failure()->detail + kGoOn);
             exit_code_ = kRunFailed;
         }
         if (coordinator_->lost_stage() || (!exit_code_ && !cut_anew().empty())) {
@@ -105,6 +109,9 @@ class Coordination {
     }
 
  private:
+    /// A shard was changed under the run: the step that reads it is not counted.
+    [[nodiscard]] bool lost_rows() const { return text_.rows && text_.rows->failure(); }
+
     Result<> start() {
         SWARM_TRY(const net::Address listen, parse_listen_address(options_.listen));
         SWARM_TRY(std::string swarm_key, read_swarm_key(options_.swarm_key_file));
@@ -157,7 +164,7 @@ class Coordination {
     coordinator::Coordinator::Options coordinator_options() {
         coordinator::Coordinator::Options options{
             directory_.config,
-            corpus_,
+            text_.corpus,
             std::make_shared<stages::SafetensorsCheckpoint>(
                 directory_.config, directory_.tokenizer
             ),
@@ -165,6 +172,7 @@ class Coordination {
                 return stages::first_state_hash(config, run::partition(config)[stage.value]);
             }};
         options.tokenizer = directory_.tokenizer;
+        options.rows = text_.rows.get();
         options.settings = run::peer_settings(directory_.config);
         options.resume = as_run_state(std::move(directory_.resumed));
         if (options.resume) {  // files count steps, versions count exchanges, too
@@ -284,7 +292,7 @@ class Coordination {
 
     const TrainOptions& options_;
     RunDirectory directory_;
-    const run::Corpus& corpus_;
+    const TrainingText& text_;
     Console& console_;
     TrainReports& reports_;
     std::string address_;
@@ -303,7 +311,7 @@ class Coordination {
 }  // namespace
 
 int coordinate(
-    const TrainOptions& given, RunDirectory directory, const run::Corpus& corpus, Console& console
+    const TrainOptions& given, RunDirectory directory, const TrainingText& text, Console& console
 ) {
     TrainOptions options = given;
     TrainReports reports(console, options, directory.config, directory.path);
@@ -311,7 +319,7 @@ int coordinate(
         options.directory = directory.path.string();
         bool cut = false;
         {  // the folder is locked until this life is over
-            Coordination life(options, std::move(directory), corpus, reports, console);
+            Coordination life(options, std::move(directory), text, reports, console);
             if (const std::optional<int> exit_code = life.run()) {
                 const bool written = reports.finish();
                 return *exit_code == kDone && !written ? kRunFailed : *exit_code;

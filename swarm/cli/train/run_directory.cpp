@@ -343,7 +343,7 @@ Result<TrainingText> load_run_text(RunDirectory& directory, const TrainOptions& 
         config.corpus_sha256.clear();  // settle_changes() compares it
     }
     SWARM_TRY(TrainingText text, load_text(config, std::move(directory.tokenizer)));
-    if (text.corpus.empty()) {  // the model reads no text
+    if (text.corpus.empty() && !text.rows) {  // the model reads no text
         config.corpus = written;
         config.corpus_sha256 = pinned;
         return text;

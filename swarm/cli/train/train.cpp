@@ -32,10 +32,29 @@ constexpr const char* kRecordAlone =
 /// Losses are per token, so the line tells how many bytes a token of this tokenizer holds.
 std::string line_of(const std::string& tokenizer, const TrainingText& text) {
     char ratio[32];
-    const double tokens = static_cast<double>(text.corpus.size());
+    const double tokens = static_cast<double>(text.tokens);
     std::snprintf(ratio, sizeof ratio, "%.3f", static_cast<double>(text.bytes) / tokens);
-    return tokenizer + ": " + std::to_string(text.corpus.size()) + " tokens, " + ratio +
+    return tokenizer + ": " + std::to_string(text.tokens) + " tokens, " + ratio +
            " bytes each; a loss divided by that is in nats per byte";
+}
+
+/// "data: 3 sources, 4,312 samples of 128 tokens; an epoch has 134.8 steps"
+std::string line_of(const run::RunConfig& config, const DataRows& rows) {
+    const std::uint64_t samples = rows.samples().per_epoch();
+    const double steps = static_cast<double>(samples) / config.batch / config.microbatches;
+    const std::size_t sources = rows.data().manifest().sources.size();
+    char text[160];
+    std::snprintf(
+        text,
+        sizeof text,
+        "data: %zu source%s, %s samples of %u tokens; all of them are %.1f steps",
+        sources,
+        sources == 1 ? "" : "s",
+        std::to_string(samples).c_str(),
+        config.model.context,
+        steps
+    );
+    return text;
 }
 
 int print_toml(const TrainOptions& options, Console& console) {
@@ -101,7 +120,9 @@ Result<> check_memory(const TrainOptions& options, const run::RunConfig& config)
 }
 
 /// Loads the text, judges what has changed, and only then writes to the folder.
-Result<run::Corpus> settle(RunDirectory& directory, const TrainOptions& options, Console& console) {
+Result<TrainingText> settle(
+    RunDirectory& directory, const TrainOptions& options, Console& console
+) {
     SWARM_TRY(load_first_states(directory));
     SWARM_TRY(TrainingText text, load_run_text(directory, options));
     warn_of(directory, console);
@@ -116,13 +137,16 @@ Result<run::Corpus> settle(RunDirectory& directory, const TrainOptions& options,
     if (!text.tokenizer.empty()) {
         console.info(line_of(directory.config.tokenizer, text));
     }
+    if (text.rows) {
+        console.info(line_of(directory.config, *text.rows));
+    }
     directory.tokenizer = std::move(text.tokenizer);
     SWARM_TRY(write_run_files(directory));
     if (directory.begins) {
         console.info("begins with the weights of " + directory.config.init);
     }
     SWARM_TRY(write_first_checkpoint(directory));
-    return std::move(text.corpus);
+    return text;
 }
 
 }  // namespace
@@ -148,13 +172,13 @@ int train(const TrainOptions& options) {
     if (const Result<> checked = check_memory(options, directory->config); !checked) {
         return end_with(console, checked.error());
     }
-    Result<run::Corpus> corpus = settle(*directory, options, console);
-    if (!corpus) {
-        return end_with(console, corpus.error());
+    Result<TrainingText> text = settle(*directory, options, console);
+    if (!text) {
+        return end_with(console, text.error());
     }
     return options.single
-               ? train_single(options, std::move(*directory), *choices, std::move(*corpus), console)
-               : coordinate(options, std::move(*directory), *corpus, console);
+               ? train_single(options, std::move(*directory), *choices, std::move(*text), console)
+               : coordinate(options, std::move(*directory), *text, console);
 }
 
 }  // namespace swarm::cli

@@ -127,8 +127,14 @@ template <class Run, class Beside>
 class Training {
  public:
     /// `beside` sees every step after the run has made it.
-    Training(Run& run, const RunDirectory& directory, TrainReports& reports, Beside& beside)
-        : run_(run), directory_(directory), reports_(reports), beside_(beside) {
+    Training(
+        Run& run,
+        const RunDirectory& directory,
+        TrainReports& reports,
+        Beside& beside,
+        const DataRows* rows  // null: the run reads a text
+    )
+        : run_(run), directory_(directory), reports_(reports), beside_(beside), rows_(rows) {
         if (run.version().step > 0) {
             saved_ = run.version().step;  // it was read from there
         }
@@ -191,6 +197,9 @@ class Training {
         const std::uint32_t microbatches = run_.config().microbatches;
         const TimePoint begin = clock_now();
         SWARM_TRY(const stages::StepRecord record, run_.step());
+        if (rows_ != nullptr && rows_->failure()) {
+            return *rows_->failure();
+        }
         if (record.skipped) {
             reports_.add(node::StepSkipped{record.step, *record.skipped, clock_now() - begin});
         } else {
@@ -215,6 +224,7 @@ class Training {
     const RunDirectory& directory_;
     TrainReports& reports_;
     Beside& beside_;
+    const DataRows* rows_;
     bool told_ = false;                   // a notice said that the run stops later
     std::optional<std::uint64_t> saved_;  // step of the newest checkpoint; none: there is none
 };
@@ -310,10 +320,10 @@ int train_sparse(
     const TrainOptions& options,
     RunDirectory& directory,
     const stages::MakeCompute& make,
-    const run::Corpus& corpus,
+    const TrainingText& text,
     TrainReports& reports
 ) {
-    stages::SparseRun run(directory.config, make, corpus);
+    stages::SparseRun run(directory.config, make, text.corpus, text.rows.get());
     if (!directory.resumed.empty()) {
         run.resume(std::move(directory.resumed), std::move(directory.replicas));
     }
@@ -324,10 +334,10 @@ int train_sparse(
         config.mode = run::SyncMode::Exact;
         config.sync_every = 0;
         config.replicas = 0;
-        exact = std::make_unique<stages::SingleRun>(config, make, corpus);
+        exact = std::make_unique<stages::SingleRun>(config, make, text.corpus, text.rows.get());
     }
     BesideSparse beside(run, std::move(exact), options.lose_every, reports.console());
-    const int code = Training(run, directory, reports, beside).to_the_end();
+    const int code = Training(run, directory, reports, beside, text.rows.get()).to_the_end();
     beside.say_what_was_lost();
     return code;
 }
@@ -338,7 +348,7 @@ int train_single(
     const TrainOptions& options,
     RunDirectory directory,
     const RunChoices& choices,
-    run::Corpus corpus,
+    TrainingText text,
     Console& console
 ) {
     const run::RunConfig config = directory.config;
@@ -355,9 +365,9 @@ int train_single(
     };
     TrainReports reports(console, options, config, directory.path);
     if (config.mode == run::SyncMode::Sparse) {
-        return train_sparse(options, directory, make, corpus, reports);
+        return train_sparse(options, directory, make, text, reports);
     }
-    stages::SingleRun run(config, make, std::move(corpus));
+    stages::SingleRun run(config, make, std::move(text.corpus), text.rows.get());
     if (!directory.resumed.empty()) {
         run.resume(std::move(directory.resumed));
     }
@@ -366,7 +376,7 @@ int train_single(
         follow(choices, run);
         return Result<>();
     };
-    return Training(run, directory, reports, follow_on).to_the_end();
+    return Training(run, directory, reports, follow_on, text.rows.get()).to_the_end();
 }
 
 }  // namespace swarm::cli

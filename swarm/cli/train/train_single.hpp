@@ -3,10 +3,10 @@
 // Threading: the main thread, which computes. Errors: an exit code, and one line on stderr.
 #pragma once
 
+#include "swarm/cli/setup/training_text.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/train/run_choices.hpp"
 #include "swarm/cli/train/run_directory.hpp"
-#include "swarm/run/batch_plan.hpp"
 
 namespace swarm::cli {
 
@@ -15,7 +15,7 @@ int train_single(
     const TrainOptions& options,
     RunDirectory directory,
     const RunChoices& choices,
-    run::Corpus corpus,
+    TrainingText text,
     Console& console
 );
 

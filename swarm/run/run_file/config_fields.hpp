@@ -139,8 +139,8 @@ void visit_texts(Config& config, Visitor& visit) {
     visit(
         {"run",
          "corpus",
-         "File with the text to train on, relative to the folder of the run file; without one "
-         "it is the demo corpus."},
+         "File with the text to train on, or a folder of swarm data build, relative to the folder "
+         "of the run file; without one it is the demo corpus."},
         config.corpus,
         Text{"a path, or empty"}
     );
