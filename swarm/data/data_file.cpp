@@ -210,7 +210,7 @@ Result<> check_sources(const DataFile& data, std::string_view file) {
 Result<DataFile> read_data_document(const toml::table& document, std::string_view file) {
     KeyReader keys(document, "", file);
     DataFile data;
-    constexpr const char* kTokenizers = "\"bytes\", \"spm:FILE\" or a model";
+    constexpr const char* kTokenizers = "\"bytes\", \"spm:N\", \"bpe:N\", \"spm:FILE\" or a model";
     SWARM_TRY(keys.read("tokenizer", data.tokenizer, kTokenizers));
     if (data.tokenizer.empty()) {
         return keys.refuse("tokenizer", std::string("is missing; it is ") + kTokenizers);

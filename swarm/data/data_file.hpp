@@ -1,5 +1,5 @@
 // The data file: a TOML file that names the sources of training data and the tokenizer.
-//   tokenizer = "smollm2"                 # bytes, spm:FILE, or a model
+//   tokenizer = "smollm2"                 # bytes, spm:N, bpe:N, spm:FILE, or a model
 //   end_token = "<|endoftext|>"           # or an id; default: the tokenizer's own
 //   [[source]]
 //   name = "prose"

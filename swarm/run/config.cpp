@@ -2,6 +2,7 @@
 
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/run_file/config_fields.hpp"
+#include "swarm/run/tokenizer_names.hpp"
 #include "swarm/run/training/trained_part.hpp"
 #include "swarm/run/training/weight_decay.hpp"
 
@@ -19,9 +20,10 @@ namespace {
 
 constexpr std::uint32_t kReplicasDefault = 2;
 // 257 tokens are the bytes and the unknown token.
-constexpr std::uint32_t kSentencePieceTokensMin = 300;
-constexpr std::uint32_t kSentencePieceTokensMax = 1U << 16;
+constexpr std::uint32_t kTrainedTokensMin = 300;
+constexpr std::uint32_t kTrainedTokensMax = 1U << 16;
 constexpr std::string_view kSentencePiecePrefix = "spm:";
+constexpr std::string_view kBpePrefix = "bpe:";
 constexpr std::size_t kSha256Digits = 64;
 constexpr std::size_t kNameMax = 64;
 
@@ -247,16 +249,16 @@ bool is_sha256(const std::string& text) {
 }
 
 void check_texts(const RunConfig& config, Checker& check) {
-    const std::optional<std::uint32_t> tokens = sentencepiece_tokens(config.tokenizer);
+    const std::optional<std::uint32_t> tokens = trained_tokens(config.tokenizer);
     const bool known =
-        tokens ? *tokens >= kSentencePieceTokensMin && *tokens <= kSentencePieceTokensMax
+        tokens ? *tokens >= kTrainedTokensMin && *tokens <= kTrainedTokensMax
                : config.tokenizer == "bytes" || config.tokenizer == kModelsTokenizer;
     check.require(
         known,
         "run.tokenizer",
-        "is \"" + config.tokenizer + "\", must be bytes, model, or spm:N with N from " +
-            std::to_string(kSentencePieceTokensMin) + " to " +
-            std::to_string(kSentencePieceTokensMax)
+        "is \"" + config.tokenizer + "\", must be bytes, model, spm:N or bpe:N with N from " +
+            std::to_string(kTrainedTokensMin) + " to " +
+            std::to_string(kTrainedTokensMax)
     );
     check.require(
         config.tokenizer != kModelsTokenizer || !config.init.empty() || !config.init_sha256.empty(),
@@ -283,7 +285,7 @@ void check_texts(const RunConfig& config, Checker& check) {
     check.require(
         digest.empty() || (has_tokenizer_file(config.tokenizer) && is_sha256(digest)),
         "run.tokenizer_sha256",
-        "must be 64 hexadecimal digits of a tokenizer spm:N or model, or empty"
+        "must be 64 hexadecimal digits of a tokenizer spm:N, bpe:N or model, or empty"
     );
     check.require(
         config.init_sha256.empty() || is_sha256(config.init_sha256),
@@ -318,11 +320,13 @@ std::optional<Fault> first_fault(const RunConfig& config) {
     return check.fault();
 }
 
-std::optional<std::uint32_t> sentencepiece_tokens(std::string_view tokenizer) {
-    if (!tokenizer.starts_with(kSentencePiecePrefix)) {
+namespace {
+
+std::optional<std::uint32_t> tokens_behind(std::string_view prefix, std::string_view tokenizer) {
+    if (!tokenizer.starts_with(prefix)) {
         return std::nullopt;
     }
-    tokenizer.remove_prefix(kSentencePiecePrefix.size());
+    tokenizer.remove_prefix(prefix.size());
     std::uint32_t tokens = 0;
     const char* const end = tokenizer.data() + tokenizer.size();
     const auto [rest, error] = std::from_chars(tokenizer.data(), end, tokens);
@@ -331,13 +335,28 @@ std::optional<std::uint32_t> sentencepiece_tokens(std::string_view tokenizer) {
     return plain ? std::optional(tokens) : std::nullopt;
 }
 
+}  // namespace
+
+std::optional<std::uint32_t> sentencepiece_tokens(std::string_view tokenizer) {
+    return tokens_behind(kSentencePiecePrefix, tokenizer);
+}
+
+std::optional<std::uint32_t> bpe_tokens(std::string_view tokenizer) {
+    return tokens_behind(kBpePrefix, tokenizer);
+}
+
+std::optional<std::uint32_t> trained_tokens(std::string_view tokenizer) {
+    const auto pieces = sentencepiece_tokens(tokenizer);
+    return pieces ? pieces : bpe_tokens(tokenizer);
+}
+
 bool has_tokenizer_file(std::string_view tokenizer) {
-    return tokenizer == kModelsTokenizer || sentencepiece_tokens(tokenizer).has_value();
+    return tokenizer == kModelsTokenizer || trained_tokens(tokenizer).has_value();
 }
 
 void follow_tokenizer(RunConfig& config) {
     config.model.vocabulary =
-        sentencepiece_tokens(config.tokenizer).value_or(config.model.vocabulary);
+        trained_tokens(config.tokenizer).value_or(config.model.vocabulary);
 }
 
 RunConfig for_peers(RunConfig config) {

@@ -10,6 +10,7 @@
 #include "swarm/cli/terminal/printable.hpp"
 #include "swarm/cli/terminal/stop_presses.hpp"
 #include "swarm/data/build.hpp"
+#include "swarm/data/text_sample.hpp"
 
 #include <csignal>
 #include <cstdlib>
@@ -88,7 +89,13 @@ Result<data::Built> build(const DataBuildOptions& options, Console& console) {
     std::error_code code;
     const fs::path file = fs::canonical(options.data_file, code);
     const fs::path inputs = code ? fs::path(".") : file.parent_path();
-    SWARM_TRY(const auto tokenizer, open_data_tokenizer(data.tokenizer, data.end_token, inputs));
+    const auto sample = [&](std::size_t bytes_max) {
+        console.info("training the tokenizer " + data.tokenizer + " on the first texts");
+        return data::text_sample(data, inputs, bytes_max);
+    };
+    SWARM_TRY(
+        const auto tokenizer, open_data_tokenizer(data.tokenizer, data.end_token, inputs, sample)
+    );
     BuildReport report(console);
     data::BuildEvents events;
     events.progress = [&](const data::BuildProgress& progress) { report.show(progress); };

@@ -21,7 +21,7 @@ examples:
   swarm data build data.toml -o books
   swarm data build data.toml -o books --json books.json
 data.toml:
-  tokenizer = "smollm2"                     # bytes, spm:FILE, or a model
+  tokenizer = "smollm2"                     # bytes, spm:N, bpe:N, spm:FILE, or a model
   [[source]]
   name = "prose"
   paths = ["prose/*.jsonl.gz", "notes"]     # files, globs, folders: .txt .md .jsonl .gz .zst

@@ -34,9 +34,10 @@ Result<data::DataSet> open_shown(const DataShowOptions& options) {
 /// Decodes with the tokenizer of the data, if it is still there and the same.
 class SampleDecoder {
  public:
-    SampleDecoder(const data::Manifest& manifest, Console& console) {
-        auto opened =
-            open_data_tokenizer(manifest.tokenizer, data::EndToken(manifest.end_token), {});
+    SampleDecoder(
+        const std::string& folder, const data::Manifest& manifest, Console& console
+    ) {
+        auto opened = open_kept_tokenizer(folder, manifest.tokenizer, manifest.end_token);
         if (!opened) {
             console.warn("no text, only ids: " + opened.error().detail);
         } else if (opened->encoder.digest != manifest.tokenizer_digest) {
@@ -69,7 +70,7 @@ class SampleDecoder {
 Result<std::vector<ShownSample>> draw(const DataSampleOptions& options, Console& console) {
     SWARM_TRY(const auto set, data::DataSet::open(options.folder, data::Check::Headers));
     SWARM_TRY(const auto samples, data::Samples::make(set, options.context, options.seed));
-    const SampleDecoder decoder(set.manifest(), console);
+    const SampleDecoder decoder(options.folder, set.manifest(), console);
     std::vector<ShownSample> drawn;
     for (std::uint64_t i = 0; i < options.samples; ++i) {
         ShownSample sample;

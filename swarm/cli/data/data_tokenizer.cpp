@@ -1,11 +1,14 @@
 #include "swarm/cli/data/data_tokenizer.hpp"
 
+#include "stacking/tokenizers/merges/bpe_trainer.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
 #include "stacking/tokenizers/tokenizer_file.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/terminal/usage.hpp"
+#include "swarm/data/build.hpp"
+#include "swarm/run/tokenizer_names.hpp"
 
 #include <memory>
 #include <optional>
@@ -90,35 +93,74 @@ Result<std::uint32_t> token_of(
     return ids.front();
 }
 
+using Model = std::shared_ptr<const ModelTokenizer>;
+
+Result<Model> read_pieces(const std::string& path) {
+    SWARM_TRY(auto file, read_file(path, SentencePiece::kFileBytesMax));
+    auto pieces = SentencePiece::parse(std::move(file));
+    if (!pieces) {
+        const Error& error = pieces.error();
+        return Error{error.code, error.reaction, path + ": " + error.detail};
+    }
+    return std::make_shared<const ModelTokenizer>(*std::move(pieces));
+}
+
+Result<Model> train_model(const std::string& name, const TakeSample& sample) {
+    SWARM_TRY(const std::string text, sample(stacking::tokenizers::kTrainingTextBytesMax));
+    auto trained = stacking::tokenizers::train_tokenizer(text, name);
+    if (!trained) {
+        const Error& error = trained.error();
+        return Error{error.code, error.reaction, "the tokenizer " + name + ": " + error.detail};
+    }
+    return std::make_shared<const ModelTokenizer>(*std::move(trained));
+}
+
+/// The token that ends a document where the data file names none.
+Result<std::optional<std::uint32_t>> usual_end_of(
+    const ModelTokenizer& own, const DataTokenizer& made
+) {
+    if (own.pieces() != nullptr) {
+        SWARM_TRY(const auto end, token_of(std::string(1, '\0'), made, &own));
+        return std::optional(end);
+    }
+    for (const auto& special : own.special_tokens()) {
+        if (special.name == stacking::tokenizers::kTrainedEndToken) {
+            return std::optional(special.id);
+        }
+    }
+    return std::optional<std::uint32_t>();
+}
+
 }  // namespace
 
 Result<DataTokenizer> open_data_tokenizer(
-    const std::string& name, const data::EndToken& end_token, const fs::path& folder
+    const std::string& name,
+    const data::EndToken& end_token,
+    const fs::path& folder,
+    const TakeSample& sample
 ) {
     DataTokenizer made;
-    std::shared_ptr<const ModelTokenizer> own;
+    Model own;
     std::optional<std::uint32_t> usual_end;
     if (name == "bytes") {
         made = byte_tokenizer();
         usual_end = 0;
-    } else if (name.starts_with(kPieces)) {
-        const std::string path = found_below(name.substr(kPieces.size()), folder);
-        SWARM_TRY(auto file, read_file(path, SentencePiece::kFileBytesMax));
-        auto pieces = SentencePiece::parse(std::move(file));
-        if (!pieces) {
-            const Error& error = pieces.error();
-            return Error{error.code, error.reaction, path + ": " + error.detail};
-        }
-        own = std::make_shared<const ModelTokenizer>(*std::move(pieces));
+    } else if (run::trained_tokens(name)) {
+        SWARM_TRY(own, train_model(name, sample));
         made = model_tokenizer(name, own);
-        SWARM_TRY(usual_end, token_of(std::string(1, '\0'), made, own.get()));
+        SWARM_TRY(usual_end, usual_end_of(*own, made));
+    } else if (name.starts_with(kPieces)) {
+        SWARM_TRY(own, read_pieces(found_below(name.substr(kPieces.size()), folder)));
+        made = model_tokenizer(name, own);
+        SWARM_TRY(usual_end, usual_end_of(*own, made));
     } else {
         SWARM_TRY(const OpenModel model, open_model(found_below(name, folder)));
         SWARM_TRY(auto tokenizer, open_tokenizer(model));
         own = std::make_shared<const ModelTokenizer>(std::move(tokenizer));
         made = model_tokenizer(name, own);
         const auto& ends = model.source.architecture().end_tokens;
-        usual_end = ends.empty() ? std::nullopt : std::optional(ends.front());
+        SWARM_TRY(usual_end, usual_end_of(*own, made));
+        usual_end = ends.empty() ? usual_end : std::optional(ends.front());
     }
     if (const auto* const text = std::get_if<std::string>(&end_token)) {
         SWARM_TRY(made.encoder.end_token, token_of(*text, made, own.get()));
@@ -129,6 +171,24 @@ Result<DataTokenizer> open_data_tokenizer(
     } else {
         return usage("end_token: the model " + name + " names none; name one in the data file");
     }
+    return made;
+}
+
+Result<DataTokenizer> open_kept_tokenizer(
+    const fs::path& folder, const std::string& name, std::uint32_t end_token
+) {
+    DataTokenizer made = byte_tokenizer();
+    if (name != made.encoder.name) {
+        const fs::path path = folder / data::kTokenizerName;
+        SWARM_TRY(auto file, read_file(path, SentencePiece::kFileBytesMax));
+        auto parsed = stacking::tokenizers::parse_tokenizer_file(std::move(file));
+        if (!parsed) {
+            const Error& error = parsed.error();
+            return Error{error.code, error.reaction, path.string() + ": " + error.detail};
+        }
+        made = model_tokenizer(name, std::make_shared<const ModelTokenizer>(*std::move(parsed)));
+    }
+    made.encoder.end_token = end_token;
     return made;
 }
 

@@ -4,6 +4,7 @@
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/setup/base_model.hpp"
 #include "swarm/run/run_file/config_settings.hpp"
+#include "swarm/run/tokenizer_names.hpp"
 
 #include <utility>
 
@@ -30,7 +31,7 @@ Result<> override_choice(const std::optional<std::string>& flag, const char* key
 
 void override_tokenizer(const RunFlags& flags, run::RunConfig& config) {
     if (flags.tokenizer && *flags.tokenizer != config.tokenizer) {
-        if (run::sentencepiece_tokens(config.tokenizer) && !flags.model) {
+        if (run::trained_tokens(config.tokenizer) && !flags.model) {
             config.model.vocabulary =
                 run::ModelConfig{}.vocabulary;  // it was that of the former tokenizer
         }

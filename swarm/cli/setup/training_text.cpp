@@ -1,13 +1,14 @@
 #include "swarm/cli/setup/training_text.hpp"
 
 #include "stacking/tokenizers/model_tokenizer.hpp"
-#include "stacking/tokenizers/sentence_piece.hpp"
 #include "stacking/tokenizers/tokenizer_file.hpp"
 #include "stages/files/checkpoint.hpp"
 #include "swarm/base/digest.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/data/build.hpp"
+#include "swarm/data/utf8.hpp"
+#include "swarm/run/tokenizer_names.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -22,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using stacking::tokenizers::ModelTokenizer;
-using stacking::tokenizers::SentencePiece;
 using stacking::tokenizers::SpecialTokens;
 
 constexpr std::uint64_t kCorpusBytesMax = 16ULL << 30;
@@ -65,14 +65,12 @@ Result<std::string> read_corpus(run::RunConfig& config, const fs::path& path) {
     );
 }
 
-/// Takes at most kEncodedAtOnce bytes from the front: whole lines, where there are any.
+/// Takes at most kEncodedAtOnce bytes from the front: whole lines, or else whole characters.
 std::string_view take_piece(std::string_view& rest) {
-    std::string_view piece = rest.substr(0, kEncodedAtOnce);
-    if (const std::size_t end = piece.rfind('\n');
-        piece.size() < rest.size() && end != std::string_view::npos) {
-        piece = piece.substr(0, end + 1);
-    }
-    rest.remove_prefix(piece.size());
+    const std::size_t end =
+        rest.size() > kEncodedAtOnce ? data::piece_end(rest, kEncodedAtOnce) : rest.size();
+    const std::string_view piece = rest.substr(0, end);
+    rest.remove_prefix(end);
     return piece;
 }
 
@@ -100,10 +98,10 @@ struct UsedTokenizer {
     std::string file;
 };
 
-Result<UsedTokenizer> train_tokenizer(const std::string& text, std::uint32_t tokens) {
-    SWARM_TRY(SentencePiece made, SentencePiece::train(text, tokens));
-    std::string file = made.file();
-    return UsedTokenizer{ModelTokenizer(std::move(made)), std::move(file)};
+Result<UsedTokenizer> train_tokenizer(const std::string& text, const std::string& name) {
+    SWARM_TRY(ModelTokenizer made, stacking::tokenizers::train_tokenizer(text, name));
+    std::string file = stacking::tokenizers::make_tokenizer_file(made);
+    return UsedTokenizer{std::move(made), std::move(file)};
 }
 
 Result<UsedTokenizer> read_tokenizer(std::string file) {
@@ -117,7 +115,7 @@ Result<> pin_tokenizer(
     const UsedTokenizer& used, run::RunConfig& config, const std::string& otherwise
 ) {
     const std::string digest = to_hex(sha256(std::as_bytes(std::span(used.file))));
-    const std::optional<std::uint32_t> tokens = run::sentencepiece_tokens(config.tokenizer);
+    const std::optional<std::uint32_t> tokens = run::trained_tokens(config.tokenizer);
     const std::string& wanted = config.tokenizer_sha256;
     const bool fits = tokens ? used.tokenizer.size() == *tokens
                              : used.tokenizer.size() <= config.model.vocabulary;
@@ -133,12 +131,11 @@ Result<> pin_tokenizer(
 Result<UsedTokenizer> make_tokenizer(
     const std::string& text, std::string file, run::RunConfig& config
 ) {
-    const std::optional<std::uint32_t> tokens = run::sentencepiece_tokens(config.tokenizer);
     const bool trained = file.empty();
-    if (trained && !tokens) {
+    if (trained && !run::trained_tokens(config.tokenizer)) {
         return rejected(ErrorCode::NotFound, "the run has no tokenizer; run.init is not read yet");
     }
-    auto made = trained ? train_tokenizer(text, *tokens) : read_tokenizer(std::move(file));
+    auto made = trained ? train_tokenizer(text, config.tokenizer) : read_tokenizer(std::move(file));
     if (!made) {
         return rejected(made.error().code, config.tokenizer + ": " + made.error().detail);
     }
@@ -146,7 +143,7 @@ Result<UsedTokenizer> make_tokenizer(
         *made,
         config,
         trained ? "the corpus gives another tokenizer than run.tokenizer_sha256; it is another "
-                  "text, or another version of SentencePiece"
+                  "text, or another version of its library"
                 : "the file of the tokenizer is not the run's; each of its checkpoints has a copy"
     ));
     return made;

@@ -4,6 +4,7 @@
 #include "swarm/base/try.hpp"
 #include "swarm/run/run_file/config_fields.hpp"
 #include "swarm/run/run_file/field_reader.hpp"
+#include "swarm/run/tokenizer_names.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -125,7 +126,7 @@ void drop_what_belonged_to(
         config.tokenizer_sha256.clear();
     }
     if (config.tokenizer != before.tokenizer && !is_set("model.vocabulary")) {
-        if (sentencepiece_tokens(before.tokenizer)) {
+        if (trained_tokens(before.tokenizer)) {
             config.model.vocabulary = ModelConfig{}.vocabulary;
         }
         follow_tokenizer(config);

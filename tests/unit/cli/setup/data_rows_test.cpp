@@ -4,6 +4,7 @@
 #include "swarm/cli/data/data_tokenizer.hpp"
 #include "swarm/cli/setup/training_text.hpp"
 #include "swarm/data/build.hpp"
+#include "swarm/data/text_sample.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +40,9 @@ class DataRowsTest : public testing::Test {
         file.tokenizer = tokenizer;
         file.shard_tokens = data::kShardTokensLeast;
         file.sources.push_back({"prose", {"in.txt"}});
-        const auto opened = open_data_tokenizer(tokenizer, {}, scratch_.path());
+        const auto opened = open_data_tokenizer(tokenizer, {}, scratch_.path(), [&](std::size_t) {
+            return data::text_sample(file, scratch_.path(), 1U << 20);
+        });
         ASSERT_TRUE(opened) << opened.error().detail;
         const auto built =
             data::build_data(file, opened->encoder, {scratch_.path(), folder()}, {});
@@ -114,6 +117,25 @@ TEST_F(DataRowsTest, TheFolderBringsItsTokenizer) {
     expect_refused("is not that of the run", SentencePiece::train(text_ + "x", 299)->file());
     fs::remove(folder() / data::kTokenizerName);
     expect_refused("tokenizer");
+}
+
+TEST_F(DataRowsTest, ATokenizerIsTrainedOnTheData) {
+    std::string words;
+    for (const char letter : text_) {
+        const bool is_digit = letter >= '0' && letter <= '9';
+        words += is_digit ? static_cast<char>(letter - '0' + 'a') : letter;
+    }
+    write("in.txt", words);
+    build("bpe:300");
+    name_tokenizer("bpe:300");
+    const auto text = load_text(config_);
+    ASSERT_TRUE(text) << text.error().detail;
+    EXPECT_TRUE(text->tokenizer.starts_with('{')) << "it is a tokenizer.json";
+    EXPECT_LT(text->tokens, text->bytes * 3 / 4);
+    EXPECT_EQ(text->rows->data().manifest().end_token, 0U);
+    const auto kept = open_kept_tokenizer(folder(), "bpe:300", 0);
+    ASSERT_TRUE(kept) << kept.error().detail;
+    EXPECT_EQ(kept->encoder.digest, text->rows->data().manifest().tokenizer_digest);
 }
 
 TEST_F(DataRowsTest, WhatDoesNotFitIsOneLine) {
