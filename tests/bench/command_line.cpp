@@ -26,6 +26,8 @@ constexpr const char* kDescription =
     "  kernels  products by every format of weights, one thread: ns per weight and row\n"
     "  served  SmolLM2 by 1, 2, 3 peers on loopback against one process: ratio_1, _2, _3, "
     "hop_ms\n"
+    "  square-cube  a stage of 1 and 4 layers at widths of 64 to 2,048: seconds and bytes of a\n"
+    "           microbatch, and how busy a core is at 100 Mbit/s\n"
     "  threads  SmolLM2 in int8 and training, --threads over one: decode_ratio, prompt_ratio,\n"
     "         train_ratio, and memory_ratio, the limit of the first\n"
     "  allreduce  four peers add up --mib of gradients, beside plain TLS and gloo: "
@@ -59,15 +61,15 @@ void add_quality_flags(CLI::App& app, QualityOptions& options) {
     cli::add_rates(app, "--line", "quality: of each peer's line, each way", options.bytes_per_s)
         ->expected(1);
     app.add_option("--corpus", options.corpus, "quality: a text; without: the demo's");
-    app.add_option("--svg", options.svg_file, "quality: plot the loss over time on the line");
+    app.add_option("--svg", options.svg_file, "quality, square-cube: write the plot to this file");
 }
 
 void add_flags(CLI::App& app, BenchOptions& options) {
     app.add_option(
            "NAME",
            options.name,
-           "pick, sim, link, pipeline, codec, decode, kernels, served, threads, allreduce or "
-           "quality"
+           "pick, sim, link, pipeline, codec, decode, kernels, served, square-cube, threads, "
+           "allreduce or quality"
     )
         ->required()
         ->check(CLI::IsMember(
@@ -79,6 +81,7 @@ void add_flags(CLI::App& app, BenchOptions& options) {
              "decode",
              "kernels",
              "served",
+             "square-cube",
              "threads",
              "allreduce",
              "quality"}

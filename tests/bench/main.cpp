@@ -13,6 +13,7 @@
 #include "tests/bench/quality/quality.hpp"
 #include "tests/bench/result_file.hpp"
 #include "tests/bench/served.hpp"
+#include "tests/bench/square_cube.hpp"
 #include "tests/bench/threads.hpp"
 #include "tests/bench/world.hpp"
 #include "tests/golden/model_file.hpp"
@@ -23,6 +24,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -335,6 +337,23 @@ std::function<Figures()> threads_bench(std::uint32_t threads) {
     };
 }
 
+/// `points`: those of this round.
+Figures square_cube_figures(std::vector<bench::SquareCubePoint>& points) {
+    auto measured = bench::measure_square_cube();
+    if (!measured) {
+        std::fprintf(stderr, "%s\n", measured.error().detail.c_str());
+        std::exit(1);
+    }
+    points = std::move(*measured);
+    Figures figures;
+    for (const bench::SquareCubePoint& point : points) {
+        const std::string name =
+            std::to_string(point.layers) + "x" + std::to_string(point.width);
+        figures.emplace_back("seconds_" + name, point.compute_s);
+    }
+    return figures;
+}
+
 /// One measurement, printed and put into the report.
 boost::json::object measure(
     const std::string& name, const std::function<Figures()>& run, std::size_t count
@@ -356,6 +375,29 @@ boost::json::object measure(
     return report;
 }
 
+boost::json::object measure_square_cubes(const bench::BenchOptions& options) {
+    std::vector<bench::SquareCubePoint> points;
+    auto report =
+        measure(options.name, [&] { return square_cube_figures(points); }, options.runs);
+    for (bench::SquareCubePoint& point : points) {
+        const std::string name =
+            std::to_string(point.layers) + "x" + std::to_string(point.width);
+        if (report.at("seconds_" + name).is_null()) {
+            return report;  // foreign load
+        }
+        point.compute_s = report.at("seconds_" + name).to_number<double>();
+        const double busy = point.busy(bench::kSquareCubeLine_bytes_per_s);
+        report["bytes_" + name] = point.bytes;
+        report["busy_" + name] = busy;
+        std::printf("busy_%s: %.3f, %llu bytes\n", name.c_str(), busy,
+                    static_cast<unsigned long long>(point.bytes));
+    }
+    if (!options.quality.svg_file.empty()) {
+        std::ofstream(options.quality.svg_file) << bench::square_cube_svg(points);
+    }
+    return report;
+}
+
 boost::json::object report_of(const bench::BenchOptions& options) {
     if (options.name == "codec") {
         return measure_codecs(options.state_file, options.runs);
@@ -368,6 +410,9 @@ boost::json::object report_of(const bench::BenchOptions& options) {
     }
     if (options.name == "threads") {
         return measure(options.name, threads_bench(options.threads), options.runs);
+    }
+    if (options.name == "square-cube") {
+        return measure_square_cubes(options);
     }
     const std::map<std::string, std::function<Figures()>> benches{
         {"pick", pick_figures},

@@ -1,6 +1,5 @@
 #include "tests/bench/quality/curve_svg.hpp"
 
-#include "sim/report/axis.hpp"
 #include "sim/report/figures.hpp"
 #include "sim/report/page_style.hpp"
 #include "swarm/base/check.hpp"
@@ -95,7 +94,7 @@ std::string style_of(std::size_t curve) {
     return "curve s" + std::to_string(curve % kStyles);
 }
 
-std::string axes(const Frame& frame) {
+std::string axes(const Frame& frame, const std::vector<sim::Tick>& ticks) {
     std::string out;
     const double digits = std::ceil(-std::log10(frame.y_part) - kHair);
     for (int i = 0; i <= frame.y_parts; ++i) {
@@ -104,7 +103,7 @@ std::string axes(const Frame& frame) {
         const std::string figure = fixed(loss, std::max(1, static_cast<int>(digits)));
         out += line("grid", kLeft, y, kRight, y) + text(kLeft - 6, y + 4, "soft right", figure);
     }
-    for (const sim::Tick& tick : sim::time_ticks(frame.x_max)) {
+    for (const sim::Tick& tick : ticks.empty() ? sim::time_ticks(frame.x_max) : ticks) {
         out += text(frame.x(tick.at), kBottom + 18, "soft middle", tick.text);
     }
     return out;
@@ -138,7 +137,7 @@ std::string to_svg(const SvgPlot& plot) {
                       sim::escaped(plot.description) + "</desc>\n<style>" + sim::kCurveStyle +
                       kTextStyle + "</style>\n<rect class=\"back\" width=\"" + number(kWidth) +
                       "\" height=\"" + number(kHeight) + "\"/>\n" +
-                      text(8, 20, "title", plot.title) + axes(frame);
+                      text(8, 20, "title", plot.title) + axes(frame, plot.ticks);
     for (std::size_t i = 0; i < plot.curves.size(); ++i) {
         out += "<path class=\"" + style_of(i) + "\" d=\"" + path_of(plot.curves[i].points, frame) +
                "\"/>\n" + legend_line(plot.curves[i], i);

@@ -6,6 +6,7 @@
 // Units: time in seconds. Threading: stateless. Cost: O(points).
 #pragma once
 
+#include "sim/report/axis.hpp"
 #include "tests/bench/quality/quality_math.hpp"
 
 #include <string>
@@ -22,6 +23,7 @@ struct SvgPlot {
     std::string title;
     std::string description;
     std::vector<SvgCurve> curves;  // at least one
+    std::vector<sim::Tick> ticks{};  // of the horizontal axis; empty: it is time
 };
 
 std::string to_svg(const SvgPlot& plot);
