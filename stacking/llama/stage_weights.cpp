@@ -89,7 +89,9 @@ class Reader {
     }
 
     [[nodiscard]] bool has_format_of(const std::string& left, const std::string& right) const {
-        return choice_.format() || stored(left).type == stored(right).type;
+        return choice_.format() ||
+               (stored(left).type == stored(right).type &&
+                keeps_stored(stored(left), choice_) == keeps_stored(stored(right), choice_));
     }
 
     std::size_t add(const std::string& name, std::size_t first, PackedMatrix& packed) {

@@ -56,6 +56,11 @@ inline constexpr std::uint64_t kIndexBytesMax = 16ULL << 20;
 /// Safetensors files of one model.
 inline constexpr std::size_t kModelFilesMax = 512;
 
+/// Rank of an adapter, and names in its list of modules. Ranks in use go to 256; a list may name
+/// each matrix.
+inline constexpr std::uint32_t kAdapterRankMax = 1024;
+inline constexpr std::size_t kAdapterTargetsMax = 1024;
+
 /// Stored bytes that a reader holds at once while it decodes; for q and k it holds whole heads.
 inline constexpr std::uint64_t kReadBytes = 1ULL << 20;
 

@@ -122,6 +122,16 @@ Result<ModelSource> ModelSource::make(Architecture architecture, Tensors tensors
     return ModelSource(std::move(architecture), std::move(tensors), std::move(files));
 }
 
+void ModelSource::set_adapter(std::string_view name, std::shared_ptr<const LowRank> adapter) {
+    const auto found = tensors_.find(name);
+    SWARM_ASSERT(found != tensors_.end());
+    StoredTensor& tensor = found->second;
+    SWARM_ASSERT(adapter != nullptr && tensor.adapter == nullptr);
+    SWARM_ASSERT(adapter->out.size() == tensor.rows() * adapter->rank);
+    SWARM_ASSERT(adapter->in.size() == tensor.columns() * adapter->rank);
+    tensor.adapter = std::move(adapter);
+}
+
 Result<const StoredTensor*> ModelSource::find(std::string_view name, RowRange rows) const {
     const auto found = tensors_.find(name);
     if (found == tensors_.end()) {

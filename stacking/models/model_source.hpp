@@ -32,7 +32,7 @@ struct WeightScales {
 /// Multiplies the weights of a row of a tensor by their scales.
 void scale_row(const WeightScales& scales, std::uint64_t row, std::span<float> values);
 
-/// The product of two small matrices that is added to a tensor: an adapter that a run trained.
+/// The product of two small matrices that is added to a tensor: an adapter.
 struct LowRank {
     std::uint32_t rank = 0;
     float scale = 0;           // factor of the product
@@ -84,6 +84,10 @@ class ModelSource {
     [[nodiscard]] const Architecture& architecture() const { return architecture_; }
 
     [[nodiscard]] const Tensors& tensors() const { return tensors_; }
+
+    /// Adds the product to a tensor, whose rows are read with it from now on. REQUIRES: the tensor
+    /// exists, the product has its size, and no other was added.
+    void set_adapter(std::string_view name, std::shared_ptr<const LowRank> adapter);
 
     /// `values`: room for rows.count x columns values.
     [[nodiscard]] swarm::Result<> read_rows(

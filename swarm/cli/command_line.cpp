@@ -16,6 +16,7 @@
 #include "swarm/cli/model/model.hpp"
 #include "swarm/cli/plan/plan.hpp"
 #include "swarm/cli/plot/plot.hpp"
+#include "swarm/cli/runs/runs.hpp"
 #include "swarm/cli/serve/serve.hpp"
 #include "swarm/cli/sim/sim.hpp"
 #include "swarm/cli/stack/stack.hpp"
@@ -43,6 +44,7 @@ constexpr void (*kAddVerb[])(CLI::App& program, const OnChosen& on_chosen) = {
     add_local,
     add_plan,
     add_plot,
+    add_runs,
     add_doctor,
     add_key_verb,
     add_sim,

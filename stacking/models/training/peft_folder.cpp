@@ -26,7 +26,6 @@ using swarm::Result;
 namespace {
 
 constexpr const char* kAnotherFolder = "choose another folder";
-constexpr const char* kPrefix = "base_model.model.";
 constexpr std::string_view kWeightEnding = ".weight";
 
 Error no_use(std::string what) {
@@ -62,10 +61,10 @@ Adapters adapters_of(const ModelSource& model) {
         const auto rows = static_cast<std::uint32_t>(tensor.rows());
         const auto columns = static_cast<std::uint32_t>(tensor.columns());
         found.tensors.push_back(
-            {kPrefix + module + ".lora_A.weight", {adapter->rank, columns}, adapter->in}
+            {kPeftPrefix + module + kPeftInEnding, {adapter->rank, columns}, adapter->in}
         );
         found.tensors.push_back(
-            {kPrefix + module + ".lora_B.weight", {rows, adapter->rank}, adapter->out}
+            {kPeftPrefix + module + kPeftOutEnding, {rows, adapter->rank}, adapter->out}
         );
     }
     return found;
@@ -104,11 +103,11 @@ Result<> write_peft_folder(const ModelSource& model, const fs::path& folder) {
         return no_use(folder.string() + " has files; name another folder");
     }
     const std::vector<std::byte> weights = stages::write_safetensors(adapters.tensors);
-    const fs::path file = folder / "adapter_model.safetensors";
+    const fs::path file = folder / kPeftWeightsFile;
     SWARM_TRY(swarm::write_durably(file, weights, kAnotherFolder));
     const std::string config = config_of(adapters);
     return swarm::write_durably(
-        folder / "adapter_config.json", std::as_bytes(std::span(config)), kAnotherFolder
+        folder / kPeftConfigFile, std::as_bytes(std::span(config)), kAnotherFolder
     );
 }
 

@@ -123,6 +123,7 @@ std::string to_json(
 ) {
     const json::object report{
         {"model", options.stack.empty() ? options.model : options.stack},
+        {"adapter", options.adapter.empty() ? json::value(nullptr) : json::value(options.adapter)},
         {"weights", options.weights},
         {"prompt_tokens", prompt},
         {"ids", json::array(answer.ids.begin(), answer.ids.end())},

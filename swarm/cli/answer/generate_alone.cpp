@@ -174,7 +174,7 @@ int generate_alone(const GenerateOptions& options, Console& console) {
 
 Result<AloneModel> open_alone(const GenerateOptions& options, Console& console) {
     if (options.stack.empty()) {
-        SWARM_TRY(OpenModel model, open_model(options.model));
+        SWARM_TRY(OpenModel model, open_model(options.model, options.adapter));
         SWARM_TRY(auto tokenizer, open_tokenizer(model));
         SWARM_TRY(std::unique_ptr<TextReader> reader, reader_of(model.source, options));
         const auto& ends = model.source.architecture().end_tokens;

@@ -21,6 +21,7 @@ struct GenerateOptions {
     std::string join;
     ExpectedOwner owner{};  // that must answer there
     std::string model;      // a path or a name
+    std::string adapter;    // a folder of peft for `model`, in this process alone; empty: none
     std::string stack;      // STACK.toml: several models as one
     std::string prompt;
     std::uint32_t tokens = 200;  // at most

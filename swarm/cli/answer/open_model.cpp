@@ -1,6 +1,7 @@
 #include "swarm/cli/answer/open_model.hpp"
 
 #include "stacking/models/any_model.hpp"
+#include "stacking/models/training/peft_folder.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/model_store.hpp"
 
@@ -12,6 +13,14 @@ Result<OpenModel> open_model(const std::string& name) {
     SWARM_TRY(std::filesystem::path path, find_model(name));
     SWARM_TRY(stacking::models::ModelSource source, stacking::models::open_model(path));
     return OpenModel{std::move(path), std::move(source)};
+}
+
+Result<OpenModel> open_model(const std::string& name, const std::string& adapter) {
+    SWARM_TRY(OpenModel model, open_model(name));
+    if (!adapter.empty()) {
+        SWARM_TRY(stacking::models::add_peft_folder(adapter, model.source));
+    }
+    return model;
 }
 
 Result<stacking::tokenizers::ModelTokenizer> open_tokenizer(const OpenModel& model) {

@@ -51,7 +51,7 @@ Result<Question> read_question(
 }
 
 Result<ModelQuestion> read_model_question(const GenerateOptions& options, Console& console) {
-    SWARM_TRY(OpenModel model, open_model(options.model));
+    SWARM_TRY(OpenModel model, open_model(options.model, options.adapter));
     SWARM_TRY(auto tokenizer, open_tokenizer(model));
     const auto& architecture = model.source.architecture();
     SWARM_TRY(

@@ -42,6 +42,7 @@ void add_chat(CLI::App& program, const OnChosen& on_chosen) {
     app.add_option("--seed", generate.seed, "seed of the sampling")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    add_adapter(app, generate.adapter)->needs(model)->excludes(join);
     add_weights(app, generate.weights)->excludes(join);
     add_threads(app, "threads that compute; no bit depends on it (auto)", generate.threads)
         ->excludes(join);

@@ -230,6 +230,17 @@ CLI::Option* add_weights(CLI::App& app, std::string& weights) {
         ->capture_default_str();
 }
 
+CLI::Option* add_adapter(CLI::App& app, std::string& folder) {
+    return app
+        .add_option(
+            "--adapter",
+            folder,
+            "adapters for the model, as swarm model export --adapter or peft "
+            "saves them"
+        )
+        ->type_name("FOLDER");
+}
+
 CLI::Option* add_guesses(CLI::App& app, std::uint32_t& guesses_max) {
     return app
         .add_option(

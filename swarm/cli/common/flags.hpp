@@ -80,6 +80,8 @@ CLI::Option* add_threads(CLI::App& app, const std::string& help, ThreadsFlag& th
 std::function<std::string(const std::string&)> number_within(double least, double most);
 
 CLI::Option* add_weights(CLI::App& app, std::string& weights);
+/// Adds --adapter, a folder of peft for the model.
+CLI::Option* add_adapter(CLI::App& app, std::string& folder);
 CLI::Option* add_replay(CLI::App& app, std::string& replay);
 /// Adds --codec, of the rows between stages, link by link.
 /// --guesses; default: protocol::kGuessesMax.

@@ -120,6 +120,7 @@ class Evaluation {
     Evaluation(const EvalOptions& options, Console& console)
         : options_(options), console_(console) {
         figures_.model = options.model;
+        figures_.adapter = options.adapter;
         figures_.weights = options.weights;
     }
 
@@ -127,6 +128,7 @@ class Evaluation {
         SWARM_TRY(const auto sources, find_sources(options_.texts));
         GenerateOptions opened;
         opened.model = options_.model;
+        opened.adapter = options_.adapter;
         opened.weights = options_.weights;
         opened.threads = options_.threads;
         SWARM_TRY(AloneModel model, open_alone(opened, console_));

@@ -15,6 +15,7 @@ namespace swarm::cli {
 
 struct EvalOptions {
     std::string model;               // a path or a name
+    std::string adapter;             // a folder of peft; empty: none
     std::vector<std::string> texts;  // files, or folders of files
     std::vector<std::string> tasks;  // names; "all" stands for each of them
     std::optional<std::uint32_t> context;  // tokens of a window; none: 1024, or the model's context

@@ -13,6 +13,7 @@ examples:
   swarm eval smollm2 --text emma.txt
   swarm eval runs/austen --text emma.txt --text letters --json austen.json   # letters: a folder
   swarm eval model.gguf --text emma.txt --context 2048 --stride 512 --weights int8
+  swarm eval smollm2 --adapter adapters --text emma.txt
   swarm eval smollm2 --tasks all
   swarm eval smollm2 --tasks copy,facts --text emma.txt
 A token is scored once, with at least context - stride tokens before it, but at the beginning.
@@ -53,6 +54,7 @@ void add_eval(CLI::App& program, const OnChosen& on_chosen) {
            "each window begins so many tokens after the one before (half the context)"
     )
         ->check(CLI::Range(1U, kContextMost));
+    add_adapter(app, options->adapter);
     add_weights(app, options->weights);
     add_threads(app, "threads that compute; no bit depends on it (auto)", options->threads);
     add_json(app, "write the figures", options->json_file);

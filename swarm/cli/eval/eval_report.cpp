@@ -140,6 +140,7 @@ std::string to_json(const EvalFigures& figures) {
     const bool any = !figures.texts.empty();
     const json::object document{
         {"model", figures.model},
+        {"adapter", figures.adapter.empty() ? json::value(nullptr) : json::value(figures.adapter)},
         {"weights", figures.weights},
         {"context", any ? json::value(figures.context) : json::value(nullptr)},
         {"stride", any ? json::value(figures.stride) : json::value(nullptr)},

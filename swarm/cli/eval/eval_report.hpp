@@ -45,6 +45,7 @@ struct TaskFigures {
 
 struct EvalFigures {
     std::string model;
+    std::string adapter;  // a folder; empty: none
     std::string weights;
     std::uint32_t context = 0;  // tokens of a window; 0: no text was asked for
     std::uint32_t stride = 0;

@@ -21,6 +21,7 @@ examples:
   swarm generate --model smollm2 "What is the capital of France?"
   swarm generate --model smollm2 --raw --weights int8 --max-tokens 48 "The old lighthouse"
   swarm generate --model runs/austen "It is a truth universally"  # what a run has trained
+  swarm generate --model smollm2 --adapter adapters "Why is the sky blue?"
   swarm generate --model smollm2 - <question.txt
   swarm generate --model llama.gguf --temperature 0.8 --seed 7 --json out.json "Tell me a story"
   swarm generate --model smollm2 --join 192.168.1.7:7118 "Why is the sky blue?"   # by peers
@@ -77,6 +78,7 @@ void add_model_flags(CLI::App& app, GenerateOptions& generate, const Sources& so
     );
     add_system(app, generate.system)->excludes(raw);
     app.add_flag("--ignore-eos", generate.ignore_eos, "go on after the end of the answer");
+    add_adapter(app, generate.adapter)->needs(sources.model)->excludes(sources.join);
     add_weights(app, generate.weights)->excludes(sources.join);
     add_threads(app, "threads that compute; no bit depends on it (auto)", generate.threads)
         ->excludes(sources.join);

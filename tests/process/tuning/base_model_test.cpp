@@ -69,6 +69,21 @@ class BaseModelTest : public testing::Test {
         return more;
     }
 
+    /// The base with the adapters of a run answers like the run.
+    void expect_same_answer(const std::string& tuned, const std::string& adapter) {
+        const std::vector<std::string> asked{"--tokens", "12", "peer 3"};
+        const auto answer = [&](std::vector<std::string> words) {
+            words.insert(words.begin(), "generate");
+            words.insert(words.end(), asked.begin(), asked.end());
+            EXPECT_EQ(run(words), 0) << err;
+            return out;
+        };
+        const std::string wanted = answer({"--model", tuned});
+        EXPECT_EQ(answer({"--model", file("base"), "--adapter", adapter}), wanted);
+        EXPECT_EQ(run({"generate", "--model", tuned, "--adapter", adapter, "peer"}), kRefused);
+        EXPECT_NE(err.find("has adapters of its own"), std::string::npos) << err;
+    }
+
     [[nodiscard]] double loss(const std::string& json, std::size_t step) const {
         const auto report = boost::json::parse(read_text(file(json))).as_object();
         return report.at("losses").as_array().at(step).to_number<double>();
@@ -155,6 +170,9 @@ TEST_F(BaseModelTest, PeersThatDieTrainAPartOfItToTheBitsOfOneProcess) {
             adapts ? 0 : kRefused
         ) << err;
         EXPECT_EQ(fs::exists(file(name + "-peft/adapter_model.safetensors")), adapts);
+        if (adapts) {
+            expect_same_answer(file(name + "/run"), file(name + "-peft"));
+        }
     }
 }
 

@@ -82,6 +82,27 @@ TEST_F(MetricsTest, EveryStepOfEveryProcessIsReadBackByTensorBoard) {
     }
 }
 
+TEST_F(MetricsTest, RunsAreListedAndCompared) {
+    train_alone("12", false);
+    const fs::path list = folder.path() / "runs.json";
+    const fs::path above = directory.parent_path();
+    run({"runs", above.string(), "--json", list.string()});
+    const json::value listed = json::parse(read_text(list)).at("runs").at(0);
+    const std::vector<cli::StepMetrics> steps = metrics();
+    EXPECT_EQ(listed.at("step"), 12);
+    EXPECT_EQ(listed.at("steps"), 12);
+    EXPECT_EQ(listed.at("state"), "done");
+    EXPECT_EQ(listed.at("loss").to_number<double>(), steps.back().loss);
+    EXPECT_EQ(listed.at("folder").as_string(), directory.string());
+    run({"runs", "--compare", directory.string(), directory.string(), "--json", list.string()});
+    const json::value compared = json::parse(read_text(list));
+    EXPECT_TRUE(compared.at("keys").as_array().empty());
+    EXPECT_EQ(compared.at("losses").as_array().size(), steps.size());
+    Program none({"runs", (folder.path() / "nothing").string()}, folder.path());
+    EXPECT_EQ(none.wait(seconds(10)), 3);
+    EXPECT_EQ(count_lines(none.err()), 1U) << none.err();
+}
+
 TEST_F(MetricsTest, PlotDrawsRunsAndSaysWhatIsNoRun) {
     train_alone("12", false);
     const fs::path svg = folder.path() / "loss.svg";

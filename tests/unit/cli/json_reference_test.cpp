@@ -7,6 +7,7 @@
 #include "swarm/cli/data/data_report.hpp"
 #include "swarm/cli/doctor/checks.hpp"
 #include "swarm/cli/eval/eval_report.hpp"
+#include "swarm/cli/runs/run_comparison.hpp"
 #include "swarm/cli/local/local_service.hpp"
 #include "swarm/cli/metrics/step_metrics.hpp"
 #include "swarm/cli/model/model_summary.hpp"
@@ -279,6 +280,15 @@ TEST(JsonReference, ListsTheKeysOfData) {
     expect_documented(
         "`swarm data sample`", {json::parse(samples_json(std::span(&sample, 1)))}
     );
+}
+
+TEST(JsonReference, ListsTheKeysOfRuns) {
+    std::vector<RunSummary> runs(2);
+    runs[0].loss = 1;
+    runs[1].standing = RunStanding::Unreadable;
+    expect_documented("`swarm runs`", {json::parse(runs_json(runs))});
+    const RunComparison comparison{"a", "b", {{"run.seed", "1", "2"}}, {{3, 1, 2}}};
+    expect_documented("`swarm runs --compare`", {json::parse(comparison_json(comparison))});
 }
 
 TEST(JsonReference, ListsTheKeysOfAFinding) {

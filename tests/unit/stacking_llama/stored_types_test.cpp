@@ -170,6 +170,22 @@ TEST(StoredTypes, JoinedMatricesKeepTheTypesOfTheirParts) {
     }
 }
 
+TEST(StoredTypes, AMatrixWithAnAdapterStandsBesideOthersThatStayAsTheyAre) {
+    for (const WeightType type : {WeightType::BF16, WeightType::Q4_K}) {
+        for (const char* const name : {"layers.1.attn.wq", "layers.0.attn.wk", "layers.1.mlp.w3"}) {
+            auto model = model_of({type});
+            const models::StoredTensor& tensor = model.tensors().at(name);
+            models::LowRank adapter{2, 0.5F};
+            adapter.out.assign(2 * tensor.rows(), 0.125F);
+            adapter.in.assign(2 * tensor.columns(), 0.25F);
+            const std::vector<float> plain = logits_of(model, 1, WeightFormat::Fp32);
+            model.set_adapter(name, std::make_shared<const models::LowRank>(std::move(adapter)));
+            EXPECT_NE(logits_of(model, 1, WeightFormat::Fp32), plain) << name;
+            expect_equal_bits(model, name);
+        }
+    }
+}
+
 TEST(StoredTypes, TheMemoryIsThatOfTheFile) {
     for (const WeightType type : blocks::test::kQuantisedTypes) {
         const auto model = model_of({type});
