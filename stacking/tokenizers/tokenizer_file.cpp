@@ -1,11 +1,8 @@
 #include "stacking/tokenizers/tokenizer_file.hpp"
 
-#include "stacking/tokenizers/merges/bpe_trainer.hpp"
 #include "stacking/tokenizers/tokenizer_json.hpp"
 #include "stages/files/strict_json.hpp"
 #include "swarm/base/try.hpp"
-#include "swarm/run/config.hpp"
-#include "swarm/run/tokenizer_names.hpp"
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
@@ -88,22 +85,6 @@ swarm::Digest vocabulary_digest(const ModelTokenizer& tokenizer) {
     }
     const std::string text = make_tokenizer_json(tokenizer.bpe()->vocabulary());
     return swarm::sha256(std::as_bytes(std::span(text)));
-}
-
-Result<ModelTokenizer> train_tokenizer(std::string_view text, const std::string& name) {
-    if (const auto tokens = swarm::run::sentencepiece_tokens(name)) {
-        SWARM_TRY(SentencePiece made, SentencePiece::train(text, *tokens));
-        return ModelTokenizer(std::move(made));
-    }
-    if (const auto tokens = swarm::run::bpe_tokens(name)) {
-        SWARM_TRY(Vocabulary vocabulary, train_bpe(text, *tokens));
-        SWARM_TRY(ByteBpe made, ByteBpe::make(std::move(vocabulary)));
-        return ModelTokenizer(std::move(made));
-    }
-    return swarm::Error{
-        swarm::ErrorCode::Usage,
-        swarm::Reaction::Reject,
-        "the tokenizer \"" + name + "\" is none that is trained: spm:N or bpe:N"};
 }
 
 Result<ModelTokenizer> parse_tokenizer_file(std::string file) {

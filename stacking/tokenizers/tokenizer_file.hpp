@@ -9,7 +9,6 @@
 #include "swarm/base/result.hpp"
 
 #include <string>
-#include <string_view>
 
 namespace stacking::tokenizers {
 
@@ -17,10 +16,6 @@ std::string make_tokenizer_file(const ModelTokenizer& tokenizer);
 
 /// Equal digests: equal ids of every text. The chat template does not count.
 swarm::Digest vocabulary_digest(const ModelTokenizer& tokenizer);
-
-/// Trains "spm:N" or "bpe:N" on a text. Errors: those of SentencePiece::train() and train_bpe();
-/// Usage for another name.
-swarm::Result<ModelTokenizer> train_tokenizer(std::string_view text, const std::string& name);
 
 /// The content decides which of the two it is.
 swarm::Result<ModelTokenizer> parse_tokenizer_file(std::string file);

@@ -2,7 +2,7 @@
 
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/run_file/config_fields.hpp"
-#include "swarm/run/tokenizer_names.hpp"
+#include "swarm/run/training/tokenizer_names.hpp"
 #include "swarm/run/training/trained_part.hpp"
 #include "swarm/run/training/weight_decay.hpp"
 

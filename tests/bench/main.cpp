@@ -347,8 +347,7 @@ Figures square_cube_figures(std::vector<bench::SquareCubePoint>& points) {
     points = std::move(*measured);
     Figures figures;
     for (const bench::SquareCubePoint& point : points) {
-        const std::string name =
-            std::to_string(point.layers) + "x" + std::to_string(point.width);
+        const std::string name = std::to_string(point.layers) + "x" + std::to_string(point.width);
         figures.emplace_back("seconds_" + name, point.compute_s);
     }
     return figures;
@@ -377,11 +376,11 @@ boost::json::object measure(
 
 boost::json::object measure_square_cubes(const bench::BenchOptions& options) {
     std::vector<bench::SquareCubePoint> points;
-    auto report =
-        measure(options.name, [&] { return square_cube_figures(points); }, options.runs);
+    auto report = measure(
+        options.name, [&] { return square_cube_figures(points); }, options.runs
+    );
     for (bench::SquareCubePoint& point : points) {
-        const std::string name =
-            std::to_string(point.layers) + "x" + std::to_string(point.width);
+        const std::string name = std::to_string(point.layers) + "x" + std::to_string(point.width);
         if (report.at("seconds_" + name).is_null()) {
             return report;  // foreign load
         }
@@ -389,8 +388,12 @@ boost::json::object measure_square_cubes(const bench::BenchOptions& options) {
         const double busy = point.busy(bench::kSquareCubeLine_bytes_per_s);
         report["bytes_" + name] = point.bytes;
         report["busy_" + name] = busy;
-        std::printf("busy_%s: %.3f, %llu bytes\n", name.c_str(), busy,
-                    static_cast<unsigned long long>(point.bytes));
+        std::printf(
+            "busy_%s: %.3f, %llu bytes\n",
+            name.c_str(),
+            busy,
+            static_cast<unsigned long long>(point.bytes)
+        );
     }
     if (!options.quality.svg_file.empty()) {
         std::ofstream(options.quality.svg_file) << bench::square_cube_svg(points);

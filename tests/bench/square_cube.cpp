@@ -21,7 +21,7 @@ constexpr std::uint32_t kWidths[] = {kFirstWidth, 128, 256, 512, 1024, 2048};
 constexpr std::uint32_t kDepths[] = {1, 4};
 constexpr std::uint32_t kHeadWidth = 64;
 constexpr std::uint32_t kRowTokens = 128;
-constexpr double kAtLeast_s = 0.2;  // of repetitions
+constexpr double kAtLeast_s = 0.2;  // repetitions go on for so long
 constexpr float kWeightMax = 0.02F;
 
 run::RunConfig config_of(std::uint32_t width, std::uint32_t layers) {
@@ -64,9 +64,7 @@ Result<double> seconds_of(const run::RunConfig& config, const stages::ComputeFac
     std::chrono::duration<double> took{};
     do {
         const stages::GraphKey key{MicrobatchId{count % 8}, Attempt{count}};
-        SWARM_TRY(
-            const auto output, compute->forward(key, &input, tokens, stages::Graph::Keep)
-        );
+        SWARM_TRY(const auto output, compute->forward(key, &input, tokens, stages::Graph::Keep));
         SWARM_TRY(const auto below, compute->backward(key, output, gradient));
         if (count++ == 0) {  // the first one is a warm-up
             begin = std::chrono::steady_clock::now();

@@ -10,7 +10,6 @@
 #include <map>
 #include <queue>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -217,8 +216,8 @@ class Trainer {
         Word& word = words_[index];
         std::vector<std::uint32_t> merged;
         for (std::size_t i = 0; i < word.tokens.size(); ++i) {
-            const bool here = i + 1 < word.tokens.size() && word.tokens[i] == left &&
-                              word.tokens[i + 1] == right;
+            const bool here =
+                i + 1 < word.tokens.size() && word.tokens[i] == left && word.tokens[i + 1] == right;
             merged.push_back(here ? token : word.tokens[i]);
             i += here ? 1 : 0;
         }
@@ -238,9 +237,9 @@ class Trainer {
     }
 
     Vocabulary made_;
-    std::unordered_map<std::string, std::uint32_t> ids_;  // by token; no special ones
+    std::map<std::string, std::uint32_t> ids_;  // by token; no special ones
     std::vector<Word> words_;
-    std::unordered_map<Neighbours, Place> places_;
+    std::map<Neighbours, Place> places_;
     std::priority_queue<Waiting> waiting_;  // total order, so the order of places_ shows nowhere
 };
 

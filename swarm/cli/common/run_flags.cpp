@@ -37,7 +37,9 @@ void add_run_flags(CLI::App& app, std::string& run_file, RunFlags& run) {
     app.add_option("--corpus", run.corpus, "text to train on, or a folder of `swarm data build`")
         ->type_name("FILE");
     app.add_option(
-           "--tokenizer", run.tokenizer, "bytes, or trained on the corpus: spm:N (SentencePiece) or bpe:N (byte-level BPE)"
+           "--tokenizer",
+           run.tokenizer,
+           "bytes, or trained on the corpus: spm:N (SentencePiece) or bpe:N (byte-level BPE)"
     )
         ->type_name("NAME");
     app.add_option(

@@ -34,9 +34,7 @@ Result<data::DataSet> open_shown(const DataShowOptions& options) {
 /// Decodes with the tokenizer of the data, if it is still there and the same.
 class SampleDecoder {
  public:
-    SampleDecoder(
-        const std::string& folder, const data::Manifest& manifest, Console& console
-    ) {
+    SampleDecoder(const std::string& folder, const data::Manifest& manifest, Console& console) {
         auto opened = open_kept_tokenizer(folder, manifest.tokenizer, manifest.end_token);
         if (!opened) {
             console.warn("no text, only ids: " + opened.error().detail);

@@ -6,9 +6,10 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/common/files.hpp"
+#include "swarm/cli/setup/trained_tokenizer.hpp"
 #include "swarm/cli/terminal/usage.hpp"
 #include "swarm/data/build.hpp"
-#include "swarm/run/tokenizer_names.hpp"
+#include "swarm/run/training/tokenizer_names.hpp"
 
 #include <memory>
 #include <optional>
@@ -107,7 +108,7 @@ Result<Model> read_pieces(const std::string& path) {
 
 Result<Model> train_model(const std::string& name, const TakeSample& sample) {
     SWARM_TRY(const std::string text, sample(stacking::tokenizers::kTrainingTextBytesMax));
-    auto trained = stacking::tokenizers::train_tokenizer(text, name);
+    auto trained = train_tokenizer(text, name);
     if (!trained) {
         const Error& error = trained.error();
         return Error{error.code, error.reaction, "the tokenizer " + name + ": " + error.detail};

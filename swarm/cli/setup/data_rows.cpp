@@ -12,9 +12,7 @@ Result<std::unique_ptr<DataRows>> DataRows::open(
 ) {
     SWARM_TRY(auto data, data::DataSet::open(folder, data::Check::Everything));
     std::unique_ptr<DataRows> rows(new DataRows(std::move(data)));
-    SWARM_TRY(
-        rows->samples_, data::Samples::make(rows->data_, config.model.context, config.seed)
-    );
+    SWARM_TRY(rows->samples_, data::Samples::make(rows->data_, config.model.context, config.seed));
     return rows;
 }
 

@@ -37,6 +37,7 @@ class DataRows : public run::SampleRows {
     [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
     [[nodiscard]] const data::DataSet& data() const { return data_; }
+
     [[nodiscard]] const data::Samples& samples() const { return *samples_; }
 
     [[nodiscard]] std::uint64_t tokens() const;

@@ -4,7 +4,7 @@
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/setup/base_model.hpp"
 #include "swarm/run/run_file/config_settings.hpp"
-#include "swarm/run/tokenizer_names.hpp"
+#include "swarm/run/training/tokenizer_names.hpp"
 
 #include <utility>
 

@@ -6,9 +6,10 @@
 #include "swarm/base/digest.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
+#include "swarm/cli/setup/trained_tokenizer.hpp"
 #include "swarm/data/build.hpp"
 #include "swarm/data/utf8.hpp"
-#include "swarm/run/tokenizer_names.hpp"
+#include "swarm/run/training/tokenizer_names.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -98,8 +99,8 @@ struct UsedTokenizer {
     std::string file;
 };
 
-Result<UsedTokenizer> train_tokenizer(const std::string& text, const std::string& name) {
-    SWARM_TRY(ModelTokenizer made, stacking::tokenizers::train_tokenizer(text, name));
+Result<UsedTokenizer> use_new_tokenizer(const std::string& text, const std::string& name) {
+    SWARM_TRY(ModelTokenizer made, cli::train_tokenizer(text, name));
     std::string file = stacking::tokenizers::make_tokenizer_file(made);
     return UsedTokenizer{std::move(made), std::move(file)};
 }
@@ -135,7 +136,8 @@ Result<UsedTokenizer> make_tokenizer(
     if (trained && !run::trained_tokens(config.tokenizer)) {
         return rejected(ErrorCode::NotFound, "the run has no tokenizer; run.init is not read yet");
     }
-    auto made = trained ? train_tokenizer(text, config.tokenizer) : read_tokenizer(std::move(file));
+    auto made =
+        trained ? use_new_tokenizer(text, config.tokenizer) : read_tokenizer(std::move(file));
     if (!made) {
         return rejected(made.error().code, config.tokenizer + ": " + made.error().detail);
     }

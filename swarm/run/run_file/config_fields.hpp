@@ -156,8 +156,8 @@ void visit_texts(Config& config, Visitor& visit) {
         {"run",
          "tokenizer",
          "How text becomes tokens: as bytes; by a tokenizer of SentencePiece (spm) or byte-level "
-         "BPE (bpe) with that many tokens, which is trained on the corpus; or by the tokenizer of run.init, which is taken where "
-         "nothing is said.",
+         "BPE (bpe) with that many tokens, which is trained on the corpus; or by the tokenizer of "
+         "run.init, which is taken where nothing is said.",
          NewValue::Never},
         config.tokenizer,
         Text{"\"bytes\", \"model\", \"spm:300\" to \"spm:65536\", or \"bpe:300\" to \"bpe:65536\""}

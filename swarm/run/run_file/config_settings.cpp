@@ -4,7 +4,7 @@
 #include "swarm/base/try.hpp"
 #include "swarm/run/run_file/config_fields.hpp"
 #include "swarm/run/run_file/field_reader.hpp"
-#include "swarm/run/tokenizer_names.hpp"
+#include "swarm/run/training/tokenizer_names.hpp"
 
 #include <algorithm>
 #include <sstream>

@@ -163,8 +163,8 @@ void visit_rest_of_model(Model& model, Visitor& visit) {
     visit(
         {"model",
          "vocabulary",
-         "Tokens that the model knows; with a tokenizer spm:N or bpe:N it is N, also where the file says "
-         "nothing.",
+         "Tokens that the model knows; with a tokenizer spm:N or bpe:N it is N, also where the "
+         "file says nothing.",
          NewValue::Never},
         model.vocabulary,
         Whole{kVocabularyMin, kVocabularyMax}

@@ -23,7 +23,7 @@ struct SvgPlot {
     std::string title;
     std::string description;
     std::vector<SvgCurve> curves;  // at least one
-    std::vector<sim::Tick> ticks{};  // of the horizontal axis; empty: it is time
+    std::vector<sim::Tick> ticks{};  // along the horizontal axis; empty: it is time
 };
 
 std::string to_svg(const SvgPlot& plot);

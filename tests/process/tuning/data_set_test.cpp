@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kKills = 20;
-constexpr std::uint64_t kSteps = 18;  // of 16 rows: two epochs of 144 samples
+constexpr std::uint64_t kSteps = 18;  // each has 16 rows: two epochs of 144 samples
 
 class DataSetTest : public testing::Test {
  protected:
@@ -30,7 +30,8 @@ class DataSetTest : public testing::Test {
                 text.resize(127, static_cast<char>('a' + i));
                 lines << R"({"text":")" << text << "\"}\n";
             }
-            lines << R"({"text":"more"})" << "\n";
+            lines << R"({"text":"more"})"
+                  << "\n";
         }
         std::ofstream(file("data.toml"))
             << "tokenizer = \"bytes\"\n[[source]]\nname = \"a\"\npaths = \"a.jsonl\"\n"
@@ -105,11 +106,11 @@ TEST_F(DataSetTest, ARunThatIsKilledReadsOnWhereItWas) {
 }
 
 TEST_F(DataSetTest, OtherDataIsRefused) {
-    ASSERT_EQ(
-        run({"train", "--single", file("run.toml"), "--steps", "2", "--dir", file("run")}), 0
-    ) << err;
+    ASSERT_EQ(run({"train", "--single", file("run.toml"), "--steps", "2", "--dir", file("run")}), 0)
+        << err;
     fs::remove_all(file("built"));
-    std::ofstream(file("a.jsonl"), std::ios::app) << R"({"text":"one more"})" << "\n";
+    std::ofstream(file("a.jsonl"), std::ios::app) << R"({"text":"one more"})"
+                                                  << "\n";
     ASSERT_EQ(run({"data", "build", file("data.toml"), "-o", file("built")}), 0) << err;
     EXPECT_EQ(run({"train", "--single", "--resume", "--dir", file("run"), "--steps", "4"}), 3);
     EXPECT_EQ(count_lines(err), 1U) << err;

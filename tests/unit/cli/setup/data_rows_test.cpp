@@ -2,6 +2,7 @@
 
 #include "stacking/tokenizers/sentence_piece.hpp"
 #include "swarm/cli/data/data_tokenizer.hpp"
+#include "swarm/cli/setup/trained_tokenizer.hpp"
 #include "swarm/cli/setup/training_text.hpp"
 #include "swarm/data/build.hpp"
 #include "swarm/data/text_sample.hpp"
@@ -44,8 +45,7 @@ class DataRowsTest : public testing::Test {
             return data::text_sample(file, scratch_.path(), 1U << 20);
         });
         ASSERT_TRUE(opened) << opened.error().detail;
-        const auto built =
-            data::build_data(file, opened->encoder, {scratch_.path(), folder()}, {});
+        const auto built = data::build_data(file, opened->encoder, {scratch_.path(), folder()}, {});
         ASSERT_TRUE(built) << built.error().detail;
     }
 
@@ -120,6 +120,7 @@ TEST_F(DataRowsTest, TheFolderBringsItsTokenizer) {
 }
 
 TEST_F(DataRowsTest, ATokenizerIsTrainedOnTheData) {
+    EXPECT_EQ(train_tokenizer(text_, "bytes").error().code, ErrorCode::Usage);
     std::string words;
     for (const char letter : text_) {
         const bool is_digit = letter >= '0' && letter <= '9';
