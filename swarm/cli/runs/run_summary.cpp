@@ -30,10 +30,21 @@ namespace json = boost::json;
 
 constexpr std::uint64_t kStepFiguresBytesMax = std::uint64_t{4} << 30;
 constexpr double kTokensOfAStepMax = 1e15;
+/// Name of the run's folder in that of `swarm local --dir`.
+constexpr const char* kLocalRunName = "run";
+
 /// Name of the lock in a folder that a process of a run writes to (swarm/net/file_store.cpp).
 constexpr const char* kRunLockName = "lock";
 /// Lines of /proc/locks that are read.
 constexpr int kLocksMax = 100'000;
+
+/// Returns the folder of the run itself: `swarm local` keeps it in a folder of its own, below the
+/// run file that it has read.
+fs::path run_in(const fs::path& folder) {
+    std::error_code ignored;
+    const fs::path inner = folder / kLocalRunName;
+    return fs::is_regular_file(inner / kRunFileName, ignored) ? inner : folder;
+}
 
 bool is_run(const fs::path& folder) {
     std::error_code ignored;
@@ -49,8 +60,8 @@ Result<> add_runs_below(const fs::path& folder, std::vector<fs::path>& found) {
     std::vector<fs::path> below;
     fs::directory_iterator entry(folder, error);
     for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-        if (is_run(entry->path())) {
-            below.push_back(entry->path());
+        if (const fs::path run = run_in(entry->path()); is_run(run)) {
+            below.push_back(run);
         }
         if (found.size() + below.size() > kRunsMax) {
             return no_runs(
@@ -168,8 +179,8 @@ const char* to_text(RunStanding standing) {
 Result<std::vector<fs::path>> find_runs(const std::vector<std::string>& named) {
     std::vector<fs::path> found;
     for (const std::string& name : named) {
-        if (is_run(name)) {
-            found.emplace_back(name);
+        if (const fs::path run = run_in(name); is_run(run)) {
+            found.push_back(run);
         } else {
             SWARM_TRY(add_runs_below(name, found));
         }
@@ -177,7 +188,8 @@ Result<std::vector<fs::path>> find_runs(const std::vector<std::string>& named) {
     return found;
 }
 
-Result<RunFiles> read_run_files(const fs::path& folder) {
+Result<RunFiles> read_run_files(const fs::path& named) {
+    const fs::path folder = run_in(named);
     const fs::path settings = folder / kRunFileName;
     SWARM_TRY(const std::string text, read_file(settings, protocol::kRunFileBytesMax));
     RunFiles files;

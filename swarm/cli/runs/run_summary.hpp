@@ -53,7 +53,8 @@ struct RunFiles {
     std::vector<StepMetrics> steps{};  // empty: none was made
 };
 
-Result<RunFiles> read_run_files(const std::filesystem::path& folder);
+/// `named`: a run's folder, or that of `swarm local`.
+Result<RunFiles> read_run_files(const std::filesystem::path& named);
 
 RunSummary summarise_run(const std::filesystem::path& folder);
 

@@ -151,6 +151,16 @@ Result<UsedTokenizer> make_tokenizer(
     return made;
 }
 
+/// Tells which tokenizer the run needs; one of spm:FILE is that of a run with spm:N.
+std::string tokenizer_advice(const data::Manifest& manifest) {
+    const std::string& name = manifest.tokenizer;
+    if (name == kTokenPerByte || run::trained_tokens(name)) {
+        return "; add --tokenizer " + name;
+    }
+    return name.starts_with("spm:") ? "; add --tokenizer spm:" + std::to_string(manifest.vocabulary)
+                                    : "; begin with that model: --init " + name;
+}
+
 /// Returns the file of the tokenizer with which a folder was built; empty: a token is a byte.
 /// `given`: that of the run, where it has one.
 Result<std::string> tokenizer_of(
@@ -164,10 +174,7 @@ Result<std::string> tokenizer_of(
         if (by_file || manifest.tokenizer != kTokenPerByte) {
             return rejected(
                 ErrorCode::Mismatch,
-                built + "; run.tokenizer is " + config.tokenizer +
-                    ": begin with that model (--init), or name --tokenizer " +
-                    (by_file ? std::string(kTokenPerByte)
-                             : "spm:" + std::to_string(manifest.vocabulary))
+                built + "; run.tokenizer is " + config.tokenizer + tokenizer_advice(manifest)
             );
         }
         return std::string();

@@ -91,6 +91,20 @@ TEST_F(RunsTest, AreFoundByTheirOwnFoldersAndByThoseAbove) {
     }
 }
 
+TEST_F(RunsTest, OfLocalAreFoundInItsFolder) {
+    write("runs/local", settings("asked", 4));
+    const fs::path inner = write("runs/local/run", settings("inner", 2), steps_with({2, 1}));
+    for (const char* const name : {"runs", "runs/local", "runs/local/run"}) {
+        const auto found = find_runs({named(name)});
+        ASSERT_TRUE(found) << found.error().detail;
+        EXPECT_EQ(*found, std::vector<fs::path>{inner}) << name;
+    }
+    const auto files = read_run_files(named("runs/local"));
+    ASSERT_TRUE(files) << files.error().detail;
+    EXPECT_EQ(files->config.name, "inner");
+    EXPECT_EQ(files->steps.size(), 2U);
+}
+
 TEST_F(RunsTest, TellWhatTheirLastStepLeft) {
     std::vector<StepMetrics> steps = steps_with({5, 4.5, 4});
     StepMetrics skipped = step_with(4, std::nullopt);

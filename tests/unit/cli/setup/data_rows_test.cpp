@@ -105,7 +105,7 @@ TEST_F(DataRowsTest, TheFolderBringsItsTokenizer) {
     const std::string pieces = make_pieces(300);
     build("spm:pieces.model");
     fs::remove(scratch_.path() / "pieces.model");
-    expect_refused("name --tokenizer spm:300");
+    expect_refused("add --tokenizer spm:300");
     name_tokenizer("spm:301");
     expect_refused("which is not spm:301");
     name_tokenizer("spm:300");
@@ -128,6 +128,7 @@ TEST_F(DataRowsTest, ATokenizerIsTrainedOnTheData) {
     }
     write("in.txt", words);
     build("bpe:300");
+    expect_refused("add --tokenizer bpe:300");
     name_tokenizer("bpe:300");
     const auto text = load_text(config_);
     ASSERT_TRUE(text) << text.error().detail;
@@ -146,7 +147,7 @@ TEST_F(DataRowsTest, WhatDoesNotFitIsOneLine) {
     fs::remove(folder());
     build("bytes");
     name_tokenizer("spm:300");
-    expect_refused("name --tokenizer bytes");
+    expect_refused("add --tokenizer bytes");
     name_tokenizer("bytes");
     config_.corpus_sha256 = std::string(64, 'a');
     expect_refused("is not the text of run.corpus_sha256");
