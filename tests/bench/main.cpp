@@ -347,8 +347,7 @@ Figures square_cube_figures(std::vector<bench::SquareCubePoint>& points) {
     points = std::move(*measured);
     Figures figures;
     for (const bench::SquareCubePoint& point : points) {
-        const std::string name = std::to_string(point.layers) + "x" + std::to_string(point.width);
-        figures.emplace_back("seconds_" + name, point.compute_s);
+        figures.emplace_back("seconds_" + point.name(), point.compute_s);
     }
     return figures;
 }
@@ -380,7 +379,7 @@ boost::json::object measure_square_cubes(const bench::BenchOptions& options) {
         options.name, [&] { return square_cube_figures(points); }, options.runs
     );
     for (bench::SquareCubePoint& point : points) {
-        const std::string name = std::to_string(point.layers) + "x" + std::to_string(point.width);
+        const std::string name = point.name();
         if (report.at("seconds_" + name).is_null()) {
             return report;  // foreign load
         }
@@ -396,7 +395,11 @@ boost::json::object measure_square_cubes(const bench::BenchOptions& options) {
         );
     }
     if (!options.quality.svg_file.empty()) {
-        std::ofstream(options.quality.svg_file) << bench::square_cube_svg(points);
+        std::ofstream svg(options.quality.svg_file);
+        if (!(svg << bench::square_cube_svg(points) << std::flush)) {
+            std::fprintf(stderr, "cannot write %s\n", options.quality.svg_file.c_str());
+            std::exit(1);
+        }
     }
     return report;
 }

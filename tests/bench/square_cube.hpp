@@ -23,6 +23,11 @@ struct SquareCubePoint {
     double compute_s = 0;
     std::uint64_t bytes = 0;  // up and down together
 
+    /// "4x256": layers and width.
+    [[nodiscard]] std::string name() const {
+        return std::to_string(layers) + "x" + std::to_string(width);
+    }
+
     /// The share of its time that the device computes.
     [[nodiscard]] double busy(double bytes_per_s) const {
         return compute_s / (compute_s + static_cast<double>(bytes) / bytes_per_s);

@@ -170,7 +170,7 @@ void add_peer_flags(CLI::App& app, GenerateOptions& generate, const Sources& sou
     app.add_option(
            "--tokenizer",
            generate.tokenizer_file,
-           "tokenizer.model of a run (default: the coordinator gives it)"
+           "file of the run's tokenizer (default: the coordinator gives it)"
     )
         ->type_name("FILE")
         ->needs(sources.join)

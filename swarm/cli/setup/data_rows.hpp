@@ -51,7 +51,7 @@ class DataRows : public run::SampleRows {
     mutable std::optional<Error> failure_;  // the first one
 };
 
-/// Whether a path is a folder of `swarm data build`, whole or not.
+/// Whether a corpus is a folder. DataRows::open() says whether data was built there.
 bool is_data_folder(const std::filesystem::path& path);
 
 }  // namespace swarm::cli

@@ -1,5 +1,6 @@
 // Runs on a folder of `swarm data build`: whoever is killed, two epochs have each sample twice.
 #include "swarm/base/rng.hpp"
+#include "swarm/data/shard.hpp"
 #include "tests/process/local_run.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
@@ -8,6 +9,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 namespace swarm::test {
 namespace {
@@ -103,6 +105,45 @@ TEST_F(DataSetTest, ARunThatIsKilledReadsOnWhereItWas) {
     ASSERT_EQ(run(arguments), 0) << err;
     EXPECT_EQ(weights("killed"), weights("whole"));
     EXPECT_FALSE(weights("whole").empty());
+}
+
+TEST_F(DataSetTest, AShardThatChangesEndsTheRun) {
+    std::ofstream text(file("numbers.txt"));
+    for (int i = 0; i < 3000; ++i) {
+        text << "number " << i * i << "\n";
+    }
+    text.close();
+    std::ofstream(file("numbers.toml"))
+        << "tokenizer = \"spm:300\"\n[[source]]\nname = \"n\"\npaths = \"numbers.txt\"\n";
+    const std::string port = std::to_string(free_port());
+    for (const bool alone : {true, false}) {
+        const std::string built = alone ? "alone" : "together";
+        ASSERT_EQ(run({"data", "build", file("numbers.toml"), "-o", file(built)}), 0) << err;
+        std::vector<std::string> words{"train", file("run.toml"), "--corpus", file(built)};
+        words.insert(words.end(), {"--tokenizer", "spm:300", "--steps", "100000", "--stages"});
+        words.insert(words.end(), {"1", "--dir", file(built + "-run")});
+        words.insert(
+            words.end(), {alone ? "--single" : "--listen=127.0.0.1:" + port, "--min-peers=1"}
+        );
+        Program train(words, folder.path());
+        std::optional<Program> peer;
+        if (!alone) {
+            peer.emplace(
+                std::vector<std::string>{
+                    "serve", "--join", "127.0.0.1:" + port, "--listen", "127.0.0.1:0"},
+                folder.path(),
+                "swarm"
+            );
+        }
+        ASSERT_TRUE(train.wait_for_text("step 1/", milliseconds(30'000))) << train.err();
+        const fs::path shard = file(built + "/" + data::shard_name("n", 0));
+        std::fstream damage(shard, std::ios::in | std::ios::out | std::ios::binary);
+        damage.seekp(static_cast<std::streamoff>(fs::file_size(shard) / 2));
+        damage << std::string(fs::file_size(shard) / 2, '\xff') << std::flush;
+        EXPECT_EQ(train.wait(seconds(60)), 1) << train.err();
+        EXPECT_NE(train.err().find("is damaged; build again"), std::string::npos) << train.err();
+        EXPECT_NE(train.err().find("--resume"), std::string::npos) << train.err();
+    }
 }
 
 TEST_F(DataSetTest, OtherDataIsRefused) {
