@@ -3,12 +3,12 @@
 #include "stacking/composition/token_scores.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/generate_alone.hpp"
+#include "swarm/cli/answer/text_sources.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/eval/eval_progress.hpp"
 #include "swarm/cli/eval/eval_report.hpp"
 #include "swarm/cli/eval/tasks.hpp"
-#include "swarm/cli/eval/text_sources.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/standard_output.hpp"
 #include "swarm/cli/terminal/stop_presses.hpp"
@@ -26,8 +26,6 @@ namespace {
 
 using stacking::TokenId;
 using stacking::composition::WindowSizes;
-
-constexpr std::uint32_t kUsualContext = 1024;
 
 /// The signal that asked this process to stop; 0: none did.
 volatile std::sig_atomic_t eval_signal = 0;
@@ -67,12 +65,6 @@ class EvalSignals {
 /// Whether somebody still wants the figures.
 bool goes_on() {
     return eval_signal == 0 && output_is_taken();
-}
-
-/// Returns the tokens that belong before each text.
-std::span<const TokenId> tokens_before(const stacking::tokenizers::ModelTokenizer& tokenizer) {
-    const auto* const bpe = tokenizer.bpe();
-    return bpe == nullptr ? std::span<const TokenId>() : bpe->begin_tokens();
 }
 
 Result<WindowSizes> sizes_of(const EvalOptions& options, std::uint32_t most, std::size_t before) {

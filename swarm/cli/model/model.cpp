@@ -2,11 +2,11 @@
 
 #include "stacking/models/training/peft_folder.hpp"
 #include "stacking/models/copies/shared_model.hpp"
-#include "stacking/models/hf_folder.hpp"
 #include "stacking/models/model_digest.hpp"
 #include "stacking/tokenizers/chat_template.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/cli/answer/model_folder.hpp"
 #include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/common/command.hpp"
 #include "swarm/cli/common/files.hpp"
@@ -131,19 +131,8 @@ int export_model(const ModelExportOptions& options) {
         return kDone;
     }
     const Result<ModelTokenizer> tokenizer = open_tokenizer(*opened);
-    const auto progress = [&](std::uint64_t written, std::uint64_t all) {
-        if (console.is_terminal()) {
-            console.status(
-                std::to_string(written / 1'000'000) + "/" + std::to_string(all / 1'000'000) + " MB"
-            );
-        }
-    };
-    auto written = stacking::models::write_hf_folder(model, options.folder, progress);
-    if (written && tokenizer) {
-        const auto& end_tokens = model.architecture().end_tokens;
-        const auto end = end_tokens.empty() ? std::nullopt : std::optional(end_tokens.front());
-        written = stacking::tokenizers::write_tokenizer(*tokenizer, end, options.folder);
-    }
+    const ModelTokenizer* const own = tokenizer ? &*tokenizer : nullptr;
+    const Result<> written = write_model_folder(model, own, options.folder, console);
     if (!written) {
         return end_with(console, written.error());
     }

@@ -1,4 +1,5 @@
 #include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/stack/average.hpp"
 #include "swarm/cli/stack/stack.hpp"
 
 #include <CLI/CLI.hpp>
@@ -13,6 +14,7 @@ examples:
   swarm stack measure two.toml --text emma.txt --text main.cpp
   swarm stack train bridge.toml --text emma.txt     # of mode bridge
   swarm stack show two.toml
+  swarm stack soup runs/a runs/b runs/c -o soup --text held-out.txt
   swarm generate --stack two.toml "It is a truth")";
 
 constexpr const char* kNewExamples = R"(
@@ -153,6 +155,8 @@ void add_stack(CLI::App& program, const OnChosen& on_chosen) {
     add_measure(app, on_chosen);
     add_train(app, on_chosen);
     add_show(app, on_chosen);
+    add_average(app, on_chosen);
+    add_soup(app, on_chosen);
 }
 
 }  // namespace swarm::cli

@@ -1,4 +1,4 @@
-#include "swarm/cli/eval/text_sources.hpp"
+#include "swarm/cli/answer/text_sources.hpp"
 
 #include "tests/unit/cli/eval/byte_tokenizer.hpp"
 #include "tests/unit/net/temporary_folder.hpp"

@@ -1,4 +1,4 @@
-#include "swarm/cli/eval/text_sources.hpp"
+#include "swarm/cli/answer/text_sources.hpp"
 
 #include "stacking/tokenizers/utf8.hpp"
 #include "swarm/base/try.hpp"
@@ -105,6 +105,11 @@ Result<std::vector<fs::path>> find_sources(const std::vector<std::string>& named
         }
     }
     return found;
+}
+
+std::span<const TokenId> tokens_before(const ModelTokenizer& tokenizer) {
+    const auto* const bpe = tokenizer.bpe();
+    return bpe == nullptr ? std::span<const TokenId>() : bpe->begin_tokens();
 }
 
 Result<EncodedText> encode_text(const ModelTokenizer& tokenizer, std::string_view text) {

@@ -1,5 +1,5 @@
-// The texts of `swarm eval --text`: the files that are named, and those in folders that are named;
-// and a text as tokens.
+// The texts of --text whose tokens are scored: the files that are named, and those in folders that
+// are named; and a text as tokens.
 // Threading: none. Errors: NotFound, TooLarge, Mismatch (a text without tokens), those of the
 // tokenizer; Reject: one line that names the file.
 #pragma once
@@ -8,12 +8,17 @@
 #include "stacking/tokenizers/model_tokenizer.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace swarm::cli {
+
+/// Tokens of a window of a text, unless the model's context is less or somebody wants others.
+inline constexpr std::uint32_t kUsualContext = 1024;
 
 /// Maximum files of all folders together.
 inline constexpr std::size_t kSourcesMax = 10'000;
@@ -21,6 +26,11 @@ inline constexpr std::size_t kSourcesMax = 10'000;
 /// Returns the files in the order of `named`, those of a folder and the folders in it by name.
 /// Hidden files and empty ones in folders are left out.
 Result<std::vector<std::filesystem::path>> find_sources(const std::vector<std::string>& named);
+
+/// Returns the tokens that belong before each text.
+std::span<const stacking::TokenId> tokens_before(
+    const stacking::tokenizers::ModelTokenizer& tokenizer
+);
 
 struct EncodedText {
     std::vector<stacking::TokenId> tokens;  // without those that stand before a text

@@ -1,0 +1,142 @@
+// `swarm stack average` and `soup`.
+#include "stacking/composition/soup.hpp"
+#include "swarm/base/durable_folder.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/answer/model_folder.hpp"
+#include "swarm/cli/stack/average.hpp"
+#include "swarm/cli/stack/average_members.hpp"
+#include "swarm/cli/stack/held_out.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/printable.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+using stacking::composition::SoupStep;
+using stacking::models::ModelSource;
+
+constexpr const char* kAnotherFolder = "choose another folder";
+
+/// Writes the folder, whole or not at all, and prints its name.
+Result<> write_average(
+    const ModelSource& average,
+    const AverageMembers& members,
+    const std::string& folder,
+    Console& console
+) {
+    SWARM_TRY(DurableFolder written, DurableFolder::begin(folder, kAnotherFolder));
+    SWARM_TRY(write_model_folder(average, &members.tokenizer, written.draft(), console));
+    SWARM_TRY(written.finish());
+    console.settle();
+    std::printf("%s\n", printable(folder).c_str());
+    return {};
+}
+
+/// Measures each member alone. An error names it.
+Result<std::vector<double>> losses_alone(
+    const AverageMembers& members, const HeldOut& held_out, Console& console
+) {
+    std::vector<double> losses;
+    for (std::size_t i = 0; i < members.models.size(); ++i) {
+        const std::string& name = members.names[i];
+        const auto loss = held_out.loss_of(*members.models[i], name, console);
+        if (!loss || !std::isfinite(*loss)) {
+            const ErrorCode code = loss ? ErrorCode::NotFinite : loss.error().code;
+            return Error{
+                code,
+                Reaction::Reject,
+                name + ": " + (loss ? "its loss is no number" : loss.error().detail)};
+        }
+        losses.push_back(*loss);
+    }
+    return losses;
+}
+
+Result<> average(const StackAverageOptions& options, Console& console) {
+    SWARM_TRY(check_free(options.folder));
+    SWARM_TRY(const AverageMembers members, open_members(options.models));
+    std::vector<double> losses;
+    std::vector<double> weights = options.weights;
+    if (options.by == "loss") {
+        SWARM_TRY(
+            const HeldOut held_out,
+            HeldOut::read(options.held_out, members.tokenizer, members.context(), console)
+        );
+        SWARM_TRY(losses, losses_alone(members, held_out, console));
+        weights = stacking::composition::loss_weights(losses);
+    } else if (weights.empty()) {
+        weights.assign(members.models.size(), 1);
+    }
+    SWARM_TRY(weights, stacking::models::normalised(weights));
+    std::vector<std::size_t> all(weights.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    SWARM_TRY(const ModelSource model, members.average(all, weights));
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        std::printf("  %.6f", weights[i]);
+        if (!losses.empty()) {
+            std::printf("  %10.6f nats per token", losses[i]);
+        }
+        std::printf("  %s\n", printable(members.names[i]).c_str());
+    }
+    std::fflush(stdout);
+    return write_average(model, members, options.folder, console);
+}
+
+Result<> soup(const StackSoupOptions& options, Console& console) {
+    SWARM_TRY(check_free(options.folder));
+    SWARM_TRY(const AverageMembers members, open_members(options.models));
+    SWARM_TRY(
+        const HeldOut held_out,
+        HeldOut::read(options.held_out, members.tokenizer, members.context(), console)
+    );
+    SWARM_TRY(const std::vector<double> losses, losses_alone(members, held_out, console));
+    const auto uniform = [&](std::span<const std::size_t> chosen) {
+        return members.average(chosen, std::vector<double>(chosen.size(), 1));
+    };
+    const auto together = [&](std::span<const std::size_t> chosen) -> Result<double> {
+        SWARM_TRY(const ModelSource model, uniform(chosen));
+        const std::string name = "with " + members.names[chosen.back()];
+        return held_out.loss_of(model, name, console);
+    };
+    std::printf(
+        "%llu held-out tokens, nats per token:\n     alone    in soup\n",
+        static_cast<unsigned long long>(held_out.tokens())
+    );
+    const auto tell = [&](const SoupStep& step) {
+        std::printf(
+            "%10.6f %10.6f  %s  %s\n",
+            step.alone,
+            step.together,
+            step.kept ? "kept" : "left",
+            printable(members.names[step.model]).c_str()
+        );
+        std::fflush(stdout);
+    };
+    SWARM_TRY(const auto cooked, stacking::composition::greedy_soup(losses, together, tell));
+    std::printf(
+        "%zu of %zu models, %.6f nats per token\n", cooked.models.size(), losses.size(), cooked.loss
+    );
+    SWARM_TRY(const ModelSource model, uniform(cooked.models));
+    return write_average(model, members, options.folder, console);
+}
+
+}  // namespace
+
+int average_models(const StackAverageOptions& options) {
+    Console console;
+    const Result<> done = average(options, console);
+    return done ? kDone : end_with(console, done.error());
+}
+
+int cook_soup(const StackSoupOptions& options) {
+    Console console;
+    const Result<> done = soup(options, console);
+    return done ? kDone : end_with(console, done.error());
+}
+
+}  // namespace swarm::cli

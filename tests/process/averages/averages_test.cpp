@@ -1,0 +1,314 @@
+// Runs `swarm stack average` and `soup` like a person, on runs that began with one model.
+#include "tests/places.hpp"
+#include "tests/process/program.hpp"
+#include "tests/unit/net/temporary_folder.hpp"
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <sys/wait.h>
+
+namespace swarm::test {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using std::chrono::seconds;
+
+constexpr int kFailed = 1;
+constexpr int kRefused = 3;
+
+class AveragesTest : public testing::Test {
+ protected:
+    /// Trains a base and two runs that go on from it.
+    void SetUp() override {
+        write(
+            "words.txt", repeated("it is a truth universally acknowledged that a man must want ")
+        );
+        write("held.txt", repeated("a man must want a truth acknowledged ").substr(0, 900));
+        train("base", "", 30);
+        write("a.txt", repeated("a man must acknowledge that it is a universal want "));
+        write("b.txt", repeated("universally a truth must want a man "));
+        train("a", "base", 20, "a.txt");
+        train("b", "base", 20, "b.txt");
+    }
+
+    static std::string repeated(const std::string& words) {
+        std::string text;
+        while (text.size() < 20'000) {
+            text += words;
+        }
+        return text;
+    }
+
+    /// Enough different words for a tokenizer. `vowels`: those that they are made with.
+    static std::string syllables(const std::string& vowels) {
+        const std::string consonants = "bdfgklmnprst";
+        std::string text;
+        for (std::size_t i = 0; i < 4000; ++i) {
+            for (const std::size_t k : {i, i / 7, i / 5}) {
+                text += consonants[k % consonants.size()];
+                text += vowels[(k / 3) % vowels.size()];
+            }
+            text += i % 9 == 0 ? ".\n" : " ";
+        }
+        return text;
+    }
+
+    void write(const std::string& name, const std::string& text) const {
+        std::ofstream(file(name)) << text;
+    }
+
+    /// `shape`: lines of the table [model]; empty with an `init`.
+    void train(
+        const std::string& name,
+        const std::string& init,
+        int steps,
+        const std::string& corpus = "words.txt",
+        const std::string& shape = "layers = 2\nwidth = 32\n",
+        const std::string& tokenizer = "bytes"
+    ) {
+        const std::string begins =
+            init.empty() ? "tokenizer = \"" + tokenizer + "\"\n" : "init = \"" + init + "\"\n";
+        write(
+            name + ".toml",
+            "[run]\nname = \"" + name + "\"\nstages = 1\nsteps = " + std::to_string(steps) +
+                "\nmicrobatches = 4\nbatch = 4\ncorpus = \"" + file(corpus) + "\"\n" + begins +
+                "[model]\ncontext = 64\n" +
+                (init.empty() ? shape + "heads = 2\nkv_heads = 2\nffn_width = 64\n" : "") +
+                "[optimizer]\nlearning_rate = 0.01\nwarmup_steps = 0\n"
+        );
+        ASSERT_EQ(run({"train", "--single", file(name + ".toml"), "--dir", file(name)}), 0) << err;
+    }
+
+    int run(const std::vector<std::string>& arguments) {
+        Program program(arguments, folder.path());
+        const int exit_code = program.wait(seconds(60));
+        out = program.out();
+        err = program.err();
+        return exit_code;
+    }
+
+    int average(std::vector<std::string> more) {
+        more.insert(more.begin(), {"stack", "average"});
+        return run(more);
+    }
+
+    /// Expects one line with both texts, and nothing at the place of the folder.
+    void expect_refused(
+        const std::vector<std::string>& arguments, const std::string& one, const std::string& other
+    ) {
+        EXPECT_EQ(run(arguments), kRefused) << err;
+        EXPECT_EQ(count_lines(err), 1U) << err;
+        EXPECT_NE(err.find(one), std::string::npos) << err;
+        EXPECT_NE(err.find(other), std::string::npos) << err;
+        expect_nothing_at("out");
+    }
+
+    void expect_nothing_at(const std::string& name) const {
+        EXPECT_FALSE(fs::exists(file(name)));
+        EXPECT_FALSE(fs::exists(file("." + name + ".draft")));
+    }
+
+    /// All files of two folders are equal.
+    void expect_same_folder(const std::string& one, const std::string& other) const {
+        std::size_t files = 0;
+        for (const auto& entry : fs::directory_iterator(file(one))) {
+            const std::string name = entry.path().filename().string();
+            EXPECT_EQ(read_text(entry.path()), read_text(fs::path(file(other)) / name)) << name;
+            ++files;
+        }
+        EXPECT_GE(files, 4U);
+        EXPECT_EQ(std::distance(fs::directory_iterator(file(other)), {}), std::ptrdiff_t(files));
+    }
+
+    double loss_of(const std::string& model) {
+        const std::vector<std::string> asked{
+            "eval", model, "--text", file("held.txt"), "--json", file("eval.json")};
+        EXPECT_EQ(run(asked), 0) << err;
+        const json::object report = json::parse(read_text(file("eval.json"))).as_object();
+        return report.at("all").at("loss").to_number<double>();
+    }
+
+    [[nodiscard]] std::string file(const std::string& name) const {
+        return (folder.path() / name).string();
+    }
+
+    TemporaryFolder folder;
+    std::string out;
+    std::string err;
+};
+
+TEST_F(AveragesTest, CopiesAverageToTheModelThatIsExported) {
+    ASSERT_EQ(run({"model", "export", file("a"), file("exported")}), 0) << err;
+    const std::string a = file("a");
+    ASSERT_EQ(average({a, a, a, "-o", file("copies")}), 0) << err;
+    expect_same_folder("exported", "copies");
+    EXPECT_EQ(count_lines(out), 4U) << out;
+    EXPECT_NE(out.find("  0.333333  " + a + "\n"), std::string::npos) << out;
+    ASSERT_EQ(average({a, file("b"), "--weights", "1,0", "-o", file("first")}), 0) << err;
+    expect_same_folder("exported", "first");
+    // The folder is a member like any other.
+    ASSERT_EQ(average({file("copies"), a, "-o", file("again")}), 0) << err;
+    expect_same_folder("exported", "again");
+    ASSERT_EQ(average({a, file("b"), "-o", file("both")}), 0) << err;
+    EXPECT_NE(
+        read_text(file("both/model.safetensors")), read_text(file("first/model.safetensors"))
+    );
+}
+
+TEST_F(AveragesTest, ASoupIsAtLeastAsGoodAsItsBestModel) {
+    // A run of many large steps on other letters: no average with it is any good.
+    write("c.txt", repeated("0987654321 !? "));
+    train("c", "base", 60, "c.txt");
+    ASSERT_EQ(
+        run(
+            {"stack",
+             "soup",
+             file("c"),
+             file("b"),
+             file("a"),
+             file("base"),
+             "-o",
+             file("soup"),
+             "--text",
+             file("held.txt")}
+        ),
+        0
+    ) << err;
+    std::istringstream lines(out);
+    std::string line;
+    std::getline(lines, line);
+    EXPECT_EQ(line, "899 held-out tokens, nats per token:");
+    std::getline(lines, line);
+    double before = 0;
+    double kept = 0;
+    std::vector<std::string> left;
+    for (int model = 0; model < 4; ++model) {
+        double alone = 0;
+        double together = 0;
+        std::string state;
+        std::string name;
+        lines >> alone >> together >> state >> name;
+        EXPECT_GE(alone, before) << "they are tried in order";
+        before = alone;
+        if (model == 0) {
+            EXPECT_EQ(alone, together);
+            EXPECT_EQ(state, "kept");
+        }
+        EXPECT_EQ(state == "kept", model == 0 || together <= kept) << out;
+        kept = state == "kept" ? together : kept;
+        if (state == "left") {
+            left.push_back(name);
+        }
+    }
+    EXPECT_NE(std::ranges::find(left, file("c")), left.end()) << out;
+    EXPECT_LE(left.size(), 2U) << "runs of one beginning average well: " << out;
+    // The soup was written as it was measured, and `swarm eval` agrees.
+    const double loss = loss_of(file("soup"));
+    EXPECT_NEAR(loss, kept, 1e-6);
+    for (const char* const name : {"a", "b", "base", "c"}) {
+        EXPECT_LE(loss, loss_of(file(name)) + 1e-9) << name;
+    }
+}
+
+TEST_F(AveragesTest, WeightsByLossAreTheirSoftmax) {
+    ASSERT_EQ(
+        average(
+            {file("a"), file("b"), "--by", "loss", "--text", file("held.txt"), "-o", file("out")}
+        ),
+        0
+    ) << err;
+    std::istringstream lines(out);
+    double weights[2] = {};
+    double losses[2] = {};
+    for (int i = 0; i < 2; ++i) {
+        std::string rest;
+        lines >> weights[i] >> losses[i];
+        std::getline(lines, rest);
+    }
+    EXPECT_NEAR(losses[0], loss_of(file("a")), 1e-6);
+    EXPECT_NEAR(losses[1], loss_of(file("b")), 1e-6);
+    EXPECT_NE(losses[0], losses[1]);
+    EXPECT_NEAR(weights[0], 1 / (1 + std::exp(losses[0] - losses[1])), 2e-6);
+    EXPECT_NEAR(weights[0] + weights[1], 1, 2e-6);
+}
+
+TEST_F(AveragesTest, ModelsThatDifferAreRefusedByTheDifference) {
+    train("wide", "", 1, "words.txt", "layers = 2\nwidth = 64\n");
+    train("deep", "", 1, "words.txt", "layers = 3\nwidth = 32\n");
+    write("p.txt", syllables("aei"));
+    write("q.txt", syllables("ouy"));
+    train("pieces", "", 1, "p.txt", "layers = 2\nwidth = 32\n", "bpe:300");
+    train("others", "", 1, "q.txt", "layers = 2\nwidth = 32\n", "bpe:300");
+    const auto refused = [&](const std::string& one,
+                             const std::string& other,
+                             const std::string& difference) {
+        for (const char* const verb : {"average", "soup"}) {
+            std::vector<std::string> words{
+                "stack", verb, file(one), file(other), "-o", file("out")};
+            if (verb == std::string("soup")) {
+                words.insert(words.end(), {"--text", file("held.txt")});
+            }
+            expect_refused(words, file(one) + " and " + file(other) + " differ in ", difference);
+        }
+    };
+    refused("a", "wide", "width: 32 and 64");
+    refused("a", "deep", "layers: 2 and 3");
+    refused("a", "pieces", "vocabulary: 256 and 300");
+    refused("pieces", "others", "the tokens of their tokenizers");
+}
+
+TEST_F(AveragesTest, InputsThatCannotBeUsedAreOneLine) {
+    const std::string a = file("a");
+    const std::string b = file("b");
+    const std::string to = file("out");
+    expect_refused({"stack", "average", a, file("none"), "-o", to}, file("none"), "");
+    expect_refused({"stack", "average", a, file("words.txt"), "-o", to}, "words.txt", "neither");
+    expect_refused({"stack", "average", a, b, "--weights", "0,0", "-o", to}, "weights", "above 0");
+    expect_refused(
+        {"stack", "soup", a, b, "-o", to, "--text", file("none.txt")}, "none.txt", "cannot read"
+    );
+    write("empty.txt", "");
+    expect_refused(
+        {"stack", "soup", a, b, "-o", to, "--text", file("empty.txt")}, "empty.txt", "empty"
+    );
+    write("one.txt", "x");
+    expect_refused(
+        {"stack", "average", a, b, "-o", to, "--by", "loss", "--text", file("one.txt")},
+        "one.txt",
+        "too short"
+    );
+    expect_refused({"stack", "average", a, b, "-o", b}, b + " has files", "another folder");
+    expect_refused({"stack", "average", a, b, "-o", file("one.txt")}, "is a file", "one.txt");
+}
+
+TEST_F(AveragesTest, AFullDiskLeavesNothing) {
+    const std::string command = "ulimit -f 16; exec " + program_dir() + "/swarm stack average " +
+                                file("a") + " " + file("b") + " -o " + file("out") + " 2> " +
+                                file("err") + " > " + file("said");
+    const int status = std::system(("bash -c '" + command + "'").c_str());
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), kFailed);
+    const std::string said = read_text(file("err"));
+    EXPECT_EQ(count_lines(said), 1U) << said;
+    EXPECT_NE(said.find("cannot write"), std::string::npos) << said;
+    EXPECT_NE(said.find("choose another folder"), std::string::npos) << said;
+    expect_nothing_at("out");
+    // With room it goes on, whatever a process that was killed has left.
+    fs::create_directories(file(".out.draft"));
+    write(".out.draft/model.safetensors.draft", "half");
+    ASSERT_EQ(average({file("a"), file("b"), "-o", file("out")}), 0) << err;
+    EXPECT_FALSE(fs::exists(file(".out.draft")));
+    EXPECT_GT(loss_of(file("out")), 0);
+}
+
+}  // namespace
+}  // namespace swarm::test

@@ -1,0 +1,287 @@
+// Averages of small models, whose values are awkward: zeros of both signs, subnormal numbers, and
+// the largest ones that are finite.
+#include "stacking/models/averages/model_average.hpp"
+#include "stacking/models/averages/model_difference.hpp"
+#include "stacking/models/gguf_model.hpp"
+#include "stacking/models/hf_folder.hpp"
+#include "swarm/base/rng.hpp"
+#include "tests/unit/stacking_models/gguf_builder.hpp"
+#include "tests/unit/stages/scratch_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace stacking::models {
+namespace {
+
+using swarm::ErrorCode;
+using Shared = std::shared_ptr<const ModelSource>;
+
+constexpr std::uint32_t kF32 = 0;
+constexpr std::uint32_t kQ8 = 8;  // in GGUF: blocks of a scale in fp16 and 32 numbers
+
+float awkward(swarm::Rng& rng) {
+    const auto sign = rng.below(2) == 0 ? 1.0F : -1.0F;
+    switch (rng.below(8)) {
+        case 0:
+            return sign * 0.0F;
+        case 1:
+            return sign * std::numeric_limits<float>::denorm_min() *
+                   static_cast<float>(rng.below(100));
+        case 2:
+            return sign * std::numeric_limits<float>::max();
+        default:
+            return sign * static_cast<float>(rng.unit());
+    }
+}
+
+/// The block's 32 numbers count up from a draw; its scale is 1.
+test::Bytes quantised(std::uint64_t count, swarm::Rng& rng) {
+    test::Bytes bytes;
+    for (std::uint64_t block = 0; block < count / 32; ++block) {
+        bytes.add(std::uint16_t{0x3C00});
+        const auto first = static_cast<std::int8_t>(rng.below(90));
+        for (std::int8_t i = 0; i < 32; ++i) {
+            bytes.add(static_cast<std::int8_t>(first + i));
+        }
+    }
+    return bytes;
+}
+
+/// Width 32, 2 heads of 16, 1 key/value head, feed-forward width 64, vocabulary 6, tied.
+Shared model_of(std::uint64_t seed, std::uint32_t layers = 2, std::uint32_t type = kF32) {
+    test::GgufBuilder file;
+    file.text("general.architecture", "llama")
+        .text("general.name", "awkward")
+        .u32("llama.block_count", layers)
+        .u32("llama.embedding_length", 32)
+        .u32("llama.feed_forward_length", 64)
+        .u32("llama.attention.head_count", 2)
+        .u32("llama.attention.head_count_kv", 1)
+        .u32("llama.context_length", 64 + static_cast<std::uint32_t>(seed))
+        .f32("llama.attention.layer_norm_rms_epsilon", 1e-5F)
+        .f32("llama.rope.freq_base", 100000.0F)
+        .u32("tokenizer.ggml.eos_token_id", 2);
+    swarm::Rng rng(seed, 7);
+    const auto add = [&](const std::string& name, const std::vector<std::uint64_t>& sizes) {
+        const std::uint64_t count = sizes.front() * (sizes.size() > 1 ? sizes.back() : 1);
+        if (type == kQ8 && sizes.size() > 1) {
+            file.tensor(name, sizes, type, quantised(count, rng));
+            return;
+        }
+        std::vector<float> values(count);
+        std::ranges::generate(values, [&] { return awkward(rng); });
+        file.f32_tensor(name, sizes, values);
+    };
+    add("token_embd.weight", {32, 6});
+    for (std::uint32_t layer = 0; layer < layers; ++layer) {
+        const std::string prefix = "blk." + std::to_string(layer) + ".";
+        add(prefix + "attn_norm.weight", {32});
+        add(prefix + "attn_q.weight", {32, 32});
+        add(prefix + "attn_k.weight", {32, 16});
+        add(prefix + "attn_v.weight", {32, 16});
+        add(prefix + "attn_output.weight", {32, 32});
+        add(prefix + "ffn_norm.weight", {32});
+        add(prefix + "ffn_gate.weight", {32, 64});
+        add(prefix + "ffn_up.weight", {32, 64});
+        add(prefix + "ffn_down.weight", {64, 32});
+    }
+    add("output_norm.weight", {32});
+    auto model = open_gguf(std::make_unique<MemoryBytes>(file.bytes()));
+    EXPECT_TRUE(model.has_value()) << model.error().detail;
+    return std::make_shared<const ModelSource>(std::move(*model));
+}
+
+std::vector<std::uint32_t> bits_of(const std::vector<float>& values) {
+    std::vector<std::uint32_t> bits;
+    for (const float value : values) {
+        bits.push_back(std::bit_cast<std::uint32_t>(value));
+    }
+    return bits;
+}
+
+void expect_same_bits(const ModelSource& one, const ModelSource& other) {
+    ASSERT_EQ(one.tensors().size(), other.tensors().size());
+    for (const auto& [name, tensor] : one.tensors()) {
+        EXPECT_EQ(bits_of(*one.read(name)), bits_of(*other.read(name))) << name;
+    }
+}
+
+TEST(ModelAverage, CopiesAverageToTheBitsOfTheCopy) {
+    const Shared model = model_of(1);
+    for (const std::size_t copies : {1U, 2U, 3U, 7U, 10U, 64U}) {
+        const auto average = average_of(std::vector<AveragePart>(copies, {model}));
+        ASSERT_TRUE(average.has_value()) << average.error().detail;
+        expect_same_bits(*average, *model);
+    }
+    const auto uneven = average_of({{model, 0.1}, {model, 0.7}, {model, 1e-9}});
+    ASSERT_TRUE(uneven.has_value());
+    expect_same_bits(*uneven, *model);
+}
+
+TEST(ModelAverage, AMemberOfWeight0ChangesNoBit) {
+    const Shared model = model_of(1);
+    const Shared other = model_of(2);
+    expect_same_bits(*average_of({{model, 1}, {other, 0}}), *model);
+    expect_same_bits(*average_of({{other, 0}, {model, 0.3}, {other, 0}}), *model);
+}
+
+TEST(ModelAverage, IsTheSumInFloat64RoundedOnce) {
+    const std::vector<Shared> models{model_of(1), model_of(2), model_of(3)};
+    const std::vector<double> weights{0.2, 0.5, 0.3};
+    const auto average = average_of({{models[0], 2}, {models[1], 5}, {models[2], 3}});
+    ASSERT_TRUE(average.has_value()) << average.error().detail;
+    for (const auto& [name, tensor] : average->tensors()) {
+        const std::vector<float> found = *average->read(name);
+        std::vector<double> sums(found.size(), 0);
+        std::vector<float> least(found.size(), std::numeric_limits<float>::max());
+        std::vector<float> most(found.size(), std::numeric_limits<float>::lowest());
+        for (std::size_t i = 0; i < models.size(); ++i) {
+            const std::vector<float> own = *models[i]->read(name);
+            for (std::size_t k = 0; k < own.size(); ++k) {
+                sums[k] += weights[i] * static_cast<double>(own[k]);
+                least[k] = std::min(least[k], own[k]);
+                most[k] = std::max(most[k], own[k]);
+            }
+        }
+        for (std::size_t k = 0; k < found.size(); ++k) {
+            const double sum = sums[k];
+            // A rounding of float64 more or less moves a sum near the middle of two floats alone.
+            EXPECT_NEAR(found[k], sum, std::abs(sum) * 6.0e-8 + 1e-45) << name;
+            EXPECT_GE(found[k], least[k]);
+            EXPECT_LE(found[k], most[k]);
+        }
+    }
+    EXPECT_EQ(average->architecture().model.context, 65U) << "the shortest";
+}
+
+TEST(ModelAverage, AQuantisedMemberCountsAsFp32) {
+    const Shared quantised = model_of(1, 2, kQ8);
+    const Shared plain = model_of(2);
+    const auto average = average_of({{quantised}, {plain}});
+    ASSERT_TRUE(average.has_value()) << average.error().detail;
+    const std::vector<float> one = *quantised->read("layers.1.mlp.w1");
+    const std::vector<float> other = *plain->read("layers.1.mlp.w1");
+    const std::vector<float> found = *average->read("layers.1.mlp.w1");
+    EXPECT_EQ(average->tensors().find("layers.1.mlp.w1")->second.type, WeightType::F32);
+    for (std::size_t k = 0; k < found.size(); ++k) {
+        const double sum = 0.5 * static_cast<double>(one[k]) + 0.5 * static_cast<double>(other[k]);
+        EXPECT_EQ(found[k], static_cast<float>(sum));
+    }
+}
+
+TEST(ModelAverage, AnyRowsAndBytesAreThoseOfTheWhole) {
+    const auto average = average_of({{model_of(1)}, {model_of(2)}});
+    ASSERT_TRUE(average.has_value());
+    const std::vector<float> whole = *average->read("layers.0.attn.wq");
+    std::vector<float> rows(3 * 32);
+    ASSERT_TRUE(average->read_rows("layers.0.attn.wq", {13, 3}, rows).has_value());
+    EXPECT_TRUE(std::ranges::equal(rows, std::span(whole).subspan(13 * 32, 3 * 32)));
+    const StoredTensor& tensor = average->tensors().find("layers.0.attn.wq")->second;
+    const auto bytes = std::as_bytes(std::span(whole));
+    for (const std::size_t from : {0U, 1U, 127U, 128U, 129U, 4000U}) {
+        std::vector<std::byte> some(std::min<std::size_t>(321, bytes.size() - from));
+        ASSERT_TRUE(average->read_stored(tensor, from, some).has_value());
+        EXPECT_TRUE(std::ranges::equal(some, bytes.subspan(from, some.size()))) << from;
+    }
+}
+
+TEST(ModelAverage, IsWrittenAsAFolderThatHoldsTheSame) {
+    const stages::test::ScratchFolder scratch;
+    const auto average = average_of({{model_of(1), 3}, {model_of(2), 1}});
+    ASSERT_TRUE(average.has_value());
+    const auto quiet = [](std::uint64_t /*written*/, std::uint64_t /*all*/) {};
+    ASSERT_TRUE(write_hf_folder(*average, scratch.path() / "average", quiet).has_value());
+    const auto folder = open_hf_folder(scratch.path() / "average");
+    ASSERT_TRUE(folder.has_value()) << folder.error().detail;
+    expect_same_bits(*folder, *average);
+    EXPECT_TRUE(folder->architecture().tied_embeddings);
+    EXPECT_EQ(difference_of(folder->architecture(), average->architecture()), std::nullopt)
+        << "a folder has the numbers of the GGUF";
+}
+
+TEST(ModelAverage, WeightsThatMeanNothingAreRefused) {
+    const Shared model = model_of(1);
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const double infinity = std::numeric_limits<double>::infinity();
+    for (const double bad : {nan, infinity, -infinity, -0.5}) {
+        const auto average = average_of({{model, 1}, {model, bad}});
+        ASSERT_TRUE(average.has_error()) << bad;
+        EXPECT_EQ(average.error().code, ErrorCode::Usage);
+    }
+    EXPECT_EQ(average_of({{model, 0}, {model, 0}}).error().code, ErrorCode::Usage);
+    const double huge = std::numeric_limits<double>::max();
+    EXPECT_EQ(*normalised(std::vector{huge, huge}), (std::vector{0.5, 0.5}));
+    EXPECT_EQ(*normalised(std::vector{3.0, 0.0, 1.0}), (std::vector{0.75, 0.0, 0.25}));
+}
+
+TEST(ModelAverage, ModelsOfOtherShapesAreRefusedByTheDifference) {
+    const auto average = average_of({{model_of(1)}, {model_of(2, 3)}});
+    ASSERT_TRUE(average.has_error());
+    EXPECT_EQ(average.error().code, ErrorCode::Mismatch);
+    EXPECT_EQ(average.error().detail, "members of an average differ in layers: 3 and 2");
+}
+
+/// Each change is of one number or trait, and the difference names it.
+TEST(ModelDifference, NamesEachThingThatTheComputationFollowsFrom) {
+    const Architecture plain = model_of(1)->architecture();
+    const auto named = [&](auto change) {
+        Architecture other = plain;
+        change(other);
+        const auto found = difference_of(plain, other);
+        EXPECT_NE(found, std::nullopt);
+        return found ? found->what : "";
+    };
+    EXPECT_EQ(difference_of(plain, plain), std::nullopt);
+    EXPECT_EQ(named([](Architecture& a) { a.traits.family = "mistral"; }), "family");
+    EXPECT_EQ(named([](Architecture& a) { a.model.layers = 3; }), "layers");
+    EXPECT_EQ(named([](Architecture& a) { a.model.width = 64; }), "width");
+    EXPECT_EQ(named([](Architecture& a) { a.model.kv_heads = 2; }), "key/value heads");
+    EXPECT_EQ(named([](Architecture& a) { a.model.ffn_width = 7; }), "feed-forward width");
+    EXPECT_EQ(named([](Architecture& a) { a.model.vocabulary = 7; }), "vocabulary");
+    EXPECT_EQ(
+        named([](Architecture& a) { a.tied_embeddings = false; }), "head tied to the embedding"
+    );
+    EXPECT_EQ(named([](Architecture& a) { a.traits.experts.count = 4; }), "experts");
+    EXPECT_EQ(
+        named([](Architecture& a) { a.traits.norms = NormPlace::After; }), "place of the norms"
+    );
+    EXPECT_EQ(
+        named([](Architecture& a) { a.traits.query_key_value_bias = true; }), "biases of q, k and v"
+    );
+    EXPECT_EQ(
+        named([](Architecture& a) { a.traits.activation = Activation::GeluTanh; }), "activation"
+    );
+    EXPECT_EQ(named([](Architecture& a) { a.model.norm_epsilon = 1e-6; }), "norm epsilon");
+    EXPECT_EQ(named([](Architecture& a) { a.model.rope_base = 1e4; }), "rope base");
+    EXPECT_EQ(named([](Architecture& a) { a.traits.logit_soft_cap = 30; }), "soft cap of logits");
+    EXPECT_EQ(named([](Architecture& a) { a.traits.embedding_scale = 2; }), "embedding scale");
+    const auto linear = [](Architecture& a) { a.traits.rope = {RopeScaling::Kind::Linear, 2}; };
+    EXPECT_EQ(named(linear), "rope scaling");
+    const auto windows = [](std::uint32_t window) {
+        return [=](Architecture& a) { a.traits.layers = {{}, {window}}; };
+    };
+    EXPECT_EQ(named(windows(64)), "attention of layer 1");
+}
+
+TEST(ModelDifference, OverlooksWhatChangesNoAnswer) {
+    const Architecture plain = model_of(1)->architecture();
+    Architecture other = plain;
+    other.name = "another";
+    other.model.context = 4096;
+    other.end_tokens = {1};
+    other.begin_token = 3;
+    other.traits.head_width = 16;                        // width / heads
+    other.model.norm_epsilon = 1e-5;                     // the GGUF has the nearest float
+    other.traits.rope = {RopeScaling::Kind::Linear, 1};  // by 1
+    other.traits.layers = {{}, {plain.model.context}};   // a window as long as the context
+    EXPECT_EQ(difference_of(plain, other), std::nullopt);
+    EXPECT_EQ(difference_of(other, plain), std::nullopt);
+}
+
+}  // namespace
+}  // namespace stacking::models
