@@ -19,7 +19,8 @@ constexpr std::array kMessageNames{
     "Registered",    "Locate",         "Located",      "SessionOpen",    "SessionOpened",
     "SessionResume", "SessionRows",    "SessionToken", "SessionTrouble", "SessionClose",
     "HostOffer",     "HostPlace",      "SessionTaken", "Misdirected",    "Standby",
-    "FilesAsk",      "FilesTold",      "FileFetch",    "FileChunk",      "FileRefused"};
+    "FilesAsk",      "FilesTold",      "FileFetch",    "FileChunk",      "FileRefused",
+    "Evaluate",      "Evaluated"};
 static_assert(kMessageNames.size() == protocol::kMessageKinds, "one name per message");
 
 std::string number(const PeerId& peer) {

@@ -83,6 +83,10 @@ struct ListBytes {
 
     std::uint64_t operator()(const Infer& infer) const { return kToken * infer.tokens.size(); }
 
+    std::uint64_t operator()(const Evaluate& evaluate) const {
+        return kToken * evaluate.tokens.size();
+    }
+
     std::uint64_t operator()(const Inferred& inferred) const {
         return kTokenScore * inferred.top.size();
     }

@@ -62,7 +62,9 @@ inline constexpr std::tuple kBodies{
     SWARM_FIELD(files_told),
     SWARM_FIELD(file_fetch),
     SWARM_FIELD(file_chunk),
-    SWARM_FIELD(file_refused)};
+    SWARM_FIELD(file_refused),
+    SWARM_FIELD(evaluate),
+    SWARM_FIELD(evaluated)};
 static_assert(std::tuple_size_v<decltype(kBodies)> == kMessageKinds);
 
 }  // namespace swarm::protocol

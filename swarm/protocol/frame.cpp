@@ -20,8 +20,8 @@ constexpr std::uint32_t kMagic = 0x6d727773;  // "swrm" on the wire
 constexpr std::size_t kKinds = kMessageKinds;
 
 static_assert(
-    static_cast<std::size_t>(wire::Message::kFileRefused - kFirstBodyField) == kKinds - 1 &&
-        std::is_same_v<BodyOfKind<kKinds - 1>, FileRefused>,
+    static_cast<std::size_t>(wire::Message::kEvaluated - kFirstBodyField) == kKinds - 1 &&
+        std::is_same_v<BodyOfKind<kKinds - 1>, Evaluated>,
     "the oneof of messages.proto has the alternatives of Body, in its order"
 );
 
@@ -254,7 +254,7 @@ Lane lane_of(const Body& body) {
 bool carries_tensor(std::uint16_t kind) {
     return kind == kind_of<Forward>() || kind == kind_of<Backward>() || kind == kind_of<Part>() ||
            kind == kind_of<Chunk>() || kind == kind_of<Infer>() || kind == kind_of<SessionRows>() ||
-           kind == kind_of<FileChunk>();
+           kind == kind_of<FileChunk>() || kind == kind_of<Evaluate>();
 }
 
 }  // namespace swarm::protocol

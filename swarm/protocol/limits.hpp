@@ -132,6 +132,9 @@ inline constexpr std::uint32_t kOpenFetchesMax = 4;
 /// Inference requests in flight at one stage server.
 inline constexpr std::size_t kInferencesMax = 64;
 
+/// Held-out microbatches in flight at one stage server.
+inline constexpr std::size_t kEvaluationsMax = 64;
+
 /// Candidates from which the next token is drawn.
 inline constexpr std::uint32_t kTopTokensMax = 64;
 

@@ -87,7 +87,9 @@ using AnyMessage = std::variant<
     FilesTold,
     FileFetch,
     FileChunk,
-    FileRefused>;
+    FileRefused,
+    Evaluate,
+    Evaluated>;
 
 /// The content of one frame. Its copies, moves and comparison are compiled once, in message.cpp:
 /// those of a variant of so many alternatives would cost a second of compile time in each

@@ -130,6 +130,7 @@ void visit_fields(Of<HeartbeatReply> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(version));
     visit(SWARM_FIELD(epoch));
     visit(SWARM_FIELD(loss), Finite());
+    visit(SWARM_FIELD(held_out_loss), Finite());
 }
 
 template <class Visit>
@@ -300,6 +301,20 @@ void visit_fields(Of<ChunkRefused> /*body*/, const Visit& visit) {
 template <class Visit>
 void visit_fields(Of<Finished> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(version));
+}
+
+template <class Visit>
+void visit_fields(Of<Evaluate> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(version));
+    visit(SWARM_FIELD(request));
+    visit(SWARM_FIELD(tokens), Items{kTokensMax, Any()});
+}
+
+template <class Visit>
+void visit_fields(Of<Evaluated> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(request));
+    visit(SWARM_FIELD(refused));
+    visit(SWARM_FIELD(loss), Finite());
 }
 
 template <class Visit>

@@ -95,6 +95,7 @@ struct HeartbeatReply {
     ParameterVersion version;
     Epoch epoch;
     std::optional<double> loss{};  // the last committed step's, for the people behind the peer
+    std::optional<double> held_out_loss{};  // mean of the last evaluation, for them, too
 
     friend bool operator==(const HeartbeatReply&, const HeartbeatReply&) = default;
 };
@@ -380,6 +381,26 @@ struct Finished {
     ParameterVersion version;
 
     friend bool operator==(const Finished&, const Finished&) = default;
+};
+
+/// Coordinator -> stage 0, and hop -> hop of the next stage: a forward of held-out text, which
+/// trains nothing and enters no ledger. The payload is the activation (B, T, C) as fp32; to stage 0
+/// there is none. Evaluated answers it and travels back hop by hop.
+struct Evaluate {
+    ParameterVersion version;  // of the weights that are to be judged
+    std::uint64_t request = 0;
+    std::vector<std::uint32_t> tokens;  // B x (T + 1): inputs and targets
+
+    friend bool operator==(const Evaluate&, const Evaluate&) = default;
+};
+
+/// Hop -> the hop that its Evaluate came from, and finally the coordinator.
+struct Evaluated {
+    std::uint64_t request = 0;
+    bool refused = false;  // not computed: the coordinator asks again
+    double loss = 0;       // mean over the microbatch's tokens
+
+    friend bool operator==(const Evaluated&, const Evaluated&) = default;
 };
 
 /// The kinds of processes that others are told to join or dial.

@@ -39,9 +39,11 @@ struct ModelConfig {
     /// Parameters that a layer of the oracle stands for: its sums and its state travel in as many
     /// pieces as theirs would. 0: its own.
     std::uint64_t stands_for = 0;
-    std::uint32_t max_context = 0;            // longest text that the model answers; 0: context
+    std::uint32_t max_context = 0;              // longest text that the model answers; 0: context
     std::vector<std::uint32_t> begin_tokens{};  // token before each text; empty: none
     std::vector<std::uint32_t> end_tokens{};    // tokens that end an answer
+    std::uint32_t repeat = 1;  // times in a row that each layer is computed, with one weight set
+    std::uint32_t bottleneck = 0;  // values per token that cross a stage boundary; 0: width
 
     /// Values of one head. REQUIRES: heads > 0.
     [[nodiscard]] std::uint32_t values_per_head() const {
@@ -68,7 +70,17 @@ struct OptimizerConfig {
 };
 
 struct TrainConfig {
-    std::vector<std::string> freeze;  // groups of tensors: training/tensor_groups.hpp
+    std::vector<std::string> freeze;            // groups of tensors: training/tensor_groups.hpp
+    bool separate_documents = false;            // attention stops at the ends of documents
+    std::vector<std::uint32_t> document_end{};  // token that ends a document; empty: not known yet
+};
+
+/// What the peers compute of held-out texts between two steps.
+struct EvalConfig {
+    std::vector<std::string> texts;  // paths of the held-out texts; empty: no evaluation
+    std::uint32_t every_steps = 50;
+    std::uint32_t batches = 8;   // microbatches of each text
+    std::uint32_t patience = 0;  // evaluations without a better one that end the run; 0: none do
 };
 
 /// Adapters, which are trained in place of the model: training/trained_part.hpp.
@@ -83,10 +95,12 @@ struct RunConfig {
     std::uint64_t seed = 1;
     std::uint64_t steps = 60;
     std::uint32_t stages = 3;
-    std::uint32_t microbatches = 8;      // per step
-    std::uint32_t batch = 4;             // sequences per microbatch (B)
-    std::uint32_t in_flight = 0;         // 0: twice the peers, at least 2
-    std::uint32_t min_peers = 0;         // the first step waits for them; 0: one per stage
+    std::uint32_t microbatches = 8;        // per step
+    std::uint32_t first_microbatches = 0;  // of the first step, where the number grows; 0: all
+    std::uint32_t grow_steps = 0;          // steps until the number is `microbatches`
+    std::uint32_t batch = 4;               // sequences per microbatch (B)
+    std::uint32_t in_flight = 0;           // 0: twice the peers, at least 2
+    std::uint32_t min_peers = 0;           // the first step waits for them; 0: one per stage
     std::uint32_t min_holders = 1;       // peers of a stage that must hold a step before its commit
     std::uint32_t checkpoint_every = 0;  // steps; 0: at the end only
     std::uint32_t checkpoint_keep = 3;   // newest checkpoints on disk; 0: all
@@ -110,6 +124,7 @@ struct RunConfig {
     OptimizerConfig optimizer;
     TrainConfig train;
     LoraConfig lora;
+    EvalConfig eval;
 };
 
 /// `name` names the text in errors. Refuses unknown keys and every value that check_run() refuses.

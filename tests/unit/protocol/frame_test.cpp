@@ -177,14 +177,15 @@ TEST(Lane, IsBulkForKindsWithATensorAndForSessionTaken) {
                               std::holds_alternative<Chunk>(message.body) ||
                               std::holds_alternative<Infer>(message.body) ||
                               std::holds_alternative<SessionRows>(message.body) ||
-                              std::holds_alternative<FileChunk>(message.body);
+                              std::holds_alternative<FileChunk>(message.body) ||
+                              std::holds_alternative<Evaluate>(message.body);
         const auto kind = static_cast<std::uint16_t>(message.body.index());
         const bool answer = std::holds_alternative<SessionTaken>(message.body);
         EXPECT_EQ(lane_of(message.body), expected || answer ? Lane::Bulk : Lane::Control) << kind;
         EXPECT_EQ(carries_tensor(kind), expected) << kind;
         bulk += expected ? 1 : 0;
     }
-    EXPECT_EQ(bulk, 7U);
+    EXPECT_EQ(bulk, 8U);
     EXPECT_FALSE(carries_tensor(kHelloKind));
 }
 

@@ -180,6 +180,11 @@ TEST(Limits, BoundTokens) {
     };
     expect_taken(infer(kTokensMax));
     expect_refused(infer(kTokensMax + 1), ErrorCode::TooLarge, "tokens");
+    const auto evaluate = [](std::size_t count) {
+        return changed<Evaluate>([&](Evaluate& body) { body.tokens.assign(count, 50256); });
+    };
+    expect_taken(evaluate(kTokensMax));
+    expect_refused(evaluate(kTokensMax + 1), ErrorCode::TooLarge, "tokens");
 }
 
 TEST(Limits, BoundCodecs) {
@@ -340,6 +345,14 @@ TEST(Limits, NumbersAreFinite) {
     check_double<Path>([](Path& b) -> double& { return b.loss; }, "loss", Negative::Allowed);
     check_double<HeartbeatReply>(
         [](HeartbeatReply& b) -> double& { return *b.loss; }, "loss", Negative::Allowed
+    );
+    check_double<HeartbeatReply>(
+        [](HeartbeatReply& b) -> double& { return *b.held_out_loss; },
+        "held_out_loss",
+        Negative::Allowed
+    );
+    check_double<Evaluated>(
+        [](Evaluated& b) -> double& { return b.loss; }, "loss", Negative::Allowed
     );
     check_double<Heartbeat>(
         [](Heartbeat& b) -> double& { return b.rates[0].units_per_s; },

@@ -60,7 +60,10 @@ TEST(Message, WithoutOptionalFieldsSurvivesTheWire) {
         Recall{},
         Reduce{},
         Commit{},
-        Inferred{}};
+        Inferred{},
+        HeartbeatReply{},
+        Evaluate{},
+        Evaluated{}};
     for (const Body& body : bodies) {
         const Message message{.body = body};
         const Result<Message> arrived = through_the_wire(message);

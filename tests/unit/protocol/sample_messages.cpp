@@ -80,7 +80,7 @@ std::vector<Body> membership_bodies() {
         roster(),
         Leave{.reason = "asked to stop"},
         heartbeat,
-        HeartbeatReply{.version = kVersion, .epoch = kEpoch, .loss = 2.75}};
+        HeartbeatReply{.version = kVersion, .epoch = kEpoch, .loss = 2.75, .held_out_loss = -0.0}};
 }
 
 std::vector<Body> attempt_bodies() {
@@ -206,7 +206,9 @@ std::vector<Body> placing_bodies() {
             .model = sample_digest(6), .manifest = sample_digest(8), .manifest_bytes = 32U << 20},
         FileFetch{.manifest = sample_digest(8), .of_manifest = true, .chunk = 0},
         FileChunk{.manifest = sample_digest(8), .of_manifest = false, .chunk = (1U << 19) - 1},
-        FileRefused{.manifest = sample_digest(8), .of_manifest = false, .chunk = 7, .busy = true}};
+        FileRefused{.manifest = sample_digest(8), .of_manifest = false, .chunk = 7, .busy = true},
+        Evaluate{.version = kVersion, .request = 78, .tokens = {464, 3290, 0}},
+        Evaluated{.request = 78, .refused = true, .loss = 5.5}};
 }
 
 std::vector<Body> session_bodies() {
