@@ -136,6 +136,13 @@ void RunView::take(const node::Received& received) {
         }
     } else if (const auto* roster = std::get_if<protocol::Roster>(&body)) {
         roster_changed_ = roster_.replace(*roster) || roster_changed_;
+    } else if (const auto* reply = std::get_if<protocol::HeartbeatReply>(&body)) {
+        progress_ = *reply;
+    } else if (const auto* finished = std::get_if<protocol::Finished>(&body)) {
+        finished_ = true;
+        if (progress_) {
+            progress_->version = finished->version;
+        }
     }
 }
 

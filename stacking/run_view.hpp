@@ -38,6 +38,9 @@ class RunView {
     bool on(const node::Received& received, node::Turn turn);
     void wake(node::Turn turn);
 
+    /// Makes the next wake() send a beat, as soon as the coordinator has answered.
+    void beat_at_once() { beat_at_ = wire(node::Lane::Control).up ? swarm::kAtOnce : beat_at_; }
+
     [[nodiscard]] TimePoint next_deadline() const {
         return std::min({dial_at_, beat_at_, ask_at_});
     }
@@ -56,6 +59,18 @@ class RunView {
     bool take_roster_changed() { return std::exchange(roster_changed_, false); }
 
     [[nodiscard]] bool was_reached() const { return incarnation_.has_value(); }
+
+    [[nodiscard]] bool is_linked() const {
+        return wires_[static_cast<std::size_t>(node::Lane::Control)].up;
+    }
+
+    /// The coordinator's last answer to a beat: version and losses. Nothing before the first one.
+    [[nodiscard]] const std::optional<protocol::HeartbeatReply>& progress() const {
+        return progress_;
+    }
+
+    /// The coordinator has said that the run is finished.
+    [[nodiscard]] bool is_finished() const { return finished_; }
 
     /// Why the last dial of the coordinator led to no link; nothing before the first failure.
     [[nodiscard]] const std::optional<swarm::Error>& dial_trouble() const { return dial_trouble_; }
@@ -95,6 +110,8 @@ class RunView {
     std::optional<swarm::run::RunConfig> config_;
     swarm::run::Roster roster_{1};
     bool roster_changed_ = false;
+    std::optional<protocol::HeartbeatReply> progress_;
+    bool finished_ = false;
     std::optional<std::string> fatal_;
     bool wants_tokenizer_ = false;
     std::optional<TokenizerFetch> tokenizer_;

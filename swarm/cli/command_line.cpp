@@ -20,6 +20,7 @@
 #include "swarm/cli/serve/serve.hpp"
 #include "swarm/cli/sim/sim.hpp"
 #include "swarm/cli/stack/stack.hpp"
+#include "swarm/cli/status/status.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/train/train.hpp"
 
@@ -45,6 +46,7 @@ constexpr void (*kAddVerb[])(CLI::App& program, const OnChosen& on_chosen) = {
     add_plan,
     add_plot,
     add_runs,
+    add_status,
     add_doctor,
     add_key_verb,
     add_sim,

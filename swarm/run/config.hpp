@@ -96,7 +96,7 @@ struct RunConfig {
     std::uint64_t steps = 60;
     std::uint32_t stages = 3;
     std::uint32_t microbatches = 8;        // per step
-    std::uint32_t first_microbatches = 0;  // of the first step, where the number grows; 0: all
+    std::uint32_t first_microbatches = 0;  // in step 1, where they grow; 0: all
     std::uint32_t grow_steps = 0;          // steps until the number is `microbatches`
     std::uint32_t batch = 4;               // sequences per microbatch (B)
     std::uint32_t in_flight = 0;           // 0: twice the peers, at least 2

@@ -68,6 +68,25 @@ TEST_F(PeersTest, ADirectoryTellsWhoTakesItForACoordinator) {
     Program client({"generate", "--join", address, "Once"}, folder.path());
     EXPECT_EQ(client.wait(kSoon), 2);
     EXPECT_NE(client.err().find("is a directory"), std::string::npos) << client.err();
+    Program status({"status", "--join", address}, folder.path());
+    EXPECT_EQ(status.wait(kSoon), 2);
+    EXPECT_NE(status.err().find("is a directory"), std::string::npos) << status.err();
+}
+
+TEST_F(PeersTest, AreListedByTheStatusOfTheRun) {
+    const auto coordinator = train_oracle("30");
+    const auto peer = serve({"--service-ms", "20"});
+    ASSERT_TRUE(coordinator->wait_for_text("step 1/", kPatience)) << coordinator->err();
+    Program status({"status", "--join", address}, folder.path());
+    EXPECT_EQ(status.wait(kSoon), 0) << status.err();
+    EXPECT_NE(status.out().find("/30  loss "), std::string::npos) << status.out();
+    EXPECT_NE(status.out().find("  member  "), std::string::npos) << status.out();
+    const std::string json = (folder.path() / "status.json").string();
+    Program watch({"status", "--join", address, "--watch", "--json", json}, folder.path());
+    EXPECT_EQ(coordinator->wait(kPatience), 0) << coordinator->err();
+    EXPECT_EQ(watch.wait(kSoon), 0) << watch.err();
+    EXPECT_NE(watch.err().find("the run is finished"), std::string::npos) << watch.err();
+    EXPECT_NE(read_text(json).find("\"step\":30,\"steps\":30"), std::string::npos);
 }
 
 TEST_F(PeersTest, SayThatTheCoordinatorIsGoneAndThenLeaveAtOnce) {

@@ -26,6 +26,8 @@ std::string rate_text(double per_second) {
                                : format("%.1f", per_second / 1000) + "k";
 }
 
+}  // namespace
+
 std::string clock_text(double seconds) {
     const auto whole = std::llround(seconds);
     char text[32];
@@ -37,7 +39,13 @@ std::string clock_text(double seconds) {
     return text;
 }
 
-}  // namespace
+std::string peers_text(const std::vector<std::uint32_t>& peers_per_stage) {
+    std::string text;
+    for (const std::uint32_t peers : peers_per_stage) {
+        text += (text.empty() ? "" : "+") + std::to_string(peers);
+    }
+    return text;
+}
 
 void Progress::show(const TrainReport& report) {
     std::visit([&](const auto& one) { show_one(one); }, report);
@@ -176,10 +184,7 @@ std::string progress_line(
         line += "  ETA " + clock_text(*seconds_left);
     }
     if (!peers_per_stage.empty()) {
-        line += "  peers ";
-        for (std::size_t i = 0; i < peers_per_stage.size(); ++i) {
-            line += (i == 0 ? "" : "+") + std::to_string(peers_per_stage[i]);
-        }
+        line += "  peers " + peers_text(peers_per_stage);
     }
     if (!step.codecs.empty()) {
         line += "  codecs " + step.codecs;

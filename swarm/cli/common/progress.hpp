@@ -68,6 +68,12 @@ class Progress {
 /// that was nearly done before a restart, says nothing about the next ones.
 double usual_seconds(const std::deque<double>& latest_s);
 
+/// "0:41", or "3 h 07 min".
+std::string clock_text(double seconds);
+
+/// "2+2+1": the peers of each stage.
+std::string peers_text(const std::vector<std::uint32_t>& peers_per_stage);
+
 /// "step 12/60  loss 3.2140  5.1k tokens/s  ETA 0:41  peers 2+2+1". `seconds_left`: nullopt while
 /// too few steps are done to tell.
 std::string progress_line(

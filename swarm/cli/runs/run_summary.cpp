@@ -5,6 +5,7 @@
 #include "swarm/cli/metrics/metrics_files.hpp"
 #include "swarm/cli/setup/run_setup.hpp"
 #include "swarm/cli/terminal/printable.hpp"
+#include "swarm/cli/terminal/text_table.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <boost/json/array.hpp>
@@ -142,9 +143,7 @@ std::string minute_of(double unix_time_s) {
     return {text.data(), size};
 }
 
-using RunRow = std::array<std::string, 7>;
-
-RunRow row_of(const RunSummary& run) {
+TableRow row_of(const RunSummary& run) {
     if (run.standing == RunStanding::Unreadable) {
         return {printable(run.folder.string()), "-", "-", "-", "-", "-", to_text(run.standing)};
     }
@@ -231,27 +230,12 @@ RunSummary summarise_run(const fs::path& folder) {
 }
 
 std::string runs_table(const std::vector<RunSummary>& runs) {
-    std::vector<RunRow> rows{{"folder", "name", "step", "loss", "tokens", "changed, UTC", "state"}};
+    std::vector<TableRow> rows{
+        {"folder", "name", "step", "loss", "tokens", "changed, UTC", "state"}};
     for (const RunSummary& run : runs) {
         rows.push_back(row_of(run));
     }
-    std::array<std::size_t, std::tuple_size_v<RunRow>> widths{};
-    for (const RunRow& row : rows) {
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            widths[i] = std::max(widths[i], row[i].size());
-        }
-    }
-    std::string text;
-    for (const RunRow& row : rows) {
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            const bool is_number = i >= 2 && i <= 4;
-            const std::string space(widths[i] - row[i].size(), ' ');
-            const bool is_last = i + 1 == row.size();
-            text += is_number ? space + row[i] : row[i] + (is_last ? "" : space);
-            text += is_last ? "\n" : "  ";
-        }
-    }
-    return text;
+    return text_table(rows, {2, 3, 4});
 }
 
 std::string runs_json(const std::vector<RunSummary>& runs) {

@@ -7,11 +7,12 @@
 #include "swarm/cli/data/data_report.hpp"
 #include "swarm/cli/doctor/checks.hpp"
 #include "swarm/cli/eval/eval_report.hpp"
-#include "swarm/cli/runs/run_comparison.hpp"
 #include "swarm/cli/local/local_service.hpp"
 #include "swarm/cli/metrics/step_metrics.hpp"
 #include "swarm/cli/model/model_summary.hpp"
 #include "swarm/cli/plan/run_plan.hpp"
+#include "swarm/cli/runs/run_comparison.hpp"
+#include "swarm/cli/status/run_status.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/web/run_state.hpp"
 #include "tests/places.hpp"
@@ -277,9 +278,7 @@ TEST(JsonReference, ListsTheKeysOfData) {
         "`swarm data build` and `swarm data show`", {json::parse(data_json(manifest, Digest{}))}
     );
     const ShownSample sample{0, "prose", {}, {1}, "a"};
-    expect_documented(
-        "`swarm data sample`", {json::parse(samples_json(std::span(&sample, 1)))}
-    );
+    expect_documented("`swarm data sample`", {json::parse(samples_json(std::span(&sample, 1)))});
 }
 
 TEST(JsonReference, ListsTheKeysOfRuns) {
@@ -289,6 +288,13 @@ TEST(JsonReference, ListsTheKeysOfRuns) {
     expect_documented("`swarm runs`", {json::parse(runs_json(runs))});
     const RunComparison comparison{"a", "b", {{"run.seed", "1", "2"}}, {{3, 1, 2}}};
     expect_documented("`swarm runs --compare`", {json::parse(comparison_json(comparison))});
+}
+
+TEST(JsonReference, ListsTheKeysOfAStatus) {
+    RunStatus status;
+    status.loss = 1;
+    status.stages = {{0, 1, {{"peer", "member", "192.0.2.1:1"}}}};
+    expect_documented("`swarm status`", {json::parse(status_json(status))});
 }
 
 TEST(JsonReference, ListsTheKeysOfAFinding) {
