@@ -5,6 +5,7 @@
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -15,10 +16,10 @@ using swarm::Result;
 
 namespace {
 
-/// Sum of the cross-entropies of one window.
-Result<double> window_nats(TextReader& reader, std::span<const TokenId> window) {
+/// The cross-entropy of each predicted token of one window.
+Result<std::vector<double>> nats_of_window(TextReader& reader, std::span<const TokenId> window) {
     SWARM_TRY(reader.begin(static_cast<std::uint32_t>(window.size())));
-    double nats = 0;
+    std::vector<double> nats;
     const std::size_t width = reader.vocabulary();
     const std::size_t asked = window.size() - 1;  // no token follows the last one
     for (std::size_t first = 0; first < asked; first += kTokensAtOnce) {
@@ -29,7 +30,7 @@ Result<double> window_nats(TextReader& reader, std::span<const TokenId> window) 
             if (!normalise(own)) {
                 return refusal(ErrorCode::NotFinite, "the model's logits are no numbers");
             }
-            nats -= own[window[first + row + 1]];
+            nats.push_back(-double{own[window[first + row + 1]]});
         }
     }
     return nats;
@@ -37,7 +38,7 @@ Result<double> window_nats(TextReader& reader, std::span<const TokenId> window) 
 
 }  // namespace
 
-Result<Loss> measure_loss(
+Result<WindowNats> measure_tokens(
     TextReader& reader, std::span<const TokenId> tokens, std::uint32_t window
 ) {
     if (window < 2 || window > reader.context()) {
@@ -51,17 +52,28 @@ Result<Loss> measure_loss(
     if (std::any_of(tokens.begin(), tokens.end(), outside)) {
         return refusal(ErrorCode::Mismatch, "the text has tokens that the model does not know");
     }
-    Loss loss;
-    double nats = 0;
+    WindowNats windows;
     for (std::size_t first = 0; first + 1 < tokens.size(); first += window) {
         const auto piece =
             tokens.subspan(first, std::min<std::size_t>(window, tokens.size() - first));
-        SWARM_TRY(const double sum, window_nats(reader, piece));
-        nats += sum;
-        loss.tokens += piece.size() - 1;
+        SWARM_TRY(std::vector<double> nats, nats_of_window(reader, piece));
+        windows.push_back(std::move(nats));
     }
-    if (loss.tokens == 0) {
+    if (windows.empty()) {
         return refusal(ErrorCode::Mismatch, "the text has less than two tokens");
+    }
+    return windows;
+}
+
+Result<Loss> measure_loss(
+    TextReader& reader, std::span<const TokenId> tokens, std::uint32_t window
+) {
+    SWARM_TRY(const WindowNats windows, measure_tokens(reader, tokens, window));
+    Loss loss;
+    double nats = 0;
+    for (const std::vector<double>& one : windows) {
+        nats += std::accumulate(one.begin(), one.end(), 0.0);
+        loss.tokens += one.size();
     }
     loss.nats_per_token = nats / static_cast<double>(loss.tokens);
     return loss;

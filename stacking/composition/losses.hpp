@@ -15,6 +15,14 @@ struct Loss {
     std::uint64_t tokens = 0;  // predicted tokens
 };
 
+/// The loss of each predicted token, in nats, by window.
+using WindowNats = std::vector<std::vector<double>>;
+
+/// `window`: as for measure_loss().
+swarm::Result<WindowNats> measure_tokens(
+    TextReader& reader, std::span<const TokenId> tokens, std::uint32_t window
+);
+
 /// `window`: tokens per window, at least 2. A shorter rest at the end counts if it has 2 tokens.
 swarm::Result<Loss> measure_loss(
     TextReader& reader, std::span<const TokenId> tokens, std::uint32_t window

@@ -154,6 +154,14 @@ void read_mode(Reader& reader, const toml::node& node, StackMode& mode) {
     mode = *found;
 }
 
+void read_experts(Reader& reader, const toml::node& node, std::uint32_t& experts) {
+    const auto value = node.value_exact<std::int64_t>();
+    if (!value || *value < 0 || *value > static_cast<std::int64_t>(kMembersMax)) {
+        return reader.fail(node, "experts wants a number from 0 to " + std::to_string(kMembersMax));
+    }
+    experts = static_cast<std::uint32_t>(*value);
+}
+
 void check(Reader& reader, const StackFile& stack) {
     if (stack.members.empty()) {
         reader.fail("a stack needs a member");
@@ -163,6 +171,12 @@ void check(Reader& reader, const StackFile& stack) {
     }
     if (stack.mode != StackMode::Bridge && !stack.bridge.empty()) {
         reader.fail("only mode bridge has a bridge");
+    }
+    if (stack.mode != StackMode::Ensemble && !stack.clusters.empty()) {
+        reader.fail("only mode ensemble has clusters");
+    }
+    if (stack.clusters.empty() && stack.experts > 0) {
+        reader.fail("experts needs clusters, by which they are chosen");
     }
     for (const Seam& seam : stack.seams) {
         if (seam.members.size() != stack.members.size()) {
@@ -238,6 +252,10 @@ Result<StackFile> parse_stack(std::string_view toml, const std::string& file) {
             read_mode(reader, node, stack.mode);
         } else if (key == "bridge") {
             reader.text(node, stack.bridge);
+        } else if (key == "clusters") {
+            reader.text(node, stack.clusters);
+        } else if (key == "experts") {
+            read_experts(reader, node, stack.experts);
         } else if (key == "member") {
             reader.each_table(node, kMembersMax, [&](const toml::table& table) {
                 read_member(reader, table, stack.members.emplace_back());
@@ -263,6 +281,12 @@ std::string to_toml(const StackFile& stack) {
                        "\nmode = " + quoted(std::string(to_text(stack.mode))) + "\n";
     if (!stack.bridge.empty()) {
         text += "bridge = " + quoted(stack.bridge) + "\n";
+    }
+    if (!stack.clusters.empty()) {
+        text += "clusters = " + quoted(stack.clusters) + "\n";
+    }
+    if (stack.experts > 0) {
+        text += "experts = " + std::to_string(stack.experts) + "\n";
     }
     for (const StackMember& member : stack.members) {
         text += "\n[[member]]\nmodel = " + quoted(member.model) +

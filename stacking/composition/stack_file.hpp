@@ -1,14 +1,13 @@
 // STACK.toml: a stack as its owner describes it, and the losses that were measured.
-//   name = "two-authors"
-//   mode = "ensemble"          # or "chain", or "bridge" (stacking/composition/README.md)
+//   mode = "ensemble"          # or "chain", or "bridge" (README.md); beside it name = "two"
 //   bridge = "two.safetensors" # mode bridge only, from `swarm stack train`; relative to STACK.toml
+//   clusters = "clusters.json" # mode ensemble, from `swarm stack clusters`: the priors of a text
+//   experts = 2                # members that a text has by its clusters; 0, the default: all
 //   [[member]]                 # a file, a folder or a name; relative to STACK.toml
 //   model = "runs/austen"      # and prior = 1.0, layers = "0-5" (default: all)
 //   [[seam]]                   # written by `swarm stack measure`; losses in nats per token
 //   text = "emma.txt"
-//   tokens = 4096              # predicted tokens of that text
-//   members = [1.21, 1.93]     # loss of each member alone
-//   stack = 1.23               # loss of the stack
+//   members = [1.21, 1.93]     # loss of each member alone; beside them stack = 1.23, tokens = 4096
 // Errors: Usage (Reject), one line with file and line: unknown keys, numbers out of bounds.
 #pragma once
 
@@ -61,6 +60,8 @@ struct StackFile {
     std::string name = "stack";
     StackMode mode = StackMode::Ensemble;
     std::string bridge;  // empty: no trained bridge; mode bridge is then the second member alone
+    std::string clusters{};     // empty: the priors are those of the members
+    std::uint32_t experts = 0;  // members that a text has by its clusters; 0: all
     std::vector<StackMember> members;
     std::vector<Seam> seams;
 

@@ -133,9 +133,7 @@ Result<PromptTokens> encode_chat(
     }
     PromptTokens prompt;
     for (const ChatMessage& message : messages) {
-        SWARM_TRY(
-            const bool loses, loses_bytes(tokenizer, message.content, SpecialTokens::AsText)
-        );
+        SWARM_TRY(const bool loses, loses_bytes(tokenizer, message.content, SpecialTokens::AsText));
         prompt.lost_bytes = prompt.lost_bytes || loses;
     }
     auto ids = chat->encode(tokenizer, messages, {.now_s = local_time_s()});

@@ -110,11 +110,11 @@ Result<Asked> ask_model(const GenerateOptions& options, Console& console) {
 Result<Asked> ask_stack(const GenerateOptions& options, Console& console) {
     SWARM_TRY(OpenStack stack, open_to_generate(options, console));
     stack.compute_with(make_workers(threads_to_answer(options.threads)));
-    SWARM_TRY(std::unique_ptr<TextReader> reader, stack.reader());
     SWARM_TRY(
         Question question,
-        read_question(options, stack.tokenizer(), reader->context(), stack.end_tokens(), console)
+        read_question(options, stack.tokenizer(), stack.context(), stack.end_tokens(), console)
     );
+    SWARM_TRY(std::unique_ptr<TextReader> reader, stack.reader(question.prompt));
     return Asked{std::move(reader), stack.take_tokenizer(), std::move(question)};
 }
 
@@ -217,9 +217,7 @@ Result<std::string> answer_alone(
         return answered.error();
     }
     model.read_before = question.prompt;
-    model.read_before.insert(
-        model.read_before.end(), answered->ids.begin(), answered->ids.end()
-    );
+    model.read_before.insert(model.read_before.end(), answered->ids.begin(), answered->ids.end());
     model.read_before.resize(answered->read);
     if (!text.is_stopped()) {
         tell_full_context(question, answered->ids.size(), options.tokens, console);

@@ -129,7 +129,10 @@ Result<OpenStack> OpenStack::open(const fs::path& path, StackFile file, WeightCh
         }
         members.push_back(std::move(model));
     }
-    return OpenStack(path, std::move(file), std::move(members), std::move(*tokenizer), choice);
+    SWARM_TRY(MemberPriors priors, MemberPriors::read(path, file));
+    return OpenStack(
+        path, std::move(file), std::move(members), std::move(*tokenizer), std::move(priors), choice
+    );
 }
 
 Result<std::vector<stacking::TokenId>> OpenStack::read_tokens(const std::string& file) const {
@@ -214,7 +217,7 @@ Result<std::unique_ptr<TextReader>> OpenStack::bridged() {
     return std::unique_ptr<TextReader>(std::move(reader));
 }
 
-Result<std::unique_ptr<TextReader>> OpenStack::reader() {
+Result<std::unique_ptr<TextReader>> OpenStack::reader(std::span<const stacking::TokenId> text) {
     if (file_.mode == StackMode::Chain) {
         return chain();
     }
@@ -223,10 +226,13 @@ Result<std::unique_ptr<TextReader>> OpenStack::reader() {
     }
     Ensemble::Members readers;
     std::vector<double> priors;
+    const std::vector<double> all = priors_.of_text(text, tokenizer_);
     for (std::size_t i = 0; i < members_.size(); ++i) {
-        SWARM_TRY(std::unique_ptr<TextReader> reader, member_reader(i));
-        readers.push_back(std::move(reader));
-        priors.push_back(file_.members[i].prior);
+        if (all[i] > 0) {
+            SWARM_TRY(std::unique_ptr<TextReader> reader, member_reader(i));
+            readers.push_back(std::move(reader));
+            priors.push_back(all[i]);
+        }
     }
     SWARM_TRY(auto ensemble, Ensemble::make(std::move(readers), std::move(priors)));
     return std::unique_ptr<TextReader>(std::move(ensemble));

@@ -13,6 +13,7 @@
 #include "stacking/tokenizers/model_tokenizer.hpp"
 #include "swarm/base/workers.hpp"
 #include "swarm/cli/answer/generate_options.hpp"
+#include "swarm/cli/answer/member_priors.hpp"
 #include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/terminal/console.hpp"
 
@@ -86,8 +87,14 @@ class OpenStack {
     void compute_with(std::shared_ptr<Workers> workers) { workers_ = std::move(workers); }
 
     Result<std::unique_ptr<stacking::composition::TextReader>> member_reader(std::size_t member);
-    /// Returns a reader of all members, combined by the mode of the file.
-    Result<std::unique_ptr<stacking::composition::TextReader>> reader();
+
+    [[nodiscard]] const MemberPriors& priors() const { return priors_; }
+
+    /// Returns a reader of all members, combined by the mode of the file. An ensemble with clusters
+    /// has the members that a text needs which begins so.
+    Result<std::unique_ptr<stacking::composition::TextReader>> reader(
+        std::span<const stacking::TokenId> text = {}
+    );
 
  private:
     using Weights = std::shared_ptr<const stacking::llama::StageWeights>;
@@ -97,12 +104,14 @@ class OpenStack {
         stacking::composition::StackFile file,
         std::vector<OpenModel> members,
         stacking::tokenizers::ModelTokenizer tokenizer,
+        MemberPriors priors,
         stacking::llama::WeightChoice choice
     )
         : path_(std::move(path)),
           file_(std::move(file)),
           members_(std::move(members)),
           tokenizer_(std::move(tokenizer)),
+          priors_(std::move(priors)),
           choice_(choice),
           whole_(members_.size()) {}
 
@@ -121,6 +130,7 @@ class OpenStack {
     stacking::composition::StackFile file_;
     std::vector<OpenModel> members_;
     stacking::tokenizers::ModelTokenizer tokenizer_;
+    MemberPriors priors_;
     stacking::llama::WeightChoice choice_;
     std::vector<Weights> whole_;  // by member; null: not read yet
     std::shared_ptr<Workers> workers_;

@@ -79,14 +79,35 @@ AnswerRecord RemoteAnswer::new_record() const {
     record.codes_rows = !options_.codecs.empty();
     record.is_ensemble = !served_->members.empty();
     record.prompt_tokens = question_->prompt.size();
-    for (const std::string& name : served_->names) {
-        record.readers.push_back({name});
+    if (record.is_ensemble) {
+        for (const std::uint32_t member : asked_) {
+            record.readers.push_back({served_->names[member]});
+        }
+    } else {
+        record.readers.push_back({served_->names.front()});
     }
     return record;
 }
 
+std::vector<node::StackMember> RemoteAnswer::choose_members() {
+    asked_.clear();
+    std::vector<node::StackMember> chosen;
+    if (served_->members.empty()) {
+        return chosen;
+    }
+    const auto priors = served_->priors.of_text(question_->prompt, served_->tokenizer);
+    for (std::uint32_t member = 0; member < served_->members.size(); ++member) {
+        if (priors[member] > 0) {
+            asked_.push_back(member);
+            chosen.push_back({served_->members[member].model, priors[member]});
+        }
+    }
+    return chosen;
+}
+
 void RemoteAnswer::ask(Question question) {
     question_ = std::move(question);
+    std::vector<node::StackMember> members = choose_members();
     record_ = new_record();
     stream_.emplace(served_->tokenizer, question_->before, options_.stops);
     moved_ = false;
@@ -105,7 +126,7 @@ void RemoteAnswer::ask(Question question) {
     request.path = options_.path;
     request.exit_threshold = options_.exit_threshold;
     request.exact = options_.replay == "exact";
-    request.members = served_->members;
+    request.members = std::move(members);
     request.chain = served_->chain;
     request.late_after = options_.late_after;
     request.codecs = options_.codecs;
@@ -129,7 +150,8 @@ void RemoteAnswer::on_tell(const node::Report& report) {
         reader.codecs = routed->codecs;
         record_.routed = record_.ids.empty() ? clock_now() : record_.routed;
         if (hooks_.on_route) {
-            hooks_.on_route(routed->member, routed->peers);
+            const bool of_stack = !asked_.empty();
+            hooks_.on_route(of_stack ? asked_[routed->member] : 0, routed->peers);
         }
     } else if (const auto* const prompt = std::get_if<node::PromptRead>(&report)) {
         if (record_.ids.empty()) {

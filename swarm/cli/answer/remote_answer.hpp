@@ -80,6 +80,8 @@ class RemoteAnswer {
     [[nodiscard]] Result<Question> read() const;
     [[nodiscard]] AnswerRecord new_record() const;
     void ask(Question question);
+    /// Chooses the members of an ensemble that the question's text needs.
+    [[nodiscard]] std::vector<node::StackMember> choose_members();
 
     net::EventLoop& loop_;
     const GenerateOptions& options_;
@@ -92,7 +94,8 @@ class RemoteAnswer {
     std::optional<TextStream> stream_;
     PromptStatus status_;
     AnswerRecord record_;
-    bool moved_ = false;  // since the last token
+    std::vector<std::uint32_t> asked_;  // members of an ensemble that read this text
+    bool moved_ = false;                // since the last token
     std::optional<int> exit_code_;
 };
 

@@ -33,6 +33,7 @@ Result<ServedModel> of_model(const GenerateOptions& options) {
         {model},
         {},
         {},
+        {},
         {options.model},
         std::move(tokenizer),
         architecture.model.context,
@@ -129,6 +130,7 @@ Result<ServedModel> of_stack(const GenerateOptions& options, Console& console) {
     return ServedModel{
         std::move(models),
         std::move(members),
+        stack.priors(),
         std::move(links),
         std::move(names),
         stack.take_tokenizer(),

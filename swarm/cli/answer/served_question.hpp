@@ -7,6 +7,7 @@
 
 #include "stacking/sessions/session_client.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
+#include "swarm/cli/answer/member_priors.hpp"
 #include "swarm/cli/answer/question.hpp"
 #include "swarm/cli/terminal/console.hpp"
 
@@ -19,6 +20,7 @@ namespace swarm::cli {
 struct ServedModel {
     std::vector<stacking::sessions::SessionClient::Model> models;  // each model once
     std::vector<node::StackMember> members;  // those of an ensemble, else empty
+    MemberPriors priors;                     // those of an ensemble's members, by the text
     std::vector<node::ChainMember> chain;    // those of a chain or a bridge, else empty
     std::vector<std::string> names;  // names of the model, the members, or the stack, for people
     stacking::tokenizers::ModelTokenizer tokenizer;

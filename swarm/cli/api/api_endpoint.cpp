@@ -76,6 +76,9 @@ Result<ApiServer::Options> role_options(
     opened.stack = options.stack;
     opened.digests = options.digests;
     SWARM_TRY(ServedModel served, open_served_model(opened, console));
+    if (served.priors.depend_on_text()) {
+        console.warn("clients of the API ask all members, whatever the clusters of their texts");
+    }
     stacking::sessions::SessionClient::Options client;
     client.self = self;
     client.incarnation = incarnation;

@@ -4,6 +4,7 @@
 // folder that they write appears whole or not at all.
 #pragma once
 
+#include "swarm/base/result.hpp"
 #include "swarm/cli/common/verb.hpp"
 #include "swarm/cli/compute/threads.hpp"
 
@@ -12,6 +13,8 @@
 #include <vector>
 
 namespace swarm::cli {
+
+class Console;
 
 /// How the texts of --text are scored.
 struct HeldOutOptions {
@@ -37,6 +40,9 @@ struct StackSoupOptions {
 // Add the verbs below `swarm stack`.
 void add_average(CLI::App& stack, const OnChosen& on_chosen);
 void add_soup(CLI::App& stack, const OnChosen& on_chosen);
+
+/// Does what `swarm stack average` does, and prints the same.
+Result<> write_average_model(const StackAverageOptions& options, Console& console);
 
 int average_models(const StackAverageOptions& options);
 int cook_soup(const StackSoupOptions& options);

@@ -57,36 +57,6 @@ Result<std::vector<double>> losses_alone(
     return losses;
 }
 
-Result<> average(const StackAverageOptions& options, Console& console) {
-    SWARM_TRY(check_free(options.folder));
-    SWARM_TRY(const AverageMembers members, open_members(options.models));
-    std::vector<double> losses;
-    std::vector<double> weights = options.weights;
-    if (options.by == "loss") {
-        SWARM_TRY(
-            const HeldOut held_out,
-            HeldOut::read(options.held_out, members.tokenizer, members.context(), console)
-        );
-        SWARM_TRY(losses, losses_alone(members, held_out, console));
-        weights = stacking::composition::loss_weights(losses);
-    } else if (weights.empty()) {
-        weights.assign(members.models.size(), 1);
-    }
-    SWARM_TRY(weights, stacking::models::normalised(weights));
-    std::vector<std::size_t> all(weights.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    SWARM_TRY(const ModelSource model, members.average(all, weights));
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-        std::printf("  %.6f", weights[i]);
-        if (!losses.empty()) {
-            std::printf("  %10.6f nats per token", losses[i]);
-        }
-        std::printf("  %s\n", printable(members.names[i]).c_str());
-    }
-    std::fflush(stdout);
-    return write_average(model, members, options.folder, console);
-}
-
 Result<> soup(const StackSoupOptions& options, Console& console) {
     SWARM_TRY(check_free(options.folder));
     SWARM_TRY(const AverageMembers members, open_members(options.models));
@@ -127,9 +97,39 @@ Result<> soup(const StackSoupOptions& options, Console& console) {
 
 }  // namespace
 
+Result<> write_average_model(const StackAverageOptions& options, Console& console) {
+    SWARM_TRY(check_free(options.folder));
+    SWARM_TRY(const AverageMembers members, open_members(options.models));
+    std::vector<double> losses;
+    std::vector<double> weights = options.weights;
+    if (options.by == "loss") {
+        SWARM_TRY(
+            const HeldOut held_out,
+            HeldOut::read(options.held_out, members.tokenizer, members.context(), console)
+        );
+        SWARM_TRY(losses, losses_alone(members, held_out, console));
+        weights = stacking::composition::loss_weights(losses);
+    } else if (weights.empty()) {
+        weights.assign(members.models.size(), 1);
+    }
+    SWARM_TRY(weights, stacking::models::normalised(weights));
+    std::vector<std::size_t> all(weights.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    SWARM_TRY(const ModelSource model, members.average(all, weights));
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        std::printf("  %.6f", weights[i]);
+        if (!losses.empty()) {
+            std::printf("  %10.6f nats per token", losses[i]);
+        }
+        std::printf("  %s\n", printable(members.names[i]).c_str());
+    }
+    std::fflush(stdout);
+    return write_average(model, members, options.folder, console);
+}
+
 int average_models(const StackAverageOptions& options) {
     Console console;
-    const Result<> done = average(options, console);
+    const Result<> done = write_average_model(options, console);
     return done ? kDone : end_with(console, done.error());
 }
 

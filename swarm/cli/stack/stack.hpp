@@ -1,5 +1,5 @@
-// `swarm stack new`, `add`, `measure`, `train` and `show`: describes several models as one, and
-// measures whether that pays.
+// `swarm stack new`, `add`, `remove`, `measure`, `train` and `show`: describes several models as
+// one, and measures whether that pays.
 // Threading: the main thread. Errors: an exit code, and one line on stderr.
 #pragma once
 
@@ -17,12 +17,19 @@ struct StackNewOptions {
     std::vector<std::string> members;
     std::vector<double> priors;  // one per member; empty: all are 1
     std::string mode = "ensemble";
+    std::string clusters{};     // file of `swarm stack clusters`; empty: none
+    std::uint32_t experts = 0;  // members per text; 0: all
 };
 
 struct StackAddOptions {
     std::string file;
     std::string member;
     double prior = 1;
+};
+
+struct StackRemoveOptions {
+    std::string file;
+    std::string member;  // as the file names it
 };
 
 struct StackMeasureOptions {
@@ -55,6 +62,7 @@ void add_stack(CLI::App& program, const OnChosen& on_chosen);
 
 int new_stack(const StackNewOptions& options);
 int add_to_stack(const StackAddOptions& options);
+int remove_from_stack(const StackRemoveOptions& options);
 int measure_stack(const StackMeasureOptions& options);
 int train_stack(const StackTrainOptions& options);
 int show_stack(const StackShowOptions& options);

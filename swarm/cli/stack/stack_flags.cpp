@@ -1,5 +1,9 @@
+#include "stacking/composition/ensemble.hpp"
 #include "swarm/cli/common/flags.hpp"
 #include "swarm/cli/stack/average.hpp"
+#include "swarm/cli/stack/branch.hpp"
+#include "swarm/cli/stack/clusters.hpp"
+#include "swarm/cli/stack/search.hpp"
 #include "swarm/cli/stack/stack.hpp"
 
 #include <CLI/CLI.hpp>
@@ -10,6 +14,7 @@ namespace {
 
 constexpr const char* kExamples = R"(
 examples:
+  swarm stack branch runs/base --sources austen.txt code.txt -o members   # to be trained apart
   swarm stack new two.toml --member runs/austen --member runs/code
   swarm stack measure two.toml --text emma.txt --text main.cpp
   swarm stack train bridge.toml --text emma.txt     # of mode bridge
@@ -28,6 +33,11 @@ constexpr const char* kAddExamples = R"(
 examples:
   swarm stack add two.toml runs/letters --prior 0.5
 Figures that were measured with fewer members are dropped.)";
+
+constexpr const char* kRemoveExamples = R"(
+examples:
+  swarm stack remove two.toml runs/letters
+Its model stays. Figures that were measured with more members are dropped.)";
 
 constexpr const char* kMeasureExamples = R"(
 examples:
@@ -76,6 +86,14 @@ void add_new(CLI::App& stack, const OnChosen& on_chosen) {
     )
         ->check(CLI::IsMember({"ensemble", "chain", "bridge"}))
         ->capture_default_str();
+    CLI::Option* const clusters =
+        app.add_option(
+               "--clusters", options->clusters, "of swarm stack clusters: member N knows cluster N"
+        )
+            ->type_name("FILE");
+    app.add_option("--experts", options->experts, "members that a text has by its clusters (all)")
+        ->check(CLI::Range(std::size_t{1}, stacking::composition::kMembersMax))
+        ->needs(clusters);
     when_named<StackNewOptions>(app, on_chosen, options, new_stack);
 }
 
@@ -90,6 +108,16 @@ void add_add(CLI::App& stack, const OnChosen& on_chosen) {
         ->check(prior_range())
         ->capture_default_str();
     when_named<StackAddOptions>(app, on_chosen, options, add_to_stack);
+}
+
+void add_remove(CLI::App& stack, const OnChosen& on_chosen) {
+    CLI::App& app = add_verb(stack, "remove", "Remove a member", kRemoveExamples);
+    const auto options = std::make_shared<StackRemoveOptions>();
+    add_file(app, options->file);
+    app.add_option("member", options->member, "the member, as the file names it")
+        ->type_name("MODEL[@A-B]")
+        ->required();
+    when_named<StackRemoveOptions>(app, on_chosen, options, remove_from_stack);
 }
 
 void add_measure(CLI::App& stack, const OnChosen& on_chosen) {
@@ -150,13 +178,18 @@ void add_stack(CLI::App& program, const OnChosen& on_chosen) {
     CLI::App& app =
         add_verb(program, "stack", "Several models as one, and whether it pays", kExamples);
     app.require_subcommand(1);
+    add_branch(app, on_chosen);
+    add_grow(app, on_chosen);
+    add_clusters(app, on_chosen);
     add_new(app, on_chosen);
     add_add(app, on_chosen);
+    add_remove(app, on_chosen);
     add_measure(app, on_chosen);
     add_train(app, on_chosen);
     add_show(app, on_chosen);
     add_average(app, on_chosen);
     add_soup(app, on_chosen);
+    add_search(app, on_chosen);
 }
 
 }  // namespace swarm::cli

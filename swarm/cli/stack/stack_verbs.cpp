@@ -1,4 +1,4 @@
-// `swarm stack new`, `add`, `measure` and `show`.
+// `swarm stack new`, `add`, `remove`, `measure` and `show`.
 #include "stacking/composition/losses.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_stack.hpp"
@@ -34,6 +34,16 @@ StackMember member_of(const std::string& text, double prior) {
             ? std::nullopt
             : stacking::composition::parse_layers(std::string_view(text).substr(at + 1));
     return {layers ? text.substr(0, at) : text, prior, layers};
+}
+
+/// The path as STACK.toml names it, from its own folder.
+std::string beside(const std::string& path, const std::string& file) {
+    if (path.empty() || fs::path(path).is_absolute()) {
+        return path;
+    }
+    std::error_code ignored;
+    const fs::path folder = fs::absolute(file, ignored).parent_path();
+    return fs::absolute(path, ignored).lexically_relative(folder).string();
 }
 
 std::string name_of(const StackMember& member) {
@@ -100,6 +110,13 @@ Result<Seam> measure_text(
     const StackMeasureOptions& options, const std::string& name, OpenStack& stack
 ) {
     SWARM_TRY(auto tokens, stack.read_tokens(name));
+    std::vector<stacking::TokenId> beginning;
+    if (stack.priors().depend_on_text()) {
+        // The members are chosen by a beginning that is not scored.
+        const std::size_t read = std::min<std::size_t>(kWindow, tokens.size() / 2);
+        beginning.assign(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(read));
+        tokens.erase(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(read));
+    }
     tokens.resize(std::min<std::size_t>(tokens.size(), options.tokens));
     const auto loss_of = [&](Result<std::unique_ptr<TextReader>> opened) -> Result<Loss> {
         SWARM_TRY(const std::unique_ptr<TextReader> reader, std::move(opened));
@@ -113,7 +130,7 @@ Result<Seam> measure_text(
         SWARM_TRY(const Loss loss, loss_of(stack.member_reader(i)));
         seam.members.push_back(loss.nats_per_token);
     }
-    SWARM_TRY(const Loss loss, loss_of(stack.reader()));
+    SWARM_TRY(const Loss loss, loss_of(stack.reader(beginning)));
     seam.stack = loss.nats_per_token;
     seam.tokens = loss.tokens;
     return seam;
@@ -135,6 +152,8 @@ int new_stack(const StackNewOptions& options) {
     StackFile stack;
     stack.name = fs::path(options.file).stem().string();
     stack.mode = *stacking::composition::parse_mode(options.mode);
+    stack.clusters = beside(options.clusters, options.file);
+    stack.experts = options.experts;
     for (std::size_t i = 0; i < options.members.size(); ++i) {
         const double prior = options.priors.empty() ? 1 : options.priors[i];
         stack.members.push_back(member_of(options.members[i], prior));
@@ -148,7 +167,36 @@ int add_to_stack(const StackAddOptions& options) {
     if (!stack) {
         return end_with(console, stack.error());
     }
+    if (!stack->clusters.empty()) {
+        return end_with(
+            console, usage(options.file + " has clusters, one for each of its members")
+        );
+    }
     stack->members.push_back(member_of(options.member, options.prior));
+    stack->seams.clear();
+    return write_checked(options.file, *stack, console);
+}
+
+int remove_from_stack(const StackRemoveOptions& options) {
+    Console console;
+    Result<StackFile> stack = read_stack(options.file);
+    if (!stack) {
+        return end_with(console, stack.error());
+    }
+    const auto is_it = [&](const StackMember& member) {
+        return name_of(member) == options.member || member.model == options.member;
+    };
+    const auto found = std::ranges::count_if(stack->members, is_it);
+    if (found != 1) {
+        return end_with(
+            console,
+            usage(
+                options.file + (found == 0 ? " has no member " : " has several members ") +
+                printable(options.member)
+            )
+        );
+    }
+    std::erase_if(stack->members, is_it);
     stack->seams.clear();
     return write_checked(options.file, *stack, console);
 }

@@ -18,6 +18,8 @@ TEST(StackFile, ReadsBackWhatItWrote) {
         StackFile stack = two();
         stack.mode = mode;
         stack.bridge = mode == StackMode::Bridge ? "two.bridge.safetensors" : "";
+        stack.clusters = mode == StackMode::Ensemble ? "groups/clusters.json" : "";
+        stack.experts = mode == StackMode::Ensemble ? 1 : 0;
         const auto read = parse_stack(to_toml(stack), "two.toml");
         ASSERT_TRUE(read.has_value()) << read.error().detail;
         EXPECT_EQ(*read, stack);
@@ -41,6 +43,9 @@ TEST(StackFile, AMistakeIsOneLineWithItsPlace) {
     expect_refused("mode = \"bridge\"\n" + member, "it needs two");
     expect_refused("mode = \"bridge\"\n" + member + member + member, "it needs two");
     expect_refused("bridge = \"b\"\n" + member, "only mode bridge");
+    expect_refused("mode = \"chain\"\nclusters = \"c\"\n" + member, "only mode ensemble");
+    expect_refused("experts = 2\n" + member, "experts needs clusters");
+    expect_refused("clusters = \"c\"\nexperts = 17\n" + member, "bad.toml:2: experts wants");
     expect_refused("member = 3", "tables");
     expect_refused("[[member]]\nprior = 1.0", "needs a model");
     expect_refused(member + "prior = 0.0", "bad.toml:3");

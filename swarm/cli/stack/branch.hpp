@@ -1,0 +1,43 @@
+// `swarm stack branch` and `grow`: run files of members that begin with one model and are trained
+// apart (Branch-Train-Merge, Li et al. 2022, arXiv 2208.03306, sections 3 and 4).
+// Threading: the main thread. Errors: an exit code, and one line on stderr. The folder that they
+// write appears whole or not at all.
+#pragma once
+
+#include "swarm/cli/common/verb.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace swarm::cli {
+
+/// What the members are trained on, and how.
+struct BranchOptions {
+    std::vector<std::string> sources;  // text files, or folders of `swarm data build`
+    std::string folder;
+    std::vector<std::string> freeze{};  // groups of tensors that stay those of the seed
+    std::vector<std::pair<std::string, std::string>> settings{};  // keys of a run file
+    std::uint64_t seed = 1;                                       // member i has seed + i
+    bool deal = false;  // the paragraphs of all sources, at random
+};
+
+struct StackBranchOptions {
+    std::string model;  // with which each member begins
+    BranchOptions branch;
+};
+
+struct StackGrowOptions {
+    std::string file;  // of the stack whose average the new members begin with
+    BranchOptions branch;
+};
+
+// Add the verbs below `swarm stack`.
+void add_branch(CLI::App& stack, const OnChosen& on_chosen);
+void add_grow(CLI::App& stack, const OnChosen& on_chosen);
+
+int branch_members(const StackBranchOptions& options);
+int grow_stack(const StackGrowOptions& options);
+
+}  // namespace swarm::cli

@@ -1,0 +1,151 @@
+// Runs `swarm stack clusters` like a person: groups of documents, a member for each, and texts that
+// ask the member of their subject.
+#include "tests/process/program.hpp"
+#include "tests/unit/net/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace swarm::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kRefused = 3;
+
+class ClustersTest : public testing::Test {
+ protected:
+    static std::string documents(const std::vector<std::string>& words, std::size_t count) {
+        std::string text;
+        for (std::size_t i = 0; i < count; ++i) {
+            for (std::size_t k = 0; k < 400; ++k) {
+                text += words[(i * 7 + k * (k % 5 + 1)) % words.size()] + " ";
+            }
+            text += "\n\n";
+        }
+        return text;
+    }
+
+    void SetUp() override {
+        write("sea.txt", documents({"ship", "wave", "sail", "wind", "harbour", "anchor"}, 8));
+        write("field.txt", documents({"plough", "wheat", "barn", "cattle", "harvest"}, 8));
+    }
+
+    void write(const std::string& name, const std::string& text) const {
+        std::ofstream(file(name)) << text;
+    }
+
+    int run(const std::vector<std::string>& arguments) {
+        Program program(arguments, folder.path());
+        const int exit_code = program.wait(std::chrono::seconds(60));
+        out = program.out();
+        err = program.err();
+        return exit_code;
+    }
+
+    void train(const std::string& corpus, const std::string& directory) {
+        write(
+            "run.toml",
+            "[run]\nstages = 1\nsteps = 20\nmicrobatches = 2\nbatch = 4\ncorpus = \"" +
+                file(corpus) +
+                "\"\n[model]\nlayers = 1\nwidth = 32\nheads = 2\nkv_heads = 2\nffn_width = 64\n"
+                "context = 64\n[optimizer]\nlearning_rate = 0.02\nwarmup_steps = 0\n"
+        );
+        ASSERT_EQ(run({"train", "--single", file("run.toml"), "--dir", file(directory)}), 0) << err;
+    }
+
+    [[nodiscard]] std::string file(const std::string& name) const {
+        return (folder.path() / name).string();
+    }
+
+    TemporaryFolder folder;
+    std::string out;
+    std::string err;
+};
+
+TEST_F(ClustersTest, ATextAsksTheMemberOfItsSubject) {
+    ASSERT_EQ(
+        run({"stack", "clusters", file("sea.txt"), file("field.txt"), "-k", "2", "-o", file("g")}),
+        0
+    ) << err;
+    EXPECT_EQ(count_lines(out), 2U) << out;
+    EXPECT_NE(out.find("8 documents: "), std::string::npos) << out;
+    const std::string first = read_text(file("g/cluster-1.txt"));
+    const std::string second = read_text(file("g/cluster-2.txt"));
+    const bool sea_is_first = first.find("anchor") != std::string::npos;
+    const std::string& sea = sea_is_first ? first : second;
+    const std::string& land = sea_is_first ? second : first;
+    EXPECT_EQ(sea.find("wheat"), std::string::npos);
+    EXPECT_EQ(land.find("wave"), std::string::npos);
+    train("g/cluster-1.txt", "one");
+    train("g/cluster-2.txt", "two");
+    const std::string stack = file("two.toml");
+    ASSERT_EQ(
+        run(
+            {"stack",
+             "new",
+             stack,
+             "--member",
+             file("one"),
+             "--member",
+             file("two"),
+             "--clusters",
+             file("g/clusters.json"),
+             "--experts",
+             "1"}
+        ),
+        0
+    ) << err;
+    const auto answer_of =
+        [&](const std::string& flag, const std::string& model, const std::string& prompt) {
+            EXPECT_EQ(run({"generate", flag, model, "--raw", "--tokens", "12", prompt}), 0) << err;
+            return out;
+        };
+    const std::string of_sea = "wind wave ship ";
+    const std::string of_land = "wheat barn harvest ";
+    const std::string at_sea = sea_is_first ? "one" : "two";
+    const std::string on_land = sea_is_first ? "two" : "one";
+    EXPECT_EQ(answer_of("--stack", stack, of_sea), answer_of("--model", file(at_sea), of_sea));
+    EXPECT_EQ(answer_of("--stack", stack, of_land), answer_of("--model", file(on_land), of_land));
+    EXPECT_NE(answer_of("--model", file("one"), of_sea), answer_of("--model", file("two"), of_sea));
+    ASSERT_EQ(run({"stack", "measure", stack, "--text", file("sea.txt")}), 0) << err;
+    EXPECT_NE(out.find("passes"), std::string::npos) << out;
+    EXPECT_EQ(run({"stack", "add", stack, file("one")}), kRefused);
+    EXPECT_NE(err.find("has clusters"), std::string::npos) << err;
+}
+
+TEST_F(ClustersTest, LinesOfJsonStayLines) {
+    write("all.jsonl", R"({"text": "ship wave ship sail", "n": 1}
+{"text": "ship sail anchor"}
+{"text": "wheat barn\n\nwheat"}
+{"text": "barn wheat cattle"}
+)");
+    ASSERT_EQ(run({"stack", "clusters", file("all.jsonl"), "-k", "2", "-o", file("g")}), 0) << err;
+    EXPECT_EQ(count_lines(read_text(file("g/cluster-1.jsonl"))), 2U);
+    EXPECT_EQ(count_lines(read_text(file("g/cluster-2.jsonl"))), 2U);
+}
+
+TEST_F(ClustersTest, WhatCannotBeSplitIsOneLine) {
+    const auto refused = [&](const std::vector<std::string>& more, const std::string& what) {
+        std::vector<std::string> words{"stack", "clusters"};
+        words.insert(words.end(), more.begin(), more.end());
+        words.insert(words.end(), {"-o", file("out")});
+        EXPECT_EQ(run(words), kRefused) << err;
+        EXPECT_EQ(count_lines(err), 1U) << err;
+        EXPECT_NE(err.find(what), std::string::npos) << err;
+        EXPECT_FALSE(fs::exists(file("out")));
+        EXPECT_FALSE(fs::exists(file(".out.draft")));
+    };
+    write("one.txt", "one document");
+    write("bad.jsonl", "{\"text\": \"good\"}\n{\"text\": \"cut\n");
+    refused({file("one.txt")}, "these are 1 documents, fewer than 8 groups");
+    refused({file("bad.jsonl"), "-k", "2"}, "bad.jsonl:2");
+    refused({file("none.txt")}, "none.txt");
+}
+
+}  // namespace
+}  // namespace swarm::test
