@@ -10,6 +10,7 @@
 #include "swarm/cli/doctor/doctor.hpp"
 #include "swarm/cli/eval/eval.hpp"
 #include "swarm/cli/generate/generate.hpp"
+#include "swarm/cli/judge/judge.hpp"
 #include "swarm/cli/key/key.hpp"
 #include "swarm/cli/local/local.hpp"
 #include "swarm/cli/manual/manual.hpp"
@@ -53,6 +54,7 @@ constexpr void (*kAddVerb[])(CLI::App& program, const OnChosen& on_chosen) = {
     add_data,
     add_model,
     add_stack,
+    add_judge,
     add_eval,
     add_manual};
 

@@ -387,7 +387,7 @@ struct Finished {
 /// trains nothing and enters no ledger. The payload is the activation (B, T, C) as fp32; to stage 0
 /// there is none. Evaluated answers it and travels back hop by hop.
 struct Evaluate {
-    ParameterVersion version;  // of the weights that are to be judged
+    ParameterVersion version;  // version of the weights that are to be judged
     std::uint64_t request = 0;
     std::vector<std::uint32_t> tokens;  // B x (T + 1): inputs and targets
 

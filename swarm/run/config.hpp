@@ -75,7 +75,7 @@ struct TrainConfig {
     std::vector<std::uint32_t> document_end{};  // token that ends a document; empty: not known yet
 };
 
-/// What the peers compute of held-out texts between two steps.
+/// The evaluation of held-out texts that the peers make between two steps.
 struct EvalConfig {
     std::vector<std::string> texts;  // paths of the held-out texts; empty: no evaluation
     std::uint32_t every_steps = 50;

@@ -74,6 +74,8 @@ std::optional<Duration> parse_duration(const std::string& text) {
         seconds = value / 1000;
     } else if (name == "m") {
         seconds = value * 60;
+    } else if (name == "h") {
+        seconds = value * 3600;
     } else {
         return std::nullopt;
     }
@@ -93,7 +95,7 @@ CLI::Option* add_duration(
     const auto take = [name, to = std::move(to)](const std::string& text) {
         const std::optional<Duration> duration = parse_duration(text);
         if (!duration) {
-            throw CLI::ValidationError(name, "wants a time such as 500ms, 3s or 2m, not " + text);
+            throw CLI::ValidationError(name, "wants a time such as 500ms, 3s, 2m or 1h, not " + text);
         }
         to(*duration);
     };

@@ -29,8 +29,8 @@ extern const char* const kExitCodes;
 /// The help of each --model that takes a model of others.
 extern const char* const kModelHelp;
 
-/// "500ms", "3s", "2m"; a number without a unit counts seconds. nullopt: the text is none of them,
-/// or a time above one day.
+/// "500ms", "3s", "2m", "1h"; a number without a unit counts seconds. nullopt: the text is none of
+/// them, or a time above one day.
 std::optional<Duration> parse_duration(const std::string& text);
 
 CLI::Option* add_duration(

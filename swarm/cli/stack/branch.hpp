@@ -13,7 +13,7 @@
 
 namespace swarm::cli {
 
-/// What the members are trained on, and how.
+/// Texts and settings of the members' trainings.
 struct BranchOptions {
     std::vector<std::string> sources;  // text files, or folders of `swarm data build`
     std::string folder;
@@ -29,7 +29,7 @@ struct StackBranchOptions {
 };
 
 struct StackGrowOptions {
-    std::string file;  // of the stack whose average the new members begin with
+    std::string file;  // file of the stack whose average new members begin with
     BranchOptions branch;
 };
 

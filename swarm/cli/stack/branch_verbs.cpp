@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kDealtBytesMax = 1ULL << 30;  // of one text
+constexpr std::uint64_t kDealtBytesMax = 1ULL << 30;  // limit of one text
 constexpr const char* kSeedFolder = "seed";
 
 struct Member {

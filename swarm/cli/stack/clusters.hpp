@@ -5,6 +5,7 @@
 // writes appears whole or not at all.
 #pragma once
 
+#include "swarm/base/result.hpp"
 #include "swarm/cli/common/verb.hpp"
 
 #include <cstdint>
@@ -17,12 +18,15 @@ struct StackClustersOptions {
     std::vector<std::string> paths;  // text files, JSONL files, and folders of them
     std::string folder;
     std::uint32_t clusters = 8;
-    std::string field = "text";  // of each JSON line
+    std::string field = "text";  // key of the text in each JSON line
     std::uint64_t seed = 1;
 };
 
 /// Adds the verb below `swarm stack`.
 void add_clusters(CLI::App& stack, const OnChosen& on_chosen);
+
+/// Does the work of the verb. Returns a line for each group.
+Result<std::string> write_clusters(const StackClustersOptions& options);
 
 int cluster_documents(const StackClustersOptions& options);
 

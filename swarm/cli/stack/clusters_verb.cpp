@@ -13,8 +13,8 @@
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <span>
 #include <utility>
 
@@ -32,7 +32,7 @@ using stacking::composition::WordCounter;
 constexpr const char* kElsewhere = "choose another folder";
 constexpr std::size_t kShownWords = 6;
 
-/// What is known of the documents after two readings.
+/// Words and clusters of the documents, which two readings find.
 struct Subjects {
     TfIdf words;
     Clusters clusters;
@@ -121,7 +121,9 @@ std::string heaviest(const TermVector& center, const TfIdf& words) {
     return text;
 }
 
-Result<> cluster(const StackClustersOptions& options) {
+}  // namespace
+
+Result<std::string> write_clusters(const StackClustersOptions& options) {
     SWARM_TRY(check_free(options.folder));
     SWARM_TRY(const auto documents, ClusteredDocuments::find(options.paths, options.field));
     SWARM_TRY(Subjects found, find_subjects(documents, options));
@@ -133,24 +135,25 @@ Result<> cluster(const StackClustersOptions& options) {
         write_durably(folder.draft() / "clusters.json", std::as_bytes(std::span(json)), kElsewhere)
     );
     SWARM_TRY(folder.finish());
+    std::string lines;
     for (std::size_t i = 0; i < file.centers.size(); ++i) {
-        std::printf(
-            "%s: %td documents: %s\n",
-            printable((fs::path(options.folder) / file_name(i, documents.are_plain())).string())
-                .c_str(),
-            std::ranges::count(found.clusters.cluster_of, static_cast<std::uint32_t>(i)),
-            printable(heaviest(file.centers[i], file.words)).c_str()
-        );
+        const fs::path name = fs::path(options.folder) / file_name(i, documents.are_plain());
+        const auto count =
+            std::ranges::count(found.clusters.cluster_of, static_cast<std::uint32_t>(i));
+        lines += name.string() + ": " + std::to_string(count) +
+                 " documents: " + heaviest(file.centers[i], file.words) + "\n";
     }
-    return {};
+    return lines;
 }
-
-}  // namespace
 
 int cluster_documents(const StackClustersOptions& options) {
     Console console;
-    const Result<> done = cluster(options);
-    return done ? kDone : end_with(console, done.error());
+    const Result<std::string> done = write_clusters(options);
+    if (!done) {
+        return end_with(console, done.error());
+    }
+    std::cout << printable(*done);
+    return kDone;
 }
 
 }  // namespace swarm::cli

@@ -29,7 +29,7 @@ struct StackAddOptions {
 
 struct StackRemoveOptions {
     std::string file;
-    std::string member;  // as the file names it
+    std::string member;  // name of the member in the file
 };
 
 struct StackMeasureOptions {

@@ -19,7 +19,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t kSeenMax = 16;  // steps over which the time of a step is taken
-constexpr std::size_t kIdDigits = 8;  // of a peer's id, in the table
+constexpr std::size_t kIdDigits = 8;  // digits of a peer's id in the table
 
 const char* to_text(protocol::Standing standing) {
     switch (standing) {

@@ -1,4 +1,4 @@
-// What a coordinator has told of its run, in the words and numbers of `swarm status`.
+// A run as its coordinator has told it, in the words and numbers of `swarm status`.
 // Invariant: texts of others are printable before they reach a terminal.
 // Threading: pure functions, and a value.
 #pragma once
@@ -31,8 +31,8 @@ struct RunStatus {
     std::string name;
     std::uint64_t step = 0;  // steps that are done
     std::uint64_t steps = 0;
-    std::optional<double> loss;           // of the last step
-    std::optional<double> held_out_loss;  // of the last evaluation
+    std::optional<double> loss;           // loss of the last step
+    std::optional<double> held_out_loss;  // mean of the last evaluation
     std::vector<Stage> stages;
 };
 

@@ -434,7 +434,8 @@ TEST(ParseDuration, TakesUnits) {
     EXPECT_EQ(parse_duration("3s"), std::chrono::seconds(3));
     EXPECT_EQ(parse_duration("1.5"), std::chrono::milliseconds(1500));
     EXPECT_EQ(parse_duration("2m"), std::chrono::minutes(2));
-    for (const char* bad : {"", "s", "3h", "-1s", "nan", "inf", "1e9s", "3 s", "3ss"}) {
+    EXPECT_EQ(parse_duration("2h"), std::chrono::hours(2));
+    for (const char* bad : {"", "s", "3d", "-1s", "25h", "nan", "inf", "1e9s", "3 s", "3ss"}) {
         EXPECT_FALSE(parse_duration(bad)) << bad;
     }
 }

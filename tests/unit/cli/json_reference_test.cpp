@@ -7,6 +7,7 @@
 #include "swarm/cli/data/data_report.hpp"
 #include "swarm/cli/doctor/checks.hpp"
 #include "swarm/cli/eval/eval_report.hpp"
+#include "swarm/cli/judge/judge_report.hpp"
 #include "swarm/cli/local/local_service.hpp"
 #include "swarm/cli/metrics/step_metrics.hpp"
 #include "swarm/cli/model/model_summary.hpp"
@@ -288,6 +289,13 @@ TEST(JsonReference, ListsTheKeysOfRuns) {
     expect_documented("`swarm runs`", {json::parse(runs_json(runs))});
     const RunComparison comparison{"a", "b", {{"run.seed", "1", "2"}}, {{3, 1, 2}}};
     expect_documented("`swarm runs --compare`", {json::parse(comparison_json(comparison))});
+}
+
+TEST(JsonReference, ListsTheKeysOfAJudge) {
+    JudgeReport report;
+    report.domains = {"sea"};
+    report.recipes = {{"dense", "one model", 1, {{{1}, 1, 1, 1}}, "the time was over"}};
+    expect_documented("`swarm stack judge`", {json::parse(judge_json(report))});
 }
 
 TEST(JsonReference, ListsTheKeysOfAStatus) {

@@ -1,0 +1,68 @@
+#include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/judge/judge.hpp"
+#include "swarm/cli/judge/recipes.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+namespace swarm::cli {
+namespace {
+
+constexpr const char* kJudgeExamples = R"(
+examples:
+  swarm stack judge austen.txt code.txt letters.txt -o judged
+  swarm stack judge a.txt b.txt -o judged --recipes dense,ensemble,average --seeds 1
+  swarm stack judge a.txt b.txt c.txt -o judged --set model.width=256 --set model.layers=8 \
+    --steps 400 --budget 8h
+The last tenth of each text is held out. A base is trained on all texts, and members go on from it,
+each on one domain, on a part of all texts that was dealt at random, or on a cluster. All recipes
+train on the same number of tokens; dense-2.5 is the control with more. With --budget no training
+begins after that time; the same command goes on later. judged/table.md and judged/plot.svg have
+the result. A recipe that the gate refuses is worse than its best member alone.)";
+
+constexpr std::size_t kDomainsMost = 8;
+
+}  // namespace
+
+void add_judge(CLI::App& program, const OnChosen& on_chosen) {
+    CLI::App& app = add_verb(
+        *program.get_subcommand("stack"),
+        "judge",
+        "Train and measure each recipe on some domains",
+        kJudgeExamples
+    );
+    const auto options = std::make_shared<JudgeOptions>();
+    app.add_option("sources", options->sources, "a text per domain, 2 to 8 of them")
+        ->type_name("TEXT")
+        ->required();
+    app.add_option("-o,--out", options->folder, "folder of the trainings and the table")
+        ->type_name("DIR")
+        ->required();
+    app.add_option("--recipes", options->recipes, "A,B,...: some of the recipes (all)")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember(recipe_names()));
+    app.add_option("--base-steps", options->base_steps, "steps of the base")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_option("--steps", options->steps, "steps of each member")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_option("--seeds", options->seeds, "times that everything is done, with another seed")
+        ->check(CLI::Range(1U, 32U))
+        ->capture_default_str();
+    add_duration(app, "--budget", "no training begins after it (none)", [options](Duration time) {
+        options->budget = time;
+    });
+    add_settings(app, "a key of the run files, such as model.width", "KEY", options->settings);
+    add_threads(app, "threads that train; the bits depend on them (1)", options->threads);
+    add_json(app, "write the table", options->json_file);
+    when_named(app, [on_chosen, options] {
+        if (options->sources.size() < 2 || options->sources.size() > kDomainsMost) {
+            throw CLI::ValidationError("sources", "wants 2 to 8 texts");
+        }
+        on_chosen(ChosenVerb(*options, judge_recipes));
+    });
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,297 @@
+#include "swarm/cli/judge/judged_seed.hpp"
+
+#include "stacking/composition/losses.hpp"
+#include "swarm/base/durable_folder.hpp"
+#include "swarm/base/try.hpp"
+#include "swarm/cli/answer/model_folder.hpp"
+#include "swarm/cli/common/clock.hpp"
+#include "swarm/cli/common/files.hpp"
+#include "swarm/cli/runs/run_summary.hpp"
+#include "swarm/cli/stack/average_members.hpp"
+#include "swarm/cli/stack/clusters.hpp"
+#include "swarm/cli/stack/member_files.hpp"
+#include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/train/train.hpp"
+#include "swarm/run/partition.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+namespace swarm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using stacking::composition::StackFile;
+using stacking::composition::StackMode;
+
+constexpr std::uint64_t kTextBytesMax = 1ULL << 30;
+constexpr std::uint32_t kWindow = 256;
+constexpr std::size_t kScoredMax = 16'384;    // tokens of a domain
+constexpr std::size_t kBeginningPart = 8;     // part of a held-out text by which members are chosen
+constexpr std::uint64_t kSeedsBetween = 100;  // distance of two seeds of a judge
+constexpr const char* kBase = "base";
+constexpr const char* kElsewhere = "choose another folder";
+
+Result<> write_text_file(const fs::path& file, const std::string& text) {
+    return write_durably(file, std::as_bytes(std::span(text)), kElsewhere);
+}
+
+std::string numbered(const char* name, std::size_t number) {
+    return name + std::to_string(number + 1) + ".txt";
+}
+
+StackFile one_member(const fs::path& model) {
+    StackFile stack;
+    stack.members = {{fs::absolute(model).string(), 1, {}}};
+    return stack;
+}
+
+double mean_of(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+Result<> JudgedSeed::prepare() {
+    const fs::path texts = folder_ / "texts";
+    std::error_code ignored;
+    if (fs::exists(texts, ignored)) {
+        return {};
+    }
+    std::vector<std::string> trained;
+    std::vector<std::string> held_out;
+    for (const std::string& source : options_.sources) {
+        SWARM_TRY(const std::string text, read_file(source, kTextBytesMax));
+        const auto cut = cut_text(text);
+        if (!cut) {
+            return Error{
+                ErrorCode::Mismatch,
+                Reaction::Reject,
+                source + " is too short: a tenth of it must be " +
+                    std::to_string(kHeldOutBytesLeast) + " bytes at least"};
+        }
+        trained.emplace_back(cut->train);
+        held_out.emplace_back(cut->held_out);
+    }
+    SWARM_TRY(DurableFolder written, DurableFolder::begin(texts, kElsewhere));
+    std::string all;
+    const auto dealt = deal_paragraphs(trained, trained.size(), seed_);
+    for (std::size_t i = 0; i < trained.size(); ++i) {
+        all += trained[i] + "\n\n";
+        SWARM_TRY(write_text_file(written.draft() / numbered("domain-", i), trained[i]));
+        SWARM_TRY(write_text_file(written.draft() / numbered("held-", i), held_out[i]));
+        SWARM_TRY(write_text_file(written.draft() / numbered("dealt-", i), dealt[i]));
+    }
+    SWARM_TRY(write_text_file(written.draft() / "all.txt", all));
+    return written.finish();
+}
+
+fs::path JudgedSeed::text_of(const Training& training) const {
+    const fs::path texts = folder_ / "texts";
+    switch (training.text) {
+        case JudgedText::Domain:
+            return texts / numbered("domain-", training.number);
+        case JudgedText::Dealt:
+            return texts / numbered("dealt-", training.number);
+        case JudgedText::Cluster:
+            return folder_ / "clusters" / numbered("cluster-", training.number);
+        case JudgedText::All:
+            break;
+    }
+    return texts / "all.txt";
+}
+
+Result<> JudgedSeed::make_clusters() {
+    std::error_code ignored;
+    StackClustersOptions options;
+    options.folder = (folder_ / "clusters").string();
+    if (fs::exists(options.folder, ignored)) {
+        return {};
+    }
+    for (std::size_t i = 0; i < options_.sources.size(); ++i) {
+        options.paths.push_back(fs::absolute(folder_ / "texts" / numbered("domain-", i)).string());
+    }
+    options.clusters = static_cast<std::uint32_t>(options_.sources.size());
+    options.seed = seed_;
+    SWARM_TRY(write_clusters(options));
+    return {};
+}
+
+Result<bool> JudgedSeed::train_one(const Training& training) {
+    const fs::path folder = folder_ / training.name;
+    const auto remember = [&]() -> Result<bool> {
+        SWARM_TRY(const RunFiles run, read_run_files(folder));
+        const run::RunConfig& config = run.config;
+        tokens_per_step_ = std::uint64_t{config.microbatches} * config.batch * config.model.context;
+        return true;
+    };
+    std::error_code ignored;
+    if (fs::exists(folder, ignored)) {
+        if (summarise_run(folder).standing == RunStanding::Done) {
+            return remember();
+        }
+        fs::remove_all(folder, ignored);
+    }
+    if (!may_begin_()) {
+        return false;
+    }
+    TrainOptions train_options;
+    train_options.single = true;
+    train_options.directory = folder.string();
+    train_options.threads = options_.threads;
+    train_options.log_every = std::chrono::minutes(1);
+    train_options.run.steps = training.steps;
+    train_options.run.seed = seed_ * kSeedsBetween + training.number + 1;
+    train_options.run.corpus = fs::absolute(text_of(training)).string();
+    train_options.run.stages = 1;
+    if (training.from_base) {
+        train_options.run.init = fs::absolute(folder_ / kBase).string();
+    }
+    for (const auto& setting : options_.settings) {
+        const bool is_shape =
+            setting.first.starts_with("model.") && setting.first != "model.context";
+        if (!training.from_base || !is_shape) {  // the base has the shape
+            train_options.run.settings.push_back(setting);
+        }
+    }
+    if (training.freezes_ends) {
+        train_options.run.settings.emplace_back("train.freeze", "embed,head");
+    }
+    exit_code_ = train(train_options);
+    if (exit_code_ != kDone) {
+        return Error{
+            ErrorCode::Unsupported,
+            Reaction::Fatal,
+            "the training " + training.name + " has ended"};
+    }
+    return remember();
+}
+
+Result<JudgedSeed::Measured> JudgedSeed::measure(const StackFile& stack) const {
+    const auto choice = stacking::llama::WeightChoice::as_is();
+    SWARM_TRY(OpenStack opened, OpenStack::open(folder_ / "stack.toml", stack, choice));
+    opened.compute_with(make_workers(threads_to_answer({})));
+    Measured measured;
+    std::uint64_t tokens = 0;
+    Duration took{};
+    for (std::size_t i = 0; i < options_.sources.size(); ++i) {
+        SWARM_TRY(
+            const auto text, opened.read_tokens((folder_ / "texts" / numbered("held-", i)).string())
+        );
+        const std::size_t begin = std::min<std::size_t>(kWindow, text.size() / kBeginningPart);
+        const std::span all(text);
+        const auto scored = all.subspan(begin, std::min(kScoredMax, text.size() - begin));
+        SWARM_TRY(const auto reader, opened.reader(all.first(begin)));
+        const TimePoint began = clock_now();
+        SWARM_TRY(
+            const auto loss, measure_loss(*reader, scored, std::min(kWindow, opened.context()))
+        );
+        took += clock_now() - began;
+        measured.losses.push_back(loss.nats_per_token);
+        tokens += loss.tokens;
+    }
+    const double seconds = std::chrono::duration<double>(took).count();
+    measured.tokens_per_s = static_cast<double>(tokens) / std::max(seconds, 1e-9);
+    return measured;
+}
+
+Result<JudgedSeed::Measured> JudgedSeed::alone(const std::string& name) {
+    const auto found = alone_.find(name);
+    if (found != alone_.end()) {
+        return found->second;
+    }
+    SWARM_TRY(Measured measured, measure(one_member(folder_ / name)));
+    alone_[name] = measured;
+    return measured;
+}
+
+Result<> JudgedSeed::write_average(const Recipe& recipe, const fs::path& folder) const {
+    std::vector<std::string> names;
+    for (const Training& training : recipe.trainings) {
+        names.push_back((folder_ / training.name).string());
+    }
+    SWARM_TRY(const AverageMembers members, open_members(names));
+    std::vector<std::size_t> all(names.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    const std::vector<double> weights(names.size(), 1 / static_cast<double>(names.size()));
+    SWARM_TRY(const auto model, members.average(all, weights));
+    SWARM_TRY(DurableFolder written, DurableFolder::begin(folder, kElsewhere));
+    Console console;
+    SWARM_TRY(write_model_folder(model, &members.tokenizer, written.draft(), console));
+    return written.finish();
+}
+
+/// The stack that the recipe makes of its trainings, which are done.
+Result<StackFile> JudgedSeed::stack_of(const Recipe& recipe) {
+    if (recipe.combination == Combination::Average) {
+        const fs::path folder = folder_ / recipe.name;
+        std::error_code ignored;
+        if (!fs::exists(folder, ignored)) {
+            SWARM_TRY(write_average(recipe, folder));
+        }
+        return one_member(folder);
+    }
+    StackFile stack;
+    stack.mode = recipe.combination == Combination::Chain ? StackMode::Chain : StackMode::Ensemble;
+    stack.clusters = recipe.combination == Combination::ByCluster ? "clusters/clusters.json" : "";
+    for (const Training& training : recipe.trainings) {
+        stack.members.push_back({fs::absolute(folder_ / training.name).string(), 1, {}});
+    }
+    if (recipe.combination == Combination::Best) {
+        std::size_t best = 0;
+        for (std::size_t i = 1; i < recipe.trainings.size(); ++i) {
+            SWARM_TRY(const Measured own, alone(recipe.trainings[i].name));
+            SWARM_TRY(const Measured least, alone(recipe.trainings[best].name));
+            best = mean_of(own.losses) < mean_of(least.losses) ? i : best;
+        }
+        return one_member(folder_ / recipe.trainings[best].name);
+    }
+    return stack;
+}
+
+Result<std::uint64_t> JudgedSeed::parameters_of(const Recipe& recipe) const {
+    SWARM_TRY(const RunFiles run, read_run_files(folder_ / recipe.trainings.front().name));
+    run::RunConfig config = run.config;
+    config.train.freeze.clear();  // frozen parameters are met, too
+    const auto layers = run::layer_elements(config);
+    const std::uint64_t whole = std::accumulate(layers.begin(), layers.end(), std::uint64_t{0});
+    const bool several = recipe.combination == Combination::Ensemble ||
+                         recipe.combination == Combination::ByCluster ||
+                         recipe.combination == Combination::Chain;
+    return several ? whole * recipe.trainings.size() : whole;
+}
+
+Result<std::optional<Judged>> JudgedSeed::judge(const Recipe& recipe) {
+    std::vector<Training> trainings;
+    if (recipe.needs_base) {
+        trainings.push_back({kBase, JudgedText::All, 0, options_.base_steps, false});
+    }
+    trainings.insert(trainings.end(), recipe.trainings.begin(), recipe.trainings.end());
+    if (recipe.combination == Combination::ByCluster) {
+        SWARM_TRY(make_clusters());
+    }
+    for (const Training& training : trainings) {
+        SWARM_TRY(const bool done, train_one(training));
+        if (!done) {
+            return std::optional<Judged>();
+        }
+    }
+    Judged judged;
+    double best = 0;
+    for (const Training& training : recipe.trainings) {
+        SWARM_TRY(const Measured own, alone(training.name));
+        const double mean = mean_of(own.losses);
+        best = &training == &recipe.trainings.front() ? mean : std::min(best, mean);
+    }
+    judged.best_member = best;
+    SWARM_TRY(const StackFile stack, stack_of(recipe));
+    SWARM_TRY(Measured measured, measure(stack));
+    judged.losses = std::move(measured.losses);
+    judged.tokens_per_s = measured.tokens_per_s;
+    SWARM_TRY(judged.parameters, parameters_of(recipe));
+    return std::optional(std::move(judged));
+}
+
+}  // namespace swarm::cli

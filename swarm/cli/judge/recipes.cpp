@@ -1,0 +1,101 @@
+#include "swarm/cli/judge/recipes.hpp"
+
+#include <algorithm>
+
+namespace swarm::cli {
+namespace {
+
+constexpr std::size_t kTenth = 10;
+constexpr std::size_t kLineNear = 400;  // bytes in which the end of a line is looked for
+
+std::vector<Training> members(
+    const std::string& name, std::size_t count, JudgedText text, std::uint64_t steps
+) {
+    std::vector<Training> trainings;
+    for (std::size_t i = 0; i < count; ++i) {
+        trainings.push_back({name + "-" + std::to_string(i + 1), text, i, steps});
+    }
+    return trainings;
+}
+
+std::vector<Training> frozen_members(std::size_t count, std::uint64_t steps) {
+    std::vector<Training> trainings = members("frozen", count, JudgedText::Domain, steps);
+    for (Training& one : trainings) {
+        one.freezes_ends = true;
+    }
+    return trainings;
+}
+
+/// Members that share nothing: each gets its part of the base's steps, too.
+std::vector<Training> members_apart(std::size_t count, JudgedSteps steps) {
+    std::vector<Training> trainings =
+        members("apart", count, JudgedText::Domain, steps.member + steps.base / count);
+    for (Training& one : trainings) {
+        one.from_base = false;
+    }
+    return trainings;
+}
+
+Training dense(const std::string& name, std::uint64_t steps) {
+    return {name, JudgedText::All, 0, steps};
+}
+
+}  // namespace
+
+std::vector<Recipe> recipes_of(std::size_t domains, JudgedSteps steps) {
+    const std::uint64_t together = domains * steps.member;
+    const auto by_domain = members("member", domains, JudgedText::Domain, steps.member);
+    const auto dealt = members("dealt", domains, JudgedText::Dealt, steps.member);
+    const auto clustered = members("cluster", domains, JudgedText::Cluster, steps.member);
+    const std::uint64_t more = together * 5 / 2 + steps.base * 3 / 2;
+    return {
+        {"dense", "one model on all texts", Combination::Alone, {dense("dense", together)}},
+        {"dense-2.5",
+         "the same with 2.5 times the compute",
+         Combination::Alone,
+         {dense("dense-2.5", more)}},
+        {"best", "the best member alone", Combination::Best, by_domain},
+        {"ensemble", "members by domain (BTM)", Combination::Ensemble, by_domain},
+        {"ensemble-dealt", "members of random parts", Combination::Ensemble, dealt},
+        {"clusters", "members by cluster (c-BTM)", Combination::ByCluster, clustered},
+        {"average", "average of members by domain", Combination::Average, by_domain},
+        {"average-dealt", "average of members of random parts", Combination::Average, dealt},
+        {"chain",
+         "members over the base's embedding",
+         Combination::Chain,
+         frozen_members(domains, steps.member)},
+        {"chain-apart",
+         "members with nothing in common",
+         Combination::Chain,
+         members_apart(domains, steps),
+         false}};
+}
+
+std::vector<std::string> recipe_names() {
+    std::vector<std::string> names;
+    for (const Recipe& recipe : recipes_of(2, {1, 1})) {
+        names.push_back(recipe.name);
+    }
+    return names;
+}
+
+std::uint64_t steps_of(const Recipe& recipe, JudgedSteps steps) {
+    std::uint64_t sum = recipe.needs_base ? steps.base : 0;
+    for (const Training& training : recipe.trainings) {
+        sum += training.steps;
+    }
+    return sum;
+}
+
+std::optional<CutText> cut_text(std::string_view text) {
+    const std::size_t held = text.size() / kTenth;
+    if (held < kHeldOutBytesLeast) {
+        return std::nullopt;
+    }
+    std::size_t cut = text.size() - held;
+    const std::size_t line = text.substr(cut, kLineNear).find('\n');
+    cut += line == std::string_view::npos ? 0 : line + 1;
+    return CutText{text.substr(0, cut), text.substr(cut)};
+}
+
+}  // namespace swarm::cli

@@ -1,0 +1,73 @@
+// The recipes that `swarm stack judge` compares: the trainings that each of them needs, and the
+// stack that it makes of them.
+// Invariant: all recipes but the control with more compute see the same number of training tokens:
+// base steps, and then the steps of all members together.
+// Threading: pure functions.
+// Source: Branch-Train-Merge (arXiv 2208.03306, tables 2 and 4: random splits, averages), c-BTM
+// (arXiv 2303.14177), model stacking (chains over a shared embedding).
+#pragma once
+
+#include "stacking/composition/stack_file.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace swarm::cli {
+
+/// The text of a training, among those of a seed.
+enum class JudgedText : std::uint8_t { All, Domain, Dealt, Cluster };
+
+/// A training: its name is that of its folder.
+struct Training {
+    std::string name;
+    JudgedText text = JudgedText::All;
+    std::size_t number = 0;  // index of the domain, part or cluster
+    std::uint64_t steps = 0;
+    bool from_base = true;      // else from random weights
+    bool freezes_ends = false;  // embedding and head stay those of the base
+
+    friend bool operator==(const Training&, const Training&) = default;
+};
+
+/// The way in which trained members become one model.
+enum class Combination : std::uint8_t { Alone, Best, Ensemble, ByCluster, Average, Chain };
+
+struct Recipe {
+    std::string name;
+    std::string about;  // for people
+    Combination combination = Combination::Alone;
+    std::vector<Training> trainings;  // the members, without the base
+    bool needs_base = true;
+};
+
+/// Steps of the base and of each member.
+struct JudgedSteps {
+    std::uint64_t base = 0;
+    std::uint64_t member = 0;
+};
+
+/// All recipes for so many domains, in the order of the table.
+std::vector<Recipe> recipes_of(std::size_t domains, JudgedSteps steps);
+
+/// Names of all recipes.
+std::vector<std::string> recipe_names();
+
+/// Steps that the recipe trains, the base's included.
+std::uint64_t steps_of(const Recipe& recipe, JudgedSteps steps);
+
+/// A text cut for a judge: the end of it, a tenth, is held out. Cuts behind a line, if one is near.
+struct CutText {
+    std::string_view train;
+    std::string_view held_out;
+};
+
+/// nullopt: the text is too short; kHeldOutBytesLeast must be held out.
+inline constexpr std::size_t kHeldOutBytesLeast = 2000;
+std::optional<CutText> cut_text(std::string_view text);
+
+}  // namespace swarm::cli

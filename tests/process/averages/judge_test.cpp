@@ -1,0 +1,103 @@
+// Runs `swarm stack judge` like a person, on two small domains.
+#include "tests/process/program.hpp"
+#include "tests/unit/net/temporary_folder.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace swarm::test {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr int kRefused = 3;
+
+class JudgeTest : public testing::Test {
+ protected:
+    void write(const std::string& name, const std::vector<std::string>& words) const {
+        std::ofstream text(folder.path() / name);
+        for (std::size_t i = 0; i < 6000; ++i) {
+            text << words[(i * (i % 7 + 1)) % words.size()] << (i % 80 == 79 ? "\n\n" : " ");
+        }
+    }
+
+    int judge(const std::vector<std::string>& more) {
+        std::vector<std::string> words{
+            "stack", "judge", file("sea.txt"), file("land.txt"), "-o", file("judged")};
+        for (const char* const setting :
+             {"model.layers=1",
+              "model.width=32",
+              "model.heads=2",
+              "model.kv_heads=2",
+              "model.ffn_width=64",
+              "model.context=64",
+              "optimizer.learning_rate=0.01",
+              "optimizer.warmup_steps=0",
+              "run.microbatches=2"}) {
+            words.insert(words.end(), {"--set", setting});
+        }
+        words.insert(words.end(), more.begin(), more.end());
+        Program program(words, folder.path());
+        const int exit_code = program.wait(std::chrono::seconds(120));
+        out = program.out();
+        err = program.err();
+        return exit_code;
+    }
+
+    [[nodiscard]] std::string file(const std::string& name) const {
+        return (folder.path() / name).string();
+    }
+
+    TemporaryFolder folder;
+    std::string out;
+    std::string err;
+};
+
+TEST_F(JudgeTest, TrainsAndMeasuresEachRecipe) {
+    write("sea.txt", {"ship", "wave", "sail", "wind", "harbour", "anchor"});
+    write("land.txt", {"plough", "wheat", "barn", "cattle", "harvest"});
+    const std::vector<std::string> few{"--base-steps", "6", "--steps", "6", "--seeds", "1"};
+    ASSERT_EQ(judge(few), 0) << err;
+    const json::value report = json::parse(read_text(file("judged/judge.json")));
+    const json::array& recipes = report.at("recipes").as_array();
+    ASSERT_EQ(recipes.size(), 10U);
+    for (const json::value& recipe : recipes) {
+        const json::value& seed = recipe.at("seeds").at(0);
+        EXPECT_GT(seed.at("mean").to_number<double>(), 0.1) << recipe;
+        EXPECT_LT(seed.at("mean").to_number<double>(), 9) << recipe;
+    }
+    const auto loss_of = [&](std::size_t recipe) {
+        return recipes[recipe].at("seeds").at(0).at("mean").to_number<double>();
+    };
+    EXPECT_LT(loss_of(3), loss_of(2)) << "an ensemble of domains beats its best member on all";
+    EXPECT_TRUE(fs::exists(file("judged/plot.svg")));
+    EXPECT_NE(read_text(file("judged/table.md")).find("| ensemble |"), std::string::npos);
+    // What is trained stays: the second call trains nothing, and tells the same losses.
+    const std::string first = read_text(file("judged/table.md"));
+    std::vector<std::string> again = few;
+    again.insert(again.end(), {"--budget", "0s"});
+    ASSERT_EQ(judge(again), 0) << err;
+    EXPECT_EQ(err.find("step "), std::string::npos) << err;
+    EXPECT_EQ(read_text(file("judged/table.md")).substr(0, 200), first.substr(0, 200));
+    // Trainings of other steps are not taken for these.
+    EXPECT_EQ(judge({"--steps", "7"}), kRefused);
+    EXPECT_NE(err.find("choose another folder"), std::string::npos) << err;
+}
+
+TEST_F(JudgeTest, ATextThatIsTooShortIsOneLine) {
+    write("sea.txt", {"ship", "wave"});
+    std::ofstream(file("land.txt")) << "short";
+    EXPECT_EQ(judge({}), kRefused);
+    EXPECT_NE(err.find("land.txt is too short"), std::string::npos) << err;
+}
+
+}  // namespace
+}  // namespace swarm::test

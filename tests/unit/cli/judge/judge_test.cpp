@@ -1,0 +1,129 @@
+#include "swarm/cli/judge/judge.hpp"
+
+#include "swarm/cli/judge/judge_report.hpp"
+#include "swarm/cli/judge/recipes.hpp"
+#include "tests/unit/cli/parsed_words.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace swarm::cli {
+namespace {
+
+using test::options_of;
+using test::Words;
+
+TEST(Recipes, TrainOnTheSameNumberOfTokens) {
+    for (const std::size_t domains : {2U, 3U, 5U}) {
+        const JudgedSteps steps{60, 40};
+        for (const Recipe& recipe : recipes_of(domains, steps)) {
+            const std::uint64_t all = steps.base + domains * steps.member;
+            if (recipe.name == "dense-2.5") {
+                EXPECT_EQ(steps_of(recipe, steps), all * 5 / 2);
+            } else {
+                EXPECT_LE(steps_of(recipe, steps), all) << recipe.name;
+                EXPECT_GT(steps_of(recipe, steps) + domains, all) << recipe.name;
+            }
+        }
+    }
+}
+
+TEST(Recipes, NameEachTrainingOnceForOneContent) {
+    std::vector<Training> seen;
+    for (const Recipe& recipe : recipes_of(3, {10, 10})) {
+        for (const Training& training : recipe.trainings) {
+            const auto same = std::ranges::find(seen, training.name, &Training::name);
+            if (same == seen.end()) {
+                seen.push_back(training);
+            } else {
+                EXPECT_EQ(*same, training) << training.name;
+            }
+        }
+    }
+    EXPECT_EQ(seen.size(), 2 + 5 * 3U);
+    const auto names = recipe_names();
+    EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+}
+
+TEST(CutText, HoldsATenthOutBehindALine) {
+    std::string text;
+    for (int i = 0; i < 1000; ++i) {
+        text += "line " + std::to_string(i) + " of thirty bytes or so\n";
+    }
+    const auto cut = cut_text(text);
+    ASSERT_TRUE(cut);
+    EXPECT_EQ(std::string(cut->train) + std::string(cut->held_out), text);
+    EXPECT_EQ(cut->train.back(), '\n');
+    EXPECT_NEAR(
+        static_cast<double>(cut->held_out.size()), static_cast<double>(text.size()) / 10, 50
+    );
+    EXPECT_FALSE(cut_text(std::string(19'999, 'x')));
+    EXPECT_TRUE(cut_text(std::string(20'000, 'x')));
+}
+
+JudgeReport small_report() {
+    JudgeReport report;
+    report.domains = {"sea", "land"};
+    report.recipes = {
+        {"dense", "one model", 1000, {{{1, 3}, 2, 50, 10}, {{2, 4}, 3, 50, 10}}, {}},
+        {"chain", "layers", 1000, {{{5, 5}, 2, 100, 5}}, "the time was over at seed 2"},
+        {"average", "mean", 0, {}, "the time was over at seed 1"}};
+    return report;
+}
+
+TEST(JudgeReport, HasARowPerRecipe) {
+    const std::string table = judge_table(small_report());
+    EXPECT_NE(
+        table.find("| dense | one model | 1.5000 | 3.5000 | 2.5000 ± 0.7071 | 1000 | 50 | 10 | "
+                   "passes |\n"),
+        std::string::npos
+    ) << table;
+    EXPECT_NE(table.find("| refused, the time was over at seed 2 |"), std::string::npos) << table;
+    EXPECT_NE(table.find("| average | mean | - | - | - | - | - | - | the time"), std::string::npos)
+        << table;
+    std::size_t columns = 0;
+    for (std::size_t begin = 0; begin < table.size();) {
+        const std::size_t end = table.find('\n', begin);
+        const auto bars = static_cast<std::size_t>(std::count(
+            table.begin() + static_cast<std::ptrdiff_t>(begin),
+            table.begin() + static_cast<std::ptrdiff_t>(end),
+            '|'
+        ));
+        EXPECT_TRUE(columns == 0 || columns == bars) << table.substr(begin, end - begin);
+        columns = bars;
+        begin = end + 1;
+    }
+}
+
+TEST(JudgeReport, DrawsTheRecipesThatWereMeasured) {
+    const std::string plot = judge_plot(small_report());
+    EXPECT_NE(plot.find("dense"), std::string::npos);
+    EXPECT_EQ(plot.find("average"), std::string::npos);
+}
+
+TEST(JudgeFlags, TakeTextsAndRecipes) {
+    const auto options = options_of<JudgeOptions>(
+        {"stack",
+         "judge",
+         "a.txt",
+         "b.txt",
+         "-o",
+         "out",
+         "--recipes",
+         "dense,chain",
+         "--budget",
+         "2h",
+         "--set",
+         "model.width=64"}
+    );
+    EXPECT_EQ(options.sources, (Words{"a.txt", "b.txt"}));
+    EXPECT_EQ(options.recipes, (Words{"dense", "chain"}));
+    EXPECT_EQ(options.budget, Duration(std::chrono::hours(2)));
+    EXPECT_EQ(options.seeds, 3U);
+}
+
+}  // namespace
+}  // namespace swarm::cli
