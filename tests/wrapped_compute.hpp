@@ -29,6 +29,11 @@ class WrappedCompute : public StageCompute {
         return inner_->forward_tail(input, tokens, gradient);
     }
 
+    Result<double> tail_loss(const StageTensor* input, std::span<const std::uint32_t> tokens)
+        override {
+        return inner_->tail_loss(input, tokens);
+    }
+
     Result<StageTensor> backward(
         GraphKey key, const StageTensor& by_output, std::span<float> gradient
     ) override {

@@ -88,6 +88,10 @@ void RunWorld::add_coordinator() {
         };
         options.resume = resume_;
         options.bugs = options_.bugs;
+        options.held_out = options_.held_out;
+        options.on_held_out = [this](const swarm::run::HeldOutLosses& losses) {
+            held_out_.push_back(losses);
+        };
         return std::make_unique<swarm::coordinator::Coordinator>(std::move(options));
     });
 }

@@ -37,6 +37,7 @@ struct RunWorldOptions {
     std::set<std::uint64_t> liars = {};  // servers that lie, by number
     /// The checkpoint of version 0 with which the run begins; nullopt: weights from the seed.
     std::optional<swarm::run::RunState> begin = std::nullopt;
+    std::vector<swarm::run::HeldOutText> held_out = {};  // the texts of config.eval
 };
 
 /// A configuration of the oracle model with a tiny state: `stages` layers, ids as tokens.
@@ -101,6 +102,11 @@ class RunWorld {
 
     [[nodiscard]] const std::vector<node::StepCommitted>& steps() const { return steps_; }
 
+    /// Losses that the evaluations of the run have found, in order.
+    [[nodiscard]] const std::vector<swarm::run::HeldOutLosses>& held_out() const {
+        return held_out_;
+    }
+
     /// Steps that were skipped, with the reason.
     [[nodiscard]] const std::vector<node::StepSkipped>& skipped() const { return skipped_; }
 
@@ -161,6 +167,7 @@ class RunWorld {
     std::uint32_t strangers_ = 0;
     std::vector<node::StepCommitted> steps_;
     std::vector<node::StepSkipped> skipped_;
+    std::vector<swarm::run::HeldOutLosses> held_out_;
     std::map<std::pair<swarm::StageIndex, PeerId>, std::uint64_t> shares_;
     std::optional<swarm::Digest> weights_sha256_;
     std::optional<node::RunFailed> failure_;

@@ -72,6 +72,12 @@ class StageCompute {
         const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
     ) = 0;
 
+    /// Returns the loss that forward_tail() would, bit by bit, without any gradient. It is for
+    /// tokens of no step: the oracle takes those of any microbatch.
+    virtual Result<double> tail_loss(
+        const StageTensor* input, std::span<const std::uint32_t> tokens
+    ) = 0;
+
     /// `by_output` is the gradient by this stage's output. The call uses up the kept graph. The
     /// returned tensor (gradient by the input) is empty for the stage with the embedding.
     virtual Result<StageTensor> backward(

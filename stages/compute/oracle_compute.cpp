@@ -103,6 +103,13 @@ class OracleCompute final : public StageCompute {
         return output;
     }
 
+    /// Ids of held-out tokens may be beyond those of the run.
+    Result<double> tail_loss(const StageTensor* input, std::span<const std::uint32_t> tokens)
+        override {
+        SWARM_TRY(const auto id, identify(input, tokens));
+        return loss(id % microbatches_);
+    }
+
     Result<StageTensor> backward(
         GraphKey key, const StageTensor& by_output, std::span<float> gradient
     ) override {

@@ -110,7 +110,8 @@ std::vector<std::filesystem::path> checkpoint_folders(const std::filesystem::pat
 void remove_unfinished_checkpoints(const std::filesystem::path& parent);
 
 /// Returns the checkpoints that run.checkpoint_keep and run.checkpoint_keep_every do not keep when
-/// the one named `newest` is durable and recorded. That one, and any of a later version, stay.
+/// the one named `newest` is durable and recorded. That one, any of a later version, and the best
+/// one (best_checkpoint.hpp) stay.
 std::vector<std::filesystem::path> checkpoints_to_prune(
     const std::filesystem::path& parent,
     const std::string& newest,

@@ -1,4 +1,5 @@
 // The functions of checkpoint.hpp that touch the disk.
+#include "stages/files/best_checkpoint.hpp"
 #include "stages/files/checkpoint.hpp"
 #include "stages/files/checkpoint_manifest.hpp"
 #include "swarm/base/check.hpp"
@@ -171,6 +172,7 @@ std::vector<fs::path> checkpoints_to_prune(
     SWARM_ASSERT(written.has_value());
     std::vector<fs::path> old;
     std::uint32_t kept = 0;
+    const std::optional<BestCheckpoint> best = read_best_checkpoint(parent);
     for (auto& [version, folder] : list_checkpoints(parent)) {
         if (config.checkpoint_keep == 0 || version > *written) {
             continue;  // a later one is being written, or somebody has to look at it
@@ -178,7 +180,8 @@ std::vector<fs::path> checkpoints_to_prune(
         const bool is_recent =
             kept < config.checkpoint_keep && (version == *written || has_all_files(folder));
         kept += is_recent ? 1 : 0;
-        if (!is_recent && !stays_for_ever(version, folder, config)) {
+        const bool is_best = best && folder.filename() == best->name;
+        if (!is_recent && !is_best && !stays_for_ever(version, folder, config)) {
             old.push_back(std::move(folder));
         }
     }

@@ -41,7 +41,8 @@ StageServer::StageServer(Options options)
       ),
       snapshots_(context_),
       cache_(context_, options_.keeps_state ? StateCache::Mode::On : StateCache::Mode::Off),
-      inference_(context_) {
+      inference_(context_),
+      evaluation_(context_) {
     context_.self = options_.self;
     context_.coordinator = options_.coordinator;
     context_.incarnation = options_.incarnation;
@@ -80,7 +81,8 @@ TimePoint StageServer::next_deadline() const {
     due = std::min({due, links_.next_deadline(), wave_.next_deadline()});
     due = std::min({due, reduction_.next_deadline(), exchange_.next_deadline()});
     due = std::min(due, joining_.next_deadline());
-    due = std::min({due, inference_.next_deadline(), cache_.next_deadline()});
+    due = std::min({due, inference_.next_deadline(), evaluation_.next_deadline()});
+    due = std::min(due, cache_.next_deadline());
     for (const Deferred& deferred : deferred_) {
         due = std::min(due, deferred.until);
     }
@@ -117,6 +119,7 @@ void StageServer::handle(const node::Woke&, node::Turn turn) {
     exchange_.wake(turn);
     joining_.wake(turn);
     inference_.wake(turn);
+    evaluation_.wake(turn);
     if (cache_.next_deadline() <= turn.now) {
         cache_.look(joining_.run_file(), turn);
     }
@@ -193,6 +196,7 @@ void StageServer::handle(const node::LinkDown& down, node::Turn turn) {
     }
     links_.on(down, turn);
     inference_.peer_lost(down.peer, turn);
+    evaluation_.peer_lost(down.peer, turn);
     wave_.link_changed(down.peer, turn.now);
 }
 
@@ -247,6 +251,8 @@ void StageServer::take_from_coordinator(const node::Received& received, node::Tu
     const auto& body = received.message.body;
     if (const auto* forward = std::get_if<protocol::Forward>(&body)) {
         take_leg(*forward, protocol::Leg::Forward, received, turn);
+    } else if (const auto* evaluate = std::get_if<protocol::Evaluate>(&body)) {
+        take_evaluate(*evaluate, received, turn);
     } else if (const auto* roster = std::get_if<protocol::Roster>(&body)) {
         give_up_at_ = swarm::kNever;
         on_roster(*roster, turn);
@@ -329,12 +335,7 @@ void StageServer::take_from_peer(const node::Received& received, node::Turn turn
         joining_.on(from, *chunk, received.payload, turn);
     } else if (const auto* refused_chunk = std::get_if<protocol::ChunkRefused>(&body)) {
         joining_.on(from, *refused_chunk, turn);
-    } else if (const auto* infer = std::get_if<protocol::Infer>(&body)) {
-        const auto next = context_.worker ? wave_.any_next_hop() : std::nullopt;
-        inference_.take(from, *infer, received.payload, next, turn);
-    } else if (const auto* inferred = std::get_if<protocol::Inferred>(&body)) {
-        inference_.on(from, *inferred, turn);
-    } else if (protocol::is_meant_for_a_hub(body)) {
+    } else if (!take_question(received, turn) && protocol::is_meant_for_a_hub(body)) {
         turn.out.add(node::Send{from, {0, 0, protocol::Misdirected{protocol::HubKind::StageServer}}}
         );
     }
@@ -400,6 +401,8 @@ void StageServer::refuse_overdue(node::Turn turn) {
             refuse(*forward, protocol::Leg::Forward);
         } else if (const auto* back = std::get_if<protocol::Backward>(&received.message.body)) {
             refuse(*back, protocol::Leg::Backward);
+        } else if (const auto* held = std::get_if<protocol::Evaluate>(&received.message.body)) {
+            context_.answer(received.peer, protocol::Evaluated{held->request, true, 0}, turn);
         }
     }
 }

@@ -2,14 +2,15 @@
 // coordinator to its end, and routes each event to the sub-machine that owns it:
 //   wave: training legs · reduction: one epoch's butterfly · share_exchange: of mode sparse
 //   joining: obtains a state · snapshots: give it to others · state_cache: keeps it on disk
-//   inference_relay: inference · peer_links: neighbours · server_context: what all of them share
+//   inference_relay, evaluation_relay: answers without training · peer_links: neighbours
+//   server_context: what all of them share
 // Invariants: frames of a newer version are held, at most 2 s; those of another version are
 // refused, never computed. Only COMMIT and RECALL of the current step free sums. A lost coordinator
 // changes nothing: the server computes, keeps its sums and reconnects for ever.
-// Threading: a role, single strand; device work by Compute. Errors: RunFailed with the exit code
-// ends the process. Source: step protocol, section 5.
+// Threading: a role, single strand; device work by Compute. Errors: RunFailed with an exit code.
 #pragma once
 
+#include "stages/server/evaluation_relay.hpp"
 #include "stages/server/inference_relay.hpp"
 #include "stages/server/joining.hpp"
 #include "stages/server/peer_links.hpp"
@@ -91,6 +92,11 @@ class StageServer final : public node::Role {
 
     void take_from_coordinator(const node::Received& received, node::Turn turn);
     void take_from_peer(const node::Received& received, node::Turn turn);
+    /// Takes what belongs to inference or evaluation. False for all other messages.
+    [[nodiscard]] bool take_question(const node::Received& received, node::Turn turn);
+    void take_evaluate(
+        const protocol::Evaluate& evaluate, const node::Received& received, node::Turn turn
+    );
     void donate(PeerId to, const protocol::Fetch& fetch, node::Turn turn);
     void take_decision(const protocol::Body& body, node::Turn turn);
     template <class Leg>
@@ -139,6 +145,7 @@ class StageServer final : public node::Role {
     Snapshots snapshots_;
     StateCache cache_;
     InferenceRelay inference_;
+    EvaluationRelay evaluation_;
 
     std::deque<Deferred> deferred_;
     std::deque<node::Received> decisions_;  // decisions that wait until a commit is applied

@@ -204,6 +204,7 @@ void StageServer::peer_lost(PeerId peer, node::Turn turn) {
         wave_.slot_lost(info->slot, turn);
     }
     inference_.peer_lost(peer, turn);
+    evaluation_.peer_lost(peer, turn);
     joining_.peer_lost(peer, turn);
 }
 

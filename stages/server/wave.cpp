@@ -343,14 +343,15 @@ void Wave::finish_leg(LegState& leg, node::Turn turn) {
     }
 }
 
-std::optional<PeerId> Wave::any_next_hop() const {
+std::optional<PeerId> Wave::any_next_hop(std::uint64_t number) const {
+    std::vector<PeerId> linked;
     for (const SlotId slot : context_.roster.pickable({context_.stage().value + 1})) {
         const PeerId peer = context_.roster.find(slot)->peer;
         if (links_.is_linked(peer)) {
-            return peer;
+            linked.push_back(peer);
         }
     }
-    return std::nullopt;
+    return linked.empty() ? std::nullopt : std::optional(linked[number % linked.size()]);
 }
 
 }  // namespace stages

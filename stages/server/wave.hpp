@@ -94,8 +94,9 @@ class Wave {
         return speeds_.measured(context_.is_tail() ? Place::Tail : Place::BelowTail, now);
     }
 
-    /// A linked peer of the next stage for an inference hop, the first one of the roster.
-    [[nodiscard]] std::optional<PeerId> any_next_hop() const;
+    /// A linked peer of the next stage for a hop that trains nothing. Consecutive numbers get
+    /// these peers in turn, in the order of the roster; number 0 gets the first one.
+    [[nodiscard]] std::optional<PeerId> any_next_hop(std::uint64_t number) const;
 
  private:
     static constexpr std::size_t kDeviceLegsMax = 2;

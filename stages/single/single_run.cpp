@@ -200,6 +200,20 @@ swarm::Digest SingleRun::weights_sha256() const {
     return weights_hash(weights);
 }
 
+Result<swarm::run::HeldOutLosses> SingleRun::evaluate(
+    std::span<const swarm::run::HeldOutText> texts
+) {
+    std::vector<double> losses;
+    for (const auto tokens : swarm::run::held_out_microbatches(config_, texts)) {
+        Payload carried;
+        for (std::size_t stage = 0; stage + 1 < workers_.size(); ++stage) {
+            SWARM_TRY(carried, workers_[stage]->forward_held_out(carried, tokens));
+        }
+        SWARM_TRY(losses.emplace_back(), workers_.back()->tail_loss(carried, tokens));
+    }
+    return swarm::run::mean_held_out(config_, texts, losses, version().step);
+}
+
 Result<Payload> SingleRun::infer(std::span<const std::uint32_t> tokens) {
     Payload carried;
     for (const auto& worker : workers_) {

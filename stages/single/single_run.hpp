@@ -10,6 +10,7 @@
 
 #include "stages/worker/stage_worker.hpp"
 #include "swarm/run/batch_plan.hpp"
+#include "swarm/run/training/held_out.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -80,6 +81,10 @@ class SingleRun {
     /// compared
     /// by it.
     [[nodiscard]] swarm::Digest weights_sha256() const;
+
+    /// Returns the mean losses of held-out texts at the current version, the same as the peers of a
+    /// run compute them. NotFinite: a loss is not finite.
+    Result<swarm::run::HeldOutLosses> evaluate(std::span<const swarm::run::HeldOutText> texts);
 
     /// Returns the last stage's logits after the prompt, (1, 1, V).
     Result<Payload> infer(std::span<const std::uint32_t> tokens);

@@ -251,28 +251,43 @@ Result<StageTensor> LlamaCompute::forward(
     });
 }
 
+Result<LlamaCompute::KeptGraph> LlamaCompute::run_tail(
+    const StageTensor* input, std::span<const std::uint32_t> tokens
+) const {
+    if (!layout_.has_head) {
+        return mismatch("only the last stage computes a loss");
+    }
+    const std::int64_t context = config_.model.context;
+    SWARM_TRY(const auto ids, read_tokens(tokens, config_.batch, context + 1));
+    SWARM_TRY(const auto x, training_input(input, tokens));
+    const Tensor loss = model_.loss(model_.run_layers(x), ids.narrow(1, 1, context));
+    if (!std::isfinite(loss.item<double>())) {
+        return Error{
+            ErrorCode::NotFinite,
+            Reaction::Reject,
+            "the loss is not finite; lower optimizer.learning_rate"};
+    }
+    return KeptGraph{input == nullptr ? Tensor() : x, loss};
+}
+
 Result<StageCompute::TailOutput> LlamaCompute::forward_tail(
     const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
 ) {
     return guarded("forward_tail", [&]() -> Result<TailOutput> {
-        if (!layout_.has_head) {
-            return mismatch("only the last stage computes a loss");
-        }
-        const std::int64_t context = config_.model.context;
-        SWARM_TRY(const auto ids, read_tokens(tokens, config_.batch, context + 1));
-        SWARM_TRY(const auto x, training_input(input, tokens));
-        const Tensor loss = model_.loss(model_.run_layers(x), ids.narrow(1, 1, context));
-        const double value = loss.item<double>();
-        if (!std::isfinite(value)) {
-            return Error{
-                ErrorCode::NotFinite,
-                Reaction::Reject,
-                "the loss is not finite; lower optimizer.learning_rate"};
-        }
-        const KeptGraph graph{input == nullptr ? Tensor() : x, loss};
-        const Tensor weight = at::full({}, 1.0 / config_.microbatches, loss.options());
+        SWARM_TRY(const auto graph, run_tail(input, tokens));
+        const Tensor weight = at::full({}, 1.0 / config_.microbatches, graph.output.options());
         SWARM_TRY(auto below, differentiate(graph, weight, gradient));
-        return TailOutput{value, std::move(below)};
+        return TailOutput{graph.output.item<double>(), std::move(below)};
+    });
+}
+
+Result<double> LlamaCompute::tail_loss(
+    const StageTensor* input, std::span<const std::uint32_t> tokens
+) {
+    return guarded("tail_loss", [&]() -> Result<double> {
+        const c10::NoGradGuard no_graph;
+        SWARM_TRY(const auto graph, run_tail(input, tokens));
+        return graph.output.item<double>();
     });
 }
 

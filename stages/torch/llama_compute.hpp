@@ -48,6 +48,8 @@ class LlamaCompute final : public StageCompute {
     Result<TailOutput> forward_tail(
         const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
     ) override;
+    Result<double> tail_loss(const StageTensor* input, std::span<const std::uint32_t> tokens)
+        override;
     Result<StageTensor> backward(
         GraphKey key, const StageTensor& by_output, std::span<float> gradient
     ) override;
@@ -74,6 +76,10 @@ class LlamaCompute final : public StageCompute {
         std::span<const std::uint32_t> tokens, std::int64_t rows, std::int64_t columns
     ) const;
     [[nodiscard]] Result<at::Tensor> training_input(
+        const StageTensor* input, std::span<const std::uint32_t> tokens
+    ) const;
+    /// Returns the input of the last stage, and the loss as a scalar, which is finite.
+    [[nodiscard]] Result<KeptGraph> run_tail(
         const StageTensor* input, std::span<const std::uint32_t> tokens
     ) const;
     [[nodiscard]] Result<at::Tensor> inference_input(

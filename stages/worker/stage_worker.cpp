@@ -387,4 +387,47 @@ Result<Payload> StageWorker::infer(const Payload& input, std::span<const std::ui
     return alias(output);
 }
 
+Result<std::optional<StageTensor>> StageWorker::held_out_input(
+    const Payload& input, std::span<const std::uint32_t> tokens
+) const {
+    SWARM_TRY(check_tokens(config_, tokens));
+    if (layout_.has_embedding) {
+        if (!input.empty()) {
+            return mismatch("an activation for the first stage, which takes tokens only");
+        }
+        return std::optional<StageTensor>();
+    }
+    SWARM_TRY(auto given, decode(input, *compression::find_codec(CodecId::None)));
+    return std::optional<StageTensor>(std::move(given));
+}
+
+// The oracle tells microbatches apart by their first token, so the key has that one.
+Result<Payload> StageWorker::forward_held_out(
+    const Payload& input, std::span<const std::uint32_t> tokens
+) {
+    SWARM_ASSERT(!layout_.has_head);
+    SWARM_TRY(const auto given, held_out_input(input, tokens));
+    const GraphKey key{{tokens.front()}, {}};
+    SWARM_TRY(
+        auto output, compute_->forward(key, given ? &*given : nullptr, tokens, Graph::Drop)
+    );
+    if (output.on_device) {
+        SWARM_TRY(output, compute_->coder()->to_host(output));
+    }
+    SWARM_TRY(check_finite(output.values));
+    return alias(output);
+}
+
+Result<double> StageWorker::tail_loss(
+    const Payload& input, std::span<const std::uint32_t> tokens
+) {
+    SWARM_ASSERT(layout_.has_head);
+    SWARM_TRY(const auto given, held_out_input(input, tokens));
+    SWARM_TRY(const double loss, compute_->tail_loss(given ? &*given : nullptr, tokens));
+    if (!std::isfinite(loss)) {
+        return Error{ErrorCode::NotFinite, Reaction::Reject, "the held-out loss is not finite"};
+    }
+    return loss;
+}
+
 }  // namespace stages

@@ -94,6 +94,12 @@ class StageWorker {
     /// weights is then pending under leg.key.
     Result<Payload> backward(const Leg& leg);
 
+    /// Returns the activation of a held-out microbatch, B x (T + 1) tokens. It is not coded, and no
+    /// graph is kept, so it depends neither on the cut of the model nor on a step.
+    Result<Payload> forward_held_out(const Payload& input, std::span<const std::uint32_t> tokens);
+    /// Returns the mean loss of a held-out microbatch at the last stage.
+    Result<double> tail_loss(const Payload& input, std::span<const std::uint32_t> tokens);
+
     /// Adds a pending gradient to the accumulator. Where the stage has both uses of a tied matrix,
     /// each use gets the sum of both.
     void accumulate(GraphKey key);
@@ -169,6 +175,10 @@ class StageWorker {
     Result<StageTensor> decode(const Payload& payload, const compression::Codec& codec) const;
     /// The input of a forward leg; empty for the stage with the embedding.
     Result<std::optional<StageTensor>> decode_input(const Leg& leg) const;
+    /// The same for a held-out microbatch, whose tensors are never coded.
+    Result<std::optional<StageTensor>> held_out_input(
+        const Payload& input, std::span<const std::uint32_t> tokens
+    ) const;
     std::vector<float> take_buffer();
     void keep_pending(GraphKey key, std::vector<float> gradient);
     /// Where the tensor lies in the flat vector; empty where the stage lacks it.

@@ -27,13 +27,16 @@ Coordinator::Coordinator(Options options)
       launcher_(context_, options_.corpus, options_.config.seed, options_.rows),
       step_(context_, launcher_, options_.timing),
       checkpointer_(options_.checkpoints),
-      placement_(context_.config, context_.layouts) {}
+      placement_(context_.config, context_.layouts),
+      evaluation_(context_, options_.held_out),
+      held_out_watch_(options_.config.eval.patience, options_.best_held_out) {}
 
 void Coordinator::on(const node::Event& event, TimePoint now, node::Outbox& out) {
     const node::Turn turn{now, out};
     std::visit([&](const auto& occurred) { handle(occurred, turn); }, event);
     if (phase_ == Phase::Open || phase_ == Phase::Finishing) {
         settle_states(turn);
+        advance_evaluation(turn);
         const bool waited_for_peers = step_.phase() == StepMachine::Phase::Waiting;
         step_.advance(turn);
         if (waited_for_peers && step_.phase() != StepMachine::Phase::Waiting) {
@@ -57,7 +60,7 @@ TimePoint Coordinator::next_deadline() const {
         return kNever;
     }
     TimePoint due = std::min(context_.detector.next_deadline(), step_.next_deadline());
-    due = std::min(due, checkpointer_.next_deadline());
+    due = std::min({due, checkpointer_.next_deadline(), evaluation_.next_deadline()});
     for (const auto& [stage, at] : claims_due_) {
         due = std::min(due, at);
     }
@@ -277,6 +280,8 @@ void Coordinator::handle(const node::Received& received, node::Turn turn) {
         checkpointer_.on(received.peer, *chunk, received.payload, turn);
     } else if (const auto* refused = std::get_if<protocol::ChunkRefused>(&body)) {
         checkpointer_.on(received.peer, *refused, turn);
+    } else if (const auto* evaluated = std::get_if<protocol::Evaluated>(&body)) {
+        evaluation_.on(received.peer, *evaluated, turn);
     } else if (protocol::is_meant_for_a_hub(body)) {
         const protocol::Misdirected here{protocol::HubKind::Coordinator};
         context_.peer_streams.post(received.peer, here, {}, turn);

@@ -11,6 +11,7 @@
 #include "swarm/coordinator/checkpointer.hpp"
 #include "swarm/coordinator/codec_chooser.hpp"
 #include "swarm/coordinator/commit_log.hpp"
+#include "swarm/coordinator/evaluation/evaluation.hpp"
 #include "swarm/coordinator/launcher.hpp"
 #include "swarm/coordinator/member_rates.hpp"
 #include "swarm/coordinator/placement.hpp"
@@ -54,6 +55,10 @@ class Coordinator final : public node::Role {
         run::PlantedBugs bugs = {};
         std::string tokenizer = {};  // file of the run's tokenizer for clients; empty: none
         const run::SampleRows* rows = nullptr;  // read in place of the corpus; outlive the role
+        std::span<const run::HeldOutText> held_out = {};  // outlive the role; none: no evaluation
+        std::optional<double> best_held_out = std::nullopt;  // least loss of earlier processes
+        /// Takes what each evaluation has found, for people: no decision depends on it.
+        std::function<void(const run::HeldOutLosses&)> on_held_out = {};
     };
 
     explicit Coordinator(Options options);
@@ -66,6 +71,8 @@ class Coordinator final : public node::Role {
     [[nodiscard]] const RunContext& context() const { return context_; }
 
     [[nodiscard]] const StepMachine& step() const { return step_; }
+
+    [[nodiscard]] bool evaluates() const { return evaluation_.under_way(); }
 
     [[nodiscard]] bool complete() const { return phase_ == Phase::Complete; }
 
@@ -200,6 +207,12 @@ class Coordinator final : public node::Role {
     void call_back_movers(StageIndex stage, node::Turn turn);
     void repeat_commit(const std::vector<protocol::SnapshotOrder>& orders, node::Turn turn);
     void write_checkpoint(node::Turn turn);
+    /// Begins the evaluation that follows the step just made, where one is due.
+    void begin_evaluation(node::Turn turn);
+    void advance_evaluation(node::Turn turn);
+    void take_held_out(run::HeldOutLosses losses, node::Turn turn);
+    /// Orders a checkpoint of the current version, unless there is an order for it already.
+    void keep_best(node::Turn turn);
     void fail(int exit_code, std::string text, node::Turn turn);
     StoreId append(const LogRecord& record, Sync sync, node::Turn turn);
 
@@ -215,6 +228,9 @@ class Coordinator final : public node::Role {
     SelfMeasures measures_;
     CodecChooser codec_chooser_;
     SplitChooser split_chooser_;
+    Evaluation evaluation_;
+    run::HeldOutWatch held_out_watch_;
+    std::optional<double> held_out_loss_;  // mean of the last evaluation of this process
     CommitRecord deciding_;  // the record that is being made durable
     RunHistory history_;
     Phase phase_ = Phase::Starting;

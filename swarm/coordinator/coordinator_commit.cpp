@@ -86,6 +86,7 @@ void Coordinator::conclude(node::Turn turn) {
         step_.open(StartWith::Launch, turn);
         hold_for_cut(turn);
     }
+    begin_evaluation(turn);
 }
 
 /// Each joiner gets several donors, so that no single line and no single death decides how long its
@@ -235,7 +236,7 @@ void Coordinator::repeat_commit(
 }
 
 void Coordinator::finish(node::Turn turn) {
-    if (phase_ != Phase::Finishing) {
+    if (phase_ != Phase::Finishing || evaluation_.under_way()) {
         return;
     }
     const bool lacks_checkpoint =

@@ -209,6 +209,7 @@ void Coordinator::take(PeerId peer, const protocol::Heartbeat& beat, node::Turn 
     if (!history_.losses.empty()) {
         reply.loss = history_.losses.back().second;
     }
+    reply.held_out_loss = held_out_loss_;
     context_.peer_streams.post(peer, reply, {}, turn);
 }
 

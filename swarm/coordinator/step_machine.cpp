@@ -44,6 +44,7 @@ void StepMachine::open(StartWith start, node::Turn turn) {
     skip_reason_.reset();
     waits_for_holders_ = false;
     held_ = false;
+    evaluating_ = false;
     launcher_.new_step(turn.now);
     if (start == StartWith::Recall) {
         ledger_.need_all();

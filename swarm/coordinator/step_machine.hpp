@@ -57,6 +57,12 @@ class StepMachine {
 
     void release() { held_ = false; }
 
+    /// Launches no microbatch of this step until go_on(), or until another step is opened. Joiners
+    /// are admitted meanwhile.
+    void wait_before_launch() { evaluating_ = true; }
+
+    void go_on() { evaluating_ = false; }
+
     /// The run is complete, and no step follows.
     void finish() { phase_ = Phase::Done; }
 
@@ -217,6 +223,7 @@ class StepMachine {
     TimePoint deadline_ = kNever;  // deadline of the recall or the reduce
     bool paused_ = false;
     bool held_ = false;
+    bool evaluating_ = false;  // the version is judged before anything is launched on it
     bool first_step_ = true;
     std::uint32_t fenced_ = 0;
     std::uint32_t counted_ = 0;

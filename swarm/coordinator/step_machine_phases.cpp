@@ -85,6 +85,9 @@ void StepMachine::run(node::Turn turn) {
         begin_recall(turn);
         return;
     }
+    if (evaluating_) {
+        return;
+    }
     launch(turn);
     if (ledger_.all_pathed() && !ledger_.needs_recall()) {
         reduce_when_enough(turn);

@@ -243,6 +243,19 @@ void check_model(const RunConfig& config, Checker& check) {
     check_tokens(model, check);
 }
 
+void check_eval(const RunConfig& config, Checker& check) {
+    check.require(
+        config.eval.texts.empty() || config.mode == SyncMode::Exact,
+        "eval.texts",
+        "must be empty where run.mode is sparse: its replicas differ between two exchanges"
+    );
+    check.require(
+        config.eval.texts.empty() || config.model.kind != ModelKind::Oracle,
+        "eval.texts",
+        "must be empty: the oracle model reads no text"
+    );
+}
+
 bool is_sha256(const std::string& text) {
     return text.size() == kSha256Digits &&
            text.find_first_not_of("0123456789abcdef") == std::string::npos;
@@ -317,6 +330,7 @@ std::optional<Fault> first_fault(const RunConfig& config) {
         check.require(!fault, fault ? fault->first : "", fault ? fault->second : "");
     }
     check_optimizer(config, check);
+    check_eval(config, check);
     return check.fault();
 }
 
@@ -366,6 +380,7 @@ RunConfig for_peers(RunConfig config) {
     config.corpus_sha256 = standard.corpus_sha256;
     config.checkpoint_keep = standard.checkpoint_keep;
     config.checkpoint_keep_every = standard.checkpoint_keep_every;
+    config.eval = standard.eval;
     return config;
 }
 

@@ -85,6 +85,20 @@ TEST(LlamaCompute, InfersTheSameLogitsHoweverTheModelIsSplit) {
     EXPECT_EQ(Chain(tiny_config(3), weights).infer(tokens), whole);
 }
 
+TEST(LlamaCompute, HasTheSameLossWithAndWithoutGradients) {
+    const auto weights = random_weights(tiny_config(), 1);
+    const auto tokens = random_batch(tiny_config(), 2);
+    Chain one(tiny_config(1), weights);
+    const double loss = one.train(tokens).loss;
+    EXPECT_EQ(take(one.stage(0).tail_loss(nullptr, tokens)), loss);
+    Chain two(tiny_config(2), weights);
+    const StageTensor up =
+        take(two.stage(0).forward(graph_key(0), nullptr, tokens, stages::Graph::Drop));
+    EXPECT_EQ(take(two.stage(1).tail_loss(&up, tokens)), loss);
+    EXPECT_EQ(two.train(tokens).loss, loss);
+    EXPECT_TRUE(two.stage(0).tail_loss(nullptr, tokens).has_error());
+}
+
 TEST(LlamaCompute, RepeatsItselfBitForBit) {
     const auto weights = random_weights(tiny_config(), 1);
     const auto tokens = random_batch(tiny_config(), 2);

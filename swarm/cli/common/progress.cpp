@@ -71,7 +71,8 @@ void Progress::show_one(const node::StepCommitted& step) {
     const std::string line = progress_line(
         step, steps_, static_cast<double>(tokens_per_step_) / step_s, left_s, peers_per_stage_
     );
-    withheld_ = line + (skipped_ > 0 ? "  skipped " + std::to_string(skipped_) : "");
+    withheld_ = line + (held_out_ ? "  held-out " + format("%.4f", *held_out_) : "") +
+                (skipped_ > 0 ? "  skipped " + std::to_string(skipped_) : "");
     const bool is_last = step.step + 1 >= steps_;
     if (console_.is_terminal() || pace_.admits(clock_now()) || is_last) {
         finish();
@@ -96,6 +97,18 @@ void Progress::show_one(const StagesCut& cut) {
         "the stages get " + run::to_text(cut.layers_per_stage) + " layers from step " +
         std::to_string(cut.step + 1) + " on: all peers download the checkpoint"
     );
+}
+
+void Progress::show_one(const HeldOutFound& found) {
+    held_out_ = found.loss;
+    std::string line = "step " + std::to_string(found.step) + ": held-out " +
+                       format("%.4f", found.loss) + (found.is_best ? ", the best so far" : "");
+    for (std::size_t i = 0; i < found.texts.size() && found.texts.size() > 1; ++i) {
+        line += (i == 0 ? " (" : ", ") + found.texts[i].name + " " +
+                format("%.4f", found.texts[i].loss);
+    }
+    finish();
+    console_.info(line + (found.texts.size() > 1 ? ")" : ""));
 }
 
 void Progress::show_one(const node::StepSkipped& skip) {

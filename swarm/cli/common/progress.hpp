@@ -40,6 +40,7 @@ class Progress {
     void show_one(const PastLoss& past) { watch_.recall(past.step, past.loss); }
 
     void show_one(const StagesCut& cut);
+    void show_one(const HeldOutFound& found);
     void show_one(const node::StepCommitted& step);
     void show_one(const node::StepSkipped& skip);
 
@@ -58,6 +59,7 @@ class Progress {
     std::uint64_t steps_;
     std::uint64_t tokens_per_step_;
     std::uint64_t skipped_ = 0;
+    std::optional<double> held_out_;  // mean loss of the newest evaluation
     std::deque<double> latest_s_;  // times of the latest steps, at most kLatest
     /// When the first step could begin: at the start, or when the last peer joined before it.
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();

@@ -60,6 +60,24 @@ json::object to_object(const StagesCut& cut) {
         {"layers_per_stage", json::value_from(cut.layers_per_stage)}};
 }
 
+json::object to_object(const HeldOutFound& found) {
+    json::array texts;
+    for (const HeldOutFound::Text& text : found.texts) {
+        const auto bits = text.bits_per_byte;
+        texts.push_back(
+            {{"name", text.name},
+             {"loss", to_hex(text.loss)},
+             {"bits_per_byte", bits ? json::value(to_hex(*bits)) : json::value(nullptr)}}
+        );
+    }
+    return {
+        {"kind", "held_out"},
+        {"step", found.step},
+        {"loss", to_hex(found.loss)},
+        {"best", found.is_best ? 1 : 0},
+        {"texts", std::move(texts)}};
+}
+
 json::object to_object(const node::StepSkipped& skip) {
     return {
         {"kind", "skip"},
@@ -163,6 +181,23 @@ class Fields {
         return digest;
     }
 
+    /// Calls read(Fields&) for each object of a list.
+    template <class Read>
+    void each(const char* key, const Read& read) {
+        const json::value* const value = object_.if_contains(key);
+        const json::array* const array = value == nullptr ? nullptr : value->if_array();
+        good_ = good_ && array != nullptr;
+        for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) {
+            if (const json::object* const object = (*array)[i].if_object()) {
+                Fields fields(*object);
+                read(fields);
+                good_ = good_ && fields.good();
+            } else {
+                good_ = false;
+            }
+        }
+    }
+
     std::vector<std::uint32_t> numbers(const char* key) {
         std::vector<std::uint32_t> numbers;
         const json::value* const value = object_.if_contains(key);
@@ -216,6 +251,21 @@ node::PeerChanged read_change(Fields& from) {
     return changed;
 }
 
+HeldOutFound read_held_out(Fields& from) {
+    HeldOutFound found;
+    found.step = from.number<std::uint64_t>("step");
+    found.loss = from.real("loss");
+    found.is_best = from.number<std::uint32_t>("best") > 0;
+    from.each("texts", [&](Fields& fields) {
+        HeldOutFound::Text text{fields.text("name"), fields.real("loss")};
+        if (!fields.is_null("bits_per_byte")) {
+            text.bits_per_byte = fields.real("bits_per_byte");
+        }
+        found.texts.push_back(std::move(text));
+    });
+    return found;
+}
+
 std::optional<TrainReport> read_report(const std::string& kind, Fields& from) {
     if (kind == "listening") {
         Listening listening;
@@ -234,6 +284,9 @@ std::optional<TrainReport> read_report(const std::string& kind, Fields& from) {
         cut.step = from.number<std::uint64_t>("step");
         cut.layers_per_stage = from.numbers("layers_per_stage");
         return cut;
+    }
+    if (kind == "held_out") {
+        return read_held_out(from);
     }
     if (kind == "step") {
         return read_step(from);

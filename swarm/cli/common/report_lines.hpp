@@ -33,10 +33,25 @@ struct StagesCut {
     std::vector<std::uint32_t> layers_per_stage;
 };
 
+/// An evaluation of the held-out texts.
+struct HeldOutFound {
+    struct Text {
+        std::string name;
+        double loss = 0;                        // nats per token
+        std::optional<double> bits_per_byte{};  // none: the size of the text is not known
+    };
+
+    std::uint64_t step = 0;  // steps that have made the weights
+    double loss = 0;         // mean over the texts
+    bool is_best = false;    // less than at all evaluations before
+    std::vector<Text> texts{};
+};
+
 using TrainReport = std::variant<
     Listening,
     PastLoss,
     StagesCut,
+    HeldOutFound,
     node::StepCommitted,
     node::StepSkipped,
     node::WorkCounted,

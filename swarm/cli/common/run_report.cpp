@@ -3,6 +3,7 @@
 #include "compression/codec.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/base/units.hpp"
+#include "swarm/cli/common/held_out_json.hpp"
 #include "swarm/net/identity.hpp"
 #include "swarm/run/layer_split.hpp"
 #include "swarm/run/leg_codecs.hpp"
@@ -422,6 +423,7 @@ std::string RunReport::to_json() const {
     whole["weights_sha256"] = digest_or_null(weights_);
     whole["join"] = join_.empty() ? json::value() : json::value(join_);
     whole["steps"] = step_array(steps_, config_);
+    whole["held_out"] = held_out_json(held_out_);
     whole["peers"] = std::move(peers);
     whole["config"] = config_object(config_);
     whole["line_delay_s"] = in_seconds(line_delay_);

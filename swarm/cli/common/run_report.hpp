@@ -105,6 +105,9 @@ class RunReport {
     }
 
     void add_one(const StagesCut& cut, TimePoint now);
+
+    void add_one(const HeldOutFound& found, TimePoint) { held_out_[found.step] = found; }
+
     void add_one(const node::StepCommitted& step, TimePoint now);
     void add_one(const node::StepSkipped& skip, TimePoint now);
     void add_one(const node::WorkCounted& share, TimePoint now);
@@ -118,6 +121,7 @@ class RunReport {
     std::string join_;  // empty: no peer can join
     Losses losses_;
     std::map<std::uint64_t, node::StepCommitted> steps_;
+    std::map<std::uint64_t, HeldOutFound> held_out_;  // evaluations by step
     std::map<PeerId, PeerFacts> peers_;
     std::optional<Digest> weights_;
     std::optional<Verification> verification_;

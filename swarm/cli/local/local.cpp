@@ -81,6 +81,9 @@ Result<run::RunConfig> local_config(const LocalOptions& options, Console& consol
     if (!config.corpus.empty()) {
         config.corpus = fs::absolute(found.path).string();  // run.toml lies in another folder
     }
+    for (std::string& text : config.eval.texts) {
+        text = fs::absolute(held_out_folder(options.run_file, options.run) / text).string();
+    }
     // This sets the hashes of text and tokenizer in run.toml, which all children then use.
     std::string tokenizer;
     if (!config.init.empty()) {

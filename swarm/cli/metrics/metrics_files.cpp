@@ -78,7 +78,7 @@ void MetricsFiles::add_one(const node::StepCommitted& step, double unix_time_s) 
     metrics.fenced = step.fenced;
     metrics.peers_per_stage = peers_;
     metrics.wire_bytes = step.wire_bytes;
-    write(metrics);
+    write(unix_time_s, metrics.step, to_line(metrics), scalars_of(metrics));
 }
 
 void MetricsFiles::add_one(const node::StepSkipped& skip, double unix_time_s) {
@@ -88,19 +88,32 @@ void MetricsFiles::add_one(const node::StepSkipped& skip, double unix_time_s) {
     metrics.seconds = in_seconds(skip.took);
     metrics.peers_per_stage = peers_;
     metrics.skipped = skip.reason;
-    write(metrics);
+    write(unix_time_s, metrics.step, to_line(metrics), scalars_of(metrics));
 }
 
-void MetricsFiles::write(const StepMetrics& metrics) {
+void MetricsFiles::add_one(const HeldOutFound& found, double unix_time_s) {
+    std::vector<Scalar> scalars{{"eval_loss", found.loss}};
+    for (const HeldOutFound::Text& text : found.texts) {
+        scalars.push_back({"eval_loss/" + text.name, text.loss});
+    }
+    write(unix_time_s, found.step, to_line(found, unix_time_s), scalars);
+}
+
+void MetricsFiles::write(
+    double unix_time_s,
+    std::uint64_t step,
+    const std::string& line,
+    const std::vector<Scalar>& scalars
+) {
     if (failed_) {
         return;
     }
     const auto written = [&]() -> Result<> {
         if (!events_) {
-            SWARM_TRY(open(metrics.unix_time_s, metrics.step));
+            SWARM_TRY(open(unix_time_s, step));
         }
-        SWARM_TRY(append_to(lines_, lines_path_, to_line(metrics)));
-        return events_->add(metrics.unix_time_s, metrics.step, scalars_of(metrics));
+        SWARM_TRY(append_to(lines_, lines_path_, line));
+        return events_->add(unix_time_s, step, scalars);
     }();
     if (!written) {
         failed_ = true;

@@ -35,12 +35,20 @@ class MetricsFiles {
     void add_one(const node::StepCommitted& step, double unix_time_s);
     void add_one(const node::StepSkipped& skip, double unix_time_s);
 
+    void add_one(const HeldOutFound& found, double unix_time_s);
+
     void add_one(const node::PeerChanged& changed, double) { peers_ = changed.peers_per_stage; }
 
     template <class Other>
     void add_one(const Other&, double) {}
 
-    void write(const StepMetrics& metrics);
+    /// Writes a line, and the scalars of its step.
+    void write(
+        double unix_time_s,
+        std::uint64_t step,
+        const std::string& line,
+        const std::vector<Scalar>& scalars
+    );
     Result<> open(double unix_time_s, std::uint64_t step);
     Result<> open_lines();
 

@@ -1,5 +1,7 @@
 #include "swarm/cli/metrics/step_metrics.hpp"
 
+#include "swarm/cli/common/held_out_json.hpp"
+
 #include <boost/json.hpp>
 
 #include <cmath>
@@ -86,6 +88,16 @@ std::string to_line(const StepMetrics& metrics) {
     return json::serialize(object) + "\n";
 }
 
+std::string to_line(const HeldOutFound& found, double unix_time_s) {
+    return json::serialize(json::object{
+               {"step", found.step},
+               {"unix_time_s", unix_time_s},
+               {"eval_loss", number_or_null(found.loss)},
+               {"eval_best", found.is_best},
+               {"eval_texts", held_out_texts_json(found.texts)}}) +
+           "\n";
+}
+
 Result<std::vector<StepMetrics>> parse_metrics(std::string_view text) {
     std::map<std::uint64_t, StepMetrics> by_step;
     std::uint64_t line_number = 0;
@@ -101,6 +113,13 @@ Result<std::vector<StepMetrics>> parse_metrics(std::string_view text) {
                 "line " + std::to_string(line_number) + " is no line of metrics.jsonl"};
         }
         StepMetrics metrics = from_object(line.get_object());
+        if (const json::value* const held_out = line.get_object().if_contains("eval_loss")) {
+            const auto step = by_step.find(metrics.step);
+            if (step != by_step.end() && held_out->is_number()) {
+                step->second.held_out = held_out->to_number<double>();
+            }
+            continue;
+        }
         // After a rollback the lines of later steps are void.
         by_step.erase(by_step.lower_bound(metrics.step), by_step.end());
         by_step[metrics.step] = std::move(metrics);

@@ -1,9 +1,11 @@
-// The figures of one step of a run, as a line of metrics.jsonl in the run's folder has them.
+// The figures of one step of a run, as a line of metrics.jsonl in the run's folder has them. An
+// evaluation after the step has a line of its own.
 // A step that is repeated after a rollback has a line each time; the last one counts.
 // Threading: pure. Errors: Malformed (Reject), with the number of the line.
 #pragma once
 
 #include "swarm/base/result.hpp"
+#include "swarm/cli/common/report_lines.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -27,10 +29,14 @@ struct StepMetrics {
     std::vector<std::uint32_t> peers_per_stage;  // empty: a run in one process
     std::optional<std::uint64_t> wire_bytes;
     std::string skipped;  // the reason; empty: the step changed the weights
+    std::optional<double> held_out;  // mean loss of the evaluation after the step; none: no such
 };
 
 /// Returns one line, with its line feed.
 std::string to_line(const StepMetrics& metrics);
+
+/// Returns the line of an evaluation, which follows that of its step.
+std::string to_line(const HeldOutFound& found, double unix_time_s);
 
 /// Reads metrics.jsonl: one entry per step, in the order of steps. A last line without its line
 /// feed is left out, because a process was killed while it wrote it.

@@ -143,15 +143,25 @@ std::string minute_of(double unix_time_s) {
     return {text.data(), size};
 }
 
+/// "3.2140", or "3.2140 (3.1007)" where an earlier evaluation was better.
+std::string held_out_in_words(const RunSummary& run) {
+    const std::string newest = loss_in_words(run.held_out);
+    return run.held_out == run.best_held_out
+               ? newest
+               : newest + " (" + loss_in_words(run.best_held_out) + ")";
+}
+
 TableRow row_of(const RunSummary& run) {
     if (run.standing == RunStanding::Unreadable) {
-        return {printable(run.folder.string()), "-", "-", "-", "-", "-", to_text(run.standing)};
+        return {
+            printable(run.folder.string()), "-", "-", "-", "-", "-", "-", to_text(run.standing)};
     }
     return {
         printable(run.folder.string()),
         printable(run.name),
         std::to_string(run.step) + "/" + std::to_string(run.steps),
         loss_in_words(run.loss),
+        held_out_in_words(run),
         std::to_string(run.tokens),
         minute_of(run.changed_unix_time_s),
         to_text(run.standing)};
@@ -222,6 +232,11 @@ RunSummary summarise_run(const fs::path& folder) {
     for (const StepMetrics& step : files->steps) {
         run.step = step.step;
         run.loss = step.loss ? step.loss : run.loss;
+        if (step.held_out) {
+            run.held_out = step.held_out;
+            const double best = run.best_held_out.value_or(*step.held_out);
+            run.best_held_out = std::min(best, *step.held_out);
+        }
         run.tokens += tokens_of(step);
         run.changed_unix_time_s = step.unix_time_s;
     }
@@ -231,11 +246,11 @@ RunSummary summarise_run(const fs::path& folder) {
 
 std::string runs_table(const std::vector<RunSummary>& runs) {
     std::vector<TableRow> rows{
-        {"folder", "name", "step", "loss", "tokens", "changed, UTC", "state"}};
+        {"folder", "name", "step", "loss", "held-out", "tokens", "changed, UTC", "state"}};
     for (const RunSummary& run : runs) {
         rows.push_back(row_of(run));
     }
-    return text_table(rows, {2, 3, 4});
+    return text_table(rows, {2, 3, 4, 5});
 }
 
 std::string runs_json(const std::vector<RunSummary>& runs) {
@@ -248,6 +263,9 @@ std::string runs_json(const std::vector<RunSummary>& runs) {
         one["step"] = run.step;
         one["steps"] = run.steps;
         one["loss"] = has_loss ? json::value(*run.loss) : json::value(nullptr);
+        one["held_out_loss"] = run.held_out ? json::value(*run.held_out) : json::value(nullptr);
+        one["best_held_out_loss"] =
+            run.best_held_out ? json::value(*run.best_held_out) : json::value(nullptr);
         one["tokens"] = run.tokens;
         one["changed_unix_time_s"] = run.changed_unix_time_s;
         one["trouble"] = is_read ? json::value(nullptr) : json::value(run.trouble);

@@ -38,6 +38,8 @@ struct RunSummary {
     std::uint64_t step = 0;          // steps that are done
     std::uint64_t steps = 0;         // steps that are wanted
     std::optional<double> loss{};    // loss of the newest step that has one
+    std::optional<double> held_out{};       // loss of the newest evaluation
+    std::optional<double> best_held_out{};  // least loss of all of them
     std::uint64_t tokens = 0;        // tokens of the steps that changed the weights
     double changed_unix_time_s = 0;  // time of the last step, or else of run.toml
     std::string trouble{};           // why it is unreadable

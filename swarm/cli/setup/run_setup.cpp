@@ -105,4 +105,11 @@ std::filesystem::path corpus_folder(const std::filesystem::path& run_file, const
     return named ? std::filesystem::path() : run_file.parent_path();
 }
 
+std::filesystem::path held_out_folder(
+    const std::filesystem::path& run_file, const RunFlags& flags
+) {
+    return run::sets_key(flags.settings, "eval.texts") ? std::filesystem::path()
+                                                       : run_file.parent_path();
+}
+
 }  // namespace swarm::cli

@@ -21,4 +21,9 @@ Result<run::RunConfig> resolve_run(const std::filesystem::path& run_file, const 
 /// current one, which is empty, where a flag or --set names the corpus.
 std::filesystem::path corpus_folder(const std::filesystem::path& run_file, const RunFlags& flags);
 
+/// The same for the texts of eval.texts, which no other flag names.
+std::filesystem::path held_out_folder(
+    const std::filesystem::path& run_file, const RunFlags& flags
+);
+
 }  // namespace swarm::cli

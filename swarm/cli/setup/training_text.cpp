@@ -11,8 +11,10 @@
 #include "swarm/data/utf8.hpp"
 #include "swarm/run/training/tokenizer_names.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -205,7 +207,126 @@ Result<TrainingText> load_folder(
     return made;
 }
 
+Error bad_held_out(ErrorCode code, const fs::path& path, const std::string& what) {
+    return rejected(code, "the held-out text " + path.string() + " " + what);
+}
+
+Result<> check_held_out(
+    const run::RunConfig& config, const fs::path& path, std::span<const std::uint32_t> tokens
+) {
+    if (tokens.size() <= config.model.context) {
+        return bad_held_out(
+            ErrorCode::Malformed,
+            path,
+            "has " + std::to_string(tokens.size()) + " tokens; one window has " +
+                std::to_string(config.model.context + 1)
+        );
+    }
+    const auto largest = std::ranges::max_element(tokens);
+    if (*largest >= config.model.vocabulary) {
+        return bad_held_out(
+            ErrorCode::Mismatch,
+            path,
+            "has the token " + std::to_string(*largest) + ", and model.vocabulary is " +
+                std::to_string(config.model.vocabulary)
+        );
+    }
+    return {};
+}
+
+/// Returns the size of the text behind the targets of all rows; `tokenizer`: null: a token is a
+/// byte.
+Result<std::uint64_t> target_bytes(
+    const run::RunConfig& config,
+    std::span<const std::uint32_t> tokens,
+    const ModelTokenizer* tokenizer
+) {
+    const std::size_t row = std::size_t{config.model.context} + 1;
+    std::uint64_t bytes = 0;
+    for (; !tokens.empty(); tokens = tokens.subspan(row)) {
+        const auto targets = tokens.first(row).subspan(1);
+        if (tokenizer == nullptr) {
+            bytes += targets.size();
+            continue;
+        }
+        SWARM_TRY(const std::string text, tokenizer->decode(targets));
+        bytes += text.size();
+    }
+    return bytes;
+}
+
+Result<std::vector<std::uint32_t>> read_held_out_folder(
+    run::RunConfig config, const fs::path& folder, const std::string& tokenizer
+) {
+    config.seed = 0;  // the rows of an evaluation are the same in all runs
+    SWARM_TRY(const auto rows, DataRows::open(folder, config));
+    SWARM_TRY(tokenizer_of(*rows, folder, tokenizer, config));
+    const std::size_t row = std::size_t{config.model.context} + 1;
+    std::vector<std::uint32_t> tokens;
+    for (const std::uint64_t number :
+         run::held_out_windows(config, rows->samples().per_epoch())) {
+        tokens.resize(tokens.size() + row);
+        rows->read(number, std::span(tokens).last(row));
+    }
+    if (rows->failure()) {
+        return *rows->failure();
+    }
+    return tokens;
+}
+
+Result<std::vector<std::uint32_t>> read_held_out_text(
+    const run::RunConfig& config, const fs::path& path, const ModelTokenizer* tokenizer
+) {
+    Result<std::string> text = read_file(path, kCorpusBytesMax);
+    if (!text) {
+        return rejected(text.error().code, "no held-out text: " + text.error().detail);
+    }
+    run::Corpus corpus = bytes_of(*text);
+    if (tokenizer != nullptr) {
+        SWARM_TRY(corpus, tokens_of(*text, *tokenizer));
+    }
+    SWARM_TRY(check_held_out(config, path, corpus));
+    return run::held_out_tokens(config, corpus);
+}
+
+std::string last_name(const fs::path& path) {
+    const fs::path plain = path.lexically_normal();
+    return (plain.has_filename() ? plain : plain.parent_path()).filename().string();
+}
+
+/// The name of the file or folder, or the whole path where two have the same name.
+std::string held_out_name(const std::vector<fs::path>& paths, std::size_t number) {
+    const std::string name = last_name(paths[number]);
+    const auto same = std::ranges::count_if(paths, [&](const fs::path& other) {
+        return last_name(other) == name;
+    });
+    return same == 1 ? name : paths[number].string();
+}
+
 }  // namespace
+
+Result<std::vector<run::HeldOutText>> load_held_out(
+    const run::RunConfig& config, const std::vector<fs::path>& paths, const std::string& tokenizer
+) {
+    std::optional<UsedTokenizer> used;
+    if (!tokenizer.empty() && !paths.empty()) {
+        SWARM_TRY(used, read_tokenizer(tokenizer));
+    }
+    const ModelTokenizer* const by_file = used ? &used->tokenizer : nullptr;
+    std::vector<run::HeldOutText> texts;
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        run::HeldOutText text{held_out_name(paths, i), {}, 0};
+        if (is_data_folder(paths[i])) {
+            SWARM_TRY(text.tokens, read_held_out_folder(config, paths[i], tokenizer));
+        } else {
+            SWARM_TRY(text.tokens, read_held_out_text(config, paths[i], by_file));
+        }
+        SWARM_TRY(check_held_out(config, paths[i], text.tokens));
+        SWARM_TRY(text.bytes, target_bytes(config, text.tokens, by_file));
+        texts.push_back(std::move(text));
+    }
+    return texts;
+}
 
 CorpusFile find_corpus(const std::string& corpus, const fs::path& folder) {
     if (corpus.empty()) {

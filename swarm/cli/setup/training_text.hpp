@@ -12,11 +12,13 @@
 #include "swarm/cli/setup/data_rows.hpp"
 #include "swarm/run/batch_plan.hpp"
 #include "swarm/run/config.hpp"
+#include "swarm/run/training/held_out.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace swarm::cli {
 
@@ -26,6 +28,7 @@ struct TrainingText {
     std::uint64_t tokens = 0;
     std::uint64_t bytes = 0;  // size of the text
     std::string tokenizer;    // bytes of the tokenizer's file; empty: a token is a byte
+    std::vector<run::HeldOutText> held_out{};  // the texts of config.eval
 };
 
 /// The file or folder of a corpus.
@@ -46,5 +49,13 @@ Result<std::string> digest_of_file(const std::filesystem::path& path);
 /// the bytes of its file, or the corpus is a folder, which has one. Writes the hashes of both to
 /// `config`, or compares them with those that it has.
 Result<TrainingText> load_text(run::RunConfig& config, std::string tokenizer = {});
+
+/// Loads held-out texts as tokens of the run: `tokenizer` holds the bytes of its tokenizer's file.
+/// Errors: those of load_text().
+Result<std::vector<run::HeldOutText>> load_held_out(
+    const run::RunConfig& config,
+    const std::vector<std::filesystem::path>& paths,
+    const std::string& tokenizer
+);
 
 }  // namespace swarm::cli

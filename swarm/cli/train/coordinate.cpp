@@ -11,6 +11,7 @@
 #include "swarm/cli/owners/qr_code.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/stop_presses.hpp"
+#include "swarm/cli/train/best_keeper.hpp"
 #include "swarm/cli/train/train_reports.hpp"
 #include "swarm/cli/web/run_web.hpp"
 #include "swarm/coordinator/coordinator.hpp"
@@ -59,7 +60,8 @@ class Coordination {
           directory_(std::move(directory)),
           text_(text),
           console_(console),
-          reports_(reports) {}
+          reports_(reports),
+          best_(directory_.path) {}
 
     /// Returns the exit code. nullopt: the next life may go on from the newest checkpoint, because
     /// a stage is lost or the stages are to be cut anew.
@@ -173,6 +175,9 @@ class Coordination {
             }};
         options.tokenizer = directory_.tokenizer;
         options.rows = text_.rows.get();
+        options.held_out = text_.held_out;
+        options.best_held_out = best_.best_loss();
+        options.on_held_out = [this](const run::HeldOutLosses& losses) { on_held_out(losses); };
         options.settings = run::peer_settings(directory_.config);
         options.resume = as_run_state(std::move(directory_.resumed));
         if (options.resume) {  // files count steps, versions count exchanges, too
@@ -222,7 +227,7 @@ class Coordination {
         } else if (const auto* const written = std::get_if<node::CheckpointWritten>(&report)) {
             console_.info("wrote " + (directory_.path / written->where).string());
             checkpoint_ = run::steps_before(directory_.config, written->version.step);
-            prune(written->where);
+            prune(*checkpoint_, written->where);
         }
         if (const std::optional<TrainReport> wanted = as_train_report(report)) {
             report_to_all(*wanted);
@@ -243,13 +248,25 @@ class Coordination {
         }
     }
 
-    /// Removes old checkpoints beside the loop, because a disk may take long for that.
-    void prune(const std::string& newest) {
-        boost::asio::post(pruner_, [this, newest] {
-            const Result<> pruned =
-                stages::prune_checkpoints(directory_.path, newest, directory_.config);
-            if (!pruned) {
-                loop_.post([this, error = pruned.error()] { console_.warn(error.detail); });
+    void on_held_out(const run::HeldOutLosses& losses) {
+        report_to_all(describe(directory_.config, text_.held_out, losses));
+        beside_the_loop([this, losses] { return best_.evaluated(losses.step, losses.loss); });
+    }
+
+    /// Marks the best checkpoint, and removes old ones.
+    void prune(std::uint64_t step, const std::string& newest) {
+        beside_the_loop([this, step, newest] { return best_.written(step, newest); });
+        beside_the_loop([this, newest] {
+            return stages::prune_checkpoints(directory_.path, newest, directory_.config);
+        });
+    }
+
+    /// A disk may take long. What is posted runs in order, on one thread.
+    template <class Work>
+    void beside_the_loop(Work work) {
+        boost::asio::post(pruner_, [this, work] {
+            if (const Result<> done = work(); !done) {
+                loop_.post([this, error = done.error()] { console_.warn(error.detail); });
             }
         });
     }
@@ -305,6 +322,7 @@ class Coordination {
     bool released_ = false;
     StopPresses presses_;
     std::optional<RunWeb> web_;
+    BestKeeper best_;  // used by pruner_ alone once the run goes on
     boost::asio::thread_pool pruner_{1};  // last, because its work uses the members above
 };
 

@@ -249,6 +249,21 @@ void recall_corpus(RunDirectory& directory) {
     }
 }
 
+/// Loads the texts of eval.texts and names them as the run.toml in the run's folder does.
+Result<> load_eval_texts(RunDirectory& directory, const TrainOptions& options, TrainingText& text) {
+    std::vector<std::string>& names = directory.config.eval.texts;
+    const fs::path folder = held_out_folder(run_file_of(options, directory), options.run);
+    std::vector<fs::path> paths;
+    for (const std::string& name : names) {
+        paths.push_back(folder / name);  // an absolute path stays as it is
+    }
+    SWARM_TRY(text.held_out, load_held_out(directory.config, paths, text.tokenizer));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        names[i] = path_from(directory.path, names[i], paths[i]);
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<> write_run_files(RunDirectory& directory) {
@@ -348,6 +363,7 @@ Result<TrainingText> load_run_text(RunDirectory& directory, const TrainOptions& 
         config.corpus_sha256 = pinned;
         return text;
     }
+    SWARM_TRY(load_eval_texts(directory, options, text));
     config.corpus = path_from(directory.path, written, found.path);
     if (directory.last) {
         recall_corpus(directory);

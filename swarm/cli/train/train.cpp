@@ -66,6 +66,9 @@ int print_toml(const TrainOptions& options, Console& console) {
         const auto folder = corpus_folder(options.run_file, options.run);
         config->corpus = find_corpus(config->corpus, folder).path.string();
     }
+    for (std::string& text : config->eval.texts) {
+        text = (held_out_folder(options.run_file, options.run) / text).string();
+    }
     std::cout << run::documented_toml(*config) << std::flush;
     return kDone;
 }

@@ -6,8 +6,10 @@
 
 #include <cerrno>
 #include <iostream>
+#include <numbers>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 
 namespace swarm::cli {
 namespace {
@@ -26,6 +28,25 @@ void write_all(int descriptor, std::string_view text) {
 }
 
 }  // namespace
+
+HeldOutFound describe(
+    const run::RunConfig& config,
+    std::span<const run::HeldOutText> texts,
+    const run::HeldOutLosses& losses
+) {
+    HeldOutFound found{losses.step, losses.loss, losses.is_best, {}};
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        HeldOutFound::Text text{texts[i].name, losses.by_text.at(i)};
+        const std::size_t row = std::size_t{config.model.context} + 1;
+        const auto targets = static_cast<double>(texts[i].tokens.size() / row * (row - 1));
+        if (texts[i].bytes > 0) {
+            text.bits_per_byte = text.loss * targets * std::numbers::log2e /
+                                 static_cast<double>(texts[i].bytes);
+        }
+        found.texts.push_back(std::move(text));
+    }
+    return found;
+}
 
 TrainReports::TrainReports(
     Console& console,

@@ -9,11 +9,20 @@
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/train/train.hpp"
 #include "swarm/cli/web/run_state.hpp"
+#include "swarm/run/training/held_out.hpp"
 
 #include <filesystem>
+#include <span>
 #include <string>
 
 namespace swarm::cli {
+
+/// Adds the names of the texts, their sizes and what follows from these.
+HeldOutFound describe(
+    const run::RunConfig& config,
+    std::span<const run::HeldOutText> texts,
+    const run::HeldOutLosses& losses
+);
 
 class TrainReports {
  public:

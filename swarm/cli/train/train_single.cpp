@@ -9,6 +9,7 @@
 #include "swarm/cli/compute/compute_factory.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/stop_presses.hpp"
+#include "swarm/cli/train/best_keeper.hpp"
 #include "swarm/cli/train/train_reports.hpp"
 #include "swarm/coordinator/dropped_work.hpp"
 #include "swarm/run/partition.hpp"
@@ -21,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -132,9 +134,15 @@ class Training {
         const RunDirectory& directory,
         TrainReports& reports,
         Beside& beside,
-        const DataRows* rows  // null: the run reads a text
+        const TrainingText& text
     )
-        : run_(run), directory_(directory), reports_(reports), beside_(beside), rows_(rows) {
+        : run_(run),
+          directory_(directory),
+          reports_(reports),
+          beside_(beside),
+          text_(text),
+          best_(directory.path),
+          watch_(run.config().eval.patience, best_.best_loss()) {
         if (run.version().step > 0) {
             saved_ = run.version().step;  // it was read from there
         }
@@ -149,7 +157,7 @@ class Training {
             static_cast<void>(reports_.finish());  // with the steps until then
             return kRunFailed;
         }
-        if (run_.version().step < run_.config().steps) {
+        if (run_.version().step < run_.config().steps && !watch_.is_over()) {
             reports_.console().info(
                 "stopped after step " + std::to_string(run_.version().step) + "; " + how_to_go_on()
             );
@@ -166,13 +174,21 @@ class Training {
         while (run_.version().step < config.steps) {
             SWARM_TRY(make_step());
             const std::uint64_t step = run_.version().step;
+            const bool is_best = evaluate(step) && config.checkpoint_every > 0;
             const bool stopping = stop_signal != 0 && may_stop(config, step);
-            if (stopping || is_checkpoint_due(config, step)) {
+            if (stopping || is_best || watch_.is_over() || is_checkpoint_due(config, step)) {
                 SWARM_TRY(const fs::path newest, save(run_, directory_));
                 saved_ = step;
+                warn_of(best_.written(step, newest.filename().string()));
                 prune(newest.filename().string());
             }
-            if (stopping) {
+            if (watch_.is_over()) {
+                reports_.console().info(
+                    "the run ends after step " + std::to_string(step) + ": " + watch_.reason() +
+                    " (eval.patience)"
+                );
+            }
+            if (stopping || watch_.is_over()) {
                 break;
             }
             if (stop_signal != 0 && !std::exchange(told_, true)) {
@@ -186,19 +202,45 @@ class Training {
         return {};
     }
 
-    void prune(const std::string& newest) {
-        const Result<> pruned = stages::prune_checkpoints(directory_.path, newest, run_.config());
-        if (!pruned) {
-            reports_.console().warn(pruned.error().detail);
+    /// Judges the weights of this step by the held-out texts, if an evaluation is due. True when
+    /// they are better than all before.
+    bool evaluate(std::uint64_t step) {
+        if constexpr (std::is_same_v<Run, stages::SingleRun>) {
+            if (text_.held_out.empty() || !run::is_evaluation_due(run_.config(), step)) {
+                return false;
+            }
+            auto losses = run_.evaluate(text_.held_out);
+            if (!losses) {
+                reports_.console().warn(
+                    "no held-out loss after step " + std::to_string(step) + ": " +
+                    losses.error().detail
+                );
+                return false;
+            }
+            watch_.note(*losses);
+            reports_.add(describe(run_.config(), text_.held_out, *losses));
+            warn_of(best_.evaluated(step, losses->loss));
+            return losses->is_best;
         }
+        return false;
+    }
+
+    void warn_of(const Result<>& done) {
+        if (!done) {
+            reports_.console().warn(done.error().detail);
+        }
+    }
+
+    void prune(const std::string& newest) {
+        warn_of(stages::prune_checkpoints(directory_.path, newest, run_.config()));
     }
 
     Result<> make_step() {
         const std::uint32_t microbatches = run_.config().microbatches;
         const TimePoint begin = clock_now();
         SWARM_TRY(const stages::StepRecord record, run_.step());
-        if (rows_ != nullptr && rows_->failure()) {
-            return *rows_->failure();
+        if (text_.rows && text_.rows->failure()) {
+            return *text_.rows->failure();
         }
         if (record.skipped) {
             reports_.add(node::StepSkipped{record.step, *record.skipped, clock_now() - begin});
@@ -224,7 +266,9 @@ class Training {
     const RunDirectory& directory_;
     TrainReports& reports_;
     Beside& beside_;
-    const DataRows* rows_;
+    const TrainingText& text_;
+    BestKeeper best_;
+    run::HeldOutWatch watch_;
     bool told_ = false;                   // a notice said that the run stops later
     std::optional<std::uint64_t> saved_;  // step of the newest checkpoint; none: there is none
 };
@@ -337,7 +381,7 @@ int train_sparse(
         exact = std::make_unique<stages::SingleRun>(config, make, text.corpus, text.rows.get());
     }
     BesideSparse beside(run, std::move(exact), options.lose_every, reports.console());
-    const int code = Training(run, directory, reports, beside, text.rows.get()).to_the_end();
+    const int code = Training(run, directory, reports, beside, text).to_the_end();
     beside.say_what_was_lost();
     return code;
 }
@@ -376,7 +420,7 @@ int train_single(
         follow(choices, run);
         return Result<>();
     };
-    return Training(run, directory, reports, follow_on, text.rows.get()).to_the_end();
+    return Training(run, directory, reports, follow_on, text).to_the_end();
 }
 
 }  // namespace swarm::cli

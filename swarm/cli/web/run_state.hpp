@@ -84,6 +84,9 @@ class RunState {
     }
 
     void add_one(const StagesCut& cut, TimePoint now);
+
+    void add_one(const HeldOutFound&, TimePoint) {}
+
     void add_one(const node::StepCommitted& step, TimePoint now);
     void add_one(const node::StepSkipped& skip, TimePoint now);
     void add_one(const node::WorkCounted& work, TimePoint now);

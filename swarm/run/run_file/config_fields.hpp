@@ -5,6 +5,7 @@
 
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/config.hpp"
+#include "swarm/run/run_file/eval_fields.hpp"
 #include "swarm/run/run_file/key.hpp"
 #include "swarm/run/run_file/model_fields.hpp"
 #include "swarm/run/run_file/optimizer_fields.hpp"
@@ -266,6 +267,7 @@ void visit_fields(Config& config, Visitor& visit) {
     visit_schedule(config.optimizer, visit);
     visit_adamw(config.optimizer, visit);
     visit_trained_part(config, visit);
+    visit_eval(config.eval, visit);
 }
 
 /// A value outside its bounds.

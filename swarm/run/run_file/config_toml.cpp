@@ -37,6 +37,10 @@ struct FieldWriter {
             if (key == "checkpoint_keep") {
                 return field == kStandard.checkpoint_keep;
             }
+            if (key == "every_steps" || key == "batches") {
+                const EvalConfig& eval = kStandard.eval;
+                return field == (key == "batches" ? eval.batches : eval.every_steps);
+            }
         }
         if constexpr (std::is_same_v<Field, double>) {
             return (key == "alpha" && field == 0) ||
@@ -44,7 +48,7 @@ struct FieldWriter {
                    (key == "rope_low_frequency" && field == kStandard.model.rope_low_frequency) ||
                    (key == "rope_high_frequency" && field == kStandard.model.rope_high_frequency);
         }
-        static constexpr std::array<std::string_view, 20> kNewer{
+        static constexpr std::array<std::string_view, 22> kNewer{
             "mode",
             "sync_every",
             "replicas",
@@ -64,7 +68,9 @@ struct FieldWriter {
             "decay_steps",
             "no_decay",
             "freeze",
-            "rank"};
+            "rank",
+            "texts",
+            "patience"};
         if constexpr (std::is_same_v<Field, std::vector<std::string>>) {
             if (key == "on") {
                 return field == kStandard.lora.on;
@@ -90,7 +96,9 @@ Result<> check_keys(const toml::table& document, std::string_view file, const Ke
         }
         if (!known.tables.contains(name)) {
             return usage(
-                file, line, name + " is unknown; the tables are run, model, optimizer, train, lora"
+                file,
+                line,
+                name + " is unknown; the tables are run, model, optimizer, train, lora, eval"
             );
         }
         if (!node.is_table()) {

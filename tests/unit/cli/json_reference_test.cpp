@@ -156,6 +156,12 @@ TEST(JsonReference, OfALineOfMetrics) {
     expect_documented(
         "A line of `metrics.jsonl`", {json::parse(to_line(step)), json::parse(to_line(skipped))}
     );
+    const HeldOutFound found{2, 3.25, true, {{"a", 3.0, 1.5}, {"b", 3.5}}};
+    const HeldOutFound bad{2, std::numeric_limits<double>::infinity(), true, {{"a", 1e9}}};
+    expect_documented(
+        "The line of an evaluation",
+        {json::parse(to_line(found, 1)), json::parse(to_line(bad, 1))}
+    );
 }
 
 TEST(JsonReference, ListsTheKeysOfARun) {
@@ -173,6 +179,7 @@ TEST(JsonReference, ListsTheKeysOfARun) {
     report.add(node::WorkCounted{0, kBert, {1}, 8, 100}, TimePoint(seconds(4)));
     report.events().freeze(kBert, TimePoint(seconds(5)), seconds(1));
     report.add(step, TimePoint(seconds(7)));
+    report.add(HeldOutFound{1, 3, true, {{"a", 1e9, 2.0}, {"b", 1}}}, TimePoint(seconds(7)));
     report.add(node::RunFinished{}, TimePoint(seconds(8)));
     report.set_verification({false, Digest{}, "weights"});
     expect_documented(
@@ -285,6 +292,8 @@ TEST(JsonReference, ListsTheKeysOfData) {
 TEST(JsonReference, ListsTheKeysOfRuns) {
     std::vector<RunSummary> runs(2);
     runs[0].loss = 1;
+    runs[0].held_out = 2;
+    runs[0].best_held_out = 1;
     runs[1].standing = RunStanding::Unreadable;
     expect_documented("`swarm runs`", {json::parse(runs_json(runs))});
     const RunComparison comparison{"a", "b", {{"run.seed", "1", "2"}}, {{3, 1, 2}}};

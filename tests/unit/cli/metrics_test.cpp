@@ -87,6 +87,22 @@ TEST(StepMetrics, ATornLineIsLeftOutAndAnotherFileRefused) {
     EXPECT_FALSE(parse_metrics("{\"loss\": 1}\n"));
 }
 
+TEST(StepMetrics, AnEvaluationBelongsToTheStepBefore) {
+    const HeldOutFound found{2, 3.25, true, {{"a.txt", 3.0, 1.5}, {"b.txt", 3.5}}};
+    const auto read = parse_metrics(
+        to_line(metrics_of(1, 4)) + to_line(metrics_of(2, 3)) + to_line(found, 1.0) +
+        to_line(metrics_of(3, 2))
+    );
+    ASSERT_TRUE(read && read->size() == 3);
+    EXPECT_FALSE((*read)[0].held_out);
+    EXPECT_EQ((*read)[1].held_out, 3.25);
+    EXPECT_EQ((*read)[1].loss, 3);
+    EXPECT_FALSE((*read)[2].held_out);
+    const std::string line = to_line(found, 1.0);
+    EXPECT_NE(line.find("\"bits_per_byte\":1.5E0"), std::string::npos) << line;
+    EXPECT_NE(line.find("\"perplexity\":"), std::string::npos) << line;
+}
+
 class MetricsFilesTest : public testing::Test {
  protected:
     [[nodiscard]] std::string lines() const {

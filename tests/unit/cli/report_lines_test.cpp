@@ -55,6 +55,20 @@ TEST(ReportLines, CarryPeersAndReasons) {
     EXPECT_EQ(read.peers_per_stage, (std::vector<std::uint32_t>{2, 1, 0}));
 }
 
+TEST(ReportLines, CarryAnEvaluationBitForBit) {
+    const HeldOutFound read =
+        there_and_back(HeldOutFound{50, 0.1, true, {{"a", 1.0 / 3, 0.7}, {"b", 2.0}}});
+    EXPECT_EQ(read.step, 50U);
+    EXPECT_EQ(read.loss, 0.1);
+    EXPECT_TRUE(read.is_best);
+    ASSERT_EQ(read.texts.size(), 2U);
+    EXPECT_EQ(read.texts[0].name, "a");
+    EXPECT_EQ(read.texts[0].loss, 1.0 / 3);
+    EXPECT_EQ(read.texts[0].bits_per_byte, 0.7);
+    EXPECT_FALSE(read.texts[1].bits_per_byte);
+    EXPECT_FALSE(parse_report(R"({"kind":"held_out","step":1,"loss":"0","best":0,"texts":[1]})"));
+}
+
 TEST(ReportLines, CarryAllOtherReports) {
     const StagesCut cut = there_and_back(StagesCut{49, {3, 2, 1}});
     EXPECT_EQ(cut.step, 49U);

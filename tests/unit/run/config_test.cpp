@@ -211,6 +211,18 @@ const BadRun kBadRuns[] = {
     {"model.vocabulary", [](RunConfig& run) { run.model.vocabulary = 255; }},
     {"model.rope_base", [](RunConfig& run) { run.model.rope_base = 0; }},
     {"model.norm_epsilon", [](RunConfig& run) { run.model.norm_epsilon = 0; }},
+    {"eval.texts",
+     [](RunConfig& run) {
+         run.model = *named_model("oracle");
+         run.eval.texts = {"held-out.txt"};
+     }},
+    {"eval.texts",
+     [](RunConfig& run) {
+         run.mode = SyncMode::Sparse;
+         run.eval.texts = {"held-out.txt"};
+     }},
+    {"eval.every_steps", [](RunConfig& run) { run.eval.every_steps = 0; }},
+    {"eval.batches", [](RunConfig& run) { run.eval.batches = 1025; }},
     {"model.tied_embeddings",
      [](RunConfig& run) {
          run.model = *named_model("oracle");

@@ -74,6 +74,19 @@ TEST(ToToml, LeavesOutWhatAnOlderProgramDoesNotKnow) {
     EXPECT_FALSE(parse_run("[run]\ncorpus_sha256 = 'abc'\n", "run.toml"));
 }
 
+TEST(ToToml, LeavesOutTheHeldOutTextsOfItsOwnersMachine) {
+    RunConfig run;
+    run.eval = {{"held out.txt", "/data/set"}, 7, 3, 2};
+    const auto back = parse_run(to_toml(run), "run.toml");
+    ASSERT_TRUE(back.has_value()) << back.error().detail;
+    EXPECT_EQ(back->eval.texts, run.eval.texts);
+    EXPECT_EQ(back->eval.every_steps, 7U);
+    EXPECT_EQ(back->eval.batches, 3U);
+    EXPECT_EQ(back->eval.patience, 2U);
+    EXPECT_EQ(to_toml(for_peers(run)), to_toml(RunConfig{}));
+    EXPECT_EQ(to_toml(RunConfig{}).find("eval"), std::string::npos);
+}
+
 TEST(ToToml, LeavesOutAnEmptyListOfGroupsWithoutDecay) {
     RunConfig run;
     EXPECT_EQ(to_toml(run).find("no_decay"), std::string::npos);

@@ -47,6 +47,10 @@ class FrozenCompute : public stages::StageCompute {
         return TailOutput{};
     }
 
+    Result<double> tail_loss(const StageTensor*, std::span<const std::uint32_t>) override {
+        return 0.0;
+    }
+
  protected:
     BridgeTraining training_;
 };

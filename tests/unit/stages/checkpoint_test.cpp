@@ -1,5 +1,6 @@
 #include "stages/files/checkpoint.hpp"
 
+#include "stages/files/best_checkpoint.hpp"
 #include "stages/single/single_run.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
 #include "tests/unit/stages/small_models.hpp"
@@ -193,6 +194,19 @@ TEST_F(PrunedCheckpoints, AreTheOldestAndNoneIfAllAreKept) {
     EXPECT_EQ(left_after(3), (Steps{8, 7, 6}));
     EXPECT_EQ(left_after(3), (Steps{8, 7, 6}));
     EXPECT_EQ(left_after(1), (Steps{8}));
+}
+
+TEST_F(PrunedCheckpoints, LeaveTheBestOne) {
+    const fs::path& run = scratch_.path();
+    EXPECT_FALSE(read_best_checkpoint(run));
+    const BestCheckpoint best{checkpoint_name({0, 4}), 0.1};
+    ASSERT_TRUE(write_best_checkpoint(run, best).has_value());
+    EXPECT_EQ(read_best_checkpoint(run), best);
+    EXPECT_EQ(left_after(1), (Steps{8, 4}));
+    ASSERT_TRUE(write_best_checkpoint(run, {checkpoint_name({0, 8}), 0.05}).has_value());
+    EXPECT_EQ(left_after(1), (Steps{8}));
+    std::ofstream(run / kBestCheckpointFile) << "checkpoint-0-8 low\n";
+    EXPECT_FALSE(read_best_checkpoint(run));
 }
 
 TEST_F(PrunedCheckpoints, LeaveEveryNthForEver) {

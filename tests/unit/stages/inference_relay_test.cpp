@@ -36,6 +36,10 @@ class ChosenLogits final : public StageCompute {
         return TailOutput{};
     }
 
+    Result<double> tail_loss(const StageTensor*, std::span<const std::uint32_t>) override {
+        return 0.0;
+    }
+
     Result<StageTensor> backward(GraphKey, const StageTensor&, std::span<float>) override {
         return tensor();
     }

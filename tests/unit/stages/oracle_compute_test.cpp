@@ -89,6 +89,13 @@ TEST_F(Oracle, FindsNoGraphThatWasNotKeptOrWasUsedOrDropped) {
     EXPECT_EQ(code(), ErrorCode::NotFound);
 }
 
+TEST_F(Oracle, HasALossOfTokensThatAreInNoStep) {
+    weights_[4] = 3.0F;
+    const auto up = stages_[0]->forward(key(4), nullptr, tokens(4), Graph::Drop);
+    EXPECT_EQ(*stages_[2]->tail_loss(&*up, tokens(4)), 2.0);
+    EXPECT_TRUE(stages_[2]->tail_loss(&*up, tokens(5)).has_error());
+}
+
 TEST_F(Oracle, HasTheMeanOfItsMicrobatchsCountsAsLoss) {
     weights_[4] = 3.0F;
     weights_[304] = 0.5F;

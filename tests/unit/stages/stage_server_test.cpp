@@ -431,5 +431,19 @@ TEST_F(SnapshotThenCommit, CopiesNoSnapshotThatNobodyFetches) {
     EXPECT_TRUE(changes_in_place(60s));
 }
 
+TEST_F(StageServerTest, AnswersAHeldOutMicrobatchOfThePeerBelow) {
+    from(kBelow, protocol::Evaluate{kNow, 5, tokens()}, activation());
+    EXPECT_FALSE(sent<protocol::Evaluated>(kBelow).at(0).refused);
+}
+
+TEST_F(StageServerTest, HoldsAHeldOutMicrobatchOfANewerVersionForTwoSeconds) {
+    from(kBelow, protocol::Evaluate{{0, 1}, 5, tokens()}, activation());
+    EXPECT_TRUE(sent<protocol::Evaluated>(kBelow).empty());
+    EXPECT_EQ(server_.held_for_version(), 1U);
+    now_ += 2s;
+    deliver(node::Woke{});
+    EXPECT_TRUE(sent<protocol::Evaluated>(kBelow).at(0).refused);
+}
+
 }  // namespace
 }  // namespace stages

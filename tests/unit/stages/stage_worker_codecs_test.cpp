@@ -64,6 +64,24 @@ TEST(StageWorker, RefusesATensorWithAnotherCodecThanTheLegs) {
     EXPECT_EQ(refused.error().code, ErrorCode::Mismatch);
 }
 
+TEST(StageWorker, CodesNothingOfHeldOutText) {
+    auto config = test::small_run(2);
+    config.codec = swarm::run::CodecSetting::find("int4").value();
+    auto head = test::make_worker(config, test::make_noise_compute, 0);
+    auto tail = test::make_worker(config, test::make_noise_compute, 1);
+    const auto tokens = test::leg_of(config, 3).tokens;
+    const auto up = head->forward_held_out({}, tokens);
+    ASSERT_TRUE(up.has_value());
+    EXPECT_EQ(up->envelope().codec, CodecId::None);
+    auto leg = test::leg_of(config, 3);
+    leg.input = *head->forward(leg, Graph::Drop);
+    EXPECT_EQ(*tail->tail_loss(*up, tokens), tail->forward_tail(leg)->loss);
+    EXPECT_TRUE(tail->tail_loss(leg.input, tokens).has_error());
+    EXPECT_TRUE(tail->tail_loss({}, tokens).has_error());
+    EXPECT_TRUE(head->forward_held_out(*up, tokens).has_error());
+    EXPECT_TRUE(head->forward_held_out({}, std::span(tokens).first(2)).has_error());
+}
+
 /// The rounding of gradients is drawn; its seed depends on step and microbatch, never on the
 /// attempt.
 TEST(StageWorker, DrawsTheSameRoundingForEveryAttempt) {

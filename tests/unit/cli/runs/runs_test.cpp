@@ -159,15 +159,19 @@ TEST_F(RunsTest, StandInATableOfAlignedColumns) {
     RunSummary one{.folder = "runs/a", .name = "a\x1b", .step = 7, .steps = 1200};
     one.standing = RunStanding::Stopped;
     one.loss = 2.34567;
+    one.held_out = 2.1;
+    one.best_held_out = 2.1;
     one.tokens = 40960;
     one.changed_unix_time_s = 1'764'308'400;
     const RunSummary other{.folder = "runs/longer", .standing = RunStanding::Unreadable};
     EXPECT_EQ(
         runs_table({one, other}),
-        "folder       name     step    loss  tokens  changed, UTC      state\n"
-        "runs/a       a\\x1b  7/1200  2.3457   40960  2025-11-28 05:40  stopped\n"
-        "runs/longer  -           -       -       -  -                 unreadable\n"
+        "folder       name     step    loss  held-out  tokens  changed, UTC      state\n"
+        "runs/a       a\\x1b  7/1200  2.3457    2.1000   40960  2025-11-28 05:40  stopped\n"
+        "runs/longer  -           -       -         -       -  -                 unreadable\n"
     );
+    one.best_held_out = 2.05;
+    EXPECT_NE(runs_table({one}).find(" 2.1000 (2.0500) "), std::string::npos);
 }
 
 TEST(RunComparison, NamesTheKeysThatDifferAndTheLossesAtEqualSteps) {

@@ -177,5 +177,50 @@ TEST_F(LoadText, RefusesATextWithTooFewTokens) {
     EXPECT_NE(text.error().detail.find(" tokens; a context"), std::string::npos);
 }
 
+TEST_F(LoadText, CountsTheBytesBehindHeldOutTargets) {
+    write(numbers());
+    config_.model.context = 16;
+    config_.batch = 2;
+    config_.eval.batches = 3;
+    const auto bytes = load_held_out(config_, {config_.corpus}, {});
+    ASSERT_TRUE(bytes) << bytes.error().detail;
+    ASSERT_EQ(bytes->size(), 1U);
+    EXPECT_EQ(bytes->front().name, "corpus.txt");
+    EXPECT_EQ(bytes->front().tokens.size(), 6U * 17);
+    EXPECT_EQ(bytes->front().bytes, 6U * 16);
+    name_tokenizer("spm:300");
+    const auto text = load_text(config_);
+    ASSERT_TRUE(text) << text.error().detail;
+    const auto pieces = load_held_out(config_, {config_.corpus}, text->tokenizer);
+    ASSERT_TRUE(pieces) << pieces.error().detail;
+    EXPECT_EQ(pieces->front().tokens.size(), 6U * 17);
+    EXPECT_GT(pieces->front().bytes, 6U * 16);  // a piece has more than one byte
+}
+
+TEST_F(LoadText, RefusesHeldOutTextsThatDoNotFit) {
+    write("short");
+    const auto detail = [&](const std::filesystem::path& path) {
+        const auto texts = load_held_out(config_, {path}, {});
+        return texts ? "" : texts.error().detail;
+    };
+    EXPECT_NE(detail("/nowhere").find("no held-out text: "), std::string::npos);
+    EXPECT_NE(detail(config_.corpus).find("has 5 tokens; one window has "), std::string::npos);
+    write(numbers());
+    config_.model.vocabulary = 'n';
+    EXPECT_NE(detail(config_.corpus).find("model.vocabulary is 110"), std::string::npos);
+    EXPECT_FALSE(detail(scratch_.path()).empty());  // a folder without data
+}
+
+TEST_F(LoadText, TellsHeldOutTextsOfOneNameApart) {
+    write(numbers());
+    const std::filesystem::path other = scratch_.path() / "other" / "corpus.txt";
+    std::filesystem::create_directories(other.parent_path());
+    std::filesystem::copy_file(config_.corpus, other);
+    const auto texts = load_held_out(config_, {config_.corpus, other}, {});
+    ASSERT_TRUE(texts) << texts.error().detail;
+    EXPECT_EQ((*texts)[0].name, config_.corpus);
+    EXPECT_EQ((*texts)[1].name, other.string());
+}
+
 }  // namespace
 }  // namespace swarm::cli
