@@ -37,6 +37,9 @@ struct FieldWriter {
             if (key == "checkpoint_keep") {
                 return field == kStandard.checkpoint_keep;
             }
+            if (key == "repeat") {
+                return field == kStandard.model.repeat;
+            }
         }
         if constexpr (std::is_same_v<Field, double>) {
             return (key == "alpha" && field == 0) ||
