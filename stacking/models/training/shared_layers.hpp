@@ -1,7 +1,7 @@
 // Layers that share their weights: a run with model.repeat = R computes each of its layers R times
 // in a row, and is read as a model of R times as many layers, of which R in a row are one.
-// Invariant: layer i of that model has the weights of layer i / R of the run. Nothing is copied: the
-// tensors of both lie at the same place of the same file.
+// Invariant: layer i of that model has the weights of layer i / R of the run. Nothing is copied:
+// the tensors of both lie at the same place of the same file.
 // Threading: pure functions. Cost: O(tensors).
 // Source: SWARM (arXiv 2301.11913), after ALBERT (arXiv 1909.11942).
 #pragma once
