@@ -34,7 +34,7 @@ Error refusal(ErrorCode code, std::string what) {
 
 KvShape kv_shape_of(const StageWeights& weights) {
     const models::Architecture& is = weights.architecture;
-    return {weights.layers.size(), is.model.kv_heads, is.head_width()};
+    return {weights.weights_of.size(), is.model.kv_heads, is.head_width()};
 }
 
 const kernels::Kernels& kernels_on(kernels::Path path) {
@@ -219,9 +219,9 @@ void LlamaSessions::run_chunk(std::size_t first, std::size_t count, const StageI
     read_input(first, count, input);
     find_angles(rotary_, first, count, angles_);
     find_angles(local_rotary_, first, count, local_angles_);
-    for (std::size_t layer = 0; layer < weights_->layers.size(); ++layer) {
+    for (std::size_t layer = 0; layer < weights_->weights_of.size(); ++layer) {
         attend(layer, first, count);
-        feed_forward(weights_->layers[layer], count);
+        feed_forward(weights_->weights(layer), count);
     }
 }
 
@@ -293,7 +293,7 @@ void LlamaSessions::store_key_value(
 
 void LlamaSessions::finish_query_key(std::size_t layer, std::size_t row, std::span<float> values) {
     const models::Architecture& is = weights_->architecture;
-    const LayerWeights& weights = weights_->layers[layer];
+    const LayerWeights& weights = weights_->weights(layer);
     const auto epsilon = static_cast<float>(is.model.norm_epsilon);
     const std::size_t head_width = is.head_width();
     for (std::size_t i = 0; i < weights.query_key_value_bias.size(); ++i) {
@@ -381,7 +381,7 @@ void LlamaSessions::attend_all(std::size_t layer, std::size_t first, std::size_t
 }
 
 void LlamaSessions::attend(std::size_t layer, std::size_t first, std::size_t count) {
-    const LayerWeights& weights = weights_->layers[layer];
+    const LayerWeights& weights = weights_->weights(layer);
     multiply(weights.query_key_value, normalised(weights.attention_norm, count), wide_);
     place_key_values(layer, first, count);
     attend_all(layer, first, count);

@@ -1,5 +1,6 @@
 #include "stacking/llama/stage_weights.hpp"
 
+#include "stacking/models/training/shared_layers.hpp"
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
@@ -213,7 +214,11 @@ swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
         stage->embedding = std::make_shared<JoinedMatrix>(reader.matrix({"embed.weight"}));
     }
     for (std::uint32_t i = 0; i < layout.layers && !reader.fault(); ++i) {
-        stage->layers.push_back(read_layer(reader, layout.first_layer + i, stage->architecture));
+        const std::uint32_t layer = layout.first_layer + i;
+        if (i == 0 || !models::repeats_layer_before(source, layer)) {
+            stage->layers.push_back(read_layer(reader, layer, stage->architecture));
+        }
+        stage->weights_of.push_back(stage->layers.size() - 1);
     }
     if (tied && stage->first) {
         stage->head = stage->embedding;
@@ -257,7 +262,15 @@ std::uint64_t kept_bytes(
     const models::ModelSource& source, const swarm::run::StageLayout& layout, WeightChoice choice
 ) {
     std::uint64_t bytes = 0;
+    std::vector<bool> repeats(layout.layers);
+    for (std::uint32_t i = 1; i < layout.layers; ++i) {
+        repeats[i] = models::repeats_layer_before(source, layout.first_layer + i);
+    }
     for (const swarm::run::TensorSpec& wanted : layout.tensors) {
+        const auto layer = models::layer_of_tensor(wanted.name);
+        if (layer && repeats[*layer - layout.first_layer]) {
+            continue;
+        }
         const auto& tensor = source.tensors().find(wanted.name)->second;
         const bool counted = wanted.name == "head.weight" && layout.has_embedding &&
                              source.architecture().tied_embeddings;

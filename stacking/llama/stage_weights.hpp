@@ -4,6 +4,7 @@
 // each part keeps the type that it has in the file when weights are kept as they are stored.
 // Embedding and head are kept as all others, so a tied model keeps one matrix for both: its first
 // stage has a head, and its last stage has an embedding.
+// Layers in a row with the same tensors (models/training/shared_layers.hpp) are packed once.
 // Threading: const and any thread; several computes may use the same object.
 // Errors: those of ModelSource (NotFinite among them), Full when memory ends; Reject.
 // Cost: reads each row of the stage's tensors once, kReadFloats at a time.
@@ -48,10 +49,16 @@ struct StageWeights {
     std::uint32_t first_layer = 0;  // its index in the model
     bool first = false;             // begins with layer 0
     bool last = false;              // ends with the model's last layer
-    std::vector<LayerWeights> layers;
+    std::vector<LayerWeights> layers;  // those that layers in a row share are there once
+    std::vector<std::size_t> weights_of{};  // for each layer of the stage, its place in `layers`
     std::shared_ptr<const kernels::JoinedMatrix> embedding;  // (V, C); null without embedding
     std::shared_ptr<const kernels::JoinedMatrix> head;       // (V, C); null without head
     std::vector<float> head_norm;                            // (C); empty without head
+
+    /// The weights of a layer, which counts from the stage's first one.
+    [[nodiscard]] const LayerWeights& weights(std::size_t layer) const {
+        return layers[weights_of[layer]];
+    }
 };
 
 /// Stages at which a token's path may end early, and which therefore get the model's head, too.

@@ -2,6 +2,7 @@
 
 #include "stacking/models/limits.hpp"
 #include "stacking/models/safetensors_files.hpp"
+#include "stacking/models/training/shared_layers.hpp"
 #include "stacking/models/training/trained_model.hpp"
 #include "stages/files/checkpoint.hpp"
 #include "stages/files/checkpoint_manifest.hpp"
@@ -163,6 +164,7 @@ Result<ModelSource> open_checkpoint(const fs::path& folder) {
     }
     SWARM_TRY(const auto config, swarm::run::parse_run(manifest.run_file, folder.string()));
     SWARM_TRY(join_adapters(config, files, folder, tensors));
+    tensors = with_repeated_layers(std::move(tensors), config.model.repeat);
     return ModelSource::make(std::move(architecture), std::move(tensors), std::move(files));
 }
 

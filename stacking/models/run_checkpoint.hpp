@@ -1,5 +1,6 @@
 // The result of one of our runs, as a model: a checkpoint folder, or the folder of a run, of which
 // the newest whole checkpoint is taken. The number of stages that wrote it does not matter.
+// A run with model.repeat is a model of so many times its layers (training/shared_layers.hpp).
 // Invariant: a model that opens has the weights that were written: each weight file has the SHA-256
 // of the manifest. The optimizer's files are not read.
 // Threading: one thread. Errors: NotFound (no whole checkpoint; the text says why the newest one is

@@ -256,8 +256,10 @@ Tensor LlamaModel::embed(const Tensor& ids) const {
 
 Tensor LlamaModel::run_layers(Tensor x) const {
     for (const std::string& layer : layers_) {
-        x = x + attention(norm(x, weight(layer + "attn_norm")), layer);
-        x = x + mlp(norm(x, weight(layer + "mlp_norm")), layer);
+        for (std::uint32_t use = 0; use < config_.repeat; ++use) {
+            x = x + attention(norm(x, weight(layer + "attn_norm")), layer);
+            x = x + mlp(norm(x, weight(layer + "mlp_norm")), layer);
+        }
     }
     return x;
 }

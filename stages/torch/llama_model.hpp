@@ -44,7 +44,8 @@ class LlamaModel {
 
     /// Maps (B, T) token ids, int64, to (B, T, C).
     [[nodiscard]] at::Tensor embed(const at::Tensor& ids) const;
-    /// Maps (B, T, C) to (B, T, C), T <= context.
+    /// Maps (B, T, C) to (B, T, C), T <= context. Computes each layer model.repeat times in a row;
+    /// the gradient of a weight is the sum over its uses.
     [[nodiscard]] at::Tensor run_layers(at::Tensor x) const;
     /// Maps (N, C) to (N, V).
     [[nodiscard]] at::Tensor logits(const at::Tensor& x) const;

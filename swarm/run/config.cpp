@@ -202,6 +202,26 @@ void check_tokens(const ModelConfig& model, Checker& check) {
     );
 }
 
+void check_repeat(const RunConfig& config, Checker& check) {
+    const ModelConfig& model = config.model;
+    check.require(
+        model.repeat == 1 || model.kind != ModelKind::Oracle,
+        "model.repeat",
+        "must be 1: a layer of the oracle model computes nothing that could be repeated"
+    );
+    check.require(
+        model.repeat == 1 || (config.init.empty() && config.init_sha256.empty()),
+        "model.repeat",
+        "must be 1 where run.init is given: that model's layers were not trained to be repeated"
+    );
+    check.require(
+        std::uint64_t{model.layers} * model.repeat <= kComputedLayersMax,
+        "model.repeat",
+        "x model.layers must be at most " + std::to_string(kComputedLayersMax) +
+            ": the run is served as a model of so many layers"
+    );
+}
+
 void check_model(const RunConfig& config, Checker& check) {
     const ModelConfig& model = config.model;
     check.require(
@@ -321,6 +341,7 @@ std::optional<Fault> first_fault(const RunConfig& config) {
     if (check.fault()) {
         return check.fault();  // the rules below divide by values within their ranges
     }
+    check_repeat(config, check);
     check_model(config, check);
     check_schedule(config, check);
     check_mode(config, check);

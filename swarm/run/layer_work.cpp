@@ -22,7 +22,8 @@ std::vector<double> layer_work(const RunConfig& config) {
         const double queries =
             is_oracle ? model.width : static_cast<double>(model.heads) * model.values_per_head();
         const double attention = 4.0 * model.context * queries;
-        work.push_back(kForwardAndBackward * tokens * (2 * weights + attention) / 1e9);
+        const double once = kForwardAndBackward * tokens * (2 * weights + attention) / 1e9;
+        work.push_back(model.repeat * once);
     }
     if (model.kind != ModelKind::Oracle) {
         const double head = 2.0 * model.vocabulary * model.width;

@@ -2,11 +2,14 @@
 // (own kernels, KV caches) are compared with those of the training (LibTorch, whole windows).
 #include "stacking/llama/llama_sessions.hpp"
 #include "stacking/models/run_checkpoint.hpp"
+#include "stacking/models/training/shared_layers.hpp"
 #include "stages/files/checkpoint.hpp"
 #include "tests/torch/tiny_llama.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace {
 
@@ -20,6 +23,8 @@ std::vector<std::vector<float>> served_logits(
 ) {
     const auto layout = split(model.architecture(), 1).front();
     auto weights = take(stacking::llama::load_stage(model, layout, WeightFormat::Fp32));
+    EXPECT_EQ(weights->layers.size(), stacking::models::layers_of_their_own(model));
+    EXPECT_EQ(weights->weights_of.size(), model.architecture().model.layers);
     stacking::llama::LlamaSessions sessions(std::move(weights), {});
     const CacheId cache{1};
     EXPECT_TRUE(sessions.reserve(cache, static_cast<std::uint32_t>(tokens.size())).has_value());
@@ -33,9 +38,7 @@ std::vector<std::vector<float>> served_logits(
     return logits;
 }
 
-TEST(Serving, AgreesWithTraining) {
-    auto config = tiny_config();
-    config.model.vocabulary = 256;  // a size that runs use
+void expect_agreement(const swarm::run::RunConfig& config) {
     const auto layout = whole_layout(config);
     const auto weights = random_weights(config, 5);
     const std::vector<float> none(weights.size());
@@ -54,7 +57,28 @@ TEST(Serving, AgreesWithTraining) {
         for (std::size_t i = 0; i < trained.size(); ++i) {
             EXPECT_NEAR(served[count - 1][i], trained[i], 1e-4) << count << " tokens, logit " << i;
         }
+        EXPECT_EQ(
+            std::ranges::max_element(served[count - 1]) - served[count - 1].begin(),
+            std::ranges::max_element(trained) - trained.begin()
+        ) << count << " tokens";
     }
+}
+
+swarm::run::RunConfig served_config() {
+    auto config = tiny_config();
+    config.model.vocabulary = 256;  // a size that runs use
+    return config;
+}
+
+TEST(Serving, AgreesWithTraining) {
+    expect_agreement(served_config());
+}
+
+TEST(Serving, ComputesRepeatedLayersAsOftenAsTheTraining) {
+    auto config = served_config();
+    config.model.layers = 2;
+    config.model.repeat = 3;
+    expect_agreement(config);
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ Architecture as_served(const ModelConfig& model) {
     }
     architecture.end_tokens = model.end_tokens;
     ModelConfig& shape = architecture.model;
-    shape.layers = model.layers;
+    shape.layers = model.layers * model.repeat;
     shape.width = model.width;
     shape.heads = model.heads;
     shape.kv_heads = model.kv_heads;

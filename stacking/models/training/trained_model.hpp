@@ -15,7 +15,8 @@ namespace stacking::models {
 /// window compute as others within it. `max_context` is the longest one that it can be asked with.
 swarm::Result<swarm::run::ModelConfig> as_trained(const Architecture& architecture);
 
-/// The name is empty. REQUIRES: `model` is not the oracle and has passed check_run().
+/// Has each layer as often as the run computes it (shared_layers.hpp). The name is empty.
+/// REQUIRES: `model` is not the oracle and has passed check_run().
 Architecture as_served(const swarm::run::ModelConfig& model);
 
 }  // namespace stacking::models

@@ -1,8 +1,9 @@
 #include "swarm/cli/model/model.hpp"
 
-#include "stacking/models/training/peft_folder.hpp"
 #include "stacking/models/copies/shared_model.hpp"
 #include "stacking/models/model_digest.hpp"
+#include "stacking/models/training/peft_folder.hpp"
+#include "stacking/models/training/shared_layers.hpp"
 #include "stacking/tokenizers/chat_template.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
 #include "swarm/base/try.hpp"
@@ -129,6 +130,15 @@ int export_model(const ModelExportOptions& options) {
         }
         std::cout << options.folder << '\n';
         return kDone;
+    }
+    const std::uint32_t layers = model.architecture().model.layers;
+    const std::uint32_t own_layers = stacking::models::layers_of_their_own(model);
+    if (own_layers < layers) {
+        console.info(
+            "the run computes each of its " + std::to_string(own_layers) +
+            " layers several times; the folder has " + std::to_string(layers) +
+            " layers, each with a copy of its weights"
+        );
     }
     const Result<ModelTokenizer> tokenizer = open_tokenizer(*opened);
     const ModelTokenizer* const own = tokenizer ? &*tokenizer : nullptr;

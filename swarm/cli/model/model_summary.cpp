@@ -1,6 +1,7 @@
 #include "swarm/cli/model/model_summary.hpp"
 
 #include "stacking/llama/stage_weights.hpp"
+#include "stacking/models/training/shared_layers.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -61,7 +62,16 @@ std::string row(const std::vector<std::string>& cells) {
 ModelSummary summarise(const ModelSource& model, std::uint32_t stages) {
     ModelSummary summary;
     summary.architecture = model.architecture();
+    std::vector<bool> repeats;
+    for (std::uint32_t layer = 0; layer < summary.architecture.model.layers; ++layer) {
+        repeats.push_back(stacking::models::repeats_layer_before(model, layer));
+        summary.own_layers += repeats.back() ? 0 : 1;
+    }
     for (const auto& [name, tensor] : model.tensors()) {
+        const auto layer = stacking::models::layer_of_tensor(name);
+        if (layer && *layer < repeats.size() && repeats[*layer]) {
+            continue;  // the bytes of the layer before
+        }
         if (summary.architecture.tied_embeddings && name == "head.weight") {
             continue;  // the bytes of the embedding
         }
@@ -87,7 +97,11 @@ std::string to_text(const ModelSummary& summary) {
     const stacking::models::Experts& experts = summary.architecture.traits.experts;
     std::string text =
         summary.architecture.name + "\n  " + std::string(summary.architecture.traits.family) +
-        ": " + number(model.layers) + " layers, width " + number(model.width) + ", " +
+        ": " + number(model.layers) + " layers" +
+        (summary.own_layers < model.layers
+             ? " (" + number(summary.own_layers) + " with weights of their own)"
+             : std::string()) +
+        ", width " + number(model.width) + ", " +
         number(model.heads) + " heads of " + number(summary.architecture.head_width()) + ", " +
         number(model.kv_heads) + " key/value heads, " +
         (experts.count > 0 ? number(experts.chosen) + " of " + number(experts.count) + " experts, "
@@ -138,6 +152,7 @@ std::string to_json(const ModelSummary& summary) {
         {"name", summary.architecture.name},
         {"architecture", summary.architecture.traits.family},
         {"layers", model.layers},
+        {"own_layers", summary.own_layers},
         {"width", model.width},
         {"heads", model.heads},
         {"kv_heads", model.kv_heads},

@@ -21,7 +21,8 @@ struct ModelSummary {
     };
 
     stacking::models::Architecture architecture;
-    std::uint64_t parameters = 0;                  // a tied head does not count again
+    std::uint32_t own_layers = 0;  // layers that do not share the weights of the one before
+    std::uint64_t parameters = 0;  // a tied head and repeated layers do not count again
     std::map<std::string, std::uint64_t> tensors;  // number of tensors by type of weights
     std::uint64_t file_bytes = 0;                  // bytes of all tensors
     std::vector<Stage> stages;                     // a tied head counts in the last one, too

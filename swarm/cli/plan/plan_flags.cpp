@@ -40,7 +40,8 @@ void add_plan(CLI::App& program, const OnChosen& on_chosen) {
     app.add_option(
            "--layer-ms",
            plan.layer_ms,
-           "A,B,...: measured, forward and backward of each layer; --speeds are multiples then"
+           "A,B,...: measured, forward and backward of each layer with all its repeats; --speeds "
+           "are multiples then"
     )
         ->delimiter(',')
         ->check(number_within(kSpeedLeast, kSpeedMost));

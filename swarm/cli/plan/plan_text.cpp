@@ -64,6 +64,13 @@ std::string to_text(const RunPlan& plan, WorkUnit unit) {
             100 * stage.busy
         );
     }
+    if (plan.repeat > 1) {
+        text += print(
+            "each layer is computed %u times in a row, with one set of weights: its work counts so "
+            "often, its memory once\n",
+            plan.repeat
+        );
+    }
     text += print(
         "a step of %u microbatches, at best: %.4g s, %.4g tokens/s, peers busy %.0f %%\n",
         plan.microbatches,
@@ -114,6 +121,7 @@ std::string to_json(const RunPlan& plan, const std::vector<std::uint32_t>& bette
         {"stages", std::move(stages)},
         {"idle_peers", numbers(plan.idle_peers)},
         {"microbatches", plan.microbatches},
+        {"repeat", plan.repeat},
         {"step_s", plan.step_s},
         {"sync_s", plan.sync_s},
         {"sync_bytes", plan.sync_bytes},

@@ -40,6 +40,7 @@ RunPlan stages_of(const PlanRequest& request) {
     const std::vector<double> units = units_of(request);
     RunPlan plan;
     plan.microbatches = request.config.microbatches;
+    plan.repeat = request.config.model.repeat;
     for (const run::StageLayout& layout : run::partition(request.config)) {
         RunPlan::Stage& stage = plan.stages.emplace_back();
         stage.first_layer = layout.first_layer;

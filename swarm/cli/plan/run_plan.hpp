@@ -24,7 +24,8 @@ enum class WorkUnit : std::uint8_t { Gflop, Milliseconds };
 struct PlanRequest {
     run::RunConfig config;
     std::vector<run::PeerPower> peers;
-    std::vector<double> layer_ms;  // measured, forward and backward; empty: by multiplications
+    /// Measured, forward and backward, with all repeats; empty: by multiplications.
+    std::vector<double> layer_ms;
     double latency_s = 0;          // one way
     /// Each way, by peer, repeated from the start when too short; 0: no bound.
     std::vector<double> line_bytes_per_s = {};
@@ -47,6 +48,7 @@ struct RunPlan {
     run::LegCodecs codecs;                  // chosen ones, where the run file says auto
     std::vector<double> passing_s;  // time of a tensor over each boundary, in the order of codecs
     std::uint32_t microbatches = 0;
+    std::uint32_t repeat = 1;  // times in a row that each layer is computed
     double step_s = 0;
     double sync_s = 0;      // the part of step_s in which replicas become one again, on average
     double sync_bytes = 0;  // sent by each replica for that per step, on average; the largest

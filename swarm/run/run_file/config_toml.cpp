@@ -41,6 +41,9 @@ struct FieldWriter {
                 const EvalConfig& eval = kStandard.eval;
                 return field == (key == "batches" ? eval.batches : eval.every_steps);
             }
+            if (key == "repeat") {
+                return field == kStandard.model.repeat;
+            }
         }
         if constexpr (std::is_same_v<Field, double>) {
             return (key == "alpha" && field == 0) ||

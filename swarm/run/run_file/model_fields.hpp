@@ -32,6 +32,10 @@ inline constexpr std::uint32_t kVocabularyMax = 1U << 18;
 // Heads of a width of their own may make queries wider than a row.
 inline constexpr std::uint64_t kHeadsToWidthMax = 4;
 inline constexpr std::size_t kEndTokensMax = 64;
+// SWARM (arXiv 2301.11913) computes its shared layers 12 and 16 times.
+inline constexpr std::uint32_t kRepeatMax = 64;
+// Layers that stacking/models reads: a run is served with each layer as often as it is computed.
+inline constexpr std::uint32_t kComputedLayersMax = 1024;
 // Each byte needs an id.
 inline constexpr std::uint32_t kVocabularyMin = 256;
 
@@ -51,6 +55,15 @@ void visit_shape(Model& model, Visitor& visit) {
         {"model", "layers", "Layers of the model.", NewValue::Never},
         model.layers,
         Whole{1, kLayersMax}
+    );
+    visit(
+        {"model",
+         "repeat",
+         "Times in a row that each layer is computed, with one set of weights; only 1 for the "
+         "oracle and where run.init is given.",
+         NewValue::Never},
+        model.repeat,
+        Whole{1, kRepeatMax}
     );
     visit(
         {"model",

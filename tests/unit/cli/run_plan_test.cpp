@@ -177,6 +177,24 @@ TEST(RunPlan, APeerThatFitsNowhereIsNamed) {
     );
 }
 
+TEST(RunPlan, RepeatedLayersAreMoreWorkAndNoMoreMemory) {
+    PlanRequest request = request_of(4, 2, 2);
+    request.config.model.vocabulary = 256;
+    request.layer_ms.clear();
+    const RunPlan once = *make_plan(request);
+    request.config.model.repeat = 3;
+    const RunPlan often = *make_plan(request);
+    // The first stage has no head, whose work counts once.
+    EXPECT_NEAR(often.stages[0].units, 3 * once.stages[0].units, 1e-9);
+    EXPECT_LT(often.stages[1].units, 3 * once.stages[1].units);
+    EXPECT_GT(often.stages[1].units, 2 * once.stages[1].units);
+    EXPECT_EQ(often.stages[0].parameters, once.stages[0].parameters);
+    EXPECT_EQ(often.stages[0].memory_bytes, once.stages[0].memory_bytes);
+    const std::string text = to_text(often, WorkUnit::Gflop);
+    EXPECT_NE(text.find("each layer is computed 3 times in a row"), std::string::npos) << text;
+    EXPECT_EQ(to_text(once, WorkUnit::Gflop).find("in a row"), std::string::npos);
+}
+
 TEST(RunPlan, JsonAndTextSayTheSame) {
     const RunPlan plan = *make_plan(request_of(4, 2, 5));
     const auto json = boost::json::parse(to_json(plan, {3, 1})).as_object();

@@ -199,6 +199,23 @@ const BadRun kBadRuns[] = {
      }},
     {"model.layers", [](RunConfig& run) { run.model.layers = 0; }},
     {"model.layers", [](RunConfig& run) { run.model.layers = 449; }},
+    {"model.repeat", [](RunConfig& run) { run.model.repeat = 0; }},
+    {"model.repeat", [](RunConfig& run) { run.model.repeat = 65; }},
+    {"model.repeat",
+     [](RunConfig& run) {
+         run.model.layers = 33;
+         run.model.repeat = 32;
+     }},
+    {"model.repeat",
+     [](RunConfig& run) {
+         run.model = *named_model("oracle");
+         run.model.repeat = 2;
+     }},
+    {"model.repeat",
+     [](RunConfig& run) {
+         run.init = "base";
+         run.model.repeat = 2;
+     }},
     {"model.context", [](RunConfig& run) { run.model.context = 0; }},
     {"model.context", [](RunConfig& run) { run.model.context = ~0U; }},
     {"model.width", [](RunConfig& run) { run.model.width = 1U << 16; }},

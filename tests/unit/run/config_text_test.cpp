@@ -50,6 +50,15 @@ TEST(ToToml, LeavesOutTheModeOfAnExactRun) {
     EXPECT_EQ(parse_run("[run]\nmode = 'exact'\n", "run.toml")->mode, SyncMode::Exact);
 }
 
+TEST(ToToml, LeavesOutLayersThatAreComputedOnce) {
+    RunConfig run;
+    EXPECT_EQ(to_toml(run).find("repeat"), std::string::npos);
+    run.model.repeat = 12;
+    const auto back = parse_run(to_toml(run), "run.toml");
+    ASSERT_TRUE(back.has_value()) << back.error().detail;
+    EXPECT_EQ(back->model.repeat, 12U);
+}
+
 TEST(ToToml, LeavesOutUntiedEmbeddings) {
     RunConfig run;
     EXPECT_EQ(to_toml(run).find("tied_embeddings"), std::string::npos);

@@ -2,6 +2,7 @@
 
 #include "stacking/models/any_model.hpp"
 #include "stacking/models/model_digest.hpp"
+#include "stacking/models/training/shared_layers.hpp"
 #include "stages/files/checkpoint.hpp"
 #include "swarm/base/digest.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
@@ -100,6 +101,26 @@ TEST_F(RunCheckpointTest, SaysWhetherTheHeadIsTheEmbedding) {
         last.end() - static_cast<std::ptrdiff_t>(matrix),
         last.end()
     ));
+}
+
+TEST_F(RunCheckpointTest, RepeatedLayersAreLayersThatShareTheirWeights) {
+    swarm::run::RunConfig run = config(2);
+    run.model.layers = 2;
+    const auto once = open_run_checkpoint(write(scratch.path() / "once", run));
+    run.model.repeat = 3;
+    const auto model = open_run_checkpoint(write(scratch.path() / "often", run));
+    ASSERT_TRUE(model.has_value()) << model.error().detail;
+    EXPECT_EQ(model->architecture().model.layers, 6U);
+    EXPECT_EQ(layers_of_their_own(*model), 2U);
+    EXPECT_EQ(layers_of_their_own(*once), 2U);
+    for (std::uint32_t layer = 0; layer < 6; ++layer) {
+        EXPECT_EQ(repeats_layer_before(*model, layer), layer % 3 != 0) << layer;
+        const std::string own = "layers." + std::to_string(layer) + ".mlp.w2";
+        const std::string shared = "layers." + std::to_string(layer / 3) + ".mlp.w2";
+        EXPECT_EQ(*model->read(own), *once->read(shared)) << own;
+    }
+    EXPECT_FALSE(model->tensors().contains("layers.6.mlp.w2"));
+    EXPECT_EQ(*model->read("head.weight"), *once->read("head.weight"));
 }
 
 TEST_F(RunCheckpointTest, CheckpointsOfTheSameWeightsAreOneModel) {
