@@ -1,6 +1,7 @@
 #include "stages/torch/llama_compute.hpp"
 
 #include "stages/torch/allocated_bytes.hpp"
+#include "stages/torch/document_mask.hpp"
 #include "stages/torch/host_tensor.hpp"
 #include "stages/torch/library_error.hpp"
 #include "swarm/base/check.hpp"
@@ -179,6 +180,15 @@ Result<Tensor> LlamaCompute::training_input(
     return model_.embed(ids.narrow(1, 0, context));
 }
 
+Result<Tensor> LlamaCompute::mask_of(std::span<const std::uint32_t> tokens) const {
+    if (!config_.train.separate_documents) {
+        return Tensor();
+    }
+    const std::int64_t context = config_.model.context;
+    SWARM_TRY(const auto ids, read_tokens(tokens, config_.batch, context + 1));
+    return document_mask(ids.narrow(1, 0, context), config_.train.document_end.front());
+}
+
 Result<Tensor> LlamaCompute::inference_input(
     const StageTensor* input, std::span<const std::uint32_t> tokens
 ) const {
@@ -239,7 +249,8 @@ Result<StageTensor> LlamaCompute::forward(
         if (keep && graph_bytes_ == 0) {
             allocated.emplace();
         }
-        const Tensor output = model_.run_layers(x);
+        SWARM_TRY(const auto mask, mask_of(tokens));
+        const Tensor output = model_.run_layers(x, mask);
         if (allocated) {
             graph_bytes_ = allocated->count();
             allocated.reset();
@@ -261,7 +272,8 @@ Result<StageCompute::TailOutput> LlamaCompute::forward_tail(
         const std::int64_t context = config_.model.context;
         SWARM_TRY(const auto ids, read_tokens(tokens, config_.batch, context + 1));
         SWARM_TRY(const auto x, training_input(input, tokens));
-        const Tensor loss = model_.loss(model_.run_layers(x), ids.narrow(1, 1, context));
+        SWARM_TRY(const auto mask, mask_of(tokens));
+        const Tensor loss = model_.loss(model_.run_layers(x, mask), ids.narrow(1, 1, context));
         const double value = loss.item<double>();
         if (!std::isfinite(value)) {
             return Error{

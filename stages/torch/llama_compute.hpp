@@ -76,6 +76,9 @@ class LlamaCompute final : public StageCompute {
     [[nodiscard]] Result<at::Tensor> training_input(
         const StageTensor* input, std::span<const std::uint32_t> tokens
     ) const;
+    /// Returns the attention mask of a microbatch; no tensor where the run does not separate
+    /// documents.
+    [[nodiscard]] Result<at::Tensor> mask_of(std::span<const std::uint32_t> tokens) const;
     [[nodiscard]] Result<at::Tensor> inference_input(
         const StageTensor* input, std::span<const std::uint32_t> tokens
     ) const;

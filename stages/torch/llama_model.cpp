@@ -18,6 +18,7 @@
 #include <ATen/ops/silu.h>
 #include <ATen/ops/sin.h>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace stages::torch_backend {
@@ -214,7 +215,7 @@ Tensor LlamaModel::project(
     return has_norm ? norm(split, weight(layer + "attn." + which + "_norm")) : split;
 }
 
-Tensor LlamaModel::attention(const Tensor& x, const std::string& layer) const {
+Tensor LlamaModel::attention(const Tensor& x, const std::string& layer, const Tensor& mask) const {
     const std::int64_t batch = x.size(0);
     const std::int64_t length = x.size(1);
     const std::int64_t heads = config_.heads;
@@ -236,9 +237,9 @@ Tensor LlamaModel::attention(const Tensor& x, const std::string& layer) const {
         queries.transpose(1, 2),
         keys.transpose(1, 2),
         values.transpose(1, 2),
-        /*attn_mask=*/{},
+        /*attn_mask=*/mask.defined() ? std::optional(mask) : std::nullopt,
         /*dropout_p=*/0.0,
-        /*is_causal=*/true
+        /*is_causal=*/!mask.defined()  // a mask of documents is causal itself
     );
     const Tensor joined = mixed.transpose(1, 2).reshape({batch, length, heads * head_width});
     return linear(joined, layer + "attn.wo");
@@ -254,9 +255,9 @@ Tensor LlamaModel::embed(const Tensor& ids) const {
     return at::embedding(weight("embed.weight"), ids);
 }
 
-Tensor LlamaModel::run_layers(Tensor x) const {
+Tensor LlamaModel::run_layers(Tensor x, const Tensor& mask) const {
     for (const std::string& layer : layers_) {
-        x = x + attention(norm(x, weight(layer + "attn_norm")), layer);
+        x = x + attention(norm(x, weight(layer + "attn_norm")), layer, mask);
         x = x + mlp(norm(x, weight(layer + "mlp_norm")), layer);
     }
     return x;

@@ -44,8 +44,8 @@ class LlamaModel {
 
     /// Maps (B, T) token ids, int64, to (B, T, C).
     [[nodiscard]] at::Tensor embed(const at::Tensor& ids) const;
-    /// Maps (B, T, C) to (B, T, C), T <= context.
-    [[nodiscard]] at::Tensor run_layers(at::Tensor x) const;
+    /// Maps (B, T, C) to (B, T, C), T <= context. `mask`: that of document_mask(), or none.
+    [[nodiscard]] at::Tensor run_layers(at::Tensor x, const at::Tensor& mask = {}) const;
     /// Maps (N, C) to (N, V).
     [[nodiscard]] at::Tensor logits(const at::Tensor& x) const;
     /// Returns the mean cross entropy of (B, T, C) against (B, T) next tokens, a scalar.
@@ -68,7 +68,9 @@ class LlamaModel {
     [[nodiscard]] at::Tensor project(
         const at::Tensor& x, const std::string& layer, const char* which, std::int64_t heads
     ) const;
-    [[nodiscard]] at::Tensor attention(const at::Tensor& x, const std::string& layer) const;
+    [[nodiscard]] at::Tensor attention(
+        const at::Tensor& x, const std::string& layer, const at::Tensor& mask
+    ) const;
     [[nodiscard]] at::Tensor mlp(const at::Tensor& x, const std::string& layer) const;
 
     swarm::run::ModelConfig config_;

@@ -44,7 +44,7 @@ struct FieldWriter {
                    (key == "rope_low_frequency" && field == kStandard.model.rope_low_frequency) ||
                    (key == "rope_high_frequency" && field == kStandard.model.rope_high_frequency);
         }
-        static constexpr std::array<std::string_view, 20> kNewer{
+        static constexpr std::array<std::string_view, 22> kNewer{
             "mode",
             "sync_every",
             "replicas",
@@ -64,7 +64,9 @@ struct FieldWriter {
             "decay_steps",
             "no_decay",
             "freeze",
-            "rank"};
+            "rank",
+            "separate_documents",
+            "document_end"};
         if constexpr (std::is_same_v<Field, std::vector<std::string>>) {
             if (key == "on") {
                 return field == kStandard.lora.on;
