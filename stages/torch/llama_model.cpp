@@ -4,6 +4,7 @@
 #include "swarm/run/training/trained_part.hpp"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/Reduction.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/clamp.h>
@@ -267,8 +268,12 @@ Tensor LlamaModel::logits(const Tensor& x) const {
     return at::linear(norm(x, weight("head.norm")), weight("head.weight"));
 }
 
-Tensor LlamaModel::loss(const Tensor& x, const Tensor& targets) const {
-    return at::cross_entropy_loss(logits(x.flatten(0, 1)), targets.reshape({-1}));
+// The mean of no targets would be 0 / 0; their sum is 0, with a gradient of zeros.
+Tensor LlamaModel::loss(const Tensor& x, const Tensor& targets, Counted counted) const {
+    const auto reduction = counted == Counted::Some ? at::Reduction::Mean : at::Reduction::Sum;
+    return at::cross_entropy_loss(
+        logits(x.flatten(0, 1)), targets.reshape({-1}), /*weight=*/{}, reduction, kNoTarget
+    );
 }
 
 }  // namespace stages::torch_backend

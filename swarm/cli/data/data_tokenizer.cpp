@@ -66,6 +66,7 @@ DataTokenizer model_tokenizer(
                    : own->encode(text, SpecialTokens::AsText, words.get());
     };
     made.decode = [own](std::span<const std::uint32_t> ids) { return own->decode(ids); };
+    made.own = own;
     return made;
 }
 
@@ -145,6 +146,7 @@ Result<DataTokenizer> open_data_tokenizer(
         own = std::make_shared<const ModelTokenizer>(std::move(tokenizer));
         made = model_tokenizer(name, own);
         const auto& ends = model.source.architecture().end_tokens;
+        made.ends = ends;
         SWARM_TRY(usual_end, trained_document_end(*own));
         usual_end = ends.empty() ? usual_end : std::optional(ends.front());
     }

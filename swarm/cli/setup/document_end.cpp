@@ -14,12 +14,27 @@ namespace {
 constexpr const char* kAdvice =
     "; name it as train.document_end, or leave train.separate_documents out";
 
+/// A chat whose turns end like a document would be cut at each of them.
+Result<std::optional<std::uint32_t>> end_of_data(const data::Manifest& manifest) {
+    for (const data::ManifestSource& source : manifest.sources) {
+        if (source.has_inner_ends) {
+            return Error{
+                ErrorCode::Mismatch,
+                Reaction::Reject,
+                "source " + source.name + " has token " + std::to_string(manifest.end_token) +
+                    ", which ends its documents, within chats, too; build the data with another "
+                    "end_token, or leave train.separate_documents out"};
+        }
+    }
+    return std::optional(manifest.end_token);
+}
+
 /// The end that the text itself says.
 Result<std::optional<std::uint32_t>> end_of_text(
     const TrainingText& text, const run::RunConfig& config
 ) {
     if (text.rows) {
-        return std::optional(text.rows->data().manifest().end_token);
+        return end_of_data(text.rows->data().manifest());
     }
     if (!config.model.end_tokens.empty()) {
         return std::optional(config.model.end_tokens.front());
