@@ -43,7 +43,7 @@ class TensorCoder;
 class StageCompute {
  public:
     struct TailOutput {
-        double loss = 0;             // mean over the microbatch's B x T targets
+        double loss = 0;             // mean over the targets that count; 0: none does
         StageTensor gradient_below;  // gradient by this stage's input; empty for a single stage
     };
 
@@ -60,8 +60,8 @@ class StageCompute {
     /// tensors of the layout in order, flat; they stay valid and unchanged until the next call.
     virtual void use_weights(std::span<const float> weights) = 0;
 
-    /// `tokens` are B x (T + 1). `input` is null for the stage with the embedding. A kept graph
-    /// stays until backward() or drop().
+    /// `tokens` are B x (T + 1); targets may have kNoLossFlag. `input` is null for the stage with
+    /// the embedding. A kept graph stays until backward() or drop().
     virtual Result<StageTensor> forward(
         GraphKey key, const StageTensor* input, std::span<const std::uint32_t> tokens, Graph graph
     ) = 0;

@@ -1,9 +1,11 @@
 #include "stages/torch/llama_compute.hpp"
 
 #include "stages/torch/allocated_bytes.hpp"
+#include "stages/torch/document_mask.hpp"
 #include "stages/torch/host_tensor.hpp"
 #include "stages/torch/library_error.hpp"
 #include "swarm/base/check.hpp"
+#include "swarm/base/token_flags.hpp"
 #include "swarm/base/try.hpp"
 
 #include <ATen/Parallel.h>
@@ -55,6 +57,30 @@ void compute_on(std::uint32_t threads) {
 
 Error mismatch(std::string detail) {
     return {ErrorCode::Mismatch, Reaction::Reject, std::move(detail)};
+}
+
+/// Targets of a microbatch, and whether some of them count.
+struct Targets {
+    Tensor ids;  // (B, T)
+    Counted counted = Counted::Some;
+};
+
+/// `ids`: those of the tokens, (B, T + 1). Where no token has a flag, the targets are a view of it.
+Targets targets_of(const Tensor& ids, std::span<const std::uint32_t> tokens) {
+    const std::int64_t row = ids.size(1);
+    const Tensor all = ids.narrow(1, 1, row - 1);
+    if (std::all_of(tokens.begin(), tokens.end(), swarm::counts_for_loss)) {
+        return {all};
+    }
+    const Tensor ignored = at::empty({ids.size(0), row}, at::kBool);
+    bool* const out = ignored.mutable_data_ptr<bool>();
+    Counted counted = Counted::None;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        out[i] = !swarm::counts_for_loss(tokens[i]);
+        const bool is_target = i % static_cast<std::size_t>(row) != 0;
+        counted = is_target && !out[i] ? Counted::Some : counted;
+    }
+    return {all.masked_fill(ignored.narrow(1, 1, row - 1).to(ids.device()), kNoTarget), counted};
 }
 
 }  // namespace
@@ -157,6 +183,15 @@ Result<Tensor> LlamaCompute::read_tokens(
     return ids.to(device_);
 }
 
+Result<Tensor> LlamaCompute::read_microbatch(std::span<const std::uint32_t> tokens) const {
+    const std::size_t row = std::size_t{config_.model.context} + 1;
+    std::vector<std::uint32_t> ids(tokens.begin(), tokens.end());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        ids[i] = i % row == 0 ? ids[i] : swarm::token_id(ids[i]);  // the first one is no target
+    }
+    return read_tokens(ids, config_.batch, static_cast<std::int64_t>(row));
+}
+
 Result<Tensor> LlamaCompute::training_input(
     const StageTensor* input, std::span<const std::uint32_t> tokens
 ) const {
@@ -175,8 +210,18 @@ Result<Tensor> LlamaCompute::training_input(
         }
         return activation;
     }
-    SWARM_TRY(const auto ids, read_tokens(tokens, batch, context + 1));
+    SWARM_TRY(const auto ids, read_microbatch(tokens));
     return model_.embed(ids.narrow(1, 0, context));
+}
+
+Result<Tensor> LlamaCompute::mask_of(std::span<const std::uint32_t> tokens) const {
+    if (!config_.train.separate_documents) {
+        return Tensor();
+    }
+    SWARM_TRY(const auto ids, read_microbatch(tokens));
+    return document_mask(
+        ids.narrow(1, 0, config_.model.context), config_.train.document_end.front()
+    );
 }
 
 Result<Tensor> LlamaCompute::inference_input(
@@ -239,7 +284,8 @@ Result<StageTensor> LlamaCompute::forward(
         if (keep && graph_bytes_ == 0) {
             allocated.emplace();
         }
-        const Tensor output = model_.run_layers(x);
+        SWARM_TRY(const auto mask, mask_of(tokens));
+        const Tensor output = model_.run_layers(x, mask);
         if (allocated) {
             graph_bytes_ = allocated->count();
             allocated.reset();
@@ -257,10 +303,11 @@ Result<LlamaCompute::KeptGraph> LlamaCompute::run_tail(
     if (!layout_.has_head) {
         return mismatch("only the last stage computes a loss");
     }
-    const std::int64_t context = config_.model.context;
-    SWARM_TRY(const auto ids, read_tokens(tokens, config_.batch, context + 1));
+    SWARM_TRY(const auto ids, read_microbatch(tokens));
+    const Targets targets = targets_of(ids, tokens);
     SWARM_TRY(const auto x, training_input(input, tokens));
-    const Tensor loss = model_.loss(model_.run_layers(x), ids.narrow(1, 1, context));
+    SWARM_TRY(const auto mask, mask_of(tokens));
+    const Tensor loss = model_.loss(model_.run_layers(x, mask), targets.ids, targets.counted);
     if (!std::isfinite(loss.item<double>())) {
         return Error{
             ErrorCode::NotFinite,

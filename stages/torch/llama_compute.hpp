@@ -75,6 +75,8 @@ class LlamaCompute final : public StageCompute {
     [[nodiscard]] Result<at::Tensor> read_tokens(
         std::span<const std::uint32_t> tokens, std::int64_t rows, std::int64_t columns
     ) const;
+    /// Returns the ids of a microbatch, (B, T + 1), without flags.
+    [[nodiscard]] Result<at::Tensor> read_microbatch(std::span<const std::uint32_t> tokens) const;
     [[nodiscard]] Result<at::Tensor> training_input(
         const StageTensor* input, std::span<const std::uint32_t> tokens
     ) const;
@@ -82,6 +84,9 @@ class LlamaCompute final : public StageCompute {
     [[nodiscard]] Result<KeptGraph> run_tail(
         const StageTensor* input, std::span<const std::uint32_t> tokens
     ) const;
+    /// Returns the attention mask of a microbatch; no tensor where the run does not separate
+    /// documents.
+    [[nodiscard]] Result<at::Tensor> mask_of(std::span<const std::uint32_t> tokens) const;
     [[nodiscard]] Result<at::Tensor> inference_input(
         const StageTensor* input, std::span<const std::uint32_t> tokens
     ) const;

@@ -4,6 +4,7 @@
 #include "swarm/run/training/trained_part.hpp"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/Reduction.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/clamp.h>
@@ -18,6 +19,7 @@
 #include <ATen/ops/silu.h>
 #include <ATen/ops/sin.h>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace stages::torch_backend {
@@ -214,7 +216,7 @@ Tensor LlamaModel::project(
     return has_norm ? norm(split, weight(layer + "attn." + which + "_norm")) : split;
 }
 
-Tensor LlamaModel::attention(const Tensor& x, const std::string& layer) const {
+Tensor LlamaModel::attention(const Tensor& x, const std::string& layer, const Tensor& mask) const {
     const std::int64_t batch = x.size(0);
     const std::int64_t length = x.size(1);
     const std::int64_t heads = config_.heads;
@@ -236,9 +238,9 @@ Tensor LlamaModel::attention(const Tensor& x, const std::string& layer) const {
         queries.transpose(1, 2),
         keys.transpose(1, 2),
         values.transpose(1, 2),
-        /*attn_mask=*/{},
+        /*attn_mask=*/mask.defined() ? std::optional(mask) : std::nullopt,
         /*dropout_p=*/0.0,
-        /*is_causal=*/true
+        /*is_causal=*/!mask.defined()  // a mask of documents is causal itself
     );
     const Tensor joined = mixed.transpose(1, 2).reshape({batch, length, heads * head_width});
     return linear(joined, layer + "attn.wo");
@@ -254,10 +256,10 @@ Tensor LlamaModel::embed(const Tensor& ids) const {
     return at::embedding(weight("embed.weight"), ids);
 }
 
-Tensor LlamaModel::run_layers(Tensor x) const {
+Tensor LlamaModel::run_layers(Tensor x, const Tensor& mask) const {
     for (const std::string& layer : layers_) {
         for (std::uint32_t use = 0; use < config_.repeat; ++use) {
-            x = x + attention(norm(x, weight(layer + "attn_norm")), layer);
+            x = x + attention(norm(x, weight(layer + "attn_norm")), layer, mask);
             x = x + mlp(norm(x, weight(layer + "mlp_norm")), layer);
         }
     }
@@ -268,8 +270,12 @@ Tensor LlamaModel::logits(const Tensor& x) const {
     return at::linear(norm(x, weight("head.norm")), weight("head.weight"));
 }
 
-Tensor LlamaModel::loss(const Tensor& x, const Tensor& targets) const {
-    return at::cross_entropy_loss(logits(x.flatten(0, 1)), targets.reshape({-1}));
+// The mean of no targets would be 0 / 0; their sum is 0, with a gradient of zeros.
+Tensor LlamaModel::loss(const Tensor& x, const Tensor& targets, Counted counted) const {
+    const auto reduction = counted == Counted::Some ? at::Reduction::Mean : at::Reduction::Sum;
+    return at::cross_entropy_loss(
+        logits(x.flatten(0, 1)), targets.reshape({-1}), /*weight=*/{}, reduction, kNoTarget
+    );
 }
 
 }  // namespace stages::torch_backend

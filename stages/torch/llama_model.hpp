@@ -28,6 +28,12 @@ swarm::Result<> check_layout(
     const swarm::run::RunConfig& run, const swarm::run::StageLayout& layout
 );
 
+/// A target that counts for no loss; the cross entropy of LibTorch ignores this value.
+inline constexpr std::int64_t kNoTarget = -100;
+
+/// Whether some target of a microbatch counts.
+enum class Counted : std::uint8_t { None, Some };
+
 class LlamaModel {
  public:
     /// `layout` has passed check_layout().
@@ -45,12 +51,15 @@ class LlamaModel {
     /// Maps (B, T) token ids, int64, to (B, T, C).
     [[nodiscard]] at::Tensor embed(const at::Tensor& ids) const;
     /// Maps (B, T, C) to (B, T, C), T <= context. Computes each layer model.repeat times in a row;
-    /// the gradient of a weight is the sum over its uses.
-    [[nodiscard]] at::Tensor run_layers(at::Tensor x) const;
+    /// the gradient of a weight is the sum over its uses. `mask`: that of document_mask(), or none.
+    [[nodiscard]] at::Tensor run_layers(at::Tensor x, const at::Tensor& mask = {}) const;
     /// Maps (N, C) to (N, V).
     [[nodiscard]] at::Tensor logits(const at::Tensor& x) const;
-    /// Returns the mean cross entropy of (B, T, C) against (B, T) next tokens, a scalar.
-    [[nodiscard]] at::Tensor loss(const at::Tensor& x, const at::Tensor& targets) const;
+    /// Returns the mean cross entropy of (B, T, C) against (B, T) next tokens, a scalar. Targets of
+    /// kNoTarget do not count; where `counted` is None all are so, and the loss is 0.
+    [[nodiscard]] at::Tensor loss(
+        const at::Tensor& x, const at::Tensor& targets, Counted counted = Counted::Some
+    ) const;
 
  private:
     struct Place {
@@ -69,7 +78,9 @@ class LlamaModel {
     [[nodiscard]] at::Tensor project(
         const at::Tensor& x, const std::string& layer, const char* which, std::int64_t heads
     ) const;
-    [[nodiscard]] at::Tensor attention(const at::Tensor& x, const std::string& layer) const;
+    [[nodiscard]] at::Tensor attention(
+        const at::Tensor& x, const std::string& layer, const at::Tensor& mask
+    ) const;
     [[nodiscard]] at::Tensor mlp(const at::Tensor& x, const std::string& layer) const;
 
     swarm::run::ModelConfig config_;

@@ -94,6 +94,13 @@ Result<std::unique_ptr<StageCompute>> make_llama_compute(
 ) {
     SWARM_TRY(check_layout(config, layout));
     SWARM_TRY(check_environment(threads));
+    if (config.train.separate_documents && config.train.document_end.size() != 1) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "train.separate_documents needs the token that ends a document: name it as "
+            "train.document_end"};
+    }
     try {
         const auto make =
             [&](at::Device where, std::string what, std::unique_ptr<TensorCoder> coder = nullptr) {

@@ -5,8 +5,8 @@
 // Threading: the stage belongs to the thread that calls it first; see stages/compute/compute.hpp.
 // On a CPU, LibTorch splits each operation over `threads` threads of its own, the same way each
 // time. So the bits depend on their number, and compute_class() names it.
-// Errors: Usage (device name; threads that the environment forbids), Unsupported (no CUDA backend,
-// no such GPU), Mismatch (the layout is not this model's); all Reject. Unsupported is Fatal when
+// Errors: Usage (device name; threads that the environment forbids; documents are to be separated
+// and their end is not known), Unsupported (no CUDA backend, no such GPU), Mismatch (the layout is not this model's); all Reject. Unsupported is Fatal when
 // LibTorch itself fails.
 #pragma once
 

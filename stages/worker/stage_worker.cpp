@@ -83,14 +83,15 @@ const compression::Codec& codec_of(
 }
 
 Result<> check_tokens(const swarm::run::RunConfig& config, std::span<const std::uint32_t> tokens) {
-    const std::size_t want = std::size_t{config.batch} * (config.model.context + 1);
+    const std::size_t row = std::size_t{config.model.context} + 1;
+    const std::size_t want = config.batch * row;
     if (tokens.size() != want) {
         return mismatch(
             std::to_string(tokens.size()) + " tokens, the run needs " + std::to_string(want) +
             " per microbatch; they belong to another run"
         );
     }
-    return check_token_ids(tokens, config.model.vocabulary);
+    return check_training_tokens(tokens, row, config.model.vocabulary);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "stages/worker/tensor_checks.hpp"
 
+#include "swarm/base/token_flags.hpp"
+
 #include <bit>
 #include <limits>
 #include <string>
@@ -9,6 +11,18 @@ namespace stages {
 using swarm::Error;
 using swarm::ErrorCode;
 using swarm::Reaction;
+
+namespace {
+
+Error bad_token(std::uint32_t token, std::uint32_t vocabulary) {
+    return {
+        ErrorCode::Mismatch,
+        Reaction::Reject,
+        "token id " + std::to_string(token) + " is not below the vocabulary of " +
+            std::to_string(vocabulary) + "; the sender runs another model"};
+}
+
+}  // namespace
 
 // Magnitudes of floats are ordered as their bits are; infinity and NaN lie above every limit. So a
 // difference of integers is negative exactly where the limit is reached, and an OR collects the
@@ -48,11 +62,20 @@ swarm::Result<> check_finite(std::span<const float> values) {
 swarm::Result<> check_token_ids(std::span<const std::uint32_t> tokens, std::uint32_t vocabulary) {
     for (const std::uint32_t token : tokens) {
         if (token >= vocabulary) {
-            return Error{
-                ErrorCode::Mismatch,
-                Reaction::Reject,
-                "token id " + std::to_string(token) + " is not below the vocabulary of " +
-                    std::to_string(vocabulary) + "; the sender runs another model"};
+            return bad_token(token, vocabulary);
+        }
+    }
+    return {};
+}
+
+swarm::Result<> check_training_tokens(
+    std::span<const std::uint32_t> tokens, std::size_t row, std::uint32_t vocabulary
+) {
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        const bool is_target = i % row != 0;
+        const std::uint32_t id = is_target ? swarm::token_id(tokens[i]) : tokens[i];
+        if (id >= vocabulary) {
+            return bad_token(id, vocabulary);
         }
     }
     return {};

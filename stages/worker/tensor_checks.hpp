@@ -5,6 +5,7 @@
 
 #include "swarm/base/result.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -22,5 +23,11 @@ swarm::Result<> check_finite(std::span<const float> values);
 
 /// Error: Mismatch when an id is not below `vocabulary`.
 swarm::Result<> check_token_ids(std::span<const std::uint32_t> tokens, std::uint32_t vocabulary);
+
+/// The same for the rows of a microbatch, whose targets may have kNoLossFlag: all but the first
+/// token of each row.
+swarm::Result<> check_training_tokens(
+    std::span<const std::uint32_t> tokens, std::size_t row, std::uint32_t vocabulary
+);
 
 }  // namespace stages

@@ -1,6 +1,8 @@
 #include "swarm/data/build.hpp"
 
+#include "swarm/base/check.hpp"
 #include "swarm/base/durable_file.hpp"
+#include "swarm/base/token_flags.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/data/build_folder.hpp"
 #include "swarm/data/utf8.hpp"
@@ -25,6 +27,8 @@ void count_shard(const ShardHeader& header, ManifestSource& source) {
     source.documents += header.documents_begun();
     source.text_bytes += header.text_bytes;
     source.bad_lines += header.bad_lines;
+    source.no_loss_tokens += header.no_loss_tokens;
+    source.has_inner_ends = source.has_inner_ends || header.has_inner_ends;
     source.shards.push_back(digest_of(to_bytes(header)));
 }
 
@@ -43,7 +47,7 @@ class SourceBuild {
 
     SourceBuild(const Parts& parts, std::uint32_t source)
         : parts_(parts),
-          id_bytes_(parts.encoder.vocabulary <= kSmallVocabulary ? 2 : 4),
+          id_bytes_(id_bytes_of(parts)),
           draft_(source, id_bytes_) {}
 
     /// Returns whether the source is whole; false: the build was stopped.
@@ -83,8 +87,15 @@ class SourceBuild {
     [[nodiscard]] std::uint64_t new_shards() const { return new_shards_; }
 
  private:
+    /// Tokens of chats have flags, for which two bytes have no room.
+    static std::uint32_t id_bytes_of(const Parts& parts) {
+        const bool has_room = parts.encoder.vocabulary <= kSmallVocabulary;
+        return has_room && parts.source.rows == RowKind::Text ? 2 : 4;
+    }
+
     Result<bool> read_from(InputPlace from) {
-        DocumentReader reader(parts_.inputs.files, parts_.source.field, from);
+        const Source& source = parts_.source;
+        DocumentReader reader(parts_.inputs.files, source.field, from, source.rows);
         while (true) {
             if (parts_.events.is_to_stop && parts_.events.is_to_stop()) {
                 return false;
@@ -95,6 +106,8 @@ class SourceBuild {
             }
             if (const auto* const bad = std::get_if<BadLine>(&*item)) {
                 SWARM_TRY(take_bad(*bad));
+            } else if (source.rows == RowKind::Chat) {
+                SWARM_TRY(take_chat(std::get<Piece>(*item)));
             } else {
                 SWARM_TRY(take(std::get<Piece>(*item)));
             }
@@ -125,10 +138,7 @@ class SourceBuild {
     }
 
     Result<> take(const Piece& piece) {
-        const ShardHeader& header = draft_.header();
-        if (header.tokens >= parts_.data.shard_tokens || header.documents >= kShardDocumentsMax) {
-            SWARM_TRY(write_shard(piece.before, false));
-        }
+        SWARM_TRY(end_full_shard(piece.before));
         if (piece.begins || draft_.header().documents == 0) {
             draft_.begin_document(!piece.begins);
             parts_.progress.documents += piece.begins ? 1 : 0;
@@ -148,6 +158,49 @@ class SourceBuild {
         return {};
     }
 
+    /// What the template refuses is a bad line, too.
+    Result<> take_chat(const Piece& piece) {
+        const auto tokens = parts_.encoder.encode_chat(piece.chat);
+        if (tokens.has_error()) {
+            const InputFile& file = parts_.inputs.files[piece.before.file];
+            return take_bad({file.path, piece.before.lines + 1, tokens.error().detail});
+        }
+        SWARM_ASSERT(!tokens->empty());
+        SWARM_TRY(check_ids(*tokens));
+        SWARM_TRY(end_full_shard(piece.before));
+        draft_.begin_document(false);
+        ++parts_.progress.documents;
+        SWARM_TRY(add(*tokens));
+        draft_.add_text_bytes(piece.text.size());
+        for (const std::uint32_t token : std::span(*tokens).first(tokens->size() - 1)) {
+            if (token_id(token) == parts_.encoder.end_token) {
+                draft_.note_inner_end();
+            }
+        }
+        return {};
+    }
+
+    Result<> end_full_shard(const InputPlace& before) {
+        const ShardHeader& header = draft_.header();
+        const bool is_full =
+            header.tokens >= parts_.data.shard_tokens || header.documents >= kShardDocumentsMax;
+        return is_full ? write_shard(before, false) : Result<>();
+    }
+
+    [[nodiscard]] Result<> check_ids(std::span<const std::uint32_t> tokens) const {
+        const bool fits = std::all_of(tokens.begin(), tokens.end(), [&](std::uint32_t token) {
+            return token_id(token) < parts_.encoder.vocabulary;
+        });
+        if (fits) {
+            return {};
+        }
+        return build_error(
+            ErrorCode::Mismatch,
+            "the tokenizer " + parts_.encoder.name + " gives ids above its " +
+                std::to_string(parts_.encoder.vocabulary) + " tokens"
+        );
+    }
+
     Result<> add_tokens_of(std::string_view text, TextPlace place) {
         auto ids = parts_.encoder.encode(text, place);
         if (ids.has_error()) {
@@ -155,16 +208,7 @@ class SourceBuild {
             return Error{
                 error.code, error.reaction, "source " + parts_.source.name + ": " + error.detail};
         }
-        const bool fits = std::all_of(ids->begin(), ids->end(), [&](std::uint32_t id) {
-            return id < parts_.encoder.vocabulary;
-        });
-        if (!fits) {
-            return build_error(
-                ErrorCode::Mismatch,
-                "the tokenizer " + parts_.encoder.name + " gives ids above its " +
-                    std::to_string(parts_.encoder.vocabulary) + " tokens"
-            );
-        }
+        SWARM_TRY(check_ids(*ids));
         return add(*ids);
     }
 
@@ -271,6 +315,7 @@ Result<Built> build_data(
                 ", which has " + std::to_string(encoder.vocabulary)
         );
     }
+    SWARM_ASSERT(!data.has_chats() || encoder.encode_chat);
     SWARM_TRY(const auto inputs, find_all(data, place, events));
     SWARM_TRY(
         const BuildFolder folder,

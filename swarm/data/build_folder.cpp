@@ -88,6 +88,9 @@ BuildParts parts_of_build(
     sources.add(data.shard_tokens);
     for (const Source& source : data.sources) {
         sources.add(source.name).add(source.field);
+        if (source.rows == RowKind::Chat) {
+            sources.add("chat").add(encoder.chat_template);
+        }
     }
     PartHash files;
     for (const InputFiles& input : inputs) {

@@ -114,6 +114,32 @@ Result<> read_paths(KeyReader& keys, std::vector<std::string>& paths) {
     return {};
 }
 
+/// Reads what the lines are, and the key of it.
+Result<> read_rows(KeyReader& keys, Source& source) {
+    std::string rows = "text";
+    constexpr const char* kRows = "\"text\" or \"chat\"";
+    SWARM_TRY(keys.read("rows", rows, kRows));
+    if (rows != "text" && rows != "chat") {
+        return keys.refuse("rows", std::string("must be ") + kRows);
+    }
+    if (rows == "chat") {
+        source.rows = RowKind::Chat;
+        source.field = "messages";
+    }
+    return keys.read("field", source.field, "the key of the text in each JSON line");
+}
+
+Result<> read_chat_template(KeyReader& keys, ChatTemplateName& chat_template) {
+    std::string name = "model";
+    constexpr const char* kNames = "\"model\" or \"lines\"";
+    SWARM_TRY(keys.read("chat_template", name, kNames));
+    if (name != "model" && name != "lines") {
+        return keys.refuse("chat_template", std::string("must be ") + kNames);
+    }
+    chat_template = name == "lines" ? ChatTemplateName::Lines : ChatTemplateName::Model;
+    return {};
+}
+
 Result<Source> read_source(const toml::table& table, std::string_view file) {
     KeyReader keys(table, "source", file);
     Source source;
@@ -126,7 +152,7 @@ Result<Source> read_source(const toml::table& table, std::string_view file) {
         );
     }
     SWARM_TRY(read_paths(keys, source.paths));
-    SWARM_TRY(keys.read("field", source.field, "the key of the text in each JSON line"));
+    SWARM_TRY(read_rows(keys, source));
     if (const toml::node* const node = keys.find("weight")) {
         const bool is_number = node->is_integer() || node->is_floating_point();
         const double weight = is_number ? *node->value<double>() : -1;
@@ -216,6 +242,7 @@ Result<DataFile> read_data_document(const toml::table& document, std::string_vie
         return keys.refuse("tokenizer", std::string("is missing; it is ") + kTokenizers);
     }
     SWARM_TRY(read_end_token(keys, data.end_token));
+    SWARM_TRY(read_chat_template(keys, data.chat_template));
     SWARM_TRY(read_shard_tokens(keys, data.shard_tokens));
     if (const toml::node* const node = keys.find("source")) {
         const toml::array* const sources = node->as_array();
@@ -233,6 +260,12 @@ Result<DataFile> read_data_document(const toml::table& document, std::string_vie
 }
 
 }  // namespace
+
+bool DataFile::has_chats() const {
+    return std::any_of(sources.begin(), sources.end(), [](const Source& source) {
+        return source.rows == RowKind::Chat;
+    });
+}
 
 bool is_source_name(std::string_view name) {
     const auto is_allowed = [](char c) {

@@ -1,10 +1,12 @@
 // The data file: a TOML file that names the sources of training data and the tokenizer.
 //   tokenizer = "smollm2"                 # bytes, spm:N, bpe:N, spm:FILE, or a model
 //   end_token = "<|endoftext|>"           # or an id; default: the tokenizer's own
+//   chat_template = "lines"               # or "model": that of the tokenizer's model (default)
 //   [[source]]
 //   name = "prose"
 //   paths = ["prose/*.jsonl.gz", "notes"] # files, globs and folders, from the data file's folder
-//   field = "text"                        # of each JSON line
+//   rows = "text"                         # or "chat": each JSON line is a list of messages
+//   field = "text"                        # of each JSON line; of chats it is "messages"
 //   weight = 0.7
 //   bad_lines = "skip"                    # or "fatal"
 // Threading: values. Errors: Usage (Reject), one line "FILE:LINE: key what", which names the key
@@ -26,6 +28,9 @@ namespace swarm::data {
 /// A line, or a text file, that cannot be read is counted and skipped, or ends the build.
 enum class BadLines { Skip, Fatal };
 
+/// What a line of JSONL holds.
+enum class RowKind { Text, Chat };
+
 struct Source {
     std::string name;
     std::vector<std::string> paths;
@@ -33,7 +38,11 @@ struct Source {
     /// All sources have a weight or none: then each sample of all sources comes once per epoch.
     std::optional<double> weight{};
     BadLines bad_lines = BadLines::Fatal;
+    RowKind rows = RowKind::Text;
 };
+
+/// How chats become texts.
+enum class ChatTemplateName { Model, Lines };
 
 /// No value: the tokenizer's own; a number: the id; a text: the token with this text.
 using EndToken = std::variant<std::monostate, std::uint32_t, std::string>;
@@ -43,6 +52,9 @@ struct DataFile {
     EndToken end_token{};
     std::uint64_t shard_tokens = kShardTokens;
     std::vector<Source> sources;
+    ChatTemplateName chat_template = ChatTemplateName::Model;
+
+    [[nodiscard]] bool has_chats() const;
 };
 
 /// A source's name begins the names of its files: 1 to 40 of a-z, 0-9, - and _.

@@ -1,6 +1,7 @@
 #include "swarm/data/data_set.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/base/token_flags.hpp"
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
@@ -91,7 +92,8 @@ Result<> DataSet::read(std::size_t source, std::uint64_t first, std::span<std::u
             ids.first(std::min<std::uint64_t>(ids.size(), shard->header().tokens - at));
         shard->read(at, some);
         for (const std::uint32_t id : some) {
-            if (id >= manifest_.vocabulary) {
+            const bool may_be_flagged = shard->header().no_loss_tokens > 0;
+            if ((may_be_flagged ? token_id(id) : id) >= manifest_.vocabulary) {
                 return set_error(
                     ErrorCode::Malformed, shard->path().string() + " is damaged; build again"
                 );

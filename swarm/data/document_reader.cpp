@@ -1,6 +1,7 @@
 #include "swarm/data/document_reader.hpp"
 
 #include "swarm/base/try.hpp"
+#include "swarm/data/chat_rows.hpp"
 #include "swarm/data/utf8.hpp"
 
 #include <boost/json/error.hpp>
@@ -30,9 +31,13 @@ std::string BadLine::text() const {
 }
 
 DocumentReader::DocumentReader(
-    const std::vector<InputFile>& files, std::string field, InputPlace from
+    const std::vector<InputFile>& files, std::string field, InputPlace from, RowKind rows
 )
-    : files_(files), field_(std::move(field)), place_(from), parsed_(kParsedBytes) {
+    : files_(files),
+      field_(std::move(field)),
+      rows_(rows),
+      place_(from),
+      parsed_(kParsedBytes) {
     for (std::size_t i = 0; i < files.size() && i < place_.file; ++i) {
         consumed_before_ += files[i].bytes;
     }
@@ -45,6 +50,11 @@ std::uint64_t DocumentReader::consumed() const {
 Result<DocumentReader::Item> DocumentReader::next() {
     while (place_.file < files_.size()) {
         const bool is_text = files_[place_.file].format == InputFormat::Text;
+        if (is_text && rows_ == RowKind::Chat) {
+            Item other = bad("is no JSONL, and its source has chats", 0);
+            end_file();
+            return other;
+        }
         auto item = is_text ? next_text() : next_line();
         if (item.has_error() && item.error().code == ErrorCode::Malformed) {
             // The rest of a damaged file counts as one bad line.
@@ -188,12 +198,29 @@ Result<DocumentReader::Item> DocumentReader::document_of(
     if (field == nullptr) {
         return bad("has no field \"" + field_ + "\"", number);
     }
+    if (rows_ == RowKind::Chat) {
+        return chat_of(*field, before);
+    }
     if (!field->is_string()) {
         return bad("has no text in the field \"" + field_ + "\"", number);
     }
     const json::string& text = field->get_string();
     document_.assign(text.data(), text.size());
     return Item(Piece{document_, true, true, before});
+}
+
+DocumentReader::Item DocumentReader::chat_of(
+    const json::value& field, const InputPlace& before
+) {
+    if (auto fault = read_chat(field, chat_)) {
+        return bad(*std::move(fault), before.lines + 1);
+    }
+    document_.clear();
+    for (const ChatMessage& message : chat_) {
+        document_ += message.content;
+        document_ += '\n';
+    }
+    return Piece{document_, true, true, before, chat_};
 }
 
 Result<bool> DocumentReader::is_valid_text(const InputFile& file) {

@@ -4,21 +4,26 @@
 //   .txt .md    the file is a document, checked as a whole before its first piece comes; an empty
 //               file has none
 //   .jsonl*     each line is a JSON object, whose field is a document; blank lines are none
+// Of a source of chats, each line is a chat, and other files are bad.
 // Threading: one thread. Errors: StorageFailed, NotFound: the disk; all else is a BadLine.
 // Memory: about four times kLineBytesMax at most.
 #pragma once
 
 #include "swarm/base/result.hpp"
 #include "swarm/data/byte_stream.hpp"
+#include "swarm/data/data_file.hpp"
+#include "swarm/data/encoder.hpp"
 #include "swarm/data/input_files.hpp"
 
 #include <boost/json/monotonic_resource.hpp>
 #include <boost/json/parser.hpp>
+#include <boost/json/value.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -36,12 +41,13 @@ struct InputPlace {
     friend bool operator==(const InputPlace&, const InputPlace&) = default;
 };
 
-/// A document, or a part of one. `text` is valid until the next call.
+/// A document, or a part of one. `text` and `chat` are valid until the next call.
 struct Piece {
-    std::string_view text;
+    std::string_view text;  // of a chat: its contents, a line each
     bool begins = true;
     bool ends = true;
     InputPlace before{};
+    std::span<const ChatMessage> chat{};
 };
 
 /// A line, or a file, without a document.
@@ -57,7 +63,12 @@ struct BadLine {
 class DocumentReader {
  public:
     /// `files` outlives the reader.
-    DocumentReader(const std::vector<InputFile>& files, std::string field, InputPlace from = {});
+    DocumentReader(
+        const std::vector<InputFile>& files,
+        std::string field,
+        InputPlace from = {},
+        RowKind rows = RowKind::Text
+    );
 
     /// Returns no value at the end of the last file.
     Result<std::optional<std::variant<Piece, BadLine>>> next();
@@ -77,6 +88,7 @@ class DocumentReader {
     Result<Item> next_line();
     Result<Item> next_text();
     Result<Item> document_of(const Line& line, const InputPlace& before);
+    Item chat_of(const boost::json::value& field, const InputPlace& before);
     Result<std::optional<Line>> read_line();
     /// Reads more bytes behind those that are left; returns whether some came.
     Result<bool> fill();
@@ -87,6 +99,7 @@ class DocumentReader {
 
     const std::vector<InputFile>& files_;
     std::string field_;
+    RowKind rows_;
     InputPlace place_;
     std::uint64_t consumed_before_ = 0;  // bytes of the files before this one
     std::unique_ptr<ByteStream> stream_;
@@ -95,6 +108,7 @@ class DocumentReader {
     std::size_t end_ = 0;
     std::string long_line_;  // one that is in several reads
     std::string document_;
+    std::vector<ChatMessage> chat_;
     boost::json::parser parser_;
     std::vector<unsigned char> parsed_;  // the first memory of what the parser makes
 };

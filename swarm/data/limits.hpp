@@ -20,6 +20,9 @@ inline constexpr std::size_t kFilesMax = 1'000'000;
 /// One line of JSONL. Reading it needs about three times as much.
 inline constexpr std::size_t kLineBytesMax = 16U << 20;
 
+/// Messages of one chat. The template is run once for each answer, over all that is before it.
+inline constexpr std::size_t kMessagesMax = 256;
+
 /// The text that the tokenizer gets at once. A longer one is cut, where it can be after a line.
 inline constexpr std::size_t kPieceBytesMax = 1U << 20;
 

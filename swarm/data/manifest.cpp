@@ -118,7 +118,9 @@ Result<ManifestSource> source_of(const json::value& value) {
     if (!value.is_object()) {
         return manifest_error("sources");
     }
-    MemberReader members(value.get_object(), 7);
+    // Only a source of chats has the last two, so that the manifest of texts stays as it is.
+    const bool has_chats = value.get_object().contains("no_loss_tokens");
+    MemberReader members(value.get_object(), has_chats ? 9 : 7);
     ManifestSource source;
     source.name = members.text("name");
     if (!is_source_name(source.name)) {
@@ -138,6 +140,10 @@ Result<ManifestSource> source_of(const json::value& value) {
     source.documents = members.number("documents", kCountMax);
     source.text_bytes = members.number("text_bytes", kCountMax);
     source.bad_lines = members.number("bad_lines", kCountMax);
+    if (has_chats) {
+        source.no_loss_tokens = members.number("no_loss_tokens", source.tokens);
+        source.has_inner_ends = members.number("inner_ends", 1) != 0;
+    }
     for (const json::value& shard : members.array("shards")) {
         const auto digest =
             shard.is_string() ? digest_of_hex(shard.get_string()) : std::optional<Digest>();
@@ -159,14 +165,19 @@ std::string to_json(const Manifest& manifest) {
         for (const Digest& digest : source.shards) {
             shards.emplace_back(to_hex(digest));
         }
-        sources.push_back(json::object{
+        json::object one{
             {"name", source.name},
             {"weight", source.weight ? json::value(*source.weight) : json::value(nullptr)},
             {"tokens", source.tokens},
             {"documents", source.documents},
             {"text_bytes", source.text_bytes},
             {"bad_lines", source.bad_lines},
-            {"shards", std::move(shards)}});
+            {"shards", std::move(shards)}};
+        if (source.no_loss_tokens > 0) {
+            one["no_loss_tokens"] = source.no_loss_tokens;
+            one["inner_ends"] = source.has_inner_ends ? 1 : 0;
+        }
+        sources.push_back(std::move(one));
     }
     const json::object object{
         {"format", kManifestFormat},

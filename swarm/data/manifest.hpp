@@ -26,6 +26,8 @@ struct ManifestSource {
     std::uint64_t text_bytes = 0;
     std::uint64_t bad_lines = 0;
     std::vector<Digest> shards;  // in their order
+    std::uint64_t no_loss_tokens = 0;  // those with kNoLossFlag; 0: the source has no chats
+    bool has_inner_ends = false;       // a document has the end token before its end, too
 
     friend bool operator==(const ManifestSource&, const ManifestSource&) = default;
 };

@@ -2,6 +2,7 @@
 
 #include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
+#include "swarm/base/token_flags.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/data/sample_order.hpp"
 
@@ -82,7 +83,9 @@ SamplePlace Samples::place(std::uint64_t sample) const {
 Result<> Samples::read(std::uint64_t sample, std::span<std::uint32_t> ids) const {
     SWARM_ASSERT(ids.size() == std::size_t{context_} + 1);
     const SamplePlace at = place(sample);
-    return data_->read(at.source, at.first_token, ids);
+    SWARM_TRY(data_->read(at.source, at.first_token, ids));
+    ids.front() = token_id(ids.front());  // it is no target here, but in the sample before
+    return {};
 }
 
 }  // namespace swarm::data

@@ -37,7 +37,7 @@ class Samples {
 
     [[nodiscard]] SamplePlace place(std::uint64_t sample) const;
 
-    /// Requires room for context + 1 ids.
+    /// Requires room for context + 1 ids. Targets may have kNoLossFlag.
     Result<> read(std::uint64_t sample, std::span<std::uint32_t> ids) const;
 
     /// Samples of a source in one epoch; 0 for a source with a weight of 0.

@@ -2,6 +2,7 @@
 
 #include "swarm/base/check.hpp"
 #include "swarm/base/durable_file.hpp"
+#include "swarm/base/token_flags.hpp"
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
@@ -24,6 +25,7 @@ constexpr std::uint32_t kIsLast = 1;     // flags of a shard
 constexpr std::uint32_t kContinues = 2;  // and of a document
 constexpr std::uint32_t kNextIsWithin = 4;
 constexpr std::uint32_t kGoesOn = 8;  // flag of a document
+constexpr std::uint32_t kHasInnerEnds = 16;
 
 /// Bytes of the ids with the zeros behind them.
 std::uint64_t padded_id_bytes(const ShardHeader& header) {
@@ -51,6 +53,14 @@ Digest digest_at(std::span<const std::byte> bytes, std::size_t at) {
     Digest digest;
     std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), 32, digest.bytes.begin());
     return digest;
+}
+
+std::uint64_t count_no_loss(std::span<const std::uint32_t> tokens) {
+    return static_cast<std::uint64_t>(
+        std::count_if(tokens.begin(), tokens.end(), [](std::uint32_t token) {
+            return !counts_for_loss(token);
+        })
+    );
 }
 
 Error bad_header(ErrorCode code, const std::string& why) {
@@ -82,9 +92,11 @@ ShardHeaderBytes to_bytes(const ShardHeader& header) {
     to.put(
         96,
         (header.is_last ? kIsLast : 0) | (header.continues ? kContinues : 0) |
-            (header.next.within ? kNextIsWithin : 0)
+            (header.next.within ? kNextIsWithin : 0) |
+            (header.has_inner_ends ? kHasInnerEnds : 0)
     );
     to.put(104, header.content.bytes);
+    to.put(136, header.no_loss_tokens);
     to.put(kHeaderDigestAt, sha256(std::span(to.bytes).first(kHeaderDigestAt)).bytes);
     return to.bytes;
 }
@@ -123,11 +135,14 @@ Result<ShardHeader> parse_shard_header(std::span<const std::byte> bytes) {
     header.is_last = (flags & kIsLast) != 0;
     header.continues = (flags & kContinues) != 0;
     header.content = digest_at(bytes, 104);
+    header.no_loss_tokens = number_at<std::uint64_t>(bytes, 136);
+    header.has_inner_ends = (flags & kHasInnerEnds) != 0;
     const bool sound = (header.id_bytes == 2 || header.id_bytes == 4) &&
                        header.source < kSourcesMax && header.shard < kShardsMax &&
                        header.tokens <= kShardTokensMax && header.documents <= kShardDocumentsMax &&
                        header.documents >= (header.continues ? 1U : 0U) &&
-                       header.first_token <= kShardTokensMax * kShardsMax;
+                       header.first_token <= kShardTokensMax * kShardsMax &&
+                       header.no_loss_tokens <= (header.id_bytes == 4 ? header.tokens : 0);
     if (!sound) {
         return bad_header(ErrorCode::Malformed, "has a header with impossible sizes");
     }
@@ -165,6 +180,7 @@ void ShardDraft::add(std::span<const std::uint32_t> ids) {
     std::byte* to = ids_.data() + before;
     if (header_.id_bytes == sizeof(std::uint32_t)) {
         std::memcpy(to, ids.data(), ids.size_bytes());
+        header_.no_loss_tokens += count_no_loss(ids);
     } else {
         for (const std::uint32_t id : ids) {
             const auto narrow = static_cast<std::uint16_t>(id);
@@ -250,12 +266,20 @@ Result<> Shard::verify(std::uint32_t vocabulary) const {
     }
     constexpr std::uint64_t kAtOnce = 4096;
     std::array<std::uint32_t, kAtOnce> ids{};
+    std::uint64_t no_loss = 0;
     for (std::uint64_t at = 0; at < header_.tokens; at += kAtOnce) {
         const auto some = std::span(ids).first(std::min(kAtOnce, header_.tokens - at));
         read(at, some);
-        if (*std::max_element(some.begin(), some.end()) >= vocabulary) {
+        no_loss += count_no_loss(some);
+        const bool known = std::all_of(some.begin(), some.end(), [&](std::uint32_t token) {
+            return token_id(token) < vocabulary;
+        });
+        if (!known) {
             return damaged("has ids that the vocabulary lacks");
         }
+    }
+    if (no_loss != header_.no_loss_tokens) {
+        return damaged("has another number of tokens without loss than its header says");
     }
     file_.forget_pages();
     return {};

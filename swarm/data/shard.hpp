@@ -5,8 +5,9 @@
 //    40 first token u64 48 first document u64   56 text bytes u64        64 bad lines u64
 //    72 next file u64   80 next offset u64      88 next line u64         96 flags u32
 //   100 kinds of further arrays u32 = 0        104 SHA-256 of what follows the header
-//   136 zeros          224 SHA-256 of bytes 0 to 223
+//   136 tokens without loss u64                144 zeros            224 SHA-256 of bytes 0 to 223
 // Then the ids, zeros up to a multiple of 8, and per document its first token and flags, each u32.
+// Ids of 4 bytes may have kNoLossFlag.
 // Threading: const and any thread. Errors: Malformed, Mismatch (another version), StorageFailed.
 // Cost: opening reads the header; verify() reads all, at about 1 GB/s.
 #pragma once
@@ -42,6 +43,8 @@ struct ShardHeader {
     bool is_last = false;    // no other of its source follows
     bool continues = false;  // its first document began in a shard before
     Digest content{};
+    std::uint64_t no_loss_tokens = 0;  // those with kNoLossFlag
+    bool has_inner_ends = false;       // a document has the end token before its end, too
 
     /// Documents that begin in this shard.
     [[nodiscard]] std::uint64_t documents_begun() const { return documents - (continues ? 1 : 0); }
@@ -72,6 +75,8 @@ class ShardDraft {
     /// `continues`: the document began in the shard before.
     void begin_document(bool continues);
     void add(std::span<const std::uint32_t> ids);
+
+    void note_inner_end() { header_.has_inner_ends = true; }
 
     void add_text_bytes(std::uint64_t bytes) { header_.text_bytes += bytes; }
 
@@ -108,7 +113,7 @@ class Shard {
 
     [[nodiscard]] Digest digest() const;
 
-    /// Copies ids. Requires at + ids.size() of at most header().tokens.
+    /// Copies tokens. Requires at + ids.size() of at most header().tokens.
     void read(std::uint64_t at, std::span<std::uint32_t> ids) const;
 
     struct Document {

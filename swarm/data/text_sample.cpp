@@ -17,7 +17,7 @@ Result<> add_source(
     const Source& source, const std::filesystem::path& folder, std::size_t share, std::string& text
 ) {
     SWARM_TRY(const InputFiles inputs, find_input_files(source, folder));
-    DocumentReader reader(inputs.files, source.field);
+    DocumentReader reader(inputs.files, source.field, {}, source.rows);
     std::size_t left = share;
     while (left >= kShareMin) {
         SWARM_TRY(const auto item, reader.next());

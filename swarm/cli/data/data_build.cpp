@@ -1,6 +1,7 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
+#include "swarm/cli/data/chat_encoder.hpp"
 #include "swarm/cli/data/data.hpp"
 #include "swarm/cli/data/data_report.hpp"
 #include "swarm/cli/data/data_tokenizer.hpp"
@@ -94,8 +95,11 @@ Result<data::Built> build(const DataBuildOptions& options, Console& console) {
         return data::text_sample(data, inputs, bytes_max);
     };
     SWARM_TRY(
-        const auto tokenizer, open_data_tokenizer(data.tokenizer, data.end_token, inputs, sample)
+        auto tokenizer, open_data_tokenizer(data.tokenizer, data.end_token, inputs, sample)
     );
+    if (data.has_chats()) {
+        SWARM_TRY(add_chat_template(data.chat_template, tokenizer));
+    }
     BuildReport report(console);
     data::BuildEvents events;
     events.progress = [&](const data::BuildProgress& progress) { report.show(progress); };

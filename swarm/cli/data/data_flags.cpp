@@ -26,6 +26,7 @@ data.toml:
   name = "prose"
   paths = ["prose/*.jsonl.gz", "notes"]     # files, globs, folders: .txt .md .jsonl .gz .zst
   field = "text"                            # of each JSON line
+  rows = "chat"                             # each line is {"messages": [..]}; default: "text"
   weight = 0.7                              # share of the samples; none: all are read alike
   bad_lines = "skip"                        # count and skip them; default: fatal
 Ctrl-C, a full disk or a crash keep whole shards: the same command goes on behind them.)";
@@ -39,7 +40,8 @@ examples:
 constexpr const char* kSampleExamples = R"(
 examples:
   swarm data sample books -n 3
-  swarm data sample books --from 1000 --context 64 --seed 7 --json samples.json)";
+  swarm data sample books --from 1000 --context 64 --seed 7 --json samples.json
+[[ and ]] stand around what a model reads and does not learn: all of a chat but its answers.)";
 
 CLI::Option* add_folder(CLI::App& app, std::string& folder) {
     return app.add_option("folder", folder, "a folder that `swarm data build` has made")

@@ -1,5 +1,7 @@
 #include "swarm/cli/data/data_report.hpp"
 
+#include "swarm/base/token_flags.hpp"
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -67,6 +69,13 @@ std::string data_text(const data::Manifest& manifest, const Digest& digest) {
              grouped(source.bad_lines),
              sum > 0 ? one_decimal(100 * source.weight.value_or(0) / sum) + " %" : "none"});
     }
+    for (const data::ManifestSource& source : manifest.sources) {
+        if (source.no_loss_tokens > 0) {
+            text += "source " + source.name + " has chats: " +
+                    grouped(source.tokens - source.no_loss_tokens) + " of " +
+                    grouped(source.tokens) + " tokens, those of answers, count for the loss\n";
+        }
+    }
     return text;
 }
 
@@ -80,6 +89,7 @@ std::string data_json(const data::Manifest& manifest, const Digest& digest) {
             {"tokens", source.tokens},
             {"text_bytes", source.text_bytes},
             {"bad_lines", source.bad_lines},
+            {"no_loss_tokens", source.no_loss_tokens},
             {"shards", source.shards.size()}});
     }
     const json::object object{
@@ -107,13 +117,22 @@ std::string samples_text(std::span<const ShownSample> samples) {
 std::string samples_json(std::span<const ShownSample> samples) {
     json::array list;
     for (const ShownSample& sample : samples) {
+        json::array ids;
+        json::array no_loss;
+        for (std::size_t i = 0; i < sample.ids.size(); ++i) {
+            ids.emplace_back(token_id(sample.ids[i]));
+            if (!counts_for_loss(sample.ids[i])) {
+                no_loss.emplace_back(i);
+            }
+        }
         list.push_back(json::object{
             {"sample", sample.number},
             {"source", sample.source},
             {"epoch", sample.place.epoch},
             {"index", sample.place.index},
             {"first_token", sample.place.first_token},
-            {"ids", json::array(sample.ids.begin(), sample.ids.end())},
+            {"ids", std::move(ids)},
+            {"no_loss", std::move(no_loss)},
             {"text", sample.text}});
     }
     return json::serialize(json::object{{"samples", std::move(list)}}) + "\n";

@@ -21,7 +21,7 @@ struct ShownSample {
     std::uint64_t number = 0;
     std::string source;
     data::SamplePlace place{};
-    std::vector<std::uint32_t> ids{};
+    std::vector<std::uint32_t> ids{};  // some with kNoLossFlag
     std::string text{};
 };
 

@@ -1,4 +1,5 @@
 #include "stacking/tokenizers/utf8.hpp"
+#include "swarm/base/token_flags.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/common/files.hpp"
@@ -11,6 +12,7 @@
 #include "swarm/data/data_set.hpp"
 #include "swarm/data/samples.hpp"
 
+#include <cstddef>
 #include <iostream>
 #include <utility>
 #include <vector>
@@ -61,6 +63,25 @@ class SampleDecoder {
         return list;
     }
 
+    /// Puts [[ and ]] around what counts for no loss. The first token counts as the one behind it:
+    /// it is no target.
+    [[nodiscard]] std::string marked_text_of(const std::vector<std::uint32_t>& tokens) const {
+        std::string text;
+        const auto counts = [&](std::size_t i) {
+            return counts_for_loss(tokens[i == 0 && tokens.size() > 1 ? 1 : i]);
+        };
+        for (std::size_t begin = 0; begin < tokens.size();) {
+            std::size_t end = begin;
+            std::vector<std::uint32_t> part;
+            for (; end < tokens.size() && counts(end) == counts(begin); ++end) {
+                part.push_back(token_id(tokens[end]));
+            }
+            text += counts(begin) ? text_of(part) : "[[" + text_of(part) + "]]";
+            begin = end;
+        }
+        return text;
+    }
+
  private:
     std::function<Result<std::string>(std::span<const std::uint32_t>)> decode_;
 };
@@ -77,7 +98,7 @@ Result<std::vector<ShownSample>> draw(const DataSampleOptions& options, Console&
         sample.source = set.manifest().sources[sample.place.source].name;
         sample.ids.resize(std::size_t{options.context} + 1);
         SWARM_TRY(samples.read(sample.number, sample.ids));
-        sample.text = stacking::tokenizers::to_utf8(decoder.text_of(sample.ids));
+        sample.text = stacking::tokenizers::to_utf8(decoder.marked_text_of(sample.ids));
         drawn.push_back(std::move(sample));
     }
     return drawn;

@@ -6,6 +6,7 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/common/files.hpp"
+#include "swarm/cli/setup/document_end.hpp"
 #include "swarm/cli/setup/trained_tokenizer.hpp"
 #include "swarm/cli/terminal/usage.hpp"
 #include "swarm/data/build.hpp"
@@ -65,6 +66,7 @@ DataTokenizer model_tokenizer(
                    : own->encode(text, SpecialTokens::AsText, words.get());
     };
     made.decode = [own](std::span<const std::uint32_t> ids) { return own->decode(ids); };
+    made.own = own;
     return made;
 }
 
@@ -116,22 +118,6 @@ Result<Model> train_model(const std::string& name, const TakeSample& sample) {
     return std::make_shared<const ModelTokenizer>(*std::move(trained));
 }
 
-/// The token that ends a document where the data file names none.
-Result<std::optional<std::uint32_t>> usual_end_of(
-    const ModelTokenizer& own, const DataTokenizer& made
-) {
-    if (own.pieces() != nullptr) {
-        SWARM_TRY(const auto end, token_of(std::string(1, '\0'), made, &own));
-        return std::optional(end);
-    }
-    for (const auto& special : own.special_tokens()) {
-        if (special.name == stacking::tokenizers::kTrainedEndToken) {
-            return std::optional(special.id);
-        }
-    }
-    return std::optional<std::uint32_t>();
-}
-
 }  // namespace
 
 Result<DataTokenizer> open_data_tokenizer(
@@ -149,18 +135,19 @@ Result<DataTokenizer> open_data_tokenizer(
     } else if (run::trained_tokens(name)) {
         SWARM_TRY(own, train_model(name, sample));
         made = model_tokenizer(name, own);
-        SWARM_TRY(usual_end, usual_end_of(*own, made));
+        SWARM_TRY(usual_end, trained_document_end(*own));
     } else if (name.starts_with(kPieces)) {
         SWARM_TRY(own, read_pieces(found_below(name.substr(kPieces.size()), folder)));
         made = model_tokenizer(name, own);
-        SWARM_TRY(usual_end, usual_end_of(*own, made));
+        SWARM_TRY(usual_end, trained_document_end(*own));
     } else {
         SWARM_TRY(const OpenModel model, open_model(found_below(name, folder)));
         SWARM_TRY(auto tokenizer, open_tokenizer(model));
         own = std::make_shared<const ModelTokenizer>(std::move(tokenizer));
         made = model_tokenizer(name, own);
         const auto& ends = model.source.architecture().end_tokens;
-        SWARM_TRY(usual_end, usual_end_of(*own, made));
+        made.ends = ends;
+        SWARM_TRY(usual_end, trained_document_end(*own));
         usual_end = ends.empty() ? usual_end : std::optional(ends.front());
     }
     if (const auto* const text = std::get_if<std::string>(&end_token)) {

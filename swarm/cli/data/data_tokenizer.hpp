@@ -15,14 +15,22 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
+#include <vector>
+
+namespace stacking::tokenizers {
+class ModelTokenizer;
+}
 
 namespace swarm::cli {
 
 struct DataTokenizer {
     data::Encoder encoder;
     std::function<Result<std::string>(std::span<const std::uint32_t>)> decode;
+    std::shared_ptr<const stacking::tokenizers::ModelTokenizer> own{};  // null: tokens are bytes
+    std::vector<std::uint32_t> ends{};  // tokens that end an answer of the model
 };
 
 /// Returns so many bytes of the data at most, to train a tokenizer on them.

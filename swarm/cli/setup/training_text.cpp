@@ -6,6 +6,7 @@
 #include "swarm/base/digest.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
+#include "swarm/cli/setup/document_end.hpp"
 #include "swarm/cli/setup/trained_tokenizer.hpp"
 #include "swarm/data/build.hpp"
 #include "swarm/data/utf8.hpp"
@@ -204,6 +205,7 @@ Result<TrainingText> load_folder(
     SWARM_TRY(made.rows->data().check_fits(config.model.vocabulary));
     made.tokens = made.rows->tokens();
     made.bytes = made.rows->text_bytes();
+    SWARM_TRY(find_document_end(made, config));
     return made;
 }
 
@@ -389,6 +391,7 @@ Result<TrainingText> load_text(run::RunConfig& config, std::string tokenizer) {
                 std::to_string(config.model.context) + " needs " + std::to_string(needed)
         );
     }
+    SWARM_TRY(find_document_end(made, config));
     return made;
 }
 

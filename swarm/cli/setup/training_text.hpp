@@ -47,7 +47,7 @@ Result<std::string> digest_of_file(const std::filesystem::path& path);
 /// Loads config.corpus, a path from the current folder, or the demo corpus from the cache; the
 /// oracle model needs no text. Trains the tokenizer that `config` names, unless `tokenizer` holds
 /// the bytes of its file, or the corpus is a folder, which has one. Writes the hashes of both to
-/// `config`, or compares them with those that it has.
+/// `config`, or compares them with those that it has, and does find_document_end().
 Result<TrainingText> load_text(run::RunConfig& config, std::string tokenizer = {});
 
 /// Loads held-out texts as tokens of the run: `tokenizer` holds the bytes of its tokenizer's file.

@@ -81,6 +81,9 @@ Result<> judge_settings(const RunDirectory& directory, const TrainOptions& optio
     run::RunConfig now = directory.config;
     now.corpus = directory.last->corpus;
     now.corpus_sha256 = directory.last->corpus_sha256;
+    if (now.train.document_end.empty()) {  // the text tells it
+        now.train.document_end = directory.last->train.document_end;
+    }
     SWARM_TRY(
         judge_changes(*directory.last, now, directory.progress, request_of(directory, options))
     );

@@ -23,6 +23,24 @@ void visit_trained_part(Config& config, Visitor& visit) {
                  "empty"}
     );
     visit(
+        {"train",
+         "separate_documents",
+         "Whether attention stops at the ends of documents, which stand one behind the other in a "
+         "sequence; false for the oracle model.",
+         NewValue::Asked},
+        config.train.separate_documents,
+        YesOrNo{}
+    );
+    visit(
+        {"train",
+         "document_end",
+         "Token that ends a document, where train.separate_documents is true; `swarm train` fills "
+         "it in from the corpus, or from the model.",
+         NewValue::Asked},
+        config.train.document_end,
+        WholeList{"one token, or empty"}
+    );
+    visit(
         {"lora",
          "rank",
          "Rank of adapters (LoRA), which are trained in place of the model; 0 trains the model.",

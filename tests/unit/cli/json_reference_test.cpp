@@ -2,6 +2,7 @@
 // its exit codes.
 #include "sim/report/sim_report.hpp"
 #include "stacking/models/gguf_model.hpp"
+#include "swarm/base/token_flags.hpp"
 #include "swarm/cli/answer/answer_report.hpp"
 #include "swarm/cli/common/run_report.hpp"
 #include "swarm/cli/data/data_report.hpp"
@@ -285,8 +286,10 @@ TEST(JsonReference, ListsTheKeysOfData) {
     expect_documented(
         "`swarm data build` and `swarm data show`", {json::parse(data_json(manifest, Digest{}))}
     );
-    const ShownSample sample{0, "prose", {}, {1}, "a"};
-    expect_documented("`swarm data sample`", {json::parse(samples_json(std::span(&sample, 1)))});
+    const ShownSample sample{0, "prose", {}, {1, 2 | kNoLossFlag}, "a"};
+    expect_documented(
+        "`swarm data sample`", {json::parse(samples_json(std::span(&sample, 1)))}
+    );
 }
 
 TEST(JsonReference, ListsTheKeysOfRuns) {

@@ -60,6 +60,27 @@ weight = 3
     EXPECT_EQ(code.bad_lines, BadLines::Fatal);
 }
 
+TEST(DataFile, ASourceMayHaveChats) {
+    const auto texts = parse_data_file(with_tokenizer("") + kSource, "d.toml");
+    ASSERT_TRUE(texts) << texts.error().detail;
+    EXPECT_FALSE(texts->has_chats());
+    const std::string chats = with_tokenizer("chat_template = \"lines\"\n") + kSource;
+    const auto read = parse_data_file(chats + "rows = \"chat\"\n", "d.toml");
+    ASSERT_TRUE(read) << read.error().detail;
+    EXPECT_TRUE(read->has_chats());
+    EXPECT_EQ(read->chat_template, ChatTemplateName::Lines);
+    EXPECT_EQ(read->sources[0].field, "messages");
+    const auto other =
+        parse_data_file(chats + "rows = \"chat\"\nfield = \"turns\"\n", "d.toml");
+    ASSERT_TRUE(other) << other.error().detail;
+    EXPECT_EQ(other->sources[0].field, "turns");
+    expect_refused(chats + "rows = \"chats\"\n", {"d.toml:6", "source.rows", "\"chat\""});
+    expect_refused(
+        with_tokenizer("chat_template = \"chatml\"\n") + kSource,
+        {"d.toml:2", "chat_template must be", "\"lines\""}
+    );
+}
+
 TEST(DataFile, AnEndTokenMayBeAnId) {
     const auto read = parse_data_file(with_tokenizer("end_token = 7\n") + kSource, "d.toml");
     ASSERT_TRUE(read) << read.error().detail;
@@ -74,7 +95,7 @@ TEST(DataFile, RefusalsNameLineKeyAndWhatItMayBe) {
     expect_refused(with_tokenizer("source = 3"), {"d.toml:2", "source must be", "[[source]]"});
     expect_refused(
         with_tokenizer(source + "kind = 1\n"),
-        {"d.toml:5: source.kind is unknown", "name, paths, field, weight, bad_lines"}
+        {"d.toml:5: source.kind is unknown", "name, paths, rows, field, weight, bad_lines"}
     );
     expect_refused(
         "mix = 1\n" + with_tokenizer(source), {"d.toml:1: mix is unknown", "tokenizer, end_token"}

@@ -257,6 +257,16 @@ const BadRun kBadRuns[] = {
     {"optimizer.warmup_tokens", [](RunConfig& run) { run.optimizer.warmup_tokens = 5000; }},
     {"optimizer.decay_steps", [](RunConfig& run) { run.optimizer.decay_steps = 6; }},
     {"optimizer.no_decay", [](RunConfig& run) { run.optimizer.no_decay = {"layers.6"}; }},
+    {"train.separate_documents",
+     [](RunConfig& run) {
+         run.model = *named_model("oracle");
+         run.train.separate_documents = true;
+     }},
+    {"train.document_end", [](RunConfig& run) { run.train.document_end = {256}; }},
+    {"train.document_end",
+     [](RunConfig& run) {
+         run.train.document_end = {1, 2};
+     }},
 };
 
 TEST(CheckRun, NamesTheKeyOfEachBrokenRule) {

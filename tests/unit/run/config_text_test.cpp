@@ -96,6 +96,17 @@ TEST(ToToml, LeavesOutTheHeldOutTextsOfItsOwnersMachine) {
     EXPECT_EQ(to_toml(RunConfig{}).find("eval"), std::string::npos);
 }
 
+TEST(ToToml, LeavesOutDocumentsThatAreNotSeparated) {
+    RunConfig run;
+    EXPECT_EQ(to_toml(run).find("document"), std::string::npos);
+    run.train.separate_documents = true;
+    run.train.document_end = {7};
+    const auto back = parse_run(to_toml(for_peers(run)), "run.toml");
+    ASSERT_TRUE(back.has_value()) << back.error().detail;
+    EXPECT_TRUE(back->train.separate_documents);
+    EXPECT_EQ(back->train.document_end, run.train.document_end);
+}
+
 TEST(ToToml, LeavesOutAnEmptyListOfGroupsWithoutDecay) {
     RunConfig run;
     EXPECT_EQ(to_toml(run).find("no_decay"), std::string::npos);

@@ -1,5 +1,7 @@
 #include "stages/worker/tensor_checks.hpp"
 
+#include "swarm/base/token_flags.hpp"
+
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -29,6 +31,19 @@ TEST(CheckTokenIds, RefusesAnIdOutsideTheVocabulary) {
     const auto checked = check_token_ids(std::vector<std::uint32_t>{0, 256}, 256);
     ASSERT_TRUE(checked.has_error());
     EXPECT_EQ(checked.error().code, swarm::ErrorCode::Mismatch);
+}
+
+TEST(CheckTrainingTokens, TakesTargetsThatCountForNoLoss) {
+    using swarm::kNoLossFlag;
+    const auto check = [](std::vector<std::uint32_t> tokens) {
+        return check_training_tokens(tokens, 3, 256).has_value();
+    };
+    EXPECT_TRUE(check({0, 255 | kNoLossFlag, 7, 1, 2, 0 | kNoLossFlag}));
+    EXPECT_FALSE(check({0 | kNoLossFlag, 1, 2, 3, 4, 5})) << "it is no target";
+    EXPECT_FALSE(check({0, 1, 2, 3 | kNoLossFlag, 4, 5}));
+    EXPECT_FALSE(check({0, 256 | kNoLossFlag, 2, 3, 4, 5}));
+    EXPECT_FALSE(check({0, 1, 2, 3, 4, 256}));
+    EXPECT_FALSE(check_token_ids(std::vector<std::uint32_t>{1 | kNoLossFlag}, 256));
 }
 
 }  // namespace

@@ -26,6 +26,14 @@ TEST(DataReport, HasALinePerSource) {
     }
 }
 
+TEST(DataReport, SaysOfChatsHowManyTokensCount) {
+    data::Manifest manifest = some_data();
+    EXPECT_EQ(data_text(manifest, Digest{}).find("chats"), std::string::npos);
+    manifest.sources[1].no_loss_tokens = 750;
+    const std::string text = data_text(manifest, Digest{});
+    EXPECT_NE(text.find("source code has chats: 250 of 1,000 tokens"), std::string::npos) << text;
+}
+
 TEST(DataReport, NamesThePlaceOfASample) {
     const ShownSample sample{7, "prose", {0, 2, 5, 640}, {1, 2, 3}, "abc"};
     EXPECT_EQ(
