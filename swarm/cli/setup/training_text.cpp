@@ -4,6 +4,7 @@
 #include "stacking/tokenizers/tokenizer_file.hpp"
 #include "stages/files/checkpoint.hpp"
 #include "swarm/base/digest.hpp"
+#include "swarm/base/token_flags.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/setup/document_end.hpp"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -224,19 +226,19 @@ Result<> check_held_out(
                 std::to_string(config.model.context + 1)
         );
     }
-    const auto largest = std::ranges::max_element(tokens);
-    if (*largest >= config.model.vocabulary) {
+    const std::uint32_t largest = token_id(*std::ranges::max_element(tokens, {}, token_id));
+    if (largest >= config.model.vocabulary) {
         return bad_held_out(
             ErrorCode::Mismatch,
             path,
-            "has the token " + std::to_string(*largest) + ", and model.vocabulary is " +
+            "has the token " + std::to_string(largest) + ", and model.vocabulary is " +
                 std::to_string(config.model.vocabulary)
         );
     }
     return {};
 }
 
-/// Returns the size of the text behind the targets of all rows; `tokenizer`: null: a token is a
+/// Returns the size of the text behind the counted targets of all rows; `tokenizer`: null: a token is a
 /// byte.
 Result<std::uint64_t> target_bytes(
     const run::RunConfig& config,
@@ -246,7 +248,10 @@ Result<std::uint64_t> target_bytes(
     const std::size_t row = std::size_t{config.model.context} + 1;
     std::uint64_t bytes = 0;
     for (; !tokens.empty(); tokens = tokens.subspan(row)) {
-        const auto targets = tokens.first(row).subspan(1);
+        std::vector<std::uint32_t> targets;  // those that count for the loss
+        std::ranges::copy_if(
+            tokens.first(row).subspan(1), std::back_inserter(targets), counts_for_loss
+        );
         if (tokenizer == nullptr) {
             bytes += targets.size();
             continue;
@@ -265,8 +270,7 @@ Result<std::vector<std::uint32_t>> read_held_out_folder(
     SWARM_TRY(tokenizer_of(*rows, folder, tokenizer, config));
     const std::size_t row = std::size_t{config.model.context} + 1;
     std::vector<std::uint32_t> tokens;
-    for (const std::uint64_t number :
-         run::held_out_windows(config, rows->samples().per_epoch())) {
+    for (const std::uint64_t number : run::held_out_windows(config, rows->samples().per_epoch())) {
         tokens.resize(tokens.size() + row);
         rows->read(number, std::span(tokens).last(row));
     }
