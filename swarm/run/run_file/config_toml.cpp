@@ -47,7 +47,7 @@ struct FieldWriter {
                    (key == "rope_low_frequency" && field == kStandard.model.rope_low_frequency) ||
                    (key == "rope_high_frequency" && field == kStandard.model.rope_high_frequency);
         }
-        static constexpr std::array<std::string_view, 20> kNewer{
+        static constexpr std::array<std::string_view, 21> kNewer{
             "mode",
             "sync_every",
             "replicas",
@@ -67,7 +67,8 @@ struct FieldWriter {
             "decay_steps",
             "no_decay",
             "freeze",
-            "rank"};
+            "rank",
+            "bottleneck"};
         if constexpr (std::is_same_v<Field, std::vector<std::string>>) {
             if (key == "on") {
                 return field == kStandard.lora.on;
