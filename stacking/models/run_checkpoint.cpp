@@ -57,6 +57,14 @@ Result<Architecture> architecture_of(const fs::path& folder, const CheckpointMan
             ErrorCode::Unsupported, folder, "a run of the oracle model, which has no text"
         );
     }
+    if (config.model.bottleneck > 0) {
+        return refused_at(
+            ErrorCode::Unsupported,
+            folder,
+            "a run with model.bottleneck, which can be asked only while its peers hold it "
+            "(swarm train --hold, swarm generate --join)"
+        );
+    }
     Architecture architecture = as_served(config.model);
     architecture.name = config.name + ", step " + std::to_string(manifest.version.step);
     return architecture;

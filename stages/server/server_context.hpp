@@ -12,6 +12,7 @@
 #include "swarm/run/memory_plan.hpp"
 #include "swarm/run/planted_bugs.hpp"
 #include "swarm/run/roster.hpp"
+#include "swarm/run/training/boundary_maps.hpp"
 #include "swarm/run/versions.hpp"
 
 #include <boost/container/flat_set.hpp>
@@ -99,7 +100,8 @@ struct ServerContext {
     /// reduction or a chunk. A codec adds less to small tensors than they have themselves.
     [[nodiscard]] std::uint64_t tensor_bytes_max() const {
         const std::uint64_t tokens = std::uint64_t{config.batch} * config.model.context;
-        const std::uint64_t activation = sizeof(float) * tokens * config.model.width;
+        const std::uint64_t activation =
+            sizeof(float) * tokens * swarm::run::activation_width(config);
         const std::uint64_t most = 2 * std::max(activation, slice_bytes_max);
         return std::min(
             std::max(most, protocol::kChunkTensorBytesMax) + (64U << 10), protocol::kTensorBytesMax

@@ -1,6 +1,7 @@
 #include "stages/server/wave.hpp"
 
 #include "swarm/protocol/limits.hpp"
+#include "swarm/run/training/boundary_maps.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -196,7 +197,8 @@ router::Request Wave::request() const {
     const double tokens = static_cast<double>(context_.config.batch) * model.context;
     // The oracle's activation does not grow with its width.
     const bool oracle = model.kind == swarm::run::ModelKind::Oracle;
-    return {context_.next_offer_units, tokens * (oracle ? 1 : model.width) * 4, {}};
+    const std::uint32_t width = oracle ? 1 : swarm::run::activation_width(context_.config);
+    return {context_.next_offer_units, tokens * width * 4, {}};
 }
 
 void Wave::place_forwards(node::Turn turn) {

@@ -7,6 +7,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/base/token_flags.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/run/training/boundary_maps.hpp"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -158,6 +159,10 @@ void LlamaCompute::use_weights(std::span<const float> weights) {
     }
 }
 
+std::uint32_t LlamaCompute::crossing_width() const {
+    return swarm::run::activation_width(config_);
+}
+
 Result<Tensor> LlamaCompute::read_tokens(
     std::span<const std::uint32_t> tokens, std::int64_t rows, std::int64_t columns
 ) const {
@@ -204,7 +209,7 @@ Result<Tensor> LlamaCompute::training_input(
         );
     }
     if (input != nullptr) {
-        auto activation = read_activation(*input, {batch, context, config_.model.width}, device_);
+        auto activation = read_activation(*input, {batch, context, crossing_width()}, device_);
         if (activation && at::GradMode::is_enabled()) {
             activation->requires_grad_(true);
         }
@@ -240,7 +245,7 @@ Result<Tensor> LlamaCompute::inference_input(
     }
     const auto columns = static_cast<std::int64_t>(length);
     if (input != nullptr) {
-        return read_activation(*input, {1, columns, config_.model.width}, device_);
+        return read_activation(*input, {1, columns, crossing_width()}, device_);
     }
     SWARM_TRY(const auto ids, read_tokens(tokens, 1, columns));
     return model_.embed(ids);
@@ -354,7 +359,7 @@ Result<StageTensor> LlamaCompute::backward(
         SWARM_TRY(
             const auto by,
             read_activation(
-                by_output, {config_.batch, config_.model.context, config_.model.width}, device_
+                by_output, {config_.batch, config_.model.context, crossing_width()}, device_
             )
         );
         const KeptGraph graph = std::move(kept->second);

@@ -68,10 +68,12 @@ class LlamaCompute final : public StageCompute {
 
  private:
     struct KeptGraph {
-        at::Tensor input;   // leaf, (B, T, C) fp32; undefined for the stage with the embedding
-        at::Tensor output;  // (B, T, C) fp32; the scalar loss for the last stage
+        at::Tensor input;   // leaf, (B, T, crossing_width()) fp32; undefined in the first stage
+        at::Tensor output;  // (B, T, crossing_width()) fp32; the scalar loss in the last stage
     };
 
+    /// Values per token of a tensor from or to another stage.
+    [[nodiscard]] std::uint32_t crossing_width() const;
     [[nodiscard]] Result<at::Tensor> read_tokens(
         std::span<const std::uint32_t> tokens, std::int64_t rows, std::int64_t columns
     ) const;

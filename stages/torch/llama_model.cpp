@@ -1,6 +1,7 @@
 #include "stages/torch/llama_model.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/run/training/boundary_maps.hpp"
 #include "swarm/run/training/trained_part.hpp"
 
 #include <ATen/TensorOperators.h>
@@ -47,6 +48,9 @@ std::vector<TensorSpec> expected_tensors(const RunConfig& run, const StageLayout
     if (layout.has_embedding) {
         expected.push_back({"embed.weight", {config.vocabulary, width}});
     }
+    if (auto map = swarm::run::map_up(run, layout.stage)) {
+        expected.push_back(std::move(*map));
+    }
     for (std::uint32_t i = 0; i < layout.layers; ++i) {
         const std::string layer = "layers." + std::to_string(layout.first_layer + i) + ".";
         std::vector<TensorSpec> own;
@@ -69,6 +73,9 @@ std::vector<TensorSpec> expected_tensors(const RunConfig& run, const StageLayout
         own.push_back({layer + "mlp_norm", {width}});
         swarm::run::add_adapters(run.lora, own);
         expected.insert(expected.end(), own.begin(), own.end());
+    }
+    if (auto map = swarm::run::map_down(run, layout.stage)) {
+        expected.push_back(std::move(*map));
     }
     if (layout.has_head) {
         expected.push_back({"head.norm", {width}});
@@ -155,6 +162,12 @@ LlamaModel::LlamaModel(const RunConfig& run, const StageLayout& layout, at::Devi
     }
     for (std::size_t i = 0; i < layout.frozen.size(); ++i) {
         index_.emplace(layout.frozen[i].name, Place{true, i});
+    }
+    if (const auto map = swarm::run::map_up(run, layout.stage)) {
+        map_up_ = map->name;
+    }
+    if (const auto map = swarm::run::map_down(run, layout.stage)) {
+        map_down_ = map->name;
     }
     // Angles are made in double: float would lose digits of position x frequency in long contexts.
     const std::int64_t half = config.values_per_head() / 2;
@@ -257,11 +270,17 @@ Tensor LlamaModel::embed(const Tensor& ids) const {
 }
 
 Tensor LlamaModel::run_layers(Tensor x, const Tensor& mask) const {
+    if (!map_up_.empty()) {
+        x = at::linear(x, weight(map_up_));
+    }
     for (const std::string& layer : layers_) {
         for (std::uint32_t use = 0; use < config_.repeat; ++use) {
             x = x + attention(norm(x, weight(layer + "attn_norm")), layer, mask);
             x = x + mlp(norm(x, weight(layer + "mlp_norm")), layer);
         }
+    }
+    if (!map_down_.empty()) {
+        x = at::linear(x, weight(map_down_));
     }
     return x;
 }

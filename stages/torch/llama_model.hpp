@@ -50,8 +50,10 @@ class LlamaModel {
 
     /// Maps (B, T) token ids, int64, to (B, T, C).
     [[nodiscard]] at::Tensor embed(const at::Tensor& ids) const;
-    /// Maps (B, T, C) to (B, T, C), T <= context. Computes each layer model.repeat times in a row;
-    /// the gradient of a weight is the sum over its uses. `mask`: that of document_mask(), or none.
+    /// Maps (B, T, C) to (B, T, C), T <= context; where the run has bottlenecks, what comes from or
+    /// goes to another stage has the width of a boundary (swarm/run/training/boundary_maps.hpp).
+    /// Each layer is computed model.repeat times in a row; a weight has the sum of the gradients of
+    /// all its uses. `mask`: that of document_mask(), or none.
     [[nodiscard]] at::Tensor run_layers(at::Tensor x, const at::Tensor& mask = {}) const;
     /// Maps (N, C) to (N, V).
     [[nodiscard]] at::Tensor logits(const at::Tensor& x) const;
@@ -85,6 +87,8 @@ class LlamaModel {
 
     swarm::run::ModelConfig config_;
     std::vector<std::string> layers_;  // name prefixes such as "layers.17."
+    std::string map_up_;    // name of the map from the stage below; empty: there is none
+    std::string map_down_;  // name of the map to the stage above; empty: there is none
     double adapter_scale_ = 0;
     std::map<std::string, Place, std::less<>> index_;
     std::vector<at::Tensor> weights_;

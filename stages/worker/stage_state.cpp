@@ -5,6 +5,7 @@
 #include "swarm/base/try.hpp"
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/state_chunk.hpp"
+#include "swarm/run/training/boundary_maps.hpp"
 #include "swarm/run/training/trained_part.hpp"
 #include "swarm/run/training/weight_decay.hpp"
 
@@ -120,6 +121,14 @@ void fill_initial(std::uint64_t seed, const TensorSpec& tensor, std::span<float>
     SWARM_ASSERT(values.size() == tensor.elements());
     if (tensor.shape.size() < 2) {
         std::fill(values.begin(), values.end(), is_bias(tensor.name) ? 0.0F : 1.0F);
+        return;
+    }
+    if (swarm::run::is_boundary_map(tensor.name)) {
+        const std::size_t columns = tensor.shape[1];
+        std::fill(values.begin(), values.end(), 0.0F);
+        for (std::size_t at = 0; at < values.size(); at += columns + 1) {
+            values[at] = 1.0F;  // on the diagonal
+        }
         return;
     }
     if (tensor.name.ends_with(swarm::run::kAdapterOut)) {

@@ -2,6 +2,7 @@
 
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/run_file/config_fields.hpp"
+#include "swarm/run/training/boundary_maps.hpp"
 #include "swarm/run/training/tokenizer_names.hpp"
 #include "swarm/run/training/trained_part.hpp"
 #include "swarm/run/training/weight_decay.hpp"
@@ -255,7 +256,7 @@ void check_model(const RunConfig& config, Checker& check) {
         return;
     }
     check.require(
-        std::uint64_t{config.batch} * model.context * model.width * sizeof(float) <=
+        std::uint64_t{config.batch} * model.context * activation_width(config) * sizeof(float) <=
             protocol::kTensorBytesMax,
         "model.width",
         "makes activations of more than " + std::to_string(protocol::kTensorBytesMax) +
@@ -361,6 +362,10 @@ std::optional<Fault> first_fault(const RunConfig& config) {
     check_schedule(config, check);
     check_mode(config, check);
     check_layers_per_stage(config, check);
+    const auto bottleneck = bottleneck_fault(config);
+    check.require(
+        !bottleneck, bottleneck ? bottleneck->first : "", bottleneck ? bottleneck->second : ""
+    );
     if (!check.fault()) {  // the parts of a model are those of a sound shape
         const auto fault = trained_part_fault(config);
         check.require(!fault, fault ? fault->first : "", fault ? fault->second : "");

@@ -32,4 +32,11 @@ std::vector<double> layer_work(const RunConfig& config) {
     return work;
 }
 
+double boundary_map_work(const RunConfig& config) {
+    const ModelConfig& model = config.model;
+    const double tokens = static_cast<double>(config.batch) * model.context;
+    const double weights = static_cast<double>(model.bottleneck) * model.width;
+    return kForwardAndBackward * tokens * 2 * weights / 1e9;
+}
+
 }  // namespace swarm::run

@@ -15,4 +15,7 @@ namespace swarm::run {
 /// The head counts with the last layer. The embedding counts nothing, because it is a look-up.
 std::vector<double> layer_work(const RunConfig& config);
 
+/// The work of one map at a boundary (training/boundary_maps.hpp); 0 without a bottleneck.
+double boundary_map_work(const RunConfig& config);
+
 }  // namespace swarm::run

@@ -2,6 +2,7 @@
 
 #include "swarm/base/check.hpp"
 #include "swarm/run/layer_split.hpp"
+#include "swarm/run/training/boundary_maps.hpp"
 #include "swarm/run/training/trained_part.hpp"
 
 #include <algorithm>
@@ -139,8 +140,14 @@ std::vector<StageLayout> partition(const RunConfig& config) {
         if (stage.has_embedding) {
             append(all, embedding_tensors(config.model));
         }
+        if (auto map = map_up(config, stage.stage)) {
+            all.push_back(std::move(*map));
+        }
         for (std::uint32_t i = 0; i < stage.layers; ++i) {
             append(all, layer_tensors(config, next_layer++));
+        }
+        if (auto map = map_down(config, stage.stage)) {
+            all.push_back(std::move(*map));
         }
         if (stage.has_head) {
             append(all, head_tensors(config.model));
@@ -167,6 +174,9 @@ std::vector<PlacedTensor> all_tensors(const StageLayout& layout) {
         const std::string& name = tensor.spec->name;
         if (name == kEmbeddingTensor) {
             return std::tuple(0U, 0UL, std::string_view(name));
+        }
+        if (is_boundary_map(name) && name.ends_with(".up")) {
+            return std::tuple(0U, 1UL, std::string_view(name));
         }
         if (!name.starts_with(kLayers)) {
             return std::tuple(2U, 0UL, std::string_view(name));
@@ -213,7 +223,7 @@ std::vector<std::uint32_t> activation_shape(const RunConfig& config) {
     if (config.model.kind == ModelKind::Oracle) {
         return {1, 1, 13};
     }
-    return {config.batch, config.model.context, config.model.width};
+    return {config.batch, config.model.context, activation_width(config)};
 }
 
 }  // namespace swarm::run

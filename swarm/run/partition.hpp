@@ -117,7 +117,7 @@ double offer_units(const RunConfig& config, const StageLayout& stage);
 /// Work units of a microbatch in the stage, forward and backward.
 double units_per_microbatch(const RunConfig& config, const StageLayout& stage);
 
-/// Shape of the tensors between stages, both ways: (B, T, C), and (1, 1, 13) for the oracle model.
+/// Shape of the tensors between stages: (B, T, activation_width), (1, 1, 13) for the oracle model.
 std::vector<std::uint32_t> activation_shape(const RunConfig& config);
 
 }  // namespace swarm::run

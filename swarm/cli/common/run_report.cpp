@@ -9,6 +9,7 @@
 #include "swarm/run/leg_codecs.hpp"
 #include "swarm/run/memory_plan.hpp"
 #include "swarm/run/partition.hpp"
+#include "swarm/run/training/boundary_maps.hpp"
 
 #include <boost/json.hpp>
 
@@ -63,7 +64,8 @@ json::object config_object(const run::RunConfig& config) {
     const bool oracle = config.model.kind == run::ModelKind::Oracle;
     // The simulator's frames already carry the oracle's own tensors, and its state is tiny.
     const std::uint64_t values =
-        oracle ? 0 : std::uint64_t{config.batch} * config.model.context * config.model.width;
+        oracle ? 0
+               : std::uint64_t{config.batch} * config.model.context * run::activation_width(config);
     return {
         {"model", oracle ? "oracle" : "llama"},
         {"stages", config.stages},

@@ -36,6 +36,26 @@ json::array numbers(const std::vector<std::uint32_t>& values) {
     return array;
 }
 
+/// Tells what of the model changes the work of a stage, or what crosses a boundary.
+std::string model_lines(const RunPlan& plan) {
+    std::string text;
+    if (plan.repeat > 1) {
+        text += print(
+            "each layer is computed %u times in a row, with one set of weights: its work counts so "
+            "often, its memory once\n",
+            plan.repeat
+        );
+    }
+    if (plan.values_per_token < plan.width) {
+        text += print(
+            "%u of %u values per token cross a boundary between stages\n",
+            plan.values_per_token,
+            plan.width
+        );
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string to_text(const RunPlan& plan, WorkUnit unit) {
@@ -64,13 +84,7 @@ std::string to_text(const RunPlan& plan, WorkUnit unit) {
             100 * stage.busy
         );
     }
-    if (plan.repeat > 1) {
-        text += print(
-            "each layer is computed %u times in a row, with one set of weights: its work counts so "
-            "often, its memory once\n",
-            plan.repeat
-        );
-    }
+    text += model_lines(plan);
     text += print(
         "a step of %u microbatches, at best: %.4g s, %.4g tokens/s, peers busy %.0f %%\n",
         plan.microbatches,
@@ -122,6 +136,7 @@ std::string to_json(const RunPlan& plan, const std::vector<std::uint32_t>& bette
         {"idle_peers", numbers(plan.idle_peers)},
         {"microbatches", plan.microbatches},
         {"repeat", plan.repeat},
+        {"values_per_token", plan.values_per_token},
         {"step_s", plan.step_s},
         {"sync_s", plan.sync_s},
         {"sync_bytes", plan.sync_bytes},

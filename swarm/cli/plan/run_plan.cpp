@@ -7,6 +7,7 @@
 #include "swarm/run/memory_plan.hpp"
 #include "swarm/run/partition.hpp"
 #include "swarm/run/step_time.hpp"
+#include "swarm/run/training/boundary_maps.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -41,6 +42,8 @@ RunPlan stages_of(const PlanRequest& request) {
     RunPlan plan;
     plan.microbatches = request.config.microbatches;
     plan.repeat = request.config.model.repeat;
+    plan.width = request.config.model.width;
+    plan.values_per_token = run::activation_width(request.config);
     for (const run::StageLayout& layout : run::partition(request.config)) {
         RunPlan::Stage& stage = plan.stages.emplace_back();
         stage.first_layer = layout.first_layer;
@@ -49,6 +52,10 @@ RunPlan stages_of(const PlanRequest& request) {
         stage.memory_bytes = run::MemoryPlan(0, request.config, layout).needed_bytes(1);
         for (std::uint32_t i = 0; i < layout.layers; ++i) {
             stage.units += units[layout.first_layer + i];
+        }
+        if (request.layer_ms.empty()) {
+            const int maps = (layout.has_embedding ? 0 : 1) + (layout.has_head ? 0 : 1);
+            stage.units += maps * run::boundary_map_work(request.config);
         }
     }
     return plan;

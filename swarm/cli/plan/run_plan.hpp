@@ -49,6 +49,8 @@ struct RunPlan {
     std::vector<double> passing_s;  // time of a tensor over each boundary, in the order of codecs
     std::uint32_t microbatches = 0;
     std::uint32_t repeat = 1;  // times in a row that each layer is computed
+    std::uint32_t values_per_token = 0;  // that cross a boundary
+    std::uint32_t width = 0;             // values of a token between layers
     double step_s = 0;
     double sync_s = 0;      // the part of step_s in which replicas become one again, on average
     double sync_bytes = 0;  // sent by each replica for that per step, on average; the largest

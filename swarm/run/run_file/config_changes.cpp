@@ -25,10 +25,17 @@ struct KeyValues {
     }
 };
 
+bool is_of_the_cut(const std::string& key) {
+    return key == "run.stages" || key == "run.layers_per_stage" || key == "run.split";
+}
+
 std::vector<KeyValue> values_of(const RunConfig& config) {
     KeyValues values;
     visit_fields(config, values);
     for (KeyValue& value : values.list) {
+        if (config.model.bottleneck > 0 && is_of_the_cut(value.key)) {
+            value.rule = NewValue::Never;  // the maps belong to the boundaries of this cut
+        }
         if (value.key == "run.steps" && config.mode == SyncMode::Sparse) {
             value.rule = NewValue::Asked;  // the last step has an exchange, whatever its number
         }

@@ -171,6 +171,20 @@ void visit_text_ends(Model& model, Visitor& visit) {
 }
 
 template <class Model, class Visitor>
+void visit_bottleneck(Model& model, Visitor& visit) {
+    visit(
+        {"model",
+         "bottleneck",
+         "Values per token that cross a boundary between stages, by a trained map below and one "
+         "above it; below model.width, or 0, which lets all of them cross. The cut into stages "
+         "stays that of the first step.",
+         NewValue::Never},
+        model.bottleneck,
+        Whole{0, kAnyHigh, "model.width - 1"}
+    );
+}
+
+template <class Model, class Visitor>
 void visit_rest_of_model(Model& model, Visitor& visit) {
     const bool is_oracle = model.kind == ModelKind::Oracle;
     visit(

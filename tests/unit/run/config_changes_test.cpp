@@ -43,6 +43,20 @@ TEST(ChangesBetween, AsksForAnotherLastStepInModeSparseOnly) {
     EXPECT_EQ(changes_between(was, now).at(0).rule, NewValue::Asked);
 }
 
+TEST(ChangesBetween, ACutWithBottlenecksStays) {
+    RunConfig was;
+    was.model.bottleneck = 16;
+    RunConfig now = was;
+    now.stages = 2;
+    now.layers_per_stage = {2, 4};
+    const auto changes = changes_between(was, now);
+    ASSERT_EQ(changes.size(), 2U);
+    EXPECT_EQ(changes[0].key, "run.stages");
+    EXPECT_EQ(changes[0].rule, NewValue::Never);
+    EXPECT_EQ(changes[1].key, "run.layers_per_stage");
+    EXPECT_EQ(changes[1].rule, NewValue::Never);
+}
+
 TEST(PeerSettings, AreThoseThatPeersComputeWith) {
     const auto digest_with = [](const std::function<void(RunConfig&)>& change) {
         RunConfig config;

@@ -59,6 +59,15 @@ TEST(ToToml, LeavesOutLayersThatAreComputedOnce) {
     EXPECT_EQ(back->model.repeat, 12U);
 }
 
+TEST(ToToml, LeavesOutBoundariesThatAllValuesCross) {
+    RunConfig run;
+    EXPECT_EQ(to_toml(run).find("bottleneck"), std::string::npos);
+    run.model.bottleneck = 16;
+    const auto back = parse_run(to_toml(run), "run.toml");
+    ASSERT_TRUE(back.has_value()) << back.error().detail;
+    EXPECT_EQ(back->model.bottleneck, 16U);
+}
+
 TEST(ToToml, LeavesOutUntiedEmbeddings) {
     RunConfig run;
     EXPECT_EQ(to_toml(run).find("tied_embeddings"), std::string::npos);

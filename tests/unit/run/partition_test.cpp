@@ -99,6 +99,30 @@ TEST(Partition, NamesTensorsByGlobalLayerInGlobalOrder) {
     );
 }
 
+TEST(Partition, EachSideOfABoundaryHasAMap) {
+    RunConfig run;
+    run.model.bottleneck = 16;
+    const auto stages = partition(run);
+    ASSERT_EQ(stages.size(), 3U);
+    const auto names = [](const StageLayout& layout) {
+        std::vector<std::string> maps;
+        const std::vector<PlacedTensor> all = all_tensors(layout);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            EXPECT_EQ(*all[i].spec, layout.tensors[i]);
+            if (all[i].spec->name.starts_with("boundary.")) {
+                maps.push_back(all[i].spec->name);
+            }
+        }
+        return maps;
+    };
+    EXPECT_EQ(names(stages[0]), std::vector<std::string>{"boundary.0.down"});
+    EXPECT_EQ(names(stages[1]), (std::vector<std::string>{"boundary.0.up", "boundary.1.down"}));
+    EXPECT_EQ(names(stages[2]), std::vector<std::string>{"boundary.1.up"});
+    EXPECT_EQ(stages[0].tensors.back().shape, (std::vector<std::uint32_t>{16, run.model.width}));
+    EXPECT_EQ(stages[2].tensors.front().shape, (std::vector<std::uint32_t>{run.model.width, 16}));
+    EXPECT_EQ(activation_shape(run).back(), 16U);
+}
+
 TEST(Partition, ShapesFollowHeadsAndWidths) {
     RunConfig config;
     config.model.width = 12;

@@ -36,6 +36,12 @@ TEST(WeightDecay, HoldsForAllMatricesAndNoVectorWhereNoGroupIsNamed) {
     }
 }
 
+TEST(WeightDecay, LeavesTheMapsOfBottlenecksAlone) {
+    const OptimizerConfig optimizer;
+    EXPECT_FALSE(has_weight_decay(optimizer, {"boundary.0.down", {16, 128}}));
+    EXPECT_FALSE(has_weight_decay(optimizer, {"boundary.0.up", {128, 16}}));
+}
+
 TEST(WeightDecay, AGroupHasItsTensorsAndNoOthers) {
     EXPECT_EQ(spared_by({"embed"}), Names{"embed.weight"});
     EXPECT_EQ(spared_by({"head"}), Names{"head.weight"});

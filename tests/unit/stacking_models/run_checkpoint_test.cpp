@@ -123,6 +123,15 @@ TEST_F(RunCheckpointTest, RepeatedLayersAreLayersThatShareTheirWeights) {
     EXPECT_EQ(*model->read("head.weight"), *once->read("head.weight"));
 }
 
+TEST_F(RunCheckpointTest, ARunWithBottlenecksIsRefused) {
+    swarm::run::RunConfig run = config(2);
+    run.model.bottleneck = 8;
+    const auto model = open_run_checkpoint(write(scratch.path(), run));
+    ASSERT_TRUE(model.has_error());
+    EXPECT_EQ(model.error().code, ErrorCode::Unsupported);
+    EXPECT_NE(model.error().detail.find("model.bottleneck"), std::string::npos);
+}
+
 TEST_F(RunCheckpointTest, CheckpointsOfTheSameWeightsAreOneModel) {
     const auto one = open_run_checkpoint(write(scratch.path() / "1", 1));
     const auto four = open_run_checkpoint(write(scratch.path() / "4", 4));

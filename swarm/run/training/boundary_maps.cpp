@@ -1,0 +1,76 @@
+#include "swarm/run/training/boundary_maps.hpp"
+
+namespace swarm::run {
+namespace {
+
+constexpr std::string_view kBoundary = "boundary.";
+constexpr const char* kBottleneck = "model.bottleneck";
+
+std::string map_name(std::uint32_t boundary, const char* which) {
+    return std::string(kBoundary) + std::to_string(boundary) + which;
+}
+
+}  // namespace
+
+std::uint32_t activation_width(const RunConfig& config) {
+    return config.model.bottleneck > 0 ? config.model.bottleneck : config.model.width;
+}
+
+bool is_boundary_map(std::string_view tensor) {
+    return tensor.starts_with(kBoundary);
+}
+
+std::optional<TensorSpec> map_down(const RunConfig& config, StageIndex stage) {
+    const ModelConfig& model = config.model;
+    if (model.bottleneck == 0 || stage.value + 1 >= config.stages) {
+        return std::nullopt;
+    }
+    return TensorSpec{map_name(stage.value, ".down"), {model.bottleneck, model.width}};
+}
+
+std::optional<TensorSpec> map_up(const RunConfig& config, StageIndex stage) {
+    const ModelConfig& model = config.model;
+    if (model.bottleneck == 0 || stage.value == 0 || stage.value >= config.stages) {
+        return std::nullopt;
+    }
+    return TensorSpec{map_name(stage.value - 1, ".up"), {model.width, model.bottleneck}};
+}
+
+std::optional<std::pair<std::string, std::string>> bottleneck_fault(const RunConfig& config) {
+    const ModelConfig& model = config.model;
+    if (model.bottleneck == 0) {
+        return std::nullopt;
+    }
+    if (model.kind == ModelKind::Oracle) {
+        return std::pair(kBottleneck, "must be 0 for the oracle model, which has no width");
+    }
+    if (model.bottleneck >= model.width) {
+        return std::pair(
+            kBottleneck,
+            "is " + std::to_string(model.bottleneck) + ", must be below model.width (" +
+                std::to_string(model.width) + ")"
+        );
+    }
+    if (config.stages < 2) {
+        return std::pair(kBottleneck, "must be 0 where run.stages is 1: there is no boundary");
+    }
+    if (config.split != SplitMode::Fixed) {
+        return std::pair(
+            kBottleneck, "must be 0 where run.split is measured: a boundary stays where it is"
+        );
+    }
+    if (config.mode != SyncMode::Exact) {
+        return std::pair(kBottleneck, "must be 0 where run.mode is sparse");
+    }
+    if (!config.init.empty() || !config.init_sha256.empty()) {
+        return std::pair(
+            kBottleneck, "must be 0 where run.init is given: that model was trained without"
+        );
+    }
+    if (config.lora.rank > 0) {
+        return std::pair(kBottleneck, "must be 0 where lora.rank is given: the maps are trained");
+    }
+    return std::nullopt;
+}
+
+}  // namespace swarm::run
