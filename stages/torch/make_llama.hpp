@@ -6,8 +6,8 @@
 // On a CPU, LibTorch splits each operation over `threads` threads of its own, the same way each
 // time. So the bits depend on their number, and compute_class() names it.
 // Errors: Usage (device name; threads that the environment forbids; documents are to be separated
-// and their end is not known), Unsupported (no CUDA backend, no such GPU), Mismatch (the layout is not this model's); all Reject. Unsupported is Fatal when
-// LibTorch itself fails.
+// and their end is not known), Unsupported (no CUDA backend, no such GPU), Mismatch (the layout is
+// not this model's); all Reject. Unsupported is Fatal when LibTorch itself fails.
 #pragma once
 
 #include "stages/compute/compute.hpp"

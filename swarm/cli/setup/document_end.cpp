@@ -43,7 +43,7 @@ Result<std::optional<std::uint32_t>> end_of_text(
         return std::optional<std::uint32_t>();
     }
     SWARM_TRY(
-        const auto tokenizer, stacking::tokenizers::parse_tokenizer_file(std::string(text.tokenizer))
+        const auto tokenizer, stacking::tokenizers::parse_tokenizer_file(text.tokenizer)
     );
     return trained_document_end(tokenizer);
 }
