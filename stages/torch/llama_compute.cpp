@@ -224,9 +224,8 @@ Result<Tensor> LlamaCompute::mask_of(std::span<const std::uint32_t> tokens) cons
         return Tensor();
     }
     SWARM_TRY(const auto ids, read_microbatch(tokens));
-    return document_mask(
-        ids.narrow(1, 0, config_.model.context), config_.train.document_end.front()
-    );
+    const Tensor inputs = ids.narrow(1, 0, config_.model.context);
+    return document_mask(inputs, config_.train.document_end.front());
 }
 
 Result<Tensor> LlamaCompute::inference_input(

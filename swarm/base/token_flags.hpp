@@ -1,4 +1,4 @@
-// What a token says beside its id, where tokens are what a run trains on.
+// A flag of tokens that a run trains on, beside their ids.
 // Invariant: vocabularies have at most 2^24 tokens, so the highest bit of an id is free. A token
 // with the flag is read like any other; only as a target does it count for no loss. Whoever looks
 // up a token takes token_id() of it.

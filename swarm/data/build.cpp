@@ -158,7 +158,7 @@ class SourceBuild {
         return {};
     }
 
-    /// What the template refuses is a bad line, too.
+    /// A chat that the template refuses is a bad line, too.
     Result<> take_chat(const Piece& piece) {
         const auto tokens = parts_.encoder.encode_chat(piece.chat);
         if (tokens.has_error()) {

@@ -9,8 +9,7 @@
 //   field = "text"                        # of each JSON line; of chats it is "messages"
 //   weight = 0.7
 //   bad_lines = "skip"                    # or "fatal"
-// Threading: values. Errors: Usage (Reject), one line "FILE:LINE: key what", which names the key
-// and what it may be.
+// Threading: values. Errors: Usage (Reject), one line "FILE:LINE: key what it may be".
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -28,7 +27,7 @@ namespace swarm::data {
 /// A line, or a text file, that cannot be read is counted and skipped, or ends the build.
 enum class BadLines { Skip, Fatal };
 
-/// What a line of JSONL holds.
+/// The content of a line of JSONL.
 enum class RowKind { Text, Chat };
 
 struct Source {

@@ -34,7 +34,8 @@ class DataSet {
     /// The SHA-256 of the manifest, which names the data.
     [[nodiscard]] const Digest& digest() const { return digest_; }
 
-    /// Copies consecutive tokens of a source, some with kNoLossFlag. Requires first + ids.size() of at most its tokens.
+    /// Copies consecutive tokens of a source, some with kNoLossFlag. Requires first + ids.size() of
+    /// at most its tokens.
     /// Malformed: a damaged shard has ids that the vocabulary lacks.
     Result<> read(std::size_t source, std::uint64_t first, std::span<std::uint32_t> ids) const;
 

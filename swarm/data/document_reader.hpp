@@ -43,7 +43,7 @@ struct InputPlace {
 
 /// A document, or a part of one. `text` and `chat` are valid until the next call.
 struct Piece {
-    std::string_view text;  // of a chat: its contents, a line each
+    std::string_view text;  // the contents of a chat, a line each
     bool begins = true;
     bool ends = true;
     InputPlace before{};

@@ -223,21 +223,6 @@ void check_repeat(const RunConfig& config, Checker& check) {
     );
 }
 
-void check_documents(const RunConfig& config, Checker& check) {
-    const TrainConfig& train = config.train;
-    check.require(
-        !train.separate_documents || config.model.kind != ModelKind::Oracle,
-        "train.separate_documents",
-        "must be false for the oracle model, which has no attention"
-    );
-    check.require(
-        train.document_end.empty() || (train.document_end.size() == 1 &&
-                                       train.document_end.front() < config.model.vocabulary),
-        "train.document_end",
-        "must be one token below model.vocabulary, or empty"
-    );
-}
-
 void check_model(const RunConfig& config, Checker& check) {
     const ModelConfig& model = config.model;
     check.require(
@@ -372,7 +357,6 @@ std::optional<Fault> first_fault(const RunConfig& config) {
     }
     check_optimizer(config, check);
     check_eval(config, check);
-    check_documents(config, check);
     return check.fault();
 }
 

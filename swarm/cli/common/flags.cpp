@@ -95,7 +95,9 @@ CLI::Option* add_duration(
     const auto take = [name, to = std::move(to)](const std::string& text) {
         const std::optional<Duration> duration = parse_duration(text);
         if (!duration) {
-            throw CLI::ValidationError(name, "wants a time such as 500ms, 3s, 2m or 1h, not " + text);
+            throw CLI::ValidationError(
+                name, "wants a time such as 500ms, 3s, 2m or 1h, not " + text
+            );
         }
         to(*duration);
     };

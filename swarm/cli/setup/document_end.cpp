@@ -42,9 +42,7 @@ Result<std::optional<std::uint32_t>> end_of_text(
     if (text.tokenizer.empty()) {
         return std::optional<std::uint32_t>();
     }
-    SWARM_TRY(
-        const auto tokenizer, stacking::tokenizers::parse_tokenizer_file(std::string(text.tokenizer))
-    );
+    SWARM_TRY(const auto tokenizer, stacking::tokenizers::parse_tokenizer_file(text.tokenizer));
     return trained_document_end(tokenizer);
 }
 

@@ -14,6 +14,7 @@
 #include "swarm/run/memory_plan.hpp"
 #include "swarm/run/run_file/run_reference.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -29,13 +30,23 @@ constexpr const char* kRecord =
 constexpr const char* kRecordAlone =
     "on record: run.toml has the new values, and metrics.jsonl the learning rate of each step";
 
+bool has_chats(const TrainingText& text) {
+    return text.rows && std::ranges::any_of(
+                            text.rows->data().manifest().sources,
+                            [](const data::ManifestSource& source) {
+                                return source.no_loss_tokens > 0;
+                            }
+                        );
+}
+
 /// Losses are per token, so the line tells how many bytes a token of this tokenizer holds.
 std::string line_of(const std::string& tokenizer, const TrainingText& text) {
     char ratio[32];
     const double tokens = static_cast<double>(text.tokens);
     std::snprintf(ratio, sizeof ratio, "%.3f", static_cast<double>(text.bytes) / tokens);
-    return tokenizer + ": " + std::to_string(text.tokens) + " tokens, " + ratio +
-           " bytes each; a loss divided by that is in nats per byte";
+    return tokenizer + ": " + std::to_string(text.tokens) + " tokens, " + ratio + " bytes each" +
+           (has_chats(text) ? "; the loss is that of answers alone"
+                            : "; a loss divided by that is in nats per byte");
 }
 
 /// "data: 3 sources, 4,312 samples of 128 tokens; an epoch has 134.8 steps"

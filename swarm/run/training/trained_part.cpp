@@ -32,6 +32,24 @@ std::size_t count_trained(const RunConfig& config) {
     return count;
 }
 
+using KeyFault = std::pair<std::string, std::string>;
+
+std::optional<KeyFault> documents_fault(const RunConfig& config) {
+    const TrainConfig& train = config.train;
+    if (train.separate_documents && config.model.kind == ModelKind::Oracle) {
+        return KeyFault(
+            "train.separate_documents", "must be false for the oracle model, which has no attention"
+        );
+    }
+    const std::vector<std::uint32_t>& end = train.document_end;
+    if (!end.empty() && (end.size() > 1 || end.front() >= config.model.vocabulary)) {
+        return KeyFault(
+            "train.document_end", "must be one token below model.vocabulary, or empty"
+        );
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 bool is_trained(const RunConfig& config, const TensorSpec& tensor) {
@@ -105,7 +123,7 @@ std::optional<std::pair<std::string, std::string>> trained_part_fault(const RunC
                 std::to_string(protocol::kTensorsMax)
         );
     }
-    return std::nullopt;
+    return documents_fault(config);
 }
 
 }  // namespace swarm::run

@@ -57,7 +57,9 @@ class ChatBuildTest : public DataBed {
     }
 
     [[nodiscard]] Result<Built> build_chats(
-        const BuildEvents& events = {}, const std::string& to = "out", const DataFile& data = chats()
+        const BuildEvents& events = {},
+        const std::string& to = "out",
+        const DataFile& data = chats()
     ) const {
         return build_data(data, chat_encoder(), {folder.path() / "in", output(to)}, events);
     }
