@@ -3,6 +3,7 @@
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/run_file/config_fields.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
+#include "swarm/run/training/held_out.hpp"
 #include "swarm/run/training/tokenizer_names.hpp"
 #include "swarm/run/training/trained_part.hpp"
 #include "swarm/run/training/weight_decay.hpp"
@@ -264,19 +265,6 @@ void check_model(const RunConfig& config, Checker& check) {
     check_tokens(model, check);
 }
 
-void check_eval(const RunConfig& config, Checker& check) {
-    check.require(
-        config.eval.texts.empty() || config.mode == SyncMode::Exact,
-        "eval.texts",
-        "must be empty where run.mode is sparse: its replicas differ between two exchanges"
-    );
-    check.require(
-        config.eval.texts.empty() || config.model.kind != ModelKind::Oracle,
-        "eval.texts",
-        "must be empty: the oracle model reads no text"
-    );
-}
-
 bool is_sha256(const std::string& text) {
     return text.size() == kSha256Digits &&
            text.find_first_not_of("0123456789abcdef") == std::string::npos;
@@ -356,7 +344,8 @@ std::optional<Fault> first_fault(const RunConfig& config) {
         check.require(!fault, fault ? fault->first : "", fault ? fault->second : "");
     }
     check_optimizer(config, check);
-    check_eval(config, check);
+    const auto eval = held_out_fault(config);
+    check.require(!eval, "eval.texts", eval.value_or(""));
     return check.fault();
 }
 

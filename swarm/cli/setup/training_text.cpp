@@ -238,8 +238,8 @@ Result<> check_held_out(
     return {};
 }
 
-/// Returns the size of the text behind the counted targets of all rows; `tokenizer`: null: a token is a
-/// byte.
+/// Returns the size of the text behind the counted targets of all rows; `tokenizer`: null: a token
+/// is a byte.
 Result<std::uint64_t> target_bytes(
     const run::RunConfig& config,
     std::span<const std::uint32_t> tokens,

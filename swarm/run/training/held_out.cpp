@@ -82,6 +82,19 @@ HeldOutLosses mean_held_out(
     return means;
 }
 
+std::optional<std::string> held_out_fault(const RunConfig& config) {
+    if (config.eval.texts.empty()) {
+        return std::nullopt;
+    }
+    if (config.mode == SyncMode::Sparse) {
+        return "must be empty where run.mode is sparse: its replicas differ between two exchanges";
+    }
+    if (config.model.kind == ModelKind::Oracle) {
+        return "must be empty: the oracle model reads no text";
+    }
+    return std::nullopt;
+}
+
 bool is_evaluation_due(const RunConfig& config, std::uint64_t step) {
     return step > 0 && (step % config.eval.every_steps == 0 || step == config.steps);
 }

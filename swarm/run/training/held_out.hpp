@@ -55,6 +55,9 @@ HeldOutLosses mean_held_out(
     std::uint64_t step
 );
 
+/// The end of a sentence about eval.texts, where the run cannot have some.
+std::optional<std::string> held_out_fault(const RunConfig& config);
+
 /// Whether an evaluation follows the step with which `step` steps are made.
 bool is_evaluation_due(const RunConfig& config, std::uint64_t step);
 
