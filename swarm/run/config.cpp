@@ -103,6 +103,28 @@ void check_schedule(const RunConfig& config, Checker& check) {
     );
 }
 
+void check_growth(const RunConfig& config, Checker& check) {
+    if (config.first_microbatches == 0) {
+        return;
+    }
+    check.require(
+        config.first_microbatches <= config.microbatches,
+        "run.first_microbatches",
+        "is " + std::to_string(config.first_microbatches) + ", must be at most run.microbatches (" +
+            std::to_string(config.microbatches) + "), up to which the number grows"
+    );
+    check.require(
+        config.grow_steps > 0,
+        "run.grow_steps",
+        "must be at least 1 where run.first_microbatches is given"
+    );
+    check.require(
+        config.mode == SyncMode::Exact,
+        "run.first_microbatches",
+        "must be left out where run.mode is sparse"
+    );
+}
+
 void check_mode(const RunConfig& config, Checker& check) {
     if (config.mode == SyncMode::Exact) {
         constexpr const char* kLeaveOut = "must be left out where run.mode is exact: ";
@@ -310,6 +332,7 @@ std::optional<Fault> first_fault(const RunConfig& config) {
     }
     check_model(config, check);
     check_schedule(config, check);
+    check_growth(config, check);
     check_mode(config, check);
     check_layers_per_stage(config, check);
     if (!check.fault()) {  // the parts of a model are those of a sound shape

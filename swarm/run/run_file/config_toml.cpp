@@ -44,7 +44,7 @@ struct FieldWriter {
                    (key == "rope_low_frequency" && field == kStandard.model.rope_low_frequency) ||
                    (key == "rope_high_frequency" && field == kStandard.model.rope_high_frequency);
         }
-        static constexpr std::array<std::string_view, 22> kNewer{
+        static constexpr std::array<std::string_view, 24> kNewer{
             "mode",
             "sync_every",
             "replicas",
@@ -66,7 +66,9 @@ struct FieldWriter {
             "freeze",
             "rank",
             "separate_documents",
-            "document_end"};
+            "document_end",
+            "first_microbatches",
+            "grow_steps"};
         if constexpr (std::is_same_v<Field, std::vector<std::string>>) {
             if (key == "on") {
                 return field == kStandard.lora.on;
