@@ -1,6 +1,7 @@
 // The checker's rules about messages: each is looked at as it leaves, before it takes effect.
 #include "sim/run/checker.hpp"
 #include "sim/run/checker_names.hpp"
+#include "swarm/run/training/batch_growth.hpp"
 #include "swarm/run/versions.hpp"
 
 #include <algorithm>
@@ -15,12 +16,17 @@ namespace {
 /// Epochs of a step that wave timers may cost although the peers are only slow.
 constexpr std::uint64_t kFalseTimersMax = 64;
 
+/// Microbatches of the step that begins with this version.
+std::uint32_t microbatches_in(const swarm::run::RunConfig& config, std::uint64_t version) {
+    return swarm::run::microbatches_of(config, swarm::run::steps_before(config, version));
+}
+
 /// In mode sparse a replica's result holds its own ids, which check_reduce() counts; the result of
 /// an exchange holds none.
 bool counts_each_id(const protocol::Reduced& reduced, const swarm::run::RunConfig& config) {
     const bool sparse = config.mode == swarm::run::SyncMode::Sparse;
     const bool exchange = swarm::run::is_exchange(config, reduced.version.step);
-    const std::uint32_t most = exchange ? 0 : config.microbatches;
+    const std::uint32_t most = exchange ? 0 : microbatches_in(config, reduced.version.step);
     return reduced.counted_wrong == 0 &&
            (sparse ? reduced.counted_once <= most : reduced.counted_once == most);
 }
@@ -165,7 +171,8 @@ void Checker::check_reduce(PeerId to, const protocol::Reduce& reduce) {
     }
     const auto& context = coordinator()->context();
     const bool exchange = swarm::run::is_exchange(context.config, reduce.version.step);
-    const std::size_t expected = exchange ? 0 : context.config.microbatches;
+    const std::size_t expected =
+        exchange ? 0 : microbatches_in(context.config, reduce.version.step);
     const bool alone = context.config.mode == swarm::run::SyncMode::Sparse && !exchange;
     const std::size_t lists =
         alone ? context.roster.members(info->stage).size() : reduce.group.size();

@@ -4,6 +4,7 @@
 #include "swarm/node/dial_advice.hpp"
 #include "swarm/node/wrong_place.hpp"
 #include "swarm/protocol/limits.hpp"
+#include "swarm/run/training/batch_growth.hpp"
 
 #include <utility>
 
@@ -12,7 +13,10 @@ namespace stages {
 void StageServer::note_progress(const protocol::Commit& commit, node::Turn turn) {
     const bool counts = context_.slot && !commit.scalars.skips();
     added_up_ += counts ? listed_ : 0;
-    share_ = counts ? double(listed_) / context_.config.microbatches : 0;
+    const std::uint64_t step =
+        swarm::run::steps_before(context_.config, commit.version.step);
+    const std::uint32_t microbatches = swarm::run::microbatches_of(context_.config, step);
+    share_ = counts ? double(listed_) / microbatches : 0;
     tell_status(turn);
 }
 

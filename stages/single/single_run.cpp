@@ -3,6 +3,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/run/step_scalars.hpp"
+#include "swarm/run/training/batch_growth.hpp"
 #include "swarm/run/training/trained_part.hpp"
 
 #include <algorithm>
@@ -138,7 +139,8 @@ Result<StepRecord> SingleRun::step() {
     for (const auto& worker : workers_) {
         path.push_back(worker.get());
     }
-    for (std::uint32_t m = 0; m < config_.microbatches; ++m) {
+    const std::uint32_t microbatches = swarm::run::microbatches_of(config_, step);
+    for (std::uint32_t m = 0; m < microbatches; ++m) {
         const auto outcome = run_microbatch(
             path, {step, {{m}, swarm::make_epoch(1, 1)}, plan_.tokens(step, {m}), {}, codecs_}
         );
@@ -149,7 +151,7 @@ Result<StepRecord> SingleRun::step() {
         loss_sum += loss;
     }
     skips_in_a_row_ = 0;
-    return commit(step, loss_sum / static_cast<double>(config_.microbatches));
+    return commit(step, loss_sum / static_cast<double>(microbatches));
 }
 
 StepRecord SingleRun::skip(std::uint64_t step, std::string reason) {
@@ -168,7 +170,7 @@ Result<StepRecord> SingleRun::commit(std::uint64_t step, double loss) {
     StepRecord record;
     record.step = step;
     record.loss = loss;
-    record.counted_once = config_.microbatches;
+    record.counted_once = swarm::run::microbatches_of(config_, step);
     std::vector<std::int64_t> tied;
     if (swarm::run::trains_tied_matrix(config_) && workers_.size() > 1) {
         tied = tied_sums(*workers_.front(), *workers_.back());
@@ -184,7 +186,7 @@ Result<StepRecord> SingleRun::commit(std::uint64_t step, double loss) {
         record.counted_wrong = std::max(record.counted_wrong, summary.counted_wrong);
         record.result_hashes.push_back(summary.hash);
     }
-    record.gradient_norm = swarm::run::gradient_norm(sums_of_squares);
+    record.gradient_norm = swarm::run::gradient_norm(config_, step, sums_of_squares);
     const auto scalars = swarm::run::step_scalars(config_, step, sums_of_squares);
     for (const auto& worker : workers_) {
         worker->apply(scalars, step);

@@ -2,6 +2,7 @@
 // report, the peers that may leave, checkpoints, and the end of the run.
 #include "swarm/coordinator/coordinator.hpp"
 #include "swarm/protocol/limits.hpp"
+#include "swarm/run/training/batch_growth.hpp"
 #include "swarm/run/versions.hpp"
 
 #include <algorithm>
@@ -164,7 +165,7 @@ void Coordinator::report_step(const CommitRecord& record, node::Turn turn) {
         .loss = record.loss,
         .gradient_norm = record.gradient_norm,
         .took = turn.now - step_began_,
-        .expected = context_.config.microbatches,
+        .expected = run::microbatches_of(context_.config, step),
         .counted = step_.counted(),
         .replayed = step_.ledger().replayed(),
         .fenced = step_.fenced(),

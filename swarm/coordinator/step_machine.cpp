@@ -2,6 +2,7 @@
 
 #include "swarm/base/check.hpp"
 #include "swarm/run/step_scalars.hpp"
+#include "swarm/run/training/batch_growth.hpp"
 #include "swarm/run/versions.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ StepMachine::StepMachine(RunContext& context, Launcher& launcher, Timing timing)
       ledger_(context.config.stages, context.config.microbatches) {}
 
 void StepMachine::open(StartWith start, node::Turn turn) {
-    const std::uint32_t microbatches = replicas_exchange() ? 0 : context_.config.microbatches;
+    const std::uint32_t microbatches = replicas_exchange() ? 0 : microbatches_of_step();
     ledger_ = StepLedger(context_.config.stages, microbatches);
     exchange_aborted_ = false;
     std::erase_if(trained_, [&](const auto& each) { return !context_.roster.find(each.first); });
@@ -142,6 +143,11 @@ std::optional<SlotId> StepMachine::find_minority(StageIndex stage) const {
     return std::min_element(by_hash.begin(), by_hash.end(), smaller)->second.front();
 }
 
+std::uint32_t StepMachine::microbatches_of_step() const {
+    const std::uint64_t step = run::steps_before(context_.config, context_.version.step);
+    return run::microbatches_of(context_.config, step);
+}
+
 bool StepMachine::is_complete(
     const protocol::Reduced& reduced, StageIndex stage, std::size_t listed
 ) const {
@@ -151,7 +157,7 @@ bool StepMachine::is_complete(
     });
     const std::size_t tensors = context_.layouts[stage.value].tensors.size();
     const bool alone = replicas_train_alone();
-    const std::size_t count = alone || replicas_exchange() ? listed : context_.config.microbatches;
+    const std::size_t count = alone || replicas_exchange() ? listed : microbatches_of_step();
     return reduced.counted_once == count && reduced.counted_wrong == 0 && finite &&
            squares.size() == (replicas_exchange() ? 0 : tensors);
 }
@@ -416,7 +422,7 @@ std::uint64_t StepMachine::wire_bytes() const {
 
 std::uint32_t StepMachine::count_results() const {
     std::map<StageIndex, std::uint32_t> sums;  // for replicas that train alone
-    std::uint32_t least = context_.config.microbatches;
+    std::uint32_t least = microbatches_of_step();
     for (const auto& [slot, reduced] : holders_) {
         if (replicas_train_alone()) {
             sums[context_.roster.find(slot)->stage] += reduced.counted_once;

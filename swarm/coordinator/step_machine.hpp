@@ -159,6 +159,7 @@ class StepMachine {
     [[nodiscard]] bool has_holders_everywhere() const;
     /// True in a step of mode sparse.
     [[nodiscard]] bool replicas_train_alone() const;
+    [[nodiscard]] std::uint32_t microbatches_of_step() const;
     /// True in an exchange, which has no microbatches.
     [[nodiscard]] bool replicas_exchange() const;
     /// The slots of the group that give a share, and the microbatches in each share.

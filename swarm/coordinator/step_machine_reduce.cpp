@@ -198,7 +198,7 @@ void StepMachine::decide_when_held() {
     }
     const std::uint64_t step = run::steps_before(context_.config, context_.version.step);
     record.scalars = run::step_scalars(context_.config, step, sums);
-    record.gradient_norm = run::gradient_norm(sums);
+    record.gradient_norm = run::gradient_norm(context_.config, step, sums);
     decision_ = std::move(record);
     if (replicas_train_alone()) {
         note_trained();

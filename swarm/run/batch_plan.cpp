@@ -2,14 +2,15 @@
 
 #include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
+#include "swarm/run/training/batch_growth.hpp"
 
 namespace swarm::run {
 
 BatchPlan::BatchPlan(
     const RunConfig& config, std::span<const std::uint32_t> corpus, const SampleRows* rows
 )
-    : seed_(config.seed),
-      microbatches_(config.microbatches),
+    : config_(config),
+      seed_(config.seed),
       batch_(config.batch),
       row_(config.model.context + 1),
       vocabulary_(config.model.vocabulary),
@@ -23,7 +24,7 @@ std::vector<std::uint32_t> BatchPlan::tokens(std::uint64_t step, MicrobatchId id
     tokens.reserve(std::size_t{batch_} * row_);
     if (rows_ != nullptr) {
         tokens.resize(std::size_t{batch_} * row_);
-        const std::uint64_t first = (step * microbatches_ + id.value) * batch_;
+        const std::uint64_t first = (microbatches_before(config_, step) + id.value) * batch_;
         for (std::uint32_t row = 0; row < batch_; ++row) {
             rows_->read(first + row, std::span(tokens).subspan(std::size_t{row} * row_, row_));
         }

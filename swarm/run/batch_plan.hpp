@@ -1,7 +1,8 @@
 // BatchPlan says which sequences make up a microbatch. That is a pure function of (seed, step,
 // microbatch), so a replay, a resumed run and --single read the same tokens without any state.
 //   a text       sequences that begin at random places of it
-//   a data set   its rows in the order of their numbers: step 0 has the first ones, each row once
+//   a data set   its rows in the order of their numbers: step 0 has the first ones, each row once,
+//                however many microbatches each step has
 // Threading: immutable. Cost: O(tokens) per microbatch.
 #pragma once
 
@@ -46,8 +47,8 @@ class BatchPlan {
     [[nodiscard]] std::vector<std::uint32_t> tokens(std::uint64_t step, MicrobatchId id) const;
 
  private:
+    RunConfig config_;
     std::uint64_t seed_;
-    std::uint32_t microbatches_;
     std::uint32_t batch_;
     std::uint32_t row_;
     std::uint32_t vocabulary_;

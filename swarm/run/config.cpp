@@ -2,6 +2,7 @@
 
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/run_file/config_fields.hpp"
+#include "swarm/run/training/batch_growth.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
 #include "swarm/run/training/held_out.hpp"
 #include "swarm/run/training/tokenizer_names.hpp"
@@ -333,6 +334,8 @@ std::optional<Fault> first_fault(const RunConfig& config) {
     check_repeat(config, check);
     check_model(config, check);
     check_schedule(config, check);
+    const auto growth = growth_fault(config);
+    check.require(!growth, growth ? growth->first : "", growth ? growth->second : "");
     check_mode(config, check);
     check_layers_per_stage(config, check);
     const auto bottleneck = bottleneck_fault(config);

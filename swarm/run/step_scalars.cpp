@@ -1,6 +1,7 @@
 #include "swarm/run/step_scalars.hpp"
 
 #include "swarm/base/check.hpp"
+#include "swarm/run/training/batch_growth.hpp"
 #include "swarm/run/training/learning_rate.hpp"
 
 #include <cmath>
@@ -13,6 +14,12 @@ double bias_correction(double beta, std::uint64_t step) {
     return 1.0 - std::pow(beta, static_cast<double>(step + 1));
 }
 
+/// The mean gradient of a step is so much longer than the sum of loss / microbatches; 1 where the
+/// step has all of them.
+double longer_mean(const RunConfig& config, std::uint64_t step) {
+    return static_cast<double>(config.microbatches) / microbatches_of(config, step);
+}
+
 }  // namespace
 
 double gradient_norm(std::span<const double> sums_of_squares) {
@@ -23,15 +30,22 @@ double gradient_norm(std::span<const double> sums_of_squares) {
     return std::sqrt(total);
 }
 
+double gradient_norm(
+    const RunConfig& config, std::uint64_t step, std::span<const double> sums_of_squares
+) {
+    return gradient_norm(sums_of_squares) * longer_mean(config, step);
+}
+
 // cos and pow differ between C libraries in the last bit. That does no harm, because one machine
 // computes them and every peer applies the doubles that COMMIT carries.
 protocol::StepScalars step_scalars(
     const RunConfig& config, std::uint64_t step, std::span<const double> sums_of_squares
 ) {
-    const double norm = gradient_norm(sums_of_squares);
+    const double norm = gradient_norm(config, step, sums_of_squares);
     const double clip_norm = config.optimizer.clip_norm;
     return {
-        .clip_factor = norm > clip_norm ? clip_norm / norm : 1.0,
+        .clip_factor =
+            (norm > clip_norm ? clip_norm / norm : 1.0) * longer_mean(config, step),
         .learning_rate = learning_rate_at(config, step),
         .bias_correction1 = bias_correction(config.optimizer.beta1, step),
         .bias_correction2 = bias_correction(config.optimizer.beta2, step)};

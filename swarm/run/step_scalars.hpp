@@ -18,6 +18,10 @@ protocol::StepScalars step_scalars(
 );
 
 double gradient_norm(std::span<const double> sums_of_squares);
+/// The norm of the mean gradient of a step that may have fewer microbatches than the others.
+double gradient_norm(
+    const RunConfig& config, std::uint64_t step, std::span<const double> sums_of_squares
+);
 
 // A replica of mode sparse steps by the mean gradient over its own microbatches, of which there are
 // `held` >= 1. All replicas have one clip factor. It follows from the mean of the squared norms of

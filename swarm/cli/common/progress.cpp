@@ -2,6 +2,7 @@
 
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/run/layer_split.hpp"
+#include "swarm/run/training/batch_growth.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -69,7 +70,11 @@ void Progress::show_one(const node::StepCommitted& step) {
         left_s = step_s * static_cast<double>(steps_ - std::min(steps_, step.step + 1));
     }
     const std::string line = progress_line(
-        step, steps_, static_cast<double>(tokens_per_step_) / step_s, left_s, peers_per_stage_
+        step,
+        steps_,
+        static_cast<double>(run::tokens_of(config_, step.step)) / step_s,
+        left_s,
+        peers_per_stage_
     );
     withheld_ = line + (held_out_ ? "  held-out " + format("%.4f", *held_out_) : "") +
                 (skipped_ > 0 ? "  skipped " + std::to_string(skipped_) : "");

@@ -25,9 +25,7 @@ class Progress {
         : console_(console),
           pace_(log_every),
           steps_(config.steps),
-          tokens_per_step_(
-              std::uint64_t{config.microbatches} * config.batch * config.model.context
-          ) {}
+          config_(config) {}
 
     void show(const TrainReport& report);
 
@@ -57,7 +55,7 @@ class Progress {
     run::LossWatch watch_;
     std::string withheld_;  // the line of the newest step; empty when it was written
     std::uint64_t steps_;
-    std::uint64_t tokens_per_step_;
+    run::RunConfig config_;
     std::uint64_t skipped_ = 0;
     std::optional<double> held_out_;  // mean loss of the newest evaluation
     std::deque<double> latest_s_;  // times of the latest steps, at most kLatest

@@ -9,6 +9,7 @@
 #include "swarm/run/leg_codecs.hpp"
 #include "swarm/run/memory_plan.hpp"
 #include "swarm/run/partition.hpp"
+#include "swarm/run/training/batch_growth.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
 
 #include <boost/json.hpp>
@@ -84,15 +85,13 @@ json::object config_object(const run::RunConfig& config) {
 json::array step_array(
     const std::map<std::uint64_t, node::StepCommitted>& steps, const run::RunConfig& config
 ) {
-    const std::uint64_t tokens =
-        std::uint64_t{config.microbatches} * config.batch * config.model.context;
     json::array array;
     for (const auto& [number, step] : steps) {
         array.push_back(
             {{"step", number},
              {"loss", number_or_null(step.loss)},
              {"seconds", in_seconds(step.took)},
-             {"tokens", tokens},
+             {"tokens", run::tokens_of(config, step.step)},
              {"expected", step.expected},
              {"counted", step.counted},
              {"replayed", step.replayed},
@@ -254,8 +253,8 @@ std::uint64_t RunReport::microbatches_of(PeerId peer) const {
 
 bool RunReport::counted_all() const {
     return std::all_of(steps_.begin(), steps_.end(), [&](const auto& entry) {
-        return entry.second.expected == config_.microbatches &&
-               entry.second.counted == config_.microbatches;
+        const std::uint32_t all = run::microbatches_of(config_, entry.second.step);
+        return entry.second.expected == all && entry.second.counted == all;
     });
 }
 
@@ -273,11 +272,11 @@ double RunReport::wire_bytes_per_microbatch() const {
 
 double RunReport::tokens_per_s() const {
     Duration took{};
+    double tokens = 0;
     for (const auto& [number, step] : steps_) {
         took += step.took;
+        tokens += static_cast<double>(run::tokens_of(config_, step.step));
     }
-    const double tokens = static_cast<double>(steps_.size()) * config_.microbatches *
-                          config_.batch * config_.model.context;
     return tokens / in_seconds(took);
 }
 

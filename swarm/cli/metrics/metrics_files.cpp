@@ -3,6 +3,7 @@
 #include "swarm/base/try.hpp"
 #include "swarm/base/units.hpp"
 #include "swarm/run/step_scalars.hpp"
+#include "swarm/run/training/batch_growth.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -68,8 +69,7 @@ void MetricsFiles::add_one(const node::StepCommitted& step, double unix_time_s) 
     if (std::isfinite(step.loss)) {
         metrics.loss = step.loss;
     }
-    const double tokens =
-        static_cast<double>(config_.microbatches) * config_.batch * config_.model.context;
+    const auto tokens = static_cast<double>(run::tokens_of(config_, step.step));
     metrics.tokens_per_s = metrics.seconds > 0 ? tokens / metrics.seconds : 0;
     metrics.learning_rate = run::step_scalars(config_, step.step, {}).learning_rate;
     metrics.gradient_norm = step.gradient_norm;

@@ -13,6 +13,7 @@
 #include "swarm/cli/train/train_single.hpp"
 #include "swarm/run/memory_plan.hpp"
 #include "swarm/run/run_file/run_reference.hpp"
+#include "swarm/run/training/batch_growth.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -52,7 +53,10 @@ std::string line_of(const std::string& tokenizer, const TrainingText& text) {
 /// "data: 3 sources, 4,312 samples of 128 tokens; an epoch has 134.8 steps"
 std::string line_of(const run::RunConfig& config, const DataRows& rows) {
     const std::uint64_t samples = rows.samples().per_epoch();
-    const double steps = static_cast<double>(samples) / config.batch / config.microbatches;
+    const double steps =
+        config.first_microbatches == 0
+            ? static_cast<double>(samples) / config.batch / config.microbatches
+            : static_cast<double>(run::steps_with_tokens(config, samples * config.model.context));
     const std::size_t sources = rows.data().manifest().sources.size();
     char text[160];
     std::snprintf(

@@ -13,6 +13,7 @@
 #include "swarm/cli/train/train_reports.hpp"
 #include "swarm/coordinator/dropped_work.hpp"
 #include "swarm/run/partition.hpp"
+#include "swarm/run/training/batch_growth.hpp"
 
 #include <csignal>
 #include <cstdint>
@@ -236,7 +237,8 @@ class Training {
     }
 
     Result<> make_step() {
-        const std::uint32_t microbatches = run_.config().microbatches;
+        const std::uint32_t microbatches =
+            run::microbatches_of(run_.config(), run_.version().step);
         const TimePoint begin = clock_now();
         SWARM_TRY(const stages::StepRecord record, run_.step());
         if (text_.rows && text_.rows->failure()) {

@@ -3,6 +3,7 @@
 #include "swarm/net/address.hpp"
 #include "swarm/net/identity.hpp"
 #include "swarm/run/leg_codecs.hpp"
+#include "swarm/run/training/batch_growth.hpp"
 
 #include <boost/json.hpp>
 
@@ -234,8 +235,8 @@ void RunState::add_one(const node::RunFailed& failed, TimePoint now) {
 
 double RunState::tokens_per_s() const {
     const double seconds = in_seconds(last_took_);
-    const double tokens =
-        static_cast<double>(config_.microbatches) * config_.batch * config_.model.context;
+    const std::uint64_t step = steps_done_ > 0 ? steps_done_ - 1 : 0;
+    const auto tokens = static_cast<double>(run::tokens_of(config_, step));
     return seconds > 0 ? tokens / seconds : 0;
 }
 

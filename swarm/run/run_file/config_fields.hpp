@@ -20,6 +20,7 @@ namespace swarm::run {
 // TOML's integers are int64; the file must be able to say every seed.
 inline constexpr std::uint64_t kSeedMax = std::numeric_limits<std::int64_t>::max();
 inline constexpr std::uint64_t kStepsMax = 1'000'000'000;
+inline constexpr std::uint32_t kGrowStepsMax = 1'000'000'000;
 inline constexpr std::uint32_t kHoldersMax = 64;
 // SparseLoCo's own trials end at 500 (methods: H of 15 to 50 is usual).
 inline constexpr std::uint32_t kSyncEveryMax = 1000;
@@ -51,10 +52,31 @@ void visit_amounts(Config& config, Visitor& visit) {
         config.stages,
         Whole{1, protocol::kStagesMax}
     );
+}
+
+template <class Config, class Visitor>
+void visit_batch(Config& config, Visitor& visit) {
     visit(
         {"run", "microbatches", "Microbatches per step.", NewValue::Asked},
         config.microbatches,
         Whole{1, protocol::kMicrobatchesMax}
+    );
+    visit(
+        {"run",
+         "first_microbatches",
+         "Microbatches of the first step, where the number grows up to run.microbatches; 0: each "
+         "step has all. Mode sparse takes only 0.",
+         NewValue::Asked},
+        config.first_microbatches,
+        Whole{0, protocol::kMicrobatchesMax}
+    );
+    visit(
+        {"run",
+         "grow_steps",
+         "Steps in which the number of microbatches grows from run.first_microbatches, on a line.",
+         NewValue::Asked},
+        config.grow_steps,
+        Whole{0, kGrowStepsMax}
     );
     visit(
         {"run",
@@ -255,6 +277,7 @@ void visit_cuts(Config& config, Visitor& visit) {
 template <class Config, class Visitor>
 void visit_fields(Config& config, Visitor& visit) {
     visit_amounts(config, visit);
+    visit_batch(config, visit);
     visit_checkpoints(config, visit);
     visit_start(config, visit);
     visit_texts(config, visit);

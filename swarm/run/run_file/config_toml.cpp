@@ -51,7 +51,7 @@ struct FieldWriter {
                    (key == "rope_low_frequency" && field == kStandard.model.rope_low_frequency) ||
                    (key == "rope_high_frequency" && field == kStandard.model.rope_high_frequency);
         }
-        static constexpr std::array<std::string_view, 25> kNewer{
+        static constexpr std::array<std::string_view, 27> kNewer{
             "mode",
             "sync_every",
             "replicas",
@@ -76,7 +76,9 @@ struct FieldWriter {
             "patience",
             "separate_documents",
             "document_end",
-            "bottleneck"};
+            "bottleneck",
+            "first_microbatches",
+            "grow_steps"};
         if constexpr (std::is_same_v<Field, std::vector<std::string>>) {
             if (key == "on") {
                 return field == kStandard.lora.on;

@@ -1,5 +1,7 @@
 #include "swarm/run/training/learning_rate.hpp"
 
+#include "swarm/run/training/batch_growth.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -43,9 +45,7 @@ std::uint64_t warmup_length(const RunConfig& config) {
     if (tokens == 0) {
         return config.optimizer.warmup_steps;
     }
-    const std::uint64_t per_step =
-        std::uint64_t{config.microbatches} * config.batch * config.model.context;
-    return (tokens + per_step - 1) / per_step;
+    return steps_with_tokens(config, tokens);
 }
 
 double learning_rate_at(const RunConfig& config, std::uint64_t step) {

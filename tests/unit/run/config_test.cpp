@@ -257,6 +257,14 @@ const BadRun kBadRuns[] = {
     {"optimizer.warmup_tokens", [](RunConfig& run) { run.optimizer.warmup_tokens = 5000; }},
     {"optimizer.decay_steps", [](RunConfig& run) { run.optimizer.decay_steps = 6; }},
     {"optimizer.no_decay", [](RunConfig& run) { run.optimizer.no_decay = {"layers.6"}; }},
+    {"run.first_microbatches", [](RunConfig& run) { run.first_microbatches = 9; }},
+    {"run.first_microbatches",
+     [](RunConfig& run) {
+         run.first_microbatches = 4;
+         run.grow_steps = 5;
+         run.mode = SyncMode::Sparse;
+     }},
+    {"run.grow_steps", [](RunConfig& run) { run.first_microbatches = 4; }},
     {"train.separate_documents",
      [](RunConfig& run) {
          run.model = *named_model("oracle");

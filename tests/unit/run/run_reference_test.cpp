@@ -71,6 +71,9 @@ RunConfig surroundings(const std::string& key) {
     } else if (key == "run.sync_every" || key == "run.replicas") {
         run.mode = SyncMode::Sparse;
         run.microbatches = 64;
+    } else if (key == "run.first_microbatches") {
+        run.microbatches = 2048;
+        run.grow_steps = 1;
     } else if (key == "optimizer.decay_steps") {
         run.optimizer.schedule = Schedule::Wsd;
     } else if (key == "optimizer.warmup_tokens") {
@@ -161,7 +164,7 @@ TEST(RunReference, TheNamedRangesAreThoseThatAreChecked) {
             ++tried;
         }
     }
-    EXPECT_EQ(tried, 47U);
+    EXPECT_EQ(tried, 49U);
 }
 
 TEST(RunReference, TheNamedValuesAreTaken) {

@@ -42,6 +42,30 @@ TEST(SingleRun, CountsEveryMicrobatchOnceAtEveryStage) {
     }
 }
 
+TEST(SingleRun, CountsTheMicrobatchesOfAStepWhereTheirNumberGrows) {
+    swarm::run::RunConfig config = test::oracle_run(3, 8);
+    config.first_microbatches = 2;
+    config.grow_steps = 4;
+    SingleRun run(config, make_oracle_compute, {});
+    for (const std::uint32_t wanted : {2U, 3U, 5U, 6U, 8U, 8U}) {
+        const auto record = run.step();
+        ASSERT_TRUE(record.has_value()) << record.error().detail;
+        EXPECT_EQ(record->counted_once, wanted);
+        EXPECT_EQ(record->counted_wrong, 0U);
+    }
+}
+
+TEST(SingleRun, AGrowingBatchGivesTheSameBitsForAnySplit) {
+    const auto after = [](std::uint32_t stages) {
+        swarm::run::RunConfig config = test::small_run(stages);
+        config.first_microbatches = 1;
+        config.grow_steps = 3;
+        return train(config, test::make_noise_compute, 5);
+    };
+    EXPECT_EQ(after(1), after(3));
+    EXPECT_NE(after(1), train(test::small_run(1), test::make_noise_compute, 5));
+}
+
 TEST(SingleRun, SkipsAStepWithALossThatIsNotFinite) {
     const auto make = [](const auto& config, const auto& layout) {
         auto oracle = make_oracle_compute(config, layout);
