@@ -3,6 +3,7 @@
 #include "stages/files/checkpoint_manifest.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/run/training/boundary_maps.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -28,8 +29,12 @@ constexpr const char* kFirstMoment = ".exp_avg";
 constexpr const char* kSecondMoment = ".exp_avg_sq";
 constexpr const char* kError = ".error";
 
-/// The unit of a tensor: "layers.17" for "layers.17.attn.wo", "embed" for "embed.weight".
+/// The unit of a tensor, which one stage writes: "layers.17" for "layers.17.attn.wo", "embed" for
+/// "embed.weight". Both sides of a boundary have maps, so each map is a unit.
 std::string unit_of(const std::string& tensor) {
+    if (swarm::run::is_boundary_map(tensor)) {
+        return tensor;
+    }
     constexpr std::string_view kLayers = "layers.";
     const std::size_t from = tensor.compare(0, kLayers.size(), kLayers) == 0 ? kLayers.size() : 0;
     return tensor.substr(0, tensor.find('.', from));

@@ -1,10 +1,12 @@
 // model.bottleneck: tensors between stages have fewer values per token than the layers. The same
 // stages without bottlenecks, and maps that the test computes between them, are the reference.
+#include "stages/files/checkpoint.hpp"
 #include "stages/single/single_run.hpp"
 #include "stages/torch/make_llama.hpp"
 #include "stages/worker/stage_state.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
 #include "tests/torch/tiny_llama.hpp"
+#include "tests/unit/stages/scratch_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -257,6 +259,26 @@ TEST(Bottleneck, TheFirstValuesOfARowPassAsTheyAreAtTheStart) {
     const auto wide = first_output(dense);
     for (std::size_t i = 0; i < narrow.size(); ++i) {
         EXPECT_EQ(narrow[i], wide[i / kNarrow * dense.model.width + i % kNarrow]) << i;
+    }
+}
+
+TEST(Bottleneck, ACheckpointHasTheMapsOfAllStages) {
+    RunConfig config = narrow_config();
+    config.model.vocabulary = 256;
+    std::vector<stages::StageState> states;
+    for (const auto& layout : swarm::run::partition(config)) {
+        states.push_back(stages::StageState::from_seed(config, layout));
+    }
+    std::vector<const stages::StageState*> views;
+    for (const auto& state : states) {
+        views.push_back(&state);
+    }
+    const stages::test::ScratchFolder scratch;
+    const auto folder = take(stages::write_checkpoint(scratch.path(), config, views));
+    const auto checkpoint = take(stages::read_checkpoint(folder));
+    for (const auto& state : states) {
+        const auto restored = take(stages::restore_stage(checkpoint, state.layout()));
+        EXPECT_TRUE(std::ranges::equal(restored.weights(), state.weights()));
     }
 }
 
