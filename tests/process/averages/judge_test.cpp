@@ -80,7 +80,7 @@ TEST_F(JudgeTest, TrainsAndMeasuresEachRecipe) {
     EXPECT_LT(loss_of(3), loss_of(2)) << "an ensemble of domains beats its best member on all";
     EXPECT_TRUE(fs::exists(file("judged/plot.svg")));
     EXPECT_NE(read_text(file("judged/table.md")).find("| ensemble |"), std::string::npos);
-    // What is trained stays: the second call trains nothing, and tells the same losses.
+    // The trainings stay: the second call trains nothing, and tells the same losses.
     const std::string first = read_text(file("judged/table.md"));
     std::vector<std::string> again = few;
     again.insert(again.end(), {"--budget", "0s"});

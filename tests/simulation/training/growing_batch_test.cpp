@@ -1,7 +1,7 @@
 // Runs whose steps have more microbatches as they go on: whatever happens to peers, they end as one
 // process does, and every step counts exactly its own.
-#include "chaos.hpp"
-#include "story.hpp"
+#include "tests/simulation/chaos.hpp"
+#include "tests/simulation/story.hpp"
 #include "tests/unit/stages/small_models.hpp"
 
 namespace sim {
