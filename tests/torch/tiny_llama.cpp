@@ -76,10 +76,13 @@ Chain::Chain(const RunConfig& config, std::span<const float> weights)
 }
 
 void Chain::use_weights(std::span<const float> weights) {
+    std::vector<float> own(weights.begin(), weights.end());
+    std::span<const float> rest = own;
     for (std::size_t i = 0; i < stages_.size(); ++i) {
-        stages_[i]->use_weights(weights.first(elements(i)));
-        weights = weights.subspan(elements(i));
+        stages_[i]->use_weights(rest.first(elements(i)));
+        rest = rest.subspan(elements(i));
     }
+    weights_ = std::move(own);  // the stages let go of the old ones first
 }
 
 Chain::Outcome Chain::train(std::span<const std::uint32_t> tokens) {

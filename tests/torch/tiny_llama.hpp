@@ -42,7 +42,7 @@ T take(stages::Result<T> result) {
     return std::move(*result);
 }
 
-/// The stages of `config`, one after the other. The weights belong to the caller and outlive it.
+/// The stages of `config`, one after the other, and a copy of the weights, which they only borrow.
 class Chain {
  public:
     struct Outcome {
@@ -67,6 +67,7 @@ class Chain {
     }
 
  private:
+    std::vector<float> weights_;
     std::vector<swarm::run::StageLayout> layouts_;
     std::vector<std::unique_ptr<stages::StageCompute>> stages_;
 };
