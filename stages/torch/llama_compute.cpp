@@ -265,11 +265,26 @@ Result<StageTensor> LlamaCompute::differentiate(
     if (leaves.empty()) {  // the first stage, all of it frozen
         return StageTensor{};
     }
-    const auto gradients = torch::autograd::grad({graph.output}, leaves, {by_output});
+    std::vector<Tensor> outputs{graph.output};
+    std::vector<Tensor> factors{by_output};
+    if (graph.balance.defined() && graph.balance.requires_grad()) {
+        const double factor = config_.train.balance / config_.microbatches;
+        outputs.push_back(graph.balance);
+        factors.push_back(at::full({}, factor, graph.balance.options()));
+    }
+    // An expert that no token chose has no part in the graph.
+    const bool may_be_unused = config_.model.experts > 0;
+    const auto gradients = torch::autograd::grad(
+        outputs, leaves, factors, std::nullopt, /*create_graph=*/false, may_be_unused
+    );
     for (std::size_t i = 0; i < layout_.tensors.size(); ++i) {
         const auto part = gradient.first(layout_.tensors[i].elements());
         gradient = gradient.subspan(part.size());
-        at::from_blob(part.data(), gradients[i].sizes(), at::kFloat).copy_(gradients[i]);
+        if (gradients[i].defined()) {
+            at::from_blob(part.data(), gradients[i].sizes(), at::kFloat).copy_(gradients[i]);
+        } else {
+            std::ranges::fill(part, 0.0F);
+        }
     }
     return graph.input.defined() ? leave(gradients.back()) : StageTensor{};
 }
@@ -289,13 +304,14 @@ Result<StageTensor> LlamaCompute::forward(
             allocated.emplace();
         }
         SWARM_TRY(const auto mask, mask_of(tokens));
-        const Tensor output = model_.run_layers(x, mask);
+        const auto [output, balance] = model_.run_layers(x, mask);
         if (allocated) {
             graph_bytes_ = allocated->count();
             allocated.reset();
         }
         if (keep) {
-            graphs_.insert_or_assign(key, KeptGraph{input == nullptr ? Tensor() : x, output});
+            const Tensor leaf = input == nullptr ? Tensor() : x;
+            graphs_.insert_or_assign(key, KeptGraph{leaf, output, balance});
         }
         return leave(output);
     });
@@ -311,14 +327,15 @@ Result<LlamaCompute::KeptGraph> LlamaCompute::run_tail(
     const Targets targets = targets_of(ids, tokens);
     SWARM_TRY(const auto x, training_input(input, tokens));
     SWARM_TRY(const auto mask, mask_of(tokens));
-    const Tensor loss = model_.loss(model_.run_layers(x, mask), targets.ids, targets.counted);
+    const auto [rows, balance] = model_.run_layers(x, mask);
+    const Tensor loss = model_.loss(rows, targets.ids, targets.counted);
     if (!std::isfinite(loss.item<double>())) {
         return Error{
             ErrorCode::NotFinite,
             Reaction::Reject,
             "the loss is not finite; lower optimizer.learning_rate"};
     }
-    return KeptGraph{input == nullptr ? Tensor() : x, loss};
+    return KeptGraph{input == nullptr ? Tensor() : x, loss, balance};
 }
 
 Result<StageCompute::TailOutput> LlamaCompute::forward_tail(
@@ -381,7 +398,7 @@ Result<StageTensor> LlamaCompute::infer(
     return guarded("infer", [&]() -> Result<StageTensor> {
         const c10::NoGradGuard no_graph;
         SWARM_TRY(const auto x, inference_input(input, tokens));
-        const Tensor output = model_.run_layers(x);
+        const Tensor output = model_.run_layers(x).rows;
         if (!layout_.has_head) {
             return to_host(output);
         }

@@ -70,6 +70,7 @@ class LlamaCompute final : public StageCompute {
     struct KeptGraph {
         at::Tensor input;   // leaf, (B, T, crossing_width()) fp32; undefined in the first stage
         at::Tensor output;  // (B, T, crossing_width()) fp32; the scalar loss in the last stage
+        at::Tensor balance = {};  // LlamaModel::Layers::balance
     };
 
     /// Values per token of a tensor from or to another stage.
@@ -95,8 +96,8 @@ class LlamaCompute final : public StageCompute {
     [[nodiscard]] std::vector<at::Tensor> tensors_of(
         std::span<const float> values, std::span<const swarm::run::TensorSpec> specs, bool trained
     ) const;
-    /// Makes the gradients of sum(output x by_output). Writes that of the weights to `gradient` and
-    /// returns that of the input.
+    /// Makes the gradients of sum(output x by_output) + train.balance x balance / microbatches.
+    /// Writes that of the weights to `gradient` and returns that of the input.
     Result<StageTensor> differentiate(
         const KeptGraph& graph, const at::Tensor& by_output, std::span<float> gradient
     ) const;

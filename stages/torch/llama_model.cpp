@@ -1,7 +1,9 @@
 #include "stages/torch/llama_model.hpp"
 
+#include "stages/torch/mixture.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
+#include "swarm/run/training/mixture.hpp"
 #include "swarm/run/training/trained_part.hpp"
 
 #include <ATen/TensorOperators.h>
@@ -38,6 +40,21 @@ namespace {
 
 constexpr double kTwoPi = 6.283185307179586;
 
+void add_feed_forward(
+    const ModelConfig& config, const std::string& layer, std::vector<TensorSpec>& own
+) {
+    if (config.kind == ModelKind::Mixtral) {
+        own.push_back({layer + "mlp_norm", {config.width}});
+        const auto mixture = swarm::run::mixture_tensors(config, layer);
+        own.insert(own.end(), mixture.begin(), mixture.end());
+        return;
+    }
+    own.push_back({layer + "mlp.w1", {config.ffn_width, config.width}});
+    own.push_back({layer + "mlp.w2", {config.width, config.ffn_width}});
+    own.push_back({layer + "mlp.w3", {config.ffn_width, config.width}});
+    own.push_back({layer + "mlp_norm", {config.width}});
+}
+
 std::vector<TensorSpec> expected_tensors(const RunConfig& run, const StageLayout& layout) {
     const ModelConfig& config = run.model;
     const std::uint32_t width = config.width;
@@ -67,10 +84,7 @@ std::vector<TensorSpec> expected_tensors(const RunConfig& run, const StageLayout
         own.push_back({layer + "attn.wq", {query_width, width}});
         own.push_back({layer + "attn.wv", {kv_width, width}});
         own.push_back({layer + "attn_norm", {width}});
-        own.push_back({layer + "mlp.w1", {config.ffn_width, width}});
-        own.push_back({layer + "mlp.w2", {width, config.ffn_width}});
-        own.push_back({layer + "mlp.w3", {config.ffn_width, width}});
-        own.push_back({layer + "mlp_norm", {width}});
+        add_feed_forward(config, layer, own);
         swarm::run::add_adapters(run.lora, own);
         expected.insert(expected.end(), own.begin(), own.end());
     }
@@ -259,30 +273,49 @@ Tensor LlamaModel::attention(const Tensor& x, const std::string& layer, const Te
     return linear(joined, layer + "attn.wo");
 }
 
-Tensor LlamaModel::mlp(const Tensor& x, const std::string& layer) const {
-    const Tensor gate = at::silu(linear(x, layer + "mlp.w1"));
-    const Tensor up = linear(x, layer + "mlp.w3");
-    return linear(gate * up, layer + "mlp.w2");
+Tensor LlamaModel::mlp(const Tensor& x, const std::string& part) const {
+    const Tensor gate = at::silu(linear(x, part + "w1"));
+    const Tensor up = linear(x, part + "w3");
+    return linear(gate * up, part + "w2");
+}
+
+Tensor LlamaModel::mixture(const Tensor& x, const std::string& layer, Tensor& balance) const {
+    const Mixed mixed = mix_experts(
+        x.flatten(0, 1),
+        weight(layer + "moe.router"),
+        config_.experts_per_token,
+        [&](std::int64_t expert, const Tensor& rows) {
+            return mlp(rows, layer + "moe." + std::to_string(expert) + ".");
+        }
+    );
+    balance = balance.defined() ? balance + mixed.balance : mixed.balance;
+    return mixed.rows.view(x.sizes());
 }
 
 Tensor LlamaModel::embed(const Tensor& ids) const {
     return at::embedding(weight("embed.weight"), ids);
 }
 
-Tensor LlamaModel::run_layers(Tensor x, const Tensor& mask) const {
+LlamaModel::Layers LlamaModel::run_layers(Tensor x, const Tensor& mask) const {
+    Tensor balance;
     if (!map_up_.empty()) {
         x = at::linear(x, weight(map_up_));
     }
     for (const std::string& layer : layers_) {
         for (std::uint32_t use = 0; use < config_.repeat; ++use) {
             x = x + attention(norm(x, weight(layer + "attn_norm")), layer, mask);
-            x = x + mlp(norm(x, weight(layer + "mlp_norm")), layer);
+            const Tensor inner = norm(x, weight(layer + "mlp_norm"));
+            x = x +
+                (config_.experts > 0 ? mixture(inner, layer, balance) : mlp(inner, layer + "mlp."));
         }
     }
     if (!map_down_.empty()) {
         x = at::linear(x, weight(map_down_));
     }
-    return x;
+    if (balance.defined()) {
+        balance = balance / (static_cast<double>(config_.layers) * config_.repeat);
+    }
+    return {x, balance};
 }
 
 Tensor LlamaModel::logits(const Tensor& x) const {

@@ -1,6 +1,6 @@
-// The layers of one stage of a Llama, Mistral, Qwen2 or Qwen3 as a function of LibTorch tensors:
-// RMSNorm, rotary position embedding (rotate-half, as in Hugging Face), causal attention with
-// grouped key/value heads, SwiGLU; embedding and head where the layout has them.
+// The layers of one stage of a Llama, Mistral, Qwen2, Qwen3 or Mixtral as a function of LibTorch
+// tensors: RMSNorm, rotary position embedding (rotate-half, as in Hugging Face), causal attention
+// with grouped key/value heads, SwiGLU; embedding and head where the layout has them.
 // Invariant: a model that is cut into stages runs the same kernels on the same shapes as the whole
 // model, so its results are bit-equal.
 // Threading: one thread. Shapes: activations (B, T, C) fp32, contiguous. There are H heads and K
@@ -36,6 +36,11 @@ enum class Counted : std::uint8_t { None, Some };
 
 class LlamaModel {
  public:
+    struct Layers {
+        at::Tensor rows;     // (B, T, C)
+        at::Tensor balance;  // the stage's part of the balance loss, a scalar; only of a mixture
+    };
+
     /// `layout` has passed check_layout().
     LlamaModel(
         const swarm::run::RunConfig& run, const swarm::run::StageLayout& layout, at::Device device
@@ -54,7 +59,7 @@ class LlamaModel {
     /// goes to another stage has the width of a boundary (swarm/run/training/boundary_maps.hpp).
     /// Each layer is computed model.repeat times in a row; a weight has the sum of the gradients of
     /// all its uses. `mask`: that of document_mask(), or none.
-    [[nodiscard]] at::Tensor run_layers(at::Tensor x, const at::Tensor& mask = {}) const;
+    [[nodiscard]] Layers run_layers(at::Tensor x, const at::Tensor& mask = {}) const;
     /// Maps (N, C) to (N, V).
     [[nodiscard]] at::Tensor logits(const at::Tensor& x) const;
     /// Returns the mean cross entropy of (B, T, C) against (B, T) next tokens, a scalar. Targets of
@@ -83,12 +88,17 @@ class LlamaModel {
     [[nodiscard]] at::Tensor attention(
         const at::Tensor& x, const std::string& layer, const at::Tensor& mask
     ) const;
-    [[nodiscard]] at::Tensor mlp(const at::Tensor& x, const std::string& layer) const;
+    /// `part` is "layers.17.mlp.", or "layers.17.moe.3." for an expert.
+    [[nodiscard]] at::Tensor mlp(const at::Tensor& x, const std::string& part) const;
+    /// The mixture of a layer; adds its balance to `balance`.
+    [[nodiscard]] at::Tensor mixture(
+        const at::Tensor& x, const std::string& layer, at::Tensor& balance
+    ) const;
 
     swarm::run::ModelConfig config_;
     std::vector<std::string> layers_;  // name prefixes such as "layers.17."
-    std::string map_up_;    // name of the map from the stage below; empty: there is none
-    std::string map_down_;  // name of the map to the stage above; empty: there is none
+    std::string map_up_;               // name of the map from the stage below; empty: there is none
+    std::string map_down_;             // name of the map to the stage above; empty: there is none
     double adapter_scale_ = 0;
     std::map<std::string, Place, std::less<>> index_;
     std::vector<at::Tensor> weights_;

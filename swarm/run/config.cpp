@@ -5,6 +5,7 @@
 #include "swarm/run/training/batch_growth.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
 #include "swarm/run/training/held_out.hpp"
+#include "swarm/run/training/mixture.hpp"
 #include "swarm/run/training/tokenizer_names.hpp"
 #include "swarm/run/training/trained_part.hpp"
 #include "swarm/run/training/weight_decay.hpp"
@@ -179,8 +180,7 @@ void check_rotation(const ModelConfig& model, Checker& check) {
         "must be above 1 where model.rope_original_context is given"
     );
     check.require(
-        model.rope_original_context == 0 ||
-            model.rope_low_frequency < model.rope_high_frequency,
+        model.rope_original_context == 0 || model.rope_low_frequency < model.rope_high_frequency,
         "model.rope_high_frequency",
         "must be above model.rope_low_frequency"
     );
@@ -273,15 +273,13 @@ bool is_sha256(const std::string& text) {
 
 void check_texts(const RunConfig& config, Checker& check) {
     const std::optional<std::uint32_t> tokens = trained_tokens(config.tokenizer);
-    const bool known =
-        tokens ? *tokens >= kTrainedTokensMin && *tokens <= kTrainedTokensMax
-               : config.tokenizer == "bytes" || config.tokenizer == kModelsTokenizer;
+    const bool known = tokens ? *tokens >= kTrainedTokensMin && *tokens <= kTrainedTokensMax
+                              : config.tokenizer == "bytes" || config.tokenizer == kModelsTokenizer;
     check.require(
         known,
         "run.tokenizer",
         "is \"" + config.tokenizer + "\", must be bytes, model, spm:N or bpe:N with N from " +
-            std::to_string(kTrainedTokensMin) + " to " +
-            std::to_string(kTrainedTokensMax)
+            std::to_string(kTrainedTokensMin) + " to " + std::to_string(kTrainedTokensMax)
     );
     check.require(
         config.tokenizer != kModelsTokenizer || !config.init.empty() || !config.init_sha256.empty(),
@@ -332,6 +330,8 @@ std::optional<Fault> first_fault(const RunConfig& config) {
         return check.fault();  // the rules below divide by values within their ranges
     }
     check_repeat(config, check);
+    const auto mixture = mixture_fault(config.model);
+    check.require(!mixture, mixture ? mixture->first : "", mixture ? mixture->second : "");
     check_model(config, check);
     check_schedule(config, check);
     const auto growth = growth_fault(config);
@@ -387,8 +387,7 @@ bool has_tokenizer_file(std::string_view tokenizer) {
 }
 
 void follow_tokenizer(RunConfig& config) {
-    config.model.vocabulary =
-        trained_tokens(config.tokenizer).value_or(config.model.vocabulary);
+    config.model.vocabulary = trained_tokens(config.tokenizer).value_or(config.model.vocabulary);
 }
 
 RunConfig for_peers(RunConfig config) {

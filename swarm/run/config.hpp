@@ -44,6 +44,8 @@ struct ModelConfig {
     std::vector<std::uint32_t> end_tokens{};    // tokens that end an answer
     std::uint32_t repeat = 1;  // times in a row that each layer is computed, with one weight set
     std::uint32_t bottleneck = 0;  // values per token that cross a stage boundary; 0: width
+    std::uint32_t experts = 0;  // feed-forward parts of a layer of kind Mixtral; 0: one, no router
+    std::uint32_t experts_per_token = 2;
 
     /// Values of one head. REQUIRES: heads > 0.
     [[nodiscard]] std::uint32_t values_per_head() const {
@@ -73,6 +75,7 @@ struct TrainConfig {
     std::vector<std::string> freeze;            // groups of tensors: training/tensor_groups.hpp
     bool separate_documents = false;            // attention stops at the ends of documents
     std::vector<std::uint32_t> document_end{};  // token that ends a document; empty: not known yet
+    double balance = 0.01;  // factor of the balance loss of a mixture: training/mixture.hpp
 };
 
 /// The evaluation of held-out texts that the peers make between two steps.

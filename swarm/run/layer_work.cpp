@@ -1,6 +1,7 @@
 #include "swarm/run/layer_work.hpp"
 
 #include "swarm/run/partition.hpp"
+#include "swarm/run/training/mixture.hpp"
 
 namespace swarm::run {
 namespace {
@@ -16,7 +17,8 @@ std::vector<double> layer_work(const RunConfig& config) {
     for (std::uint32_t layer = 0; layer < model.layers; ++layer) {
         double weights = 0;
         for (const TensorSpec& tensor : layer_tensors(config, layer)) {
-            weights += static_cast<double>(tensor.elements());
+            const double share = used_share(model, tensor.name);
+            weights += share * static_cast<double>(tensor.elements());
         }
         const bool is_oracle = model.kind == ModelKind::Oracle;
         const double queries =

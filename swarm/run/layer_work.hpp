@@ -1,8 +1,8 @@
 // The work of each layer of a model, by which whole layers are dealt out to stages of unequal
 // speed.
 // Units: GFLOP of a microbatch, forward and backward: 2 for each weight and token, and the scores
-// of attention; as many times as the layer is computed (model.repeat). The layers of the oracle all
-// have the same work.
+// of attention; as many times as the layer is computed (model.repeat). Of a mixture a token meets
+// the weights of its own experts alone. The layers of the oracle all have the same work.
 // Threading: pure. Cost: O(layers).
 #pragma once
 

@@ -3,6 +3,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/run/layer_split.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
+#include "swarm/run/training/mixture.hpp"
 #include "swarm/run/training/trained_part.hpp"
 
 #include <algorithm>
@@ -99,12 +100,22 @@ std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t lay
             {prefix + ".attn.wq", {queries, width}},
             {prefix + ".attn.wv", {kv_width, width}},
             {prefix + ".attn_norm", {width}},
-            {prefix + ".mlp.w1", {model.ffn_width, width}},
-            {prefix + ".mlp.w2", {width, model.ffn_width}},
-            {prefix + ".mlp.w3", {model.ffn_width, width}},
-            {prefix + ".mlp_norm", {width}},
         }
     );
+    if (model.kind == ModelKind::Mixtral) {
+        tensors.push_back({prefix + ".mlp_norm", {width}});
+        append(tensors, mixture_tensors(model, prefix + "."));
+    } else {
+        append(
+            tensors,
+            {
+                {prefix + ".mlp.w1", {model.ffn_width, width}},
+                {prefix + ".mlp.w2", {width, model.ffn_width}},
+                {prefix + ".mlp.w3", {model.ffn_width, width}},
+                {prefix + ".mlp_norm", {width}},
+            }
+        );
+    }
     add_adapters(config.lora, tensors);
     return tensors;
 }

@@ -139,6 +139,19 @@ TEST(LocalRun, BottlenecksEqualOneProcessWhenPeersAreKilled) {
     EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
+TEST(LocalRun, MixturesEqualOneProcessWhenPeersAreKilled) {
+    const TemporaryFolder folder;
+    const std::string file = folder.path() / "run.toml";
+    std::ofstream(file) << "[run]\nstages = 3\nsteps = 12\nmicrobatches = 8\nbatch = 2\n"
+                           "[model]\nkind = \"mixtral\"\nexperts = 6\nlayers = 3\nwidth = 64\n"
+                           "ffn_width = 96\ncontext = 64\n";
+    const LocalRun run = run_local(
+        {file, "--peers", "6", "--service-ms", "20", "--kill-every", "2s", "--verify"}, seconds(150)
+    );
+    expect_exact(run);
+    EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
+}
+
 /// A Llama that is large enough for LibTorch to split its operations.
 LocalRun run_on_threads(const char* threads, std::vector<std::string> how) {
     const TemporaryFolder folder;

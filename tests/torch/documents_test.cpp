@@ -5,12 +5,12 @@
 #include "stages/torch/make_llama.hpp"
 #include "tests/torch/tiny_llama.hpp"
 
+#include <gtest/gtest.h>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -77,7 +77,7 @@ LlamaModel model_of(const RunConfig& config) {
 
 /// Logits of one row, (T, V).
 Tensor logits_of(const LlamaModel& model, const Tensor& ids, const Tensor& mask = {}) {
-    return model.logits(model.run_layers(model.embed(ids), mask).squeeze(0));
+    return model.logits(model.run_layers(model.embed(ids), mask).rows.squeeze(0));
 }
 
 Tensor random_document(const RunConfig& config, std::uint64_t seed, std::size_t length) {
@@ -138,16 +138,14 @@ TEST(PackedDocuments, HaveGradientsThatTheOthersDoNotChange) {
     const LlamaModel model = model_of(config);
     const Tensor first = random_document(config, 1, 3);
     const auto gradients_beside = [&](const Tensor& other, bool other_comes_first) {
-        const Tensor ids = at::cat(
-            other_comes_first ? std::vector{other, first} : std::vector{first, other}, 1
-        );
+        const Tensor ids =
+            at::cat(other_comes_first ? std::vector{other, first} : std::vector{first, other}, 1);
         const Tensor logits = logits_of(model, ids, document_mask(ids, kEnd));
         const Tensor own = logits.narrow(0, other_comes_first ? other.size(1) : 0, 3);
         return torch::autograd::grad({own.log_softmax(1).sum()}, model.weights());
     };
-    const auto wanted = torch::autograd::grad(
-        {logits_of(model, first).log_softmax(1).sum()}, model.weights()
-    );
+    const auto wanted =
+        torch::autograd::grad({logits_of(model, first).log_softmax(1).sum()}, model.weights());
     for (const bool comes_first : {false, true}) {
         const auto one = gradients_beside(random_document(config, 2, 3), comes_first);
         const auto two = gradients_beside(random_document(config, 3, 3), comes_first);

@@ -6,12 +6,12 @@
 #include "swarm/base/token_flags.hpp"
 #include "tests/torch/tiny_llama.hpp"
 
+#include <gtest/gtest.h>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/tensor.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <torch/csrc/autograd/autograd.h>
@@ -75,7 +75,7 @@ Chain::Outcome reference(const RunConfig& config, const std::vector<float>& flat
     }
     const Tensor ids = at::tensor(inputs, at::kLong).view({config.batch, config.model.context});
     const Tensor loss = at::cross_entropy_loss(
-        model.logits(model.run_layers(model.embed(ids)).flatten(0, 1)),
+        model.logits(model.run_layers(model.embed(ids)).rows.flatten(0, 1)),
         at::tensor(targets, at::kLong),
         {},
         at::Reduction::Mean,

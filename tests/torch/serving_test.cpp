@@ -60,7 +60,8 @@ void expect_agreement(const swarm::run::RunConfig& config) {
         EXPECT_EQ(
             std::ranges::max_element(served[count - 1]) - served[count - 1].begin(),
             std::ranges::max_element(trained) - trained.begin()
-        ) << count << " tokens";
+        ) << count
+          << " tokens";
     }
 }
 
@@ -72,6 +73,16 @@ swarm::run::RunConfig served_config() {
 
 TEST(Serving, AgreesWithTraining) {
     expect_agreement(served_config());
+}
+
+TEST(Serving, ChoosesTheExpertsThatTheTrainingChose) {
+    for (const std::uint32_t per_token : {1U, 2U, 3U}) {
+        auto config = served_config();
+        config.model.kind = swarm::run::ModelKind::Mixtral;
+        config.model.experts = 3;
+        config.model.experts_per_token = per_token;
+        expect_agreement(config);
+    }
 }
 
 TEST(Serving, ComputesRepeatedLayersAsOftenAsTheTraining) {

@@ -144,6 +144,10 @@ TEST_P(TrainedFamilies, HaveTheGradientsOfTransformers) {
         }
         const json::array& wanted = numbers.as_array();
         const double norm = wanted[0].to_number<double>();
+        if (norm == 0) {  // an expert that no token chose
+            EXPECT_EQ(squares, 0) << name;
+            continue;
+        }
         EXPECT_GT(norm, 1e-3) << name << ": the comparison would miss a gradient of 0";
         EXPECT_NEAR(std::sqrt(squares), norm, 1e-4 * norm) << name;
         EXPECT_NEAR(found->second.front(), wanted[1].to_number<double>(), 1e-4 * norm) << name;
@@ -177,7 +181,8 @@ INSTANTIATE_TEST_SUITE_P(
         "llama-wide-heads",
         "mistral",
         "qwen2",
-        "qwen3"
+        "qwen3",
+        "mixtral"
     ),
     [](const auto& chosen) {
         std::string name = chosen.param;

@@ -19,7 +19,7 @@ using swarm::run::ModelKind;
 
 namespace {
 
-constexpr const char* kTrainable = "llama, mistral, qwen2 and qwen3";
+constexpr const char* kTrainable = "llama, mistral, qwen2, qwen3 and mixtral";
 
 Error not_trained(const Architecture& architecture, const std::string& what) {
     return {
@@ -34,7 +34,15 @@ Traits traits_of(ModelKind kind) {
     traits.family = find_family(to_text(kind))->name;
     traits.query_key_value_bias = kind == ModelKind::Qwen2;
     traits.query_key_norm = kind == ModelKind::Qwen3 ? QueryKeyNorm::Heads : QueryKeyNorm::None;
+    traits.experts.renormalise = kind == ModelKind::Mixtral;
     return traits;
+}
+
+/// A Mixtral has experts, and none that computes all tokens; the other kinds have none.
+bool has_experts_of(ModelKind kind, const Experts& experts) {
+    return kind == ModelKind::Mixtral
+               ? experts.count > 0 && experts.renormalise && experts.shared_width == 0
+               : experts.count == 0;
 }
 
 /// Names the first trait that stages/torch does not compute for this kind; null: there is none.
@@ -46,7 +54,7 @@ const char* what_is_missing(const Architecture& architecture, ModelKind kind) {
                             traits.rope.kind == RopeScaling::Kind::Linear ||
                             traits.rope.kind == RopeScaling::Kind::Llama3;
     const std::pair<bool, const char*> rules[] = {
-        {traits.experts.count == 0, "experts"},
+        {has_experts_of(kind, traits.experts), "experts"},
         {traits.query_key_value_bias == usual.query_key_value_bias,
          "biases of queries, keys and values"},
         {!traits.attention_out_bias, "a bias of the attention's output"},
@@ -119,6 +127,10 @@ Result<ModelConfig> as_trained(const Architecture& architecture) {
     }
     ModelConfig model = architecture.model;
     model.kind = *kind;
+    if (*kind == ModelKind::Mixtral) {
+        model.experts = architecture.traits.experts.count;
+        model.experts_per_token = architecture.traits.experts.chosen;
+    }
     const bool usual_heads = architecture.head_width() * model.heads == model.width;
     model.head_width = usual_heads ? 0 : architecture.head_width();
     take_rope(architecture.traits.rope, model);
@@ -136,6 +148,10 @@ Result<ModelConfig> as_trained(const Architecture& architecture) {
 Architecture as_served(const ModelConfig& model) {
     Architecture architecture;
     architecture.traits = traits_of(model.kind);
+    if (model.kind == ModelKind::Mixtral) {
+        architecture.traits.experts.count = model.experts;
+        architecture.traits.experts.chosen = model.experts_per_token;
+    }
     architecture.traits.head_width = model.head_width;
     architecture.traits.rope = rope_of(model);
     architecture.tied_embeddings = model.tied_embeddings;

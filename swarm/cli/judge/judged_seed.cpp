@@ -10,11 +10,14 @@
 #include "swarm/cli/stack/average_members.hpp"
 #include "swarm/cli/stack/clusters.hpp"
 #include "swarm/cli/stack/member_files.hpp"
+#include "swarm/cli/stack/mix.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/train/train.hpp"
 #include "swarm/run/partition.hpp"
+#include "swarm/run/training/mixture.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -31,7 +34,6 @@ constexpr std::uint32_t kWindow = 256;
 constexpr std::size_t kScoredMax = 16'384;    // tokens of a domain
 constexpr std::size_t kBeginningPart = 8;     // part of a held-out text by which members are chosen
 constexpr std::uint64_t kSeedsBetween = 100;  // distance of two seeds of a judge
-constexpr const char* kBase = "base";
 constexpr const char* kElsewhere = "choose another folder";
 
 Result<> write_text_file(const fs::path& file, const std::string& text) {
@@ -146,18 +148,19 @@ Result<bool> JudgedSeed::train_one(const Training& training) {
     train_options.run.seed = seed_ * kSeedsBetween + training.number + 1;
     train_options.run.corpus = fs::absolute(text_of(training)).string();
     train_options.run.stages = 1;
-    if (training.from_base) {
-        train_options.run.init = fs::absolute(folder_ / kBase).string();
+    const bool from_random = training.from.empty();
+    if (!from_random) {
+        train_options.run.init = fs::absolute(folder_ / training.from).string();
     }
     for (const auto& setting : options_.settings) {
         const bool is_shape =
             setting.first.starts_with("model.") && setting.first != "model.context";
-        if (!training.from_base || !is_shape) {  // the base has the shape
+        if (from_random || !is_shape) {  // a model to begin with has the shape
             train_options.run.settings.push_back(setting);
         }
     }
-    if (training.freezes_ends) {
-        train_options.run.settings.emplace_back("train.freeze", "embed,head");
+    if (!training.freeze.empty()) {
+        train_options.run.settings.emplace_back("train.freeze", training.freeze);
     }
     exit_code_ = train(train_options);
     if (exit_code_ != kDone) {
@@ -207,11 +210,36 @@ Result<JudgedSeed::Measured> JudgedSeed::alone(const std::string& name) {
     return measured;
 }
 
-Result<> JudgedSeed::write_average(const Recipe& recipe, const fs::path& folder) const {
+std::vector<std::string> JudgedSeed::members_of(const Recipe& recipe) const {
     std::vector<std::string> names;
     for (const Training& training : recipe.trainings) {
         names.push_back((folder_ / training.name).string());
     }
+    if (names.empty()) {
+        names.push_back((folder_ / kJudgedBase).string());
+    }
+    return names;
+}
+
+/// Makes one model of the members, and trains it. Returns false when the training may not begin.
+Result<bool> JudgedSeed::tune(const Recipe& recipe) {
+    const Mixing& mixing = *recipe.mixing;
+    StackMixOptions options;
+    options.models = members_of(recipe);
+    options.folder = (folder_ / mixing.tuning.from).string();
+    options.top = mixing.top;
+    options.copies = mixing.copies;
+    options.seed = seed_;
+    std::error_code ignored;
+    if (!fs::exists(options.folder, ignored)) {
+        Console console;
+        SWARM_TRY(write_mixture(options, console));
+    }
+    return train_one(mixing.tuning);
+}
+
+Result<> JudgedSeed::write_average(const Recipe& recipe, const fs::path& folder) const {
+    const std::vector<std::string> names = members_of(recipe);
     SWARM_TRY(const AverageMembers members, open_members(names));
     std::vector<std::size_t> all(names.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
@@ -233,6 +261,9 @@ Result<StackFile> JudgedSeed::stack_of(const Recipe& recipe) {
         }
         return one_member(folder);
     }
+    if (recipe.mixing) {
+        return one_member(folder_ / recipe.mixing->tuning.name);
+    }
     StackFile stack;
     stack.mode = recipe.combination == Combination::Chain ? StackMode::Chain : StackMode::Ensemble;
     stack.clusters = recipe.combination == Combination::ByCluster ? "clusters/clusters.json" : "";
@@ -252,11 +283,16 @@ Result<StackFile> JudgedSeed::stack_of(const Recipe& recipe) {
 }
 
 Result<std::uint64_t> JudgedSeed::parameters_of(const Recipe& recipe) const {
-    SWARM_TRY(const RunFiles run, read_run_files(folder_ / recipe.trainings.front().name));
-    run::RunConfig config = run.config;
-    config.train.freeze.clear();  // frozen parameters are met, too
-    const auto layers = run::layer_elements(config);
-    const std::uint64_t whole = std::accumulate(layers.begin(), layers.end(), std::uint64_t{0});
+    const Training& trained = recipe.mixing ? recipe.mixing->tuning : recipe.trainings.front();
+    SWARM_TRY(const RunFiles run, read_run_files(folder_ / trained.name));
+    double met = 0;
+    for (const run::StageLayout& stage : run::partition(run.config)) {
+        for (const run::PlacedTensor& tensor : run::all_tensors(stage)) {
+            const double share = run::used_share(run.config.model, tensor.spec->name);
+            met += share * static_cast<double>(tensor.spec->elements());
+        }
+    }
+    const auto whole = static_cast<std::uint64_t>(met + 0.5);
     const bool several = recipe.combination == Combination::Ensemble ||
                          recipe.combination == Combination::ByCluster ||
                          recipe.combination == Combination::Chain;
@@ -266,7 +302,7 @@ Result<std::uint64_t> JudgedSeed::parameters_of(const Recipe& recipe) const {
 Result<std::optional<Judged>> JudgedSeed::judge(const Recipe& recipe) {
     std::vector<Training> trainings;
     if (recipe.needs_base) {
-        trainings.push_back({kBase, JudgedText::All, 0, options_.base_steps, false});
+        trainings.push_back({kJudgedBase, JudgedText::All, 0, options_.base_steps, ""});
     }
     trainings.insert(trainings.end(), recipe.trainings.begin(), recipe.trainings.end());
     if (recipe.combination == Combination::ByCluster) {
@@ -278,14 +314,18 @@ Result<std::optional<Judged>> JudgedSeed::judge(const Recipe& recipe) {
             return std::optional<Judged>();
         }
     }
-    Judged judged;
-    double best = 0;
-    for (const Training& training : recipe.trainings) {
-        SWARM_TRY(const Measured own, alone(training.name));
-        const double mean = mean_of(own.losses);
-        best = &training == &recipe.trainings.front() ? mean : std::min(best, mean);
+    if (recipe.mixing) {
+        SWARM_TRY(const bool done, tune(recipe));
+        if (!done) {
+            return std::optional<Judged>();
+        }
     }
-    judged.best_member = best;
+    Judged judged;
+    judged.best_member = std::numeric_limits<double>::infinity();
+    for (const std::string& member : members_of(recipe)) {
+        SWARM_TRY(const Measured own, alone(fs::path(member).filename().string()));
+        judged.best_member = std::min(judged.best_member, mean_of(own.losses));
+    }
     SWARM_TRY(const StackFile stack, stack_of(recipe));
     SWARM_TRY(Measured measured, measure(stack));
     judged.losses = std::move(measured.losses);

@@ -56,6 +56,9 @@ class JudgedSeed {
     Result<Measured> measure(const stacking::composition::StackFile& stack) const;
     /// Measures one training alone, once.
     Result<Measured> alone(const std::string& name);
+    /// Paths of the recipe's members.
+    [[nodiscard]] std::vector<std::string> members_of(const Recipe& recipe) const;
+    Result<bool> tune(const Recipe& recipe);
     Result<> write_average(const Recipe& recipe, const std::filesystem::path& folder) const;
     Result<stacking::composition::StackFile> stack_of(const Recipe& recipe);
     Result<std::uint64_t> parameters_of(const Recipe& recipe) const;

@@ -1,12 +1,16 @@
 #include "swarm/cli/judge/recipes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace swarm::cli {
 namespace {
 
 constexpr std::size_t kTenth = 10;
 constexpr std::size_t kLineNear = 400;  // bytes in which the end of a line is looked for
+constexpr std::uint64_t kTunedPart =
+    4;  // one part of so many of the members' steps tunes a mixture
+constexpr std::size_t kTopMost = 2;
 
 std::vector<Training> members(
     const std::string& name, std::size_t count, JudgedText text, std::uint64_t steps
@@ -21,7 +25,7 @@ std::vector<Training> members(
 std::vector<Training> frozen_members(std::size_t count, std::uint64_t steps) {
     std::vector<Training> trainings = members("frozen", count, JudgedText::Domain, steps);
     for (Training& one : trainings) {
-        one.freezes_ends = true;
+        one.freeze = "embed,head";
     }
     return trainings;
 }
@@ -31,13 +35,61 @@ std::vector<Training> members_apart(std::size_t count, JudgedSteps steps) {
     std::vector<Training> trainings =
         members("apart", count, JudgedText::Domain, steps.member + steps.base / count);
     for (Training& one : trainings) {
-        one.from_base = false;
+        one.from = "";
     }
     return trainings;
 }
 
 Training dense(const std::string& name, std::uint64_t steps) {
     return {name, JudgedText::All, 0, steps};
+}
+
+/// A mixture of members that are trained for a part of their steps; the other steps of all members
+/// tune it.
+Recipe mixture(
+    const std::string& name,
+    const std::string& about,
+    std::size_t top,
+    std::size_t domains,
+    JudgedSteps steps
+) {
+    const std::uint64_t apart = steps.member - steps.member / kTunedPart;
+    Training tuning = dense(name, domains * (steps.member - apart));
+    tuning.from = name + "-begin";
+    return {
+        name,
+        about,
+        Combination::Mixture,
+        members("begun", domains, JudgedText::Domain, apart),
+        true,
+        Mixing{static_cast<std::uint32_t>(top), 1, std::move(tuning)}};
+}
+
+/// Experts that are copies of the base, and trained together from the start.
+Recipe upcycled(std::size_t domains, JudgedSteps steps) {
+    Training tuning = dense("upcycled", domains * steps.member);
+    tuning.from = "upcycled-begin";
+    const auto copies = static_cast<std::uint32_t>(domains);
+    const auto top = static_cast<std::uint32_t>(std::min(kTopMost, domains));
+    return {
+        "upcycled",
+        "mixture of copies of the base",
+        Combination::Mixture,
+        {},
+        true,
+        Mixing{top, copies, std::move(tuning)}};
+}
+
+std::vector<Recipe> mixtures(std::size_t domains, JudgedSteps steps) {
+    const std::size_t top = std::min(kTopMost, domains);
+    Recipe frozen = mixture("mixture-frozen", "the same, experts stay", top, domains, steps);
+    frozen.mixing->tuning.freeze = "experts";
+    return {
+        mixture("mixture", "members as experts (BTX)", top, domains, steps),
+        mixture("mixture-one", "the same, one expert per token", 1, domains, steps),
+        mixture("mixture-all", "the same, all experts per token", domains, domains, steps),
+        frozen,
+        upcycled(domains, steps)};
 }
 
 }  // namespace
@@ -48,7 +100,7 @@ std::vector<Recipe> recipes_of(std::size_t domains, JudgedSteps steps) {
     const auto dealt = members("dealt", domains, JudgedText::Dealt, steps.member);
     const auto clustered = members("cluster", domains, JudgedText::Cluster, steps.member);
     const std::uint64_t more = together * 5 / 2 + steps.base * 3 / 2;
-    return {
+    std::vector<Recipe> recipes{
         {"dense", "one model on all texts", Combination::Alone, {dense("dense", together)}},
         {"dense-2.5",
          "the same with 2.5 times the compute",
@@ -69,6 +121,10 @@ std::vector<Recipe> recipes_of(std::size_t domains, JudgedSteps steps) {
          Combination::Chain,
          members_apart(domains, steps),
          false}};
+    for (Recipe& recipe : mixtures(domains, steps)) {
+        recipes.push_back(std::move(recipe));
+    }
+    return recipes;
 }
 
 std::vector<std::string> recipe_names() {
@@ -84,7 +140,7 @@ std::uint64_t steps_of(const Recipe& recipe, JudgedSteps steps) {
     for (const Training& training : recipe.trainings) {
         sum += training.steps;
     }
-    return sum;
+    return sum + (recipe.mixing ? recipe.mixing->tuning.steps : 0);
 }
 
 std::optional<CutText> cut_text(std::string_view text) {

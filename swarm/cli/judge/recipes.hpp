@@ -4,7 +4,8 @@
 // base steps, and then the steps of all members together.
 // Threading: pure functions.
 // Source: Branch-Train-Merge (arXiv 2208.03306, tables 2 and 4: random splits, averages), c-BTM
-// (arXiv 2303.14177), model stacking (chains over a shared embedding).
+// (arXiv 2303.14177), Branch-Train-MiX (arXiv 2403.07816: mixtures, beside sparse upcycling), model
+// stacking (chains over a shared embedding).
 #pragma once
 
 #include "stacking/composition/stack_file.hpp"
@@ -22,27 +23,38 @@ namespace swarm::cli {
 /// The text of a training, among those of a seed.
 enum class JudgedText : std::uint8_t { All, Domain, Dealt, Cluster };
 
+/// The training that all members begin with, on all texts.
+inline constexpr const char* kJudgedBase = "base";
+
 /// A training: its name is that of its folder.
 struct Training {
     std::string name;
     JudgedText text = JudgedText::All;
     std::size_t number = 0;  // index of the domain, part or cluster
     std::uint64_t steps = 0;
-    bool from_base = true;      // else from random weights
-    bool freezes_ends = false;  // embedding and head stay those of the base
+    std::string from = kJudgedBase;  // folder of the model that it begins with; empty: none
+    std::string freeze = "";         // tensors that stay, as train.freeze has them
 
     friend bool operator==(const Training&, const Training&) = default;
 };
 
 /// The way in which trained members become one model.
-enum class Combination : std::uint8_t { Alone, Best, Ensemble, ByCluster, Average, Chain };
+enum class Combination : std::uint8_t { Alone, Best, Ensemble, ByCluster, Average, Chain, Mixture };
+
+/// Members as the experts of one model, which is trained on all texts.
+struct Mixing {
+    std::uint32_t top = 2;     // experts per token
+    std::uint32_t copies = 1;  // experts that each member becomes
+    Training tuning{};         // begins with the folder that the mixture is written to
+};
 
 struct Recipe {
     std::string name;
     std::string about;  // for people
     Combination combination = Combination::Alone;
-    std::vector<Training> trainings;  // the members, without the base
+    std::vector<Training> trainings;  // the members, without the base; empty: it is the member
     bool needs_base = true;
+    std::optional<Mixing> mixing{};  // for a mixture alone
 };
 
 /// Steps of the base and of each member.

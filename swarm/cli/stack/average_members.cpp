@@ -2,10 +2,14 @@
 
 #include "stacking/models/averages/model_difference.hpp"
 #include "swarm/base/check.hpp"
+#include "swarm/base/durable_folder.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/cli/answer/model_folder.hpp"
 #include "swarm/cli/answer/open_model.hpp"
+#include "swarm/cli/terminal/printable.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -15,12 +19,14 @@ namespace {
 using stacking::models::ModelSource;
 using stacking::tokenizers::ModelTokenizer;
 
+constexpr const char* kAnotherFolder = "choose another folder";
+
 Error unlike(const std::string& first, const std::string& second, const std::string& what) {
     return {
         ErrorCode::Mismatch,
         Reaction::Reject,
         first + " and " + second + " differ in " + what +
-            "; an average wants models of one architecture and one tokenizer"};
+            "; such models have one architecture and one tokenizer"};
 }
 
 /// An error that does not name the member yet.
@@ -61,6 +67,17 @@ Result<ModelSource> AverageMembers::average(
         parts.push_back({models[chosen[i]], weights[i]});
     }
     return average_of(std::move(parts));
+}
+
+Result<> AverageMembers::write(
+    const ModelSource& model, const std::string& folder, Console& console
+) const {
+    SWARM_TRY(DurableFolder written, DurableFolder::begin(folder, kAnotherFolder));
+    SWARM_TRY(write_model_folder(model, &tokenizer, written.draft(), console));
+    SWARM_TRY(written.finish());
+    console.settle();
+    std::printf("%s\n", printable(folder).c_str());
+    return {};
 }
 
 Result<AverageMembers> open_members(const std::vector<std::string>& names) {

@@ -1,4 +1,4 @@
-// The members of an average, opened and found to fit each other.
+// The members of an average or a mixture, opened and found to fit each other.
 // Invariant: all have one architecture, and the same tokens under the same ids.
 // Threading: one thread. Errors: those of the readers; Mismatch (Reject): one line that names two
 // members and the difference. Memory: the headers of the members' files.
@@ -7,6 +7,7 @@
 #include "stacking/models/averages/model_average.hpp"
 #include "stacking/tokenizers/model_tokenizer.hpp"
 #include "swarm/base/result.hpp"
+#include "swarm/cli/terminal/console.hpp"
 
 #include <memory>
 #include <span>
@@ -26,6 +27,12 @@ struct AverageMembers {
     /// Returns the average of some of them. `weights`: one per member of `chosen`.
     [[nodiscard]] Result<stacking::models::ModelSource> average(
         std::span<const std::size_t> chosen, std::span<const double> weights
+    ) const;
+
+    /// Writes a model that was made of the members as a folder, whole or not at all, and prints its
+    /// name.
+    [[nodiscard]] Result<> write(
+        const stacking::models::ModelSource& model, const std::string& folder, Console& console
     ) const;
 };
 

@@ -2,7 +2,6 @@
 #include "stacking/composition/soup.hpp"
 #include "swarm/base/durable_folder.hpp"
 #include "swarm/base/try.hpp"
-#include "swarm/cli/answer/model_folder.hpp"
 #include "swarm/cli/stack/average.hpp"
 #include "swarm/cli/stack/average_members.hpp"
 #include "swarm/cli/stack/held_out.hpp"
@@ -19,23 +18,6 @@ namespace {
 
 using stacking::composition::SoupStep;
 using stacking::models::ModelSource;
-
-constexpr const char* kAnotherFolder = "choose another folder";
-
-/// Writes the folder, whole or not at all, and prints its name.
-Result<> write_average(
-    const ModelSource& average,
-    const AverageMembers& members,
-    const std::string& folder,
-    Console& console
-) {
-    SWARM_TRY(DurableFolder written, DurableFolder::begin(folder, kAnotherFolder));
-    SWARM_TRY(write_model_folder(average, &members.tokenizer, written.draft(), console));
-    SWARM_TRY(written.finish());
-    console.settle();
-    std::printf("%s\n", printable(folder).c_str());
-    return {};
-}
 
 /// Measures each member alone. An error names it.
 Result<std::vector<double>> losses_alone(
@@ -92,7 +74,7 @@ Result<> soup(const StackSoupOptions& options, Console& console) {
         "%zu of %zu models, %.6f nats per token\n", cooked.models.size(), losses.size(), cooked.loss
     );
     SWARM_TRY(const ModelSource model, uniform(cooked.models));
-    return write_average(model, members, options.folder, console);
+    return members.write(model, options.folder, console);
 }
 
 }  // namespace
@@ -124,7 +106,7 @@ Result<> write_average_model(const StackAverageOptions& options, Console& consol
         std::printf("  %s\n", printable(members.names[i]).c_str());
     }
     std::fflush(stdout);
-    return write_average(model, members, options.folder, console);
+    return members.write(model, options.folder, console);
 }
 
 int average_models(const StackAverageOptions& options) {

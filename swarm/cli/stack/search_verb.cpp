@@ -30,7 +30,7 @@ using stacking::composition::WindowNats;
 using stacking::llama::WeightChoice;
 using Texts = std::vector<std::vector<stacking::TokenId>>;
 
-constexpr std::uint32_t kWindow = 256;
+constexpr std::uint32_t kSearchWindow = 256;
 constexpr std::size_t kSubsetsUsual = 1024;
 constexpr std::size_t kOrdersUsual = 24;
 constexpr std::size_t kShown = 10;
@@ -68,7 +68,7 @@ class StackSearch {
             tokens.resize(std::min<std::size_t>(tokens.size(), options_.tokens));
             texts_.push_back(std::move(tokens));
         }
-        window_ = std::min(kWindow, stack.context());
+        window_ = std::min(kSearchWindow, stack.context());
         return file_.mode == StackMode::Ensemble ? subsets(stack) : orders();
     }
 

@@ -3,6 +3,7 @@
 #include "swarm/cli/stack/average.hpp"
 #include "swarm/cli/stack/branch.hpp"
 #include "swarm/cli/stack/clusters.hpp"
+#include "swarm/cli/stack/mix.hpp"
 #include "swarm/cli/stack/search.hpp"
 #include "swarm/cli/stack/stack.hpp"
 
@@ -189,6 +190,8 @@ void add_stack(CLI::App& program, const OnChosen& on_chosen) {
     add_show(app, on_chosen);
     add_average(app, on_chosen);
     add_soup(app, on_chosen);
+    add_mix(app, on_chosen);
+    add_join(app, on_chosen);
     add_search(app, on_chosen);
 }
 

@@ -285,6 +285,7 @@ void visit_fields(Config& config, Visitor& visit) {
     visit_cuts(config, visit);
     visit_shape(config.model, visit);
     visit_bottleneck(config.model, visit);
+    visit_mixture(config.model, visit);
     visit_rest_of_model(config.model, visit);
     visit_rope_scaling(config.model, visit);
     visit_text_ends(config.model, visit);

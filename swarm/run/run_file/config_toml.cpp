@@ -41,17 +41,19 @@ struct FieldWriter {
                 const EvalConfig& eval = kStandard.eval;
                 return field == (key == "batches" ? eval.batches : eval.every_steps);
             }
-            if (key == "repeat") {
-                return field == kStandard.model.repeat;
+            if (key == "repeat" || key == "experts_per_token") {
+                const ModelConfig& model = kStandard.model;
+                return field == (key == "repeat" ? model.repeat : model.experts_per_token);
             }
         }
         if constexpr (std::is_same_v<Field, double>) {
             return (key == "alpha" && field == 0) ||
+                   (key == "balance" && field == kStandard.train.balance) ||
                    (key == "rope_factor" && field == kStandard.model.rope_factor) ||
                    (key == "rope_low_frequency" && field == kStandard.model.rope_low_frequency) ||
                    (key == "rope_high_frequency" && field == kStandard.model.rope_high_frequency);
         }
-        static constexpr std::array<std::string_view, 27> kNewer{
+        static constexpr std::array<std::string_view, 28> kNewer{
             "mode",
             "sync_every",
             "replicas",
@@ -77,6 +79,7 @@ struct FieldWriter {
             "separate_documents",
             "document_end",
             "bottleneck",
+            "experts",
             "first_microbatches",
             "grow_steps"};
         if constexpr (std::is_same_v<Field, std::vector<std::string>>) {

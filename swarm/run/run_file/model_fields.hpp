@@ -4,6 +4,7 @@
 
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/run_file/key.hpp"
+#include "swarm/run/training/mixture.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -181,6 +182,27 @@ void visit_bottleneck(Model& model, Visitor& visit) {
          NewValue::Never},
         model.bottleneck,
         Whole{0, kAnyHigh, "model.width - 1"}
+    );
+}
+
+template <class Model, class Visitor>
+void visit_mixture(Model& model, Visitor& visit) {
+    visit(
+        {"model",
+         "experts",
+         "Feed-forward parts of each layer of kind mixtral, among which a router chooses for each "
+         "token; 0 for the other kinds.",
+         NewValue::Never},
+        model.experts,
+        Whole{0, kExpertsMax}
+    );
+    visit(
+        {"model",
+         "experts_per_token",
+         "Experts that compute each token; with as many as model.experts, all do.",
+         NewValue::Asked},
+        model.experts_per_token,
+        Whole{1, kExpertsMax}
     );
 }
 

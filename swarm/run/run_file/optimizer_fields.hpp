@@ -97,7 +97,8 @@ void visit_adamw(Optimizer& optimizer, Visitor& visit) {
          "Groups of tensors without weight decay: vectors (norms, bias) never have any.",
          NewValue::Asked},
         optimizer.no_decay,
-        TextList{"embed, head, norms, bias, attn, mlp and layers.N, in quotes; or empty"}
+        TextList{"embed, head, norms, bias, attn, mlp, experts, router and layers.N, in quotes; or "
+                 "empty"}
     );
     visit(
         {"optimizer",

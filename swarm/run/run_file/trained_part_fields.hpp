@@ -19,8 +19,9 @@ void visit_trained_part(Config& config, Visitor& visit) {
          "Groups of tensors that stay as they are: a frozen tensor has neither moments nor sums.",
          NewValue::Never},
         config.train.freeze,
-        TextList{"embed, head, norms, bias, attn, mlp, layers.N and layers.N-M, in quotes; or "
-                 "empty"}
+        TextList{
+            "embed, head, norms, bias, attn, mlp, experts, router, layers.N and layers.N-M, in "
+            "quotes; or empty"}
     );
     visit(
         {"train",
@@ -39,6 +40,15 @@ void visit_trained_part(Config& config, Visitor& visit) {
          NewValue::Asked},
         config.train.document_end,
         WholeList{"one token, or empty"}
+    );
+    visit(
+        {"train",
+         "balance",
+         "Weight of the balance loss of a mixture of experts, which keeps its routers from sending "
+         "all tokens to a few experts; for kind mixtral alone.",
+         NewValue::Asked},
+        config.train.balance,
+        Real{0, 100}
     );
     visit(
         {"lora",

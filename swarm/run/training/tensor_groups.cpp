@@ -1,5 +1,7 @@
 #include "swarm/run/training/tensor_groups.hpp"
 
+#include "swarm/run/training/mixture.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -19,13 +21,15 @@ bool contains(const TensorSpec& tensor, std::string_view part) {
     return tensor.name.find(part) != std::string::npos;
 }
 
-constexpr std::array<NamedGroup, 6> kNamedGroups{{
+constexpr std::array<NamedGroup, 8> kNamedGroups{{
     {"embed", [](const TensorSpec& tensor) { return tensor.name == kEmbeddingTensor; }},
     {"head", [](const TensorSpec& tensor) { return tensor.name == kHeadTensor; }},
     {"norms", [](const TensorSpec& tensor) { return tensor.name.ends_with("norm"); }},
     {"bias", [](const TensorSpec& tensor) { return contains(tensor, ".attn.b"); }},
     {"attn", [](const TensorSpec& tensor) { return contains(tensor, ".attn."); }},
     {"mlp", [](const TensorSpec& tensor) { return contains(tensor, ".mlp."); }},
+    {"experts", [](const TensorSpec& tensor) { return is_expert(tensor.name); }},
+    {"router", [](const TensorSpec& tensor) { return is_router(tensor.name); }},
 }};
 
 /// Layers, both ends included.

@@ -1,5 +1,5 @@
 // Names for groups of a model's tensors, by which a run file says what is trained and what decays:
-// embed, head, norms, bias, attn, mlp, layers.3, layers.0-7.
+// embed, head, norms, bias, attn, mlp, experts, router, layers.3, layers.0-7.
 // A tied matrix is in "embed" at the first stage and in "head" at the last one, so a list that has
 // one of them has both.
 // Threading: pure. Errors: a sentence, for the checks of a run file.

@@ -6,7 +6,9 @@
 
 The models are those of families.py. Each reads one sequence, again and again. Kept are the norm and
 two elements of each tensor's gradient before the first step, and the loss before each of 20 steps
-of torch.optim.AdamW. Of llama-adapters only the adapters are trained, which PyPI peft adds.
+of torch.optim.AdamW. Of llama-adapters only the adapters are trained, which PyPI peft adds. With
+experts, the mean over the layers of transformers' load_balancing_loss_func is added to what is
+differentiated, times BALANCE, and not to the losses that are kept.
 """
 import json
 import sys
@@ -14,12 +16,14 @@ import tempfile
 
 import peft
 import torch
+from transformers.models.mixtral.modeling_mixtral import load_balancing_loss_func
 
 import families
 
 TRAINED = ("llama", "llama-tied-one-group", "llama3-rope", "linear-rope", "llama-wide-heads",
-           "mistral", "qwen2", "qwen3")
+           "mistral", "qwen2", "qwen3", "mixtral")
 CONTEXT, STEPS = 16, 20
+BALANCE = 0.01  # the default of train.balance
 MISTRAL_CONTEXT = 8  # its window: what is trained here has none
 
 
@@ -44,19 +48,45 @@ def with_adapters(model):
     return model
 
 
-def loss_of(model, tokens):
-    logits = model(torch.tensor([tokens[:-1]]), use_cache=False).logits
-    return torch.nn.functional.cross_entropy(logits[0], torch.tensor(tokens[1:]))
+def losses_of(model, tokens, has_experts):
+    """The loss, and what is differentiated."""
+    kinds = {"output_router_logits": True} if has_experts else {}
+    out = model(torch.tensor([tokens[:-1]]), use_cache=False, **kinds)
+    loss = torch.nn.functional.cross_entropy(out.logits[0], torch.tensor(tokens[1:]))
+    if not has_experts:
+        return loss, loss
+    c = model.config
+    balance = [load_balancing_loss_func((layer,), c.num_local_experts, c.num_experts_per_tok)
+               for layer in out.router_logits]
+    return loss, loss + BALANCE * torch.stack(balance).mean()
+
+
+def as_in_files(name, gradient):
+    """transformers keeps the matrices of all experts in two tensors; files have one for each."""
+    at = name.rfind("mlp.experts.")
+    if name.endswith("mlp.gate.weight"):
+        yield name.replace("mlp.gate", "block_sparse_moe.gate"), gradient
+    elif at < 0:
+        yield name, gradient
+    for expert in range(len(gradient) if at >= 0 else 0):
+        prefix = f"{name[:at]}block_sparse_moe.experts.{expert}."
+        if name.endswith("down_proj"):
+            yield prefix + "w2.weight", gradient[expert]
+        else:
+            gate, up = gradient[expert].chunk(2)
+            yield prefix + "w1.weight", gate
+            yield prefix + "w3.weight", up
 
 
 def gradients(model):
     kept = {}
-    for name, tensor in model.named_parameters():
+    for whole, tensor in model.named_parameters():
         if tensor.grad is None:
             continue
-        flat = tensor.grad.flatten()
-        ends = [digits(flat[0]), digits(flat[-1])]
-        kept[name] = [digits(flat.double().norm()), *ends]
+        for name, gradient in as_in_files(whole, tensor.grad):
+            flat = gradient.flatten()
+            ends = [digits(flat[0]), digits(flat[-1])]
+            kept[name] = [digits(flat.double().norm()), *ends]
     return kept
 
 
@@ -79,8 +109,8 @@ def train(one, adapters):
     losses, first = [], None
     for _ in range(STEPS):
         optimizer.zero_grad()
-        loss = loss_of(model, tokens)
-        loss.backward()
+        loss, differentiated = losses_of(model, tokens, one["config"]["model_type"] == "mixtral")
+        differentiated.backward()
         first = first or gradients(model)
         losses.append(digits(loss.detach()))
         optimizer.step()

@@ -68,7 +68,7 @@ TEST_F(JudgeTest, TrainsAndMeasuresEachRecipe) {
     ASSERT_EQ(judge(few), 0) << err;
     const json::value report = json::parse(read_text(file("judged/judge.json")));
     const json::array& recipes = report.at("recipes").as_array();
-    ASSERT_EQ(recipes.size(), 10U);
+    ASSERT_EQ(recipes.size(), 15U);
     for (const json::value& recipe : recipes) {
         const json::value& seed = recipe.at("seeds").at(0);
         EXPECT_GT(seed.at("mean").to_number<double>(), 0.1) << recipe;

@@ -370,7 +370,7 @@ TEST(ParseRun, RefusesUnknownGroupsWithoutDecay) {
     expect_refusal(
         "[optimizer]\nno_decay = ['embed', 'layer.3']\n",
         "run.toml:2: optimizer.no_decay names \"layer.3\"; the groups are embed, head, norms, "
-        "bias, attn, mlp and layers.0 to layers.5"
+        "bias, attn, mlp, experts, router and layers.0 to layers.5"
     );
     expect_refusal(
         "[optimizer]\nno_decay = 'embed'\n", "run.toml:2: optimizer.no_decay must be a list of str"

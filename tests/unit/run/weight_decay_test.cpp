@@ -82,18 +82,27 @@ TEST(NoDecayFault, NamesAnUnknownGroupAndThoseThatExist) {
         fault_of({"embed", "head", "norms", "bias", "attn", "mlp", "layers.0", "layers.5"}), ""
     );
     for (const char* const name :
-         {"layers.6", "layers.", "layers.01", "layers.-1", "layers.1x", "layers.99999999999",
-          "layers", "Embed", "embed.weight", ""}) {
+         {"layers.6",
+          "layers.",
+          "layers.01",
+          "layers.-1",
+          "layers.1x",
+          "layers.99999999999",
+          "layers",
+          "Embed",
+          "embed.weight",
+          ""}) {
         EXPECT_EQ(
             fault_of({"embed", name}),
             "names \"" + std::string(name) +
-                "\"; the groups are embed, head, norms, bias, attn, mlp and layers.0 to layers.5"
+                "\"; the groups are embed, head, norms, bias, attn, mlp, experts, router and "
+                "layers.0 to layers.5"
         );
     }
     RunConfig small;
     small.model.layers = 1;
     EXPECT_EQ(fault_of({"layers.0"}, small), "");
-    EXPECT_TRUE(fault_of({"layers.1"}, small).ends_with("mlp and layers.0"));
+    EXPECT_TRUE(fault_of({"layers.1"}, small).ends_with("router and layers.0"));
 }
 
 TEST(NoDecayFault, RefusesAGroupThatStandsThereTwice) {

@@ -1,0 +1,41 @@
+// Mixtures of experts: in a layer of kind mixtral a router (E, C) sends each token to
+// model.experts_per_token of E feed-forward parts, its experts. Their tensors are called
+// "layers.N.moe.router" and "layers.N.moe.E.w1", "w2" and "w3", as in stacking/models.
+//   p = softmax(router x); the largest k of p, divided by their sum, are the shares of the outputs
+// The run's loss has a term more, so that the router does not send all tokens to one expert:
+//   train.balance x the mean over the layers of  E x sum over experts e of  f_e x mean of p_e
+// where f_e is the number of choices of e divided by that of tokens, and both means are those of a
+// microbatch. That is load_balancing_loss_func() of transformers, called for each layer on its own,
+// because no stage knows the choices of another one.
+// Threading: pure.
+// Source: Mixtral (arXiv 2401.04088), Switch Transformer (arXiv 2101.03961) section 2.2.
+#pragma once
+
+#include "swarm/run/partition.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace swarm::run {
+
+/// The experts of a layer that stacking/models reads.
+inline constexpr std::uint32_t kExpertsMax = 1024;
+
+/// The router's matrix and those of all experts, in order of name. `layer` is "layers.N.".
+std::vector<TensorSpec> mixture_tensors(const ModelConfig& model, const std::string& layer);
+
+bool is_router(std::string_view tensor);
+/// Whether the tensor is a matrix of an expert.
+bool is_expert(std::string_view tensor);
+
+/// The share of tokens that meet the tensor: that of an expert's choices where the router is
+/// balanced, otherwise 1.
+double used_share(const ModelConfig& model, std::string_view tensor);
+
+/// The key at fault and the end of a sentence about it.
+std::optional<std::pair<std::string, std::string>> mixture_fault(const ModelConfig& model);
+
+}  // namespace swarm::run
