@@ -1,17 +1,9 @@
 // Runs `swarm stack average` and `soup` like a person, on runs that began with one model.
-#include "tests/places.hpp"
-#include "tests/process/program.hpp"
-#include "tests/unit/net/temporary_folder.hpp"
-
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <gtest/gtest.h>
+#include "tests/process/averages/averages_bed.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <sys/wait.h>
 
@@ -19,132 +11,10 @@ namespace swarm::test {
 namespace {
 
 namespace fs = std::filesystem;
-namespace json = boost::json;
-using std::chrono::seconds;
 
 constexpr int kFailed = 1;
-constexpr int kRefused = 3;
 
-class AveragesTest : public testing::Test {
- protected:
-    /// Trains a base and two runs that go on from it.
-    void SetUp() override {
-        write(
-            "words.txt", repeated("it is a truth universally acknowledged that a man must want ")
-        );
-        write("held.txt", repeated("a man must want a truth acknowledged ").substr(0, 900));
-        train("base", "", 30);
-        write("a.txt", repeated("a man must acknowledge that it is a universal want "));
-        write("b.txt", repeated("universally a truth must want a man "));
-        train("a", "base", 20, "a.txt");
-        train("b", "base", 20, "b.txt");
-    }
-
-    static std::string repeated(const std::string& words) {
-        std::string text;
-        while (text.size() < 20'000) {
-            text += words;
-        }
-        return text;
-    }
-
-    /// Enough different words for a tokenizer. `vowels`: those that they are made with.
-    static std::string syllables(const std::string& vowels) {
-        const std::string consonants = "bdfgklmnprst";
-        std::string text;
-        for (std::size_t i = 0; i < 4000; ++i) {
-            for (const std::size_t k : {i, i / 7, i / 5}) {
-                text += consonants[k % consonants.size()];
-                text += vowels[(k / 3) % vowels.size()];
-            }
-            text += i % 9 == 0 ? ".\n" : " ";
-        }
-        return text;
-    }
-
-    void write(const std::string& name, const std::string& text) const {
-        std::ofstream(file(name)) << text;
-    }
-
-    /// `shape`: lines of the table [model]; empty with an `init`.
-    void train(
-        const std::string& name,
-        const std::string& init,
-        int steps,
-        const std::string& corpus = "words.txt",
-        const std::string& shape = "layers = 2\nwidth = 32\n",
-        const std::string& tokenizer = "bytes"
-    ) {
-        const std::string begins =
-            init.empty() ? "tokenizer = \"" + tokenizer + "\"\n" : "init = \"" + init + "\"\n";
-        write(
-            name + ".toml",
-            "[run]\nname = \"" + name + "\"\nstages = 1\nsteps = " + std::to_string(steps) +
-                "\nmicrobatches = 4\nbatch = 4\ncorpus = \"" + file(corpus) + "\"\n" + begins +
-                "[model]\ncontext = 64\n" +
-                (init.empty() ? shape + "heads = 2\nkv_heads = 2\nffn_width = 64\n" : "") +
-                "[optimizer]\nlearning_rate = 0.01\nwarmup_steps = 0\n"
-        );
-        ASSERT_EQ(run({"train", "--single", file(name + ".toml"), "--dir", file(name)}), 0) << err;
-    }
-
-    int run(const std::vector<std::string>& arguments) {
-        Program program(arguments, folder.path());
-        const int exit_code = program.wait(seconds(60));
-        out = program.out();
-        err = program.err();
-        return exit_code;
-    }
-
-    int average(std::vector<std::string> more) {
-        more.insert(more.begin(), {"stack", "average"});
-        return run(more);
-    }
-
-    /// Expects one line with both texts, and nothing at the place of the folder.
-    void expect_refused(
-        const std::vector<std::string>& arguments, const std::string& one, const std::string& other
-    ) {
-        EXPECT_EQ(run(arguments), kRefused) << err;
-        EXPECT_EQ(count_lines(err), 1U) << err;
-        EXPECT_NE(err.find(one), std::string::npos) << err;
-        EXPECT_NE(err.find(other), std::string::npos) << err;
-        expect_nothing_at("out");
-    }
-
-    void expect_nothing_at(const std::string& name) const {
-        EXPECT_FALSE(fs::exists(file(name)));
-        EXPECT_FALSE(fs::exists(file("." + name + ".draft")));
-    }
-
-    /// All files of two folders are equal.
-    void expect_same_folder(const std::string& one, const std::string& other) const {
-        std::size_t files = 0;
-        for (const auto& entry : fs::directory_iterator(file(one))) {
-            const std::string name = entry.path().filename().string();
-            EXPECT_EQ(read_text(entry.path()), read_text(fs::path(file(other)) / name)) << name;
-            ++files;
-        }
-        EXPECT_GE(files, 4U);
-        EXPECT_EQ(std::distance(fs::directory_iterator(file(other)), {}), std::ptrdiff_t(files));
-    }
-
-    double loss_of(const std::string& model) {
-        const std::vector<std::string> asked{
-            "eval", model, "--text", file("held.txt"), "--json", file("eval.json")};
-        EXPECT_EQ(run(asked), 0) << err;
-        const json::object report = json::parse(read_text(file("eval.json"))).as_object();
-        return report.at("all").at("loss").to_number<double>();
-    }
-
-    [[nodiscard]] std::string file(const std::string& name) const {
-        return (folder.path() / name).string();
-    }
-
-    TemporaryFolder folder;
-    std::string out;
-    std::string err;
-};
+using AveragesTest = AveragesBed;
 
 TEST_F(AveragesTest, CopiesAverageToTheModelThatIsExported) {
     ASSERT_EQ(run({"model", "export", file("a"), file("exported")}), 0) << err;
@@ -290,62 +160,6 @@ TEST_F(AveragesTest, InputsThatCannotBeUsedAreOneLine) {
     expect_refused({"stack", "average", a, b, "-o", file("one.txt")}, "is a file", "one.txt");
 }
 
-TEST_F(AveragesTest, MembersBranchFromOneModelAndGrow) {
-    ASSERT_EQ(
-        run(
-            {"stack",
-             "branch",
-             file("base"),
-             "--sources",
-             file("a.txt"),
-             file("b.txt"),
-             "-o",
-             file("members"),
-             "--freeze",
-             "embed,head",
-             "--set",
-             "run.steps=5",
-             "--set",
-             "model.context=32"}
-        ),
-        0
-    ) << err;
-    EXPECT_EQ(count_lines(out), 3U) << out;
-    for (const char* const name : {"a", "b"}) {
-        const std::string run_file = file("members/" + std::string(name) + ".toml");
-        ASSERT_EQ(run({"train", "--single", run_file, "--dir", file("m") + name}), 0) << err;
-    }
-    const std::string stack = file("two.toml");
-    ASSERT_EQ(run({"stack", "new", stack, "--member", file("ma"), "--member", file("mb")}), 0)
-        << err;
-    ASSERT_EQ(
-        run(
-            {"stack",
-             "grow",
-             stack,
-             "--sources",
-             file("held.txt"),
-             "-o",
-             file("more"),
-             "--set",
-             "run.steps=2",
-             "--set",
-             "model.context=32"}
-        ),
-        0
-    ) << err;
-    ASSERT_EQ(average({file("ma"), file("mb"), "-o", file("both")}), 0) << err;
-    expect_same_folder("both", "more/seed");
-    ASSERT_EQ(run({"train", "--single", file("more/held.toml"), "--dir", file("mc")}), 0) << err;
-    ASSERT_EQ(run({"stack", "add", stack, file("mc")}), 0) << err;
-    EXPECT_EQ(run({"stack", "remove", stack, "none"}), kRefused);
-    EXPECT_NE(err.find("has no member none"), std::string::npos) << err;
-    ASSERT_EQ(run({"stack", "remove", stack, file("ma")}), 0) << err;
-    ASSERT_EQ(run({"stack", "show", stack}), 0) << err;
-    EXPECT_EQ(out.find(file("ma")), std::string::npos) << out;
-    EXPECT_NE(out.find(file("mc")), std::string::npos) << out;
-}
-
 TEST_F(AveragesTest, ASearchFindsWhatMeasureConfirms) {
     const std::string stack = file("three.toml");
     ASSERT_EQ(
@@ -377,41 +191,6 @@ TEST_F(AveragesTest, ASearchFindsWhatMeasureConfirms) {
     ASSERT_NE(stack_line, std::string::npos) << out;
     EXPECT_NEAR(std::stod(out.substr(stack_line - 8, 8)), found, 1e-3) << out;
     EXPECT_EQ(run({"stack", "search", stack, "--text", file("held.txt"), "-o", best}), kRefused);
-}
-
-TEST_F(AveragesTest, WhatCannotBranchIsOneLine) {
-    const std::string base = file("base");
-    const auto refused = [&](std::vector<std::string> more, const std::string& what) {
-        more.insert(more.begin(), {"stack", "branch"});
-        more.insert(more.end(), {"-o", file("out")});
-        expect_refused(more, what, "");
-    };
-    refused({base, "--sources", file("none.txt")}, "none.txt is not there");
-    refused({base, "--sources", file("base.toml")}, "swarm data build");
-    refused({file("none"), "--sources", file("a.txt")}, "none");
-    fs::create_directories(file("other"));
-    write("other/a.txt", "text");
-    refused({base, "--sources", file("a.txt"), file("other/a.txt")}, "of the name a");
-    refused({base, "--sources", file("a.txt"), "--freeze", "tail"}, "train.freeze");
-    refused({base, "--sources", file("a.txt"), "--set", "run.stages=9"}, "run.stages");
-    refused({base, "--sources", file("other"), "--deal"}, "is a folder");
-    ASSERT_EQ(
-        run(
-            {"stack",
-             "branch",
-             base,
-             "--sources",
-             file("a.txt"),
-             file("b.txt"),
-             "--deal",
-             "-o",
-             file("out")}
-        ),
-        0
-    ) << err;
-    EXPECT_GT(
-        fs::file_size(file("out/dealt-1.txt")) + fs::file_size(file("out/dealt-2.txt")), 39'000U
-    );
 }
 
 TEST_F(AveragesTest, AFullDiskLeavesNothing) {
