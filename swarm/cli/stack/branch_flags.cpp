@@ -20,10 +20,10 @@ members then make a stack (swarm stack new), or one model (swarm stack soup). A 
 a folder that swarm data build has made with the seed's tokenizer.
 Without --fresh a member begins as a copy of MODEL. Choose this for an ensemble, an average or a
 soup: it needs the fewest steps, and only members that begin alike have an average. With --fresh a
-member shares the embedding, the final norm and the head of MODEL, which stay as they are, and its
-layers begin as random numbers. Choose this for members that shall owe nothing to each other but
-the space of their rows, so that a chain of them needs no bridge; swarm stack measure says whether
-the chain predicts better than its best member.)";
+member has the embedding and the head of MODEL, which stay as they are, and its final norm, which
+is trained on; its layers begin as random numbers. Choose this for members that shall have nothing
+else in common, so that a chain of them needs no bridge; swarm stack measure says whether the chain
+predicts better than its best member.)";
 
 constexpr const char* kGrowExamples = R"(
 examples:
