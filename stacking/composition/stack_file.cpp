@@ -191,6 +191,10 @@ std::string quoted(const std::string& text) {
     return out.str();
 }
 
+std::string range_text(LayerSpan layers) {
+    return std::to_string(layers.first) + "-" + std::to_string(layers.last);
+}
+
 /// The shortest text that reads back as the same number.
 std::string number(double value) {
     std::ostringstream out;
@@ -212,6 +216,15 @@ std::optional<LayerSpan> parse_layers(std::string_view text) {
     const auto last = std::from_chars(first.ptr + 1, end, layers.last);
     const bool good = last.ec == std::errc{} && last.ptr == end && layers.first <= layers.last;
     return good ? std::optional(layers) : std::nullopt;
+}
+
+std::string member_text(const StackMember& member) {
+    return member.layers ? member.model + "@" + range_text(*member.layers) : member.model;
+}
+
+std::string alone_text(const StackFile& stack, std::size_t member) {
+    const StackMember& one = stack.members[member];
+    return stack.mode == StackMode::Chain ? one.model : member_text(one);
 }
 
 std::string_view to_text(StackMode mode) {
@@ -292,8 +305,7 @@ std::string to_toml(const StackFile& stack) {
         text += "\n[[member]]\nmodel = " + quoted(member.model) +
                 "\nprior = " + number(member.prior) + "\n";
         if (member.layers) {
-            text += "layers = \"" + std::to_string(member.layers->first) + "-" +
-                    std::to_string(member.layers->last) + "\"\n";
+            text += "layers = \"" + range_text(*member.layers) + "\"\n";
         }
     }
     for (const Seam& seam : stack.seams) {

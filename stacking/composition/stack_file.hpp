@@ -4,7 +4,8 @@
 //   clusters = "clusters.json" # mode ensemble, from `swarm stack clusters`: the priors of a text
 //   experts = 2                # members that a text has by its clusters; 0, the default: all
 //   [[member]]                 # a file, a folder or a name; relative to STACK.toml
-//   model = "runs/austen"      # and prior = 1.0, layers = "0-5" (default: all)
+//   model = "runs/austen"      # and prior = 1.0
+//   layers = "1-5"             # from 0 on, both ends included; default: all. A chain cuts so
 //   [[seam]]                   # written by `swarm stack measure`; losses in nats per token
 //   text = "emma.txt"
 //   members = [1.21, 1.93]     # loss of each member alone; beside them stack = 1.23, tokens = 4096
@@ -46,11 +47,14 @@ struct StackMember {
     friend bool operator==(const StackMember&, const StackMember&) = default;
 };
 
+/// "runs/a@1-5", or "runs/a" for a member with all its layers.
+std::string member_text(const StackMember& member);
+
 /// Losses that were measured on one text.
 struct Seam {
     std::string text;
     std::uint64_t tokens = 0;     // predicted tokens of the text
-    std::vector<double> members;  // loss of each member alone, nats per token
+    std::vector<double> members;  // loss of each member alone (alone_text), nats per token
     double stack = 0;             // loss of the stack, nats per token
 
     friend bool operator==(const Seam&, const Seam&) = default;
@@ -71,6 +75,10 @@ struct StackFile {
 swarm::Result<StackFile> parse_stack(std::string_view toml, const std::string& file);
 /// Writes a text from which parse_stack() reads an equal stack.
 std::string to_toml(const StackFile& stack);
+
+/// Names the reader whose loss is the member's loss alone: in a chain its whole model, which a user
+/// of the stack could ask instead, else the member as it is.
+std::string alone_text(const StackFile& stack, std::size_t member);
 
 /// The gate: over all measured texts the stack must not predict worse than its best member alone,
 /// but for rounding.

@@ -218,9 +218,83 @@ TEST_F(StacksTest, AModelCutIntoMembersIsThatModel) {
     EXPECT_NE(loss_of("swapped.toml", {"deep@1-1", "deep@0-0"}), whole);
     EXPECT_EQ(code, 3) << out;
     EXPECT_NE(out.find("\nrefused: "), std::string::npos) << out;
-    EXPECT_NE(out.find("by deep@0-0 alone"), std::string::npos) << out;
-    EXPECT_EQ(run({"stack", "new", file("no.toml"), "--member", "deep@1-2"}), 3);
-    EXPECT_NE(err.find("has the layers 0 to 1, not 2"), std::string::npos) << err;
+    EXPECT_NE(out.find("by deep alone"), std::string::npos) << out;
+    const std::vector<std::string> ask{"--tokens", "16", "--temperature", "0.8", "it is a "};
+    std::vector<std::string> of_model{"generate", "--model", file("deep")};
+    std::vector<std::string> of_parts{"generate", "--stack", file("cut.toml")};
+    of_model.insert(of_model.end(), ask.begin(), ask.end());
+    of_parts.insert(of_parts.end(), ask.begin(), ask.end());
+    EXPECT_EQ(run(of_model), 0) << err;
+    const std::string text = out;
+    EXPECT_EQ(run(of_parts), 0) << err;
+    EXPECT_EQ(out, text);
+}
+
+/// The second member lacks its first layer, and the third one its last: no peer has the layer 0 of
+/// one or the head of the other, unless they are asked to.
+TEST_F(StacksTest, AChainOfPartsIsServedAsOneProcessReadsIt) {
+    train("one", read_text(file("words.txt")), 3, 40);
+    train("two", read_text(file("words.txt")), 3, 30);
+    const std::string cut = file("cut.toml");
+    ASSERT_EQ(
+        run({"stack", "new", cut, "--mode", "chain", "--member", "one@0-1", "--member", "two@1-2"}),
+        0
+    ) << err;
+    ASSERT_EQ(run({"stack", "measure", cut, "--text", file("words.part"), "--window", "32"}), 3)
+        << out;
+    ASSERT_EQ(run({"stack", "show", cut}), 0) << err;
+    EXPECT_NE(out.find("  one@0-1, prior 1\n  two@1-2, prior 1\n"), std::string::npos) << out;
+    EXPECT_NE(out.find("  one\n"), std::string::npos) << out;
+    EXPECT_NE(out.find("\nrefused: "), std::string::npos) << out;
+    const auto served = [&](const std::string& peers) {
+        EXPECT_EQ(
+            run(
+                {"local",
+                 "--stack",
+                 cut,
+                 "--peers",
+                 peers,
+                 "--prompt",
+                 "it is a ",
+                 "--tokens",
+                 "12",
+                 "--verify",
+                 "--json",
+                 file("said.json")}
+            ),
+            0
+        ) << err;
+        EXPECT_NE(err.find("the same 12 tokens"), std::string::npos) << err;
+        return json::parse(read_text(file("said.json"))).as_object();
+    };
+    ASSERT_EQ(run({"stack", "add", cut, "one@1-2"}), 0) << err;
+    EXPECT_EQ(served("3").at("routes").at(0).as_array().size(), 3U);
+    ASSERT_EQ(run({"stack", "remove", cut, "one@1-2"}), 0) << err;
+    ASSERT_EQ(run({"stack", "add", cut, "one@1-1"}), 0) << err;
+    EXPECT_EQ(served("3").at("routes").at(0).as_array().size(), 3U);
+    EXPECT_NE(err.find("serve --exits"), std::string::npos) << err;
+}
+
+TEST_F(StacksTest, ImpossiblePartsAreOneLine) {
+    train("deep", read_text(file("words.txt")), 2, 1);
+    const std::string chain = file("parts.toml");
+    const auto expect_refused = [&](const std::string& member, const std::string& why) {
+        EXPECT_EQ(run({"stack", "new", chain, "--mode", "chain", "--member", member}), 3);
+        EXPECT_NE(err.find(why), std::string::npos) << err;
+        EXPECT_EQ(count_lines(err), 1U) << err;
+        EXPECT_EQ(out, "");
+    };
+    expect_refused("deep@1-2", "has the layers 0 to 1, not 2");
+    for (const char* const range : {"1-0", "", "1", "-", "1-", "-1", "0-99999999999"}) {
+        expect_refused(std::string("deep@") + range, "names no layers: MODEL@A-B wants");
+    }
+    expect_refused("deep@first", "no file or folder deep@first");
+    ASSERT_EQ(run({"stack", "new", chain, "--mode", "chain", "--member", "deep@1-1"}), 0) << err;
+    EXPECT_EQ(run({"stack", "add", chain, "deep@1-0"}), 3);
+    EXPECT_EQ(count_lines(err), 1U) << err;
+    EXPECT_EQ(run({"generate", "--stack", chain, "--tokens", "4", "it"}), 0) << err;
+    EXPECT_EQ(run({"generate", "--stack", chain, "--join", "127.0.0.1:1", "it"}), 3);
+    EXPECT_NE(err.find("deep@1-1 begins the chain without the layer 0"), std::string::npos) << err;
 }
 
 TEST_F(StacksTest, AnImpossibleTrainingIsOneLine) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <system_error>
@@ -21,6 +22,7 @@ namespace fs = std::filesystem;
 using stacking::composition::Bridge;
 using stacking::composition::BridgedReader;
 using stacking::composition::Ensemble;
+using stacking::composition::LayerSpan;
 using stacking::composition::ModelReader;
 using stacking::composition::StackFile;
 using stacking::composition::StackMode;
@@ -54,7 +56,7 @@ Result<> pass_gate(const StackFile& stack, Console& console) {
         ErrorCode::Mismatch,
         Reaction::Reject,
         "the stack predicts worse than its best member alone: " + std::string(losses) +
-            stack.members[verdict->best].model};
+            alone_text(stack, verdict->best)};
 }
 
 }  // namespace
@@ -82,6 +84,15 @@ Result<Bridge> read_bridge(const fs::path& file) {
     return bridge;
 }
 
+bool ends_before_head(
+    const stacking::composition::StackMember& member,
+    const stacking::models::Architecture& architecture
+) {
+    const auto& layers = member.layers;
+    const bool has_tied = architecture.tied_embeddings && (!layers || layers->first == 0);
+    return layers && layers->last + 1 < architecture.model.layers && !has_tied;
+}
+
 Result<std::vector<ServedPart>> parts_of_stack(const fs::path& file) {
     SWARM_TRY(const StackFile stack, read_stack(file));
     std::vector<ServedPart> parts;
@@ -93,8 +104,15 @@ Result<std::vector<ServedPart>> parts_of_stack(const fs::path& file) {
         if (!parts.empty() && !stack.bridge.empty()) {
             one.bridge = (file.parent_path() / stack.bridge).string();
         }
-        if (std::ranges::find(parts, one) == parts.end()) {
+        const bool is_last = &member == &stack.members.back();
+        auto found = std::ranges::find(parts, one);
+        if (found == parts.end()) {
             parts.push_back(std::move(one));
+            found = std::prev(parts.end());
+        }
+        if (is_last && stack.mode == StackMode::Chain && member.layers) {
+            SWARM_TRY(const OpenModel model, open_model(found->model));
+            found->exits = ends_before_head(member, model.source.architecture());
         }
     }
     return parts;
@@ -145,10 +163,12 @@ Result<std::vector<stacking::TokenId>> OpenStack::read_tokens(const std::string&
     return std::move(*tokens);
 }
 
-Result<OpenStack::Weights> OpenStack::load(std::size_t member, Ends ends) const {
+Result<OpenStack::Weights> OpenStack::load(
+    std::size_t member, std::optional<LayerSpan> layers, Ends ends
+) const {
     const auto& source = members_[member].source;
     run::StageLayout layout = split(source.architecture(), 1).front();
-    if (const auto& layers = file_.members[member].layers) {
+    if (layers) {
         layout.first_layer = layers->first;
         layout.layers = layers->last - layers->first + 1;
     }
@@ -165,8 +185,14 @@ std::unique_ptr<stacking::SessionCompute> OpenStack::sessions_of(Weights weights
 }
 
 Result<std::unique_ptr<TextReader>> OpenStack::member_reader(std::size_t member) {
+    for (std::size_t i = 0; i < member && whole_[member] == nullptr; ++i) {
+        const bool same = alone_text(file_, i) == alone_text(file_, member);
+        whole_[member] = same ? whole_[i] : nullptr;
+    }
     if (whole_[member] == nullptr) {
-        SWARM_TRY(whole_[member], load(member, {}));
+        const bool in_chain = file_.mode == StackMode::Chain;
+        const auto layers = in_chain ? std::nullopt : file_.members[member].layers;
+        SWARM_TRY(whole_[member], load(member, layers, {}));
     }
     ModelReader::Stages stages;
     stages.push_back(sessions_of(whole_[member]));
@@ -178,7 +204,7 @@ Result<std::unique_ptr<TextReader>> OpenStack::chain() {
     ModelReader::Stages stages;
     for (std::size_t i = 0; i < members_.size(); ++i) {
         const Ends ends{.embedding = i == 0, .head = i + 1 == members_.size()};
-        SWARM_TRY(Weights weights, load(i, ends));
+        SWARM_TRY(Weights weights, load(i, file_.members[i].layers, ends));
         stages.push_back(sessions_of(std::move(weights)));
     }
     SWARM_TRY(auto reader, ModelReader::make(std::move(stages)));
@@ -197,8 +223,9 @@ Result<Bridge> OpenStack::bridge() const {
 
 Result<std::unique_ptr<TextReader>> OpenStack::bridged() {
     SWARM_TRY(Bridge bridge, this->bridge());
-    SWARM_TRY(Weights lower, load(0, {.embedding = true, .head = false}));
-    SWARM_TRY(Weights upper, load(1, {.embedding = false, .head = true}));
+    const auto& members = file_.members;
+    SWARM_TRY(Weights lower, load(0, members[0].layers, {.embedding = true, .head = false}));
+    SWARM_TRY(Weights upper, load(1, members[1].layers, {.embedding = false, .head = true}));
     run::StageLayout embedding = split(members_[1].source.architecture(), 1).front();
     embedding.layers = 0;
     embedding.has_head = false;

@@ -19,6 +19,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,9 +41,16 @@ struct ServedPart {
     std::string model;
     std::string layers{};  // "A-B"; empty: those with the fewest peers
     std::string bridge{};  // file of the bridge that leads to the model; empty: none does
+    bool exits = false;    // the head comes with the layers, although they end before it
 
     friend bool operator==(const ServedPart&, const ServedPart&) = default;
 };
+
+/// Whether peers of these layers have the model's head only with `serve --exits`.
+bool ends_before_head(
+    const stacking::composition::StackMember& member,
+    const stacking::models::Architecture& architecture
+);
 
 /// Returns what peers serve for the stack of this file: its members, each once.
 Result<std::vector<ServedPart>> parts_of_stack(const std::filesystem::path& file);
@@ -86,6 +94,7 @@ class OpenStack {
     /// Sets what readers made later compute with; without this, their caller's thread alone.
     void compute_with(std::shared_ptr<Workers> workers) { workers_ = std::move(workers); }
 
+    /// Returns a reader of what alone_text() names.
     Result<std::unique_ptr<stacking::composition::TextReader>> member_reader(std::size_t member);
 
     [[nodiscard]] const MemberPriors& priors() const { return priors_; }
@@ -121,7 +130,10 @@ class OpenStack {
         bool head = true;
     };
 
-    Result<Weights> load(std::size_t member, Ends ends) const;
+    /// `layers`: nothing means all.
+    Result<Weights> load(
+        std::size_t member, std::optional<stacking::composition::LayerSpan> layers, Ends ends
+    ) const;
     [[nodiscard]] std::unique_ptr<stacking::SessionCompute> sessions_of(Weights weights) const;
     Result<std::unique_ptr<stacking::composition::TextReader>> chain();
     Result<std::unique_ptr<stacking::composition::TextReader>> bridged();

@@ -44,6 +44,24 @@ Error mismatch(std::string what) {
     return {ErrorCode::Mismatch, Reaction::Reject, std::move(what)};
 }
 
+/// Peers that serve layers have the embedding only with the first one of a model, or, where it is
+/// tied, with the last one.
+Result<> check_beginning(const OpenStack& stack) {
+    const auto& first = stack.file().members.front();
+    const auto& architecture = stack.source(0).architecture();
+    const bool in_chain = stack.file().mode == stacking::composition::StackMode::Chain;
+    if (!in_chain || !first.layers || first.layers->first == 0) {
+        return {};
+    }
+    if (architecture.tied_embeddings && first.layers->last + 1 == architecture.model.layers) {
+        return {};
+    }
+    return mismatch(
+        member_text(first) +
+        " begins the chain without the layer 0, whose peers have the embedding (leave out --join)"
+    );
+}
+
 /// Checks that peers can be asked for these members.
 Result<> check_members(const OpenStack& stack, const std::string& name) {
     using stacking::composition::StackMode;
@@ -53,6 +71,7 @@ Result<> check_members(const OpenStack& stack, const std::string& name) {
             name + " has no trained bridge that peers could serve; see `swarm stack train`"
         );
     }
+    SWARM_TRY(check_beginning(stack));
     for (std::size_t i = 0; i < file.members.size(); ++i) {
         if (file.mode != StackMode::Chain && file.members[i].layers) {
             return mismatch(
@@ -93,6 +112,14 @@ Result<ServedModel> of_stack(const GenerateOptions& options, Console& console) {
     SWARM_TRY(OpenStack stack, open_to_generate(options, console));
     SWARM_TRY(check_members(stack, options.stack));
     const auto mode = stack.file().mode;
+    const std::size_t last = stack.file().members.size() - 1;
+    if (mode == stacking::composition::StackMode::Chain &&
+        ends_before_head(stack.file().members[last], stack.source(last).architecture())) {
+        console.warn(
+            member_text(stack.file().members[last]) +
+            " ends before its model's head: its peers need `swarm serve --exits`"
+        );
+    }
     const bool ensemble = mode == stacking::composition::StackMode::Ensemble;
     std::vector<SessionClient::Model> models;
     std::vector<node::StackMember> members;

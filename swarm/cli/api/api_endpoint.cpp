@@ -63,6 +63,7 @@ Result<std::string> join_line(const ApiOptions& options, const std::string& addr
         lines += (lines.empty() ? "" : "\n") + ("swarm serve --model " + part.model);
         lines += part.layers.empty() ? "" : " --layers " + part.layers;
         lines += part.bridge.empty() ? "" : " --bridge " + part.bridge;
+        lines += part.exits ? " --exits" : "";
         lines += where;
     }
     return lines;

@@ -171,7 +171,7 @@ std::vector<std::string> LocalService::flags_of(const ServedPart& part) const {
     if (!part.bridge.empty()) {
         flags.insert(flags.end(), {"--bridge", part.bridge});
     }
-    if (options_.exit_threshold <= 1) {
+    if (options_.exit_threshold <= 1 || part.exits) {
         flags.emplace_back("--exits");
     }
     return flags;

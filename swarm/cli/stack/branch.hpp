@@ -1,5 +1,7 @@
 // `swarm stack branch` and `grow`: run files of members that begin with one model and are trained
-// apart (Branch-Train-Merge, Li et al. 2022, arXiv 2208.03306, sections 3 and 4).
+// apart (Branch-Train-Merge, Li et al. 2022, arXiv 2208.03306, sections 3 and 4). Fresh members
+// begin with a model of their own, which lies beside the run file: the ends of the seed around
+// layers that are drawn by the member's run.seed.
 // Threading: the main thread. Errors: an exit code, and one line on stderr. The folder that they
 // write appears whole or not at all.
 #pragma once
@@ -20,7 +22,8 @@ struct BranchOptions {
     std::vector<std::string> freeze{};  // groups of tensors that stay those of the seed
     std::vector<std::pair<std::string, std::string>> settings{};  // keys of a run file
     std::uint64_t seed = 1;                                       // member i has seed + i
-    bool deal = false;  // the paragraphs of all sources, at random
+    bool deal = false;   // the paragraphs of all sources, at random
+    bool fresh = false;  // layers drawn anew between the seed's frozen embedding and head
 };
 
 struct StackBranchOptions {

@@ -14,9 +14,16 @@ examples:
   swarm stack branch smollm2 --sources law data/medicine -o members --freeze embed,head
   swarm stack branch runs/base --sources austen.txt code.txt -o control --deal
   swarm stack branch runs/base --sources a.txt b.txt -o members --set run.steps=400
+  swarm stack branch runs/base --sources a.txt b.txt -o members --fresh      # for a chain
 Each member is a run of its own: swarm train members/austen.toml, on any machines and any day. The
 members then make a stack (swarm stack new), or one model (swarm stack soup). A source is a text, or
-a folder that swarm data build has made with the seed's tokenizer.)";
+a folder that swarm data build has made with the seed's tokenizer.
+Without --fresh a member begins as a copy of MODEL. Choose this for an ensemble, an average or a
+soup: it needs the fewest steps, and only members that begin alike have an average. With --fresh a
+member has the embedding and the head of MODEL, which stay as they are, and its final norm, which
+is trained on; its layers begin as random numbers. Choose this for members that shall have nothing
+else in common, so that a chain of them needs no bridge; swarm stack measure says whether the chain
+predicts better than its best member.)";
 
 constexpr const char* kGrowExamples = R"(
 examples:
@@ -52,6 +59,11 @@ void add_branch(CLI::App& stack, const OnChosen& on_chosen) {
     const auto options = std::make_shared<StackBranchOptions>();
     app.add_option("model", options->model, kModelHelp)->type_name("MODEL")->required();
     add_members(app, options->branch);
+    app.add_flag(
+        "--fresh",
+        options->branch.fresh,
+        "random layers between the model's embedding and head, which are frozen: for chains"
+    );
     when_named<StackBranchOptions>(app, on_chosen, options, branch_members);
 }
 

@@ -1,6 +1,9 @@
 // `swarm stack branch` and `grow`.
+#include "stacking/models/averages/fresh_layers.hpp"
 #include "swarm/base/durable_folder.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/cli/answer/model_folder.hpp"
+#include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/answer/open_stack.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/setup/base_model.hpp"
@@ -15,6 +18,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <span>
 #include <utility>
@@ -26,6 +30,8 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kDealtBytesMax = 1ULL << 30;  // limit of one text
 constexpr const char* kSeedFolder = "seed";
+constexpr const char* kFreshFolder = "-fresh";  // end of the name of a fresh member's folder
+constexpr const char* kFrozenOfFresh[] = {"embed", "head"};
 
 struct Member {
     run::RunConfig config;
@@ -54,6 +60,20 @@ Result<> check_source(const std::string& source, bool is_dealt) {
     return {};
 }
 
+/// Freezes what fresh members share. Their seeds must differ, or they would be one model.
+Result<> make_fresh(const BranchOptions& options, run::RunConfig& config) {
+    if (run::sets_key(options.settings, "run.seed")) {
+        return usage("--set run.seed would give all fresh members the same layers; use --seed");
+    }
+    std::vector<std::string>& freeze = config.train.freeze;
+    for (const char* const group : kFrozenOfFresh) {
+        if (std::ranges::find(freeze, group) == freeze.end()) {
+            freeze.emplace_back(group);
+        }
+    }
+    return {};
+}
+
 /// The members, not yet checked. `init`: their first model as the run files name it.
 Result<std::vector<Member>> members_of(const BranchOptions& options, const std::string& init) {
     std::vector<Member> members;
@@ -73,6 +93,9 @@ Result<std::vector<Member>> members_of(const BranchOptions& options, const std::
         config.seed = options.seed + i;
         config.train.freeze = options.freeze;
         SWARM_TRY(run::set_keys(config, options.settings));
+        if (options.fresh) {
+            SWARM_TRY(make_fresh(options, config));
+        }
         members.push_back(std::move(member));
     }
     return members;
@@ -109,16 +132,38 @@ Result<> write_dealt(
     return {};
 }
 
+/// Writes the first model of each member into a folder beside its run file, which names it.
+Result<> write_fresh(std::vector<Member>& members, const fs::path& folder, Console& console) {
+    SWARM_TRY(OpenModel seed, open_model(members.front().config.init));
+    SWARM_TRY(const auto tokenizer, open_tokenizer(seed));
+    const auto source =
+        std::make_shared<const stacking::models::ModelSource>(std::move(seed.source));
+    for (Member& member : members) {
+        run::RunConfig& config = member.config;
+        SWARM_TRY(const auto model, stacking::models::with_fresh_layers(source, config.seed));
+        config.init = config.name + kFreshFolder;
+        SWARM_TRY(write_model_folder(model, &tokenizer, folder / config.init, console));
+    }
+    console.settle();
+    return {};
+}
+
 /// Writes the files of the members into `folder`. `comment`: the first line of each run file.
 Result<std::vector<Member>> write_members(
     const BranchOptions& options,
     const std::string& init,
     const std::string& comment,
-    const fs::path& folder
+    const fs::path& folder,
+    Console& console
 ) {
     SWARM_TRY(std::vector<Member> members, members_of(options, init));
     for (Member& member : members) {
         SWARM_TRY(check_member(member, options, folder));
+    }
+    if (options.fresh) {
+        SWARM_TRY(write_fresh(members, folder, console));
+    }
+    for (const Member& member : members) {
         const fs::path file = folder / (member.config.name + ".toml");
         SWARM_TRY(write_text_file(file, run_file_text(member.config, comment)));
     }
@@ -147,7 +192,7 @@ std::string init_of(const std::string& model) {
     return fs::exists(model, ignored) ? fs::absolute(model).lexically_normal().string() : model;
 }
 
-Result<> branch(const StackBranchOptions& options) {
+Result<> branch(const StackBranchOptions& options, Console& console) {
     const std::string& folder = options.branch.folder;
     SWARM_TRY(check_free(folder));
     SWARM_TRY(DurableFolder written, DurableFolder::begin(folder, "choose another folder"));
@@ -156,8 +201,11 @@ Result<> branch(const StackBranchOptions& options) {
         write_members(
             options.branch,
             init_of(options.model),
-            "A member that begins with the model " + printable(options.model) + ".",
-            written.draft()
+            std::string("A member that begins with the ") +
+                (options.branch.fresh ? "embedding and the head of " : "model ") +
+                printable(options.model) + ".",
+            written.draft(),
+            console
         )
     );
     SWARM_TRY(written.finish());
@@ -203,7 +251,8 @@ Result<> grow(const StackGrowOptions& options, Console& console) {
             kSeedFolder,
             "A member that begins with the average of the members of " + printable(options.file) +
                 ".",
-            written.draft()
+            written.draft(),
+            console
         )
     );
     SWARM_TRY(written.finish());
@@ -215,7 +264,7 @@ Result<> grow(const StackGrowOptions& options, Console& console) {
 
 int branch_members(const StackBranchOptions& options) {
     Console console;
-    const Result<> done = branch(options);
+    const Result<> done = branch(options, console);
     return done ? kDone : end_with(console, done.error());
 }
 

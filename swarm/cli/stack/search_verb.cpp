@@ -123,12 +123,7 @@ class StackSearch {
 std::string names_of(const StackFile& file, const Choice& choice) {
     std::string names;
     for (const std::size_t member : choice) {
-        const auto& one = file.members[member];
-        names += (names.empty() ? "" : ", ") + printable(one.model);
-        if (one.layers) {
-            names +=
-                "@" + std::to_string(one.layers->first) + "-" + std::to_string(one.layers->last);
-        }
+        names += (names.empty() ? "" : ", ") + printable(member_text(file.members[member]));
     }
     return names;
 }

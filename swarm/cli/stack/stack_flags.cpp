@@ -28,11 +28,16 @@ examples:
   swarm stack new two.toml --member runs/austen --member runs/code --prior 2,1
   swarm stack new chain.toml --mode chain --member runs/a --member runs/b
   swarm stack new deeper.toml --mode chain --member runs/a --member runs/a@2-5  # layers again
-  swarm stack new bridge.toml --mode bridge --member runs/a --member runs/b)";
+  swarm stack new cut.toml --mode chain --member runs/a --member runs/b@1-5
+  swarm stack new bridge.toml --mode bridge --member runs/a --member runs/b
+MODEL@A-B is a model's layers A to B, counted from 0, both included: runs/b@1-5 leaves out the first
+of six. A chain of models over one embedding is often better when the later ones lack the layers
+that read the embedding.)";
 
 constexpr const char* kAddExamples = R"(
 examples:
   swarm stack add two.toml runs/letters --prior 0.5
+  swarm stack add chain.toml runs/c@1-5             # without its first layer
 Figures that were measured with fewer members are dropped.)";
 
 constexpr const char* kRemoveExamples = R"(
@@ -44,7 +49,8 @@ constexpr const char* kMeasureExamples = R"(
 examples:
   swarm stack measure two.toml --text emma.txt --text main.cpp
   swarm stack measure two.toml --text emma.txt --tokens 65536 --window 128 --weights int8
-The exit code is 3 when the stack predicts these texts worse than its best member alone.)";
+The exit code is 3 when the stack predicts these texts worse than its best member alone. In a chain
+a member alone is its whole model, whichever layers the chain has of it.)";
 
 constexpr const char* kTrainExamples = R"(
 examples:
@@ -103,7 +109,7 @@ void add_add(CLI::App& stack, const OnChosen& on_chosen) {
     const auto options = std::make_shared<StackAddOptions>();
     add_file(app, options->file);
     app.add_option("member", options->member, "a model: a file, a folder or a name")
-        ->type_name("MODEL")
+        ->type_name("MODEL[@A-B]")
         ->required();
     app.add_option("--prior", options->prior, "how much it counts at first")
         ->check(prior_range())

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <string_view>
 #include <utility>
 
 namespace swarm::cli {
@@ -26,14 +28,25 @@ using stacking::llama::WeightChoice;
 
 constexpr std::uint32_t kWindow = 256;
 
-/// Reads MODEL, or MODEL@A-B, which names its layers A to B.
-StackMember member_of(const std::string& text, double prior) {
+/// Reads MODEL, or MODEL@A-B, which names its layers A to B. A file that has the whole text for a
+/// name is a model.
+Result<StackMember> member_of(const std::string& text, double prior) {
     const std::size_t at = text.rfind('@');
-    const auto layers =
-        at == std::string::npos
-            ? std::nullopt
-            : stacking::composition::parse_layers(std::string_view(text).substr(at + 1));
-    return {layers ? text.substr(0, at) : text, prior, layers};
+    std::error_code ignored;
+    if (at == std::string::npos || fs::exists(text, ignored)) {
+        return StackMember{text, prior, {}};
+    }
+    const std::string_view range = std::string_view(text).substr(at + 1);
+    if (const auto layers = stacking::composition::parse_layers(range)) {
+        return StackMember{text.substr(0, at), prior, layers};
+    }
+    if (range.find_first_not_of("0123456789-") == std::string_view::npos) {
+        return usage(
+            printable(text) +
+            " names no layers: MODEL@A-B wants the first and the last one, counted from 0"
+        );
+    }
+    return StackMember{text, prior, {}};
 }
 
 /// The path as STACK.toml names it, from its own folder.
@@ -47,11 +60,7 @@ std::string beside(const std::string& path, const std::string& file) {
 }
 
 std::string name_of(const StackMember& member) {
-    if (!member.layers) {
-        return printable(member.model);
-    }
-    return printable(member.model) + "@" + std::to_string(member.layers->first) + "-" +
-           std::to_string(member.layers->last);
+    return printable(member_text(member));
 }
 
 void print_seam(const StackFile& stack, const Seam& seam) {
@@ -61,7 +70,7 @@ void print_seam(const StackFile& stack, const Seam& seam) {
         static_cast<unsigned long long>(seam.tokens)
     );
     for (std::size_t i = 0; i < seam.members.size(); ++i) {
-        std::printf("  %8.4f  %s\n", seam.members[i], name_of(stack.members[i]).c_str());
+        std::printf("  %8.4f  %s\n", seam.members[i], printable(alone_text(stack, i)).c_str());
     }
     std::printf("  %8.4f  the stack\n", seam.stack);
 }
@@ -73,7 +82,7 @@ bool print_verdict(const StackFile& stack) {
         std::printf("not measured yet: swarm stack measure --text FILE\n");
         return true;
     }
-    const std::string best = name_of(stack.members[verdict->best]);
+    const std::string best = printable(alone_text(stack, verdict->best));
     std::printf(
         "%s: %.4f nats per token in all, %.4f by %s alone\n",
         verdict->passes() ? "passes" : "refused",
@@ -126,9 +135,14 @@ Result<Seam> measure_text(
     };
     Seam seam;
     seam.text = name;
+    std::map<std::string, double> known;  // by what is read alone
     for (std::size_t i = 0; i < stack.file().members.size(); ++i) {
-        SWARM_TRY(const Loss loss, loss_of(stack.member_reader(i)));
-        seam.members.push_back(loss.nats_per_token);
+        const std::string alone = alone_text(stack.file(), i);
+        if (!known.contains(alone)) {
+            SWARM_TRY(const Loss loss, loss_of(stack.member_reader(i)));
+            known[alone] = loss.nats_per_token;
+        }
+        seam.members.push_back(known[alone]);
     }
     SWARM_TRY(const Loss loss, loss_of(stack.reader(beginning)));
     seam.stack = loss.nats_per_token;
@@ -156,7 +170,11 @@ int new_stack(const StackNewOptions& options) {
     stack.experts = options.experts;
     for (std::size_t i = 0; i < options.members.size(); ++i) {
         const double prior = options.priors.empty() ? 1 : options.priors[i];
-        stack.members.push_back(member_of(options.members[i], prior));
+        auto member = member_of(options.members[i], prior);
+        if (!member) {
+            return end_with(console, member.error());
+        }
+        stack.members.push_back(*std::move(member));
     }
     return write_checked(options.file, stack, console);
 }
@@ -172,7 +190,11 @@ int add_to_stack(const StackAddOptions& options) {
             console, usage(options.file + " has clusters, one for each of its members")
         );
     }
-    stack->members.push_back(member_of(options.member, options.prior));
+    auto member = member_of(options.member, options.prior);
+    if (!member) {
+        return end_with(console, member.error());
+    }
+    stack->members.push_back(*std::move(member));
     stack->seams.clear();
     return write_checked(options.file, *stack, console);
 }

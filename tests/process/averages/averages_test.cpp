@@ -1,16 +1,9 @@
 // Runs `swarm stack average` and `soup` like a person, on runs that began with one model.
-#include "tests/places.hpp"
-#include "tests/process/averages/members_bed.hpp"
-
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <gtest/gtest.h>
+#include "tests/process/averages/averages_bed.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <sys/wait.h>
 
@@ -18,13 +11,10 @@ namespace swarm::test {
 namespace {
 
 namespace fs = std::filesystem;
-namespace json = boost::json;
-using std::chrono::seconds;
 
 constexpr int kFailed = 1;
-constexpr int kRefused = 3;
 
-class AveragesTest : public MembersBed {};
+using AveragesTest = AveragesBed;
 
 TEST_F(AveragesTest, CopiesAverageToTheModelThatIsExported) {
     ASSERT_EQ(run({"model", "export", file("a"), file("exported")}), 0) << err;
@@ -170,62 +160,6 @@ TEST_F(AveragesTest, InputsThatCannotBeUsedAreOneLine) {
     expect_refused({"stack", "average", a, b, "-o", file("one.txt")}, "is a file", "one.txt");
 }
 
-TEST_F(AveragesTest, MembersBranchFromOneModelAndGrow) {
-    ASSERT_EQ(
-        run(
-            {"stack",
-             "branch",
-             file("base"),
-             "--sources",
-             file("a.txt"),
-             file("b.txt"),
-             "-o",
-             file("members"),
-             "--freeze",
-             "embed,head",
-             "--set",
-             "run.steps=5",
-             "--set",
-             "model.context=32"}
-        ),
-        0
-    ) << err;
-    EXPECT_EQ(count_lines(out), 3U) << out;
-    for (const char* const name : {"a", "b"}) {
-        const std::string run_file = file("members/" + std::string(name) + ".toml");
-        ASSERT_EQ(run({"train", "--single", run_file, "--dir", file("m") + name}), 0) << err;
-    }
-    const std::string stack = file("two.toml");
-    ASSERT_EQ(run({"stack", "new", stack, "--member", file("ma"), "--member", file("mb")}), 0)
-        << err;
-    ASSERT_EQ(
-        run(
-            {"stack",
-             "grow",
-             stack,
-             "--sources",
-             file("held.txt"),
-             "-o",
-             file("more"),
-             "--set",
-             "run.steps=2",
-             "--set",
-             "model.context=32"}
-        ),
-        0
-    ) << err;
-    ASSERT_EQ(average({file("ma"), file("mb"), "-o", file("both")}), 0) << err;
-    expect_same_folder("both", "more/seed");
-    ASSERT_EQ(run({"train", "--single", file("more/held.toml"), "--dir", file("mc")}), 0) << err;
-    ASSERT_EQ(run({"stack", "add", stack, file("mc")}), 0) << err;
-    EXPECT_EQ(run({"stack", "remove", stack, "none"}), kRefused);
-    EXPECT_NE(err.find("has no member none"), std::string::npos) << err;
-    ASSERT_EQ(run({"stack", "remove", stack, file("ma")}), 0) << err;
-    ASSERT_EQ(run({"stack", "show", stack}), 0) << err;
-    EXPECT_EQ(out.find(file("ma")), std::string::npos) << out;
-    EXPECT_NE(out.find(file("mc")), std::string::npos) << out;
-}
-
 TEST_F(AveragesTest, ASearchFindsWhatMeasureConfirms) {
     const std::string stack = file("three.toml");
     ASSERT_EQ(
@@ -257,41 +191,6 @@ TEST_F(AveragesTest, ASearchFindsWhatMeasureConfirms) {
     ASSERT_NE(stack_line, std::string::npos) << out;
     EXPECT_NEAR(std::stod(out.substr(stack_line - 8, 8)), found, 1e-3) << out;
     EXPECT_EQ(run({"stack", "search", stack, "--text", file("held.txt"), "-o", best}), kRefused);
-}
-
-TEST_F(AveragesTest, WhatCannotBranchIsOneLine) {
-    const std::string base = file("base");
-    const auto refused = [&](std::vector<std::string> more, const std::string& what) {
-        more.insert(more.begin(), {"stack", "branch"});
-        more.insert(more.end(), {"-o", file("out")});
-        expect_refused(more, what, "");
-    };
-    refused({base, "--sources", file("none.txt")}, "none.txt is not there");
-    refused({base, "--sources", file("base.toml")}, "swarm data build");
-    refused({file("none"), "--sources", file("a.txt")}, "none");
-    fs::create_directories(file("other"));
-    write("other/a.txt", "text");
-    refused({base, "--sources", file("a.txt"), file("other/a.txt")}, "of the name a");
-    refused({base, "--sources", file("a.txt"), "--freeze", "tail"}, "train.freeze");
-    refused({base, "--sources", file("a.txt"), "--set", "run.stages=9"}, "run.stages");
-    refused({base, "--sources", file("other"), "--deal"}, "is a folder");
-    ASSERT_EQ(
-        run(
-            {"stack",
-             "branch",
-             base,
-             "--sources",
-             file("a.txt"),
-             file("b.txt"),
-             "--deal",
-             "-o",
-             file("out")}
-        ),
-        0
-    ) << err;
-    EXPECT_GT(
-        fs::file_size(file("out/dealt-1.txt")) + fs::file_size(file("out/dealt-2.txt")), 39'000U
-    );
 }
 
 TEST_F(AveragesTest, AFullDiskLeavesNothing) {

@@ -1,6 +1,6 @@
 // Runs `swarm stack mix` and `join` like a person, on runs that began with one model, and trains
 // what they make.
-#include "tests/process/averages/members_bed.hpp"
+#include "tests/process/averages/averages_bed.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace swarm::test {
 namespace {
 
-class MixTest : public MembersBed {
+class MixTest : public AveragesBed {
  protected:
     int mix(std::vector<std::string> more) {
         more.insert(more.begin(), {"stack", "mix"});

@@ -65,6 +65,16 @@ TEST(StackFile, AMistakeIsOneLineWithItsPlace) {
     EXPECT_TRUE(parse_stack(member + seam, "good.toml").has_value());
 }
 
+TEST(StackFile, NamesTheLayersOfAMember) {
+    StackFile stack = two();
+    EXPECT_EQ(member_text(stack.members[0]), "runs/austen");
+    EXPECT_EQ(member_text(stack.members[1]), "runs/code@2-11");
+    EXPECT_NE(to_toml(stack).find("\nlayers = \"2-11\"\n"), std::string::npos);
+    EXPECT_EQ(alone_text(stack, 1), "runs/code@2-11");
+    stack.mode = StackMode::Chain;
+    EXPECT_EQ(alone_text(stack, 1), "runs/code") << "the whole model is what a user has instead";
+}
+
 TEST(Gate, ComparesTheStackWithItsBestMemberOverAllTexts) {
     StackFile stack = two();
     stack.seams.clear();

@@ -39,6 +39,12 @@ TEST(BranchFlags, TakeAModelAndSources) {
     ASSERT_EQ(options.branch.settings.size(), 1U);
     EXPECT_EQ(options.branch.settings[0].first, "run.steps");
     EXPECT_FALSE(options.branch.deal);
+    EXPECT_FALSE(options.branch.fresh);
+    const auto fresh = options_of<StackBranchOptions>(
+        {"stack", "branch", "base", "--sources", "a.txt", "-o", "members", "--fresh", "--seed", "7"}
+    );
+    EXPECT_TRUE(fresh.branch.fresh);
+    EXPECT_EQ(fresh.branch.seed, 7U);
     const auto grown = options_of<StackGrowOptions>(
         {"stack", "grow", "two.toml", "--sources", "c.txt", "-o", "more", "--deal"}
     );

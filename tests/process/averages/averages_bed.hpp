@@ -1,6 +1,8 @@
-// A base and two runs that go on from it, and the program's verbs on them.
+// Three runs that began with one model, and what a person does with them: the base of the tests of
+// averages and of branches.
 #pragma once
 
+#include "tests/places.hpp"
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
@@ -8,14 +10,19 @@
 #include <boost/json/parse.hpp>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
 namespace swarm::test {
 
-class MembersBed : public testing::Test {
+inline constexpr int kRefused = 3;
+
+class AveragesBed : public testing::Test {
  protected:
     /// Trains a base and two runs that go on from it.
     void SetUp() override {
@@ -95,7 +102,7 @@ class MembersBed : public testing::Test {
     void expect_refused(
         const std::vector<std::string>& arguments, const std::string& one, const std::string& other
     ) {
-        EXPECT_EQ(run(arguments), 3) << err;
+        EXPECT_EQ(run(arguments), kRefused) << err;
         EXPECT_EQ(count_lines(err), 1U) << err;
         EXPECT_NE(err.find(one), std::string::npos) << err;
         EXPECT_NE(err.find(other), std::string::npos) << err;
