@@ -52,7 +52,8 @@ Error bad_weights(const char* why) {
     return {ErrorCode::Usage, Reaction::Reject, std::string("the weights of an average: ") + why};
 }
 
-/// The first member's, within the positions that all can read.
+}  // namespace
+
 Result<Architecture> common_architecture(const std::vector<AveragePart>& parts) {
     Architecture common = parts.front().model->architecture();
     common.name = "average of " + std::to_string(parts.size()) + " models";
@@ -69,8 +70,6 @@ Result<Architecture> common_architecture(const std::vector<AveragePart>& parts) 
     }
     return common;
 }
-
-}  // namespace
 
 Result<std::vector<double>> normalised(std::span<const double> weights) {
     for (const double weight : weights) {

@@ -25,6 +25,10 @@ struct AveragePart {
     double weight = 1;
 };
 
+/// Returns the architecture of the first member, within the positions that all can read; Mismatch
+/// where another one differs. REQUIRES: there is a part.
+swarm::Result<Architecture> common_architecture(const std::vector<AveragePart>& parts);
+
 /// Divides the weights by their sum. Returns Usage unless all are finite, none is below 0 and one
 /// is above it.
 swarm::Result<std::vector<double>> normalised(std::span<const double> weights);

@@ -15,17 +15,10 @@ namespace stacking::models {
 namespace {
 
 using swarm::ErrorCode;
-using test::bits_of;
+using test::expect_same_bits;
 using test::kQ8;
 using test::model_of;
 using test::Shared;
-
-void expect_same_bits(const ModelSource& one, const ModelSource& other) {
-    ASSERT_EQ(one.tensors().size(), other.tensors().size());
-    for (const auto& [name, tensor] : one.tensors()) {
-        EXPECT_EQ(bits_of(*one.read(name)), bits_of(*other.read(name))) << name;
-    }
-}
 
 TEST(ModelAverage, CopiesAverageToTheBitsOfTheCopy) {
     const Shared model = model_of(1);

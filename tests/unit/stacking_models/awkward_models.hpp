@@ -103,4 +103,11 @@ inline std::vector<std::uint32_t> bits_of(const std::vector<float>& values) {
     return bits;
 }
 
+inline void expect_same_bits(const ModelSource& one, const ModelSource& other) {
+    ASSERT_EQ(one.tensors().size(), other.tensors().size());
+    for (const auto& [name, tensor] : one.tensors()) {
+        EXPECT_EQ(bits_of(*one.read(name)), bits_of(*other.read(name))) << name;
+    }
+}
+
 }  // namespace stacking::models::test
