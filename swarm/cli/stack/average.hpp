@@ -27,8 +27,8 @@ struct StackAverageOptions {
     std::vector<std::string> models;  // paths or names
     std::string folder;
     std::vector<double> weights;  // one per model; empty: by `by`
-    std::string by = "uniform";   // or loss
-    HeldOutOptions held_out;      // for `loss`
+    std::string by = "uniform";   // or loss, or fisher
+    HeldOutOptions held_out;      // for `loss` and `fisher`
 };
 
 struct StackSoupOptions {

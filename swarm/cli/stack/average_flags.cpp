@@ -16,10 +16,14 @@ examples:
   swarm stack average runs/a runs/b runs/c -o average
   swarm stack average base tuned -o between --weights 0.3,0.7
   swarm stack average runs/a runs/b -o average --by loss --text held-out.txt
+  swarm stack average runs/a runs/b -o average --by fisher --text held-out --tokens 65536
 Models are those that began alike, such as runs with one --init. They have one architecture and one
 tokenizer; weights that are stored in fewer bits count as fp32. Values are averaged in float64 and
 rounded once to fp32. --by loss: weights are the softmax of minus the loss on the texts, in nats per
-token. The folder appears when it is whole, and loads like one of swarm model export.)";
+token. --by fisher (Matena and Raffel 2022): each value counts as much as the texts inform about it,
+which is the mean square of its gradient over windows of 256 tokens. Printed are mean weights, and
+losses in these windows. It needs LibTorch, a family that is trained here, and 4 bytes per value and
+model of memory. The folder appears when it is whole, and loads like one of swarm model export.)";
 
 constexpr const char* kSoupExamples = R"(
 examples:
@@ -46,11 +50,15 @@ void check_number(const std::vector<std::string>& models) {
     }
 }
 
-CLI::Option* add_held_out(CLI::App& app, HeldOutOptions& options) {
+constexpr const char* kThreadsHelp = "threads that compute; no bit depends on it (auto)";
+constexpr const char* kAverageThreadsHelp =
+    "threads that compute (auto); --by fisher: 1, because bits depend on it there";
+
+CLI::Option* add_held_out(CLI::App& app, HeldOutOptions& options, const char* threads_help) {
     app.add_option("--tokens", options.tokens, "tokens of each text, at most")
         ->check(CLI::Range(2U, 1U << 24))
         ->capture_default_str();
-    add_threads(app, "threads that compute; no bit depends on it (auto)", options.threads);
+    add_threads(app, threads_help, options.threads);
     return app
         .add_option("--text", options.texts, "a text to predict, or a folder of them (repeatable)")
         ->type_name("FILE")
@@ -63,12 +71,14 @@ void check_average(const StackAverageOptions& options) {
     if (!options.weights.empty() && options.weights.size() != options.models.size()) {
         throw CLI::ValidationError("--weights", "wants one number per model");
     }
-    const bool by_loss = options.by == "loss";
-    if (by_loss && !options.weights.empty()) {
-        throw CLI::ValidationError("--weights", "contradicts --by loss, which makes the weights");
+    const bool by_text = options.by != "uniform";
+    if (by_text && !options.weights.empty()) {
+        throw CLI::ValidationError(
+            "--weights", "contradicts --by " + options.by + ", which makes the weights"
+        );
     }
-    if (by_loss == options.held_out.texts.empty()) {
-        throw CLI::ValidationError("--text", "belongs to --by loss, which needs it");
+    if (by_text == options.held_out.texts.empty()) {
+        throw CLI::ValidationError("--text", "belongs to --by loss and fisher, which need it");
     }
 }
 
@@ -84,9 +94,9 @@ void add_average(CLI::App& stack, const OnChosen& on_chosen) {
         ->allow_extra_args(false)
         ->check(number_within(0, kWeightMost));
     app.add_option("--by", options->by, "what the weights come from")
-        ->check(CLI::IsMember({"uniform", "loss"}))
+        ->check(CLI::IsMember({"uniform", "loss", "fisher"}))
         ->capture_default_str();
-    add_held_out(app, options->held_out);
+    add_held_out(app, options->held_out, kAverageThreadsHelp);
     when_named(app, [on_chosen, options] {
         check_average(*options);
         on_chosen(ChosenVerb(*options, average_models));
@@ -98,7 +108,7 @@ void add_soup(CLI::App& stack, const OnChosen& on_chosen) {
         add_verb(stack, "soup", "Average those models that help, by held-out text", kSoupExamples);
     const auto options = std::make_shared<StackSoupOptions>();
     add_models(app, options->models, options->folder);
-    add_held_out(app, options->held_out)->required();
+    add_held_out(app, options->held_out, kThreadsHelp)->required();
     when_named(app, [on_chosen, options] {
         check_number(options->models);
         on_chosen(ChosenVerb(*options, cook_soup));

@@ -4,6 +4,7 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/stack/average.hpp"
 #include "swarm/cli/stack/average_members.hpp"
+#include "swarm/cli/stack/fisher.hpp"
 #include "swarm/cli/stack/held_out.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/printable.hpp"
@@ -77,11 +78,16 @@ Result<> soup(const StackSoupOptions& options, Console& console) {
     return members.write(model, options.folder, console);
 }
 
-}  // namespace
+/// An average, how much each member counts in it, and its loss on the texts, if they were asked.
+struct Averaged {
+    ModelSource model;
+    std::vector<double> weights;
+    std::vector<double> losses;
+};
 
-Result<> write_average_model(const StackAverageOptions& options, Console& console) {
-    SWARM_TRY(check_free(options.folder));
-    SWARM_TRY(const AverageMembers members, open_members(options.models));
+Result<Averaged> average_by_weights(
+    const StackAverageOptions& options, const AverageMembers& members, Console& console
+) {
     std::vector<double> losses;
     std::vector<double> weights = options.weights;
     if (options.by == "loss") {
@@ -97,16 +103,36 @@ Result<> write_average_model(const StackAverageOptions& options, Console& consol
     SWARM_TRY(weights, stacking::models::normalised(weights));
     std::vector<std::size_t> all(weights.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    SWARM_TRY(const ModelSource model, members.average(all, weights));
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-        std::printf("  %.6f", weights[i]);
-        if (!losses.empty()) {
-            std::printf("  %10.6f nats per token", losses[i]);
+    SWARM_TRY(ModelSource model, members.average(all, weights));
+    return Averaged{std::move(model), std::move(weights), std::move(losses)};
+}
+
+Result<Averaged> make_average(
+    const StackAverageOptions& options, const AverageMembers& members, Console& console
+) {
+    if (options.by != "fisher") {
+        return average_by_weights(options, members, console);
+    }
+    SWARM_TRY(auto made, average_by_fisher(members, options.held_out, console));
+    auto& [model, weights] = made.average;
+    return Averaged{std::move(model), std::move(weights), std::move(made.losses)};
+}
+
+}  // namespace
+
+Result<> write_average_model(const StackAverageOptions& options, Console& console) {
+    SWARM_TRY(check_free(options.folder));
+    SWARM_TRY(const AverageMembers members, open_members(options.models));
+    SWARM_TRY(const Averaged made, make_average(options, members, console));
+    for (std::size_t i = 0; i < made.weights.size(); ++i) {
+        std::printf("  %.6f", made.weights[i]);
+        if (!made.losses.empty()) {
+            std::printf("  %10.6f nats per token", made.losses[i]);
         }
         std::printf("  %s\n", printable(members.names[i]).c_str());
     }
     std::fflush(stdout);
-    return members.write(model, options.folder, console);
+    return members.write(made.model, options.folder, console);
 }
 
 int average_models(const StackAverageOptions& options) {

@@ -21,22 +21,12 @@ using stacking::tokenizers::ModelTokenizer;
 
 }  // namespace
 
-Result<HeldOut> HeldOut::read(
-    const HeldOutOptions& options,
-    const ModelTokenizer& tokenizer,
-    std::uint32_t context,
-    Console& console
+Result<HeldOutTexts> read_held_out(
+    const HeldOutOptions& options, const ModelTokenizer& tokenizer, Console& console
 ) {
-    HeldOut held_out;
+    HeldOutTexts read;
     const auto before = tokens_before(tokenizer);
-    held_out.before_.assign(before.begin(), before.end());
-    held_out.sizes_.context = std::min(kUsualContext, context);
-    const std::uint32_t stride_most =
-        stacking::composition::stride_max(held_out.sizes_.context, before.size());
-    if (stride_most == 0) {
-        return usage("a context of " + std::to_string(context) + " tokens has no room for a text");
-    }
-    held_out.sizes_.stride = std::clamp(held_out.sizes_.context / 2, 1U, stride_most);
+    read.before.assign(before.begin(), before.end());
     SWARM_TRY(const auto sources, find_sources(options.texts));
     for (const auto& file : sources) {
         SWARM_TRY(TextSource source, read_source(file, tokenizer));
@@ -55,16 +45,34 @@ Result<HeldOut> HeldOut::read(
                 "without a prediction"
             );
         }
-        held_out.texts_.push_back(std::move(tokens));
+        read.texts.push_back(std::move(tokens));
     }
+    return read;
+}
+
+Result<HeldOut> HeldOut::read(
+    const HeldOutOptions& options,
+    const ModelTokenizer& tokenizer,
+    std::uint32_t context,
+    Console& console
+) {
+    HeldOut held_out;
+    held_out.sizes_.context = std::min(kUsualContext, context);
+    const std::uint32_t stride_most =
+        stacking::composition::stride_max(held_out.sizes_.context, tokens_before(tokenizer).size());
+    if (stride_most == 0) {
+        return usage("a context of " + std::to_string(context) + " tokens has no room for a text");
+    }
+    held_out.sizes_.stride = std::clamp(held_out.sizes_.context / 2, 1U, stride_most);
+    SWARM_TRY(held_out.read_, read_held_out(options, tokenizer, console));
     held_out.workers_ = make_workers(threads_to_answer(options.threads));
     return held_out;
 }
 
 std::uint64_t HeldOut::tokens() const {
     std::uint64_t count = 0;
-    for (const auto& text : texts_) {
-        count += text.size() - (before_.empty() ? 1 : 0);
+    for (const auto& text : read_.texts) {
+        count += text.size() - (read_.before.empty() ? 1 : 0);
     }
     return count;
 }
@@ -102,8 +110,8 @@ Result<double> HeldOut::loss_of(const ModelSource& model, const std::string& nam
         }
         return true;
     };
-    for (const auto& text : texts_) {
-        SWARM_TRY(score_text(*reader, {before_, text, sizes_, rows}, take));
+    for (const auto& text : read_.texts) {
+        SWARM_TRY(score_text(*reader, {read_.before, text, sizes_, rows}, take));
     }
     console.settle();
     return nats / static_cast<double>(scored);

@@ -21,9 +21,22 @@
 
 namespace swarm::cli {
 
+struct HeldOutTexts {
+    std::vector<std::vector<stacking::TokenId>> texts;
+    std::vector<stacking::TokenId> before;  // tokens that stand before each window
+};
+
+/// Reads at most options.tokens tokens of each text; one at least is scored. Warns of characters
+/// without a token.
+Result<HeldOutTexts> read_held_out(
+    const HeldOutOptions& options,
+    const stacking::tokenizers::ModelTokenizer& tokenizer,
+    Console& console
+);
+
 class HeldOut {
  public:
-    /// `context`: positions that every model can read. Warns of characters without a token.
+    /// `context`: positions that every model can read.
     static Result<HeldOut> read(
         const HeldOutOptions& options,
         const stacking::tokenizers::ModelTokenizer& tokenizer,
@@ -46,8 +59,7 @@ class HeldOut {
         const stacking::models::ModelSource& model
     ) const;
 
-    std::vector<std::vector<stacking::TokenId>> texts_;
-    std::vector<stacking::TokenId> before_;  // tokens that stand before each window
+    HeldOutTexts read_;
     stacking::composition::WindowSizes sizes_;
     std::shared_ptr<Workers> workers_;
 };

@@ -30,6 +30,26 @@ TEST(AverageFlags, TakeModelsAndWeights) {
     EXPECT_EQ(by_loss.by, "loss");
     EXPECT_EQ(by_loss.held_out.texts, (Words{"t", "u"}));
     EXPECT_EQ(by_loss.held_out.tokens, 4096U);
+    const auto by_fisher = options_of<StackAverageOptions>(
+        {"stack",
+         "average",
+         "a",
+         "b",
+         "-o",
+         "out",
+         "--by",
+         "fisher",
+         "--text",
+         "t",
+         "--tokens",
+         "65536",
+         "--threads",
+         "2"}
+    );
+    EXPECT_EQ(by_fisher.by, "fisher");
+    EXPECT_EQ(by_fisher.held_out.texts, Words{"t"});
+    EXPECT_EQ(by_fisher.held_out.tokens, 65536U);
+    EXPECT_EQ(by_fisher.held_out.threads, 2U);
 }
 
 TEST(AverageFlags, ASoupTakesModelsAndTexts) {
@@ -48,6 +68,8 @@ TEST(AverageFlags, HelpSaysHowWeightsAreMade) {
     EXPECT_NE(average.text.find("\n  swarm stack average base tuned -o"), std::string::npos);
     EXPECT_NE(average.text.find("softmax of minus the loss"), std::string::npos);
     EXPECT_NE(average.text.find("nats"), std::string::npos);
+    EXPECT_NE(average.text.find("--by fisher --text held-out"), std::string::npos);
+    EXPECT_NE(average.text.find("windows of 256 tokens"), std::string::npos);
     const Exit soup = exit_of({"stack", "soup", "--help"});
     EXPECT_EQ(soup.code, kDone);
     EXPECT_NE(soup.text.find("\n  swarm stack soup runs/a runs/b"), std::string::npos);
@@ -75,6 +97,8 @@ TEST(AverageFlags, WordsThatAreNotUnderstoodAreAUsageError) {
         with(average, {"--by", "loss"}),
         with(average, {"--text", "t"}),
         with(average, {"--by", "loss", "--text", "t", "--weights", "1,2"}),
+        with(average, {"--by", "fisher"}),
+        with(average, {"--by", "fisher", "--text", "t", "--weights", "1,2"}),
         crowd,
         soup,
         with(soup, {"--text", "t", "--tokens", "1"}),
