@@ -163,6 +163,8 @@ Result<RunConfig> read_document(const toml::table& document, std::string_view fi
     RunConfig judged = config;
     if (!config.init.empty() && config.init_sha256.empty()) {
         judged.model.layers = kLayersWithBiasesMax;  // the shape is that of a model not yet read
+        judged.model.experts = std::min(judged.model.experts, 1U);
+        judged.model.experts_per_token = 1;
         judged.layers_per_stage.clear();
     }
     if (const auto fault = first_fault(judged)) {
