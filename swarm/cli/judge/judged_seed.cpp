@@ -223,19 +223,24 @@ std::vector<std::string> JudgedSeed::members_of(const Recipe& recipe) const {
 
 /// Makes one model of the members, and trains it. Returns false when the training may not begin.
 Result<bool> JudgedSeed::tune(const Recipe& recipe) {
-    const Mixing& mixing = *recipe.mixing;
-    StackMixOptions options;
-    options.models = members_of(recipe);
-    options.folder = (folder_ / mixing.tuning.from).string();
-    options.top = mixing.top;
-    options.copies = mixing.copies;
-    options.seed = seed_;
+    const Merging& merging = *recipe.merging;
+    const fs::path folder = folder_ / merging.tuning.from;
     std::error_code ignored;
-    if (!fs::exists(options.folder, ignored)) {
-        Console console;
-        SWARM_TRY(write_mixture(options, console));
+    if (fs::exists(folder, ignored)) {
+        return train_one(merging.tuning);
     }
-    return train_one(mixing.tuning);
+    Console console;
+    if (merging.is_chain) {
+        const fs::path file = folder_ / (recipe.name + ".toml");
+        SWARM_TRY(const StackFile chain, stack_of_members(recipe));
+        SWARM_TRY(write_stack(file, chain));
+        SWARM_TRY(write_joined({file.string(), folder.string()}, console));
+    } else {
+        SWARM_TRY(write_mixture(
+            {members_of(recipe), folder.string(), merging.top, merging.copies, seed_}, console
+        ));
+    }
+    return train_one(merging.tuning);
 }
 
 Result<> JudgedSeed::write_average(const Recipe& recipe, const fs::path& folder) const {
@@ -251,6 +256,25 @@ Result<> JudgedSeed::write_average(const Recipe& recipe, const fs::path& folder)
     return written.finish();
 }
 
+/// The members, without what their combination adds.
+Result<StackFile> JudgedSeed::stack_of_members(const Recipe& recipe) const {
+    StackFile stack;
+    const bool is_chain =
+        recipe.combination == Combination::Chain || (recipe.merging && recipe.merging->is_chain);
+    stack.mode = is_chain ? StackMode::Chain : StackMode::Ensemble;
+    for (const Training& training : recipe.trainings) {
+        const fs::path folder = folder_ / training.name;
+        auto& member = stack.members.emplace_back();
+        member.model = fs::absolute(folder).string();
+        if (recipe.cuts_first_layer && stack.members.size() > 1) {
+            SWARM_TRY(const RunFiles run, read_run_files(folder));
+            const std::uint32_t last = run.config.model.layers - 1;
+            member.layers = {std::min(1U, last), last};  // one layer stays where there is one
+        }
+    }
+    return stack;
+}
+
 /// The stack that the recipe makes of its trainings, which are done.
 Result<StackFile> JudgedSeed::stack_of(const Recipe& recipe) {
     if (recipe.combination == Combination::Average) {
@@ -261,15 +285,11 @@ Result<StackFile> JudgedSeed::stack_of(const Recipe& recipe) {
         }
         return one_member(folder);
     }
-    if (recipe.mixing) {
-        return one_member(folder_ / recipe.mixing->tuning.name);
+    if (recipe.merging) {
+        return one_member(folder_ / recipe.merging->tuning.name);
     }
-    StackFile stack;
-    stack.mode = recipe.combination == Combination::Chain ? StackMode::Chain : StackMode::Ensemble;
+    SWARM_TRY(StackFile stack, stack_of_members(recipe));
     stack.clusters = recipe.combination == Combination::ByCluster ? "clusters/clusters.json" : "";
-    for (const Training& training : recipe.trainings) {
-        stack.members.push_back({fs::absolute(folder_ / training.name).string(), 1, {}});
-    }
     if (recipe.combination == Combination::Best) {
         std::size_t best = 0;
         for (std::size_t i = 1; i < recipe.trainings.size(); ++i) {
@@ -283,7 +303,7 @@ Result<StackFile> JudgedSeed::stack_of(const Recipe& recipe) {
 }
 
 Result<std::uint64_t> JudgedSeed::parameters_of(const Recipe& recipe) const {
-    const Training& trained = recipe.mixing ? recipe.mixing->tuning : recipe.trainings.front();
+    const Training& trained = recipe.merging ? recipe.merging->tuning : recipe.trainings.front();
     SWARM_TRY(const RunFiles run, read_run_files(folder_ / trained.name));
     double met = 0;
     for (const run::StageLayout& stage : run::partition(run.config)) {
@@ -314,7 +334,7 @@ Result<std::optional<Judged>> JudgedSeed::judge(const Recipe& recipe) {
             return std::optional<Judged>();
         }
     }
-    if (recipe.mixing) {
+    if (recipe.merging) {
         SWARM_TRY(const bool done, tune(recipe));
         if (!done) {
             return std::optional<Judged>();

@@ -60,6 +60,8 @@ class JudgedSeed {
     [[nodiscard]] std::vector<std::string> members_of(const Recipe& recipe) const;
     Result<bool> tune(const Recipe& recipe);
     Result<> write_average(const Recipe& recipe, const std::filesystem::path& folder) const;
+    [[nodiscard]] Result<stacking::composition::StackFile> stack_of_members(const Recipe& recipe
+    ) const;
     Result<stacking::composition::StackFile> stack_of(const Recipe& recipe);
     Result<std::uint64_t> parameters_of(const Recipe& recipe) const;
 

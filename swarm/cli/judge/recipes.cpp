@@ -22,8 +22,10 @@ std::vector<Training> members(
     return trainings;
 }
 
-std::vector<Training> frozen_members(std::size_t count, std::uint64_t steps) {
-    std::vector<Training> trainings = members("frozen", count, JudgedText::Domain, steps);
+std::vector<Training> frozen_members(
+    const std::string& name, std::size_t count, std::uint64_t steps
+) {
+    std::vector<Training> trainings = members(name, count, JudgedText::Domain, steps);
     for (Training& one : trainings) {
         one.freeze = "embed,head";
     }
@@ -59,10 +61,10 @@ Recipe mixture(
     return {
         name,
         about,
-        Combination::Mixture,
+        Combination::Merged,
         members("begun", domains, JudgedText::Domain, apart),
         true,
-        Mixing{static_cast<std::uint32_t>(top), 1, std::move(tuning)}};
+        Merging{false, static_cast<std::uint32_t>(top), 1, std::move(tuning)}};
 }
 
 /// Experts that are copies of the base, and trained together from the start.
@@ -74,16 +76,39 @@ Recipe upcycled(std::size_t domains, JudgedSteps steps) {
     return {
         "upcycled",
         "mixture of copies of the base",
-        Combination::Mixture,
+        Combination::Merged,
         {},
         true,
-        Mixing{top, copies, std::move(tuning)}};
+        Merging{false, top, copies, std::move(tuning)}};
+}
+
+/// Chains that differ from the plain one in one thing: the later members lack the layer that reads
+/// the embedding, or the whole is trained in the end.
+std::vector<Recipe> other_chains(std::size_t domains, JudgedSteps steps) {
+    const std::uint64_t apart = steps.member - steps.member / kTunedPart;
+    Training tuning = dense("chain-whole", domains * (steps.member - apart));
+    tuning.from = "chain-whole-begin";
+    tuning.freeze = "embed,head";
+    Recipe cut{
+        "chain-cut",
+        "the same, later members without their first layer",
+        Combination::Chain,
+        frozen_members("frozen", domains, steps.member)};
+    cut.cuts_first_layer = true;
+    return {
+        std::move(cut),
+        {"chain-whole",
+         "a chain that is trained as one model in the end",
+         Combination::Merged,
+         frozen_members("frozen-begun", domains, apart),
+         true,
+         Merging{true, 1, 1, std::move(tuning)}}};
 }
 
 std::vector<Recipe> mixtures(std::size_t domains, JudgedSteps steps) {
     const std::size_t top = std::min(kTopMost, domains);
     Recipe frozen = mixture("mixture-frozen", "the same, experts stay", top, domains, steps);
-    frozen.mixing->tuning.freeze = "experts";
+    frozen.merging->tuning.freeze = "experts";
     return {
         mixture("mixture", "members as experts (BTX)", top, domains, steps),
         mixture("mixture-one", "the same, one expert per token", 1, domains, steps),
@@ -115,14 +140,16 @@ std::vector<Recipe> recipes_of(std::size_t domains, JudgedSteps steps) {
         {"chain",
          "members over the base's embedding",
          Combination::Chain,
-         frozen_members(domains, steps.member)},
+         frozen_members("frozen", domains, steps.member)},
         {"chain-apart",
          "members with nothing in common",
          Combination::Chain,
          members_apart(domains, steps),
          false}};
-    for (Recipe& recipe : mixtures(domains, steps)) {
-        recipes.push_back(std::move(recipe));
+    for (auto* const others : {other_chains, mixtures}) {
+        for (Recipe& recipe : others(domains, steps)) {
+            recipes.push_back(std::move(recipe));
+        }
     }
     return recipes;
 }
@@ -140,7 +167,7 @@ std::uint64_t steps_of(const Recipe& recipe, JudgedSteps steps) {
     for (const Training& training : recipe.trainings) {
         sum += training.steps;
     }
-    return sum + (recipe.mixing ? recipe.mixing->tuning.steps : 0);
+    return sum + (recipe.merging ? recipe.merging->tuning.steps : 0);
 }
 
 std::optional<CutText> cut_text(std::string_view text) {

@@ -39,13 +39,14 @@ struct Training {
 };
 
 /// The way in which trained members become one model.
-enum class Combination : std::uint8_t { Alone, Best, Ensemble, ByCluster, Average, Chain, Mixture };
+enum class Combination : std::uint8_t { Alone, Best, Ensemble, ByCluster, Average, Chain, Merged };
 
-/// Members as the experts of one model, which is trained on all texts.
-struct Mixing {
+/// Members that become one model, its experts or its layers, which is then trained on all texts.
+struct Merging {
+    bool is_chain = false;     // layers one after the other, without those that a chain cuts
     std::uint32_t top = 2;     // experts per token
     std::uint32_t copies = 1;  // experts that each member becomes
-    Training tuning{};         // begins with the folder that the mixture is written to
+    Training tuning{};         // begins with the folder that the model is written to
 };
 
 struct Recipe {
@@ -54,7 +55,8 @@ struct Recipe {
     Combination combination = Combination::Alone;
     std::vector<Training> trainings;  // the members, without the base; empty: it is the member
     bool needs_base = true;
-    std::optional<Mixing> mixing{};  // for a mixture alone
+    std::optional<Merging> merging{};
+    bool cuts_first_layer = false;  // a chain without the first layer of all members but the first
 };
 
 /// Steps of the base and of each member.

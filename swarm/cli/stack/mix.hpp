@@ -32,8 +32,9 @@ struct StackJoinOptions {
 void add_mix(CLI::App& stack, const OnChosen& on_chosen);
 void add_join(CLI::App& stack, const OnChosen& on_chosen);
 
-/// Does what `swarm stack mix` does, and prints the same.
+// Do what the verbs do, and print the same.
 Result<> write_mixture(const StackMixOptions& options, Console& console);
+Result<> write_joined(const StackJoinOptions& options, Console& console);
 
 int mix_models(const StackMixOptions& options);
 int join_chain(const StackJoinOptions& options);

@@ -15,14 +15,13 @@
 #include <utility>
 
 namespace swarm::cli {
-namespace {
 
 using stacking::composition::StackFile;
 using stacking::composition::StackMode;
 using stacking::models::ChainPart;
 using stacking::models::ModelSource;
 
-Result<> join(const StackJoinOptions& options, Console& console) {
+Result<> write_joined(const StackJoinOptions& options, Console& console) {
     SWARM_TRY(check_free(options.folder));
     SWARM_TRY(StackFile file, read_stack(options.file));
     if (file.mode != StackMode::Chain) {
@@ -55,8 +54,6 @@ Result<> join(const StackJoinOptions& options, Console& console) {
     return {};
 }
 
-}  // namespace
-
 Result<> write_mixture(const StackMixOptions& options, Console& console) {
     SWARM_TRY(check_free(options.folder));
     SWARM_TRY(const AverageMembers members, open_members(options.models));
@@ -75,7 +72,7 @@ int mix_models(const StackMixOptions& options) {
 
 int join_chain(const StackJoinOptions& options) {
     Console console;
-    const Result<> done = join(options, console);
+    const Result<> done = write_joined(options, console);
     return done ? kDone : end_with(console, done.error());
 }
 

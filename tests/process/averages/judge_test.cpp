@@ -33,7 +33,7 @@ class JudgeTest : public testing::Test {
         std::vector<std::string> words{
             "stack", "judge", file("sea.txt"), file("land.txt"), "-o", file("judged")};
         for (const char* const setting :
-             {"model.layers=1",
+             {"model.layers=2",
               "model.width=32",
               "model.heads=2",
               "model.kv_heads=2",
@@ -68,7 +68,7 @@ TEST_F(JudgeTest, TrainsAndMeasuresEachRecipe) {
     ASSERT_EQ(judge(few), 0) << err;
     const json::value report = json::parse(read_text(file("judged/judge.json")));
     const json::array& recipes = report.at("recipes").as_array();
-    ASSERT_EQ(recipes.size(), 15U);
+    ASSERT_EQ(recipes.size(), 17U);
     for (const json::value& recipe : recipes) {
         const json::value& seed = recipe.at("seeds").at(0);
         EXPECT_GT(seed.at("mean").to_number<double>(), 0.1) << recipe;

@@ -35,8 +35,8 @@ TEST(Recipes, NameEachTrainingOnceForOneContent) {
     std::vector<Training> seen;
     for (const Recipe& recipe : recipes_of(3, {10, 10})) {
         std::vector<Training> trainings = recipe.trainings;
-        if (recipe.mixing) {
-            trainings.push_back(recipe.mixing->tuning);
+        if (recipe.merging) {
+            trainings.push_back(recipe.merging->tuning);
         }
         for (const Training& training : trainings) {
             const auto same = std::ranges::find(seen, training.name, &Training::name);
@@ -47,7 +47,7 @@ TEST(Recipes, NameEachTrainingOnceForOneContent) {
             }
         }
     }
-    EXPECT_EQ(seen.size(), 2 + 6 * 3 + 5U);
+    EXPECT_EQ(seen.size(), 2 + 7 * 3 + 6U);
     const auto names = recipe_names();
     EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
 }
@@ -56,19 +56,19 @@ TEST(Recipes, MixturesShareTheirMembers) {
     std::vector<Training> of_first;
     std::size_t mixtures = 0;
     for (const Recipe& recipe : recipes_of(3, {40, 40})) {
-        if (!recipe.mixing) {
+        EXPECT_EQ(recipe.combination == Combination::Merged, recipe.merging.has_value());
+        if (!recipe.merging || recipe.merging->is_chain) {
             continue;
         }
         ++mixtures;
-        EXPECT_EQ(recipe.combination, Combination::Mixture);
         const std::size_t members = std::max<std::size_t>(1, recipe.trainings.size());
-        EXPECT_EQ(members * recipe.mixing->copies, 3U) << recipe.name;
-        EXPECT_LE(recipe.mixing->top, 3U);
-        EXPECT_EQ(recipe.mixing->tuning.from, recipe.name + "-begin");
+        EXPECT_EQ(members * recipe.merging->copies, 3U) << recipe.name;
+        EXPECT_LE(recipe.merging->top, 3U);
+        EXPECT_EQ(recipe.merging->tuning.from, recipe.name + "-begin");
         if (recipe.name == "mixture") {
             of_first = recipe.trainings;
             EXPECT_EQ(recipe.trainings.front().steps, 30U);
-            EXPECT_EQ(recipe.mixing->tuning.steps, 30U);
+            EXPECT_EQ(recipe.merging->tuning.steps, 30U);
         }
         EXPECT_TRUE(recipe.trainings.empty() || recipe.trainings == of_first);
     }
