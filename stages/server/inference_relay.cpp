@@ -40,10 +40,11 @@ void InferenceRelay::take(
         context_.forward_units() * fraction / context_.config.batch,
         [worker = context_.worker, tokens = infer.tokens, input = std::move(input)](Outcome& outcome
         ) { outcome.emplace(worker->infer(input, tokens)); },
-        [this, own, infer](Outcome& outcome, node::Turn later) {
+        // The server may have another stage once the device has answered.
+        [this, own, infer, was_tail = context_.is_tail()](Outcome& outcome, node::Turn later) {
             if (!*outcome) {
                 refuse(own, later);
-            } else if (context_.is_tail()) {
+            } else if (was_tail) {
                 auto top = top_tokens(numbers_of(**outcome), infer.top);
                 const bool refused = top.empty();
                 answer(own, {0, refused, std::move(top)}, later);
