@@ -92,6 +92,10 @@ void RunWorld::add_coordinator() {
         options.on_held_out = [this](const swarm::run::HeldOutLosses& losses) {
             held_out_.push_back(losses);
         };
+        options.on_patience_over = [this](std::uint64_t step, const std::string&) {
+            ended_after_ = step;
+        };
+        options.ended_after = ended_after_;
         return std::make_unique<swarm::coordinator::Coordinator>(std::move(options));
     });
 }

@@ -107,6 +107,9 @@ class RunWorld {
         return held_out_;
     }
 
+    /// Steps after which eval.patience has ended the run.
+    [[nodiscard]] std::optional<std::uint64_t> ended_after() const { return ended_after_; }
+
     /// Steps that were skipped, with the reason.
     [[nodiscard]] const std::vector<node::StepSkipped>& skipped() const { return skipped_; }
 
@@ -168,6 +171,7 @@ class RunWorld {
     std::vector<node::StepCommitted> steps_;
     std::vector<node::StepSkipped> skipped_;
     std::vector<swarm::run::HeldOutLosses> held_out_;
+    std::optional<std::uint64_t> ended_after_;  // kept by the folder of the coordinator
     std::map<std::pair<swarm::StageIndex, PeerId>, std::uint64_t> shares_;
     std::optional<swarm::Digest> weights_sha256_;
     std::optional<node::RunFailed> failure_;

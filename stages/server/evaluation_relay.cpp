@@ -1,10 +1,6 @@
 #include "stages/server/evaluation_relay.hpp"
 
-#include "swarm/protocol/limits.hpp"
-
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace stages {
 
@@ -20,7 +16,7 @@ bool EvaluationRelay::may_ask(PeerId from) const {
 bool EvaluationRelay::can_compute(const protocol::Evaluate& evaluate) const {
     const auto& config = context_.config;
     return context_.worker && context_.slot && context_.version == evaluate.version &&
-           !context_.applying && open_.size() < protocol::kEvaluationsMax &&
+           !context_.applying && !open_.is_full() &&
            evaluate.tokens.size() == std::size_t{config.batch} * (config.model.context + 1);
 }
 
@@ -35,8 +31,7 @@ void EvaluationRelay::take(
         context_.answer(from, protocol::Evaluated{evaluate.request, true, 0}, turn);
         return;
     }
-    const std::uint64_t own = next_request_++;
-    open_[own] = {from, evaluate.request, next, turn.now + kAnswerWithin};
+    const std::uint64_t own = open_.open({from, evaluate.request, next}, turn.now);
     if (context_.is_tail()) {
         compute_loss(own, evaluate, std::move(input), turn);
     } else {
@@ -87,16 +82,15 @@ void EvaluationRelay::compute_forward(
 void EvaluationRelay::pass_up(
     std::uint64_t own, const protocol::Evaluate& evaluate, node::Payload output, node::Turn turn
 ) {
-    const auto found = open_.find(own);
-    if (found != open_.end()) {
+    if (const OpenRequests::Request* const open = open_.find(own)) {
         const protocol::Evaluate onward{evaluate.version, own, evaluate.tokens};
-        ServerContext::send(*found->second.next, onward, std::move(output), turn);
+        ServerContext::send(*open->next, onward, std::move(output), turn);
     }
 }
 
 void EvaluationRelay::on(PeerId from, const protocol::Evaluated& evaluated, node::Turn turn) {
-    const auto found = open_.find(evaluated.request);
-    if (found != open_.end() && found->second.next == from) {
+    const OpenRequests::Request* const open = open_.find(evaluated.request);
+    if (open && open->next == from) {
         answer(evaluated.request, evaluated, turn);
     }
 }
@@ -104,12 +98,9 @@ void EvaluationRelay::on(PeerId from, const protocol::Evaluated& evaluated, node
 void EvaluationRelay::answer(
     std::uint64_t own, protocol::Evaluated evaluated, node::Turn turn
 ) {
-    const auto found = open_.find(own);
-    if (found != open_.end()) {
-        evaluated.request = found->second.request;
-        const PeerId to = found->second.from;
-        open_.erase(found);
-        context_.answer(to, evaluated, turn);
+    if (const std::optional<OpenRequests::Request> closed = open_.close(own)) {
+        evaluated.request = closed->number;
+        context_.answer(closed->from, evaluated, turn);
     }
 }
 
@@ -118,35 +109,19 @@ void EvaluationRelay::refuse(std::uint64_t own, node::Turn turn) {
 }
 
 void EvaluationRelay::peer_lost(PeerId peer, node::Turn turn) {
-    std::vector<std::uint64_t> lost;
-    for (const auto& [own, open] : open_) {
-        if (open.next == peer) {
-            lost.push_back(own);
-        }
-    }
-    for (const std::uint64_t own : lost) {
+    for (const std::uint64_t own : open_.passed_to(peer)) {
         refuse(own, turn);
     }
 }
 
 void EvaluationRelay::wake(node::Turn turn) {
-    std::vector<std::uint64_t> late;
-    for (const auto& [own, open] : open_) {
-        if (open.due <= turn.now) {
-            late.push_back(own);
-        }
-    }
-    for (const std::uint64_t own : late) {
+    for (const std::uint64_t own : open_.overdue(turn.now)) {
         refuse(own, turn);
     }
 }
 
 TimePoint EvaluationRelay::next_deadline() const {
-    TimePoint due = swarm::kNever;
-    for (const auto& [own, open] : open_) {
-        due = std::min(due, open.due);
-    }
-    return due;
+    return open_.next_deadline();
 }
 
 }  // namespace stages

@@ -8,9 +8,10 @@
 // again. Source: step protocol, section 4.
 #pragma once
 
+#include "stages/server/open_requests.hpp"
 #include "stages/server/server_context.hpp"
+#include "swarm/protocol/limits.hpp"
 
-#include <map>
 #include <optional>
 
 namespace stages {
@@ -37,15 +38,6 @@ class EvaluationRelay {
     [[nodiscard]] TimePoint next_deadline() const;
 
  private:
-    static constexpr swarm::Duration kAnswerWithin = std::chrono::seconds(30);
-
-    struct Open {
-        PeerId from;
-        std::uint64_t request = 0;   // the sender's number of the request
-        std::optional<PeerId> next;  // the peer above to which it is passed
-        TimePoint due;               // when it is refused
-    };
-
     [[nodiscard]] bool may_ask(PeerId from) const;
     [[nodiscard]] bool can_compute(const protocol::Evaluate& evaluate) const;
     void compute_loss(
@@ -64,8 +56,7 @@ class EvaluationRelay {
     void refuse(std::uint64_t own, node::Turn turn);
 
     ServerContext& context_;
-    std::uint64_t next_request_ = 1;
-    std::map<std::uint64_t, Open> open_;  // requests by own number
+    OpenRequests open_{protocol::kEvaluationsMax};
 };
 
 }  // namespace stages

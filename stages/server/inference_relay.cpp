@@ -1,9 +1,7 @@
 #include "stages/server/inference_relay.hpp"
 
 #include "stages/compute/top_tokens.hpp"
-#include "swarm/protocol/limits.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -28,13 +26,12 @@ void InferenceRelay::take(
 ) {
     const bool can = context_.worker && context_.version && !infer.tokens.empty() &&
                      infer.tokens.size() <= context_.config.model.context &&
-                     (context_.is_tail() || next) && open_.size() < protocol::kInferencesMax;
+                     (context_.is_tail() || next) && !open_.is_full();
     if (!can) {
         ServerContext::send(from, protocol::Inferred{infer.request, true, {}}, {}, turn);
         return;
     }
-    const std::uint64_t own = next_request_++;
-    open_[own] = {from, infer.request, next, turn.now + kAnswerWithin};
+    const std::uint64_t own = open_.open({from, infer.request, next}, turn.now);
     using Outcome = std::optional<swarm::Result<node::Payload>>;
     const double fraction =
         static_cast<double>(infer.tokens.size()) / context_.config.model.context;
@@ -43,10 +40,11 @@ void InferenceRelay::take(
         context_.forward_units() * fraction / context_.config.batch,
         [worker = context_.worker, tokens = infer.tokens, input = std::move(input)](Outcome& outcome
         ) { outcome.emplace(worker->infer(input, tokens)); },
-        [this, own, infer](Outcome& outcome, node::Turn later) {
+        // The server may have another stage once the device has answered.
+        [this, own, infer, was_tail = context_.is_tail()](Outcome& outcome, node::Turn later) {
             if (!*outcome) {
                 refuse(own, later);
-            } else if (context_.is_tail()) {
+            } else if (was_tail) {
                 auto top = top_tokens(numbers_of(**outcome), infer.top);
                 const bool refused = top.empty();
                 answer(own, {0, refused, std::move(top)}, later);
@@ -60,27 +58,23 @@ void InferenceRelay::take(
 void InferenceRelay::pass_up(
     std::uint64_t own, const protocol::Infer& infer, node::Payload output, node::Turn turn
 ) {
-    const auto found = open_.find(own);
-    if (found != open_.end()) {
+    if (const OpenRequests::Request* const open = open_.find(own)) {
         const protocol::Infer onward{own, infer.tokens, infer.top};
-        ServerContext::send(*found->second.next, onward, std::move(output), turn);
+        ServerContext::send(*open->next, onward, std::move(output), turn);
     }
 }
 
 void InferenceRelay::on(PeerId from, const protocol::Inferred& inferred, node::Turn turn) {
-    const auto found = open_.find(inferred.request);
-    if (found != open_.end() && found->second.next == from) {
+    const OpenRequests::Request* const open = open_.find(inferred.request);
+    if (open && open->next == from) {
         answer(inferred.request, inferred, turn);
     }
 }
 
 void InferenceRelay::answer(std::uint64_t own, protocol::Inferred inferred, node::Turn turn) {
-    const auto found = open_.find(own);
-    if (found != open_.end()) {
-        inferred.request = found->second.request;
-        const PeerId to = found->second.from;
-        open_.erase(found);
-        ServerContext::send(to, std::move(inferred), {}, turn);
+    if (const std::optional<OpenRequests::Request> closed = open_.close(own)) {
+        inferred.request = closed->number;
+        ServerContext::send(closed->from, std::move(inferred), {}, turn);
     }
 }
 
@@ -89,35 +83,19 @@ void InferenceRelay::refuse(std::uint64_t own, node::Turn turn) {
 }
 
 void InferenceRelay::peer_lost(PeerId peer, node::Turn turn) {
-    std::vector<std::uint64_t> lost;
-    for (const auto& [own, open] : open_) {
-        if (open.next == peer) {
-            lost.push_back(own);
-        }
-    }
-    for (const std::uint64_t own : lost) {
+    for (const std::uint64_t own : open_.passed_to(peer)) {
         refuse(own, turn);
     }
 }
 
 void InferenceRelay::wake(node::Turn turn) {
-    std::vector<std::uint64_t> late;
-    for (const auto& [own, open] : open_) {
-        if (open.due <= turn.now) {
-            late.push_back(own);
-        }
-    }
-    for (const std::uint64_t own : late) {
+    for (const std::uint64_t own : open_.overdue(turn.now)) {
         refuse(own, turn);
     }
 }
 
 TimePoint InferenceRelay::next_deadline() const {
-    TimePoint due = swarm::kNever;
-    for (const auto& [own, open] : open_) {
-        due = std::min(due, open.due);
-    }
-    return due;
+    return open_.next_deadline();
 }
 
 }  // namespace stages

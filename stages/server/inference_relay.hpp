@@ -7,9 +7,10 @@
 // again.
 #pragma once
 
+#include "stages/server/open_requests.hpp"
 #include "stages/server/server_context.hpp"
+#include "swarm/protocol/limits.hpp"
 
-#include <map>
 #include <optional>
 
 namespace stages {
@@ -36,15 +37,6 @@ class InferenceRelay {
     [[nodiscard]] TimePoint next_deadline() const;
 
  private:
-    static constexpr swarm::Duration kAnswerWithin = std::chrono::seconds(30);
-
-    struct Open {
-        PeerId from;
-        std::uint64_t request = 0;   // the sender's number of the request
-        std::optional<PeerId> next;  // the peer above to which it is passed
-        TimePoint due;               // when it is refused
-    };
-
     void pass_up(
         std::uint64_t own, const protocol::Infer& infer, node::Payload output, node::Turn turn
     );
@@ -52,8 +44,7 @@ class InferenceRelay {
     void refuse(std::uint64_t own, node::Turn turn);
 
     ServerContext& context_;
-    std::uint64_t next_request_ = 1;
-    std::map<std::uint64_t, Open> open_;  // requests by own number
+    OpenRequests open_{protocol::kInferencesMax};
 };
 
 }  // namespace stages

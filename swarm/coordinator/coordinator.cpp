@@ -170,6 +170,9 @@ void Coordinator::handle(const node::Stored& stored, node::Turn turn) {
 
 void Coordinator::open_for_peers(node::Turn turn) {
     step_began_ = turn.now;
+    if (options_.ended_after == context_.version.step) {
+        context_.config.steps = context_.version.step;
+    }
     if (!run::is_over(context_.config, context_.version.step)) {
         phase_ = Phase::Open;
         lost_since_ = turn.now;

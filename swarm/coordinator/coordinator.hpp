@@ -59,6 +59,11 @@ class Coordinator final : public node::Role {
         std::optional<double> best_held_out = std::nullopt;  // least loss of earlier processes
         /// Takes what each evaluation has found, for people: no decision depends on it.
         std::function<void(const run::HeldOutLosses&)> on_held_out = {};
+        /// Is told when eval.patience ends the run, after how many steps and why.
+        std::function<void(std::uint64_t, const std::string&)> on_patience_over = {};
+        /// Steps after which eval.patience has ended the run in an earlier process. While the run
+        /// stands there, nothing is left to train.
+        std::optional<std::uint64_t> ended_after = std::nullopt;
     };
 
     explicit Coordinator(Options options);

@@ -116,6 +116,14 @@ void Progress::show_one(const HeldOutFound& found) {
     console_.info(line + (found.texts.size() > 1 ? ")" : ""));
 }
 
+void Progress::show_one(const PatienceOver& over) {
+    finish();
+    console_.info(
+        "the run ends after step " + std::to_string(over.step) + ": " + over.reason +
+        " (eval.patience); `swarm train --resume` goes on with another value of it"
+    );
+}
+
 void Progress::show_one(const node::StepSkipped& skip) {
     ++skipped_;
     console_.warn(

@@ -39,6 +39,7 @@ class Progress {
 
     void show_one(const StagesCut& cut);
     void show_one(const HeldOutFound& found);
+    void show_one(const PatienceOver& over);
     void show_one(const node::StepCommitted& step);
     void show_one(const node::StepSkipped& skip);
 

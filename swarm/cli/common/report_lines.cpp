@@ -78,6 +78,10 @@ json::object to_object(const HeldOutFound& found) {
         {"texts", std::move(texts)}};
 }
 
+json::object to_object(const PatienceOver& over) {
+    return {{"kind", "patience_over"}, {"step", over.step}, {"reason", over.reason}};
+}
+
 json::object to_object(const node::StepSkipped& skip) {
     return {
         {"kind", "skip"},
@@ -287,6 +291,12 @@ std::optional<TrainReport> read_report(const std::string& kind, Fields& from) {
     }
     if (kind == "held_out") {
         return read_held_out(from);
+    }
+    if (kind == "patience_over") {
+        PatienceOver over;
+        over.step = from.number<std::uint64_t>("step");
+        over.reason = from.text("reason");
+        return over;
     }
     if (kind == "step") {
         return read_step(from);

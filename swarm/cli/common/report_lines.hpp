@@ -47,11 +47,18 @@ struct HeldOutFound {
     std::vector<Text> texts{};
 };
 
+/// The run ends before its last step, because eval.patience is over.
+struct PatienceOver {
+    std::uint64_t step = 0;  // steps that have made the weights
+    std::string reason;      // "no better held-out loss than 3.2140 in 5 evaluations"
+};
+
 using TrainReport = std::variant<
     Listening,
     PastLoss,
     StagesCut,
     HeldOutFound,
+    PatienceOver,
     node::StepCommitted,
     node::StepSkipped,
     node::WorkCounted,

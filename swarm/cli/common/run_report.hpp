@@ -108,6 +108,8 @@ class RunReport {
 
     void add_one(const HeldOutFound& found, TimePoint) { held_out_[found.step] = found; }
 
+    void add_one(const PatienceOver&, TimePoint) {}  // the losses show it
+
     void add_one(const node::StepCommitted& step, TimePoint now);
     void add_one(const node::StepSkipped& skip, TimePoint now);
     void add_one(const node::WorkCounted& share, TimePoint now);

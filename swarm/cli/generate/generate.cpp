@@ -9,20 +9,15 @@
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/generate_alone.hpp"
 #include "swarm/cli/answer/remote_answer.hpp"
-#include "swarm/cli/common/clock.hpp"
+#include "swarm/cli/common/client_process.hpp"
 #include "swarm/cli/common/files.hpp"
-#include "swarm/cli/common/swarm_key.hpp"
 #include "swarm/cli/owners/owner_check.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/printable.hpp"
 #include "swarm/cli/terminal/standard_output.hpp"
-#include "swarm/cli/terminal/stop_presses.hpp"
-#include "swarm/net/address.hpp"
-#include "swarm/net/host.hpp"
 #include "swarm/protocol/limits.hpp"
 
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -37,7 +32,6 @@ namespace {
 using stacking::tokenizers::ModelTokenizer;
 using stacking::tokenizers::SpecialTokens;
 
-constexpr auto kGoodbye = std::chrono::seconds(2);
 constexpr std::size_t kPromptBytesMax = 16 << 20;  // maximum from standard input
 constexpr std::uint32_t kBytes = 256;              // the vocabulary where a token is a byte
 
@@ -45,33 +39,18 @@ constexpr std::uint32_t kBytes = 256;              // the vocabulary where a tok
 class Generation {
  public:
     Generation(const GenerateOptions& options, Console& console)
-        : options_(options), console_(console), stops_(options.stops) {}
+        : options_(options), console_(console), stops_(options.stops), process_(console) {}
 
     int run() {
         if (const Result<> started = start(); !started) {
             return end_with(console_, started.error());
         }
-        loop_.on_signal([this](int number) {
-            if (presses_.note(clock_now()) == StopPress::Echo) {
-                return;
-            }
-            if (exit_code_) {
-                std::_Exit(after_signal(number));
-            }
-            exit_code_ = after_signal(number);
-        });
-        loop_.run_until([this] { return exit_code_ || host_->failure(); });
-        host_->stop();
-        static_cast<void>(loop_.run_until([this] { return host_->finished(); }, kGoodbye));
-        return host_->failure() ? end_with(console_, *host_->failure()) : *exit_code_;
+        process_.run();
+        return process_.finish();
     }
 
  private:
     Result<> start() {
-        SWARM_TRY(net::parse_address(options_.join));
-        net::HostOptions host_options;
-        SWARM_TRY(host_options.swarm_key, read_swarm_key(options_.swarm_key_file));
-        host_options.first_contact = make_owner_check(options_.owner, console_);
         stacking::Generator::Options generator;
         generator.coordinator_address = options_.join;
         generator.first_contact_within = options_.wait;
@@ -84,15 +63,14 @@ class Generation {
             SWARM_TRY(read_tokenizer(std::move(file), options_.tokenizer_file));
             generator.tokenizer_sha256 = tokenizer_sha256_;
         }
-        host_options.on_tell = [this](const node::Report& report) { on_tell(report); };
-        host_.emplace(
-            loop_,
-            std::make_unique<stacking::Generator>(std::move(generator)),
-            net::FileStore::none(),
-            net::Identity::make_ephemeral(),
-            std::move(host_options)
-        );
-        host_->start();
+        ClientProcess::Options process;
+        process.towards = options_.join;
+        process.first_contact = make_owner_check(options_.owner, console_);
+        process.swarm_key_file = options_.swarm_key_file;
+        process.on_report = [this](const node::Report& report) { on_report(report); };
+        SWARM_TRY(process_.start(
+            std::move(process), std::make_unique<stacking::Generator>(std::move(generator))
+        ));
         return tokenizer_ ? ask() : Result<>{};
     }
 
@@ -118,7 +96,7 @@ class Generation {
                 prompt.push_back(static_cast<unsigned char>(letter));
             }
         }
-        host_->ask({node::GenerateRequest{
+        process_.ask({node::GenerateRequest{
             1,
             std::move(prompt),
             options_.tokens,
@@ -136,21 +114,16 @@ class Generation {
         return ask();
     }
 
-    void on_tell(const node::Report& report) {
-        if (const auto* const line = std::get_if<node::LogLine>(&report)) {
-            console_.log(line->level, line->text);
-        } else if (const auto* const token = std::get_if<node::TokenGenerated>(&report)) {
+    void on_report(const node::Report& report) {
+        if (const auto* const token = std::get_if<node::TokenGenerated>(&report)) {
             take(*token);
         } else if (const auto* const tokenizer = std::get_if<node::TokenizerKnown>(&report)) {
             if (const Result<> asked = ask_with(tokenizer->file); !asked) {
-                exit_code_ = end_with(console_, asked.error());
+                process_.end(end_with(console_, asked.error()));
             }
         } else if (const auto* const failed = std::get_if<node::GenerationFailed>(&report)) {
             console_.error(failed->reason);
-            exit_code_ = kRunFailed;
-        } else if (const auto* const ended = std::get_if<node::RunFailed>(&report)) {
-            console_.error(ended->text);
-            exit_code_ = ended->exit_code;
+            process_.end(kRunFailed);
         }
     }
 
@@ -181,23 +154,20 @@ class Generation {
             write(stops_.finish());
             const std::string rest = stream_.finish();
             std::cout << (output_is_terminal() ? printable(rest) : rest) << std::endl;
-            exit_code_ = kDone;
+            process_.end(kDone);
         } else if (!output_is_taken()) {
-            exit_code_ = kRunFailed;
+            process_.end(kRunFailed);
         }
     }
 
     const GenerateOptions& options_;
     Console& console_;
-    net::EventLoop loop_;
-    std::optional<net::Host> host_;
     std::optional<ModelTokenizer> tokenizer_;  // that of the run; none: its tokens are bytes
     std::string tokenizer_sha256_;
     stacking::tokenizers::StopTexts stops_;
     stacking::tokenizers::Utf8Stream stream_;
-    std::optional<int> exit_code_;
-    StopPresses presses_;
     bool begun_ = false;
+    ClientProcess process_;
 };
 
 }  // namespace

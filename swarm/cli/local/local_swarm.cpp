@@ -178,6 +178,8 @@ void LocalSwarm::on_report(const TrainReport& report) {
         on_committed(*step);
     } else if (const auto* const changed = std::get_if<node::PeerChanged>(&report)) {
         chaos_.on(*changed);
+    } else if (std::holds_alternative<PatienceOver>(report)) {
+        fleet_.calm_down();  // there is no step left to disturb
     } else if (std::holds_alternative<node::RunFinished>(report)) {
         on_finished();
     }

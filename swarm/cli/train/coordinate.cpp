@@ -178,6 +178,12 @@ class Coordination {
         options.held_out = text_.held_out;
         options.best_held_out = best_.best_loss();
         options.on_held_out = [this](const run::HeldOutLosses& losses) { on_held_out(losses); };
+        options.on_patience_over = [this](std::uint64_t step, const std::string& reason) {
+            on_patience_over({step, directory_.config.eval.patience, reason});
+        };
+        if (directory_.is_over()) {
+            options.ended_after = directory_.ended->step;
+        }
         options.settings = run::peer_settings(directory_.config);
         options.resume = as_run_state(std::move(directory_.resumed));
         if (options.resume) {  // files count steps, versions count exchanges, too
@@ -251,6 +257,11 @@ class Coordination {
     void on_held_out(const run::HeldOutLosses& losses) {
         report_to_all(describe(directory_.config, text_.held_out, losses));
         beside_the_loop([this, losses] { return best_.evaluated(losses.step, losses.loss); });
+    }
+
+    void on_patience_over(const PatienceEnd& end) {
+        report_to_all(PatienceOver{end.step, end.reason});
+        beside_the_loop([this, end] { return write_patience_end(directory_.path, end); });
     }
 
     /// Marks the best checkpoint, and removes old ones.

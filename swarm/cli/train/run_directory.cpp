@@ -311,6 +311,10 @@ Result<RunDirectory> open_run_directory(const TrainOptions& options) {
     }
     SWARM_TRY(find_tokenizer(directory));
     SWARM_TRY(find_checkpoint(directory, options));
+    directory.ended = read_patience_end(directory.path);
+    if (directory.ended && directory.ended->step != directory.progress.steps) {
+        directory.ended.reset();  // the run has gone on since
+    }
     return directory;
 }
 

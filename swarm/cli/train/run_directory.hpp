@@ -11,6 +11,7 @@
 #include "stages/worker/stage_state.hpp"
 #include "swarm/base/result.hpp"
 #include "swarm/cli/setup/training_text.hpp"
+#include "swarm/cli/train/patience_end.hpp"
 #include "swarm/cli/train/run_changes.hpp"
 #include "swarm/cli/train/train.hpp"
 #include "swarm/net/file_store.hpp"
@@ -33,8 +34,12 @@ struct RunDirectory {
     std::vector<stages::StageState> resumed;                  // by stage; empty: from the beginning
     std::vector<std::vector<stages::ReplicaState>> replicas;  // those of `resumed`, in mode sparse
     bool begins = false;  // `resumed` is the state of version 0, which is not written yet
+    std::optional<PatienceEnd> ended;     // where eval.patience had ended the run at this step
     std::vector<std::string> notices;     // checkpoints that were passed over, and why
     std::optional<net::FileStore> store;  // the log; none: a new run that is not yet written
+
+    /// eval.patience has ended the run, and its value is still the same.
+    [[nodiscard]] bool is_over() const { return ended && ended->patience == config.eval.patience; }
 };
 
 /// With --resume locks the folder and reads run.toml, the tokenizer, the log and the newest whole

@@ -152,6 +152,9 @@ Result<TrainingText> settle(
     if (!changes.empty()) {
         console.info(options.single ? kRecordAlone : kRecord);
     }
+    if (directory.ended) {
+        console.info(to_text(*directory.ended, directory.config.eval.patience));
+    }
     if (!text.tokenizer.empty()) {
         console.info(line_of(directory.config.tokenizer, text));
     }

@@ -158,7 +158,7 @@ class Training {
             static_cast<void>(reports_.finish());  // with the steps until then
             return kRunFailed;
         }
-        if (run_.version().step < run_.config().steps && !watch_.is_over()) {
+        if (run_.version().step < run_.config().steps && !is_over()) {
             reports_.console().info(
                 "stopped after step " + std::to_string(run_.version().step) + "; " + how_to_go_on()
             );
@@ -172,7 +172,7 @@ class Training {
  private:
     Result<> train() {
         const run::RunConfig& config = run_.config();
-        while (run_.version().step < config.steps) {
+        while (run_.version().step < config.steps && !is_over()) {
             SWARM_TRY(make_step());
             const std::uint64_t step = run_.version().step;
             const bool is_best = evaluate(step) && config.checkpoint_every > 0;
@@ -184,12 +184,11 @@ class Training {
                 prune(newest.filename().string());
             }
             if (watch_.is_over()) {
-                reports_.console().info(
-                    "the run ends after step " + std::to_string(step) + ": " + watch_.reason() +
-                    " (eval.patience)"
-                );
+                reports_.add(PatienceOver{step, watch_.reason()});
+                const PatienceEnd end{step, config.eval.patience, watch_.reason()};
+                warn_of(write_patience_end(directory_.path, end));
             }
-            if (stopping || watch_.is_over()) {
+            if (stopping) {
                 break;
             }
             if (stop_signal != 0 && !std::exchange(told_, true)) {
@@ -202,6 +201,9 @@ class Training {
         }
         return {};
     }
+
+    /// Patience has ended the run, here or in an earlier process.
+    [[nodiscard]] bool is_over() const { return watch_.is_over() || directory_.is_over(); }
 
     /// Judges the weights of this step by the held-out texts, if an evaluation is due. True when
     /// they are better than all before.

@@ -87,6 +87,10 @@ class RunState {
 
     void add_one(const HeldOutFound&, TimePoint) {}
 
+    void add_one(const PatienceOver& over, TimePoint now) {
+        push({now, "patience over", {}, {}, over.reason});
+    }
+
     void add_one(const node::StepCommitted& step, TimePoint now);
     void add_one(const node::StepSkipped& skip, TimePoint now);
     void add_one(const node::WorkCounted& work, TimePoint now);

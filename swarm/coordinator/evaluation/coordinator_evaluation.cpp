@@ -53,11 +53,9 @@ void Coordinator::take_held_out(run::HeldOutLosses losses, node::Turn turn) {
         return;
     }
     if (held_out_watch_.is_over()) {
-        turn.out.log(
-            Level::Info,
-            "the run ends after step " + std::to_string(context_.version.step) + ": " +
-                held_out_watch_.reason() + " (eval.patience)"
-        );
+        if (options_.on_patience_over) {
+            options_.on_patience_over(context_.version.step, held_out_watch_.reason());
+        }
         context_.config.steps = context_.version.step;  // nothing is left to train
         phase_ = Phase::Finishing;
         step_.finish();

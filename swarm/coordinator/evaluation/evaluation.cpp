@@ -138,19 +138,22 @@ std::size_t Evaluation::window() const {
 std::optional<PeerId> Evaluation::choose(const Item& item) const {
     std::optional<PeerId> best;
     std::tuple<bool, std::size_t, std::uint64_t> least;
+    std::map<PeerId, std::size_t> has;  // requests by peer
+    for (const Item& other : items_) {
+        if (other.asked) {
+            ++has[*other.asked];
+        }
+    }
     const std::vector<SlotId> slots = context_.roster.pickable({0});
     for (std::size_t i = 0; i < slots.size(); ++i) {
         const PeerId peer = context_.roster.find(slots[i])->peer;
         if (!is_there(peer)) {
             continue;
         }
-        const auto has = std::ranges::count_if(items_, [&](const Item& other) {
-            return other.asked == peer;
-        });
         // Equals are taken in turn, so that a few requests do not all meet the first peer.
         const std::tuple rank(
             item.failed == peer,
-            static_cast<std::size_t>(has),
+            has[peer],
             (i + slots.size() - next_request_ % slots.size()) % slots.size()
         );
         if (!best || rank < least) {

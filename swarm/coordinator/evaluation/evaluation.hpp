@@ -71,6 +71,7 @@ class Evaluation {
     [[nodiscard]] std::size_t in_flight() const;
     [[nodiscard]] std::size_t window() const;
     /// The peer of stage 0 that has the fewest requests; one that has failed the item comes last.
+    /// Cost: O(microbatches + peers).
     [[nodiscard]] std::optional<PeerId> choose(const Item& item) const;
     void ask(std::size_t number, node::Turn turn);
     void ask_again(Item& item, TimePoint now);

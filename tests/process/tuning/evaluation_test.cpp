@@ -103,13 +103,68 @@ TEST_F(EvaluationTest, PatienceEndsTheRunWithItsLastCheckpoint) {
     );
     for (const bool alone : {true, false}) {
         ASSERT_EQ(alone ? train_alone("alone") : train_together("together"), 0) << err_;
-        const bool says_why = err_.find("the run ends after step 9: no better") != err_.npos;
-        EXPECT_TRUE(says_why || !alone) << err_;  // `local` keeps the words of `train` in a log
+        EXPECT_NE(err_.find("the run ends after step 9: no better"), err_.npos) << err_;
+        EXPECT_NE(err_.find("goes on with another value of it"), err_.npos) << err_;
         const std::string run = alone ? "alone" : "together/run";
         EXPECT_EQ(evaluations(run).size(), 3U);
         EXPECT_TRUE(has_checkpoint(run, 9)) << run;
         EXPECT_FALSE(has_checkpoint(run, 10)) << run;
     }
+}
+
+TEST_F(EvaluationTest, ARunThatPatienceHasEndedGoesOnWithAnotherPatienceAlone) {
+    write_run(
+        "steps = 1000\n",
+        "texts = [\"held.txt\"]\nevery_steps = 3\nbatches = 1\npatience = 2\n",
+        "0.0"
+    );
+    ASSERT_EQ(train_together("together"), 0) << err_;
+    ASSERT_EQ(train_alone("alone"), 0) << err_;
+    for (const std::string& run : {std::string("together/run"), std::string("alone")}) {
+        std::vector<std::string> words{"train", "--resume", "--dir", file(run)};
+        words.emplace_back(run == "alone" ? "--single" : "--listen=127.0.0.1:0");
+        ASSERT_EQ(swarm(words), 0) << err_;
+        EXPECT_NE(err_.find("eval.patience ended the run after step 9: no better"), err_.npos)
+            << err_;
+        EXPECT_NE(err_.find("weights after step 9: sha256"), err_.npos) << err_;
+        EXPECT_EQ(evaluations(run).size(), 3U) << run;
+        EXPECT_FALSE(has_checkpoint(run, 10)) << run;
+    }
+    const std::vector<std::string> resume{"train", "--single", "--resume", "--dir", file("alone")};
+    std::vector<std::string> changed = resume;
+    changed.insert(changed.end(), {"--set", "eval.patience=1"});
+    ASSERT_EQ(swarm(changed), 0) << err_;
+    EXPECT_NE(err_.find("it goes on, because eval.patience was 2 and is 1"), err_.npos) << err_;
+    EXPECT_NE(err_.find("the run ends after step 12: no better"), err_.npos) << err_;
+    ASSERT_EQ(swarm(resume), 0) << err_;
+    EXPECT_NE(err_.find("eval.patience ended the run after step 12: "), err_.npos) << err_;
+    EXPECT_EQ(evaluations("alone").size(), 4U);
+}
+
+TEST_F(EvaluationTest, AFolderOfChatsIsReadByPeersAsByOneProcess) {
+    std::ofstream chats(file("chats.jsonl"));
+    for (int i = 0; i < 40; ++i) {
+        chats << R"({"messages":[{"role":"user","content":"And then?"},)"
+              << R"({"role":"assistant","content":"Then came )" << i * i << "\"}]}\n";
+    }
+    chats.close();
+    std::ofstream(file("chats.toml"))
+        << "tokenizer = \"bytes\"\nchat_template = \"lines\"\n[[source]]\nname = \"c\"\n"
+        << "paths = \"chats.jsonl\"\nrows = \"chat\"\n";
+    ASSERT_EQ(swarm({"data", "build", file("chats.toml"), "-o", file("chats")}), 0) << err_;
+    write_run(
+        "steps = 4\n", "texts = [\"held.txt\", \"chats\"]\nevery_steps = 2\nbatches = 2\n"
+    );
+    ASSERT_EQ(train_alone("alone"), 0) << err_;
+    ASSERT_EQ(train_together("together"), 0) << err_;
+    const auto alone = evaluations("alone");
+    ASSERT_EQ(alone.size(), 2U);
+    EXPECT_EQ(evaluations("together/run"), alone);
+    const json::value last = json::parse(alone[1]);
+    const json::object& found = last.at("eval_texts").at(1).as_object();
+    EXPECT_EQ(found.at("name").as_string(), "chats");
+    EXPECT_GT(found.at("loss").as_double(), 0);
+    EXPECT_GT(found.at("bits_per_byte").as_double(), 0);
 }
 
 TEST_F(EvaluationTest, TheBestCheckpointSurvivesPruning) {

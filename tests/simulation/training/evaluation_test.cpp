@@ -134,12 +134,18 @@ TEST(Evaluations, DoNotHangWhenTheCoordinatorCrashes) {
     }
 }
 
-TEST(Evaluations, EndARunThatGetsNoBetter) {
+/// Its losses stay as they are, so patience ends it after step 6.
+RunWorldOptions hopeless_run() {
     RunWorldOptions options = evaluated_run();
     options.config.steps = 100;
     options.config.eval.patience = 2;
     options.config.optimizer.learning_rate = 0;
     options.config.optimizer.final_learning_rate = 0;
+    return options;
+}
+
+TEST(Evaluations, EndARunThatGetsNoBetter) {
+    const RunWorldOptions options = hopeless_run();
     RunWorld run(options);
     EXPECT_TRUE(run.run(60s));
     EXPECT_EQ(run.steps().size(), 6U);  // the best after step 2, no better one after 4 and 6
@@ -147,6 +153,32 @@ TEST(Evaluations, EndARunThatGetsNoBetter) {
     swarm::run::RunConfig six = options.config;
     six.steps = 6;
     EXPECT_EQ(run.verdict(train_single(six)), "");
+}
+
+TEST(Evaluations, ACoordinatorThatCrashesWhileItEndsTheRunTrainsNoFurther) {
+    const RunWorldOptions options = hopeless_run();
+    swarm::run::RunConfig six = options.config;
+    six.steps = 6;
+    const Reference reference = train_single(six);
+    std::vector<std::uint64_t> events;  // from the decision to the end
+    RunWorld undisturbed(options);
+    undisturbed.world().run_until(
+        [&] {
+            if (undisturbed.ended_after()) {
+                events.push_back(undisturbed.world().events());
+            }
+            return undisturbed.finished();
+        },
+        60s
+    );
+    ASSERT_EQ(undisturbed.ended_after(), 6U);
+    ASSERT_GT(events.size(), 5U);
+    for (const std::uint64_t event : events) {
+        RunWorld run(options);
+        crash_at(run, event, RunWorld::coordinator());
+        ASSERT_EQ(run.verdict(reference), "") << "before event " << event;
+        ASSERT_EQ(run.steps().size(), 6U) << "before event " << event;
+    }
 }
 
 TEST(Evaluations, ABestOneGetsACheckpoint) {

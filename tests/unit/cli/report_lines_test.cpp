@@ -55,6 +55,12 @@ TEST(ReportLines, CarryPeersAndReasons) {
     EXPECT_EQ(read.peers_per_stage, (std::vector<std::uint32_t>{2, 1, 0}));
 }
 
+TEST(ReportLines, CarryTheEndOfPatience) {
+    const PatienceOver read = there_and_back(PatienceOver{9, "no better \"loss\""});
+    EXPECT_EQ(read.step, 9U);
+    EXPECT_EQ(read.reason, "no better \"loss\"");
+}
+
 TEST(ReportLines, CarryAnEvaluationBitForBit) {
     const HeldOutFound read =
         there_and_back(HeldOutFound{50, 0.1, true, {{"a", 1.0 / 3, 0.7}, {"b", 2.0}}});

@@ -150,6 +150,16 @@ TEST_F(InferenceRelayTest, RefusesARequestThatItCannotCompute) {
     }
 }
 
+TEST_F(InferenceRelayTest, AnswersAsTheTailThatTookTheRequest) {
+    be_tail({0, 3, 1, 2});
+    relay_.take(kClient, question(1), {}, {}, bed_.at());
+    bed_.context.layout.has_head = false;  // the server moves to another stage meanwhile
+    const auto answers = bodies<protocol::Inferred>(bed_.settle(), kClient);
+    ASSERT_EQ(answers.size(), 1U);
+    ASSERT_EQ(answers[0].top.size(), 1U);
+    EXPECT_EQ(answers[0].top[0].token, 1U);
+}
+
 class MiddleRelayTest : public InferenceRelayTest {
  protected:
     MiddleRelayTest() {
