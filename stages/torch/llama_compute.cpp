@@ -228,6 +228,14 @@ Result<Tensor> LlamaCompute::mask_of(std::span<const std::uint32_t> tokens) cons
     return document_mask(inputs, config_.train.document_end.front());
 }
 
+Result<Tensor> LlamaCompute::ids_of(std::span<const std::uint32_t> tokens) const {
+    if (layout_.has_embedding || config_.model.bottleneck == 0) {
+        return Tensor();
+    }
+    SWARM_TRY(const auto ids, read_microbatch(tokens));
+    return ids.narrow(1, 0, config_.model.context);
+}
+
 Result<Tensor> LlamaCompute::inference_input(
     const StageTensor* input, std::span<const std::uint32_t> tokens
 ) const {
@@ -304,7 +312,8 @@ Result<StageTensor> LlamaCompute::forward(
             allocated.emplace();
         }
         SWARM_TRY(const auto mask, mask_of(tokens));
-        const auto [output, balance] = model_.run_layers(x, mask);
+        SWARM_TRY(const auto ids, ids_of(tokens));
+        const auto [output, balance] = model_.run_layers(x, ids, mask);
         if (allocated) {
             graph_bytes_ = allocated->count();
             allocated.reset();
@@ -323,11 +332,12 @@ Result<LlamaCompute::KeptGraph> LlamaCompute::run_tail(
     if (!layout_.has_head) {
         return mismatch("only the last stage computes a loss");
     }
-    SWARM_TRY(const auto ids, read_microbatch(tokens));
-    const Targets targets = targets_of(ids, tokens);
+    SWARM_TRY(const auto all, read_microbatch(tokens));
+    const Targets targets = targets_of(all, tokens);
     SWARM_TRY(const auto x, training_input(input, tokens));
     SWARM_TRY(const auto mask, mask_of(tokens));
-    const auto [rows, balance] = model_.run_layers(x, mask);
+    SWARM_TRY(const auto ids, ids_of(tokens));
+    const auto [rows, balance] = model_.run_layers(x, ids, mask);
     const Tensor loss = model_.loss(rows, targets.ids, targets.counted);
     if (!std::isfinite(loss.item<double>())) {
         return Error{
@@ -398,7 +408,11 @@ Result<StageTensor> LlamaCompute::infer(
     return guarded("infer", [&]() -> Result<StageTensor> {
         const c10::NoGradGuard no_graph;
         SWARM_TRY(const auto x, inference_input(input, tokens));
-        const Tensor output = model_.run_layers(x).rows;
+        Tensor ids;
+        if (!layout_.has_embedding && config_.model.bottleneck > 0) {
+            SWARM_TRY(ids, read_tokens(tokens, 1, x.size(1)));
+        }
+        const Tensor output = model_.run_layers(x, ids).rows;
         if (!layout_.has_head) {
             return to_host(output);
         }

@@ -90,6 +90,9 @@ class LlamaCompute final : public StageCompute {
     /// Returns the attention mask of a microbatch; no tensor where the run does not separate
     /// documents.
     [[nodiscard]] Result<at::Tensor> mask_of(std::span<const std::uint32_t> tokens) const;
+    /// Returns the tokens of the rows of a microbatch, (B, T), where a stage behind a bottleneck
+    /// reads them; elsewhere no tensor.
+    [[nodiscard]] Result<at::Tensor> ids_of(std::span<const std::uint32_t> tokens) const;
     [[nodiscard]] Result<at::Tensor> inference_input(
         const StageTensor* input, std::span<const std::uint32_t> tokens
     ) const;

@@ -65,6 +65,9 @@ std::vector<TensorSpec> expected_tensors(const RunConfig& run, const StageLayout
     if (layout.has_embedding) {
         expected.push_back({"embed.weight", {config.vocabulary, width}});
     }
+    if (auto table = swarm::run::token_table(run, layout.stage)) {
+        expected.push_back(std::move(*table));
+    }
     if (auto map = swarm::run::map_up(run, layout.stage)) {
         expected.push_back(std::move(*map));
     }
@@ -179,6 +182,7 @@ LlamaModel::LlamaModel(const RunConfig& run, const StageLayout& layout, at::Devi
     }
     if (const auto map = swarm::run::map_up(run, layout.stage)) {
         map_up_ = map->name;
+        table_ = swarm::run::token_table(run, layout.stage)->name;
     }
     if (const auto map = swarm::run::map_down(run, layout.stage)) {
         map_down_ = map->name;
@@ -296,10 +300,10 @@ Tensor LlamaModel::embed(const Tensor& ids) const {
     return at::embedding(weight("embed.weight"), ids);
 }
 
-LlamaModel::Layers LlamaModel::run_layers(Tensor x, const Tensor& mask) const {
+LlamaModel::Layers LlamaModel::run_layers(Tensor x, const Tensor& ids, const Tensor& mask) const {
     Tensor balance;
     if (!map_up_.empty()) {
-        x = at::linear(x, weight(map_up_));
+        x = at::linear(x, weight(map_up_)) + at::embedding(weight(table_), ids);
     }
     for (const std::string& layer : layers_) {
         for (std::uint32_t use = 0; use < config_.repeat; ++use) {

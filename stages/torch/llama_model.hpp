@@ -58,8 +58,11 @@ class LlamaModel {
     /// Maps (B, T, C) to (B, T, C), T <= context; where the run has bottlenecks, what comes from or
     /// goes to another stage has the width of a boundary (swarm/run/training/boundary_maps.hpp).
     /// Each layer is computed model.repeat times in a row; a weight has the sum of the gradients of
-    /// all its uses. `mask`: that of document_mask(), or none.
-    [[nodiscard]] Layers run_layers(at::Tensor x, const at::Tensor& mask = {}) const;
+    /// all its uses. `ids`: tokens of the rows, (B, T), which a stage behind a bottleneck reads.
+    /// `mask`: that of document_mask(), or none.
+    [[nodiscard]] Layers run_layers(
+        at::Tensor x, const at::Tensor& ids, const at::Tensor& mask = {}
+    ) const;
     /// Maps (N, C) to (N, V).
     [[nodiscard]] at::Tensor logits(const at::Tensor& x) const;
     /// Returns the mean cross entropy of (B, T, C) against (B, T) next tokens, a scalar. Targets of
@@ -98,6 +101,7 @@ class LlamaModel {
     swarm::run::ModelConfig config_;
     std::vector<std::string> layers_;  // name prefixes such as "layers.17."
     std::string map_up_;               // name of the map from the stage below; empty: there is none
+    std::string table_;                // name of the table of tokens beside it
     std::string map_down_;             // name of the map to the stage above; empty: there is none
     double adapter_scale_ = 0;
     std::map<std::string, Place, std::less<>> index_;

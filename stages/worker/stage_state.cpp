@@ -150,11 +150,17 @@ void fill_all(
     std::span<float> values
 ) {
     for (TensorSpec tensor : tensors) {
-        if (config.model.tied_embeddings && tensor.name == swarm::run::kHeadTensor) {
+        const bool is_table = swarm::run::is_token_table(tensor.name);
+        const bool is_tied = config.model.tied_embeddings && tensor.name == swarm::run::kHeadTensor;
+        if (is_tied || is_table) {
             tensor.name = swarm::run::kEmbeddingTensor;
         }
-        fill_initial(config.seed, tensor, values.first(tensor.elements()));
-        values = values.subspan(tensor.elements());
+        const std::span<float> own = values.first(tensor.elements());
+        fill_initial(config.seed, tensor, own);
+        for (std::size_t row = 0; is_table && row < own.size(); row += tensor.shape[1]) {
+            std::ranges::fill(own.subspan(row, config.model.bottleneck), 0.0F);  // these crossed
+        }
+        values = values.subspan(own.size());
     }
 }
 

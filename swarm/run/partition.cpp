@@ -151,6 +151,9 @@ std::vector<StageLayout> partition(const RunConfig& config) {
         if (stage.has_embedding) {
             append(all, embedding_tensors(config.model));
         }
+        if (auto table = token_table(config, stage.stage)) {
+            all.push_back(std::move(*table));
+        }
         if (auto map = map_up(config, stage.stage)) {
             all.push_back(std::move(*map));
         }
@@ -186,7 +189,7 @@ std::vector<PlacedTensor> all_tensors(const StageLayout& layout) {
         if (name == kEmbeddingTensor) {
             return std::tuple(0U, 0UL, std::string_view(name));
         }
-        if (is_boundary_map(name) && name.ends_with(".up")) {
+        if (is_boundary_map(name) && !name.ends_with(".down")) {
             return std::tuple(0U, 1UL, std::string_view(name));
         }
         if (!name.starts_with(kLayers)) {

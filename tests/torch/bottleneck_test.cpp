@@ -51,11 +51,12 @@ std::vector<std::vector<float>> random_stages(const RunConfig& config) {
     return all;
 }
 
-/// A stage's values split into those of its layers and those of its maps.
+/// A stage's values split into those of its layers, of its maps, and of its table of tokens.
 struct SplitValues {
     std::vector<float> layers;
     std::vector<float> up;
     std::vector<float> down;
+    std::vector<float> table;
 };
 
 SplitValues split(const RunConfig& config, std::size_t stage, const std::vector<float>& values) {
@@ -65,9 +66,10 @@ SplitValues split(const RunConfig& config, std::size_t stage, const std::vector<
     for (const auto& tensor : layouts[stage].tensors) {
         const auto end = at + static_cast<std::ptrdiff_t>(tensor.elements());
         const bool is_map = swarm::run::is_boundary_map(tensor.name);
-        std::vector<float>& to =
-            !is_map ? split.layers : (tensor.name.ends_with(".up") ? split.up : split.down);
-        to.insert(to.end(), at, end);
+        std::vector<float>* to = is_map ? &split.down : &split.layers;
+        to = tensor.name.ends_with(".up") ? &split.up : to;
+        to = swarm::run::is_token_table(tensor.name) ? &split.table : to;
+        to->insert(to->end(), at, end);
         at = end;
     }
     return split;
@@ -147,21 +149,31 @@ class DenseReference {
         std::vector<StageTensor> inputs(kStages);
         for (std::size_t s = 0; s + 1 < kStages; ++s) {
             const StageTensor* const input = s == 0 ? nullptr : &inputs[s];
-            outputs.push_back(values_of(take(
-                chain_->stage(s).forward(graph_key(0), input, tokens, stages::Graph::Keep)
-            )));
+            outputs.push_back(values_of(
+                take(chain_->stage(s).forward(graph_key(0), input, tokens, stages::Graph::Keep))
+            ));
             crossing.push_back(mapped(outputs[s], maps_[s].down, width_, narrow_));
-            inputs[s + 1] =
-                host_tensor(shape, mapped(crossing[s], maps_[s + 1].up, narrow_, width_));
+            std::vector<float> entered = mapped(crossing[s], maps_[s + 1].up, narrow_, width_);
+            for (std::size_t i = 0; i < entered.size(); ++i) {
+                const std::size_t token = token_of(tokens, i / width_);
+                entered[i] += maps_[s + 1].table[token * width_ + i % width_];
+            }
+            inputs[s + 1] = host_tensor(shape, std::move(entered));
         }
         std::vector<SplitValues> gradients(kStages);
         gradients.back().layers.resize(chain_->elements(kStages - 1));
-        auto tail = take(chain_->stage(kStages - 1)
-                             .forward_tail(&inputs.back(), tokens, gradients.back().layers));
+        auto tail = take(
+            chain_->stage(kStages - 1).forward_tail(&inputs.back(), tokens, gradients.back().layers)
+        );
         loss = tail.loss;
         std::vector<float> by_input = values_of(tail.gradient_below);
         for (std::size_t s = kStages - 1; s-- > 0;) {
             gradients[s + 1].up = gradient_of_map(by_input, crossing[s], narrow_, width_);
+            gradients[s + 1].table.resize(maps_[s + 1].table.size());
+            for (std::size_t i = 0; i < by_input.size(); ++i) {
+                const std::size_t token = token_of(tokens, i / width_);
+                gradients[s + 1].table[token * width_ + i % width_] += by_input[i];
+            }
             const auto by_crossing =
                 mapped(by_input, transposed(maps_[s + 1].up, narrow_), width_, narrow_);
             gradients[s].down = gradient_of_map(by_crossing, outputs[s], width_, narrow_);
@@ -177,6 +189,13 @@ class DenseReference {
     }
 
  private:
+    /// The token of a row of an activation; a sequence has one token more than rows.
+    [[nodiscard]] std::size_t token_of(const std::vector<std::uint32_t>& tokens, std::size_t row)
+        const {
+        const std::size_t context = config_.model.context;
+        return tokens[row / context * (context + 1) + row % context];
+    }
+
     RunConfig config_;
     std::uint32_t width_;
     std::uint32_t narrow_;
@@ -219,6 +238,7 @@ TEST(Bottleneck, HasTheLossAndTheGradientsOfMapsBetweenDenseStages) {
         expect_near(own.layers, expected[s].layers, stage);
         expect_near(own.up, expected[s].up, stage + ", up");
         expect_near(own.down, expected[s].down, stage + ", down");
+        expect_near(own.table, expected[s].table, stage + ", table");
     }
 }
 
@@ -230,15 +250,17 @@ TEST(Bottleneck, PassesOnAsManyValuesPerTokenAsItSays) {
         take(chain.stage(0).forward(graph_key(0), nullptr, tokens, stages::Graph::Keep));
     EXPECT_EQ(up.shape, swarm::run::activation_shape(config));
     EXPECT_EQ(up.shape.back(), kNarrow);
-    take(chain.stage(1).forward(graph_key(0), &up, {}, stages::Graph::Keep));
+    take(chain.stage(1).forward(graph_key(0), &up, tokens, stages::Graph::Keep));
+    const auto without = chain.stage(1).forward(graph_key(2), &up, {}, stages::Graph::Keep);
+    EXPECT_TRUE(without.has_error()) << "its table needs the tokens";
     std::vector<float> gradient(chain.elements(1));
     EXPECT_EQ(take(chain.stage(1).backward(graph_key(0), up, gradient)).shape, up.shape);
     RunConfig dense = config;
     dense.model.bottleneck = 0;
-    const auto wide = host_tensor(
-        swarm::run::activation_shape(dense), std::vector<float>(2 * 6 * 16)
+    const auto wide =
+        host_tensor(swarm::run::activation_shape(dense), std::vector<float>(2 * 6 * 16));
+    EXPECT_TRUE(chain.stage(1).forward(graph_key(1), &wide, tokens, stages::Graph::Keep).has_error()
     );
-    EXPECT_TRUE(chain.stage(1).forward(graph_key(1), &wide, {}, stages::Graph::Keep).has_error());
     EXPECT_EQ(chain.infer(random_tokens(config, 5, 4)).size(), config.model.vocabulary);
 }
 
@@ -251,14 +273,28 @@ TEST(Bottleneck, TheFirstValuesOfARowPassAsTheyAreAtTheStart) {
         const auto state = stages::StageState::from_seed(own, layout);
         const auto compute = take(stages::torch_backend::make_llama_compute(own, layout));
         compute->use_weights(state.weights());
-        return values_of(take(
-            compute->forward(graph_key(0), nullptr, random_batch(own, 3), stages::Graph::Drop)
-        ));
+        return values_of(
+            take(compute->forward(graph_key(0), nullptr, random_batch(own, 3), stages::Graph::Drop))
+        );
     };
     const auto narrow = first_output(config);
     const auto wide = first_output(dense);
     for (std::size_t i = 0; i < narrow.size(); ++i) {
         EXPECT_EQ(narrow[i], wide[i / kNarrow * dense.model.width + i % kNarrow]) << i;
+    }
+}
+
+TEST(Bottleneck, ATableIsTheEmbeddingWithoutWhatCrossesAtTheStart) {
+    const RunConfig config = narrow_config();
+    const auto layouts = swarm::run::partition(config);
+    const auto first = stages::StageState::from_seed(config, layouts[0]);
+    const auto second = stages::StageState::from_seed(config, layouts[1]);
+    ASSERT_EQ(layouts[0].tensors.front().name, "embed.weight");
+    ASSERT_EQ(layouts[1].tensors.front().name, "boundary.0.tokens");
+    const std::size_t width = config.model.width;
+    for (std::size_t i = 0; i < config.model.vocabulary * width; ++i) {
+        const bool crosses = i % width < kNarrow;
+        EXPECT_EQ(second.weights()[i], crosses ? 0 : first.weights()[i]) << i;
     }
 }
 

@@ -77,7 +77,7 @@ LlamaModel model_of(const RunConfig& config) {
 
 /// Logits of one row, (T, V).
 Tensor logits_of(const LlamaModel& model, const Tensor& ids, const Tensor& mask = {}) {
-    return model.logits(model.run_layers(model.embed(ids), mask).rows.squeeze(0));
+    return model.logits(model.run_layers(model.embed(ids), ids, mask).rows.squeeze(0));
 }
 
 Tensor random_document(const RunConfig& config, std::uint64_t seed, std::size_t length) {

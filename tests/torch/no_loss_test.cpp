@@ -75,7 +75,7 @@ Chain::Outcome reference(const RunConfig& config, const std::vector<float>& flat
     }
     const Tensor ids = at::tensor(inputs, at::kLong).view({config.batch, config.model.context});
     const Tensor loss = at::cross_entropy_loss(
-        model.logits(model.run_layers(model.embed(ids)).rows.flatten(0, 1)),
+        model.logits(model.run_layers(model.embed(ids), ids).rows.flatten(0, 1)),
         at::tensor(targets, at::kLong),
         {},
         at::Reduction::Mean,

@@ -5,6 +5,7 @@ namespace {
 
 constexpr std::string_view kBoundary = "boundary.";
 constexpr const char* kBottleneck = "model.bottleneck";
+constexpr const char* kTokens = ".tokens";
 
 std::string map_name(std::uint32_t boundary, const char* which) {
     return std::string(kBoundary) + std::to_string(boundary) + which;
@@ -18,6 +19,10 @@ std::uint32_t activation_width(const RunConfig& config) {
 
 bool is_boundary_map(std::string_view tensor) {
     return tensor.starts_with(kBoundary);
+}
+
+bool is_token_table(std::string_view tensor) {
+    return is_boundary_map(tensor) && tensor.ends_with(kTokens);
 }
 
 std::optional<TensorSpec> map_down(const RunConfig& config, StageIndex stage) {
@@ -34,6 +39,14 @@ std::optional<TensorSpec> map_up(const RunConfig& config, StageIndex stage) {
         return std::nullopt;
     }
     return TensorSpec{map_name(stage.value - 1, ".up"), {model.width, model.bottleneck}};
+}
+
+std::optional<TensorSpec> token_table(const RunConfig& config, StageIndex stage) {
+    if (!map_up(config, stage)) {
+        return std::nullopt;
+    }
+    return TensorSpec{
+        map_name(stage.value - 1, kTokens), {config.model.vocabulary, config.model.width}};
 }
 
 std::optional<std::pair<std::string, std::string>> bottleneck_fault(const RunConfig& config) {

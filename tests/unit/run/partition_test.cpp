@@ -116,10 +116,15 @@ TEST(Partition, EachSideOfABoundaryHasAMap) {
         return maps;
     };
     EXPECT_EQ(names(stages[0]), std::vector<std::string>{"boundary.0.down"});
-    EXPECT_EQ(names(stages[1]), (std::vector<std::string>{"boundary.0.up", "boundary.1.down"}));
-    EXPECT_EQ(names(stages[2]), std::vector<std::string>{"boundary.1.up"});
+    EXPECT_EQ(
+        names(stages[1]),
+        (std::vector<std::string>{"boundary.0.tokens", "boundary.0.up", "boundary.1.down"})
+    );
+    EXPECT_EQ(names(stages[2]), (std::vector<std::string>{"boundary.1.tokens", "boundary.1.up"}));
     EXPECT_EQ(stages[0].tensors.back().shape, (std::vector<std::uint32_t>{16, run.model.width}));
-    EXPECT_EQ(stages[2].tensors.front().shape, (std::vector<std::uint32_t>{run.model.width, 16}));
+    const std::vector<std::uint32_t> table{run.model.vocabulary, run.model.width};
+    EXPECT_EQ(stages[2].tensors[0].shape, table);
+    EXPECT_EQ(stages[2].tensors[1].shape, (std::vector<std::uint32_t>{run.model.width, 16}));
     EXPECT_EQ(activation_shape(run).back(), 16U);
 }
 
