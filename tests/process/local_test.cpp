@@ -98,58 +98,50 @@ TEST(LocalRun, EqualsOneProcessWithAnotherScheduleAndLessDecayWhenPeersAreKilled
 
 #ifdef SWARM_WITH_TORCH
 
+/// Runs it with two peers per stage, of which one after the other is killed.
+void expect_exact_under_kills(const std::string& run_file, const char* peers) {
+    const TemporaryFolder folder;
+    const std::string file = folder.path() / "run.toml";
+    std::ofstream(file) << run_file;
+    const LocalRun run = run_local(
+        {file, "--peers", peers, "--service-ms", "20", "--kill-every", "2s", "--verify"},
+        seconds(150)
+    );
+    expect_exact(run);
+    EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
+}
+
 /// The first and the last of three stages exchange the sums of the matrix, over links that die with
 /// peers.
 TEST(LocalRun, ATiedModelEqualsOneProcessWhenPeersAreKilled) {
-    const TemporaryFolder folder;
-    const std::string file = folder.path() / "run.toml";
-    std::ofstream(file) << "[run]\nstages = 3\nsteps = 12\n"
-                           "[model]\ntied_embeddings = true\n";
-    const LocalRun run = run_local(
-        {file, "--peers", "6", "--service-ms", "20", "--kill-every", "2s", "--verify"}, seconds(150)
+    expect_exact_under_kills(
+        "[run]\nstages = 3\nsteps = 12\n[model]\ntied_embeddings = true\n", "6"
     );
-    expect_exact(run);
-    EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
 TEST(LocalRun, RepeatedLayersEqualOneProcessWhenPeersAreKilled) {
-    const TemporaryFolder folder;
-    const std::string file = folder.path() / "run.toml";
-    std::ofstream(file) << "[run]\nstages = 2\nsteps = 12\nmicrobatches = 8\nbatch = 2\n"
-                           "[model]\nlayers = 2\nrepeat = 3\nwidth = 64\nffn_width = 128\n"
-                           "context = 64\n";
-    const LocalRun run = run_local(
-        {file, "--peers", "4", "--service-ms", "20", "--kill-every", "2s", "--verify"}, seconds(150)
+    expect_exact_under_kills(
+        "[run]\nstages = 2\nsteps = 12\nmicrobatches = 8\nbatch = 2\n"
+        "[model]\nlayers = 2\nrepeat = 3\nwidth = 64\nffn_width = 128\ncontext = 64\n",
+        "4"
     );
-    expect_exact(run);
-    EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
 TEST(LocalRun, BottlenecksEqualOneProcessWhenPeersAreKilled) {
-    const TemporaryFolder folder;
-    const std::string file = folder.path() / "run.toml";
-    std::ofstream(file) << "[run]\nstages = 3\nsteps = 12\nmicrobatches = 8\nbatch = 2\n"
-                           "codec = \"int4/int8\"\n"
-                           "[model]\nlayers = 3\nbottleneck = 24\nwidth = 64\nffn_width = 128\n"
-                           "context = 64\n";
-    const LocalRun run = run_local(
-        {file, "--peers", "6", "--service-ms", "20", "--kill-every", "2s", "--verify"}, seconds(150)
+    expect_exact_under_kills(
+        "[run]\nstages = 3\nsteps = 12\nmicrobatches = 8\nbatch = 2\ncodec = \"int4/int8\"\n"
+        "[model]\nlayers = 3\nbottleneck = 24\nwidth = 64\nffn_width = 128\ncontext = 64\n",
+        "6"
     );
-    expect_exact(run);
-    EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
 TEST(LocalRun, MixturesEqualOneProcessWhenPeersAreKilled) {
-    const TemporaryFolder folder;
-    const std::string file = folder.path() / "run.toml";
-    std::ofstream(file) << "[run]\nstages = 3\nsteps = 12\nmicrobatches = 8\nbatch = 2\n"
-                           "[model]\nkind = \"mixtral\"\nexperts = 6\nlayers = 3\nwidth = 64\n"
-                           "ffn_width = 96\ncontext = 64\n";
-    const LocalRun run = run_local(
-        {file, "--peers", "6", "--service-ms", "20", "--kill-every", "2s", "--verify"}, seconds(150)
+    expect_exact_under_kills(
+        "[run]\nstages = 3\nsteps = 12\nmicrobatches = 8\nbatch = 2\n"
+        "[model]\nkind = \"mixtral\"\nexperts = 6\nlayers = 3\nwidth = 64\nffn_width = 96\n"
+        "context = 64\n",
+        "6"
     );
-    expect_exact(run);
-    EXPECT_GE(run.report.at("kills").to_number<int>(), 1);
 }
 
 /// A Llama that is large enough for LibTorch to split its operations.
