@@ -281,7 +281,8 @@ void ApiServer::open_session(std::uint64_t number, Job& job, node::Turn turn) {
     const std::uint64_t seed =
         asked.seed.value_or(swarm::mix_bits(options_.client.incarnation.value ^ number));
     request.sampling.seed = answer == 0 ? seed : swarm::mix_bits(seed + answer);
-    request.members = options_.members;
+    const std::vector<node::StackMember>& own = asked.prompts[prompt].members;
+    request.members = own.empty() ? options_.members : own;
     request.chain = options_.chain;
     request.codecs = options_.codecs;
     request.guesses_max = options_.guesses_max;

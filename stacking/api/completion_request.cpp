@@ -274,6 +274,9 @@ Answer<CompletionRequest> read_completion_request(
         endpoint == Endpoint::Chat ? defaults.chat_tokens : defaults.text_tokens;
     for (Prompt& prompt : request.prompts) {
         prompt.text = request.echo ? std::move(prompt.text) : std::string();
+        if (model.members_of) {
+            prompt.members = model.members_of(prompt.tokens, model.tokenizer);
+        }
     }
     if (auto error = read_lengths(fields, model, otherwise, request)) {
         return *std::move(error);

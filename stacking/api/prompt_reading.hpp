@@ -22,6 +22,7 @@ inline constexpr std::size_t kChoicesMax = 32;
 struct Prompt {
     std::vector<TokenId> tokens;
     std::string text;  // for `echo`
+    std::vector<swarm::node::StackMember> members{};  // those that it needs; empty: all
 };
 
 /// Reads the field `prompt`.

@@ -76,6 +76,14 @@ struct TrainConfig {
     bool separate_documents = false;            // attention stops at the ends of documents
     std::vector<std::uint32_t> document_end{};  // token that ends a document; empty: not known yet
     double balance = 0.01;  // factor of the balance loss of a mixture: training/mixture.hpp
+    std::vector<std::uint32_t> exits{};  // layers behind which the head answers, too
+    double exit_weight = 0.3;            // factor of the loss of each exit
+};
+
+/// The second pass of some steps, which reads what the first one has written.
+struct LoopConfig {
+    std::uint32_t every = 0;  // steps from one looped step to the next; 0: none is
+    double part = 0.25;       // share of the positions, those of which the first pass knew least
 };
 
 /// The evaluation of held-out texts that the peers make between two steps.
@@ -127,6 +135,7 @@ struct RunConfig {
     OptimizerConfig optimizer;
     TrainConfig train;
     LoraConfig lora;
+    LoopConfig loop;
     EvalConfig eval;
 };
 

@@ -214,7 +214,7 @@ const std::map<std::string, Folders, std::less<>>& rooms_of_cli() {
         {"stack", {"answer"}}, {"api", {"answer"}},
         {"doctor", {}},        {"manual", {}},
         {"setup", {}},         {"eval", {"answer"}},
-        {"data", {"answer"}},  {"runs", {"metrics"}},
+        {"data", {"answer"}},  {"runs", {"metrics", "train"}},
         {"status", {}},        {"judge", {"answer", "train", "runs", "plot", "stack"}},
     };
     return rooms;

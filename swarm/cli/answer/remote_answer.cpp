@@ -89,25 +89,11 @@ AnswerRecord RemoteAnswer::new_record() const {
     return record;
 }
 
-std::vector<node::StackMember> RemoteAnswer::choose_members() {
-    asked_.clear();
-    std::vector<node::StackMember> chosen;
-    if (served_->members.empty()) {
-        return chosen;
-    }
-    const auto priors = served_->priors.of_text(question_->prompt, served_->tokenizer);
-    for (std::uint32_t member = 0; member < served_->members.size(); ++member) {
-        if (priors[member] > 0) {
-            asked_.push_back(member);
-            chosen.push_back({served_->members[member].model, priors[member]});
-        }
-    }
-    return chosen;
-}
-
 void RemoteAnswer::ask(Question question) {
     question_ = std::move(question);
-    std::vector<node::StackMember> members = choose_members();
+    ChosenMembers chosen =
+        choose_members(served_->members, served_->priors, question_->prompt, served_->tokenizer);
+    asked_ = std::move(chosen.places);
     record_ = new_record();
     stream_.emplace(served_->tokenizer, question_->before, options_.stops);
     moved_ = false;
@@ -126,7 +112,7 @@ void RemoteAnswer::ask(Question question) {
     request.path = options_.path;
     request.exit_threshold = options_.exit_threshold;
     request.exact = options_.replay == "exact";
-    request.members = std::move(members);
+    request.members = std::move(chosen.members);
     request.chain = served_->chain;
     request.late_after = options_.late_after;
     request.codecs = options_.codecs;

@@ -80,8 +80,6 @@ class RemoteAnswer {
     [[nodiscard]] Result<Question> read() const;
     [[nodiscard]] AnswerRecord new_record() const;
     void ask(Question question);
-    /// Chooses the members of an ensemble that the question's text needs.
-    [[nodiscard]] std::vector<node::StackMember> choose_members();
 
     net::EventLoop& loop_;
     const GenerateOptions& options_;

@@ -171,6 +171,26 @@ Result<ServedModel> open_served_model(const GenerateOptions& options, Console& c
     return options.stack.empty() ? of_model(options) : of_stack(options, console);
 }
 
+ChosenMembers choose_members(
+    const std::vector<node::StackMember>& members,
+    const MemberPriors& priors,
+    std::span<const stacking::TokenId> beginning,
+    const stacking::tokenizers::ModelTokenizer& tokenizer
+) {
+    ChosenMembers chosen;
+    if (members.empty()) {
+        return chosen;
+    }
+    const auto counts = priors.of_text(beginning, tokenizer);
+    for (std::uint32_t member = 0; member < members.size(); ++member) {
+        if (counts[member] > 0) {
+            chosen.members.push_back({members[member].model, counts[member]});
+            chosen.places.push_back(member);
+        }
+    }
+    return chosen;
+}
+
 Result<ServedQuestion> read_served_question(const GenerateOptions& options, Console& console) {
     SWARM_TRY(ServedModel served, open_served_model(options, console));
     SWARM_TRY(

@@ -12,6 +12,7 @@
 #include "swarm/cli/terminal/console.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,20 @@ struct ServedModel {
     std::uint32_t context = 0;              // positions that all members can read
     std::vector<std::uint32_t> end_tokens;  // a text ends at any of them
 };
+
+struct ChosenMembers {
+    std::vector<node::StackMember> members{};  // with what each counts
+    std::vector<std::uint32_t> places{};       // theirs among all members
+};
+
+/// Returns those members of an ensemble that a text needs which begins so; none of one model.
+/// REQUIRES: the priors are those of `members`.
+ChosenMembers choose_members(
+    const std::vector<node::StackMember>& members,
+    const MemberPriors& priors,
+    std::span<const stacking::TokenId> beginning,
+    const stacking::tokenizers::ModelTokenizer& tokenizer
+);
 
 struct ServedQuestion {
     ServedModel served;

@@ -69,6 +69,13 @@ Result<std::string> join_line(const ApiOptions& options, const std::string& addr
     return lines;
 }
 
+stacking::api::MembersOfText members_by_text(const ServedModel& served) {
+    return [members = served.members, priors = served.priors](
+               std::span<const stacking::TokenId> beginning,
+               const stacking::tokenizers::ModelTokenizer& tokenizer
+           ) { return choose_members(members, priors, beginning, tokenizer).members; };
+}
+
 Result<ApiServer::Options> role_options(
     const ApiOptions& options, PeerId self, Incarnation incarnation, Console& console
 ) {
@@ -77,9 +84,6 @@ Result<ApiServer::Options> role_options(
     opened.stack = options.stack;
     opened.digests = options.digests;
     SWARM_TRY(ServedModel served, open_served_model(opened, console));
-    if (served.priors.depend_on_text()) {
-        console.warn("clients of the API ask all members, whatever the clusters of their texts");
-    }
     stacking::sessions::SessionClient::Options client;
     client.self = self;
     client.incarnation = incarnation;
@@ -95,6 +99,9 @@ Result<ApiServer::Options> role_options(
         served.models.front().vocabulary,
         served.end_tokens};
     model.token_bytes_max = stacking::api::longest_token(model.tokenizer);
+    if (served.priors.depend_on_text()) {
+        model.members_of = members_by_text(served);
+    }
     auto chat = stacking::tokenizers::ChatTemplate::compile(model.tokenizer);
     if (chat) {
         model.chat = *std::move(chat);

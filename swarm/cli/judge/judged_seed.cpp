@@ -305,18 +305,29 @@ Result<StackFile> JudgedSeed::stack_of(const Recipe& recipe) {
 Result<std::uint64_t> JudgedSeed::parameters_of(const Recipe& recipe) const {
     const Training& trained = recipe.merging ? recipe.merging->tuning : recipe.trainings.front();
     SWARM_TRY(const RunFiles run, read_run_files(folder_ / trained.name));
-    double met = 0;
+    double ends = 0;  // embedding and head
+    double first_layer = 0;
+    double layers = 0;
     for (const run::StageLayout& stage : run::partition(run.config)) {
         for (const run::PlacedTensor& tensor : run::all_tensors(stage)) {
-            const double share = run::used_share(run.config.model, tensor.spec->name);
-            met += share * static_cast<double>(tensor.spec->elements());
+            const std::string& name = tensor.spec->name;
+            const double met = run::used_share(run.config.model, name) *
+                               static_cast<double>(tensor.spec->elements());
+            (name.starts_with("layers.") ? layers : ends) += met;
+            first_layer += name.starts_with("layers.0.") ? met : 0;
         }
     }
-    const auto whole = static_cast<std::uint64_t>(met + 0.5);
-    const bool several = recipe.combination == Combination::Ensemble ||
-                         recipe.combination == Combination::ByCluster ||
-                         recipe.combination == Combination::Chain;
-    return several ? whole * recipe.trainings.size() : whole;
+    const auto members = static_cast<double>(recipe.trainings.size());
+    double met = ends + layers;
+    const bool is_cut = recipe.cuts_first_layer && run.config.model.layers > 1;
+    if (recipe.combination == Combination::Chain) {  // it has the ends once
+        met = ends + members * layers;
+        met -= is_cut ? (members - 1) * first_layer : 0;
+    } else if (recipe.combination == Combination::Ensemble ||
+               recipe.combination == Combination::ByCluster) {
+        met *= members;
+    }
+    return static_cast<std::uint64_t>(met + 0.5);
 }
 
 Result<std::optional<Judged>> JudgedSeed::judge(const Recipe& recipe) {

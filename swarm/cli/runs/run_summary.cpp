@@ -6,6 +6,7 @@
 #include "swarm/cli/setup/run_setup.hpp"
 #include "swarm/cli/terminal/printable.hpp"
 #include "swarm/cli/terminal/text_table.hpp"
+#include "swarm/cli/train/patience_end.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <boost/json/array.hpp>
@@ -120,6 +121,10 @@ RunStanding standing_of(const RunSummary& run) {
     if (run.step >= run.steps) {
         return RunStanding::Done;
     }
+    const auto ended = read_patience_end(run.folder);
+    if (ended && ended->step == run.step) {
+        return RunStanding::Ended;
+    }
     return run.step == 0 ? RunStanding::New : RunStanding::Stopped;
 }
 
@@ -177,6 +182,8 @@ const char* to_text(RunStanding standing) {
             return "training";
         case RunStanding::Stopped:
             return "stopped";
+        case RunStanding::Ended:
+            return "ended early";
         case RunStanding::Done:
             return "done";
         case RunStanding::Unreadable:

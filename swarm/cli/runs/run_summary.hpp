@@ -25,6 +25,7 @@ enum class RunStanding : std::uint8_t {
     New,         // no step was committed
     Training,    // a process holds the folder's lock
     Stopped,     // `swarm train --resume` goes on with it
+    Ended,       // by eval.patience; `--resume` goes on only with another one
     Done,        // all of its steps are made
     Unreadable,  // its files cannot be read
 };

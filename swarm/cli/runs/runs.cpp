@@ -20,7 +20,8 @@ examples:
   swarm runs                                  # those in the folder runs
   swarm runs runs/austen /data/runs --json runs.json
   swarm runs --compare runs/a runs/b          # settings that differ, losses at equal steps
-state: new, training, stopped (swarm train --resume goes on), done or unreadable.)";
+state: new, training, stopped (swarm train --resume goes on), ended early (by eval.patience), done
+or unreadable.)";
 
 int list_runs(const RunsOptions& options, Console& console) {
     const auto found = find_runs(options.folders);

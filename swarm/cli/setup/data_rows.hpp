@@ -15,10 +15,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace swarm::cli {
 
@@ -36,6 +39,10 @@ class DataRows : public run::SampleRows {
     /// which must end before it counts the step.
     [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
+    /// Says of each source that has been read whole since the last call that its samples come
+    /// again; a run without weights has one source in this sense. Each epoch is told once.
+    [[nodiscard]] std::vector<std::string> take_repeats();
+
     [[nodiscard]] const data::DataSet& data() const { return data_; }
 
     [[nodiscard]] const data::Samples& samples() const { return *samples_; }
@@ -46,9 +53,13 @@ class DataRows : public run::SampleRows {
  private:
     explicit DataRows(data::DataSet data) : data_(std::move(data)) {}
 
+    void note_epoch(std::uint64_t number) const;
+
     data::DataSet data_;
     std::optional<data::Samples> samples_;  // refer to data_
     mutable std::optional<Error> failure_;  // the first one
+    mutable std::map<std::size_t, std::uint64_t> epochs_;  // newest one, by source
+    mutable std::vector<std::string> repeats_;             // not told yet
 };
 
 /// Whether a corpus is a folder. DataRows::open() says whether data was built there.

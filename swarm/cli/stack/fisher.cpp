@@ -1,12 +1,12 @@
 #include "swarm/cli/stack/fisher.hpp"
 
 #include "stacking/composition/fisher_diagonal.hpp"
-#include "stacking/models/training/trained_model.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/compute/compute_factory.hpp"
 #include "swarm/cli/compute/machine_memory.hpp"
 #include "swarm/cli/compute/threads.hpp"
 #include "swarm/cli/stack/held_out.hpp"
+#include "swarm/cli/stack/member_part.hpp"
 #include "swarm/cli/terminal/console.hpp"
 #include "swarm/cli/terminal/usage.hpp"
 #include "swarm/run/partition.hpp"
@@ -86,22 +86,7 @@ Result<FisherDiagonal> measure(
 Result<run::RunConfig> fisher_run(
     const std::string& name, const stacking::models::Architecture& architecture
 ) {
-    const auto trained = stacking::models::as_trained(architecture);
-    if (!trained) {
-        return about(name, trained.error());
-    }
-    run::RunConfig config;
-    config.model = *trained;
-    config.model.context = std::min(kFisherWindow, trained->context);
-    config.model.max_context = 0;
-    config.stages = 1;
-    config.microbatches = 1;
-    config.batch = 1;
-    config.train.balance = 0;  // the loss of the text alone
-    if (const auto checked = check_run(config); !checked) {
-        return about(name, checked.error());
-    }
-    return config;
+    return member_run(name, architecture, {kFisherWindow, 1});
 }
 
 Result<> check_fisher_memory(

@@ -1,5 +1,6 @@
 #include "stacking/composition/ensemble.hpp"
 #include "swarm/cli/common/flags.hpp"
+#include "swarm/cli/stack/alignment/align.hpp"
 #include "swarm/cli/stack/average.hpp"
 #include "swarm/cli/stack/branch.hpp"
 #include "swarm/cli/stack/clusters.hpp"
@@ -198,6 +199,9 @@ void add_stack(CLI::App& program, const OnChosen& on_chosen) {
     add_soup(app, on_chosen);
     add_mix(app, on_chosen);
     add_join(app, on_chosen);
+    add_states(app, on_chosen);
+    add_targets(app, on_chosen);
+    add_align(app, on_chosen);
     add_search(app, on_chosen);
 }
 

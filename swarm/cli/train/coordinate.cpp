@@ -237,6 +237,7 @@ class Coordination {
         }
         if (const std::optional<TrainReport> wanted = as_train_report(report)) {
             report_to_all(*wanted);
+            warn_of_repeats();
         }
         if (const auto* const failed = std::get_if<node::RunFailed>(&report)) {
             // After a lost stage coordinate() prints what follows.
@@ -250,6 +251,14 @@ class Coordination {
                 console_.info("trained; the peers stay until Ctrl-C");
             } else {
                 release();
+            }
+        }
+    }
+
+    void warn_of_repeats() {
+        if (text_.rows) {
+            for (const std::string& repeat : text_.rows->take_repeats()) {
+                console_.warn(repeat);
             }
         }
     }

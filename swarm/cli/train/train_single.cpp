@@ -234,6 +234,14 @@ class Training {
         }
     }
 
+    void warn_of_repeats() {
+        if (text_.rows) {
+            for (const std::string& repeat : text_.rows->take_repeats()) {
+                reports_.console().warn(repeat);
+            }
+        }
+    }
+
     void prune(const std::string& newest) {
         warn_of(stages::prune_checkpoints(directory_.path, newest, run_.config()));
     }
@@ -246,6 +254,7 @@ class Training {
         if (text_.rows && text_.rows->failure()) {
             return *text_.rows->failure();
         }
+        warn_of_repeats();
         if (record.skipped) {
             reports_.add(node::StepSkipped{record.step, *record.skipped, clock_now() - begin});
         } else {

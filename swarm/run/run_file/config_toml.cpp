@@ -49,11 +49,13 @@ struct FieldWriter {
         if constexpr (std::is_same_v<Field, double>) {
             return (key == "alpha" && field == 0) ||
                    (key == "balance" && field == kStandard.train.balance) ||
+                   (key == "exit_weight" && field == kStandard.train.exit_weight) ||
+                   (key == "part" && field == kStandard.loop.part) ||
                    (key == "rope_factor" && field == kStandard.model.rope_factor) ||
                    (key == "rope_low_frequency" && field == kStandard.model.rope_low_frequency) ||
                    (key == "rope_high_frequency" && field == kStandard.model.rope_high_frequency);
         }
-        static constexpr std::array<std::string_view, 28> kNewer{
+        static constexpr std::array<std::string_view, 30> kNewer{
             "mode",
             "sync_every",
             "replicas",
@@ -81,7 +83,9 @@ struct FieldWriter {
             "bottleneck",
             "experts",
             "first_microbatches",
-            "grow_steps"};
+            "grow_steps",
+            "exits",
+            "every"};
         if constexpr (std::is_same_v<Field, std::vector<std::string>>) {
             if (key == "on") {
                 return field == kStandard.lora.on;
@@ -109,7 +113,7 @@ Result<> check_keys(const toml::table& document, std::string_view file, const Ke
             return usage(
                 file,
                 line,
-                name + " is unknown; the tables are run, model, optimizer, train, lora, eval"
+                name + " is unknown; the tables are run, model, optimizer, train, lora, loop, eval"
             );
         }
         if (!node.is_table()) {

@@ -1,4 +1,4 @@
-// The keys of the tables [train] and [lora]; config_fields.hpp says what such a list is. Private to
+// The keys of the tables [train], [lora] and [loop]; config_fields.hpp says what such a list is. Private to
 // swarm/run.
 // Threading: pure.
 #pragma once
@@ -10,6 +10,7 @@
 namespace swarm::run {
 
 inline constexpr std::uint32_t kAdapterRankMax = 1024;
+inline constexpr std::uint32_t kLoopEveryMax = 1'000'000'000;
 
 template <class Config, class Visitor>
 void visit_trained_part(Config& config, Visitor& visit) {
@@ -51,6 +52,20 @@ void visit_trained_part(Config& config, Visitor& visit) {
         Real{0, 100}
     );
     visit(
+        {"train",
+         "exits",
+         "Numbers of layers behind which the head answers, too: the loss of each such exit is "
+         "trained beside that of the last layer; the head is frozen.",
+         NewValue::Never},
+        config.train.exits,
+        WholeList{"rising numbers from 1 to model.layers - 1; or empty"}
+    );
+    visit(
+        {"train", "exit_weight", "Factor of the loss of each exit.", NewValue::Asked},
+        config.train.exit_weight,
+        Real{0, 100}
+    );
+    visit(
         {"lora",
          "rank",
          "Rank of adapters (LoRA), which are trained in place of the model; 0 trains the model.",
@@ -71,6 +86,24 @@ void visit_trained_part(Config& config, Visitor& visit) {
         {"lora", "on", "Matrices of each layer that get an adapter.", NewValue::Never},
         config.lora.on,
         TextList{"attn.wq, attn.wk, attn.wv, attn.wo, mlp.w1, mlp.w2 and mlp.w3, in quotes"}
+    );
+    visit(
+        {"loop",
+         "every",
+         "Steps from one looped step to the next: its second pass reads the states that the first "
+         "one wrote, in place of the tokens of which that one knew least, and learns there alone; "
+         "0 loops none.",
+         NewValue::Asked},
+        config.loop.every,
+        Whole{0, kLoopEveryMax}
+    );
+    visit(
+        {"loop",
+         "part",
+         "Share of the positions whose tokens a looped step replaces by states.",
+         NewValue::Asked},
+        config.loop.part,
+        Real{0, 1}
     );
 }
 

@@ -55,6 +55,31 @@ TEST_F(CompletionRequestTest, HasTheDefaultsOfTheApi) {
         << "a chat may go on to the end of the context, or 1,024 tokens";
 }
 
+TEST_F(CompletionRequestTest, EachPromptHasTheMembersThatItNeeds) {
+    const auto of_text = [&](const std::string& body) {
+        const auto request = read(Endpoint::Text, body);
+        EXPECT_TRUE(request);
+        std::vector<double> counts;
+        for (const Prompt& prompt : request->prompts) {
+            counts.push_back(prompt.members.empty() ? 0 : prompt.members.front().prior);
+        }
+        return counts;
+    };
+    EXPECT_EQ(of_text(R"({"prompt":["Hi","you"]})"), (std::vector<double>{0, 0}));
+    model_.members_of = [](std::span<const TokenId> beginning,
+                           const tokenizers::ModelTokenizer& tokenizer) {
+        EXPECT_TRUE(tokenizer.decode(beginning));
+        return std::vector<swarm::node::StackMember>{{{}, static_cast<double>(beginning.size())}};
+    };
+    EXPECT_EQ(of_text(R"({"prompt":["Hi","you"]})"), (std::vector<double>{2, 3}));
+    const CompletionRequest asked = chat("");
+    ASSERT_EQ(asked.prompts.front().members.size(), 1U);
+    EXPECT_EQ(
+        asked.prompts.front().members.front().prior,
+        static_cast<double>(asked.prompts.front().tokens.size())
+    );
+}
+
 TEST_F(CompletionRequestTest, NullIsAsGoodAsNothing) {
     const CompletionRequest request = text(
         R"(,"temperature":null,"n":null,"stop":null,"seed":null,"logprobs":null,"stream":null,

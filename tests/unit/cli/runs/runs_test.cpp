@@ -5,6 +5,7 @@
 #include "swarm/cli/runs/run_comparison.hpp"
 #include "swarm/cli/runs/run_summary.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/train/patience_end.hpp"
 #include "tests/unit/cli/parsed_words.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
@@ -134,6 +135,12 @@ TEST_F(RunsTest, TellTheirState) {
         EXPECT_EQ(summarise_run(done).standing, RunStanding::Training);
     }
     EXPECT_EQ(summarise_run(done).standing, RunStanding::Done);
+    const fs::path ended = write("ended", settings("ended", 9), steps_with({3, 2, 1}));
+    ASSERT_TRUE(write_patience_end(ended, {3, 2, "no better held-out loss"}));
+    EXPECT_EQ(summarise_run(ended).standing, RunStanding::Ended);
+    EXPECT_STREQ(to_text(RunStanding::Ended), "ended early");
+    ASSERT_TRUE(write_patience_end(ended, {2, 2, "it went on since"}));
+    EXPECT_EQ(summarise_run(ended).standing, RunStanding::Stopped);
 }
 
 TEST_F(RunsTest, ThatCannotBeReadSayWhyAndHideNoOther) {

@@ -105,6 +105,59 @@ TEST_F(DataRowsTest, EachOfTwoEpochsHasAllSamplesOnce) {
     EXPECT_EQ(seen[1].size(), samples);
 }
 
+TEST_F(DataRowsTest, ASourceThatIsReadWholeIsToldOnce) {
+    build("bytes");
+    const auto text = load_text(config_);
+    ASSERT_TRUE(text) << text.error().detail;
+    DataRows& rows = *text->rows;
+    const std::uint64_t samples = rows.samples().per_epoch();
+    std::vector<std::uint32_t> ids(33);
+    for (std::uint64_t number = 0; number < samples; ++number) {
+        rows.read(number, ids);
+    }
+    EXPECT_TRUE(rows.take_repeats().empty());
+    rows.read(samples, ids);
+    rows.read(0, ids);  // a replay
+    rows.read(samples + 1, ids);
+    EXPECT_EQ(
+        rows.take_repeats(),
+        std::vector<std::string>{"the data has been read whole; its samples come again, time 2"}
+    );
+    rows.read(2 * samples + 1, ids);
+    EXPECT_EQ(rows.take_repeats().size(), 1U);
+    EXPECT_TRUE(rows.take_repeats().empty());
+    const auto resumed = load_text(config_);
+    ASSERT_TRUE(resumed) << resumed.error().detail;
+    resumed->rows->read(3 * samples, ids);
+    EXPECT_TRUE(resumed->rows->take_repeats().empty()) << "it was told before";
+    resumed->rows->read(4 * samples, ids);
+    EXPECT_EQ(resumed->rows->take_repeats().size(), 1U);
+}
+
+TEST_F(DataRowsTest, AMixtureTellsWhichSourceItIs) {
+    write("few.txt", text_.substr(0, 100));
+    data::DataFile file;
+    file.tokenizer = "bytes";
+    file.shard_tokens = data::kShardTokensLeast;
+    file.sources.push_back({"prose", {"in.txt"}});
+    file.sources.push_back({"few", {"few.txt"}});
+    file.sources[0].weight = 1;
+    file.sources[1].weight = 1;
+    const auto opened = open_data_tokenizer("bytes", {}, scratch_.path(), nullptr);
+    ASSERT_TRUE(opened) << opened.error().detail;
+    ASSERT_TRUE(data::build_data(file, opened->encoder, {scratch_.path(), folder()}, {}));
+    const auto text = load_text(config_);
+    ASSERT_TRUE(text) << text.error().detail;
+    std::vector<std::uint32_t> ids(33);
+    for (std::uint64_t number = 0; number < 8; ++number) {
+        text->rows->read(number, ids);
+    }
+    EXPECT_EQ(
+        text->rows->take_repeats(),
+        std::vector<std::string>{"source few has been read whole; its samples come again, time 2"}
+    );
+}
+
 TEST_F(DataRowsTest, TheFolderBringsItsTokenizer) {
     const std::string pieces = make_pieces(300);
     build("spm:pieces.model");
