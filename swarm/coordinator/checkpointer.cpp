@@ -89,7 +89,7 @@ std::vector<protocol::SnapshotOrder> Checkpointer::order(
     return orders;
 }
 
-void Checkpointer::begin(const RunContext& context, node::Turn turn) {
+void Checkpointer::begin(const RunContext& context, const KnownOf& known_of, node::Turn turn) {
     const bool sparse = context.config.mode == run::SyncMode::Sparse;
     shared_layouts_ = sparse ? context.layouts : std::vector<run::StageLayout>{};
     step_ = run::steps_before(context.config, version_.step);
@@ -99,7 +99,12 @@ void Checkpointer::begin(const RunContext& context, node::Turn turn) {
     for (std::uint32_t stage = 0; stage < donors_.size(); ++stage) {
         const run::StageLayout& layout = context.layouts[stage];
         const run::StateFetcher::Plan plan{
-            version_, {stage}, layout.state_bytes(), std::nullopt, layout.chunk_bytes_max};
+            version_,
+            {stage},
+            layout.state_bytes(),
+            std::nullopt,
+            layout.chunk_bytes_max,
+            known_of({stage})};
         asked_.push_back(donors_[stage]);
         fetchers_.emplace_back(plan, std::vector<PeerId>{donors_[stage]});
         fetchers_.back().advance(turn);

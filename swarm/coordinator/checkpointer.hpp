@@ -34,8 +34,11 @@ class Checkpointer {
     /// Snapshot orders for the commit that makes `version`; empty while another checkpoint is under
     /// way, and when a stage has no donor.
     std::vector<protocol::SnapshotOrder> order(const RunContext& context, ParameterVersion version);
+    /// Returns the chunks of a stage's state that need no download.
+    using KnownOf = std::function<run::KnownChunks(StageIndex stage)>;
+
     /// Starts the downloads. Call it when the commit with the orders is out.
-    void begin(const RunContext& context, node::Turn turn);
+    void begin(const RunContext& context, const KnownOf& known_of, node::Turn turn);
 
     void on(PeerId from, const protocol::Chunk& chunk, node::Payload payload, node::Turn turn);
     void on(PeerId from, const protocol::ChunkRefused& refused, node::Turn turn);

@@ -160,6 +160,8 @@ class Coordinator final : public node::Role {
     /// True when the current version is that of the checkpoint from which this process began.
     [[nodiscard]] bool is_of_checkpoint() const;
     [[nodiscard]] const std::vector<std::byte>& manifest_of(StageIndex stage);
+    [[nodiscard]] run::KnownChunks frozen_chunks(StageIndex stage);
+    void begin_checkpoint(node::Turn turn);
     void record_state(StageIndex stage, const Digest& hash, node::Turn turn);
     void claim(PeerId peer, StageIndex stage, const Digest& hash, node::Turn turn);
     void retake_waiting_joins(node::Turn turn);

@@ -6,6 +6,7 @@
 #include "swarm/run/versions.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace swarm::coordinator {
 
@@ -67,7 +68,7 @@ void Coordinator::conclude(node::Turn turn) {
     for (const protocol::SlotInfo& info : context_.roster.slots()) {
         context_.peer_streams.send(info.peer, commit, turn);
     }
-    checkpointer_.begin(context_, turn);
+    begin_checkpoint(turn);
     report_step(record, turn);
     if (!record.codecs.empty()) {
         context_.codecs = record.codecs;
@@ -245,7 +246,7 @@ void Coordinator::finish(node::Turn turn) {
     if (checkpointer_.take_failure() || lacks_checkpoint) {
         // A donor died, or this process is new: it sends the last commit again, with new orders.
         repeat_commit(checkpointer_.order(context_, context_.version), turn);
-        checkpointer_.begin(context_, turn);
+        begin_checkpoint(turn);
     }
     if (weights_sha256_) {
         turn.out.add(node::Tell{
@@ -257,6 +258,33 @@ void Coordinator::finish(node::Turn turn) {
         }
         phase_ = Phase::Complete;
     }
+}
+
+/// What the run has frozen is the same in every state, and the one that the run began with is here.
+run::KnownChunks Coordinator::frozen_chunks(StageIndex stage) {
+    run::KnownChunks frozen;
+    const run::StageLayout& layout = context_.layouts[stage.value];
+    if (!options_.resume || layout.frozen.empty() ||
+        stage.value >= options_.resume->chunks.size()) {
+        return frozen;
+    }
+    const std::vector<node::Payload>& chunks = options_.resume->chunks[stage.value];
+    const std::vector<std::byte>& manifest = manifest_of(stage);
+    const std::uint64_t trained_bytes = layout.state_bytes() - 4 * layout.frozen_elements();
+    const std::uint64_t first =
+        (trained_bytes + layout.chunk_bytes_max - 1) / layout.chunk_bytes_max;
+    for (std::uint64_t number = first; number < chunks.size(); ++number) {
+        run::KnownChunk& known = frozen[static_cast<std::uint32_t>(number)];
+        std::memcpy(&known.digest, &manifest[number * sizeof(Digest)], sizeof(Digest));
+        known.chunk = chunks[number];
+    }
+    return frozen;
+}
+
+void Coordinator::begin_checkpoint(node::Turn turn) {
+    checkpointer_.begin(
+        context_, [this](StageIndex stage) { return frozen_chunks(stage); }, turn
+    );
 }
 
 }  // namespace swarm::coordinator

@@ -153,10 +153,21 @@ void StateFetcher::take_manifest(PeerId from, std::span<const std::byte> bytes) 
     }
     manifest_.emplace(plan_.chunks());
     std::memcpy(manifest_->data(), bytes.data(), bytes.size());
+    take_known();
     for (auto& [peer, donor] : donors_) {
         donor.not_before = kAtOnce;
         donor.silent_since = donor.is_down ? donor.silent_since : kNever;
     }
+}
+
+void StateFetcher::take_known() {
+    for (auto& [number, known] : plan_.known) {
+        if (number < plan_.chunks() && (*manifest_)[number] == known.digest) {
+            chunks_[number] = std::move(known.chunk);
+            ++received_;
+        }
+    }
+    plan_.known.clear();
 }
 
 void StateFetcher::take_chunk(PeerId from, std::uint32_t chunk, node::Payload payload) {

@@ -21,6 +21,15 @@
 
 namespace swarm::run {
 
+/// A raw chunk of a state and its hash.
+struct KnownChunk {
+    Digest digest;
+    node::Payload chunk;
+};
+
+/// Chunks by their numbers.
+using KnownChunks = std::map<std::uint32_t, KnownChunk>;
+
 class StateFetcher {
  public:
     struct Plan {
@@ -29,6 +38,8 @@ class StateFetcher {
         std::uint64_t state_bytes = 0;       // by the stage's layout
         std::optional<Digest> state_hash{};  // from the STATE record, when it is known
         std::uint64_t chunk_bytes_max = protocol::kChunkBytes;  // by the stage's layout
+        /// Chunks that are here already; one that the manifest names is not asked for.
+        KnownChunks known{};
 
         [[nodiscard]] std::uint32_t chunks() const {
             return chunk_count(state_bytes, chunk_bytes_max);
@@ -79,6 +90,7 @@ class StateFetcher {
     void ask_for_manifest(node::Turn turn);
     void ask_for_chunks(node::Turn turn);
     void take_manifest(PeerId from, std::span<const std::byte> bytes);
+    void take_known();
     void take_chunk(PeerId from, std::uint32_t chunk, node::Payload payload);
     std::optional<PeerId> free_donor(TimePoint now) const;
     [[nodiscard]] Duration patience() const;

@@ -63,7 +63,7 @@ class CheckpointerTest : public testing::Test {
     void begin() {
         checkpointer_.order(context_, kVersion);
         Actions actions;
-        checkpointer_.begin(context_, actions.at(kStart));
+        checkpointer_.begin(context_, known_of_, actions.at(kStart));
     }
 
     static node::Payload payload(std::vector<std::byte> bytes) {
@@ -72,20 +72,32 @@ class CheckpointerTest : public testing::Test {
         return {envelope, std::move(bytes)};
     }
 
-    /// Delivers manifest and chunk of a stage.
-    void deliver(std::uint64_t from, std::uint32_t stage) {
+    /// The only chunk of a stage.
+    [[nodiscard]] node::Payload chunk_of(std::uint32_t stage) const {
         const std::uint64_t bytes = 12 * context_.layouts[stage % 2].elements();
-        const node::Payload chunk = payload(std::vector<std::byte>(bytes, std::byte{9}));
-        const Digest digest = sha256(chunk.bytes());
+        return payload(std::vector<std::byte>(bytes, std::byte{9}));
+    }
+
+    /// Delivers the manifest of a stage, and returns what is asked for then.
+    std::size_t deliver_manifest(std::uint64_t from, std::uint32_t stage) {
+        const Digest digest = sha256(chunk_of(stage).bytes());
         Actions actions;
-        const PeerId peer{{from}};
         checkpointer_.on(
-            peer,
+            {{from}},
             protocol::Chunk{kVersion, {stage}, {}},
             payload({digest.bytes.begin(), digest.bytes.end()}),
             actions.at(kStart)
         );
-        checkpointer_.on(peer, protocol::Chunk{kVersion, {stage}, 0U}, chunk, actions.at(kStart));
+        return actions.all<node::Send>().size();
+    }
+
+    /// Delivers manifest and chunk of a stage.
+    void deliver(std::uint64_t from, std::uint32_t stage) {
+        deliver_manifest(from, stage);
+        Actions actions;
+        checkpointer_.on(
+            {{from}}, protocol::Chunk{kVersion, {stage}, 0U}, chunk_of(stage), actions.at(kStart)
+        );
     }
 
     std::optional<run::CheckpointFiles> take_files() {
@@ -97,6 +109,7 @@ class CheckpointerTest : public testing::Test {
     std::shared_ptr<OneFile> format_ = std::make_shared<OneFile>();
     Checkpointer checkpointer_{format_};
     RunHistory history_;
+    Checkpointer::KnownOf known_of_ = [](StageIndex) { return run::KnownChunks{}; };
 };
 
 TEST_F(CheckpointerTest, OrdersASnapshotOfTheLastMemberOfEachStage) {
@@ -122,12 +135,29 @@ TEST_F(CheckpointerTest, OrdersNoSnapshotWhileAStageIsEmpty) {
 TEST_F(CheckpointerTest, AsksTheDonorsForTheVersionTheCommitMakes) {
     checkpointer_.order(context_, kVersion);
     Actions actions;
-    checkpointer_.begin(context_, actions.at(kStart));
+    checkpointer_.begin(context_, known_of_, actions.at(kStart));
     const auto sends = actions.all<node::Send>();
     ASSERT_EQ(sends.size(), 2U);
     EXPECT_EQ(sends[0].peer, (PeerId{{2}}));
     EXPECT_EQ(std::get<protocol::Fetch>(sends[1].message.body).version, kVersion);
     EXPECT_EQ(std::get<protocol::Fetch>(sends[1].message.body).stage, StageIndex{1});
+}
+
+TEST_F(CheckpointerTest, AChunkThatIsKnownIsNotFetched) {
+    known_of_ = [this](StageIndex stage) {
+        const node::Payload chunk = chunk_of(stage.value);
+        Digest digest = sha256(chunk.bytes());
+        if (stage.value == 1) {
+            digest = {};  // the donor's state has another chunk here
+        }
+        return run::KnownChunks{{0, {digest, chunk}}};
+    };
+    begin();
+    EXPECT_EQ(deliver_manifest(2, 0), 0U);
+    EXPECT_EQ(deliver_manifest(3, 1), 1U);
+    EXPECT_FALSE(take_files());
+    deliver(3, 1);
+    EXPECT_TRUE(take_files());
 }
 
 TEST_F(CheckpointerTest, HandsOutTheFilesOnceAllStagesAreHere) {
@@ -163,7 +193,7 @@ TEST_F(CheckpointerTest, ADonorThatRefusesIsLeftOutUntilAllOfItsStageHave) {
     const auto next_donor = [&] {
         const auto orders = checkpointer_.order(context_, kVersion);
         Actions actions;
-        checkpointer_.begin(context_, actions.at(kStart));
+        checkpointer_.begin(context_, known_of_, actions.at(kStart));
         return context_.roster.find(orders.at(0).donor)->peer;
     };
     EXPECT_EQ(next_donor(), (PeerId{{2}}));
