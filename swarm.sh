@@ -38,7 +38,8 @@ jobs=$(nproc)
 build_packages=(g++ cmake ninja-build ccache mold git ca-certificates python3-venv
     protobuf-compiler libprotobuf-dev libboost1.81-dev libboost-json1.81-dev libssl-dev
     libtomlplusplus-dev libcli11-dev libzstd-dev libpcre2-dev libsentencepiece-dev
-    libutf8proc-dev libqrencode-dev prometheus-cpp-dev zlib1g-dev)
+    libutf8proc-dev libqrencode-dev prometheus-cpp-dev zlib1g-dev
+    libsnappy-dev)
 test_packages=(libgtest-dev clang-14 libclang-rt-14-dev chromium-headless-shell iproute2 nftables)
 msgpack_deb=(libmsgpack-cxx-dev 4.1.3-1
     9adc2f26df4710f396239434f6cce90a718d75a3b38289957bb89b031748d8a1)

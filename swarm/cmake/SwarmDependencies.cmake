@@ -3,6 +3,7 @@ find_package(Boost 1.81 REQUIRED COMPONENTS json)
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3 REQUIRED)
 find_package(Protobuf 3.21 REQUIRED)
+find_package(Snappy 1.1 REQUIRED)
 find_package(tomlplusplus 3.3 REQUIRED)
 find_package(ZLIB 1.2 REQUIRED)
 

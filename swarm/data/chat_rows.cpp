@@ -41,40 +41,62 @@ std::string shown(std::string_view role) {
 std::optional<std::string> read_message(const json::value& value, ChatMessage& message) {
     const json::object* const object = value.if_object();
     if (object == nullptr) {
-        return "is no object";
+        return kNoObject;
     }
     const json::string* const role = text_in(*object, "role");
-    if (role == nullptr) {
-        return "has no role";
-    }
-    const auto known = std::find_if(kRoles.begin(), kRoles.end(), [&](const auto& one) {
-        return one.first == std::string_view(*role);
-    });
-    if (known == kRoles.end()) {
-        return "has the unknown role \"" + shown(*role) +
-               "\"; known are system, user, assistant and tool";
+    const auto role_text = role == nullptr ? std::nullopt : std::optional<std::string_view>(*role);
+    if (auto fault = read_role(role_text, message.role)) {
+        return fault;
     }
     const json::string* const content = text_in(*object, "content");
     if (content == nullptr) {
-        return "has no text in \"content\"";
+        return kNoContent;
     }
-    message.role = known->second;
     message.content.assign(content->data(), content->size());
     return std::nullopt;
 }
 
 }  // namespace
 
+std::optional<std::string> read_role(std::optional<std::string_view> role, ChatRole& to) {
+    if (!role) {
+        return "has no role";
+    }
+    const auto known = std::find_if(kRoles.begin(), kRoles.end(), [&](const auto& one) {
+        return one.first == *role;
+    });
+    if (known == kRoles.end()) {
+        return "has the unknown role \"" + shown(*role) +
+               "\"; known are system, user, assistant and tool";
+    }
+    to = known->second;
+    return std::nullopt;
+}
+
+std::optional<std::string> judge_count(std::size_t messages) {
+    if (messages == 0) {
+        return "has no messages";
+    }
+    if (messages > kMessagesMax) {
+        return "has more than " + std::to_string(kMessagesMax) + " messages";
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> judge_answers(std::span<const ChatMessage> messages) {
+    const bool has_answer = std::any_of(messages.begin(), messages.end(), [](const auto& message) {
+        return message.role == ChatRole::Assistant;
+    });
+    return has_answer ? std::nullopt : std::optional<std::string>("has no answer of the assistant");
+}
+
 std::optional<std::string> read_chat(const json::value& field, std::vector<ChatMessage>& messages) {
     const json::array* const list = field.if_array();
     if (list == nullptr) {
-        return "is no list of messages";
+        return kNoList;
     }
-    if (list->empty()) {
-        return "has no messages";
-    }
-    if (list->size() > kMessagesMax) {
-        return "has more than " + std::to_string(kMessagesMax) + " messages";
+    if (auto fault = judge_count(list->size())) {
+        return fault;
     }
     messages.resize(list->size());
     for (std::size_t i = 0; i < list->size(); ++i) {
@@ -82,10 +104,7 @@ std::optional<std::string> read_chat(const json::value& field, std::vector<ChatM
             return "message " + std::to_string(i + 1) + " " + *fault;
         }
     }
-    const bool has_answer = std::ranges::any_of(messages, [](const ChatMessage& message) {
-        return message.role == ChatRole::Assistant;
-    });
-    return has_answer ? std::nullopt : std::optional<std::string>("has no answer of the assistant");
+    return judge_answers(messages);
 }
 
 }  // namespace swarm::data

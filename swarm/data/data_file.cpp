@@ -126,7 +126,7 @@ Result<> read_rows(KeyReader& keys, Source& source) {
         source.rows = RowKind::Chat;
         source.field = "messages";
     }
-    return keys.read("field", source.field, "the key of the text in each JSON line");
+    return keys.read("field", source.field, "the key of the text in each JSON line, or its column");
 }
 
 Result<> read_chat_template(KeyReader& keys, ChatTemplateName& chat_template) {

@@ -4,9 +4,9 @@
 //   chat_template = "lines"               # or "model": that of the tokenizer's model (default)
 //   [[source]]
 //   name = "prose"
-//   paths = ["prose/*.jsonl.gz", "notes"] # files, globs and folders, from the data file's folder
-//   rows = "text"                         # or "chat": each JSON line is a list of messages
-//   field = "text"                        # of each JSON line; of chats it is "messages"
+//   paths = ["prose/*.parquet", "notes"]  # files, globs and folders, from the data file's folder
+//   rows = "text"                         # or "chat": each line or row is a list of messages
+//   field = "text"                        # of each JSON line, or the column; of chats "messages"
 //   weight = 0.7
 //   bad_lines = "skip"                    # or "fatal"
 // Threading: values. Errors: Usage (Reject), one line "FILE:LINE: key what it may be".
@@ -27,7 +27,7 @@ namespace swarm::data {
 /// A line, or a text file, that cannot be read is counted and skipped, or ends the build.
 enum class BadLines { Skip, Fatal };
 
-/// The content of a line of JSONL.
+/// The content of a line of JSONL, or a row of Parquet.
 enum class RowKind { Text, Chat };
 
 struct Source {

@@ -2,6 +2,7 @@
 
 #include "swarm/base/try.hpp"
 #include "swarm/data/chat_rows.hpp"
+#include "swarm/data/parquet/row_reader.hpp"
 #include "swarm/data/utf8.hpp"
 
 #include <boost/json/error.hpp>
@@ -43,22 +44,28 @@ DocumentReader::DocumentReader(
     }
 }
 
+DocumentReader::~DocumentReader() = default;
+
 std::uint64_t DocumentReader::consumed() const {
-    return consumed_before_ + (stream_ == nullptr ? 0 : stream_->consumed());
+    const std::uint64_t rows = row_reader_ == nullptr ? 0 : row_reader_->consumed();
+    return consumed_before_ + (stream_ == nullptr ? rows : stream_->consumed());
 }
 
 Result<DocumentReader::Item> DocumentReader::next() {
     while (place_.file < files_.size()) {
-        const bool is_text = files_[place_.file].format == InputFormat::Text;
+        const InputFormat format = files_[place_.file].format;
+        const bool is_text = format == InputFormat::Text;
+        const bool is_table = format == InputFormat::Parquet;
         if (is_text && rows_ == RowKind::Chat) {
-            Item other = bad("is no JSONL, and its source has chats", 0);
+            Item other = bad("is neither JSONL nor Parquet, and its source has chats", 0);
             end_file();
             return other;
         }
-        auto item = is_text ? next_text() : next_line();
+        auto item = is_text ? next_text() : is_table ? next_row() : next_line();
         if (item.has_error() && item.error().code == ErrorCode::Malformed) {
             // The rest of a damaged file counts as one bad line.
-            Item lost = bad(item.error().detail, is_text ? 0 : place_.lines + 1);
+            const bool is_whole = is_text || (is_table && row_reader_ == nullptr);
+            Item lost = bad(item.error().detail, is_whole ? 0 : place_.lines + 1);
             end_file();
             return lost;
         }
@@ -93,6 +100,7 @@ Result<> DocumentReader::open_file() {
 void DocumentReader::end_file() {
     consumed_before_ += files_[place_.file].bytes;
     stream_.reset();
+    row_reader_.reset();
     begin_ = 0;
     end_ = 0;
     place_ = {place_.file + 1, 0, 0, false};
@@ -215,12 +223,40 @@ DocumentReader::Item DocumentReader::chat_of(
     if (auto fault = read_chat(field, chat_)) {
         return bad(*std::move(fault), before.lines + 1);
     }
+    return chat_piece(chat_, before);
+}
+
+DocumentReader::Item DocumentReader::chat_piece(
+    std::span<const ChatMessage> chat, const InputPlace& before
+) {
     document_.clear();
-    for (const ChatMessage& message : chat_) {
+    for (const ChatMessage& message : chat) {
         document_ += message.content;
         document_ += '\n';
     }
-    return Piece{document_, true, true, before, chat_};
+    return Piece{document_, true, true, before, chat};
+}
+
+Result<DocumentReader::Item> DocumentReader::next_row() {
+    if (row_reader_ == nullptr) {
+        SWARM_TRY(auto file, parquet::open_file_bytes(files_[place_.file].path));
+        SWARM_TRY(
+            row_reader_, parquet::RowReader::open(std::move(file), field_, rows_, place_.lines)
+        );
+    }
+    SWARM_TRY(auto row, row_reader_->next());
+    if (!row) {
+        return Item();
+    }
+    const InputPlace before = place_;
+    ++place_.lines;
+    if (row->fault) {
+        return bad(*std::move(row->fault), place_.lines);
+    }
+    if (rows_ == RowKind::Chat) {
+        return chat_piece(row->chat, before);
+    }
+    return Item(Piece{row->text, true, true, before});
 }
 
 Result<bool> DocumentReader::is_valid_text(const InputFile& file) {

@@ -4,9 +4,10 @@
 //   .txt .md    the file is a document, checked as a whole before its first piece comes; an empty
 //               file has none
 //   .jsonl*     each line is a JSON object, whose field is a document; blank lines are none
-// Of a source of chats, each line is a chat, and other files are bad.
+//   .parquet    each row is a document, in the column with the name of the field
+// Of a source of chats, each line or row is a chat, and other files are bad.
 // Threading: one thread. Errors: StorageFailed, NotFound: the disk; all else is a BadLine.
-// Memory: about four times kLineBytesMax at most.
+// Memory: about four times kLineBytesMax at most, and more for pages (parquet/column_reader.hpp).
 #pragma once
 
 #include "swarm/base/result.hpp"
@@ -31,11 +32,15 @@
 
 namespace swarm::data {
 
+namespace parquet {
+class RowReader;
+}  // namespace parquet
+
 /// A place between two pieces.
 struct InputPlace {
     std::uint64_t file = 0;    // index among the files
-    std::uint64_t offset = 0;  // unpacked bytes before it
-    std::uint64_t lines = 0;   // lines before it
+    std::uint64_t offset = 0;  // unpacked bytes before it; 0 in a Parquet file
+    std::uint64_t lines = 0;   // lines, or rows, before it
     bool within = false;       // a document has begun and not ended
 
     friend bool operator==(const InputPlace&, const InputPlace&) = default;
@@ -50,10 +55,10 @@ struct Piece {
     std::span<const ChatMessage> chat{};
 };
 
-/// A line, or a file, without a document.
+/// A line, a row or a file without a document.
 struct BadLine {
     std::filesystem::path file;
-    std::uint64_t line = 0;  // from 1; 0: the whole file
+    std::uint64_t line = 0;  // or row, from 1; 0: the whole file
     std::string reason;
 
     /// "FILE:LINE: reason"
@@ -69,6 +74,9 @@ class DocumentReader {
         InputPlace from = {},
         RowKind rows = RowKind::Text
     );
+    DocumentReader(const DocumentReader&) = delete;
+    DocumentReader& operator=(const DocumentReader&) = delete;
+    ~DocumentReader();
 
     /// Returns no value at the end of the last file.
     Result<std::optional<std::variant<Piece, BadLine>>> next();
@@ -87,8 +95,10 @@ class DocumentReader {
 
     Result<Item> next_line();
     Result<Item> next_text();
+    Result<Item> next_row();
     Result<Item> document_of(const Line& line, const InputPlace& before);
     Item chat_of(const boost::json::value& field, const InputPlace& before);
+    Item chat_piece(std::span<const ChatMessage> chat, const InputPlace& before);
     Result<std::optional<Line>> read_line();
     /// Reads more bytes behind those that are left; returns whether some came.
     Result<bool> fill();
@@ -103,6 +113,7 @@ class DocumentReader {
     InputPlace place_;
     std::uint64_t consumed_before_ = 0;  // bytes of the files before this one
     std::unique_ptr<ByteStream> stream_;
+    std::unique_ptr<parquet::RowReader> row_reader_;  // in place of the stream
     std::vector<char> bytes_;
     std::size_t begin_ = 0;  // the bytes in [begin_, end_) are read and not used
     std::size_t end_ = 0;

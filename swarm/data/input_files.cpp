@@ -16,21 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kReadEndings = ".txt, .md, .jsonl, .jsonl.gz, .jsonl.zst";
-
-bool is_parquet(const fs::path& path) {
-    return path.extension() == ".parquet";
-}
+constexpr const char* kReadEndings = ".txt, .md, .jsonl, .jsonl.gz, .jsonl.zst, .parquet";
 
 Error refused_ending(const fs::path& path) {
-    if (is_parquet(path)) {
-        return {
-            ErrorCode::Unsupported,
-            Reaction::Reject,
-            path.string() +
-                ": .parquet is not read, because Debian 12 packages no library for it; convert it "
-                "to .jsonl.zst"};
-    }
     return {
         ErrorCode::Unsupported,
         Reaction::Reject,
@@ -123,8 +111,6 @@ class FileCollector {
             const auto format = format_of(path);
             if (format) {
                 SWARM_TRY(add(path, *format));
-            } else if (is_parquet(path)) {
-                return refused_ending(path);
             } else {
                 ++found.ignored;
             }
@@ -153,6 +139,9 @@ std::optional<InputFormat> format_of(const fs::path& path) {
     }
     if (name.ends_with(".jsonl.zst")) {
         return InputFormat::LinesZstd;
+    }
+    if (name.ends_with(".parquet")) {
+        return InputFormat::Parquet;
     }
     return std::nullopt;
 }

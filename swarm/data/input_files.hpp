@@ -16,8 +16,9 @@
 
 namespace swarm::data {
 
-/// Text: a file is a document. Lines: each line is a JSON object with a document.
-enum class InputFormat { Text, Lines, LinesGzip, LinesZstd };
+/// Text: a file is a document. Lines: each line is a JSON object with a document. Parquet: each
+/// row of a table has a document in a column.
+enum class InputFormat { Text, Lines, LinesGzip, LinesZstd, Parquet };
 
 struct InputFile {
     std::filesystem::path path;

@@ -20,6 +20,21 @@ inline constexpr std::size_t kFilesMax = 1'000'000;
 /// One line of JSONL. Reading it needs about three times as much.
 inline constexpr std::size_t kLineBytesMax = 16U << 20;
 
+/// A Parquet file. Its footer is in memory while the file is opened, and the place of each row
+/// group while it is read: 30 MB at most.
+inline constexpr std::uint64_t kParquetFooterBytesMax = 64U << 20;
+inline constexpr std::size_t kParquetColumnsMax = 1U << 16;  // nodes of the schema
+inline constexpr std::size_t kParquetRowGroupsMax = 1U << 18;
+inline constexpr unsigned kThriftDepthMax = 16;  // values within values that are skipped
+
+/// A page or a dictionary of Parquet, packed and unpacked. One of each is in memory for a column,
+/// unpacked. Writers aim at 1 MiB, but many count rows and not bytes, so 1,024 long texts may be
+/// one page.
+inline constexpr std::uint64_t kParquetPageBytesMax = 64U << 20;
+inline constexpr std::size_t kParquetPageHeaderBytesMax = 1U << 20;
+inline constexpr std::uint32_t kParquetPageValuesMax = 1U << 26;       // a run of nulls is short
+inline constexpr std::uint32_t kParquetDictionaryTextsMax = 1U << 22;  // 4 bytes each
+
 /// Messages of one chat. The template is run once for each answer, over all that is before it.
 inline constexpr std::size_t kMessagesMax = 256;
 

@@ -1,11 +1,12 @@
 // Writes the seeds of the fuzz targets: the parts of one frame of every kind.
 //   write_corpus <folder>   fills <folder>/{header,message,envelope,codec_*,byte_planes,
-//                            server,coordinator,session,directory,link,http,api}
+//                            server,coordinator,session,directory,link,http,api,parquet}
 #include "compression/byte_planes.hpp"
 #include "compression/codec.hpp"
 #include "swarm/protocol/frame.hpp"
 #include "swarm/protocol/tensor_envelope.hpp"
 #include "tests/fuzz/link_plan.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/protocol/sample_messages.hpp"
 
 #include <cstdio>
@@ -243,6 +244,22 @@ void write_requests(const std::filesystem::path& folder) {
     }
 }
 
+/// Copies the files that PyPI pyarrow has written.
+void write_tables(const std::filesystem::path& folder) {
+    namespace fs = std::filesystem;
+    const fs::path tables = fs::path(swarm::test::source_dir()) / "tests/golden/parquet";
+    fs::create_directories(folder / "parquet");
+    for (const auto& entry : fs::directory_iterator(tables)) {
+        if (entry.path().extension() == ".parquet") {
+            fs::copy_file(
+                entry.path(),
+                folder / "parquet" / entry.path().filename(),
+                fs::copy_options::overwrite_existing
+            );
+        }
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -273,6 +290,7 @@ int main(int argc, char** argv) {
     write_coded(folder);
     write_bodies(folder);
     write_requests(folder);
+    write_tables(folder);
     write_frame(folder, kHelloKind, encode_hello(sample_hello()));
     const TensorEnvelope activation{.dtype = Dtype::Float32, .shape = {8, 1024, 768}};
     const TensorEnvelope slice{.dtype = Dtype::Int64, .codec = CodecId::Int8, .shape = {70'000}};

@@ -286,7 +286,7 @@ TEST(Tidy, ForeignHeadersStayWhereTheyBelong) {
           "tests/unit/data",
           "tests/fuzz",
           "tests/golden"}},
-        {std::regex("^zlib"), {"swarm/data", "tests/unit/data"}},
+        {std::regex("^(zlib|snappy)"), {"swarm/data", "tests/unit/data"}},
         {std::regex("^cuda"),
          {"compression/cuda", "stages/torch/cuda", "tests/unit/compression_cuda"}},
         {std::regex("^pcre2"), {"stacking/tokenizers"}},

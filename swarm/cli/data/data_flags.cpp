@@ -24,8 +24,9 @@ data.toml:
   tokenizer = "smollm2"                     # bytes, spm:N, bpe:N, spm:FILE, or a model
   [[source]]
   name = "prose"
-  paths = ["prose/*.jsonl.gz", "notes"]     # files, globs, folders: .txt .md .jsonl .gz .zst
-  field = "text"                            # of each JSON line
+  paths = ["prose/*.parquet", "notes"]      # files, globs, folders: .txt .md .jsonl[.gz|.zst]
+                                            # .parquet, as data sets of the Hugging Face hub are
+  field = "text"                            # of each JSON line, or the column
   rows = "chat"                             # each line is {"messages": [..]}; default: "text"
   weight = 0.7                              # share of the samples; none: all are read alike
   bad_lines = "skip"                        # count and skip them; default: fatal

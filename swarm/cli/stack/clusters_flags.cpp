@@ -25,7 +25,7 @@ void add_clusters(CLI::App& stack, const OnChosen& on_chosen) {
     CLI::App& app =
         add_verb(stack, "clusters", "Split documents into groups by subject", kClustersExamples);
     const auto options = std::make_shared<StackClustersOptions>();
-    app.add_option("paths", options->paths, ".txt, .md, .jsonl, .jsonl.gz, .jsonl.zst, or folders")
+    app.add_option("paths", options->paths, ".txt, .md, .jsonl[.gz|.zst], .parquet, or folders")
         ->type_name("FILE")
         ->required();
     app.add_option("-k,--clusters", options->clusters, "number of groups")
@@ -34,7 +34,8 @@ void add_clusters(CLI::App& stack, const OnChosen& on_chosen) {
     app.add_option("-o,--out", options->folder, "an empty folder, or a new one")
         ->type_name("DIR")
         ->required();
-    app.add_option("--field", options->field, "the text of each JSON line")->capture_default_str();
+    app.add_option("--field", options->field, "the text of each JSON line, or its column")
+        ->capture_default_str();
     app.add_option("--seed", options->seed, "seed of the first centers")->capture_default_str();
     when_named<StackClustersOptions>(app, on_chosen, options, cluster_documents);
 }

@@ -179,7 +179,7 @@ TEST_F(DataTest, BadInputIsOneLine) {
     expect_refused(build("fourth"), {"data.toml", "source.weight is 0 in all sources"});
     write("table.parquet", "PAR1");
     write_data_file("paths = \"in/table.parquet\"\n");
-    expect_refused(build("fifth"), {"table.parquet: .parquet is not read", "Debian 12"});
+    expect_refused(build("fifth"), {"table.parquet: is no Parquet file, or cut short"});
     write("junk.model", "no tokenizer");
     write_data_file("paths = \"in/cut.jsonl\"\n", "spm:in/junk.model");
     expect_refused(build("sixth"), {"junk.model"});

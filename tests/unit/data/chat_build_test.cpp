@@ -150,7 +150,7 @@ TEST_F(ChatBuildTest, BadRowsAreCountedAndNamed) {
             "6: message 1 has no text in \"content\"",
             "7: message 1 is no object",
             "8: the template refuses it",
-            "0: is no JSONL, and its source has chats"})
+            "0: is neither JSONL nor Parquet, and its source has chats"})
     );
     const auto fatal = build_chats({}, "other", chats(BadLines::Fatal));
     ASSERT_TRUE(fatal.has_error());

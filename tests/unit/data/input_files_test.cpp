@@ -36,13 +36,15 @@ TEST_F(InputFilesTest, AFolderStandsForAllBelowItByName) {
     write("f/b.txt", "b");
     write("f/a/z.jsonl", "{}");
     write("f/a.md", "a");
+    write("f/t.parquet", "PAR1");
     write("f/picture.png", "p");
     const auto found = find({"f"});
     ASSERT_TRUE(found);
     EXPECT_EQ(found->ignored, 1U);
-    EXPECT_EQ(names({"f"}), (Names{"f/a/z.jsonl", "f/a.md", "f/b.txt"}));
+    EXPECT_EQ(names({"f"}), (Names{"f/a/z.jsonl", "f/a.md", "f/b.txt", "f/t.parquet"}));
     EXPECT_EQ(found->files[0].bytes, 2U);
     EXPECT_EQ(found->files[0].format, InputFormat::Lines);
+    EXPECT_EQ(found->files[3].format, InputFormat::Parquet);
 }
 
 TEST_F(InputFilesTest, AGlobStandsForItsMatchesByName) {
@@ -66,13 +68,10 @@ TEST_F(InputFilesTest, NoFileComesTwice) {
 }
 
 TEST_F(InputFilesTest, WhatCannotBeReadIsNamed) {
-    write("f/t.parquet", "PAR1");
     write("a.csv", "");
     fs::create_directories(input("empty"));
     expect_refused("nothing.txt", ErrorCode::NotFound, "nothing.txt: no such file or folder");
     expect_refused("no*.txt", ErrorCode::NotFound, "no file matches");
-    expect_refused("f/t.parquet", ErrorCode::Unsupported, "Debian 12 packages no library");
-    expect_refused("f", ErrorCode::Unsupported, "t.parquet: .parquet is not read");
     expect_refused("a.csv", ErrorCode::Unsupported, "read are .txt, .md");
     expect_refused("empty", ErrorCode::NotFound, "source prose: its paths have no file");
     fs::create_symlink("/dev/zero", input("zero.txt"));
