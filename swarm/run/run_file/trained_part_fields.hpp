@@ -1,5 +1,5 @@
-// The keys of the tables [train], [lora] and [loop]; config_fields.hpp says what such a list is. Private to
-// swarm/run.
+// The keys of the tables [train], [lora] and [loop]; config_fields.hpp says what such a list is.
+// Private to swarm/run.
 // Threading: pure.
 #pragma once
 
