@@ -62,7 +62,8 @@ swarm::node::Payload to_payload(std::vector<std::byte> bytes) {
     return {swarm::protocol::TensorEnvelope{}, std::move(bytes)};
 }
 
-/// The tensors of a stage that a checkpoint has, in global order. Copies of the head are made again.
+/// The tensors of a stage that a checkpoint has, in global order. Copies of the head are not among
+/// them: they are made again.
 std::vector<PlacedTensor> written_tensors(const StageLayout& layout) {
     std::vector<PlacedTensor> written = all_tensors(layout);
     std::erase_if(written, [](const PlacedTensor& tensor) {

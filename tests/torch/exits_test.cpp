@@ -61,7 +61,9 @@ Named random_model(RunConfig config) {
     return weights;
 }
 
-std::vector<float> values_of(const Named& weights, const std::vector<swarm::run::TensorSpec>& some) {
+std::vector<float> values_of(
+    const Named& weights, const std::vector<swarm::run::TensorSpec>& some
+) {
     std::vector<float> all;
     for (const auto& tensor : some) {
         const auto& values = weights.at(swarm::run::original_of(tensor.name));

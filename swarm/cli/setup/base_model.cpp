@@ -126,8 +126,8 @@ Result<std::string> take_tokenizer(
     return file;
 }
 
-/// Adapters are no part of the model: they begin as the seed says, and are not hashed. Copies of its
-/// head are not hashed again.
+/// Adapters are no part of the model: they begin as the seed says, and are not hashed. Copies of
+/// its head are not hashed again.
 Result<stages::StageState> first_state(
     const BaseModel& base,
     const run::RunConfig& config,

@@ -106,10 +106,18 @@ TEST(Exits, FitAdaptersAndATiedHead) {
 
 TEST(Exits, WhatDoesNotFitIsRefused) {
     const std::function<void(RunConfig&)> spoils[] = {
-        [](RunConfig& run) { run.train.exits = {0, 2}; },
-        [](RunConfig& run) { run.train.exits = {3, 2}; },
-        [](RunConfig& run) { run.train.exits = {2, 2}; },
-        [](RunConfig& run) { run.train.exits = {2, 6}; },
+        [](RunConfig& run) {
+            run.train.exits = {0, 2};
+        },
+        [](RunConfig& run) {
+            run.train.exits = {3, 2};
+        },
+        [](RunConfig& run) {
+            run.train.exits = {2, 2};
+        },
+        [](RunConfig& run) {
+            run.train.exits = {2, 6};
+        },
         [](RunConfig& run) { run.train.freeze = {"embed"}; },
         [](RunConfig& run) { run.train.freeze = {"norms"}; },
         [](RunConfig& run) { run.split = SplitMode::Measured; },
