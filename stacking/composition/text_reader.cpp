@@ -123,6 +123,7 @@ Result<std::vector<float>> ModelReader::read(std::span<const TokenId> tokens, Wa
     std::vector<float> values;
     std::vector<float> scores(logit_rows.size() * vocabulary());
     std::vector<bool> scored(logit_rows.size());
+    exits_.clear();
     for (std::size_t at = 0; at < stages_.size(); ++at) {
         SessionCompute& stage = *stages_[at];
         const StageShape shape = stage.shape();
@@ -133,16 +134,20 @@ Result<std::vector<float>> ModelReader::read(std::span<const TokenId> tokens, Wa
         const StageInput input =
             at == 0 ? StageInput(tokens) : StageInput(std::span<const float>(values));
         SWARM_TRY(values, stage.run_layers(rows, input));
-        if (!last && (exit_threshold_ > 1 || !shape.gives_logits)) {
+        const bool may_exit = shape.gives_logits && (exit_threshold_ <= 1 || keeps_exits_);
+        if (!last && !may_exit) {
             continue;
         }
-        const std::vector<float> said = stage.logits(rows_of(values, shape.width, logit_rows));
+        std::vector<float> said = stage.logits(rows_of(values, shape.width, logit_rows));
         for (std::size_t i = 0; i < logit_rows.size(); ++i) {
             const auto row = std::span(said).subspan(i * shape.vocabulary, shape.vocabulary);
             if (!scored[i] && (last || best_probability(row) >= exit_threshold_)) {
                 std::ranges::copy(row, scores.data() + i * shape.vocabulary);
                 scored[i] = true;
             }
+        }
+        if (!last && keeps_exits_) {
+            exits_.push_back(std::move(said));
         }
     }
     filled_ += static_cast<std::uint32_t>(tokens.size());

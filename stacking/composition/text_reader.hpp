@@ -62,6 +62,13 @@ class ModelReader final : public TextReader {
         Stages stages, double exit_threshold = 2, std::vector<RowCodec> codecs = {}
     );
 
+    /// From now on each read() keeps what the stages before the last one say.
+    void keep_exits() { keeps_exits_ = true; }
+
+    /// The logits of such stages with a head, in order: (R, V) each, for the rows of the scores
+    /// that the last read() returned.
+    [[nodiscard]] const std::vector<std::vector<float>>& exits() const { return exits_; }
+
     [[nodiscard]] std::uint32_t vocabulary() const override;
     [[nodiscard]] std::uint32_t context() const override;
     [[nodiscard]] swarm::Result<> begin(std::uint32_t tokens) override;
@@ -85,6 +92,8 @@ class ModelReader final : public TextReader {
     std::vector<RowCodec> codecs_;
     CacheId cache_{0};  // cache of the current text; 0: no text yet
     std::uint32_t filled_ = 0;
+    bool keeps_exits_ = false;
+    std::vector<std::vector<float>> exits_;
 };
 
 }  // namespace stacking::composition

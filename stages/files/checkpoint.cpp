@@ -4,6 +4,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
+#include "swarm/run/training/exits.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -61,6 +62,16 @@ swarm::node::Payload to_payload(std::vector<std::byte> bytes) {
     return {swarm::protocol::TensorEnvelope{}, std::move(bytes)};
 }
 
+/// The tensors of a stage that a checkpoint has, in global order. Copies of the head are not among
+/// them: they are made again.
+std::vector<PlacedTensor> written_tensors(const StageLayout& layout) {
+    std::vector<PlacedTensor> written = all_tensors(layout);
+    std::erase_if(written, [](const PlacedTensor& tensor) {
+        return swarm::run::is_exit_head(tensor.spec->name);
+    });
+    return written;
+}
+
 struct UnitName {
     std::string name;
     bool trained = false;  // it has a tensor with moments
@@ -69,7 +80,7 @@ struct UnitName {
 /// The names of the units of a stage, in order.
 std::vector<UnitName> unit_names(const StageLayout& layout) {
     std::vector<UnitName> names;
-    for (const PlacedTensor& tensor : all_tensors(layout)) {
+    for (const PlacedTensor& tensor : written_tensors(layout)) {
         if (names.empty() || names.back().name != unit_of(tensor.spec->name)) {
             names.push_back({unit_of(tensor.spec->name)});
         }
@@ -86,7 +97,7 @@ struct Unit {
 
 std::vector<Unit> collect_units(const StageState& state) {
     std::vector<Unit> units;
-    for (const auto& [spec, frozen, begin] : all_tensors(state.layout())) {
+    for (const auto& [spec, frozen, begin] : written_tensors(state.layout())) {
         const TensorSpec& tensor = *spec;
         const std::size_t count = tensor.elements();
         if (units.empty() || units.back().name != unit_of(tensor.name)) {
@@ -332,9 +343,9 @@ Result<StageState> restore_stage(const Checkpoint& checkpoint, const StageLayout
     std::vector<float> frozen;
     frozen.reserve(layout.frozen_elements());
     for (const TensorSpec& tensor : layout.frozen) {
-        const std::string file = weights_file(unit_of(tensor.name));
-        if (!append_tensor(checkpoint, file, tensor.name, tensor, frozen)) {
-            return made_by_another_model(tensor.name);
+        const std::string name = swarm::run::original_of(tensor.name);
+        if (!append_tensor(checkpoint, weights_file(unit_of(name)), name, tensor, frozen)) {
+            return made_by_another_model(name);
         }
     }
     for (const TensorSpec& tensor : layout.tensors) {

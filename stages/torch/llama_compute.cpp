@@ -60,12 +60,6 @@ Error mismatch(std::string detail) {
     return {ErrorCode::Mismatch, Reaction::Reject, std::move(detail)};
 }
 
-/// Targets of a microbatch, and whether some of them count.
-struct Targets {
-    Tensor ids;  // (B, T)
-    Counted counted = Counted::Some;
-};
-
 /// `ids`: those of the tokens, (B, T + 1). Where no token has a flag, the targets are a view of it.
 Targets targets_of(const Tensor& ids, std::span<const std::uint32_t> tokens) {
     const std::int64_t row = ids.size(1);
@@ -262,6 +256,29 @@ Result<StageTensor> LlamaCompute::leave(const Tensor& tensor) const {
     return coder_ ? Result<StageTensor>(keep_on_device(tensor)) : to_host(tensor);
 }
 
+Result<std::vector<LossTerm>> LlamaCompute::terms_of(
+    const LlamaModel::Layers& layers, std::span<const std::uint32_t> tokens
+) const {
+    std::vector<LossTerm> terms;
+    if (layers.balance.defined() && layers.balance.requires_grad()) {
+        const double factor = config_.train.balance / config_.microbatches;
+        terms.push_back(scaled_term(layers.balance, factor));
+    }
+    const double factor = config_.train.exit_weight / config_.microbatches;
+    const bool has_gradients = at::GradMode::is_enabled() && factor > 0;
+    if (!has_gradients || layers.exits.empty()) {
+        return terms;
+    }
+    SWARM_TRY(const auto ids, read_microbatch(tokens));
+    const Targets targets = targets_of(ids, tokens);
+    for (const Tensor& rows : layers.exits) {
+        if (rows.requires_grad()) {
+            terms.push_back(exit_term(model_, rows, targets, factor));
+        }
+    }
+    return terms;
+}
+
 Result<StageTensor> LlamaCompute::differentiate(
     const KeptGraph& graph, const Tensor& by_output, std::span<float> gradient
 ) const {
@@ -275,10 +292,9 @@ Result<StageTensor> LlamaCompute::differentiate(
     }
     std::vector<Tensor> outputs{graph.output};
     std::vector<Tensor> factors{by_output};
-    if (graph.balance.defined() && graph.balance.requires_grad()) {
-        const double factor = config_.train.balance / config_.microbatches;
-        outputs.push_back(graph.balance);
-        factors.push_back(at::full({}, factor, graph.balance.options()));
+    for (const LossTerm& term : graph.terms) {
+        outputs.push_back(term.at);
+        factors.push_back(term.gradient);
     }
     // An expert that no token chose has no part in the graph.
     const bool may_be_unused = config_.model.experts > 0;
@@ -313,16 +329,17 @@ Result<StageTensor> LlamaCompute::forward(
         }
         SWARM_TRY(const auto mask, mask_of(tokens));
         SWARM_TRY(const auto ids, ids_of(tokens));
-        const auto [output, balance] = model_.run_layers(x, ids, mask);
+        const LlamaModel::Layers layers = model_.run_layers(x, ids, mask);
+        SWARM_TRY(auto terms, terms_of(layers, tokens));
         if (allocated) {
             graph_bytes_ = allocated->count();
             allocated.reset();
         }
         if (keep) {
             const Tensor leaf = input == nullptr ? Tensor() : x;
-            graphs_.insert_or_assign(key, KeptGraph{leaf, output, balance});
+            graphs_.insert_or_assign(key, KeptGraph{leaf, layers.rows, std::move(terms)});
         }
-        return leave(output);
+        return leave(layers.rows);
     });
 }
 
@@ -337,15 +354,16 @@ Result<LlamaCompute::KeptGraph> LlamaCompute::run_tail(
     SWARM_TRY(const auto x, training_input(input, tokens));
     SWARM_TRY(const auto mask, mask_of(tokens));
     SWARM_TRY(const auto ids, ids_of(tokens));
-    const auto [rows, balance] = model_.run_layers(x, ids, mask);
-    const Tensor loss = model_.loss(rows, targets.ids, targets.counted);
+    const LlamaModel::Layers layers = model_.run_layers(x, ids, mask);
+    const Tensor loss = model_.loss(layers.rows, targets.ids, targets.counted);
     if (!std::isfinite(loss.item<double>())) {
         return Error{
             ErrorCode::NotFinite,
             Reaction::Reject,
             "the loss is not finite; lower optimizer.learning_rate"};
     }
-    return KeptGraph{input == nullptr ? Tensor() : x, loss, balance};
+    SWARM_TRY(auto terms, terms_of(layers, tokens));
+    return KeptGraph{input == nullptr ? Tensor() : x, loss, std::move(terms)};
 }
 
 Result<StageCompute::TailOutput> LlamaCompute::forward_tail(

@@ -13,6 +13,7 @@
 #include "stages/compute/compute.hpp"
 #include "stages/compute/tensor_coder.hpp"
 #include "stages/torch/llama_model.hpp"
+#include "stages/torch/loss_terms.hpp"
 #include "swarm/base/result.hpp"
 
 #include <ATen/core/Tensor.h>
@@ -70,7 +71,7 @@ class LlamaCompute final : public StageCompute {
     struct KeptGraph {
         at::Tensor input;   // leaf, (B, T, crossing_width()) fp32; undefined in the first stage
         at::Tensor output;  // (B, T, crossing_width()) fp32; the scalar loss in the last stage
-        at::Tensor balance = {};  // LlamaModel::Layers::balance
+        std::vector<LossTerm> terms = {};
     };
 
     /// Values per token of a tensor from or to another stage.
@@ -99,7 +100,11 @@ class LlamaCompute final : public StageCompute {
     [[nodiscard]] std::vector<at::Tensor> tensors_of(
         std::span<const float> values, std::span<const swarm::run::TensorSpec> specs, bool trained
     ) const;
-    /// Makes the gradients of sum(output x by_output) + train.balance x balance / microbatches.
+    /// Returns the terms of loss / microbatches that the stage adds; none without gradients.
+    [[nodiscard]] Result<std::vector<LossTerm>> terms_of(
+        const LlamaModel::Layers& layers, std::span<const std::uint32_t> tokens
+    ) const;
+    /// Makes the gradients of sum(output x by_output) + the terms of the graph.
     /// Writes that of the weights to `gradient` and returns that of the input.
     Result<StageTensor> differentiate(
         const KeptGraph& graph, const at::Tensor& by_output, std::span<float> gradient

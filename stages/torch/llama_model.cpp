@@ -3,6 +3,7 @@
 #include "stages/torch/mixture.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
+#include "swarm/run/training/exits.hpp"
 #include "swarm/run/training/mixture.hpp"
 #include "swarm/run/training/trained_part.hpp"
 
@@ -21,6 +22,7 @@
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/sin.h>
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -94,6 +96,8 @@ std::vector<TensorSpec> expected_tensors(const RunConfig& run, const StageLayout
     if (auto map = swarm::run::map_down(run, layout.stage)) {
         expected.push_back(std::move(*map));
     }
+    const auto copy = swarm::run::exit_head(run, layout);
+    expected.insert(expected.end(), copy.begin(), copy.end());
     if (layout.has_head) {
         expected.push_back({"head.norm", {width}});
         expected.push_back({"head.weight", {config.vocabulary, width}});
@@ -187,6 +191,10 @@ LlamaModel::LlamaModel(const RunConfig& run, const StageLayout& layout, at::Devi
     if (const auto map = swarm::run::map_down(run, layout.stage)) {
         map_down_ = map->name;
     }
+    for (const std::uint32_t exit : swarm::run::exits_of(run, layout)) {
+        exits_.push_back(layers_[exit - 1 - layout.first_layer]);
+    }
+    head_ = swarm::run::head_prefix(layout);
     // Angles are made in double: float would lose digits of position x frequency in long contexts.
     const std::int64_t half = config.values_per_head() / 2;
     const at::TensorOptions wide(at::kDouble);
@@ -302,6 +310,7 @@ Tensor LlamaModel::embed(const Tensor& ids) const {
 
 LlamaModel::Layers LlamaModel::run_layers(Tensor x, const Tensor& ids, const Tensor& mask) const {
     Tensor balance;
+    std::vector<Tensor> exits;
     if (!map_up_.empty()) {
         x = at::linear(x, weight(map_up_)) + at::embedding(weight(table_), ids);
     }
@@ -312,6 +321,9 @@ LlamaModel::Layers LlamaModel::run_layers(Tensor x, const Tensor& ids, const Ten
             x = x +
                 (config_.experts > 0 ? mixture(inner, layer, balance) : mlp(inner, layer + "mlp."));
         }
+        if (std::ranges::find(exits_, layer) != exits_.end()) {
+            exits.push_back(x);
+        }
     }
     if (!map_down_.empty()) {
         x = at::linear(x, weight(map_down_));
@@ -319,11 +331,11 @@ LlamaModel::Layers LlamaModel::run_layers(Tensor x, const Tensor& ids, const Ten
     if (balance.defined()) {
         balance = balance / (static_cast<double>(config_.layers) * config_.repeat);
     }
-    return {x, balance};
+    return {x, balance, std::move(exits)};
 }
 
 Tensor LlamaModel::logits(const Tensor& x) const {
-    return at::linear(norm(x, weight("head.norm")), weight("head.weight"));
+    return at::linear(norm(x, weight(head_ + "norm")), weight(head_ + "weight"));
 }
 
 // The mean of no targets would be 0 / 0; their sum is 0, with a gradient of zeros.

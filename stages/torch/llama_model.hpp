@@ -39,6 +39,7 @@ class LlamaModel {
     struct Layers {
         at::Tensor rows;     // (B, T, C)
         at::Tensor balance;  // the stage's part of the balance loss, a scalar; only of a mixture
+        std::vector<at::Tensor> exits;  // (B, T, C) at each exit of the stage
     };
 
     /// `layout` has passed check_layout().
@@ -63,7 +64,7 @@ class LlamaModel {
     [[nodiscard]] Layers run_layers(
         at::Tensor x, const at::Tensor& ids, const at::Tensor& mask = {}
     ) const;
-    /// Maps (N, C) to (N, V).
+    /// Maps (N, C) to (N, V). REQUIRES: the stage has the head, or its copy for exits.
     [[nodiscard]] at::Tensor logits(const at::Tensor& x) const;
     /// Returns the mean cross entropy of (B, T, C) against (B, T) next tokens, a scalar. Targets of
     /// kNoTarget do not count; where `counted` is None all are so, and the loss is 0.
@@ -103,6 +104,8 @@ class LlamaModel {
     std::string map_up_;               // name of the map from the stage below; empty: there is none
     std::string table_;                // name of the table of tokens beside it
     std::string map_down_;             // name of the map to the stage above; empty: there is none
+    std::vector<std::string> exits_;   // those of layers_ that have an exit behind them
+    std::string head_;                 // prefix of the head's tensors, or of its copy's
     double adapter_scale_ = 0;
     std::map<std::string, Place, std::less<>> index_;
     std::vector<at::Tensor> weights_;

@@ -6,6 +6,7 @@
 #include "swarm/protocol/limits.hpp"
 #include "swarm/run/state_chunk.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
+#include "swarm/run/training/exits.hpp"
 #include "swarm/run/training/trained_part.hpp"
 #include "swarm/run/training/weight_decay.hpp"
 
@@ -150,6 +151,7 @@ void fill_all(
     std::span<float> values
 ) {
     for (TensorSpec tensor : tensors) {
+        tensor.name = swarm::run::original_of(tensor.name);
         const bool is_table = swarm::run::is_token_table(tensor.name);
         const bool is_tied = config.model.tied_embeddings && tensor.name == swarm::run::kHeadTensor;
         if (is_tied || is_table) {

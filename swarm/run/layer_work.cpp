@@ -30,6 +30,9 @@ std::vector<double> layer_work(const RunConfig& config) {
     if (model.kind != ModelKind::Oracle) {
         const double head = 2.0 * model.vocabulary * model.width;
         work.back() += kForwardAndBackward * tokens * head / 1e9;
+        for (const std::uint32_t exit : config.train.exits) {
+            work[exit - 1] += kForwardAndBackward * tokens * head / 1e9;
+        }
     }
     return work;
 }

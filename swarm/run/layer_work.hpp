@@ -12,7 +12,8 @@
 
 namespace swarm::run {
 
-/// The head counts with the last layer. The embedding counts nothing, because it is a look-up.
+/// The head counts with the last layer, and with each that has an exit behind it. The embedding
+/// counts nothing, because it is a look-up.
 std::vector<double> layer_work(const RunConfig& config);
 
 /// The work of one map at a boundary (training/boundary_maps.hpp); 0 without a bottleneck.

@@ -3,6 +3,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/run/layer_split.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
+#include "swarm/run/training/exits.hpp"
 #include "swarm/run/training/mixture.hpp"
 #include "swarm/run/training/trained_part.hpp"
 
@@ -166,6 +167,7 @@ std::vector<StageLayout> partition(const RunConfig& config) {
         if (stage.has_head) {
             append(all, head_tensors(config.model));
         }
+        append(all, exit_head(config, stage));
         for (TensorSpec& tensor : all) {
             auto& part = is_trained(config, tensor) ? stage.tensors : stage.frozen;
             part.push_back(std::move(tensor));

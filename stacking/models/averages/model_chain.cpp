@@ -30,25 +30,6 @@ Architecture of_one_layer(Architecture architecture) {
     return architecture;
 }
 
-Result<bool> have_one_embedding(const ModelSource& one, const ModelSource& other) {
-    const StoredTensor& embedding = one.tensors().find(kEmbeddingTensor)->second;
-    const std::uint64_t at_once =
-        std::max<std::uint64_t>(1, kReadBytes / (embedding.columns() * sizeof(float)));
-    std::vector<float> left;
-    std::vector<float> right;
-    for (std::uint64_t row = 0; row < embedding.rows(); row += at_once) {
-        const RowRange rows{row, std::min(at_once, embedding.rows() - row)};
-        left.resize(rows.count * embedding.columns());
-        right.resize(left.size());
-        SWARM_TRY(one.read_rows(kEmbeddingTensor, rows, left));
-        SWARM_TRY(other.read_rows(kEmbeddingTensor, rows, right));
-        if (std::memcmp(left.data(), right.data(), left.size() * sizeof(float)) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 Result<bool> stays_tied(const std::vector<ChainPart>& parts) {
     const bool tied = std::ranges::all_of(parts, [](const ChainPart& part) {
         return part.model->architecture().tied_embeddings;
@@ -56,7 +37,7 @@ Result<bool> stays_tied(const std::vector<ChainPart>& parts) {
     if (!tied || parts.front().model == parts.back().model) {
         return tied;
     }
-    return have_one_embedding(*parts.front().model, *parts.back().model);
+    return have_equal(*parts.front().model, *parts.back().model, kEmbeddingTensor);
 }
 
 Result<Architecture> chain_architecture(const std::vector<ChainPart>& parts) {
@@ -117,6 +98,28 @@ PartTensor part_tensor(const std::vector<ChainPart>& parts, std::string_view ten
 }
 
 }  // namespace
+
+Result<bool> have_equal(const ModelSource& one, const ModelSource& other, std::string_view tensor) {
+    const StoredTensor& stored = one.tensors().find(tensor)->second;
+    if (stored.shape != other.tensors().find(tensor)->second.shape) {
+        return false;
+    }
+    const std::uint64_t at_once =
+        std::max<std::uint64_t>(1, kReadBytes / (stored.columns() * sizeof(float)));
+    std::vector<float> left;
+    std::vector<float> right;
+    for (std::uint64_t row = 0; row < stored.rows(); row += at_once) {
+        const RowRange rows{row, std::min(at_once, stored.rows() - row)};
+        left.resize(rows.count * stored.columns());
+        right.resize(left.size());
+        SWARM_TRY(one.read_rows(tensor, rows, left));
+        SWARM_TRY(other.read_rows(tensor, rows, right));
+        if (std::memcmp(left.data(), right.data(), left.size() * sizeof(float)) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
 
 Result<ModelSource> chain_of(std::vector<ChainPart> parts) {
     SWARM_ASSERT(!parts.empty());

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace stacking::models {
@@ -23,6 +24,12 @@ struct ChainPart {
     std::uint32_t first = 0;
     std::uint32_t end = 0;
 };
+
+/// Whether both models have the same values in a tensor of this name and shape, bit for bit.
+/// REQUIRES: both have it.
+swarm::Result<bool> have_equal(
+    const ModelSource& one, const ModelSource& other, std::string_view tensor
+);
 
 /// Returns an F32 model with the tokens of the first part and the shortest of the contexts.
 /// REQUIRES: a part or more, and first < end <= layers in each.

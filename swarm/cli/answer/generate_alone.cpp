@@ -12,6 +12,7 @@
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
+#include "swarm/cli/terminal/usage.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -41,31 +42,58 @@ double seconds_now() {
     return std::chrono::duration<double>(clock_now().time_since_epoch()).count();
 }
 
+/// The layers of the stages: about equal numbers, or those between exits.
+Result<std::vector<run::StageLayout>> layouts_of(
+    const stacking::models::Architecture& architecture, const GenerateOptions& options
+) {
+    const std::uint32_t layers = architecture.model.layers;
+    if (options.stages > layers) {
+        return usage(
+            "--stages is " + std::to_string(options.stages) + "; the model has " +
+            std::to_string(layers) + " layers"
+        );
+    }
+    if (options.exits_at.empty()) {
+        return split(architecture, options.stages);
+    }
+    std::vector<std::uint32_t> ends = options.exits_at;
+    ends.push_back(layers);
+    std::vector<run::StageLayout> layouts;
+    std::uint32_t first = 0;
+    for (const std::uint32_t end : ends) {
+        if (end <= first || end > layers) {
+            return usage(
+                "--exits-at wants rising numbers from 1 to " + std::to_string(layers - 1) +
+                ": the model has " + std::to_string(layers) + " layers"
+            );
+        }
+        layouts.push_back(layers_of(architecture, first, end));
+        layouts.back().stage = {static_cast<std::uint32_t>(layouts.size() - 1)};
+        first = end;
+    }
+    return layouts;
+}
+
 /// Makes the stages of the path; a stage that comes twice has its weights once. Where tokens may
 /// exit early, all stages have the head.
 Result<ModelReader::Stages> stages_of(const ModelSource& model, const GenerateOptions& options) {
     const auto& architecture = model.architecture();
-    if (options.stages > architecture.model.layers) {
-        return Error{
-            ErrorCode::Usage,
-            Reaction::Reject,
-            "--stages is " + std::to_string(options.stages) + "; the model has " +
-                std::to_string(architecture.model.layers) + " layers"};
-    }
+    SWARM_TRY(const auto layouts, layouts_of(architecture, options));
     std::vector<std::uint32_t> path = options.path;
     if (path.empty()) {
-        path.resize(options.stages);
+        path.resize(layouts.size());
         std::iota(path.begin(), path.end(), 0U);
     }
     const auto embeddings =
         architecture.tied_embeddings ? stacking::Embeddings::Tied : stacking::Embeddings::Untied;
-    std::string refusal = stacking::path_refusal(path, options.stages, embeddings);
+    const auto stage_count = static_cast<std::uint32_t>(layouts.size());
+    std::string refusal = stacking::path_refusal(path, stage_count, embeddings);
     if (!refusal.empty()) {
         return Error{ErrorCode::Usage, Reaction::Reject, std::move(refusal)};
     }
-    const auto layouts = split(architecture, options.stages);
     using stacking::llama::Exits;
-    const Exits exits = options.exit_threshold <= 1 ? Exits::EveryStage : Exits::None;
+    const bool may_exit = options.exit_threshold <= 1 || !options.exits_at.empty();
+    const Exits exits = may_exit ? Exits::EveryStage : Exits::None;
     // There is one session, which reserves the pages that it needs and no more.
     const LlamaSessions::Options means{
         .kv_budget_bytes = std::numeric_limits<std::size_t>::max(),
@@ -84,14 +112,11 @@ Result<ModelReader::Stages> stages_of(const ModelSource& model, const GenerateOp
     return stages;
 }
 
-Result<std::unique_ptr<TextReader>> reader_of(
+Result<std::unique_ptr<ModelReader>> reader_of(
     const ModelSource& model, const GenerateOptions& options
 ) {
     SWARM_TRY(ModelReader::Stages stages, stages_of(model, options));
-    SWARM_TRY(
-        auto reader, ModelReader::make(std::move(stages), options.exit_threshold, options.codecs)
-    );
-    return std::unique_ptr<TextReader>(std::move(reader));
+    return ModelReader::make(std::move(stages), options.exit_threshold, options.codecs);
 }
 
 /// A reader, and the question that it is asked.
@@ -103,7 +128,7 @@ struct Asked {
 
 Result<Asked> ask_model(const GenerateOptions& options, Console& console) {
     SWARM_TRY(ModelQuestion asked, read_model_question(options, console));
-    SWARM_TRY(std::unique_ptr<TextReader> reader, reader_of(asked.model.source, options));
+    SWARM_TRY(std::unique_ptr<ModelReader> reader, reader_of(asked.model.source, options));
     return Asked{std::move(reader), std::move(asked.tokenizer), std::move(asked.question)};
 }
 
@@ -176,9 +201,10 @@ Result<AloneModel> open_alone(const GenerateOptions& options, Console& console) 
     if (options.stack.empty()) {
         SWARM_TRY(OpenModel model, open_model(options.model, options.adapter));
         SWARM_TRY(auto tokenizer, open_tokenizer(model));
-        SWARM_TRY(std::unique_ptr<TextReader> reader, reader_of(model.source, options));
+        SWARM_TRY(std::unique_ptr<ModelReader> reader, reader_of(model.source, options));
         const auto& ends = model.source.architecture().end_tokens;
-        return AloneModel{std::move(reader), std::move(tokenizer), ends};
+        ModelReader* const stages = reader.get();
+        return AloneModel{std::move(reader), std::move(tokenizer), ends, {}, stages};
     }
     SWARM_TRY(OpenStack stack, open_to_generate(options, console));
     stack.compute_with(make_workers(threads_to_answer(options.threads)));

@@ -24,7 +24,8 @@ struct AloneModel {
     std::unique_ptr<stacking::composition::TextReader> reader;
     stacking::tokenizers::ModelTokenizer tokenizer;
     std::vector<std::uint32_t> end_tokens;
-    std::vector<std::uint32_t> read_before{};  // tokens that the reader knows
+    std::vector<std::uint32_t> read_before{};              // tokens that the reader knows
+    stacking::composition::ModelReader* stages = nullptr;  // the reader, where it is one model
 };
 
 Result<AloneModel> open_alone(const GenerateOptions& options, Console& console);

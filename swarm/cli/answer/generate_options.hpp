@@ -42,9 +42,10 @@ struct GenerateOptions {
     std::string weights = "as-is";  // in this process alone
     ThreadsFlag threads;            // in this process alone; none: auto
     std::string json_file;
-    std::uint32_t stages = 1;         // in this process alone
-    std::vector<std::uint32_t> path;  // stages in their order; empty: each once
-    double exit_threshold = 2;        // probability of a token; above 1: no early exit
+    std::uint32_t stages = 1;               // in this process alone
+    std::vector<std::uint32_t> exits_at{};  // numbers of layers behind which a stage ends instead
+    std::vector<std::uint32_t> path;        // stages in their order; empty: each once
+    double exit_threshold = 2;              // probability of a token; above 1: no early exit
     std::vector<protocol::RowCodec>
         codecs;  // codecs of the rows between stages, by link; empty: none
     // For the peers of a model or a stack:

@@ -114,6 +114,7 @@ class Evaluation {
         figures_.model = options.model;
         figures_.adapter = options.adapter;
         figures_.weights = options.weights;
+        figures_.exits_at = options.exits_at;
     }
 
     Result<> run() {
@@ -123,7 +124,11 @@ class Evaluation {
         opened.adapter = options_.adapter;
         opened.weights = options_.weights;
         opened.threads = options_.threads;
+        opened.exits_at = options_.exits_at;
         SWARM_TRY(AloneModel model, open_alone(opened, console_));
+        if (!options_.exits_at.empty()) {
+            model.stages->keep_exits();
+        }
         SWARM_TRY(measure_texts(sources, model));
         return ask_tasks(model);
     }
@@ -159,6 +164,7 @@ class Evaluation {
         if (figures_.texts.size() > 1) {
             std::cout << to_row(sum_of(figures_.texts)) << std::flush;
         }
+        std::cout << exit_table(options_.exits_at, sum_of(figures_.texts)) << std::flush;
         return {};
     }
 
@@ -182,8 +188,14 @@ class Evaluation {
             );
         }
         TextFigures figures{.name = source.name, .lost = source.encoded.lost};
+        figures.exits = no_exits(options_.exits, options_.exits_at.size());
         EvalProgress progress(console_, source.name, "tokens", tokens.size() - first);
         const auto take = [&](std::span<const double> log_probabilities) {
+            if (!figures.exits.empty() && !log_probabilities.empty()) {
+                const auto targets =
+                    tokens.subspan(first + figures.tokens, log_probabilities.size());
+                add_exits(figures.exits, {model.stages->exits(), log_probabilities, targets});
+            }
             for (const double each : log_probabilities) {
                 figures.nats -= each;
             }

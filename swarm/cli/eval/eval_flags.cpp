@@ -14,12 +14,39 @@ examples:
   swarm eval runs/austen --text emma.txt --text letters --json austen.json   # letters: a folder
   swarm eval model.gguf --text emma.txt --context 2048 --stride 512 --weights int8
   swarm eval smollm2 --adapter adapters --text emma.txt
+  swarm eval runs/whole --text emma.txt --exits-at 6 --exit 0.5,0.7,0.9   # trained with exits
   swarm eval smollm2 --tasks all
   swarm eval smollm2 --tasks copy,facts --text emma.txt
 A token is scored once, with at least context - stride tokens before it, but at the beginning.
 Ctrl-C ends with the figures so far.)";
 
 constexpr std::uint32_t kContextMost = 1U << 20;
+
+/// A run with train.exits = [6] is asked with --exits-at 6.
+void add_exit_flags(CLI::App& app, EvalOptions& eval) {
+    CLI::Option* const places =
+        app.add_option(
+               "--exits-at",
+               eval.exits_at,
+               "numbers of layers behind which the head answers, too (a run's train.exits)"
+        )
+            ->delimiter(',')
+            ->type_name("LAYERS,...")
+            ->allow_extra_args(false);
+    CLI::Option* const exits =
+        app.add_option(
+               "--exit",
+               eval.exits,
+               "probabilities at which a token's path ends there: what is answered where, at which "
+               "loss"
+        )
+            ->delimiter(',')
+            ->type_name("P,...")
+            ->allow_extra_args(false)
+            ->check(number_within(0, 1));
+    places->needs(exits);
+    exits->needs(places);
+}
 
 std::string names_of_tasks() {
     std::string names = "all";
@@ -54,6 +81,7 @@ void add_eval(CLI::App& program, const OnChosen& on_chosen) {
            "each window begins so many tokens after the one before (half the context)"
     )
         ->check(CLI::Range(1U, kContextMost));
+    add_exit_flags(app, *options);
     add_adapter(app, options->adapter);
     add_weights(app, options->weights);
     add_threads(app, "threads that compute; no bit depends on it (auto)", options->threads);
@@ -61,6 +89,9 @@ void add_eval(CLI::App& program, const OnChosen& on_chosen) {
     when_named(app, [on_chosen, options] {
         if (options->texts.empty() && options->tasks.empty()) {
             throw CLI::ValidationError("eval", "wants --text FILE or --tasks " + names_of_tasks());
+        }
+        if (!options->exits.empty() && options->texts.empty()) {
+            throw CLI::ValidationError("--exit", "wants --text FILE");
         }
         for (const std::string& name : options->tasks) {
             if (name != kAllTasks && find_task(name) == nullptr) {

@@ -22,6 +22,17 @@ json::value finite_or_null(double value) {
     return std::isfinite(value) ? json::value(value) : json::value(nullptr);
 }
 
+json::array exits_as_json(const std::vector<ExitFigures>& exits) {
+    json::array list;
+    for (const ExitFigures& one : exits) {
+        list.push_back(json::object{
+            {"probability", one.threshold},
+            {"tokens", json::array(one.tokens.begin(), one.tokens.end())},
+            {"loss", finite_or_null(one.loss())}});
+    }
+    return list;
+}
+
 json::object text_as_json(const TextFigures& text) {
     return {
         {"tokens", text.tokens},
@@ -30,7 +41,8 @@ json::object text_as_json(const TextFigures& text) {
         {"bits_per_byte", finite_or_null(text.bits_per_byte())},
         {"perplexity", finite_or_null(text.perplexity())},
         {"seconds", text.seconds},
-        {"tokens_per_s", text.tokens_per_s()}};
+        {"tokens_per_s", text.tokens_per_s()},
+        {"exits", exits_as_json(text.exits)}};
 }
 
 template <class... Values>
@@ -71,6 +83,7 @@ TextFigures sum_of(const std::vector<TextFigures>& texts) {
         all.seconds += text.seconds;
         all.lost += text.lost;
         all.finished = all.finished && text.finished;
+        add_exits(all.exits, text.exits);
     }
     return all;
 }
@@ -98,6 +111,26 @@ std::string to_row(const TextFigures& text) {
                text.tokens_per_s()
            ) +
            printable(text.name) + (text.finished ? "" : " (so far)") + "\n";
+}
+
+std::string exit_table(const std::vector<std::uint32_t>& exits_at, const TextFigures& text) {
+    if (text.exits.empty()) {
+        return "";
+    }
+    std::string table = "   exit at";
+    for (const std::uint32_t layers : exits_at) {
+        table += eval_line("%11s %-3u", "behind", layers);
+    }
+    table += "       at end  nats/token     change\n";
+    for (const ExitFigures& one : text.exits) {
+        table += eval_line("%10.4g", one.threshold);
+        for (std::size_t place = 0; place < one.tokens.size(); ++place) {
+            table += eval_line("%11.1f %%  ", 100 * one.share(place));
+        }
+        const double change = quotient(one.loss() - text.loss(), text.loss());
+        table += eval_line("%10.4f  %+7.2f %%\n", one.loss(), 100 * change);
+    }
+    return table;
 }
 
 std::string task_heading() {
@@ -144,6 +177,7 @@ std::string to_json(const EvalFigures& figures) {
         {"weights", figures.weights},
         {"context", any ? json::value(figures.context) : json::value(nullptr)},
         {"stride", any ? json::value(figures.stride) : json::value(nullptr)},
+        {"exits_at", json::array(figures.exits_at.begin(), figures.exits_at.end())},
         {"texts", std::move(texts)},
         {"all", any ? json::value(text_as_json(sum_of(figures.texts))) : json::value(nullptr)},
         {"tasks", std::move(tasks)},

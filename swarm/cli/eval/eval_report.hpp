@@ -1,7 +1,8 @@
-// The figures of `swarm eval`, as rows of a table and as JSON.
+// The figures of `swarm eval`, as rows of tables and as JSON.
 // Threading: pure functions. Errors: none.
 #pragma once
 
+#include "swarm/cli/eval/exit_figures.hpp"
 #include "swarm/cli/eval/tasks.hpp"
 
 #include <cstdint>
@@ -17,8 +18,9 @@ struct TextFigures {
     std::uint64_t tokens = 0;  // tokens that were scored
     double nats = 0;           // sum of their cross-entropies
     double seconds = 0;
-    std::uint64_t lost = 0;    // characters or bytes that have no token
-    bool finished = true;      // false: Ctrl-C came before the last token
+    std::uint64_t lost = 0;            // characters or bytes that have no token
+    bool finished = true;              // false: Ctrl-C came before the last token
+    std::vector<ExitFigures> exits{};  // by threshold
 
     /// Nats per token.
     [[nodiscard]] double loss() const;
@@ -40,6 +42,7 @@ struct TaskFigures {
     [[nodiscard]] double share() const;
     /// That of a share of independent items.
     [[nodiscard]] double standard_error() const;
+
     [[nodiscard]] bool finished() const { return items == task->items.size(); }
 };
 
@@ -49,14 +52,17 @@ struct EvalFigures {
     std::string weights;
     std::uint32_t context = 0;  // tokens of a window; 0: no text was asked for
     std::uint32_t stride = 0;
+    std::vector<std::uint32_t> exits_at{};  // numbers of layers
     std::vector<TextFigures> texts;
     std::vector<TaskFigures> tasks;
     bool interrupted = false;
 };
 
-// Lines of the two tables, with their line feeds.
+// Lines of the tables, with their line feeds.
 std::string text_heading();
 std::string to_row(const TextFigures& text);
+/// The table of early exits; empty where none was asked for.
+std::string exit_table(const std::vector<std::uint32_t>& exits_at, const TextFigures& text);
 std::string task_heading();
 std::string to_row(const TaskFigures& task);
 

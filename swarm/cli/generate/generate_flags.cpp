@@ -96,6 +96,17 @@ void add_model_flags(CLI::App& app, GenerateOptions& generate, const Sources& so
         ->needs(sources.model)
         ->excludes(sources.join)
         ->capture_default_str();
+    app.add_option(
+           "--exits-at",
+           generate.exits_at,
+           "numbers of layers behind which a stage ends, in place of --stages, for --exit"
+    )
+        ->delimiter(',')
+        ->type_name("LAYERS,...")
+        ->allow_extra_args(false)
+        ->needs(sources.model)
+        ->excludes(sources.join)
+        ->excludes("--stages");
     add_row_codecs(app, generate.codecs)->needs(sources.model);
     add_json(app, "write ids, text and speeds", generate.json_file);
 }

@@ -9,6 +9,7 @@
 #include "swarm/cli/common/model_store.hpp"
 #include "swarm/run/partition.hpp"
 #include "swarm/run/run_file/config_changes.hpp"
+#include "swarm/run/training/exits.hpp"
 
 #include <algorithm>
 #include <span>
@@ -125,7 +126,8 @@ Result<std::string> take_tokenizer(
     return file;
 }
 
-/// Adapters are no part of the model: they begin as the seed says, and are not hashed.
+/// Adapters are no part of the model: they begin as the seed says, and are not hashed. Copies of
+/// its head are not hashed again.
 Result<stages::StageState> first_state(
     const BaseModel& base,
     const run::RunConfig& config,
@@ -144,8 +146,11 @@ Result<stages::StageState> first_state(
             stages::fill_initial(config.seed, *tensor.spec, place);
             continue;
         }
-        SWARM_TRY(const std::vector<float> values, base.source.read(tensor.spec->name));
-        hash.add(std::as_bytes(std::span(values)));
+        const std::string& name = tensor.spec->name;
+        SWARM_TRY(const std::vector<float> values, base.source.read(run::original_of(name)));
+        if (!run::is_exit_head(name)) {
+            hash.add(std::as_bytes(std::span(values)));
+        }
         all.insert(all.end(), values.begin(), values.end());
     }
     const std::size_t count = trained.size();

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace swarm::cli {
@@ -51,6 +52,10 @@ struct StackTrainOptions {
     std::uint64_t seed = 1;
     std::string device = "auto";
     ThreadsFlag threads;  // none: 1
+    // For a chain as a whole, whose run file has the settings instead:
+    bool whole = false;
+    std::string folder{};
+    std::vector<std::pair<std::string, std::string>> settings{};  // keys of the run file
 };
 
 struct StackShowOptions {
@@ -59,12 +64,15 @@ struct StackShowOptions {
 
 /// Adds the verb and those below it.
 void add_stack(CLI::App& program, const OnChosen& on_chosen);
+/// Adds `train` below `swarm stack`.
+void add_stack_train(CLI::App& stack, const OnChosen& on_chosen);
 
 int new_stack(const StackNewOptions& options);
 int add_to_stack(const StackAddOptions& options);
 int remove_from_stack(const StackRemoveOptions& options);
 int measure_stack(const StackMeasureOptions& options);
 int train_stack(const StackTrainOptions& options);
+int train_whole(const StackTrainOptions& options);
 int show_stack(const StackShowOptions& options);
 
 }  // namespace swarm::cli

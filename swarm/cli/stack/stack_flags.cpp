@@ -20,6 +20,7 @@ examples:
   swarm stack new two.toml --member runs/austen --member runs/code
   swarm stack measure two.toml --text emma.txt --text main.cpp
   swarm stack train bridge.toml --text emma.txt     # of mode bridge
+  swarm stack train chain.toml --whole --text all.txt -o whole   # of mode chain
   swarm stack show two.toml
   swarm stack soup runs/a runs/b runs/c -o soup --text held-out.txt
   swarm generate --stack two.toml "It is a truth")";
@@ -53,21 +54,12 @@ examples:
 The exit code is 3 when the stack predicts these texts worse than its best member alone. In a chain
 a member alone is its whole model, whichever layers the chain has of it.)";
 
-constexpr const char* kTrainExamples = R"(
-examples:
-  swarm stack train bridge.toml --text emma.txt
-  swarm stack train bridge.toml --text emma.txt --steps 1000 --batch 16 --window 256
-Both members stay as they are; only the map between them is trained. Figures that were measured with
-another bridge are dropped.)";
-
 constexpr const char* kShowExamples = R"(
 examples:
   swarm stack show two.toml)";
 
 constexpr double kPriorMost = 1e6;
 constexpr double kPriorLeast = 1e-6;
-constexpr double kRateMost = 1;
-constexpr double kRateLeast = 1e-9;
 
 void add_file(CLI::App& app, std::string& file) {
     app.add_option("stack", file, "the file of the stack")->type_name("STACK.toml")->required();
@@ -146,32 +138,6 @@ void add_measure(CLI::App& stack, const OnChosen& on_chosen) {
     when_named<StackMeasureOptions>(app, on_chosen, options, measure_stack);
 }
 
-void add_train(CLI::App& stack, const OnChosen& on_chosen) {
-    CLI::App& app =
-        add_verb(stack, "train", "Train the bridge between two members", kTrainExamples);
-    const auto options = std::make_shared<StackTrainOptions>();
-    add_file(app, options->file);
-    app.add_option("--text", options->texts, "a text to learn from (repeatable)")
-        ->type_name("FILE")
-        ->required();
-    app.add_option("--steps", options->steps, "steps of the optimizer")
-        ->check(CLI::Range(1U, 1U << 20))
-        ->capture_default_str();
-    app.add_option("--batch", options->batch, "windows per step")
-        ->check(CLI::Range(1U, 1024U))
-        ->capture_default_str();
-    app.add_option("--window", options->window, "tokens read in one go")
-        ->check(CLI::Range(2U, 1U << 14))
-        ->capture_default_str();
-    app.add_option("--learning-rate", options->learning_rate, "highest learning rate")
-        ->check(number_within(kRateLeast, kRateMost))
-        ->capture_default_str();
-    app.add_option("--seed", options->seed, "seed of the windows")->capture_default_str();
-    add_device(app, options->device);
-    add_threads(app, "the bits depend on the number (default: 1)", options->threads);
-    when_named<StackTrainOptions>(app, on_chosen, options, train_stack);
-}
-
 void add_show(CLI::App& stack, const OnChosen& on_chosen) {
     CLI::App& app =
         add_verb(stack, "show", "Members, what was measured, and the verdict", kShowExamples);
@@ -193,7 +159,7 @@ void add_stack(CLI::App& program, const OnChosen& on_chosen) {
     add_add(app, on_chosen);
     add_remove(app, on_chosen);
     add_measure(app, on_chosen);
-    add_train(app, on_chosen);
+    add_stack_train(app, on_chosen);
     add_show(app, on_chosen);
     add_average(app, on_chosen);
     add_soup(app, on_chosen);

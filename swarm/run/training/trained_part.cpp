@@ -1,6 +1,7 @@
 #include "swarm/run/training/trained_part.hpp"
 
 #include "swarm/protocol/limits.hpp"
+#include "swarm/run/training/exits.hpp"
 #include "swarm/run/training/tensor_groups.hpp"
 
 #include <algorithm>
@@ -53,6 +54,9 @@ std::optional<KeyFault> documents_fault(const RunConfig& config) {
 }  // namespace
 
 bool is_trained(const RunConfig& config, const TensorSpec& tensor) {
+    if (is_held_by_exits(config, tensor.name)) {
+        return false;
+    }
     if (config.lora.rank > 0) {
         return tensor.name.find(kAdapterMark) != std::string::npos;
     }
@@ -123,7 +127,8 @@ std::optional<std::pair<std::string, std::string>> trained_part_fault(const RunC
                 std::to_string(protocol::kTensorsMax)
         );
     }
-    return documents_fault(config);
+    const auto fault = documents_fault(config);
+    return fault ? fault : exits_fault(config);
 }
 
 }  // namespace swarm::run

@@ -1,5 +1,6 @@
 // Which tensors of a model a run trains: all of them, all but those of [train] freeze, or only the
-// adapters of [lora]. A frozen tensor has weights and nothing else: no moments, sums or slices.
+// adapters of [lora]. With exits (exits.hpp) the final norm is frozen, too. A frozen tensor has
+// weights and nothing else: no moments, sums or slices.
 // An adapter of a matrix W (out, in) is two matrices, W.lora_a (rank, in) and W.lora_b (out, rank):
 // the layer computes x W^T + alpha / rank x (x A^T) B^T. B begins as zeros, so the run begins as
 // the model. Source: LoRA (arXiv 2106.09685); deviation: A is near-normal with a deviation of 0.02.

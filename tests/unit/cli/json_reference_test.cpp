@@ -267,10 +267,13 @@ TEST(JsonReference, ListsTheKeysOfAModel) {
 TEST(JsonReference, ListsTheKeysOfAnEvaluation) {
     EvalFigures one;
     one.texts = {{.name = "a", .bytes = 2, .tokens = 1, .nats = 1}};
+    one.texts.front().exits = {{0.5, {1, 0}, 1}};
+    one.exits_at = {3};
     one.tasks = {{.task = find_task("copy"), .items = 2, .right = 1}};
     EvalFigures other;
     other.texts = {{.name = "b", .bytes = 2, .tokens = 1, .nats = 1e300}};
     other.texts.front().nats = std::numeric_limits<double>::infinity();
+    other.texts.front().exits = {{0.5, {1, 0}, std::numeric_limits<double>::infinity()}};
     expect_documented(
         "`swarm eval`",
         {json::parse(to_json(one)),

@@ -108,6 +108,23 @@ TEST(ModelReader, GoesOnBehindTheBeginningThatItKeeps) {
     EXPECT_EQ(last->first_position, 2U);
 }
 
+TEST(ModelReader, KeepsWhatStagesBeforeTheLastOneSay) {
+    auto reader = *ModelReader::make(stages(
+        {new Adding(true, false, 2), new Adding(false, true, 2), new Adding(false, true, 2)}
+    ));
+    reader->keep_exits();
+    ASSERT_TRUE(reader->begin(4).has_value());
+    const std::vector<TokenId> tokens{3, 1};
+    EXPECT_EQ(
+        *reader->read(tokens, TextReader::Wanted::AfterEach),
+        (std::vector<float>{6, 6, 6, 6, 4, 4, 4, 4})
+    );
+    const std::vector<std::vector<float>> said{{5, 5, 5, 5, 3, 3, 3, 3}};
+    EXPECT_EQ(reader->exits(), said) << "the first stage has no head";
+    ASSERT_TRUE(reader->read(tokens, TextReader::Wanted::AfterLast).has_value());
+    EXPECT_EQ(reader->exits(), (std::vector<std::vector<float>>{{3, 3, 3, 3}}));
+}
+
 /// All four logits are equal, so the best token's probability is a quarter.
 TEST(ModelReader, EndsATokensPathAtTheFirstHeadThatIsSureEnough) {
     for (const auto& [threshold, expected] :

@@ -37,6 +37,22 @@ TEST(EvalFlags, TakeTextsAndTasks) {
     EXPECT_EQ(last.model, "m");
 }
 
+TEST(EvalFlags, TakeExitsAndTheirPlacesTogether) {
+    const auto exits = options_of<EvalOptions>(
+        {"eval", "runs/a", "--text", "a", "--exits-at", "2,4", "--exit", "0.5,0.9"}
+    );
+    EXPECT_EQ(exits.exits_at, (std::vector<std::uint32_t>{2, 4}));
+    EXPECT_EQ(exits.exits, (std::vector<double>{0.5, 0.9}));
+    const std::vector<Words> bad = {
+        {"eval", "m", "--text", "a", "--exit", "0.5"},
+        {"eval", "m", "--text", "a", "--exits-at", "2"},
+        {"eval", "m", "--text", "a", "--exits-at", "2", "--exit", "1.5"},
+        {"eval", "m", "--tasks", "copy", "--exits-at", "2", "--exit", "0.5"}};
+    for (const Words& words : bad) {
+        EXPECT_EQ(exit_of(words).code, kUsage) << joined(words);
+    }
+}
+
 TEST(EvalFlags, HelpShowsExamplesAndNamesTheTasks) {
     const Exit help = exit_of({"eval", "--help"});
     EXPECT_EQ(help.code, kDone);
