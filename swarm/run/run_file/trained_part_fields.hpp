@@ -1,5 +1,5 @@
-// The keys of the tables [train], [lora] and [loop]; config_fields.hpp says what such a list is. Private to
-// swarm/run.
+// The keys of the tables [train], [lora] and [loop]; config_fields.hpp says what such a list is.
+// Private to swarm/run.
 // Threading: pure.
 #pragma once
 
@@ -13,7 +13,7 @@ inline constexpr std::uint32_t kAdapterRankMax = 1024;
 inline constexpr std::uint32_t kLoopEveryMax = 1'000'000'000;
 
 template <class Config, class Visitor>
-void visit_trained_part(Config& config, Visitor& visit) {
+void visit_train(Config& config, Visitor& visit) {
     visit(
         {"train",
          "freeze",
@@ -65,6 +65,10 @@ void visit_trained_part(Config& config, Visitor& visit) {
         config.train.exit_weight,
         Real{0, 100}
     );
+}
+
+template <class Config, class Visitor>
+void visit_lora_and_loop(Config& config, Visitor& visit) {
     visit(
         {"lora",
          "rank",
@@ -105,6 +109,12 @@ void visit_trained_part(Config& config, Visitor& visit) {
         config.loop.part,
         Real{0, 1}
     );
+}
+
+template <class Config, class Visitor>
+void visit_trained_part(Config& config, Visitor& visit) {
+    visit_train(config, visit);
+    visit_lora_and_loop(config, visit);
 }
 
 }  // namespace swarm::run
