@@ -150,6 +150,7 @@ TEST(JsonReference, OfALineOfMetrics) {
     step.loss = 1;
     step.peers_per_stage = {2};
     step.wire_bytes = 3;
+    step.looped = true;
     StepMetrics skipped;
     skipped.tokens_per_s = std::numeric_limits<double>::infinity();
     skipped.gradient_norm = skipped.tokens_per_s;
