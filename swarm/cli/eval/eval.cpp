@@ -114,6 +114,8 @@ class Evaluation {
         figures_.model = options.model;
         figures_.adapter = options.adapter;
         figures_.weights = options.weights;
+        figures_.stages = options.stages;
+        figures_.path = options.path;
     }
 
     Result<> run() {
@@ -122,6 +124,8 @@ class Evaluation {
         opened.model = options_.model;
         opened.adapter = options_.adapter;
         opened.weights = options_.weights;
+        opened.stages = options_.stages;
+        opened.path = options_.path;
         opened.threads = options_.threads;
         SWARM_TRY(AloneModel model, open_alone(opened, console_));
         SWARM_TRY(measure_texts(sources, model));

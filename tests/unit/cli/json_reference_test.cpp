@@ -267,6 +267,7 @@ TEST(JsonReference, ListsTheKeysOfAModel) {
 
 TEST(JsonReference, ListsTheKeysOfAnEvaluation) {
     EvalFigures one;
+    one.path = {0, 0};
     one.texts = {{.name = "a", .bytes = 2, .tokens = 1, .nats = 1}};
     one.tasks = {{.task = find_task("copy"), .items = 2, .right = 1}};
     EvalFigures other;
