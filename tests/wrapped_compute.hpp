@@ -29,6 +29,11 @@ class WrappedCompute : public StageCompute {
         return inner_->forward_tail(input, tokens, gradient);
     }
 
+    Result<TailOutput> looped_tail(std::span<const std::uint32_t> tokens, std::span<float> gradient)
+        override {
+        return inner_->looped_tail(tokens, gradient);
+    }
+
     Result<double> tail_loss(const StageTensor* input, std::span<const std::uint32_t> tokens)
         override {
         return inner_->tail_loss(input, tokens);

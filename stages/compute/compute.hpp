@@ -72,6 +72,17 @@ class StageCompute {
         const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
     ) = 0;
 
+    /// Does the same in a looped step (swarm/run/training/loop.hpp): loss and gradient are those of
+    /// the second pass. REQUIRES: this stage is the only one. Error: Unsupported, where none loops.
+    virtual Result<TailOutput> looped_tail(
+        std::span<const std::uint32_t> /*tokens*/, std::span<float> /*gradient*/
+    ) {
+        return swarm::Error{
+            swarm::ErrorCode::Unsupported,
+            swarm::Reaction::Reject,
+            "this model has no looped steps; leave loop.every out"};
+    }
+
     /// Returns the loss that forward_tail() would, bit by bit, without any gradient. It is for
     /// tokens of no step: the oracle takes those of any microbatch.
     virtual Result<double> tail_loss(

@@ -3,13 +3,15 @@
 #include "stages/torch/allocated_bytes.hpp"
 #include "stages/torch/document_mask.hpp"
 #include "stages/torch/host_tensor.hpp"
+#include "stages/torch/intra_op_threads.hpp"
 #include "stages/torch/library_error.hpp"
+#include "stages/torch/second_pass.hpp"
 #include "swarm/base/check.hpp"
 #include "swarm/base/token_flags.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
+#include "swarm/run/training/loop.hpp"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
@@ -30,31 +32,11 @@ using at::Tensor;
 using swarm::Error;
 using swarm::ErrorCode;
 using swarm::Reaction;
+using swarm::run::looped_positions;
 using swarm::run::RunConfig;
 using swarm::run::StageLayout;
 
 namespace {
-
-/// LibTorch's warnings go to stderr, as before, but for one of which nobody can make use: the first
-/// product of a gradient on a GPU finds no context on its thread, and then takes the right one.
-class Warnings final : public c10::WarningHandler {
- public:
-    void process(const c10::Warning& warning) override {
-        if (warning.msg().find("no current CUDA context") == std::string::npos) {
-            c10::WarningHandler::process(warning);
-        }
-    }
-};
-
-void compute_on(std::uint32_t threads) {
-    thread_local std::uint32_t is_set = 0;
-    if (is_set != threads) {
-        at::set_num_threads(static_cast<int>(threads));
-        static Warnings warnings;
-        c10::WarningUtils::set_warning_handler(&warnings);
-        is_set = threads;
-    }
-}
 
 Error mismatch(std::string detail) {
     return {ErrorCode::Mismatch, Reaction::Reject, std::move(detail)};
@@ -344,7 +326,7 @@ Result<StageTensor> LlamaCompute::forward(
 }
 
 Result<LlamaCompute::KeptGraph> LlamaCompute::run_tail(
-    const StageTensor* input, std::span<const std::uint32_t> tokens
+    const StageTensor* input, std::span<const std::uint32_t> tokens, Pass pass
 ) const {
     if (!layout_.has_head) {
         return mismatch("only the last stage computes a loss");
@@ -354,8 +336,13 @@ Result<LlamaCompute::KeptGraph> LlamaCompute::run_tail(
     SWARM_TRY(const auto x, training_input(input, tokens));
     SWARM_TRY(const auto mask, mask_of(tokens));
     SWARM_TRY(const auto ids, ids_of(tokens));
-    const LlamaModel::Layers layers = model_.run_layers(x, ids, mask);
-    const Tensor loss = model_.loss(layers.rows, targets.ids, targets.counted);
+    const SecondPass second = pass == Pass::Only
+                                  ? SecondPass{x}
+                                  : second_pass(model_, x, mask, looped_positions(config_));
+    const LlamaModel::Layers layers = model_.run_layers(second.input, ids, mask);
+    const Tensor loss = pass == Pass::Only
+                            ? model_.loss(layers.rows, targets.ids, targets.counted)
+                            : looped_loss(model_, layers.rows, targets.ids, second.positions);
     if (!std::isfinite(loss.item<double>())) {
         return Error{
             ErrorCode::NotFinite,
@@ -370,11 +357,26 @@ Result<StageCompute::TailOutput> LlamaCompute::forward_tail(
     const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
 ) {
     return guarded("forward_tail", [&]() -> Result<TailOutput> {
-        SWARM_TRY(const auto graph, run_tail(input, tokens));
-        const Tensor weight = at::full({}, 1.0 / config_.microbatches, graph.output.options());
-        SWARM_TRY(auto below, differentiate(graph, weight, gradient));
-        return TailOutput{graph.output.item<double>(), std::move(below)};
+        SWARM_TRY(const auto graph, run_tail(input, tokens, Pass::Only));
+        return differentiate_tail(graph, gradient);
     });
+}
+
+Result<StageCompute::TailOutput> LlamaCompute::looped_tail(
+    std::span<const std::uint32_t> tokens, std::span<float> gradient
+) {
+    return guarded("looped_tail", [&]() -> Result<TailOutput> {
+        SWARM_TRY(const auto graph, run_tail(nullptr, tokens, Pass::Second));
+        return differentiate_tail(graph, gradient);
+    });
+}
+
+Result<StageCompute::TailOutput> LlamaCompute::differentiate_tail(
+    const KeptGraph& graph, std::span<float> gradient
+) const {
+    const Tensor weight = at::full({}, 1.0 / config_.microbatches, graph.output.options());
+    SWARM_TRY(auto below, differentiate(graph, weight, gradient));
+    return TailOutput{graph.output.item<double>(), std::move(below)};
 }
 
 Result<double> LlamaCompute::tail_loss(
@@ -382,7 +384,7 @@ Result<double> LlamaCompute::tail_loss(
 ) {
     return guarded("tail_loss", [&]() -> Result<double> {
         const c10::NoGradGuard no_graph;
-        SWARM_TRY(const auto graph, run_tail(input, tokens));
+        SWARM_TRY(const auto graph, run_tail(input, tokens, Pass::Only));
         return graph.output.item<double>();
     });
 }

@@ -49,6 +49,8 @@ class LlamaCompute final : public StageCompute {
     Result<TailOutput> forward_tail(
         const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
     ) override;
+    Result<TailOutput> looped_tail(std::span<const std::uint32_t> tokens, std::span<float> gradient)
+        override;
     Result<double> tail_loss(const StageTensor* input, std::span<const std::uint32_t> tokens)
         override;
     Result<StageTensor> backward(
@@ -74,6 +76,9 @@ class LlamaCompute final : public StageCompute {
         std::vector<LossTerm> terms = {};
     };
 
+    /// Whether a loss is that of the only pass of a microbatch, or of the second one of two.
+    enum class Pass : std::uint8_t { Only, Second };
+
     /// Values per token of a tensor from or to another stage.
     [[nodiscard]] std::uint32_t crossing_width() const;
     [[nodiscard]] Result<at::Tensor> read_tokens(
@@ -86,7 +91,7 @@ class LlamaCompute final : public StageCompute {
     ) const;
     /// Returns the input of the last stage, and the loss as a scalar, which is finite.
     [[nodiscard]] Result<KeptGraph> run_tail(
-        const StageTensor* input, std::span<const std::uint32_t> tokens
+        const StageTensor* input, std::span<const std::uint32_t> tokens, Pass pass
     ) const;
     /// Returns the attention mask of a microbatch; no tensor where the run does not separate
     /// documents.
@@ -109,6 +114,8 @@ class LlamaCompute final : public StageCompute {
     Result<StageTensor> differentiate(
         const KeptGraph& graph, const at::Tensor& by_output, std::span<float> gradient
     ) const;
+    /// The same for a graph of run_tail().
+    Result<TailOutput> differentiate_tail(const KeptGraph& graph, std::span<float> gradient) const;
     /// Returns a tensor that leaves the stage: on the device where there is a coder, else in host
     /// memory.
     [[nodiscard]] Result<StageTensor> leave(const at::Tensor& tensor) const;

@@ -105,7 +105,7 @@ std::vector<TensorSpec> expected_tensors(const RunConfig& run, const StageLayout
     return expected;
 }
 
-swarm::Error mismatch(std::string detail) {
+swarm::Error misfit(std::string detail) {
     return {swarm::ErrorCode::Mismatch, swarm::Reaction::Reject, std::move(detail)};
 }
 
@@ -145,7 +145,7 @@ swarm::Result<> check_layout(const RunConfig& run, const StageLayout& layout) {
     if (config.heads == 0 || config.kv_heads == 0 ||
         (config.head_width == 0 && config.width % config.heads != 0) ||
         config.heads % config.kv_heads != 0 || config.values_per_head() % 2 != 0) {
-        return mismatch(
+        return misfit(
             "width " + std::to_string(config.width) + " does not split into " +
             std::to_string(config.heads) + " heads of even width that share " +
             std::to_string(config.kv_heads) + " key/value heads; change model.heads"
@@ -155,7 +155,7 @@ swarm::Result<> check_layout(const RunConfig& run, const StageLayout& layout) {
     const std::vector<PlacedTensor> found = all_tensors(layout);
     for (std::size_t i = 0; i < expected.size(); ++i) {
         if (i >= found.size() || *found[i].spec != expected[i]) {
-            return mismatch(
+            return misfit(
                 "the stage's layout needs " + describe(expected[i]) + " as tensor " +
                 std::to_string(i) + " and has " +
                 (i < found.size() ? describe(*found[i].spec) : "none")
@@ -163,7 +163,7 @@ swarm::Result<> check_layout(const RunConfig& run, const StageLayout& layout) {
         }
     }
     if (found.size() > expected.size()) {
-        return mismatch(
+        return misfit(
             "the stage's layout has a tensor that a Llama model lacks: " +
             describe(*found[expected.size()].spec)
         );

@@ -6,6 +6,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/base/rng.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/run/training/loop.hpp"
 #include "swarm/run/training/trained_part.hpp"
 
 #include <algorithm>
@@ -284,7 +285,12 @@ Result<StageWorker::TailOutcome> StageWorker::forward_tail(const Leg& leg) {
     std::vector<float> gradient = take_buffer();
     auto outcome = [&]() -> Result<TailOutcome> {
         const StageTensor* const given = input ? &*input : nullptr;
-        SWARM_TRY(const auto output, compute_->forward_tail(given, leg.tokens, gradient));
+        SWARM_TRY(
+            const auto output,
+            swarm::run::is_looped(config_.loop, leg.step)
+                ? compute_->looped_tail(leg.tokens, gradient)
+                : compute_->forward_tail(given, leg.tokens, gradient)
+        );
         if (!std::isfinite(output.loss)) {
             return Error{
                 ErrorCode::NotFinite,

@@ -87,8 +87,8 @@ class StageWorker {
 
     /// Computes the activation of one microbatch. A kept graph stays for backward().
     Result<Payload> forward(const Leg& leg, Graph graph);
-    /// Does forward, loss and backward of the last stage. Its gradient is then pending under
-    /// leg.key.
+    /// Does forward, loss and backward of the last stage, in a looped step those of the second
+    /// pass. Its gradient is then pending under leg.key.
     Result<TailOutcome> forward_tail(const Leg& leg);
     /// Returns the gradient for the stage below (empty for the first stage); the gradient of the
     /// weights is then pending under leg.key.

@@ -5,6 +5,7 @@
 #include "swarm/run/training/batch_growth.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
 #include "swarm/run/training/held_out.hpp"
+#include "swarm/run/training/loop.hpp"
 #include "swarm/run/training/mixture.hpp"
 #include "swarm/run/training/tokenizer_names.hpp"
 #include "swarm/run/training/trained_part.hpp"
@@ -346,6 +347,8 @@ std::optional<Fault> first_fault(const RunConfig& config) {
         const auto fault = trained_part_fault(config);
         check.require(!fault, fault ? fault->first : "", fault ? fault->second : "");
     }
+    const auto loop = loop_fault(config);
+    check.require(!loop, loop ? loop->first : "", loop ? loop->second : "");
     check_optimizer(config, check);
     const auto eval = held_out_fault(config);
     check.require(!eval, "eval.texts", eval.value_or(""));

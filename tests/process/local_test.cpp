@@ -135,6 +135,14 @@ TEST(LocalRun, BottlenecksEqualOneProcessWhenPeersAreKilled) {
     );
 }
 
+TEST(LocalRun, LoopedStepsEqualOneProcessWhenPeersAreKilled) {
+    expect_exact_under_kills(
+        "[run]\nstages = 1\nsteps = 10\nmicrobatches = 6\nbatch = 2\n"
+        "[model]\nlayers = 2\nwidth = 64\nffn_width = 128\ncontext = 64\n[loop]\nevery = 2\n",
+        "3"
+    );
+}
+
 TEST(LocalRun, MixturesEqualOneProcessWhenPeersAreKilled) {
     expect_exact_under_kills(
         "[run]\nstages = 3\nsteps = 12\nmicrobatches = 8\nbatch = 2\n"

@@ -188,6 +188,37 @@ TEST_F(ResumeChangesTest, OldCheckpointsGoAndEveryNthStays) {
     EXPECT_EQ(std::ranges::count(checkpoints(), "checkpoint-0-20"), 1);
 }
 
+#ifdef SWARM_WITH_TORCH
+TEST_F(ResumeChangesTest, LoopedStepsAreThoseOfARunWithoutAStop) {
+    const std::string file = (folder.path() / "run.toml").string();
+    std::ofstream(file) << "[run]\nsteps = 9\nstages = 1\nmicrobatches = 2\nbatch = 2\n"
+                           "checkpoint_every = 3\n[model]\nlayers = 2\nwidth = 32\nheads = 2\n"
+                           "kv_heads = 2\nffn_width = 64\ncontext = 32\n[loop]\nevery = 2\n";
+    const auto weights_after = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> words{"--single"};
+        words.insert(words.end(), more.begin(), more.end());
+        Program program(train(words), folder.path());
+        EXPECT_EQ(program.wait(seconds(60)), 0) << program.err();
+        err = program.err();
+        return weights_of(program);
+    };
+    const std::string whole = weights_after({file});
+    const auto line_of = [&](const std::string& step) {
+        const std::size_t begin = err.find("step " + step + "/9");
+        return err.substr(begin, err.find('\n', begin) - begin);
+    };
+    EXPECT_NE(line_of("6").find("  looped"), std::string::npos) << err;
+    EXPECT_EQ(line_of("7").find("  looped"), std::string::npos) << err;
+    fs::remove_all(directory / "checkpoint-0-6");
+    fs::remove_all(directory / "checkpoint-0-9");
+    EXPECT_EQ(weights_after({"--resume"}), whole) << err;
+    EXPECT_NE(line_of("6").find("  looped"), std::string::npos) << err;
+    fs::remove_all(directory);
+    EXPECT_NE(weights_after({file, "--set", "loop.every=0"}), whole);
+    expect_refused({"--single", "--resume", "--set", "loop.every=2"}, "loop.every was 0, is 2");
+}
+#endif
+
 TEST_F(ResumeChangesTest, ARunOfAnEarlierVersionSaysBeforeItRemovesCheckpoints) {
     const std::string file = (folder.path() / "run.toml").string();
     std::ofstream(file) << "model = 'oracle'\n[run]\nsteps = 10\ncheckpoint_every = 2\n"

@@ -3,6 +3,7 @@
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/run/layer_split.hpp"
 #include "swarm/run/training/batch_growth.hpp"
+#include "swarm/run/training/loop.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -76,7 +77,8 @@ void Progress::show_one(const node::StepCommitted& step) {
         left_s,
         peers_per_stage_
     );
-    withheld_ = line + (held_out_ ? "  held-out " + format("%.4f", *held_out_) : "") +
+    withheld_ = line + (run::is_looped(config_.loop, step.step) ? "  looped" : "") +
+                (held_out_ ? "  held-out " + format("%.4f", *held_out_) : "") +
                 (skipped_ > 0 ? "  skipped " + std::to_string(skipped_) : "");
     const bool is_last = step.step + 1 >= steps_;
     if (console_.is_terminal() || pace_.admits(clock_now()) || is_last) {

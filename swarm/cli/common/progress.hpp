@@ -24,6 +24,7 @@ class Progress {
     Progress(Console& console, const run::RunConfig& config, std::optional<Duration> log_every = {})
         : console_(console),
           pace_(log_every),
+          watch_(config.loop),
           steps_(config.steps),
           config_(config) {}
 

@@ -35,7 +35,7 @@ Verification compare_runs(
 
 class RunReport {
  public:
-    explicit RunReport(run::RunConfig config) : config_(std::move(config)) {}
+    explicit RunReport(run::RunConfig config) : config_(std::move(config)), watch_(config_.loop) {}
 
     void add(const TrainReport& report, TimePoint now);
 

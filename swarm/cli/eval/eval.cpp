@@ -115,6 +115,8 @@ class Evaluation {
         figures_.adapter = options.adapter;
         figures_.weights = options.weights;
         figures_.exits_at = options.exits_at;
+        figures_.stages = options.stages;
+        figures_.path = options.path;
     }
 
     Result<> run() {
@@ -123,6 +125,8 @@ class Evaluation {
         opened.model = options_.model;
         opened.adapter = options_.adapter;
         opened.weights = options_.weights;
+        opened.stages = options_.stages;
+        opened.path = options_.path;
         opened.threads = options_.threads;
         opened.exits_at = options_.exits_at;
         SWARM_TRY(AloneModel model, open_alone(opened, console_));

@@ -23,6 +23,8 @@ struct EvalOptions {
     std::optional<std::uint32_t> context;  // tokens of a window; none: 1024, or the model's context
     std::optional<std::uint32_t> stride;   // none: half the context
     std::string weights = "as-is";
+    std::uint32_t stages = 1;         // stages of the model that a path names
+    std::vector<std::uint32_t> path;  // stages in the order of a token; empty: each once
     ThreadsFlag threads;  // none: auto
     std::string json_file;
 };

@@ -1,6 +1,7 @@
 #include "swarm/cli/common/flags.hpp"
 #include "swarm/cli/eval/eval.hpp"
 #include "swarm/cli/eval/tasks.hpp"
+#include "swarm/protocol/limits.hpp"
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -17,6 +18,7 @@ examples:
   swarm eval runs/whole --text emma.txt --exits-at 6 --exit 0.5,0.7,0.9   # trained with exits
   swarm eval smollm2 --tasks all
   swarm eval smollm2 --tasks copy,facts --text emma.txt
+  swarm eval runs/austen --text emma.txt --stages 3 --path 0,1,1,2   # the middle one twice
 A token is scored once, with at least context - stride tokens before it, but at the beginning.
 Ctrl-C ends with the figures so far.)";
 
@@ -82,6 +84,14 @@ void add_eval(CLI::App& program, const OnChosen& on_chosen) {
     )
         ->check(CLI::Range(1U, kContextMost));
     add_exit_flags(app, *options);
+    app.add_option("--stages", options->stages, "stages of the model, for --path")
+        ->check(CLI::Range(1U, protocol::kHopsMax))
+        ->capture_default_str()
+        ->excludes("--exits-at");
+    app.add_option("--path", options->path, "A,B,...: stages in this order (default: each once)")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->excludes("--exits-at");
     add_adapter(app, options->adapter);
     add_weights(app, options->weights);
     add_threads(app, "threads that compute; no bit depends on it (auto)", options->threads);

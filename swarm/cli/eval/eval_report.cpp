@@ -175,6 +175,10 @@ std::string to_json(const EvalFigures& figures) {
         {"model", figures.model},
         {"adapter", figures.adapter.empty() ? json::value(nullptr) : json::value(figures.adapter)},
         {"weights", figures.weights},
+        {"stages", figures.stages},
+        {"path",
+         figures.path.empty() ? json::value(nullptr)
+                              : json::value(json::array(figures.path.begin(), figures.path.end()))},
         {"context", any ? json::value(figures.context) : json::value(nullptr)},
         {"stride", any ? json::value(figures.stride) : json::value(nullptr)},
         {"exits_at", json::array(figures.exits_at.begin(), figures.exits_at.end())},

@@ -50,6 +50,8 @@ struct EvalFigures {
     std::string model;
     std::string adapter;  // a folder; empty: none
     std::string weights;
+    std::uint32_t stages = 1;
+    std::vector<std::uint32_t> path;  // empty: each stage once
     std::uint32_t context = 0;  // tokens of a window; 0: no text was asked for
     std::uint32_t stride = 0;
     std::vector<std::uint32_t> exits_at{};  // numbers of layers

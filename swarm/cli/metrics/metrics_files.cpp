@@ -4,6 +4,7 @@
 #include "swarm/base/units.hpp"
 #include "swarm/run/step_scalars.hpp"
 #include "swarm/run/training/batch_growth.hpp"
+#include "swarm/run/training/loop.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -78,6 +79,7 @@ void MetricsFiles::add_one(const node::StepCommitted& step, double unix_time_s) 
     metrics.fenced = step.fenced;
     metrics.peers_per_stage = peers_;
     metrics.wire_bytes = step.wire_bytes;
+    metrics.looped = run::is_looped(config_.loop, step.step);
     write(unix_time_s, metrics.step, to_line(metrics), scalars_of(metrics));
 }
 

@@ -55,6 +55,8 @@ StepMetrics from_object(const json::object& object) {
     if (const auto* const bytes = object.if_contains("wire_bytes"); bytes && bytes->is_number()) {
         metrics.wire_bytes = count<std::uint64_t>(object, "wire_bytes");
     }
+    const auto* const looped = object.if_contains("looped");
+    metrics.looped = looped != nullptr && looped->is_bool() && looped->get_bool();
     if (const auto* const reason = object.if_contains("skipped"); reason && reason->is_string()) {
         metrics.skipped = reason->get_string();
     }
@@ -81,6 +83,9 @@ std::string to_line(const StepMetrics& metrics) {
     }
     if (metrics.wire_bytes) {
         object["wire_bytes"] = *metrics.wire_bytes;
+    }
+    if (metrics.looped) {
+        object["looped"] = true;
     }
     if (!metrics.skipped.empty()) {
         object["skipped"] = metrics.skipped;

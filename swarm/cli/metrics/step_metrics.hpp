@@ -28,6 +28,7 @@ struct StepMetrics {
     std::uint32_t fenced = 0;
     std::vector<std::uint32_t> peers_per_stage;  // empty: a run in one process
     std::optional<std::uint64_t> wire_bytes;
+    bool looped = false;  // the loss is that of the looped positions
     std::string skipped;  // the reason; empty: the step changed the weights
     std::optional<double> held_out;  // mean loss of the evaluation after the step; none: no such
 };

@@ -29,7 +29,7 @@ class RunState {
     static constexpr std::size_t kLossesMax = 512;
     static constexpr std::size_t kCodecsMax = 8;
 
-    explicit RunState(run::RunConfig config) : config_(std::move(config)) {}
+    explicit RunState(run::RunConfig config) : config_(std::move(config)), watch_(config_.loop) {}
 
     void add(const TrainReport& report, TimePoint now);
 

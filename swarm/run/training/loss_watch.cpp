@@ -30,7 +30,7 @@ std::string LossWatch::Rise::text() const {
 
 std::optional<LossWatch::Rise> LossWatch::add(std::uint64_t step, double loss) {
     if (newest_step_ && step <= *newest_step_) {
-        *this = {};
+        *this = LossWatch(loop_);
     }
     const std::optional<Rise> rise = take(step, loss);
     if (!rise || !told_) {
@@ -49,7 +49,8 @@ void LossWatch::recall(std::uint64_t step, double loss) {
 
 std::optional<LossWatch::Rise> LossWatch::take(std::uint64_t step, double loss) {
     newest_step_ = step;
-    if (std::isfinite(loss)) {
+    const bool is_other = is_looped(loop_, step) && loop_.every > 1;
+    if (std::isfinite(loss) && !is_other) {
         latest_.push_back(loss);
     }
     if (latest_.size() > kSteps) {

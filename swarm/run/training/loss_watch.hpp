@@ -1,9 +1,12 @@
 // Says when the loss of a run diverges: the mean of the last kSteps losses is above the least mean
 // of any kSteps consecutive ones by more than a tenth of it, and by more than 0.1.
 // Invariant: one rise is told once. It is over when half of that rise is made up for.
-// A run that goes back to a checkpoint begins anew here.
+// A run that goes back to a checkpoint begins anew here. Losses of looped steps are those of other
+// positions, so they are passed over, unless all steps are looped.
 // Threading: pure. Units: nats per token. Memory: kSteps losses. Cost: O(1) per step. Source: own.
 #pragma once
+
+#include "swarm/run/training/loop.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +30,8 @@ class LossWatch {
         [[nodiscard]] std::string text() const;
     };
 
+    explicit LossWatch(const LoopConfig& loop = {}) : loop_(loop) {}
+
     /// `loss` is that of a step that was committed; a loss that is not finite is passed over.
     /// Returns a rise that was not told before.
     std::optional<Rise> add(std::uint64_t step, double loss);
@@ -39,6 +44,7 @@ class LossWatch {
     /// Returns the rise that the loss makes, told or not.
     std::optional<Rise> take(std::uint64_t step, double loss);
 
+    LoopConfig loop_;
     std::deque<double> latest_;  // at most kSteps
     std::optional<std::uint64_t> newest_step_;
     std::optional<double> least_;

@@ -91,6 +91,31 @@ TEST_F(EvalTest, TheLossOfATextIsThatOfTheStacks) {
     EXPECT_EQ(count_lines(out), 2U) << out;
 }
 
+/// A path over the whole model twice has the loss of a chain of the model and itself.
+TEST_F(EvalTest, APathHasTheLossOfTheSameChain) {
+    train("words", 64, 40);
+    write("short.txt", std::string(kSentence).substr(3, 60));
+    const std::string model = file("words");
+    const std::string stack = file("twice.toml");
+    ASSERT_EQ(
+        run({"stack", "new", stack, "--mode", "chain", "--member", model, "--member", model}), 0
+    ) << err;
+    run({"stack", "measure", stack, "--text", file("short.txt"), "--window", "64"});
+    const std::size_t row = out.find("  the stack");
+    ASSERT_NE(row, std::string::npos) << err;
+    const double chain = std::stod(out.substr(out.rfind('\n', row)));
+    const auto loss_of = [&](const std::string& path) {
+        const json::object report =
+            eval({model, "--text", file("short.txt"), "--path", path, "--stages", "1"});
+        EXPECT_EQ(report.at("path").as_array().size(), path.size() / 2 + 1);
+        return report.at("all").at("loss").to_number<double>();
+    };
+    EXPECT_NEAR(loss_of("0,0"), chain, 6e-5) << out;
+    EXPECT_NE(loss_of("0,0"), loss_of("0"));
+    EXPECT_EQ(run({"eval", model, "--text", file("short.txt"), "--path", "0,1"}), 3);
+    EXPECT_NE(err.find("the path must begin with stage 0"), std::string::npos) << err;
+}
+
 TEST_F(EvalTest, SeveralTextsComeWithTheirMean) {
     train("words", 64, 20);
     std::filesystem::create_directory(file("texts"));

@@ -150,6 +150,7 @@ TEST(JsonReference, OfALineOfMetrics) {
     step.loss = 1;
     step.peers_per_stage = {2};
     step.wire_bytes = 3;
+    step.looped = true;
     StepMetrics skipped;
     skipped.tokens_per_s = std::numeric_limits<double>::infinity();
     skipped.gradient_norm = skipped.tokens_per_s;
@@ -266,6 +267,7 @@ TEST(JsonReference, ListsTheKeysOfAModel) {
 
 TEST(JsonReference, ListsTheKeysOfAnEvaluation) {
     EvalFigures one;
+    one.path = {0, 0};
     one.texts = {{.name = "a", .bytes = 2, .tokens = 1, .nats = 1}};
     one.texts.front().exits = {{0.5, {1, 0}, 1}};
     one.exits_at = {3};

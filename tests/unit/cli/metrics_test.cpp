@@ -148,6 +148,20 @@ TEST_F(MetricsFilesTest, EachStepIsALineAndARecord) {
     EXPECT_EQ(event_files(), 1U);
 }
 
+TEST_F(MetricsFilesTest, ALoopedStepSaysSo) {
+    run::RunConfig looped = config();
+    looped.loop.every = 2;
+    MetricsFiles files(folder_.path(), looped, console_);
+    for (std::uint64_t step = 0; step < 4; ++step) {
+        files.add(committed(step, 2.5), 1000);
+    }
+    const auto read = parse_metrics(lines());
+    ASSERT_TRUE(read && read->size() == 4);
+    for (const StepMetrics& step : *read) {
+        EXPECT_EQ(step.looped, step.step % 2 == 0) << step.step;
+    }
+}
+
 TEST_F(MetricsFilesTest, TheNextProcessGoesOnBehindTheLastWholeLine) {
     MetricsFiles(folder_.path(), config(), console_).add(committed(0, 2.5), 1000);
     std::ofstream(folder_.path() / kMetricsFile, std::ios::app) << "{\"step\":2,\"lo";

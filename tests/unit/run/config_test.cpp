@@ -271,6 +271,7 @@ const BadRun kBadRuns[] = {
          run.train.separate_documents = true;
      }},
     {"train.document_end", [](RunConfig& run) { run.train.document_end = {256}; }},
+    {"loop.every", [](RunConfig& run) { run.loop.every = 100; }},
     {"train.document_end",
      [](RunConfig& run) {
          run.train.document_end = {1, 2};

@@ -116,6 +116,17 @@ TEST(ToToml, LeavesOutDocumentsThatAreNotSeparated) {
     EXPECT_EQ(back->train.document_end, run.train.document_end);
 }
 
+TEST(ToToml, LeavesOutStepsThatAreNotLooped) {
+    RunConfig run;
+    run.stages = 1;
+    EXPECT_EQ(to_toml(run).find("loop"), std::string::npos);
+    run.loop = {7, 0.5};
+    const auto back = parse_run(to_toml(for_peers(run)), "run.toml");
+    ASSERT_TRUE(back.has_value()) << back.error().detail;
+    EXPECT_EQ(back->loop.every, 7U);
+    EXPECT_EQ(back->loop.part, 0.5);
+}
+
 TEST(ToToml, LeavesOutAnEmptyListOfGroupsWithoutDecay) {
     RunConfig run;
     EXPECT_EQ(to_toml(run).find("no_decay"), std::string::npos);

@@ -66,6 +66,23 @@ TEST(LossWatch, PassesOverWhatIsNotFinite) {
     EXPECT_EQ(told(watch, 60, 80, always(3.0)), Steps());
 }
 
+TEST(LossWatch, PassesOverTheLossesOfLoopedSteps) {
+    LossWatch watch(LoopConfig{.every = 10});
+    const auto looped = [](double plain, double other) -> Loss {
+        return [plain, other](auto step) { return step % 10 == 9 ? other : plain; };
+    };
+    EXPECT_EQ(told(watch, 0, 100, looped(3, 9)), Steps());
+    EXPECT_EQ(told(watch, 100, 140, looped(4, 0.1)).size(), 1U);
+    told(watch, 50, 60, always(1.0));  // the run goes back, and watches the same steps
+    EXPECT_EQ(told(watch, 60, 120, looped(1, 9)), Steps());
+}
+
+TEST(LossWatch, WatchesLoopedStepsWhereAllAre) {
+    LossWatch watch(LoopConfig{.every = 1});
+    EXPECT_EQ(told(watch, 0, 40, always(3.0)), Steps());
+    EXPECT_EQ(told(watch, 40, 80, always(4.0)).size(), 1U);
+}
+
 TEST(LossWatch, ARunThatGoesBackBeginsAnew) {
     LossWatch watch;
     told(watch, 0, 40, [](auto step) { return 6.0 - 0.1 * double(step); });

@@ -59,7 +59,7 @@ RunConfig surroundings(const std::string& key, const std::string& value) {
     RunConfig run;
     if (key == "run.stages") {
         run.model.layers = 448;
-    } else if (key == "model.layers") {
+    } else if (key == "model.layers" || key == "loop.every") {
         run.stages = 1;
     } else if (key == "run.batch" || key == "model.context" || key == "model.width") {
         run.batch = 1;

@@ -129,6 +129,7 @@ TEST(OracleCompute, CountsInEveryPartOfALargeLayer) {
     EXPECT_EQ(tail->loss, 3);
     const std::vector<float> expected{0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1};
     EXPECT_EQ(gradient, expected);
+    EXPECT_EQ(compute->looped_tail(tokens, gradient).error().code, ErrorCode::Unsupported);
 }
 
 TEST(OracleCompute, RefusesToCountAloneWhereTokensDoNotTellMicrobatchesApart) {

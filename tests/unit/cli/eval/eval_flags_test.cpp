@@ -20,6 +20,8 @@ TEST(EvalFlags, TakeTextsAndTasks) {
     EXPECT_EQ(plain.context, std::nullopt);
     EXPECT_EQ(plain.stride, std::nullopt);
     EXPECT_EQ(plain.weights, "as-is");
+    EXPECT_EQ(plain.stages, 1U);
+    EXPECT_TRUE(plain.path.empty());
     const auto full = options_of<EvalOptions>(
         {"eval",      "smollm2", "--text",   "a", "--text",    "b",    "--tasks", "copy,facts",
          "--context", "64",      "--stride", "8", "--weights", "int8", "--json",  "o.json",
@@ -35,6 +37,10 @@ TEST(EvalFlags, TakeTextsAndTasks) {
     const auto last = options_of<EvalOptions>({"eval", "--text", "a", "--tasks", "all", "m"});
     EXPECT_EQ(last.tasks, Words{"all"});
     EXPECT_EQ(last.model, "m");
+    const auto path =
+        options_of<EvalOptions>({"eval", "m", "--text", "a", "--stages", "3", "--path", "0,1,1,2"});
+    EXPECT_EQ(path.stages, 3U);
+    EXPECT_EQ(path.path, (std::vector<std::uint32_t>{0, 1, 1, 2}));
 }
 
 TEST(EvalFlags, TakeExitsAndTheirPlacesTogether) {
@@ -69,6 +75,8 @@ TEST(EvalFlags, WordsThatAreNotUnderstoodAreAUsageError) {
         {"eval", "smollm2", "--tasks", "piqa"},
         {"eval", "smollm2", "--text", "a", "--context", "1"},
         {"eval", "smollm2", "--text", "a", "--stride", "0"},
+        {"eval", "smollm2", "--text", "a", "--stages", "0"},
+        {"eval", "smollm2", "--text", "a", "--path", "0,x"},
         {"eval", "smollm2", "--text", "a", "--weights", "int3"}};
     for (const Words& words : bad) {
         EXPECT_EQ(exit_of(words).code, kUsage) << joined(words);

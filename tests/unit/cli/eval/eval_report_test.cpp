@@ -57,6 +57,16 @@ TEST(EvalReport, ALossWithoutAPerplexityIsNull) {
     EXPECT_EQ(document.at("texts").at(0).at("loss").as_double(), 1000);
 }
 
+TEST(EvalReport, NamesThePathOfATokenIfThereIsOne) {
+    EvalFigures figures;
+    EXPECT_TRUE(json::parse(to_json(figures)).at("path").is_null());
+    figures.stages = 3;
+    figures.path = {0, 1, 1, 2};
+    const json::value document = json::parse(to_json(figures));
+    EXPECT_EQ(document.at("stages"), 3);
+    EXPECT_EQ(document.at("path"), (json::array{0, 1, 1, 2}));
+}
+
 TEST(EvalProgress, SaysHowMuchIsLeft) {
     EXPECT_EQ(
         eval_progress_line("a.txt", "tokens", 4000, 10'000, 20),
