@@ -67,7 +67,7 @@ void Coordinator::take_held_out(run::HeldOutLosses losses, node::Turn turn) {
 void Coordinator::keep_best(node::Turn turn) {
     if (checkpointer_.version() != context_.version && !checkpointer_.under_way()) {
         repeat_commit(checkpointer_.order(context_, context_.version), turn);
-        checkpointer_.begin(context_, turn);
+        begin_checkpoint(turn);
     }
 }
 
