@@ -128,7 +128,7 @@ std::string exit_table(const std::vector<std::uint32_t>& exits_at, const TextFig
             table += eval_line("%11.1f %%  ", 100 * one.share(place));
         }
         const double change = quotient(one.loss() - text.loss(), text.loss());
-        table += eval_line("%10.4f  %+7.2f %%\n", one.loss(), 100 * change);
+        table += eval_line("%10.4f  %+8.2f %%\n", one.loss(), 100 * change);
     }
     return table;
 }
