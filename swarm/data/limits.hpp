@@ -27,8 +27,9 @@ inline constexpr std::size_t kParquetColumnsMax = 1U << 16;  // nodes of the sch
 inline constexpr std::size_t kParquetRowGroupsMax = 1U << 18;
 inline constexpr unsigned kThriftDepthMax = 16;  // values within values that are skipped
 
-/// A page or a dictionary of Parquet, packed and unpacked: both are in memory. Writers aim at
-/// 1 MiB, but many count rows and not bytes, so 1,024 long texts may be one page.
+/// A page or a dictionary of Parquet, packed and unpacked. One of each is in memory for a column,
+/// unpacked. Writers aim at 1 MiB, but many count rows and not bytes, so 1,024 long texts may be
+/// one page.
 inline constexpr std::uint64_t kParquetPageBytesMax = 64U << 20;
 inline constexpr std::size_t kParquetPageHeaderBytesMax = 1U << 20;
 inline constexpr std::uint32_t kParquetPageValuesMax = 1U << 26;       // a run of nulls is short

@@ -25,6 +25,16 @@ void make_room(std::vector<char>& bytes, std::size_t count) {
     bytes.resize(count);
 }
 
+uLong crc_of(std::span<const char> bytes) {
+    const uLong none = ::crc32(0, nullptr, 0);
+    return bytes.empty() ? none
+                         : ::crc32(
+                               none,
+                               reinterpret_cast<const Bytef*>(bytes.data()),
+                               static_cast<uInt>(bytes.size())
+                           );
+}
+
 unsigned width_of(std::uint32_t level_max) {
     return static_cast<unsigned>(std::bit_width(level_max));
 }
@@ -194,27 +204,26 @@ Result<> ColumnReader::unpack(const PageHeader& page, std::vector<char>& to) {
     if (levels > page.packed_bytes || levels > page.bytes) {
         return damaged("the levels of a page are longer than the page");
     }
-    make_room(packed_, page.packed_bytes);
-    SWARM_TRY(file_.read(position_, packed_));
-    position_ += page.packed_bytes;
-    if (page.crc) {
-        const uLong found = ::crc32(
-            0, reinterpret_cast<const Bytef*>(packed_.data()), static_cast<uInt>(packed_.size())
-        );
-        if (found != *page.crc) {
+    const std::size_t values = page.bytes - static_cast<std::size_t>(levels);
+    const PageCodec codec = page.is_packed ? chunk_.codec : PageCodec::Plain;
+    PackedPage packed(file_, position_ + levels, page.packed_bytes - levels, packed_);
+    // For a page of nulls some writers pack nothing, or a few bytes that stand for nothing.
+    if (values > 0 && !may_unpack_to(codec, packed, values)) {
+        return packed.disk_error() ? *packed.disk_error()
+                                   : damaged("a page does not unpack to the size in its header");
+    }
+    make_room(to, page.bytes);
+    const std::span<char> head = std::span(to).first(static_cast<std::size_t>(levels));
+    SWARM_TRY(file_.read(position_, head));
+    if (values > 0) {
+        const auto values_bytes = static_cast<z_off_t>(packed.left());
+        SWARM_TRY(unpack_page(codec, packed, std::span(to).subspan(head.size())));
+        if (page.crc && ::crc32_combine(crc_of(head), packed.crc(), values_bytes) != *page.crc) {
             return damaged("a page has another checksum than its header says");
         }
     }
-    // For a page of nulls some writers pack nothing.
-    const std::size_t values = page.bytes - levels;
-    const PageCodec codec = page.is_packed ? chunk_.codec : PageCodec::Plain;
-    const auto packed = std::string_view(packed_.data(), packed_.size()).substr(levels);
-    if (values > 0 && !may_unpack_to(codec, packed, values)) {
-        return damaged("a page does not unpack to the size in its header");
-    }
-    make_room(to, page.bytes);
-    std::copy_n(packed_.begin(), static_cast<std::ptrdiff_t>(levels), to.begin());
-    return values == 0 ? Result<>() : unpack_page(codec, packed, std::span(to).subspan(levels));
+    position_ += page.packed_bytes;
+    return {};
 }
 
 Result<> ColumnReader::load_dictionary(const PageHeader& page) {

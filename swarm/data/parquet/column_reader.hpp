@@ -1,8 +1,8 @@
 // Walks over the entries of one column of texts, page by page, through one row group after another.
 // An entry is a text or a null with its levels: repetition 0 begins a row.
-// Invariant: one page, one dictionary and the packed bytes of a page are in memory, each of at most
-// kParquetPageBytesMax; sizes are held against the chunk and that bound before anything is
-// allocated. Levels are at most those of the column.
+// Invariant: one page and one dictionary are in memory, each of at most kParquetPageBytesMax. Sizes
+// are held against the chunk and that bound before anything is allocated. Levels are at most those
+// of the column.
 // Threading: one thread. Errors: Malformed (Reject), which names the column; those of FileBytes.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "swarm/data/parquet/columns.hpp"
 #include "swarm/data/parquet/file_bytes.hpp"
 #include "swarm/data/parquet/footer.hpp"
+#include "swarm/data/parquet/page_codec.hpp"
 #include "swarm/data/parquet/page_header.hpp"
 #include "swarm/data/parquet/run_decoder.hpp"
 #include "swarm/data/parquet/text_decoder.hpp"
@@ -73,8 +74,8 @@ class ColumnReader {
     std::uint64_t position_ = 0;
     std::uint64_t chunk_left_ = 0;  // entries behind the page
     std::uint64_t page_left_ = 0;   // entries
-    std::vector<char> header_;
-    std::vector<char> packed_;
+    std::vector<char> header_;      // bytes around the header of a page
+    std::vector<char> packed_;      // a part of a page
     std::vector<char> page_;
     std::optional<Dictionary> dictionary_;
     RunDecoder repetitions_;

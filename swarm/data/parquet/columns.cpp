@@ -1,6 +1,7 @@
 #include "swarm/data/parquet/columns.hpp"
 
 #include "swarm/data/parquet/file_bytes.hpp"
+#include "swarm/data/utf8.hpp"
 
 #include <algorithm>
 #include <array>
@@ -43,13 +44,19 @@ std::uint32_t level_of(const SchemaNode& node) {
     return node.repetition == Repetition::Required ? 0 : 1;
 }
 
-/// The name as part of an error, which is one line.
+/// The name as part of an error, which is one line of UTF-8.
 std::string shown_name(std::string_view name) {
-    std::string text(name.substr(0, kShownNameBytes));
+    Utf8Check check;
+    check.add(name);
+    const bool is_valid = check.finish();
+    std::string text(name);
     std::replace_if(
-        text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?'
+        text.begin(),
+        text.end(),
+        [is_valid](char c) { return (c >= 0 && c < ' ') || c == 0x7F || (c < 0 && !is_valid); },
+        '?'
     );
-    return '"' + text + '"';
+    return '"' + text.substr(0, piece_end(text, kShownNameBytes)) + '"';
 }
 
 std::string type_name(const SchemaNode& node) {

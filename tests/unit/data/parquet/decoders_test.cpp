@@ -109,24 +109,35 @@ TEST(TextDecoder, HoldsLengthsAgainstThePage) {
 }
 
 TEST(PageCodec, UnpacksToTheSizeThatIsAskedFor) {
-    const std::string text = "a text of some length, a text of some length";
+    // So long that its packed bytes are read in several parts.
+    std::string text;
+    for (std::uint32_t i = 1; text.size() < 3 * kReadBytes; i = i * 1664525 + 1013904223) {
+        text += std::to_string(i);
+    }
     std::size_t bytes = ::snappy_max_compressed_length(text.size());
     std::string snappy(bytes, '\0');
     ASSERT_EQ(::snappy_compress(text.data(), text.size(), snappy.data(), &bytes), SNAPPY_OK);
     snappy.resize(bytes);
     const std::string half = text.substr(0, 20);
     const std::string members = data::test::gzip(half) + data::test::gzip(text.substr(20));
+    const auto unpacks = [](PageCodec codec, const std::string& packed, std::string& to) {
+        const MemoryBytes file("xx" + packed + "xx");
+        std::vector<char> buffer;
+        PackedPage page(file, 2, packed.size(), buffer);
+        return may_unpack_to(codec, page, to.size()) && unpack_page(codec, page, to).has_value();
+    };
     const auto check = [&](PageCodec codec, const std::string& packed) {
         std::string to(text.size(), '\0');
-        EXPECT_TRUE(unpack_page(codec, packed, to));
-        EXPECT_EQ(to, text);
+        EXPECT_TRUE(unpacks(codec, packed, to));
+        EXPECT_TRUE(to == text);
+        EXPECT_FALSE(unpacks(codec, packed.substr(0, packed.size() - 1), to));
+        EXPECT_FALSE(unpacks(codec, packed + "x", to));
         to.push_back('\0');
-        EXPECT_FALSE(unpack_page(codec, packed, to));
+        EXPECT_FALSE(unpacks(codec, packed, to));
         to.resize(text.size() - 1);
-        EXPECT_FALSE(unpack_page(codec, packed, to));
-        to.resize(text.size());
-        EXPECT_FALSE(unpack_page(codec, packed.substr(0, packed.size() - 1), to));
+        EXPECT_FALSE(unpacks(codec, packed, to));
     };
+    ASSERT_GT(data::test::zstd(text).size(), kReadBytes);
     check(PageCodec::Plain, text);
     check(PageCodec::Snappy, snappy);
     check(PageCodec::Gzip, data::test::gzip(text));

@@ -240,6 +240,22 @@ TEST_F(TableFileTest, GoodRowsBeforeDamageAreRead) {
     );
 }
 
+TEST_F(TableFileTest, NamesOfColumnsAreShownInOneLine) {
+    Table table = text_table({}, 0);
+    table.schema = {
+        group("schema", kRequired, 4),
+        leaf("te\nxt", kRequired),
+        leaf("\xE6\x96\x87", kOptional),
+        leaf("bad \xFF", kRequired),
+        leaf(std::string(50, 'x'), kRequired)};
+    expect_refused(
+        file_of(table),
+        "0: has no column \"text\"; its columns of texts: \"te?xt\", \"\xE6\x96\x87\", \"bad ?\", "
+        "\"" +
+            std::string(40, 'x') + "\""
+    );
+}
+
 /// A table of chats: roles and contents, each with their levels.
 Table chat_table(std::vector<ThriftStruct> schema, const std::string& roles, Chunk contents) {
     const auto values = contents.values;
