@@ -1,7 +1,8 @@
 // Walks over the entries of one column of texts, page by page, through one row group after another.
 // An entry is a text or a null with its levels: repetition 0 begins a row.
-// Invariant: one page and one dictionary are in memory, each of at most kParquetPageBytesMax; sizes
-// are held against the chunk and that bound before anything is allocated. Levels are at most those of the column.
+// Invariant: one page and one dictionary are in memory, each of at most kParquetPageBytesMax. Sizes
+// are held against the chunk and that bound before anything is allocated. Levels are at most those
+// of the column.
 // Threading: one thread. Errors: Malformed (Reject), which names the column; those of FileBytes.
 #pragma once
 

@@ -12,7 +12,7 @@
 
 namespace swarm::data::test {
 
-/// What was read: texts, chats as "role: content" lines, and bad rows as "ROW: reason".
+/// The rows that were read: texts, chats as "role: content" lines, bad rows as "ROW: reason".
 struct ReadRows {
     std::vector<std::string> texts{};
     std::vector<InputPlace> places{};  // before each text
