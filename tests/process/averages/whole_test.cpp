@@ -47,6 +47,21 @@ class WholeTest : public AveragesBed {
         return json::parse(read_text(file("exits.json"))).as_object().at("all").as_object();
     }
 
+    void train_without_exits(const std::string& name) {
+        ASSERT_EQ(
+            run(
+                {"train",
+                 "--single",
+                 file("whole/chain.toml"),
+                 "--set",
+                 "train.exits=[]",
+                 "--dir",
+                 file(name)}
+            ),
+            0
+        ) << err;
+    }
+
     static double number(const json::value& value) { return value.to_number<double>(); }
 };
 
@@ -95,18 +110,7 @@ TEST_F(WholeTest, PeersThatDieTrainAChainWithExitsToTheBitsOfOneProcess) {
     EXPECT_EQ(number(exits[2].at("tokens").at(1)), tokens) << "none does";
     EXPECT_NEAR(number(exits[2].at("loss")), number(after.at("loss")), 1e-9);
     EXPECT_EQ(number(exits[1].at("tokens").at(0)) + number(exits[1].at("tokens").at(1)), tokens);
-    ASSERT_EQ(
-        run(
-            {"train",
-             "--single",
-             file("whole/chain.toml"),
-             "--set",
-             "train.exits=[]",
-             "--dir",
-             file("plain")}
-        ),
-        0
-    ) << err;
+    train_without_exits("plain");
     EXPECT_LT(number(exits[0].at("loss")), number(exits_of("plain").at("exits").at(0).at("loss")))
         << "the first member has learned to answer";
     ASSERT_EQ(
