@@ -339,7 +339,8 @@ Result<LlamaCompute::KeptGraph> LlamaCompute::run_tail(
     const SecondPass second = pass == Pass::Only
                                   ? SecondPass{x}
                                   : second_pass(model_, x, mask, looped_positions(config_));
-    const LlamaModel::Layers layers = model_.run_layers(second.input, ids, mask);
+    LlamaModel::Layers layers = model_.run_layers(second.input, ids, mask);
+    layers.exits.resize(pass == Pass::Only ? layers.exits.size() : 0);  // they are no looped rows
     const Tensor loss = pass == Pass::Only
                             ? model_.loss(layers.rows, targets.ids, targets.counted)
                             : looped_loss(model_, layers.rows, targets.ids, second.positions);

@@ -290,6 +290,37 @@ TEST(Loop, IsInItsStepsOnly) {
     EXPECT_NE(losses(1)[0], plain[0]);
 }
 
+TEST(Loop, HasNoLossAtExits) {
+    RunConfig config = looped_config(0.5);
+    config.train.freeze = {"embed", "head"};
+    config.train.exits = {1};
+    const Tokens tokens = random_batch(config, 6);
+    const auto layout = swarm::run::partition(config).front();
+    const auto some_values = [](std::uint64_t count) {
+        std::vector<float> values;
+        for (std::uint64_t i = 0; i < count; ++i) {
+            values.push_back(static_cast<float>(std::sin(1.7 * static_cast<double>(i))));
+        }
+        return values;
+    };
+    const auto frozen = some_values(layout.frozen_elements());
+    const auto weights = some_values(layout.elements());
+    const auto gradients = [&](double exit_weight, bool is_looped) {
+        config.train.exit_weight = exit_weight;
+        const auto compute = maker()(config, layout);
+        compute->use_frozen(frozen);
+        compute->use_weights(weights);
+        std::vector<float> gradient(layout.elements());
+        take(
+            is_looped ? compute->looped_tail(tokens, gradient)
+                      : compute->forward_tail(nullptr, tokens, gradient)
+        );
+        return gradient;
+    };
+    EXPECT_EQ(gradients(0.3, true), gradients(0, true));
+    EXPECT_NE(gradients(0.3, false), gradients(0, false));
+}
+
 TEST(Loop, TrainsAMixtureWithItsBalance) {
     RunConfig config = looped_config(0.5);
     config.model.kind = swarm::run::ModelKind::Mixtral;
