@@ -260,7 +260,8 @@ void Coordinator::finish(node::Turn turn) {
     }
 }
 
-/// What the run has frozen is the same in every state, and the one that the run began with is here.
+/// Returns the chunks of frozen weights alone: they are equal in every state, and the state that the
+/// run began with is here.
 run::KnownChunks Coordinator::frozen_chunks(StageIndex stage) {
     run::KnownChunks frozen;
     const run::StageLayout& layout = context_.layouts[stage.value];
