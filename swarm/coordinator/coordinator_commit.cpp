@@ -260,8 +260,8 @@ void Coordinator::finish(node::Turn turn) {
     }
 }
 
-/// Returns the chunks of frozen weights alone: they are equal in every state, and the state that the
-/// run began with is here.
+/// Returns the chunks with frozen weights alone: they are equal in every state, and the state that
+/// the run began with is here.
 run::KnownChunks Coordinator::frozen_chunks(StageIndex stage) {
     run::KnownChunks frozen;
     const run::StageLayout& layout = context_.layouts[stage.value];
