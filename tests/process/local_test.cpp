@@ -137,7 +137,7 @@ TEST(LocalRun, BottlenecksEqualOneProcessWhenPeersAreKilled) {
 
 TEST(LocalRun, LoopedStepsEqualOneProcessWhenPeersAreKilled) {
     expect_exact_under_kills(
-        "[run]\nstages = 1\nsteps = 10\nmicrobatches = 6\nbatch = 2\n"
+        "[run]\nstages = 1\nsteps = 14\nmicrobatches = 12\nbatch = 2\n"
         "[model]\nlayers = 2\nwidth = 64\nffn_width = 128\ncontext = 64\n[loop]\nevery = 2\n",
         "3"
     );
