@@ -127,8 +127,8 @@ struct MadeFile {
     swarm::node::Payload bytes;
 };
 
-/// Makes the files from the stages, one by one, so that only one stage needs to be in memory beside
-/// the files that were not taken.
+/// Makes the files of the stages' units, so that only one stage needs to be in memory beside the
+/// files that were not taken.
 class FilesOfStages {
  public:
     FilesOfStages(
@@ -160,14 +160,17 @@ class FilesOfStages {
         }
     }
 
-    void add(const StageState& state) {
+    /// Returns the units of the stage that follows those before; add() each of them.
+    std::vector<Unit> begin(const StageState& state) {
         SWARM_ASSERT(state.version() == manifest_.version);
         weights_.add(std::as_bytes(state.weights()));
-        for (const Unit& unit : collect_units(state)) {
-            add_file(weights_file(unit.name), write_safetensors(unit.weights));
-            if (has_moments(manifest_.version) && !unit.moments.empty()) {
-                add_file(moments_file(unit.name), write_safetensors(unit.moments));
-            }
+        return collect_units(state);
+    }
+
+    void add(const Unit& unit) {
+        add_file(weights_file(unit.name), write_safetensors(unit.weights));
+        if (has_moments(manifest_.version) && !unit.moments.empty()) {
+            add_file(moments_file(unit.name), write_safetensors(unit.moments));
         }
     }
 
@@ -207,7 +210,8 @@ class FilesOfStages {
     swarm::Digest weights_sha256_;
 };
 
-/// Makes the files of a fetched state one after the other, stage by stage.
+/// Makes the files of a fetched state one after the other: beside what was not made yet, one stage
+/// and the files of one of its units are in memory.
 class LateFiles {
  public:
     LateFiles(
@@ -233,22 +237,32 @@ class LateFiles {
 
  private:
     void make_more() {
-        if (stage_ == layouts_.size()) {
+        if (!units_.empty()) {
+            files_.add(units_.front());
+            units_.pop_front();
+            return;
+        }
+        stage_.reset();
+        if (next_stage_ == layouts_.size()) {
             files_.finish();
             return;
         }
-        auto& chunks = state_.chunks[stage_];
-        const auto stage = StageState::from_chunks(layouts_[stage_], state_.version, chunks);
+        auto& chunks = state_.chunks[next_stage_];
+        auto stage = StageState::from_chunks(layouts_[next_stage_], state_.version, chunks);
         SWARM_ASSERT(stage.has_value());  // make_files() has checked the chunks
         chunks.clear();                   // they were copied, and the files need the memory
-        files_.add(*stage);
-        ++stage_;
+        stage_ = std::move(*stage);
+        const std::vector<Unit> units = files_.begin(*stage_);
+        units_.assign(units.begin(), units.end());
+        ++next_stage_;
     }
 
     FilesOfStages files_;
     std::vector<StageLayout> layouts_;
     swarm::run::RunState state_;
-    std::size_t stage_ = 0;  // the next one to be made
+    std::size_t next_stage_ = 0;
+    std::optional<StageState> stage_;  // the one whose files are made
+    std::deque<Unit> units_;           // of that stage, not made yet
 };
 
 /// Appends the tensor `name` of the file `file`; false when the file has none of this shape.
@@ -291,7 +305,9 @@ swarm::run::CheckpointFiles checkpoint_files(
     SWARM_ASSERT(!stages.empty());
     FilesOfStages files(config, stages.front()->version(), tokenizer);
     for (const StageState* const state : stages) {
-        files.add(*state);
+        for (const Unit& unit : files.begin(*state)) {
+            files.add(unit);
+        }
     }
     for (const ReplicaView& replica : replicas) {
         files.add(replica);

@@ -161,6 +161,7 @@ class Coordinator final : public node::Role {
     [[nodiscard]] bool is_of_checkpoint() const;
     [[nodiscard]] const std::vector<std::byte>& manifest_of(StageIndex stage);
     [[nodiscard]] run::KnownChunks frozen_chunks(StageIndex stage);
+    void free_first_state();
     void begin_checkpoint(node::Turn turn);
     void record_state(StageIndex stage, const Digest& hash, node::Turn turn);
     void claim(PeerId peer, StageIndex stage, const Digest& hash, node::Turn turn);

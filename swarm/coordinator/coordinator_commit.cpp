@@ -27,6 +27,12 @@ MembersByStage members_by_stage(const run::Roster& roster) {
     return members;
 }
 
+/// The first chunk that holds frozen weights alone: they follow what is trained.
+std::uint64_t first_frozen_chunk(const run::StageLayout& layout) {
+    const std::uint64_t trained_bytes = layout.state_bytes() - 4 * layout.frozen_elements();
+    return (trained_bytes + layout.chunk_bytes_max - 1) / layout.chunk_bytes_max;
+}
+
 }  // namespace
 
 void Coordinator::note_holders(node::Turn turn) {
@@ -271,15 +277,28 @@ run::KnownChunks Coordinator::frozen_chunks(StageIndex stage) {
     }
     const std::vector<node::Payload>& chunks = options_.resume->chunks[stage.value];
     const std::vector<std::byte>& manifest = manifest_of(stage);
-    const std::uint64_t trained_bytes = layout.state_bytes() - 4 * layout.frozen_elements();
-    const std::uint64_t first =
-        (trained_bytes + layout.chunk_bytes_max - 1) / layout.chunk_bytes_max;
-    for (std::uint64_t number = first; number < chunks.size(); ++number) {
+    for (std::uint64_t number = first_frozen_chunk(layout); number < chunks.size(); ++number) {
         run::KnownChunk& known = frozen[static_cast<std::uint32_t>(number)];
         std::memcpy(&known.digest, &manifest[number * sizeof(Digest)], sizeof(Digest));
         known.chunk = chunks[number];
     }
     return frozen;
+}
+
+/// A newer checkpoint is on disk, so the state that the run began with is needed no longer, but for
+/// its frozen chunks.
+void Coordinator::free_first_state() {
+    wrote_checkpoint_ = true;
+    if (!options_.resume) {
+        return;
+    }
+    for (std::size_t stage = 0; stage < options_.resume->chunks.size(); ++stage) {
+        std::vector<node::Payload>& chunks = options_.resume->chunks[stage];
+        const std::uint64_t trained = first_frozen_chunk(context_.layouts[stage]);
+        for (std::uint64_t number = 0; number < std::min(trained, chunks.size()); ++number) {
+            chunks[number] = {};
+        }
+    }
 }
 
 void Coordinator::begin_checkpoint(node::Turn turn) {

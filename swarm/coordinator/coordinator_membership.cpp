@@ -267,7 +267,7 @@ std::optional<Digest> Coordinator::known_state(StageIndex stage, node::Turn turn
 bool Coordinator::is_of_checkpoint() const {
     // A rollback makes a version without a commit, and it goes to the newest checkpoint. The only
     // other one is the first version.
-    return options_.resume && !history_.last_commit &&
+    return options_.resume && !wrote_checkpoint_ && !history_.last_commit &&
            (context_.version != ParameterVersion{} || begins_with_weights()) &&
            options_.resume->version.step == context_.version.step;
 }
@@ -399,7 +399,7 @@ void Coordinator::take(PeerId peer, const protocol::Fetch& fetch, node::Turn tur
         return give_tokenizer(peer, fetch, turn);
     }
     const bool joins = context_.roster.find_peer(peer) != nullptr || assigned_.contains(peer);
-    const bool have = joins && options_.resume &&
+    const bool have = joins && options_.resume && !wrote_checkpoint_ &&
                       options_.resume->version.step == fetch.version.step &&
                       fetch.stage.value < options_.resume->chunks.size();
     const protocol::ChunkRefused refused{fetch.version, fetch.stage, fetch.chunk, false};

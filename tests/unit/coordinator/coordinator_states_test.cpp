@@ -32,16 +32,37 @@ constexpr std::uint8_t kFirst = 1;  // the state from the seed
 constexpr std::uint8_t kTrue = 2;   // the state after the first step
 constexpr std::uint8_t kJunk = 7;
 
+/// A checkpoint's name without files.
+class NoFiles final : public run::CheckpointFormat {
+ public:
+    [[nodiscard]] Result<run::CheckpointFiles> make_files(run::RunState /*state*/) const override {
+        return run::CheckpointFiles{"none", {}, [] { return Digest{}; }};
+    }
+};
+
+node::Payload zeros(std::uint64_t bytes) {
+    const protocol::TensorEnvelope envelope{
+        protocol::Dtype::Bytes, protocol::CodecId::None, {static_cast<std::uint32_t>(bytes)}};
+    return {envelope, std::vector<std::byte>(bytes)};
+}
+
 class CoordinatorStatesTest : public testing::Test {
  protected:
     /// Lives of the coordinator share the log.
     void start(std::uint32_t min_peers, std::optional<run::RunState> resume = std::nullopt) {
+        run::RunConfig config;
+        config.model = *run::named_model("oracle");
+        config.stages = 1;
+        config.microbatches = 1;
+        config.steps = 9;
+        config.min_peers = min_peers;
+        start(config, std::move(resume));
+    }
+
+    void start(const run::RunConfig& config, std::optional<run::RunState> resume) {
         Coordinator::Options options;
-        options.config.model = *run::named_model("oracle");
-        options.config.stages = 1;
-        options.config.microbatches = 1;
-        options.config.steps = 9;
-        options.config.min_peers = min_peers;
+        options.config = config;
+        options.checkpoints = std::make_shared<NoFiles>();
         options.resume = std::move(resume);
         options.first_state = [](StageIndex) { return digest(kFirst); };
         coordinator_ = std::make_unique<Coordinator>(std::move(options));
@@ -127,9 +148,29 @@ class CoordinatorStatesTest : public testing::Test {
             reduced.sums_of_squares.assign(context.layouts[0].tensors.size(), 1.0);
             reduced.counted_once = 1;
             say(n, reduced);
+        } else if (const auto* const fetch = std::get_if<protocol::Fetch>(&body)) {
+            give(send.peer, *fetch);
         } else if (std::holds_alternative<protocol::Commit>(body)) {
             trains_ = false;  // one step is enough
         }
+    }
+
+    /// The state of a donor is that of `given_`, in which all bytes are 0.
+    void give(const PeerId& donor, const protocol::Fetch& fetch) {
+        node::Payload payload = zeros(given_.size() * sizeof(Digest));
+        if (fetch.chunk) {
+            fetched_.push_back(*fetch.chunk);
+            payload = run::pack_chunk(given_.at(*fetch.chunk));
+        } else {
+            std::vector<std::byte> manifest;
+            for (const node::Payload& chunk : given_) {
+                const Digest hash = sha256(chunk.bytes());
+                manifest.insert(manifest.end(), hash.bytes.begin(), hash.bytes.end());
+            }
+            payload = node::Payload(payload.envelope(), std::move(manifest));
+        }
+        const protocol::Chunk chunk{fetch.version, fetch.stage, fetch.chunk};
+        tell(node::Received{donor, node::Lane::Bulk, {0, 0, chunk}, std::move(payload)});
     }
 
     /// Peers 1 to `members` train the first step.
@@ -161,6 +202,8 @@ class CoordinatorStatesTest : public testing::Test {
     std::unique_ptr<Coordinator> coordinator_;
     std::map<std::uint64_t, std::uint64_t> numbers_;
     std::vector<std::string> log_;
+    std::vector<node::Payload> given_;    // by chunk
+    std::vector<std::uint32_t> fetched_;  // the chunks that were asked for, in order
     bool trains_ = false;
     bool failed_ = false;
     int warnings_ = 0;
@@ -292,6 +335,48 @@ TEST_F(CoordinatorStatesTest, TheStateOfACheckpointIsTheCoordinatorsOwn) {
     join(9, kJunk);
     EXPECT_EQ(recorded(version), sha256(manifest.bytes));
     EXPECT_FALSE(is_member(9));
+}
+
+/// A checkpoint fetches what is trained. Once it is written, of the state that the run began with
+/// only the frozen chunks stay in memory, and nobody is given that state any more.
+TEST_F(CoordinatorStatesTest, AWrittenCheckpointTakesThePlaceOfTheFirstState) {
+    run::RunConfig config;
+    config.model = *run::named_model("demo");
+    config.stages = 1;
+    config.microbatches = 1;
+    config.steps = 9;
+    config.min_peers = 1;
+    config.train.freeze = {"layers.1-5"};
+    config.checkpoint_every = 1;
+    const run::StageLayout layout = run::partition(config)[0];
+    const std::uint64_t trained = layout.state_bytes() - 4 * layout.frozen_elements();
+    std::vector<std::byte> manifest;
+    std::vector<std::weak_ptr<const void>> chunks;
+    run::RunState first{{}, {{}}};
+    for (std::uint32_t i = 0; i < run::chunk_count(layout.state_bytes()); ++i) {
+        given_.push_back(zeros(run::chunk_bytes(layout.state_bytes(), i)));
+        first.chunks[0].push_back(zeros(run::chunk_bytes(layout.state_bytes(), i)));
+        chunks.emplace_back(first.chunks[0].back().owner());
+        const Digest hash = sha256(given_.back().bytes());
+        manifest.insert(manifest.end(), hash.bytes.begin(), hash.bytes.end());
+    }
+    trains_ = true;
+    start(config, std::move(first));
+    link(1);
+    protocol::Join join;
+    join.stage = StageIndex{0};
+    join.version = ParameterVersion{};
+    join.state_hash = sha256(manifest);
+    say(1, join);
+    wait(1s);
+    ASSERT_EQ(coordinator_->context().version, kSecondVersion);
+
+    const std::size_t first_frozen = (trained + protocol::kChunkBytes - 1) / protocol::kChunkBytes;
+    ASSERT_LT(first_frozen, chunks.size());
+    ASSERT_EQ(fetched_.size(), first_frozen);
+    for (std::uint32_t i = 0; i < chunks.size(); ++i) {
+        EXPECT_EQ(chunks[i].expired(), i < first_frozen) << "chunk " << i;
+    }
 }
 
 }  // namespace
