@@ -56,6 +56,10 @@ class LlamaSessions final : public SessionCompute {
     [[nodiscard]] swarm::Result<> find_rows(std::span<const SessionRow> rows);
     void run_chunk(std::size_t first, std::size_t count, const StageInput& input);
     void read_input(std::size_t first, std::size_t count, const StageInput& input);
+    /// Takes hidden_ through a bottleneck (llama_bottlenecks.cpp).
+    void pass_bottleneck(
+        const BottleneckWeights& bottleneck, std::span<const TokenId> tokens, std::size_t count
+    );
     void find_angles(const Rotary& rotary, std::size_t first, std::size_t count, Angles& angles);
     /// Finishes queries and keys in wide_, and stores keys and values.
     void place_key_values(std::size_t layer, std::size_t first, std::size_t count);
