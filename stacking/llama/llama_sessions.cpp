@@ -107,6 +107,8 @@ swarm::Result<> LlamaSessions::check_input(std::size_t rows, const StageInput& i
         if (!known) {
             return refusal(ErrorCode::Mismatch, "a token that the model does not have");
         }
+    } else if (!weights_->bottlenecks.empty()) {
+        return refusal(ErrorCode::Mismatch, "layers behind a bottleneck read tokens, not rows");
     } else if (std::get<std::span<const float>>(input).size() != rows * is.width) {
         return refusal(ErrorCode::Mismatch, "the input is not (rows, width)");
     }
@@ -208,7 +210,12 @@ void LlamaSessions::run_chunk(std::size_t first, std::size_t count, const StageI
     read_input(first, count, input);
     find_angles(rotary_, first, count, angles_);
     find_angles(local_rotary_, first, count, local_angles_);
+    auto bottleneck = weights_->bottlenecks.begin();
     for (std::size_t layer = 0; layer < weights_->weights_of.size(); ++layer) {
+        if (bottleneck != weights_->bottlenecks.end() && bottleneck->layer == layer) {
+            const auto tokens = std::get<std::span<const TokenId>>(input);
+            pass_bottleneck(*bottleneck++, tokens.subspan(first, count), count);
+        }
         attend(layer, first, count);
         feed_forward(weights_->weights(layer), count);
     }

@@ -63,6 +63,7 @@ class LlamaSessions final : public SessionCompute, public ExpertTrunk {
     /// A call that stops at layers whose experts are elsewhere (llama_trunk.cpp).
     struct Walk {
         std::vector<SessionRow> rows;
+        std::vector<TokenId> tokens;                 // by row; empty for rows of other layers
         std::vector<const LackingExperts*> lacking;  // by row
         std::size_t layer = 0;             // the next one to begin, counted from the stage's
         std::vector<Group> groups;         // by expert, at the layer where it waits
@@ -80,6 +81,10 @@ class LlamaSessions final : public SessionCompute, public ExpertTrunk {
     [[nodiscard]] swarm::Result<> find_rows(std::span<const SessionRow> rows);
     void run_chunk(std::size_t first, std::size_t count, const StageInput& input);
     void read_input(std::size_t first, std::size_t count, const StageInput& input);
+    /// Takes hidden_ through a bottleneck (llama_bottlenecks.cpp).
+    void pass_bottleneck(
+        const BottleneckWeights& bottleneck, std::span<const TokenId> tokens, std::size_t count
+    );
     void find_angles(const Rotary& rotary, std::size_t first, std::size_t count, Angles& angles);
     /// Finishes queries and keys in wide_, and stores keys and values.
     void place_key_values(std::size_t layer, std::size_t first, std::size_t count);

@@ -24,6 +24,9 @@ swarm::Result<TrunkStep> LlamaSessions::begin(
     walk_ = {};
     walk_.rows.assign(rows.begin(), rows.end());
     walk_.lacking.assign(lacking.begin(), lacking.end());
+    if (const auto* const tokens = std::get_if<std::span<const TokenId>>(&input)) {
+        walk_.tokens.assign(tokens->begin(), tokens->end());
+    }
     read_input(0, rows.size(), input);
     find_angles(rotary_, 0, rows.size(), angles_);
     find_angles(local_rotary_, 0, rows.size(), local_angles_);
@@ -55,6 +58,11 @@ TrunkStep LlamaSessions::walk_on() {
     const std::size_t count = rows_.size();
     for (; walk_.layer < weights_->weights_of.size(); ++walk_.layer) {
         const LayerWeights& layer = weights_->weights(walk_.layer);
+        const auto bottleneck =
+            std::ranges::find(weights_->bottlenecks, walk_.layer, &BottleneckWeights::layer);
+        if (bottleneck != weights_->bottlenecks.end()) {
+            pass_bottleneck(*bottleneck, walk_.tokens, count);
+        }
         attend(walk_.layer, 0, count);
         if (!layer.router) {
             feed_forward(layer, count);

@@ -2,6 +2,7 @@
 
 #include "stacking/models/training/shared_layers.hpp"
 #include "swarm/base/try.hpp"
+#include "swarm/run/training/boundary_maps.hpp"
 
 #include <algorithm>
 #include <initializer_list>
@@ -176,6 +177,22 @@ void read_experts(
     }
 }
 
+void read_bottleneck(Reader& reader, std::uint32_t layer, StageWeights& stage) {
+    const auto& layers = stage.architecture.traits.bottlenecks.layers;
+    const auto at = std::ranges::find(layers, layer);
+    if (at == layers.end()) {
+        return;
+    }
+    using namespace swarm::run;
+    const auto boundary = static_cast<std::uint32_t>(at - layers.begin());
+    stage.bottlenecks.push_back(
+        {layer - stage.first_layer,
+         reader.matrix({boundary_tensor(boundary, kBoundaryDown)}),
+         reader.matrix({boundary_tensor(boundary, kBoundaryUp)}),
+         reader.matrix({boundary_tensor(boundary, kBoundaryTokens)})}
+    );
+}
+
 LayerWeights read_layer(
     Reader& reader,
     std::uint32_t index,
@@ -233,6 +250,9 @@ swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
     }
     for (std::uint32_t i = 0; i < layout.layers && !reader.fault(); ++i) {
         const std::uint32_t layer = layout.first_layer + i;
+        if (held.trunk) {
+            read_bottleneck(reader, layer, *stage);
+        }
         if (i == 0 || !models::repeats_layer_before(source, layer)) {
             stage->layers.push_back(read_layer(reader, layer, stage->architecture, held));
         }

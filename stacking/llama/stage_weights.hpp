@@ -47,6 +47,14 @@ struct LayerWeights {
     std::vector<float> ffn_post_norm;                  // (C)
 };
 
+/// The maps and the table in front of a layer behind a bottleneck.
+struct BottleneckWeights {
+    std::size_t layer = 0;        // counts from the stage's first one
+    kernels::JoinedMatrix down;   // (K, C)
+    kernels::JoinedMatrix up;     // (C, K)
+    kernels::JoinedMatrix table;  // (V, C): a row for each token
+};
+
 struct StageWeights {
     models::Architecture architecture;
     std::uint32_t first_layer = 0;  // its index in the model
@@ -54,6 +62,7 @@ struct StageWeights {
     bool last = false;              // ends with the model's last layer
     std::vector<LayerWeights> layers;  // those that layers in a row share are there once
     std::vector<std::size_t> weights_of{};  // for each layer of the stage, its place in `layers`
+    std::vector<BottleneckWeights> bottlenecks{};            // in the order of their layers
     std::shared_ptr<const kernels::JoinedMatrix> embedding;  // (V, C); null without embedding
     std::shared_ptr<const kernels::JoinedMatrix> head;       // (V, C); null without head
     std::vector<float> head_norm;                            // (C); empty without head

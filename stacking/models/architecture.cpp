@@ -4,6 +4,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/run/layer_split.hpp"
+#include "swarm/run/training/boundary_maps.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -103,6 +104,18 @@ Result<> check_experts(const Architecture& architecture) {
     return {};
 }
 
+Result<> check_bottlenecks(const Architecture& architecture) {
+    const auto& [width, layers] = architecture.traits.bottlenecks;
+    const bool rise = std::ranges::is_sorted(layers, std::ranges::less_equal()) &&
+                      std::ranges::all_of(layers, [&](std::uint32_t layer) {
+                          return layer > 0 && layer < architecture.model.layers;
+                      });
+    if (!rise || layers.empty() != (width == 0) || width >= architecture.model.width) {
+        return bad(ErrorCode::Malformed, "its bottlenecks do not fit its layers");
+    }
+    return {};
+}
+
 Result<> check_tokens(const Architecture& architecture) {
     const std::uint32_t vocabulary = architecture.model.vocabulary;
     if (architecture.begin_token && *architecture.begin_token >= vocabulary) {
@@ -185,6 +198,22 @@ std::vector<TensorSpec> layer_tensors(const Architecture& architecture, std::uin
     return tensors;
 }
 
+/// The maps and the table in front of a layer; empty where there is no bottleneck.
+std::vector<TensorSpec> bottleneck_tensors(const Architecture& architecture, std::uint32_t layer) {
+    const auto& [width, layers] = architecture.traits.bottlenecks;
+    const auto at = std::ranges::find(layers, layer);
+    if (at == layers.end()) {
+        return {};
+    }
+    const auto boundary = static_cast<std::uint32_t>(at - layers.begin());
+    const ModelConfig& model = architecture.model;
+    return {
+        {swarm::run::boundary_tensor(boundary, swarm::run::kBoundaryDown), {width, model.width}},
+        {swarm::run::boundary_tensor(boundary, swarm::run::kBoundaryTokens),
+         {model.vocabulary, model.width}},
+        {swarm::run::boundary_tensor(boundary, swarm::run::kBoundaryUp), {model.width, width}}};
+}
+
 /// Weights of a layer that a token is multiplied by.
 double work_of(const Architecture& architecture, const std::vector<TensorSpec>& tensors) {
     const Experts& experts = architecture.traits.experts;
@@ -265,6 +294,7 @@ Result<> check(const Architecture& architecture) {
     }
     SWARM_TRY(check_numbers(architecture));
     SWARM_TRY(check_experts(architecture));
+    SWARM_TRY(check_bottlenecks(architecture));
     return check_tokens(architecture);
 }
 
@@ -282,6 +312,7 @@ StageLayout layers_of(const Architecture& architecture, std::uint32_t first, std
         stage.tensors.push_back({swarm::run::kEmbeddingTensor, matrix});
     }
     for (std::uint32_t layer = first; layer < end; ++layer) {
+        append(stage.tensors, bottleneck_tensors(architecture, layer));
         append(stage.tensors, layer_tensors(architecture, layer));
     }
     if (stage.has_head) {
@@ -289,6 +320,24 @@ StageLayout layers_of(const Architecture& architecture, std::uint32_t first, std
         stage.tensors.push_back({swarm::run::kHeadTensor, matrix});
     }
     return stage;
+}
+
+Result<> check_stages(const Architecture& architecture, std::uint32_t stages) {
+    const std::uint32_t layers = architecture.model.layers;
+    if (stages > layers) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--stages is " + std::to_string(stages) + "; the model has " + std::to_string(layers) +
+                " layers"};
+    }
+    if (stages > 1 && !architecture.traits.bottlenecks.layers.empty()) {
+        return Error{
+            ErrorCode::Unsupported,
+            Reaction::Reject,
+            "a model with bottlenecks (model.bottleneck) cannot be cut into parts; use --stages 1"};
+    }
+    return {};
 }
 
 std::vector<StageLayout> split(const Architecture& architecture, std::uint32_t stages) {

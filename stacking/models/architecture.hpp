@@ -49,10 +49,14 @@ swarm::Result<> check_bounds(const Architecture& architecture);
 
 swarm::Result<> check(const Architecture& architecture);
 
+/// Whether the model can be cut into so many stages. Errors: Usage, Unsupported (Reject), for
+/// people: layers behind a bottleneck read the tokens, which only the first stage has.
+swarm::Result<> check_stages(const Architecture& architecture, std::uint32_t stages);
+
 /// Splits the layers into `stages` stages that take about the same time per token: a stage reads
 /// each of its weights once, the last layer counts with the head, and the embedding costs one row.
 /// Returns names and shapes in global order.
-/// REQUIRES: a checked architecture and 1 <= stages <= layers.
+/// REQUIRES: a checked architecture, 1 <= stages, and check_stages() accepts it.
 std::vector<swarm::run::StageLayout> split(const Architecture& architecture, std::uint32_t stages);
 
 /// Returns the layers [first, end) as one stage, with the embedding if first is 0 and the head if

@@ -114,6 +114,13 @@ Result<> write_weights(
 Result<> write_hf_folder(
     const ModelSource& model, const fs::path& folder, const ExportProgress& progress
 ) {
+    if (!model.architecture().traits.bottlenecks.layers.empty()) {
+        return Error{
+            ErrorCode::Unsupported,
+            Reaction::Reject,
+            "a model with bottlenecks (model.bottleneck) has no form that other programs know; ask "
+            "it by `swarm generate --model` or `swarm serve --model`"};
+    }
     SWARM_TRY(swarm::make_folder(folder, kElsewhere));
     std::error_code code;
     const bool empty = fs::is_empty(folder, code);

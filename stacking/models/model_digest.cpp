@@ -88,6 +88,10 @@ void add(Sha256& hash, const Traits& traits) {
           std::uint64_t{traits.experts.shared_width}}) {
         add(hash, number);
     }
+    for (const std::uint32_t layer : traits.bottlenecks.layers) {
+        add(hash, std::uint64_t{layer});
+        add(hash, std::uint64_t{traits.bottlenecks.width});
+    }
     for (const LayerAttention& layer : traits.layers) {
         add(hash, std::uint64_t{layer.window});
         add(hash, static_cast<std::uint64_t>(layer.rope));

@@ -50,6 +50,19 @@ Result<> check_file(const fs::path& path, const CheckpointManifest::File& file) 
     return {};
 }
 
+/// A boundary lies in front of the first layer of each stage but the first.
+Bottlenecks bottlenecks_of(const swarm::run::RunConfig& config) {
+    Bottlenecks bottlenecks{config.model.bottleneck, {}};
+    if (bottlenecks.width > 0) {
+        for (const swarm::run::StageLayout& stage : swarm::run::partition(config)) {
+            if (stage.first_layer > 0) {
+                bottlenecks.layers.push_back(stage.first_layer * config.model.repeat);
+            }
+        }
+    }
+    return bottlenecks;
+}
+
 Result<Architecture> architecture_of(const fs::path& folder, const CheckpointManifest& manifest) {
     SWARM_TRY(const auto config, swarm::run::parse_run(manifest.run_file, folder.string()));
     if (config.model.kind == swarm::run::ModelKind::Oracle) {
@@ -57,15 +70,8 @@ Result<Architecture> architecture_of(const fs::path& folder, const CheckpointMan
             ErrorCode::Unsupported, folder, "a run of the oracle model, which has no text"
         );
     }
-    if (config.model.bottleneck > 0) {
-        return refused_at(
-            ErrorCode::Unsupported,
-            folder,
-            "a run with model.bottleneck, which can be asked only while its peers hold it "
-            "(swarm train --hold, swarm generate --join)"
-        );
-    }
     Architecture architecture = as_served(config.model);
+    architecture.traits.bottlenecks = bottlenecks_of(config);
     architecture.name = config.name + ", step " + std::to_string(manifest.version.step);
     return architecture;
 }

@@ -75,6 +75,16 @@ struct Experts {
     bool operator==(const Experts&) const = default;
 };
 
+/// Narrow places between layers (swarm/run/training/boundary_maps.hpp): in front of each layer of
+/// `layers` a row of C becomes one of `width` values and one of C again by two matrices, and a row
+/// for its token is added.
+struct Bottlenecks {
+    std::uint32_t width = 0;                 // 0: there are none
+    std::vector<std::uint32_t> layers = {};  // rising
+
+    bool operator==(const Bottlenecks&) const = default;
+};
+
 struct Traits {
     std::string_view family = "llama";  // name of its record (families/family.hpp)
     std::uint32_t head_width = 0;       // 0: width / heads
@@ -89,6 +99,7 @@ struct Traits {
     bool attention_out_bias = false;
     Activation activation = Activation::Silu;
     Experts experts = {};
+    Bottlenecks bottlenecks = {};
 
     double attention_scale = 0;     // factor of query x key; 0: 1 / sqrt(head width)
     double attention_soft_cap = 0;  // scores become cap x tanh(score / cap); 0: no cap

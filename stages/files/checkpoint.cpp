@@ -262,7 +262,7 @@ class LateFiles {
     swarm::run::RunState state_;
     std::size_t next_stage_ = 0;
     std::optional<StageState> stage_;  // the one whose files are made
-    std::deque<Unit> units_;           // of that stage, not made yet
+    std::deque<Unit> units_;           // those of that stage that were not made yet
 };
 
 /// Appends the tensor `name` of the file `file`; false when the file has none of this shape.

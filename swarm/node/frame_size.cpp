@@ -115,9 +115,7 @@ struct ListBytes {
 
     std::uint64_t operator()(const ExpertRows&) const { return kDigest; }
 
-    std::uint64_t operator()(const SessionLacks& lacks) const {
-        return kId * lacks.experts.size();
-    }
+    std::uint64_t operator()(const SessionLacks& lacks) const { return kId * lacks.experts.size(); }
 
     std::uint64_t operator()(const SessionOpen& open) const {
         return 4 * kDigest + open.previous.address.size() + open.next.address.size() +

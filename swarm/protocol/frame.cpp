@@ -247,8 +247,8 @@ Result<Hello> decode_hello(std::span<const std::byte> bytes) {
 Lane lane_of(const Body& body) {
     const auto kind = static_cast<std::uint16_t>(body.index());
     // These answer a tensor between peers that may have no control lane.
-    const bool bulk = carries_tensor(kind) || kind == kind_of<SessionTaken>() ||
-                      kind == kind_of<ExpertRefused>();
+    const bool bulk =
+        carries_tensor(kind) || kind == kind_of<SessionTaken>() || kind == kind_of<ExpertRefused>();
     return bulk ? Lane::Bulk : Lane::Control;
 }
 

@@ -38,15 +38,32 @@ std::vector<std::vector<float>> served_logits(
     return logits;
 }
 
-void expect_agreement(const swarm::run::RunConfig& config) {
-    const auto layout = whole_layout(config);
-    const auto weights = random_weights(config, 5);
-    const std::vector<float> none(weights.size());
-    const auto state = stages::StageState::from_tensors(layout, {0, 3}, weights, none, none);
-    const stages::StageState* const view = &state;
+/// Writes the weights, those of all stages in order, as a checkpoint and opens it.
+stacking::models::ModelSource as_model(
+    const swarm::run::RunConfig& config,
+    std::span<const float> weights,
+    const std::filesystem::path& folder
+) {
+    std::vector<stages::StageState> states;
+    for (const auto& layout : swarm::run::partition(config)) {
+        const auto own = weights.first(layout.elements());
+        weights = weights.subspan(own.size());
+        const std::vector<float> none(own.size());
+        states.push_back(stages::StageState::from_tensors(
+            layout, {0, 3}, std::vector<float>(own.begin(), own.end()), none, none
+        ));
+    }
+    std::vector<const stages::StageState*> views;
+    for (const auto& state : states) {
+        views.push_back(&state);
+    }
+    const auto written = take(stages::write_checkpoint(folder, config, views));
+    return take(stacking::models::open_run_checkpoint(written));
+}
+
+void expect_agreement(const swarm::run::RunConfig& config, const std::vector<float>& weights) {
     const stages::test::ScratchFolder scratch;
-    const auto folder = take(stages::write_checkpoint(scratch.path(), config, {&view, 1}));
-    const auto model = take(stacking::models::open_run_checkpoint(folder));
+    const auto model = as_model(config, weights, scratch.path());
 
     Chain chain(config, weights);
     const auto tokens = random_tokens(config, 7, config.model.context);
@@ -65,8 +82,12 @@ void expect_agreement(const swarm::run::RunConfig& config) {
     }
 }
 
-swarm::run::RunConfig served_config() {
-    auto config = tiny_config();
+void expect_agreement(const swarm::run::RunConfig& config) {
+    expect_agreement(config, random_weights(config, 5));
+}
+
+swarm::run::RunConfig served_config(std::uint32_t stages = 1) {
+    auto config = tiny_config(stages);
     config.model.vocabulary = 256;  // a size that runs use
     return config;
 }
@@ -90,6 +111,23 @@ TEST(Serving, ComputesRepeatedLayersAsOftenAsTheTraining) {
     config.model.layers = 2;
     config.model.repeat = 3;
     expect_agreement(config);
+}
+
+/// All maps and tables take part: each has random values of its own.
+TEST(Serving, PassesTheBottlenecksOfTheTraining) {
+    auto config = served_config(3);
+    config.model.bottleneck = 5;
+    std::vector<float> weights;
+    std::uint64_t seed = 0;
+    for (const auto& layout : swarm::run::partition(config)) {
+        for (const auto& tensor : layout.tensors) {
+            for (const std::uint32_t token : random_tokens(config, ++seed, tensor.elements())) {
+                const float value = static_cast<float>(token) / 256 - 0.5F;
+                weights.push_back(tensor.shape.size() == 1 ? 1 + 0.4F * value : 0.6F * value);
+            }
+        }
+    }
+    expect_agreement(config, weights);
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ const char* what_is_missing(const Architecture& architecture, ModelKind kind) {
         {has_experts_of(kind, traits.experts), "experts"},
         {traits.query_key_value_bias == usual.query_key_value_bias,
          "biases of queries, keys and values"},
+        {traits.bottlenecks.layers.empty(), "bottlenecks"},
         {!traits.attention_out_bias, "a bias of the attention's output"},
         {traits.query_key_norm == usual.query_key_norm, "norms of queries and keys"},
         {traits.norms == NormPlace::Before, "norms after a part"},

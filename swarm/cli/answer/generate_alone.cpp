@@ -47,12 +47,8 @@ Result<std::vector<run::StageLayout>> layouts_of(
     const stacking::models::Architecture& architecture, const GenerateOptions& options
 ) {
     const std::uint32_t layers = architecture.model.layers;
-    if (options.stages > layers) {
-        return usage(
-            "--stages is " + std::to_string(options.stages) + "; the model has " +
-            std::to_string(layers) + " layers"
-        );
-    }
+    const auto stages = static_cast<std::uint32_t>(options.exits_at.size() + 1);
+    SWARM_TRY(check_stages(architecture, options.exits_at.empty() ? options.stages : stages));
     if (options.exits_at.empty()) {
         return split(architecture, options.stages);
     }

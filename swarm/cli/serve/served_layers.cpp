@@ -161,13 +161,7 @@ Result<ServedModelFiles> open_served(
 ) {
     ServedModelFiles served{path, std::make_shared<ModelSource>(std::move(model)), {}, {}, {}, {}};
     const auto& architecture = served.model->architecture();
-    if (options.stages > architecture.model.layers) {
-        return Error{
-            ErrorCode::Usage,
-            Reaction::Reject,
-            "--stages is " + std::to_string(options.stages) + "; the model has " +
-                std::to_string(architecture.model.layers) + " layers"};
-    }
+    SWARM_TRY(stacking::models::check_stages(architecture, options.stages));
     SWARM_TRY(served.identity, stacking::models::identity_of(*served.model));
     if (!options.bridge_file.empty()) {
         SWARM_TRY(auto bridge, read_bridge(options.bridge_file));
@@ -186,6 +180,8 @@ Result<ServedModelFiles> open_served(
     }
     if (!options.layers.empty()) {
         SWARM_TRY(served.fixed, parse_layers(options.layers, architecture.model.layers));
+        const bool whole = served.fixed->end - served.fixed->first == architecture.model.layers;
+        SWARM_TRY(stacking::models::check_stages(architecture, whole ? 1 : 2));
     }
     if (!options.experts.empty()) {
         SWARM_TRY(served.experts, parse_experts(options, architecture.traits.experts.count));

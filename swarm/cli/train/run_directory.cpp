@@ -267,6 +267,11 @@ Result<> load_eval_texts(RunDirectory& directory, const TrainOptions& options, T
     return {};
 }
 
+/// The moments of a model that was never trained are zeros, most of them whole chunks.
+bool equal_bytes(const node::Payload& left, const node::Payload& right) {
+    return std::ranges::equal(left.bytes(), right.bytes());
+}
+
 }  // namespace
 
 Result<> write_run_files(RunDirectory& directory) {
@@ -397,7 +402,9 @@ std::optional<run::RunState> as_run_state(std::vector<stages::StageState> stages
     for (stages::StageState& stage : stages) {
         std::vector<node::Payload>& chunks = state.chunks.emplace_back();
         for (std::uint32_t i = 0; i < stage.chunk_count(); ++i) {
-            chunks.push_back(stage.chunk(i));
+            node::Payload chunk = stage.chunk(i);
+            const bool repeats = !chunks.empty() && equal_bytes(chunk, chunks.back());
+            chunks.push_back(repeats ? chunks.back() : std::move(chunk));
         }
         stage = stages::StageState(run::StageLayout{});  // a large model is here once, not twice
     }

@@ -5,13 +5,12 @@ namespace {
 
 constexpr std::string_view kBoundary = "boundary.";
 constexpr const char* kBottleneck = "model.bottleneck";
-constexpr const char* kTokens = ".tokens";
-
-std::string map_name(std::uint32_t boundary, const char* which) {
-    return std::string(kBoundary) + std::to_string(boundary) + which;
-}
 
 }  // namespace
+
+std::string boundary_tensor(std::uint32_t boundary, const char* which) {
+    return std::string(kBoundary) + std::to_string(boundary) + which;
+}
 
 std::uint32_t activation_width(const RunConfig& config) {
     return config.model.bottleneck > 0 ? config.model.bottleneck : config.model.width;
@@ -22,7 +21,7 @@ bool is_boundary_map(std::string_view tensor) {
 }
 
 bool is_token_table(std::string_view tensor) {
-    return is_boundary_map(tensor) && tensor.ends_with(kTokens);
+    return is_boundary_map(tensor) && tensor.ends_with(kBoundaryTokens);
 }
 
 std::optional<TensorSpec> map_down(const RunConfig& config, StageIndex stage) {
@@ -30,7 +29,7 @@ std::optional<TensorSpec> map_down(const RunConfig& config, StageIndex stage) {
     if (model.bottleneck == 0 || stage.value + 1 >= config.stages) {
         return std::nullopt;
     }
-    return TensorSpec{map_name(stage.value, ".down"), {model.bottleneck, model.width}};
+    return TensorSpec{boundary_tensor(stage.value, kBoundaryDown), {model.bottleneck, model.width}};
 }
 
 std::optional<TensorSpec> map_up(const RunConfig& config, StageIndex stage) {
@@ -38,7 +37,8 @@ std::optional<TensorSpec> map_up(const RunConfig& config, StageIndex stage) {
     if (model.bottleneck == 0 || stage.value == 0 || stage.value >= config.stages) {
         return std::nullopt;
     }
-    return TensorSpec{map_name(stage.value - 1, ".up"), {model.width, model.bottleneck}};
+    return TensorSpec{
+        boundary_tensor(stage.value - 1, kBoundaryUp), {model.width, model.bottleneck}};
 }
 
 std::optional<TensorSpec> token_table(const RunConfig& config, StageIndex stage) {
@@ -46,7 +46,8 @@ std::optional<TensorSpec> token_table(const RunConfig& config, StageIndex stage)
         return std::nullopt;
     }
     return TensorSpec{
-        map_name(stage.value - 1, kTokens), {config.model.vocabulary, config.model.width}};
+        boundary_tensor(stage.value - 1, kBoundaryTokens),
+        {config.model.vocabulary, config.model.width}};
 }
 
 std::optional<std::pair<std::string, std::string>> bottleneck_fault(const RunConfig& config) {

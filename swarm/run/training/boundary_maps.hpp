@@ -24,6 +24,13 @@ namespace swarm::run {
 /// Values per token of a tensor between stages.
 std::uint32_t activation_width(const RunConfig& config);
 
+inline constexpr const char* kBoundaryDown = ".down";
+inline constexpr const char* kBoundaryTokens = ".tokens";
+inline constexpr const char* kBoundaryUp = ".up";
+
+/// The name of a tensor of boundary S, which is above stage S.
+std::string boundary_tensor(std::uint32_t boundary, const char* which);
+
 /// Whether the tensor is a map or a table of a boundary.
 bool is_boundary_map(std::string_view tensor);
 bool is_token_table(std::string_view tensor);

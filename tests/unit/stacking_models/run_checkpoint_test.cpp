@@ -1,8 +1,10 @@
 #include "stacking/models/run_checkpoint.hpp"
 
 #include "stacking/models/any_model.hpp"
+#include "stacking/models/hf_folder.hpp"
 #include "stacking/models/model_digest.hpp"
 #include "stacking/models/training/shared_layers.hpp"
+#include "stacking/models/training/trained_model.hpp"
 #include "stages/files/checkpoint.hpp"
 #include "swarm/base/digest.hpp"
 #include "tests/unit/stages/scratch_folder.hpp"
@@ -123,13 +125,26 @@ TEST_F(RunCheckpointTest, RepeatedLayersAreLayersThatShareTheirWeights) {
     EXPECT_EQ(*model->read("head.weight"), *once->read("head.weight"));
 }
 
-TEST_F(RunCheckpointTest, ARunWithBottlenecksIsRefused) {
+TEST_F(RunCheckpointTest, ARunWithBottlenecksHasThemBetweenItsStages) {
     swarm::run::RunConfig run = config(2);
     run.model.bottleneck = 8;
-    const auto model = open_run_checkpoint(write(scratch.path(), run));
-    ASSERT_TRUE(model.has_error());
-    EXPECT_EQ(model.error().code, ErrorCode::Unsupported);
-    EXPECT_NE(model.error().detail.find("model.bottleneck"), std::string::npos);
+    run.model.repeat = 3;
+    const auto model = open_run_checkpoint(write(scratch.path() / "narrow", run));
+    ASSERT_TRUE(model.has_value()) << model.error().detail;
+    const Architecture& is = model->architecture();
+    EXPECT_EQ(is.traits.bottlenecks, (Bottlenecks{8, {6}}));
+    EXPECT_EQ(model->tensors().find("boundary.0.up")->second.shape, (std::vector{16U, 8U}));
+    EXPECT_TRUE(check_stages(is, 1).has_value());
+    EXPECT_EQ(check_stages(is, 2).error().code, ErrorCode::Unsupported);
+    EXPECT_EQ(as_trained(is).error().code, ErrorCode::Unsupported);
+    const auto exported = write_hf_folder(*model, scratch.path() / "folder", [](auto, auto) {});
+    ASSERT_TRUE(exported.has_error());
+    EXPECT_NE(exported.error().detail.find("model.bottleneck"), std::string::npos);
+    EXPECT_FALSE(fs::exists(scratch.path() / "folder"));
+
+    run.model.bottleneck = 7;
+    const auto other = open_run_checkpoint(write(scratch.path() / "narrower", run));
+    EXPECT_NE(*identity_of(*model), *identity_of(*other));
 }
 
 TEST_F(RunCheckpointTest, CheckpointsOfTheSameWeightsAreOneModel) {
