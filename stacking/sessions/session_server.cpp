@@ -11,6 +11,11 @@ constexpr int kLoadFailed = 1;  // exit codes of the program
 constexpr int kUsage = 2;
 constexpr int kNoDirectory = 4;
 
+/// Messages whose payload goes to the hop table.
+template <class Body>
+constexpr bool kRowsForHops =
+    std::is_same_v<Body, protocol::SessionRows> || std::is_same_v<Body, protocol::ExpertOutputs>;
+
 std::string text_of(protocol::LayerRange layers, std::uint32_t all) {
     return "layers " + std::to_string(layers.first) + " to " + std::to_string(layers.end - 1) +
            " of " + std::to_string(all);
@@ -243,7 +248,7 @@ void SessionServer::handle(const node::Received& received, node::Turn turn) {
             } else if constexpr (std::is_same_v<Body, protocol::FilesAsk>) {
                 send(received.peer, protocol::FilesTold{body.model, {}, 0}, turn);
             }
-        } else if constexpr (std::is_same_v<Body, protocol::SessionRows> || std::is_same_v<Body, protocol::ExpertOutputs>) {
+        } else if constexpr (kRowsForHops<Body>) {
             if (hops_) {
                 hops_->take(received.peer, body, received.payload, turn);
             }

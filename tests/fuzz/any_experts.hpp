@@ -1,5 +1,5 @@
-// Stand-ins for the parts of a mixture: a lender of all experts, whose outputs are its inputs; and a
-// trunk in front of any compute, each of whose calls stops once, at expert 1 of its first layer.
+// Stand-ins for the parts of a mixture: a lender of all experts, whose outputs are its inputs; and
+// a trunk in front of any compute, each of whose calls stops once, at expert 1 of a layer.
 #pragma once
 
 #include "stacking/expert_compute.hpp"

@@ -109,7 +109,7 @@ ExpertLenders::Choice ExpertLenders::choose(
             choice.all_busy = true;
             continue;
         }
-        const double measured = lender.rows_per_s > 0 ? lender.rows_per_s : fastest;
+        const double measured = lender.rows_per_s > 0 ? lender.rows_per_s : 2 * fastest;
         const double rate = measured > 0 ? measured : 1;
         const Rank rank{static_cast<double>(lender.rows + rows) / rate, place(options_.self, peer)};
         if (rank < best) {

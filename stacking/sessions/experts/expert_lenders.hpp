@@ -2,8 +2,8 @@
 // who is linked, who rests after a failure, and how fast each has answered.
 // The rule of the choice: of the linked lenders that hold the expert and do not rest, the one that
 // will have answered first: rows under way there, these included, over its measured rate. One that
-// has not answered yet counts as the fastest; of equal ones the order is the server's own, so not
-// all servers ask the same one.
+// has not answered yet counts as twice the fastest, so each is tried; equal ones are taken in an
+// order of the server's own, so not all servers ask the same one.
 // Invariant: at most kExpertCallsPerPeerMax requests are under way at a lender.
 // Threading: single strand. Bound: kLendersMax lenders. Errors: none. Cost: O(lenders).
 #pragma once

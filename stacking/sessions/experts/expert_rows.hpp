@@ -1,6 +1,6 @@
 // Rows to an expert and back as payloads: (rows, C) fp32 without a codec, so no bit changes on the
-// way. Threading: pure. Errors: nothing for rows of another size, in a codec, or not finite; nothing
-// is allocated for these. Cost: O(rows x C).
+// way. Threading: pure. Errors: nothing for rows of another size, in a codec, or not finite; for
+// these no memory is taken. Cost: O(rows x C).
 #pragma once
 
 #include "swarm/node/payload.hpp"

@@ -1,101 +1,19 @@
 // A mixture whose experts are lent by other peers, in a world with faults, with a real (tiny)
 // mixture as the model: the text is that of one process with all experts, whoever dies.
 #include "sim/world.hpp"
-#include "stacking/llama/llama_lender.hpp"
 #include "stacking/sessions/directory.hpp"
-#include "stacking/sessions/session_client.hpp"
-#include "stacking/sessions/session_server.hpp"
-#include "stages/compute/top_tokens.hpp"
-#include "tests/unit/stacking_llama/random_llama.hpp"
+#include "tests/simulation/sessions/expert_parts.hpp"
 
 #include <gtest/gtest.h>
-
-#include <functional>
 
 namespace sim {
 namespace {
 
-namespace llama = stacking::llama;
-namespace protocol = swarm::protocol;
-namespace sessions = stacking::sessions;
 using namespace std::chrono_literals;
-using llama::test::kLayers;
-using stacking::ExpertSet;
 
 constexpr PeerId kDirectory{{1000}};
 constexpr PeerId kClient{{2000}};
 constexpr PeerId kTrunk{{1}};
-constexpr std::uint32_t kExperts = 4;
-constexpr std::uint32_t kPrompt = 5;
-constexpr std::uint32_t kTokens = 32;
-
-using Experts = std::vector<std::uint32_t>;
-
-ExpertSet set_of(const Experts& experts) {
-    ExpertSet set;
-    for (const std::uint32_t expert : experts) {
-        set.add(expert);
-    }
-    return set;
-}
-
-ExpertSet others_than(const ExpertSet& own) {
-    ExpertSet others;
-    for (std::uint32_t expert = 0; expert < kExperts; ++expert) {
-        if (!own.has(expert)) {
-            others.add(expert);
-        }
-    }
-    return others;
-}
-
-swarm::Digest digest(unsigned char first) {
-    swarm::Digest digest;
-    digest.bytes[0] = static_cast<std::byte>(first);
-    return digest;
-}
-
-const stacking::models::ModelSource& model() {
-    static const stacking::models::ModelSource source = llama::test::random_mixture();
-    return source;
-}
-
-std::shared_ptr<const llama::StageWeights> load(const llama::HeldParts& held) {
-    const auto layout = stacking::models::layers_of(model().architecture(), 0, kLayers);
-    return *llama::load_stage(
-        model(), layout, llama::WeightChoice::as_is(), llama::Exits::None, held
-    );
-}
-
-node::SessionRequest request(std::uint64_t number, std::uint32_t tokens = kTokens) {
-    node::SessionRequest request;
-    request.request = number;
-    for (std::uint32_t at = 0; at < kPrompt; ++at) {
-        request.prompt.push_back(llama::test::token_of(number, at));
-    }
-    request.tokens = tokens;
-    return request;
-}
-
-/// The text of one process that holds everything.
-std::vector<std::uint32_t> expected(std::uint64_t number) {
-    llama::LlamaSessions all(load({}), {});
-    EXPECT_TRUE(all.reserve({1}, 64));
-    std::vector<std::uint32_t> text = request(number).prompt;
-    std::size_t read = 0;
-    while (text.size() < kPrompt + kTokens) {
-        std::vector<stacking::SessionRow> rows;
-        for (std::size_t at = read; at < text.size(); ++at) {
-            rows.push_back({{1}, static_cast<std::uint32_t>(at)});
-        }
-        const std::vector<std::uint32_t> wanted{static_cast<std::uint32_t>(rows.size() - 1)};
-        const std::span<const std::uint32_t> tokens(text);
-        const auto logits = all.forward(rows, tokens.subspan(read), wanted);
-        read = text.size();
-        text.push_back(stages::top_tokens(*logits, 1).front().token);
-    }
-    return {text.begin() + kPrompt, text.end()};
-}
 
 /// A trunk, lenders from peer 2 on, a directory and a client.
 class ExpertBed {
@@ -107,9 +25,9 @@ class ExpertBed {
         world_->add_peer(kDirectory, [](swarm::Incarnation) {
             return std::make_unique<sessions::Directory>();
         });
-        add_trunk(set_of(own));
+        add_server(kTrunk, [own = set_of(own)] { return trunk_with(own); });
         for (std::size_t i = 0; i < lenders.size(); ++i) {
-            add_lender(lender(i), set_of(lenders[i]));
+            add_server(lender(i), [lent = set_of(lenders[i])] { return lender_of(lent); });
         }
         add_client();
         world_->on_report([this](PeerId, const node::Report& report) { hear(report); });
@@ -142,54 +60,21 @@ class ExpertBed {
     std::function<void(const node::Send&)> watch_;
 
  private:
-    void add_server(PeerId self, std::function<sessions::LoadedLayers()> make) {
+    void add_server(PeerId self, const std::function<sessions::LoadedLayers()>& make) {
         PeerOptions machine;
         machine.device.units_per_s = 4000;
         const auto role = [self, make](swarm::Incarnation) {
-            sessions::SessionServer::Options server;
-            server.self = self;
-            server.model = digest(1);
-            server.layers = kLayers;
-            server.fixed = protocol::LayerRange{0, kLayers};
-            server.load = [make](protocol::LayerRange) {
-                return swarm::Result<sessions::LoadedLayers>(make());
-            };
+            auto server = server_options(self, make);
             server.directory = kDirectory;
             return std::make_unique<sessions::SessionServer>(std::move(server));
         };
         world_->add_peer(self, role, machine);
     }
 
-    void add_trunk(const ExpertSet& own) {
-        add_server(kTrunk, [own] {
-            const auto weights = load({true, own});
-            const auto sessions =
-                std::make_shared<llama::LlamaSessions>(weights, llama::LlamaSessions::Options{});
-            sessions::LoadedLayers loaded{sessions, digest(2)};
-            loaded.trunk = sessions;
-            loaded.lacking = others_than(own);
-            loaded.expert_weights = digest(3);
-            return loaded;
-        });
-    }
-
-    void add_lender(PeerId self, const ExpertSet& lent) {
-        add_server(self, [lent] {
-            sessions::LoadedLayers loaded{nullptr, digest(3)};
-            loaded.lender = std::make_shared<llama::LlamaLender>(load({false, lent}), nullptr);
-            loaded.lent = lent;
-            loaded.expert_weights = digest(3);
-            return loaded;
-        });
-    }
-
     void add_client() {
         world_->add_peer(kClient, [](swarm::Incarnation incarnation) {
-            sessions::SessionClient::Options client;
-            client.self = kClient;
-            client.incarnation = incarnation;
+            auto client = client_options(kClient, incarnation);
             client.directory = kDirectory;
-            client.models.push_back({digest(1), llama::test::kVocabulary});
             return std::make_unique<sessions::SessionClient>(std::move(client));
         });
     }

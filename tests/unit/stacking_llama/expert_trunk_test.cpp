@@ -13,7 +13,7 @@ namespace {
 
 constexpr CacheId kFirst{1};
 constexpr CacheId kSecond{2};
-const LackingExperts kNothing;
+const LackingExperts kNothing{};
 
 ExpertSet set_of(std::initializer_list<std::uint32_t> experts) {
     ExpertSet set;

@@ -153,7 +153,7 @@ TEST_F(ExpertCallsTest, TheFasterLenderGetsMore) {
         ++count[peer];
         now_ += peer == kOne ? 20ms : 2ms;
         answer(peer, rows.request);
-        calls_.take_outputs();
+        (void)calls_.take_outputs();
     }
     EXPECT_GT(count[kTwo], 25U);
     EXPECT_GE(count[kOne], 1U);
@@ -179,7 +179,7 @@ TEST_F(ExpertCallsTest, ASilentLenderIsLeftAndItsLateAnswerIsNobodys) {
         for (const auto& [peer, rows] : asked) {
             answer(peer, rows.request);
         }
-        calls_.take_outputs();
+        (void)calls_.take_outputs();
     }
     const Asked asked = ask(stop({0}));
     const TimePoint due = calls_.next_deadline();
@@ -204,7 +204,7 @@ TEST_F(ExpertCallsTest, RefusalsAndWrongOutputsGoToAnother) {
         EXPECT_NE(again[0].first, peer) << kind;
         answer(again[0].first, again[0].second.request, 2);
         EXPECT_TRUE(calls_.is_done());
-        calls_.take_outputs();
+        (void)calls_.take_outputs();
         now_ += 10s;
     }
 }
@@ -226,7 +226,7 @@ TEST_F(ExpertCallsTest, GivesUpTwoSecondsAfterTheLastLenderIsGone) {
     EXPECT_EQ(calls_.absent_like({kLayer, 0}, now_).size(), 8U);
     ask(stop({0}));  // nobody waits again
     EXPECT_TRUE(calls_.is_done());
-    calls_.take_outputs();
+    (void)calls_.take_outputs();
     link(kOne);
     EXPECT_EQ(ask(stop({0})).size(), 1U);
     EXPECT_TRUE(calls_.absent_like({kLayer, 0}, now_).empty());
