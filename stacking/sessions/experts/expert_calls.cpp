@@ -94,7 +94,22 @@ void ExpertCalls::lost(PeerId peer, node::Turn turn) {
         }
     }
     lenders_.lost(peer, turn.now);
+    note_absent(peer, turn.now);
     wake(turn);
+}
+
+/// The time of an expert that nobody visits begins with the loss of its last lender, too: a text
+/// does not wait for one expert after the other.
+void ExpertCalls::note_absent(PeerId peer, TimePoint now) {
+    const protocol::LayerRange hosted = options_.lenders.hosted;
+    for (const std::uint32_t expert : options_.lenders.lacking.list()) {
+        for (std::uint32_t layer = hosted.first; layer < hosted.end; ++layer) {
+            const LayerExpert which{layer, expert};
+            if (lenders_.lends(peer, which) && !lenders_.has_linked(which)) {
+                absent_since_.try_emplace(which, now);
+            }
+        }
+    }
 }
 
 void ExpertCalls::unreached(PeerId peer, node::Turn turn) {

@@ -5,7 +5,8 @@
 // its expert was last to be had: lenders that fail one after the other do not prolong it. A request
 // has a number of its own, so an answer that comes too late is nobody's.
 // Threading: single strand. Bounds: one stop at a time, with one visit per expert.
-// Errors: none. Cost: O(visits x lenders) per event while a call waits, else O(lenders).
+// Errors: none. Cost: O(visits x lenders) per event while a call waits, else O(lenders); when the
+// link of a lender ends, O(layers x experts x lenders).
 #pragma once
 
 #include "stacking/sessions/experts/expert_lenders.hpp"
@@ -81,6 +82,7 @@ class ExpertCalls {
 
     Visit* find(PeerId from, std::uint64_t request);
     [[nodiscard]] TimePoint absent_at(const Visit& visit) const;
+    void note_absent(PeerId peer, TimePoint now);
     void advance(Visit& visit, node::Turn turn);
 
     Options options_;

@@ -83,6 +83,12 @@ bool ExpertLenders::lends(PeerId peer, const LayerExpert& which) const {
            which.layer >= lender.hosted.first && which.layer < lender.hosted.end;
 }
 
+bool ExpertLenders::has_linked(const LayerExpert& which) const {
+    return std::ranges::any_of(lenders_, [&](const auto& item) {
+        return lends(item.first, which) && links_.is_up(item.first, node::Lane::Bulk);
+    });
+}
+
 bool ExpertLenders::has_another(const LayerExpert& which, const LayerExpert& without) const {
     return std::ranges::any_of(lenders_, [&](const auto& item) {
         return lends(item.first, which) && !lends(item.first, without) &&

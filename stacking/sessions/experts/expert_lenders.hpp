@@ -52,6 +52,9 @@ class ExpertLenders {
     /// Whether the peer is listed for this expert.
     [[nodiscard]] bool lends(PeerId peer, const LayerExpert& which) const;
 
+    /// Whether a linked lender has the expert.
+    [[nodiscard]] bool has_linked(const LayerExpert& which) const;
+
     /// Whether a linked lender has `which`, but not `without`.
     [[nodiscard]] bool has_another(const LayerExpert& which, const LayerExpert& without) const;
 

@@ -56,7 +56,7 @@ Result<HeldExperts> parse_experts(const ServeOptions& options, std::uint32_t cou
     HeldExperts experts{options.trunk || options.experts == "none", {}};
     const char* at = options.experts.data();
     const char* const end = at + options.experts.size();
-    bool good = true;
+    bool good = count > 0;
     while (good && options.experts != "none") {
         std::uint32_t expert = 0;
         const auto read = std::from_chars(at, end, expert);

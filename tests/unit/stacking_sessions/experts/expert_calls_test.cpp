@@ -232,6 +232,19 @@ TEST_F(ExpertCallsTest, GivesUpTwoSecondsAfterTheLastLenderIsGone) {
     EXPECT_TRUE(calls_.absent_like({kLayer, 0}, now_).empty());
 }
 
+/// One lender had both experts: whoever visits the second one later does not wait again.
+TEST_F(ExpertCallsTest, TheAbsenceOfAnExpertBeginsWithTheLossOfItsLastLender) {
+    learn({lender(kOne, {0, 1})});
+    link(kOne);
+    lose(kOne);
+    ask(stop({0}));
+    wake_at(now_ + ExpertCalls::kAbsentMax);
+    ASSERT_TRUE(calls_.is_done());
+    (void)calls_.take_outputs();
+    ask(stop({1}));
+    EXPECT_TRUE(calls_.is_done());
+}
+
 /// Another lender has the expert at other layers: its rest is no absence.
 TEST_F(ExpertCallsTest, AnAbsenceHoldsForTheLayersOfTheSameLenders) {
     auto upper = lender(kTwo, {0});
