@@ -19,6 +19,9 @@ namespace swarm::cli {
 /// Writes the text to stdout as it comes, and the speeds to stderr. Returns the exit code.
 int generate_alone(const GenerateOptions& options, Console& console);
 
+/// Says which exits are used because the run was trained with them.
+void tell_trained_exits(const std::vector<std::uint32_t>& exits, Console& console);
+
 /// A model or a stack that is open in this process, to be asked again and again.
 struct AloneModel {
     std::unique_ptr<stacking::composition::TextReader> reader;

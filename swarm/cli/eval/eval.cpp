@@ -3,6 +3,7 @@
 #include "stacking/composition/token_scores.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/generate_alone.hpp"
+#include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/answer/text_sources.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
@@ -128,9 +129,10 @@ class Evaluation {
         opened.stages = options_.stages;
         opened.path = options_.path;
         opened.threads = options_.threads;
-        opened.exits_at = options_.exits_at;
+        SWARM_TRY(find_exits());
+        opened.exits_at = figures_.exits_at;
         SWARM_TRY(AloneModel model, open_alone(opened, console_));
-        if (!options_.exits_at.empty()) {
+        if (!figures_.exits_at.empty()) {
             model.stages->keep_exits();
         }
         SWARM_TRY(measure_texts(sources, model));
@@ -140,6 +142,22 @@ class Evaluation {
     [[nodiscard]] EvalFigures& figures() { return figures_; }
 
  private:
+    /// Takes the exits of a run's training where --exit comes without --exits-at.
+    Result<> find_exits() {
+        if (options_.exits.empty() || !figures_.exits_at.empty()) {
+            return {};
+        }
+        SWARM_TRY(figures_.exits_at, trained_exits(options_.model));
+        if (figures_.exits_at.empty()) {
+            return usage(
+                "--exit: " + options_.model +
+                " was not trained with exits (train.exits); --exits-at says behind which layers"
+            );
+        }
+        tell_trained_exits(figures_.exits_at, console_);
+        return {};
+    }
+
     Result<> measure_texts(
         const std::vector<std::filesystem::path>& sources, const AloneModel& model
     ) {
@@ -168,7 +186,7 @@ class Evaluation {
         if (figures_.texts.size() > 1) {
             std::cout << to_row(sum_of(figures_.texts)) << std::flush;
         }
-        std::cout << exit_table(options_.exits_at, sum_of(figures_.texts)) << std::flush;
+        std::cout << exit_table(figures_.exits_at, sum_of(figures_.texts)) << std::flush;
         return {};
     }
 
@@ -192,7 +210,7 @@ class Evaluation {
             );
         }
         TextFigures figures{.name = source.name, .lost = source.encoded.lost};
-        figures.exits = no_exits(options_.exits, options_.exits_at.size());
+        figures.exits = no_exits(options_.exits, figures_.exits_at.size());
         EvalProgress progress(console_, source.name, "tokens", tokens.size() - first);
         const auto take = [&](std::span<const double> log_probabilities) {
             if (!figures.exits.empty() && !log_probabilities.empty()) {
