@@ -227,13 +227,23 @@ Result<AloneModel> open_alone(const GenerateOptions& options, Console& console) 
         SWARM_TRY(std::unique_ptr<ModelReader> reader, reader_of(model.source, options, console));
         const auto& ends = model.source.architecture().end_tokens;
         ModelReader* const stages = reader.get();
-        return AloneModel{std::move(reader), std::move(tokenizer), ends, {}, stages};
+        return AloneModel{
+            std::move(reader),
+            std::make_shared<const ModelTokenizer>(std::move(tokenizer)),
+            ends,
+            {},
+            stages};
     }
-    SWARM_TRY(OpenStack stack, open_to_generate(options, console));
-    stack.compute_with(make_workers(threads_to_answer(options.threads)));
-    SWARM_TRY(std::unique_ptr<TextReader> reader, stack.reader());
-    const auto ends = stack.end_tokens();
-    return AloneModel{std::move(reader), stack.take_tokenizer(), ends};
+    SWARM_TRY(OpenStack opened, open_to_generate(options, console));
+    const auto stack = std::make_shared<OpenStack>(std::move(opened));
+    stack->compute_with(make_workers(threads_to_answer(options.threads)));
+    SWARM_TRY(std::unique_ptr<TextReader> reader, stack->reader());
+    AloneModel model{
+        std::move(reader),
+        std::shared_ptr<const ModelTokenizer>(stack, &stack->tokenizer()),
+        stack->end_tokens()};
+    model.by_text = stack->priors().depend_on_text() ? stack : nullptr;
+    return model;
 }
 
 Result<std::string> answer_alone(
@@ -244,9 +254,13 @@ Result<std::string> answer_alone(
 ) {
     SWARM_TRY(
         const Question question,
-        read_question(options, model.tokenizer, model.reader->context(), model.end_tokens, console)
+        read_question(options, *model.tokenizer, model.reader->context(), model.end_tokens, console)
     );
-    TextStream text(model.tokenizer, question.before, options.stops);
+    if (model.by_text != nullptr) {  // other words may need other members
+        SWARM_TRY(model.reader, model.by_text->reader(question.prompt));
+        model.read_before.clear();
+    }
+    TextStream text(*model.tokenizer, question.before, options.stops);
     PromptStatus status(console);
     const auto add = [&](TokenId token) {
         status.end();

@@ -164,7 +164,7 @@ class Evaluation {
         if (sources.empty()) {
             return {};
         }
-        const auto before = tokens_before(model.tokenizer);
+        const auto before = tokens_before(*model.tokenizer);
         SWARM_TRY(
             const WindowSizes sizes, sizes_of(options_, model.reader->context(), before.size())
         );
@@ -175,7 +175,7 @@ class Evaluation {
             if (!goes_on()) {
                 return {};
             }
-            SWARM_TRY(const TextSource source, read_source(file, model.tokenizer));
+            SWARM_TRY(const TextSource source, read_source(file, *model.tokenizer));
             SWARM_TRY(TextFigures figures, measure_text(source, sizes, model));
             if (figures.tokens > 0) {
                 std::cout << (std::exchange(heading, true) ? "" : text_heading())
@@ -193,7 +193,7 @@ class Evaluation {
     Result<TextFigures> measure_text(
         const TextSource& source, WindowSizes sizes, const AloneModel& model
     ) {
-        const auto before = tokens_before(model.tokenizer);
+        const auto before = tokens_before(*model.tokenizer);
         const std::span<const TokenId> tokens = source.encoded.tokens;
         const std::size_t first = before.empty() ? 1 : 0;
         if (tokens.size() == first) {
@@ -236,7 +236,7 @@ class Evaluation {
         }
         figures.seconds = progress.seconds();
         figures.finished = first + figures.tokens == tokens.size();
-        SWARM_TRY(figures.bytes, scored_bytes(source, first, figures, model.tokenizer));
+        SWARM_TRY(figures.bytes, scored_bytes(source, first, figures, *model.tokenizer));
         return figures;
     }
 
@@ -261,7 +261,7 @@ class Evaluation {
 
     Result<> ask_tasks(const AloneModel& model) {
         bool heading = false;
-        TaskScorer scorer(*model.reader, model.tokenizer);
+        TaskScorer scorer(*model.reader, *model.tokenizer);
         for (const LikelihoodTask* const task : wanted_tasks(options_.tasks)) {
             if (!goes_on()) {
                 return {};

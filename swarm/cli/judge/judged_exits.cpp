@@ -29,7 +29,7 @@ Result<JudgedExits> JudgedExits::open(
 }
 
 Result<std::vector<TokenId>> JudgedExits::read_tokens(const std::filesystem::path& text) const {
-    SWARM_TRY(TextSource source, read_source(text, model_.tokenizer));
+    SWARM_TRY(TextSource source, read_source(text, *model_.tokenizer));
     return std::move(source.encoded.tokens);
 }
 

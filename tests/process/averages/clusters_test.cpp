@@ -1,10 +1,12 @@
 // Runs `swarm stack clusters` like a person: groups of documents, a member for each, and texts that
 // ask the member of their subject.
+#include "tests/places.hpp"
 #include "tests/process/program.hpp"
 #include "tests/unit/net/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -116,6 +118,41 @@ TEST_F(ClustersTest, ATextAsksTheMemberOfItsSubject) {
     EXPECT_NE(out.find("passes"), std::string::npos) << out;
     EXPECT_EQ(run({"stack", "add", stack, file("one")}), kRefused);
     EXPECT_NE(err.find("has clusters"), std::string::npos) << err;
+}
+
+TEST_F(ClustersTest, AChatAsksTheMemberOfItsSubject) {
+    ASSERT_EQ(
+        run({"stack", "clusters", file("sea.txt"), file("field.txt"), "-k", "2", "-o", file("g")}),
+        0
+    ) << err;
+    std::vector<std::string> words{"stack", "new", file("two.toml")};
+    for (const std::string name : {"cluster-1", "cluster-2"}) {
+        train("g/" + name + ".txt", "run-" + name);
+        ASSERT_EQ(run({"model", "export", file("run-" + name), file(name)}), 0) << err;
+        write(name + "/chat_template.jinja", "{% for m in messages %}{{ m.content }} {% endfor %}");
+        words.insert(words.end(), {"--member", file(name)});
+    }
+    words.insert(words.end(), {"--clusters", file("g/clusters.json"), "--experts", "1"});
+    ASSERT_EQ(run(words), 0) << err;
+    const auto chat =
+        [&](const std::string& flag, const std::string& model, const std::string& turns) {
+            write("turns", turns);
+            const std::string line = "'" + program_dir() + "/swarm' chat " + flag + " '" +
+                                     file(model) + "' --tokens 8 <'" + file("turns") + "' >'" +
+                                     file("said") + "' 2>'" + file("errors") + "'";
+            EXPECT_EQ(std::system(line.c_str()), 0) << read_text(file("errors"));
+            return read_text(file("said"));
+        };
+    const bool sea_is_first =
+        read_text(file("g/cluster-1.txt")).find("anchor") != std::string::npos;
+    const std::string at_sea = sea_is_first ? "cluster-1" : "cluster-2";
+    const std::string on_land = sea_is_first ? "cluster-2" : "cluster-1";
+    const std::string of_sea = "wind wave ship\n";
+    const std::string of_land = "wheat barn harvest\n";
+    const std::string about_sea = chat("--model", at_sea, of_sea);
+    const std::string about_land = chat("--model", on_land, of_land);
+    EXPECT_EQ(chat("--stack", "two.toml", of_sea + "/new\n" + of_land), about_sea + about_land);
+    EXPECT_NE(chat("--model", on_land, of_sea), about_sea);
 }
 
 TEST_F(ClustersTest, LinesOfJsonStayLines) {
