@@ -1,16 +1,7 @@
 // Runs `swarm stack judge` like a person, on two small domains.
-#include "tests/process/program.hpp"
-#include "tests/unit/net/temporary_folder.hpp"
+#include "tests/process/averages/averages_bed.hpp"
 
 #include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <vector>
 
 namespace swarm::test {
 namespace {
@@ -18,11 +9,9 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr int kRefused = 3;
-
-class JudgeTest : public testing::Test {
+class JudgeTest : public StackBed {
  protected:
-    void write(const std::string& name, const std::vector<std::string>& words) const {
+    void write_words(const std::string& name, const std::vector<std::string>& words) const {
         std::ofstream text(folder.path() / name);
         for (std::size_t i = 0; i < 6000; ++i) {
             text << words[(i * (i % 7 + 1)) % words.size()] << (i % 80 == 79 ? "\n\n" : " ");
@@ -45,25 +34,13 @@ class JudgeTest : public testing::Test {
             words.insert(words.end(), {"--set", setting});
         }
         words.insert(words.end(), more.begin(), more.end());
-        Program program(words, folder.path());
-        const int exit_code = program.wait(std::chrono::seconds(120));
-        out = program.out();
-        err = program.err();
-        return exit_code;
+        return run(words, std::chrono::seconds(120));
     }
-
-    [[nodiscard]] std::string file(const std::string& name) const {
-        return (folder.path() / name).string();
-    }
-
-    TemporaryFolder folder;
-    std::string out;
-    std::string err;
 };
 
 TEST_F(JudgeTest, TrainsAndMeasuresEachRecipe) {
-    write("sea.txt", {"ship", "wave", "sail", "wind", "harbour", "anchor"});
-    write("land.txt", {"plough", "wheat", "barn", "cattle", "harvest"});
+    write_words("sea.txt", {"ship", "wave", "sail", "wind", "harbour", "anchor"});
+    write_words("land.txt", {"plough", "wheat", "barn", "cattle", "harvest"});
     const std::vector<std::string> few{"--base-steps", "6", "--steps", "6", "--seeds", "1"};
     ASSERT_EQ(judge(few), 0) << err;
     const json::value report = json::parse(read_text(file("judged/judge.json")));
@@ -117,7 +94,7 @@ TEST_F(JudgeTest, TrainsAndMeasuresEachRecipe) {
 }
 
 TEST_F(JudgeTest, ATextThatIsTooShortIsOneLine) {
-    write("sea.txt", {"ship", "wave"});
+    write_words("sea.txt", {"ship", "wave"});
     std::ofstream(file("land.txt")) << "short";
     EXPECT_EQ(judge({}), kRefused);
     EXPECT_NE(err.find("land.txt is too short"), std::string::npos) << err;
