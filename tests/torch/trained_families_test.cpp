@@ -182,7 +182,8 @@ INSTANTIATE_TEST_SUITE_P(
         "mistral",
         "qwen2",
         "qwen3",
-        "mixtral"
+        "mixtral",
+        "qwen3-moe"
     ),
     [](const auto& chosen) {
         std::string name = chosen.param;
