@@ -46,7 +46,7 @@ double speed_of(const JudgedRecipe& recipe) {
     return spread_of(speeds).mean;
 }
 
-/// What the gate says, and what exits do: the last column of a row.
+/// The last column of a row: the gate's verdict, and what exits do.
 std::string verdict_of(const JudgedRecipe& recipe) {
     std::string verdict = passes_gate(recipe) ? "passes" : "refused";
     std::vector<double> shares;

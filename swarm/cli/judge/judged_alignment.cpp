@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kBatchesLeast = 4;  // of each text
+constexpr std::uint64_t kBatchesLeast = 4;  // in each text
 
 fs::path beside(const fs::path& folder, const char* end) {
     return folder.string() + end;
