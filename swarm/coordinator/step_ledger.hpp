@@ -63,8 +63,8 @@ class StepLedger {
     /// Takes an answer to the recall. Returns another slot of the stage that claims one of the same
     /// ids, which happens only after a restart.
     std::optional<SlotId> held(SlotId slot, StageIndex stage, const protocol::Held& held);
-    /// All members have answered. The mask of each microbatch of R becomes the training stages where
-    /// nobody holds it.
+    /// All members have answered. The mask of each microbatch of R becomes the training stages that
+    /// nobody holds.
     void end_recall();
 
     [[nodiscard]] bool needs_recall() const { return !need_.empty(); }
