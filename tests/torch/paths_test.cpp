@@ -2,6 +2,7 @@
 // copies of them, computes.
 #include "stages/single/single_run.hpp"
 #include "stages/torch/make_llama.hpp"
+#include "stages/worker/stage_worker.hpp"
 #include "tests/torch/tiny_llama.hpp"
 
 #include <gtest/gtest.h>
@@ -97,7 +98,7 @@ void expect_model(const LayerOrder& layers, LayerPath path, const LayerOrder& or
     }
 }
 
-std::vector<double> losses_of(const RunConfig& config) {
+stages::SingleRun run_of(const RunConfig& config) {
     const stages::MakeCompute make = [](const auto& own, const auto& layout) {
         return take(stages::torch_backend::make_llama_compute(own, layout));
     };
@@ -105,7 +106,11 @@ std::vector<double> losses_of(const RunConfig& config) {
     for (std::uint32_t i = 0; i < 4000; ++i) {
         corpus.push_back(i * i % 11);
     }
-    stages::SingleRun run(config, make, std::move(corpus));
+    return {config, make, std::move(corpus)};
+}
+
+std::vector<double> losses_of(const RunConfig& config) {
+    auto run = run_of(config);
     std::vector<double> losses;
     for (int step = 0; step < 3; ++step) {
         losses.push_back(take(run.step()).loss);
@@ -191,4 +196,54 @@ TEST(Paths, ARunTakesThemInItsMicrobatchesOnly) {
     EXPECT_NE(losses_of(config)[0], plain[0]) << "microbatch 0 of step 0";
     config.paths = {{1}, 0, 0};
     EXPECT_EQ(losses_of(config), plain);
+}
+
+TEST(Paths, TrainTheSameWeightsInOneStageAndInThree) {
+    const auto weights_of = [](std::uint32_t stages) {
+        auto run = run_of(config_of_paths({1}, stages));
+        for (int step = 0; step < 4; ++step) {
+            take(run.step());
+        }
+        return run.weights_sha256();
+    };
+    EXPECT_EQ(weights_of(3), weights_of(1));
+}
+
+/// What a peer does that lacks memory, or that takes over microbatches in another order.
+TEST(Paths, AreTheSameWhereGraphsAreComputedAgainInAnotherOrder) {
+    RunConfig config = config_of_paths({0}, 3);
+    config.microbatches = 6;
+    const auto batch = random_batch(config, 3);
+    const auto layout = swarm::run::partition(config).front();
+    const auto sums_of = [&](bool again, bool backwards) {
+        auto compute = take(stages::torch_backend::make_llama_compute(config, layout));
+        stages::StageWorker worker(config, layout, std::move(compute));
+        worker.start_from_seed();
+        worker.warm_up();
+        if (again) {
+            worker.set_graph_room(0);
+        }
+        std::map<std::uint32_t, stages::Payload> outputs;
+        std::vector<stages::StageWorker::Leg> legs(config.microbatches);
+        for (std::uint32_t id = 0; id < config.microbatches; ++id) {
+            legs[id].key = graph_key(id);
+            legs[id].step = 5;
+            legs[id].tokens = batch;
+            outputs[id] = take(worker.forward(legs[id], stages::Graph::Keep));
+        }
+        for (std::uint32_t i = 0; i < config.microbatches; ++i) {
+            const std::uint32_t id = backwards ? config.microbatches - 1 - i : i;
+            legs[id].input = outputs.at(id);  // any tensor of this shape will do
+            take(worker.backward(legs[id]));
+            worker.accumulate(legs[id].key);
+        }
+        EXPECT_EQ(worker.recomputed(), again ? config.microbatches : 0U);
+        worker.begin_result(0, stages::Slices(worker.extended_elements(), 1));
+        worker.finish_slice(0);
+        return worker.summarise_result().hash;
+    };
+    const auto expected = sums_of(false, false);
+    EXPECT_EQ(sums_of(true, false), expected);
+    EXPECT_EQ(sums_of(false, true), expected);
+    EXPECT_EQ(sums_of(true, true), expected);
 }
