@@ -209,7 +209,7 @@ TEST(Paths, TrainTheSameWeightsInOneStageAndInThree) {
     EXPECT_EQ(weights_of(3), weights_of(1));
 }
 
-/// What a peer does that lacks memory, or that takes over microbatches in another order.
+/// A peer that lacks memory, or that takes over microbatches in another order, does this.
 TEST(Paths, AreTheSameWhereGraphsAreComputedAgainInAnotherOrder) {
     RunConfig config = config_of_paths({0}, 3);
     config.microbatches = 6;
