@@ -2,6 +2,7 @@
 #include "sim/run/checker.hpp"
 #include "sim/run/checker_names.hpp"
 #include "swarm/run/training/batch_growth.hpp"
+#include "swarm/run/training/trained_part.hpp"
 #include "swarm/run/versions.hpp"
 
 #include <algorithm>
@@ -21,12 +22,18 @@ std::uint32_t microbatches_in(const swarm::run::RunConfig& config, std::uint64_t
     return swarm::run::microbatches_of(config, swarm::run::steps_before(config, version));
 }
 
+bool trains_at(const swarm::coordinator::RunContext& context, swarm::StageIndex stage) {
+    return swarm::run::training_stages(context.config, context.layouts).has(stage);
+}
+
 /// In mode sparse a replica's result holds its own ids, which check_reduce() counts; the result of
 /// an exchange holds none.
-bool counts_each_id(const protocol::Reduced& reduced, const swarm::run::RunConfig& config) {
+bool counts_each_id(
+    const protocol::Reduced& reduced, const swarm::run::RunConfig& config, bool trains
+) {
     const bool sparse = config.mode == swarm::run::SyncMode::Sparse;
-    const bool exchange = swarm::run::is_exchange(config, reduced.version.step);
-    const std::uint32_t most = exchange ? 0 : microbatches_in(config, reduced.version.step);
+    const bool none = !trains || swarm::run::is_exchange(config, reduced.version.step);
+    const std::uint32_t most = none ? 0 : microbatches_in(config, reduced.version.step);
     return reduced.counted_wrong == 0 &&
            (sparse ? reduced.counted_once <= most : reduced.counted_once == most);
 }
@@ -69,7 +76,8 @@ void Checker::check_sent_by_server(PeerId from, const node::Send& send) {
         check_offer(from, send.peer, *backward);
     } else if (const auto* const reduced = std::get_if<protocol::Reduced>(&body)) {
         const auto* const role = coordinator();
-        if (role && !counts_each_id(*reduced, role->context().config)) {
+        const bool trains = role && trains_at(role->context(), server(from)->context().stage());
+        if (role && !counts_each_id(*reduced, role->context().config, trains)) {
             violated("P2", "a result of " + name_of(from) + " does not count each id once");
         }
     }
@@ -171,8 +179,8 @@ void Checker::check_reduce(PeerId to, const protocol::Reduce& reduce) {
     }
     const auto& context = coordinator()->context();
     const bool exchange = swarm::run::is_exchange(context.config, reduce.version.step);
-    const std::size_t expected =
-        exchange ? 0 : microbatches_in(context.config, reduce.version.step);
+    const bool counts = !exchange && trains_at(context, info->stage);
+    const std::size_t expected = counts ? microbatches_in(context.config, reduce.version.step) : 0;
     const bool alone = context.config.mode == swarm::run::SyncMode::Sparse && !exchange;
     const std::size_t lists =
         alone ? context.roster.members(info->stage).size() : reduce.group.size();

@@ -20,7 +20,8 @@ constexpr std::array kMessageNames{
     "SessionResume", "SessionRows",    "SessionToken", "SessionTrouble", "SessionClose",
     "HostOffer",     "HostPlace",      "SessionTaken", "Misdirected",    "Standby",
     "FilesAsk",      "FilesTold",      "FileFetch",    "FileChunk",      "FileRefused",
-    "Evaluate",      "Evaluated"};
+    "Evaluate",      "Evaluated",      "ExpertRows",   "ExpertOutputs",  "ExpertRefused",
+    "SessionLacks"};
 static_assert(kMessageNames.size() == protocol::kMessageKinds, "one name per message");
 
 std::string number(const PeerId& peer) {

@@ -29,14 +29,10 @@ void LlamaSessions::add_expert(
     }
 }
 
-void LlamaSessions::feed_experts(const LayerWeights& layer, const kernels::Rows& in) {
+std::vector<LlamaSessions::Group> LlamaSessions::route(
+    const LayerWeights& layer, const kernels::Rows& in
+) {
     const models::Experts& experts = weights_->architecture.traits.experts;
-
-    struct Group {
-        std::vector<std::size_t> rows;
-        std::vector<float> shares;
-    };
-
     std::vector<Group> groups(experts.count);
     multiply(*layer.router, in, router_logits_);
     for (std::size_t row = 0; row < in.count; ++row) {
@@ -46,12 +42,10 @@ void LlamaSessions::feed_experts(const LayerWeights& layer, const kernels::Rows&
             groups[one.expert].shares.push_back(one.share);
         }
     }
-    mixed_.assign(in.count * weights_->architecture.model.width, 0.0F);
-    for (std::size_t expert = 0; expert < groups.size(); ++expert) {
-        if (!groups[expert].rows.empty()) {
-            add_expert(layer.experts[expert], groups[expert].rows, groups[expert].shares, in);
-        }
-    }
+    return groups;
+}
+
+void LlamaSessions::add_shared(const LayerWeights& layer, const kernels::Rows& in) {
     if (layer.shared) {
         multiply(*layer.shared_gate, in, router_logits_);
         Group all;
@@ -61,6 +55,17 @@ void LlamaSessions::feed_experts(const LayerWeights& layer, const kernels::Rows&
         }
         add_expert(*layer.shared, all.rows, all.shares, in);
     }
+}
+
+void LlamaSessions::feed_experts(const LayerWeights& layer, const kernels::Rows& in) {
+    const std::vector<Group> groups = route(layer, in);
+    mixed_.assign(in.count * weights_->architecture.model.width, 0.0F);
+    for (std::size_t expert = 0; expert < groups.size(); ++expert) {
+        if (!groups[expert].rows.empty()) {
+            add_expert(layer.experts[expert], groups[expert].rows, groups[expert].shares, in);
+        }
+    }
+    add_shared(layer, in);
     product_.swap(mixed_);
 }
 

@@ -24,7 +24,6 @@ constexpr std::size_t kRowsAtOnce = 128;
 
 // Work of one value, in multiply-adds, roughly: what Workers::split() wants to know.
 constexpr std::size_t kNormWork = 2;
-constexpr std::size_t kGateWork = 16;
 constexpr std::size_t kRotaryWork = 4;
 constexpr std::size_t kSineWork = 32;
 
@@ -35,16 +34,6 @@ Error refusal(ErrorCode code, std::string what) {
 KvShape kv_shape_of(const StageWeights& weights) {
     const models::Architecture& is = weights.architecture;
     return {weights.weights_of.size(), is.model.kv_heads, is.head_width()};
-}
-
-const kernels::Kernels& kernels_on(kernels::Path path) {
-    const kernels::Kernels* const found = kernels::kernels_of(path);
-    SWARM_ASSERT(found != nullptr);
-    return *found;
-}
-
-auto gate_of(const models::Architecture& is, const kernels::Kernels& kernels) {
-    return is.traits.activation == models::Activation::Silu ? kernels.gate : kernels.gate_gelu;
 }
 
 /// Rotates nothing where the model has one rotation only.
@@ -333,6 +322,9 @@ void LlamaSessions::place_key_values(std::size_t layer, std::size_t first, std::
     const models::Architecture& is = weights_->architecture;
     const std::size_t stride = is.query_width() + 2 * std::size_t{is.kv_width()};
     for_rows(count, stride * kRotaryWork, [&](std::size_t row) {
+        if (rows_[first + row].cache == nullptr) {
+            return;  // the session ended while its rows waited for experts
+        }
         const auto values = std::span(wide_).subspan(row * stride, stride);
         finish_query_key(layer, row, values);
         const float* const key = values.data() + is.query_width();
@@ -358,6 +350,12 @@ void LlamaSessions::attend_all(std::size_t layer, std::size_t first, std::size_t
     }
     const auto attend_head = [&](std::size_t row, std::size_t head, float* scores) {
         const Row& at = rows_[first + row];
+        const std::size_t of_head = head * kv.head_width;
+        float* const to = attended_.data() + row * queries + of_head;
+        if (at.cache == nullptr) {
+            std::fill_n(to, kv.head_width, 0.0F);
+            return;
+        }
         const std::size_t keys = kv.offset(layer, head / (heads / kv.kv_heads));
         const kernels::HeadCache cache{
             .pages = at.cache->pages.data(),
@@ -368,13 +366,7 @@ void LlamaSessions::attend_all(std::size_t layer, std::size_t first, std::size_t
             .first = window > 0 && at.position >= window ? at.position - window + 1 : 0,
             .scale = static_cast<float>(is.traits.attention_scale),
             .soft_cap = static_cast<float>(is.traits.attention_soft_cap)};
-        const std::size_t of_head = head * kv.head_width;
-        kernels_.attend(
-            cache,
-            wide_.data() + row * stride + of_head,
-            scores,
-            attended_.data() + row * queries + of_head
-        );
+        kernels_.attend(cache, wide_.data() + row * stride + of_head, scores, to);
     };
     workers_->split(
         count * heads,
@@ -401,13 +393,7 @@ void LlamaSessions::attend(std::size_t layer, std::size_t first, std::size_t cou
 }
 
 void LlamaSessions::feed(const FeedForwardWeights& part, const kernels::Rows& in) {
-    const std::size_t ffn = part.down.inputs();
-    multiply(part.gate_up, in, wide_);
-    for_rows(in.count, ffn * kGateWork, [&](std::size_t row) {
-        float* const gate = wide_.data() + row * 2 * ffn;
-        gate_(gate, gate + ffn, ffn);
-    });
-    multiply(part.down, {wide_.data(), in.count, 2 * ffn}, product_);
+    FeedForward{kernels_, *workers_, gate_}.run(part, in, wide_, product_);
 }
 
 void LlamaSessions::feed_forward(const LayerWeights& layer, std::size_t count) {

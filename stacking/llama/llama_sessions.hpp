@@ -10,6 +10,8 @@
 // Source: the modeling_*.py files of transformers define the computation; the code is own.
 #pragma once
 
+#include "stacking/expert_compute.hpp"
+#include "stacking/llama/feed_forward.hpp"
 #include "stacking/llama/kv_pages.hpp"
 #include "stacking/llama/rotary.hpp"
 #include "stacking/llama/stage_weights.hpp"
@@ -19,7 +21,7 @@
 
 namespace stacking::llama {
 
-class LlamaSessions final : public SessionCompute {
+class LlamaSessions final : public SessionCompute, public ExpertTrunk {
  public:
     struct Options {
         std::size_t kv_budget_bytes = 1U << 30;
@@ -39,11 +41,34 @@ class LlamaSessions final : public SessionCompute {
         std::span<const SessionRow> rows, const StageInput& input
     ) override;
     [[nodiscard]] std::vector<float> logits(std::span<const float> outputs) override;
+    [[nodiscard]] swarm::Result<TrunkStep> begin(
+        std::span<const SessionRow> rows,
+        const StageInput& input,
+        std::span<const LackingExperts* const> lacking
+    ) override;
+    [[nodiscard]] TrunkStep go_on(std::span<const std::vector<float>> outputs) override;
 
  private:
     struct Row {
-        KvCache* cache = nullptr;
+        KvCache* cache = nullptr;  // null: dropped while the row waited for experts
         std::uint32_t position = 0;
+    };
+
+    /// Rows that chose an expert, and their shares.
+    struct Group {
+        std::vector<std::size_t> rows;
+        std::vector<float> shares;
+    };
+
+    /// A call that stops at layers whose experts are elsewhere (llama_trunk.cpp).
+    struct Walk {
+        std::vector<SessionRow> rows;
+        std::vector<TokenId> tokens;                 // by row; empty for rows of other layers
+        std::vector<const LackingExperts*> lacking;  // by row
+        std::size_t layer = 0;             // the next one to begin, counted from the stage's
+        std::vector<Group> groups;         // by expert, at the layer where it waits
+        std::vector<ExpertVisit> visits;   // without the values
+        std::vector<std::size_t> spoiled;  // rows that are not finite, and visit nobody
     };
 
     /// Cosines and sines of a chunk's rows, (rows, rotated dimensions / 2) each.
@@ -74,6 +99,17 @@ class LlamaSessions final : public SessionCompute {
     void feed(const FeedForwardWeights& part, const kernels::Rows& in);
     /// Writes the outputs of a mixture to product_ (llama_experts.cpp).
     void feed_experts(const LayerWeights& layer, const kernels::Rows& in);
+    /// Which rows go to which expert, by the layer's router.
+    [[nodiscard]] std::vector<Group> route(const LayerWeights& layer, const kernels::Rows& in);
+    /// Adds the expert for all tokens to mixed_, if the model has one.
+    void add_shared(const LayerWeights& layer, const kernels::Rows& in);
+    [[nodiscard]] TrunkStep walk_on();
+    [[nodiscard]] std::vector<ExpertVisit> visits_of(
+        const LayerWeights& layer, const kernels::Rows& in
+    );
+    void leave_out(std::span<const std::vector<float>> outputs);
+    void combine(std::span<const std::vector<float>> outputs);
+    [[nodiscard]] kernels::Rows ffn_input(const LayerWeights& layer, std::size_t count);
     void add_expert(
         const FeedForwardWeights& expert,
         std::span<const std::size_t> rows,
@@ -96,7 +132,7 @@ class LlamaSessions final : public SessionCompute {
     std::shared_ptr<const StageWeights> weights_;
     const kernels::Kernels& kernels_;
     std::shared_ptr<swarm::Workers> workers_;
-    void (*gate_)(float* gate, const float* up, std::size_t count);
+    FeedForward::Gate gate_;
     Rotary rotary_;
     Rotary local_rotary_;
     KvPages caches_;
@@ -113,6 +149,7 @@ class LlamaSessions final : public SessionCompute {
     std::vector<std::vector<float>> scores_;  // by thread: positions, in whole pages
     Angles angles_;
     Angles local_angles_;
+    Walk walk_;
 };
 
 }  // namespace stacking::llama

@@ -151,17 +151,26 @@ FeedForwardWeights read_feed_forward(Reader& reader, const std::string& prefix) 
 }
 
 void read_experts(
-    Reader& reader, const std::string& prefix, const models::Experts& experts, LayerWeights& layer
+    Reader& reader,
+    const std::string& prefix,
+    const models::Experts& experts,
+    const HeldParts& held,
+    LayerWeights& layer
 ) {
-    if (experts.count == 0) {
+    if (experts.count == 0 && held.trunk) {
         layer.experts.push_back(read_feed_forward(reader, prefix + "mlp."));
         return;
     }
     const std::string mixture = prefix + "moe.";
-    layer.router = reader.exact_matrix(mixture + "router");
     for (std::uint32_t expert = 0; expert < experts.count && !reader.fault(); ++expert) {
-        layer.experts.push_back(read_feed_forward(reader, mixture + std::to_string(expert) + "."));
+        const bool holds = !held.experts || held.experts->has(expert);
+        const std::string name = mixture + std::to_string(expert) + ".";
+        layer.experts.push_back(holds ? read_feed_forward(reader, name) : FeedForwardWeights());
     }
+    if (!held.trunk || experts.count == 0) {
+        return;
+    }
+    layer.router = reader.exact_matrix(mixture + "router");
     if (experts.shared_width > 0) {
         layer.shared = read_feed_forward(reader, mixture + "shared.");
         layer.shared_gate = reader.exact_matrix(mixture + "shared_gate");
@@ -185,9 +194,17 @@ void read_bottleneck(Reader& reader, std::uint32_t layer, StageWeights& stage) {
 }
 
 LayerWeights read_layer(
-    Reader& reader, std::uint32_t index, const models::Architecture& architecture
+    Reader& reader,
+    std::uint32_t index,
+    const models::Architecture& architecture,
+    const HeldParts& held
 ) {
     const std::string prefix = "layers." + std::to_string(index) + ".";
+    if (!held.trunk) {
+        LayerWeights experts;
+        read_experts(reader, prefix, architecture.traits.experts, held, experts);
+        return experts;
+    }
     const std::string attention = prefix + "attn.";
     LayerWeights layer{
         .attention_norm = reader.vector_if(prefix + "attn_norm"),
@@ -210,7 +227,7 @@ LayerWeights read_layer(
             layer.query_key_value_bias.end(), bias.begin(), bias.end()
         );
     }
-    read_experts(reader, prefix, architecture.traits.experts, layer);
+    read_experts(reader, prefix, architecture.traits.experts, held, layer);
     return layer;
 }
 
@@ -218,7 +235,8 @@ swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
     const models::ModelSource& source,
     const swarm::run::StageLayout& layout,
     WeightChoice choice,
-    Exits exits
+    Exits exits,
+    const HeldParts& held
 ) {
     Reader reader(source, choice);
     auto stage = std::make_shared<StageWeights>();
@@ -227,16 +245,22 @@ swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
     const bool tied = source.architecture().tied_embeddings;
     stage->first = layout.has_embedding && layout.layers > 0;
     stage->last = layout.has_head;
-    if (layout.has_embedding) {
+    if (layout.has_embedding && held.trunk) {
         stage->embedding = std::make_shared<JoinedMatrix>(reader.matrix({"embed.weight"}));
     }
     for (std::uint32_t i = 0; i < layout.layers && !reader.fault(); ++i) {
         const std::uint32_t layer = layout.first_layer + i;
-        read_bottleneck(reader, layer, *stage);
+        if (held.trunk) {
+            read_bottleneck(reader, layer, *stage);
+        }
         if (i == 0 || !models::repeats_layer_before(source, layer)) {
-            stage->layers.push_back(read_layer(reader, layer, stage->architecture));
+            stage->layers.push_back(read_layer(reader, layer, stage->architecture, held));
         }
         stage->weights_of.push_back(stage->layers.size() - 1);
+    }
+    if (!held.trunk) {
+        return reader.fault() ? swarm::Result<std::shared_ptr<const StageWeights>>(*reader.fault())
+                              : std::shared_ptr<const StageWeights>(std::move(stage));
     }
     if (tied && stage->first) {
         stage->head = stage->embedding;
@@ -263,10 +287,11 @@ swarm::Result<std::shared_ptr<const StageWeights>> load_stage(
     const models::ModelSource& source,
     const swarm::run::StageLayout& layout,
     WeightChoice choice,
-    Exits exits
+    Exits exits,
+    const HeldParts& held
 ) {
     try {
-        return read_stage(source, layout, choice, exits);
+        return read_stage(source, layout, choice, exits, held);
     } catch (const std::bad_alloc&) {
         return Error{
             ErrorCode::Full,

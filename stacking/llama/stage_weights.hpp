@@ -10,6 +10,7 @@
 // Cost: reads each row of the stage's tensors once, kReadFloats at a time.
 #pragma once
 
+#include "stacking/expert_set.hpp"
 #include "stacking/kernels/joined_matrix.hpp"
 #include "stacking/llama/weight_choice.hpp"
 #include "stacking/models/model_source.hpp"
@@ -24,6 +25,8 @@ namespace stacking::llama {
 struct FeedForwardWeights {
     kernels::JoinedMatrix gate_up;  // (2 F, C)
     kernels::JoinedMatrix down;     // (C, F)
+
+    [[nodiscard]] bool is_held() const { return down.outputs() > 0; }
 };
 
 /// Vectors that the model's traits do not have are empty.
@@ -37,7 +40,7 @@ struct LayerWeights {
     std::vector<float> attention_out_bias;    // (C)
     std::vector<float> attention_post_norm;   // (C)
     std::vector<float> ffn_norm;              // (C)
-    std::vector<FeedForwardWeights> experts;
+    std::vector<FeedForwardWeights> experts;  // empty matrices for those that are not held
     std::optional<kernels::JoinedMatrix> router;  // (experts, C), fp32; nullopt without a mixture
     std::optional<FeedForwardWeights> shared;     // the expert for all tokens
     std::optional<kernels::JoinedMatrix> shared_gate;  // (1, C), fp32
@@ -73,12 +76,20 @@ struct StageWeights {
 /// Stages at which a token's path may end early, and which therefore get the model's head, too.
 enum class Exits { None, EveryStage };
 
-/// `layout`: one of models::split() for this model.
+/// The part of a stage that is held.
+struct HeldParts {
+    bool trunk = true;                   // all but the experts of mixtures
+    std::optional<ExpertSet> experts{};  // nothing: all
+};
+
+/// `layout`: one of models::split() for this model. Without the trunk the stage has the experts
+/// alone: it is for LlamaLender.
 swarm::Result<std::shared_ptr<const StageWeights>> load_stage(
     const models::ModelSource& source,
     const swarm::run::StageLayout& layout,
     WeightChoice choice,
-    Exits exits = Exits::None
+    Exits exits = Exits::None,
+    const HeldParts& held = {}
 );
 
 /// Returns the bytes of the weights that load_stage() keeps, without exits.

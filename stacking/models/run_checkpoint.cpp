@@ -105,6 +105,16 @@ Result<std::string> read_tokenizer(const fs::path& folder) {
     return file;
 }
 
+Result<std::vector<std::uint32_t>> read_exits(const fs::path& folder) {
+    SWARM_TRY(const auto manifest, read_manifest(folder));
+    SWARM_TRY(const auto config, swarm::run::parse_run(manifest.run_file, folder.string()));
+    std::vector<std::uint32_t> exits = config.train.exits;
+    for (std::uint32_t& exit : exits) {
+        exit *= config.model.repeat;
+    }
+    return exits;
+}
+
 Result<std::vector<float>> read_floats(
     const StoredTensor& tensor, const ModelSource::Files& files, const fs::path& folder
 ) {
@@ -208,6 +218,10 @@ bool is_run_checkpoint(const fs::path& folder) {
 
 Result<ModelSource> open_run_checkpoint(const fs::path& folder) {
     return open_newest(folder, open_checkpoint);
+}
+
+Result<std::vector<std::uint32_t>> read_run_exits(const fs::path& folder) {
+    return open_newest(folder, read_exits);
 }
 
 Result<std::string> read_run_tokenizer(const fs::path& folder) {

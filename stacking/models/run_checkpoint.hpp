@@ -10,8 +10,10 @@
 
 #include "stacking/models/model_source.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace stacking::models {
 
@@ -19,6 +21,10 @@ namespace stacking::models {
 bool is_run_checkpoint(const std::filesystem::path& folder);
 
 swarm::Result<ModelSource> open_run_checkpoint(const std::filesystem::path& folder);
+
+/// Reads the exits that a run was trained with (train.exits), as numbers of layers of its model;
+/// none for most runs.
+swarm::Result<std::vector<std::uint32_t>> read_run_exits(const std::filesystem::path& folder);
 
 /// Reads the tokenizer of a checkpoint and checks it against the SHA-256 in the run's
 /// configuration. For the folder of a run it takes the newest checkpoint whose tokenizer is whole.

@@ -49,28 +49,67 @@ void judge(CallPiece& piece, std::span<const float> logits, std::uint32_t vocabu
 
 }  // namespace
 
-void DeviceCall::run(SessionCompute& compute, const composition::BridgedInput* bridge) {
-    std::vector<SessionRow> session_rows;
-    std::vector<TokenId> tokens;
-    std::vector<float> values;
+StageInput DeviceCall::Input::view() const {
+    return of_tokens ? StageInput(std::span<const TokenId>(tokens))
+                     : StageInput(std::span<const float>(values));
+}
+
+DeviceCall::Input DeviceCall::read(
+    SessionCompute& compute, const composition::BridgedInput* bridge
+) {
+    Input input;
     for (const CallPiece& piece : pieces) {
         compute.truncate(piece.cache, piece.frame.position);
         for (std::uint32_t i = 0; i < piece.frame.rows; ++i) {
-            session_rows.push_back({piece.cache, piece.frame.position + i});
+            input.rows.push_back({piece.cache, piece.frame.position + i});
         }
-        tokens.insert(tokens.end(), piece.frame.tokens.begin(), piece.frame.tokens.end());
-        values.insert(values.end(), piece.frame.values.begin(), piece.frame.values.end());
+        const RowFrame& frame = piece.frame;
+        input.tokens.insert(input.tokens.end(), frame.tokens.begin(), frame.tokens.end());
+        input.values.insert(input.values.end(), frame.values.begin(), frame.values.end());
     }
     if (bridge != nullptr) {
-        values = bridge->read(tokens, std::move(values));
+        input.values = bridge->read(input.tokens, std::move(input.values));
     }
-    const StageInput input = pieces.front().key.second == 0
-                                 ? StageInput(std::span<const TokenId>(tokens))
-                                 : StageInput(std::span<const float>(values));
-    const auto out = compute.run_layers(session_rows, input);
-    failed = !out || out->size() != session_rows.size() * compute.shape().width;
+    input.of_tokens = pieces.front().key.second == 0;
+    return input;
+}
+
+void DeviceCall::run(SessionCompute& compute, const composition::BridgedInput* bridge) {
+    const Input input = read(compute, bridge);
+    const auto out = compute.run_layers(input.rows, input.view());
+    failed = !out || out->size() != input.rows.size() * compute.shape().width;
     if (!failed) {
         split(*out, compute);
+    }
+}
+
+void DeviceCall::begin(
+    SessionCompute& compute, ExpertTrunk& trunk, const composition::BridgedInput* bridge
+) {
+    const Input input = read(compute, bridge);
+    std::vector<const LackingExperts*> of_rows;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        of_rows.insert(of_rows.end(), pieces[i].frame.rows, &lacking[i]);
+    }
+    auto step = trunk.begin(input.rows, input.view(), of_rows);
+    failed = step.has_error();
+    if (!failed) {
+        take(std::move(*step), compute);
+    }
+}
+
+void DeviceCall::go_on(
+    SessionCompute& compute, ExpertTrunk& trunk, std::span<const std::vector<float>> outputs
+) {
+    take(trunk.go_on(outputs), compute);
+}
+
+void DeviceCall::take(TrunkStep step, SessionCompute& compute) {
+    stop.reset();
+    if (auto* const waits = std::get_if<ExpertStop>(&step)) {
+        stop = std::move(*waits);
+    } else {
+        split(std::get<std::vector<float>>(step), compute);
     }
 }
 

@@ -7,12 +7,14 @@
 #pragma once
 
 #include "stacking/composition/bridged_input.hpp"
+#include "stacking/expert_compute.hpp"
 #include "stacking/logit_changes.hpp"
 #include "stacking/session_compute.hpp"
 #include "swarm/base/units.hpp"
 #include "swarm/protocol/message.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -68,6 +70,8 @@ struct CallPiece {
 
 struct DeviceCall {
     std::vector<CallPiece> pieces;
+    std::vector<LackingExperts> lacking{};  // by piece; empty without a trunk
+    std::optional<ExpertStop> stop{};       // result: the call waits for these experts
     bool failed = false;
     std::uint32_t rows = 0;  // rows of all pieces
     swarm::TimePoint begun{};
@@ -75,7 +79,27 @@ struct DeviceCall {
     /// `bridge`: the one in front of the layers, or null.
     void run(SessionCompute& compute, const composition::BridgedInput* bridge);
 
+    /// Parts of run(), where the compute is a trunk: up to the next stop, and on from it.
+    void begin(
+        SessionCompute& compute, ExpertTrunk& trunk, const composition::BridgedInput* bridge
+    );
+    void go_on(
+        SessionCompute& compute, ExpertTrunk& trunk, std::span<const std::vector<float>> outputs
+    );
+
  private:
+    /// The rows of all pieces.
+    struct Input {
+        std::vector<SessionRow> rows;
+        std::vector<TokenId> tokens;
+        std::vector<float> values;
+        bool of_tokens = false;
+
+        [[nodiscard]] StageInput view() const;
+    };
+
+    [[nodiscard]] Input read(SessionCompute& compute, const composition::BridgedInput* bridge);
+    void take(TrunkStep step, SessionCompute& compute);
     void split(std::span<const float> outputs, SessionCompute& compute);
 };
 

@@ -1,5 +1,6 @@
 #include "stacking/sessions/directory.hpp"
 
+#include "stacking/expert_set.hpp"
 #include "swarm/protocol/limits.hpp"
 
 #include <algorithm>
@@ -99,8 +100,12 @@ void Directory::tell(PeerId peer, const ListedHost& host, bool listed, node::Tur
     const auto& [digest, layers] = host.model;
     const auto hosts =
         static_cast<std::size_t>(std::ranges::count_if(table_.hosts_of(host.model), same));
-    turn.out.add(node::Tell{
-        node::HostListed{peer, digest, host.hosted, listed, hosts, host.registration->weights}});
+    const protocol::Register& said = *host.registration;
+    node::HostListed told{peer, digest, host.hosted, listed, hosts, said.weights};
+    if (said.experts_only) {
+        told.experts = ExpertSet::of_words(said.experts).list();
+    }
+    turn.out.add(node::Tell{std::move(told)});
 }
 
 void Directory::take(PeerId from, const protocol::HostOffer& offer, node::Turn turn) {
@@ -164,7 +169,15 @@ void Directory::take(PeerId from, const protocol::Locate& locate, node::Turn tur
         if (host.registration) {
             const protocol::Register& said = *host.registration;
             located.layers = model.second;
-            located.hosts.push_back({peer, host.hosted, said.address, said.rates, said.weights});
+            located.hosts.push_back(
+                {peer,
+                 host.hosted,
+                 said.address,
+                 said.rates,
+                 said.weights,
+                 said.experts,
+                 said.experts_only}
+            );
         }
     }
     budget_.charge(from, static_cast<double>(located.hosts.size() / protocol::kHostsPerRequest));

@@ -48,7 +48,9 @@ std::size_t count_in(const std::map<std::uint64_t, std::size_t>& counts, std::ui
 
 bool ListedHost::is_replica_of(const ListedHost& other) const {
     return hosted == other.hosted && registration && other.registration &&
-           registration->weights == other.registration->weights;
+           registration->weights == other.registration->weights &&
+           registration->experts == other.registration->experts &&
+           registration->experts_only == other.registration->experts_only;
 }
 
 ListedHost* DirectoryTable::find(PeerId peer) {
@@ -217,7 +219,8 @@ std::pair<std::vector<LayerRange>, LayerRange> DirectoryTable::place_of(
         std::size_t own = 0;
         std::set<std::uint64_t> others;
         for (const auto& [peer, host] : hosts) {
-            if (host.hosted != part || peer == newcomer) {
+            const bool lends_only = host.registration && host.registration->experts_only;
+            if (host.hosted != part || peer == newcomer || lends_only) {
                 continue;
             }
             if (host.network == network) {

@@ -31,7 +31,7 @@ struct ListedHost {
     std::vector<protocol::LayerRange> split{};  // the hosted layers are a part of it, if it is set
     std::optional<protocol::Register> registration{};  // nothing: the peer is loading
 
-    /// Whether both serve the same layers with the same weights.
+    /// Whether both serve the same layers with the same weights, and lend the same experts.
     [[nodiscard]] bool is_replica_of(const ListedHost& other) const;
 };
 

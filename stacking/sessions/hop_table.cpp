@@ -12,7 +12,13 @@ using compression::CodecId;
 using protocol::SessionReason;
 
 HopTable::HopTable(Options options, LinkBook& links)
-    : options_(std::move(options)), links_(links), shape_(options_.compute->shape()) {}
+    : options_(std::move(options)), links_(links), shape_(options_.compute->shape()) {
+    if (options_.trunk) {
+        const ExpertLenders::Options lenders{
+            options_.self, options_.expert_weights, options_.host.hosted, options_.lacking};
+        experts_.emplace(ExpertCalls::Options{lenders, shape_.width}, links_);
+    }
+}
 
 HopTable::Hops::iterator HopTable::find(const protocol::HopId& id, PeerId client) {
     const auto at = hops_.find({id.session, id.hop});
@@ -194,7 +200,10 @@ void HopTable::see_to_links(Hop& hop, node::Turn turn) {
     }
 }
 
-void HopTable::unreached(PeerId peer) {
+void HopTable::unreached(PeerId peer, node::Turn turn) {
+    if (experts_) {
+        experts_->unreached(peer, turn);
+    }
     for (auto& [key, hop] : hops_) {
         if (hop.troubled) {
             continue;  // its client knows already
@@ -284,6 +293,9 @@ void HopTable::remove(Hops::iterator at, node::Turn turn) {
 }
 
 void HopTable::linked(PeerId peer, node::Turn turn) {
+    if (experts_) {
+        experts_->linked(peer, turn);
+    }
     for (auto& [key, hop] : hops_) {
         const bool is_next = hop.open.next.peer == peer;
         if (is_next || hop.open.previous.peer == peer) {
@@ -298,6 +310,9 @@ void HopTable::linked(PeerId peer, node::Turn turn) {
 
 void HopTable::lost(PeerId peer, node::Turn turn) {
     lines_.lost(peer);
+    if (experts_) {
+        experts_->lost(peer, turn);
+    }
     for (auto& [key, hop] : hops_) {
         if (!hop.is_last() && hop.open.next.peer == peer) {
             give_up(hop, SessionReason::NextLost, turn);
@@ -323,10 +338,17 @@ node::Allowance HopTable::allowance(const PeerId& peer) const {
             allowed.tensor_bytes = protocol::kSessionRowsMax * sizeof(float) * (width + 1);
         }
     }
+    if (experts_ && experts_->lends_to_us(peer)) {
+        allowed.acquaintance = Acquaintance::Partner;
+        const std::uint64_t rows = protocol::kSessionRowsMax;
+        allowed.tensor_bytes =
+            std::max<std::uint64_t>(allowed.tensor_bytes, rows * shape_.width * sizeof(float));
+    }
     return allowed;
 }
 
 void HopTable::wake(node::Turn turn) {
+    walk_on(turn);
     for (const KeptCaches::Kept& expired : kept_.take_expired(turn.now)) {
         drop(expired, turn);
     }
@@ -401,6 +423,9 @@ bool HopTable::make_room(
 
 TimePoint HopTable::next_deadline() const {
     TimePoint due = kept_.next_deadline();
+    if (experts_) {
+        due = std::min(due, experts_->next_deadline());
+    }
     if (!device_busy_ && !ready_.empty()) {
         due = std::min(due, gathered_at());
     }

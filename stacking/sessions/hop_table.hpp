@@ -12,6 +12,7 @@
 
 #include "stacking/row_coding.hpp"
 #include "stacking/sessions/device_call.hpp"
+#include "stacking/sessions/experts/expert_calls.hpp"
 #include "stacking/sessions/kept/kept_caches.hpp"
 #include "stacking/sessions/link_book.hpp"
 #include "stacking/sessions/own_rate.hpp"
@@ -24,6 +25,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -57,6 +59,10 @@ class HopTable {
         std::shared_ptr<SessionCompute> compute;
         /// Bridge in front of the layers; with it they take only rows with tokens.
         std::shared_ptr<const composition::BridgedInput> bridge{};
+        /// The compute, where it lacks experts of its layers; null: it lacks none.
+        std::shared_ptr<ExpertTrunk> trunk{};
+        ExpertSet lacking{};
+        swarm::Digest expert_weights{};  // the digest by which lenders are asked
         /// Maximum bytes of sent rows that all sessions keep for refills. A session that does not
         /// fit keeps no rows and is refilled from the tokens.
         std::uint64_t kept_bytes_max = kKeptBytesMax;
@@ -85,10 +91,25 @@ class HopTable {
 
     void computed(swarm::JobId job, node::Turn turn) { device_.done(job, turn); }
 
+    // hop_table_experts.cpp: the answers of lenders, and the directory's list of them
+    void take(
+        PeerId from,
+        const protocol::ExpertOutputs& outputs,
+        const node::Payload& payload,
+        node::Turn turn
+    );
+    void take(PeerId from, const protocol::ExpertRefused& refused, node::Turn turn);
+    void take(const protocol::Located& located, node::Turn turn);
+
+    /// Whether experts of these layers are elsewhere, and whether a call waits for a lender.
+    [[nodiscard]] bool lacks_experts() const { return experts_.has_value(); }
+
+    [[nodiscard]] bool waits_for_lender() const { return experts_ && experts_->is_waiting(); }
+
     void linked(PeerId peer, node::Turn turn);
     void lost(PeerId peer, node::Turn turn);
     /// Notes that no link to the peer came up.
-    void unreached(PeerId peer);
+    void unreached(PeerId peer, node::Turn turn);
     // The control link of a peer that may be a client:
     void client_linked(PeerId peer, node::Turn turn);
     void client_lost(PeerId peer, node::Turn turn);
@@ -142,6 +163,7 @@ class HopTable {
         std::optional<protocol::SessionReason> unreached{};  // said at asked_at + kAnswerAfter
         TimePoint since{};                                   // start of the hop
         std::uint32_t computed = 0;  // rows computed since then; both predict the hop's end
+        LackingExperts lacking{};    // experts that this session goes without
 
         [[nodiscard]] bool is_last() const { return open.id.hop + 1 == open.hops; }
 
@@ -200,6 +222,12 @@ class HopTable {
     void tell_token(const Hop& hop, const CallPiece& piece, node::Turn turn) const;
     void pump(Hop& hop, node::Turn turn);
 
+    // hop_table_experts.cpp: a call that stops where experts are elsewhere
+    void begin_walk(std::shared_ptr<DeviceCall> call, node::Turn turn);
+    void walk(std::shared_ptr<DeviceCall> call, node::Turn turn);
+    void walk_on(node::Turn turn);
+    void leave_out(DeviceCall& call, const ExpertVisit& visit, node::Turn turn);
+
     Options options_;
     LinkBook& links_;
     RowLines lines_;
@@ -210,6 +238,9 @@ class HopTable {
     KeptCaches kept_;
     std::deque<Key> ready_;  // hops with queued rows and none on the device, each once
     bool device_busy_ = false;
+    std::optional<ExpertCalls> experts_;          // nothing: no experts are elsewhere
+    std::shared_ptr<DeviceCall> waiting_call_{};  // waits for experts
+    std::set<std::uint32_t> told_absent_{};       // experts whose absence was logged
     std::optional<std::uint64_t> token_of_{};     // the session whose token came last
     TimePoint token_at_{};                        // when it came
     std::optional<TimePoint> token_before_at_{};  // when one of another session came last

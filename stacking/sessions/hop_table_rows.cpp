@@ -277,6 +277,9 @@ void HopTable::call_device(node::Turn turn) {
     const auto call = std::make_shared<DeviceCall>(next_call());
     const double layers = options_.host.hosted.end - options_.host.hosted.first;
     call->begun = turn.now;
+    if (options_.trunk) {
+        return begin_walk(call, turn);
+    }
     device_.submit(
         turn,
         call->rows * layers,

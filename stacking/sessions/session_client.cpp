@@ -219,7 +219,9 @@ void SessionClient::take(const protocol::Located& located, node::Turn turn) {
     });
     const auto use = under_way ? WeightGroups::Use::UnderWay : WeightGroups::Use::Idle;
     context->located = located;
-    context->located.hosts = context->groups.choose(located.hosts, context->name, use);
+    std::vector<protocol::HostInfo> hosts = located.hosts;
+    std::erase_if(hosts, [](const protocol::HostInfo& host) { return host.experts_only; });
+    context->located.hosts = context->groups.choose(hosts, context->name, use);
     context->is_located = true;
     context->router.claim(context->located.hosts);
     if (const std::string& news = context->groups.news(); !news.empty()) {

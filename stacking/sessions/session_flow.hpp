@@ -20,6 +20,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -112,6 +113,7 @@ class SessionFlow {
     void take(PeerId from, const protocol::SessionOpened& opened, node::Turn turn);
     void take(PeerId from, const protocol::SessionToken& token, node::Turn turn);
     void take(PeerId from, const protocol::SessionTrouble& trouble, node::Turn turn);
+    void take(PeerId from, const protocol::SessionLacks& lacks, node::Turn turn);
     void lost(PeerId peer, node::Lane lane, node::Turn turn);
     void cancel(node::Turn turn);
 
@@ -239,6 +241,7 @@ class SessionFlow {
     std::optional<std::uint32_t> reused_;    // its positions that no hop had to read
     std::optional<std::uint32_t> member_;
     std::optional<Answer> answer_;
+    std::set<std::uint32_t> lacking_{};  // experts that hops go without
     std::string failure_;
     std::string trouble_;  // last reason why no token came; empty: there was none
 };

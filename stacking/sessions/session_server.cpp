@@ -11,6 +11,11 @@ constexpr int kLoadFailed = 1;  // exit codes of the program
 constexpr int kUsage = 2;
 constexpr int kNoDirectory = 4;
 
+/// Messages whose payload goes to the hop table.
+template <class Body>
+constexpr bool kRowsForHops =
+    std::is_same_v<Body, protocol::SessionRows> || std::is_same_v<Body, protocol::ExpertOutputs>;
+
 std::string text_of(protocol::LayerRange layers, std::uint32_t all) {
     return "layers " + std::to_string(layers.first) + " to " + std::to_string(layers.end - 1) +
            " of " + std::to_string(all);
@@ -50,6 +55,9 @@ void SessionServer::on(const node::Event& event, TimePoint now, node::Outbox& ou
     }
     if (hops_) {
         hops_->wake(turn);
+        if (hops_->waits_for_lender()) {
+            directory_.hurry();
+        }
     }
     if (donor_) {
         donor_->advance(hops() > 0, turn);
@@ -73,12 +81,22 @@ TimePoint SessionServer::next_deadline() const {
 node::Allowance SessionServer::allowance(const PeerId& peer) const {
     using node::Acquaintance;
     if (peer == directory_.peer()) {
-        return node::Allowance::without_tensors(Acquaintance::Partner);
+        const bool asks = hops_ && hops_->lacks_experts();
+        return {
+            Acquaintance::Partner,
+            asks ? protocol::kLocatedBytesMax : protocol::kControlBytesMax,
+            0};
     }
     node::Allowance allowed =
         hops_ ? hops_->allowance(peer) : node::Allowance::without_tensors(Acquaintance::Stranger);
     if (donor_ && donor_->serves(peer)) {
         allowed.acquaintance = std::max(allowed.acquaintance, Acquaintance::Guest);
+    }
+    if (lends_) {
+        allowed.tensor_bytes = std::max(allowed.tensor_bytes, lends_->tensor_bytes());
+        if (lends_->serves(peer)) {
+            allowed.acquaintance = std::max(allowed.acquaintance, Acquaintance::Guest);
+        }
     }
     return allowed;
 }
@@ -105,36 +123,70 @@ void SessionServer::load(protocol::LayerRange layers, node::Turn turn) {
             if (!*outcome) {
                 return end(kLoadFailed, outcome->error().detail, later);
             }
-            LoadedLayers& loaded = **outcome;
-            weights_ = loaded.weights;
-            hops_.emplace(
-                HopTable::Options{
-                    .self = options_.self,
-                    .host = {options_.model, options_.layers, layers, loaded.weights},
-                    .compute = std::move(loaded.compute),
-                    .bridge = std::move(loaded.bridge),
-                    .kept_bytes_max = options_.kept_bytes_max,
-                    .ttl = options_.ttl,
-                    .keeps_for = options_.keeps_for},
-                links_
-            );
-            if (!answered_) {
-                contact_until_ = later.now + options_.first_contact_within;
-            }
-            if (directory_.is_up()) {
-                beat(later);
-            }
+            take(**outcome, later);
         }
     );
+}
+
+void SessionServer::take(LoadedLayers& loaded, node::Turn turn) {
+    weights_ = loaded.weights;
+    if (loaded.compute) {
+        HopTable::Options hops{
+            .self = options_.self,
+            .host = {options_.model, options_.layers, *place_, loaded.weights},
+            .compute = std::move(loaded.compute),
+            .bridge = std::move(loaded.bridge)};
+        hops.trunk = std::move(loaded.trunk);
+        hops.lacking = std::move(loaded.lacking);
+        hops.expert_weights = loaded.expert_weights;
+        hops.kept_bytes_max = options_.kept_bytes_max;
+        hops.ttl = options_.ttl;
+        hops.keeps_for = options_.keeps_for;
+        hops_.emplace(std::move(hops), links_);
+    }
+    if (loaded.lender) {
+        lent_ = std::move(loaded.lent);
+        lends_.emplace(ExpertTable::Options{std::move(loaded.lender), loaded.expert_weights});
+    }
+    if (!answered_) {
+        contact_until_ = turn.now + options_.first_contact_within;
+    }
+    if (directory_.is_up()) {
+        beat(turn);
+    }
+}
+
+std::string SessionServer::what() const {
+    std::string experts;
+    for (const std::uint32_t expert : lent_.list()) {
+        experts += (experts.empty() ? "" : ", ") + std::to_string(expert);
+    }
+    const std::string layers = text_of(*place_, options_.layers);
+    if (!hops_) {
+        return "experts " + experts + " of " + layers;
+    }
+    const std::string lends = experts.empty() ? "" : ", and experts " + experts + " to others";
+    return hops_->lacks_experts() ? layers + " without the experts of others" + lends
+                                  : layers + lends;
 }
 
 /// Registers, or repeats the offer while the layers load: the directory keeps a place only for
 /// peers that it hears.
 void SessionServer::beat(node::Turn turn) {
-    if (hops_) {
+    if (is_loaded()) {
         const protocol::Register registration{
-            options_.model, options_.layers, *place_, weights_, options_.address, hops_->rates()};
+            options_.model,
+            options_.layers,
+            *place_,
+            weights_,
+            options_.address,
+            hops_ ? hops_->rates() : lends_->rates(),
+            lent_.words(),
+            !hops_};
         send(directory_.peer(), registration, turn);
+        if (hops_ && hops_->lacks_experts()) {
+            send(directory_.peer(), protocol::Locate{options_.model, options_.layers}, turn);
+        }
     } else if (!options_.fixed) {
         const protocol::HostOffer offer{options_.model, options_.layers, options_.split};
         send(directory_.peer(), offer, turn);
@@ -142,7 +194,7 @@ void SessionServer::beat(node::Turn turn) {
 }
 
 void SessionServer::handle(const node::LinkUp& up, node::Turn turn) {
-    if (directory_.on(up, turn.now) && options_.fixed && !hops_) {
+    if (directory_.on(up, turn.now) && options_.fixed && !is_loaded()) {
         contact_until_ = swarm::kNever;  // nothing is asked before the layers are loaded
     }
     links_.on(up);
@@ -156,6 +208,9 @@ void SessionServer::handle(const node::LinkUp& up, node::Turn turn) {
 void SessionServer::handle(const node::LinkDown& down, node::Turn turn) {
     directory_.on(down, turn.now);
     links_.on(down);
+    if (lends_ && down.lane == node::Lane::Bulk) {
+        lends_->lost(down.peer);
+    }
     if (hops_ && down.lane == node::Lane::Bulk) {
         hops_->lost(down.peer, turn);
     } else if (hops_) {
@@ -172,7 +227,7 @@ void SessionServer::handle(const node::DialFailed& failed, node::Turn turn) {
     }
     links_.on(failed);
     if (hops_ && failed.lane == node::Lane::Bulk && !links_.is_up(failed.peer, failed.lane)) {
-        hops_->unreached(failed.peer);
+        hops_->unreached(failed.peer, turn);
     }
 }
 
@@ -193,9 +248,19 @@ void SessionServer::handle(const node::Received& received, node::Turn turn) {
             } else if constexpr (std::is_same_v<Body, protocol::FilesAsk>) {
                 send(received.peer, protocol::FilesTold{body.model, {}, 0}, turn);
             }
-        } else if constexpr (std::is_same_v<Body, protocol::SessionRows>) {
+        } else if constexpr (kRowsForHops<Body>) {
             if (hops_) {
                 hops_->take(received.peer, body, received.payload, turn);
+            }
+        } else if constexpr (std::is_same_v<Body, protocol::ExpertRows>) {
+            if (lends_) {
+                lends_->take(received.peer, body, received.payload, turn);
+            } else {
+                send(received.peer, protocol::ExpertRefused{body.request, false}, turn);
+            }
+        } else if constexpr (std::is_same_v<Body, protocol::Located>) {
+            if (hops_ && received.peer == directory_.peer()) {
+                hops_->take(body, turn);
             }
         } else if constexpr (requires(HopTable & hops) { hops.take(received.peer, body, turn); }) {
             if (hops_) {
@@ -232,12 +297,11 @@ void SessionServer::take(const protocol::Registered& registered, node::Turn turn
             turn.out.log(node::LogLine::Level::Error, "directory: " + refusal_);
         }
     }
-    if (registered.refusal.empty() && hops_ && !listed_) {
+    if (registered.refusal.empty() && is_loaded() && !listed_) {
         listed_ = true;
         turn.out.log(
             node::LogLine::Level::Info,
-            "serves " + text_of(*place_, options_.layers) + ", weights " +
-                to_hex(weights_).substr(0, 8)
+            "serves " + what() + ", weights " + to_hex(weights_).substr(0, 8)
         );
     }
 }
@@ -253,6 +317,8 @@ void SessionServer::take(const protocol::Misdirected& misdirected, node::Turn tu
 void SessionServer::handle(const node::Computed& computed, node::Turn turn) {
     if (sharing::FileDonor::is_its_job(computed.job)) {
         donor_->computed(computed.job, turn);
+    } else if (ExpertTable::is_its_job(computed.job)) {
+        lends_->computed(computed.job, turn);
     } else if (hops_) {
         hops_->computed(computed.job, turn);
     } else {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "stacking/sessions/directory_link.hpp"
+#include "stacking/sessions/experts/expert_table.hpp"
 #include "stacking/sessions/hop_table.hpp"
 #include "stacking/sharing/file_donor.hpp"
 
@@ -20,9 +21,14 @@ namespace stacking::sessions {
 
 /// Layers that are ready to compute.
 struct LoadedLayers {
-    std::shared_ptr<SessionCompute> compute;
+    std::shared_ptr<SessionCompute> compute;  // null: the server lends experts and hosts no hop
     swarm::Digest weights;
     std::shared_ptr<const composition::BridgedInput> bridge{};  // bridge in front of the layers
+    std::shared_ptr<ExpertTrunk> trunk{};                       // the compute, if it lacks experts
+    ExpertSet lacking{};                                        // those
+    std::shared_ptr<ExpertLender> lender{};                     // null: the server lends no experts
+    ExpertSet lent{};
+    swarm::Digest expert_weights{};  // the digest of requests for experts
 };
 
 class SessionServer final : public node::Role {
@@ -65,7 +71,12 @@ class SessionServer final : public node::Role {
 
     void begin(node::Turn turn);
     void load(protocol::LayerRange layers, node::Turn turn);
+    void take(LoadedLayers& loaded, node::Turn turn);
     void beat(node::Turn turn);
+
+    [[nodiscard]] bool is_loaded() const { return hops_ || lends_; }
+
+    [[nodiscard]] std::string what() const;
     void take(const protocol::HostPlace& place, node::Turn turn);
     void take(const protocol::Registered& registered, node::Turn turn);
     void take(const protocol::Misdirected& misdirected, node::Turn turn);
@@ -78,6 +89,8 @@ class SessionServer final : public node::Role {
     std::optional<sharing::FileDonor> donor_;
     std::optional<protocol::LayerRange> place_;  // layers that are loaded or being loaded
     std::optional<HopTable> hops_;               // present once the layers are loaded
+    std::optional<ExpertTable> lends_;           // present once the experts to lend are loaded
+    ExpertSet lent_;
     swarm::Digest weights_;
     std::string refusal_;  // directory's last refusal; empty: none
     bool listed_ = false;

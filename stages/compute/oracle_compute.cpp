@@ -54,11 +54,11 @@ class OracleCompute final : public StageCompute {
     OracleCompute(const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout)
         : microbatches_(config.microbatches),
           vocabulary_(config.model.vocabulary),
-          layers_(layout.layers),
-          layer_elements_(layout.elements() / layout.layers),
+          layers_(static_cast<std::uint32_t>(layout.tensors.size())),
+          layer_elements_(layers_ == 0 ? 0 : layout.elements() / layers_),
           has_head_(layout.has_head) {
         SWARM_ASSERT(config.model.kind == swarm::run::ModelKind::Oracle);
-        SWARM_ASSERT(layer_elements_ >= microbatches_);
+        SWARM_ASSERT(layers_ == 0 || layer_elements_ >= microbatches_);
     }
 
     void use_weights(std::span<const float> weights) override { weights_ = weights; }
@@ -189,6 +189,9 @@ class OracleCompute final : public StageCompute {
     }
 
     [[nodiscard]] double loss(std::uint32_t id) const {
+        if (layers_ == 0) {
+            return 0;
+        }
         double sum = 0;
         for (std::uint32_t layer = 0; layer < layers_; ++layer) {
             sum += static_cast<double>(weights_[layer * layer_elements_ + id]);
@@ -198,7 +201,7 @@ class OracleCompute final : public StageCompute {
 
     std::uint32_t microbatches_;
     std::uint32_t vocabulary_;
-    std::uint32_t layers_;
+    std::uint32_t layers_;  // that are trained
     std::size_t layer_elements_;
     bool has_head_;
     std::span<const float> weights_;

@@ -35,18 +35,30 @@ std::vector<std::int64_t> tied_sums(const StageWorker& first, const StageWorker&
 
 }  // namespace
 
-Result<double> run_microbatch(std::span<StageWorker* const> path, StageWorker::Leg leg) {
-    const std::size_t tail = path.size() - 1;
-    for (std::size_t s = 0; s < tail; ++s) {
-        SWARM_TRY(auto output, path[s]->forward(leg, Graph::Keep));
+Result<double> run_microbatch(
+    std::span<StageWorker* const> path, swarm::StageMask training, StageWorker::Leg leg
+) {
+    const auto learns_at_or_below = [&](std::uint32_t s) { return training.has_below({s + 1}); };
+    const auto take_gradient = [&](std::uint32_t s) {
+        if (training.has({s})) {
+            path[s]->accumulate(leg.key);
+        } else {
+            path[s]->discard_pending(leg.key);
+        }
+    };
+    const auto tail = static_cast<std::uint32_t>(path.size() - 1);
+    for (std::uint32_t s = 0; s < tail; ++s) {
+        SWARM_TRY(
+            auto output, path[s]->forward(leg, learns_at_or_below(s) ? Graph::Keep : Graph::Drop)
+        );
         leg.input = std::move(output);
     }
     SWARM_TRY(auto outcome, path[tail]->forward_tail(leg));
-    path[tail]->accumulate(leg.key);
+    take_gradient(tail);
     leg.input = std::move(outcome.gradient_below);
-    for (std::size_t s = tail; s-- > 0;) {
+    for (std::uint32_t s = tail; s-- > 0 && learns_at_or_below(s);) {
         SWARM_TRY(auto below, path[s]->backward(leg));
-        path[s]->accumulate(leg.key);
+        take_gradient(s);
         leg.input = std::move(below);
     }
     return outcome.loss;
@@ -139,10 +151,13 @@ Result<StepRecord> SingleRun::step() {
     for (const auto& worker : workers_) {
         path.push_back(worker.get());
     }
+    const auto training = swarm::run::training_stages(config_, swarm::run::partition(config_));
     const std::uint32_t microbatches = swarm::run::microbatches_of(config_, step);
     for (std::uint32_t m = 0; m < microbatches; ++m) {
         const auto outcome = run_microbatch(
-            path, {step, {{m}, swarm::make_epoch(1, 1)}, plan_.tokens(step, {m}), {}, codecs_}
+            path,
+            training,
+            {step, {{m}, swarm::make_epoch(1, 1)}, plan_.tokens(step, {m}), {}, codecs_}
         );
         if (outcome.has_error() && outcome.error().code == swarm::ErrorCode::NotFinite) {
             return skip(step, "microbatch " + std::to_string(m) + ": " + outcome.error().detail);
@@ -175,6 +190,7 @@ Result<StepRecord> SingleRun::commit(std::uint64_t step, double loss) {
     if (swarm::run::trains_tied_matrix(config_) && workers_.size() > 1) {
         tied = tied_sums(*workers_.front(), *workers_.back());
     }
+    const auto training = swarm::run::training_stages(config_, swarm::run::partition(config_));
     std::vector<double> sums_of_squares;  // one per tensor, in global order
     for (const auto& worker : workers_) {
         worker->finish_alone(tied);
@@ -182,7 +198,9 @@ Result<StepRecord> SingleRun::commit(std::uint64_t step, double loss) {
         sums_of_squares.insert(
             sums_of_squares.end(), summary.sums_of_squares.begin(), summary.sums_of_squares.end()
         );
-        record.counted_once = std::min(record.counted_once, summary.counted_once);
+        if (training.has(worker->layout().stage)) {
+            record.counted_once = std::min(record.counted_once, summary.counted_once);
+        }
         record.counted_wrong = std::max(record.counted_wrong, summary.counted_wrong);
         record.result_hashes.push_back(summary.hash);
     }

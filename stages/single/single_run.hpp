@@ -25,15 +25,18 @@ struct StepRecord {
     std::uint64_t step = 0;  // number of the step just made, from 0
     double loss = 0;         // fp64 mean over the microbatches in order of id, before the update
     double gradient_norm = 0;
-    std::uint32_t counted_once = 0;   // least of all stages; config.microbatches when all is well
+    std::uint32_t counted_once = 0;   // least of all that train; run.microbatches when all is well
     std::uint32_t counted_wrong = 0;  // most of all stages; 0 when all is well
     std::vector<swarm::Digest> result_hashes;  // hashes by stage
     std::optional<std::string> skipped{};  // reason of a skip; then only `step` above has a meaning
 };
 
-/// Runs one microbatch up through the workers of all stages and back and adds its gradients.
-/// Returns its loss. `leg` is the leg of the first stage.
-Result<double> run_microbatch(std::span<StageWorker* const> path, StageWorker::Leg leg);
+/// Runs one microbatch up through the workers of all stages and back and adds its gradients in the
+/// stages of `training` (run::training_stages()). Returns its loss. `leg` is the leg of the first
+/// stage.
+Result<double> run_microbatch(
+    std::span<StageWorker* const> path, swarm::StageMask training, StageWorker::Leg leg
+);
 
 class SingleRun {
  public:

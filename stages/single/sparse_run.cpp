@@ -109,7 +109,9 @@ Result<double> SparseRun::run_microbatches(std::uint64_t step) {
             ++replica.held;
         }
         const auto loss = run_microbatch(
-            path, {step, {{m}, swarm::make_epoch(1, 1)}, plan_.tokens(step, {m}), {}}
+            path,
+            swarm::StageMask::first(config_.stages),
+            {step, {{m}, swarm::make_epoch(1, 1)}, plan_.tokens(step, {m}), {}}
         );
         if (loss.has_error()) {
             const std::string which = "microbatch " + std::to_string(m) + ": ";

@@ -47,7 +47,7 @@ constexpr double kTwoPi = 6.283185307179586;
 void add_feed_forward(
     const ModelConfig& config, const std::string& layer, std::vector<TensorSpec>& own
 ) {
-    if (config.kind == ModelKind::Mixtral) {
+    if (has_experts(config.kind)) {
         own.push_back({layer + "mlp_norm", {config.width}});
         const auto mixture = swarm::run::mixture_tensors(config, layer);
         own.insert(own.end(), mixture.begin(), mixture.end());
@@ -82,7 +82,7 @@ std::vector<TensorSpec> expected_tensors(const RunConfig& run, const StageLayout
             own.push_back({layer + "attn.bk", {kv_width}});
             own.push_back({layer + "attn.bq", {query_width}});
             own.push_back({layer + "attn.bv", {kv_width}});
-        } else if (config.kind == ModelKind::Qwen3) {
+        } else if (has_query_key_norms(config.kind)) {
             own.push_back({layer + "attn.k_norm", {head_width}});
             own.push_back({layer + "attn.q_norm", {head_width}});
         }
@@ -254,7 +254,7 @@ Tensor LlamaModel::project(
         config_.kind == ModelKind::Qwen2 ? weight(layer + "attn.b" + which) : Tensor();
     const Tensor rows = linear(x, layer + "attn.w" + which, bias);
     const Tensor split = rows.view({x.size(0), x.size(1), heads, rows.size(2) / heads});
-    const bool has_norm = config_.kind == ModelKind::Qwen3 && *which != 'v';
+    const bool has_norm = has_query_key_norms(config_.kind) && *which != 'v';
     return has_norm ? norm(split, weight(layer + "attn." + which + "_norm")) : split;
 }
 

@@ -1,4 +1,4 @@
-// The layers of one stage of a Llama, Mistral, Qwen2, Qwen3 or Mixtral as a function of LibTorch
+// The layers of one stage of a model of a kind that is trained here as a function of LibTorch
 // tensors: RMSNorm, rotary position embedding (rotate-half, as in Hugging Face), causal attention
 // with grouped key/value heads, SwiGLU; embedding and head where the layout has them.
 // Invariant: a model that is cut into stages runs the same kernels on the same shapes as the whole

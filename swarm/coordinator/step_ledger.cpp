@@ -17,10 +17,10 @@ MicrobatchId id_at(std::size_t index) {
 
 }  // namespace
 
-StepLedger::StepLedger(std::uint32_t stages, std::uint32_t microbatches)
-    : stages_(stages), rows_(microbatches) {
+StepLedger::StepLedger(std::uint32_t stages, StageMask training, std::uint32_t microbatches)
+    : stages_(stages), training_(training), rows_(microbatches) {
     for (Row& row : rows_) {
-        row.mask = StageMask::first(stages);
+        row.mask = training;
         row.owners.resize(stages);
     }
     unpathed_ = rows_.size();
@@ -198,7 +198,7 @@ void StepLedger::end_recall() {
         Row& row = rows_[id.value];
         row.mask = {};
         for (std::uint32_t stage = 0; stage < stages_; ++stage) {
-            if (row.owners[stage] == SlotId{}) {
+            if (training_.has({stage}) && row.owners[stage] == SlotId{}) {
                 row.mask.add({stage});
             }
         }

@@ -22,7 +22,9 @@ namespace swarm::coordinator {
 
 class StepLedger {
  public:
-    StepLedger(std::uint32_t stages, std::uint32_t microbatches);
+    /// `training`: the stages that add gradients (run::training_stages()). At least one of
+    /// `stages` does.
+    StepLedger(std::uint32_t stages, StageMask training, std::uint32_t microbatches);
 
     struct Launch {
         MicrobatchId microbatch;
@@ -61,8 +63,8 @@ class StepLedger {
     /// Takes an answer to the recall. Returns another slot of the stage that claims one of the same
     /// ids, which happens only after a restart.
     std::optional<SlotId> held(SlotId slot, StageIndex stage, const protocol::Held& held);
-    /// All members have answered. The mask of each microbatch of R becomes the stages that nobody
-    /// holds.
+    /// All members have answered. The mask of each microbatch of R becomes the training stages that
+    /// nobody holds.
     void end_recall();
 
     [[nodiscard]] bool needs_recall() const { return !need_.empty(); }
@@ -110,6 +112,7 @@ class StepLedger {
     void index(MicrobatchId id);
 
     std::uint32_t stages_;
+    StageMask training_;
     std::vector<Row> rows_;
     std::set<MicrobatchId> need_;
     std::set<MicrobatchId> launches_;  // microbatches that wait for their first launch, not in need

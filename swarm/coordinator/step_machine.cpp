@@ -3,6 +3,7 @@
 #include "swarm/base/check.hpp"
 #include "swarm/run/step_scalars.hpp"
 #include "swarm/run/training/batch_growth.hpp"
+#include "swarm/run/training/trained_part.hpp"
 #include "swarm/run/versions.hpp"
 
 #include <algorithm>
@@ -17,11 +18,12 @@ StepMachine::StepMachine(RunContext& context, Launcher& launcher, Timing timing)
     : context_(context),
       launcher_(launcher),
       timing_(timing),
-      ledger_(context.config.stages, context.config.microbatches) {}
+      training_(run::training_stages(context.config, context.layouts)),
+      ledger_(context.config.stages, training_, context.config.microbatches) {}
 
 void StepMachine::open(StartWith start, node::Turn turn) {
     const std::uint32_t microbatches = replicas_exchange() ? 0 : microbatches_of_step();
-    ledger_ = StepLedger(context_.config.stages, microbatches);
+    ledger_ = StepLedger(context_.config.stages, training_, microbatches);
     exchange_aborted_ = false;
     std::erase_if(trained_, [&](const auto& each) { return !context_.roster.find(each.first); });
     std::erase_if(failed_reduces_, [&](const auto& each) {
@@ -156,8 +158,8 @@ bool StepMachine::is_complete(
         return std::isfinite(sum) && sum >= 0;
     });
     const std::size_t tensors = context_.layouts[stage.value].tensors.size();
-    const bool alone = replicas_train_alone();
-    const std::size_t count = alone || replicas_exchange() ? listed : microbatches_of_step();
+    const bool only_listed = replicas_train_alone() || replicas_exchange() || !training_.has(stage);
+    const std::size_t count = only_listed ? listed : microbatches_of_step();
     return reduced.counted_once == count && reduced.counted_wrong == 0 && finite &&
            squares.size() == (replicas_exchange() ? 0 : tensors);
 }
@@ -424,9 +426,10 @@ std::uint32_t StepMachine::count_results() const {
     std::map<StageIndex, std::uint32_t> sums;  // for replicas that train alone
     std::uint32_t least = microbatches_of_step();
     for (const auto& [slot, reduced] : holders_) {
+        const StageIndex stage = context_.roster.find(slot)->stage;
         if (replicas_train_alone()) {
-            sums[context_.roster.find(slot)->stage] += reduced.counted_once;
-        } else {
+            sums[stage] += reduced.counted_once;
+        } else if (training_.has(stage)) {
             least = std::min(least, reduced.counted_once);
         }
     }

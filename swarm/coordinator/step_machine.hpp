@@ -201,6 +201,7 @@ class StepMachine {
     Launcher& launcher_;
     Timing timing_;
     Phase phase_ = Phase::Waiting;
+    StageMask training_;  // the stages that add gradients
     StepLedger ledger_;
     Epoch epoch_;
     std::map<SlotId, Epoch> admitted_;  // slots of this step; all others are there from its start

@@ -92,7 +92,7 @@ struct ListBytes {
     }
 
     std::uint64_t operator()(const Register& body) const {
-        return 2 * kDigest + kRowRates + body.address.size();
+        return 2 * kDigest + kRowRates + body.address.size() + kDouble * body.experts.size();
     }
 
     std::uint64_t operator()(const Registered& body) const { return body.refusal.size(); }
@@ -108,10 +108,14 @@ struct ListBytes {
     std::uint64_t operator()(const Located& located) const {
         std::uint64_t bytes = kDigest + kHostInfo * located.hosts.size();
         for (const HostInfo& host : located.hosts) {
-            bytes += host.address.size();
+            bytes += host.address.size() + kDouble * host.experts.size();
         }
         return bytes;
     }
+
+    std::uint64_t operator()(const ExpertRows&) const { return kDigest; }
+
+    std::uint64_t operator()(const SessionLacks& lacks) const { return kId * lacks.experts.size(); }
 
     std::uint64_t operator()(const SessionOpen& open) const {
         return 4 * kDigest + open.previous.address.size() + open.next.address.size() +

@@ -190,6 +190,7 @@ struct HostListed {
     bool listed = true;
     std::size_t hosts = 0;  // peers that serve these layers with these weights after the change
     Digest weights{};
+    std::vector<std::uint32_t> experts{};  // the peer serves only these experts; empty: all
 };
 
 /// A request for a text has failed.

@@ -64,7 +64,11 @@ inline constexpr std::tuple kBodies{
     SWARM_FIELD(file_chunk),
     SWARM_FIELD(file_refused),
     SWARM_FIELD(evaluate),
-    SWARM_FIELD(evaluated)};
+    SWARM_FIELD(evaluated),
+    SWARM_FIELD(expert_rows),
+    SWARM_FIELD(expert_outputs),
+    SWARM_FIELD(expert_refused),
+    SWARM_FIELD(session_lacks)};
 static_assert(std::tuple_size_v<decltype(kBodies)> == kMessageKinds);
 
 }  // namespace swarm::protocol

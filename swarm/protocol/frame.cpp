@@ -20,8 +20,8 @@ constexpr std::uint32_t kMagic = 0x6d727773;  // "swrm" on the wire
 constexpr std::size_t kKinds = kMessageKinds;
 
 static_assert(
-    static_cast<std::size_t>(wire::Message::kEvaluated - kFirstBodyField) == kKinds - 1 &&
-        std::is_same_v<BodyOfKind<kKinds - 1>, Evaluated>,
+    static_cast<std::size_t>(wire::Message::kSessionLacks - kFirstBodyField) == kKinds - 1 &&
+        std::is_same_v<BodyOfKind<kKinds - 1>, SessionLacks>,
     "the oneof of messages.proto has the alternatives of Body, in its order"
 );
 
@@ -246,15 +246,17 @@ Result<Hello> decode_hello(std::span<const std::byte> bytes) {
 
 Lane lane_of(const Body& body) {
     const auto kind = static_cast<std::uint16_t>(body.index());
-    // SessionTaken answers a tensor between peers that may have no control lane.
-    const bool bulk = carries_tensor(kind) || kind == kind_of<SessionTaken>();
+    // These answer a tensor between peers that may have no control lane.
+    const bool bulk =
+        carries_tensor(kind) || kind == kind_of<SessionTaken>() || kind == kind_of<ExpertRefused>();
     return bulk ? Lane::Bulk : Lane::Control;
 }
 
 bool carries_tensor(std::uint16_t kind) {
     return kind == kind_of<Forward>() || kind == kind_of<Backward>() || kind == kind_of<Part>() ||
            kind == kind_of<Chunk>() || kind == kind_of<Infer>() || kind == kind_of<SessionRows>() ||
-           kind == kind_of<FileChunk>() || kind == kind_of<Evaluate>();
+           kind == kind_of<FileChunk>() || kind == kind_of<Evaluate>() ||
+           kind == kind_of<ExpertRows>() || kind == kind_of<ExpertOutputs>();
 }
 
 }  // namespace swarm::protocol

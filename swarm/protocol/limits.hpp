@@ -211,6 +211,20 @@ inline constexpr std::uint32_t kPrefixPagePositions = 64;
 /// bounds its lists.
 inline constexpr std::size_t kSessionHopsMax = 1024;
 
+/// Experts of one layer: as many as the readers of models take. A set of them is a list of words of
+/// 64 bits, so that 2,048 servers with all experts fit into one Located.
+inline constexpr std::uint32_t kExpertsMax = 1024;
+inline constexpr std::size_t kExpertWordsMax = kExpertsMax / 64;
+
+/// Requests to experts that one sender has under way at one lender: enough that the line is never
+/// idle while the lender computes.
+inline constexpr std::size_t kExpertCallsPerPeerMax = 16;
+
+/// Requests, and bytes of their rows, that wait at one lender; it refuses more as busy. 16 senders
+/// with 16 requests each, and 16 requests of 256 rows of width 4,096.
+inline constexpr std::size_t kExpertCallsMax = 256;
+inline constexpr std::uint64_t kExpertBytesMax = 64ULL << 20;
+
 /// Milliseconds of the longest wait that a refusal may name: one hour.
 inline constexpr std::uint32_t kWaitMsMax = 3'600'000;
 

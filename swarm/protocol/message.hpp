@@ -89,7 +89,11 @@ using AnyMessage = std::variant<
     FileChunk,
     FileRefused,
     Evaluate,
-    Evaluated>;
+    Evaluated,
+    ExpertRows,
+    ExpertOutputs,
+    ExpertRefused,
+    SessionLacks>;
 
 /// The content of one frame. Its copies, moves and comparison are compiled once, in message.cpp:
 /// those of a variant of so many alternatives would cost a second of compile time in each

@@ -43,6 +43,8 @@ void visit_fields(Of<HostInfo> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(address));
     visit(SWARM_FIELD(rates));
     visit(SWARM_FIELD(weights));
+    visit(SWARM_FIELD(experts), Items{kExpertWordsMax});
+    visit(SWARM_FIELD(experts_only));
 }
 
 template <class Visit>
@@ -129,6 +131,11 @@ void visit_fields(Of<Register> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(weights));
     visit(SWARM_FIELD(address));
     visit(SWARM_FIELD(rates));
+    visit(SWARM_FIELD(experts), Items{kExpertWordsMax});
+    visit(SWARM_FIELD(experts_only));
+    visit.holds("experts", "are all that is hosted, and none", [](const auto& body) {
+        return !body.experts_only || !body.experts.empty();
+    });
     visit.holds("layers", "hosted are more than the model's", [](const auto& body) {
         return body.hosted.end <= body.layers;
     });
@@ -248,6 +255,33 @@ template <class Visit>
 void visit_fields(Of<SessionTaken> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(id));
     visit(SWARM_FIELD(position), UpTo{kPositionsMax});
+}
+
+template <class Visit>
+void visit_fields(Of<ExpertRows> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(request));
+    visit(SWARM_FIELD(weights));
+    visit(SWARM_FIELD(layer), Below{kLayersMax});
+    visit(SWARM_FIELD(expert), Below{kExpertsMax});
+    visit(SWARM_FIELD(rows), UpTo{kSessionRowsMax});
+    visit.holds("rows", "are none", [](const auto& body) { return body.rows > 0; });
+}
+
+template <class Visit>
+void visit_fields(Of<ExpertOutputs> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(request));
+}
+
+template <class Visit>
+void visit_fields(Of<ExpertRefused> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(request));
+    visit(SWARM_FIELD(busy));
+}
+
+template <class Visit>
+void visit_fields(Of<SessionLacks> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(id));
+    visit(SWARM_FIELD(experts), Items{kExpertsMax, Below{kExpertsMax}});
 }
 
 template <class Visit>

@@ -94,6 +94,12 @@ struct Register {
     Digest weights;  // SHA-256 of the hosted layers' weights
     std::string address;
     RowRates rates{};
+    /// Experts of these layers that the server lends to others: bit e % 64 of word e / 64 stands
+    /// for expert e.
+    std::vector<std::uint64_t> experts{};
+    /// The server has nothing of these layers but those experts: it hosts no hop. `weights` is then
+    /// the digest that ExpertRows has.
+    bool experts_only = false;
 
     friend bool operator==(const Register&, const Register&) = default;
 };
@@ -120,6 +126,8 @@ struct HostInfo {
     std::string address;
     RowRates rates{};
     Digest weights{};  // the server's word; servers that differ are groups, of which clients choose
+    std::vector<std::uint64_t> experts{};  // like Register::experts
+    bool experts_only = false;
 
     friend bool operator==(const HostInfo&, const HostInfo&) = default;
 };
@@ -316,6 +324,44 @@ struct SessionClose {
     std::vector<std::uint64_t> prefix{};
 
     friend bool operator==(const SessionClose&, const SessionClose&) = default;
+};
+
+/// Server of a mixture's layers -> server that lends experts: "what does this expert say of these
+/// rows?" The payload is (rows, C) fp32 without a codec: the rows after the layer's norm.
+/// Nothing of a request is kept, so the same bytes may go to any lender.
+struct ExpertRows {
+    std::uint64_t request = 0;  // number of the sender's own, which the answer has
+    Digest weights;             // SHA-256 of the model's name and of the format of its experts
+    std::uint32_t layer = 0;    // layer of the model
+    std::uint32_t expert = 0;
+    std::uint32_t rows = 0;
+
+    friend bool operator==(const ExpertRows&, const ExpertRows&) = default;
+};
+
+/// Server that lends experts -> sender of ExpertRows. The payload is (rows, C) fp32 without a
+/// codec: the outputs of the expert, before the row's share is applied.
+struct ExpertOutputs {
+    std::uint64_t request = 0;
+
+    friend bool operator==(const ExpertOutputs&, const ExpertOutputs&) = default;
+};
+
+/// Server -> sender of ExpertRows: it does not compute the request.
+struct ExpertRefused {
+    std::uint64_t request = 0;
+    bool busy = false;  // true: ask again later; false: ask another server
+
+    friend bool operator==(const ExpertRefused&, const ExpertRefused&) = default;
+};
+
+/// Hop -> client: nobody lends these experts of the hop's layers, so the session goes on without
+/// them. Each expert is named once in a session.
+struct SessionLacks {
+    HopId id;
+    std::vector<std::uint32_t> experts;
+
+    friend bool operator==(const SessionLacks&, const SessionLacks&) = default;
 };
 
 /// Newcomer -> server: "from which files do you serve this model?" A newcomer has not all of them.

@@ -16,12 +16,13 @@ struct Named {
     Type value;
 };
 
-constexpr std::array<Named<ModelKind>, 6> kModelKinds{
+constexpr std::array<Named<ModelKind>, 7> kModelKinds{
     {{"llama", ModelKind::Llama},
      {"mistral", ModelKind::Mistral},
      {"qwen2", ModelKind::Qwen2},
      {"qwen3", ModelKind::Qwen3},
      {"mixtral", ModelKind::Mixtral},
+     {"qwen3_moe", ModelKind::Qwen3Moe},
      {"oracle", ModelKind::Oracle}}};
 constexpr std::array<Named<SyncMode>, 2> kSyncModes{
     {{"exact", SyncMode::Exact}, {"sparse", SyncMode::Sparse}}};

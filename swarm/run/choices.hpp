@@ -18,8 +18,17 @@ namespace swarm::run {
 
 /// The families of decoders that are trained, and the oracle. A Mistral computes as a Llama does, a
 /// Qwen2 has biases of queries, keys and values, a Qwen3 has norms of each head's queries and keys,
-/// a Mixtral is a Mistral whose feed-forward parts are mixtures of experts.
-enum class ModelKind : std::uint8_t { Llama, Mistral, Qwen2, Qwen3, Mixtral, Oracle };
+/// a Mixtral is a Mistral, and a Qwen3-MoE a Qwen3, whose feed-forward parts are mixtures of
+/// experts.
+enum class ModelKind : std::uint8_t { Llama, Mistral, Qwen2, Qwen3, Mixtral, Qwen3Moe, Oracle };
+
+constexpr bool has_experts(ModelKind kind) {
+    return kind == ModelKind::Mixtral || kind == ModelKind::Qwen3Moe;
+}
+
+constexpr bool has_query_key_norms(ModelKind kind) {
+    return kind == ModelKind::Qwen3 || kind == ModelKind::Qwen3Moe;
+}
 
 /// How the replicas of a stage become one again. Exact: in each step, by the sums of all gradients.
 /// Sparse: each replica trains alone for some steps, then they exchange a part of their changes.

@@ -255,8 +255,8 @@ void check_model(const RunConfig& config, Checker& check) {
         "makes activations of more than " + std::to_string(protocol::kTensorBytesMax) +
             " bytes; lower run.batch, model.context or model.width"
     );
-    const std::size_t layers_max =
-        model.kind == ModelKind::Qwen2 ? kLayersWithBiasesMax : kLayersMax;
+    const bool has_more = model.kind == ModelKind::Qwen2 || has_query_key_norms(model.kind);
+    const std::size_t layers_max = has_more ? kLayersWithBiasesMax : kLayersMax;
     check.require(
         model.layers <= layers_max,
         "model.layers",

@@ -44,7 +44,7 @@ struct ModelConfig {
     std::vector<std::uint32_t> end_tokens{};    // tokens that end an answer
     std::uint32_t repeat = 1;  // times in a row that each layer is computed, with one weight set
     std::uint32_t bottleneck = 0;  // values per token that cross a stage boundary; 0: width
-    std::uint32_t experts = 0;  // feed-forward parts of a layer of kind Mixtral; 0: one, no router
+    std::uint32_t experts = 0;     // feed-forward parts of a layer that has_experts(); 0: no router
     std::uint32_t experts_per_token = 2;
 
     /// Values of one head. REQUIRES: heads > 0.

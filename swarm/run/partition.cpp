@@ -89,7 +89,7 @@ std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t lay
         tensors.push_back({prefix + ".attn.bk", {kv_width}});
         tensors.push_back({prefix + ".attn.bq", {queries}});
         tensors.push_back({prefix + ".attn.bv", {kv_width}});
-    } else if (model.kind == ModelKind::Qwen3) {
+    } else if (has_query_key_norms(model.kind)) {
         tensors.push_back({prefix + ".attn.k_norm", {head_width}});
         tensors.push_back({prefix + ".attn.q_norm", {head_width}});
     }
@@ -103,7 +103,7 @@ std::vector<TensorSpec> layer_tensors(const RunConfig& config, std::uint32_t lay
             {prefix + ".attn_norm", {width}},
         }
     );
-    if (model.kind == ModelKind::Mixtral) {
+    if (has_experts(model.kind)) {
         tensors.push_back({prefix + ".mlp_norm", {width}});
         append(tensors, mixture_tensors(model, prefix + "."));
     } else {

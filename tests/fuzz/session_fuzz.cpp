@@ -1,4 +1,4 @@
-// A session server, a session client and a newcomer fed by bytes: every message that decodes is
+// Session servers, a session client and a newcomer fed by bytes: every message that decodes is
 // delivered to them, from a client, the directory or a neighbour, in any order; their devices run
 // at once. They may refuse and report, never crash, and no cache may take a row that does not
 // continue it.
@@ -9,6 +9,7 @@
 #include "stacking/sessions/session_client.hpp"
 #include "stacking/sessions/session_server.hpp"
 #include "swarm/base/check.hpp"
+#include "tests/fuzz/any_experts.hpp"
 #include "tests/fuzz/role_bench.hpp"
 #include "tests/unit/protocol/sample_messages.hpp"
 
@@ -38,14 +39,27 @@ std::shared_ptr<sessions::OracleSessionCompute> make_compute() {
     );
 }
 
-std::unique_ptr<node::Role> make_server(std::shared_ptr<stacking::SessionCompute> compute) {
+/// Experts of the server's layers: all are there, or one is elsewhere, and the others are lent.
+enum class Experts { AllHere, Lent };
+
+std::unique_ptr<node::Role> make_server(
+    std::shared_ptr<stacking::SessionCompute> compute, Experts experts = Experts::AllHere
+) {
     sessions::SessionServer::Options options;
     options.self = {{2, 0, 0, 0}};
     options.model = protocol::sample_digest(6);
     options.layers = 20;
     options.fixed = {10, 20};
-    options.load = [compute = std::move(compute)](protocol::LayerRange) {
-        return sessions::LoadedLayers{compute, protocol::sample_digest(7)};
+    options.load = [compute = std::move(compute), experts](protocol::LayerRange) {
+        sessions::LoadedLayers loaded{compute, protocol::sample_digest(7)};
+        if (experts == Experts::Lent) {
+            loaded.trunk = std::make_shared<swarm::fuzz::StoppingTrunk>(compute, 10);
+            loaded.lacking.add(1);
+            loaded.lender = std::make_shared<swarm::fuzz::AnyLender>();
+            loaded.lent.add(2);
+            loaded.expert_weights = protocol::sample_digest(9);
+        }
+        return loaded;
     };
     options.files.emplace();
     options.files->prepare = []() -> swarm::Result<std::optional<stacking::sharing::ManifestName>> {
@@ -105,8 +119,13 @@ swarm::PeerId sender_of(std::uint8_t byte) {
 
 /// The payload of the rows that the message speaks of, all numbers alike; without a shape for 255.
 node::Payload payload_of(const protocol::Message& message, std::uint8_t number) {
-    const auto* rows = std::get_if<protocol::SessionRows>(&message.body);
-    const std::uint32_t count = rows == nullptr || number == 255 ? 0 : rows->rows;
+    std::uint32_t count = 1;  // the outputs of an expert for a token
+    if (const auto* const rows = std::get_if<protocol::SessionRows>(&message.body)) {
+        count = rows->rows;
+    } else if (const auto* const asked = std::get_if<protocol::ExpertRows>(&message.body)) {
+        count = asked->rows;
+    }
+    count = number == 255 ? 0 : count;
     const std::vector<float> values(std::size_t{count} * 4, number);
     const auto bytes = std::as_bytes(std::span(values));
     return {
@@ -121,6 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::vector<swarm::PeerId> peers{{{1, 0, 0, 0}}, {{3, 0, 0, 0}}, kDirectory};
     const auto compute = make_compute();
     swarm::fuzz::RoleBench server(make_server(compute), peers);
+    swarm::fuzz::RoleBench trunk(make_server(make_compute(), Experts::Lent), peers);
     swarm::fuzz::RoleBench client(make_client(), peers);
     swarm::fuzz::RoleBench newcomer(make_newcomer(), peers);
     node::SessionRequest request;
@@ -148,6 +168,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             message,
             protocol::carries_tensor(kind) ? payload_of(message, number) : node::Payload()};
         server.deliver(received);
+        trunk.deliver(received);
         client.deliver(received);
         newcomer.deliver(received);
     };

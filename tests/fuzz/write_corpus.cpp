@@ -82,6 +82,28 @@ std::vector<std::byte> session_story() {
     return story;
 }
 
+/// Makes a session whose rows visit an expert that the previous hop lends, for session_fuzz.cpp.
+std::vector<std::byte> expert_story() {
+    constexpr std::uint8_t kDirectory = 0;
+    constexpr std::uint8_t kClient = 1;
+    constexpr std::uint8_t kLender = 3;
+    std::vector<std::byte> story;
+    Located located = std::get<Located>(sample_of<Located>().body);
+    located.hosts.front() = {
+        sample_peer(14), {10, 20}, "192.0.2.1:1", {}, sample_digest(9), {2}, true};
+    append_piece(story, kDirectory, {.body = located});
+    const Message opened = sample_of<SessionOpen>();
+    append_piece(story, kClient, opened);
+    const HopId id = std::get<SessionOpen>(opened.body).id;
+    append_piece(story, kClient, {.body = SessionResume{id, 0, 0}});
+    const SessionRows rows{.id = id, .position = 0, .rows = 1, .wanted = true, .tokens = {}};
+    append_piece(story, kLender, {.body = rows});
+    append_piece(story, kLender, {.body = ExpertOutputs{1}});
+    append_piece(story, kLender, {.body = ExpertRefused{1, true}});
+    append_piece(story, kClient, sample_of<ExpertRows>());
+    return story;
+}
+
 /// Makes lies about the first steps of a run, told by each who may speak, for
 /// coordinator_fuzz.cpp.
 std::vector<std::byte> lies_story(std::uint8_t standing) {
@@ -286,6 +308,7 @@ int main(int argc, char** argv) {
     write(folder / "coordinator" / "lies_of_a_member", lies_story(1));
     write(folder / "coordinator" / "lies_of_strangers", lies_story(0));
     write(folder / "session" / "one_session", session_story());
+    write(folder / "session" / "lent_expert", expert_story());
     write_link_strangers(folder);
     write_coded(folder);
     write_bodies(folder);

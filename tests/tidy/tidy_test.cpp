@@ -215,7 +215,7 @@ const std::map<std::string, Folders, std::less<>>& rooms_of_cli() {
         {"doctor", {}},        {"manual", {}},
         {"setup", {}},         {"eval", {"answer"}},
         {"data", {"answer"}},  {"runs", {"metrics", "train"}},
-        {"status", {}},        {"judge", {"answer", "train", "runs", "plot", "stack"}},
+        {"status", {}},        {"judge", {"answer", "eval", "train", "runs", "plot", "stack"}},
     };
     return rooms;
 }

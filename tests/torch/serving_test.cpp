@@ -97,12 +97,15 @@ TEST(Serving, AgreesWithTraining) {
 }
 
 TEST(Serving, ChoosesTheExpertsThatTheTrainingChose) {
-    for (const std::uint32_t per_token : {1U, 2U, 3U}) {
-        auto config = served_config();
-        config.model.kind = swarm::run::ModelKind::Mixtral;
-        config.model.experts = 3;
-        config.model.experts_per_token = per_token;
-        expect_agreement(config);
+    using swarm::run::ModelKind;
+    for (const ModelKind kind : {ModelKind::Mixtral, ModelKind::Qwen3Moe}) {
+        for (const std::uint32_t per_token : {1U, 2U, 3U}) {
+            auto config = served_config();
+            config.model.kind = kind;
+            config.model.experts = 3;
+            config.model.experts_per_token = per_token;
+            expect_agreement(config);
+        }
     }
 }
 

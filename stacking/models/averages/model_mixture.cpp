@@ -24,7 +24,7 @@ using swarm::run::ModelKind;
 
 namespace {
 
-/// The standard deviation with which transformers draws the matrices of a new Mixtral.
+/// The standard deviation with which transformers draws the matrices of a new model.
 constexpr double kRouterDeviation = 0.02;
 constexpr std::string_view kExpertMark = "moe.";
 
@@ -32,17 +32,33 @@ Error refused(ErrorCode code, std::string why) {
     return {code, Reaction::Reject, std::move(why)};
 }
 
+/// The family with experts whose layers are otherwise those of `kind`.
+Result<ModelKind> mixed_kind(ModelKind kind) {
+    switch (kind) {
+        case ModelKind::Llama:
+        case ModelKind::Mistral:
+            return ModelKind::Mixtral;
+        case ModelKind::Qwen3:
+            return ModelKind::Qwen3Moe;
+        default:
+            break;
+    }
+    const char* const why = kind == ModelKind::Qwen2 ? ", because the family with experts that has "
+                                                       "their biases, qwen2_moe, has one more that "
+                                                       "computes all tokens"
+                                                     : "";
+    return refused(
+        ErrorCode::Unsupported,
+        "members of the family " + std::string(to_text(kind)) + " cannot be mixed" + why +
+            "; those of the families llama, mistral and qwen3 can"
+    );
+}
+
 Result<Architecture> mixture_architecture(
     const Architecture& member, std::size_t members, const MixtureSettings& settings
 ) {
     SWARM_TRY(ModelConfig model, as_trained(member));
-    if (model.kind != ModelKind::Llama && model.kind != ModelKind::Mistral) {
-        return refused(
-            ErrorCode::Unsupported,
-            "members of the family " + std::string(to_text(model.kind)) +
-                " cannot be mixed; those of the families llama and mistral can"
-        );
-    }
+    SWARM_TRY(const ModelKind mixed, mixed_kind(model.kind));
     const std::uint64_t experts = members * std::uint64_t{settings.copies};
     if (experts > swarm::run::kExpertsMax || settings.experts_per_token == 0 ||
         settings.experts_per_token > experts) {
@@ -53,7 +69,7 @@ Result<Architecture> mixture_architecture(
                 ", and one for each token or more"
         );
     }
-    model.kind = ModelKind::Mixtral;
+    model.kind = mixed;
     model.experts = static_cast<std::uint32_t>(experts);
     model.experts_per_token = settings.experts_per_token;
     if (const auto fault = swarm::run::mixture_fault(model)) {

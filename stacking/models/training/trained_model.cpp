@@ -19,7 +19,7 @@ using swarm::run::ModelKind;
 
 namespace {
 
-constexpr const char* kTrainable = "llama, mistral, qwen2, qwen3 and mixtral";
+constexpr const char* kTrainable = "llama, mistral, qwen2, qwen3, mixtral and qwen3_moe";
 
 Error not_trained(const Architecture& architecture, const std::string& what) {
     return {
@@ -33,16 +33,16 @@ Traits traits_of(ModelKind kind) {
     Traits traits;
     traits.family = find_family(to_text(kind))->name;
     traits.query_key_value_bias = kind == ModelKind::Qwen2;
-    traits.query_key_norm = kind == ModelKind::Qwen3 ? QueryKeyNorm::Heads : QueryKeyNorm::None;
-    traits.experts.renormalise = kind == ModelKind::Mixtral;
+    const bool has_norms = has_query_key_norms(kind);
+    traits.query_key_norm = has_norms ? QueryKeyNorm::Heads : QueryKeyNorm::None;
+    traits.experts.renormalise = has_experts(kind);
     return traits;
 }
 
-/// A Mixtral has experts, and none that computes all tokens; the other kinds have none.
+/// A kind with experts has none that computes all tokens; the other kinds have none.
 bool has_experts_of(ModelKind kind, const Experts& experts) {
-    return kind == ModelKind::Mixtral
-               ? experts.count > 0 && experts.renormalise && experts.shared_width == 0
-               : experts.count == 0;
+    return has_experts(kind) ? experts.count > 0 && experts.renormalise && experts.shared_width == 0
+                             : experts.count == 0;
 }
 
 /// Names the first trait that stages/torch does not compute for this kind; null: there is none.
@@ -128,7 +128,7 @@ Result<ModelConfig> as_trained(const Architecture& architecture) {
     }
     ModelConfig model = architecture.model;
     model.kind = *kind;
-    if (*kind == ModelKind::Mixtral) {
+    if (has_experts(*kind)) {
         model.experts = architecture.traits.experts.count;
         model.experts_per_token = architecture.traits.experts.chosen;
     }
@@ -149,7 +149,7 @@ Result<ModelConfig> as_trained(const Architecture& architecture) {
 Architecture as_served(const ModelConfig& model) {
     Architecture architecture;
     architecture.traits = traits_of(model.kind);
-    if (model.kind == ModelKind::Mixtral) {
+    if (has_experts(model.kind)) {
         architecture.traits.experts.count = model.experts;
         architecture.traits.experts.chosen = model.experts_per_token;
     }

@@ -44,7 +44,8 @@ bool HopTable::keep(Hops::iterator at, std::span<const std::uint64_t> names, nod
     const std::size_t pages =
         std::min<std::size_t>(names.size(), hop.log.upto() / kSharedPositions);
     const bool can = options_.keeps_for > swarm::Duration::zero() && pages > 0 && hop.reserved &&
-                     !hop.troubled && hop.open.tokens_upto == 0 && hop.log.is_whole();
+                     !hop.troubled && hop.open.tokens_upto == 0 && hop.log.is_whole() &&
+                     hop.lacking.empty();  // later sessions have the experts that are back
     if (!can) {
         return false;
     }

@@ -108,9 +108,21 @@ Result<ModelReader::Stages> stages_of(const ModelSource& model, const GenerateOp
     return stages;
 }
 
+/// The options, with the exits that the model was trained with where a token may exit and nobody
+/// has said where.
+Result<GenerateOptions> with_exits(GenerateOptions options, Console& console) {
+    const bool has_stages = options.stages > 1 || !options.path.empty();
+    if (options.exit_threshold <= 1 && options.exits_at.empty() && !has_stages) {
+        SWARM_TRY(options.exits_at, trained_exits(options.model));
+        tell_trained_exits(options.exits_at, console);
+    }
+    return options;
+}
+
 Result<std::unique_ptr<ModelReader>> reader_of(
-    const ModelSource& model, const GenerateOptions& options
+    const ModelSource& model, const GenerateOptions& asked, Console& console
 ) {
+    SWARM_TRY(const GenerateOptions options, with_exits(asked, console));
     SWARM_TRY(ModelReader::Stages stages, stages_of(model, options));
     return ModelReader::make(std::move(stages), options.exit_threshold, options.codecs);
 }
@@ -124,7 +136,7 @@ struct Asked {
 
 Result<Asked> ask_model(const GenerateOptions& options, Console& console) {
     SWARM_TRY(ModelQuestion asked, read_model_question(options, console));
-    SWARM_TRY(std::unique_ptr<ModelReader> reader, reader_of(asked.model.source, options));
+    SWARM_TRY(std::unique_ptr<ModelReader> reader, reader_of(asked.model.source, options, console));
     return Asked{std::move(reader), std::move(asked.tokenizer), std::move(asked.question)};
 }
 
@@ -160,6 +172,17 @@ Result<Answer> run(
 }
 
 }  // namespace
+
+void tell_trained_exits(const std::vector<std::uint32_t>& exits, Console& console) {
+    if (exits.empty()) {
+        return;
+    }
+    std::string text;
+    for (const std::uint32_t exit : exits) {
+        text += (text.empty() ? "" : ", ") + std::to_string(exit);
+    }
+    console.info("exits behind layers " + text + ": the run was trained with them");
+}
 
 int generate_alone(const GenerateOptions& options, Console& console) {
     const Result<Asked> asked = ask(options, console);
@@ -197,16 +220,26 @@ Result<AloneModel> open_alone(const GenerateOptions& options, Console& console) 
     if (options.stack.empty()) {
         SWARM_TRY(OpenModel model, open_model(options.model, options.adapter));
         SWARM_TRY(auto tokenizer, open_tokenizer(model));
-        SWARM_TRY(std::unique_ptr<ModelReader> reader, reader_of(model.source, options));
+        SWARM_TRY(std::unique_ptr<ModelReader> reader, reader_of(model.source, options, console));
         const auto& ends = model.source.architecture().end_tokens;
         ModelReader* const stages = reader.get();
-        return AloneModel{std::move(reader), std::move(tokenizer), ends, {}, stages};
+        return AloneModel{
+            std::move(reader),
+            std::make_shared<const ModelTokenizer>(std::move(tokenizer)),
+            ends,
+            {},
+            stages};
     }
-    SWARM_TRY(OpenStack stack, open_to_generate(options, console));
-    stack.compute_with(make_workers(threads_to_answer(options.threads)));
-    SWARM_TRY(std::unique_ptr<TextReader> reader, stack.reader());
-    const auto ends = stack.end_tokens();
-    return AloneModel{std::move(reader), stack.take_tokenizer(), ends};
+    SWARM_TRY(OpenStack opened, open_to_generate(options, console));
+    const auto stack = std::make_shared<OpenStack>(std::move(opened));
+    stack->compute_with(make_workers(threads_to_answer(options.threads)));
+    SWARM_TRY(std::unique_ptr<TextReader> reader, stack->reader());
+    AloneModel model{
+        std::move(reader),
+        std::shared_ptr<const ModelTokenizer>(stack, &stack->tokenizer()),
+        stack->end_tokens()};
+    model.by_text = stack->priors().depend_on_text() ? stack : nullptr;
+    return model;
 }
 
 Result<std::string> answer_alone(
@@ -217,9 +250,13 @@ Result<std::string> answer_alone(
 ) {
     SWARM_TRY(
         const Question question,
-        read_question(options, model.tokenizer, model.reader->context(), model.end_tokens, console)
+        read_question(options, *model.tokenizer, model.reader->context(), model.end_tokens, console)
     );
-    TextStream text(model.tokenizer, question.before, options.stops);
+    if (model.by_text != nullptr) {  // other words may need other members
+        SWARM_TRY(model.reader, model.by_text->reader(question.prompt));
+        model.read_before.clear();
+    }
+    TextStream text(*model.tokenizer, question.before, options.stops);
     PromptStatus status(console);
     const auto add = [&](TokenId token) {
         status.end();

@@ -16,16 +16,22 @@
 
 namespace swarm::cli {
 
+class OpenStack;
+
 /// Writes the text to stdout as it comes, and the speeds to stderr. Returns the exit code.
 int generate_alone(const GenerateOptions& options, Console& console);
+
+/// Says which exits are used because the run was trained with them.
+void tell_trained_exits(const std::vector<std::uint32_t>& exits, Console& console);
 
 /// A model or a stack that is open in this process, to be asked again and again.
 struct AloneModel {
     std::unique_ptr<stacking::composition::TextReader> reader;
-    stacking::tokenizers::ModelTokenizer tokenizer;
+    std::shared_ptr<const stacking::tokenizers::ModelTokenizer> tokenizer;
     std::vector<std::uint32_t> end_tokens;
     std::vector<std::uint32_t> read_before{};              // tokens that the reader knows
     stacking::composition::ModelReader* stages = nullptr;  // the reader, where it is one model
+    std::shared_ptr<OpenStack> by_text{};  // a stack whose texts need some members each
 };
 
 Result<AloneModel> open_alone(const GenerateOptions& options, Console& console);

@@ -1,6 +1,7 @@
 #include "swarm/cli/answer/open_model.hpp"
 
 #include "stacking/models/any_model.hpp"
+#include "stacking/models/run_checkpoint.hpp"
 #include "stacking/models/training/peft_folder.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/model_store.hpp"
@@ -21,6 +22,14 @@ Result<OpenModel> open_model(const std::string& name, const std::string& adapter
         SWARM_TRY(stacking::models::add_peft_folder(adapter, model.source));
     }
     return model;
+}
+
+Result<std::vector<std::uint32_t>> trained_exits(const std::string& name) {
+    SWARM_TRY(const std::filesystem::path path, find_model(name));
+    if (!stacking::models::is_run_checkpoint(path)) {
+        return std::vector<std::uint32_t>();
+    }
+    return stacking::models::read_run_exits(path);
 }
 
 Result<stacking::tokenizers::ModelTokenizer> open_tokenizer(const OpenModel& model) {

@@ -19,7 +19,11 @@ examples:
   swarm directory --key directory.pem --swarm-key secret.txt)";
 
 std::string line_of(const node::HostListed& host) {
-    return "model " + to_hex(host.model).substr(0, 8) + ", layers " +
+    std::string experts;
+    for (const std::uint32_t expert : host.experts) {
+        experts += (experts.empty() ? ", experts " : ",") + std::to_string(expert);
+    }
+    return "model " + to_hex(host.model).substr(0, 8) + experts + ", layers " +
            std::to_string(host.hosted.first) + " to " + std::to_string(host.hosted.end - 1) +
            ", weights " + to_hex(host.weights).substr(0, 8) + ": peer " + short_name(host.peer) +
            (host.listed ? " serves" : " is gone") + "; " + std::to_string(host.hosts) +

@@ -3,6 +3,7 @@
 #include "stacking/composition/token_scores.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/generate_alone.hpp"
+#include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/answer/text_sources.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
@@ -128,9 +129,10 @@ class Evaluation {
         opened.stages = options_.stages;
         opened.path = options_.path;
         opened.threads = options_.threads;
-        opened.exits_at = options_.exits_at;
+        SWARM_TRY(find_exits());
+        opened.exits_at = figures_.exits_at;
         SWARM_TRY(AloneModel model, open_alone(opened, console_));
-        if (!options_.exits_at.empty()) {
+        if (!figures_.exits_at.empty()) {
             model.stages->keep_exits();
         }
         SWARM_TRY(measure_texts(sources, model));
@@ -140,13 +142,29 @@ class Evaluation {
     [[nodiscard]] EvalFigures& figures() { return figures_; }
 
  private:
+    /// Takes the exits of a run's training where --exit comes without --exits-at.
+    Result<> find_exits() {
+        if (options_.exits.empty() || !figures_.exits_at.empty()) {
+            return {};
+        }
+        SWARM_TRY(figures_.exits_at, trained_exits(options_.model));
+        if (figures_.exits_at.empty()) {
+            return usage(
+                "--exit: " + options_.model +
+                " was not trained with exits (train.exits); --exits-at says behind which layers"
+            );
+        }
+        tell_trained_exits(figures_.exits_at, console_);
+        return {};
+    }
+
     Result<> measure_texts(
         const std::vector<std::filesystem::path>& sources, const AloneModel& model
     ) {
         if (sources.empty()) {
             return {};
         }
-        const auto before = tokens_before(model.tokenizer);
+        const auto before = tokens_before(*model.tokenizer);
         SWARM_TRY(
             const WindowSizes sizes, sizes_of(options_, model.reader->context(), before.size())
         );
@@ -157,7 +175,7 @@ class Evaluation {
             if (!goes_on()) {
                 return {};
             }
-            SWARM_TRY(const TextSource source, read_source(file, model.tokenizer));
+            SWARM_TRY(const TextSource source, read_source(file, *model.tokenizer));
             SWARM_TRY(TextFigures figures, measure_text(source, sizes, model));
             if (figures.tokens > 0) {
                 std::cout << (std::exchange(heading, true) ? "" : text_heading())
@@ -168,14 +186,14 @@ class Evaluation {
         if (figures_.texts.size() > 1) {
             std::cout << to_row(sum_of(figures_.texts)) << std::flush;
         }
-        std::cout << exit_table(options_.exits_at, sum_of(figures_.texts)) << std::flush;
+        std::cout << exit_table(figures_.exits_at, sum_of(figures_.texts)) << std::flush;
         return {};
     }
 
     Result<TextFigures> measure_text(
         const TextSource& source, WindowSizes sizes, const AloneModel& model
     ) {
-        const auto before = tokens_before(model.tokenizer);
+        const auto before = tokens_before(*model.tokenizer);
         const std::span<const TokenId> tokens = source.encoded.tokens;
         const std::size_t first = before.empty() ? 1 : 0;
         if (tokens.size() == first) {
@@ -192,7 +210,7 @@ class Evaluation {
             );
         }
         TextFigures figures{.name = source.name, .lost = source.encoded.lost};
-        figures.exits = no_exits(options_.exits, options_.exits_at.size());
+        figures.exits = no_exits(options_.exits, figures_.exits_at.size());
         EvalProgress progress(console_, source.name, "tokens", tokens.size() - first);
         const auto take = [&](std::span<const double> log_probabilities) {
             if (!figures.exits.empty() && !log_probabilities.empty()) {
@@ -218,7 +236,7 @@ class Evaluation {
         }
         figures.seconds = progress.seconds();
         figures.finished = first + figures.tokens == tokens.size();
-        SWARM_TRY(figures.bytes, scored_bytes(source, first, figures, model.tokenizer));
+        SWARM_TRY(figures.bytes, scored_bytes(source, first, figures, *model.tokenizer));
         return figures;
     }
 
@@ -243,7 +261,7 @@ class Evaluation {
 
     Result<> ask_tasks(const AloneModel& model) {
         bool heading = false;
-        TaskScorer scorer(*model.reader, model.tokenizer);
+        TaskScorer scorer(*model.reader, *model.tokenizer);
         for (const LikelihoodTask* const task : wanted_tasks(options_.tasks)) {
             if (!goes_on()) {
                 return {};

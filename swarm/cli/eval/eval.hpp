@@ -18,7 +18,8 @@ struct EvalOptions {
     std::string adapter;                    // a folder of peft; empty: none
     std::vector<std::string> texts;         // files, or folders of files
     std::vector<std::string> tasks;         // names; "all" stands for each of them
-    std::vector<std::uint32_t> exits_at{};  // numbers of layers behind which the head answers, too
+    /// Numbers of layers behind which the head answers, too; empty: those of the run's training.
+    std::vector<std::uint32_t> exits_at{};
     std::vector<double> exits{};            // probabilities at which a token's path ends there
     std::optional<std::uint32_t> context;  // tokens of a window; none: 1024, or the model's context
     std::optional<std::uint32_t> stride;   // none: half the context

@@ -15,7 +15,8 @@ examples:
   swarm eval runs/austen --text emma.txt --text letters --json austen.json   # letters: a folder
   swarm eval model.gguf --text emma.txt --context 2048 --stride 512 --weights int8
   swarm eval smollm2 --adapter adapters --text emma.txt
-  swarm eval runs/whole --text emma.txt --exits-at 6 --exit 0.5,0.7,0.9   # trained with exits
+  swarm eval runs/whole --text emma.txt --exit 0.5,0.7,0.9   # trained with exits (train.exits)
+  swarm eval smollm2 --text emma.txt --exits-at 20,25 --exit 0.9
   swarm eval smollm2 --tasks all
   swarm eval smollm2 --tasks copy,facts --text emma.txt
   swarm eval runs/austen --text emma.txt --stages 3 --path 0,1,1,2   # the middle one twice
@@ -24,13 +25,12 @@ Ctrl-C ends with the figures so far.)";
 
 constexpr std::uint32_t kContextMost = 1U << 20;
 
-/// A run with train.exits = [6] is asked with --exits-at 6.
 void add_exit_flags(CLI::App& app, EvalOptions& eval) {
     CLI::Option* const places =
         app.add_option(
                "--exits-at",
                eval.exits_at,
-               "numbers of layers behind which the head answers, too (a run's train.exits)"
+               "numbers of layers behind which the head answers, too (those of a run's train.exits)"
         )
             ->delimiter(',')
             ->type_name("LAYERS,...")
@@ -39,15 +39,14 @@ void add_exit_flags(CLI::App& app, EvalOptions& eval) {
         app.add_option(
                "--exit",
                eval.exits,
-               "probabilities at which a token's path ends there: what is answered where, at which "
-               "loss"
+               "probabilities at which a token's path ends at an exit: what is answered where, at "
+               "which loss"
         )
             ->delimiter(',')
             ->type_name("P,...")
             ->allow_extra_args(false)
             ->check(number_within(0, 1));
     places->needs(exits);
-    exits->needs(places);
 }
 
 std::string names_of_tasks() {
@@ -87,11 +86,11 @@ void add_eval(CLI::App& program, const OnChosen& on_chosen) {
     app.add_option("--stages", options->stages, "stages of the model, for --path")
         ->check(CLI::Range(1U, protocol::kHopsMax))
         ->capture_default_str()
-        ->excludes("--exits-at");
+        ->excludes("--exit");
     app.add_option("--path", options->path, "A,B,...: stages in this order (default: each once)")
         ->delimiter(',')
         ->allow_extra_args(false)
-        ->excludes("--exits-at");
+        ->excludes("--exit");
     add_adapter(app, options->adapter);
     add_weights(app, options->weights);
     add_threads(app, "threads that compute; no bit depends on it (auto)", options->threads);

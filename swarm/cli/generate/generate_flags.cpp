@@ -99,7 +99,8 @@ void add_model_flags(CLI::App& app, GenerateOptions& generate, const Sources& so
     app.add_option(
            "--exits-at",
            generate.exits_at,
-           "numbers of layers behind which a stage ends, in place of --stages, for --exit"
+           "numbers of layers behind which a stage ends, in place of --stages, for --exit (those "
+           "of a run's train.exits)"
     )
         ->delimiter(',')
         ->type_name("LAYERS,...")

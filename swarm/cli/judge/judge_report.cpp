@@ -46,6 +46,25 @@ double speed_of(const JudgedRecipe& recipe) {
     return spread_of(speeds).mean;
 }
 
+/// The last column of a row: the gate's verdict, and what exits do.
+std::string verdict_of(const JudgedRecipe& recipe) {
+    std::string verdict = passes_gate(recipe) ? "passes" : "refused";
+    std::vector<double> shares;
+    std::vector<double> losses;
+    for (const Judged& seed : recipe.seeds) {
+        if (seed.early) {
+            shares.push_back(seed.early->share);
+            losses.push_back(seed.early->more_loss);
+        }
+    }
+    if (!shares.empty()) {
+        verdict += number(", %.0f %%", 100 * spread_of(shares).mean) +
+                   number(" leave early at %.1f", kEarlyAt) +
+                   number(": %+.4f", spread_of(losses).mean);
+    }
+    return verdict + (recipe.left_out.empty() ? "" : ", " + recipe.left_out);
+}
+
 std::string row_of(const JudgedRecipe& recipe, std::size_t domains) {
     std::string row = "| " + recipe.name + " | " + recipe.about + " |";
     if (recipe.seeds.empty()) {
@@ -62,9 +81,11 @@ std::string row_of(const JudgedRecipe& recipe, std::size_t domains) {
     row += " " + std::to_string(recipe.training_tokens) + " |";
     row += " " + std::to_string(recipe.seeds.front().parameters) + " |";
     row += number(" %.0f |", speed_of(recipe));
-    row += std::string(" ") + (passes_gate(recipe) ? "passes" : "refused") +
-           (recipe.left_out.empty() ? "" : ", " + recipe.left_out) + " |\n";
-    return row;
+    return row + " " + verdict_of(recipe) + " |\n";
+}
+
+json::value early_or_null(const Judged& seed, double EarlyExits::*figure) {
+    return seed.early ? json::value((*seed.early).*figure) : json::value(nullptr);
 }
 
 }  // namespace
@@ -118,7 +139,9 @@ std::string judge_json(const JudgeReport& report) {
                 {"mean", mean_loss(seed)},
                 {"best_member", seed.best_member},
                 {"parameters_per_token", seed.parameters},
-                {"tokens_per_s", seed.tokens_per_s}};
+                {"tokens_per_s", seed.tokens_per_s},
+                {"early_share", early_or_null(seed, &EarlyExits::share)},
+                {"early_more_loss", early_or_null(seed, &EarlyExits::more_loss)}};
             seeds.push_back(std::move(one));
         }
         json::object one{

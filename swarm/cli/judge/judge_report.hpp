@@ -3,10 +3,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace swarm::cli {
+
+/// Tokens that are answered by an exit whose best token has at least the probability kEarlyAt.
+inline constexpr double kEarlyAt = 0.9;
+
+struct EarlyExits {
+    double share = 0;      // tokens that do, out of all
+    double more_loss = 0;  // loss of all answers then, less that of the last layer's
+};
 
 /// One recipe with one seed.
 struct Judged {
@@ -14,6 +23,7 @@ struct Judged {
     double best_member = 0;        // mean loss of the best member alone
     std::uint64_t parameters = 0;  // that one token meets
     double tokens_per_s = 0;       // read in this process
+    std::optional<EarlyExits> early{};  // for a model with exits
 };
 
 struct JudgedRecipe {

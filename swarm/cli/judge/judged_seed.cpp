@@ -4,8 +4,11 @@
 #include "swarm/base/durable_folder.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/model_folder.hpp"
+#include "swarm/cli/answer/open_model.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
+#include "swarm/cli/judge/judged_alignment.hpp"
+#include "swarm/cli/judge/judged_exits.hpp"
 #include "swarm/cli/runs/run_summary.hpp"
 #include "swarm/cli/stack/average_members.hpp"
 #include "swarm/cli/stack/clusters.hpp"
@@ -13,8 +16,6 @@
 #include "swarm/cli/stack/mix.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/train/train.hpp"
-#include "swarm/run/partition.hpp"
-#include "swarm/run/training/mixture.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -30,11 +31,11 @@ using stacking::composition::StackFile;
 using stacking::composition::StackMode;
 
 constexpr std::uint64_t kTextBytesMax = 1ULL << 30;
-constexpr std::uint32_t kWindow = 256;
 constexpr std::size_t kScoredMax = 16'384;    // tokens of a domain
 constexpr std::size_t kBeginningPart = 8;     // part of a held-out text by which members are chosen
 constexpr std::uint64_t kSeedsBetween = 100;  // distance of two seeds of a judge
 constexpr const char* kElsewhere = "choose another folder";
+constexpr const char* kAlignedFolder = "aligned";
 
 Result<> write_text_file(const fs::path& file, const std::string& text) {
     return write_durably(file, std::as_bytes(std::span(text)), kElsewhere);
@@ -52,6 +53,30 @@ StackFile one_member(const fs::path& model) {
 
 double mean_of(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// The tokens by which members are chosen.
+std::span<const stacking::TokenId> beginning_of(const std::vector<stacking::TokenId>& held_out) {
+    return std::span(held_out).first(
+        std::min<std::size_t>(kJudgedWindow, held_out.size() / kBeginningPart)
+    );
+}
+
+/// The tokens behind them, which are scored.
+std::span<const stacking::TokenId> scored_of(const std::vector<stacking::TokenId>& held_out) {
+    const auto rest = std::span(held_out).subspan(beginning_of(held_out).size());
+    return rest.first(std::min(kScoredMax, rest.size()));
+}
+
+/// The layers behind which the head answers: all parts of the model have the same number.
+Result<std::string> exits_text(const fs::path& model, std::size_t parts) {
+    SWARM_TRY(const OpenModel opened, open_model(model.string()));
+    const std::size_t layers = opened.source.architecture().model.layers;
+    std::string text;
+    for (std::size_t part = 1; part < parts; ++part) {
+        text += (part > 1 ? "," : "") + std::to_string(layers * part / parts);
+    }
+    return text;
 }
 
 }  // namespace
@@ -159,17 +184,26 @@ Result<bool> JudgedSeed::train_one(const Training& training) {
             train_options.run.settings.push_back(setting);
         }
     }
+    auto& settings = train_options.run.settings;
     if (!training.freeze.empty()) {
-        train_options.run.settings.emplace_back("train.freeze", training.freeze);
+        settings.emplace_back("train.freeze", training.freeze);
+    }
+    if (training.loop_every > 0) {
+        settings.emplace_back("loop.every", std::to_string(training.loop_every));
+    }
+    if (training.exit_parts > 1) {
+        SWARM_TRY(const auto exits, exits_text(folder_ / training.from, training.exit_parts));
+        settings.emplace_back("train.exits", exits);
     }
     exit_code_ = train(train_options);
     if (exit_code_ != kDone) {
-        return Error{
-            ErrorCode::Unsupported,
-            Reaction::Fatal,
-            "the training " + training.name + " has ended"};
+        return ended(training.name);
     }
     return remember();
+}
+
+Error JudgedSeed::ended(const std::string& name) const {
+    return {ErrorCode::Unsupported, Reaction::Fatal, "the training " + name + " has ended"};
 }
 
 Result<JudgedSeed::Measured> JudgedSeed::measure(const StackFile& stack) const {
@@ -183,14 +217,10 @@ Result<JudgedSeed::Measured> JudgedSeed::measure(const StackFile& stack) const {
         SWARM_TRY(
             const auto text, opened.read_tokens((folder_ / "texts" / numbered("held-", i)).string())
         );
-        const std::size_t begin = std::min<std::size_t>(kWindow, text.size() / kBeginningPart);
-        const std::span all(text);
-        const auto scored = all.subspan(begin, std::min(kScoredMax, text.size() - begin));
-        SWARM_TRY(const auto reader, opened.reader(all.first(begin)));
+        SWARM_TRY(const auto reader, opened.reader(beginning_of(text)));
         const TimePoint began = clock_now();
-        SWARM_TRY(
-            const auto loss, measure_loss(*reader, scored, std::min(kWindow, opened.context()))
-        );
+        const std::uint32_t window = std::min(kJudgedWindow, opened.context());
+        SWARM_TRY(const auto loss, measure_loss(*reader, scored_of(text), window));
         took += clock_now() - began;
         measured.losses.push_back(loss.nats_per_token);
         tokens += loss.tokens;
@@ -198,6 +228,17 @@ Result<JudgedSeed::Measured> JudgedSeed::measure(const StackFile& stack) const {
     const double seconds = std::chrono::duration<double>(took).count();
     measured.tokens_per_s = static_cast<double>(tokens) / std::max(seconds, 1e-9);
     return measured;
+}
+
+Result<EarlyExits> JudgedSeed::early_exits(const std::string& name) const {
+    const fs::path folder = folder_ / name;
+    SWARM_TRY(const RunFiles run, read_run_files(folder));
+    SWARM_TRY(JudgedExits judged, JudgedExits::open(folder, run.config.train.exits));
+    for (std::size_t i = 0; i < options_.sources.size(); ++i) {
+        SWARM_TRY(const auto text, judged.read_tokens(folder_ / "texts" / numbered("held-", i)));
+        SWARM_TRY(judged.add(scored_of(text)));
+    }
+    return judged.sums();
 }
 
 Result<JudgedSeed::Measured> JudgedSeed::alone(const std::string& name) {
@@ -215,14 +256,53 @@ std::vector<std::string> JudgedSeed::members_of(const Recipe& recipe) const {
     for (const Training& training : recipe.trainings) {
         names.push_back((folder_ / training.name).string());
     }
+    if (recipe.aligned_steps > 0) {
+        names.front() = (folder_ / kAlignedFolder).string();
+    }
     if (names.empty()) {
         names.push_back((folder_ / kJudgedBase).string());
     }
     return names;
 }
 
-/// Makes one model of the members, and trains it. Returns false when the training may not begin.
+/// Trains the first member towards what the second one wants to read, if the recipe does. Returns
+/// false when this may not begin.
+Result<bool> JudgedSeed::align(const Recipe& recipe) {
+    if (recipe.aligned_steps == 0) {
+        return true;
+    }
+    const fs::path here = fs::absolute(folder_);
+    const JudgedAlignment wanted{
+        here / recipe.trainings[0].name,
+        here / recipe.trainings[1].name,
+        here / kAlignedFolder,
+        recipe.aligned_steps * tokens_per_step_,
+        seed_,
+        options_.threads};
+    if (is_aligned(wanted)) {
+        return true;
+    }
+    if (!may_begin_()) {
+        return false;
+    }
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < options_.sources.size(); ++i) {
+        texts.push_back((here / "texts" / numbered("domain-", i)).string());
+    }
+    SWARM_TRY(const RunFiles run, read_run_files(wanted.first));
+    exit_code_ = align_judged(wanted, run.config, texts);
+    if (exit_code_ != kDone) {
+        return ended(kAlignedFolder);
+    }
+    return true;
+}
+
+/// Makes one model of the members and trains it, if the recipe does. Returns false when the
+/// training may not begin.
 Result<bool> JudgedSeed::tune(const Recipe& recipe) {
+    if (!recipe.merging) {
+        return true;
+    }
     const Merging& merging = *recipe.merging;
     const fs::path folder = folder_ / merging.tuning.from;
     std::error_code ignored;
@@ -230,14 +310,19 @@ Result<bool> JudgedSeed::tune(const Recipe& recipe) {
         return train_one(merging.tuning);
     }
     Console console;
-    if (merging.is_chain) {
+    if (!merging.experts) {
         const fs::path file = folder_ / (recipe.name + ".toml");
         SWARM_TRY(const StackFile chain, stack_of_members(recipe));
         SWARM_TRY(write_stack(file, chain));
         SWARM_TRY(write_joined({file.string(), folder.string()}, console));
     } else {
         SWARM_TRY(write_mixture(
-            {members_of(recipe), folder.string(), merging.top, merging.copies, seed_}, console
+            {members_of(recipe),
+             folder.string(),
+             merging.experts->top,
+             merging.experts->copies,
+             seed_},
+            console
         ));
     }
     return train_one(merging.tuning);
@@ -260,10 +345,9 @@ Result<> JudgedSeed::write_average(const Recipe& recipe, const fs::path& folder)
 Result<StackFile> JudgedSeed::stack_of_members(const Recipe& recipe) const {
     StackFile stack;
     const bool is_chain =
-        recipe.combination == Combination::Chain || (recipe.merging && recipe.merging->is_chain);
+        recipe.combination == Combination::Chain || (recipe.merging && !recipe.merging->experts);
     stack.mode = is_chain ? StackMode::Chain : StackMode::Ensemble;
-    for (const Training& training : recipe.trainings) {
-        const fs::path folder = folder_ / training.name;
+    for (const std::string& folder : members_of(recipe)) {
         auto& member = stack.members.emplace_back();
         member.model = fs::absolute(folder).string();
         if (recipe.cuts_first_layer && stack.members.size() > 1) {
@@ -305,29 +389,7 @@ Result<StackFile> JudgedSeed::stack_of(const Recipe& recipe) {
 Result<std::uint64_t> JudgedSeed::parameters_of(const Recipe& recipe) const {
     const Training& trained = recipe.merging ? recipe.merging->tuning : recipe.trainings.front();
     SWARM_TRY(const RunFiles run, read_run_files(folder_ / trained.name));
-    double ends = 0;  // embedding and head
-    double first_layer = 0;
-    double layers = 0;
-    for (const run::StageLayout& stage : run::partition(run.config)) {
-        for (const run::PlacedTensor& tensor : run::all_tensors(stage)) {
-            const std::string& name = tensor.spec->name;
-            const double met = run::used_share(run.config.model, name) *
-                               static_cast<double>(tensor.spec->elements());
-            (name.starts_with("layers.") ? layers : ends) += met;
-            first_layer += name.starts_with("layers.0.") ? met : 0;
-        }
-    }
-    const auto members = static_cast<double>(recipe.trainings.size());
-    double met = ends + layers;
-    const bool is_cut = recipe.cuts_first_layer && run.config.model.layers > 1;
-    if (recipe.combination == Combination::Chain) {  // it has the ends once
-        met = ends + members * layers;
-        met -= is_cut ? (members - 1) * first_layer : 0;
-    } else if (recipe.combination == Combination::Ensemble ||
-               recipe.combination == Combination::ByCluster) {
-        met *= members;
-    }
-    return static_cast<std::uint64_t>(met + 0.5);
+    return parameters_per_token(recipe, run.config);
 }
 
 Result<std::optional<Judged>> JudgedSeed::judge(const Recipe& recipe) {
@@ -345,8 +407,8 @@ Result<std::optional<Judged>> JudgedSeed::judge(const Recipe& recipe) {
             return std::optional<Judged>();
         }
     }
-    if (recipe.merging) {
-        SWARM_TRY(const bool done, tune(recipe));
+    for (const auto add : {&JudgedSeed::align, &JudgedSeed::tune}) {
+        SWARM_TRY(const bool done, (this->*add)(recipe));
         if (!done) {
             return std::optional<Judged>();
         }
@@ -362,6 +424,9 @@ Result<std::optional<Judged>> JudgedSeed::judge(const Recipe& recipe) {
     judged.losses = std::move(measured.losses);
     judged.tokens_per_s = measured.tokens_per_s;
     SWARM_TRY(judged.parameters, parameters_of(recipe));
+    if (recipe.merging && recipe.merging->tuning.exit_parts > 1) {
+        SWARM_TRY(judged.early, early_exits(recipe.merging->tuning.name));
+    }
     return std::optional(std::move(judged));
 }
 

@@ -54,16 +54,20 @@ class JudgedSeed {
     [[nodiscard]] std::filesystem::path text_of(const Training& training) const;
     Result<> make_clusters();
     Result<Measured> measure(const stacking::composition::StackFile& stack) const;
+    /// Measures how many held-out tokens leave a training with exits early.
+    [[nodiscard]] Result<EarlyExits> early_exits(const std::string& name) const;
     /// Measures one training alone, once.
     Result<Measured> alone(const std::string& name);
     /// Paths of the recipe's members.
     [[nodiscard]] std::vector<std::string> members_of(const Recipe& recipe) const;
+    Result<bool> align(const Recipe& recipe);
     Result<bool> tune(const Recipe& recipe);
     Result<> write_average(const Recipe& recipe, const std::filesystem::path& folder) const;
     [[nodiscard]] Result<stacking::composition::StackFile> stack_of_members(const Recipe& recipe
     ) const;
     Result<stacking::composition::StackFile> stack_of(const Recipe& recipe);
     Result<std::uint64_t> parameters_of(const Recipe& recipe) const;
+    [[nodiscard]] Error ended(const std::string& name) const;
 
     const JudgeOptions& options_;
     std::uint64_t seed_;

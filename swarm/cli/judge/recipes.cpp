@@ -1,5 +1,8 @@
 #include "swarm/cli/judge/recipes.hpp"
 
+#include "swarm/run/partition.hpp"
+#include "swarm/run/training/mixture.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -11,6 +14,8 @@ constexpr std::size_t kLineNear = 400;  // bytes in which the end of a line is l
 constexpr std::uint64_t kTunedPart =
     4;  // one part of so many of the members' steps tunes a mixture
 constexpr std::size_t kTopMost = 2;
+constexpr std::uint32_t kLoopEvery = 4;  // steps from one looped step to the next
+constexpr const char* kJoinedChain = "chain-whole-begin";
 
 std::vector<Training> members(
     const std::string& name, std::size_t count, JudgedText text, std::uint64_t steps
@@ -64,7 +69,7 @@ Recipe mixture(
         Combination::Merged,
         members("begun", domains, JudgedText::Domain, apart),
         true,
-        Merging{false, static_cast<std::uint32_t>(top), 1, std::move(tuning)}};
+        Merging{Experts{static_cast<std::uint32_t>(top), 1}, std::move(tuning)}};
 }
 
 /// Experts that are copies of the base, and trained together from the start.
@@ -79,30 +84,68 @@ Recipe upcycled(std::size_t domains, JudgedSteps steps) {
         Combination::Merged,
         {},
         true,
-        Merging{false, top, copies, std::move(tuning)}};
+        Merging{Experts{top, copies}, std::move(tuning)}};
+}
+
+/// A chain of members that are trained for a part of their steps; in the other steps of all of them
+/// it is trained as one model.
+Recipe whole_chain(
+    const std::string& name, const std::string& about, std::size_t domains, JudgedSteps steps
+) {
+    const std::uint64_t apart = steps.member - steps.member / kTunedPart;
+    Training tuning = dense(name, domains * (steps.member - apart));
+    tuning.from = kJoinedChain;
+    tuning.freeze = "embed,head";
+    return {
+        name,
+        about,
+        Combination::Merged,
+        frozen_members("frozen-begun", domains, apart),
+        true,
+        Merging{std::nullopt, std::move(tuning)}};
+}
+
+/// A chain whose first member spends a part of its steps on coming closer to the second one.
+Recipe aligned_chain(std::size_t domains, JudgedSteps steps) {
+    const std::uint64_t apart = steps.member - steps.member / kTunedPart;
+    Recipe aligned{
+        "align",
+        "a chain whose first member is aligned with the second in the end",
+        Combination::Chain,
+        frozen_members("frozen", domains, steps.member)};
+    aligned.trainings.front() = frozen_members("frozen-begun", domains, apart).front();
+    aligned.aligned_steps = steps.member - apart;
+    return aligned;
 }
 
 /// Chains that differ from the plain one in one thing: the later members lack the layer that reads
-/// the embedding, or the whole is trained in the end.
+/// the embedding, or what is trained in the end is the whole, the same with exits, or the first
+/// member towards the second.
 std::vector<Recipe> other_chains(std::size_t domains, JudgedSteps steps) {
-    const std::uint64_t apart = steps.member - steps.member / kTunedPart;
-    Training tuning = dense("chain-whole", domains * (steps.member - apart));
-    tuning.from = "chain-whole-begin";
-    tuning.freeze = "embed,head";
     Recipe cut{
         "chain-cut",
         "the same, later members without their first layer",
         Combination::Chain,
         frozen_members("frozen", domains, steps.member)};
     cut.cuts_first_layer = true;
+    Recipe exits = whole_chain("whole", "the same with an exit behind each member", domains, steps);
+    exits.merging->tuning.exit_parts = domains;
     return {
         std::move(cut),
-        {"chain-whole",
-         "a chain that is trained as one model in the end",
-         Combination::Merged,
-         frozen_members("frozen-begun", domains, apart),
-         true,
-         Merging{true, 1, 1, std::move(tuning)}}};
+        whole_chain(
+            "chain-whole", "a chain that is trained as one model in the end", domains, steps
+        ),
+        std::move(exits),
+        aligned_chain(domains, steps)};
+}
+
+/// One model on all texts, some of whose steps read states in place of tokens.
+Recipe looped(std::size_t domains, JudgedSteps steps) {
+    Training training = dense("loop", domains * steps.member);
+    training.loop_every = kLoopEvery;
+    const std::string about =
+        "one model on all texts, each " + std::to_string(kLoopEvery) + "th step looped";
+    return {"loop", about, Combination::Alone, {std::move(training)}};
 }
 
 std::vector<Recipe> mixtures(std::size_t domains, JudgedSteps steps) {
@@ -151,6 +194,7 @@ std::vector<Recipe> recipes_of(std::size_t domains, JudgedSteps steps) {
             recipes.push_back(std::move(recipe));
         }
     }
+    recipes.push_back(looped(domains, steps));
     return recipes;
 }
 
@@ -163,11 +207,38 @@ std::vector<std::string> recipe_names() {
 }
 
 std::uint64_t steps_of(const Recipe& recipe, JudgedSteps steps) {
-    std::uint64_t sum = recipe.needs_base ? steps.base : 0;
+    std::uint64_t sum = recipe.aligned_steps + (recipe.needs_base ? steps.base : 0);
     for (const Training& training : recipe.trainings) {
         sum += training.steps;
     }
     return sum + (recipe.merging ? recipe.merging->tuning.steps : 0);
+}
+
+std::uint64_t parameters_per_token(const Recipe& recipe, const run::RunConfig& trained) {
+    double ends = 0;  // embedding and head
+    double first_layer = 0;
+    double layers = 0;
+    for (const run::StageLayout& stage : run::partition(trained)) {
+        for (const run::PlacedTensor& tensor : run::all_tensors(stage)) {
+            const std::string& name = tensor.spec->name;
+            const double met =
+                run::used_share(trained.model, name) * static_cast<double>(tensor.spec->elements());
+            (name.starts_with("layers.") ? layers : ends) += met;
+            first_layer += name.starts_with("layers.0.") ? met : 0;
+        }
+    }
+    const auto members = static_cast<double>(recipe.trainings.size());
+    double met = ends + layers;
+    const bool is_cut = recipe.cuts_first_layer && trained.model.layers > 1;
+    const bool is_ensemble = recipe.combination == Combination::Ensemble ||
+                             recipe.combination == Combination::ByCluster;
+    if (recipe.combination == Combination::Chain) {  // it has the ends once
+        met = ends + members * layers;
+        met -= is_cut ? (members - 1) * first_layer : 0;
+    } else if (is_ensemble) {
+        met *= members;
+    }
+    return static_cast<std::uint64_t>(met + 0.5);
 }
 
 std::optional<CutText> cut_text(std::string_view text) {

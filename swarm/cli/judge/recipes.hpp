@@ -5,10 +5,12 @@
 // Threading: pure functions.
 // Source: Branch-Train-Merge (arXiv 2208.03306, tables 2 and 4: random splits, averages), c-BTM
 // (arXiv 2303.14177), Branch-Train-MiX (arXiv 2403.07816: mixtures, beside sparse upcycling), model
-// stacking (chains over a shared embedding).
+// stacking (chains over a shared embedding, aligned members, looped steps), CALM (arXiv 2207.07061:
+// early exits).
 #pragma once
 
 #include "stacking/composition/stack_file.hpp"
+#include "swarm/run/config.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +36,8 @@ struct Training {
     std::uint64_t steps = 0;
     std::string from = kJudgedBase;  // folder of the model that it begins with; empty: none
     std::string freeze = "";         // tensors that stay, as train.freeze has them
+    std::uint32_t loop_every = 0;    // each of so many steps is looped; 0: none is
+    std::size_t exit_parts = 1;      // equal parts of the layers; an exit behind each but the last
 
     friend bool operator==(const Training&, const Training&) = default;
 };
@@ -41,12 +45,16 @@ struct Training {
 /// The way in which trained members become one model.
 enum class Combination : std::uint8_t { Alone, Best, Ensemble, ByCluster, Average, Chain, Merged };
 
-/// Members that become one model, its experts or its layers, which is then trained on all texts.
-struct Merging {
-    bool is_chain = false;     // layers one after the other, without those that a chain cuts
+/// Members as the experts of a mixture.
+struct Experts {
     std::uint32_t top = 2;     // experts per token
     std::uint32_t copies = 1;  // experts that each member becomes
-    Training tuning{};         // begins with the folder that the model is written to
+};
+
+/// Members that become one model, which is then trained on all texts.
+struct Merging {
+    std::optional<Experts> experts{};  // nullopt: their layers follow each other, as in a chain
+    Training tuning{};                 // begins with the folder that the model is written to
 };
 
 struct Recipe {
@@ -57,6 +65,8 @@ struct Recipe {
     bool needs_base = true;
     std::optional<Merging> merging{};
     bool cuts_first_layer = false;  // a chain without the first layer of all members but the first
+    /// Steps in which a chain's first member is trained towards what the second one wants to read.
+    std::uint64_t aligned_steps = 0;
 };
 
 /// Steps of the base and of each member.
@@ -73,6 +83,9 @@ std::vector<std::string> recipe_names();
 
 /// Steps that the recipe trains, the base's included.
 std::uint64_t steps_of(const Recipe& recipe, JudgedSteps steps);
+
+/// Parameters that compute one token. `trained`: the run of a member, or of what they become.
+std::uint64_t parameters_per_token(const Recipe& recipe, const run::RunConfig& trained);
 
 /// A text cut for a judge: the end of it, a tenth, is held out. Cuts behind a line, if one is near.
 struct CutText {

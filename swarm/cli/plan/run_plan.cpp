@@ -8,6 +8,7 @@
 #include "swarm/run/partition.hpp"
 #include "swarm/run/step_time.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
+#include "swarm/run/training/trained_part.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,9 @@ namespace {
 constexpr double kLargeBubble = 0.25;
 /// Gain below which another split is not worth a line.
 constexpr double kBetterBy = 0.01;
+
+/// Work of a forward as a share of a forward and a backward.
+constexpr double kForwardShare = 1.0 / 3;
 
 Error rejected(ErrorCode code, std::string detail) {
     return {code, Reaction::Reject, std::move(detail)};
@@ -44,8 +48,11 @@ RunPlan stages_of(const PlanRequest& request) {
     plan.repeat = request.config.model.repeat;
     plan.width = request.config.model.width;
     plan.values_per_token = run::activation_width(request.config);
-    for (const run::StageLayout& layout : run::partition(request.config)) {
+    const std::vector<run::StageLayout> layouts = run::partition(request.config);
+    const StageMask training = run::training_stages(request.config, layouts);
+    for (const run::StageLayout& layout : layouts) {
         RunPlan::Stage& stage = plan.stages.emplace_back();
+        stage.passes_gradients = training.has_below(layout.stage);
         stage.first_layer = layout.first_layer;
         stage.layers = layout.layers;
         stage.parameters = layout.elements();
@@ -56,6 +63,9 @@ RunPlan stages_of(const PlanRequest& request) {
         if (request.layer_ms.empty()) {
             const int maps = (layout.has_embedding ? 0 : 1) + (layout.has_head ? 0 : 1);
             stage.units += maps * run::boundary_map_work(request.config);
+        }
+        if (!stage.passes_gradients && !training.has(layout.stage)) {
+            stage.units *= kForwardShare;
         }
     }
     return plan;
@@ -137,12 +147,17 @@ run::StepTime plan_step(const PlanRequest& request, RunPlan& plan) {
     if (run::chooses_codecs(request.config)) {
         plan.codecs = run::choose_codecs(input, plan.codecs);
     }
-    for (std::size_t leg = 0; leg < plan.codecs.size(); ++leg) {
-        plan.passing_s.push_back(run::passing_s(input, leg, plan.codecs[leg]));
+    std::vector<run::StageTime> times = run::stage_times(input, plan.codecs);
+    for (std::size_t s = 0; s < times.size(); ++s) {
+        if (!plan.stages[s].passes_gradients) {
+            times[s].to_previous_s = 0;
+        }
     }
-    return run::step_time(
-        run::stage_times(input, plan.codecs), input.microbatches, input.in_flight, request.latency_s
-    );
+    for (std::size_t s = 0; s + 1 < times.size(); ++s) {
+        plan.passing_s.push_back(times[s].to_next_s);
+        plan.passing_s.push_back(times[s + 1].to_previous_s);
+    }
+    return run::step_time(times, input.microbatches, input.in_flight, request.latency_s);
 }
 
 /// Fills in what the replicas of a stage send each other per step, and how long that takes on the

@@ -38,6 +38,7 @@ struct RunPlan {
         std::uint64_t parameters = 0;
         std::uint64_t memory_bytes = 0;    // need of each peer, without activations
         double units = 0;                  // work of a microbatch
+        bool passes_gradients = false;     // to the stage below
         std::vector<std::uint32_t> peers;  // numbers from 0 on, in the order of the request
         double per_s = 0;                  // microbatches, by all peers of the stage
         double busy = 0;                   // share of the step in which its peers compute

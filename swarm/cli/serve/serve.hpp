@@ -34,6 +34,8 @@ struct ServeOptions {
     std::optional<Digest> files;  // digest of its files' manifest; none: any that peers agree on
     std::uint32_t stages = 1;     // number of parts in which the model is offered
     std::string layers;           // "A-B"; empty: the layers that the directory needs most
+    std::string experts;          // "0,2": these alone; "none": all but experts; empty: all
+    bool trunk = false;           // all but experts, and those of `experts`
     std::string weights = "as-is";
     std::uint64_t kv_bytes = 1ULL << 30;
     bool exits = false;       // with the head of the model, whatever the layers are

@@ -22,6 +22,7 @@ examples:
   swarm serve --join 192.168.1.7:7117 --nice 19 --hours 22:00-07:00 --limit-up 5Mb/s
   swarm serve --model smollm2 --join 192.168.1.7:7118             # answers with a model
   swarm serve --model smollm2 --stages 3 --join 192.168.1.7:7118  # with a third of its layers
+  swarm serve --model mixed --experts 0,2 --join 192.168.1.7:7118 # lends two experts of a mixture
   swarm serve --model 1f0c...e2 --stages 3 --join 192.168.1.7:7118  # by its digest
   swarm serve --model runs/b --bridge ab.bridge.safetensors --join 192.168.1.7:7118)";
 
@@ -73,6 +74,23 @@ void add_lending_flags(CLI::App& app, ServeOptions& serve) {
     add_limit(app, "--limit-down", "most that it receives", serve.peer.limit_down_bytes_per_s);
 }
 
+/// Flags that say which part of a mixture is here.
+void add_expert_flags(CLI::App& app, ServeOptions& serve, CLI::Option& model) {
+    auto* const experts =
+        app.add_option(
+               "--experts",
+               serve.experts,
+               "of a mixture lend these experts alone (0,2) to the peers of its layers; or none: "
+               "serve layers whose experts are lent by others (default: layers with all experts)"
+        )
+            ->type_name("LIST")
+            ->needs(&model);
+    app.add_flag(
+           "--trunk", serve.trunk, "serve the layers, too, of which --experts names what is here"
+    )
+        ->needs(experts);
+}
+
 /// Flags that mean something only with --model.
 void add_model_flags(CLI::App& app, ServeOptions& serve) {
     auto* const model =
@@ -107,6 +125,7 @@ void add_model_flags(CLI::App& app, ServeOptions& serve) {
     )
         ->type_name("A-B")
         ->needs(model);
+    add_expert_flags(app, serve, *model);
     add_weights(app, serve.weights)->needs(model);
     app.add_flag(
            "--exits",

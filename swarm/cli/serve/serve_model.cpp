@@ -40,6 +40,12 @@ Result<Plan> make_plan(const ServeOptions& options) {
     if (is_here || opened.error().code != ErrorCode::NotFound || !digests) {
         return opened.error();
     }
+    if (!options.experts.empty()) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            "--experts needs the files of " + options.model + " here; peers do not give a part"};
+    }
     if (!options.bridge_file.empty()) {
         return Error{
             ErrorCode::Usage,
@@ -79,6 +85,8 @@ std::unique_ptr<node::Role> make_server(
 ) {
     SessionServer::Options server = server_options(options, served, self);
     kept.bridge = served.bridge;
+    kept.experts = served.experts;
+    kept.identity = served.identity;
     server.load = [model = served.model, kept, forward_units = self.forward_units](LayerRange layers
                   ) {
         *forward_units = layers.end - layers.first;  // no other job is under way until it ends

@@ -1,6 +1,7 @@
 #include "swarm/cli/serve/served_layers.hpp"
 
 #include "stacking/composition/bridged_input.hpp"
+#include "stacking/llama/llama_lender.hpp"
 #include "stacking/llama/llama_sessions.hpp"
 #include "stacking/models/model_digest.hpp"
 #include "swarm/base/try.hpp"
@@ -50,6 +51,61 @@ Result<Digest> digest_of(
     return hash.finish();
 }
 
+/// Parses "0,2", or "none" for the trunk alone.
+Result<HeldExperts> parse_experts(const ServeOptions& options, std::uint32_t count) {
+    HeldExperts experts{options.trunk || options.experts == "none", {}};
+    const char* at = options.experts.data();
+    const char* const end = at + options.experts.size();
+    bool good = count > 0;
+    while (good && options.experts != "none") {
+        std::uint32_t expert = 0;
+        const auto read = std::from_chars(at, end, expert);
+        good = read.ec == std::errc{} && expert < count;
+        experts.held.add(expert);
+        if (!good || read.ptr == end) {
+            break;
+        }
+        good = *read.ptr == ',';
+        at = read.ptr + 1;
+    }
+    if (!good) {
+        return Error{
+            ErrorCode::Usage,
+            Reaction::Reject,
+            count == 0 ? "--experts is for mixtures; " + options.model + " has no experts"
+                       : "--experts wants none, or some of 0 to " + std::to_string(count - 1) +
+                             " with commas between them; not " + options.experts};
+    }
+    return experts;
+}
+
+/// Names the values of the model's experts: whoever has the same digest lends the same bits.
+Digest digest_of_experts(const KeptLayers& kept) {
+    Sha256 hash;
+    hash.add_text("experts of ");
+    hash.add(kept.identity.bytes);
+    hash.add_text(std::string(stacking::llama::values_of(kept.choice)));
+    return hash.finish();
+}
+
+Result<LoadedLayers> load_experts(
+    const ModelSource& model, const run::StageLayout& layout, const KeptLayers& kept
+) {
+    SWARM_TRY(
+        auto weights,
+        stacking::llama::load_stage(
+            model, layout, kept.choice, stacking::llama::Exits::None, {false, kept.experts->held}
+        )
+    );
+    LoadedLayers loaded;
+    loaded.weights = digest_of_experts(kept);
+    loaded.expert_weights = loaded.weights;
+    loaded.lent = kept.experts->held;
+    loaded.lender =
+        std::make_shared<stacking::llama::LlamaLender>(std::move(weights), kept.workers);
+    return loaded;
+}
+
 }  // namespace
 
 Result<LoadedLayers> load_layers(
@@ -57,10 +113,17 @@ Result<LoadedLayers> load_layers(
 ) {
     const run::StageLayout layout =
         stacking::models::layers_of(model.architecture(), layers.first, layers.end);
+    if (kept.experts && !kept.experts->trunk) {
+        return load_experts(model, layout, kept);
+    }
     SWARM_TRY(const Digest digest, digest_of(model, layout, kept));
     using stacking::llama::Exits;
     const Exits exits = kept.exits ? Exits::EveryStage : Exits::None;
-    SWARM_TRY(auto weights, stacking::llama::load_stage(model, layout, kept.choice, exits));
+    stacking::llama::HeldParts held;
+    if (kept.experts) {
+        held.experts = kept.experts->held;
+    }
+    SWARM_TRY(auto weights, stacking::llama::load_stage(model, layout, kept.choice, exits, held));
     LoadedLayers loaded{nullptr, digest, nullptr};
     if (kept.bridge && layers.first == 0) {
         auto embed = [embedding = weights->embedding](
@@ -72,7 +135,24 @@ Result<LoadedLayers> load_layers(
     }
     const stacking::llama::LlamaSessions::Options means{
         .kv_budget_bytes = kept.kv_bytes, .workers = kept.workers};
-    loaded.compute = std::make_shared<stacking::llama::LlamaSessions>(std::move(weights), means);
+    const auto sessions = std::make_shared<stacking::llama::LlamaSessions>(weights, means);
+    loaded.compute = sessions;
+    if (kept.experts) {
+        loaded.expert_weights = digest_of_experts(kept);
+        loaded.lent = kept.experts->held;
+        for (std::uint32_t e = 0; e < model.architecture().traits.experts.count; ++e) {
+            if (!loaded.lent.has(e)) {
+                loaded.lacking.add(e);
+            }
+        }
+        if (!loaded.lacking.empty()) {
+            loaded.trunk = sessions;
+        }
+        if (!loaded.lent.empty()) {
+            loaded.lender =
+                std::make_shared<stacking::llama::LlamaLender>(std::move(weights), kept.workers);
+        }
+    }
     return loaded;
 }
 
@@ -102,6 +182,18 @@ Result<ServedModelFiles> open_served(
         SWARM_TRY(served.fixed, parse_layers(options.layers, architecture.model.layers));
         const bool whole = served.fixed->end - served.fixed->first == architecture.model.layers;
         SWARM_TRY(stacking::models::check_stages(architecture, whole ? 1 : 2));
+    }
+    if (!options.experts.empty()) {
+        SWARM_TRY(served.experts, parse_experts(options, architecture.traits.experts.count));
+        if (!served.experts->trunk && (options.exits || served.bridge)) {
+            return Error{
+                ErrorCode::Usage,
+                Reaction::Reject,
+                "--exits and --bridge are for layers; with --experts alone there are none"};
+        }
+        if (!served.experts->trunk && !served.fixed) {
+            served.fixed = LayerRange{0, architecture.model.layers};
+        }
     }
     return served;
 }

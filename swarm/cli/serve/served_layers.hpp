@@ -18,6 +18,12 @@
 
 namespace swarm::cli {
 
+/// The part of a mixture that is held here.
+struct HeldExperts {
+    bool trunk = false;  // the layers, of whose experts those that are not held are lent by others
+    stacking::ExpertSet held;
+};
+
 /// How this peer keeps the layers of the model.
 struct KeptLayers {
     stacking::llama::WeightChoice choice = stacking::llama::WeightChoice::as_is();
@@ -26,6 +32,8 @@ struct KeptLayers {
     std::shared_ptr<Workers> workers{};
     /// Leads to the first layer; none: no bridge does.
     std::optional<stacking::composition::Bridge> bridge{};
+    std::optional<HeldExperts> experts{};  // none: all of them, and none is lent
+    Digest identity{};                     // the model's name, where experts are held
 };
 
 Result<stacking::sessions::LoadedLayers> load_layers(
@@ -40,6 +48,7 @@ struct ServedModelFiles {
     std::vector<protocol::LayerRange> split;
     std::optional<protocol::LayerRange> fixed;
     std::optional<stacking::composition::Bridge> bridge;
+    std::optional<HeldExperts> experts{};
 };
 
 Result<ServedModelFiles> open_served(

@@ -9,6 +9,7 @@
 #include "swarm/cli/common/verb.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +22,9 @@ struct BranchOptions {
     std::string folder;
     std::vector<std::string> freeze{};  // groups of tensors that stay those of the seed
     std::vector<std::pair<std::string, std::string>> settings{};  // keys of a run file
-    std::uint64_t seed = 1;                                       // member i has seed + i
+    /// Member i has seed + i. None: 1, or, where a stack gets fresh members, one more than it has
+    /// members, so that they draw other layers than those that were branched with its first seeds.
+    std::optional<std::uint64_t> seed{};
     bool deal = false;   // the paragraphs of all sources, at random
     bool fresh = false;  // layers drawn anew between the seed's frozen embedding and head
 };
@@ -32,7 +35,7 @@ struct StackBranchOptions {
 };
 
 struct StackGrowOptions {
-    std::string file;  // file of the stack whose average new members begin with
+    std::string file;  // file of the stack whose average, or whose ends, new members begin with
     BranchOptions branch;
 };
 

@@ -29,12 +29,16 @@ constexpr const char* kGrowExamples = R"(
 examples:
   swarm stack grow two.toml --sources patents.txt -o members
   swarm train members/patents.toml && swarm stack add two.toml runs/patents
+  swarm stack grow chain.toml --sources patents.txt -o members --fresh
 The new members begin with the average of the stack's members, weighed by their priors, which is
-written to members/seed.)";
+written to members/seed. With --fresh they have the embedding and the head that all members share,
+which stay as they are, the final norm of the last member, and random layers, as many as it has:
+choose this for members of swarm stack branch --fresh, which have no average, and for chains.)";
 
 constexpr std::size_t kMembersMost = 64;
 
-void add_members(CLI::App& app, BranchOptions& branch) {
+/// `shared`: whose embedding and head fresh members have.
+void add_members(CLI::App& app, BranchOptions& branch, const std::string& shared) {
     app.add_option("--sources", branch.sources, "what each member is trained on, one after another")
         ->type_name("TEXT|DATA")
         ->required()
@@ -45,9 +49,18 @@ void add_members(CLI::App& app, BranchOptions& branch) {
     app.add_option("--freeze", branch.freeze, "A,B,...: tensors that stay the seed's: embed,head")
         ->delimiter(',')
         ->allow_extra_args(false);
-    app.add_option("--seed", branch.seed, "seed of the first member; the next has one more")
-        ->capture_default_str();
+    app.add_option(
+           "--seed",
+           branch.seed,
+           "seed of the first member; the next has one more (1, or a new one)"
+    )
+        ->type_name("UINT");
     app.add_flag("--deal", branch.deal, "deal the paragraphs of all texts at random: the control");
+    app.add_flag(
+        "--fresh",
+        branch.fresh,
+        "random layers between " + shared + " embedding and head, which are frozen: for chains"
+    );
     add_settings(app, "a key of the run files, such as run.steps", "KEY", branch.settings);
 }
 
@@ -58,12 +71,7 @@ void add_branch(CLI::App& stack, const OnChosen& on_chosen) {
         add_verb(stack, "branch", "Write run files of members that begin alike", kBranchExamples);
     const auto options = std::make_shared<StackBranchOptions>();
     app.add_option("model", options->model, kModelHelp)->type_name("MODEL")->required();
-    add_members(app, options->branch);
-    app.add_flag(
-        "--fresh",
-        options->branch.fresh,
-        "random layers between the model's embedding and head, which are frozen: for chains"
-    );
+    add_members(app, options->branch, "the model's");
     when_named<StackBranchOptions>(app, on_chosen, options, branch_members);
 }
 
@@ -74,7 +82,7 @@ void add_grow(CLI::App& stack, const OnChosen& on_chosen) {
     app.add_option("stack", options->file, "the file of the stack")
         ->type_name("STACK.toml")
         ->required();
-    add_members(app, options->branch);
+    add_members(app, options->branch, "the members' common");
     when_named<StackGrowOptions>(app, on_chosen, options, grow_stack);
 }
 

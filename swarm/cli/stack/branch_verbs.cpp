@@ -1,5 +1,6 @@
 // `swarm stack branch` and `grow`.
 #include "stacking/models/averages/fresh_layers.hpp"
+#include "stacking/models/averages/model_chain.hpp"
 #include "swarm/base/durable_folder.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/model_folder.hpp"
@@ -13,6 +14,7 @@
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/printable.hpp"
 #include "swarm/cli/terminal/usage.hpp"
+#include "swarm/run/partition.hpp"
 #include "swarm/run/run_file/config_settings.hpp"
 
 #include <algorithm>
@@ -27,6 +29,7 @@ namespace swarm::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using stacking::composition::StackFile;
 
 constexpr std::uint64_t kDealtBytesMax = 1ULL << 30;  // limit of one text
 constexpr const char* kSeedFolder = "seed";
@@ -90,7 +93,7 @@ Result<std::vector<Member>> members_of(const BranchOptions& options, const std::
         }
         config.init = init;
         config.corpus = options.deal ? config.name + ".txt" : fs::absolute(source).string();
-        config.seed = options.seed + i;
+        config.seed = options.seed.value_or(1) + i;
         config.train.freeze = options.freeze;
         SWARM_TRY(run::set_keys(config, options.settings));
         if (options.fresh) {
@@ -125,7 +128,7 @@ Result<> write_dealt(
         SWARM_TRY(std::string text, read_file(source, kDealtBytesMax));
         texts.push_back(std::move(text));
     }
-    const auto dealt = deal_paragraphs(texts, members.size(), options.seed);
+    const auto dealt = deal_paragraphs(texts, members.size(), options.seed.value_or(1));
     for (std::size_t i = 0; i < members.size(); ++i) {
         SWARM_TRY(write_text_file(folder / members[i].config.corpus, dealt[i]));
     }
@@ -214,15 +217,16 @@ Result<> branch(const StackBranchOptions& options, Console& console) {
 }
 
 /// The average of the stack's members, in a folder.
-Result<StackAverageOptions> average_of_stack(const std::string& file, const fs::path& folder) {
-    SWARM_TRY(const auto stack, read_stack(file));
+Result<StackAverageOptions> average_of_stack(
+    const std::string& file, const StackFile& stack, const fs::path& folder
+) {
     StackAverageOptions average;
     for (const auto& member : stack.members) {
         if (member.layers) {
             return refused(
                 ErrorCode::Unsupported,
                 file + ": the member " + member.model +
-                    " is a part of a model, which has no average"
+                    " is a part of a model, which has no average; --fresh needs none"
             );
         }
         average.models.push_back(located_member(file, member.model));
@@ -232,25 +236,66 @@ Result<StackAverageOptions> average_of_stack(const std::string& file, const fs::
     return average;
 }
 
+/// Finds the model that gives fresh members of the stack their ends: the last member, with whose
+/// head a chain answers. All members have its embedding and its head.
+Result<std::string> ends_of_stack(const std::string& file, const StackFile& stack) {
+    const std::string last = located_member(file, stack.members.back().model);
+    SWARM_TRY(const OpenModel seed, open_model(last));
+    for (const auto& member : stack.members) {
+        SWARM_TRY(const OpenModel own, open_model(located_member(file, member.model)));
+        for (const char* const tensor : {run::kEmbeddingTensor, run::kHeadTensor}) {
+            SWARM_TRY(const bool is_same, have_equal(own.source, seed.source, tensor));
+            if (!is_same) {
+                return usage(
+                    std::string(tensor) + " of " + member.model + " is not that of " +
+                    stack.members.back().model +
+                    ": --fresh wants members that share both ends (swarm stack branch --freeze "
+                    "embed,head)"
+                );
+            }
+        }
+    }
+    return init_of(last);
+}
+
+/// Writes what new members begin with, if it is not there. Returns how run files name it.
+Result<std::string> write_seed(
+    const StackGrowOptions& options,
+    const StackFile& stack,
+    const fs::path& folder,
+    Console& console
+) {
+    if (options.branch.fresh) {
+        return ends_of_stack(options.file, stack);
+    }
+    SWARM_TRY(
+        const StackAverageOptions average,
+        average_of_stack(options.file, stack, folder / kSeedFolder)
+    );
+    SWARM_TRY(write_average_model(average, console));
+    return std::string(kSeedFolder);
+}
+
 Result<> grow(const StackGrowOptions& options, Console& console) {
     const std::string& folder = options.branch.folder;
     SWARM_TRY(check_free(folder));
     for (const std::string& source : options.branch.sources) {
         SWARM_TRY(check_source(source, options.branch.deal));
     }
+    SWARM_TRY(const StackFile stack, read_stack(options.file));
     SWARM_TRY(DurableFolder written, DurableFolder::begin(folder, "choose another folder"));
-    SWARM_TRY(
-        const StackAverageOptions average,
-        average_of_stack(options.file, written.draft() / kSeedFolder)
-    );
-    SWARM_TRY(write_average_model(average, console));
+    SWARM_TRY(const std::string init, write_seed(options, stack, written.draft(), console));
+    BranchOptions branch = options.branch;
+    if (branch.fresh && !branch.seed) {
+        branch.seed = 1 + stack.members.size();
+    }
     SWARM_TRY(
         const std::vector<Member> members,
         write_members(
-            options.branch,
-            kSeedFolder,
-            "A member that begins with the average of the members of " + printable(options.file) +
-                ".",
+            branch,
+            init,
+            std::string("A member that begins with the ") + (branch.fresh ? "ends" : "average") +
+                " of the members of " + printable(options.file) + ".",
             written.draft(),
             console
         )

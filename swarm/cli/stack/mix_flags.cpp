@@ -18,9 +18,10 @@ examples:
   swarm stack mix runs/base --copies 4 -o upcycled           # experts that begin alike
 Branch-Train-MiX (Sukhbaatar et al. 2024): the feed-forward part of each model becomes an expert of
 every layer, the rest of the models is averaged, and routers are drawn anew; so the result wants a
-short training, which is a run like any other. Members are models of the family llama or mistral
-that began alike, such as those of swarm stack branch. The folder loads in transformers as a
-Mixtral. --top: as many as there are experts mixes all of them for each token.)";
+short training, which is a run like any other. Members are models of one of the families llama,
+mistral and qwen3 that began alike, such as those of swarm stack branch. The folder loads in
+transformers as a Mixtral, that of qwen3 members as a Qwen3-MoE. --top: as many as there are experts
+mixes all of them for each token.)";
 
 constexpr const char* kJoinExamples = R"(
 examples:

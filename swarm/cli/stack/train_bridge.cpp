@@ -5,6 +5,7 @@
 #include "swarm/cli/answer/open_stack.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/compute/compute_factory.hpp"
+#include "swarm/cli/stack/member_part.hpp"
 #include "swarm/cli/stack/stack.hpp"
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/terminal/printable.hpp"
@@ -28,25 +29,13 @@ using stacking::models::ModelSource;
 
 constexpr std::uint32_t kReportEvery = 10;  // steps
 
-/// The place of a member in a bridge: the lower one gives up its head, the upper one its embedding.
-enum class Place : std::uint8_t { Lower, Upper };
-
-/// The layers of one member on LibTorch, without its head or without its embedding.
-struct TrainingMember {
-    run::RunConfig config;
-    run::StageLayout layout;
-    std::vector<float> weights;
-    std::unique_ptr<stages::StageCompute> compute;
-};
-
-Result<TrainingMember> load_member(
+/// The lower member gives up its head, the upper one its embedding.
+Result<MemberPart> load_member(
     const ModelSource& source,
-    Place place,
+    MemberEnds ends,
     const BridgeTraining& training,
     const StackTrainOptions& options
 ) {
-    const bool is_upper = place == Place::Upper;
-    TrainingMember member;
     if (!source.architecture().traits.plain()) {
         return Error{
             ErrorCode::Unsupported,
@@ -55,18 +44,14 @@ Result<TrainingMember> load_member(
                 std::string(source.architecture().traits.family) +
                 "; bridges can be trained between plain Llamas only"};
     }
-    member.config = bridge_run(source.architecture().model, training);
-    member.layout = split(source.architecture(), 1).front();
-    member.layout.has_embedding = !is_upper;
-    member.layout.has_head = is_upper;
-    std::erase_if(member.layout.tensors, [&](const run::TensorSpec& tensor) {
-        return tensor.name.starts_with(is_upper ? "embed." : "head.");
-    });
-    SWARM_TRY(member.weights, source.read_stage(member.layout));
+    SWARM_TRY(
+        const run::RunConfig config,
+        member_run(
+            source.architecture().name, source.architecture(), {training.window, training.batch}
+        )
+    );
     const auto make = make_compute_factory(options.device, threads_to_train(options.threads));
-    SWARM_TRY(member.compute, make(member.config, member.layout));
-    member.compute->use_weights(member.weights);
-    return member;
+    return load_part(source, config, ends, make);
 }
 
 Result<std::vector<BridgeTrainer::Text>> read_texts(
@@ -112,19 +97,17 @@ Result<Bridge> train(
 ) {
     const BridgeTraining training{
         options.steps, options.batch, options.window, options.learning_rate, options.seed};
-    const auto load = [&](std::size_t member, Place place) {
-        return load_member(stack.source(member), place, training, options);
+    const auto load = [&](std::size_t member, MemberEnds ends) {
+        return load_member(stack.source(member), ends, training, options);
     };
-    SWARM_TRY(const TrainingMember lower, load(0, Place::Lower));
-    SWARM_TRY(const TrainingMember upper, load(1, Place::Upper));
+    const auto width = [&](std::size_t member) {
+        return stack.source(member).architecture().model.width;
+    };
+    SWARM_TRY(const MemberPart lower, load(0, MemberEnds::LowerLayers));
+    SWARM_TRY(const MemberPart upper, load(1, MemberEnds::UpperLayers));
     SWARM_TRY(const std::vector<float> embedding, stack.source(1).read("embed.weight"));
     const BridgeTrainer::Members members{
-        *lower.compute,
-        *upper.compute,
-        upper.weights.size(),
-        lower.config.model.width,
-        upper.config.model.width,
-        embedding};
+        *lower.compute, *upper.compute, upper.parameters(), width(0), width(1), embedding};
     BridgeTrainer trainer(members, training, texts);
     Result<Bridge> bridge = trainer.train([&](const BridgeTrainer::Progress& progress) {
         if (progress.step % kReportEvery == 0 || progress.step == options.steps) {

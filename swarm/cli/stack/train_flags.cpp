@@ -18,7 +18,7 @@ Without --whole: both members of a bridge stay as they are; only the map between
 Figures that were measured with another bridge are dropped.
 With --whole: the layers of a chain become one model (swarm stack join), whose run file trains all
 of them over peers, a stage for each member. Embedding and head stay as they are, and each member
-learns to end where the head can read it: swarm eval --exits-at says what early exits cost.)";
+learns to end where the head can read it: swarm eval RUN --exit 0.9 says what early exits cost.)";
 
 constexpr double kRateMost = 1;
 constexpr double kRateLeast = 1e-9;

@@ -15,7 +15,7 @@ namespace swarm::run {
 inline constexpr std::uint32_t kContextMax = protocol::kTokensMax - 1;
 // One stage may hold all layers: 9 tensors per layer and 3 more stay below kTensorsMax.
 inline constexpr std::uint32_t kLayersMax = 448;
-inline constexpr std::uint32_t kLayersWithBiasesMax = 341;  // 12 tensors per layer
+inline constexpr std::uint32_t kLayersWithBiasesMax = 341;  // or norms: 12 tensors per layer
 // Rotary positions turn pairs of a head's values.
 inline constexpr std::uint32_t kWidthMin = 2;
 inline constexpr std::uint64_t kEmbeddingMax = 1ULL << 32;
@@ -190,8 +190,9 @@ void visit_mixture(Model& model, Visitor& visit) {
     visit(
         {"model",
          "experts",
-         "Feed-forward parts of each layer of kind mixtral, among which a router chooses for each "
-         "token; 0 for the other kinds.",
+         "Feed-forward parts of each layer of kind mixtral or qwen3_moe, among which a router "
+         "chooses "
+         "for each token; 0 for the other kinds.",
          NewValue::Never},
         model.experts,
         Whole{0, kExpertsMax}

@@ -48,7 +48,7 @@ void visit_train(Config& config, Visitor& visit) {
         {"train",
          "balance",
          "Weight of the balance loss of a mixture of experts, which keeps its routers from sending "
-         "all tokens to a few experts; for kind mixtral alone.",
+         "all tokens to a few experts; for the kinds mixtral and qwen3_moe.",
          NewValue::Asked},
         config.train.balance,
         Real{0, 100}

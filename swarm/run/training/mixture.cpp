@@ -11,9 +11,10 @@ constexpr std::string_view kMark = ".moe.";
 constexpr const char* kExperts = "model.experts";
 constexpr const char* kPerToken = "model.experts_per_token";
 
-// One stage may hold all layers: attention, two norms, the router; and beside them three tensors of
-// the embedding and the head.
+// One stage may hold all layers: attention, two norms, the router, and in some kinds two norms of
+// heads; and beside them three tensors of the embedding and the head.
 constexpr std::uint64_t kOtherTensorsOfLayer = 7;
+constexpr std::uint64_t kHeadNormsOfLayer = 2;
 constexpr std::uint64_t kTensorsPerExpert = 3;
 constexpr std::uint64_t kTensorsOutside = 3;
 
@@ -44,14 +45,15 @@ double used_share(const ModelConfig& model, std::string_view tensor) {
 }
 
 std::optional<std::pair<std::string, std::string>> mixture_fault(const ModelConfig& model) {
-    if (model.kind != ModelKind::Mixtral) {
+    const std::string kind(to_text(model.kind));
+    if (!has_experts(model.kind)) {
         if (model.experts != 0) {
-            return std::pair(kExperts, "must be 0 unless model.kind is \"mixtral\"");
+            return std::pair(kExperts, "must be 0 where model.kind is \"" + kind + "\"");
         }
         return std::nullopt;
     }
     if (model.experts == 0) {
-        return std::pair(kExperts, "must be 1 or more where model.kind is \"mixtral\"");
+        return std::pair(kExperts, "must be 1 or more where model.kind is \"" + kind + "\"");
     }
     if (model.experts_per_token > model.experts) {
         return std::pair(
@@ -60,7 +62,8 @@ std::optional<std::pair<std::string, std::string>> mixture_fault(const ModelConf
                 std::to_string(model.experts) + ")"
         );
     }
-    const std::uint64_t of_layer = kOtherTensorsOfLayer + kTensorsPerExpert * model.experts;
+    const std::uint64_t of_layer = kOtherTensorsOfLayer + kTensorsPerExpert * model.experts +
+                                   (has_query_key_norms(model.kind) ? kHeadNormsOfLayer : 0);
     if (model.layers * of_layer + kTensorsOutside > protocol::kTensorsMax) {
         return std::pair(
             kExperts,

@@ -1,4 +1,4 @@
-// Mixtures of experts: in a layer of kind mixtral a router (E, C) sends each token to
+// Mixtures of experts: in a layer of kind mixtral or qwen3_moe a router (E, C) sends each token to
 // model.experts_per_token of E feed-forward parts, its experts. Their tensors are called
 // "layers.N.moe.router" and "layers.N.moe.E.w1", "w2" and "w3", as in stacking/models.
 //   p = softmax(router x); the largest k of p, divided by their sum, are the shares of the outputs

@@ -65,6 +65,16 @@ bool is_trained(const RunConfig& config, const TensorSpec& tensor) {
     });
 }
 
+StageMask training_stages(const RunConfig& config, const std::vector<StageLayout>& layouts) {
+    StageMask training;
+    for (const StageLayout& layout : layouts) {
+        if (config.mode == SyncMode::Sparse || !layout.tensors.empty()) {
+            training.add(layout.stage);
+        }
+    }
+    return training;
+}
+
 bool trains_tied_matrix(const RunConfig& config) {
     return config.model.tied_embeddings && is_trained(config, {kEmbeddingTensor, {}});
 }
@@ -94,8 +104,11 @@ double adapter_scale(const LoraConfig& lora) {
 std::optional<std::pair<std::string, std::string>> trained_part_fault(const RunConfig& config) {
     const bool whole = config.train.freeze.empty() && config.lora.rank == 0;
     const std::string key = config.lora.rank > 0 ? "lora.rank" : "train.freeze";
-    if (!whole && (config.model.kind == ModelKind::Oracle || config.mode == SyncMode::Sparse)) {
-        return std::pair(key, "must be left out for the oracle model and in mode sparse");
+    if (!whole && config.mode == SyncMode::Sparse) {
+        return std::pair(key, "must be left out in mode sparse");
+    }
+    if (config.lora.rank > 0 && config.model.kind == ModelKind::Oracle) {
+        return std::pair(key, "must be left out for the oracle model");
     }
     if (config.lora.rank > 0 && !config.train.freeze.empty()) {
         return std::pair(

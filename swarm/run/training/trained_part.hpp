@@ -25,6 +25,10 @@ inline constexpr const char* kAdapterOut = ".lora_b";
 
 bool is_trained(const RunConfig& config, const TensorSpec& tensor);
 
+/// The stages of mode exact that train something; all stages of mode sparse. Nobody adds gradients
+/// in the others, and below the lowest of these nobody computes a backward.
+StageMask training_stages(const RunConfig& config, const std::vector<StageLayout>& layouts);
+
 /// Whether the two uses of one matrix get the sum of both gradients.
 bool trains_tied_matrix(const RunConfig& config);
 

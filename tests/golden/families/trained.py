@@ -21,7 +21,7 @@ from transformers.models.mixtral.modeling_mixtral import load_balancing_loss_fun
 import families
 
 TRAINED = ("llama", "llama-tied-one-group", "llama3-rope", "linear-rope", "llama-wide-heads",
-           "mistral", "qwen2", "qwen3", "mixtral")
+           "mistral", "qwen2", "qwen3", "mixtral", "qwen3-moe")
 CONTEXT, STEPS = 16, 20
 BALANCE = 0.01  # the default of train.balance
 MISTRAL_CONTEXT = 8  # its window: what is trained here has none
@@ -56,34 +56,37 @@ def losses_of(model, tokens, has_experts):
     if not has_experts:
         return loss, loss
     c = model.config
-    balance = [load_balancing_loss_func((layer,), c.num_local_experts, c.num_experts_per_tok)
+    experts = getattr(c, "num_local_experts", None) or c.num_experts
+    balance = [load_balancing_loss_func((layer,), experts, c.num_experts_per_tok)
                for layer in out.router_logits]
     return loss, loss + BALANCE * torch.stack(balance).mean()
 
 
-def as_in_files(name, gradient):
+def as_in_files(name, gradient, is_mixtral):
     """transformers keeps the matrices of all experts in two tensors; files have one for each."""
+    part = "block_sparse_moe" if is_mixtral else "mlp"
+    gate, down, up = ("w1", "w2", "w3") if is_mixtral else ("gate_proj", "down_proj", "up_proj")
     at = name.rfind("mlp.experts.")
     if name.endswith("mlp.gate.weight"):
-        yield name.replace("mlp.gate", "block_sparse_moe.gate"), gradient
+        yield name.replace("mlp.gate", f"{part}.gate"), gradient
     elif at < 0:
         yield name, gradient
     for expert in range(len(gradient) if at >= 0 else 0):
-        prefix = f"{name[:at]}block_sparse_moe.experts.{expert}."
+        prefix = f"{name[:at]}{part}.experts.{expert}."
         if name.endswith("down_proj"):
-            yield prefix + "w2.weight", gradient[expert]
+            yield f"{prefix}{down}.weight", gradient[expert]
         else:
-            gate, up = gradient[expert].chunk(2)
-            yield prefix + "w1.weight", gate
-            yield prefix + "w3.weight", up
+            first, second = gradient[expert].chunk(2)
+            yield f"{prefix}{gate}.weight", first
+            yield f"{prefix}{up}.weight", second
 
 
-def gradients(model):
+def gradients(model, is_mixtral):
     kept = {}
     for whole, tensor in model.named_parameters():
         if tensor.grad is None:
             continue
-        for name, gradient in as_in_files(whole, tensor.grad):
+        for name, gradient in as_in_files(whole, tensor.grad, is_mixtral):
             flat = gradient.flatten()
             ends = [digits(flat[0]), digits(flat[-1])]
             kept[name] = [digits(flat.double().norm()), *ends]
@@ -106,12 +109,13 @@ def train(one, adapters):
     optimizer = torch.optim.AdamW(
         [group for group in groups if group["params"]],
         lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
+    kind = one["config"]["model_type"]
     losses, first = [], None
     for _ in range(STEPS):
         optimizer.zero_grad()
-        loss, differentiated = losses_of(model, tokens, one["config"]["model_type"] == "mixtral")
+        loss, differentiated = losses_of(model, tokens, "num_experts_per_tok" in one["config"])
         differentiated.backward()
-        first = first or gradients(model)
+        first = first or gradients(model, kind == "mixtral")
         losses.append(digits(loss.detach()))
         optimizer.step()
     print(one["name"], losses[0], losses[-1], file=sys.stderr)

@@ -1,5 +1,5 @@
-// Three runs that began with one model, and what a person does with them: the base of the tests of
-// averages and of branches.
+// Runs of small models in a folder, and what a person does with them below `swarm stack`: the base
+// of the tests in this folder. AveragesBed has three runs that began with one model.
 #pragma once
 
 #include "tests/places.hpp"
@@ -21,16 +21,17 @@
 namespace swarm::test {
 
 inline constexpr int kRefused = 3;
+inline constexpr const char* kTwoLayers = "layers = 2\nwidth = 32\n";
 
-class AveragesBed : public testing::Test {
+class StackBed : public testing::Test {
  protected:
     /// Trains a base and two runs that go on from it.
-    void SetUp() override {
+    void train_three(const std::string& shape) {
         write(
             "words.txt", repeated("it is a truth universally acknowledged that a man must want ")
         );
         write("held.txt", repeated("a man must want a truth acknowledged ").substr(0, 900));
-        train("base", "", 30);
+        train("base", "", 30, "words.txt", shape);
         write("a.txt", repeated("a man must acknowledge that it is a universal want "));
         write("b.txt", repeated("universally a truth must want a man "));
         train("a", "base", 20, "a.txt");
@@ -69,7 +70,7 @@ class AveragesBed : public testing::Test {
         const std::string& init,
         int steps,
         const std::string& corpus = "words.txt",
-        const std::string& shape = "layers = 2\nwidth = 32\n",
+        const std::string& shape = kTwoLayers,
         const std::string& tokenizer = "bytes"
     ) {
         const std::string begins =
@@ -85,9 +86,12 @@ class AveragesBed : public testing::Test {
         ASSERT_EQ(run({"train", "--single", file(name + ".toml"), "--dir", file(name)}), 0) << err;
     }
 
-    int run(const std::vector<std::string>& arguments) {
+    int run(
+        const std::vector<std::string>& arguments,
+        std::chrono::seconds patience = std::chrono::seconds(60)
+    ) {
         Program program(arguments, folder.path());
-        const int exit_code = program.wait(std::chrono::seconds(60));
+        const int exit_code = program.wait(patience);
         out = program.out();
         err = program.err();
         return exit_code;
@@ -146,6 +150,11 @@ class AveragesBed : public testing::Test {
     TemporaryFolder folder;
     std::string out;
     std::string err;
+};
+
+class AveragesBed : public StackBed {
+ protected:
+    void SetUp() override { train_three(kTwoLayers); }
 };
 
 }  // namespace swarm::test

@@ -78,6 +78,64 @@ TEST_F(BranchesTest, FreshMembersShareTheEndsOfTheirSeed) {
     EXPECT_NE(out.find("  the stack\n"), std::string::npos) << out;
 }
 
+/// A chain of parts has no average, and its fresh member needs none.
+TEST_F(BranchesTest, AFreshMemberGrowsUnderTheEndsOfAStack) {
+    const std::string chain = file("chain.toml");
+    ASSERT_EQ(run({"stack", "new", chain, "--mode", "chain", "--member", file("a")}), 0) << err;
+    ASSERT_EQ(run({"stack", "add", chain, file("a") + "@1-1"}), 0) << err;
+    const auto grow = [&](const std::string& stack, const std::string& to) {
+        return std::vector<std::string>{
+            "stack",
+            "grow",
+            file(stack),
+            "--sources",
+            file("b.txt"),
+            "--set",
+            "model.context=32",
+            "--set",
+            "run.steps=5",
+            "-o",
+            file(to)};
+    };
+    expect_refused(grow("chain.toml", "out"), "is a part of a model", "--fresh");
+    auto fresh = grow("chain.toml", "more");
+    fresh.emplace_back("--fresh");
+    ASSERT_EQ(run(fresh), 0) << err;
+    EXPECT_FALSE(fs::exists(file("more/seed"))) << "the ends are in the member's own folder";
+    const std::string run_file = read_text(file("more/b.toml"));
+    EXPECT_NE(run_file.find("init = \"b-fresh\""), std::string::npos) << run_file;
+    EXPECT_NE(run_file.find("seed = 3"), std::string::npos) << "others have the first two";
+    EXPECT_NE(run_file.find("freeze = [ \"embed\", \"head\" ]"), std::string::npos) << run_file;
+    // The same layers as a member that is branched with this seed.
+    ASSERT_EQ(
+        run(
+            {"stack",
+             "branch",
+             file("a"),
+             "--sources",
+             file("b.txt"),
+             "--fresh",
+             "--seed",
+             "3",
+             "-o",
+             file("branched")}
+        ),
+        0
+    ) << err;
+    expect_same_folder("branched/b-fresh", "more/b-fresh");
+    ASSERT_EQ(run({"train", "--single", file("more/b.toml"), "--dir", file("c")}), 0) << err;
+    ASSERT_EQ(run({"stack", "add", chain, file("c")}), 0) << err;
+    const int measured = run({"stack", "measure", chain, "--text", file("held.txt")});
+    EXPECT_TRUE(measured == 0 || measured == kRefused) << err;
+    // Members whose ends were trained share none.
+    ASSERT_EQ(
+        run({"stack", "new", file("two.toml"), "--member", file("a"), "--member", file("b")}), 0
+    ) << err;
+    auto unlike = grow("two.toml", "out");
+    unlike.emplace_back("--fresh");
+    expect_refused(unlike, "of " + file("a") + " is not that of " + file("b"), "embed,head");
+}
+
 TEST_F(BranchesTest, MembersBranchFromOneModelAndGrow) {
     ASSERT_EQ(
         run(

@@ -1,23 +1,13 @@
 // Runs `swarm stack clusters` like a person: groups of documents, a member for each, and texts that
 // ask the member of their subject.
-#include "tests/process/program.hpp"
-#include "tests/unit/net/temporary_folder.hpp"
+#include "tests/process/averages/averages_bed.hpp"
 
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <vector>
+#include <cstdlib>
 
 namespace swarm::test {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr int kRefused = 3;
-
-class ClustersTest : public testing::Test {
+class ClustersTest : public StackBed {
  protected:
     static std::string documents(const std::vector<std::string>& words, std::size_t count) {
         std::string text;
@@ -35,36 +25,9 @@ class ClustersTest : public testing::Test {
         write("field.txt", documents({"plough", "wheat", "barn", "cattle", "harvest"}, 8));
     }
 
-    void write(const std::string& name, const std::string& text) const {
-        std::ofstream(file(name)) << text;
+    void train_on(const std::string& corpus, const std::string& name) {
+        train(name, "", 20, corpus, "layers = 1\nwidth = 32\n");
     }
-
-    int run(const std::vector<std::string>& arguments) {
-        Program program(arguments, folder.path());
-        const int exit_code = program.wait(std::chrono::seconds(60));
-        out = program.out();
-        err = program.err();
-        return exit_code;
-    }
-
-    void train(const std::string& corpus, const std::string& directory) {
-        write(
-            "run.toml",
-            "[run]\nstages = 1\nsteps = 20\nmicrobatches = 2\nbatch = 4\ncorpus = \"" +
-                file(corpus) +
-                "\"\n[model]\nlayers = 1\nwidth = 32\nheads = 2\nkv_heads = 2\nffn_width = 64\n"
-                "context = 64\n[optimizer]\nlearning_rate = 0.02\nwarmup_steps = 0\n"
-        );
-        ASSERT_EQ(run({"train", "--single", file("run.toml"), "--dir", file(directory)}), 0) << err;
-    }
-
-    [[nodiscard]] std::string file(const std::string& name) const {
-        return (folder.path() / name).string();
-    }
-
-    TemporaryFolder folder;
-    std::string out;
-    std::string err;
 };
 
 TEST_F(ClustersTest, ATextAsksTheMemberOfItsSubject) {
@@ -81,9 +44,9 @@ TEST_F(ClustersTest, ATextAsksTheMemberOfItsSubject) {
     const std::string& land = sea_is_first ? second : first;
     EXPECT_EQ(sea.find("wheat"), std::string::npos);
     EXPECT_EQ(land.find("wave"), std::string::npos);
-    train("g/cluster-1.txt", "one");
-    train("g/cluster-2.txt", "two");
-    const std::string stack = file("two.toml");
+    train_on("g/cluster-1.txt", "one");
+    train_on("g/cluster-2.txt", "two");
+    const std::string stack = file("stack.toml");
     ASSERT_EQ(
         run(
             {"stack",
@@ -118,6 +81,41 @@ TEST_F(ClustersTest, ATextAsksTheMemberOfItsSubject) {
     EXPECT_NE(err.find("has clusters"), std::string::npos) << err;
 }
 
+TEST_F(ClustersTest, AChatAsksTheMemberOfItsSubject) {
+    ASSERT_EQ(
+        run({"stack", "clusters", file("sea.txt"), file("field.txt"), "-k", "2", "-o", file("g")}),
+        0
+    ) << err;
+    std::vector<std::string> words{"stack", "new", file("two.toml")};
+    for (const std::string name : {"cluster-1", "cluster-2"}) {
+        train_on("g/" + name + ".txt", "run-" + name);
+        ASSERT_EQ(run({"model", "export", file("run-" + name), file(name)}), 0) << err;
+        write(name + "/chat_template.jinja", "{% for m in messages %}{{ m.content }} {% endfor %}");
+        words.insert(words.end(), {"--member", file(name)});
+    }
+    words.insert(words.end(), {"--clusters", file("g/clusters.json"), "--experts", "1"});
+    ASSERT_EQ(run(words), 0) << err;
+    const auto chat =
+        [&](const std::string& flag, const std::string& model, const std::string& turns) {
+            write("turns", turns);
+            const std::string line = "'" + program_dir() + "/swarm' chat " + flag + " '" +
+                                     file(model) + "' --tokens 8 <'" + file("turns") + "' >'" +
+                                     file("said") + "' 2>'" + file("errors") + "'";
+            EXPECT_EQ(std::system(line.c_str()), 0) << read_text(file("errors"));
+            return read_text(file("said"));
+        };
+    const bool sea_is_first =
+        read_text(file("g/cluster-1.txt")).find("anchor") != std::string::npos;
+    const std::string at_sea = sea_is_first ? "cluster-1" : "cluster-2";
+    const std::string on_land = sea_is_first ? "cluster-2" : "cluster-1";
+    const std::string of_sea = "wind wave ship\n";
+    const std::string of_land = "wheat barn harvest\n";
+    const std::string about_sea = chat("--model", at_sea, of_sea);
+    const std::string about_land = chat("--model", on_land, of_land);
+    EXPECT_EQ(chat("--stack", "two.toml", of_sea + "/new\n" + of_land), about_sea + about_land);
+    EXPECT_NE(chat("--model", on_land, of_sea), about_sea);
+}
+
 TEST_F(ClustersTest, LinesOfJsonStayLines) {
     write("all.jsonl", R"({"text": "ship wave ship sail", "n": 1}
 {"text": "ship sail anchor"}
@@ -134,11 +132,7 @@ TEST_F(ClustersTest, WhatCannotBeSplitIsOneLine) {
         std::vector<std::string> words{"stack", "clusters"};
         words.insert(words.end(), more.begin(), more.end());
         words.insert(words.end(), {"-o", file("out")});
-        EXPECT_EQ(run(words), kRefused) << err;
-        EXPECT_EQ(count_lines(err), 1U) << err;
-        EXPECT_NE(err.find(what), std::string::npos) << err;
-        EXPECT_FALSE(fs::exists(file("out")));
-        EXPECT_FALSE(fs::exists(file(".out.draft")));
+        expect_refused(words, what, "");
     };
     write("one.txt", "one document");
     write("bad.jsonl", "{\"text\": \"good\"}\n{\"text\": \"cut\n");

@@ -1,74 +1,15 @@
 // Runs `swarm stack average --by fisher` like a person, on runs that began with one model.
-#include "tests/places.hpp"
-#include "tests/process/program.hpp"
-#include "tests/unit/net/temporary_folder.hpp"
+#include "tests/process/averages/averages_bed.hpp"
 
-#include <gtest/gtest.h>
-
-#include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
-#include <string>
-#include <vector>
 
 namespace swarm::test {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr int kRefused = 3;
-
-class FisherTest : public testing::Test {
+class FisherTest : public StackBed {
  protected:
-    /// Trains a base and two runs that go on from it.
-    void SetUp() override {
-        const std::string shape =
-            "layers = 2\nwidth = 32\nheads = 2\nkv_heads = 2\nffn_width = 64\n";
-        train("base", "it is a truth universally acknowledged that a man must want ", shape, "");
-        train("a", "a man must acknowledge that it is a universal want ", "", "base");
-        train("b", "universally a truth must want a man ", "", "base");
-        write("held.txt", repeated("a man must want a truth acknowledged ").substr(0, 900));
-    }
-
-    static std::string repeated(const std::string& words) {
-        std::string text;
-        while (text.size() < 20'000) {
-            text += words;
-        }
-        return text;
-    }
-
-    void write(const std::string& name, const std::string& text) const {
-        std::ofstream(file(name)) << text;
-    }
-
-    void train(
-        const std::string& name,
-        const std::string& words,
-        const std::string& shape,
-        const std::string& init
-    ) {
-        write(name + ".txt", repeated(words));
-        write(
-            name + ".toml",
-            "[run]\nname = \"" + name +
-                "\"\nstages = 1\nsteps = 20\nmicrobatches = 4\nbatch = 4\n" + "corpus = \"" +
-                file(name + ".txt") + "\"\n" + (init.empty() ? "" : "init = \"" + init + "\"\n") +
-                "[model]\ncontext = 64\n" + shape +
-                (init.empty() ? "tied_embeddings = true\n" : "") +
-                "[optimizer]\nlearning_rate = 0.01\nwarmup_steps = 0\n"
-        );
-        ASSERT_EQ(run({"train", "--single", file(name + ".toml"), "--dir", file(name)}), 0) << err;
-    }
-
-    int run(const std::vector<std::string>& arguments) {
-        Program program(arguments, folder.path());
-        const int exit_code = program.wait(std::chrono::seconds(60));
-        out = program.out();
-        err = program.err();
-        return exit_code;
-    }
+    /// The uses of a tied matrix add up before they are squared.
+    void SetUp() override { train_three(std::string(kTwoLayers) + "tied_embeddings = true\n"); }
 
     int by_fisher(const std::vector<std::string>& models, const std::string& to) {
         std::vector<std::string> words{"stack", "average"};
@@ -80,14 +21,6 @@ class FisherTest : public testing::Test {
     [[nodiscard]] std::string weights_of(const std::string& name) const {
         return read_text(file(name) + "/model.safetensors");
     }
-
-    [[nodiscard]] std::string file(const std::string& name) const {
-        return (folder.path() / name).string();
-    }
-
-    TemporaryFolder folder;
-    std::string out;
-    std::string err;
 };
 
 TEST_F(FisherTest, CopiesAverageToTheModelThatIsExported) {
@@ -127,21 +60,20 @@ TEST_F(FisherTest, EachMembersWeightAndLossAreSaid) {
 
 TEST_F(FisherTest, InputsThatCannotBeUsedAreOneLine) {
     const auto refused = [&](const std::string& text, const std::string& what) {
-        const std::vector<std::string> words{
-            "stack",
-            "average",
-            file("a"),
-            file("b"),
-            "-o",
-            file("out"),
-            "--by",
-            "fisher",
-            "--text",
-            file(text)};
-        EXPECT_EQ(run(words), kRefused) << err;
-        EXPECT_EQ(count_lines(err), 1U) << err;
-        EXPECT_NE(err.find(what), std::string::npos) << err;
-        EXPECT_FALSE(fs::exists(file("out")));
+        expect_refused(
+            {"stack",
+             "average",
+             file("a"),
+             file("b"),
+             "-o",
+             file("out"),
+             "--by",
+             "fisher",
+             "--text",
+             file(text)},
+            what,
+            ""
+        );
     };
     refused("none.txt", "none.txt");
     write("one.txt", "x");

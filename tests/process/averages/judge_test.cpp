@@ -1,16 +1,7 @@
 // Runs `swarm stack judge` like a person, on two small domains.
-#include "tests/process/program.hpp"
-#include "tests/unit/net/temporary_folder.hpp"
+#include "tests/process/averages/averages_bed.hpp"
 
 #include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <vector>
 
 namespace swarm::test {
 namespace {
@@ -18,11 +9,9 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr int kRefused = 3;
-
-class JudgeTest : public testing::Test {
+class JudgeTest : public StackBed {
  protected:
-    void write(const std::string& name, const std::vector<std::string>& words) const {
+    void write_words(const std::string& name, const std::vector<std::string>& words) const {
         std::ofstream text(folder.path() / name);
         for (std::size_t i = 0; i < 6000; ++i) {
             text << words[(i * (i % 7 + 1)) % words.size()] << (i % 80 == 79 ? "\n\n" : " ");
@@ -45,39 +34,41 @@ class JudgeTest : public testing::Test {
             words.insert(words.end(), {"--set", setting});
         }
         words.insert(words.end(), more.begin(), more.end());
-        Program program(words, folder.path());
-        const int exit_code = program.wait(std::chrono::seconds(120));
-        out = program.out();
-        err = program.err();
-        return exit_code;
+        return run(words, std::chrono::seconds(120));
     }
-
-    [[nodiscard]] std::string file(const std::string& name) const {
-        return (folder.path() / name).string();
-    }
-
-    TemporaryFolder folder;
-    std::string out;
-    std::string err;
 };
 
 TEST_F(JudgeTest, TrainsAndMeasuresEachRecipe) {
-    write("sea.txt", {"ship", "wave", "sail", "wind", "harbour", "anchor"});
-    write("land.txt", {"plough", "wheat", "barn", "cattle", "harvest"});
+    write_words("sea.txt", {"ship", "wave", "sail", "wind", "harbour", "anchor"});
+    write_words("land.txt", {"plough", "wheat", "barn", "cattle", "harvest"});
     const std::vector<std::string> few{"--base-steps", "6", "--steps", "6", "--seeds", "1"};
     ASSERT_EQ(judge(few), 0) << err;
     const json::value report = json::parse(read_text(file("judged/judge.json")));
     const json::array& recipes = report.at("recipes").as_array();
-    ASSERT_EQ(recipes.size(), 17U);
+    ASSERT_EQ(recipes.size(), 20U);
     for (const json::value& recipe : recipes) {
         const json::value& seed = recipe.at("seeds").at(0);
         EXPECT_GT(seed.at("mean").to_number<double>(), 0.1) << recipe;
         EXPECT_LT(seed.at("mean").to_number<double>(), 9) << recipe;
     }
+    const auto recipe_named = [&](const char* name) {
+        for (const json::value& recipe : recipes) {
+            if (recipe.at("recipe").as_string() == name) {
+                return recipe;
+            }
+        }
+        return json::value();
+    };
     const auto loss_of = [&](std::size_t recipe) {
         return recipes[recipe].at("seeds").at(0).at("mean").to_number<double>();
     };
     EXPECT_LT(loss_of(3), loss_of(2)) << "an ensemble of domains beats its best member on all";
+    for (const json::value& recipe : recipes) {
+        const json::value& early = recipe.at("seeds").at(0).at("early_share");
+        EXPECT_EQ(early.is_null(), recipe.at("recipe").as_string() != "whole") << recipe;
+        EXPECT_TRUE(early.is_null() || early.to_number<double>() <= 1) << recipe;
+    }
+    EXPECT_FALSE(fs::exists(file("judged/seed-1/aligned-states"))) << "they are large";
     EXPECT_TRUE(fs::exists(file("judged/plot.svg")));
     EXPECT_NE(read_text(file("judged/table.md")).find("| ensemble |"), std::string::npos);
     // The trainings stay: the second call trains nothing, and tells the same losses.
@@ -87,13 +78,23 @@ TEST_F(JudgeTest, TrainsAndMeasuresEachRecipe) {
     ASSERT_EQ(judge(again), 0) << err;
     EXPECT_EQ(err.find("step "), std::string::npos) << err;
     EXPECT_EQ(read_text(file("judged/table.md")).substr(0, 200), first.substr(0, 200));
+    // An interrupted alignment is done again.
+    fs::remove_all(file("judged/seed-1/aligned"));
+    fs::create_directories(file("judged/seed-1/.aligned.draft"));
+    std::vector<std::string> aligned = few;
+    aligned.insert(aligned.end(), {"--recipes", "align"});
+    ASSERT_EQ(judge(aligned), 0) << err;
+    const json::value other = json::parse(read_text(file("judged/judge.json"))).at("recipes").at(0);
+    EXPECT_EQ(
+        other.at("seeds").at(0).at("losses"), recipe_named("align").at("seeds").at(0).at("losses")
+    );
     // Trainings of other steps are not taken for these.
     EXPECT_EQ(judge({"--steps", "7"}), kRefused);
     EXPECT_NE(err.find("choose another folder"), std::string::npos) << err;
 }
 
 TEST_F(JudgeTest, ATextThatIsTooShortIsOneLine) {
-    write("sea.txt", {"ship", "wave"});
+    write_words("sea.txt", {"ship", "wave"});
     std::ofstream(file("land.txt")) << "short";
     EXPECT_EQ(judge({}), kRefused);
     EXPECT_NE(err.find("land.txt is too short"), std::string::npos) << err;

@@ -56,6 +56,22 @@ TEST_F(MixTest, AMixtureIsTrainedAndServedLikeAnyModel) {
     );
 }
 
+TEST_F(MixTest, MembersOfQwen3AreMixedIntoAQwen3Moe) {
+    const std::string shape = "layers = 2\nwidth = 32\n";
+    train("q", "", 20, "words.txt", "kind = \"qwen3\"\n" + shape);
+    ASSERT_EQ(mix({file("q"), "--top", "1", "-o", file("one")}), 0) << err;
+    EXPECT_EQ(loss_of(file("one")), loss_of(file("q")));
+    ASSERT_EQ(mix({file("q"), "--copies", "3", "-o", file("mixed")}), 0) << err;
+    ASSERT_EQ(run({"model", "show", file("mixed")}), 0) << err;
+    EXPECT_NE(out.find("qwen3_moe"), std::string::npos) << out;
+    EXPECT_NE(out.find("2 of 3 experts"), std::string::npos) << out;
+    train("tuned", "mixed", 10, "b.txt");
+    ASSERT_EQ(run({"model", "export", file("tuned"), file("exported")}), 0) << err;
+    EXPECT_EQ(loss_of(file("exported")), loss_of(file("tuned")));
+    train("q2", "", 1, "words.txt", "kind = \"qwen2\"\n" + shape);
+    expect_refused({"stack", "mix", file("q2"), "--top", "1", "-o", file("out")}, "qwen2_moe", "");
+}
+
 TEST_F(MixTest, AJoinedChainIsOneModelThatComputesTheSame) {
     const std::string chain = file("chain.toml");
     ASSERT_EQ(

@@ -28,22 +28,13 @@ class WholeTest : public AveragesBed {
     }
 
     /// The figures of the text of the training: for exits of the probabilities 0, 0.5 and 1.
-    json::object exits_of(const std::string& model) {
-        EXPECT_EQ(
-            run(
-                {"eval",
-                 file(model),
-                 "--text",
-                 file("b.txt"),
-                 "--exits-at",
-                 "2",
-                 "--exit",
-                 "0,0.5,1",
-                 "--json",
-                 file("exits.json")}
-            ),
-            0
-        ) << err;
+    /// `more`: further words.
+    json::object exits_of(const std::string& model, const std::vector<std::string>& more = {}) {
+        std::vector<std::string> words{
+            "eval", file(model), "--text", file("b.txt"), "--exit", "0,0.5,1"};
+        words.insert(words.end(), {"--json", file("exits.json")});
+        words.insert(words.end(), more.begin(), more.end());
+        EXPECT_EQ(run(words), 0) << err;
         return json::parse(read_text(file("exits.json"))).as_object().at("all").as_object();
     }
 
@@ -103,6 +94,10 @@ TEST_F(WholeTest, PeersThatDieTrainAChainWithExitsToTheBitsOfOneProcess) {
     EXPECT_TRUE(report.at("verify").at("equal").as_bool());
 
     const json::object after = exits_of("local/run");
+    EXPECT_NE(err.find("exits behind layers 2: the run was trained with them"), std::string::npos)
+        << err;
+    const json::value asked = json::parse(read_text(file("exits.json")));
+    EXPECT_EQ(asked.at("exits_at"), json::value({2}));
     const json::array& exits = after.at("exits").as_array();
     ASSERT_EQ(exits.size(), 3U);
     const double tokens = number(after.at("tokens"));
@@ -111,8 +106,10 @@ TEST_F(WholeTest, PeersThatDieTrainAChainWithExitsToTheBitsOfOneProcess) {
     EXPECT_NEAR(number(exits[2].at("loss")), number(after.at("loss")), 1e-9);
     EXPECT_EQ(number(exits[1].at("tokens").at(0)) + number(exits[1].at("tokens").at(1)), tokens);
     train_without_exits("plain");
-    EXPECT_LT(number(exits[0].at("loss")), number(exits_of("plain").at("exits").at(0).at("loss")))
-        << "the first member has learned to answer";
+    EXPECT_LT(
+        number(exits[0].at("loss")),
+        number(exits_of("plain", {"--exits-at", "2"}).at("exits").at(0).at("loss"))
+    ) << "the first member has learned to answer";
     ASSERT_EQ(
         run(
             {"generate",
@@ -121,14 +118,13 @@ TEST_F(WholeTest, PeersThatDieTrainAChainWithExitsToTheBitsOfOneProcess) {
              "--raw",
              "--tokens",
              "4",
-             "--exits-at",
-             "2",
              "--exit",
              "0.5",
              "it is a "}
         ),
         0
     ) << err;
+    EXPECT_NE(err.find("exits behind layers 2: "), std::string::npos) << err;
 }
 
 TEST_F(WholeTest, WhatCannotBeTrainedAsAWholeIsOneLine) {
@@ -149,6 +145,11 @@ TEST_F(WholeTest, WhatCannotBeTrainedAsAWholeIsOneLine) {
         {"eval", file("a"), "--text", file("held.txt"), "--exits-at", "2", "--exit", "0.5"},
         "--exits-at",
         "2 layers"
+    );
+    expect_refused(
+        {"eval", file("a"), "--text", file("held.txt"), "--exit", "0.5"},
+        "--exits-at",
+        "not trained with exits"
     );
 }
 

@@ -40,6 +40,21 @@ TEST(RunPlan, EqualStagesAndPeersAreEquallyBusy) {
     EXPECT_NEAR(plan.step_s, 64 / (20.0 / 3) + 3 * 0.3, 1e-9);
 }
 
+/// A third of the work is left to a stage below all that trains, and no gradient goes there.
+TEST(RunPlan, AFrozenStageComputesForwardsAlone) {
+    PlanRequest request = request_of(4, 4, 4);
+    request.line_bytes_per_s = {1e6};
+    request.config.train.freeze = {"embed", "layers.0-1"};
+    const RunPlan plan = *make_plan(request);
+    EXPECT_DOUBLE_EQ(plan.stages[0].units, 1);
+    EXPECT_DOUBLE_EQ(plan.stages[1].units, 1);
+    EXPECT_DOUBLE_EQ(plan.stages[2].units, 3);
+    const std::vector<bool> sends{
+        plan.passing_s[1] > 0, plan.passing_s[3] > 0, plan.passing_s[5] > 0};
+    EXPECT_EQ(sends, (std::vector{false, false, true}));
+    EXPECT_GT(plan.passing_s[0], 0);
+}
+
 TEST(RunPlan, TheFastestPeersAreSpreadOverTheStages) {
     PlanRequest request = request_of(2, 2, 4);
     request.peers[0].units_per_s = 40;

@@ -42,8 +42,28 @@ class StepLedgerTest : public testing::Test {
         return ledger_.held(slot, stage, held);
     }
 
-    StepLedger ledger_{2, 3};
+    StepLedger ledger_{2, StageMask::first(2), 3};
 };
+
+/// Stage 0 is frozen whole: no attempt asks it for gradients, and nobody owns any there.
+TEST_F(StepLedgerTest, AStageThatDoesNotTrainIsInNoMask) {
+    StageMask top;
+    top.add(kTop);
+    ledger_ = StepLedger(2, top, 3);
+    EXPECT_EQ(ledger_.next_launch(8)->mask, top);
+    run(0);
+    EXPECT_TRUE(ledger_.ids_of(kLow, kBottom).empty());
+    EXPECT_EQ(ledger_.ids_of(kHigh, kTop), (Ids{{0}}));
+    launch(1);
+    ledger_.need(MicrobatchId{0});
+    ledger_.need(MicrobatchId{1});
+    ledger_.begin_recall(kRecall);
+    hold(kHigh, kTop, {{0}});
+    ledger_.end_recall();
+    EXPECT_EQ(ledger_.next_launch(8)->microbatch, MicrobatchId{1});
+    EXPECT_EQ(ledger_.mask({1}), top);
+    EXPECT_TRUE(ledger_.mask({0}).empty());
+}
 
 TEST_F(StepLedgerTest, LaunchesEachMicrobatchOnceInOrder) {
     for (std::uint32_t id = 0; id < 3; ++id) {

@@ -168,7 +168,7 @@ TEST(FrameHeader, RefusesATensorWithoutEnvelope) {
     expect_header({.kind = kForwardKind, .envelope_bytes = 16}, Lane::Bulk, true);  // no elements
 }
 
-TEST(Lane, IsBulkForKindsWithATensorAndForSessionTaken) {
+TEST(Lane, IsBulkForKindsWithATensorAndForTheirAnswers) {
     std::size_t bulk = 0;
     for (const Message& message : sample_messages()) {
         const bool expected = std::holds_alternative<Forward>(message.body) ||
@@ -178,14 +178,17 @@ TEST(Lane, IsBulkForKindsWithATensorAndForSessionTaken) {
                               std::holds_alternative<Infer>(message.body) ||
                               std::holds_alternative<SessionRows>(message.body) ||
                               std::holds_alternative<FileChunk>(message.body) ||
-                              std::holds_alternative<Evaluate>(message.body);
+                              std::holds_alternative<Evaluate>(message.body) ||
+                              std::holds_alternative<ExpertRows>(message.body) ||
+                              std::holds_alternative<ExpertOutputs>(message.body);
         const auto kind = static_cast<std::uint16_t>(message.body.index());
-        const bool answer = std::holds_alternative<SessionTaken>(message.body);
+        const bool answer = std::holds_alternative<SessionTaken>(message.body) ||
+                            std::holds_alternative<ExpertRefused>(message.body);
         EXPECT_EQ(lane_of(message.body), expected || answer ? Lane::Bulk : Lane::Control) << kind;
         EXPECT_EQ(carries_tensor(kind), expected) << kind;
         bulk += expected ? 1 : 0;
     }
-    EXPECT_EQ(bulk, 8U);
+    EXPECT_EQ(bulk, 10U);
     EXPECT_FALSE(carries_tensor(kHelloKind));
 }
 

@@ -63,7 +63,10 @@ TEST(Message, WithoutOptionalFieldsSurvivesTheWire) {
         Inferred{},
         HeartbeatReply{},
         Evaluate{},
-        Evaluated{}};
+        Evaluated{},
+        ExpertOutputs{},
+        ExpertRefused{},
+        SessionLacks{}};
     for (const Body& body : bodies) {
         const Message message{.body = body};
         const Result<Message> arrived = through_the_wire(message);

@@ -176,13 +176,17 @@ std::vector<Body> directory_bodies() {
         .hosted = {.first = 10, .end = 20},
         .weights = sample_digest(7),
         .address = "192.0.2.8:4602",
-        .rates = {.prefill_per_s = 1e9, .decode_per_s = 0}};
+        .rates = {.prefill_per_s = 1e9, .decode_per_s = 0},
+        .experts = {5, 1ULL << 63},
+        .experts_only = true};
     const HostInfo host{
         .peer = sample_peer(13),
         .hosted = {.first = 0, .end = 4096},
         .address = "[2001:db8::1]:1",
         .rates = {.prefill_per_s = 0.5, .decode_per_s = 120.25},
-        .weights = sample_digest(7)};
+        .weights = sample_digest(7),
+        .experts = {5, 1ULL << 63},
+        .experts_only = true};
     return {
         registration,
         Registered{.refusal = "other weights"},
@@ -208,7 +212,12 @@ std::vector<Body> placing_bodies() {
         FileChunk{.manifest = sample_digest(8), .of_manifest = false, .chunk = (1U << 19) - 1},
         FileRefused{.manifest = sample_digest(8), .of_manifest = false, .chunk = 7, .busy = true},
         Evaluate{.version = kVersion, .request = 78, .tokens = {464, 3290, 0}},
-        Evaluated{.request = 78, .refused = true, .loss = 5.5}};
+        Evaluated{.request = 78, .refused = true, .loss = 5.5},
+        ExpertRows{
+            .request = 79, .weights = sample_digest(9), .layer = 31, .expert = 1023, .rows = 256},
+        ExpertOutputs{.request = 79},
+        ExpertRefused{.request = 80, .busy = true},
+        SessionLacks{.id = hop(), .experts = {0, 1023}}};
 }
 
 std::vector<Body> session_bodies() {

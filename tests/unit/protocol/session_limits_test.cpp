@@ -51,6 +51,7 @@ TEST(SessionLimits, BoundTheHop) {
     check_hop<SessionToken>();
     check_hop<SessionTrouble>();
     check_hop<SessionTaken>();
+    check_hop<SessionLacks>();
 }
 
 TEST(SessionLimits, AHopLiesOnItsPath) {
@@ -335,6 +336,42 @@ TEST(FileLimits, BoundTheChunk) {
     check_file_chunk<FileFetch>();
     check_file_chunk<FileChunk>();
     check_file_chunk<FileRefused>();
+}
+
+TEST(ExpertLimits, BoundARequest) {
+    const auto request = [](std::uint32_t layer, std::uint32_t expert, std::uint32_t rows) {
+        return changed<ExpertRows>([&](ExpertRows& body) {
+            body.layer = layer;
+            body.expert = expert;
+            body.rows = rows;
+        });
+    };
+    expect_taken(request(kLayersMax - 1, kExpertsMax - 1, kSessionRowsMax));
+    expect_refused(request(kLayersMax, 0, 1), ErrorCode::TooLarge, "layer");
+    expect_refused(request(0, kExpertsMax, 1), ErrorCode::TooLarge, "expert");
+    expect_refused(request(0, 0, kSessionRowsMax + 1), ErrorCode::TooLarge, "rows");
+    expect_refused(request(0, 0, 0), ErrorCode::Malformed, "rows");
+}
+
+TEST(ExpertLimits, BoundWhatIsLentAndWhatIsLacking) {
+    const auto lent = [](std::size_t words, bool only) {
+        return changed<Register>([&](Register& body) {
+            body.experts.assign(words, 1);
+            body.experts_only = only;
+        });
+    };
+    expect_taken(lent(kExpertWordsMax, true));
+    expect_taken(lent(0, false));
+    expect_refused(lent(kExpertWordsMax + 1, false), ErrorCode::TooLarge, "experts");
+    expect_refused(lent(0, true), ErrorCode::Malformed, "experts");
+    const auto lacks = [](std::vector<std::uint32_t> experts) {
+        return changed<SessionLacks>([&](SessionLacks& body) { body.experts = experts; });
+    };
+    expect_taken(lacks(std::vector<std::uint32_t>(kExpertsMax, kExpertsMax - 1)));
+    expect_refused(
+        lacks(std::vector<std::uint32_t>(kExpertsMax + 1, 0)), ErrorCode::TooLarge, "experts"
+    );
+    expect_refused(lacks({kExpertsMax}), ErrorCode::TooLarge, "experts");
 }
 
 }  // namespace swarm::protocol

@@ -33,6 +33,21 @@ TEST(Mixture, ALayerHasARouterAndThreeMatricesPerExpertInOrderOfName) {
     }));
 }
 
+TEST(Mixture, ALayerOfQwen3HasNormsOfHeadsToo) {
+    RunConfig run = mixed_run();
+    run.model.kind = ModelKind::Qwen3Moe;
+    ASSERT_TRUE(check_run(run).has_value());
+    const std::vector<TensorSpec> layer = layer_tensors(run, 1);
+    EXPECT_TRUE(std::ranges::is_sorted(layer, {}, &TensorSpec::name));
+    EXPECT_EQ(layer.size(), 8U + 1 + 3 * 12);
+    // One stage may hold all layers with all their tensors.
+    run.model.layers = 4;
+    run.model.experts = 339;
+    EXPECT_TRUE(mixture_fault(run.model).has_value());
+    run.model.experts = 338;
+    EXPECT_FALSE(mixture_fault(run.model).has_value());
+}
+
 TEST(Mixture, GroupsTellExpertsAndRoutersApart) {
     const TensorSpec router{"layers.1.moe.router", {12, 128}};
     const TensorSpec expert{"layers.1.moe.3.w1", {344, 128}};

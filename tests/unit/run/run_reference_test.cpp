@@ -74,7 +74,7 @@ RunConfig surroundings(const std::string& key, const std::string& value) {
     } else if (key == "run.first_microbatches") {
         run.microbatches = 2048;
         run.grow_steps = 1;
-    } else if (value == "\"mixtral\"") {
+    } else if (value == "\"mixtral\"" || value == "\"qwen3_moe\"") {
         run.model.experts = 2;
     } else if ((key == "model.experts" && value != "0") || key == "model.experts_per_token") {
         run.model.kind = ModelKind::Mixtral;

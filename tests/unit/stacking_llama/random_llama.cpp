@@ -15,6 +15,8 @@ namespace {
 constexpr std::uint32_t kFfnWidth = 100;
 constexpr std::uint32_t kKvWidth = 24;
 
+constexpr std::uint32_t kExperts = 4;
+
 void add_metadata(models::test::GgufBuilder& file) {
     file.text("general.architecture", "llama")
         .text("general.name", "random")
@@ -29,11 +31,13 @@ void add_metadata(models::test::GgufBuilder& file) {
         .u32("tokenizer.ggml.eos_token_id", 2);
 }
 
-}  // namespace
-
-models::ModelSource random_llama(Head head, const std::string& spoiled) {
+/// `experts`: 0 for a model without mixtures.
+models::ModelSource random_model(Head head, const std::string& spoiled, std::uint32_t experts) {
     models::test::GgufBuilder file;
     add_metadata(file);
+    if (experts > 0) {
+        file.u32("llama.expert_count", experts).u32("llama.expert_used_count", 2);
+    }
     std::uint64_t seed = 0;
     const auto add = [&](const std::string& name, const std::vector<std::uint64_t>& sizes) {
         swarm::Rng rng(++seed, 1);
@@ -60,6 +64,13 @@ models::ModelSource random_llama(Head head, const std::string& spoiled) {
         add(prefix + "attn_v.weight", {kWidth, kKvWidth});
         add(prefix + "attn_output.weight", {kWidth, kWidth});
         add(prefix + "ffn_norm.weight", {kWidth});
+        if (experts > 0) {
+            add(prefix + "ffn_gate_inp.weight", {kWidth, experts});
+            add(prefix + "ffn_gate_exps.weight", {kWidth, kFfnWidth, experts});
+            add(prefix + "ffn_up_exps.weight", {kWidth, kFfnWidth, experts});
+            add(prefix + "ffn_down_exps.weight", {kFfnWidth, kWidth, experts});
+            continue;
+        }
         add(prefix + "ffn_gate.weight", {kWidth, kFfnWidth});
         add(prefix + "ffn_up.weight", {kWidth, kFfnWidth});
         add(prefix + "ffn_down.weight", {kFfnWidth, kWidth});
@@ -71,6 +82,16 @@ models::ModelSource random_llama(Head head, const std::string& spoiled) {
     auto model = models::open_gguf(std::make_unique<models::MemoryBytes>(file.bytes()));
     SWARM_ASSERT(model.has_value());
     return std::move(*model);
+}
+
+}  // namespace
+
+models::ModelSource random_llama(Head head, const std::string& spoiled) {
+    return random_model(head, spoiled, 0);
+}
+
+models::ModelSource random_mixture() {
+    return random_model(Head::Own, "", kExperts);
 }
 
 TokenId token_of(std::uint64_t session, std::uint32_t position) {

@@ -22,6 +22,9 @@ enum class Head { Tied, Own };
 /// `spoiled`: name of a GGUF tensor whose first value becomes NaN.
 models::ModelSource random_llama(Head head, const std::string& spoiled = "");
 
+/// A mixture of four experts, of which each token goes to two.
+models::ModelSource random_mixture();
+
 /// Returns the token at a position of the session with this number.
 TokenId token_of(std::uint64_t session, std::uint32_t position);
 

@@ -1,4 +1,5 @@
 // Mixtures of small models.
+#include "stacking/models/averages/computed_model.hpp"
 #include "stacking/models/averages/model_average.hpp"
 #include "stacking/models/averages/model_mixture.hpp"
 #include "stacking/models/hf_folder.hpp"
@@ -94,6 +95,62 @@ TEST(ModelMixture, IsWrittenAsAFolderThatIsTrainedAsAMixtral) {
     EXPECT_EQ(trained->kind, swarm::run::ModelKind::Mixtral);
     EXPECT_EQ(trained->experts, 2U);
     EXPECT_EQ(as_served(*trained).traits.experts, mixed.architecture().traits.experts);
+}
+
+/// A member of this kind whose values follow from the seed and their places.
+Shared member_of(swarm::run::ModelKind kind, std::uint64_t seed) {
+    swarm::run::ModelConfig shape;
+    shape.kind = kind;
+    shape.layers = 2;
+    shape.width = 16;
+    shape.heads = 2;
+    shape.kv_heads = 1;
+    shape.head_width = 12;
+    shape.ffn_width = 24;
+    auto model = computed_model(
+        as_served(shape),
+        [seed](
+            std::string_view /*tensor*/, RowRange rows, std::span<float> values
+        ) -> swarm::Result<> {
+            const std::uint64_t first = rows.first * (values.size() / rows.count);
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                values[i] = static_cast<float>((seed + first + i) % 17) / 16;
+            }
+            return {};
+        }
+    );
+    EXPECT_TRUE(model.has_value()) << model.error().detail;
+    return std::make_shared<const ModelSource>(std::move(*model));
+}
+
+TEST(ModelMixture, MembersOfQwen3BecomeAQwen3Moe) {
+    using swarm::run::ModelKind;
+    const stages::test::ScratchFolder scratch;
+    const std::vector<Shared> members{
+        member_of(ModelKind::Qwen3, 1), member_of(ModelKind::Qwen3, 6)};
+    const ModelSource mixed = mixture(members, {2, 1, 5});
+    EXPECT_EQ(mixed.architecture().traits.family, "qwen3_moe");
+    EXPECT_EQ(mixed.read("layers.1.attn.q_norm")->size(), 12U);
+    EXPECT_EQ(
+        bits_of(*mixed.read("layers.1.moe.1.w3")), bits_of(*members[1]->read("layers.1.mlp.w3"))
+    );
+    const auto quiet = [](std::uint64_t /*written*/, std::uint64_t /*all*/) {};
+    ASSERT_TRUE(write_hf_folder(mixed, scratch.path() / "mixed", quiet).has_value());
+    const auto folder = open_hf_folder(scratch.path() / "mixed");
+    ASSERT_TRUE(folder.has_value()) << folder.error().detail;
+    test::expect_same_bits(*folder, mixed);
+    EXPECT_EQ(folder->architecture().traits, mixed.architecture().traits);
+    const auto trained = as_trained(folder->architecture());
+    ASSERT_TRUE(trained.has_value()) << trained.error().detail;
+    EXPECT_EQ(trained->kind, ModelKind::Qwen3Moe);
+    EXPECT_EQ(trained->experts, 2U);
+}
+
+TEST(ModelMixture, RefusesMembersOfQwen2ByTheirMixture) {
+    const auto made = mixture_of({member_of(swarm::run::ModelKind::Qwen2, 1)}, {1, 2, 1});
+    ASSERT_TRUE(made.has_error());
+    EXPECT_EQ(made.error().code, ErrorCode::Unsupported);
+    EXPECT_NE(made.error().detail.find("qwen2_moe"), std::string::npos) << made.error().detail;
 }
 
 TEST(ModelMixture, RefusesWhatCannotBeMixed) {

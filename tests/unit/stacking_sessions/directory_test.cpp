@@ -112,6 +112,22 @@ TEST_F(DirectoryTest, ListsPeersThatSayAnotherNumberOfLayersForClientsThatMeanIt
     EXPECT_EQ(of(0).layers, 6U);  // most peers say so
 }
 
+/// It is told to people and to whoever asks, and counts at no place of a split.
+TEST_F(DirectoryTest, ListsAPeerThatLendsExpertsAlone) {
+    auto lends = registration({0, 2}, 3);
+    lends.experts = {5};
+    lends.experts_only = true;
+    on<protocol::Registered>(kFirst, lends);
+    const auto located = on<protocol::Located>(kClient, protocol::Locate{digest(7)});
+    ASSERT_EQ(located.hosts.size(), 1U);
+    EXPECT_TRUE(located.hosts[0].experts_only);
+    EXPECT_EQ(located.hosts[0].experts, lends.experts);
+    EXPECT_EQ(place_of(kSecond), (protocol::LayerRange{0, 2}));
+    const auto told = happens(node::LinkDown{kFirst, node::Lane::Control}, 1s);
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told[0].experts, (std::vector<std::uint32_t>{0, 2}));
+}
+
 TEST_F(DirectoryTest, ForgetsAPeerWhoseLinkIsGone) {
     on<protocol::Registered>(kFirst, registration({0, 6}));
     EXPECT_TRUE(happens(node::LinkDown{kFirst, node::Lane::Bulk}, 1s).empty());

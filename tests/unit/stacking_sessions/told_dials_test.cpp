@@ -31,9 +31,9 @@ class ToldDialsTest : public HopTableTest {
         EXPECT_TRUE(sent<SessionTrouble>(take(kClient, open_towards(kUnknown, session))).empty());
         links_.on(node::DialFailed{kUnknown, node::Lane::Bulk, {}});
         now_ = asked + after;
-        table_->unreached(kUnknown);
-        now_ = table_->next_deadline();
         node::Outbox out;
+        table_->unreached(kUnknown, {now_, out});
+        now_ = table_->next_deadline();
         table_->wake({now_, out});
         const auto troubles = sent<SessionTrouble>(out);
         EXPECT_EQ(troubles.size(), 1U);
@@ -50,9 +50,9 @@ TEST_F(ToldDialsTest, FailuresAreToldAtOneTimeWheneverTheyAreKnown) {
 TEST_F(ToldDialsTest, ALinkThatComesAfterAllOpensTheHop) {
     take(kClient, open_towards(kUnknown, 1));
     links_.on(node::DialFailed{kUnknown, node::Lane::Bulk, {}});
-    table_->unreached(kUnknown);
-    links_.on(node::LinkUp{kUnknown, node::Lane::Bulk, {1}});
     node::Outbox out;
+    table_->unreached(kUnknown, {now_, out});
+    links_.on(node::LinkUp{kUnknown, node::Lane::Bulk, {1}});
     table_->linked(kUnknown, {now_, out});
     EXPECT_EQ(sent<SessionOpened>(out).size(), 1U);
     now_ += ToldDials::kAnswerAfter;

@@ -60,7 +60,8 @@ class TiedReduction : public testing::Test {
         }
         const std::array path{worker(0), worker(1)};
         for (std::uint32_t id = 0; id < config_.microbatches; ++id) {
-            EXPECT_TRUE(run_microbatch(path, test::leg_of(config_, id)));
+            EXPECT_TRUE(run_microbatch(path, swarm::StageMask::first(2), test::leg_of(config_, id))
+            );
             held_.insert({id});
         }
     }

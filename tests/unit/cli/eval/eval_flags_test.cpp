@@ -43,14 +43,17 @@ TEST(EvalFlags, TakeTextsAndTasks) {
     EXPECT_EQ(path.path, (std::vector<std::uint32_t>{0, 1, 1, 2}));
 }
 
-TEST(EvalFlags, TakeExitsAndTheirPlacesTogether) {
+TEST(EvalFlags, TakePlacesOfExitsWithExitsAlone) {
     const auto exits = options_of<EvalOptions>(
         {"eval", "runs/a", "--text", "a", "--exits-at", "2,4", "--exit", "0.5,0.9"}
     );
     EXPECT_EQ(exits.exits_at, (std::vector<std::uint32_t>{2, 4}));
+    const auto trained =
+        options_of<EvalOptions>({"eval", "runs/a", "--text", "a", "--exit", "0.5"});
+    EXPECT_TRUE(trained.exits_at.empty()) << "those of the run";
     EXPECT_EQ(exits.exits, (std::vector<double>{0.5, 0.9}));
     const std::vector<Words> bad = {
-        {"eval", "m", "--text", "a", "--exit", "0.5"},
+        {"eval", "m", "--text", "a", "--stages", "2", "--exit", "0.5"},
         {"eval", "m", "--text", "a", "--exits-at", "2"},
         {"eval", "m", "--text", "a", "--exits-at", "2", "--exit", "1.5"},
         {"eval", "m", "--tasks", "copy", "--exits-at", "2", "--exit", "0.5"}};

@@ -47,7 +47,7 @@ TEST(Recipes, NameEachTrainingOnceForOneContent) {
             }
         }
     }
-    EXPECT_EQ(seen.size(), 2 + 7 * 3 + 6U);
+    EXPECT_EQ(seen.size(), 2 + 7 * 3 + 8U);
     const auto names = recipe_names();
     EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
 }
@@ -57,13 +57,13 @@ TEST(Recipes, MixturesShareTheirMembers) {
     std::size_t mixtures = 0;
     for (const Recipe& recipe : recipes_of(3, {40, 40})) {
         EXPECT_EQ(recipe.combination == Combination::Merged, recipe.merging.has_value());
-        if (!recipe.merging || recipe.merging->is_chain) {
+        if (!recipe.merging || !recipe.merging->experts) {
             continue;
         }
         ++mixtures;
         const std::size_t members = std::max<std::size_t>(1, recipe.trainings.size());
-        EXPECT_EQ(members * recipe.merging->copies, 3U) << recipe.name;
-        EXPECT_LE(recipe.merging->top, 3U);
+        EXPECT_EQ(members * recipe.merging->experts->copies, 3U) << recipe.name;
+        EXPECT_LE(recipe.merging->experts->top, 3U);
         EXPECT_EQ(recipe.merging->tuning.from, recipe.name + "-begin");
         if (recipe.name == "mixture") {
             of_first = recipe.trainings;
@@ -73,6 +73,36 @@ TEST(Recipes, MixturesShareTheirMembers) {
         EXPECT_TRUE(recipe.trainings.empty() || recipe.trainings == of_first);
     }
     EXPECT_EQ(mixtures, 5U);
+}
+
+const Recipe& recipe_of(const std::vector<Recipe>& recipes, const std::string& name) {
+    return *std::ranges::find(recipes, name, &Recipe::name);
+}
+
+TEST(Recipes, AWholeChainAloneHasExits) {
+    const auto recipes = recipes_of(3, {40, 40});
+    const Recipe& plain = recipe_of(recipes, "chain-whole");
+    const Recipe& whole = recipe_of(recipes, "whole");
+    EXPECT_EQ(whole.trainings, plain.trainings);
+    EXPECT_EQ(whole.merging->tuning.from, plain.merging->tuning.from) << "one begin for both";
+    EXPECT_EQ(whole.merging->tuning.exit_parts, 3U);
+    for (const Recipe& recipe : recipes) {
+        const bool has_exits = recipe.merging && recipe.merging->tuning.exit_parts > 1;
+        EXPECT_EQ(has_exits, recipe.name == "whole") << recipe.name;
+    }
+    EXPECT_GT(recipe_of(recipes, "loop").trainings.front().loop_every, 0U);
+    EXPECT_EQ(recipe_of(recipes, "dense").trainings.front().loop_every, 0U);
+}
+
+TEST(Recipes, AnAlignedMemberGivesStepsForIt) {
+    const auto recipes = recipes_of(3, {40, 40});
+    const Recipe& chain = recipe_of(recipes, "chain");
+    const Recipe& aligned = recipe_of(recipes, "align");
+    ASSERT_EQ(aligned.trainings.size(), 3U);
+    EXPECT_EQ(aligned.trainings[0].steps + aligned.aligned_steps, chain.trainings[0].steps);
+    EXPECT_EQ(aligned.aligned_steps, 10U);
+    EXPECT_EQ(aligned.trainings[1], chain.trainings[1]);
+    EXPECT_EQ(aligned.trainings[2], chain.trainings[2]);
 }
 
 TEST(CutText, HoldsATenthOutBehindALine) {
@@ -123,6 +153,18 @@ TEST(JudgeReport, HasARowPerRecipe) {
         columns = bars;
         begin = end + 1;
     }
+}
+
+TEST(JudgeReport, SaysWhatLeavesEarly) {
+    JudgeReport report = small_report();
+    report.recipes[0].seeds[0].early = EarlyExits{0.2, 0.01};
+    report.recipes[0].seeds[1].early = EarlyExits{0.4, 0.03};
+    const std::string table = judge_table(report);
+    EXPECT_NE(table.find("| passes, 30 % leave early at 0.9: +0.0200 |"), std::string::npos)
+        << table;
+    const std::string json = judge_json(report);
+    EXPECT_NE(json.find("\"early_more_loss\":1E-2"), std::string::npos) << json;
+    EXPECT_NE(json.find("\"early_share\":null"), std::string::npos) << json;
 }
 
 TEST(JudgeReport, DrawsTheRecipesThatWereMeasured) {
