@@ -34,6 +34,8 @@ class WrappedCompute : public StageCompute {
         return inner_->looped_tail(tokens, gradient);
     }
 
+    void take_path(swarm::run::LayerPath path) override { inner_->take_path(path); }
+
     Result<double> tail_loss(const StageTensor* input, std::span<const std::uint32_t> tokens)
         override {
         return inner_->tail_loss(input, tokens);

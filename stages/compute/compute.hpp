@@ -13,6 +13,7 @@
 #include "swarm/base/result.hpp"
 #include "swarm/protocol/message.hpp"
 #include "swarm/run/partition.hpp"
+#include "swarm/run/training/paths.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -82,6 +83,10 @@ class StageCompute {
             swarm::Reaction::Reject,
             "this model has no looped steps; leave loop.every out"};
     }
+
+    /// Sets the path through the layers of run.paths that forward() and forward_tail() take until
+    /// the next call; the plain one before the first. Other calls take the plain path.
+    virtual void take_path(swarm::run::LayerPath /*path*/) {}
 
     /// Returns the loss that forward_tail() would, bit by bit, without any gradient. It is for
     /// tokens of no step: the oracle takes those of any microbatch.

@@ -32,6 +32,7 @@ using at::Tensor;
 using swarm::Error;
 using swarm::ErrorCode;
 using swarm::Reaction;
+using swarm::run::LayerPath;
 using swarm::run::looped_positions;
 using swarm::run::RunConfig;
 using swarm::run::StageLayout;
@@ -40,24 +41,6 @@ namespace {
 
 Error mismatch(std::string detail) {
     return {ErrorCode::Mismatch, Reaction::Reject, std::move(detail)};
-}
-
-/// `ids`: those of the tokens, (B, T + 1). Where no token has a flag, the targets are a view of it.
-Targets targets_of(const Tensor& ids, std::span<const std::uint32_t> tokens) {
-    const std::int64_t row = ids.size(1);
-    const Tensor all = ids.narrow(1, 1, row - 1);
-    if (std::all_of(tokens.begin(), tokens.end(), swarm::counts_for_loss)) {
-        return {all};
-    }
-    const Tensor ignored = at::empty({ids.size(0), row}, at::kBool);
-    bool* const out = ignored.mutable_data_ptr<bool>();
-    Counted counted = Counted::None;
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-        out[i] = !swarm::counts_for_loss(tokens[i]);
-        const bool is_target = i % static_cast<std::size_t>(row) != 0;
-        counted = is_target && !out[i] ? Counted::Some : counted;
-    }
-    return {all.masked_fill(ignored.narrow(1, 1, row - 1).to(ids.device()), kNoTarget), counted};
 }
 
 }  // namespace
@@ -272,14 +255,18 @@ Result<StageTensor> LlamaCompute::differentiate(
     if (leaves.empty()) {  // the first stage, all of it frozen
         return StageTensor{};
     }
+    if (!graph.output.requires_grad() && graph.terms.empty()) {  // skips all that it trains
+        std::ranges::fill(gradient, 0.0F);
+        return StageTensor{};
+    }
     std::vector<Tensor> outputs{graph.output};
     std::vector<Tensor> factors{by_output};
     for (const LossTerm& term : graph.terms) {
         outputs.push_back(term.at);
         factors.push_back(term.gradient);
     }
-    // An expert that no token chose has no part in the graph.
-    const bool may_be_unused = config_.model.experts > 0;
+    // An expert that no token chose, and a layer that is skipped, has no part in the graph.
+    const bool may_be_unused = config_.model.experts > 0 || config_.paths.skip_every > 0;
     const auto gradients = torch::autograd::grad(
         outputs, leaves, factors, std::nullopt, /*create_graph=*/false, may_be_unused
     );
@@ -306,12 +293,12 @@ Result<StageTensor> LlamaCompute::forward(
         const c10::AutoGradMode with_graph(keep);
         SWARM_TRY(const auto x, training_input(input, tokens));
         std::optional<AllocatedBytes> allocated;
-        if (keep && graph_bytes_ == 0) {
+        if (keep && graph_bytes_ == 0 && path_ == swarm::run::longest_path(config_.paths)) {
             allocated.emplace();
         }
         SWARM_TRY(const auto mask, mask_of(tokens));
         SWARM_TRY(const auto ids, ids_of(tokens));
-        const LlamaModel::Layers layers = model_.run_layers(x, ids, mask);
+        const LlamaModel::Layers layers = model_.run_layers(x, ids, mask, path_);
         SWARM_TRY(auto terms, terms_of(layers, tokens));
         if (allocated) {
             graph_bytes_ = allocated->count();
@@ -326,7 +313,7 @@ Result<StageTensor> LlamaCompute::forward(
 }
 
 Result<LlamaCompute::KeptGraph> LlamaCompute::run_tail(
-    const StageTensor* input, std::span<const std::uint32_t> tokens, Pass pass
+    const StageTensor* input, std::span<const std::uint32_t> tokens, Pass pass, LayerPath path
 ) const {
     if (!layout_.has_head) {
         return mismatch("only the last stage computes a loss");
@@ -339,7 +326,7 @@ Result<LlamaCompute::KeptGraph> LlamaCompute::run_tail(
     const SecondPass second = pass == Pass::Only
                                   ? SecondPass{x}
                                   : second_pass(model_, x, mask, looped_positions(config_));
-    LlamaModel::Layers layers = model_.run_layers(second.input, ids, mask);
+    LlamaModel::Layers layers = model_.run_layers(second.input, ids, mask, path);
     layers.exits.resize(pass == Pass::Only ? layers.exits.size() : 0);  // they are no looped rows
     const Tensor loss = pass == Pass::Only
                             ? model_.loss(layers.rows, targets.ids, targets.counted)
@@ -358,7 +345,7 @@ Result<StageCompute::TailOutput> LlamaCompute::forward_tail(
     const StageTensor* input, std::span<const std::uint32_t> tokens, std::span<float> gradient
 ) {
     return guarded("forward_tail", [&]() -> Result<TailOutput> {
-        SWARM_TRY(const auto graph, run_tail(input, tokens, Pass::Only));
+        SWARM_TRY(const auto graph, run_tail(input, tokens, Pass::Only, path_));
         return differentiate_tail(graph, gradient);
     });
 }
@@ -367,7 +354,7 @@ Result<StageCompute::TailOutput> LlamaCompute::looped_tail(
     std::span<const std::uint32_t> tokens, std::span<float> gradient
 ) {
     return guarded("looped_tail", [&]() -> Result<TailOutput> {
-        SWARM_TRY(const auto graph, run_tail(nullptr, tokens, Pass::Second));
+        SWARM_TRY(const auto graph, run_tail(nullptr, tokens, Pass::Second, LayerPath::Plain));
         return differentiate_tail(graph, gradient);
     });
 }
@@ -385,7 +372,7 @@ Result<double> LlamaCompute::tail_loss(
 ) {
     return guarded("tail_loss", [&]() -> Result<double> {
         const c10::NoGradGuard no_graph;
-        SWARM_TRY(const auto graph, run_tail(input, tokens, Pass::Only));
+        SWARM_TRY(const auto graph, run_tail(input, tokens, Pass::Only, LayerPath::Plain));
         return graph.output.item<double>();
     });
 }

@@ -51,6 +51,8 @@ class LlamaCompute final : public StageCompute {
     ) override;
     Result<TailOutput> looped_tail(std::span<const std::uint32_t> tokens, std::span<float> gradient)
         override;
+
+    void take_path(swarm::run::LayerPath path) override { path_ = path; }
     Result<double> tail_loss(const StageTensor* input, std::span<const std::uint32_t> tokens)
         override;
     Result<StageTensor> backward(
@@ -91,7 +93,10 @@ class LlamaCompute final : public StageCompute {
     ) const;
     /// Returns the input of the last stage, and the loss as a scalar, which is finite.
     [[nodiscard]] Result<KeptGraph> run_tail(
-        const StageTensor* input, std::span<const std::uint32_t> tokens, Pass pass
+        const StageTensor* input,
+        std::span<const std::uint32_t> tokens,
+        Pass pass,
+        swarm::run::LayerPath path
     ) const;
     /// Returns the attention mask of a microbatch; no tensor where the run does not separate
     /// documents.
@@ -132,6 +137,7 @@ class LlamaCompute final : public StageCompute {
     LlamaModel model_;
     std::map<GraphKey, KeptGraph> graphs_;
     std::uint64_t graph_bytes_ = 0;
+    swarm::run::LayerPath path_ = swarm::run::LayerPath::Plain;
     std::optional<swarm::Error> weights_error_;  // error of use_weights(); the next call returns it
     std::optional<swarm::Error> frozen_error_;   // the same of use_frozen()
     bool has_weights_ = false;

@@ -5,6 +5,7 @@
 #include "swarm/run/training/boundary_maps.hpp"
 #include "swarm/run/training/exits.hpp"
 #include "swarm/run/training/mixture.hpp"
+#include "swarm/run/training/paths.hpp"
 #include "swarm/run/training/trained_part.hpp"
 
 #include <ATen/TensorOperators.h>
@@ -31,6 +32,7 @@ namespace stages::torch_backend {
 
 using at::Tensor;
 using swarm::run::all_tensors;
+using swarm::run::LayerPath;
 using swarm::run::ModelConfig;
 using swarm::run::ModelKind;
 using swarm::run::PlacedTensor;
@@ -191,6 +193,7 @@ LlamaModel::LlamaModel(const RunConfig& run, const StageLayout& layout, at::Devi
     if (const auto map = swarm::run::map_down(run, layout.stage)) {
         map_down_ = map->name;
     }
+    detour_ = swarm::run::detour_of(run, layout);
     for (const std::uint32_t exit : swarm::run::exits_of(run, layout)) {
         exits_.push_back(layers_[exit - 1 - layout.first_layer]);
     }
@@ -308,13 +311,19 @@ Tensor LlamaModel::embed(const Tensor& ids) const {
     return at::embedding(weight("embed.weight"), ids);
 }
 
-LlamaModel::Layers LlamaModel::run_layers(Tensor x, const Tensor& ids, const Tensor& mask) const {
+LlamaModel::Layers LlamaModel::run_layers(
+    Tensor x, const Tensor& ids, const Tensor& mask, LayerPath path
+) const {
     Tensor balance;
     std::vector<Tensor> exits;
     if (!map_up_.empty()) {
         x = at::linear(x, weight(map_up_)) + at::embedding(weight(table_), ids);
     }
-    for (const std::string& layer : layers_) {
+    if (path == LayerPath::Skipped) {
+        x = x.clone();  // a stage may skip all of its layers, and its input is the caller's
+    }
+    for (const std::uint32_t index : swarm::run::layers_on(path, layers_.size(), detour_)) {
+        const std::string& layer = layers_[index];
         for (std::uint32_t use = 0; use < config_.repeat; ++use) {
             x = x + attention(norm(x, weight(layer + "attn_norm")), layer, mask);
             const Tensor inner = norm(x, weight(layer + "mlp_norm"));

@@ -12,6 +12,7 @@
 #include "swarm/base/result.hpp"
 #include "swarm/run/config.hpp"
 #include "swarm/run/partition.hpp"
+#include "swarm/run/training/paths.hpp"
 
 #include <ATen/core/Tensor.h>
 #include <cstdint>
@@ -60,9 +61,13 @@ class LlamaModel {
     /// goes to another stage has the width of a boundary (swarm/run/training/boundary_maps.hpp).
     /// Each layer is computed model.repeat times in a row; a weight has the sum of the gradients of
     /// all its uses. `ids`: tokens of the rows, (B, T), which a stage behind a bottleneck reads.
-    /// `mask`: that of document_mask(), or none.
+    /// `mask`: that of document_mask(), or none. `path`: through those of run.paths.layers that the
+    /// stage has. Skipped layers have no part in the graph, and the rows are never `x` itself.
     [[nodiscard]] Layers run_layers(
-        at::Tensor x, const at::Tensor& ids, const at::Tensor& mask = {}
+        at::Tensor x,
+        const at::Tensor& ids,
+        const at::Tensor& mask = {},
+        swarm::run::LayerPath path = swarm::run::LayerPath::Plain
     ) const;
     /// Maps (N, C) to (N, V). REQUIRES: the stage has the head, or its copy for exits.
     [[nodiscard]] at::Tensor logits(const at::Tensor& x) const;
@@ -105,6 +110,7 @@ class LlamaModel {
     std::string table_;                // name of the table of tokens beside it
     std::string map_down_;             // name of the map to the stage above; empty: there is none
     std::vector<std::string> exits_;   // those of layers_ that have an exit behind them
+    swarm::run::Detour detour_;        // those of layers_ (indices) that run.paths names
     std::string head_;                 // prefix of the head's tensors, or of its copy's
     double adapter_scale_ = 0;
     std::map<std::string, Place, std::less<>> index_;

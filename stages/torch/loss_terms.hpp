@@ -9,6 +9,8 @@
 #include "stages/torch/llama_model.hpp"
 
 #include <ATen/core/Tensor.h>
+#include <cstdint>
+#include <span>
 
 namespace stages::torch_backend {
 
@@ -22,6 +24,9 @@ struct Targets {
     at::Tensor ids;  // (B, T)
     Counted counted = Counted::Some;
 };
+
+/// `ids`: those of `tokens`, (B, T + 1). Where no token has a flag, the targets are a view of it.
+Targets targets_of(const at::Tensor& ids, std::span<const std::uint32_t> tokens);
 
 /// The term factor x value, of a scalar of the graph.
 LossTerm scaled_term(const at::Tensor& value, double factor);

@@ -7,6 +7,7 @@
 #include "swarm/base/rng.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/run/training/loop.hpp"
+#include "swarm/run/training/paths.hpp"
 #include "swarm/run/training/trained_part.hpp"
 
 #include <algorithm>
@@ -152,6 +153,7 @@ void StageWorker::warm_up() {
     const StageTensor zeros = make_host_tensor(shape, std::vector<float>(activation.elements()));
     const StageTensor* const input = layout_.has_embedding ? nullptr : &zeros;
     std::vector<float> gradient = take_buffer();
+    compute_->take_path(swarm::run::longest_path(config_.paths));
     if (layout_.has_head) {
         static_cast<void>(compute_->forward_tail(input, tokens, gradient));
     } else if (compute_->forward({}, input, tokens, Graph::Keep)) {
@@ -264,6 +266,7 @@ Result<Payload> StageWorker::forward(const Leg& leg, Graph graph) {
     SWARM_TRY(check_tokens(config_, leg.tokens));
     SWARM_TRY(const auto input, decode_input(leg));
     const StageTensor* const given = input ? &*input : nullptr;
+    compute_->take_path(swarm::run::path_of(config_.paths, leg.step, leg.key.microbatch));
     SWARM_TRY(const auto output, compute_->forward(leg.key, given, leg.tokens, graph));
     auto coded = encode(output, leg, TensorRole::Activation);
     if (graph == Graph::Drop) {
@@ -283,6 +286,7 @@ Result<StageWorker::TailOutcome> StageWorker::forward_tail(const Leg& leg) {
     SWARM_TRY(check_tokens(config_, leg.tokens));
     SWARM_TRY(const auto input, decode_input(leg));
     std::vector<float> gradient = take_buffer();
+    compute_->take_path(swarm::run::path_of(config_.paths, leg.step, leg.key.microbatch));
     auto outcome = [&]() -> Result<TailOutcome> {
         const StageTensor* const given = input ? &*input : nullptr;
         SWARM_TRY(
@@ -321,8 +325,9 @@ Result<Payload> StageWorker::backward(const Leg& leg) {
         const auto by_output, decode(leg.input, codec_above(leg, TensorRole::ActivationGradient))
     );
     std::vector<float> gradient = take_buffer();
+    compute_->take_path(swarm::run::path_of(config_.paths, leg.step, leg.key.microbatch));
     auto outcome = [&]() -> Result<Payload> {
-        SWARM_TRY(graphs_.restore(leg.key));
+        SWARM_TRY(graphs_.restore(leg.key));  // by a second forward, which takes the same path
         SWARM_TRY(const auto below, compute_->backward(leg.key, by_output, gradient));
         graphs_.used(leg.key);
         SWARM_TRY(check_gradient(gradient));
@@ -415,6 +420,7 @@ Result<Payload> StageWorker::forward_held_out(
     SWARM_ASSERT(!layout_.has_head);
     SWARM_TRY(const auto given, held_out_input(input, tokens));
     const GraphKey key{{tokens.front()}, {}};
+    compute_->take_path(swarm::run::LayerPath::Plain);
     SWARM_TRY(
         auto output, compute_->forward(key, given ? &*given : nullptr, tokens, Graph::Drop)
     );

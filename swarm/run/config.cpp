@@ -7,6 +7,7 @@
 #include "swarm/run/training/held_out.hpp"
 #include "swarm/run/training/loop.hpp"
 #include "swarm/run/training/mixture.hpp"
+#include "swarm/run/training/paths.hpp"
 #include "swarm/run/training/tokenizer_names.hpp"
 #include "swarm/run/training/trained_part.hpp"
 #include "swarm/run/training/weight_decay.hpp"
@@ -39,6 +40,10 @@ class Checker {
         if (!holds && !fault_) {
             fault_ = Fault{std::string(key), what};
         }
+    }
+
+    void accept(const std::optional<std::pair<std::string, std::string>>& fault) {
+        require(!fault, fault ? fault->first : "", fault ? fault->second : "");
     }
 
     /// For visit_fields(): each value against the bounds of its key.
@@ -331,24 +336,20 @@ std::optional<Fault> first_fault(const RunConfig& config) {
         return check.fault();  // the rules below divide by values within their ranges
     }
     check_repeat(config, check);
-    const auto mixture = mixture_fault(config.model);
-    check.require(!mixture, mixture ? mixture->first : "", mixture ? mixture->second : "");
+    check.accept(mixture_fault(config.model));
     check_model(config, check);
     check_schedule(config, check);
-    const auto growth = growth_fault(config);
-    check.require(!growth, growth ? growth->first : "", growth ? growth->second : "");
+    check.accept(growth_fault(config));
     check_mode(config, check);
     check_layers_per_stage(config, check);
-    const auto bottleneck = bottleneck_fault(config);
-    check.require(
-        !bottleneck, bottleneck ? bottleneck->first : "", bottleneck ? bottleneck->second : ""
-    );
+    check.accept(bottleneck_fault(config));
     if (!check.fault()) {  // the parts of a model are those of a sound shape
-        const auto fault = trained_part_fault(config);
-        check.require(!fault, fault ? fault->first : "", fault ? fault->second : "");
+        check.accept(trained_part_fault(config));
     }
-    const auto loop = loop_fault(config);
-    check.require(!loop, loop ? loop->first : "", loop ? loop->second : "");
+    check.accept(loop_fault(config));
+    if (!check.fault()) {  // only a sound shape can be cut into stages
+        check.accept(paths_fault(config));
+    }
     check_optimizer(config, check);
     const auto eval = held_out_fault(config);
     check.require(!eval, "eval.texts", eval.value_or(""));

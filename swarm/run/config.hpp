@@ -86,6 +86,13 @@ struct LoopConfig {
     double part = 0.25;       // share of the positions, those of which the first pass knew least
 };
 
+/// Paths of some microbatches that leave layers out or take them twice: training/paths.hpp.
+struct PathsConfig {
+    std::vector<std::uint32_t> layers;  // consecutive numbers, from 0
+    std::uint32_t skip_every = 0;       // microbatches from one that leaves them out to the next
+    std::uint32_t twice_every = 0;      // the same for taking them twice; 0: none does
+};
+
 /// The evaluation of held-out texts that the peers make between two steps.
 struct EvalConfig {
     std::vector<std::string> texts;  // paths of the held-out texts; empty: no evaluation
@@ -136,6 +143,7 @@ struct RunConfig {
     TrainConfig train;
     LoraConfig lora;
     LoopConfig loop;
+    PathsConfig paths;
     EvalConfig eval;
 };
 

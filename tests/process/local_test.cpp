@@ -143,6 +143,16 @@ TEST(LocalRun, LoopedStepsEqualOneProcessWhenPeersAreKilled) {
     );
 }
 
+TEST(LocalRun, OtherPathsEqualOneProcessWhenPeersAreKilled) {
+    expect_exact_under_kills(
+        "[run]\nstages = 3\nsteps = 12\nmicrobatches = 8\nbatch = 2\n"
+        "layers_per_stage = [1, 2, 1]\n"
+        "[model]\nlayers = 4\nwidth = 64\nffn_width = 128\ncontext = 64\n"
+        "[paths]\nlayers = [1, 2]\nskip_every = 3\ntwice_every = 3\n",
+        "6"
+    );
+}
+
 TEST(LocalRun, MixturesEqualOneProcessWhenPeersAreKilled) {
     expect_exact_under_kills(
         "[run]\nstages = 3\nsteps = 12\nmicrobatches = 8\nbatch = 2\n"

@@ -55,7 +55,7 @@ struct FieldWriter {
                    (key == "rope_low_frequency" && field == kStandard.model.rope_low_frequency) ||
                    (key == "rope_high_frequency" && field == kStandard.model.rope_high_frequency);
         }
-        static constexpr std::array<std::string_view, 30> kNewer{
+        static constexpr std::array<std::string_view, 33> kNewer{
             "mode",
             "sync_every",
             "replicas",
@@ -85,7 +85,10 @@ struct FieldWriter {
             "first_microbatches",
             "grow_steps",
             "exits",
-            "every"};
+            "every",
+            "layers",
+            "skip_every",
+            "twice_every"};
         if constexpr (std::is_same_v<Field, std::vector<std::string>>) {
             if (key == "on") {
                 return field == kStandard.lora.on;
@@ -113,7 +116,9 @@ Result<> check_keys(const toml::table& document, std::string_view file, const Ke
             return usage(
                 file,
                 line,
-                name + " is unknown; the tables are run, model, optimizer, train, lora, loop, eval"
+                name +
+                    " is unknown; the tables are run, model, optimizer, train, lora, loop, paths, "
+                    "eval"
             );
         }
         if (!node.is_table()) {

@@ -1,4 +1,5 @@
-// The keys of the tables [train], [lora] and [loop]; config_fields.hpp says what such a list is.
+// The keys of the tables [train], [lora], [loop] and [paths]; config_fields.hpp says what such a
+// list is.
 // Private to swarm/run.
 // Threading: pure.
 #pragma once
@@ -11,6 +12,7 @@ namespace swarm::run {
 
 inline constexpr std::uint32_t kAdapterRankMax = 1024;
 inline constexpr std::uint32_t kLoopEveryMax = 1'000'000'000;
+inline constexpr std::uint32_t kPathEveryMax = 1'000'000'000;
 
 template <class Config, class Visitor>
 void visit_train(Config& config, Visitor& visit) {
@@ -112,9 +114,40 @@ void visit_lora_and_loop(Config& config, Visitor& visit) {
 }
 
 template <class Config, class Visitor>
+void visit_paths(Config& config, Visitor& visit) {
+    visit(
+        {"paths",
+         "layers",
+         "Layers that some microbatches leave out or take twice; all of them lie in one stage.",
+         NewValue::Asked},
+        config.paths.layers,
+        WholeList{"consecutive numbers from 0 to model.layers - 1; or empty"}
+    );
+    visit(
+        {"paths",
+         "skip_every",
+         "Microbatches from one that leaves paths.layers out to the next, counted over all steps; "
+         "0: none does.",
+         NewValue::Asked},
+        config.paths.skip_every,
+        Whole{0, kPathEveryMax}
+    );
+    visit(
+        {"paths",
+         "twice_every",
+         "Microbatches from one that takes paths.layers twice to the next; one that is to leave "
+         "them out as well leaves them out. 0: none does.",
+         NewValue::Asked},
+        config.paths.twice_every,
+        Whole{0, kPathEveryMax}
+    );
+}
+
+template <class Config, class Visitor>
 void visit_trained_part(Config& config, Visitor& visit) {
     visit_train(config, visit);
     visit_lora_and_loop(config, visit);
+    visit_paths(config, visit);
 }
 
 }  // namespace swarm::run

@@ -69,6 +69,7 @@ TEST(PeerSettings, AreThoseThatPeersComputeWith) {
     EXPECT_NE(digest_with([](RunConfig& run) { run.model.rope_base = 5e4; }), before);
     EXPECT_NE(digest_with([](RunConfig& run) { run.optimizer.no_decay = {"embed"}; }), before);
     EXPECT_NE(digest_with([](RunConfig& run) { run.loop.every = 9; }), before);
+    EXPECT_NE(digest_with([](RunConfig& run) { run.paths.skip_every = 9; }), before);
     EXPECT_EQ(digest_with([](RunConfig& run) { run.optimizer.schedule = Schedule::Wsd; }), before)
         << "the coordinator alone computes the rate";
     EXPECT_EQ(digest_with([](RunConfig& run) { run.optimizer.learning_rate = 1; }), before);
