@@ -243,6 +243,16 @@ const std::vector<SourceFile>& build_files() {
     return files;
 }
 
+bool is_in_any(const SourceFile& file, const Folders& folders) {
+    return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+        return file.is_below(folder);
+    });
+}
+
+std::string place(const SourceFile& file, std::size_t line) {
+    return file.path + ":" + std::to_string(line) + ": ";
+}
+
 std::vector<Include> includes_of(const SourceFile& file) {
     static const std::regex directive(R"(^\s*#\s*include\s*(["<])([^">]+)[">])");
     std::vector<Include> includes;

@@ -1,9 +1,11 @@
-// Reads the source tree for the rules of tidy_test.cpp: files, includes, functions, code without
+// Reads the source tree for the rules of its neighbours: files, includes, functions, code without
 // comments and literals. Knows just enough C++ for code that clang-format has laid out.
 // Errors: a file that cannot be read ends the test.
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,13 @@ struct SourceFile {
                path[folder.size()] == '/';
     }
 };
+
+using Folders = std::set<std::string, std::less<>>;
+
+bool is_in_any(const SourceFile& file, const Folders& folders);
+
+/// "path:line: " for messages; lines count from 1.
+std::string place(const SourceFile& file, std::size_t line);
 
 /// A file with this path and text; for tests of the rules.
 SourceFile make_source(std::string path, std::string text);
