@@ -119,7 +119,7 @@ void SessionServer::load(protocol::LayerRange layers, node::Turn turn) {
         turn,
         0,
         [load = options_.load, layers](Outcome& outcome) { outcome = load(layers); },
-        [this, layers](Outcome& outcome, node::Turn later) {
+        [this](Outcome& outcome, node::Turn later) {
             if (!*outcome) {
                 return end(kLoadFailed, outcome->error().detail, later);
             }
