@@ -153,6 +153,7 @@ void Coordinator::handle(const node::Stored& stored, node::Turn turn) {
         }
     } else if (checkpoint_stored_ == stored.store) {
         checkpoint_stored_.reset();
+        wrote_checkpoint_ = true;
         free_first_state();
         const ParameterVersion version = checkpointer_.version();
         turn.out.add(node::Tell{node::CheckpointWritten{version, checkpoint_files_->name}});

@@ -288,7 +288,6 @@ run::KnownChunks Coordinator::frozen_chunks(StageIndex stage) {
 /// A newer checkpoint is on disk, so the state that the run began with is needed no longer, but for
 /// its frozen chunks.
 void Coordinator::free_first_state() {
-    wrote_checkpoint_ = true;
     if (!options_.resume) {
         return;
     }

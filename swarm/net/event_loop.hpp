@@ -36,7 +36,8 @@ class EventLoop {
     void on_signal(std::function<void(int)> action);
 
     /// From now on memory goes back to the system that was free for kIdleMemoryLooksEvery times
-    /// IdleMemory::kLooks. It suits programs that serve; one that trains needs it in the next step.
+    /// IdleMemory::kLooks. It suits programs that serve, and coordinators; a peer that trains needs
+    /// it in the next step.
     void give_idle_memory_back();
 
     static constexpr Duration kIdleMemoryLooksEvery = std::chrono::milliseconds(2500);

@@ -140,6 +140,7 @@ class Coordination {
         const net::Address listening{listen.host, port};
         address_ = net::to_text(listening);
         announce(advertised_addresses(listening, nullptr), owner ? owner->peer() : identity.peer());
+        loop_.give_idle_memory_back();  // a first state and checkpoints are large, and pass
         SWARM_TRY(show());
         host_->start();
         return {};

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -267,9 +268,8 @@ Result<> load_eval_texts(RunDirectory& directory, const TrainOptions& options, T
     return {};
 }
 
-/// The moments of a model that was never trained are zeros, most of them whole chunks.
-bool equal_bytes(const node::Payload& left, const node::Payload& right) {
-    return std::ranges::equal(left.bytes(), right.bytes());
+bool is_zero(const node::Payload& chunk) {
+    return std::ranges::all_of(chunk.bytes(), [](std::byte value) { return value == std::byte{}; });
 }
 
 }  // namespace
@@ -399,12 +399,16 @@ std::optional<run::RunState> as_run_state(std::vector<stages::StageState> stages
         return std::nullopt;
     }
     run::RunState state{stages.front().version(), {}};
+    // The moments of a model that was never trained are zeros; a chunk of them is kept once.
+    std::map<std::size_t, node::Payload> zeros;  // by size
     for (stages::StageState& stage : stages) {
         std::vector<node::Payload>& chunks = state.chunks.emplace_back();
         for (std::uint32_t i = 0; i < stage.chunk_count(); ++i) {
             node::Payload chunk = stage.chunk(i);
-            const bool repeats = !chunks.empty() && equal_bytes(chunk, chunks.back());
-            chunks.push_back(repeats ? chunks.back() : std::move(chunk));
+            if (is_zero(chunk)) {
+                chunk = zeros.try_emplace(chunk.bytes().size(), chunk).first->second;
+            }
+            chunks.push_back(std::move(chunk));
         }
         stage = stages::StageState(run::StageLayout{});  // a large model is here once, not twice
     }
