@@ -16,6 +16,8 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr double kMegabyte = 1e6;
+
 std::string number(const char* format, double value) {
     char text[48];
     std::snprintf(text, sizeof text, format, value);
@@ -68,7 +70,7 @@ std::string verdict_of(const JudgedRecipe& recipe) {
 std::string row_of(const JudgedRecipe& recipe, std::size_t domains) {
     std::string row = "| " + recipe.name + " | " + recipe.about + " |";
     if (recipe.seeds.empty()) {
-        for (std::size_t i = 0; i < domains + 4; ++i) {
+        for (std::size_t i = 0; i < domains + 5; ++i) {
             row += " - |";
         }
         return row + " " + recipe.left_out + " |\n";
@@ -79,6 +81,7 @@ std::string row_of(const JudgedRecipe& recipe, std::size_t domains) {
     const Spread mean = spread_of(means_of(recipe));
     row += number(" %.4f", mean.mean) + number(" ± %.4f |", mean.deviation);
     row += " " + std::to_string(recipe.training_tokens) + " |";
+    row += number(" %.1f |", recipe.seeds.front().sent_bytes / kMegabyte);
     row += " " + std::to_string(recipe.seeds.front().parameters) + " |";
     row += number(" %.0f |", speed_of(recipe));
     return row + " " + verdict_of(recipe) + " |\n";
@@ -121,8 +124,10 @@ std::string judge_table(const JudgeReport& report) {
         table += " " + domain + " |";
         line += "---|";
     }
-    table += " mean | training tokens | parameters per token | tokens/s | gate |\n" + line +
-             "---|---|---|---|---|\n";
+    table +=
+        " mean | training tokens | MB sent per machine | parameters per token | tokens/s | gate "
+        "|\n" +
+        line + "---|---|---|---|---|---|\n";
     for (const JudgedRecipe& recipe : report.recipes) {
         table += row_of(recipe, report.domains.size());
     }
@@ -138,6 +143,7 @@ std::string judge_json(const JudgeReport& report) {
                 {"losses", json::array(seed.losses.begin(), seed.losses.end())},
                 {"mean", mean_loss(seed)},
                 {"best_member", seed.best_member},
+                {"sent_bytes", seed.sent_bytes},
                 {"parameters_per_token", seed.parameters},
                 {"tokens_per_s", seed.tokens_per_s},
                 {"early_share", early_or_null(seed, &EarlyExits::share)},

@@ -24,6 +24,7 @@ struct Judged {
     std::uint64_t parameters = 0;  // that one token meets
     double tokens_per_s = 0;       // read in this process
     std::optional<EarlyExits> early{};  // for a model with exits
+    double sent_bytes = 0;              // by each machine while it trains (judged_bytes.hpp)
 };
 
 struct JudgedRecipe {

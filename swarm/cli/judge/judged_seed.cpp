@@ -8,6 +8,7 @@
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/judge/judged_alignment.hpp"
+#include "swarm/cli/judge/judged_bytes.hpp"
 #include "swarm/cli/judge/judged_exits.hpp"
 #include "swarm/cli/runs/run_summary.hpp"
 #include "swarm/cli/stack/average_members.hpp"
@@ -392,16 +393,27 @@ Result<std::uint64_t> JudgedSeed::parameters_of(const Recipe& recipe) const {
     return parameters_per_token(recipe, run.config);
 }
 
-Result<std::optional<Judged>> JudgedSeed::judge(const Recipe& recipe) {
-    std::vector<Training> trainings;
-    if (recipe.needs_base) {
-        trainings.push_back({kJudgedBase, JudgedText::All, 0, options_.base_steps, ""});
+Result<double> JudgedSeed::sent_bytes(const Recipe& recipe, const std::vector<Training>& trainings)
+    const {
+    const std::size_t machines = options_.sources.size();
+    SWARM_TRY(double bytes, reduced_bytes(folder_, trainings, machines));
+    if (recipe.aligned_steps > 0) {
+        const std::uint64_t tokens = recipe.aligned_steps * tokens_per_step_;
+        const fs::path member = folder_ / recipe.trainings.front().name;
+        SWARM_TRY(const double more, aligned_bytes(member, tokens, machines));
+        bytes += more;
     }
-    trainings.insert(trainings.end(), recipe.trainings.begin(), recipe.trainings.end());
+    return bytes;
+}
+
+Result<std::optional<Judged>> JudgedSeed::judge(const Recipe& recipe) {
+    const JudgedSteps steps{options_.base_steps, options_.steps};
+    const std::vector<Training> trainings = trainings_of(recipe, steps);
     if (recipe.combination == Combination::ByCluster) {
         SWARM_TRY(make_clusters());
     }
-    for (const Training& training : trainings) {
+    const std::size_t tuned = recipe.merging ? 1 : 0;  // begins with a model that is not there yet
+    for (const Training& training : std::span(trainings).first(trainings.size() - tuned)) {
         SWARM_TRY(const bool done, train_one(training));
         if (!done) {
             return std::optional<Judged>();
@@ -424,6 +436,7 @@ Result<std::optional<Judged>> JudgedSeed::judge(const Recipe& recipe) {
     judged.losses = std::move(measured.losses);
     judged.tokens_per_s = measured.tokens_per_s;
     SWARM_TRY(judged.parameters, parameters_of(recipe));
+    SWARM_TRY(judged.sent_bytes, sent_bytes(recipe, trainings));
     if (recipe.merging && recipe.merging->tuning.exit_parts > 1) {
         SWARM_TRY(judged.early, early_exits(recipe.merging->tuning.name));
     }

@@ -67,6 +67,9 @@ class JudgedSeed {
     ) const;
     Result<stacking::composition::StackFile> stack_of(const Recipe& recipe);
     Result<std::uint64_t> parameters_of(const Recipe& recipe) const;
+    [[nodiscard]] Result<double> sent_bytes(
+        const Recipe& recipe, const std::vector<Training>& trainings
+    ) const;
     [[nodiscard]] Error ended(const std::string& name) const;
 
     const JudgeOptions& options_;

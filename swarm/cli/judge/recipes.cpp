@@ -206,12 +206,24 @@ std::vector<std::string> recipe_names() {
     return names;
 }
 
+std::vector<Training> trainings_of(const Recipe& recipe, JudgedSteps steps) {
+    std::vector<Training> trainings;
+    if (recipe.needs_base) {
+        trainings.push_back({kJudgedBase, JudgedText::All, 0, steps.base, ""});
+    }
+    trainings.insert(trainings.end(), recipe.trainings.begin(), recipe.trainings.end());
+    if (recipe.merging) {
+        trainings.push_back(recipe.merging->tuning);
+    }
+    return trainings;
+}
+
 std::uint64_t steps_of(const Recipe& recipe, JudgedSteps steps) {
-    std::uint64_t sum = recipe.aligned_steps + (recipe.needs_base ? steps.base : 0);
-    for (const Training& training : recipe.trainings) {
+    std::uint64_t sum = recipe.aligned_steps;
+    for (const Training& training : trainings_of(recipe, steps)) {
         sum += training.steps;
     }
-    return sum + (recipe.merging ? recipe.merging->tuning.steps : 0);
+    return sum;
 }
 
 std::uint64_t parameters_per_token(const Recipe& recipe, const run::RunConfig& trained) {

@@ -78,6 +78,9 @@ struct JudgedSteps {
 /// All recipes for so many domains, in the order of the table.
 std::vector<Recipe> recipes_of(std::size_t domains, JudgedSteps steps);
 
+/// The trainings of a recipe in their order: the base, the members, and what they become.
+std::vector<Training> trainings_of(const Recipe& recipe, JudgedSteps steps);
+
 /// Names of all recipes.
 std::vector<std::string> recipe_names();
 

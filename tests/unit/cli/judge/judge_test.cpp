@@ -52,6 +52,23 @@ TEST(Recipes, NameEachTrainingOnceForOneContent) {
     EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
 }
 
+TEST(Recipes, CountTheStepsOfTheirTrainings) {
+    const JudgedSteps steps{60, 40};
+    for (const Recipe& recipe : recipes_of(3, steps)) {
+        const auto trainings = trainings_of(recipe, steps);
+        EXPECT_EQ(trainings.front().name == kJudgedBase, recipe.needs_base) << recipe.name;
+        EXPECT_EQ(
+            trainings.size(),
+            recipe.trainings.size() + (recipe.needs_base ? 1 : 0) + (recipe.merging ? 1 : 0)
+        );
+        std::uint64_t sum = recipe.aligned_steps;
+        for (const Training& training : trainings) {
+            sum += training.steps;
+        }
+        EXPECT_EQ(sum, steps_of(recipe, steps)) << recipe.name;
+    }
+}
+
 TEST(Recipes, MixturesShareTheirMembers) {
     std::vector<Training> of_first;
     std::size_t mixtures = 0;
@@ -125,7 +142,7 @@ JudgeReport small_report() {
     JudgeReport report;
     report.domains = {"sea", "land"};
     report.recipes = {
-        {"dense", "one model", 1000, {{{1, 3}, 2, 50, 10}, {{2, 4}, 3, 50, 10}}, {}},
+        {"dense", "one model", 1000, {{{1, 3}, 2, 50, 10, {}, 2.5e6}, {{2, 4}, 3, 50, 10}}, {}},
         {"chain", "layers", 1000, {{{5, 5}, 2, 100, 5}}, "the time was over at seed 2"},
         {"average", "mean", 0, {}, "the time was over at seed 1"}};
     return report;
@@ -134,13 +151,16 @@ JudgeReport small_report() {
 TEST(JudgeReport, HasARowPerRecipe) {
     const std::string table = judge_table(small_report());
     EXPECT_NE(
-        table.find("| dense | one model | 1.5000 | 3.5000 | 2.5000 ± 0.7071 | 1000 | 50 | 10 | "
-                   "passes |\n"),
+        table.find(
+            "| dense | one model | 1.5000 | 3.5000 | 2.5000 ± 0.7071 | 1000 | 2.5 | 50 | 10 | "
+            "passes |\n"
+        ),
         std::string::npos
     ) << table;
     EXPECT_NE(table.find("| refused, the time was over at seed 2 |"), std::string::npos) << table;
-    EXPECT_NE(table.find("| average | mean | - | - | - | - | - | - | the time"), std::string::npos)
-        << table;
+    EXPECT_NE(
+        table.find("| average | mean | - | - | - | - | - | - | - | the time"), std::string::npos
+    ) << table;
     std::size_t columns = 0;
     for (std::size_t begin = 0; begin < table.size();) {
         const std::size_t end = table.find('\n', begin);
