@@ -26,10 +26,10 @@ void give_memory_back() {}
 #endif
 
 bool IdleMemory::note(std::uint64_t free_bytes) {
-    latest_[looks_++ % kLooks] = free_bytes;
+    latest_[looks_++ % latest_.size()] = free_bytes;
     fewest_ = std::min(fewest_, free_bytes);
     const std::uint64_t idle = *std::ranges::min_element(latest_);
-    if (looks_ < kLooks || idle < fewest_ + kWorthBytes) {
+    if (looks_ < latest_.size() || idle < fewest_ + kWorthBytes) {
         return false;
     }
     looks_ = 0;

@@ -3,8 +3,8 @@
 // blocks above 32 MiB to the system at once, so each step pays for the same pages again (a page
 // fault and 4 KiB of zeros each): a fifth of all page faults of a run of 27 million parameters, and
 // a third of the time of a reduction of 64 MiB.
-// main() calls keep_freed_memory() first, before there are threads. Memory: the process keeps up to
-// 1 GiB that is free.
+// main() calls keep_freed_memory() first, before there are threads. Memory: the process keeps what
+// is free until swarm/base/idle_memory gives it back, 1 GiB at the end of the heap at most.
 #pragma once
 
 #include <malloc.h>

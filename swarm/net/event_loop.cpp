@@ -85,7 +85,8 @@ void EventLoop::on_signal(std::function<void(int)> action) {
     core_->await_signal();
 }
 
-void EventLoop::give_idle_memory_back() {
+void EventLoop::give_idle_memory_back(std::size_t looks) {
+    core_->memory = IdleMemory(looks);
     core_->look_at_memory();
 }
 

@@ -6,6 +6,7 @@
 #include "swarm/base/units.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -35,10 +36,9 @@ class EventLoop {
     /// Makes SIGINT and SIGTERM call `action` on the loop's thread, instead of ending the process.
     void on_signal(std::function<void(int)> action);
 
-    /// From now on memory goes back to the system that was free for kIdleMemoryLooksEvery times
-    /// IdleMemory::kLooks. It suits programs that serve, and coordinators; a peer that trains needs
-    /// it in the next step.
-    void give_idle_memory_back();
+    /// From now on memory goes back to the system that was free at so many looks in a row, of which
+    /// there is one each kIdleMemoryLooksEvery (see IdleMemory).
+    void give_idle_memory_back(std::size_t looks);
 
     static constexpr Duration kIdleMemoryLooksEvery = std::chrono::milliseconds(2500);
 

@@ -2,6 +2,7 @@
 
 #include "stacking/api/api_server.hpp"
 #include "stacking/tokenizers/chat_template.hpp"
+#include "swarm/base/idle_memory.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/answer/generate_options.hpp"
 #include "swarm/cli/answer/open_stack.hpp"
@@ -148,7 +149,7 @@ Result<> ApiEndpoint::start() {
         std::move(host_options)
     );
     host_->start();
-    loop_.give_idle_memory_back();
+    loop_.give_idle_memory_back(IdleMemory::kLooks);
     console_.info("model " + name + " at " + url + "v1; ask with any client of OpenAI's API");
     return {};
 }

@@ -77,9 +77,7 @@ int PeerProcess::run(const MakeRole& make_role) {
         return end_with(console_, started.error());
     }
     loop_.on_signal([this](int number) { on_signal(number); });
-    if (options_.gives_idle_memory_back) {
-        loop_.give_idle_memory_back();
-    }
+    loop_.give_idle_memory_back(options_.memory_looks);
     tell_service_manager("READY=1");
     const auto failed = [](const Seat& seat) { return seat.host->failure().has_value(); };
     const auto ended = [&] { return exit_code_ || std::ranges::any_of(seats_, failed); };

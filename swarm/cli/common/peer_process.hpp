@@ -5,6 +5,7 @@
 // Threading: the main thread. Errors: one line on stderr, and an exit code.
 #pragma once
 
+#include "swarm/base/idle_memory.hpp"
 #include "swarm/cli/common/peer_flags.hpp"
 #include "swarm/cli/common/peer_status.hpp"
 #include "swarm/cli/terminal/console.hpp"
@@ -41,8 +42,8 @@ class PeerProcess {
         /// signal. Unset: the process may stay.
         std::function<bool()> may_stay{};
         std::string leave_note{};  // printed at that No
-        /// Memory that is not used again goes back to the system: for peers that do not train.
-        bool gives_idle_memory_back = false;
+        /// Memory that was free at so many looks in a row goes back to the system.
+        std::size_t memory_looks = IdleMemory::kTrainingLooks;
         /// Gets each report of a kind that this class does not handle.
         std::function<void(const node::Report&)> on_report{};
     };

@@ -138,7 +138,7 @@ std::optional<int> serve_model(
     kept.exits = options.exits;
     kept.kv_bytes = options.kv_bytes;
     kept.workers = make_workers(threads_to_answer(options.threads));
-    process.gives_idle_memory_back = true;
+    process.memory_looks = IdleMemory::kLooks;
     PeerProcess peer(std::move(process), console);
     const int exit_code = peer.run([&](const PeerProcess::Self& self) {
         console.info(

@@ -2,6 +2,7 @@
 
 #include "stages/files/checkpoint.hpp"
 #include "stages/worker/first_state.hpp"
+#include "swarm/base/idle_memory.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/clock.hpp"
 #include "swarm/cli/common/files.hpp"
@@ -140,7 +141,8 @@ class Coordination {
         const net::Address listening{listen.host, port};
         address_ = net::to_text(listening);
         announce(advertised_addresses(listening, nullptr), owner ? owner->peer() : identity.peer());
-        loop_.give_idle_memory_back();  // a first state and checkpoints are large, and pass
+        loop_.give_idle_memory_back(IdleMemory::kLooks
+        );  // a first state and checkpoints are large, and pass
         SWARM_TRY(show());
         host_->start();
         return {};

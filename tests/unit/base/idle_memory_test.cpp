@@ -37,6 +37,11 @@ TEST(IdleMemory, KeepsWhatIsUsedNowAndThen) {
     EXPECT_EQ(orders(memory, {50, 0, 50, 50, 50, 0, 50, 50, 50, 0}), "----------");
 }
 
+TEST(IdleMemory, LooksLongerWhereItIsTold) {
+    IdleMemory memory(6);
+    EXPECT_EQ(orders(memory, {50, 0, 50, 50, 50, 50, 50, 50}), "-------+");
+}
+
 TEST(IdleMemory, KeepsWhatIsNotWorthAWalk) {
     IdleMemory memory;
     EXPECT_EQ(orders(memory, {0, 0, 0, 0, 0}), "-----");
