@@ -17,6 +17,11 @@
 namespace swarm::data {
 namespace {
 
+/// "1 file", "2 files".
+std::string number_of(std::uint64_t number, const char* thing) {
+    return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
+}
+
 Error build_error(ErrorCode code, std::string what) {
     return {code, Reaction::Reject, std::move(what)};
 }
@@ -231,9 +236,8 @@ class SourceBuild {
         const std::uint64_t bad = counted_.bad_lines + draft_.header().bad_lines;
         return build_error(
             ErrorCode::Malformed,
-            "source " + parts_.source.name +
-                " has no documents: " + std::to_string(parts_.inputs.files.size()) + " files, " +
-                std::to_string(bad) + " bad lines"
+            "source " + parts_.source.name + " has no documents: " +
+                number_of(parts_.inputs.files.size(), "file") + ", " + number_of(bad, "bad line")
         );
     }
 
@@ -270,8 +274,8 @@ Result<std::vector<InputFiles>> find_all(
         SWARM_TRY(auto found, find_input_files(source, place.inputs));
         if (found.ignored > 0 && events.note) {
             events.note(
-                "source " + source.name + ": " + std::to_string(found.ignored) +
-                " files in its folders have endings that are not read"
+                "source " + source.name + ": in its folders " + number_of(found.ignored, "file") +
+                " with another ending left out"
             );
         }
         inputs.push_back(std::move(found));

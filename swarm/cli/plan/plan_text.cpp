@@ -46,6 +46,24 @@ std::string model_lines(const RunPlan& plan) {
             plan.repeat
         );
     }
+    if (!plan.path_layers.empty()) {
+        text += print(
+            "the layers %u-%u are computed %.4g times per microbatch, on average\n",
+            plan.path_layers.front(),
+            plan.path_layers.back(),
+            plan.path_passes
+        );
+    }
+    std::uint64_t frozen = 0;
+    for (const RunPlan::Stage& stage : plan.stages) {
+        frozen += stage.frozen_parameters;
+    }
+    if (frozen > 0) {
+        text += print(
+            "%llu parameters more are frozen: each stage keeps their weights alone\n",
+            static_cast<unsigned long long>(frozen)
+        );
+    }
     if (plan.values_per_token < plan.width) {
         text += print(
             "%u of %u values per token cross a boundary between stages\n",
@@ -125,6 +143,7 @@ std::string to_json(const RunPlan& plan, const std::vector<std::uint32_t>& bette
             {"first_layer", stage.first_layer},
             {"layers", stage.layers},
             {"parameters", stage.parameters},
+            {"frozen_parameters", stage.frozen_parameters},
             {"memory_bytes", stage.memory_bytes},
             {"units", stage.units},
             {"peers", numbers(stage.peers)},
@@ -136,6 +155,7 @@ std::string to_json(const RunPlan& plan, const std::vector<std::uint32_t>& bette
         {"idle_peers", numbers(plan.idle_peers)},
         {"microbatches", plan.microbatches},
         {"repeat", plan.repeat},
+        {"path_passes", plan.path_passes},
         {"values_per_token", plan.values_per_token},
         {"step_s", plan.step_s},
         {"sync_s", plan.sync_s},

@@ -8,6 +8,7 @@
 #include "swarm/run/partition.hpp"
 #include "swarm/run/step_time.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
+#include "swarm/run/training/paths.hpp"
 #include "swarm/run/training/trained_part.hpp"
 
 #include <algorithm>
@@ -30,7 +31,13 @@ Error rejected(ErrorCode code, std::string detail) {
 }
 
 std::vector<double> units_of(const PlanRequest& request) {
-    return request.layer_ms.empty() ? run::layer_work(request.config) : request.layer_ms;
+    std::vector<double> units =
+        request.layer_ms.empty() ? run::layer_work(request.config) : request.layer_ms;
+    const double passes = run::mean_passes(request.config.paths);
+    for (const std::uint32_t layer : request.config.paths.layers) {
+        units[layer] *= passes;
+    }
+    return units;
 }
 
 std::vector<run::StageNeed> needs_of(const RunPlan& plan) {
@@ -46,6 +53,8 @@ RunPlan stages_of(const PlanRequest& request) {
     RunPlan plan;
     plan.microbatches = request.config.microbatches;
     plan.repeat = request.config.model.repeat;
+    plan.path_layers = request.config.paths.layers;
+    plan.path_passes = run::mean_passes(request.config.paths);
     plan.width = request.config.model.width;
     plan.values_per_token = run::activation_width(request.config);
     const std::vector<run::StageLayout> layouts = run::partition(request.config);
@@ -56,6 +65,7 @@ RunPlan stages_of(const PlanRequest& request) {
         stage.first_layer = layout.first_layer;
         stage.layers = layout.layers;
         stage.parameters = layout.elements();
+        stage.frozen_parameters = layout.frozen_elements();
         stage.memory_bytes = run::MemoryPlan(0, request.config, layout).needed_bytes(1);
         for (std::uint32_t i = 0; i < layout.layers; ++i) {
             stage.units += units[layout.first_layer + i];

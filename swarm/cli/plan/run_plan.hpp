@@ -35,7 +35,8 @@ struct RunPlan {
     struct Stage {
         std::uint32_t first_layer = 0;
         std::uint32_t layers = 0;
-        std::uint64_t parameters = 0;
+        std::uint64_t parameters = 0;         // that are trained
+        std::uint64_t frozen_parameters = 0;  // whose weights alone are kept
         std::uint64_t memory_bytes = 0;    // need of each peer, without activations
         double units = 0;                  // work of a microbatch
         bool passes_gradients = false;     // to the stage below
@@ -50,6 +51,8 @@ struct RunPlan {
     std::vector<double> passing_s;  // time of a tensor over each boundary, in the order of codecs
     std::uint32_t microbatches = 0;
     std::uint32_t repeat = 1;  // times in a row that each layer is computed
+    std::vector<std::uint32_t> path_layers;  // layers that some microbatches skip or take twice
+    double path_passes = 1;                  // times that a microbatch computes them, on average
     std::uint32_t values_per_token = 0;  // that cross a boundary
     std::uint32_t width = 0;             // values of a token between layers
     double step_s = 0;

@@ -57,6 +57,19 @@ LayerPath path_of(const PathsConfig& paths, std::uint64_t step, MicrobatchId mic
     return is_twice ? LayerPath::Twice : LayerPath::Plain;
 }
 
+double mean_passes(const PathsConfig& paths) {
+    constexpr std::uint64_t kCountedMost = 1'000'000;  // behind it a period says the same
+    const std::uint64_t period =
+        std::uint64_t{std::max(1U, paths.skip_every)} * std::max(1U, paths.twice_every);
+    const std::uint64_t looks = std::min(period, kCountedMost);
+    std::uint64_t passes = 0;
+    for (std::uint64_t number = 0; number < looks; ++number) {
+        const LayerPath path = path_of(paths, number, MicrobatchId{0});
+        passes += path == LayerPath::Skipped ? 0 : path == LayerPath::Twice ? 2 : 1;
+    }
+    return static_cast<double>(passes) / static_cast<double>(looks);
+}
+
 LayerPath longest_path(const PathsConfig& paths) {
     return paths.twice_every > 0 ? LayerPath::Twice : LayerPath::Plain;
 }

@@ -25,6 +25,9 @@ struct StageLayout;
 
 enum class LayerPath : std::uint8_t { Plain, Skipped, Twice };
 
+/// Times that a microbatch computes each of paths.layers, in the mean over microbatches.
+double mean_passes(const PathsConfig& paths);
+
 /// Layers of one stage, counted from its first one.
 struct Detour {
     std::uint32_t first = 0;

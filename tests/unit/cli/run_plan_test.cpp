@@ -210,6 +210,30 @@ TEST(RunPlan, RepeatedLayersAreMoreWorkAndNoMoreMemory) {
     EXPECT_EQ(to_text(once, WorkUnit::Gflop).find("in a row"), std::string::npos);
 }
 
+TEST(RunPlan, OtherPathsChangeTheWorkOfTheirLayers) {
+    PlanRequest request = request_of(4, 2, 2);
+    request.config.paths = {{2, 3}, 2, 0};
+    const RunPlan plan = *make_plan(request);
+    EXPECT_DOUBLE_EQ(plan.stages[0].units, 6);
+    EXPECT_DOUBLE_EQ(plan.stages[1].units, 3);
+    const std::string text = to_text(plan, WorkUnit::Milliseconds);
+    EXPECT_NE(text.find("the layers 2-3 are computed 0.5 times"), std::string::npos) << text;
+}
+
+TEST(RunPlan, NamesWhatIsFrozen) {
+    PlanRequest request = request_of(4, 2, 2);
+    const RunPlan plain = *make_plan(request);
+    request.config.train.freeze = {"layers.0"};
+    const RunPlan plan = *make_plan(request);
+    EXPECT_GT(plan.stages[0].frozen_parameters, 0U);
+    EXPECT_EQ(
+        plan.stages[0].parameters + plan.stages[0].frozen_parameters, plain.stages[0].parameters
+    );
+    const std::string text = to_text(plan, WorkUnit::Milliseconds);
+    EXPECT_NE(text.find("parameters more are frozen"), std::string::npos) << text;
+    EXPECT_EQ(to_text(plain, WorkUnit::Milliseconds).find("frozen"), std::string::npos);
+}
+
 TEST(RunPlan, JsonAndTextSayTheSame) {
     const RunPlan plan = *make_plan(request_of(4, 2, 5));
     const auto json = boost::json::parse(to_json(plan, {3, 1})).as_object();

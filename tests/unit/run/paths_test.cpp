@@ -42,6 +42,15 @@ TEST(Paths, AreCountedOverTheMicrobatchesOfAllSteps) {
     EXPECT_EQ(paths_of({{2}, 100, 0}, 1, 8), "........");
 }
 
+TEST(Paths, HaveAMeanNumberOfPasses) {
+    EXPECT_DOUBLE_EQ(mean_passes({{}, 0, 0}), 1);
+    EXPECT_DOUBLE_EQ(mean_passes({{2}, 4, 0}), 0.75);
+    EXPECT_DOUBLE_EQ(mean_passes({{2}, 0, 4}), 1.25);
+    EXPECT_DOUBLE_EQ(mean_passes({{2}, 4, 4}), 1);
+    EXPECT_DOUBLE_EQ(mean_passes({{2}, 3, 2}), 1) << "one of three is skipped, one taken twice";
+    EXPECT_NEAR(mean_passes({{2}, 1'000'000'000, 0}), 1, 1e-5);
+}
+
 TEST(Paths, LieInTheStageThatHasTheirLayers) {
     const RunConfig run = run_with_paths();
     const auto stages = partition(run);

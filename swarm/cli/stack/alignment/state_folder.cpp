@@ -1,6 +1,7 @@
 #include "swarm/cli/stack/alignment/state_folder.hpp"
 
 #include "swarm/base/durable_file.hpp"
+#include "swarm/base/durable_folder.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/cli/common/files.hpp"
 
@@ -98,9 +99,7 @@ Result<> begin_states(const fs::path& folder, const std::string& settings) {
         }
         return begun == settings ? Result<>() : refused("was begun with other settings");
     }
-    if (fs::exists(folder, ignored) && !fs::is_empty(folder, ignored)) {
-        return refused("has files");
-    }
+    SWARM_TRY(check_free(folder));
     return write_durably(file, std::as_bytes(std::span(settings)), "name another folder");
 }
 
