@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 
@@ -31,6 +32,20 @@ std::shared_ptr<const StageWeights> weights_with(const HeldParts& held) {
     return *loaded;
 }
 
+/// The same, with a bottleneck in front of a layer, out of matrices of a second copy.
+std::shared_ptr<const StageWeights> narrow_weights_with(const HeldParts& held) {
+    const auto narrow = std::const_pointer_cast<StageWeights>(weights_with(held));
+    const auto donor = std::const_pointer_cast<StageWeights>(weights_with({}));
+    auto& layers = donor->layers;
+    narrow->bottlenecks.push_back(
+        {2,
+         std::move(layers[0].attention_out),
+         std::move(layers[1].attention_out),
+         std::move(layers[0].experts[0].gate_up)}
+    );
+    return narrow;
+}
+
 /// A call of rows of two sessions: the prompt of one, and one position of the other.
 struct TwoSessions {
     std::vector<SessionRow> rows;
@@ -51,10 +66,13 @@ struct TwoSessions {
     [[nodiscard]] StageInput input() const { return std::span<const TokenId>(tokens); }
 };
 
+using LoadWeights = std::function<std::shared_ptr<const StageWeights>(const HeldParts&)>;
+
 /// A trunk, and lenders that hold one expert each.
 class Parts {
  public:
-    explicit Parts(const ExpertSet& own) : trunk_(weights_with({true, own}), {}) {
+    explicit Parts(const ExpertSet& own, const LoadWeights& load = weights_with)
+        : trunk_(load({true, own}), {}) {
         for (std::uint32_t expert = 0; expert < 4; ++expert) {
             lenders_.emplace(
                 expert,
@@ -106,8 +124,10 @@ class Parts {
     std::size_t stops_ = 0;
 };
 
-std::vector<float> whole(const TwoSessions& call) {
-    LlamaSessions all(weights_with({}), {});
+std::vector<float> whole(
+    const TwoSessions& call, const std::shared_ptr<const StageWeights>& weights = weights_with({})
+) {
+    LlamaSessions all(weights, {});
     for (const CacheId cache : {kFirst, kSecond}) {
         EXPECT_TRUE(all.reserve(cache, 64));
     }
@@ -124,6 +144,16 @@ TEST(ExpertTrunk, GivesTheBitsOfOneProcessWhicheverExpertsAreElsewhere) {
         Parts parts(own);
         EXPECT_EQ(parts.run(call), whole(call)) << own.list().size();
         EXPECT_EQ(parts.stops_, own.list().size() == 4 ? 0U : std::size_t{kLayers});
+    }
+}
+
+TEST(ExpertTrunk, PassesTheBottlenecksOfItsModel) {
+    const TwoSessions call;
+    const auto expected = whole(call, narrow_weights_with({}));
+    EXPECT_NE(expected, whole(call));
+    for (const ExpertSet& own : {ExpertSet(), set_of({1})}) {
+        Parts parts(own, narrow_weights_with);
+        EXPECT_EQ(parts.run(call), expected);
     }
 }
 
