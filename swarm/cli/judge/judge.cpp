@@ -78,7 +78,8 @@ Result<JudgeReport> judge(const JudgeOptions& options, Console& console, int& ex
     for (const Recipe& recipe : recipes) {
         report.recipes.push_back({recipe.name, recipe.about, 0, {}, {}});
     }
-    for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
+    const std::uint64_t behind = std::uint64_t{options.first_seed} + options.seeds;
+    for (std::uint64_t seed = options.first_seed; seed < behind; ++seed) {
         JudgedSeed judged(options, seed, may_begin);
         SWARM_TRY(judged.prepare());
         for (std::size_t i = 0; i < recipes.size(); ++i) {

@@ -23,6 +23,7 @@ struct JudgeOptions {
     std::uint64_t base_steps = 60;       // steps of the model that the members begin with
     std::uint64_t steps = 60;            // steps of each member
     std::uint32_t seeds = 3;
+    std::uint32_t first_seed = 1;
     std::optional<Duration> budget{};                             // no training begins after it
     std::vector<std::pair<std::string, std::string>> settings{};  // keys of the run files
     ThreadsFlag threads;                                          // that train; none: 1

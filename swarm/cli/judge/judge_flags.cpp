@@ -14,10 +14,12 @@ examples:
   swarm stack judge a.txt b.txt -o judged --recipes dense,ensemble,average --seeds 1
   swarm stack judge a.txt b.txt c.txt -o judged --set model.width=256 --set model.layers=8 \
     --steps 400 --budget 8h
+  swarm stack judge a.txt b.txt c.txt -o judged --seeds 1 --first-seed 2     # on another machine
 The last tenth of each text is held out. A base is trained on all texts, and members go on from it,
 each on one domain, on a part of all texts that was dealt at random, or on a cluster. All recipes
 train on the same number of tokens; dense-2.5 is the control with more. With --budget no training
-begins after that time; the same command goes on later. judged/table.md and judged/plot.svg have
+begins after that time; the same command goes on later. Seeds may be trained on several machines: with their folders
+(judged/seed-2, ..) in one place, the command measures them all. judged/table.md and judged/plot.svg have
 the result. A recipe that the gate refuses is worse than its best member alone.)";
 
 constexpr std::size_t kDomainsMost = 8;
@@ -50,6 +52,9 @@ void add_judge(CLI::App& program, const OnChosen& on_chosen) {
         ->capture_default_str();
     app.add_option("--seeds", options->seeds, "times that everything is done, with another seed")
         ->check(CLI::Range(1U, 32U))
+        ->capture_default_str();
+    app.add_option("--first-seed", options->first_seed, "number of the first of them")
+        ->check(CLI::Range(1U, 1'000'000U))
         ->capture_default_str();
     add_duration(app, "--budget", "no training begins after it (none)", [options](Duration time) {
         options->budget = time;

@@ -205,6 +205,8 @@ TEST(JudgeFlags, TakeTextsAndRecipes) {
          "dense,chain",
          "--budget",
          "2h",
+         "--first-seed",
+         "4",
          "--set",
          "model.width=64"}
     );
@@ -212,6 +214,7 @@ TEST(JudgeFlags, TakeTextsAndRecipes) {
     EXPECT_EQ(options.recipes, (Words{"dense", "chain"}));
     EXPECT_EQ(options.budget, Duration(std::chrono::hours(2)));
     EXPECT_EQ(options.seeds, 3U);
+    EXPECT_EQ(options.first_seed, 4U);
 }
 
 }  // namespace
