@@ -100,8 +100,10 @@ class ApiServer final : public node::Role {
         std::set<std::uint64_t> jobs;      // those that have not ended
         TimePoint asked{};
         TimePoint said{};
-        bool has_begun = false;    // the head of the stream is out
-        std::uint64_t reused = 0;  // tokens of its prompts that the peers had read before
+        bool has_begun = false;  // the head of the stream is out
+        /// By prompt: its tokens that the peers had read before. What one answer of the prompt read
+        /// for the others counts as read.
+        std::map<std::size_t, std::uint32_t> reused{};
     };
 
     /// A body that the device reads.
