@@ -81,7 +81,7 @@ void ApiServer::hear(const node::GenerationFailed& failed, node::Turn turn) {
         leave_place(exchange->second);
         at->second.at = Job::At::Resting;
         at->second.again_at = again_at;
-        resting_.insert(failed.request);
+        resting_.insert({again_at, failed.request});
         return;
     }
     const auto retry_after = std::chrono::ceil<std::chrono::seconds>(
@@ -161,7 +161,7 @@ void ApiServer::finish(Exchanges::iterator at, node::Turn turn) {
         reply.body = json_of_answer(exchange.head, choices, usage);
         turn.out.add(node::Tell{std::move(reply)});
     }
-    exchanges_.erase(at);
+    forget(at);
 }
 
 /// Sends events of a stream; before the first ones go its head, and who speaks or is echoed.
