@@ -21,7 +21,7 @@ constexpr std::array kMessageNames{
     "HostOffer",     "HostPlace",      "SessionTaken", "Misdirected",    "Standby",
     "FilesAsk",      "FilesTold",      "FileFetch",    "FileChunk",      "FileRefused",
     "Evaluate",      "Evaluated",      "ExpertRows",   "ExpertOutputs",  "ExpertRefused",
-    "SessionLacks"};
+    "SessionLacks",  "SessionShare"};
 static_assert(kMessageNames.size() == protocol::kMessageKinds, "one name per message");
 
 std::string number(const PeerId& peer) {

@@ -57,11 +57,13 @@ void ApiServer::hear(const node::TokenStreamed& token, node::Turn turn) {
 }
 
 void ApiServer::hear(const node::SessionRouted& routed) {
+    figures_.refilled(routed.refilled, routed.found);
     const auto at = jobs_.find(routed.request);
     if (at != jobs_.end() && !std::exchange(at->second.has_route, true)) {
         Exchange& exchange = exchanges_.at(at->second.exchange);
         const std::size_t prompt = exchange.choices[at->second.choice].prompt();
-        exchange.reused += routed.reused;
+        std::uint32_t& reused = exchange.reused.try_emplace(prompt, routed.reused).first->second;
+        reused = std::min(reused, routed.reused);
         figures_.prompt_found(exchange.request.prompts[prompt].tokens.size(), routed.reused);
     }
 }
@@ -79,7 +81,7 @@ void ApiServer::hear(const node::GenerationFailed& failed, node::Turn turn) {
         leave_place(exchange->second);
         at->second.at = Job::At::Resting;
         at->second.again_at = again_at;
-        resting_.insert(failed.request);
+        resting_.insert({again_at, failed.request});
         return;
     }
     const auto retry_after = std::chrono::ceil<std::chrono::seconds>(
@@ -122,7 +124,9 @@ Usage ApiServer::usage_of(const Exchange& exchange) const {
     for (const Choice& choice : exchange.choices) {
         usage.completion_tokens += choice.tokens();
     }
-    usage.reused_tokens = std::min(exchange.reused, usage.prompt_tokens);
+    for (const auto& [prompt, reused] : exchange.reused) {
+        usage.reused_tokens += reused;
+    }
     return usage;
 }
 
@@ -157,7 +161,7 @@ void ApiServer::finish(Exchanges::iterator at, node::Turn turn) {
         reply.body = json_of_answer(exchange.head, choices, usage);
         turn.out.add(node::Tell{std::move(reply)});
     }
-    exchanges_.erase(at);
+    forget(at);
 }
 
 /// Sends events of a stream; before the first ones go its head, and who speaks or is echoed.

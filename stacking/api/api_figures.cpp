@@ -117,6 +117,15 @@ struct ApiFigures::Families {
     Counter& moved{counter(
         registry, "swarm_failovers_total", "Answers that went on with other peers.", labels
     )};
+    Counter& refilled{counter(
+        registry, "swarm_refilled_rows_total", "Rows that peers read again after failovers.", labels
+    )};
+    Counter& left{counter(
+        registry,
+        "swarm_refills_shared_rows_total",
+        "Rows that the new peers had read for another answer.",
+        labels
+    )};
 };
 
 ApiFigures::ApiFigures(const std::string& model)
@@ -165,6 +174,11 @@ void ApiFigures::refused() {
 
 void ApiFigures::moved() {
     families_->moved.Increment();
+}
+
+void ApiFigures::refilled(std::uint64_t rows, std::uint64_t found) {
+    families_->refilled.Increment(static_cast<double>(rows));
+    families_->left.Increment(static_cast<double>(found));
 }
 
 void ApiFigures::set_load(std::size_t running, std::size_t waiting) {

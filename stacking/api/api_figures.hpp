@@ -32,6 +32,9 @@ class ApiFigures {
     void ended(Outcome outcome, swarm::Duration since_asked);
     void refused();
     void moved();
+    /// Takes the rows that peers read again after a failover, and those that another answer had
+    /// left there.
+    void refilled(std::uint64_t rows, std::uint64_t found);
     void set_load(std::size_t running, std::size_t waiting);
 
     [[nodiscard]] std::string to_text() const;

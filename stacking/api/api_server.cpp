@@ -69,11 +69,11 @@ TimePoint ApiServer::next_deadline() const {
         return swarm::kNever;
     }
     TimePoint next = std::min(client_.next_deadline(), watchers_due_);
-    for (const auto& [number, exchange] : exchanges_) {
-        next = std::min(next, due(exchange));
+    if (!looks_.empty()) {
+        next = std::min(next, looks_.begin()->first);
     }
-    for (const std::uint64_t job : resting_) {
-        next = under_way_ < places() ? std::min(next, jobs_.at(job).again_at) : next;
+    if (!resting_.empty() && under_way_ < places()) {
+        next = std::min(next, resting_.begin()->first);
     }
     return next;
 }
@@ -169,7 +169,7 @@ void ApiServer::take(const node::WebGone& gone, node::Turn turn) {
     if (found != exchanges_.end()) {
         figures_.ended(ApiFigures::Outcome::Abort, turn.now - found->second.asked);
         cancel(found->second, turn);
-        exchanges_.erase(found);
+        forget(found);
     }
 }
 
@@ -186,7 +186,8 @@ void ApiServer::begin(const BodyReading& asked, CompletionRequest request, node:
     if (const auto error = refuse_load(asked.user(), jobs)) {
         return refuse(*error);
     }
-    Exchange& exchange = exchanges_[asked.exchange()];
+    const auto at = exchanges_.try_emplace(asked.exchange()).first;
+    Exchange& exchange = at->second;
     exchange.request = std::move(request);
     exchange.user = asked.user();
     exchange.asked = exchange.said = asked.asked();
@@ -210,6 +211,7 @@ void ApiServer::begin(const BodyReading& asked, CompletionRequest request, node:
         queue_.add(exchange.user, numbers_, job.cost);
         figures_.prompt_read(tokens);
     }
+    look_again(at, turn.now);
 }
 
 /// Says why so many jobs more cannot wait.
@@ -306,7 +308,7 @@ void ApiServer::end_job(Jobs::iterator at) {
             queue_.remove(number);
             break;
         case Job::At::Resting:
-            resting_.erase(number);
+            resting_.erase({job.again_at, number});
             break;
         case Job::At::UnderWay: {
             leave_place(exchange);
@@ -342,7 +344,41 @@ void ApiServer::fail(Exchanges::iterator at, const node::WebError& error, node::
     } else {
         turn.out.add(node::Tell{reply_of(number, error)});
     }
+    forget(at);
+}
+
+void ApiServer::forget(Exchanges::iterator at) {
+    looks_.erase({at->second.looked_at, at->first});
     exchanges_.erase(at);
+}
+
+/// Does what is due for the exchange although nothing happens.
+void ApiServer::look(Exchanges::iterator at, node::Turn turn) {
+    const Exchange& exchange = at->second;
+    const bool is_patient = turn.now < exchange.asked + kPlaceWithin;
+    if (!is_patient && lacks_place(exchange)) {
+        return fail(at, {503, "full", "no place became free in time", wait_for_place()}, turn);
+    }
+    if (due(exchange) <= turn.now) {
+        say(at, ": the answer is under way\n\n", false, turn);
+    }
+    look_again(at, turn.now);
+}
+
+/// Notes the earliest time at which something may be due: what happens until then only delays it.
+void ApiServer::look_again(Exchanges::iterator at, TimePoint now) {
+    Exchange& exchange = at->second;
+    looks_.erase({exchange.looked_at, at->first});
+    exchange.looked_at = swarm::kNever;
+    if (exchange.request.streams) {
+        exchange.looked_at = exchange.said + (exchange.has_begun ? kQuietMax : kHeadWithin);
+    }
+    if (now < exchange.asked + kPlaceWithin) {
+        exchange.looked_at = std::min(exchange.looked_at, exchange.asked + kPlaceWithin);
+    }
+    if (exchange.looked_at != swarm::kNever) {
+        looks_.insert({exchange.looked_at, at->first});
+    }
 }
 
 /// Returns when something has to be done for the exchange although nothing happens.
@@ -365,24 +401,17 @@ bool ApiServer::lacks_place(const Exchange& exchange) const {
 
 void ApiServer::wake(node::Turn turn) {
     tell_watchers(turn);
-    for (auto at = exchanges_.begin(); at != exchanges_.end();) {
-        const auto next = std::next(at);
-        const Exchange& exchange = at->second;
-        const bool is_patient = turn.now < exchange.asked + kPlaceWithin;
-        if (!is_patient && lacks_place(exchange)) {
-            fail(at, {503, "full", "no place became free in time", wait_for_place()}, turn);
-        } else if (due(exchange) <= turn.now) {
-            say(at, ": the answer is under way\n\n", false, turn);
-        }
-        at = next;
+    while (!looks_.empty() && looks_.begin()->first <= turn.now) {
+        look(exchanges_.find(looks_.begin()->second), turn);
     }
-    const std::set<std::uint64_t> resting = resting_;
-    for (const std::uint64_t number : resting) {
-        const auto job = jobs_.find(number);  // an answer that failed takes all of its jobs along
-        if (job != jobs_.end() && job->second.again_at <= turn.now && under_way_ < places()) {
-            resting_.erase(number);
-            open_session(number, job->second, turn);
+    // Each one once: whoever is refused again rests anew.
+    for (std::size_t left = resting_.size(); left > 0 && under_way_ < places(); --left) {
+        if (resting_.empty() || resting_.begin()->first > turn.now) {
+            break;
         }
+        const std::uint64_t number = resting_.begin()->second;
+        resting_.erase(resting_.begin());
+        open_session(number, jobs_.at(number), turn);
     }
 }
 

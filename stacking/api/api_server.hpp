@@ -8,7 +8,7 @@
 // patience, is refused with the time after which it may come again; a stream in which nothing
 // happens says so each kQuietMax.
 // Threading: a role, single strand. Bounds: kExchangesMax requests, FairQueue's jobs, kWatchersMax
-// streams of events.
+// streams of events. Cost: O(log requests) per event, beside the client's.
 #pragma once
 
 #include "stacking/api/answer_shapes.hpp"
@@ -28,6 +28,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stacking::api {
@@ -100,8 +101,11 @@ class ApiServer final : public node::Role {
         std::set<std::uint64_t> jobs;      // those that have not ended
         TimePoint asked{};
         TimePoint said{};
-        bool has_begun = false;    // the head of the stream is out
-        std::uint64_t reused = 0;  // tokens of its prompts that the peers had read before
+        TimePoint looked_at = swarm::kNever;  // its time in looks_
+        bool has_begun = false;               // the head of the stream is out
+        /// By prompt: its tokens that the peers had read before. What one answer of the prompt read
+        /// for the others counts as read.
+        std::map<std::size_t, std::uint32_t> reused{};
     };
 
     /// A body that the device reads.
@@ -127,6 +131,9 @@ class ApiServer final : public node::Role {
     void cancel(Exchange& exchange, node::Turn turn);
     void fail(Exchanges::iterator at, const node::WebError& error, node::Turn turn);
     void wake(node::Turn turn);
+    void look(Exchanges::iterator at, node::Turn turn);
+    void look_again(Exchanges::iterator at, TimePoint now);
+    void forget(Exchanges::iterator at);
     [[nodiscard]] TimePoint due(const Exchange& exchange) const;
     [[nodiscard]] bool lacks_place(const Exchange& exchange) const;
     [[nodiscard]] std::size_t places() const;
@@ -163,7 +170,10 @@ class ApiServer final : public node::Role {
     SwarmState state_;
     Exchanges exchanges_;
     Jobs jobs_;
-    std::set<std::uint64_t> resting_;
+    /// Times at which exchanges are looked at although nothing happens; each exchange once, and
+    /// never later than something is due for it.
+    std::set<std::pair<TimePoint, std::uint64_t>> looks_;
+    std::set<std::pair<TimePoint, std::uint64_t>> resting_;  // jobs by the end of their rest
     std::map<swarm::JobId, Reading> readings_;
     std::size_t reading_bytes_ = 0;
     std::map<std::string, std::size_t> under_way_by_user_;

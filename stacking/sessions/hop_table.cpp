@@ -100,14 +100,7 @@ void HopTable::add(PeerId from, const protocol::SessionOpen& open, node::Turn tu
     const std::size_t each = last ? 0 : row_bytes(codec, shape_.width);
     std::uint64_t bytes =
         open.positions * std::uint64_t{each + (with_tokens ? sizeof(TokenId) : 0)};
-    while (kept_bytes_ + bytes > options_.kept_bytes_max) {
-        const auto oldest = kept_.take_oldest({});
-        if (!oldest) {
-            break;
-        }
-        drop(*oldest, turn);
-    }
-    const bool keeps = kept_bytes_ + bytes <= options_.kept_bytes_max;
+    const bool keeps = make_room_for_rows(bytes, turn);
     bytes = keeps ? bytes : 0;
     kept_bytes_ += bytes;
     Hop hop{
@@ -161,7 +154,7 @@ void HopTable::reserve(Key key, Hop& hop, node::Turn turn) {
             const bool full = outcome.error().reaction == swarm::Reaction::RetryElsewhere;
             Hop& refused = at->second;
             const std::uint64_t room = refused.open.positions;
-            const bool is_gone = refused.begins_with && !kept_.has(*refused.begins_with);
+            const bool is_gone = refused.begins_with && (!full || !kept_.has(*refused.begins_with));
             if (is_gone) {
                 begin_empty(refused);
             }

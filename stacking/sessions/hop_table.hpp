@@ -88,6 +88,7 @@ class HopTable {
 
     void take(PeerId from, const protocol::SessionTrouble& trouble, node::Turn turn);
     void take(PeerId from, const protocol::SessionClose& close, node::Turn turn);
+    void take(PeerId from, const protocol::SessionShare& share, node::Turn turn);
 
     void computed(swarm::JobId job, node::Turn turn) { device_.done(job, turn); }
 
@@ -118,7 +119,7 @@ class HopTable {
 
     [[nodiscard]] std::size_t hops() const { return hops_.size(); }
 
-    /// Number of ended sessions whose pages are kept.
+    /// Number of texts whose pages are kept for others.
     [[nodiscard]] std::size_t kept() const { return kept_.size(); }
 
     /// The client of a hop is a guest; the peer before or after it is a partner, whom the client
@@ -141,13 +142,15 @@ class HopTable {
         RowLog log;
         std::uint64_t kept_bytes = 0;          // part of kept_bytes_max that the log may use
         std::optional<CacheId> begins_with{};  // kept cache whose first pages this one shares
-        std::uint32_t shared = 0;              // positions of these pages, which nobody may cut
+        std::uint32_t shared = 0;        // positions of pages of others too, which nobody may cut
+        std::optional<CacheId> lends{};  // kept cache with the first pages of this one
         bool reserved = false;                 // the device has reserved the pages
         bool opened = false;                   // SessionOpened was sent on this route
         bool begun = false;                    // the first position of this route is known
         bool resumed = false;      // the position from which the next hop needs rows is known
         bool troubled = false;     // this route is given up
         bool in_flight = false;    // rows of this hop are on the device
+        std::uint32_t in_flight_from = 0;  // position of the first one
         std::uint64_t begins = 0;  // number of begin() calls; results of earlier ones are void
         std::uint32_t queued_upto = 0;
         std::uint32_t guessed = 0;  // last of these rows that are guesses
@@ -189,7 +192,11 @@ class HopTable {
     // hop_table_kept.cpp: pages that outlive their sessions
     void begin_with_kept(Hop& hop, std::span<const std::uint64_t> names);
     static void begin_empty(Hop& hop);
+    [[nodiscard]] std::size_t pages_to_keep(const Hop& hop, std::span<const std::uint64_t> names)
+        const;
     bool keep(Hops::iterator at, std::span<const std::uint64_t> names, node::Turn turn);
+    void lend(Hop& hop, std::span<const std::uint64_t> names, node::Turn turn);
+    bool make_room_for_rows(std::uint64_t bytes, node::Turn turn);
     void drop(const KeptCaches::Kept& kept, node::Turn turn);
     bool drop_oldest(Hop& hop, node::Turn turn);
     void see_to_links(Hop& hop, node::Turn turn);

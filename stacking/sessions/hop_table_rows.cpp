@@ -259,8 +259,9 @@ DeviceCall HopTable::next_call() {
             continue;
         }
         call.rows += frame.rows;
-        call.pieces.push_back(next_piece(*at, hop));
         hop.in_flight = true;
+        hop.in_flight_from = frame.position;
+        call.pieces.push_back(next_piece(*at, hop));
         at = ready_.erase(at);
         if (reading) {
             break;

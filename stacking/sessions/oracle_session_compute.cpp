@@ -102,8 +102,40 @@ swarm::Result<> OracleSessionCompute::reserve(CacheId cache, std::uint32_t posit
         );
     }
     reserved_ = wanted;
-    caches_[cache].reserved = positions;
+    grow(caches_[cache], positions);
     return {};
+}
+
+void OracleSessionCompute::grow(Cache& cache, std::uint32_t positions) {
+    while (cache.reserved < positions) {
+        if (cache.pages.empty() || *cache.pages.back() == kSharedPositions) {
+            cache.pages.push_back(std::make_shared<std::uint32_t>(0));
+        }
+        std::uint32_t& page = *cache.pages.back();
+        const std::uint32_t more = std::min(kSharedPositions - page, positions - cache.reserved);
+        page += more;
+        cache.reserved += more;
+    }
+}
+
+/// Gives the room behind the first positions back, unless another cache has it too.
+void OracleSessionCompute::free_from(Cache& cache, std::uint32_t positions) {
+    while (cache.reserved > positions) {
+        std::uint32_t& page = *cache.pages.back();
+        const bool is_own = cache.pages.back().use_count() == 1;
+        const std::uint32_t first = cache.reserved - page;
+        const std::uint32_t kept = positions > first ? positions - first : 0;
+        if (kept > 0 && !is_own) {
+            return;
+        }
+        reserved_ -= is_own ? page - kept : 0;
+        cache.reserved = first + kept;
+        if (kept > 0) {
+            page = kept;
+            return;
+        }
+        cache.pages.pop_back();
+    }
 }
 
 void OracleSessionCompute::truncate(CacheId cache, std::uint32_t positions) {
@@ -116,7 +148,7 @@ void OracleSessionCompute::truncate(CacheId cache, std::uint32_t positions) {
 void OracleSessionCompute::drop(CacheId cache) {
     const auto found = caches_.find(cache);
     if (found != caches_.end()) {
-        reserved_ -= found->second.reserved - found->second.shared;
+        free_from(found->second, 0);
         caches_.erase(found);
     }
 }
@@ -124,11 +156,8 @@ void OracleSessionCompute::drop(CacheId cache) {
 void OracleSessionCompute::shrink(CacheId cache, std::uint32_t positions) {
     truncate(cache, positions);
     const auto found = caches_.find(cache);
-    if (found != caches_.end() && found->second.reserved > positions) {
-        Cache& shrunk = found->second;
-        const std::uint32_t own = std::max(positions, shrunk.shared);
-        reserved_ -= shrunk.reserved - own;
-        shrunk.reserved = own;
+    if (found != caches_.end()) {
+        free_from(found->second, positions);
     }
 }
 
@@ -141,7 +170,9 @@ swarm::Result<> OracleSessionCompute::share(CacheId from, CacheId to, std::uint3
     if (positions == 0 || positions % kSharedPositions != 0 || positions > source.filled.size()) {
         return refusal(swarm::ErrorCode::Mismatch, swarm::Reaction::Reject, "no whole pages");
     }
-    Cache cache{.reserved = positions, .shared = positions};
+    Cache cache{.reserved = positions};
+    const auto pages = static_cast<std::ptrdiff_t>(positions / kSharedPositions);
+    cache.pages.assign(source.pages.begin(), source.pages.begin() + pages);
     cache.filled.assign(source.filled.begin(), source.filled.begin() + positions);
     caches_.emplace(to, std::move(cache));
     return {};
@@ -202,6 +233,7 @@ swarm::Result<std::vector<float>> OracleSessionCompute::run_layers(
 ) {
     largest_call_ = std::max(largest_call_, rows.size());
     SWARM_TRY(const auto states, read(rows, input));
+    rows_ += rows.size();
     std::vector<float> out;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         append_row(advance(caches_.at(rows[i].cache), states[i]), model_.width, out);

@@ -13,6 +13,8 @@
 #include "swarm/protocol/session_messages.hpp"
 
 #include <map>
+#include <memory>
+#include <vector>
 
 namespace stacking::sessions {
 
@@ -60,12 +62,19 @@ class OracleSessionCompute final : public SessionCompute {
 
     [[nodiscard]] std::size_t largest_call() const { return largest_call_; }
 
+    /// Number of rows that were computed.
+    [[nodiscard]] std::uint64_t rows() const { return rows_; }
+
  private:
     struct Cache {
         std::uint32_t reserved = 0;
-        std::uint32_t shared = 0;  // positions whose room counts for the cache they come from
+        /// The positions of each page. Caches share whole pages, whose room counts once.
+        std::vector<std::shared_ptr<std::uint32_t>> pages{};
         std::vector<std::vector<std::uint64_t>> filled{};  // [position][layer]: hash of the chain
     };
+
+    static void grow(Cache& cache, std::uint32_t positions);
+    void free_from(Cache& cache, std::uint32_t positions);
 
     /// Returns the input state of each row. When a row cannot be computed, returns an error and
     /// changes no cache.
@@ -80,6 +89,7 @@ class OracleSessionCompute final : public SessionCompute {
     std::uint64_t reserved_ = 0;
     std::uint64_t gaps_ = 0;
     std::size_t largest_call_ = 0;
+    std::uint64_t rows_ = 0;
     std::map<CacheId, Cache> caches_;
 };
 

@@ -169,6 +169,9 @@ void SessionClient::handle(const node::LinkUp& up, node::Turn turn) {
 void SessionClient::handle(const node::LinkDown& down, node::Turn turn) {
     links_.on(down);
     directory_.on(down, turn.now);
+    for (ClientContext& context : contexts_) {
+        context.kept.doubt(down.peer);
+    }
     for (auto& [session, flow] : flows_) {
         flow.lost(down.peer, down.lane, turn);
     }

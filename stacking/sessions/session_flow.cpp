@@ -180,7 +180,7 @@ void SessionFlow::advance(node::Turn turn) {
         timed_out(turn);
     }
     if (phase_ == Phase::Waiting && hops_.empty() && lay_out_path(turn)) {
-        recall(turn.now);
+        name_beginning();
     }
     if (phase_ == Phase::Waiting && !hops_.empty()) {
         new_route(turn);
@@ -292,6 +292,7 @@ void SessionFlow::take(PeerId from, const protocol::SessionToken& token, node::T
             member_.value_or(0)}});
         failover_.reset();
     }
+    note_read();
     if (member_) {
         answer_ = Answer{token.top, token.text_log_probability};
         due_ = swarm::kNever;
@@ -368,7 +369,9 @@ std::string SessionFlow::diagnosis() const {
         return located ? trouble_ + "; are all layers of the model served?"
                        : "the directory has not answered";
     }
-    if (phase_ == Phase::Waiting) {
+    if (follows_) {
+        known_so = "another answer with this beginning is read first";
+    } else if (phase_ == Phase::Waiting) {
         const auto without = std::ranges::find_if(hops_, [](const Hop& hop) { return !hop.peer; });
         known_so = "no peer is left for the ";
         known_so += without == hops_.end() ? "path" : layers_of(*without);
@@ -389,6 +392,7 @@ void SessionFlow::finish(Ending ending, node::Turn turn) {
     for (Hop& hop : hops_) {
         leave(hop, turn, names);
     }
+    context_.open.erase(session_);
     phase_ = Phase::Done;
     due_ = swarm::kNever;
 }

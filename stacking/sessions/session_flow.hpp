@@ -15,7 +15,7 @@
 #include "stacking/session_compute.hpp"
 #include "stacking/sessions/directory_link.hpp"
 #include "stacking/sessions/guesses.hpp"
-#include "stacking/sessions/kept/kept_texts.hpp"
+#include "stacking/sessions/kept/open_texts.hpp"
 #include "stacking/sessions/weight_groups.hpp"
 
 #include <functional>
@@ -56,6 +56,7 @@ struct ClientContext {
     protocol::Located located{};  // last list of the directory, the peers of the chosen groups
     bool is_located = false;      // the directory has answered
     KeptTexts kept{};             // texts whose pages peers keep
+    OpenTexts open{};             // texts of open sessions, which may be shared
     std::uint64_t salt = 0;       // their names depend on it
 
     [[nodiscard]] std::vector<PeerId> hosts_of(protocol::LayerRange layers) const;
@@ -131,7 +132,7 @@ class SessionFlow {
     [[nodiscard]] bool is_done() const { return phase_ == Phase::Done; }
 
     /// Whether a hop has no peer.
-    [[nodiscard]] bool is_waiting() const { return phase_ == Phase::Waiting; }
+    [[nodiscard]] bool is_waiting() const { return phase_ == Phase::Waiting && !follows_; }
 
     [[nodiscard]] std::uint64_t request() const { return request_.request; }
 
@@ -149,6 +150,8 @@ class SessionFlow {
         protocol::RowCodec codec{};  // codec of the rows that leave; never changes once known
         router::SessionWork placed{};
         int strikes = 0;
+        bool follows = false;  // the peer is that of the session that is waited for
+        bool is_new = false;   // the peer was placed after the last resume
         bool asked = false;
         bool opened = false;
         std::uint32_t filled_upto = 0;
@@ -203,10 +206,22 @@ class SessionFlow {
     bool leave_laggard(node::Turn turn);
 
     // kept/session_flow_kept.cpp: what peers have read before
-    [[nodiscard]] bool can_keep() const;
-    void recall(TimePoint now);
-    [[nodiscard]] bool goes_the_way_of(const KeptText& text) const;
+    void name_beginning();
+    [[nodiscard]] bool goes_the_way_of(const KeptText& text, bool with_codecs) const;
+    [[nodiscard]] bool may_go_to(std::size_t hop, PeerId peer, TimePoint now) const;
+    [[nodiscard]] std::size_t hops_at(const KeptText& text, TimePoint now) const;
+    [[nodiscard]] std::optional<OpenTexts::Match> worth_waiting(std::size_t pages, TimePoint now)
+        const;
+    void seek_beginning(node::Turn turn);
+    void share(std::uint64_t session, const OpenText& open, node::Turn turn);
+    void go_to(const KeptText& text);
+    void follow_no_longer();
+    void drop_lost_leader(TimePoint now);
+    bool waits_for_leader(node::Turn turn);
     [[nodiscard]] std::optional<PeerId> keeper(std::size_t hop, TimePoint now) const;
+    [[nodiscard]] std::vector<KeptText::Hop> way() const;
+    void note_route();
+    void note_read();
     void begin_behind_reused();
     [[nodiscard]] std::vector<std::uint64_t> keep_text(TimePoint now);
 
@@ -236,8 +251,10 @@ class SessionFlow {
     Guesses guesses_;
     std::vector<TokenId> guessed_;           // guesses of the frame under way
     std::optional<PageNames> names_;         // where peers may keep this text
+    std::vector<std::uint64_t> beginning_;   // names of the prompt's pages; none: it is not shared
     std::vector<PeerId> kept_at_;            // by hop, those that have read its beginning
     std::vector<std::uint64_t> kept_names_;  // names of that beginning, as hops know them
+    std::optional<std::uint64_t> follows_;   // the session that reads the beginning for this one
     std::optional<std::uint32_t> reused_;    // its positions that no hop had to read
     std::optional<std::uint32_t> member_;
     std::optional<Answer> answer_;

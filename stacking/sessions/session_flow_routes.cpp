@@ -65,6 +65,7 @@ bool SessionFlow::fill_hops(node::Turn turn) {
         const std::vector<PeerId> hosts = hop.context->hosts_of(hop.layers);
         router::SessionRouter& router = hop.context->router;
         hop.peer = keeper(i, turn.now);
+        hop.follows = hop.peer.has_value() && follows_.has_value();
         if (!hop.peer) {
             hop.peer = router.pick(hosts, work, turn.now, neighbours(i));
         }
@@ -75,6 +76,7 @@ bool SessionFlow::fill_hops(node::Turn turn) {
             hop.placed = work;
             hop.address = hop.context->address_of(*hop.peer);
             hop.filled_upto = 0;
+            hop.is_new = true;
             router.placed(*hop.peer, work);
             continue;
         }
@@ -102,10 +104,14 @@ void SessionFlow::new_route(node::Turn turn) {
         return;
     }
     phase_ = Phase::Waiting;
-    if (!fill_hops(turn)) {
-        return;  // the end of a rest or a new peer calls this function again
+    context_.open.erase(session_);
+    drop_lost_leader(turn.now);
+    seek_beginning(turn);
+    if (!fill_hops(turn) || waits_for_leader(turn)) {
+        return;  // the end of a rest, a new peer, or the leader's token calls this function again
     }
     ++route_;
+    note_route();
     phase_ = Phase::Opening;
     for (Hop& hop : hops_) {
         hop.asked = hop.opened = false;
@@ -151,9 +157,7 @@ void SessionFlow::open_hops(node::Turn turn) {
                 request_.prompt.begin() + static_cast<std::ptrdiff_t>(from), request_.prompt.end()
             );
         }
-        if (!kept_at_.empty() && kept_at_[i] == peer) {
-            open.prefix = kept_names_;
-        }
+        open.prefix = kept_names_;
         if (i > 0) {
             open.previous = {*hops_[i - 1].peer, hops_[i - 1].address};
         }
@@ -220,6 +224,9 @@ void SessionFlow::progress(Hop& hop, std::uint32_t filled_upto, node::Turn turn)
         return;
     }
     patient_since_ = sign_of_life_ = turn.now;
+    if (OpenText* const open = context_.open.find(session_)) {
+        open->moved_at = turn.now;
+    }
     due_ = turn.now + silent_max();
     const std::uint32_t read = read_by_all();
     if (read > read_before) {
@@ -261,9 +268,15 @@ void SessionFlow::resume(node::Turn turn) {
     phase_ = Phase::Running;
     node::SessionRouted routed{
         request_.request, route_, {}, {}, member_.value_or(0), reused_.value_or(0)};
-    for (const Hop& hop : hops_) {
+    for (Hop& hop : hops_) {
         routed.peers.push_back(*hop.peer);
         routed.codecs.push_back(*hop.codec);
+        const std::uint32_t filled = std::min(hop.filled_upto, calls_.back());
+        if (route_ > 1 && known() > request_.prompt.size()) {
+            routed.refilled += calls_.back() - filled;
+            routed.found += hop.is_new ? filled : 0;
+        }
+        hop.is_new = false;
     }
     routed.codecs.pop_back();  // no rows leave the last hop
     turn.out.add(node::Tell{std::move(routed)});
@@ -286,6 +299,7 @@ void SessionFlow::leave(Hop& hop, node::Turn turn, const std::vector<std::uint64
     const PeerId peer = *hop.peer;
     hop.context->router.left(peer, hop.placed);
     hop.peer.reset();
+    hop.follows = false;
     hop.strikes = 0;
     const auto stays = [peer](const Hop& other) { return other.peer == peer; };
     if (std::none_of(hops_.begin(), hops_.end(), stays)) {

@@ -117,6 +117,8 @@ struct ListBytes {
 
     std::uint64_t operator()(const SessionLacks& lacks) const { return kId * lacks.experts.size(); }
 
+    std::uint64_t operator()(const SessionShare& share) const { return kId * share.prefix.size(); }
+
     std::uint64_t operator()(const SessionOpen& open) const {
         return 4 * kDigest + open.previous.address.size() + open.next.address.size() +
                kToken * open.text.size();

@@ -154,6 +154,9 @@ struct SessionRouted {
         codecs;                // codecs of the rows between the peers; all routes share them
     std::uint32_t member = 0;  // the stack's member that the session belongs to
     std::uint32_t reused = 0;  // the prompt's first positions, which all hops had read before
+    // On routes after the first, added up over the hops:
+    std::uint64_t refilled = 0;  // rows that hops read for this session, although they were read
+    std::uint64_t found = 0;     // rows that another session of the client had left at a new peer
 };
 
 /// The peers of a session read its prompt, or the text so far after a loss.

@@ -68,7 +68,8 @@ inline constexpr std::tuple kBodies{
     SWARM_FIELD(expert_rows),
     SWARM_FIELD(expert_outputs),
     SWARM_FIELD(expert_refused),
-    SWARM_FIELD(session_lacks)};
+    SWARM_FIELD(session_lacks),
+    SWARM_FIELD(session_share)};
 static_assert(std::tuple_size_v<decltype(kBodies)> == kMessageKinds);
 
 }  // namespace swarm::protocol

@@ -20,8 +20,8 @@ constexpr std::uint32_t kMagic = 0x6d727773;  // "swrm" on the wire
 constexpr std::size_t kKinds = kMessageKinds;
 
 static_assert(
-    static_cast<std::size_t>(wire::Message::kSessionLacks - kFirstBodyField) == kKinds - 1 &&
-        std::is_same_v<BodyOfKind<kKinds - 1>, SessionLacks>,
+    static_cast<std::size_t>(wire::Message::kSessionShare - kFirstBodyField) == kKinds - 1 &&
+        std::is_same_v<BodyOfKind<kKinds - 1>, SessionShare>,
     "the oneof of messages.proto has the alternatives of Body, in its order"
 );
 

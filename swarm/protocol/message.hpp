@@ -93,7 +93,8 @@ using AnyMessage = std::variant<
     ExpertRows,
     ExpertOutputs,
     ExpertRefused,
-    SessionLacks>;
+    SessionLacks,
+    SessionShare>;
 
 /// The content of one frame. Its copies, moves and comparison are compiled once, in message.cpp:
 /// those of a variant of so many alternatives would cost a second of compile time in each

@@ -252,6 +252,12 @@ void visit_fields(Of<SessionClose> /*body*/, const Visit& visit) {
 }
 
 template <class Visit>
+void visit_fields(Of<SessionShare> /*body*/, const Visit& visit) {
+    visit(SWARM_FIELD(session));
+    visit(SWARM_FIELD(prefix), Items{kPrefixPagesMax});
+}
+
+template <class Visit>
 void visit_fields(Of<SessionTaken> /*body*/, const Visit& visit) {
     visit(SWARM_FIELD(id));
     visit(SWARM_FIELD(position), UpTo{kPositionsMax});

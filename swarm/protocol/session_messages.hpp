@@ -326,6 +326,15 @@ struct SessionClose {
     friend bool operator==(const SessionClose&, const SessionClose&) = default;
 };
 
+/// Client -> each hop: the session goes on, and its first pages may begin others of the client's
+/// sessions from now on. The hop keeps them under these names, as SessionClose has them.
+struct SessionShare {
+    std::uint64_t session = 0;
+    std::vector<std::uint64_t> prefix{};
+
+    friend bool operator==(const SessionShare&, const SessionShare&) = default;
+};
+
 /// Server of a mixture's layers -> server that lends experts: "what does this expert say of these
 /// rows?" The payload is (rows, C) fp32 without a codec: the rows after the layer's norm.
 /// Nothing of a request is kept, so the same bytes may go to any lender.

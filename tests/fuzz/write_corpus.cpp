@@ -78,6 +78,7 @@ std::vector<std::byte> session_story() {
     rows.rows = 1;
     append_piece(story, kPrevious, {.body = rows});
     append_piece(story, kPrevious, {.body = SessionTaken{id, 0}});
+    append_piece(story, kClient, {.body = SessionShare{id.session, {1}}});
     append_piece(story, kClient, {.body = SessionClose{id.session}});
     return story;
 }

@@ -66,17 +66,25 @@ void KeptTexts::add(KeptText text, swarm::TimePoint now) {
 }
 
 std::optional<KeptTexts::Match> KeptTexts::find(
-    std::span<const std::uint64_t> names, swarm::TimePoint now
+    std::span<const std::uint64_t> names, swarm::TimePoint now, const Fits& fits
 ) {
     expire(now);
     Match best;
     for (const KeptText& text : texts_) {
         const std::size_t pages = common_pages(names, text.names);
-        if (pages > 0 && pages >= best.pages) {
+        if (pages > 0 && pages >= best.pages && (!fits || fits(text))) {
             best = {&text, pages};
         }
     }
     return best.text == nullptr ? std::nullopt : std::optional(best);
+}
+
+void KeptTexts::doubt(swarm::PeerId peer) {
+    for (KeptText& text : texts_) {
+        const bool has =
+            std::ranges::find(text.hops, peer, &KeptText::Hop::peer) != text.hops.end();
+        text.is_doubtful = text.is_doubtful || has;
+    }
 }
 
 void KeptTexts::expire(swarm::TimePoint now) {

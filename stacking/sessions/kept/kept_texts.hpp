@@ -11,6 +11,7 @@
 #include "swarm/base/digest.hpp"
 
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -43,6 +44,7 @@ struct KeptText {
     std::vector<std::uint64_t> names;
     std::vector<Hop> hops{};
     swarm::TimePoint until{};
+    bool is_doubtful = false;  // a link to one of the peers broke: perhaps it died, with the pages
 };
 
 class KeptTexts {
@@ -58,9 +60,14 @@ class KeptTexts {
     /// Replaces texts that begin the new one.
     void add(KeptText text, swarm::TimePoint now);
 
-    /// Returns the text with the most pages in common; of equals the newest.
+    /// Notes that a link to the peer broke.
+    void doubt(swarm::PeerId peer);
+
+    using Fits = std::function<bool(const KeptText& text)>;
+
+    /// Returns the text with the most pages in common, of those that fit; of equals the newest.
     [[nodiscard]] std::optional<Match> find(
-        std::span<const std::uint64_t> names, swarm::TimePoint now
+        std::span<const std::uint64_t> names, swarm::TimePoint now, const Fits& fits = {}
     );
 
  private:

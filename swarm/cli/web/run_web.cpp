@@ -44,7 +44,11 @@ void RunWeb::ask(const node::Asked& asked) {
         watchers_.erase(gone->exchange);
     } else if (const auto* const request = std::get_if<node::WebRequest>(&asked.request)) {
         // The server must not be answered while it asks.
-        loop_.post([this, request = *request] { answer(request); });
+        loop_.post([web = std::weak_ptr(self_), request = *request] {
+            if (const auto self = web.lock()) {
+                (*self)->answer(request);
+            }
+        });
     }
 }
 
@@ -92,10 +96,10 @@ void RunWeb::changed(TimePoint now) {
         return;
     }
     timer_.expires_after(sent_at_ + kEvery - now);
-    timer_.async_wait([this](const boost::system::error_code& cancelled) {
-        if (!cancelled) {
-            waits_ = false;
-            send(clock_now());
+    timer_.async_wait([web = std::weak_ptr(self_)](const boost::system::error_code& cancelled) {
+        if (const auto self = web.lock(); self && !cancelled) {
+            (*self)->waits_ = false;
+            (*self)->send(clock_now());
         }
     });
 }

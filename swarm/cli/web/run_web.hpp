@@ -27,6 +27,9 @@ class RunWeb {
     RunWeb(net::EventLoop& loop, const RunState& state)
         : loop_(loop), state_(state), timer_(loop.io()) {}
 
+    RunWeb(const RunWeb&) = delete;
+    RunWeb& operator=(const RunWeb&) = delete;
+
     /// `address`: [HOST:]PORT; without a host this machine alone. Returns the URL for people.
     Result<std::string> listen(const std::string& address);
 
@@ -46,6 +49,9 @@ class RunWeb {
     TimePoint sent_at_{};
     boost::asio::steady_timer timer_;  // until the state may be sent again
     bool waits_ = false;               // for the timer
+    /// The loop's handlers hold this weakly: that of a timer which has expired is called even after
+    /// the timer was destroyed.
+    std::shared_ptr<RunWeb*> self_ = std::make_shared<RunWeb*>(this);
 };
 
 }  // namespace swarm::cli

@@ -1,5 +1,6 @@
 #include "tests/simulation/api/api_bed.hpp"
 
+#include "swarm/base/rng.hpp"
 #include "tests/unit/stacking_api/small_model.hpp"
 
 #include <boost/json/array.hpp>
@@ -22,27 +23,29 @@ SessionBedOptions of_bytes(SessionBedOptions options) {
 }
 
 /// Adds the token ids and the error of a body or an event.
-void read(const json::value& answer, ApiBed::Answered& answered) {
+void read(const json::value& answer, swarm::TimePoint now, ApiBed::Answered& answered) {
     if (const auto* const error = answer.get_object().if_contains("error")) {
         answered.trouble = std::string(error->at("message").as_string());
         return;
     }
     for (const json::value& choice : answer.at("choices").as_array()) {
         if (const auto* const ids = choice.get_object().if_contains("token_ids")) {
+            const auto index = choice.at("index").to_number<std::uint64_t>();
             for (const json::value& id : ids->as_array()) {
-                answered.tokens.push_back(id.to_number<std::uint32_t>());
+                answered.first_at.try_emplace(index, now);
+                answered.tokens[index].push_back(id.to_number<std::uint32_t>());
             }
         }
     }
 }
 
-void read_events(std::string_view events, ApiBed::Answered& answered) {
+void read_events(std::string_view events, swarm::TimePoint now, ApiBed::Answered& answered) {
     while (!events.empty()) {
         const std::size_t end = events.find("\n\n");
         const std::string_view event = events.substr(0, end);
         events.remove_prefix(end + 2);
         if (event.starts_with("data: {")) {
-            read(json::parse(event.substr(6)), answered);
+            read(json::parse(event.substr(6)), now, answered);
         }
     }
 }
@@ -76,6 +79,7 @@ std::uint64_t ApiBed::ask(const UserRequest& request) {
         {"temperature", request.temperature},
         {"presence_penalty", request.presence_penalty},
         {"stream", request.streams},
+        {"n", request.answers},
         {"ignore_eos", true},
         {"return_token_ids", true}};
     asked_[++exchanges_] = request;
@@ -120,26 +124,27 @@ void ApiBed::hear(const node::Report& report) {
         answered.ended = !reply->more;
         answered.ended_at = world().now();
         if (reply->more) {
-            read_events(reply->body, answered);
+            read_events(reply->body, world().now(), answered);
         } else {
-            read(json::parse(reply->body), answered);
+            read(json::parse(reply->body), world().now(), answered);
         }
     } else if (piece != nullptr) {
         Answered& answered = answered_.at(piece->exchange);
-        read_events(piece->bytes, answered);
+        read_events(piece->bytes, world().now(), answered);
         answered.ended = piece->last;
         answered.ended_at = world().now();
     }
 }
 
-std::vector<std::uint32_t> ApiBed::expected(const UserRequest& request) const {
+std::vector<std::uint32_t> ApiBed::expected(const UserRequest& request, std::uint32_t answer)
+    const {
     node::SessionRequest alone;
     for (const char byte : request.prompt) {
         alone.prompt.push_back(static_cast<unsigned char>(byte));
     }
     alone.tokens = request.tokens;
     alone.sampling.temperature = request.temperature;
-    alone.sampling.seed = request.seed;
+    alone.sampling.seed = answer == 0 ? request.seed : swarm::mix_bits(request.seed + answer);
     alone.sampling.presence_penalty = request.presence_penalty;
     alone.sampling.generated_from = static_cast<std::uint32_t>(alone.prompt.size());
     return bed_.expected(alone);
@@ -155,8 +160,11 @@ std::string ApiBed::verdict() const {
         if (answered.status != 200 || !answered.trouble.empty()) {
             return name + " failed: " + answered.trouble;
         }
-        if (answered.tokens != expected(request)) {
-            return name + " has other tokens than one process makes";
+        for (std::uint32_t answer = 0; answer < request.answers; ++answer) {
+            const auto found = answered.tokens.find(answer);
+            if (found == answered.tokens.end() || found->second != expected(request, answer)) {
+                return name + " has other tokens than one process makes";
+            }
         }
     }
     return "";

@@ -21,6 +21,7 @@ struct UserRequest {
     double temperature = 1;
     double presence_penalty = 0;
     bool streams = true;
+    std::uint32_t answers = 1;
 };
 
 class ApiBed {
@@ -29,7 +30,8 @@ class ApiBed {
 
     struct Answered {
         std::uint32_t status = 0;  // 0: not answered yet
-        std::vector<std::uint32_t> tokens;
+        std::map<std::uint64_t, std::vector<std::uint32_t>> tokens{};  // by choice
+        std::map<std::uint64_t, swarm::TimePoint> first_at{};          // time of the first token
         std::string trouble;  // text of an error
         bool ended = false;
         swarm::TimePoint ended_at{};
@@ -66,7 +68,9 @@ class ApiBed {
  private:
     void add_api(std::uint32_t vocabulary);
     void hear(const node::Report& report);
-    [[nodiscard]] std::vector<std::uint32_t> expected(const UserRequest& request) const;
+    [[nodiscard]] std::vector<std::uint32_t> expected(
+        const UserRequest& request, std::uint32_t answer
+    ) const;
 
     SessionBed bed_;
     std::map<std::uint64_t, UserRequest> asked_;

@@ -1,11 +1,13 @@
 // The API over simulated peers: users, faults and hang-ups at every moment. An answer may only be
 // that of one process, nothing may be lost, and no page may stay behind.
+#include "swarm/base/rng.hpp"
 #include "tests/simulation/api/api_bed.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 namespace sim {
 namespace {
@@ -40,6 +42,58 @@ TEST(Api, ACrashAtAnyEventChangesNoAnswer) {
     for (std::uint64_t at = 0; at < calm.world().events(); ++at) {
         ApiBed bed(small_fleet());
         ask_three(bed);
+        bed.world().run_until([&] { return bed.world().events() >= at; }, 60s);
+        bed.world().crash(peer(1 + at % bed.sessions().servers()));
+        bed.run();
+        ASSERT_EQ(bed.verdict(), "") << "event " << at;
+    }
+}
+
+/// A prompt of so many tokens: the model reads bytes.
+std::string prompt_of(std::size_t tokens) {
+    std::string prompt;
+    for (std::size_t i = 0; i < tokens; ++i) {
+        prompt += static_cast<char>('a' + swarm::mix_bits(i) % 26);
+    }
+    return prompt;
+}
+
+/// The first of four answers reads the prompt for all; another user's request reads it anew.
+TEST(Api, FourAnswersReadTheirPromptOnce) {
+    SessionBedOptions options = small_fleet();
+    options.budget_positions = 16'384;
+    ApiBed bed(options);
+    bed.world().run_until([] { return false; }, 5s);
+    const swarm::TimePoint asked = bed.world().now();
+    const auto four = bed.ask({.user = "a", .prompt = prompt_of(1000), .tokens = 8, .answers = 4});
+    ASSERT_TRUE(bed.run());
+    ASSERT_EQ(bed.verdict(), "");
+    const std::uint64_t rows = bed.sessions().rows();
+    EXPECT_EQ(rows, 3U * (1000 + 7 + 3 * (40 + 7)));
+    swarm::TimePoint last{};
+    for (const auto& [choice, first] : bed.answered(four).first_at) {
+        last = std::max(last, first);
+    }
+    std::printf("all first tokens after %.2f s\n", swarm::in_seconds(last - asked));
+    bed.ask({.user = "b", .prompt = prompt_of(1000), .tokens = 8});
+    ASSERT_TRUE(bed.run());
+    ASSERT_EQ(bed.verdict(), "");
+    EXPECT_EQ(bed.sessions().rows() - rows, 3U * (1000 + 7)) << "users share nothing";
+}
+
+/// Three answers, and another request with the same beginning. A peer dies at each event.
+TEST(Api, ACrashAtAnyEventOfAnswersWithOnePromptChangesNone) {
+    const auto ask_all = [](ApiBed& bed) {
+        bed.ask({.prompt = prompt_of(150), .tokens = 4, .answers = 3});
+        bed.ask({.prompt = prompt_of(150) + "more", .tokens = 4, .streams = false});
+    };
+    ApiBed calm(small_fleet());
+    ask_all(calm);
+    ASSERT_TRUE(calm.run());
+    ASSERT_EQ(calm.verdict(), "");
+    for (std::uint64_t at = 0; at < calm.world().events(); ++at) {
+        ApiBed bed(small_fleet());
+        ask_all(bed);
         bed.world().run_until([&] { return bed.world().events() >= at; }, 60s);
         bed.world().crash(peer(1 + at % bed.sessions().servers()));
         bed.run();

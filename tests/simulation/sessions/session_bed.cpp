@@ -196,6 +196,7 @@ void SessionBed::hear(const node::Report& report) {
         Told& told = told_.at(token->request);
         const std::size_t at = asked_.at(token->request).prompt.size() + told.tokens.size();
         told.in_order = told.in_order && token->position == at && !told.done;
+        told.first_at = told.tokens.empty() ? world_.now() : told.first_at;
         told.tokens.push_back(token->token);
         told.guesses += token->guessed;
         told.right_guesses += token->was_guessed ? 1 : 0;
@@ -204,6 +205,8 @@ void SessionBed::hear(const node::Report& report) {
         Told& told = told_.at(routed->request);
         told.codecs = routed->codecs;
         told.reused = ++told.routes == 1 ? routed->reused : told.reused;
+        told.refilled += routed->refilled;
+        told.found += routed->found;
     } else if (const auto* prompt = std::get_if<node::PromptRead>(&report)) {
         told_.at(prompt->request).read.push_back(prompt->read);
     } else if (const auto* moved = std::get_if<node::SessionMoved>(&report)) {
@@ -384,6 +387,16 @@ std::size_t SessionBed::largest_call() const {
         }
     }
     return largest;
+}
+
+std::uint64_t SessionBed::rows() const {
+    std::uint64_t rows = 0;
+    for (const auto& [server, lives] : computes_) {
+        for (const auto& compute : lives) {
+            rows += compute->rows();
+        }
+    }
+    return rows;
 }
 
 node::SessionRequest session_request(

@@ -61,6 +61,9 @@ struct Told {
     std::size_t guesses = 0;
     std::size_t right_guesses = 0;
     std::uint32_t reused = 0;  // tokens of the prompt that no hop had to read on the first route
+    std::uint64_t refilled = 0;   // rows that hops read again
+    std::uint64_t found = 0;      // rows that new peers had read for another session
+    swarm::TimePoint first_at{};  // time of the first token
     std::size_t routes = 0;
     std::string failure;
     bool done = false;
@@ -99,6 +102,9 @@ class SessionBed {
     /// Number of positions that are reserved at the peer.
     [[nodiscard]] std::uint64_t reserved(PeerId server) const;
     [[nodiscard]] std::size_t largest_call() const;
+
+    /// Number of rows that all peers have computed.
+    [[nodiscard]] std::uint64_t rows() const;
 
     [[nodiscard]] std::uint32_t servers() const { return options_.members * of_member(); }
 

@@ -66,7 +66,8 @@ TEST(Message, WithoutOptionalFieldsSurvivesTheWire) {
         Evaluated{},
         ExpertOutputs{},
         ExpertRefused{},
-        SessionLacks{}};
+        SessionLacks{},
+        SessionShare{}};
     for (const Body& body : bodies) {
         const Message message{.body = body};
         const Result<Message> arrived = through_the_wire(message);

@@ -217,7 +217,8 @@ std::vector<Body> placing_bodies() {
             .request = 79, .weights = sample_digest(9), .layer = 31, .expert = 1023, .rows = 256},
         ExpertOutputs{.request = 79},
         ExpertRefused{.request = 80, .busy = true},
-        SessionLacks{.id = hop(), .experts = {0, 1023}}};
+        SessionLacks{.id = hop(), .experts = {0, 1023}},
+        SessionShare{.session = hop().session, .prefix = {3, ~0ULL}}};
 }
 
 std::vector<Body> session_bodies() {

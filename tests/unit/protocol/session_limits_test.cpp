@@ -192,6 +192,11 @@ TEST(SessionLimits, BoundTheNamesOfPages) {
     };
     expect_taken(close(kPrefixPagesMax));
     expect_refused(close(kPrefixPagesMax + 1), ErrorCode::TooLarge, "prefix");
+    const auto share = [](std::size_t pages) {
+        return changed<SessionShare>([&](SessionShare& body) { body.prefix.assign(pages, 1); });
+    };
+    expect_taken(share(kPrefixPagesMax));
+    expect_refused(share(kPrefixPagesMax + 1), ErrorCode::TooLarge, "prefix");
 }
 
 TEST(SessionLimits, BoundTextsToJudge) {

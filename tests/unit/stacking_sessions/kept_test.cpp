@@ -122,13 +122,30 @@ TEST(KeptTextsTest, AreRememberedForTheirTime) {
     EXPECT_FALSE(texts.find(Names{1}, TimePoint{KeptTexts::kTtl + 1s}));
 }
 
+TEST(KeptTextsTest, AreDoubtedWhenALinkToAPeerBreaks) {
+    KeptTexts texts;
+    const KeptText::Hop hop{digest_of(1), digest_of(2), {0, 3}, kNext, protocol::CodecId::None};
+    texts.add({.names = {1, 2}, .hops = {hop}}, {});
+    texts.add({.names = {3}}, {});
+    texts.doubt(kStranger);
+    EXPECT_FALSE(texts.find(Names{1}, {})->text->is_doubtful);
+    texts.doubt(kNext);
+    EXPECT_TRUE(texts.find(Names{1}, {})->text->is_doubtful);
+    EXPECT_FALSE(texts.find(Names{3}, {})->text->is_doubtful);
+    texts.add({.names = {1, 2}, .hops = {hop}}, {});
+    EXPECT_FALSE(texts.find(Names{1}, {})->text->is_doubtful) << "it was read again";
+}
+
 /// A hop of a session of 200 positions.
 class KeptHops : public HopTableTest {
  protected:
-    KeptHops() {
+    KeptHops() { make(HopTable::kKeptBytesMax); }
+
+    void make(std::uint64_t kept_bytes_max) {
         compute_ =
             std::make_shared<OracleSessionCompute>(OracleModel{.exits = false}, layers_, 800);
         HopTable::Options options;
+        options.kept_bytes_max = kept_bytes_max;
         options.self = kSelf;
         options.host = {digest_of(1), 3, layers_, digest_of(2)};
         options.compute = compute_;
@@ -147,13 +164,116 @@ class KeptHops : public HopTableTest {
         return opened.empty() ? 999 : opened[0].second.filled_upto;
     }
 
+    /// Opens a session of 150 positions, and lets others begin with its pages.
+    void share_one(Names names) {
+        take(kClient, open_long(kSession, {}));
+        take_rows(kClient, rows(0, 150));
+        take(kClient, protocol::SessionShare{kSession, std::move(names)});
+    }
+
+    /// Makes a session whose last frame cuts a guess at position 127 and is on the device.
+    void cut_a_guess_at_127() {
+        take(kClient, open_long(kSession, {}));
+        take_rows(kClient, rows(0, 126));
+        SessionRows guessing = rows(126, 3);
+        guessing.wanted = true;
+        guessing.guessed = 2;
+        take_rows(kClient, guessing);
+        SessionRows next = rows(127, 1);
+        next.wanted = true;
+        next.tokens = {4};
+        table_->take(kClient, next, node::Payload(), {now_, waiting_});
+    }
+
     /// Leaves a session of 150 positions.
     void leave_one(Names names) {
         take(kClient, open_long(kSession, {}));
         take_rows(kClient, rows(0, 150));
         take(kClient, protocol::SessionClose{kSession, std::move(names)});
     }
+
+    node::Outbox waiting_;  // device work that has not run
 };
+
+TEST_F(KeptHops, AreSharedWhileTheirSessionGoesOn) {
+    share_one({1, 2});
+    EXPECT_EQ(table_->kept(), 1U);
+    EXPECT_EQ(compute_->reserved_positions(), 200U) << "the pages are there once";
+    EXPECT_EQ(filled_of(take(kStranger, open_long(5, {1, 2}))), 0U);
+    EXPECT_EQ(filled_of(take(kClient, open_long(6, {1, 2, 3}))), 128U);
+    EXPECT_EQ(compute_->reserved_positions(), 200U + 200U + 72U);
+    EXPECT_TRUE(sent<SessionTrouble>(take_rows(kClient, rows(150, 1))).empty());
+    SessionRows other = rows(128, 3);
+    other.id.session = 6;
+    EXPECT_TRUE(sent<SessionTrouble>(take_rows(kClient, other)).empty());
+    EXPECT_EQ(compute_->gaps(), 0U);
+}
+
+TEST_F(KeptHops, TheirSessionCutsThemNoMore) {
+    share_one({1, 2});
+    protocol::SessionOpen again = open_long(kSession, {});
+    again.id.route = 2;
+    take(kClient, again);
+    EXPECT_EQ(reason_of(take_rows(kClient, rows(127, 1, 2))), SessionReason::Gap);
+    again.id.route = 3;
+    take(kClient, again);
+    EXPECT_TRUE(sent<SessionTrouble>(take_rows(kClient, rows(128, 1, 3))).empty());
+}
+
+TEST_F(KeptHops, OutliveTheSessionThatLeftThem) {
+    share_one({1, 2});
+    take(kClient, protocol::SessionClose{kSession});
+    EXPECT_EQ(table_->hops(), 0U);
+    EXPECT_EQ(compute_->reserved_positions(), 128U);
+    EXPECT_EQ(filled_of(take(kClient, open_long(6, {1, 2}))), 128U);
+    now_ += KeptCaches::kTtl;
+    node::Outbox out;
+    table_->wake({now_, out});
+    EXPECT_EQ(table_->kept(), 0U);
+}
+
+TEST_F(KeptHops, ALongerTextReplacesTheBeginningThatItsSessionLeft) {
+    share_one({1});
+    take(kClient, protocol::SessionClose{kSession, {1, 2}});
+    EXPECT_EQ(table_->kept(), 1U);
+    EXPECT_EQ(compute_->reserved_positions(), 128U);
+    EXPECT_EQ(filled_of(take(kClient, open_long(6, {1, 2}))), 128U);
+}
+
+TEST_F(KeptHops, OnlyItsClientSharesASessionAndOneBeginningAtATime) {
+    take(kClient, open_long(kSession, {}));
+    take_rows(kClient, rows(0, 150));
+    take(kStranger, protocol::SessionShare{kSession, {1, 2}});
+    take(kClient, protocol::SessionShare{kSession + 1, {1, 2}});
+    take(kClient, protocol::SessionShare{kSession, {}});
+    EXPECT_EQ(table_->kept(), 0U);
+    for (std::uint64_t name = 1; name < 20; ++name) {
+        take(kClient, protocol::SessionShare{kSession, {name, name + 1}});
+    }
+    EXPECT_EQ(table_->kept(), 1U);
+}
+
+TEST_F(KeptHops, RowsThatAreBeingCutAreNotShared) {
+    cut_a_guess_at_127();
+    take(kClient, protocol::SessionShare{kSession, {1, 2}});
+    EXPECT_EQ(filled_of(take(kClient, open_long(6, {1, 2}))), 64U);
+}
+
+TEST_F(KeptHops, RowsThatAreBeingCutAreNotKept) {
+    cut_a_guess_at_127();
+    take(kClient, protocol::SessionClose{kSession, {1, 2}});
+    EXPECT_EQ(filled_of(take(kClient, open_long(6, {1, 2}))), 64U);
+}
+
+TEST_F(KeptHops, AreNotSharedWithoutRoomForTheirRows) {
+    constexpr std::uint64_t kRowBytes = OracleModel::kNumbersOfState * sizeof(float);
+    make(200 * kRowBytes + 127 * kRowBytes);
+    share_one({1, 2});
+    EXPECT_EQ(table_->kept(), 0U);
+    take(kClient, protocol::SessionShare{kSession, {1}});
+    EXPECT_EQ(table_->kept(), 1U);
+    EXPECT_EQ(filled_of(take(kClient, open_long(6, {1, 2}))), 0U) << "its own rows need the room";
+}
 
 TEST_F(KeptHops, BeginTheNextSessionOfTheSameClient) {
     leave_one({1, 2});
