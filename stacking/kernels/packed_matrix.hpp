@@ -6,8 +6,8 @@
 //          weight. Reasons for groups of 32 instead of rows: the largest weight of a row would cost
 //          all others their precision, and the Q8_0 weights of a GGUF come out unchanged.
 // Invariant: packing looks at one row at a time, so a matrix packed in parts equals the whole one.
-// Threading: const and any thread; add_rows() from one thread. Errors: none; the caller checks
-// sizes. A group that holds NaN or infinity becomes NaN. Source: own.
+// Threading: const and any thread; threads may add rows of different panels at the same time.
+// Errors: none; the caller checks sizes. A group that holds NaN or infinity becomes NaN. Source: own.
 #pragma once
 
 #include "stacking/kernels/kernels.hpp"
@@ -68,8 +68,14 @@ class PackedMatrix {
         WeightFormat format, blocks::WeightType type, std::size_t outputs, std::size_t inputs
     );
 
-    bool add_blocks(std::size_t first, std::span<const std::byte> rows);
-    void pack_levels(std::byte* panel, std::size_t output, std::span<const float> row);
+    /// Calls into_panel(PanelRows) for each panel of the rows. Returns whether all returned true.
+    template <class Pack>
+    bool pack(
+        std::size_t first,
+        std::span<const std::byte> rows,
+        std::size_t row_bytes,
+        const Pack& into_panel
+    );
 
     WeightFormat format_;
     blocks::WeightType type_;  // type of the Blocks
