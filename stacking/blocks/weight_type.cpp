@@ -37,6 +37,16 @@ constexpr std::array<Row, kWeightTypes> kTable = {{
     {"F8_E4M3", {1, 1}},
 }};
 
+/// Sets each value to that of its number in `bytes`.
+template <class Number, class Decode>
+void decode_each(std::span<const std::byte> bytes, std::span<float> values, const Decode& decode) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = decode(load<Number>(bytes.data() + i * sizeof(Number)));
+    }
+}
+
+}  // namespace
+
 /// A byte of sign, 4 bits of exponent and 3 of mantissa; it has NaN (all ones) and no infinity.
 float from_e4m3(std::uint8_t byte) {
     constexpr std::uint32_t kNan = 0x7f;
@@ -48,16 +58,6 @@ float from_e4m3(std::uint8_t byte) {
                                           : std::bit_cast<float>(magnitude << 20U) * kRebias;
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
 }
-
-/// Sets each value to that of its number in `bytes`.
-template <class Number, class Decode>
-void decode_each(std::span<const std::byte> bytes, std::span<float> values, const Decode& decode) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = decode(load<Number>(bytes.data() + i * sizeof(Number)));
-    }
-}
-
-}  // namespace
 
 float from_half(std::uint16_t half) {
     const std::uint32_t sign = (half & 0x8000U) << 16U;

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstring>
 #include <new>
+#include <vector>
 
 namespace stacking::kernels {
 
@@ -43,6 +44,8 @@ std::string_view name_of(WeightFormat format) {
             return "int8";
         case WeightFormat::Fp16:
             return "fp16";
+        case WeightFormat::F8:
+            return "fp8";
         case WeightFormat::Blocks:
             return "blocks";
     }
@@ -73,6 +76,8 @@ WeightFormat format_of(WeightType type) {
             return WeightFormat::Fp16;
         case WeightType::BF16:
             return WeightFormat::Bf16;
+        case WeightType::F8_E4M3:
+            return WeightFormat::F8;
         default:
             return WeightFormat::Blocks;
     }
@@ -159,6 +164,10 @@ bool PackedMatrix::pack(
 }
 
 bool PackedMatrix::add_stored(std::size_t first, std::span<const std::byte> rows) {
+    if (format_ == WeightFormat::F8) {
+        const std::size_t groups = rows.size() / inputs_ * f8_groups(inputs_);
+        return add_scaled(first, rows, std::vector<float>(groups, 1.0F));
+    }
     const blocks::BlockSize block = blocks::block_size(type_);
     const std::size_t row_bytes = inputs_ / block.values * block.bytes;
     return pack(first, rows, row_bytes, [this](const PanelRows& part) {
@@ -166,8 +175,22 @@ bool PackedMatrix::add_stored(std::size_t first, std::span<const std::byte> rows
     });
 }
 
+bool PackedMatrix::add_scaled(
+    std::size_t first, std::span<const std::byte> rows, std::span<const float> scales
+) {
+    const std::size_t groups = f8_groups(inputs_);
+    SWARM_ASSERT(format_ == WeightFormat::F8 && scales.size() == rows.size() / inputs_ * groups);
+    return pack(first, rows, inputs_, [&](const PanelRows& part) {
+        const auto skipped = static_cast<std::size_t>(part.from - rows.data()) / inputs_;
+        return pack_f8(part, scales.subspan(skipped * groups, part.count * groups));
+    });
+}
+
 void PackedMatrix::add_rows(std::size_t first, std::span<const float> rows) {
-    SWARM_ASSERT(format_ != WeightFormat::Blocks && format_ != WeightFormat::Fp16);
+    SWARM_ASSERT(
+        format_ == WeightFormat::Fp32 || format_ == WeightFormat::Bf16 ||
+        format_ == WeightFormat::Int8
+    );
     pack(first, std::as_bytes(rows), inputs_ * sizeof(float), [this](const PanelRows& part) {
         pack_values(format_, part);
         return true;
@@ -187,6 +210,11 @@ void PackedMatrix::read_row(std::size_t row, std::span<float> values) const {
             values[k] = get<float>(panel + at * sizeof(float));
         } else if (format_ == WeightFormat::Fp16) {
             values[k] = blocks::from_half(get<std::uint16_t>(panel + at * sizeof(std::uint16_t)));
+        } else if (format_ == WeightFormat::F8) {
+            const std::byte* const group = panel + k / kF8Group * kF8GroupBytes;
+            const auto byte =
+                get<std::uint8_t>(group + kF8ScaleBytes + k % kF8Group * kPanelOutputs + output);
+            values[k] = blocks::from_e4m3(byte) * get<float>(group + output * sizeof(float));
         } else if (format_ == WeightFormat::Bf16) {
             values[k] = from_bf16(get<std::uint16_t>(panel + at * sizeof(std::uint16_t)));
         } else {

@@ -22,10 +22,13 @@
 
 namespace stacking::kernels {
 
-/// Name of a format: "fp32", "bf16", "int8", "fp16" or "blocks".
+/// Name of a format: "fp32", "bf16", "int8", "fp16", "fp8" or "blocks".
 std::string_view name_of(WeightFormat format);
 /// Returns one of the formats that add_rows() makes: fp32, bf16, int8.
 std::optional<WeightFormat> parse_weight_format(std::string_view name);
+
+/// Scales of F8 must be smaller, so that a factor of 2^8 overflows none of them.
+inline constexpr float kF8ScaleMax = 0x1p+119F;
 
 class PackedMatrix {
  public:
@@ -41,9 +44,16 @@ class PackedMatrix {
     /// Packs whole rows, (count, inputs), as the outputs from `first` on.
     void add_rows(std::size_t first, std::span<const float> rows);
 
-    /// Packs whole rows as they are stored. Returns false when a weight is infinite or no number.
+    /// Packs whole rows as they are stored; those of F8_E4M3 have scales of 1. Returns false when a weight is infinite or no number.
     /// REQUIRES: the matrix was made for their type.
     [[nodiscard]] bool add_stored(std::size_t first, std::span<const std::byte> rows);
+
+    /// Packs whole rows of F8_E4M3 whose weights are multiplied by scales, (rows, groups of kF8Group
+    /// inputs). Returns false when a product is infinite or no number. REQUIRES: the matrix was made
+    /// for F8_E4M3, and each scale is below kF8ScaleMax.
+    [[nodiscard]] bool add_scaled(
+        std::size_t first, std::span<const std::byte> rows, std::span<const float> scales
+    );
 
     /// Writes the weights of one output as they are after packing, (inputs).
     void read_row(std::size_t output, std::span<float> row) const;

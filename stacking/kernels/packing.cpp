@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <emmintrin.h>
 #include <iterator>
@@ -392,6 +393,37 @@ bool pack_plain(WeightType type, const PanelRows& rows) {
             SWARM_ASSERT(false);
             return false;
     }
+}
+
+bool pack_f8(const PanelRows& rows, std::span<const float> scales) {
+    constexpr std::uint8_t kMagnitude = 0x7f;  // as a magnitude it is NaN
+    const std::size_t groups = f8_groups(rows.inputs);
+    Fetcher fetcher(rows);
+    bool finite = true;
+    std::byte* to = rows.panel;
+    for (std::size_t group = 0; group < groups; ++group, to += kF8GroupBytes) {
+        const std::size_t k = group * kF8Group;
+        const std::size_t count = std::min(kF8Group, rows.inputs - k);
+        fetcher.reach(k);
+        for (std::size_t row = 0; row < rows.count; ++row) {
+            const float scale = scales[row * groups + group];
+            const auto* const bytes =
+                reinterpret_cast<const std::uint8_t*>(rows.from + row * rows.row_bytes + k);
+            std::uint8_t largest = 0;
+            for (std::size_t i = 0; i < count; ++i) {
+                largest = std::max(largest, static_cast<std::uint8_t>(bytes[i] & kMagnitude));
+            }
+            finite = finite && std::isfinite(blocks::from_e4m3(largest) * scale);
+            std::memcpy(to + (rows.output + row) * sizeof scale, &scale, sizeof scale);
+        }
+        transpose<1>(
+            {rows.from + k, rows.row_bytes},
+            rows.count,
+            count,
+            {to + kF8ScaleBytes + rows.output, kPanelOutputs}
+        );
+    }
+    return finite;
 }
 
 bool pack_blocks(WeightType type, const PanelRows& rows) {

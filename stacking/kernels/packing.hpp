@@ -30,6 +30,10 @@ struct PanelRows {
 /// number.
 [[nodiscard]] bool pack_blocks(blocks::WeightType type, const PanelRows& rows);
 
+/// Packs rows of F8_E4M3 and their scales, (rows, groups of kF8Group inputs). Returns false when a
+/// product is infinite or no number.
+[[nodiscard]] bool pack_f8(const PanelRows& rows, std::span<const float> scales);
+
 /// Packs rows of fp32 in a format that PackedMatrix::add_rows() makes.
 void pack_values(WeightFormat format, const PanelRows& rows);
 

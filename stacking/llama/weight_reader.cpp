@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -32,10 +33,27 @@ PackedMatrix make(const StoredTensor& tensor, std::size_t outputs, WeightChoice 
     return {choice.format().value_or(kernels::WeightFormat::Fp32), outputs, tensor.columns()};
 }
 
+/// Whether the inputs that a packed scale is for have one scale.
+bool has_whole_groups(const StoredTensor& tensor) {
+    const std::uint32_t columns = tensor.scales.block_columns;
+    return columns >= tensor.columns() || columns % kernels::kF8Group == 0;
+}
+
 /// Rows of a slab, in whole panels.
 std::uint64_t rows_of_slab(const StoredTensor& tensor) {
     const std::uint64_t row_bytes = std::max<std::uint64_t>(1, tensor.bytes / tensor.rows());
     return std::max<std::uint64_t>(1, kSlabBytes / row_bytes / kPanelOutputs) * kPanelOutputs;
+}
+
+/// Writes the scales of rows, one for each group of inputs.
+void find_scales(const StoredTensor& tensor, RowRange rows, std::vector<float>& scales) {
+    const std::size_t groups = (tensor.columns() + kernels::kF8Group - 1) / kernels::kF8Group;
+    scales.resize(rows.count * groups);
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+        scales[i] = scale_at(
+            tensor.scales, tensor.columns(), rows.first + i / groups, i % groups * kernels::kF8Group
+        );
+    }
 }
 
 /// The first error of a slab, by rows, whichever thread comes first.
@@ -69,7 +87,12 @@ class FirstError {
 }  // namespace
 
 bool keeps_stored(const StoredTensor& tensor, WeightChoice choice) {
-    return !choice.format() && PackedMatrix::keeps(tensor.type) && tensor.adapter == nullptr;
+    const auto fits = [](float scale) { return std::fabs(scale) < kernels::kF8ScaleMax; };
+    const bool plain = tensor.scales.values.empty() ||
+                       (tensor.type == models::WeightType::F8_E4M3 && has_whole_groups(tensor) &&
+                        std::ranges::all_of(tensor.scales.values, fits));
+    return !choice.format() && PackedMatrix::keeps(tensor.type) && plain &&
+           tensor.adapter == nullptr && tensor.added == 0;
 }
 
 WeightReader::WeightReader(
@@ -138,7 +161,7 @@ JoinedMatrix WeightReader::matrix(std::initializer_list<std::string> names) {
         }
         PackedMatrix packed = make(stored(*name), outputs, choice_);
         for (std::size_t first = 0; name != end; ++name) {
-            add({*name, stored(*name), first, packed});
+            add({*name, stored(*name), first, packed, keeps_stored(stored(*name), choice_)});
             first += stored(*name).rows();
         }
         joined.add(std::move(packed));
@@ -208,8 +231,14 @@ void WeightReader::add_slab(const Target& target, RowRange rows) {
 }
 
 Result<> WeightReader::add_rows(const Target& target, RowRange rows, Room& room) {
-    if (keeps_stored(target.tensor, choice_)) {
+    if (target.keeps) {
         SWARM_TRY(const auto bytes, source_.stored_rows(target.name, rows, room.bytes));
+        if (!target.tensor.scales.values.empty()) {
+            find_scales(target.tensor, rows, room.values);
+            const bool good =
+                target.packed.add_scaled(target.first + rows.first, bytes, room.values);
+            return good ? Result<>() : models::not_finite(target.name);
+        }
         if (!target.packed.add_stored(target.first + rows.first, bytes)) {
             return models::not_finite(target.name);
         }

@@ -60,6 +60,7 @@ class WeightReader {
         const models::StoredTensor& tensor;
         std::size_t first;
         kernels::PackedMatrix& packed;
+        bool keeps;  // the weights stay as they are stored
     };
 
     [[nodiscard]] const models::StoredTensor& stored(const std::string& name) const {

@@ -79,6 +79,13 @@ Error not_finite(std::string_view tensor) {
     );
 }
 
+float scale_at(
+    const WeightScales& scales, std::uint64_t columns, std::uint64_t row, std::uint64_t column
+) {
+    const std::uint64_t across = (columns + scales.block_columns - 1) / scales.block_columns;
+    return scales.values[row / scales.block_rows * across + column / scales.block_columns];
+}
+
 void scale_row(const WeightScales& scales, std::uint64_t row, std::span<float> values) {
     if (scales.values.empty()) {
         return;

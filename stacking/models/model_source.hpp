@@ -29,6 +29,11 @@ struct WeightScales {
     std::vector<float> values{};  // (blocks of rows, blocks of columns); empty: there are none
 };
 
+/// The scale of a weight of a tensor with so many columns. REQUIRES: there are scales.
+float scale_at(
+    const WeightScales& scales, std::uint64_t columns, std::uint64_t row, std::uint64_t column
+);
+
 /// Multiplies the weights of a row of a tensor by their scales.
 void scale_row(const WeightScales& scales, std::uint64_t row, std::span<float> values);
 

@@ -26,7 +26,6 @@ static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
 std::array<Place, FileMap::kMapsMax> places;
 std::atomic<std::size_t> places_used{0};  // places from this one on were never taken
 std::uintptr_t page_bytes = 0;
-
 struct sigaction former {};
 
 std::uintptr_t page_of(std::uintptr_t address) {
@@ -75,7 +74,6 @@ void on_bus_error(int number, siginfo_t* info, void* context) {
 
 void handle_bus_errors() {
     page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-
     struct sigaction action {};
 
     action.sa_sigaction = on_bus_error;
