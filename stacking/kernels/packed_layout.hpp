@@ -4,8 +4,8 @@
 //   Blocks       block_layout.hpp
 //   Int8         for each 32 inputs 64 fp32 scales, then for each of these inputs 64 levels; the
 //                last group is as long as the others, however few inputs it holds
-//   F8           for each 128 inputs 64 fp32 scales, then for each of these inputs 64 bytes; the last
-//                group has the inputs that are left
+//   F8           for each 128 inputs 64 fp32 scales, then for each of these inputs 64 bytes; the
+//                last group has the inputs that are left
 // So a row times a matrix reads one stream from front to back. Threading: constants. Errors: none.
 #pragma once
 

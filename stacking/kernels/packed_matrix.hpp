@@ -7,7 +7,8 @@
 //          all others their precision, and the Q8_0 weights of a GGUF come out unchanged.
 // Invariant: packing looks at one row at a time, so a matrix packed in parts equals the whole one.
 // Threading: const and any thread; threads may add rows of different panels at the same time.
-// Errors: none; the caller checks sizes. A group that holds NaN or infinity becomes NaN. Source: own.
+// Errors: none; the caller checks sizes. A group that holds NaN or infinity becomes NaN.
+// Source: own.
 #pragma once
 
 #include "stacking/kernels/kernels.hpp"
@@ -44,13 +45,13 @@ class PackedMatrix {
     /// Packs whole rows, (count, inputs), as the outputs from `first` on.
     void add_rows(std::size_t first, std::span<const float> rows);
 
-    /// Packs whole rows as they are stored; those of F8_E4M3 have scales of 1. Returns false when a weight is infinite or no number.
-    /// REQUIRES: the matrix was made for their type.
+    /// Packs whole rows as they are stored; those of F8_E4M3 have scales of 1. Returns false when a
+    /// weight is infinite or no number. REQUIRES: the matrix was made for their type.
     [[nodiscard]] bool add_stored(std::size_t first, std::span<const std::byte> rows);
 
-    /// Packs whole rows of F8_E4M3 whose weights are multiplied by scales, (rows, groups of kF8Group
-    /// inputs). Returns false when a product is infinite or no number. REQUIRES: the matrix was made
-    /// for F8_E4M3, and each scale is below kF8ScaleMax.
+    /// Packs whole rows of F8_E4M3 whose weights are multiplied by scales, (rows, groups of
+    /// kF8Group inputs). Returns false when a product is infinite or no number.
+    /// REQUIRES: the matrix was made for F8_E4M3, and each scale is below kF8ScaleMax.
     [[nodiscard]] bool add_scaled(
         std::size_t first, std::span<const std::byte> rows, std::span<const float> scales
     );

@@ -3,6 +3,7 @@
 #include "stacking/blocks/coding.hpp"
 #include "stacking/kernels/block_layout.hpp"
 #include "stacking/kernels/packed_layout.hpp"
+#include "stacking/kernels/transpose.hpp"
 #include "swarm/base/check.hpp"
 
 #include <algorithm>
@@ -27,119 +28,10 @@ constexpr std::size_t kLineBytes = 64;
 /// Bytes of each row that are brought into the second cache together. The processor foresees only
 /// some of 64 rows that are read in turns.
 constexpr std::size_t kFetchedBytes = 4096;
-constexpr std::int32_t kSizeBits = 0x7fffffff;  // of fp32: all but the sign
+constexpr std::int32_t kSizeBits = 0x7fffffff;  // all of fp32 but the sign
 constexpr std::int32_t kInfinity = 0x7f800000;
 constexpr float kLevels = 127;
 constexpr float kRoundMagic = 0x1.8p+23F;  // adding and subtracting it rounds to an integer
-
-__m128i get(const std::byte* at) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-}
-
-void put(std::byte* at, __m128i value) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(at), value);
-}
-
-__m128i get_half(const std::byte* at) {
-    return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at));
-}
-
-/// A rectangle of values in memory, or a place for one.
-template <class Byte>
-struct Rectangle {
-    Byte* at = nullptr;
-    std::size_t stride = 0;  // bytes from one row to the next
-
-    [[nodiscard]] Byte* row(std::size_t index) const { return at + index * stride; }
-};
-
-using From = Rectangle<const std::byte>;
-using To = Rectangle<std::byte>;
-
-/// Writes 4 rows of 4 values as columns.
-void transpose_words(const From& from, const To& to) {
-    const __m128i a = _mm_unpacklo_epi32(get(from.row(0)), get(from.row(1)));
-    const __m128i b = _mm_unpackhi_epi32(get(from.row(0)), get(from.row(1)));
-    const __m128i c = _mm_unpacklo_epi32(get(from.row(2)), get(from.row(3)));
-    const __m128i d = _mm_unpackhi_epi32(get(from.row(2)), get(from.row(3)));
-    put(to.row(0), _mm_unpacklo_epi64(a, c));
-    put(to.row(1), _mm_unpackhi_epi64(a, c));
-    put(to.row(2), _mm_unpacklo_epi64(b, d));
-    put(to.row(3), _mm_unpackhi_epi64(b, d));
-}
-
-/// Writes 8 rows of 8 values as columns.
-void transpose_halves(const From& from, const To& to) {
-    __m128i pairs[8];
-    for (std::size_t i = 0; i < 4; ++i) {
-        const __m128i upper = get(from.row(2 * i));
-        const __m128i lower = get(from.row(2 * i + 1));
-        pairs[i] = _mm_unpacklo_epi16(upper, lower);
-        pairs[4 + i] = _mm_unpackhi_epi16(upper, lower);
-    }
-    for (std::size_t half = 0; half < 2; ++half) {
-        const __m128i* const p = pairs + 4 * half;
-        const __m128i a = _mm_unpacklo_epi32(p[0], p[1]);
-        const __m128i b = _mm_unpackhi_epi32(p[0], p[1]);
-        const __m128i c = _mm_unpacklo_epi32(p[2], p[3]);
-        const __m128i d = _mm_unpackhi_epi32(p[2], p[3]);
-        put(to.row(4 * half), _mm_unpacklo_epi64(a, c));
-        put(to.row(4 * half + 1), _mm_unpackhi_epi64(a, c));
-        put(to.row(4 * half + 2), _mm_unpacklo_epi64(b, d));
-        put(to.row(4 * half + 3), _mm_unpackhi_epi64(b, d));
-    }
-}
-
-/// Writes 16 rows of 8 values as columns.
-void transpose_bytes(const From& from, const To& to) {
-    __m128i rows[8];
-    for (std::size_t i = 0; i < 8; ++i) {  // rows i and i + 8, byte by byte
-        rows[i] = _mm_unpacklo_epi8(get_half(from.row(i)), get_half(from.row(i + 8)));
-    }
-    __m128i quads[8];
-    for (std::size_t i = 0; i < 4; ++i) {  // rows i, i + 4, i + 8, i + 12
-        quads[i] = _mm_unpacklo_epi8(rows[i], rows[i + 4]);
-        quads[4 + i] = _mm_unpackhi_epi8(rows[i], rows[i + 4]);
-    }
-    for (std::size_t half = 0; half < 2; ++half) {
-        const __m128i* const q = quads + 4 * half;
-        const __m128i a = _mm_unpacklo_epi8(q[0], q[2]);
-        const __m128i b = _mm_unpackhi_epi8(q[0], q[2]);
-        const __m128i c = _mm_unpacklo_epi8(q[1], q[3]);
-        const __m128i d = _mm_unpackhi_epi8(q[1], q[3]);
-        put(to.row(4 * half), _mm_unpacklo_epi8(a, c));
-        put(to.row(4 * half + 1), _mm_unpackhi_epi8(a, c));
-        put(to.row(4 * half + 2), _mm_unpacklo_epi8(b, d));
-        put(to.row(4 * half + 3), _mm_unpackhi_epi8(b, d));
-    }
-}
-
-/// Writes rows of values of kBytes bytes as columns.
-template <std::size_t kBytes>
-void transpose(const From& from, std::size_t rows, std::size_t values, const To& to) {
-    constexpr std::size_t kRows = kBytes == 4 ? 4 : kBytes == 2 ? 8 : 16;
-    constexpr std::size_t kValues = kBytes == 4 ? 4 : 8;
-    const std::size_t whole_rows = rows / kRows * kRows;
-    const std::size_t whole_values = values / kValues * kValues;
-    for (std::size_t row = 0; row < whole_rows; row += kRows) {
-        for (std::size_t value = 0; value < whole_values; value += kValues) {
-            const From part{from.row(row) + value * kBytes, from.stride};
-            const To place{to.row(value) + row * kBytes, to.stride};
-            if constexpr (kBytes == 4) {
-                transpose_words(part, place);
-            } else if constexpr (kBytes == 2) {
-                transpose_halves(part, place);
-            } else {
-                transpose_bytes(part, place);
-            }
-        }
-    }
-    for (std::size_t row = 0; row < rows; ++row) {
-        for (std::size_t value = row < whole_rows ? whole_values : 0; value < values; ++value) {
-            std::memcpy(to.row(value) + row * kBytes, from.row(row) + value * kBytes, kBytes);
-        }
-    }
-}
 
 /// Asks for the bytes of all rows from byte `from` on when a new part of them begins there.
 class Fetcher {
@@ -237,9 +129,9 @@ void pack_bf16(const PanelRows& rows) {
             read_values(rows.from + row * rows.row_bytes + k * sizeof(float), count, values);
             for (std::size_t i = 0; i < kAtOnce; i += 8) {
                 // An arithmetic shift keeps what is packed within the bounds of 16 bits.
-                const __m128i low = _mm_srai_epi32(to_bf16(get(bytes + i * sizeof(float))), 16);
+                const __m128i low = _mm_srai_epi32(to_bf16(load_16(bytes + i * sizeof(float))), 16);
                 const __m128i high =
-                    _mm_srai_epi32(to_bf16(get(bytes + (i + 4) * sizeof(float))), 16);
+                    _mm_srai_epi32(to_bf16(load_16(bytes + (i + 4) * sizeof(float))), 16);
                 _mm_storeu_si128(
                     reinterpret_cast<__m128i*>(halves[row] + i), _mm_packs_epi32(low, high)
                 );
@@ -396,7 +288,7 @@ bool pack_plain(WeightType type, const PanelRows& rows) {
 }
 
 bool pack_f8(const PanelRows& rows, std::span<const float> scales) {
-    constexpr std::uint8_t kMagnitude = 0x7f;  // as a magnitude it is NaN
+    constexpr std::uint8_t kMagnitude = 0x7f;  // NaN has it whole
     const std::size_t groups = f8_groups(rows.inputs);
     Fetcher fetcher(rows);
     bool finite = true;

@@ -2,9 +2,9 @@
 // kernels_avx512.cpp include this file after vector_blocks.hpp. They declare besides:
 //   load_e4m3   kWidth bytes as their values x 2^-8: the bits of e4m3 are those of a fp16 number,
 //               which the processor widens exactly, the smallest ones, too
-// Invariant: a weight is value x scale, rounded once to fp32 as scale_row() rounds it; 2^8 goes into
-// the scale and rounds nothing, because PackedMatrix takes no scale near the largest number. A row's
-// sums are those of the fp32 loop. Threading, errors, cost: those of kernels.hpp.
+// Invariant: a weight is value x scale, rounded once to fp32 as scale_row() rounds it; 2^8 goes
+// into the scale and rounds nothing, because PackedMatrix takes no scale near the largest number. A
+// row's sums are those of the fp32 loop. Threading, errors, cost: those of kernels.hpp.
 #pragma once
 
 #include "stacking/kernels/vector_blocks.hpp"

@@ -22,8 +22,8 @@ using swarm::Result;
 namespace {
 
 constexpr std::size_t kReadFloats = 1U << 17;      // 512 KiB, half of a usual second cache
-constexpr std::uint64_t kSlabBytes = 16U << 20;    // of a file, which are mapped at the same time
-constexpr std::uint64_t kAheadBytes = 128U << 20;  // of files, which a disk takes some 0.1 s for
+constexpr std::uint64_t kSlabBytes = 16U << 20;    // Bytes of a file that are mapped at once
+constexpr std::uint64_t kAheadBytes = 128U << 20;  // a disk takes some 0.1 s for them
 constexpr std::size_t kWorkPerWeight = 4;          // packing costs more than a multiply-add
 
 PackedMatrix make(const StoredTensor& tensor, std::size_t outputs, WeightChoice choice) {

@@ -83,7 +83,7 @@ class WeightReader {
     std::vector<std::string> expected_;
     std::map<std::string, std::uint64_t, std::less<>> begins_;
     std::size_t next_fetched_ = 0;     // place in expected_
-    std::uint64_t fetched_bytes_ = 0;  // of the tensor in that place
+    std::uint64_t fetched_bytes_ = 0;  // bytes of the tensor in that place
     std::optional<swarm::Error> fault_;
 };
 

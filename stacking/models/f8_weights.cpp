@@ -20,7 +20,7 @@ using swarm::Result;
 namespace {
 
 constexpr std::string_view kWeight = ".weight";
-constexpr const char* kF8BlockText = "128x128";  // of older compressed-tensors
+constexpr const char* kF8BlockText = "128x128";  // older compressed-tensors write it
 
 Error bad_scheme(const std::string& what) {
     return {ErrorCode::Unsupported, Reaction::Reject, what};

@@ -5,7 +5,7 @@
 //   (rows) or (rows, 1)            one for each row
 //   (rows / 128, columns / 128)    one for each 128 x 128 values, broken ones at the ends included
 // A model whose config.json has a quantization_config must have a scale for each such weight:
-// transformers would leave an absent one as memory happened to be. Without a quantization_config the
+// transformers would leave an absent one as memory happened to be. Without quantization_config the
 // bytes are the values, which transformers turns into the model's own type; no scale is 1 then.
 // Invariant: another scheme is refused by name, because it would change every value.
 // Threading: pure functions. Errors: Unsupported (another shape, type or method), StorageFailed;

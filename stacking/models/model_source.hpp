@@ -4,8 +4,9 @@
 // and k in rotate-half order, whatever order the file has; a tied model has a head.weight, too.
 // Invariant: each tensor that the architecture needs exists with its shape, inside its file.
 // Threading: const and any thread. Cost: reads the byte ranges of the requested rows; besides the
-// result it holds kReadBytes, or one head of q or k, of a source that is not mapped. Errors: NotFound (tensor), Mismatch (rows,
-// shape), NotFinite, StorageFailed; Reject: the caller refuses the model.
+// result it holds kReadBytes, or one head of q or k, of a source that is not mapped.
+// Errors: NotFound (tensor), Mismatch (rows, shape), NotFinite, StorageFailed; Reject: the caller
+// refuses the model.
 #pragma once
 
 #include "stacking/models/architecture.hpp"

@@ -112,7 +112,7 @@ swarm::Result<json::value> parse_strict_json(std::string_view text) {
     if (code) {
         return not_json("not JSON (" + code.message() + ")");
     }
-    // Of members with one key the value has the last one alone, so it has fewer than the text.
+    // The value has the last one alone of members with one key, so it has fewer than the text.
     json::basic_parser<KeyCounter> counter(options);
     counter.write_some(false, text.data(), text.size(), code);
     if (code || counter.handler().keys() != count_members(value)) {

@@ -17,7 +17,7 @@ namespace {
 struct Place {
     std::atomic<bool> taken{false};
     std::atomic<std::uintptr_t> begin{0};  // 0: there is no map
-    std::atomic<std::uintptr_t> end{0};    // of the last page
+    std::atomic<std::uintptr_t> end{0};    // end of the last page
     std::atomic<bool> torn{false};
 };
 

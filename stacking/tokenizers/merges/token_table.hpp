@@ -1,8 +1,8 @@
 // Ids of tokens by their text: a hash table, because making a tokenizer of 2^18 tokens looks up two
 // million texts, and a tree misses the caches at each of its levels.
-// Invariant: it is looked into and never walked through, so nothing depends on the hash. A file whose
-// tokens were chosen to collide makes it as slow as a tree and no slower: a token that finds no
-// place within kProbesMax goes into one.
+// Invariant: it is looked into and never walked through, so nothing depends on the hash. A file
+// whose tokens were chosen to collide makes it as slow as a tree and no slower: a token that finds
+// no place within kProbesMax goes into one.
 // Threading: const and any thread. Errors: none. Cost: 64 bytes per token. Source: own.
 #pragma once
 

@@ -25,7 +25,7 @@ struct Shape {
     std::size_t inputs;
 };
 
-/// Less than a panel, whole panels and broken ones; less than a group, whole groups and broken ones.
+/// Less than a panel and a group of inputs, whole ones, and broken ones.
 constexpr Shape kShapes[] = {{1, 1}, {63, 37}, {64, 128}, {65, 129}, {130, 700}};
 constexpr std::size_t kRows[] = {1, 2, 5, 6, 7, 13, 48, 49, 97};
 
