@@ -115,4 +115,7 @@ bool is_finite(const Block& block);
 /// fp16 to fp32, exact.
 float from_half(std::uint16_t half);
 
+/// F8_E4M3 to fp32, exact.
+float from_e4m3(std::uint8_t byte);
+
 }  // namespace stacking::blocks

@@ -37,6 +37,16 @@ constexpr std::array<Row, kWeightTypes> kTable = {{
     {"F8_E4M3", {1, 1}},
 }};
 
+/// Sets each value to that of its number in `bytes`.
+template <class Number, class Decode>
+void decode_each(std::span<const std::byte> bytes, std::span<float> values, const Decode& decode) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = decode(load<Number>(bytes.data() + i * sizeof(Number)));
+    }
+}
+
+}  // namespace
+
 /// A byte of sign, 4 bits of exponent and 3 of mantissa; it has NaN (all ones) and no infinity.
 float from_e4m3(std::uint8_t byte) {
     constexpr std::uint32_t kNan = 0x7f;
@@ -48,8 +58,6 @@ float from_e4m3(std::uint8_t byte) {
                                           : std::bit_cast<float>(magnitude << 20U) * kRebias;
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
 }
-
-}  // namespace
 
 float from_half(std::uint16_t half) {
     const std::uint32_t sign = (half & 0x8000U) << 16U;
@@ -157,17 +165,17 @@ void decode_weights(WeightType type, std::span<const std::byte> bytes, std::span
         }
         return;
     }
-    for (std::size_t i = 0; i < blocks; ++i) {
-        const std::byte* const from = bytes.data() + i * block.bytes;
-        if (type == WeightType::F32) {
-            values[i] = load<float>(from);
-        } else if (type == WeightType::F16) {
-            values[i] = from_half(load<std::uint16_t>(from));
-        } else if (type == WeightType::BF16) {
-            values[i] = std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(from)} << 16U);
-        } else {
-            values[i] = from_e4m3(load<std::uint8_t>(from));
-        }
+    switch (type) {
+        case WeightType::F32:
+            return decode_each<float>(bytes, values, [](float value) { return value; });
+        case WeightType::F16:
+            return decode_each<std::uint16_t>(bytes, values, from_half);
+        case WeightType::BF16:
+            return decode_each<std::uint16_t>(bytes, values, [](std::uint16_t half) {
+                return std::bit_cast<float>(std::uint32_t{half} << 16U);
+            });
+        default:
+            return decode_each<std::uint8_t>(bytes, values, from_e4m3);
     }
 }
 

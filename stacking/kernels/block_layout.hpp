@@ -14,6 +14,7 @@
 #include "stacking/blocks/coding.hpp"
 #include "stacking/kernels/kernels.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -55,16 +56,37 @@ constexpr BlockLayout layout_of(const blocks::Coding& coding) {
     return layout;
 }
 
+/// The widths of the one or two parts of a code; the second is above the first.
+struct CodeParts {
+    std::size_t lower = 0;
+    std::size_t upper = 0;
+};
+
+constexpr CodeParts parts_of(std::size_t bits) {
+    if (bits == 3) {
+        return {2, 1};
+    }
+    return bits == 5 ? CodeParts{4, 1} : bits == 6 ? CodeParts{4, 2} : CodeParts{bits, 0};
+}
+
+/// Fields of `bits` bits that a word of a row has for each of its bytes.
+constexpr std::size_t quads_per_row(std::size_t bits) {
+    return 8 / bits;
+}
+
+/// The lowest `bits` bits of each byte of a word.
+constexpr std::uint32_t low_bits(std::size_t bits) {
+    return 0x01010101U * ((1U << bits) - 1);
+}
+
+/// The codes of a unit; a quad's first input is in its lowest byte.
+using Quads = std::array<std::uint32_t, kUnitQuads>;
+
 /// Bytes of a panel. REQUIRES: `inputs` are whole blocks.
 constexpr std::size_t panel_bytes(blocks::WeightType type, std::size_t inputs) {
     const BlockLayout layout = layout_of(blocks::coding_of(type));
     return inputs / layout.inputs * layout.block_bytes;
 }
-
-/// Puts one block of one output into the panel. `to`: the block in the panel.
-void pack_block(
-    const blocks::Coding& coding, const blocks::Block& block, std::byte* to, std::size_t output
-);
 
 /// Decodes the row of an output of a panel, with the bits of blocks::decode_weights().
 void read_block_row(

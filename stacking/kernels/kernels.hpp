@@ -17,11 +17,13 @@
 namespace stacking::kernels {
 
 /// Format of weights in memory. Int8 is signed; 32 weights along the inputs have one fp32 scale.
-/// Blocks are the quantised blocks of a file, of any type, in the order of the panels.
-enum class WeightFormat : std::uint8_t { Fp32, Bf16, Int8, Fp16, Blocks };
+/// Blocks are the quantised blocks of a file, of any type, in the order of the panels. F8 is
+/// F8_E4M3 with a fp32 scale per kF8Group inputs.
+enum class WeightFormat : std::uint8_t { Fp32, Bf16, Int8, Fp16, Blocks, F8 };
 
 inline constexpr std::size_t kPanelOutputs = 64;
-inline constexpr std::size_t kScaleGroup = 32;     // inputs per scale
+inline constexpr std::size_t kScaleGroup = 32;     // inputs per scale of Int8
+inline constexpr std::size_t kF8Group = 128;       // inputs per scale of F8
 inline constexpr std::size_t kPagePositions = 64;  // positions per KV page
 inline constexpr std::size_t kLanes = 16;          // partial sums of a norm and of a softmax
 

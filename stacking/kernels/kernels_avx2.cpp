@@ -12,6 +12,8 @@
 namespace stacking::kernels {
 namespace {
 
+constexpr short kNotBit14 = static_cast<short>(0xbfff);  // NOLINT(google-runtime-int)
+
 using Vec = __m256;
 constexpr std::size_t kWidth = 8;
 
@@ -143,6 +145,13 @@ SWARM_TARGET inline Vec load_half(const std::byte* at) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
 }
 
+SWARM_TARGET inline Vec load_e4m3(const std::byte* at) {
+    const __m128i bytes = _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(at)));
+    // The sign is in bits 7 to 15; after the shift bit 14 has it, too, and must not.
+    const __m128i half = _mm_and_si128(_mm_slli_epi16(bytes, 7), _mm_set1_epi16(kNotBit14));
+    return _mm256_cvtph_ps(half);
+}
+
 SWARM_TARGET inline Vec exponent_of(Vec shifted) {
     const auto bias = static_cast<int>(kExponentBias - std::bit_cast<std::uint32_t>(kRoundMagic));
     const __m256i power = _mm256_add_epi32(_mm256_castps_si256(shifted), _mm256_set1_epi32(bias));
@@ -153,6 +162,7 @@ SWARM_TARGET inline Vec exponent_of(Vec shifted) {
 }  // namespace stacking::kernels
 
 #include "stacking/kernels/vector_blocks.hpp"
+#include "stacking/kernels/vector_f8.hpp"
 #include "stacking/kernels/vector_kernels.hpp"
 
 const stacking::kernels::Kernels& stacking::kernels::avx2_kernels() {

@@ -12,6 +12,8 @@
 namespace stacking::kernels {
 namespace {
 
+constexpr short kNotBit14 = static_cast<short>(0xbfff);  // NOLINT(google-runtime-int)
+
 using Vec = __m512;
 constexpr std::size_t kWidth = 16;
 
@@ -143,6 +145,15 @@ SWARM_TARGET inline Vec load_half(const std::byte* at) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
 }
 
+SWARM_TARGET inline Vec load_e4m3(const std::byte* at) {
+    const __m256i bytes =
+        _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+    // The sign is in bits 7 to 15; after the shift bit 14 has it, too, and must not.
+    const __m256i half =
+        _mm256_and_si256(_mm256_slli_epi16(bytes, 7), _mm256_set1_epi16(kNotBit14));
+    return _mm512_cvtph_ps(half);
+}
+
 SWARM_TARGET inline Vec exponent_of(Vec shifted) {
     const auto bias = static_cast<int>(kExponentBias - std::bit_cast<std::uint32_t>(kRoundMagic));
     const __m512i power = _mm512_add_epi32(_mm512_castps_si512(shifted), _mm512_set1_epi32(bias));
@@ -153,6 +164,7 @@ SWARM_TARGET inline Vec exponent_of(Vec shifted) {
 }  // namespace stacking::kernels
 
 #include "stacking/kernels/vector_blocks.hpp"
+#include "stacking/kernels/vector_f8.hpp"
 #include "stacking/kernels/vector_kernels.hpp"
 
 const stacking::kernels::Kernels& stacking::kernels::avx512_kernels() {

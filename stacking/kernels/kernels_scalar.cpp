@@ -68,6 +68,21 @@ float int8_product(const std::byte* panel, const float* x, std::size_t inputs, s
     return sum;
 }
 
+/// A weight is rounded to fp32 before it is multiplied.
+float f8_product(const std::byte* panel, const float* x, std::size_t inputs, std::size_t output) {
+    float sum = 0;
+    for (std::size_t first = 0; first < inputs; first += kF8Group, panel += kF8GroupBytes) {
+        const auto scale = load<float>(panel + output * sizeof(float));
+        for (std::size_t k = 0; k < std::min(kF8Group, inputs - first); ++k) {
+            const auto byte =
+                load<std::uint8_t>(panel + kF8ScaleBytes + k * kPanelOutputs + output);
+            const float weight = blocks::from_e4m3(byte) * scale;
+            sum = std::fma(x[first + k], weight, sum);
+        }
+    }
+    return sum;
+}
+
 /// Decodes the weights of each output, and goes on as with fp32.
 void multiply_blocks(const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride) {
     const blocks::Coding coding = blocks::coding_of(matrix.type);
@@ -92,6 +107,7 @@ void multiply(const MatrixView& matrix, const Rows& x, float* out, std::size_t o
     const auto product = matrix.format == WeightFormat::Fp32   ? fp32_product
                          : matrix.format == WeightFormat::Bf16 ? bf16_product
                          : matrix.format == WeightFormat::Fp16 ? fp16_product
+                         : matrix.format == WeightFormat::F8   ? f8_product
                                                                : int8_product;
     for (std::size_t row = 0; row < x.count; ++row) {
         for (std::size_t output = 0; output < matrix.outputs; ++output) {

@@ -4,6 +4,8 @@
 //   Blocks       block_layout.hpp
 //   Int8         for each 32 inputs 64 fp32 scales, then for each of these inputs 64 levels; the
 //                last group is as long as the others, however few inputs it holds
+//   F8           for each 128 inputs 64 fp32 scales, then for each of these inputs 64 bytes; the
+//                last group has the inputs that are left
 // So a row times a matrix reads one stream from front to back. Threading: constants. Errors: none.
 #pragma once
 
@@ -17,6 +19,9 @@ namespace stacking::kernels {
 inline constexpr std::size_t kInt8ScaleBytes = kPanelOutputs * sizeof(float);
 inline constexpr std::size_t kInt8GroupBytes = kInt8ScaleBytes + kScaleGroup * kPanelOutputs;
 
+inline constexpr std::size_t kF8ScaleBytes = kPanelOutputs * sizeof(float);
+inline constexpr std::size_t kF8GroupBytes = kF8ScaleBytes + kF8Group * kPanelOutputs;
+
 /// Bytes of one weight; the scales are not counted.
 constexpr std::size_t weight_bytes(WeightFormat format) {
     switch (format) {
@@ -27,6 +32,7 @@ constexpr std::size_t weight_bytes(WeightFormat format) {
         case WeightFormat::Fp16:
             return sizeof(std::uint16_t);
         case WeightFormat::Int8:
+        case WeightFormat::F8:
             return sizeof(std::int8_t);
         case WeightFormat::Blocks:
             break;  // block_layout.hpp
@@ -34,9 +40,16 @@ constexpr std::size_t weight_bytes(WeightFormat format) {
     return 0;
 }
 
+constexpr std::size_t f8_groups(std::size_t inputs) {
+    return (inputs + kF8Group - 1) / kF8Group;
+}
+
 constexpr std::size_t panel_bytes(WeightFormat format, std::size_t inputs) {
-    return format == WeightFormat::Int8 ? (inputs + kScaleGroup - 1) / kScaleGroup * kInt8GroupBytes
-                                        : inputs * kPanelOutputs * weight_bytes(format);
+    if (format == WeightFormat::Int8) {
+        return (inputs + kScaleGroup - 1) / kScaleGroup * kInt8GroupBytes;
+    }
+    const std::size_t scales = format == WeightFormat::F8 ? f8_groups(inputs) * kF8ScaleBytes : 0;
+    return scales + inputs * kPanelOutputs * weight_bytes(format);
 }
 
 }  // namespace stacking::kernels

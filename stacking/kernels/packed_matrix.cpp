@@ -3,13 +3,12 @@
 #include "stacking/blocks/coding.hpp"
 #include "stacking/kernels/block_layout.hpp"
 #include "stacking/kernels/packed_layout.hpp"
+#include "stacking/kernels/packing.hpp"
 #include "swarm/base/check.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <vector>
 
@@ -20,14 +19,7 @@ using blocks::WeightType;
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr float kLevels = 127;
-constexpr float kRoundMagic = 0x1.8p+23F;  // adding and subtracting it rounds to an integer
 constexpr WeightFormat kMade[] = {WeightFormat::Fp32, WeightFormat::Bf16, WeightFormat::Int8};
-
-template <class T>
-void put(std::byte* at, T value) {
-    std::memcpy(at, &value, sizeof value);
-}
 
 template <class T>
 T get(const std::byte* at) {
@@ -36,36 +28,8 @@ T get(const std::byte* at) {
     return value;
 }
 
-/// Rounds to the nearest bf16, ties to even; NaN stays NaN.
-std::uint16_t to_bf16(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    if (std::isnan(value)) {
-        return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
-    }
-    return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
-}
-
 float from_bf16(std::uint16_t half) {
     return std::bit_cast<float>(std::uint32_t{half} << 16);
-}
-
-float scale_of(std::span<const float> group) {
-    float largest = 0;
-    for (const float value : group) {
-        if (!std::isfinite(value)) {
-            return std::numeric_limits<float>::quiet_NaN();
-        }
-        largest = std::max(largest, std::fabs(value));
-    }
-    return largest / kLevels;
-}
-
-std::int8_t level_of(float value, float scale) {
-    if (!(scale > 0)) {
-        return 0;
-    }
-    const float level = std::clamp(value / scale, -kLevels, kLevels);
-    return static_cast<std::int8_t>((level + kRoundMagic) - kRoundMagic);
 }
 
 }  // namespace
@@ -80,6 +44,8 @@ std::string_view name_of(WeightFormat format) {
             return "int8";
         case WeightFormat::Fp16:
             return "fp16";
+        case WeightFormat::F8:
+            return "fp8";
         case WeightFormat::Blocks:
             return "blocks";
     }
@@ -110,6 +76,8 @@ WeightFormat format_of(WeightType type) {
             return WeightFormat::Fp16;
         case WeightType::BF16:
             return WeightFormat::Bf16;
+        case WeightType::F8_E4M3:
+            return WeightFormat::F8;
         default:
             return WeightFormat::Blocks;
     }
@@ -158,98 +126,75 @@ PackedMatrix::PackedMatrix(
     if (panels_ == nullptr) {
         throw std::bad_alloc();
     }
-    std::memset(panels_.get(), 0, bytes_);
+    // All other bytes are written when the rows are added.
+    const bool has_gaps = format == WeightFormat::Int8 && inputs % kScaleGroup != 0;
+    const bool is_whole = outputs % kPanelOutputs == 0;
+    const std::size_t zeros = has_gaps ? bytes_ : is_whole ? 0 : panel_bytes_;
+    std::memset(panels_.get() + (bytes_ - zeros), 0, zeros);
 }
 
 MatrixView PackedMatrix::view() const {
     return {format_, panels_.get(), panel_bytes_, outputs_, inputs_, type_};
 }
 
-void PackedMatrix::pack_levels(std::byte* panel, std::size_t output, std::span<const float> row) {
-    for (std::size_t first = 0; first < inputs_; first += kScaleGroup, panel += kInt8GroupBytes) {
-        const auto group = row.subspan(first, std::min(kScaleGroup, inputs_ - first));
-        const float scale = scale_of(group);
-        put(panel + output * sizeof(float), scale);
-        for (std::size_t k = 0; k < group.size(); ++k) {
-            put(panel + kInt8ScaleBytes + k * kPanelOutputs + output, level_of(group[k], scale));
-        }
-    }
-}
-
-bool PackedMatrix::add_blocks(std::size_t first, std::span<const std::byte> rows) {
-    const blocks::Coding coding = blocks::coding_of(type_);
-    const std::size_t from_bytes = blocks::block_size(type_).bytes;
-    const std::size_t to_bytes = layout_of(coding).block_bytes;
-    const std::size_t per_row = inputs_ / coding.values;
-    const std::size_t end = first + rows.size() / (per_row * from_bytes);
-    bool finite = true;
-    blocks::Block block;
-    // By panels, then along the inputs: what is written stays in the first cache.
+template <class Pack>
+bool PackedMatrix::pack(
+    std::size_t first,
+    std::span<const std::byte> rows,
+    std::size_t row_bytes,
+    const Pack& into_panel
+) {
+    const std::size_t end = first + rows.size() / row_bytes;
+    SWARM_ASSERT(rows.size() % row_bytes == 0 && end <= outputs_);
+    bool good = true;
     for (std::size_t begin = first; begin < end;) {
         const std::size_t panel = begin / kPanelOutputs;
         const std::size_t stop = std::min(end, (panel + 1) * kPanelOutputs);
-        std::byte* to = panels_.get() + panel * panel_bytes_;
-        for (std::size_t i = 0; i < per_row; ++i, to += to_bytes) {
-            for (std::size_t output = begin; output < stop; ++output) {
-                const std::size_t at = ((output - first) * per_row + i) * from_bytes;
-                take_apart(type_, rows.data() + at, block);
-                finite = finite && is_finite(block);
-                pack_block(coding, block, to, output % kPanelOutputs);
-            }
-        }
+        const PanelRows part{
+            .from = rows.data() + (begin - first) * row_bytes,
+            .row_bytes = row_bytes,
+            .count = stop - begin,
+            .inputs = inputs_,
+            .panel = panels_.get() + panel * panel_bytes_,
+            .output = begin % kPanelOutputs};
+        good = into_panel(part) && good;
         begin = stop;
     }
-    return finite;
+    return good;
 }
 
 bool PackedMatrix::add_stored(std::size_t first, std::span<const std::byte> rows) {
-    const std::size_t bytes =
-        inputs_ / blocks::block_size(type_).values * blocks::block_size(type_).bytes;
-    const std::size_t count = rows.size() / bytes;
-    SWARM_ASSERT(rows.size() == count * bytes && first + count <= outputs_);
-    if (format_ == WeightFormat::Blocks) {
-        return add_blocks(first, rows);
+    if (format_ == WeightFormat::F8) {
+        const std::size_t groups = rows.size() / inputs_ * f8_groups(inputs_);
+        return add_scaled(first, rows, std::vector<float>(groups, 1.0F));
     }
-    const std::size_t each = weight_bytes(format_);
-    std::vector<float> values(inputs_);
-    bool finite = true;
-    for (std::size_t row = 0; row < count; ++row) {
-        const auto stored = rows.subspan(row * bytes, bytes);
-        std::byte* const panel = panels_.get() + (first + row) / kPanelOutputs * panel_bytes_;
-        const std::size_t output = (first + row) % kPanelOutputs;
-        decode_weights(type_, stored, values);
-        for (std::size_t k = 0; k < inputs_; ++k) {
-            finite = finite && std::isfinite(values[k]);
-            std::memcpy(
-                panel + (k * kPanelOutputs + output) * each, stored.data() + k * each, each
-            );
-        }
-    }
-    return finite;
+    const blocks::BlockSize block = blocks::block_size(type_);
+    const std::size_t row_bytes = inputs_ / block.values * block.bytes;
+    return pack(first, rows, row_bytes, [this](const PanelRows& part) {
+        return format_ == WeightFormat::Blocks ? pack_blocks(type_, part) : pack_plain(type_, part);
+    });
+}
+
+bool PackedMatrix::add_scaled(
+    std::size_t first, std::span<const std::byte> rows, std::span<const float> scales
+) {
+    const std::size_t groups = f8_groups(inputs_);
+    SWARM_ASSERT(format_ == WeightFormat::F8 && scales.size() == rows.size() / inputs_ * groups);
+    return pack(first, rows, inputs_, [&](const PanelRows& part) {
+        const auto skipped = static_cast<std::size_t>(part.from - rows.data()) / inputs_;
+        return pack_f8(part, scales.subspan(skipped * groups, part.count * groups));
+    });
 }
 
 void PackedMatrix::add_rows(std::size_t first, std::span<const float> rows) {
-    SWARM_ASSERT(format_ != WeightFormat::Blocks && format_ != WeightFormat::Fp16);
-    const std::size_t count = rows.size() / inputs_;
-    SWARM_ASSERT(rows.size() == count * inputs_ && first + count <= outputs_);
-    for (std::size_t row = 0; row < count; ++row) {
-        const auto values = rows.subspan(row * inputs_, inputs_);
-        std::byte* const panel = panels_.get() + (first + row) / kPanelOutputs * panel_bytes_;
-        const std::size_t output = (first + row) % kPanelOutputs;
-        if (format_ == WeightFormat::Int8) {
-            pack_levels(panel, output, values);
-            continue;
-        }
-        const std::size_t bytes = weight_bytes(format_);
-        for (std::size_t k = 0; k < inputs_; ++k) {
-            std::byte* const at = panel + (k * kPanelOutputs + output) * bytes;
-            if (format_ == WeightFormat::Fp32) {
-                put(at, values[k]);
-            } else {
-                put(at, to_bf16(values[k]));
-            }
-        }
-    }
+    SWARM_ASSERT(
+        format_ == WeightFormat::Fp32 || format_ == WeightFormat::Bf16 ||
+        format_ == WeightFormat::Int8
+    );
+    pack(first, std::as_bytes(rows), inputs_ * sizeof(float), [this](const PanelRows& part) {
+        pack_values(format_, part);
+        return true;
+    });
 }
 
 void PackedMatrix::read_row(std::size_t row, std::span<float> values) const {
@@ -265,6 +210,11 @@ void PackedMatrix::read_row(std::size_t row, std::span<float> values) const {
             values[k] = get<float>(panel + at * sizeof(float));
         } else if (format_ == WeightFormat::Fp16) {
             values[k] = blocks::from_half(get<std::uint16_t>(panel + at * sizeof(std::uint16_t)));
+        } else if (format_ == WeightFormat::F8) {
+            const std::byte* const group = panel + k / kF8Group * kF8GroupBytes;
+            const auto byte =
+                get<std::uint8_t>(group + kF8ScaleBytes + k % kF8Group * kPanelOutputs + output);
+            values[k] = blocks::from_e4m3(byte) * get<float>(group + output * sizeof(float));
         } else if (format_ == WeightFormat::Bf16) {
             values[k] = from_bf16(get<std::uint16_t>(panel + at * sizeof(std::uint16_t)));
         } else {

@@ -6,8 +6,9 @@
 //          weight. Reasons for groups of 32 instead of rows: the largest weight of a row would cost
 //          all others their precision, and the Q8_0 weights of a GGUF come out unchanged.
 // Invariant: packing looks at one row at a time, so a matrix packed in parts equals the whole one.
-// Threading: const and any thread; add_rows() from one thread. Errors: none; the caller checks
-// sizes. A group that holds NaN or infinity becomes NaN. Source: own.
+// Threading: const and any thread; threads may add rows of different panels at the same time.
+// Errors: none; the caller checks sizes. A group that holds NaN or infinity becomes NaN.
+// Source: own.
 #pragma once
 
 #include "stacking/kernels/kernels.hpp"
@@ -22,10 +23,13 @@
 
 namespace stacking::kernels {
 
-/// Name of a format: "fp32", "bf16", "int8", "fp16" or "blocks".
+/// Name of a format: "fp32", "bf16", "int8", "fp16", "fp8" or "blocks".
 std::string_view name_of(WeightFormat format);
 /// Returns one of the formats that add_rows() makes: fp32, bf16, int8.
 std::optional<WeightFormat> parse_weight_format(std::string_view name);
+
+/// Scales of F8 must be smaller, so that a factor of 2^8 overflows none of them.
+inline constexpr float kF8ScaleMax = 0x1p+119F;
 
 class PackedMatrix {
  public:
@@ -41,9 +45,16 @@ class PackedMatrix {
     /// Packs whole rows, (count, inputs), as the outputs from `first` on.
     void add_rows(std::size_t first, std::span<const float> rows);
 
-    /// Packs whole rows as they are stored. Returns false when a weight is infinite or no number.
-    /// REQUIRES: the matrix was made for their type.
+    /// Packs whole rows as they are stored; those of F8_E4M3 have scales of 1. Returns false when a
+    /// weight is infinite or no number. REQUIRES: the matrix was made for their type.
     [[nodiscard]] bool add_stored(std::size_t first, std::span<const std::byte> rows);
+
+    /// Packs whole rows of F8_E4M3 whose weights are multiplied by scales, (rows, groups of
+    /// kF8Group inputs). Returns false when a product is infinite or no number.
+    /// REQUIRES: the matrix was made for F8_E4M3, and each scale is below kF8ScaleMax.
+    [[nodiscard]] bool add_scaled(
+        std::size_t first, std::span<const std::byte> rows, std::span<const float> scales
+    );
 
     /// Writes the weights of one output as they are after packing, (inputs).
     void read_row(std::size_t output, std::span<float> row) const;
@@ -68,8 +79,14 @@ class PackedMatrix {
         WeightFormat format, blocks::WeightType type, std::size_t outputs, std::size_t inputs
     );
 
-    bool add_blocks(std::size_t first, std::span<const std::byte> rows);
-    void pack_levels(std::byte* panel, std::size_t output, std::span<const float> row);
+    /// Calls into_panel(PanelRows) for each panel of the rows. Returns whether all returned true.
+    template <class Pack>
+    bool pack(
+        std::size_t first,
+        std::span<const std::byte> rows,
+        std::size_t row_bytes,
+        const Pack& into_panel
+    );
 
     WeightFormat format_;
     blocks::WeightType type_;  // type of the Blocks

@@ -228,6 +228,11 @@ SWARM_TARGET void multiply_blocks(
     const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride
 );
 
+/// Products by WeightFormat::F8; vector_f8.hpp has them.
+SWARM_TARGET void multiply_f8(
+    const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride
+);
+
 SWARM_TARGET void multiply(
     const MatrixView& matrix, const Rows& x, float* out, std::size_t out_stride
 ) {
@@ -242,6 +247,8 @@ SWARM_TARGET void multiply(
             return multiply_as<WeightFormat::Fp16>(matrix, x, out, out_stride);
         case WeightFormat::Blocks:
             return multiply_blocks(matrix, x, out, out_stride);
+        case WeightFormat::F8:
+            return multiply_f8(matrix, x, out, out_stride);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "stacking/llama/stage_weights.hpp"
 
+#include "stacking/llama/weight_reader.hpp"
 #include "stacking/models/training/shared_layers.hpp"
 #include "swarm/base/try.hpp"
 #include "swarm/run/training/boundary_maps.hpp"
@@ -19,139 +20,15 @@ using swarm::Error;
 using swarm::ErrorCode;
 using swarm::Reaction;
 
-constexpr std::size_t kReadFloats = 1U << 18;  // 1 MiB
-
-/// Whether the tensor's weights stay as they are stored.
-bool keeps_stored(const models::StoredTensor& tensor, WeightChoice choice) {
-    return !choice.format() && PackedMatrix::keeps(tensor.type) && tensor.adapter == nullptr;
-}
-
-PackedMatrix make(const models::StoredTensor& tensor, std::size_t outputs, WeightChoice choice) {
-    if (keeps_stored(tensor, choice)) {
-        return {tensor.type, outputs, tensor.columns()};
-    }
-    return {choice.format().value_or(kernels::WeightFormat::Fp32), outputs, tensor.columns()};
-}
-
-/// Reads tensors and keeps the first error; after an error every value is zero.
-class Reader {
- public:
-    Reader(const models::ModelSource& source, WeightChoice choice)
-        : source_(source), choice_(choice) {}
-
-    std::vector<float> vector(const std::string& name) {
-        auto values = source_.read(name);
-        if (!values) {
-            fail(values.error());
-            return {};
-        }
-        return std::move(*values);
-    }
-
-    /// Returns an empty list when the model has no such tensor.
-    std::vector<float> vector_if(const std::string& name) {
-        return source_.tensors().contains(name) ? vector(name) : std::vector<float>();
-    }
-
-    /// Reads the named tensors as one matrix, one below the other. Neighbours of one format share
-    /// their panels.
-    JoinedMatrix matrix(std::initializer_list<std::string> names) {
-        JoinedMatrix joined;
-        for (const auto* name = names.begin(); name != names.end();) {
-            const auto* const end = std::find_if(name + 1, names.end(), [&](const auto& other) {
-                return !has_format_of(*name, other);
-            });
-            std::size_t outputs = 0;
-            for (const auto* each = name; each != end; ++each) {
-                outputs += stored(*each).rows();
-            }
-            PackedMatrix packed = make(stored(*name), outputs, choice_);
-            std::size_t first = 0;
-            for (; name != end; ++name) {
-                first += add(*name, first, packed);
-            }
-            joined.add(std::move(packed));
-        }
-        return joined;
-    }
-
-    /// Reads a matrix as fp32, whatever the others are.
-    JoinedMatrix exact_matrix(const std::string& name) {
-        const WeightChoice usual = std::exchange(choice_, kernels::WeightFormat::Fp32);
-        JoinedMatrix exact = matrix({name});
-        choice_ = usual;
-        return exact;
-    }
-
-    [[nodiscard]] const std::optional<Error>& fault() const { return fault_; }
-
- private:
-    [[nodiscard]] const models::StoredTensor& stored(const std::string& name) const {
-        return source_.tensors().find(name)->second;
-    }
-
-    [[nodiscard]] bool has_format_of(const std::string& left, const std::string& right) const {
-        return choice_.format() ||
-               (stored(left).type == stored(right).type &&
-                keeps_stored(stored(left), choice_) == keeps_stored(stored(right), choice_));
-    }
-
-    std::size_t add(const std::string& name, std::size_t first, PackedMatrix& packed) {
-        const std::size_t rows = stored(name).rows();
-        const std::size_t at_once = std::max<std::size_t>(1, kReadFloats / packed.inputs());
-        const bool keep = keeps_stored(stored(name), choice_);
-        for (std::size_t row = 0; row < rows && !fault_; row += at_once) {
-            const models::RowRange range{row, std::min(at_once, rows - row)};
-            const auto read = keep ? add_stored(name, range, first + row, packed)
-                                   : add_values(name, range, first + row, packed);
-            if (!read) {
-                fail(read.error());
-            }
-        }
-        return rows;
-    }
-
-    swarm::Result<> add_stored(
-        const std::string& name, models::RowRange range, std::size_t first, PackedMatrix& packed
-    ) {
-        SWARM_TRY(source_.read_stored_rows(name, range, bytes_));
-        if (!packed.add_stored(first, bytes_)) {
-            return models::not_finite(name);
-        }
-        return {};
-    }
-
-    swarm::Result<> add_values(
-        const std::string& name, models::RowRange range, std::size_t first, PackedMatrix& packed
-    ) {
-        values_.resize(range.count * packed.inputs());
-        SWARM_TRY(source_.read_rows(name, range, values_));
-        packed.add_rows(first, values_);
-        return {};
-    }
-
-    void fail(Error error) {
-        if (!fault_) {
-            fault_ = std::move(error);
-        }
-    }
-
-    const models::ModelSource& source_;
-    WeightChoice choice_;
-    std::vector<float> values_;
-    std::vector<std::byte> bytes_;
-    std::optional<Error> fault_;
-};
-
 /// Reads a feed-forward part whose names begin with `prefix`.
-FeedForwardWeights read_feed_forward(Reader& reader, const std::string& prefix) {
+FeedForwardWeights read_feed_forward(WeightReader& reader, const std::string& prefix) {
     return {
         .gate_up = reader.matrix({prefix + "w1", prefix + "w3"}),
         .down = reader.matrix({prefix + "w2"})};
 }
 
 void read_experts(
-    Reader& reader,
+    WeightReader& reader,
     const std::string& prefix,
     const models::Experts& experts,
     const HeldParts& held,
@@ -177,7 +54,7 @@ void read_experts(
     }
 }
 
-void read_bottleneck(Reader& reader, std::uint32_t layer, StageWeights& stage) {
+void read_bottleneck(WeightReader& reader, std::uint32_t layer, StageWeights& stage) {
     const auto& layers = stage.architecture.traits.bottlenecks.layers;
     const auto at = std::ranges::find(layers, layer);
     if (at == layers.end()) {
@@ -194,7 +71,7 @@ void read_bottleneck(Reader& reader, std::uint32_t layer, StageWeights& stage) {
 }
 
 LayerWeights read_layer(
-    Reader& reader,
+    WeightReader& reader,
     std::uint32_t index,
     const models::Architecture& architecture,
     const HeldParts& held
@@ -236,9 +113,13 @@ swarm::Result<std::shared_ptr<const StageWeights>> read_stage(
     const swarm::run::StageLayout& layout,
     WeightChoice choice,
     Exits exits,
-    const HeldParts& held
+    const HeldParts& held,
+    swarm::Workers& workers
 ) {
-    Reader reader(source, choice);
+    WeightReader reader(source, choice, workers);
+    if (held.trunk && !held.experts) {
+        reader.expect(layout);
+    }
     auto stage = std::make_shared<StageWeights>();
     stage->architecture = source.architecture();
     stage->first_layer = layout.first_layer;
@@ -288,10 +169,14 @@ swarm::Result<std::shared_ptr<const StageWeights>> load_stage(
     const swarm::run::StageLayout& layout,
     WeightChoice choice,
     Exits exits,
-    const HeldParts& held
+    const HeldParts& held,
+    swarm::Workers* workers
 ) {
+    swarm::OneThread alone;
     try {
-        return read_stage(source, layout, choice, exits, held);
+        return read_stage(
+            source, layout, choice, exits, held, workers == nullptr ? alone : *workers
+        );
     } catch (const std::bad_alloc&) {
         return Error{
             ErrorCode::Full,

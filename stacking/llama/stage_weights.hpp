@@ -7,13 +7,14 @@
 // Layers in a row with the same tensors (models/training/shared_layers.hpp) are packed once.
 // Threading: const and any thread; several computes may use the same object.
 // Errors: those of ModelSource (NotFinite among them), Full when memory ends; Reject.
-// Cost: reads each row of the stage's tensors once, kReadFloats at a time.
+// Cost: reads each row of the stage's tensors once (weight_reader.hpp).
 #pragma once
 
 #include "stacking/expert_set.hpp"
 #include "stacking/kernels/joined_matrix.hpp"
 #include "stacking/llama/weight_choice.hpp"
 #include "stacking/models/model_source.hpp"
+#include "swarm/base/workers.hpp"
 
 #include <memory>
 #include <optional>
@@ -83,13 +84,15 @@ struct HeldParts {
 };
 
 /// `layout`: one of models::split() for this model. Without the trunk the stage has the experts
-/// alone: it is for LlamaLender.
+/// alone: it is for LlamaLender. `workers`: null for the caller's thread alone; the weights are the
+/// same for any number of threads.
 swarm::Result<std::shared_ptr<const StageWeights>> load_stage(
     const models::ModelSource& source,
     const swarm::run::StageLayout& layout,
     WeightChoice choice,
     Exits exits = Exits::None,
-    const HeldParts& held = {}
+    const HeldParts& held = {},
+    swarm::Workers* workers = nullptr
 );
 
 /// Returns the bytes of the weights that load_stage() keeps, without exits.

@@ -1,11 +1,13 @@
 #include "stacking/models/byte_source.hpp"
 
 #include "stacking/models/copies/partial_copy.hpp"
+#include "swarm/base/file_map.hpp"
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <mutex>
 #include <string_view>
 #include <sys/stat.h>
 #include <system_error>
@@ -21,6 +23,7 @@ using swarm::Result;
 namespace {
 
 constexpr std::size_t kPrintedMax = 80;
+constexpr const char* kShrank = "it became shorter while it was read";
 
 Error unreadable(ErrorCode code, const std::string& path, const std::string& why) {
     return {code, Reaction::Reject, "cannot read " + path + ": " + why};
@@ -61,8 +64,8 @@ class FileBytes final : public ByteSource {
                 continue;
             }
             if (count <= 0) {
-                const std::string why = count == 0 ? "it became shorter while it was read"
-                                                   : std::generic_category().message(errno);
+                const std::string why =
+                    count == 0 ? kShrank : std::generic_category().message(errno);
                 return unreadable(ErrorCode::StorageFailed, path_, why);
             }
             bytes = bytes.subspan(static_cast<std::size_t>(count));
@@ -71,10 +74,52 @@ class FileBytes final : public ByteSource {
         return {};
     }
 
+    [[nodiscard]] Result<std::span<const std::byte>> view(
+        std::uint64_t offset, std::size_t count, std::vector<std::byte>& room
+    ) const override {
+        const swarm::FileMap* const mapped = map();
+        if (mapped == nullptr) {
+            return ByteSource::view(offset, count, room);
+        }
+        if (auto within = check_range(size_, offset, count); within.has_error()) {
+            return unreadable(within.error().code, path_, within.error().detail);
+        }
+        return mapped->bytes().subspan(offset, count);
+    }
+
+    [[nodiscard]] Result<> check_views() const override {
+        if (const auto* const mapped = map(); mapped != nullptr && !mapped->is_whole()) {
+            return unreadable(
+                ErrorCode::StorageFailed, path_, std::string(kShrank) + ", or its disk fails"
+            );
+        }
+        return {};
+    }
+
+    void fetch(std::uint64_t offset, std::uint64_t count) const override {
+        if (const auto* const mapped = map()) {
+            mapped->fetch(offset, count);
+        }
+    }
+
+    void forget(std::uint64_t offset, std::uint64_t count) const override {
+        if (const auto* const mapped = map()) {
+            mapped->forget(offset, count);
+        }
+    }
+
  private:
+    /// Returns null where the file cannot be mapped.
+    [[nodiscard]] const swarm::FileMap* map() const {
+        std::call_once(mapped_, [this] { map_ = swarm::FileMap::open(descriptor_, size_); });
+        return map_.get();
+    }
+
     int descriptor_;
     std::uint64_t size_;
     std::string path_;
+    mutable std::once_flag mapped_;
+    mutable std::unique_ptr<swarm::FileMap> map_;
 };
 
 /// A checkout without Git LFS has three lines of text in place of a large file.
@@ -87,10 +132,31 @@ bool is_lfs_pointer(const ByteSource& file) {
 
 }  // namespace
 
+Result<> ByteSource::check_there(std::uint64_t offset, std::uint64_t count) const {
+    return check_range(size(), offset, count);
+}
+
+Result<std::span<const std::byte>> ByteSource::view(
+    std::uint64_t offset, std::size_t count, std::vector<std::byte>& room
+) const {
+    // A file that lies about its size must not make room for what it does not have.
+    SWARM_TRY(check_range(size(), offset, count));
+    room.resize(count);
+    SWARM_TRY(read(offset, room));
+    return std::span<const std::byte>(room);
+}
+
 Result<> MemoryBytes::read(std::uint64_t offset, std::span<std::byte> bytes) const {
     SWARM_TRY(check_range(bytes_.size(), offset, bytes.size()));
     std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
     return {};
+}
+
+Result<std::span<const std::byte>> MemoryBytes::view(
+    std::uint64_t offset, std::size_t count, std::vector<std::byte>& /*room*/
+) const {
+    SWARM_TRY(check_range(bytes_.size(), offset, count));
+    return std::span(bytes_).subspan(offset, count);
 }
 
 Result<std::unique_ptr<ByteSource>> open_file(const std::filesystem::path& path) {

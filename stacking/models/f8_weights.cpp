@@ -6,6 +6,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include <algorithm>
 #include <string_view>
 
 namespace stacking::models {
@@ -19,6 +20,7 @@ using swarm::Result;
 namespace {
 
 constexpr std::string_view kWeight = ".weight";
+constexpr const char* kF8BlockText = "128x128";  // older compressed-tensors write it
 
 Error bad_scheme(const std::string& what) {
     return {ErrorCode::Unsupported, Reaction::Reject, what};
@@ -31,9 +33,26 @@ std::string text_or_empty(const json::object& object, const char* key) {
 }
 
 /// The shape of the scales does not tell blocks of other sides apart.
-bool has_known_blocks(const json::object& config) {
-    const json::value* const size = config.if_contains("weight_block_size");
-    return size == nullptr || size->is_null() || *size == json::array{kF8BlockSide, kF8BlockSide};
+bool has_known_blocks(const json::object& object, const char* key) {
+    const json::value* const size = object.if_contains(key);
+    return size == nullptr || size->is_null() || *size == json::array{kF8BlockSide, kF8BlockSide} ||
+           *size == json::value(kF8BlockText);
+}
+
+/// Whether each group of compressed-tensors has weights of blocks that are known, if of blocks.
+bool has_known_groups(const json::object& config) {
+    const json::value* const groups = config.if_contains("config_groups");
+    const json::object* const each = groups == nullptr ? nullptr : groups->if_object();
+    if (each == nullptr) {
+        return true;
+    }
+    return std::all_of(each->begin(), each->end(), [](const auto& member) {
+        const json::object* const group = member.value().if_object();
+        const json::value* const weights =
+            group == nullptr ? nullptr : group->if_contains("weights");
+        const json::object* const how = weights == nullptr ? nullptr : weights->if_object();
+        return how == nullptr || has_known_blocks(*how, "block_structure");
+    });
 }
 
 std::uint32_t divided_up(std::uint64_t value) {
@@ -63,9 +82,13 @@ std::string refuse_quantisation(const json::value& config) {
     const json::object* const object = config.if_object();
     const std::string method = object == nullptr ? "" : text_or_empty(*object, "quant_method");
     const std::string format = object == nullptr ? "" : text_or_empty(*object, "format");
-    if (object != nullptr && !has_known_blocks(*object)) {
-        return "weight_block_size is not [" + std::to_string(kF8BlockSide) + ", " +
-               std::to_string(kF8BlockSide) + "]";
+    const std::string sides =
+        " is not [" + std::to_string(kF8BlockSide) + ", " + std::to_string(kF8BlockSide) + "]";
+    if (object != nullptr && !has_known_blocks(*object, "weight_block_size")) {
+        return "weight_block_size" + sides;
+    }
+    if (object != nullptr && !has_known_groups(*object)) {
+        return "block_structure" + sides;
     }
     if (method == "fp8" || (method == "compressed-tensors" && format == "float-quantized")) {
         return "";
@@ -78,6 +101,7 @@ Result<> add_f8_scales(
     const std::string& name,
     const TensorCatalogue& catalogue,
     const ModelSource::Files& files,
+    Quantised quantised,
     StoredTensor& tensor,
     std::set<std::string>& used
 ) {
@@ -89,6 +113,11 @@ Result<> add_f8_scales(
     auto found = catalogue.find(name + "_scale");
     if (found == catalogue.end()) {
         found = catalogue.find(name + "_scale_inv");
+    }
+    if (found == catalogue.end() && quantised == Quantised::Yes) {
+        return bad_scheme(
+            printable(name) + " is F8_E4M3 without a scale, which quantization_config promises"
+        );
     }
     if (found == catalogue.end()) {
         return {};

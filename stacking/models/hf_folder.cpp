@@ -139,7 +139,10 @@ Error unfit(ErrorCode code, std::string what) {
 
 /// Takes the tensors that the architecture needs out of the catalogue, under our names.
 Result<ModelSource::Tensors> name_tensors(
-    const Architecture& architecture, TensorCatalogue& catalogue, const ModelSource::Files& files
+    const Architecture& architecture,
+    TensorCatalogue& catalogue,
+    const ModelSource::Files& files,
+    Quantised quantised
 ) {
     ModelSource::Tensors tensors;
     std::set<std::string> used;
@@ -161,7 +164,7 @@ Result<ModelSource::Tensors> name_tensors(
         }
         used.insert(place.name);
         SWARM_TRY(auto whole, as_stored(place.name, found->second));
-        SWARM_TRY(add_f8_scales(place.name, catalogue, files, whole, used));
+        SWARM_TRY(add_f8_scales(place.name, catalogue, files, quantised, whole, used));
         SWARM_TRY(auto stored, cut(whole, place, wanted));
         const bool less_one =
             family_of(architecture).norms_less_one && wanted.name.ends_with("norm");
@@ -179,6 +182,15 @@ Result<ModelSource::Tensors> name_tensors(
         }
     }
     return tensors;
+}
+
+/// REQUIRES: the text is one that parse_hf_config() takes.
+Quantised quantised_by(const std::string& config) {
+    const auto parsed = stages::parse_strict_json(config);
+    const json::object* const object = parsed ? parsed->if_object() : nullptr;
+    const json::value* const member =
+        object == nullptr ? nullptr : object->if_contains("quantization_config");
+    return member == nullptr || member->is_null() ? Quantised::No : Quantised::Yes;
 }
 
 }  // namespace
@@ -212,7 +224,7 @@ Result<ModelSource> open_hf_folder(const fs::path& folder) {
         // The tensors count more than the configuration, as in transformers.
         architecture->tied_embeddings = !other;
     }
-    auto tensors = name_tensors(*architecture, catalogue, files);
+    auto tensors = name_tensors(*architecture, catalogue, files, quantised_by(text));
     if (tensors.has_error()) {
         return refused_at(tensors.error().code, folder, tensors.error().detail);
     }

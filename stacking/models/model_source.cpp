@@ -79,6 +79,13 @@ Error not_finite(std::string_view tensor) {
     );
 }
 
+float scale_at(
+    const WeightScales& scales, std::uint64_t columns, std::uint64_t row, std::uint64_t column
+) {
+    const std::uint64_t across = (columns + scales.block_columns - 1) / scales.block_columns;
+    return scales.values[row / scales.block_rows * across + column / scales.block_columns];
+}
+
 void scale_row(const WeightScales& scales, std::uint64_t row, std::span<float> values) {
     if (scales.values.empty()) {
         return;
@@ -150,26 +157,28 @@ Result<> ModelSource::for_rows(const StoredTensor& tensor, RowRange rows, const 
     const std::uint64_t chunk_rows = rows_per_chunk(tensor);
     const std::uint64_t stored_row_bytes = row_bytes(tensor);
     const std::uint64_t end = rows.first + rows.count;
-    std::vector<std::byte> chunk;
+    std::vector<std::byte> room;
     for (std::uint64_t begin = rows.first / chunk_rows * chunk_rows; begin < end;
          begin += chunk_rows) {
         const bool whole = tensor.interleaved_heads > 0;
         const std::uint64_t from = whole ? begin : std::max(begin, rows.first);
         const std::uint64_t to = std::min(begin + chunk_rows, whole ? tensor.rows() : end);
-        chunk.resize((to - from) * stored_row_bytes);
         const std::uint64_t offset = tensor.offset + from * stored_row_bytes;
-        SWARM_TRY(files_[tensor.file]->read(offset, chunk));
+        SWARM_TRY(
+            const auto chunk,
+            files_[tensor.file]->view(offset, (to - from) * stored_row_bytes, room)
+        );
         for (std::uint64_t row = from; row < to; ++row) {
             const std::uint64_t target = model_row(tensor, row);
             if (target >= rows.first && target < end) {
                 body(
                     target - rows.first,
-                    std::span(chunk).subspan((row - from) * stored_row_bytes, stored_row_bytes)
+                    chunk.subspan((row - from) * stored_row_bytes, stored_row_bytes)
                 );
             }
         }
     }
-    return {};
+    return files_[tensor.file]->check_views();
 }
 
 Result<> ModelSource::read_rows(std::string_view name, RowRange rows, std::span<float> values)
@@ -201,19 +210,56 @@ Result<> ModelSource::read_rows(std::string_view name, RowRange rows, std::span<
     return {};
 }
 
-Result<> ModelSource::read_stored_rows(
-    std::string_view name, RowRange rows, std::vector<std::byte>& bytes
+Result<std::span<const std::byte>> ModelSource::stored_rows(
+    std::string_view name, RowRange rows, std::vector<std::byte>& room
 ) const {
     SWARM_TRY(const StoredTensor* const tensor, find(name, rows));
     const std::uint64_t each = row_bytes(*tensor);
-    bytes.resize(rows.count * each);
+    if (tensor->interleaved_heads == 0) {
+        auto bytes =
+            files_[tensor->file]->view(tensor->offset + rows.first * each, rows.count * each, room);
+        return bytes ? std::move(bytes) : with_name(name, bytes.error());
+    }
+    room.resize(rows.count * each);
     const auto copy = [&](std::uint64_t row, std::span<const std::byte> stored) {
-        std::copy_n(stored.begin(), each, bytes.begin() + static_cast<std::ptrdiff_t>(row * each));
+        std::copy_n(stored.begin(), each, room.begin() + static_cast<std::ptrdiff_t>(row * each));
     };
     if (auto read = for_rows(*tensor, rows, copy); read.has_error()) {
         return with_name(name, read.error());
     }
-    return {};
+    return std::span<const std::byte>(room);
+}
+
+Result<> ModelSource::check_views(std::string_view name) const {
+    const auto found = tensors_.find(name);
+    if (found == tensors_.end()) {
+        return {};
+    }
+    const auto checked = files_[found->second.file]->check_views();
+    return checked.has_error() ? Result<>(with_name(name, checked.error())) : checked;
+}
+
+Result<> ModelSource::check_there(std::string_view name, RowRange rows) const {
+    SWARM_TRY(const StoredTensor* const tensor, find(name, rows));
+    // Rows of a head are read together.
+    const std::uint64_t unit = tensor->interleaved_heads > 0 ? rows_per_chunk(*tensor) : 1;
+    const std::uint64_t first = rows.first / unit * unit;
+    const std::uint64_t end = (rows.first + rows.count + unit - 1) / unit * unit;
+    const std::uint64_t each = row_bytes(*tensor);
+    const auto there =
+        files_[tensor->file]->check_there(tensor->offset + first * each, (end - first) * each);
+    return there.has_error() ? Result<>(with_name(name, there.error())) : there;
+}
+
+void ModelSource::fetch(std::string_view name, std::uint64_t from, std::uint64_t count) const {
+    const StoredTensor& tensor = tensors_.find(name)->second;
+    files_[tensor.file]->fetch(tensor.offset + from, count);
+}
+
+void ModelSource::forget(std::string_view name, RowRange rows) const {
+    const StoredTensor& tensor = tensors_.find(name)->second;
+    const std::uint64_t each = row_bytes(tensor);
+    files_[tensor.file]->forget(tensor.offset + rows.first * each, rows.count * each);
 }
 
 Result<> ModelSource::read_stored(

@@ -4,8 +4,9 @@
 // and k in rotate-half order, whatever order the file has; a tied model has a head.weight, too.
 // Invariant: each tensor that the architecture needs exists with its shape, inside its file.
 // Threading: const and any thread. Cost: reads the byte ranges of the requested rows; besides the
-// result it holds kReadBytes, or one head of q or k. Errors: NotFound (tensor), Mismatch (rows,
-// shape), NotFinite, StorageFailed; Reject: the caller refuses the model.
+// result it holds kReadBytes, or one head of q or k, of a source that is not mapped.
+// Errors: NotFound (tensor), Mismatch (rows, shape), NotFinite, StorageFailed; Reject: the caller
+// refuses the model.
 #pragma once
 
 #include "stacking/models/architecture.hpp"
@@ -28,6 +29,11 @@ struct WeightScales {
     std::uint32_t block_columns = 0;
     std::vector<float> values{};  // (blocks of rows, blocks of columns); empty: there are none
 };
+
+/// The scale of a weight of a tensor with so many columns. REQUIRES: there are scales.
+float scale_at(
+    const WeightScales& scales, std::uint64_t columns, std::uint64_t row, std::uint64_t column
+);
 
 /// Multiplies the weights of a row of a tensor by their scales.
 void scale_row(const WeightScales& scales, std::uint64_t row, std::span<float> values);
@@ -95,10 +101,20 @@ class ModelSource {
     ) const;
     [[nodiscard]] swarm::Result<std::vector<float>> read(std::string_view name) const;
 
-    /// Reads rows in the model's order as they are stored. Whether they are numbers is not checked.
-    [[nodiscard]] swarm::Result<> read_stored_rows(
-        std::string_view name, RowRange rows, std::vector<std::byte>& bytes
+    /// Returns rows in the model's order as they are stored: in their place where a file is mapped
+    /// and has that order, else in `room`. Whether they are numbers is not checked. Whoever has
+    /// used them asks check_views() before trusting what came of them.
+    [[nodiscard]] swarm::Result<std::span<const std::byte>> stored_rows(
+        std::string_view name, RowRange rows, std::vector<std::byte>& room
     ) const;
+    [[nodiscard]] swarm::Result<> check_views(std::string_view name) const;
+    /// Returns the error that reading these rows would have, as far as it is known without reading.
+    [[nodiscard]] swarm::Result<> check_there(std::string_view name, RowRange rows) const;
+
+    /// Asks for stored bytes of a tensor that are wanted soon. REQUIRES: the tensor exists.
+    void fetch(std::string_view name, std::uint64_t from, std::uint64_t count) const;
+    /// Gives the memory of rows back that were read. REQUIRES: the tensor exists.
+    void forget(std::string_view name, RowRange rows) const;
 
     /// Reads all tensors of a stage into one flat list in the layout's order, which is the argument
     /// of StageCompute::use_weights().

@@ -138,14 +138,15 @@ Result<> Bpe::add_added_tokens() {
 }
 
 Result<> Bpe::add_bytes() {
-    std::map<std::string_view, std::uint32_t> ids;
+    TokenTable ids(vocabulary_.tokens.size());
+    bytes_.reserve(vocabulary_.tokens.size());
     for (std::uint32_t id = 0; id < vocabulary_.tokens.size(); ++id) {
         const std::string& token = vocabulary_.tokens[id];
-        if (!ids.emplace(token, id).second) {
-            return bad_vocabulary("token " + decimal(id) + " is another one's twin");
-        }
         if (token.empty()) {
             return bad_vocabulary("token " + decimal(id) + " is empty");
+        }
+        if (!ids.add(token, id)) {
+            return bad_vocabulary("token " + decimal(id) + " is another one's twin");
         }
         SWARM_TRY(auto bytes, bytes_of(id));
         bytes_.push_back(std::move(bytes));
@@ -175,7 +176,7 @@ Result<std::string> Bpe::bytes_of(std::uint32_t id) const {
     return text;
 }
 
-Result<Bpe::Encoded> Bpe::encode_parts(std::span<const TextPart> parts, WordCache* words) const {
+Result<CountedTokens> Bpe::encode_parts(std::span<const TextPart> parts, WordCache* words) const {
     std::string text;
     std::vector<Range> allowed;
     for (const TextPart& part : parts) {
@@ -196,7 +197,7 @@ Result<Bpe::Encoded> Bpe::encode_parts(std::span<const TextPart> parts, WordCach
             Reaction::Reject,
             "the text is no UTF-8 at byte " + decimal(good)};
     }
-    Encoded encoded;
+    CountedTokens encoded;
     BpeMerger merger(*model_, words);
     SearchBudget budget(text.size());
     std::size_t changed_bytes = 0;
@@ -243,18 +244,18 @@ Result<std::vector<std::uint32_t>> Bpe::encode(std::span<const TextPart> parts) 
     return std::move(encoded.ids);
 }
 
-Result<std::vector<std::uint32_t>> Bpe::encode(
+Result<CountedTokens> Bpe::encode_counted(
     std::string_view text, SpecialTokens special, WordCache* words
 ) const {
     const TextPart part{text, special};
-    SWARM_TRY(auto encoded, encode_parts(std::span(&part, 1), words));
-    return std::move(encoded.ids);
+    return encode_parts(std::span(&part, 1), words);
 }
 
-Result<std::size_t> Bpe::count_lost(std::string_view text, SpecialTokens special) const {
-    const TextPart part{text, special};
-    SWARM_TRY(const auto encoded, encode_parts(std::span(&part, 1)));
-    return encoded.lost;
+Result<std::vector<std::uint32_t>> Bpe::encode(
+    std::string_view text, SpecialTokens special, WordCache* words
+) const {
+    SWARM_TRY(auto encoded, encode_counted(text, special, words));
+    return std::move(encoded.ids);
 }
 
 Result<std::string> Bpe::decode(std::span<const std::uint32_t> ids) const {

@@ -38,6 +38,12 @@ struct TextPart {
     SpecialTokens special = SpecialTokens::AsText;
 };
 
+/// The tokens of a text, and the number of its characters, or bytes, that have none.
+struct CountedTokens {
+    std::vector<std::uint32_t> ids;
+    std::size_t lost = 0;
+};
+
 class Bpe {
  public:
     static constexpr std::size_t kTextBytesMax = 16U << 20;
@@ -58,9 +64,8 @@ class Bpe {
     [[nodiscard]] swarm::Result<std::vector<std::uint32_t>> encode(std::span<const TextPart> parts
     ) const;
 
-    /// Characters, or bytes, of a text that have no token.
-    [[nodiscard]] swarm::Result<std::size_t> count_lost(
-        std::string_view text, SpecialTokens special
+    [[nodiscard]] swarm::Result<CountedTokens> encode_counted(
+        std::string_view text, SpecialTokens special, WordCache* words = nullptr
     ) const;
 
     /// Returns the bytes of the tokens one after another, with the names of special tokens. Any
@@ -88,12 +93,6 @@ class Bpe {
     [[nodiscard]] const Vocabulary& vocabulary() const { return vocabulary_; }
 
  private:
-    /// The tokens of a text, and how much of it has none.
-    struct Encoded {
-        std::vector<std::uint32_t> ids;
-        std::size_t lost = 0;
-    };
-
     Bpe(Vocabulary vocabulary, Chain chain)
         : vocabulary_(std::move(vocabulary)), chain_(std::move(chain)) {}
 
@@ -102,7 +101,7 @@ class Bpe {
     swarm::Result<> add_added_tokens();
     swarm::Result<> add_bytes();
     [[nodiscard]] swarm::Result<std::string> bytes_of(std::uint32_t id) const;
-    [[nodiscard]] swarm::Result<Encoded> encode_parts(
+    [[nodiscard]] swarm::Result<CountedTokens> encode_parts(
         std::span<const TextPart> parts, WordCache* words = nullptr
     ) const;
 

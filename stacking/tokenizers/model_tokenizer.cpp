@@ -161,6 +161,11 @@ Result<std::vector<std::uint32_t>> ModelTokenizer::encode_beginning(
     std::string_view text, SpecialTokens special, WordCache* words
 ) const {
     SWARM_TRY(auto ids, encode(text, special, words));
+    put_beginning(ids);
+    return ids;
+}
+
+void ModelTokenizer::put_beginning(std::vector<std::uint32_t>& ids) const {
     const ByteBpe* const own = bpe();
     const auto begin = own == nullptr ? std::span<const std::uint32_t>() : own->begin_tokens();
     const bool has_them =
@@ -168,12 +173,17 @@ Result<std::vector<std::uint32_t>> ModelTokenizer::encode_beginning(
     if (!has_them) {
         ids.insert(ids.begin(), begin.begin(), begin.end());
     }
-    return ids;
 }
 
-Result<std::size_t> ModelTokenizer::count_lost(std::string_view text, SpecialTokens special) const {
-    const ByteBpe* const own = bpe();
-    return own != nullptr ? own->count_lost(text, special) : Result<std::size_t>(0U);
+Result<CountedTokens> ModelTokenizer::encode_counted(
+    std::string_view text, SpecialTokens special, WordCache* words
+) const {
+    if (const ByteBpe* const own = bpe()) {
+        return own->encode_counted(text, special, words);
+    }
+    CountedTokens counted;
+    SWARM_TRY(counted.ids, pieces()->encode(text));
+    return counted;
 }
 
 std::vector<SpecialToken> ModelTokenizer::special_tokens() const {

@@ -49,10 +49,12 @@ class ModelTokenizer {
     [[nodiscard]] swarm::Result<std::vector<std::uint32_t>> encode_beginning(
         std::string_view text, SpecialTokens special, WordCache* words = nullptr
     ) const;
-    /// Characters, or bytes, of a text that have no token.
-    [[nodiscard]] swarm::Result<std::size_t> count_lost(
-        std::string_view text, SpecialTokens special
+    /// Returns also how much of the text has no token. SentencePiece has tokens for all of it.
+    [[nodiscard]] swarm::Result<CountedTokens> encode_counted(
+        std::string_view text, SpecialTokens special, WordCache* words = nullptr
     ) const;
+    /// Puts the tokens there that belong before each text, unless `ids` begin with them.
+    void put_beginning(std::vector<std::uint32_t>& ids) const;
     [[nodiscard]] swarm::Result<std::string> decode(std::span<const std::uint32_t> ids) const;
     /// Returns the bytes of a whole text: without the space that encoding put before it.
     [[nodiscard]] swarm::Result<std::string> decode_whole(std::span<const std::uint32_t> ids) const;

@@ -188,7 +188,6 @@ Result<Vocabulary> parse_tokenizer_json(std::string_view text) {
     vocabulary.parts.pre_tokenizer = text_of_part(*tokenizer, "pre_tokenizer");
     vocabulary.parts.post_processor = text_of_part(*tokenizer, "post_processor");
     vocabulary.parts.decoder = text_of_part(*tokenizer, "decoder");
-    SWARM_TRY(read_chain(vocabulary.parts));
     const json::object* const tokens = find_object(*model, "vocab");
     const json::array* const merges = find_array(*model, "merges");
     if (tokens == nullptr || merges == nullptr) {

@@ -1,6 +1,6 @@
 // Safetensors files with fp32 tensors: header length (u64 little-endian), JSON header, raw values.
 // Invariant: a file that parses is whole: offsets tile the buffer in some order without holes or
-// overlaps, each tensor's size fits its shape, no name comes twice, header at most 16 MiB.
+// overlaps, each tensor's size fits its shape, no name comes twice, header at most 100 MB.
 // Threading: pure functions, immutable objects. Errors: Malformed, TooLarge (header), Unsupported
 // (a dtype other than F32); all Reject.
 // Cost: one copy of the values. Source: github.com/huggingface/safetensors, README "Format".

@@ -27,7 +27,6 @@ static_assert(std::endian::native == std::endian::little, "the length is little-
 namespace {
 
 constexpr std::size_t kAlignment = 8;
-constexpr std::uint64_t kHeaderBytesMax = 100'000'000;  // the bound of the format's own reader
 constexpr const char* kMetadata = "__metadata__";
 
 Error damaged(const std::string& what) {
@@ -146,12 +145,12 @@ Result<std::uint64_t> read_safetensors_length(
 ) {
     std::uint64_t length = 0;
     std::memcpy(&length, bytes.data(), bytes.size());
-    if (length > kHeaderBytesMax) {
+    if (length > kSafetensorsHeaderBytesMax) {
         return Error{
             ErrorCode::TooLarge,
             Reaction::Reject,
             "safetensors: a header of " + std::to_string(length) + " bytes; at most " +
-                std::to_string(kHeaderBytesMax) + " are read"};
+                std::to_string(kSafetensorsHeaderBytesMax) + " are read"};
     }
     if (file_bytes < bytes.size() || length > file_bytes - bytes.size()) {
         return damaged("shorter than its header");

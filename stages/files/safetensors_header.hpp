@@ -2,7 +2,7 @@
 // it.
 // Invariant: entries that parse tile the values in some order without holes or overlaps, each
 // entry's size fits its shape, no name comes twice. Every dtype of whole bytes is understood.
-// Threading: pure functions. Errors: Malformed, TooLarge (header above 100 MB), Unsupported
+// Threading: pure functions. Errors: Malformed, TooLarge (kSafetensorsHeaderBytesMax), Unsupported
 // (another dtype); all Reject.
 // Source: github.com/huggingface/safetensors, README "Format".
 #pragma once
@@ -25,6 +25,9 @@ struct SafetensorsEntry {
     std::uint64_t begin = 0;           // offset in bytes from the end of the header
     std::uint64_t end = 0;             // offset of the byte after the last one
 };
+
+/// Maximum bytes of the JSON, for every reader here; it is the bound of the format's own reader.
+inline constexpr std::uint64_t kSafetensorsHeaderBytesMax = 100'000'000;
 
 /// Bytes of the length, which precedes the JSON.
 inline constexpr std::size_t kSafetensorsLengthBytes = 8;

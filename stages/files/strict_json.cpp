@@ -4,10 +4,8 @@
 #include <boost/json/parse.hpp>
 
 #include <cstddef>
-#include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace stages {
 
@@ -17,9 +15,8 @@ namespace json = boost::json;
 
 constexpr std::size_t kDepthMax = 16;
 
-/// Follows the parser's events with the keys of each open object. The names of the members are
-/// those that Boost.JSON wants.
-class DuplicateKeyHandler {
+/// Counts the keys that the parser sees. The names of the members are those that Boost.JSON wants.
+class KeyCounter {
  public:
     // NOLINTBEGIN(readability-identifier-naming): Boost.JSON looks them up under these names
     static constexpr std::size_t max_array_size = ~std::size_t{0};
@@ -34,13 +31,10 @@ class DuplicateKeyHandler {
 
     bool on_document_end(Code& /*code*/) { return true; }
 
-    bool on_object_begin(Code& /*code*/) {
-        keys_.emplace_back();
-        return true;
-    }
+    bool on_object_begin(Code& /*code*/) { return true; }
 
-    bool on_object_end(std::size_t /*members*/, Code& /*code*/) {
-        keys_.pop_back();
+    bool on_object_end(std::size_t members, Code& /*code*/) {
+        keys_ += members;
         return true;
     }
 
@@ -48,19 +42,11 @@ class DuplicateKeyHandler {
 
     bool on_array_end(std::size_t /*elements*/, Code& /*code*/) { return true; }
 
-    bool on_key_part(json::string_view part, std::size_t /*so_far*/, Code& /*code*/) {
-        key_.append(part.data(), part.size());
+    bool on_key_part(json::string_view /*part*/, std::size_t /*so_far*/, Code& /*code*/) {
         return true;
     }
 
-    bool on_key(json::string_view part, std::size_t /*size*/, Code& code) {
-        key_.append(part.data(), part.size());
-        if (!keys_.back().insert(std::exchange(key_, {})).second) {
-            code = json::make_error_code(json::error::syntax);
-            return false;
-        }
-        return true;
-    }
+    bool on_key(json::string_view /*part*/, std::size_t /*size*/, Code& /*code*/) { return true; }
 
     bool on_string_part(json::string_view /*part*/, std::size_t /*so_far*/, Code& /*code*/) {
         return true;
@@ -90,10 +76,27 @@ class DuplicateKeyHandler {
 
     bool on_comment(json::string_view /*part*/, Code& /*code*/) { return true; }
 
+    [[nodiscard]] std::size_t keys() const { return keys_; }
+
  private:
-    std::vector<std::set<std::string>> keys_;  // keys of the open objects, outermost first
-    std::string key_;                          // the part of a key that was seen so far
+    std::size_t keys_ = 0;
 };
+
+/// Number of members of all objects in a value, which is at most kDepthMax deep.
+std::size_t count_members(const json::value& value) {
+    std::size_t members = 0;
+    if (const json::object* const object = value.if_object()) {
+        members = object->size();
+        for (const auto& member : *object) {
+            members += count_members(member.value());
+        }
+    } else if (const json::array* const array = value.if_array()) {
+        for (const json::value& element : *array) {
+            members += count_members(element);
+        }
+    }
+    return members;
+}
 
 swarm::Error not_json(std::string detail) {
     return {swarm::ErrorCode::Malformed, swarm::Reaction::Reject, std::move(detail)};
@@ -109,9 +112,10 @@ swarm::Result<json::value> parse_strict_json(std::string_view text) {
     if (code) {
         return not_json("not JSON (" + code.message() + ")");
     }
-    json::basic_parser<DuplicateKeyHandler> checker(options);
-    checker.write_some(false, text.data(), text.size(), code);
-    if (code) {
+    // The value has the last one alone of members with one key, so it has fewer than the text.
+    json::basic_parser<KeyCounter> counter(options);
+    counter.write_some(false, text.data(), text.size(), code);
+    if (code || counter.handler().keys() != count_members(value)) {
         return not_json("a JSON object has one key twice");
     }
     return value;

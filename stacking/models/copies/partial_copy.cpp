@@ -69,8 +69,19 @@ class BytesWithHoles final : public ByteSource {
     [[nodiscard]] std::uint64_t size() const override { return file_->size(); }
 
     [[nodiscard]] Result<> read(std::uint64_t offset, std::span<std::byte> bytes) const override {
-        if (offset <= size() && bytes.size() <= size() - offset &&
-            !is_there(offset, offset + bytes.size())) {
+        SWARM_TRY(check_there(offset, bytes.size()));
+        return file_->read(offset, bytes);
+    }
+
+    [[nodiscard]] Result<std::span<const std::byte>> view(
+        std::uint64_t offset, std::size_t count, std::vector<std::byte>& room
+    ) const override {
+        SWARM_TRY(check_there(offset, count));
+        return file_->view(offset, count, room);
+    }
+
+    [[nodiscard]] Result<> check_there(std::uint64_t offset, std::uint64_t count) const override {
+        if (offset <= size() && count <= size() - offset && !is_there(offset, offset + count)) {
             return Error{
                 ErrorCode::NotFound,
                 Reaction::Reject,
@@ -78,7 +89,17 @@ class BytesWithHoles final : public ByteSource {
                     " is a part of a model's file, taken from peers, and lacks some of what "
                     "is needed here; serve with --join, which takes it, or use the whole model"};
         }
-        return file_->read(offset, bytes);
+        return {};
+    }
+
+    [[nodiscard]] Result<> check_views() const override { return file_->check_views(); }
+
+    void fetch(std::uint64_t offset, std::uint64_t count) const override {
+        file_->fetch(offset, count);
+    }
+
+    void forget(std::uint64_t offset, std::uint64_t count) const override {
+        file_->forget(offset, count);
     }
 
  private:

@@ -5,6 +5,7 @@
 #include "swarm/base/try.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <span>
 
@@ -47,9 +48,10 @@ Result<BpeModel> BpeModel::make(
 }
 
 void BpeModel::add_symbols(const Vocabulary& vocabulary, const std::vector<bool>& special) {
+    ids_ = TokenTable(vocabulary.tokens.size());
     for (std::uint32_t id = 0; id < vocabulary.tokens.size(); ++id) {
         if (!special[id]) {
-            ids_.emplace(vocabulary.tokens[id], id);
+            ids_.add(vocabulary.tokens[id], id);
         }
     }
     for (unsigned byte = 0; byte < 256; ++byte) {
@@ -62,8 +64,7 @@ void BpeModel::add_symbols(const Vocabulary& vocabulary, const std::vector<bool>
 }
 
 BpeModel::Id BpeModel::find(std::string_view token) const {
-    const auto found = ids_.find(token);
-    return found == ids_.end() ? Id() : found->second;
+    return ids_.find(token);
 }
 
 /// A merge that has to do with a special token is left out: no text may become such a token. Files
@@ -75,9 +76,11 @@ Result<> BpeModel::add_merges(const Vocabulary& vocabulary, const std::vector<bo
             special_ids.emplace(vocabulary.tokens[id], id);
         }
     }
+    merges_.reserve(vocabulary.merges.size());
+    std::string both;
     for (std::uint32_t rank = 0; rank < vocabulary.merges.size(); ++rank) {
         const auto& [left, right] = vocabulary.merges[rank];
-        const std::string both = left + right;
+        both.assign(left).append(right);
         const Id left_id = find(left);
         const Id right_id = find(right);
         const Id result = find(both);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "stacking/tokenizers/chain/chain.hpp"
+#include "stacking/tokenizers/merges/token_table.hpp"
 #include "stacking/tokenizers/merges/word_cache.hpp"
 #include "stacking/tokenizers/vocabulary.hpp"
 #include "swarm/base/result.hpp"
@@ -15,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <queue>
 #include <string>
@@ -54,11 +54,11 @@ class BpeModel {
     [[nodiscard]] const Merge* find_merge(std::uint32_t left, std::uint32_t right) const;
 
     Alphabet alphabet_ = Alphabet::Bytes;
-    std::map<std::string_view, std::uint32_t> ids_;  // by token; no special ones
-    std::array<Id, 256> letters_{};                  // by byte: its letter, or ASCII
-    std::array<Id, 256> byte_tokens_{};              // by byte: <0x00> and so on
-    std::vector<Merge> merges_;                      // by pair
-    std::vector<std::uint32_t> first_merges_;        // by left id: the first merge of it or later
+    TokenTable ids_;                           // no special ones
+    std::array<Id, 256> letters_{};            // by byte: its letter, or ASCII
+    std::array<Id, 256> byte_tokens_{};        // by byte: <0x00> and so on
+    std::vector<Merge> merges_;                // by pair
+    std::vector<std::uint32_t> first_merges_;  // by left id: the first merge of it or later
     Id unknown_;
     bool unknowns_merge_ = false;
     bool byte_fallback_ = false;

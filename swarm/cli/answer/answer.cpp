@@ -25,12 +25,28 @@ Error refusal(ErrorCode code, std::string what) {
     return {code, Reaction::Reject, std::move(what)};
 }
 
-/// Whether a text has bytes without tokens.
-Result<bool> loses_bytes(
-    const ModelTokenizer& tokenizer, std::string_view text, SpecialTokens special
+/// Encodes the messages of a conversation with the chat template. `prompt`: what is known of it.
+Result<PromptTokens> encode_messages(
+    const ModelTokenizer& tokenizer, std::span<const ChatMessage> messages, PromptTokens prompt
 ) {
-    SWARM_TRY(const std::size_t lost, tokenizer.count_lost(text, special));
-    return lost > 0;
+    const auto with_remedy = [](const Error& error) {
+        return refusal(error.code, error.detail + "; use --raw");
+    };
+    const Result<ChatTemplate> chat = ChatTemplate::compile(tokenizer);
+    if (!chat) {
+        return with_remedy(chat.error());
+    }
+    auto ids = chat->encode(tokenizer, messages, {.now_s = local_time_s()});
+    if (!ids && ids.error().code == ErrorCode::Mismatch) {
+        return refusal(
+            ErrorCode::Mismatch, "the model's chat template refuses this: " + ids.error().detail
+        );
+    }
+    if (!ids) {
+        return with_remedy(ids.error());
+    }
+    prompt.ids = std::move(*ids);
+    return prompt;
 }
 
 /// Reads the tokens and returns the next one, whose position is `position`.
@@ -100,53 +116,41 @@ Result<PromptTokens> encode_prompt(
 ) {
     const auto special =
         kind == PromptKind::Raw ? SpecialTokens::Recognised : SpecialTokens::AsText;
-    SWARM_TRY(const auto plain, tokenizer.encode(text, special));
-    if (plain.empty()) {
+    SWARM_TRY(auto plain, tokenizer.encode_counted(text, special));
+    if (plain.ids.empty()) {
         return refusal(
             ErrorCode::Mismatch,
             text.empty() ? "the prompt is empty" : "no byte of the prompt has a token in this model"
         );
     }
+    PromptTokens prompt;
+    prompt.lost_bytes = plain.lost > 0;
     if (kind == PromptKind::Raw) {
-        PromptTokens prompt;
-        SWARM_TRY(prompt.lost_bytes, loses_bytes(tokenizer, text, special));
-        SWARM_TRY(prompt.ids, tokenizer.encode_beginning(text, special));
+        prompt.ids = std::move(plain.ids);
+        tokenizer.put_beginning(prompt.ids);
         return prompt;
     }
     std::vector<ChatMessage> messages;
     if (system) {
+        SWARM_TRY(const auto counted, tokenizer.encode_counted(*system, SpecialTokens::AsText));
+        prompt.lost_bytes = prompt.lost_bytes || counted.lost > 0;
         messages.push_back({ChatRole::System, *system});
     }
     messages.push_back({ChatRole::User, std::string(text)});
-    return encode_chat(tokenizer, messages);
+    return encode_messages(tokenizer, messages, std::move(prompt));
 }
 
 Result<PromptTokens> encode_chat(
     const ModelTokenizer& tokenizer, std::span<const ChatMessage> messages
 ) {
-    const auto with_remedy = [](const Error& error) {
-        return refusal(error.code, error.detail + "; use --raw");
-    };
-    const Result<ChatTemplate> chat = ChatTemplate::compile(tokenizer);
-    if (!chat) {
-        return with_remedy(chat.error());
-    }
     PromptTokens prompt;
     for (const ChatMessage& message : messages) {
-        SWARM_TRY(const bool loses, loses_bytes(tokenizer, message.content, SpecialTokens::AsText));
-        prompt.lost_bytes = prompt.lost_bytes || loses;
-    }
-    auto ids = chat->encode(tokenizer, messages, {.now_s = local_time_s()});
-    if (!ids && ids.error().code == ErrorCode::Mismatch) {
-        return refusal(
-            ErrorCode::Mismatch, "the model's chat template refuses this: " + ids.error().detail
+        SWARM_TRY(
+            const auto counted, tokenizer.encode_counted(message.content, SpecialTokens::AsText)
         );
+        prompt.lost_bytes = prompt.lost_bytes || counted.lost > 0;
     }
-    if (!ids) {
-        return with_remedy(ids.error());
-    }
-    prompt.ids = std::move(*ids);
-    return prompt;
+    return encode_messages(tokenizer, messages, std::move(prompt));
 }
 
 Result<std::uint32_t> room_for_answer(

@@ -100,7 +100,9 @@ Result<ModelReader::Stages> stages_of(const ModelSource& model, const GenerateOp
         if (weights[stage] == nullptr) {
             SWARM_TRY(
                 weights[stage],
-                stacking::llama::load_stage(model, layouts[stage], choice_of(options), exits)
+                stacking::llama::load_stage(
+                    model, layouts[stage], choice_of(options), exits, {}, means.workers.get()
+                )
             );
         }
         stages.push_back(std::make_unique<LlamaSessions>(weights[stage], means));

@@ -174,7 +174,8 @@ Result<OpenStack::Weights> OpenStack::load(
     }
     layout.has_embedding = ends.embedding;
     layout.has_head = ends.head;
-    return stacking::llama::load_stage(source, layout, choice_);
+    using stacking::llama::Exits;
+    return stacking::llama::load_stage(source, layout, choice_, Exits::None, {}, workers_.get());
 }
 
 std::unique_ptr<stacking::SessionCompute> OpenStack::sessions_of(Weights weights) const {
@@ -230,7 +231,10 @@ Result<std::unique_ptr<TextReader>> OpenStack::bridged() {
     embedding.layers = 0;
     embedding.has_head = false;
     SWARM_TRY(
-        const Weights alone, stacking::llama::load_stage(members_[1].source, embedding, choice_)
+        const Weights alone,
+        stacking::llama::load_stage(
+            members_[1].source, embedding, choice_, stacking::llama::Exits::None, {}, workers_.get()
+        )
     );
     BridgedReader::Parts parts{
         .lower = sessions_of(std::move(lower)),

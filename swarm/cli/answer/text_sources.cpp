@@ -121,10 +121,9 @@ Result<EncodedText> encode_text(const ModelTokenizer& tokenizer, std::string_vie
             takes_any_byte ? text.size() : stacking::tokenizers::utf8_prefix(text);
         if (good > 0) {
             const std::string_view part = text.substr(0, good);
-            SWARM_TRY(const auto tokens, tokenizer.encode(part, SpecialTokens::AsText));
-            SWARM_TRY(const auto lost, tokenizer.count_lost(part, SpecialTokens::AsText));
-            encoded.tokens.insert(encoded.tokens.end(), tokens.begin(), tokens.end());
-            encoded.lost += lost;
+            SWARM_TRY(const auto counted, tokenizer.encode_counted(part, SpecialTokens::AsText));
+            encoded.tokens.insert(encoded.tokens.end(), counted.ids.begin(), counted.ids.end());
+            encoded.lost += counted.lost;
         }
         text.remove_prefix(good);
         if (text.empty()) {

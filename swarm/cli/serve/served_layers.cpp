@@ -8,6 +8,7 @@
 #include "swarm/cli/answer/open_stack.hpp"
 
 #include <charconv>
+#include <future>
 #include <string>
 #include <utility>
 
@@ -94,7 +95,12 @@ Result<LoadedLayers> load_experts(
     SWARM_TRY(
         auto weights,
         stacking::llama::load_stage(
-            model, layout, kept.choice, stacking::llama::Exits::None, {false, kept.experts->held}
+            model,
+            layout,
+            kept.choice,
+            stacking::llama::Exits::None,
+            {false, kept.experts->held},
+            kept.workers.get()
         )
     );
     LoadedLayers loaded;
@@ -116,14 +122,19 @@ Result<LoadedLayers> load_layers(
     if (kept.experts && !kept.experts->trunk) {
         return load_experts(model, layout, kept);
     }
-    SWARM_TRY(const Digest digest, digest_of(model, layout, kept));
+    // Hashing takes as long as packing, so both go over the file at the same time.
+    auto hashed = std::async(std::launch::async, [&] { return digest_of(model, layout, kept); });
     using stacking::llama::Exits;
     const Exits exits = kept.exits ? Exits::EveryStage : Exits::None;
     stacking::llama::HeldParts held;
     if (kept.experts) {
         held.experts = kept.experts->held;
     }
-    SWARM_TRY(auto weights, stacking::llama::load_stage(model, layout, kept.choice, exits, held));
+    SWARM_TRY(
+        auto weights,
+        stacking::llama::load_stage(model, layout, kept.choice, exits, held, kept.workers.get())
+    );
+    SWARM_TRY(const Digest digest, hashed.get());
     LoadedLayers loaded{nullptr, digest, nullptr};
     if (kept.bridge && layers.first == 0) {
         auto embed = [embedding = weights->embedding](

@@ -81,7 +81,14 @@ Result<std::unique_ptr<TextReader>> HeldOut::open(const ModelSource& model) cons
     const auto layout = split(model.architecture(), 1).front();
     SWARM_TRY(
         auto weights,
-        stacking::llama::load_stage(model, layout, stacking::llama::WeightChoice::as_is())
+        stacking::llama::load_stage(
+            model,
+            layout,
+            stacking::llama::WeightChoice::as_is(),
+            stacking::llama::Exits::None,
+            {},
+            workers_.get()
+        )
     );
     // There is one session, which reserves the pages that it needs and no more.
     const LlamaSessions::Options means{

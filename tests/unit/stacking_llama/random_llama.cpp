@@ -6,6 +6,7 @@
 #include "tests/unit/stacking_models/gguf_builder.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
 #include <numeric>
 
@@ -32,7 +33,7 @@ void add_metadata(models::test::GgufBuilder& file) {
 }
 
 /// `experts`: 0 for a model without mixtures.
-models::ModelSource random_model(Head head, const std::string& spoiled, std::uint32_t experts) {
+std::vector<std::byte> make_file(Head head, const std::string& spoiled, std::uint32_t experts) {
     models::test::GgufBuilder file;
     add_metadata(file);
     if (experts > 0) {
@@ -79,7 +80,12 @@ models::ModelSource random_model(Head head, const std::string& spoiled, std::uin
     if (head == Head::Own) {
         add("output.weight", {kWidth, kVocabulary});
     }
-    auto model = models::open_gguf(std::make_unique<models::MemoryBytes>(file.bytes()));
+    return file.bytes();
+}
+
+models::ModelSource random_model(Head head, const std::string& spoiled, std::uint32_t experts) {
+    auto model =
+        models::open_gguf(std::make_unique<models::MemoryBytes>(make_file(head, spoiled, experts)));
     SWARM_ASSERT(model.has_value());
     return std::move(*model);
 }
@@ -88,6 +94,19 @@ models::ModelSource random_model(Head head, const std::string& spoiled, std::uin
 
 models::ModelSource random_llama(Head head, const std::string& spoiled) {
     return random_model(head, spoiled, 0);
+}
+
+models::ModelSource open_file_of(const std::filesystem::path& path) {
+    const auto bytes = make_file(Head::Own, "", 0);
+    std::ofstream(path, std::ios::binary)
+        .write(
+            reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size())
+        );
+    auto file = models::open_file(path);
+    SWARM_ASSERT(file.has_value());
+    auto model = models::open_gguf(std::move(*file));
+    SWARM_ASSERT(model.has_value());
+    return std::move(*model);
 }
 
 models::ModelSource random_mixture() {
@@ -105,7 +124,7 @@ Stages::Stages(
     const LlamaSessions::Options& options
 ) {
     for (const auto& layout : models::split(model.architecture(), stages)) {
-        auto weights = load_stage(model, layout, choice);
+        auto weights = load_stage(model, layout, choice, Exits::None, {}, options.workers.get());
         SWARM_ASSERT(weights.has_value());
         stages_.push_back(std::make_unique<LlamaSessions>(*weights, options));
     }

@@ -6,6 +6,7 @@
 #include "stacking/llama/llama_sessions.hpp"
 #include "stacking/models/model_source.hpp"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ enum class Head { Tied, Own };
 
 /// `spoiled`: name of a GGUF tensor whose first value becomes NaN.
 models::ModelSource random_llama(Head head, const std::string& spoiled = "");
+
+/// Writes the file of random_llama(Head::Own), and opens it.
+models::ModelSource open_file_of(const std::filesystem::path& path);
 
 /// A mixture of four experts, of which each token goes to two.
 models::ModelSource random_mixture();

@@ -1,10 +1,14 @@
 #include "stacking/llama/stage_weights.hpp"
 
+#include "swarm/net/device/worker_pool.hpp"
 #include "tests/unit/stacking_llama/random_llama.hpp"
+#include "tests/unit/stages/scratch_folder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
 
 namespace stacking::llama {
 namespace {
@@ -67,6 +71,58 @@ TEST(StageWeights, NonFiniteWeightsAreAnError) {
             load_stage(model, split(model.architecture(), 1).front(), WeightFormat::Int8);
         ASSERT_FALSE(stage.has_value()) << spoiled;
         EXPECT_EQ(stage.error().code, swarm::ErrorCode::NotFinite);
+    }
+}
+
+bool has_bytes_of(const kernels::JoinedMatrix& one, const kernels::JoinedMatrix& other) {
+    return std::ranges::equal(
+        one.parts(),
+        other.parts(),
+        [](const kernels::PackedMatrix& left, const kernels::PackedMatrix& right) {
+            return left.bytes() == right.bytes() &&
+                   std::memcmp(left.view().panels, right.view().panels, left.bytes()) == 0;
+        }
+    );
+}
+
+TEST(StageWeights, ThreadsAndMapsChangeNoByte) {
+    const stages::test::ScratchFolder folder;
+    const auto model = test::random_llama(Head::Own);
+    const auto mapped = test::open_file_of(folder.path() / "model.gguf");
+    const auto layout = split(model.architecture(), 1).front();
+    for (const WeightChoice choice :
+         {WeightChoice::as_is(),
+          WeightChoice(WeightFormat::Bf16),
+          WeightChoice(WeightFormat::Int8)}) {
+        const auto wanted = *load_stage(model, layout, choice);
+        for (const std::size_t threads : {1U, 2U, 5U}) {
+            swarm::net::WorkerPool pool(threads, 1);
+            const auto given = *load_stage(mapped, layout, choice, Exits::None, {}, &pool);
+            for (std::size_t i = 0; i < test::kLayers; ++i) {
+                const LayerWeights& left = wanted->layers[i];
+                const LayerWeights& right = given->layers[i];
+                EXPECT_TRUE(has_bytes_of(left.query_key_value, right.query_key_value)) << i;
+                EXPECT_TRUE(has_bytes_of(left.experts[0].gate_up, right.experts[0].gate_up)) << i;
+                EXPECT_TRUE(has_bytes_of(left.experts[0].down, right.experts[0].down)) << i;
+                EXPECT_EQ(left.ffn_norm, right.ffn_norm) << i;
+            }
+            EXPECT_TRUE(has_bytes_of(*wanted->embedding, *given->embedding));
+            EXPECT_TRUE(has_bytes_of(*wanted->head, *given->head));
+        }
+    }
+}
+
+TEST(StageWeights, AFileThatShrinksWhileItIsReadIsAnError) {
+    const stages::test::ScratchFolder folder;
+    const auto path = folder.path() / "model.gguf";
+    const auto layout = split(test::open_file_of(path).architecture(), 1).front();
+    for (const WeightChoice choice : {WeightChoice::as_is(), WeightChoice(WeightFormat::Int8)}) {
+        const auto model = test::open_file_of(path);
+        std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+        swarm::net::WorkerPool pool(2, 1);
+        const auto stage = load_stage(model, layout, choice, Exits::None, {}, &pool);
+        ASSERT_FALSE(stage.has_value());
+        EXPECT_EQ(stage.error().code, swarm::ErrorCode::StorageFailed) << stage.error().detail;
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -139,6 +140,66 @@ TEST(StoredTypes, AModelOfEachTypeGivesTheBitsOfFp32) {
     for (const WeightType type : {WeightType::F16, WeightType::BF16, WeightType::F32}) {
         expect_equal_bits(model_of({type}), std::string(name_of(type)).c_str());
     }
+}
+
+/// The model of another type, whose matrices are F8_E4M3 with scales of one of the three schemes.
+models::ModelSource f8_model(std::uint32_t block_rows, std::uint32_t block_columns) {
+    auto architecture = model_of({WeightType::F32}).architecture();
+    architecture.tied_embeddings = false;
+    models::ModelSource::Tensors tensors;
+    models::test::Bytes bytes;
+    swarm::Rng rng(block_rows, block_columns);
+    std::array<std::uint8_t, 4093> drawn{};
+    for (std::uint8_t& byte : drawn) {
+        byte = static_cast<std::uint8_t>(rng.below(0x7f) | rng.below(2) << 7U);
+    }
+    for (const auto& spec : models::tensors_of(architecture)) {
+        models::StoredTensor tensor{spec.shape};
+        tensor.offset = bytes.get().size();
+        tensor.type = spec.shape.size() == 2 ? WeightType::F8_E4M3 : WeightType::F32;
+        for (std::uint64_t i = 0; i < spec.elements(); ++i) {
+            const std::uint8_t byte = drawn[(i + tensor.offset) % drawn.size()];
+            spec.shape.size() == 2 ? bytes.add(byte) : bytes.add(0.75F);
+        }
+        tensor.bytes = bytes.get().size() - tensor.offset;
+        if (spec.shape.size() == 2 && block_rows > 0) {
+            const auto up = [](std::uint64_t value, std::uint64_t by) {
+                return (value + by - 1) / by;
+            };
+            const std::uint32_t columns = std::min<std::uint32_t>(block_columns, spec.shape[1]);
+            tensor.scales = {block_rows, columns, {}};
+            tensor.scales.values.resize(up(tensor.rows(), block_rows) * up(spec.shape[1], columns));
+            for (float& scale : tensor.scales.values) {
+                scale = 0.001F + 0.001F * static_cast<float>(rng.unit());
+            }
+        }
+        tensors.emplace(spec.name, std::move(tensor));
+    }
+    models::ModelSource::Files files;
+    files.push_back(std::make_unique<models::MemoryBytes>(bytes.get()));
+    auto model = models::ModelSource::make(architecture, std::move(tensors), std::move(files));
+    EXPECT_TRUE(model.has_value()) << model.error().detail;
+    return std::move(*model);
+}
+
+TEST(StoredTypes, F8WithScalesOfTensorRowsOrBlocksGivesTheBitsOfFp32) {
+    constexpr std::uint32_t kAll = 1U << 20;
+    expect_equal_bits(f8_model(kAll, kAll), "tensor");
+    expect_equal_bits(f8_model(1, kAll), "row");
+    expect_equal_bits(f8_model(128, 128), "block");
+    const auto model = f8_model(128, 128);
+    const auto layout = split(model.architecture(), 1).front();
+    const auto stage = *load_stage(model, layout, WeightChoice::as_is());
+    EXPECT_EQ(stage->layers[0].attention_out.parts()[0].view().format, WeightFormat::F8);
+    EXPECT_LT(kept_bytes(model, layout, WeightChoice::as_is()), model.stored_bytes(layout) * 5 / 4);
+}
+
+TEST(StoredTypes, F8WithOtherBlocksIsKeptAsFp32) {
+    const auto model = f8_model(64, 96);
+    expect_equal_bits(model, "blocks of 96");
+    const auto layout = split(model.architecture(), 1).front();
+    const auto stage = *load_stage(model, layout, WeightChoice::as_is());
+    EXPECT_EQ(stage->layers[0].attention_out.parts()[0].view().format, WeightFormat::Fp32);
 }
 
 TEST(StoredTypes, JoinedMatricesKeepTheTypesOfTheirParts) {

@@ -116,6 +116,22 @@ class CopiesTest : public testing::Test {
     std::optional<SharedModel> shared_;
 };
 
+TEST_F(CopiesTest, WhatThreadsWouldMissIsNotedBeforeTheyRead) {
+    PartialCopy copy = begin();
+    const ModelSource model = open(copy);
+    const MissingChunks missing;
+    const RowRange all{0, 40'000};
+    const auto there = model.check_there("layers.1.mlp.w1", all);
+    ASSERT_TRUE(there.has_error());
+    EXPECT_EQ(there.error().code, ErrorCode::NotFound) << there.error().detail;
+    give(copy, {missing.chunks().begin(), missing.chunks().end()});
+    const ModelSource again = open(copy);
+    EXPECT_TRUE(again.check_there("layers.1.mlp.w1", all).has_value());
+    std::vector<std::byte> room;
+    EXPECT_TRUE(again.stored_rows("layers.1.mlp.w1", all, room).has_value());
+    EXPECT_EQ(again.check_there("layers.1.mlp.w1", {1, 40'000}).error().code, ErrorCode::Mismatch);
+}
+
 TEST_F(CopiesTest, AManifestSurvivesItsBytes) {
     const auto manifest = FileManifest::decode(shared_->manifest());
     ASSERT_TRUE(manifest);

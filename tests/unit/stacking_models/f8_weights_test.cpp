@@ -9,6 +9,7 @@
 #include "tests/unit/stages/scratch_folder.hpp"
 
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -137,6 +138,18 @@ TEST_F(F8Weights, OfAnUnknownSchemeAreRefusedByName) {
     expect_refused("down_proj.weight_zero_point");
 }
 
+TEST_F(F8Weights, AScaleThatTheConfigurationPromisesMustBeThere) {
+    const auto path = folder() / "config.json";
+    std::ifstream in(path);
+    auto config = boost::json::parse(std::string(std::istreambuf_iterator<char>(in), {}));
+    config.get_object()["quantization_config"] = {{"quant_method", "fp8"}};
+    std::ofstream(path) << boost::json::serialize(config);
+    write({});
+    expect_refused("down_proj.weight is F8_E4M3 without a scale");
+    write({{std::string(kName) + "_scale_inv", {1, 1}, {0.5F}}});
+    expect_values(std::vector<float>(kRows, 0.5F));
+}
+
 TEST_F(F8Weights, AMatrixWithoutAShapeIsRefused) {
     small_shape_ = std::vector<std::uint32_t>{};
     write({{std::string(kName) + "_scale", {1}, {1.0F}}});
@@ -177,6 +190,16 @@ TEST(Quantisation, OtherMethodsThanF8AreRefused) {
         refuse(R"({"quant_method": "fp8", "weight_block_size": [64, 128]})"),
         "weight_block_size is not [128, 128]"
     );
+    const auto refuse_blocks = [&](const std::string& structure) {
+        return refuse((R"({"quant_method": "compressed-tensors", "format": "float-quantized",)"
+                       R"("config_groups": {"group_0": {"weights": {"block_structure": )" +
+                       structure + "}}}}")
+                          .c_str());
+    };
+    EXPECT_EQ(refuse_blocks("null"), "");
+    EXPECT_EQ(refuse_blocks("[128, 128]"), "");
+    EXPECT_EQ(refuse_blocks("\"128x128\""), "");
+    EXPECT_EQ(refuse_blocks("[64, 64]"), "block_structure is not [128, 128]");
 }
 
 }  // namespace

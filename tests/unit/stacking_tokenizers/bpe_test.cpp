@@ -145,8 +145,10 @@ TEST(Bpe, CountsWhatHasNoToken) {
     vocabulary.tokens['!'] = letter_of('!') + letter_of('!');
     const auto bpe = Bpe::make(std::move(vocabulary));
     ASSERT_TRUE(bpe.has_value()) << bpe.error().detail;
-    EXPECT_EQ(*bpe->count_lost("a!b!", SpecialTokens::AsText), 2U);
-    EXPECT_EQ(*bpe->count_lost("ab", SpecialTokens::AsText), 0U);
+    const auto counted = bpe->encode_counted("a!b!", SpecialTokens::AsText);
+    EXPECT_EQ(counted->lost, 2U);
+    EXPECT_EQ(counted->ids, *bpe->encode("a!b!", SpecialTokens::AsText));
+    EXPECT_EQ(bpe->encode_counted("ab", SpecialTokens::AsText)->lost, 0U);
 }
 
 TEST(Bpe, RefusesVocabulariesThatContradictThemselves) {

@@ -130,7 +130,7 @@ TEST(ModelTokenizer, ReadsTheTokenizerModelOfAStranger) {
     EXPECT_EQ(*tokenizer->encode_beginning("<s>a", SpecialTokens::Recognised), (Ids{1, 7}));
     EXPECT_EQ(*tokenizer->decode_whole(Ids{3, 6, 7}), "ab a");
     EXPECT_EQ(*tokenizer->decode(Ids{7}), " a");
-    EXPECT_EQ(*tokenizer->count_lost("acc", SpecialTokens::AsText), 2U);
+    EXPECT_EQ(tokenizer->encode_counted("acc", SpecialTokens::AsText)->lost, 2U);
     EXPECT_EQ(*tokenizer->encode("cca", SpecialTokens::AsText), (Ids{3, 0, 4}));  // one unknown
 
     const auto copy = folder.path() / "copy";

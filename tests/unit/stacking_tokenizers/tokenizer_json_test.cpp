@@ -21,10 +21,11 @@ std::string replaced(const std::string& from, const std::string& to) {
 }
 
 void expect_refused(const std::string& text, ErrorCode code, const std::string& why) {
-    const auto vocabulary = parse_tokenizer_json(text);
-    ASSERT_TRUE(vocabulary.has_error()) << why;
-    EXPECT_EQ(vocabulary.error().code, code) << vocabulary.error().detail;
-    EXPECT_NE(vocabulary.error().detail.find(why), std::string::npos) << vocabulary.error().detail;
+    auto vocabulary = parse_tokenizer_json(text);
+    const auto made = vocabulary ? Bpe::make(std::move(*vocabulary)) : vocabulary.error();
+    ASSERT_TRUE(made.has_error()) << why;
+    EXPECT_EQ(made.error().code, code) << made.error().detail;
+    EXPECT_NE(made.error().detail.find(why), std::string::npos) << made.error().detail;
 }
 
 TEST(TokenizerJson, ReadsBackWhatItWrote) {

@@ -1,8 +1,11 @@
 #include "stages/files/safetensors.hpp"
 
+#include "stages/files/safetensors_header.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace stages {
@@ -146,6 +149,21 @@ TEST(Safetensors, RefusesAHeaderAboveItsLimitBeforeReadingIt) {
     std::vector<std::byte> file(16);
     std::fill(file.begin(), file.begin() + 8, std::byte{0xff});
     EXPECT_EQ(Safetensors::parse(file).error().code, ErrorCode::TooLarge);
+}
+
+TEST(Safetensors, TheLimitOfAHeaderIsTheOneInItsMessage) {
+    const auto length_of = [](std::uint64_t length) {
+        std::array<std::byte, kSafetensorsLengthBytes> bytes{};
+        std::memcpy(bytes.data(), &length, sizeof length);
+        return read_safetensors_length(bytes, 1ULL << 40);
+    };
+    EXPECT_EQ(*length_of(100'000'000), 100'000'000U);
+    const auto above = length_of(100'000'001);
+    ASSERT_TRUE(above.has_error());
+    EXPECT_EQ(above.error().code, ErrorCode::TooLarge);
+    EXPECT_EQ(
+        above.error().detail, "safetensors: a header of 100000001 bytes; at most 100000000 are read"
+    );
 }
 
 TEST(Safetensors, RefusesHeadersOfAnotherForm) {
