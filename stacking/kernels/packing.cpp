@@ -62,7 +62,7 @@ class Fetcher {
 /// Whether no value has all bits of kExponent, which infinities and NaN have.
 template <class Word, Word kExponent>
 bool has_numbers(const std::byte* bytes, std::size_t count) {
-    constexpr auto kLowest = static_cast<Word>(kExponent & (~kExponent + 1U));
+    constexpr auto kLowest = static_cast<Word>(kExponent & (~std::uint64_t{kExponent} + 1));
     Word carried = 0;
     for (std::size_t i = 0; i < count; ++i) {
         Word word = 0;
