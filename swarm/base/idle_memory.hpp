@@ -1,8 +1,9 @@
 // Gives memory back to the system that this process has freed and does not use again. After
-// keep_freed_memory() the allocator keeps it, because each step of a run takes the same sizes again.
-// What a download, a snapshot or the busiest minute of a server took is needed then alone.
-// Invariant: no two orders come within the looks of the constructor. Threading: note() single strand; the functions
-// any. Errors: none. Without glibc nothing is known of free memory, and none is given back.
+// keep_freed_memory() the allocator keeps it, because each step of a run takes the same sizes anew.
+// A download, a snapshot or the busiest minute of a server takes memory that is needed then alone.
+// Invariant: no two orders come within the looks of the constructor.
+// Threading: note() single strand; the functions any. Errors: none. Without glibc nothing is known
+// of free memory, and none is given back.
 #pragma once
 
 #include <cstddef>

@@ -250,7 +250,7 @@ std::vector<std::uint64_t> SessionFlow::keep_text(TimePoint now) {
         return {};
     }
     std::vector<std::uint64_t> names = names_on_path(text.names, text.hops);
-    // Of a prompt that was cut short each hop keeps what it has read; all of them have this much.
+    // Each hop keeps what it has read of a prompt that was cut short; all of them have this much.
     const std::size_t read = read_by_all() / kSharedPositions;
     text.names.resize(std::min(text.names.size(), read));
     if (!text.names.empty()) {

@@ -1,6 +1,6 @@
-// What the machines of a recipe of `swarm stack judge` would send to each other while they train,
-// if each domain had one: a training on all texts is done by all of them together, each member's by
-// one alone.
+// Bytes that the machines of a recipe of `swarm stack judge` would send to each other while they
+// train, if each domain had one: a training on all texts is done by all of them together, each
+// member's by one alone.
 // Threading: pure but for reading the run files. Errors: those of the readers. Source: the volume
 // of an exact reduction (swarm/run/step_time), on lines on which sums travel packed.
 #pragma once

@@ -36,7 +36,7 @@ struct RunPlan {
         std::uint32_t first_layer = 0;
         std::uint32_t layers = 0;
         std::uint64_t parameters = 0;         // that are trained
-        std::uint64_t frozen_parameters = 0;  // whose weights alone are kept
+        std::uint64_t frozen_parameters = 0;  // only their weights are kept
         std::uint64_t memory_bytes = 0;    // need of each peer, without activations
         double units = 0;                  // work of a microbatch
         bool passes_gradients = false;     // to the stage below

@@ -317,7 +317,7 @@ TEST_F(KeptHops, NamesForMoreThanWasReadAreIgnored) {
 
 TEST_F(KeptHops, GiveWayToWhoNeedsTheRoom) {
     leave_one({1, 2});
-    for (const std::uint64_t session : {11, 12, 13}) {
+    for (const std::uint64_t session : {11U, 12U, 13U}) {
         EXPECT_EQ(filled_of(take(kStranger, open_long(session, {}))), 0U);
     }
     EXPECT_EQ(table_->kept(), 1U);

@@ -39,7 +39,7 @@ TEST_F(SessionClientTest, ATextWaitsForTheOneThatReadsItsBeginning) {
 
 /// Whoever waits goes on alone when the first does not come on: half of the patience is left then.
 TEST_F(SessionClientTest, ATextThatWaitsGoesOnAlone) {
-    for (const std::uint64_t number : {1, 2, 3, 4}) {
+    for (const std::uint64_t number : {1U, 2U, 3U, 4U}) {
         on(node::LinkUp{{{number}}, Lane::Control, {1}});
         on(node::LinkUp{{{number}}, Lane::Bulk, {1}});
     }
