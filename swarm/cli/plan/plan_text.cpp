@@ -111,11 +111,8 @@ std::string to_text(const RunPlan& plan, WorkUnit unit) {
         100 * plan.utilisation
     );
     if (plan.sync_bytes > 0) {
-        text += print(
-            "of it %.4g s in which the replicas of a stage exchange %.4g MB each\n",
-            plan.sync_s,
-            plan.sync_bytes / 1e6
-        );
+        text += plan.sync_s > 0 ? print("of it %.4g s in which ", plan.sync_s) : "in it ";
+        text += print("the replicas of a stage exchange %.4g MB each\n", plan.sync_bytes / 1e6);
     }
     for (std::size_t leg = 0; leg + 1 < plan.codecs.size(); leg += 2) {
         if (plan.passing_s[leg] + plan.passing_s[leg + 1] > 0) {

@@ -121,10 +121,12 @@ TEST(RunPlan, ReplicasTakeTimeToBecomeOneAgain) {
     EXPECT_NEAR(sparse.step_s - sparse.sync_s, exact.step_s - exact.sync_s, 1e-9);
     EXPECT_NEAR(sparse.sync_s, (parameters * 116 / 4096 / 1.25e6 + 0.03) / 8, 1e-4);
     EXPECT_EQ(sparse.limit.find("exchange data for"), std::string::npos) << sparse.limit;
-    EXPECT_NE(
-        to_text(sparse, WorkUnit::Milliseconds).find("the replicas of a stage exchange"),
-        std::string::npos
-    );
+    const std::string text = to_text(sparse, WorkUnit::Milliseconds);
+    EXPECT_NE(text.find(" s in which the replicas of a stage exchange"), std::string::npos) << text;
+    request.line_bytes_per_s.clear();
+    request.latency_s = 0;
+    const std::string free = to_text(*make_plan(request), WorkUnit::Milliseconds);
+    EXPECT_NE(free.find("\nin it the replicas of a stage exchange"), std::string::npos) << free;
 }
 
 TEST(RunPlan, TheSlowerEndOfALineDecides) {
