@@ -12,6 +12,7 @@
 namespace stacking::kernels {
 namespace {
 
+// The intrinsics for 16 bits take a short.
 constexpr short kNotBit14 = static_cast<short>(0xbfff);  // NOLINT(google-runtime-int)
 
 using Vec = __m256;
