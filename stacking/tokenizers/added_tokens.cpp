@@ -90,17 +90,27 @@ Result<> AddedTokens::add(std::string_view text, const AddedToken& token, TokenK
             Reaction::Reject,
             "the tokenizer: added token " + std::to_string(token.id) + " is there twice"};
     }
+    const bool is_first = entries_.empty();
+    only_beginning_ =
+        is_first || only_beginning_ == text.front() ? std::optional(text.front()) : std::nullopt;
     begins_[static_cast<std::uint8_t>(text.front())] = true;
     entries_.push_back({token, kind});
     return {};
 }
 
+std::size_t AddedTokens::next_beginning(std::string_view text, std::size_t at) const {
+    if (only_beginning_) {
+        return std::min(text.find(*only_beginning_, at), text.size());
+    }
+    while (at < text.size() && !begins_[static_cast<std::uint8_t>(text[at])]) {
+        ++at;
+    }
+    return at;
+}
+
 std::optional<AddedTokens::Match> AddedTokens::longest_at(std::string_view text, std::size_t at)
     const {
     std::optional<Match> longest;
-    if (!begins_[static_cast<std::uint8_t>(text[at])]) {
-        return longest;
-    }
     std::uint32_t node = 0;
     for (std::size_t end = at; end < text.size(); ++end) {
         const auto next = next_.find(edge(node, text[end]));
@@ -152,7 +162,7 @@ Result<std::vector<AddedTokens::Section>> AddedTokens::cut(
     std::vector<Section> sections;
     std::size_t done = 0;
     std::size_t spaces_end = 0;  // end of the last spaces that a token took
-    for (std::size_t at = 0; at < text.size();) {
+    for (std::size_t at = 0; (at = next_beginning(text, at)) < text.size();) {
         const auto match = longest_at(text, at);
         at = match ? match->range.end : at + 1;
         SWARM_TRY(const bool taken, match ? counts(*match, text, allowed) : Result<bool>(false));

@@ -2,8 +2,8 @@
 // Invariant: at each place the longest token wins, the leftmost first; a special token counts only
 // where the caller allows it.
 // Threading: const and any thread once all are added. Errors: Malformed (an empty token, or one
-// that is there twice), TooLarge; Reject. Cost: for each byte of a text at most the length of the
-// longest token. Source: tokenizers (added_vocabulary).
+// that is there twice), TooLarge; Reject. Cost: a search for the bytes that tokens begin with, and
+// at each of them at most the length of the longest token. Source: tokenizers (added_vocabulary).
 #pragma once
 
 #include "stacking/tokenizers/chain/pattern.hpp"
@@ -50,6 +50,8 @@ class AddedTokens {
         const Entry* entry = nullptr;
     };
 
+    /// Returns where the next token may begin, at `at` or later; the end of the text if nowhere.
+    [[nodiscard]] std::size_t next_beginning(std::string_view text, std::size_t at) const;
     [[nodiscard]] std::optional<Match> longest_at(std::string_view text, std::size_t at) const;
     [[nodiscard]] swarm::Result<bool> stands_alone(std::string_view text, const Range& range) const;
     [[nodiscard]] swarm::Result<bool> counts(
@@ -59,9 +61,10 @@ class AddedTokens {
     std::map<std::uint64_t, std::uint32_t> next_;    // (node, byte) to a node
     std::map<std::uint32_t, std::size_t> entry_at_;  // node to an entry
     std::vector<Entry> entries_;
-    std::array<bool, 256> begins_{};  // by first byte
-    std::uint32_t nodes_ = 1;         // node 0 is the root
-    Pattern word_;                    // a character of a word
+    std::array<bool, 256> begins_{};      // by first byte
+    std::optional<char> only_beginning_;  // the first byte of all tokens, if they share one
+    std::uint32_t nodes_ = 1;             // node 0 is the root
+    Pattern word_;                        // a character of a word
 };
 
 }  // namespace stacking::tokenizers

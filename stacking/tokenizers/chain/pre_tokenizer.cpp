@@ -21,6 +21,7 @@ struct Part {
 std::vector<Part> parts_of(std::size_t size, const std::vector<Range>& found, Matches matches) {
     const bool inverted = matches == Matches::Inverted;
     std::vector<Part> parts;
+    parts.reserve(2 * found.size() + 1);
     std::size_t done = 0;
     for (const Range& match : found) {
         if (match.begin > done) {
@@ -93,6 +94,7 @@ std::vector<Range> cut(const std::vector<Part>& parts, Cut how) {
             break;
     }
     std::vector<Range> pieces;
+    pieces.reserve(parts.size());
     for (const Part& part : parts) {
         if (how == Cut::Isolated || !part.matches) {
             pieces.push_back(part.range);

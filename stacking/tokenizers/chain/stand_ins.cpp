@@ -3,6 +3,8 @@
 #include "stacking/tokenizers/chain/stand_in_table.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 namespace stacking::tokenizers {
 
@@ -19,6 +21,21 @@ const StandIn* find(std::uint32_t code_point) {
         [](const StandIn& run, std::uint32_t wanted) { return run.last < wanted; }
     );
     return found != kStandIns.end() && found->first <= code_point ? &*found : nullptr;
+}
+
+/// Returns where ASCII ends, at `at` or later. It looks at eight bytes at once: few texts have much
+/// else, and every one comes by here.
+std::size_t ascii_end(std::string_view text, std::size_t at) {
+    for (std::uint64_t eight = 0; at + sizeof eight <= text.size(); at += sizeof eight) {
+        std::memcpy(&eight, text.data() + at, sizeof eight);
+        if ((eight & 0x8080808080808080) != 0) {
+            break;
+        }
+    }
+    while (at < text.size() && static_cast<unsigned char>(text[at]) < 0x80) {
+        ++at;
+    }
+    return at;
 }
 
 /// Writes a character over one of the same length.
@@ -52,15 +69,13 @@ std::uint32_t code_point_of(std::string_view character) {
 
 std::optional<std::string> with_stand_ins(std::string_view text) {
     std::optional<std::string> changed;
-    for (std::size_t at = 0; at < text.size();) {
+    for (std::size_t at = 0; (at = ascii_end(text, at)) < text.size();) {
         const std::size_t bytes = std::min(character_bytes(text[at]), text.size() - at);
-        if (bytes >= 2) {
-            if (const StandIn* const run = find(code_point_of(text.substr(at, bytes)))) {
-                if (!changed) {
-                    changed = std::string(text);
-                }
-                overwrite(changed->data() + at, bytes, run->stand_in);
+        if (const StandIn* const run = find(code_point_of(text.substr(at, bytes)))) {
+            if (!changed) {
+                changed = std::string(text);
             }
+            overwrite(changed->data() + at, bytes, run->stand_in);
         }
         at += bytes;
     }
