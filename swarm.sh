@@ -228,7 +228,8 @@ build() {
     shift
     [[ -z ${SWARM_TORCH_ROOT:-} || $preset =~ ^(core|asan)$ ]] ||
         options+=("-DSWARM_TORCH_ROOT=$SWARM_TORCH_ROOT")
-    [[ $preset != asan ]] || options+=("-DSWARM_FUZZ_SECONDS=$((long ? 60 : 5))")
+    [[ $preset != asan ]] || options+=("-DSWARM_FUZZ_SECONDS=$((long ? 60 : 5))"
+        "-DSWARM_UNITY=$((long ? 0 : 1))")
     say "building $preset: ${*:-everything} (-j$jobs) in build/$preset"
     cmake --preset "$preset" --log-level=WARNING "${options[@]}" >/dev/null ||
         stop "cmake --preset $preset failed"
@@ -290,7 +291,7 @@ verb_install() {
 }
 
 verb_test() {
-    local main=dev selection=(-LE long)
+    local main=dev selection=(-LE long) sanitized=(unit_tests)
     ((!core)) || main=core
     ((!long)) || selection=()
     timed packages install_packages "${build_packages[@]}" "${test_packages[@]}"
@@ -299,8 +300,9 @@ verb_test() {
     timed model fetch_model "$main"
     timed "$main-build" build "$main"
     timed "$main" run_tests "$main" "${selection[@]}"
-    timed asan-build build asan unit_tests drawn_fleets_test trace_hash fuzz_tests
-    timed asan run_tests asan -L unit
+    ((!long)) || sanitized=(unit_tests cli_tests)
+    timed asan-build build asan "${sanitized[@]}" drawn_fleets_test trace_hash fuzz_tests
+    timed asan run_tests asan -L '^(unit|cli)$'
     timed asan-seeds run_tests asan -R 'ManyChaosScenarios.*/[01]$|TraceHash'  # 200 drawn fleets
     timed fuzz run_tests asan -L fuzz  # each target for a moment, from its corpus
     print_slowest_units "$main"

@@ -14,11 +14,11 @@ set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
 
 file(WRITE "${PROJECT_BINARY_DIR}/link_test_main.cpp" "int main() { return 0; }\n")
 
-# Most of a compiler's time goes into headers. A stranger's first build, and that of the tests, reads
-# them once for some files of a module: those of one folder, six at a time. Names without a namespace
-# of their own must therefore differ within a folder. The preset asan compiles each file alone, so a
+# Most of a compiler's time goes into headers. Builds read them once for some files of a module or of
+# a test: those of one folder, six at a time. Names without a namespace of their own must therefore
+# differ within a folder. `./swarm.sh test --long` compiles each file of the preset asan alone, so a
 # missing #include shows.
-option(SWARM_UNITY "Compile the files of a module's folder together" ON)
+option(SWARM_UNITY "Compile the files of a folder together" ON)
 set(SWARM_UNITY_FILES 6)
 
 function(swarm_compile_together target)

@@ -13,6 +13,8 @@
 namespace swarm::test {
 
 enum class Who : std::uint8_t { Anna, Bert, Cleo };
+inline constexpr Who kAnna = Who::Anna;
+inline constexpr Who kBert = Who::Bert;
 
 class Bed {
  public:

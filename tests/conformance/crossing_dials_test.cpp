@@ -11,9 +11,6 @@ namespace {
 
 using node::Lane;
 
-constexpr Who kAnna = Who::Anna;
-constexpr Who kBert = Who::Bert;
-
 class CrossingDials : public testing::TestWithParam<std::unique_ptr<Bed> (*)()> {
  protected:
     CrossingDials() {

@@ -15,8 +15,6 @@ using namespace node;
 using protocol::Chunk;
 using protocol::Leave;
 
-constexpr Who kAnna = Who::Anna;
-constexpr Who kBert = Who::Bert;
 constexpr auto kBulk = Lane::Bulk;
 
 struct BedKind {

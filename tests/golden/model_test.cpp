@@ -17,7 +17,7 @@ namespace {
 namespace json = boost::json;
 using stacking::models::ModelSource;
 
-json::value read_golden() {
+json::value read_smollm2() {
     const auto text = stacking::models::read_text(
         swarm::test::source_dir() + "/tests/golden/smollm2.json", 1U << 20
     );
@@ -34,7 +34,7 @@ class SmolLM2 : public testing::Test {
         model.emplace(std::move(*opened));
     }
 
-    json::value golden = read_golden();
+    json::value golden = read_smollm2();
     std::optional<ModelSource> model;
 };
 

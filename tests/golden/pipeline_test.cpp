@@ -61,7 +61,7 @@ struct WanRecord {
 
 // The published meter lets the latency occupy the link: latency counts as bytes of the line.
 double simulated_step_s(const WanRecord& record) {
-    constexpr double kTokens = 1024;
+    constexpr double kStepTokens = 1024;
     constexpr double kBytesPerS = 200e6 / 8;
     constexpr double kLatencyS = 0.050;
     PipelineOptions options;
@@ -72,7 +72,7 @@ double simulated_step_s(const WanRecord& record) {
     options.backward_s = 0;
     options.line_bytes_per_s = static_cast<std::uint64_t>(kBytesPerS);
     options.tensor_bytes = static_cast<std::uint64_t>(
-        record.sequences * kTokens * record.bits_per_token / 8 + kLatencyS * kBytesPerS
+        record.sequences * kStepTokens * record.bits_per_token / 8 + kLatencyS * kBytesPerS
     );
     return run_pipeline(options).step_s;
 }

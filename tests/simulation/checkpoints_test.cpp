@@ -1,5 +1,6 @@
 // Checkpoints whose donors go.
 #include "story.hpp"
+#include "tests/simulation/runs.hpp"
 
 #include <map>
 #include <set>
@@ -7,8 +8,6 @@
 
 namespace sim {
 namespace {
-
-const PeerId kBoss = RunWorld::coordinator();
 
 TEST(Checkpoints, AFailedCheckpointDoesNotEndLaterOnes) {
     RunWorldOptions options = story_options(2, 2);

@@ -119,7 +119,7 @@ Course course_of(const RunWorldOptions& options) {
     return course;
 }
 
-std::string crash_twice(
+std::string crash_twice_in_change(
     const RunWorldOptions& options,
     const Reference& reference,
     std::uint64_t at,
@@ -148,7 +148,7 @@ TEST(CrashWhilePeersChange, AtEveryEventLeavesTheRunEqualToOneProcess) {
     for (const PeerId victim : course.victims) {
         for (std::uint64_t at = course.first_event; at <= course.last_event; ++at) {
             ++crashes;
-            ASSERT_EQ(crash_twice(options, reference, at, victim, at, victim), "")
+            ASSERT_EQ(crash_twice_in_change(options, reference, at, victim, at, victim), "")
                 << "peer " << victim.words[0] << " before event " << at;
         }
     }
@@ -168,9 +168,11 @@ TEST(CrashWhilePeersChange, AtPairsOfEventsLeavesTheRunEqualToOneProcess) {
             for (std::uint64_t at = course.first_event; at < course.last_event; at += stride) {
                 for (std::uint64_t then = at; then < course.last_event; then += stride) {
                     ++pairs;
-                    ASSERT_EQ(crash_twice(options, reference, at, first, then, second), "")
-                        << "peer " << first.words[0] << " before event " << at << ", peer "
-                        << second.words[0] << " before event " << then;
+                    ASSERT_EQ(
+                        crash_twice_in_change(options, reference, at, first, then, second), ""
+                    ) << "peer "
+                      << first.words[0] << " before event " << at << ", peer " << second.words[0]
+                      << " before event " << then;
                 }
             }
         }

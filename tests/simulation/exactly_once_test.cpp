@@ -1,6 +1,7 @@
 // A run without faults, and with the simplest ones, equals one process bit for bit.
 #include "sim/run/run_world.hpp"
 #include "swarm/node/frame_size.hpp"
+#include "tests/simulation/runs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,14 +15,6 @@ RunWorldOptions small_run() {
     options.config = oracle_config(2, 3, 3);
     options.peers = 4;
     return options;
-}
-
-std::string log_of(const RunWorld& run) {
-    std::string text;
-    for (const std::string& line : run.log()) {
-        text += line + '\n';
-    }
-    return text;
 }
 
 TEST(ExactlyOnce, ACleanRunEqualsOneProcess) {

@@ -3,6 +3,7 @@
 // SWARM_SEED=<n> replays one seed.
 #include "sim/run/probes.hpp"
 #include "tests/simulation/chaos.hpp"
+#include "tests/simulation/runs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,14 +37,6 @@ void end_fault_points(World& world) {
 void watch(RunWorld& run, RunProbes& probes) {
     run.observe_events([&](PeerId id, const node::Event& event) { probes.on_event(id, event); });
     run.observe_sends([&](PeerId id, const node::Send& send) { probes.on_send(id, send); });
-}
-
-std::string log_of(const RunWorld& run) {
-    std::string text;
-    for (const std::string& line : run.log()) {
-        text += line + '\n';
-    }
-    return text;
 }
 
 TEST(Chaos, FaultPointsEqualOneProcessAndReachEveryProbe) {

@@ -1,11 +1,10 @@
 // A run that begins with the weights of a model, and not with those of its seed. Its joiners get
 // them from the coordinator, and it goes back to them where no later state is left.
 #include "story.hpp"
+#include "tests/simulation/runs.hpp"
 
 namespace sim {
 namespace {
-
-const PeerId kBoss = RunWorld::coordinator();
 
 /// Layers are large enough to begin as noise, so another seed has other weights.
 RunWorldOptions options_of(std::uint64_t steps) {

@@ -1,10 +1,9 @@
 // Peers that are asked to leave, and events that may happen before they are gone.
 #include "story.hpp"
+#include "tests/simulation/runs.hpp"
 
 namespace sim {
 namespace {
-
-const PeerId kBoss = RunWorld::coordinator();
 
 /// Two stages of two peers, one step done; a peer of stage 0 will leave.
 class Leaving : public ::testing::Test {

@@ -2,6 +2,7 @@
 // microbatch that only one machine cannot compute is computed by another machine.
 #include "swarm/coordinator/dropped_work.hpp"
 #include "tests/simulation/faulty_compute.hpp"
+#include "tests/simulation/runs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,14 +22,6 @@ RunWorldOptions fleet(std::uint32_t stages, std::uint32_t replicas) {
     options.peers = stages * replicas;
     options.peer.device.units_per_s = 100;
     return options;
-}
-
-std::string log_of(const RunWorld& run) {
-    std::string text;
-    for (const std::string& line : run.log()) {
-        text += line + '\n';
-    }
-    return text;
 }
 
 struct Where {

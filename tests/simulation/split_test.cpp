@@ -1,6 +1,7 @@
 // A run whose layers are cut into stages anew, at a checkpoint, by a coordinator that begins anew.
 // The state that peers hold of the old stages counts for nothing.
 #include "story.hpp"
+#include "tests/simulation/runs.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -11,8 +12,6 @@ namespace sim {
 namespace {
 
 using Split = std::vector<std::uint32_t>;
-
-const PeerId kBoss = RunWorld::coordinator();
 
 /// Two stages of two peers, three layers each.
 RunWorldOptions six_layers(std::uint64_t steps) {

@@ -4,6 +4,7 @@
 #include "stages/compute/oracle_compute.hpp"
 #include "story.hpp"
 #include "swarm/coordinator/commit_log.hpp"
+#include "tests/simulation/runs.hpp"
 
 #include <algorithm>
 #include <set>
@@ -14,8 +15,6 @@ namespace {
 using swarm::Epoch;
 using swarm::ParameterVersion;
 using Phase = swarm::coordinator::StepMachine::Phase;
-
-const PeerId kBoss = RunWorld::coordinator();
 
 bool mentions(const RunWorld& run, const std::string& words) {
     return std::any_of(run.log().begin(), run.log().end(), [&](const std::string& line) {

@@ -2,6 +2,7 @@
 // dead within a step. Each test waits for its decisive moment, injects exactly that fault and lets
 // the run end.
 #include "story.hpp"
+#include "tests/simulation/runs.hpp"
 
 #include <algorithm>
 #include <map>
@@ -15,8 +16,6 @@ using swarm::Epoch;
 using swarm::MicrobatchId;
 using swarm::ParameterVersion;
 using swarm::SlotId;
-
-const PeerId kBoss = RunWorld::coordinator();
 
 bool contains(const std::vector<MicrobatchId>& ids, MicrobatchId id) {
     return std::find(ids.begin(), ids.end(), id) != ids.end();

@@ -112,10 +112,6 @@ std::vector<float> gradient_of_map(
     return mapped(transposed(by_output, out), transposed(x, in), x.size() / in, in);
 }
 
-std::vector<float> values_of(const StageTensor& tensor) {
-    return {tensor.values.begin(), tensor.values.end()};
-}
-
 void expect_near(
     const std::vector<float>& found, const std::vector<float>& expected, const std::string& what
 ) {
@@ -149,7 +145,7 @@ class DenseReference {
         std::vector<StageTensor> inputs(kStages);
         for (std::size_t s = 0; s + 1 < kStages; ++s) {
             const StageTensor* const input = s == 0 ? nullptr : &inputs[s];
-            outputs.push_back(values_of(
+            outputs.push_back(tensor_values(
                 take(chain_->stage(s).forward(graph_key(0), input, tokens, stages::Graph::Keep))
             ));
             crossing.push_back(mapped(outputs[s], maps_[s].down, width_, narrow_));
@@ -166,7 +162,7 @@ class DenseReference {
             chain_->stage(kStages - 1).forward_tail(&inputs.back(), tokens, gradients.back().layers)
         );
         loss = tail.loss;
-        std::vector<float> by_input = values_of(tail.gradient_below);
+        std::vector<float> by_input = tensor_values(tail.gradient_below);
         for (std::size_t s = kStages - 1; s-- > 0;) {
             gradients[s + 1].up = gradient_of_map(by_input, crossing[s], narrow_, width_);
             gradients[s + 1].table.resize(maps_[s + 1].table.size());
@@ -181,7 +177,7 @@ class DenseReference {
                 shape, mapped(by_crossing, transposed(maps_[s].down, width_), narrow_, width_)
             );
             gradients[s].layers.resize(chain_->elements(s));
-            by_input = values_of(
+            by_input = tensor_values(
                 take(chain_->stage(s).backward(graph_key(0), by_output, gradients[s].layers))
             );
         }
@@ -273,7 +269,7 @@ TEST(Bottleneck, TheFirstValuesOfARowPassAsTheyAreAtTheStart) {
         const auto state = stages::StageState::from_seed(own, layout);
         const auto compute = take(stages::torch_backend::make_llama_compute(own, layout));
         compute->use_weights(state.weights());
-        return values_of(
+        return tensor_values(
             take(compute->forward(graph_key(0), nullptr, random_batch(own, 3), stages::Graph::Drop))
         );
     };

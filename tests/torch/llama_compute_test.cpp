@@ -16,10 +16,6 @@ using swarm::run::RunConfig;
 
 namespace {
 
-std::vector<float> values_of(const StageTensor& tensor) {
-    return {tensor.values.begin(), tensor.values.end()};
-}
-
 /// A gradient by the output of the first stage of two.
 StageTensor output_gradient(const RunConfig& config, std::uint64_t seed) {
     const auto& model = config.model;
@@ -48,7 +44,7 @@ class MiddleStage : public testing::Test {
 
     BackwardOutcome backward(std::uint32_t m, std::uint64_t attempt = 1) {
         BackwardOutcome outcome{{}, std::vector<float>(chain_.elements(1))};
-        outcome.gradient_below = values_of(take(
+        outcome.gradient_below = tensor_values(take(
             middle().backward(graph_key(m, attempt), output_gradient(config_, m), outcome.gradient)
         ));
         return outcome;
@@ -256,9 +252,9 @@ TEST_F(MiddleStage, TellsAttemptsOfOneMicrobatchApart) {
 TEST_F(MiddleStage, ForwardWithoutGraphGivesTheSameBits) {
     const StageTensor input = output_gradient(config_, 1);
     const auto kept =
-        values_of(take(middle().forward(graph_key(1), &input, {}, stages::Graph::Keep)));
+        tensor_values(take(middle().forward(graph_key(1), &input, {}, stages::Graph::Keep)));
     EXPECT_EQ(
-        values_of(take(middle().forward(graph_key(2), &input, {}, stages::Graph::Drop))), kept
+        tensor_values(take(middle().forward(graph_key(2), &input, {}, stages::Graph::Drop))), kept
     );
     std::vector<float> gradient(chain_.elements(1));
     const auto by_output = output_gradient(config_, 2);
@@ -272,10 +268,10 @@ TEST_F(MiddleStage, KeepsItsInputAndOutputAliveWithoutTheCaller) {
     const StageTensor input = output_gradient(config_, 50);
     const StageTensor output =
         take(middle().forward(graph_key(2), &input, {}, stages::Graph::Keep));
-    const auto values = values_of(output);
+    const auto values = tensor_values(output);
     EXPECT_EQ(backward(1), expected);
     middle().drop_all();
-    EXPECT_EQ(values_of(output), values);
+    EXPECT_EQ(tensor_values(output), values);
 }
 
 TEST_F(MiddleStage, ANewForwardReplacesTheGraphOfItsKey) {

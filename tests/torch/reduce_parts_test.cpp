@@ -1,21 +1,21 @@
 // The size of a reduction's parts with real gradients of the demo model.
 #include "stages/single/single_run.hpp"
-#include "stages/torch/make_llama.hpp"
 #include "swarm/run/partition.hpp"
 #include "swarm/run/state_chunk.hpp"
-#include "tests/places.hpp"
+#include "tests/torch/license_text.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <utility>
 
 namespace stages {
 namespace {
+
+using test::license_text;
+using test::make_llama;
 
 constexpr std::uint64_t kSteps = 20;
 constexpr std::uint32_t kReplicas = 2;
@@ -24,17 +24,6 @@ swarm::run::RunConfig demo() {
     swarm::run::RunConfig config;
     config.stages = 1;
     return config;
-}
-
-swarm::run::Corpus license_text() {
-    std::ifstream in(swarm::test::source_dir() + "/LICENSE", std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-std::unique_ptr<StageCompute> make_llama(
-    const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout
-) {
-    return std::move(*torch_backend::make_llama_compute(config, layout));
 }
 
 std::unique_ptr<StageWorker> make_worker(const swarm::run::RunConfig& config) {

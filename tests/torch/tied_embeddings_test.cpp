@@ -1,24 +1,24 @@
 // One process trains a Llama whose head is its embedding matrix.
 #include "stages/single/single_run.hpp"
-#include "stages/torch/make_llama.hpp"
-#include "tests/places.hpp"
+#include "tests/torch/license_text.hpp"
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <utility>
 
 namespace stages {
 namespace {
 
-constexpr int kSteps = 6;
+using test::license_text;
+using test::make_llama;
+
+constexpr int kTiedSteps = 6;
 
 swarm::run::RunConfig small_tied_run(std::uint32_t stages) {
     swarm::run::RunConfig config;
     config.stages = stages;
-    config.steps = kSteps;
+    config.steps = kTiedSteps;
     config.microbatches = 3;
     config.batch = 2;
     config.model.layers = 3;
@@ -32,17 +32,6 @@ swarm::run::RunConfig small_tied_run(std::uint32_t stages) {
     return config;
 }
 
-swarm::run::Corpus license_text() {
-    std::ifstream in(swarm::test::source_dir() + "/LICENSE", std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-std::unique_ptr<StageCompute> make_llama(
-    const swarm::run::RunConfig& config, const swarm::run::StageLayout& layout
-) {
-    return std::move(*torch_backend::make_llama_compute(config, layout));
-}
-
 struct Trained {
     double first_loss = 0;
     double last_loss = 0;
@@ -52,7 +41,7 @@ struct Trained {
 Trained train(const swarm::run::RunConfig& config) {
     SingleRun run(config, make_llama, license_text());
     Trained trained;
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = 0; step < kTiedSteps; ++step) {
         const auto record = run.step();
         EXPECT_TRUE(record.has_value() && !record->skipped);
         trained.last_loss = record.has_value() ? record->loss : 0;

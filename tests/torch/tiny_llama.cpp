@@ -63,6 +63,10 @@ StageTensor host_tensor(std::vector<std::uint32_t> shape, std::vector<float> val
     return {std::move(shape), *owner, owner};
 }
 
+std::vector<float> tensor_values(const StageTensor& tensor) {
+    return {tensor.values.begin(), tensor.values.end()};
+}
+
 stages::GraphKey graph_key(std::uint32_t microbatch, std::uint64_t attempt) {
     return {{microbatch}, {attempt}};
 }

@@ -31,6 +31,8 @@ std::vector<std::uint32_t> random_batch(const swarm::run::RunConfig& config, std
 
 stages::StageTensor host_tensor(std::vector<std::uint32_t> shape, std::vector<float> values);
 
+std::vector<float> tensor_values(const stages::StageTensor& tensor);
+
 stages::GraphKey graph_key(std::uint32_t microbatch, std::uint64_t attempt = 1);
 
 /// Returns the value, or throws an exception that fails the test with the error's text.

@@ -17,7 +17,7 @@ namespace {
 namespace json = boost::json;
 using Steady = std::chrono::steady_clock;
 
-constexpr auto kPatience = std::chrono::seconds(60);
+constexpr auto kPageTime = std::chrono::seconds(60);
 constexpr const char* kMissing =
     "no headless browser: `apt-get install chromium-headless-shell` (./swarm.sh test does), or "
     "chromium; what it said is in browser.log";
@@ -49,7 +49,7 @@ std::string text_of(const json::value& value) {
 
 }  // namespace
 
-Browser::Browser(const std::filesystem::path& folder) : deadline_(Steady::now() + kPatience) {
+Browser::Browser(const std::filesystem::path& folder) : deadline_(Steady::now() + kPageTime) {
     start(folder);
     const json::object target = call("Target.createTarget", {{"url", "about:blank"}});
     if (!target.contains("targetId")) {
@@ -179,7 +179,7 @@ void Browser::open(const std::filesystem::path& page, int width, Colours colours
 }
 
 void Browser::open(const std::string& url, int width, Colours colours) {
-    deadline_ = Steady::now() + kPatience;
+    deadline_ = Steady::now() + kPageTime;
     call(
         "Emulation.setDeviceMetricsOverride",
         {{"width", width}, {"height", 900}, {"deviceScaleFactor", 1}, {"mobile", false}}
@@ -202,7 +202,7 @@ void Browser::open(const std::string& url, int width, Colours colours) {
 }
 
 json::value Browser::evaluate(const std::string& expression) {
-    deadline_ = Steady::now() + kPatience;
+    deadline_ = Steady::now() + kPageTime;
     const json::object result = call(
         "Runtime.evaluate",
         {{"expression", expression}, {"returnByValue", true}, {"awaitPromise", true}}

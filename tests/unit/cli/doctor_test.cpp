@@ -38,7 +38,7 @@ TEST(Doctor, SeesThatAPortIsTaken) {
 }
 
 TEST(Doctor, MeasuresADiskAndRefusesOneThatCannotBeWritten) {
-    const test::TemporaryFolder folder;
+    const swarm::test::TemporaryFolder folder;
     const Finding good = check_disk("disk", folder.path());
     EXPECT_NE(good.level, Level::Bad);
     EXPECT_NE(good.text.find("a durable write takes"), std::string::npos);

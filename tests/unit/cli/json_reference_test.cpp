@@ -18,6 +18,7 @@
 #include "swarm/cli/terminal/exit_code.hpp"
 #include "swarm/cli/web/run_state.hpp"
 #include "tests/places.hpp"
+#include "tests/unit/cli/runs/two_peers.hpp"
 #include "tests/unit/stacking_models/small_gguf.hpp"
 
 #include <boost/json/parse.hpp>
@@ -40,9 +41,8 @@ using std::chrono::seconds;
 
 /// The types of each key: "number", "number or null".
 using Keys = std::map<std::string, std::set<std::string>>;
-
-constexpr PeerId kAnna{{1, 0, 0, 0}};
-constexpr PeerId kBert{{2, 0, 0, 0}};
+using test::kAnna;
+using test::kBert;
 
 std::string type_of(const json::value& value) {
     switch (value.kind()) {
@@ -93,7 +93,7 @@ std::string cell(std::string_view row, std::size_t number) {
 
 /// Reads the table below the heading: the text of the type by key.
 std::map<std::string, std::string> documented(const std::string& heading) {
-    std::ifstream in(test::source_dir() + "/swarm/cli/README.md");
+    std::ifstream in(swarm::test::source_dir() + "/swarm/cli/README.md");
     std::map<std::string, std::string> types;
     bool here = false;
     for (std::string line; std::getline(in, line);) {
@@ -161,8 +161,7 @@ TEST(JsonReference, OfALineOfMetrics) {
     const HeldOutFound found{2, 3.25, true, {{"a", 3.0, 1.5}, {"b", 3.5}}};
     const HeldOutFound bad{2, std::numeric_limits<double>::infinity(), true, {{"a", 1e9}}};
     expect_documented(
-        "The line of an evaluation",
-        {json::parse(to_line(found, 1)), json::parse(to_line(bad, 1))}
+        "The line of an evaluation", {json::parse(to_line(found, 1)), json::parse(to_line(bad, 1))}
     );
 }
 
@@ -292,9 +291,7 @@ TEST(JsonReference, ListsTheKeysOfData) {
         "`swarm data build` and `swarm data show`", {json::parse(data_json(manifest, Digest{}))}
     );
     const ShownSample sample{0, "prose", {}, {1, 2 | kNoLossFlag}, "a"};
-    expect_documented(
-        "`swarm data sample`", {json::parse(samples_json(std::span(&sample, 1)))}
-    );
+    expect_documented("`swarm data sample`", {json::parse(samples_json(std::span(&sample, 1)))});
 }
 
 TEST(JsonReference, ListsTheKeysOfRuns) {
@@ -328,7 +325,7 @@ TEST(JsonReference, ListsTheKeysOfAFinding) {
 }
 
 TEST(ExitCodes, AreAllInTheReference) {
-    std::ifstream in(test::source_dir() + "/swarm/cli/README.md");
+    std::ifstream in(swarm::test::source_dir() + "/swarm/cli/README.md");
     std::set<std::string> codes;
     bool here = false;
     for (std::string line; std::getline(in, line);) {

@@ -25,7 +25,7 @@ class MemoryOfGroup : public testing::Test {
         return memory_of_group(root_.path(), group, "memory.max");
     }
 
-    test::TemporaryFolder root_;
+    swarm::test::TemporaryFolder root_;
 };
 
 TEST_F(MemoryOfGroup, TheTightestAboveItCounts) {

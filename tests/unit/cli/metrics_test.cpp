@@ -126,7 +126,7 @@ class MetricsFilesTest : public testing::Test {
         return made;
     }
 
-    test::TemporaryFolder folder_;
+    swarm::test::TemporaryFolder folder_;
     Console console_;
 };
 

@@ -39,7 +39,7 @@ class OwnersTest : public testing::Test {
         return "";
     }
 
-    test::TemporaryFolder folder;
+    swarm::test::TemporaryFolder folder;
     std::filesystem::path file = folder.path() / "state" / "known-owners";
     Console console;
 };

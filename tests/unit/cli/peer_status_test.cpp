@@ -1,13 +1,14 @@
 #include "swarm/cli/common/peer_status.hpp"
 
+#include "tests/start.hpp"
+
 #include <gtest/gtest.h>
 
 namespace swarm::cli {
 namespace {
 
 using std::chrono::seconds;
-
-constexpr TimePoint kStart{};
+using swarm::test::kStart;
 
 node::ServerStatus working(std::uint64_t step) {
     return {"working", {1}, {0, step}, {}, 30, 0.5, 3.25};

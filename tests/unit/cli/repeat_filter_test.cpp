@@ -1,13 +1,14 @@
 #include "swarm/cli/terminal/repeat_filter.hpp"
 
+#include "tests/start.hpp"
+
 #include <gtest/gtest.h>
 
 namespace swarm::cli {
 namespace {
 
 using std::chrono::seconds;
-
-constexpr TimePoint kStart{};
+using swarm::test::kStart;
 
 TEST(RepeatFilter, ShowsOneLineOfAKindInTenSecondsWithTheNumberOfTheOthers) {
     RepeatFilter filter;

@@ -1,5 +1,7 @@
 #include "swarm/cli/common/run_events.hpp"
 
+#include "tests/unit/cli/runs/two_peers.hpp"
+
 #include <gtest/gtest.h>
 
 namespace swarm::cli {
@@ -7,9 +9,8 @@ namespace {
 
 using node::PeerChange;
 using std::chrono::seconds;
-
-constexpr PeerId kAnna{{1, 0, 0, 0}};
-constexpr PeerId kBert{{2, 0, 0, 0}};
+using test::kAnna;
+using test::kBert;
 
 TimePoint at(int second) {
     return TimePoint(seconds(second));

@@ -2,6 +2,7 @@
 
 #include "swarm/net/identity.hpp"
 #include "swarm/run/partition.hpp"
+#include "tests/unit/cli/runs/two_peers.hpp"
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
@@ -13,9 +14,8 @@ namespace {
 
 namespace json = boost::json;
 using std::chrono::seconds;
-
-const PeerId kAnna{{1, 0, 0, 0}};
-const PeerId kBert{{2, 0, 0, 0}};
+using test::kAnna;
+using test::kBert;
 
 TimePoint at(int second) {
     return TimePoint(seconds(second));

@@ -1,5 +1,7 @@
 #include "swarm/cli/web/run_state.hpp"
 
+#include "tests/unit/cli/runs/two_peers.hpp"
+
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
@@ -10,10 +12,9 @@ namespace swarm::cli {
 namespace {
 
 using std::chrono::seconds;
+using test::kAnna;
+using test::kBert;
 namespace json = boost::json;
-
-constexpr PeerId kAnna{{1, 0, 0, 0}};
-constexpr PeerId kBert{{2, 0, 0, 0}};
 
 class RunStateTest : public testing::Test {
  protected:

@@ -17,7 +17,7 @@ class ScenarioFolder : public testing::Test {
         return path.string();
     }
 
-    test::TemporaryFolder folder_;
+    swarm::test::TemporaryFolder folder_;
 };
 
 constexpr const char* kSmall = "# Question: Does it run?\n[[peers]]\ncount = 8\nunits_per_s = 1\n";

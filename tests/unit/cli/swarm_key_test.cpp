@@ -27,7 +27,7 @@ class SwarmKey : public testing::Test {
 
     [[nodiscard]] std::string file() const { return folder_.path() / "key"; }
 
-    test::TemporaryFolder folder_;
+    swarm::test::TemporaryFolder folder_;
 };
 
 std::string hex(const std::string& bytes) {

@@ -1,6 +1,7 @@
 #include "compression/int4.hpp"
 
 #include "swarm/base/rng.hpp"
+#include "tests/unit/compression/bytes_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,6 +17,7 @@ namespace {
 
 using swarm::ErrorCode;
 using swarm::Rng;
+using test::bytes_of;
 
 std::vector<std::byte> encoded(
     std::string_view codec, const std::vector<float>& values, TensorRole role, std::uint64_t seed
@@ -35,14 +37,6 @@ std::vector<float> decoded(
     std::vector<float> values(elements);
     EXPECT_TRUE(find_codec(codec)->decode(bytes, values).has_value());
     return values;
-}
-
-std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
-    std::vector<std::byte> bytes;
-    for (const int value : values) {
-        bytes.push_back(static_cast<std::byte>(value));
-    }
-    return bytes;
 }
 
 ErrorCode refusal_of(std::string_view codec, const std::vector<std::byte>& bytes, std::size_t n) {

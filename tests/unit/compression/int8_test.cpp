@@ -1,6 +1,7 @@
 #include "compression/int8.hpp"
 
 #include "swarm/base/rng.hpp"
+#include "tests/unit/compression/bytes_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,18 +17,11 @@ namespace {
 
 using swarm::ErrorCode;
 using swarm::Rng;
+using test::bytes_of;
 
-std::vector<std::byte> encoded(const std::vector<float>& values) {
+std::vector<std::byte> int8_bytes(const std::vector<float>& values) {
     std::vector<std::byte> bytes(find_codec("int8")->encoded_bytes(values.size()));
     EXPECT_TRUE(find_codec("int8")->encode(values, TensorRole::Activation, 0, bytes).has_value());
-    return bytes;
-}
-
-std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
-    std::vector<std::byte> bytes;
-    for (const int value : values) {
-        bytes.push_back(static_cast<std::byte>(value));
-    }
     return bytes;
 }
 
@@ -48,18 +42,18 @@ ErrorCode refusal_of(const std::vector<std::byte>& bytes) {
 TEST(Int8Codec, WritesTheBytesOfTheReadme) {
     // 127 is the largest, so the scale is 1.0; 2.5 is a tie and goes to the even step.
     EXPECT_EQ(
-        encoded({127, -3, 2.5F, 0}), bytes_of({0x00, 0x00, 0x80, 0x3f, 0x7f, 0xfd, 0x02, 0x00})
+        int8_bytes({127, -3, 2.5F, 0}), bytes_of({0x00, 0x00, 0x80, 0x3f, 0x7f, 0xfd, 0x02, 0x00})
     );
 }
 
 TEST(Int8Codec, WritesTheSecondExampleOfTheReadme) {
-    EXPECT_EQ(encoded({-1}), bytes_of({0x80, 0x02, 0x01, 0x3c, 0x81}));
+    EXPECT_EQ(int8_bytes({-1}), bytes_of({0x80, 0x02, 0x01, 0x3c, 0x81}));
 }
 
 TEST(Int8Codec, StartsANewScaleEvery64Values) {
     std::vector<float> values(65, 127.0F);
     values[64] = 254.0F;
-    const std::vector<std::byte> bytes = encoded(values);
+    const std::vector<std::byte> bytes = int8_bytes(values);
     ASSERT_EQ(bytes.size(), 65U + 8U);
     float second = 0;
     std::memcpy(&second, bytes.data() + 68, sizeof second);
@@ -117,9 +111,9 @@ TEST(Int8Codec, EncodingADecodedTensorGivesTheSameBytes) {
         for (float& value : values) {
             value = static_cast<float>((2 * rng.unit() - 1) * magnitude);
         }
-        const std::vector<std::byte> first = encoded(values);
+        const std::vector<std::byte> first = int8_bytes(values);
         ASSERT_TRUE(find_codec("int8")->decode(first, values).has_value());
-        ASSERT_EQ(encoded(values), first) << "round " << round;
+        ASSERT_EQ(int8_bytes(values), first) << "round " << round;
     }
 }
 
@@ -127,8 +121,8 @@ TEST(Int8Codec, GroupsDoNotSeeEachOther) {
     std::vector<float> quiet(64, 0.01F);
     std::vector<float> loud = quiet;
     loud.resize(128, 1e30F);
-    const std::vector<std::byte> alone = encoded(quiet);
-    const std::vector<std::byte> together = encoded(loud);
+    const std::vector<std::byte> alone = int8_bytes(quiet);
+    const std::vector<std::byte> together = int8_bytes(loud);
     EXPECT_TRUE(std::equal(alone.begin(), alone.end(), together.begin()));
 }
 
@@ -138,7 +132,7 @@ TEST(Int8Codec, IsAFunctionOfTheValuesAlone) {
     ASSERT_TRUE(
         find_codec("int8")->encode(values, TensorRole::ActivationGradient, 99, bytes).has_value()
     );
-    EXPECT_EQ(bytes, encoded(values));
+    EXPECT_EQ(bytes, int8_bytes(values));
 }
 
 }  // namespace

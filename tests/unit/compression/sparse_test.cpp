@@ -1,6 +1,7 @@
 #include "compression/sparse.hpp"
 
 #include "swarm/base/rng.hpp"
+#include "tests/unit/compression/bytes_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,6 +16,7 @@ namespace {
 
 using swarm::ErrorCode;
 using swarm::Rng;
+using test::bytes_of;
 
 using Bytes = std::vector<std::byte>;
 using Values = std::vector<float>;
@@ -35,14 +37,6 @@ Values decoded(const Bytes& bytes, std::size_t elements) {
     const auto done = codec().decode(bytes, values);
     EXPECT_TRUE(done.has_value()) << done.error().detail;
     return values;
-}
-
-Bytes bytes_of(std::initializer_list<int> values) {
-    Bytes bytes;
-    for (const int value : values) {
-        bytes.push_back(static_cast<std::byte>(value));
-    }
-    return bytes;
 }
 
 /// Three entries of 192 values, with every part of the format in use.

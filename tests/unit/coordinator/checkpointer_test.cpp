@@ -1,5 +1,6 @@
 #include "swarm/coordinator/checkpointer.hpp"
 
+#include "tests/start.hpp"
 #include "tests/unit/run/script.hpp"
 
 #include <gtest/gtest.h>
@@ -9,8 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using run::test::Actions;
+using swarm::test::kStart;
 
-constexpr TimePoint kStart{};
 constexpr ParameterVersion kVersion{0, 4};
 
 /// Makes one file of the state that it is given.

@@ -1,5 +1,6 @@
 #include "swarm/coordinator/codec_chooser.hpp"
 
+#include "tests/start.hpp"
 #include "tests/unit/coordinator/two_by_two.hpp"
 
 #include <gtest/gtest.h>
@@ -10,8 +11,8 @@ namespace swarm::coordinator {
 namespace {
 
 using namespace std::chrono_literals;
+using swarm::test::kStart;
 
-constexpr TimePoint kStart{};
 constexpr double kSlow = 1e5;  // bytes per second
 constexpr double kFast = 1e9;
 

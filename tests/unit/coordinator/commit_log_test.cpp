@@ -8,7 +8,7 @@
 namespace swarm::coordinator {
 namespace {
 
-Digest digest(unsigned char first) {
+Digest digest_beginning(unsigned char first) {
     Digest value;
     value.bytes[0] = std::byte{first};
     value.bytes[31] = std::byte{0xfe};
@@ -22,7 +22,7 @@ CommitRecord commit(std::uint64_t step, double loss) {
     record.scalars = {0.1, 3e-3, 1.0 / 3, std::numeric_limits<double>::denorm_min()};
     record.loss = loss;
     record.gradient_norm = 1e300;
-    record.result_hashes = {digest(1), digest(2)};
+    record.result_hashes = {digest_beginning(1), digest_beginning(2)};
     return record;
 }
 
@@ -31,11 +31,11 @@ std::vector<LogRecord> one_of_each() {
         CincRecord{7},
         commit(5, 2.25),
         skip_of({2, 6}, make_epoch(3, 11)),
-        StateRecord{{2, 6}, {1}, digest(9)},
+        StateRecord{{2, 6}, {1}, digest_beginning(9)},
         CheckpointRecord{{2, 6}, "step-6"},
         RollbackRecord{{3, 6}},
         CincRecord{8, {3, 2, 1}},
-        exchange_of({3, 6}, make_epoch(8, 1), {digest(3), digest(4)})};
+        exchange_of({3, 6}, make_epoch(8, 1), {digest_beginning(3), digest_beginning(4)})};
 }
 
 /// Every field of a record decides its line, so equal lines are equal records.
@@ -70,12 +70,13 @@ TEST(CommitLog, AnExchangeIsAVersionWithoutALossAndEndsNoRowOfSkips) {
     RunHistory history;
     history.apply(commit(0, 1.5));
     history.apply(skip_of({2, 1}, make_epoch(3, 1)));
-    const auto read = parse_record(to_line(exchange_of({2, 2}, make_epoch(3, 1), {digest(7)})));
+    const auto read =
+        parse_record(to_line(exchange_of({2, 2}, make_epoch(3, 1), {digest_beginning(7)})));
     ASSERT_TRUE(read) << read.error().detail;
     const auto& exchange = std::get<CommitRecord>(*read);
     EXPECT_TRUE(exchange.exchanges());
     EXPECT_FALSE(exchange.skips());
-    EXPECT_EQ(exchange.result_hashes, std::vector<Digest>{digest(7)});
+    EXPECT_EQ(exchange.result_hashes, std::vector<Digest>{digest_beginning(7)});
     history.apply(*read);
     EXPECT_EQ(history.version, (ParameterVersion{2, 3}));
     EXPECT_EQ(history.losses.size(), 1U);
@@ -180,12 +181,12 @@ TEST(CommitLog, ReadsBackTheSplit) {
         std::get<CincRecord>(*record).layers_per_stage, (std::vector<std::uint32_t>{3, 2, 10})
     );
     EXPECT_TRUE(parse_record("cinc 8")) << "as logs of old have it";
-    const std::string digest(64, 'a');
+    const std::string digest_beginning(64, 'a');
     for (const std::string& start : {std::string("cinc 8"), line}) {
-        const auto settled = parse_record(start + " settings=" + digest);
+        const auto settled = parse_record(start + " settings=" + digest_beginning);
         ASSERT_TRUE(settled) << settled.error().detail;
-        EXPECT_EQ(to_line(*settled), start + " settings=" + digest);
-        EXPECT_FALSE(parse_record(start + " settings=" + digest + " x"));
+        EXPECT_EQ(to_line(*settled), start + " settings=" + digest_beginning);
+        EXPECT_FALSE(parse_record(start + " settings=" + digest_beginning + " x"));
         EXPECT_FALSE(parse_record(start + " settings=a"));
     }
     for (const char* const bad :
@@ -368,9 +369,9 @@ TEST(RunHistory, HasNoLastCommitAfterARollback) {
 
 TEST(RunHistory, KnowsTheStateOfEachStageAndVersion) {
     RunHistory history;
-    history.apply(StateRecord{{0, 1}, {0}, digest(1)});
-    history.apply(StateRecord{{0, 1}, {1}, digest(2)});
-    EXPECT_EQ((history.states.at({{0, 1}, {1}})), digest(2));
+    history.apply(StateRecord{{0, 1}, {0}, digest_beginning(1)});
+    history.apply(StateRecord{{0, 1}, {1}, digest_beginning(2)});
+    EXPECT_EQ((history.states.at({{0, 1}, {1}})), digest_beginning(2));
     EXPECT_FALSE((history.states.contains({{0, 2}, {0}})));
 }
 

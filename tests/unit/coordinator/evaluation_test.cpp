@@ -1,5 +1,6 @@
 #include "swarm/coordinator/evaluation/evaluation.hpp"
 
+#include "tests/start.hpp"
 #include "tests/unit/coordinator/two_by_two.hpp"
 
 #include <gtest/gtest.h>
@@ -10,8 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using protocol::Evaluate;
 using protocol::Evaluated;
-
-constexpr TimePoint kStart{};
+using swarm::test::kStart;
 
 /// Peers 1 and 2 are stage 0. The texts have three microbatches and one.
 class EvaluationTest : public testing::Test {

@@ -1,5 +1,7 @@
 #include "swarm/coordinator/failure_detector.hpp"
 
+#include "tests/start.hpp"
+
 #include <gtest/gtest.h>
 
 namespace swarm::coordinator {
@@ -8,10 +10,10 @@ namespace {
 using namespace std::chrono_literals;
 using Findings = std::vector<FailureDetector::Finding>;
 using Verdict = FailureDetector::Verdict;
+using swarm::test::kStart;
 
 constexpr PeerId kPeer{{7}};
 constexpr PeerId kEarlierPeer{{3}};
-constexpr TimePoint kStart{};
 
 class FailureDetectorTest : public testing::Test {
  protected:

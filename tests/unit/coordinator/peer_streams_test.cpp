@@ -1,6 +1,7 @@
 #include "swarm/coordinator/peer_streams.hpp"
 
 #include "swarm/protocol/limits.hpp"
+#include "tests/start.hpp"
 #include "tests/unit/run/script.hpp"
 
 #include <gtest/gtest.h>
@@ -11,19 +12,19 @@ namespace {
 using node::Lane;
 using run::test::Actions;
 using run::test::received;
+using swarm::test::kStart;
 
-constexpr PeerId kPeer{{7}};
-constexpr TimePoint kStart{};
+constexpr PeerId kOther{{7}};
 
 class PeerStreamsTest : public testing::Test {
  protected:
     std::vector<node::Send> link_up(Lane lane, std::uint64_t incarnation) {
         Actions actions;
-        is_new_ = streams_.link_up({kPeer, lane, {incarnation}}, actions.at(kStart));
+        is_new_ = streams_.link_up({kOther, lane, {incarnation}}, actions.at(kStart));
         return actions.all<node::Send>();
     }
 
-    Actions send(const char* reason, PeerId peer = kPeer) {
+    Actions send(const char* reason, PeerId peer = kOther) {
         Actions actions;
         streams_.send(peer, protocol::Leave{reason}, actions.at(kStart));
         return actions;
@@ -32,7 +33,7 @@ class PeerStreamsTest : public testing::Test {
     bool receive(protocol::Message message) {
         Actions actions;
         const bool taken =
-            streams_.receive(received(kPeer, std::move(message)), actions.at(kStart));
+            streams_.receive(received(kOther, std::move(message)), actions.at(kStart));
         closed_ = !actions.all<node::Close>().empty();
         acknowledged_ = !actions.all<node::Send>().empty();
         return taken;
@@ -46,7 +47,7 @@ class PeerStreamsTest : public testing::Test {
 
 TEST_F(PeerStreamsTest, SendsNothingToAPeerThatNeverConnected) {
     EXPECT_TRUE(send("a").out.actions.empty());
-    EXPECT_EQ(streams_.find(kPeer), nullptr);
+    EXPECT_EQ(streams_.find(kOther), nullptr);
 }
 
 TEST_F(PeerStreamsTest, SendsNumberedMessagesOverTheControlLink) {
@@ -54,13 +55,13 @@ TEST_F(PeerStreamsTest, SendsNumberedMessagesOverTheControlLink) {
     const auto sends = send("a").all<node::Send>();
     ASSERT_EQ(sends.size(), 1U);
     EXPECT_EQ(sends[0].message.number, 1U);
-    EXPECT_TRUE(streams_.is_linked(kPeer));
+    EXPECT_TRUE(streams_.is_linked(kOther));
 }
 
 TEST_F(PeerStreamsTest, KeepsMessagesUntilTheSameIncarnationIsBack) {
     link_up(Lane::Control, 1);
-    streams_.link_down({kPeer, Lane::Control}, kStart);
-    EXPECT_FALSE(streams_.is_linked(kPeer));
+    streams_.link_down({kOther, Lane::Control}, kStart);
+    EXPECT_FALSE(streams_.is_linked(kOther));
     EXPECT_TRUE(send("a").out.actions.empty());
     const auto repeated = link_up(Lane::Control, 1);
     EXPECT_FALSE(is_new_);
@@ -72,7 +73,7 @@ TEST_F(PeerStreamsTest, RepeatsNothingThatWasAcknowledged) {
     link_up(Lane::Control, 1);
     send("a");
     EXPECT_TRUE(receive({0, 1, protocol::Acknowledge{}}));
-    streams_.link_down({kPeer, Lane::Control}, kStart);
+    streams_.link_down({kOther, Lane::Control}, kStart);
     EXPECT_TRUE(link_up(Lane::Control, 1).empty());
 }
 
@@ -88,13 +89,13 @@ TEST_F(PeerStreamsTest, StartsAnewForAnotherIncarnation) {
 TEST_F(PeerStreamsTest, CountsTheTwoLanesOfAnIncarnationAsOne) {
     link_up(Lane::Bulk, 1);
     EXPECT_TRUE(is_new_);
-    EXPECT_FALSE(streams_.is_linked(kPeer));
+    EXPECT_FALSE(streams_.is_linked(kOther));
     link_up(Lane::Control, 1);
     EXPECT_FALSE(is_new_);
-    EXPECT_TRUE(streams_.find(kPeer)->bulk_up);
-    streams_.link_down({kPeer, Lane::Bulk}, kStart);
-    EXPECT_FALSE(streams_.find(kPeer)->bulk_up);
-    EXPECT_TRUE(streams_.is_linked(kPeer));
+    EXPECT_TRUE(streams_.find(kOther)->bulk_up);
+    streams_.link_down({kOther, Lane::Bulk}, kStart);
+    EXPECT_FALSE(streams_.find(kOther)->bulk_up);
+    EXPECT_TRUE(streams_.is_linked(kOther));
 }
 
 TEST_F(PeerStreamsTest, LetsEachMessageThroughOnce) {
@@ -123,7 +124,7 @@ TEST_F(PeerStreamsTest, AcknowledgesABusyStreamByItself) {
 
 TEST_F(PeerStreamsTest, IgnoresPeersThatItDoesNotKnow) {
     EXPECT_FALSE(receive({1, 0, protocol::Leave{"a"}}));
-    EXPECT_EQ(streams_.find(kPeer), nullptr);
+    EXPECT_EQ(streams_.find(kOther), nullptr);
 }
 
 TEST_F(PeerStreamsTest, ClosesTheLinkOfANewcomerThatStopsReading) {
@@ -136,7 +137,7 @@ TEST_F(PeerStreamsTest, ClosesTheLinkOfANewcomerThatStopsReading) {
 
 TEST_F(PeerStreamsTest, ClosesTheLinkOfAPeerThatStopsReading) {
     link_up(Lane::Control, 1);
-    streams_.trust(kPeer);
+    streams_.trust(kOther);
     for (std::size_t i = 0; i < protocol::kUnacknowledgedMax; ++i) {
         EXPECT_TRUE(send("a").all<node::Close>().empty());
     }
@@ -148,21 +149,21 @@ TEST_F(PeerStreamsTest, ClosesTheLinkOfAPeerThatStopsReading) {
 TEST_F(PeerStreamsTest, PostsOnceAndWithoutANumber) {
     link_up(Lane::Control, 1);
     Actions actions;
-    streams_.post(kPeer, protocol::HeartbeatReply{}, {}, actions.at(kStart));
+    streams_.post(kOther, protocol::HeartbeatReply{}, {}, actions.at(kStart));
     ASSERT_EQ(actions.all<node::Send>().size(), 1U);
     EXPECT_EQ(actions.all<node::Send>()[0].message.number, 0U);
-    streams_.link_down({kPeer, Lane::Control}, kStart);
+    streams_.link_down({kOther, Lane::Control}, kStart);
     EXPECT_TRUE(link_up(Lane::Control, 1).empty());
 }
 
 TEST_F(PeerStreamsTest, RemembersAPeerOnceANumberWentEitherWay) {
     link_up(Lane::Control, 1);
-    EXPECT_FALSE(streams_.left_nothing(kPeer));  // the peer is linked
+    EXPECT_FALSE(streams_.left_nothing(kOther));  // the peer is linked
     receive({0, 0, protocol::Acknowledge{}});
-    streams_.link_down({kPeer, Lane::Control}, kStart);
-    EXPECT_TRUE(streams_.left_nothing(kPeer));
+    streams_.link_down({kOther, Lane::Control}, kStart);
+    EXPECT_TRUE(streams_.left_nothing(kOther));
     send("a");
-    EXPECT_FALSE(streams_.left_nothing(kPeer));
+    EXPECT_FALSE(streams_.left_nothing(kOther));
 }
 
 TEST_F(PeerStreamsTest, KeepsPeersWithASlotOrALinkLongerThanOthers) {
@@ -170,13 +171,13 @@ TEST_F(PeerStreamsTest, KeepsPeersWithASlotOrALinkLongerThanOthers) {
     link_up(Lane::Control, 1);
     link_up(Lane::Bulk, 1);
     EXPECT_FALSE(streams_.longest_gone(roster, 0));
-    streams_.link_down({kPeer, Lane::Control}, kStart);
+    streams_.link_down({kOther, Lane::Control}, kStart);
     EXPECT_FALSE(streams_.longest_gone(roster, 0));
-    streams_.link_down({kPeer, Lane::Bulk}, kStart);
-    EXPECT_EQ(streams_.longest_gone(roster, 0), kPeer);
+    streams_.link_down({kOther, Lane::Bulk}, kStart);
+    EXPECT_EQ(streams_.longest_gone(roster, 0), kOther);
     EXPECT_FALSE(streams_.longest_gone(roster, 1));
     protocol::SlotInfo info;
-    info.peer = kPeer;
+    info.peer = kOther;
     roster.add(info);
     EXPECT_FALSE(streams_.longest_gone(roster, 0));
 }
@@ -187,8 +188,8 @@ TEST_F(PeerStreamsTest, GoesOnWithAPeerThatWasForgotten) {
     receive({1, 0, protocol::Leave{"a"}});
     send("a");
     send("b");
-    streams_.link_down({kPeer, Lane::Control}, kStart);
-    streams_.forget(kPeer);
+    streams_.link_down({kOther, Lane::Control}, kStart);
+    streams_.forget(kOther);
     link_up(Lane::Control, 1);
     EXPECT_TRUE(receive({2, 2, protocol::Leave{"b"}}));
     EXPECT_FALSE(closed_);

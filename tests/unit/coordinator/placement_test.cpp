@@ -1,5 +1,7 @@
 #include "swarm/coordinator/placement.hpp"
 
+#include "tests/start.hpp"
+
 #include <gtest/gtest.h>
 
 namespace swarm::coordinator {
@@ -9,8 +11,7 @@ using namespace std::chrono_literals;
 using protocol::Standing;
 
 using Moves = std::vector<router::Move>;
-
-constexpr TimePoint kStart{};
+using swarm::test::kStart;
 
 class PlacementTest : public ::testing::Test {
  protected:

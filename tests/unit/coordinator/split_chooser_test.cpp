@@ -1,5 +1,6 @@
 #include "swarm/coordinator/split_chooser.hpp"
 
+#include "tests/start.hpp"
 #include "tests/unit/coordinator/two_by_two.hpp"
 
 #include <gtest/gtest.h>
@@ -12,8 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using Split = std::vector<std::uint32_t>;
-
-constexpr TimePoint kStart{};
+using swarm::test::kStart;
 
 /// Two stages of two members, three layers each.
 class SplitChooserTest : public testing::Test {

@@ -1,5 +1,7 @@
 #include "swarm/coordinator/step_ledger.hpp"
 
+#include "tests/start.hpp"
+
 #include <gtest/gtest.h>
 
 namespace swarm::coordinator {
@@ -7,8 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using Ids = std::vector<MicrobatchId>;
+using swarm::test::kStart;
 
-constexpr TimePoint kStart{};
 constexpr Epoch kFirstEpoch{1};
 constexpr Epoch kRecall{2};
 constexpr SlotId kLow{10};

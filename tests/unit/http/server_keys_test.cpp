@@ -4,7 +4,7 @@
 namespace swarm::http {
 namespace {
 
-const std::string kSecret = "a-secret-of-32-characters-000000";
+const std::string kServerSecret = "a-secret-of-32-characters-000000";
 
 std::string bearer(const std::string& secret) {
     return "Authorization: Bearer " + secret + "\r\n";
@@ -14,8 +14,8 @@ class ServerKeysTest : public ServerTest {
  protected:
     static ServerOptions with_key(int requests_per_minute = 60) {
         ServerOptions options;
-        options.keys.push_back({"alice", digest_of_secret(kSecret), requests_per_minute});
-        options.keys.push_back({"bob", digest_of_secret("bobs" + kSecret), 60});
+        options.keys.push_back({"alice", digest_of_secret(kServerSecret), requests_per_minute});
+        options.keys.push_back({"bob", digest_of_secret("bobs" + kServerSecret), 60});
         options.open_paths = {"/health"};
         return options;
     }
@@ -24,9 +24,9 @@ class ServerKeysTest : public ServerTest {
 TEST_F(ServerKeysTest, NamesTheKeyToTheRole) {
     start(with_key());
     Client client(port_);
-    EXPECT_EQ(ask(client, get("/", bearer(kSecret))).status, 200);
-    EXPECT_EQ(ask(client, get("/", bearer("bobs" + kSecret))).status, 200);
-    EXPECT_EQ(ask(client, get("/", "authorization: bearer " + kSecret + "\r\n")).status, 200);
+    EXPECT_EQ(ask(client, get("/", bearer(kServerSecret))).status, 200);
+    EXPECT_EQ(ask(client, get("/", bearer("bobs" + kServerSecret))).status, 200);
+    EXPECT_EQ(ask(client, get("/", "authorization: bearer " + kServerSecret + "\r\n")).status, 200);
     ASSERT_EQ(requests_.size(), 3U);
     EXPECT_EQ(requests_[0].user, "alice");
     EXPECT_EQ(requests_[1].user, "bob");
@@ -45,10 +45,10 @@ TEST_F(ServerKeysTest, RefusesWhoHasNoKeyOrAnotherOne) {
         R"("type":"invalid_request_error","param":null,"code":"missing_api_key"}})"
     );
     EXPECT_EQ(ask(client, get("/", "Authorization: Basic YTpi\r\n")).status, 401);
-    const Answer other = ask(client, get("/", bearer(kSecret + "1")));
+    const Answer other = ask(client, get("/", bearer(kServerSecret + "1")));
     EXPECT_EQ(other.status, 401);
     EXPECT_NE(other.body.find("invalid_api_key"), std::string::npos);
-    EXPECT_EQ(ask(client, get("/", bearer(kSecret))).status, 200) << "the connection stays";
+    EXPECT_EQ(ask(client, get("/", bearer(kServerSecret))).status, 200) << "the connection stays";
     EXPECT_EQ(requests_.size(), 1U);
 }
 
@@ -71,13 +71,13 @@ TEST_F(ServerKeysTest, AllowsAKeyItsRequestsPerMinute) {
     start(with_key(3));
     Client client(port_);
     for (int i = 0; i < 3; ++i) {
-        ASSERT_EQ(ask(client, get("/", bearer(kSecret))).status, 200);
+        ASSERT_EQ(ask(client, get("/", bearer(kServerSecret))).status, 200);
     }
-    const Answer answer = ask(client, get("/", bearer(kSecret)));
+    const Answer answer = ask(client, get("/", bearer(kServerSecret)));
     EXPECT_EQ(answer.status, 429);
     EXPECT_EQ(answer.fields.at("Retry-After"), "20");
     EXPECT_NE(answer.body.find("rate_limit_exceeded"), std::string::npos);
-    EXPECT_EQ(ask(client, get("/", bearer("bobs" + kSecret))).status, 200);
+    EXPECT_EQ(ask(client, get("/", bearer("bobs" + kServerSecret))).status, 200);
     EXPECT_EQ(requests_.size(), 4U);
 }
 
@@ -111,7 +111,7 @@ TEST_F(ServerKeysTest, LetsThePagesOfTheAllowedOriginAsk) {
     EXPECT_EQ(preflight.fields.at("Access-Control-Allow-Headers"), "authorization,x-stainless-os");
     EXPECT_TRUE(requests_.empty());
     const std::string origin = "Origin: https://page.example\r\n";
-    const Answer good = ask(client, get("/", origin + bearer(kSecret)));
+    const Answer good = ask(client, get("/", origin + bearer(kServerSecret)));
     EXPECT_EQ(good.status, 200);
     EXPECT_EQ(good.fields.at("Access-Control-Allow-Origin"), "https://page.example");
     EXPECT_EQ(good.fields.at("Vary"), "Origin");

@@ -1,6 +1,7 @@
 #include "swarm/net/admission/arrivals.hpp"
 #include "swarm/net/admission/eviction.hpp"
 #include "swarm/net/admission/origin.hpp"
+#include "tests/start.hpp"
 
 #include <boost/asio/ip/address.hpp>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@ namespace swarm::net {
 namespace {
 
 using node::Acquaintance;
+using swarm::test::kStart;
 
 std::uint64_t network(const char* text) {
     return origin_of(boost::asio::ip::make_address(text)).network;
@@ -38,8 +40,6 @@ TEST(Origin, IsTheSameOverASocketForBothFamilies) {
     EXPECT_EQ(network("::ffff:192.0.2.7"), network("192.0.2.1"));
     EXPECT_EQ(machine("::ffff:192.0.2.7"), machine("192.0.2.7"));
 }
-
-constexpr TimePoint kStart{std::chrono::seconds(100)};
 
 /// Returns how many of 5,000 connections at this time are taken.
 int taken_of(Arrivals& arrivals, const Origin& origin, TimePoint now) {

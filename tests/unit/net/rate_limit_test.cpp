@@ -1,5 +1,7 @@
 #include "swarm/net/rate_limit.hpp"
 
+#include "tests/start.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,9 +13,9 @@ namespace {
 using protocol::Lane;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using swarm::test::kStart;
 
-constexpr TimePoint kStart{seconds(100)};
-constexpr std::uint64_t kRate = 625'000;  // 5 Mb/s
+constexpr std::uint64_t kLineRate = 625'000;  // 5 Mb/s
 constexpr std::size_t kTensor = 4U << 20;
 
 /// Sends `total` bytes piece by piece from `now` on, and returns when the last piece may pass.
@@ -31,7 +33,7 @@ double seconds_of(Duration time) {
 }
 
 TEST(RateLimit, LetsNoMoreThanTheRatePass) {
-    for (const std::uint64_t rate : {kLimitedBytesPerSMin, kRate, std::uint64_t{125'000'000}}) {
+    for (const std::uint64_t rate : {kLimitedBytesPerSMin, kLineRate, std::uint64_t{125'000'000}}) {
         RateLimit limit(rate);
         const double took = seconds_of(send(limit, kTensor, kStart) - kStart);
         const double wanted = static_cast<double>(kTensor) / static_cast<double>(rate);
@@ -43,24 +45,26 @@ TEST(RateLimit, LetsNoMoreThanTheRatePass) {
 }
 
 TEST(RateLimit, AnIdleLineSavesUpNoMoreThanABurst) {
-    RateLimit limit(kRate);
+    RateLimit limit(kLineRate);
     send(limit, kTensor, kStart);
     const TimePoint later = kStart + seconds(3600);
     const double took = seconds_of(send(limit, kTensor, later) - later);
-    EXPECT_GT(took, 0.98 * static_cast<double>(kTensor) / static_cast<double>(kRate));
+    EXPECT_GT(took, 0.98 * static_cast<double>(kTensor) / static_cast<double>(kLineRate));
 }
 
 TEST(RateLimit, TheControlLaneNeverWaitsAndTheBulkLanePays) {
-    RateLimit limit(kRate);
+    RateLimit limit(kLineRate);
     const TimePoint free = send(limit, kTensor, kStart);
     EXPECT_EQ(limit.pass(1'000, Lane::Control, kStart), kStart);
-    EXPECT_EQ(limit.pass(kRate, Lane::Control, kStart), kStart);
+    EXPECT_EQ(limit.pass(kLineRate, Lane::Control, kStart), kStart);
     const double waits = seconds_of(limit.pass(1, Lane::Bulk, free) - free);
-    EXPECT_NEAR(waits, 1.0 + (1'000.0 + static_cast<double>(limit.piece_bytes())) / kRate, 0.01);
+    EXPECT_NEAR(
+        waits, 1.0 + (1'000.0 + static_cast<double>(limit.piece_bytes())) / kLineRate, 0.01
+    );
 }
 
 TEST(RateLimit, LinksThatAlwaysAskShareTheRateEvenly) {
-    RateLimit limit(kRate);
+    RateLimit limit(kLineRate);
     std::array<TimePoint, 3> next{kStart, kStart, kStart};
     std::array<std::size_t, 3> sent{};
     const TimePoint end = kStart + seconds(10);
@@ -74,7 +78,7 @@ TEST(RateLimit, LinksThatAlwaysAskShareTheRateEvenly) {
     }
     for (const std::size_t bytes : sent) {
         // One of them may take the whole burst.
-        EXPECT_NEAR(static_cast<double>(bytes), 10.0 * kRate / 3, 0.04 * kRate);
+        EXPECT_NEAR(static_cast<double>(bytes), 10.0 * kLineRate / 3, 0.04 * kLineRate);
     }
 }
 

@@ -1,13 +1,14 @@
 #include "swarm/net/refusal_log.hpp"
 
+#include "tests/start.hpp"
+
 #include <gtest/gtest.h>
 
 namespace swarm::net {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr TimePoint kStart{};
+using swarm::test::kStart;
 
 TEST(RefusalLogTest, GivesTheFirstRefusalOfAnAddressALine) {
     RefusalLog log;

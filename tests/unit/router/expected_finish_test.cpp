@@ -1,5 +1,8 @@
 #include "router/expected_finish.hpp"
 
+#include "tests/start.hpp"
+#include "tests/unit/router/one_unit.hpp"
+
 #include <gtest/gtest.h>
 
 #include <map>
@@ -10,9 +13,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr TimePoint kStart{seconds(1000)};
-constexpr Request kOneUnit{.work_units = 1};
+using swarm::test::kStart;
+using test::kOneUnit;
 
 /// A peer that was tried once, so that no exploration is due.
 void add_tried(ExpectedFinish& policy, std::uint64_t slot, double units_per_s) {

@@ -1,6 +1,7 @@
 #include "router/hop_router.hpp"
 
 #include "swarm/base/rng.hpp"
+#include "tests/start.hpp"
 #include "tests/unit/router/in_slot_order.hpp"
 
 #include <gtest/gtest.h>
@@ -15,8 +16,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using swarm::kNever;
 using swarm::protocol::RefusedReason;
+using swarm::test::kStart;
 
-constexpr TimePoint kStart{seconds(1000)};
 constexpr Request kRequest{.work_units = 10, .bytes = 1000};
 constexpr SlotId kPeer{1};
 constexpr SlotId kOther{2};

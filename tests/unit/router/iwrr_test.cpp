@@ -1,6 +1,7 @@
 #include "router/iwrr.hpp"
 
 #include "tests/unit/router/in_slot_order.hpp"
+#include "tests/unit/router/one_unit.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +10,7 @@
 namespace router {
 namespace {
 
-constexpr Request kOneUnit{.work_units = 1};
+using test::kOneUnit;
 
 std::map<SlotId, int> count_picks(Iwrr& policy, int picks) {
     std::map<SlotId, int> counts;

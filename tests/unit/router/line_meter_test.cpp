@@ -1,5 +1,7 @@
 #include "router/line_meter.hpp"
 
+#include "tests/start.hpp"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -10,8 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using swarm::TimePoint;
+using swarm::test::kStart;
 
-constexpr TimePoint kStart{};
 constexpr std::uint64_t kTensor = 100'000;
 
 TEST(LineMeter, MeasuresABusyPeriodAsAWhole) {

@@ -1,6 +1,7 @@
 // The long-run weights that every registered policy states must be the shares of its picks at busy
 // peers.
 #include "router/policy.hpp"
+#include "tests/unit/router/one_unit.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +15,9 @@
 namespace router {
 namespace {
 
+using test::kOneUnit;
+
 constexpr std::array<double, 3> kUnitsPerS{1, 2, 5};
-constexpr Request kOneUnit{.work_units = 1};
 constexpr int kInFlight = 60;
 constexpr int kPicks = 30'000;
 

@@ -1,5 +1,7 @@
 #include "router/rate_meter.hpp"
 
+#include "tests/start.hpp"
+
 #include <gtest/gtest.h>
 
 namespace router {
@@ -7,8 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr TimePoint kStart{seconds(1000)};
+using swarm::test::kStart;
 
 TEST(RateMeter, KnowsNothingBeforeTheFirstObservation) {
     const RateMeter meter;

@@ -1,6 +1,7 @@
 #include "router/session_router.hpp"
 
 #include "router/max_flow.hpp"
+#include "tests/start.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +12,12 @@ namespace router {
 namespace {
 
 using namespace std::chrono_literals;
+using swarm::test::kStart;
 
 constexpr PeerId kOne{{1}};
 constexpr PeerId kTwo{{2}};
 constexpr PeerId kThree{{3}};
 const std::vector<PeerId> kBoth{kOne, kTwo};
-constexpr TimePoint kStart{};
 
 class SessionRouterTest : public testing::Test {
  protected:

@@ -53,9 +53,7 @@ TEST(BatchGrowth, CountsWhatIsBeforeAStep) {
     }
     const RunConfig longest = growing(1, 2048, 1'000'000'000);
     // 2,047 has no common factor with the steps, so the floors add up to 2,046 x (steps - 1) / 2.
-    EXPECT_EQ(
-        microbatches_before(longest, 1'000'000'000), 1'000'000'000U + 1023ULL * 999'999'999U
-    );
+    EXPECT_EQ(microbatches_before(longest, 1'000'000'000), 1'000'000'000U + 1023ULL * 999'999'999U);
 }
 
 TEST(BatchGrowth, FindsTheStepBeforeWhichThereWereSoManyTokens) {
@@ -75,7 +73,7 @@ TEST(BatchGrowth, FindsTheStepBeforeWhichThereWereSoManyTokens) {
 }
 
 /// Rows whose tokens are their number.
-class NumberedRows final : public SampleRows {
+class RowsOfTheirNumber final : public SampleRows {
  public:
     void read(std::uint64_t number, std::span<std::uint32_t> ids) const override {
         for (std::uint32_t& id : ids) {
@@ -88,7 +86,7 @@ TEST(BatchGrowth, ReadsEachRowOnceInOrder) {
     RunConfig config = growing(1, 5, 7);
     config.batch = 3;
     config.model.context = 1;
-    const NumberedRows rows;
+    const RowsOfTheirNumber rows;
     const BatchPlan plan(config, {}, &rows);
     std::uint32_t next = 0;
     for (std::uint64_t step = 0; step < 10; ++step) {

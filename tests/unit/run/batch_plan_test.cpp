@@ -78,7 +78,7 @@ TEST(BatchPlan, TokensMayBeMoreThanBytes) {
 }
 
 /// Row n begins with n.
-class NumberedRows final : public SampleRows {
+class CountingRows final : public SampleRows {
  public:
     void read(std::uint64_t number, std::span<std::uint32_t> ids) const override {
         for (std::uint32_t& id : ids) {
@@ -92,7 +92,7 @@ TEST(BatchPlan, ReadsEachRowOfADataSetOnceInTheOrderOfTheirNumbers) {
     config.microbatches = 3;
     config.batch = 2;
     const std::size_t row = config.model.context + std::size_t{1};
-    const NumberedRows rows;
+    const CountingRows rows;
     const BatchPlan plan(config, {}, &rows);
     std::uint32_t next = 0;
     for (std::uint64_t step = 0; step < 4; ++step) {

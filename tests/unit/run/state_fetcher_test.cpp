@@ -1,6 +1,7 @@
 #include "swarm/run/state_fetcher.hpp"
 
 #include "swarm/protocol/limits.hpp"
+#include "tests/start.hpp"
 #include "tests/unit/run/script.hpp"
 
 #include <gtest/gtest.h>
@@ -13,11 +14,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using Outcome = StateFetcher::Outcome;
+using swarm::test::kStart;
 using test::Actions;
 
 constexpr PeerId kFirst{{1}};
 constexpr PeerId kSecond{{2}};
-constexpr TimePoint kStart{};
 constexpr ParameterVersion kVersion{0, 4};
 constexpr StageIndex kStage{1};
 constexpr std::uint32_t kChunks = 10;

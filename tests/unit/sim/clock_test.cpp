@@ -1,5 +1,6 @@
 #include "sim/clock.hpp"
 
+#include "tests/start.hpp"
 #include "tests/unit/sim/recorder.hpp"
 
 #include <gtest/gtest.h>
@@ -8,8 +9,7 @@ namespace sim {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr TimePoint kStart{};
+using swarm::test::kStart;
 
 TEST(Clock, WithoutOptionsShowsTheWorldsTime) {
     const Clock clock({}, 0);

@@ -1,4 +1,5 @@
 // Compute in the world: jobs in order, on time, and not across a crash or a freeze.
+#include "tests/start.hpp"
 #include "tests/unit/sim/recorder.hpp"
 
 #include <gtest/gtest.h>
@@ -7,9 +8,7 @@ namespace sim::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr PeerId kAnna = peer(1);
-constexpr TimePoint kStart{};
+using swarm::test::kStart;
 
 const PeerOptions kHundredPerSecond{.device = {.units_per_s = 100}};
 

@@ -1,5 +1,6 @@
 #include "sim/device.hpp"
 
+#include "tests/start.hpp"
 #include "tests/unit/sim/recorder.hpp"
 
 #include <gtest/gtest.h>
@@ -8,8 +9,7 @@ namespace sim {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr TimePoint kStart{};
+using swarm::test::kStart;
 
 Device device_with_job(const DeviceOptions& options, double work_units) {
     Device device(options, swarm::Rng(1, 1));

@@ -11,9 +11,6 @@ namespace {
 using namespace std::chrono_literals;
 using Texts = std::vector<std::string>;
 
-constexpr PeerId kAnna = peer(1);
-constexpr PeerId kBert = peer(2);
-
 std::vector<int> firings(const FaultRule& rule, int visits) {
     FaultPoints points;
     points.set(FaultPoint::TurnBegins, rule);

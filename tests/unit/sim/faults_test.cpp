@@ -9,9 +9,6 @@ namespace {
 using namespace std::chrono_literals;
 using Texts = std::vector<std::string>;
 
-constexpr PeerId kAnna = peer(1);
-constexpr PeerId kBert = peer(2);
-
 // Anna holds a link to Bert; whenever she is asked, she sends him one message.
 class Faults : public testing::Test {
  protected:

@@ -8,8 +8,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr PeerId kAnna = peer(1);
-constexpr PeerId kBert = peer(2);
 constexpr PeerId kCleo = peer(3);
 constexpr std::uint64_t kMegabyte = 1'000'000;
 

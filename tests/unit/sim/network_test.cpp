@@ -1,5 +1,7 @@
 #include "sim/network.hpp"
 
+#include "tests/start.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,8 +12,7 @@ namespace sim {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr TimePoint kStart{};
+using swarm::test::kStart;
 
 Network with_peers(const NetworkOptions& options, std::initializer_list<RegionIndex> regions) {
     Network network(1, options);

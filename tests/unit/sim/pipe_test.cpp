@@ -2,6 +2,7 @@
 #include "sim/pipe.hpp"
 
 #include "swarm/base/rng.hpp"
+#include "tests/start.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr TimePoint kStart{};
 constexpr Pipe::Flow kOne = 1;
 constexpr Pipe::Flow kTwo = 2;
 constexpr Pipe::Flow kThree = 3;
@@ -29,6 +29,7 @@ std::vector<std::pair<std::uint32_t, Duration>> drain(Pipe& pipe) {
 }
 
 using Done = decltype(drain(std::declval<Pipe&>()));
+using swarm::test::kStart;
 
 TEST(Pipe, WithoutARateIsOpen) {
     EXPECT_TRUE(Pipe(0).is_open(kStart));

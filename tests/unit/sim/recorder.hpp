@@ -13,6 +13,9 @@
 
 namespace sim::test {
 
+inline constexpr PeerId kAnna = peer(1);
+inline constexpr PeerId kBert = peer(2);
+
 /// One line of a diary, such as "3 ms LinkUp 2": milliseconds of virtual time, kind, peer or
 /// number.
 struct Line {

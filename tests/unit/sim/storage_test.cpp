@@ -9,9 +9,6 @@ namespace {
 using namespace std::chrono_literals;
 using Texts = std::vector<std::string>;
 
-constexpr PeerId kAnna = peer(1);
-constexpr PeerId kBert = peer(2);
-
 node::Payload bytes(std::size_t count) {
     return {{}, std::vector<std::byte>(count)};
 }

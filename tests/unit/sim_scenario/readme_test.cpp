@@ -16,20 +16,21 @@ namespace {
 
 using Keys = std::set<std::string>;
 
-std::string refusal(const std::string& toml) {
+std::string refusal_of(const std::string& toml) {
     const auto scenario = parse_scenario(toml, "s.toml");
     return scenario.has_error() ? scenario.error().detail : "";
 }
 
-/// The refusal of an unknown key below `header`, in a scenario that is right but for that key.
+/// The refusal_of of an unknown key below `header`, in a scenario that is right but for that key.
 std::string refusal_in(const std::string& header) {
     // The default has four stages, so it needs four peers.
     const std::string peers =
         header.find("peers") == std::string::npos ? "[[peers]]\ncount = 4\n" : "";
     std::string toml = header + "nonsense = 1\n";
-    std::string text = refusal(toml + peers);
+    std::string text = refusal_of(toml + peers);
     const std::regex missing(R"(.*\.(\w+) is missing.*)");
-    for (std::smatch found; std::regex_match(text, found, missing); text = refusal(toml + peers)) {
+    for (std::smatch found; std::regex_match(text, found, missing);
+         text = refusal_of(toml + peers)) {
         toml += found.str(1) + " = 1\n";
     }
     return text;
@@ -78,7 +79,7 @@ Keys keys_of_readme() {
 
 TEST(ScenariosReadme, HasEveryKeyOfTheParserAndNoOther) {
     Keys known;
-    ASSERT_TRUE(add_known_keys("", known)) << refusal("nonsense = 1\n");
+    ASSERT_TRUE(add_known_keys("", known)) << refusal_of("nonsense = 1\n");
     EXPECT_TRUE(known.contains("faults.freeze.length_s"));
     const Keys documented = keys_of_readme();
     for (const std::string& key : known) {

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using Kind = Happening::Kind;
 
-Scenario parse(const std::string& toml) {
+Scenario scenario_of(const std::string& toml) {
     const auto scenario = parse_scenario(toml, "s.toml");
     EXPECT_TRUE(scenario.has_value()) << scenario.error().detail << "\nin\n" << toml;
     if (scenario.has_error()) {
@@ -26,7 +26,7 @@ Scenario parse(const std::string& toml) {
 }
 
 Schedule schedule_of(const std::string& toml, std::uint64_t seed = 1) {
-    auto schedule = make_schedule(parse(toml), seed);
+    auto schedule = make_schedule(scenario_of(toml), seed);
     EXPECT_TRUE(schedule.has_value()) << schedule.error().detail;
     if (schedule.has_error()) {
         return {};
@@ -295,7 +295,9 @@ TEST(MakeSchedule, APeerWithoutTheMemoryForAStageNeverComes) {
 
 TEST(MakeSchedule, RefusesAFleetWithoutTheMemoryForAStage) {
     const auto schedule = make_schedule(
-        parse("[pipeline]\nstate_bytes = 12_000_000\n[[peers]]\ncount = 8\nmemory_bytes = 1\n"), 1
+        scenario_of("[pipeline]\nstate_bytes = 12_000_000\n[[peers]]\ncount = 8\nmemory_bytes = 1\n"
+        ),
+        1
     );
     ASSERT_TRUE(schedule.has_error());
     EXPECT_EQ(schedule.error().detail, "s: no peer has the memory for pipeline.state_bytes");
@@ -352,7 +354,7 @@ class MakeScheduleFromTrace : public testing::Test {
     swarm::Result<Schedule> make(const std::string& trace) {
         std::ofstream(folder_ / "trace.csv") << trace;
         Scenario scenario =
-            parse("duration = 100\n[[peers]]\ncount = 4\n[churn]\ntrace = 'trace.csv'\n");
+            scenario_of("duration = 100\n[[peers]]\ncount = 4\n[churn]\ntrace = 'trace.csv'\n");
         scenario.folder = folder_.string();
         return make_schedule(scenario, 1);
     }
@@ -378,7 +380,7 @@ TEST_F(MakeScheduleFromTrace, ErrorsNameFileAndLine) {
     EXPECT_TRUE(disordered.error().detail.starts_with(file + ":2: is out of order"))
         << disordered.error().detail;
     std::filesystem::remove_all(folder_);
-    Scenario scenario = parse("[[peers]]\ncount = 4\n[churn]\ntrace = 'trace.csv'\n");
+    Scenario scenario = scenario_of("[[peers]]\ncount = 4\n[churn]\ntrace = 'trace.csv'\n");
     scenario.folder = folder_.string();
     const auto missing = make_schedule(scenario, 1);
     ASSERT_TRUE(missing.has_error());
@@ -387,7 +389,7 @@ TEST_F(MakeScheduleFromTrace, ErrorsNameFileAndLine) {
 
 TEST(MakeSchedule, RefusesMoreThanItCanHold) {
     const auto crowd = make_schedule(
-        parse("duration = '1h'\n[[peers]]\ncount = 4\n[churn]\narrivals_per_hour = 1e6\n"), 1
+        scenario_of("duration = '1h'\n[[peers]]\ncount = 4\n[churn]\narrivals_per_hour = 1e6\n"), 1
     );
     ASSERT_TRUE(crowd.has_error());
     EXPECT_TRUE(crowd.error().detail.starts_with("s: churn.arrivals_per_hour brings more than 16384"
@@ -399,7 +401,7 @@ TEST(MakeSchedule, RefusesTooMuchBeforeItIsDrawn) {
          {"[faults]\nfreeze = { per_hour = 1e9, length_s = 1 }\n",
           "[churn]\nmtbf = '1us'\nabsence_mean = '1us'\n"}) {
         const auto schedule = make_schedule(
-            parse(std::string("duration = '1h'\n[[peers]]\ncount = 1000\n") + storm), 1
+            scenario_of(std::string("duration = '1h'\n[[peers]]\ncount = 1000\n") + storm), 1
         );
         ASSERT_TRUE(schedule.has_error());
         EXPECT_EQ(

@@ -34,20 +34,20 @@ TEST(RowCoding, EachRowTakesItsOwnBytes) {
 }
 
 TEST(RowCoding, ARowsBytesDoNotDependOnOtherRows) {
-    constexpr std::size_t kWidth = 100;
-    const std::vector<float> rows = rows_of(5, kWidth);
+    constexpr std::size_t kValues = 100;
+    const std::vector<float> rows = rows_of(5, kValues);
     for (const CodecId id : {CodecId::None, CodecId::Int8, CodecId::Bf16, CodecId::Fp16}) {
         const compression::Codec& codec = *find_row_codec(id);
-        const auto together = *encode_rows(codec, kWidth, rows);
+        const auto together = *encode_rows(codec, kValues, rows);
         std::vector<std::byte> alone;
         for (std::size_t row = 0; row < 5; ++row) {
-            const auto one = std::span(rows).subspan(row * kWidth, kWidth);
-            const auto coded = *encode_rows(codec, kWidth, one);
+            const auto one = std::span(rows).subspan(row * kValues, kValues);
+            const auto coded = *encode_rows(codec, kValues, one);
             alone.insert(alone.end(), coded.begin(), coded.end());
         }
         EXPECT_EQ(together, alone) << codec.name();
         std::vector<float> decoded(rows.size());
-        ASSERT_FALSE(decode_rows(codec, kWidth, together, decoded).has_error());
+        ASSERT_FALSE(decode_rows(codec, kValues, together, decoded).has_error());
         for (std::size_t i = 0; i < rows.size(); ++i) {
             EXPECT_NEAR(decoded[i], rows[i], 0.03) << codec.name();
         }

@@ -19,11 +19,7 @@ namespace {
 using blocks::WeightType;
 using blocks::test::random_blocks;
 using test::random_values;
-
-struct Shape {
-    std::size_t outputs;
-    std::size_t inputs;
-};
+using test::Shape;
 
 /// Less than a panel, whole panels and broken ones; one block of 256 inputs and more.
 constexpr Shape kShapes[] = {{1, 256}, {63, 512}, {64, 256}, {130, 768}};

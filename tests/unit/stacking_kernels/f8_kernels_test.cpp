@@ -19,15 +19,11 @@ namespace {
 
 using blocks::WeightType;
 using test::random_values;
-
-struct Shape {
-    std::size_t outputs;
-    std::size_t inputs;
-};
+using test::Shape;
 
 /// Less than a panel and a group of inputs, whole ones, and broken ones.
-constexpr Shape kShapes[] = {{1, 1}, {63, 37}, {64, 128}, {65, 129}, {130, 700}};
-constexpr std::size_t kRows[] = {1, 2, 5, 6, 7, 13, 48, 49, 97};
+constexpr Shape kF8Shapes[] = {{1, 1}, {63, 37}, {64, 128}, {65, 129}, {130, 700}};
+constexpr std::size_t kF8Rows[] = {1, 2, 5, 6, 7, 13, 48, 49, 97};
 
 /// Bytes that are numbers, all of them, in a drawn order.
 std::vector<std::byte> random_bytes(std::size_t count) {
@@ -52,13 +48,13 @@ std::vector<float> random_scales(std::size_t count) {
     return scales;
 }
 
-struct Pair {
+struct F8Pair {
     std::vector<std::byte> bytes;
     std::vector<float> scales;
     PackedMatrix stored;
     PackedMatrix wide;
 
-    explicit Pair(const Shape& shape)
+    explicit F8Pair(const Shape& shape)
         : bytes(random_bytes(shape.outputs * shape.inputs)),
           scales(random_scales(shape.outputs * f8_groups(shape.inputs))),
           stored(WeightType::F8_E4M3, shape.outputs, shape.inputs),
@@ -79,9 +75,9 @@ bool same_bits(std::span<const float> one, std::span<const float> other) {
 }
 
 TEST(F8Kernels, EveryPathMultipliesAsByFp32) {
-    for (const Shape& shape : kShapes) {
-        const Pair pair(shape);
-        for (const std::size_t rows : kRows) {
+    for (const Shape& shape : kF8Shapes) {
+        const F8Pair pair(shape);
+        for (const std::size_t rows : kF8Rows) {
             const auto x = random_values(rows * shape.inputs, rows);
             const Rows in{x.data(), rows, shape.inputs};
             std::vector<float> wanted(rows * shape.outputs);
@@ -102,7 +98,7 @@ TEST(F8Kernels, EveryPathMultipliesAsByFp32) {
 
 TEST(F8Kernels, ThreadsChangeNoBit) {
     constexpr Shape kShape{1300, 300};
-    const Pair pair(kShape);
+    const F8Pair pair(kShape);
     for (const std::size_t rows : {1U, 7U, 49U}) {
         const auto x = random_values(rows * kShape.inputs, rows);
         const Rows in{x.data(), rows, kShape.inputs};
@@ -116,8 +112,8 @@ TEST(F8Kernels, ThreadsChangeNoBit) {
 }
 
 TEST(F8Kernels, ReadsEachRowAsItsWeightsAre) {
-    for (const Shape& shape : kShapes) {
-        const Pair pair(shape);
+    for (const Shape& shape : kF8Shapes) {
+        const F8Pair pair(shape);
         std::vector<float> row(shape.inputs);
         std::vector<float> wanted(shape.inputs);
         for (std::size_t output = 0; output < shape.outputs; ++output) {
@@ -130,7 +126,7 @@ TEST(F8Kernels, ReadsEachRowAsItsWeightsAre) {
 
 TEST(F8Kernels, PackingInPartsGivesTheSameBytes) {
     constexpr Shape kShape{150, 200};
-    const Pair pair(kShape);
+    const F8Pair pair(kShape);
     PackedMatrix parts(WeightType::F8_E4M3, kShape.outputs, kShape.inputs);
     const auto add = [&](std::size_t first, std::size_t count) {
         return parts.add_scaled(

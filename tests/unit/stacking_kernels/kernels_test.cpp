@@ -13,6 +13,7 @@ namespace stacking::kernels {
 namespace {
 
 using test::random_values;
+using test::Shape;
 
 constexpr WeightFormat kFormats[] = {WeightFormat::Fp32, WeightFormat::Bf16, WeightFormat::Int8};
 
@@ -39,17 +40,12 @@ std::vector<float> product(const Kernels& kernels, const PackedMatrix& matrix, c
     return out;
 }
 
-struct Shape {
-    std::size_t outputs;
-    std::size_t inputs;
-};
-
 /// Shapes of whole panels and groups, and with one more or one less of each.
-constexpr Shape kShapes[] = {{1, 1}, {64, 32}, {63, 31}, {65, 33}, {192, 64}, {130, 100}};
+constexpr Shape kEdgeShapes[] = {{1, 1}, {64, 32}, {63, 31}, {65, 33}, {192, 64}, {130, 100}};
 
 TEST(Kernels, EveryPathMultipliesToTheSameBits) {
     for (const WeightFormat format : kFormats) {
-        for (const auto& [outputs, inputs] : kShapes) {
+        for (const auto& [outputs, inputs] : kEdgeShapes) {
             const PackedMatrix matrix = random_matrix(format, outputs, inputs);
             for (std::size_t rows = 1; rows <= 16; ++rows) {
                 const auto x = random_values(rows * inputs, rows);

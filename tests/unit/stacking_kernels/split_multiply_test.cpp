@@ -18,29 +18,25 @@ namespace {
 
 using swarm::net::WorkerPool;
 using test::random_values;
+using test::Shape;
 
 constexpr std::size_t kThreads[] = {1, 2, 3, 5};
-constexpr std::size_t kRows[] = {1, 2, 5, 6, 7, 16, 47, 48, 49, 128};
+constexpr std::size_t kSplitRows[] = {1, 2, 5, 6, 7, 16, 47, 48, 49, 128};
 constexpr std::size_t kGap = 3;  // floats between two rows of the result
 
-struct Shape {
-    std::size_t outputs;
-    std::size_t inputs;
-};
-
 /// Less than a panel, some panels with a broken one, and more panels than parts of five threads.
-constexpr Shape kShapes[] = {{1, 1}, {63, 33}, {64, 32}, {130, 100}, {576, 64}, {2690, 40}};
+constexpr Shape kSplitShapes[] = {{1, 1}, {63, 33}, {64, 32}, {130, 100}, {576, 64}, {2690, 40}};
 
 class SplitMultiply : public testing::TestWithParam<WeightFormat> {};
 
 TEST_P(SplitMultiply, ThreadsChangeNoBit) {
     for (const std::size_t threads : kThreads) {
         WorkerPool pool(threads, 1);
-        for (const auto& [outputs, inputs] : kShapes) {
+        for (const auto& [outputs, inputs] : kSplitShapes) {
             PackedMatrix matrix(GetParam(), outputs, inputs);
             matrix.add_rows(0, random_values(outputs * inputs, 7));
             const std::size_t stride = outputs + kGap;
-            for (const std::size_t rows : kRows) {
+            for (const std::size_t rows : kSplitRows) {
                 auto x = random_values(rows * inputs, rows);
                 x.back() = std::numeric_limits<float>::quiet_NaN();
                 const Rows in{x.data(), rows, inputs};

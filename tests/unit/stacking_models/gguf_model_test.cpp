@@ -19,7 +19,7 @@ swarm::Result<ModelSource> open(const GgufBuilder& file) {
     return open_gguf(std::make_unique<MemoryBytes>(file.bytes()));
 }
 
-void expect_refused(const GgufBuilder& file, ErrorCode code, const std::string& text) {
+void expect_no_model(const GgufBuilder& file, ErrorCode code, const std::string& text) {
     const auto model = open(file);
     ASSERT_TRUE(model.has_error()) << text;
     EXPECT_EQ(model.error().code, code) << model.error().detail;
@@ -80,7 +80,7 @@ TEST(GgufModel, APartOfASplitModelSaysSo) {
     GgufBuilder file;
     test::add_small_metadata(file);
     file.u32("split.no", 0).u32("split.count", 3);
-    expect_refused(file, ErrorCode::Unsupported, "part 1 of 3 of a split model");
+    expect_no_model(file, ErrorCode::Unsupported, "part 1 of 3 of a split model");
 }
 
 TEST(GgufModel, UndoesTheRopeOrderOfQueriesAndKeysAlone) {
@@ -207,21 +207,21 @@ TEST(GgufModel, RefusesABillionLayersAtOnce) {
     GgufBuilder file;
     test::add_small_metadata(file, 1'000'000'000);
     test::add_small_tensors(file);
-    expect_refused(file, ErrorCode::Unsupported, "1000000000 as layers");
+    expect_no_model(file, ErrorCode::Unsupported, "1000000000 as layers");
 }
 
 TEST(GgufModel, RefusesTensorsThatAreMissingOrUnused) {
     GgufBuilder more;
     test::add_small_metadata(more, 3);
     test::add_small_tensors(more);
-    expect_refused(more, ErrorCode::Malformed, "there is no tensor blk.2.attn_k.weight");
+    expect_no_model(more, ErrorCode::Malformed, "there is no tensor blk.2.attn_k.weight");
     GgufBuilder fewer;
     test::add_small_metadata(fewer, 1);
     test::add_small_tensors(fewer);
-    expect_refused(fewer, ErrorCode::Unsupported, "blk.1.attn_k.weight is no part");
+    expect_no_model(fewer, ErrorCode::Unsupported, "blk.1.attn_k.weight is no part");
     GgufBuilder bias = test::small_gguf();
     bias.f32_tensor("blk.0.attn_q.bias", {8}, counted(8, 0));
-    expect_refused(bias, ErrorCode::Unsupported, "blk.0.attn_q.bias");
+    expect_no_model(bias, ErrorCode::Unsupported, "blk.0.attn_q.bias");
 }
 
 TEST(GgufModel, RefusesVariantsThatWouldChangeTheAnswer) {
@@ -230,24 +230,24 @@ TEST(GgufModel, RefusesVariantsThatWouldChangeTheAnswer) {
         add(file);
         return file;
     };
-    expect_refused(
+    expect_no_model(
         with([](GgufBuilder& file) { file.text("llama.rope.scaling.type", "spiral"); }),
         ErrorCode::Unsupported,
         "rope scaling \"spiral\""
     );
-    expect_refused(
+    expect_no_model(
         with([](GgufBuilder& file) { file.u32("llama.expert_count", 8); }),
         ErrorCode::Malformed,
         "llama.expert_used_count is missing"
     );
-    expect_refused(
+    expect_no_model(
         with([](GgufBuilder& file) {
             file.u32("llama.expert_count", 4'000'000).u32("llama.expert_used_count", 2);
         }),
         ErrorCode::Unsupported,
         "4000000 experts"
     );
-    expect_refused(
+    expect_no_model(
         with([](GgufBuilder& file) {
             file.u32("llama.expert_count", 8)
                 .u32("llama.expert_used_count", 2)
@@ -256,12 +256,12 @@ TEST(GgufModel, RefusesVariantsThatWouldChangeTheAnswer) {
         ErrorCode::Unsupported,
         "choice of experts"
     );
-    expect_refused(
+    expect_no_model(
         with([](GgufBuilder& file) { file.u32("llama.attention.key_length", 8); }),
         ErrorCode::Unsupported,
         "values of another width than keys"
     );
-    expect_refused(
+    expect_no_model(
         with([](GgufBuilder& file) {
             file.u32("llama.attention.key_length", 8).u32("llama.attention.value_length", 8);
         }),
@@ -270,10 +270,10 @@ TEST(GgufModel, RefusesVariantsThatWouldChangeTheAnswer) {
     );
     GgufBuilder other;
     other.text("general.architecture", "mamba");
-    expect_refused(other, ErrorCode::Unsupported, "\"mamba\"; these can be read: llama, qwen2");
+    expect_no_model(other, ErrorCode::Unsupported, "\"mamba\"; these can be read: llama, qwen2");
     GgufBuilder bare;
     bare.text("general.architecture", "llama");
-    expect_refused(bare, ErrorCode::Malformed, "llama.block_count is missing");
+    expect_no_model(bare, ErrorCode::Malformed, "llama.block_count is missing");
 }
 
 TEST(GgufModel, ReadsOrRefusesWhatChangesTheAnswer) {
@@ -290,7 +290,7 @@ TEST(GgufModel, ReadsOrRefusesWhatChangesTheAnswer) {
         open(with([](GgufBuilder& file) { file.u32("llama.attention.sliding_window", 8); }));
     ASSERT_TRUE(windows.has_value()) << windows.error().detail;
     EXPECT_EQ(windows->architecture().attention_of(1).window, 8U);
-    expect_refused(
+    expect_no_model(
         with([](GgufBuilder& file) {
             file.text("llama.rope.scaling.type", "linear").f32("llama.rope.scaling.factor", 2);
             file.f32_tensor("rope_freqs.weight", {2}, counted(2, 1));
@@ -298,31 +298,31 @@ TEST(GgufModel, ReadsOrRefusesWhatChangesTheAnswer) {
         ErrorCode::Unsupported,
         "rope_freqs.weight beside another rope scaling"
     );
-    expect_refused(
+    expect_no_model(
         with([](GgufBuilder& file) { file.f32("llama.rope.scaling.yarn_ext_factor", 1); }),
         ErrorCode::Unsupported,
         ".rope.scaling.yarn_ext_factor is not read"
     );
-    expect_refused(
+    expect_no_model(
         with([](GgufBuilder& file) {
             file.key("llama.attention.causal", test::Gguf::Bool, std::uint8_t{0});
         }),
         ErrorCode::Unsupported,
         "see later rows"
     );
-    expect_refused(
+    expect_no_model(
         with([](GgufBuilder& file) {
             file.u32("llama.attention.key_length", 0).u32("llama.attention.value_length", 0);
         }),
         ErrorCode::Malformed,
         "heads without a width"
     );
-    expect_refused(
+    expect_no_model(
         with([](GgufBuilder& file) { file.u32("llama.rope.dimension_count", 0); }),
         ErrorCode::Malformed,
         "no dimension of a head"
     );
-    expect_refused(
+    expect_no_model(
         with([](GgufBuilder& file) {
             file.numbers("llama.rope.dimension_count", {4, 4});
         }),
@@ -378,7 +378,7 @@ TEST(GgufModel, RefusesShapesThatContradictTheMetadata) {
         .u32("llama.context_length", 64)
         .f32("llama.attention.layer_norm_rms_epsilon", 1e-5F);
     test::add_small_tensors(file);
-    expect_refused(file, ErrorCode::Malformed, "blk.0.ffn_gate.weight is (12, 8)");
+    expect_no_model(file, ErrorCode::Malformed, "blk.0.ffn_gate.weight is (12, 8)");
 }
 
 }  // namespace

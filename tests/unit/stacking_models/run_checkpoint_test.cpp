@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using stages::StageState;
 using swarm::ErrorCode;
 
-swarm::run::RunConfig config(std::uint32_t stages) {
+swarm::run::RunConfig run_of(std::uint32_t stages) {
     swarm::run::RunConfig run;
     run.name = "small";
     run.stages = stages;
@@ -53,7 +53,7 @@ fs::path write(const fs::path& parent, const swarm::run::RunConfig& run, std::ui
 }
 
 fs::path write(const fs::path& parent, std::uint32_t stages, std::uint64_t step = 20) {
-    return write(parent, config(stages), step);
+    return write(parent, run_of(stages), step);
 }
 
 void damage(const fs::path& file) {
@@ -68,7 +68,7 @@ class RunCheckpointTest : public testing::Test {
 };
 
 TEST_F(RunCheckpointTest, HasTheWeightsOfTheRunHoweverManyStagesWroteIt) {
-    const swarm::run::RunConfig run = config(1);
+    const swarm::run::RunConfig run = run_of(1);
     const auto whole = StageState::from_seed(run, swarm::run::partition(run).front());
     const std::vector<float> expected(whole.weights().begin(), whole.weights().end());
     for (const std::uint32_t stages : {1U, 3U, 4U}) {
@@ -87,7 +87,7 @@ TEST_F(RunCheckpointTest, HasTheWeightsOfTheRunHoweverManyStagesWroteIt) {
 }
 
 TEST_F(RunCheckpointTest, SaysWhetherTheHeadIsTheEmbedding) {
-    swarm::run::RunConfig run = config(2);
+    swarm::run::RunConfig run = run_of(2);
     EXPECT_FALSE(open_run_checkpoint(write(scratch.path(), run))->architecture().tied_embeddings);
     run.model.tied_embeddings = true;
     const auto tied = open_run_checkpoint(write(scratch.path() / "tied", run));
@@ -106,7 +106,7 @@ TEST_F(RunCheckpointTest, SaysWhetherTheHeadIsTheEmbedding) {
 }
 
 TEST_F(RunCheckpointTest, RepeatedLayersAreLayersThatShareTheirWeights) {
-    swarm::run::RunConfig run = config(2);
+    swarm::run::RunConfig run = run_of(2);
     run.model.layers = 2;
     const auto once = open_run_checkpoint(write(scratch.path() / "once", run));
     run.model.repeat = 3;
@@ -126,7 +126,7 @@ TEST_F(RunCheckpointTest, RepeatedLayersAreLayersThatShareTheirWeights) {
 }
 
 TEST_F(RunCheckpointTest, ARunWithBottlenecksHasThemBetweenItsStages) {
-    swarm::run::RunConfig run = config(2);
+    swarm::run::RunConfig run = run_of(2);
     run.model.bottleneck = 8;
     run.model.repeat = 3;
     const auto model = open_run_checkpoint(write(scratch.path() / "narrow", run));
@@ -178,7 +178,7 @@ TEST_F(RunCheckpointTest, DoesNotReadTheOptimizersFiles) {
 TEST_F(RunCheckpointTest, HasTheTokenizerOfItsRun) {
     EXPECT_EQ(*read_run_tokenizer(write(scratch.path() / "bytes", 1)), "");
     const std::string tokenizer = "any bytes";
-    swarm::run::RunConfig run = config(1);
+    swarm::run::RunConfig run = run_of(1);
     run.tokenizer = "spm:300";
     swarm::run::follow_tokenizer(run);
     run.tokenizer_sha256 = swarm::to_hex(swarm::sha256(std::as_bytes(std::span(tokenizer))));

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 constexpr PeerId kFirst{{1}};
 constexpr PeerId kSecond{{2}};
 constexpr PeerId kThird{{3}};
-constexpr PeerId kClient{{9}};
+constexpr PeerId kReader{{9}};
 
 swarm::Digest digest(unsigned char first) {
     swarm::Digest digest;
@@ -64,7 +64,7 @@ class DirectoryTest : public testing::Test {
     }
 
     std::size_t located(swarm::Duration at = {}) {
-        return on<protocol::Located>(kClient, protocol::Locate{digest(7)}, at).hosts.size();
+        return on<protocol::Located>(kReader, protocol::Locate{digest(7)}, at).hosts.size();
     }
 
     Directory directory_;
@@ -73,7 +73,7 @@ class DirectoryTest : public testing::Test {
 TEST_F(DirectoryTest, ListsRegisteredPeersInOrderOfLayers) {
     EXPECT_EQ(on<protocol::Registered>(kFirst, registration({3, 6})).refusal, "");
     EXPECT_EQ(on<protocol::Registered>(kSecond, registration({0, 3})).refusal, "");
-    const auto located = on<protocol::Located>(kClient, protocol::Locate{digest(7)});
+    const auto located = on<protocol::Located>(kReader, protocol::Locate{digest(7)});
     EXPECT_EQ(located.layers, 6U);
     ASSERT_EQ(located.hosts.size(), 2U);
     EXPECT_EQ(located.hosts[0].peer, kSecond);
@@ -82,7 +82,7 @@ TEST_F(DirectoryTest, ListsRegisteredPeersInOrderOfLayers) {
 
 TEST_F(DirectoryTest, ListsNobodyForAnotherModel) {
     on<protocol::Registered>(kFirst, registration({0, 6}));
-    const auto located = on<protocol::Located>(kClient, protocol::Locate{digest(8)});
+    const auto located = on<protocol::Located>(kReader, protocol::Locate{digest(8)});
     EXPECT_EQ(located.layers, 0U);
     EXPECT_TRUE(located.hosts.empty());
 }
@@ -90,7 +90,7 @@ TEST_F(DirectoryTest, ListsNobodyForAnotherModel) {
 TEST_F(DirectoryTest, ListsPeersWithOtherWeightsSideBySide) {
     on<protocol::Registered>(kFirst, registration({0, 6}, 1));
     EXPECT_EQ(on<protocol::Registered>(kSecond, registration({0, 6}, 2)).refusal, "");
-    const auto located = on<protocol::Located>(kClient, protocol::Locate{digest(7)});
+    const auto located = on<protocol::Located>(kReader, protocol::Locate{digest(7)});
     ASSERT_EQ(located.hosts.size(), 2U);
     EXPECT_EQ(located.hosts[0].weights, digest(1));
     EXPECT_EQ(located.hosts[1].weights, digest(2));
@@ -103,7 +103,7 @@ TEST_F(DirectoryTest, ListsPeersThatSayAnotherNumberOfLayersForClientsThatMeanIt
     EXPECT_EQ(on<protocol::Registered>(kSecond, registration({0, 3})).refusal, "");
     on<protocol::Registered>(kThird, registration({3, 6}));
     const auto of = [&](std::uint32_t layers) {
-        return on<protocol::Located>(kClient, protocol::Locate{digest(7), layers});
+        return on<protocol::Located>(kReader, protocol::Locate{digest(7), layers});
     };
     EXPECT_EQ(of(6).hosts.size(), 2U);
     ASSERT_EQ(of(7).hosts.size(), 1U);
@@ -118,7 +118,7 @@ TEST_F(DirectoryTest, ListsAPeerThatLendsExpertsAlone) {
     lends.experts = {5};
     lends.experts_only = true;
     on<protocol::Registered>(kFirst, lends);
-    const auto located = on<protocol::Located>(kClient, protocol::Locate{digest(7)});
+    const auto located = on<protocol::Located>(kReader, protocol::Locate{digest(7)});
     ASSERT_EQ(located.hosts.size(), 1U);
     EXPECT_TRUE(located.hosts[0].experts_only);
     EXPECT_EQ(located.hosts[0].experts, lends.experts);
@@ -179,7 +179,7 @@ TEST_F(DirectoryTest, APeerThatAsksAgainKeepsItsPlaceWhileItLoads) {
     EXPECT_EQ(place_of(kSecond), (protocol::LayerRange{2, 4}));
     EXPECT_EQ(place_of(kSecond, 4s), (protocol::LayerRange{2, 4}));
     happens(node::Woke{}, 6s);  // the first peer was silent for 6 s
-    EXPECT_EQ(place_of(kClient, 6s), (protocol::LayerRange{0, 2}));
+    EXPECT_EQ(place_of(kReader, 6s), (protocol::LayerRange{0, 2}));
 }
 
 TEST_F(DirectoryTest, TheNextNewcomerGetsALostPeersLayers) {

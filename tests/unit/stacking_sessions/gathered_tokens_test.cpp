@@ -4,12 +4,12 @@
 namespace stacking::sessions {
 namespace {
 
-constexpr std::uint64_t kOther = kSession + 1;
+constexpr std::uint64_t kOtherSession = kSession + 1;
 
 class GatheredTokens : public HopTableTest {
  protected:
     GatheredTokens() {
-        for (const std::uint64_t session : {kSession, kOther}) {
+        for (const std::uint64_t session : {kSession, kOtherSession}) {
             take(kClient, open(1, session));
             send(session, 0, 2);
         }
@@ -55,7 +55,7 @@ TEST_F(GatheredTokens, ATokenAloneIsComputedAtOnce) {
 TEST_F(GatheredTokens, TokensOfTwoSessionsShareACall) {
     send(kSession, 2);
     now_ += 10ms;
-    EXPECT_EQ(send(kOther, 2), 0U);
+    EXPECT_EQ(send(kOtherSession, 2), 0U);
     EXPECT_EQ(table_->next_deadline(), now_ + HopTable::kGatherGap);
     now_ += HopTable::kGatherGap / 2;
     EXPECT_EQ(send(kSession, 3), 0U) << "each one lets the next one come";
@@ -63,14 +63,14 @@ TEST_F(GatheredTokens, TokensOfTwoSessionsShareACall) {
     now_ += HopTable::kGatherGap;
     EXPECT_EQ(wake(), 1U);
     EXPECT_EQ(compute_->gaps(), 0U);
-    EXPECT_EQ(send(kOther, 3) + send(kSession, 4), 0U) << "both were in the call";
+    EXPECT_EQ(send(kOtherSession, 3) + send(kSession, 4), 0U) << "both were in the call";
 }
 
 TEST_F(GatheredTokens, NoneWaitsLong) {
     send(kSession, 2);
-    EXPECT_EQ(send(kOther, 2), 0U);
+    EXPECT_EQ(send(kOtherSession, 2), 0U);
     const TimePoint since = now_;
-    std::uint64_t third = kOther;
+    std::uint64_t third = kOtherSession;
     while (now_ + HopTable::kGatherGap / 2 < since + HopTable::kGatherMost) {
         now_ += HopTable::kGatherGap / 2;
         take(kClient, open(1, ++third));
@@ -85,12 +85,12 @@ TEST_F(GatheredTokens, APromptIsReadAtOnce) {
     send(kSession, 2);
     take(kClient, open(1, 99));
     EXPECT_EQ(send(99, 0, 3), 1U);
-    EXPECT_EQ(send(kOther, 2), 0U);
+    EXPECT_EQ(send(kOtherSession, 2), 0U);
 }
 
 TEST_F(GatheredTokens, ASessionThatIsAloneAgainWaitsForNobody) {
     send(kSession, 2);
-    EXPECT_EQ(send(kOther, 2), 0U);
+    EXPECT_EQ(send(kOtherSession, 2), 0U);
     now_ += HopTable::kGatherGap;
     wake();
     now_ += 2 * HopTable::kTogether;

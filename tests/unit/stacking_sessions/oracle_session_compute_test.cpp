@@ -6,7 +6,7 @@ namespace stacking::sessions {
 namespace {
 
 constexpr CacheId kOne{1};
-constexpr CacheId kOther{2};
+constexpr CacheId kOtherCache{2};
 const std::vector<std::uint32_t> kLastWanted{0};
 
 class OracleCompute : public testing::Test {
@@ -30,11 +30,11 @@ class OracleCompute : public testing::Test {
 
 TEST_F(OracleCompute, ATokenDependsOnEveryEarlierOne) {
     const auto logits = logits_after(whole_, kOne, {5, 6, 7});
-    EXPECT_EQ(logits_after(whole_, kOther, {5, 6, 7}), logits);
-    whole_.truncate(kOther, 0);
-    EXPECT_NE(logits_after(whole_, kOther, {4, 6, 7}), logits);
-    whole_.truncate(kOther, 0);
-    EXPECT_NE(logits_after(whole_, kOther, {6, 5, 7}), logits);
+    EXPECT_EQ(logits_after(whole_, kOtherCache, {5, 6, 7}), logits);
+    whole_.truncate(kOtherCache, 0);
+    EXPECT_NE(logits_after(whole_, kOtherCache, {4, 6, 7}), logits);
+    whole_.truncate(kOtherCache, 0);
+    EXPECT_NE(logits_after(whole_, kOtherCache, {6, 5, 7}), logits);
 }
 
 TEST_F(OracleCompute, OtherWeightsGiveOtherTokens) {
@@ -46,8 +46,8 @@ TEST_F(OracleCompute, RowsOfOneCallEqualRowsOfSeparateCalls) {
     const auto alone = logits_after(whole_, kOne, {5, 6});
     whole_.drop(kOne);
     ASSERT_TRUE(whole_.reserve(kOne, 8));
-    ASSERT_TRUE(whole_.reserve(kOther, 8));
-    const std::vector<SessionRow> rows{{kOther, 0}, {kOne, 0}, {kOne, 1}};
+    ASSERT_TRUE(whole_.reserve(kOtherCache, 8));
+    const std::vector<SessionRow> rows{{kOtherCache, 0}, {kOne, 0}, {kOne, 1}};
     const std::vector<TokenId> tokens{9, 5, 6};
     const std::vector<std::uint32_t> wanted{2};
     EXPECT_EQ(*whole_.forward(rows, std::span<const TokenId>(tokens), wanted), alone);
@@ -56,7 +56,7 @@ TEST_F(OracleCompute, RowsOfOneCallEqualRowsOfSeparateCalls) {
 TEST_F(OracleCompute, RefusesARowThatDoesNotContinueItsCache) {
     ASSERT_TRUE(whole_.reserve(kOne, 8));
     const TokenId token = 1;
-    for (const SessionRow row : {SessionRow{kOne, 1}, SessionRow{kOther, 0}}) {
+    for (const SessionRow row : {SessionRow{kOne, 1}, SessionRow{kOtherCache, 0}}) {
         const auto out = whole_.forward({&row, 1}, std::span(&token, 1), kLastWanted);
         ASSERT_FALSE(out);
         EXPECT_EQ(out.error().code, swarm::ErrorCode::Mismatch);
@@ -66,12 +66,12 @@ TEST_F(OracleCompute, RefusesARowThatDoesNotContinueItsCache) {
 
 TEST_F(OracleCompute, IsFullOnceItsBudgetIsSpentAndNotAfterADrop) {
     ASSERT_TRUE(whole_.reserve(kOne, 100));
-    const auto second = whole_.reserve(kOther, 29);
+    const auto second = whole_.reserve(kOtherCache, 29);
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().reaction, swarm::Reaction::RetryElsewhere);
     EXPECT_EQ(whole_.reserved_positions(), 100U);
     whole_.drop(kOne);
-    EXPECT_TRUE(whole_.reserve(kOther, 128));
+    EXPECT_TRUE(whole_.reserve(kOtherCache, 128));
 }
 
 TEST_F(OracleCompute, RefusesNumbersThatNoStageSends) {

@@ -1,5 +1,7 @@
 #include "stacking/sessions/row_lines.hpp"
 
+#include "tests/start.hpp"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -12,8 +14,8 @@ using swarm::PeerId;
 using swarm::TimePoint;
 using swarm::protocol::SessionRows;
 using swarm::protocol::SessionTaken;
+using swarm::test::kStart;
 
-constexpr TimePoint kStart{};
 constexpr PeerId kNext{{6}};
 constexpr PeerId kOther{{7}};
 constexpr std::uint64_t kBytes = 100'000;

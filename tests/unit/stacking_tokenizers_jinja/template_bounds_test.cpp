@@ -1,6 +1,7 @@
 // Templates that would run, recurse or grow for ever: each ends with one line, and soon.
 #include "stacking/tokenizers/jinja/limits.hpp"
 #include "stacking/tokenizers/jinja/template.hpp"
+#include "tests/unit/stacking_tokenizers_jinja/rendered.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +10,7 @@
 namespace stacking::tokenizers::jinja {
 namespace {
 
-Result<Text> render(const std::string& text) {
-    const auto compiled = Template::compile(text);
-    return compiled ? compiled->render({}, 0) : compiled.error();
-}
+using test::render;
 
 std::string repeated(const std::string& text, std::size_t times) {
     std::string all;

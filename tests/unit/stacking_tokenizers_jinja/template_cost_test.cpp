@@ -1,6 +1,7 @@
 // Work that a template can ask for by few steps: each is paid for by its size, or is quick.
 #include "stacking/tokenizers/jinja/limits.hpp"
 #include "stacking/tokenizers/jinja/template.hpp"
+#include "tests/unit/stacking_tokenizers_jinja/rendered.hpp"
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
@@ -13,6 +14,9 @@
 namespace stacking::tokenizers::jinja {
 namespace {
 
+using test::render;
+using test::text_of;
+
 #if defined(__has_feature)
 #define SWARM_UNDER_SANITIZERS __has_feature(address_sanitizer)
 #else
@@ -22,16 +26,6 @@ namespace {
 /// Processor time that a test may take. Each takes less than half of it, and several times as much
 /// where its work grows by the square. Sanitizers make it four times as long.
 constexpr double kSeconds = SWARM_UNDER_SANITIZERS ? 24 : 6;
-
-Result<Text> render(const std::string& text, const Variables& variables = {}) {
-    const auto compiled = Template::compile(text);
-    return compiled ? compiled->render(variables, 0) : compiled.error();
-}
-
-std::string text_of(const std::string& text, const Variables& variables = {}) {
-    const auto rendered = render(text, variables);
-    return rendered ? rendered->bytes() : "error: " + rendered.error().detail;
-}
 
 /// Joins what `part` makes of each number below `count`.
 std::string numbered(

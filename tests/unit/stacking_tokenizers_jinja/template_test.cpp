@@ -1,5 +1,7 @@
 #include "stacking/tokenizers/jinja/template.hpp"
 
+#include "tests/unit/stacking_tokenizers_jinja/rendered.hpp"
+
 #include <boost/json/parse.hpp>
 #include <gtest/gtest.h>
 
@@ -8,21 +10,20 @@
 namespace stacking::tokenizers::jinja {
 namespace {
 
-constexpr std::int64_t kNow_s = 1'767'264'909;  // 2026-01-01 10:55:09
+using test::render;
+using test::text_of;
 
-Result<Text> render(std::string_view text, const char* variables = "{}") {
+Variables variables_of(const char* json_text) {
     Variables all;
-    const boost::json::value given = boost::json::parse(variables);
+    const boost::json::value given = boost::json::parse(json_text);
     for (const auto& [name, json] : given.as_object()) {
         all.emplace_back(std::string(name), *from_json(json, Origin::Data));
     }
-    const auto compiled = Template::compile(text);
-    return compiled ? compiled->render(all, kNow_s) : compiled.error();
+    return all;
 }
 
-std::string text_of(std::string_view text, const char* variables = "{}") {
-    const auto rendered = render(text, variables);
-    return rendered ? rendered->bytes() : "error: " + rendered.error().detail;
+std::string text_of(std::string_view text, const char* variables) {
+    return text_of(text, variables_of(variables));
 }
 
 TEST(Template, ErrorsNameTheLine) {
@@ -59,7 +60,8 @@ TEST(Template, NothingButItsDataIsReached) {
           "{% import 'os' as os %}",
           "{{ namespace(_x=1) }}",
           "{{ self._TemplateReference__context }}"}) {
-        EXPECT_TRUE(render(text, R"({"messages": [1], "d": {"a": 1}})").has_error()) << text;
+        EXPECT_TRUE(render(text, variables_of(R"({"messages": [1], "d": {"a": 1}})")).has_error())
+            << text;
     }
 }
 
@@ -90,7 +92,7 @@ TEST(Template, BytesOfDataStayBytesOfData) {
           "{% for c in s %}{{ c }}{% endfor %}",
           "{{ s|list|join }}",
           "{{ s|replace('D', 'DD')|string|safe|e }}"}) {
-        const auto rendered = render(text, data);
+        const auto rendered = render(text, variables_of(data));
         ASSERT_TRUE(rendered.has_value()) << text << rendered.error().detail;
         const std::string& bytes = rendered->bytes();
         for (std::size_t at = 0; at < bytes.size(); ++at) {
@@ -102,7 +104,8 @@ TEST(Template, BytesOfDataStayBytesOfData) {
 }
 
 TEST(Template, LiteralsAreTheTemplates) {
-    const auto rendered = render("<a>{{ '<b>' ~ s ~ '<c>' }}{{ 5 }}", R"({"s": "dat"})");
+    const auto rendered =
+        render("<a>{{ '<b>' ~ s ~ '<c>' }}{{ 5 }}", variables_of(R"({"s": "dat"})"));
     ASSERT_TRUE(rendered.has_value());
     EXPECT_EQ(rendered->bytes(), "<a><b>dat<c>5");
     EXPECT_FALSE(rendered->has_data(0, 6));

@@ -1,5 +1,6 @@
 // Numbers, keys and dates of templates, with Python's results.
 #include "stacking/tokenizers/jinja/template.hpp"
+#include "tests/unit/stacking_tokenizers_jinja/rendered.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,13 +10,8 @@
 namespace stacking::tokenizers::jinja {
 namespace {
 
-constexpr std::int64_t kNow_s = 1'767'264'909;  // 2026-01-01 10:55:09
-
-std::string text_of(const std::string& text, const Variables& variables = {}) {
-    const auto compiled = Template::compile(text);
-    const auto rendered = compiled ? compiled->render(variables, kNow_s) : compiled.error();
-    return rendered ? rendered->bytes() : "error: " + rendered.error().detail;
-}
+using test::kNow_s;
+using test::text_of;
 
 /// Each value of the list is printed; what it must print is Python's.
 void expect_prints(std::initializer_list<std::pair<const char*, const char*>> cases) {

@@ -1,5 +1,7 @@
 #include "stages/server/own_speeds.hpp"
 
+#include "tests/start.hpp"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -10,8 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using protocol::Leg;
+using swarm::test::kStart;
 
-constexpr TimePoint kStart{};
 constexpr std::uint64_t kTensor = 100'000;
 
 TEST(OwnSpeeds, KnowsTheTimeOfAMicrobatchOnceBothLegsAreMeasured) {

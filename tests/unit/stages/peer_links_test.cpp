@@ -1,5 +1,6 @@
 #include "stages/server/peer_links.hpp"
 
+#include "tests/start.hpp"
 #include "tests/unit/stages/small_models.hpp"
 
 #include <gtest/gtest.h>
@@ -9,17 +10,17 @@ namespace {
 
 using namespace std::chrono_literals;
 using node::Lane;
+using swarm::test::kStart;
 
-constexpr PeerId kSelf{{50}};
+constexpr PeerId kOwn{{50}};
 constexpr PeerId kPeer{{60}};   // is dialled at once, because the own id is smaller
 constexpr PeerId kLower{{40}};  // has a start of 1 s
-constexpr TimePoint kStart{};
 
 /// The links of a server of the middle stage of three.
 class PeerLinksTest : public testing::Test {
  protected:
     PeerLinksTest() {
-        context_.self = kSelf;
+        context_.self = kOwn;
         context_.layout = swarm::run::partition(test::small_run(3))[1];
     }
 
@@ -131,9 +132,9 @@ TEST_F(PeerLinksTest, ADialThatCrossesTheOtherSidesIsOver) {
 
 TEST_F(PeerLinksTest, HasNeighboursInItsOwnAndInAdjacentStages) {
     context_.layout = swarm::run::partition(test::small_run(3))[0];
-    follow({info(kPeer, 2), info(kSelf, 0, 2)});
+    follow({info(kPeer, 2), info(kOwn, 0, 2)});
     EXPECT_TRUE(dials().empty());
-    follow({info(kPeer, 1), info(kSelf, 0, 2)});
+    follow({info(kPeer, 1), info(kOwn, 0, 2)});
     EXPECT_EQ(dials().size(), 2U);
 }
 
@@ -171,7 +172,7 @@ TEST_F(PeerLinksTest, RedialsWithPausesThatDouble) {
 
 TEST_F(PeerLinksTest, APeerIsCutOffWhenNoDialHasLedToItForFiveSeconds) {
     using Level = node::LogLine::Level;
-    follow({info(kPeer), info(kSelf, 1, 2)});
+    follow({info(kPeer), info(kOwn, 1, 2)});
     up(kPeer, Lane::Bulk);
     fail(kPeer, Lane::Control, kStart + 3s);
     wake(kStart + 5s - 1ns);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "stages/server/server_context.hpp"
+#include "tests/start.hpp"
 #include "tests/unit/stages/small_models.hpp"
 
 #include <utility>
@@ -12,7 +13,7 @@
 namespace stages::test {
 
 inline constexpr PeerId kCoordinator{{1}};
-inline constexpr TimePoint kStart{};
+using swarm::test::kStart;
 
 struct Bed {
     ServerContext context;

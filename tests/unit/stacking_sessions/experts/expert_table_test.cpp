@@ -13,12 +13,12 @@ namespace stacking::sessions {
 namespace {
 
 constexpr PeerId kTrunk{{7}};
-constexpr std::uint32_t kWidth = 4;
+constexpr std::uint32_t kRowWidth = 4;
 
 /// Holds expert 2 of layers 1 and 2, and doubles each number.
 class Doubling final : public ExpertLender {
  public:
-    [[nodiscard]] std::uint32_t width() const override { return kWidth; }
+    [[nodiscard]] std::uint32_t width() const override { return kRowWidth; }
 
     [[nodiscard]] bool holds(const LayerExpert& which) const override {
         return which.expert == 2 && (which.layer == 1 || which.layer == 2);
@@ -42,7 +42,7 @@ class ExpertTableTest : public testing::Test {
     }
 
     static node::Payload payload(std::uint32_t rows, float value = 3) {
-        return *to_payload(std::vector<float>(std::size_t{rows} * kWidth, value), kWidth);
+        return *to_payload(std::vector<float>(std::size_t{rows} * kRowWidth, value), kRowWidth);
     }
 
     node::Outbox take(
@@ -89,7 +89,7 @@ TEST_F(ExpertTableTest, AnswersWithTheOutputs) {
     const auto& send = std::get<node::Send>(out.actions.at(0));
     EXPECT_EQ(send.peer, kTrunk);
     EXPECT_EQ(std::get<protocol::ExpertOutputs>(send.message.body).request, 5U);
-    EXPECT_EQ(from_payload(send.payload, 2, kWidth), std::vector<float>(2 * kWidth, 6));
+    EXPECT_EQ(from_payload(send.payload, 2, kRowWidth), std::vector<float>(2 * kRowWidth, 6));
     EXPECT_TRUE(table_.serves(kTrunk));
     EXPECT_GT(table_.rates().decode_per_s, 0);
     table_.lost(kTrunk);
@@ -112,23 +112,23 @@ TEST_F(ExpertTableTest, RefusesRowsThatAreNone) {
     expect_refused(request(), {});
     expect_refused(request(), payload(3));
     expect_refused(request(256), payload(1));
-    const std::vector<float> wide(2 * (kWidth + 1), 1);
-    expect_refused(request(), *to_payload(wide, kWidth + 1));
+    const std::vector<float> wide(2 * (kRowWidth + 1), 1);
+    expect_refused(request(), *to_payload(wide, kRowWidth + 1));
     for (const float bad :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-        std::vector<float> values(2 * kWidth, 1);
+        std::vector<float> values(2 * kRowWidth, 1);
         values[5] = bad;
         const auto bytes = std::as_bytes(std::span(values));
         expect_refused(
             request(),
-            {{protocol::Dtype::Float32, protocol::CodecId::None, {2, kWidth}},
+            {{protocol::Dtype::Float32, protocol::CodecId::None, {2, kRowWidth}},
              std::vector<std::byte>(bytes.begin(), bytes.end())}
         );
     }
     const node::Payload good = payload(2);
     expect_refused(
         request(),
-        {{protocol::Dtype::Float32, protocol::CodecId::Bf16, {2, kWidth}},
+        {{protocol::Dtype::Float32, protocol::CodecId::Bf16, {2, kRowWidth}},
          std::vector<std::byte>(good.bytes().begin(), good.bytes().end())}
     );
 }

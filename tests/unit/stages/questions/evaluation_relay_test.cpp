@@ -1,5 +1,6 @@
 #include "stages/server/evaluation_relay.hpp"
 
+#include "tests/unit/stages/questions/relay_peers.hpp"
 #include "tests/unit/stages/server_bed.hpp"
 
 #include <gtest/gtest.h>
@@ -13,12 +14,12 @@ using namespace std::chrono_literals;
 using protocol::Evaluate;
 using protocol::Evaluated;
 using test::bodies;
+using test::kAbove;
 using test::kCoordinator;
+using test::kSelf;
 using test::kStart;
 
-constexpr PeerId kSelf{{50}};
 constexpr PeerId kBelow{{60}};
-constexpr PeerId kAbove{{70}};
 constexpr PeerId kReplica{{80}};
 constexpr PeerId kStranger{{90}};
 
@@ -190,9 +191,7 @@ TEST_F(EvaluationTailTest, RefusesAnActivationThatDoesNotFit) {
     expect_refused(kBelow, question());
     const node::Payload good = activation();
     const auto bytes = good.bytes().subspan(sizeof(float));
-    expect_refused(
-        kBelow, question(), {good.envelope(), std::vector(bytes.begin(), bytes.end())}
-    );
+    expect_refused(kBelow, question(), {good.envelope(), std::vector(bytes.begin(), bytes.end())});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "stages/server/inference_relay.hpp"
 
+#include "tests/unit/stages/questions/relay_peers.hpp"
 #include "tests/unit/stages/server_bed.hpp"
 
 #include <gtest/gtest.h>
@@ -13,11 +14,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::bodies;
+using test::kAbove;
+using test::kSelf;
 using test::kStart;
 
-constexpr PeerId kSelf{{50}};
 constexpr PeerId kClient{{60}};
-constexpr PeerId kAbove{{70}};
 
 /// The compute of a tail whose logits a test chooses.
 class ChosenLogits final : public StageCompute {
