@@ -7,6 +7,9 @@ if(SWARM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
     /usr/bin/env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${SWARM_CCACHE}")
 endif()
+# __FILE__ names a file from the root of the checkout: in messages, and for ccache, whose clones
+# would differ by it.
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>")
 find_program(SWARM_MOLD mold)
 if(SWARM_MOLD AND NOT CMAKE_EXE_LINKER_FLAGS MATCHES "-fuse-ld")
   add_link_options(-fuse-ld=mold)
