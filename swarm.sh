@@ -291,7 +291,7 @@ verb_install() {
 }
 
 verb_test() {
-    local main=dev selection=(-LE long) sanitized=(unit_tests)
+    local main=dev selection=(-LE long) sanitized=(unit_tests fuzz_tests)
     ((!core)) || main=core
     ((!long)) || selection=()
     timed packages install_packages "${build_packages[@]}" "${test_packages[@]}"
@@ -300,10 +300,11 @@ verb_test() {
     timed model fetch_model "$main"
     timed "$main-build" build "$main"
     timed "$main" run_tests "$main" "${selection[@]}"
-    ((!long)) || sanitized=(unit_tests cli_tests)
-    timed asan-build build asan "${sanitized[@]}" drawn_fleets_test trace_hash fuzz_tests
-    timed asan run_tests asan -L '^(unit|cli)$'
-    timed asan-seeds run_tests asan -R 'ManyChaosScenarios.*/[01]$|TraceHash'  # 200 drawn fleets
+    # What peers, clients and files of others reach; the program and the simulator take half a build.
+    ((!long)) || sanitized+=(cli_tests sim_tests drawn_fleets_test trace_hash)
+    timed asan-build build asan "${sanitized[@]}"
+    timed asan run_tests asan -L '^(unit|cli|sim)$'
+    ((!long)) || timed asan-seeds run_tests asan -R 'ManyChaosScenarios|TraceHash'  # 1,000 fleets
     timed fuzz run_tests asan -L fuzz  # each target for a moment, from its corpus
     print_slowest_units "$main"
     say "times:$phases"
