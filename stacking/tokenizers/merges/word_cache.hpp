@@ -1,5 +1,5 @@
 // The tokens of words that came before: most words of a long text do, and merging is what encoding
-// takes its time for. A word has two slots; a new one takes the place of the older of both.
+// takes its time for. A word has two slots; a new word pushes out the older of the two in them.
 // Invariant: what add() gives is what keep() got for the same word. So ids do not depend on the
 // cache, as long as it is used with one tokenizer alone.
 // Threading: one thread. Errors: none. Memory: 4 MiB. Cost: O(bytes of the word), and one or two

@@ -13,6 +13,7 @@ namespace sim {
 namespace {
 
 using namespace std::chrono_literals;
+using swarm::test::kStart;
 
 constexpr Pipe::Flow kOne = 1;
 constexpr Pipe::Flow kTwo = 2;
@@ -29,7 +30,6 @@ std::vector<std::pair<std::uint32_t, Duration>> drain(Pipe& pipe) {
 }
 
 using Done = decltype(drain(std::declval<Pipe&>()));
-using swarm::test::kStart;
 
 TEST(Pipe, WithoutARateIsOpen) {
     EXPECT_TRUE(Pipe(0).is_open(kStart));
