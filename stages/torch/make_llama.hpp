@@ -1,5 +1,5 @@
-// Makes the Llama stage on LibTorch without showing LibTorch. The rest of the program includes only
-// this header and library_info.hpp of this folder.
+// Makes the Llama stage on LibTorch without showing LibTorch. The rest of the program reaches it
+// through stages/torch/library/torch_library.hpp, which loads this folder as a shared library.
 // Devices: "cpu", "cuda:N" (needs libswarm_cuda.so and a GPU), "auto" (cuda:0 where that works,
 // else cpu).
 // Threading: the stage belongs to the thread that calls it first; see stages/compute/compute.hpp.

@@ -5,6 +5,10 @@ include(GNUInstallDirs)
 
 set_target_properties(swarm PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/swarm")
 install(TARGETS swarm RUNTIME_DEPENDENCY_SET swarm_libraries COMPONENT swarm)
+if(SWARM_WITH_TORCH)
+  install(TARGETS swarm_torch RUNTIME_DEPENDENCY_SET swarm_libraries
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/swarm" COMPONENT swarm)
+endif()
 # Those of LibTorch find each other in their own folder.
 install(RUNTIME_DEPENDENCY_SET swarm_libraries
   PRE_INCLUDE_REGEXES "^lib(torch|c10|gomp|cu|nv|shm)"

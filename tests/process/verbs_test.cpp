@@ -144,6 +144,14 @@ TEST_F(VerbsTest, OnlyAVerbThatNeedsATemporaryFolderMissesIt) {
     EXPECT_TRUE(directory.wait_for_text("directory at ", seconds(30))) << directory.err();
 }
 
+/// Loading it would cost each start half a second.
+TEST_F(VerbsTest, TheProgramItselfLoadsNoLibTorch) {
+    const std::string libraries =
+        "LD_TRACE_LOADED_OBJECTS=1 " + program_dir() + "/swarm | grep -q ";
+    EXPECT_EQ(shell(libraries + "libc.so"), 0);
+    EXPECT_NE(shell(libraries + "torch"), 0);
+}
+
 TEST_F(VerbsTest, HelpGoesToStdout) {
     Program program({"local", "--help"}, folder.path());
     EXPECT_EQ(program.wait(seconds(30)), 0);

@@ -1,6 +1,7 @@
 // Picks the model of a stage by the run's configuration: the oracle model, or Llama on LibTorch
-// where this build has LibTorch.
-// Errors: Unsupported (no LibTorch in this build, no such device), Usage (device name); Reject.
+// where LibTorch is there.
+// Errors: Unsupported (no LibTorch, no such device), Usage (device name); Reject. Cost: the first
+// Llama of a process loads LibTorch (stages/torch/library/torch_library.hpp).
 #pragma once
 
 #include "stages/server/joining.hpp"

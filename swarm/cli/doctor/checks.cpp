@@ -1,5 +1,7 @@
 #include "swarm/cli/doctor/checks.hpp"
 
+#include "compression/cuda/gpu.hpp"
+#include "stages/torch/library/torch_library.hpp"
 #include "swarm/base/cpu_path.hpp"
 #include "swarm/cli/common/files.hpp"
 #include "swarm/cli/common/model_store.hpp"
@@ -7,11 +9,6 @@
 #include "swarm/cli/compute/threads.hpp"
 #include "swarm/net/address.hpp"
 #include "swarm/net/listen.hpp"
-
-#ifdef SWARM_WITH_TORCH
-#include "compression/cuda/gpu.hpp"
-#include "stages/torch/library_info.hpp"
-#endif
 
 #include <boost/asio/io_context.hpp>
 #include <boost/json/array.hpp>
@@ -127,10 +124,12 @@ Finding check_memory() {
     return {Level::Good, "memory", text};
 }
 
-#ifdef SWARM_WITH_TORCH
-
 Finding check_libtorch() {
-    return {Level::Good, "libtorch", stages::torch_backend::library_info()};
+    const auto info = stages::torch_library::library_info();
+    if (!info) {
+        return {Level::Warning, "libtorch", info.error().detail, "./swarm.sh build"};
+    }
+    return {Level::Good, "libtorch", *info};
 }
 
 Finding check_gpu() {
@@ -138,7 +137,7 @@ Finding check_gpu() {
     if (!fs::exists("/proc/driver/nvidia/version", ignored)) {
         return {Level::Good, "gpu", "none; swarm computes on the CPU"};
     }
-    if (const auto gpu = stages::torch_backend::first_gpu(); !gpu) {
+    if (const auto gpu = stages::torch_library::first_gpu(); !gpu) {
         return {
             Level::Warning,
             "gpu",
@@ -151,22 +150,6 @@ Finding check_gpu() {
         return {Level::Good, "gpu", *gpu + ": serve --device cuda:0" + coded};
     }
 }
-
-#else
-
-Finding check_libtorch() {
-    return {
-        Level::Warning,
-        "libtorch",
-        "this build has none: models of others are served, runs train the oracle model only",
-        "./swarm.sh build"};
-}
-
-Finding check_gpu() {
-    return {Level::Good, "gpu", "none is used without LibTorch"};
-}
-
-#endif
 
 Finding check_clock() {
     timex state{};

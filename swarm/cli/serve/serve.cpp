@@ -1,6 +1,7 @@
 #include "swarm/cli/serve/serve.hpp"
 
 #include "stages/server/stage_server.hpp"
+#include "stages/torch/library/torch_library.hpp"
 #include "swarm/cli/common/peer_process.hpp"
 #include "swarm/cli/compute/compute_factory.hpp"
 #include "swarm/cli/compute/machine_memory.hpp"
@@ -53,6 +54,9 @@ std::optional<int> serve_run(
     process.store_folder = options.cache_folder;
     process.drain_note =
         "leaving at the next commit, in 60 s at the latest; once more leaves at once";
+    // The event loop must not wait until LibTorch has come from a cold disk. Where it cannot be
+    // loaded, the first stage of a Llama says why.
+    static_cast<void>(stages::torch_library::load());
     PeerProcess peer(process, console);
     const int exit_code = peer.run([&](const PeerProcess::Self& self) {
         stages::StageServer::Options server;
